@@ -1,0 +1,20 @@
+/*
+ * ChaCha20 in its original form (D. J. Bernstein, 2008): 64-bit block counter, 64-bit nonce. RFC
+ * 8439 section 2.3 is the same permutation with another split of the last four words.
+ *
+ * Constant time. Secret: key, message, output.
+ */
+#ifndef WREN_CHACHA20_H
+#define WREN_CHACHA20_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * out[i] = in[i] ^ keystream[i] for `count` bytes, the keystream starting at block `counter`. `in`
+ * and `out` are the same buffer or don't overlap. `nonce` is the eight nonce bytes as they stand.
+ */
+void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t key[static 32],
+                  const uint8_t nonce[static 8], uint64_t counter);
+
+#endif

@@ -1,0 +1,208 @@
+/*
+ * Encode pairs up neighbours: r0 in [0, m0) and r1 in [0, m1) become r = r0 + m0 r1 in [0, m0 m1),
+ * whose low bytes are written until what is left ranges below the limit of 2^14. That halves the
+ * vector; the halves are encoded the same way until one number stands, which is written out whole.
+ *
+ * All moduli of a vector are equal but perhaps the last. They are public, and so is every number of
+ * bytes below.
+ */
+#include "sntrup761_code.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define LIMIT  16384
+#define LAYERS 11 /* 761, 381, 191, 96, 48, 24, 12, 6, 3, 2, 1 */
+
+/* A vector on the way: `count` values below `modulus`, but the last one below `last_modulus`. */
+struct layer {
+    size_t count;
+    uint32_t modulus;
+    uint32_t last_modulus;
+};
+
+/* What becomes of a pair: `low_bytes` bytes and a value below `modulus`. */
+struct pair {
+    unsigned low_bytes;
+    uint32_t modulus;
+};
+
+static struct pair pair_up(uint32_t m0, uint32_t m1)
+{
+    struct pair pair = {.low_bytes = 0, .modulus = m0 * m1};
+    while (pair.modulus >= LIMIT) {
+        pair.low_bytes++;
+        pair.modulus = (pair.modulus + 255) / 256;
+    }
+    return pair;
+}
+
+static size_t whole_pairs(const struct layer *layer)
+{
+    return (layer->count - 1) / 2;
+}
+
+static bool last_is_paired(const struct layer *layer)
+{
+    return layer->count % 2 == 0;
+}
+
+static struct layer halve(const struct layer *layer)
+{
+    struct layer half = {
+        .count = (layer->count + 1) / 2,
+        .modulus = pair_up(layer->modulus, layer->modulus).modulus,
+        .last_modulus = layer->last_modulus,
+    };
+    if (last_is_paired(layer)) {
+        half.last_modulus = pair_up(layer->modulus, layer->last_modulus).modulus;
+    }
+    return half;
+}
+
+static unsigned whole_bytes(uint32_t modulus)
+{
+    unsigned bytes = 0;
+    for (; modulus > 1; modulus = (modulus + 255) / 256) {
+        bytes++;
+    }
+    return bytes;
+}
+
+static uint8_t *write_low_bytes(uint8_t *out, uint32_t *value, unsigned count)
+{
+    for (; count > 0; count--) {
+        *out++ = (uint8_t)*value;
+        *value >>= 8;
+    }
+    return out;
+}
+
+static uint8_t *encode_layer(uint8_t *out, uint16_t *values, const struct layer *layer)
+{
+    struct pair pair = pair_up(layer->modulus, layer->modulus);
+    size_t pairs = whole_pairs(layer);
+    for (size_t i = 0; i < pairs; i++) {
+        uint32_t r = values[2 * i] + layer->modulus * values[2 * i + 1];
+        out = write_low_bytes(out, &r, pair.low_bytes);
+        values[i] = (uint16_t)r;
+    }
+    uint32_t last = values[2 * pairs];
+    if (last_is_paired(layer)) {
+        last += layer->modulus * values[2 * pairs + 1];
+        pair = pair_up(layer->modulus, layer->last_modulus);
+        out = write_low_bytes(out, &last, pair.low_bytes);
+    }
+    values[pairs] = (uint16_t)last;
+    return out;
+}
+
+void sntrup761_encode_rounded(uint8_t out[static SNTRUP761_ROUNDED_BYTES],
+                              uint16_t values[static SNTRUP761_P])
+{
+    struct layer layer = {SNTRUP761_P, SNTRUP761_ROUNDED, SNTRUP761_ROUNDED};
+    for (; layer.count > 1; layer = halve(&layer)) {
+        out = encode_layer(out, values, &layer);
+    }
+    uint32_t whole = values[0];
+    (void)write_low_bytes(out, &whole, whole_bytes(layer.last_modulus));
+}
+
+struct quotient {
+    uint32_t quotient;
+    uint32_t remainder;
+};
+
+/* `inverse` is 2^32 / divisor, rounded down: the first quotient is right or one too small. */
+static inline struct quotient divide(uint32_t value, uint32_t divisor, uint32_t inverse)
+{
+    uint32_t quotient = (uint32_t)((uint64_t)value * inverse >> 32);
+    uint32_t remainder = value - quotient * divisor;
+    uint32_t too_small = 1 - ((remainder - divisor) >> 31);
+    remainder -= divisor & (0 - too_small);
+    return (struct quotient){quotient + too_small, remainder};
+}
+
+static uint32_t invert(uint32_t divisor)
+{
+    return (uint32_t)(((uint64_t)1 << 32) / divisor);
+}
+
+static uint32_t read_low_bytes(const uint8_t *in, uint32_t high, unsigned count)
+{
+    for (; count > 0; count--) {
+        high = high << 8 | in[count - 1];
+    }
+    return high;
+}
+
+/* Takes one pair apart: values[0] mod m0 and values[1] mod m1. */
+static inline void split(uint16_t values[static 2], uint32_t r, uint32_t m0, uint32_t m0_inverse,
+                         uint32_t m1, uint32_t m1_inverse)
+{
+    struct quotient first = divide(r, m0, m0_inverse);
+    values[0] = (uint16_t)first.remainder;
+    values[1] = (uint16_t)divide(first.quotient, m1, m1_inverse).remainder;
+}
+
+/* Turns the half vector that `values` begins with into `layer`, from the back so that nothing is
+ * overwritten before it is read. `in` is the layer's low bytes. */
+static void decode_layer(uint16_t *values, const uint8_t *in, const struct layer *layer)
+{
+    struct pair pair = pair_up(layer->modulus, layer->modulus);
+    uint32_t inverse = invert(layer->modulus);
+    size_t pairs = whole_pairs(layer);
+    in += pairs * pair.low_bytes;
+    if (last_is_paired(layer)) {
+        struct pair last = pair_up(layer->modulus, layer->last_modulus);
+        uint32_t r = read_low_bytes(in, values[pairs], last.low_bytes);
+        split(values + 2 * pairs, r, layer->modulus, inverse, layer->last_modulus,
+              invert(layer->last_modulus));
+    } else {
+        values[2 * pairs] = values[pairs];
+    }
+    for (size_t i = pairs; i > 0; i--) {
+        in -= pair.low_bytes;
+        uint32_t r = read_low_bytes(in, values[i - 1], pair.low_bytes);
+        split(values + 2 * (i - 1), r, layer->modulus, inverse, layer->modulus, inverse);
+    }
+}
+
+static size_t layer_bytes(const struct layer *layer)
+{
+    size_t bytes = whole_pairs(layer) * pair_up(layer->modulus, layer->modulus).low_bytes;
+    if (last_is_paired(layer)) {
+        bytes += pair_up(layer->modulus, layer->last_modulus).low_bytes;
+    }
+    return bytes;
+}
+
+void sntrup761_decode_rq(uint16_t values[static SNTRUP761_P],
+                         const uint8_t in[static SNTRUP761_RQ_BYTES])
+{
+    struct layer layers[LAYERS] = {{SNTRUP761_P, SNTRUP761_Q, SNTRUP761_Q}};
+    size_t last = 0;
+    for (; layers[last].count > 1; last++) {
+        in += layer_bytes(&layers[last]);
+        layers[last + 1] = halve(&layers[last]);
+    }
+    uint32_t modulus = layers[last].last_modulus;
+    uint32_t whole = read_low_bytes(in, 0, whole_bytes(modulus));
+    values[0] = (uint16_t)divide(whole, modulus, invert(modulus)).remainder;
+    while (last > 0) {
+        last--;
+        in -= layer_bytes(&layers[last]);
+        decode_layer(values, in, &layers[last]);
+    }
+}
+
+void sntrup761_encode_short(uint8_t out[static SNTRUP761_SHORT_BYTES],
+                            const int8_t r[static SNTRUP761_P])
+{
+    for (size_t i = 0; i < SNTRUP761_SHORT_BYTES - 1; i++) {
+        const int8_t *four = r + 4 * i;
+        out[i] =
+            (uint8_t)((four[0] + 1) | (four[1] + 1) << 2 | (four[2] + 1) << 4 | (four[3] + 1) << 6);
+    }
+    out[SNTRUP761_SHORT_BYTES - 1] = (uint8_t)(r[SNTRUP761_P - 1] + 1);
+}

@@ -1,0 +1,49 @@
+#include "environment.h"
+
+#include <string.h>
+
+#define NAME_BYTES  32
+#define VALUE_BYTES 255
+
+static bool is_one_of_ours(const char *name, size_t name_bytes)
+{
+    static const char *const names[] = {"LANG", "COLORTERM", "NO_COLOR", "GIT_PROTOCOL"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (name_bytes == strlen(names[i]) && memcmp(name, names[i], name_bytes) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* LC_ALL, LC_CTYPE, LC_MY_TERMINAL: people use their own ones to carry small things over. */
+static bool is_locale(const char *name, size_t name_bytes)
+{
+    if (name_bytes <= 3 || name_bytes > NAME_BYTES || memcmp(name, "LC_", 3) != 0) {
+        return false;
+    }
+    for (size_t i = 3; i < name_bytes; i++) {
+        char byte = name[i];
+        if (!((byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
+              (byte >= '0' && byte <= '9') || byte == '_')) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool is_harmless(const char *value, size_t value_bytes)
+{
+    for (size_t i = 0; i < value_bytes; i++) {
+        if (value[i] < 0x20 || value[i] > 0x7e || value[i] == '/' || value[i] == '%') {
+            return false;
+        }
+    }
+    return value_bytes <= VALUE_BYTES;
+}
+
+bool environment_allows(const char *name, size_t name_bytes, const char *value, size_t value_bytes)
+{
+    return (is_one_of_ours(name, name_bytes) || is_locale(name, name_bytes)) &&
+           is_harmless(value, value_bytes);
+}

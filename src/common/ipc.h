@@ -1,0 +1,194 @@
+/*
+ * What the network process asks of the monitor.
+ *
+ * A SOCK_SEQPACKET pair carries strictly request then reply; one receive is one message. A request
+ * is a struct of exactly its size, in two cases followed by exactly the tail whose length it
+ * names. The monitor ends the connection on a wrong size, an unknown type, a type that is not
+ * of its phase, a count that is used up, or a value out of range. Texts are fixed arrays,
+ * NUL-terminated and zero-filled.
+ *
+ * `type` comes first in every struct. The structs hold no padding, so what is sent is what was set.
+ */
+#ifndef WREN_IPC_H
+#define WREN_IPC_H
+
+#include <stdint.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+
+#include "limit.h"
+
+/* The number that both processes give their end of the pair: behind stdin, stdout and stderr. */
+#define IPC_DESCRIPTOR 3
+
+enum ipc_type {
+    IPC_START = 1, /* once, first:     struct ipc_start   → ipc_start_reply               */
+    IPC_SIGN,      /* always:          struct ipc_sign    → ipc_sign_reply                */
+    IPC_AUTH,      /* before login:    struct ipc_auth    → ipc_auth_reply                */
+    IPC_PTY,       /* after login:     struct ipc_pty     → ipc_done + pty master         */
+    IPC_SPAWN,     /* after login:     struct ipc_spawn + tail → ipc_done + descriptors   */
+    IPC_SIGNAL,    /* after login:     struct ipc_signal  → ipc_done                      */
+    IPC_RELEASE,   /* after login:     struct ipc_release → ipc_done                      */
+    IPC_NOTE,      /* always:          struct ipc_note + tail → ipc_done                  */
+    IPC_END,       /* always, last:    struct ipc_end     → no reply                      */
+    IPC_TYPES
+};
+
+/* ---- transport ------------------------------------------------------------------------------- */
+
+/* The sandbox is up and the network process is ready for its first byte: `layers` is a set of
+ * SANDBOX_* (sandbox_layers.h). The monitor refuses to go on if one is missing and -B is not
+ * given. */
+struct ipc_start {
+    uint32_t type;
+    uint32_t layers;
+};
+
+struct ipc_start_reply {
+    uint32_t type;
+    uint8_t host_public_key[32];
+};
+
+/* Signs an exchange hash with the host key. The first one becomes the session identifier (RFC 4253
+ * section 7.2) that the monitor puts into signed login data. */
+struct ipc_sign {
+    uint32_t type;
+    uint32_t hash_bytes; /* 32 or 64 */
+    uint8_t hash[64];
+};
+
+struct ipc_sign_reply {
+    uint32_t type;
+    uint8_t signature[64];
+};
+
+/* ---- login ----------------------------------------------------------------------------------- */
+
+enum ipc_auth_stage {
+    IPC_AUTH_PROBE = 1,  /* could this key log in? `signature` is zero */
+    IPC_AUTH_SIGNED = 2, /* log in */
+};
+
+enum ipc_key_type {
+    IPC_KEY_ED25519 = 1,
+    IPC_KEY_UNSUPPORTED = 2, /* nothing to look up: counted, logged and refused like any other */
+};
+
+#define IPC_ALGORITHM_BYTES 64
+
+/* RFC 4252 section 7. The monitor rebuilds the signed data from these fields and its own
+ * session identifier. */
+struct ipc_auth {
+    uint32_t type;
+    uint32_t stage;
+    uint32_t key_type;
+    uint32_t hostbound;                  /* publickey-hostbound-v00@openssh.com */
+    char user[LIMIT_USER_BYTES];         /* "" if the client's is longer or holds a NUL */
+    char algorithm[IPC_ALGORITHM_BYTES]; /* as the client named it, for the log only; cut off */
+    uint8_t public_key[32];
+    uint8_t signature[64];
+};
+
+enum ipc_verdict {
+    IPC_VERDICT_REFUSED = 0,
+    IPC_VERDICT_ACCEPTED = 1, /* PROBE: the key could log in; SIGNED: it has */
+    IPC_VERDICT_LAST = 2,     /* refused, and that was the last attempt: say so and end */
+};
+
+struct ipc_auth_reply {
+    uint32_t type;
+    uint32_t verdict;
+};
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+/* `slot` is the channel's index, 0 to LIMIT_CHANNELS - 1; a slot's life is [PTY,] SPAWN, RELEASE.
+ */
+
+/* Opens a pseudo-terminal for the slot. The reply carries its master, non-blocking. */
+struct ipc_pty {
+    uint32_t type;
+    uint32_t slot;
+    struct winsize size;
+    struct termios modes;
+};
+
+enum ipc_session_kind {
+    IPC_SESSION_SHELL = 1,
+    IPC_SESSION_EXEC = 2,      /* tail: the command */
+    IPC_SESSION_SUBSYSTEM = 3, /* tail: the subsystem's name */
+};
+
+/*
+ * Starts the slot's program: on its pseudo-terminal if it has one, else on pipes. The tail is
+ * `environment_bytes` of "NAME=VALUE\0"..., then `command_bytes` without a NUL. The reply carries,
+ * if it says done: [stdin, stdout, stderr,] exit pipe. Without a terminal these are our ends of
+ * three pipes; with one there is only the exit pipe. All are non-blocking. The exit pipe gives one
+ * struct ipc_exit when the program has ended.
+ */
+struct ipc_spawn {
+    uint32_t type;
+    uint32_t slot;
+    uint32_t kind;
+    uint32_t environment_bytes;
+    uint32_t command_bytes;
+    char term[LIMIT_TERM_BYTES]; /* TERM, or "" */
+};
+
+#define IPC_SPAWN_TAIL_BYTES (LIMIT_ENVIRONMENT_BYTES + LIMIT_COMMAND_BYTES)
+
+/* At most this many descriptors travel with a reply. */
+#define IPC_REPLY_DESCRIPTORS 4
+
+struct ipc_exit {
+    uint32_t signaled; /* 0: `status` is the exit status; 1: it is a signal number */
+    uint32_t status;
+    uint32_t core_dumped;
+};
+
+/* Sends a signal to the program's process group. */
+struct ipc_signal {
+    uint32_t type;
+    uint32_t slot;
+    uint32_t number; /* this machine's signal number, one that RFC 4254 section 6.10 names */
+};
+
+/* The channel is gone: forget the slot. Its program is not killed (a pseudo-terminal hangs up when
+ * the network process closes the master). */
+struct ipc_release {
+    uint32_t type;
+    uint32_t slot;
+};
+
+struct ipc_done {
+    uint32_t type;
+    uint32_t done; /* 0: it failed and the monitor has logged why */
+};
+
+/* ---- log ------------------------------------------------------------------------------------- */
+
+/* Logs `event=net text="…"`; tail: the text. */
+struct ipc_note {
+    uint32_t type;
+    uint32_t level; /* LOG_EVENT to LOG_TRACE */
+    uint32_t text_bytes;
+};
+
+enum ipc_end_cause {
+    IPC_END_CLIENT = 1, /* exit 0 */
+    IPC_END_OURS = 2,   /* exit 111 */
+};
+
+/* The connection is over; the process exits next. */
+struct ipc_end {
+    uint32_t type;
+    uint32_t cause;
+    uint64_t bytes_in; /* on the wire */
+    uint64_t bytes_out;
+    char reason[LIMIT_NOTE_BYTES + 1];
+};
+
+/* The largest request with its tail. */
+#define IPC_REQUEST_BYTES (sizeof(struct ipc_spawn) + IPC_SPAWN_TAIL_BYTES)
+
+#endif

@@ -1,0 +1,123 @@
+/*
+ * Every limit of the daemon, each with its reason. Names end in their unit.
+ */
+#ifndef WREN_LIMIT_H
+#define WREN_LIMIT_H
+
+/* ---- the wire -------------------------------------------------------------------------------- */
+
+/* RFC 4253 section 4.2: an identification line has at most 255 bytes, CR LF included. */
+#define LIMIT_VERSION_LINE_BYTES 255
+
+/* The whole packet (padding, length field and tag included) every implementation must accept:
+ * RFC 4253 section 6.1. We accept no larger one: the client never needs to send one, because our
+ * maximum channel packet is below it. */
+#define LIMIT_PACKET_BYTES 35000
+
+/* The channel payload we let the client put into one packet; with its headers it stays below
+ * LIMIT_PACKET_BYTES. The same number bounds what we put into one, whatever the client allows. */
+#define LIMIT_CHANNEL_PACKET_BYTES 32768
+
+/* The smallest maximum packet a client may ask us to respect: below it, headers would outweigh
+ * data and a zero would never let us send at all. */
+#define LIMIT_CHANNEL_PACKET_MIN_BYTES 32
+
+/* Our KEXINIT: cookie, ten name lists of which the longest has five names. */
+#define LIMIT_KEXINIT_BYTES 512
+
+/* Raw input: room for two full packets, so that one can be handled while the next arrives. */
+#define LIMIT_INPUT_BYTES 131072
+
+/* Sealed output waiting for the socket: bulk data is added only while LIMIT_REPLY_BYTES stay
+ * free, and a packet is taken from the input only while as much is free: no answer to one packet
+ * is longer than the packet (PONG echoes it). */
+#define LIMIT_OUTPUT_BYTES 196608
+#define LIMIT_REPLY_BYTES  40960
+
+/* Plain answers held back between our KEXINIT and our NEWKEYS (RFC 4253 section 7.1). A peer that
+ * needs more than this before it answers a KEXINIT is not answering it. */
+#define LIMIT_DEFERRED_BYTES 16384
+
+/* ---- login ----------------------------------------------------------------------------------- */
+
+/* Seconds from accept to login, and refused public keys per connection; both can be set. */
+#define LIMIT_LOGIN_SECONDS 60
+#define LIMIT_ATTEMPTS      6
+
+/* All USERAUTH_REQUESTs before login, of any method: well above what a client with a full agent
+ * sends, small enough that guessing method names costs us nothing. */
+#define LIMIT_AUTH_REQUESTS 64
+
+/* Refusals leave the monitor this long after the request came, so that the answer's time does not
+ * tell a known user from an unknown one or a missing file from a refused key. */
+#define LIMIT_REFUSAL_MS 20
+
+/* Signatures the monitor makes before login: the first key exchange and a few rekeys. */
+#define LIMIT_SIGNATURES_BEFORE_LOGIN 8
+
+/* A login name with its NUL; Linux's LOGIN_NAME_MAX. */
+#define LIMIT_USER_BYTES 256
+
+/* A line of authorized_keys: an ed25519 line has about 100 bytes, one with certificates and long
+ * options a few thousand. A longer line is skipped whole, nothing after the cut counts. */
+#define LIMIT_AUTHKEYS_LINE_BYTES 16384
+
+/* A home directory, shell or authorized_keys path that we work with or log, with its NUL. */
+#define LIMIT_PATH_BYTES 1024
+
+/* CPU seconds that reading one authorized_keys may take: gigabytes of it. */
+#define LIMIT_AUTHKEYS_CPU_SECONDS 5
+
+/* Groups of one user: -g looks through them. */
+#define LIMIT_USER_GROUPS 1024
+
+/* ---- sessions -------------------------------------------------------------------------------- */
+
+/* Channels open at once. OpenSSH allows 10 sessions; a few more for clients that open early. */
+#define LIMIT_CHANNELS 16
+
+/* What a client may have in flight on one channel; its data is ours to keep when the child does
+ * not read. */
+#define LIMIT_WINDOW_BYTES 65536
+
+/* A command line: git and rsync send some kilobytes. It fits one packet. */
+#define LIMIT_COMMAND_BYTES 32768
+
+/* Environment of one session, "NAME=VALUE" with a NUL each. */
+#define LIMIT_ENVIRONMENT_BYTES 2048
+
+/* TERM with its NUL. */
+#define LIMIT_TERM_BYTES 64
+
+/* Subsystems on the command line. */
+#define LIMIT_SUBSYSTEMS 16
+
+/* ---- time and rekeying ----------------------------------------------------------------------- */
+
+/* We start a key exchange long before a sequence number could wrap (RFC 4344 section 3.1), and
+ * after an hour of use (RFC 4253 section 9). */
+#define LIMIT_REKEY_PACKETS (1U << 30)
+#define LIMIT_REKEY_SECONDS 3600
+
+/* How long a key exchange after the first may take before the connection ends. */
+#define LIMIT_REKEY_ANSWER_SECONDS 60
+
+/* After DISCONNECT: how long we wait for the client to take it and close. */
+#define LIMIT_GOODBYE_MS 500
+
+/* How much of a command the log shows. */
+#define LIMIT_LOGGED_COMMAND_BYTES 200
+
+/* ---- between our processes ------------------------------------------------------------------- */
+
+/* A log text or an end reason sent from the network process. */
+#define LIMIT_NOTE_BYTES 255
+
+/* Notes the network process may have logged; past it they are dropped, so that a hostile one can
+ * not fill the log. */
+#define LIMIT_NOTES 64
+
+/* How long the network process may take to exit after it has sent END. */
+#define LIMIT_EXIT_MS 2000
+
+#endif

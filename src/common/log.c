@@ -1,0 +1,261 @@
+#include "log.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#define NUMBER_BYTES 24
+#define PREFIX_BYTES 64
+
+static struct {
+    const char *name;
+    const char *address;
+    const char *port;
+    enum log_level shown;
+    bool use_syslog;
+    bool journal; /* stderr is systemd's journal, which adds name and pid itself */
+} settings = {.name = "wrensshd", .shown = LOG_EVENT};
+
+/* systemd.exec(5): JOURNAL_STREAM holds device and inode of the stream. */
+static bool stderr_is_journal(void)
+{
+    const char *stream = getenv("JOURNAL_STREAM");
+    struct stat found;
+    char expected[2 * NUMBER_BYTES];
+    if (stream == NULL || fstat(STDERR_FILENO, &found) != 0) {
+        return false;
+    }
+    snprintf(expected, sizeof(expected), "%ju:%ju", (uintmax_t)found.st_dev,
+             (uintmax_t)found.st_ino);
+    return strcmp(stream, expected) == 0;
+}
+
+void log_open(bool use_syslog, enum log_level shown)
+{
+    settings.use_syslog = use_syslog;
+    settings.shown = shown;
+    settings.journal = stderr_is_journal();
+    if (use_syslog) {
+        openlog(settings.name, LOG_PID, LOG_AUTH);
+    }
+}
+
+void log_name(const char *name)
+{
+    settings.name = name;
+}
+
+void log_peer(const char *address, const char *port)
+{
+    settings.address = address;
+    settings.port = port;
+}
+
+bool log_shows(enum log_level level)
+{
+    return level <= settings.shown;
+}
+
+/* All of it or nothing; one byte stays free for the line end. */
+static bool append(struct log_line *line, const char *bytes, size_t count)
+{
+    if (count > sizeof(line->bytes) - 1 - line->used) {
+        return false;
+    }
+    memcpy(line->bytes + line->used, bytes, count);
+    line->used += count;
+    return true;
+}
+
+static bool append_key(struct log_line *line, const char *key)
+{
+    size_t key_bytes = strlen(key);
+    size_t before = line->used;
+    if ((before == 0 || append(line, " ", 1)) && append(line, key, key_bytes) &&
+        append(line, "=", 1)) {
+        return true;
+    }
+    line->used = before;
+    return false;
+}
+
+static bool is_plain(unsigned char byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || (byte != '\0' && strchr("-_./:@+,%", byte) != NULL);
+}
+
+/* Writes one byte as it is shown and returns its length, 1 or 4. */
+static size_t escape(char shown[static 4], unsigned char byte)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (byte >= 0x20 && byte < 0x7f && byte != '"' && byte != '\\') {
+        shown[0] = (char)byte;
+        return 1;
+    }
+    shown[0] = '\\';
+    shown[1] = 'x';
+    shown[2] = digits[byte >> 4];
+    shown[3] = digits[byte & 15];
+    return 4;
+}
+
+/* How many of the bytes fit into LOG_VALUE_BYTES as they are shown; all of them, or as many as
+ * leave room for the "...". */
+static size_t fitting(const unsigned char *bytes, size_t count)
+{
+    char shown[4];
+    size_t used = 0;
+    size_t cut = 0;
+    for (size_t i = 0; i < count; i++) {
+        used += escape(shown, bytes[i]);
+        if (used > LOG_VALUE_BYTES) {
+            return cut;
+        }
+        if (used <= LOG_VALUE_BYTES - 3) {
+            cut = i + 1;
+        }
+    }
+    return count;
+}
+
+void log_bytes(struct log_line *line, const char *key, const void *value, size_t value_bytes)
+{
+    const unsigned char *bytes = value;
+    bool quoted = value_bytes == 0;
+    for (size_t i = 0; i < value_bytes; i++) {
+        quoted = quoted || !is_plain(bytes[i]);
+    }
+
+    char field[LOG_VALUE_BYTES + 2];
+    size_t used = 0;
+    size_t fits = fitting(bytes, value_bytes);
+    if (quoted) {
+        field[used++] = '"';
+    }
+    for (size_t i = 0; i < fits; i++) {
+        used += escape(field + used, bytes[i]);
+    }
+    if (fits < value_bytes) {
+        memcpy(field + used, "...", 3);
+        used += 3;
+    }
+    if (quoted) {
+        field[used++] = '"';
+    }
+
+    size_t before = line->used;
+    if (!append_key(line, key) || !append(line, field, used)) {
+        line->used = before;
+    }
+}
+
+void log_text(struct log_line *line, const char *key, const char *value)
+{
+    log_bytes(line, key, value, strlen(value));
+}
+
+static size_t format_number(char out[static NUMBER_BYTES], uint64_t value, unsigned base)
+{
+    char reversed[NUMBER_BYTES];
+    size_t count = 0;
+    do {
+        reversed[count++] = (char)('0' + value % base);
+        value /= base;
+    } while (value != 0);
+    for (size_t i = 0; i < count; i++) {
+        out[i] = reversed[count - 1 - i];
+    }
+    return count;
+}
+
+void log_number(struct log_line *line, const char *key, uint64_t value)
+{
+    char digits[NUMBER_BYTES];
+    log_bytes(line, key, digits, format_number(digits, value, 10));
+}
+
+/* Four digits at least, as modes are written. */
+void log_octal(struct log_line *line, const char *key, unsigned value)
+{
+    char digits[4 + NUMBER_BYTES] = "0000";
+    size_t count = format_number(digits + 4, value, 8);
+    size_t zeros = count < 4 ? 4 - count : 0;
+    log_bytes(line, key, digits + 4 - zeros, zeros + count);
+}
+
+void log_begin(struct log_line *line, const char *event)
+{
+    line->used = 0;
+    log_text(line, "event", event);
+    if (settings.address != NULL) {
+        log_text(line, "from", settings.address);
+        log_text(line, "port", settings.port);
+    }
+}
+
+static int priority_of(enum log_level level)
+{
+    return level == LOG_TROUBLE ? LOG_ERR : level == LOG_EVENT ? LOG_INFO : LOG_DEBUG;
+}
+
+/* "wrensshd[812]: ", or the journal's "<6>" (sd-daemon(3)). */
+static size_t format_prefix(char out[static PREFIX_BYTES], enum log_level level)
+{
+    if (settings.journal) {
+        out[0] = '<';
+        out[1] = (char)('0' + priority_of(level));
+        out[2] = '>';
+        return 3;
+    }
+    size_t used = strnlen(settings.name, PREFIX_BYTES - NUMBER_BYTES - 3);
+    memcpy(out, settings.name, used);
+    out[used++] = '[';
+    used += format_number(out + used, (uint64_t)getpid(), 10);
+    memcpy(out + used, "]: ", 3);
+    return used + 3;
+}
+
+static void write_stderr(const struct log_line *line, enum log_level level)
+{
+    char out[PREFIX_BYTES + LOG_LINE_BYTES];
+    size_t used = format_prefix(out, level);
+    memcpy(out + used, line->bytes, line->used);
+    used += line->used;
+    out[used++] = '\n';
+    ssize_t written;
+    do {
+        written = write(STDERR_FILENO, out, used);
+    } while (written < 0 && errno == EINTR);
+}
+
+void log_end(struct log_line *line, enum log_level level)
+{
+    if (!log_shows(level)) {
+        return;
+    }
+    if (settings.use_syslog) {
+        syslog(priority_of(level), "%.*s", (int)line->used, line->bytes);
+    } else {
+        write_stderr(line, level);
+    }
+}
+
+void log_trouble(const char *what, const char *path, const char *reason)
+{
+    struct log_line line;
+    log_begin(&line, "trouble");
+    log_text(&line, "what", what);
+    if (path != NULL) {
+        log_text(&line, "path", path);
+    }
+    if (reason != NULL) {
+        log_text(&line, "reason", reason);
+    }
+    log_end(&line, LOG_TROUBLE);
+}

@@ -1,0 +1,170 @@
+#include "peer.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+static void put_text(char *out, size_t out_bytes, const char *text)
+{
+    snprintf(out, out_bytes, "%s", text);
+}
+
+static void put_ipv6(char out[static PEER_ADDRESS_BYTES], const struct in6_addr *address,
+                     const char *zone)
+{
+    if (IN6_IS_ADDR_V4MAPPED(address)) {
+        inet_ntop(AF_INET, address->s6_addr + 12, out, PEER_ADDRESS_BYTES);
+        return;
+    }
+    inet_ntop(AF_INET6, address, out, PEER_ADDRESS_BYTES);
+    if (zone[0] != '\0') {
+        size_t used = strlen(out);
+        snprintf(out + used, PEER_ADDRESS_BYTES - used, "%%%s", zone);
+    }
+}
+
+/* A link-local address means something only together with its interface. */
+static void name_zone(char zone[static IF_NAMESIZE], uint32_t index)
+{
+    zone[0] = '\0';
+    if (index != 0 && if_indextoname(index, zone) == NULL) {
+        snprintf(zone, IF_NAMESIZE, "%u", (unsigned)index);
+    }
+}
+
+/* True if the socket address is one of TCP's and was written out. */
+static bool put_socket_address(char address[static PEER_ADDRESS_BYTES],
+                               char port[static PEER_PORT_BYTES],
+                               const struct sockaddr_storage *from)
+{
+    if (from->ss_family == AF_INET) {
+        struct sockaddr_in v4;
+        memcpy(&v4, from, sizeof(v4));
+        inet_ntop(AF_INET, &v4.sin_addr, address, PEER_ADDRESS_BYTES);
+        snprintf(port, PEER_PORT_BYTES, "%u", (unsigned)ntohs(v4.sin_port));
+        return true;
+    }
+    if (from->ss_family == AF_INET6) {
+        struct sockaddr_in6 v6;
+        char zone[IF_NAMESIZE];
+        memcpy(&v6, from, sizeof(v6));
+        name_zone(zone, v6.sin6_scope_id);
+        put_ipv6(address, &v6.sin6_addr, zone);
+        snprintf(port, PEER_PORT_BYTES, "%u", (unsigned)ntohs(v6.sin6_port));
+        return true;
+    }
+    return false;
+}
+
+static bool is_zone(const char *text)
+{
+    size_t bytes = strlen(text);
+    return bytes > 0 && bytes < IF_NAMESIZE &&
+           strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-") ==
+               bytes;
+}
+
+static bool put_named_address(char out[static PEER_ADDRESS_BYTES], const char *variable)
+{
+    const char *value = getenv(variable);
+    char text[INET6_ADDRSTRLEN + 1];
+    struct in_addr v4;
+    struct in6_addr v6;
+    if (value == NULL) {
+        return false;
+    }
+    const char *zone = strchr(value, '%');
+    size_t address_bytes = zone != NULL ? (size_t)(zone - value) : strlen(value);
+    if (address_bytes >= sizeof(text) || (zone != NULL && !is_zone(zone + 1))) {
+        return false;
+    }
+    memcpy(text, value, address_bytes);
+    text[address_bytes] = '\0';
+    if (zone == NULL && inet_pton(AF_INET, text, &v4) == 1) {
+        return inet_ntop(AF_INET, &v4, out, PEER_ADDRESS_BYTES) != NULL;
+    }
+    if (inet_pton(AF_INET6, text, &v6) == 1) {
+        put_ipv6(out, &v6, zone != NULL ? zone + 1 : "");
+        return true;
+    }
+    return false;
+}
+
+static void put_named_port(char out[static PEER_PORT_BYTES], const char *variable)
+{
+    const char *value = getenv(variable);
+    size_t bytes = value != NULL ? strlen(value) : 0;
+    if (bytes >= 1 && bytes <= 5 && strspn(value, "0123456789") == bytes &&
+        strtoul(value, NULL, 10) <= 65535) {
+        snprintf(out, PEER_PORT_BYTES, "%lu", strtoul(value, NULL, 10));
+    }
+}
+
+static bool learn_from_environment(struct peer *peer)
+{
+    if (put_named_address(peer->address, "TCPREMOTEIP")) {
+        put_named_port(peer->port, "TCPREMOTEPORT");
+        if (put_named_address(peer->local_address, "TCPLOCALIP")) {
+            put_named_port(peer->local_port, "TCPLOCALPORT");
+        }
+        return true;
+    }
+    if (put_named_address(peer->address, "REMOTE_ADDR")) {
+        put_named_port(peer->port, "REMOTE_PORT");
+        return true;
+    }
+    return false;
+}
+
+/* The kind of connection where there is no address: the family of a socket, else "pipe". */
+static const char *kind_of(const struct sockaddr_storage *local)
+{
+    static const struct {
+        sa_family_t family;
+        const char *name;
+    } kinds[] = {{AF_UNIX, "unix"}, {AF_VSOCK, "vsock"}, {AF_INET, "tcp"}, {AF_INET6, "tcp"}};
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        if (kinds[i].family == local->ss_family) {
+            return kinds[i].name;
+        }
+    }
+    return "pipe";
+}
+
+void peer_learn(struct peer *peer, int fd)
+{
+    struct sockaddr_storage remote = {.ss_family = AF_UNSPEC};
+    struct sockaddr_storage local = {.ss_family = AF_UNSPEC};
+    socklen_t remote_bytes = sizeof(remote);
+    socklen_t local_bytes = sizeof(local);
+
+    memset(peer, 0, sizeof(*peer));
+    put_text(peer->port, sizeof(peer->port), "0");
+    put_text(peer->local_port, sizeof(peer->local_port), "0");
+
+    bool is_socket = getsockname(fd, (struct sockaddr *)&local, &local_bytes) == 0;
+    if (is_socket) {
+        peer->tcp = put_socket_address(peer->local_address, peer->local_port, &local);
+    }
+    if (is_socket && getpeername(fd, (struct sockaddr *)&remote, &remote_bytes) == 0 &&
+        put_socket_address(peer->address, peer->port, &remote)) {
+        return;
+    }
+    const char *kind = kind_of(&local);
+    if (!peer->tcp) {
+        put_text(peer->local_address, sizeof(peer->local_address), kind);
+    }
+    if (!learn_from_environment(peer)) {
+        put_text(peer->address, sizeof(peer->address), kind);
+    }
+}
+
+bool peer_has_address(const struct peer *peer)
+{
+    return strpbrk(peer->address, ".:") != NULL;
+}

@@ -1,0 +1,46 @@
+/*
+ * The network process's side of common/ipc.h: one function for each request. Each blocks until the
+ * monitor has answered. If the monitor is gone or answers wrongly, the connection is ended and they
+ * return false.
+ */
+#ifndef WREN_ASK_H
+#define WREN_ASK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "connection.h"
+#include "ipc.h"
+
+/* The sandbox is up. Sets host_public_key. Fails silently: the monitor has logged why it left. */
+bool ask_start(struct connection *connection, uint32_t layers);
+
+bool ask_sign(struct connection *connection, const uint8_t *hash, size_t hash_bytes,
+              uint8_t signature[static 64]);
+
+/* `request` is filled in but for its type. */
+bool ask_auth(struct connection *connection, struct ipc_auth *request, enum ipc_verdict *verdict);
+
+/* These return whether it was done; `connection->ended` tells whether the monitor is still there.
+ */
+
+/* On success *master is the terminal's master. */
+bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize *size,
+             const struct termios *modes, int *master);
+
+/* The channel's environment and TERM, the command as it came. On success the channel's descriptors
+ * are set. */
+bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t slot,
+               enum ipc_session_kind kind, const void *command, size_t command_bytes);
+
+bool ask_signal(struct connection *connection, uint32_t slot, uint32_t number);
+bool ask_release(struct connection *connection, uint32_t slot);
+
+/* Has a text logged; `level` is an enum log_level. */
+bool ask_note(struct connection *connection, uint32_t level, const char *text);
+
+/* Tells why the connection ends and how much went over the wire. The last request; no answer. */
+void ask_end(struct connection *connection);
+
+#endif

@@ -1,0 +1,163 @@
+#include "auth.h"
+
+#include <string.h>
+
+#include "ask.h"
+#include "transport.h"
+
+#define METHOD_PUBLICKEY "publickey"
+#define METHOD_HOSTBOUND "publickey-hostbound-v00@openssh.com"
+#define ALGORITHM        "ssh-ed25519"
+
+/* The fields of a publickey request behind the method's name. */
+struct publickey {
+    bool is_signed;
+    struct reader algorithm;
+    struct reader blob;
+    struct reader host_key;  /* hostbound only */
+    struct reader signature; /* signed only */
+};
+
+static enum phase answer_failure(struct connection *connection)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_FAILURE);
+    writer_text(&answer, METHOD_PUBLICKEY);
+    writer_bool(&answer, false);
+    message_send(connection, &answer);
+    return PHASE_AUTH;
+}
+
+static enum phase answer_pk_ok(struct connection *connection, const struct publickey *request)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_PK_OK);
+    writer_string(&answer, request->algorithm.bytes, request->algorithm.left);
+    writer_string(&answer, request->blob.bytes, request->blob.left);
+    message_send(connection, &answer);
+    return PHASE_AUTH;
+}
+
+static enum phase answer_success(struct connection *connection)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_SUCCESS);
+    message_send(connection, &answer);
+    connection->used_ms = connection->now_ms;
+    return PHASE_OPEN;
+}
+
+static void read_publickey(struct reader *message, bool hostbound, struct publickey *request)
+{
+    *request = (struct publickey){0};
+    request->is_signed = reader_bool(message);
+    request->algorithm = reader_string(message);
+    request->blob = reader_string(message);
+    if (hostbound) {
+        request->host_key = reader_string(message);
+    }
+    if (request->is_signed) {
+        request->signature = reader_string(message);
+    }
+}
+
+/* `string "ssh-ed25519" | string of `count` bytes`, nothing else: a key blob (32) or a signature
+ * (64). */
+static const uint8_t *ed25519_bytes(struct reader blob, size_t count)
+{
+    struct reader name = reader_string(&blob);
+    const uint8_t *bytes = reader_string_of(&blob, count);
+    return reader_is(&name, ALGORITHM) && reader_end(&blob) ? bytes : NULL;
+}
+
+/* Into the monitor's terms. A key or signature of another type, or of the right one but of the
+ * wrong size, can't log in; the monitor still counts and logs it, and answers when it would answer
+ * any other. */
+static void fill_request(struct ipc_auth *ask, const struct publickey *request,
+                         const struct reader *user, bool hostbound)
+{
+    ask->stage = request->is_signed ? IPC_AUTH_SIGNED : IPC_AUTH_PROBE;
+    ask->key_type = IPC_KEY_UNSUPPORTED;
+    ask->hostbound = hostbound ? 1 : 0;
+    reader_text(user, ask->user, sizeof(ask->user));
+    struct reader algorithm = request->algorithm;
+    if (algorithm.left >= sizeof(ask->algorithm)) {
+        algorithm.left = sizeof(ask->algorithm) - 1;
+    }
+    reader_text(&algorithm, ask->algorithm, sizeof(ask->algorithm));
+
+    const uint8_t *key = ed25519_bytes(request->blob, sizeof(ask->public_key));
+    const uint8_t *signature =
+        request->is_signed ? ed25519_bytes(request->signature, sizeof(ask->signature)) : NULL;
+    if (!reader_is(&request->algorithm, ALGORITHM) || key == NULL ||
+        (request->is_signed && signature == NULL)) {
+        return;
+    }
+    ask->key_type = IPC_KEY_ED25519;
+    memcpy(ask->public_key, key, sizeof(ask->public_key));
+    if (signature != NULL) {
+        memcpy(ask->signature, signature, sizeof(ask->signature));
+    }
+}
+
+static bool is_our_host_key(const struct connection *connection, struct reader blob)
+{
+    const uint8_t *key = ed25519_bytes(blob, sizeof(connection->host_public_key));
+    return key != NULL &&
+           memcmp(key, connection->host_public_key, sizeof(connection->host_public_key)) == 0;
+}
+
+static enum phase publickey(struct connection *connection, struct reader *message,
+                            const struct reader *user, bool hostbound)
+{
+    struct publickey request;
+    read_publickey(message, hostbound, &request);
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "publickey request");
+    }
+    if (hostbound && !is_our_host_key(connection, request.host_key)) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                                 "the login is bound to another host key");
+    }
+    struct ipc_auth ask = {0};
+    fill_request(&ask, &request, user, hostbound);
+    enum ipc_verdict verdict = IPC_VERDICT_REFUSED;
+    if (!ask_auth(connection, &ask, &verdict)) {
+        return PHASE_ENDED;
+    }
+    switch (verdict) {
+    case IPC_VERDICT_ACCEPTED:
+        return request.is_signed ? answer_success(connection) : answer_pk_ok(connection, &request);
+    case IPC_VERDICT_LAST:
+        return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,
+                                 "too many authentication failures");
+    case IPC_VERDICT_REFUSED:
+        break;
+    }
+    return answer_failure(connection);
+}
+
+enum phase auth_on_request(struct connection *connection, struct reader *message)
+{
+    if (connection->phase == PHASE_OPEN) {
+        return PHASE_OPEN;
+    }
+    struct reader user = reader_string(message);
+    struct reader service = reader_string(message);
+    struct reader method = reader_string(message);
+    if (message->failed) {
+        return transport_refuse_malformed(connection, "USERAUTH_REQUEST");
+    }
+    if (!reader_is(&service, "ssh-connection")) {
+        return connection_refuse(connection, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE,
+                                 "only the ssh-connection service can be logged in to");
+    }
+    if (++connection->auth_requests > LIMIT_AUTH_REQUESTS) {
+        return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,
+                                 "too many authentication requests");
+    }
+    bool hostbound = reader_is(&method, METHOD_HOSTBOUND);
+    if (hostbound || reader_is(&method, METHOD_PUBLICKEY)) {
+        return publickey(connection, message, &user, hostbound);
+    }
+    /* `none`, passwords and the rest: their fields don't matter, the answer is the same for
+     * everybody. */
+    return answer_failure(connection);
+}

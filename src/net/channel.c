@@ -1,0 +1,313 @@
+#include "channel.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "connection.h"
+#include "reader.h"
+#include "relay.h"
+#include "transport.h"
+
+/* The client gets its window back in steps of at least this: often enough never to stall, seldom
+ * enough that adjusts cost nothing beside the data. */
+#define ADJUST_STEP_BYTES (LIMIT_WINDOW_BYTES / 2)
+
+void channel_init(struct channel *channel)
+{
+    /* `pending` is left alone: its pages stay untouched until a program does not read. */
+    memset(channel, 0, offsetof(struct channel, pending));
+    channel->child_stdin = -1;
+    channel->child_stdout = -1;
+    channel->child_stderr = -1;
+    channel->child_exit = -1;
+}
+
+static uint32_t number_of(const struct connection *connection, const struct channel *channel)
+{
+    return (uint32_t)(channel - connection->channels);
+}
+
+struct channel *channel_named(struct connection *connection, struct reader *message)
+{
+    uint32_t number = reader_u32(message);
+    if (message->failed || number >= LIMIT_CHANNELS || !connection->channels[number].open) {
+        connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                          "message for a channel that is not open");
+        return NULL;
+    }
+    return &connection->channels[number];
+}
+
+static void close_descriptor(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+void channel_close_stdin(struct channel *channel)
+{
+    if (channel->child_stdin != channel->child_stdout) {
+        close_descriptor(&channel->child_stdin);
+    }
+    channel->child_stdin = -1; /* a terminal's master goes with stdout */
+    channel->consumed += (uint32_t)(channel->pending_end - channel->pending_start);
+    channel->pending_start = channel->pending_end = 0;
+}
+
+static void close_child(struct channel *channel)
+{
+    channel_close_stdin(channel);
+    close_descriptor(&channel->child_stdout);
+    close_descriptor(&channel->child_stderr);
+    close_descriptor(&channel->child_exit);
+}
+
+void channel_close(struct connection *connection, struct channel *channel)
+{
+    close_child(channel);
+    if (!channel->close_sent) {
+        channel->close_sent = true;
+        struct writer message = message_begin(connection, SSH_MSG_CHANNEL_CLOSE);
+        writer_u32(&message, channel->remote);
+        message_send(connection, &message);
+    }
+    if (channel->close_received) {
+        if (channel->started || channel->has_pty) {
+            ask_release(connection, number_of(connection, channel));
+        }
+        channel_init(channel);
+    }
+}
+
+struct writer channel_request_begin(struct connection *connection, const struct channel *channel,
+                                    const char *type)
+{
+    struct writer message = message_begin(connection, SSH_MSG_CHANNEL_REQUEST);
+    writer_u32(&message, channel->remote);
+    writer_text(&message, type);
+    writer_bool(&message, false);
+    return message;
+}
+
+/* ---- global requests (RFC 4254 section 4) ---------------------------------------------------- */
+
+enum phase channel_on_global_request(struct connection *connection, struct reader *message)
+{
+    struct reader type = reader_string(message);
+    bool want_reply = reader_bool(message);
+    if (message->failed) {
+        return transport_refuse_malformed(connection, "GLOBAL_REQUEST");
+    }
+    /* Known without an answer of substance: forwarding is never done, and a keepalive wants only
+     * any answer. */
+    bool done = reader_is(&type, "no-more-sessions@openssh.com");
+    if (done) {
+        connection->no_more_sessions = true;
+    }
+    if (want_reply) {
+        struct writer answer =
+            message_begin(connection, done ? SSH_MSG_REQUEST_SUCCESS : SSH_MSG_REQUEST_FAILURE);
+        message_send(connection, &answer);
+    }
+    return connection->phase;
+}
+
+/* ---- opening (RFC 4254 section 5.1) ---------------------------------------------------------- */
+
+static void refuse_open(struct connection *connection, uint32_t remote, enum ssh_open_failure code,
+                        const char *reason)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_CHANNEL_OPEN_FAILURE);
+    writer_u32(&answer, remote);
+    writer_u32(&answer, code);
+    writer_text(&answer, reason);
+    writer_text(&answer, "");
+    message_send(connection, &answer);
+}
+
+static struct channel *free_channel(struct connection *connection)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        if (!connection->channels[i].open) {
+            return &connection->channels[i];
+        }
+    }
+    return NULL;
+}
+
+static void confirm_open(struct connection *connection, const struct channel *channel)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
+    writer_u32(&answer, channel->remote);
+    writer_u32(&answer, number_of(connection, channel));
+    writer_u32(&answer, channel->window);
+    writer_u32(&answer, LIMIT_CHANNEL_PACKET_BYTES);
+    message_send(connection, &answer);
+}
+
+enum phase channel_on_open(struct connection *connection, struct reader *message)
+{
+    struct reader type = reader_string(message);
+    uint32_t remote = reader_u32(message);
+    uint32_t window = reader_u32(message);
+    uint32_t packet = reader_u32(message);
+    bool is_session = reader_is(&type, "session");
+    /* Other types have fields of their own behind these. */
+    if (message->failed || (is_session && !reader_end(message))) {
+        return transport_refuse_malformed(connection, "CHANNEL_OPEN");
+    }
+    struct channel *channel = free_channel(connection);
+    if (!is_session) {
+        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
+                    "this server has no forwarding, only sessions");
+    } else if (connection->no_more_sessions) {
+        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
+                    "no more sessions, as you asked");
+    } else if (channel == NULL) {
+        refuse_open(connection, remote, SSH_OPEN_RESOURCE_SHORTAGE, "too many open sessions");
+    } else if (packet < LIMIT_CHANNEL_PACKET_MIN_BYTES) {
+        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
+                    "the maximum packet size is too small");
+    } else {
+        channel_init(channel);
+        channel->open = true;
+        channel->remote = remote;
+        channel->remote_window = window;
+        channel->remote_packet =
+            packet < LIMIT_CHANNEL_PACKET_BYTES ? packet : LIMIT_CHANNEL_PACKET_BYTES;
+        channel->window = LIMIT_WINDOW_BYTES;
+        confirm_open(connection, channel);
+    }
+    return connection->phase;
+}
+
+/* ---- windows and data (RFC 4254 section 5.2) ------------------------------------------------- */
+
+enum phase channel_on_window_adjust(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_named(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    uint32_t more = reader_u32(message);
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "CHANNEL_WINDOW_ADJUST");
+    }
+    if (more > UINT32_MAX - channel->remote_window) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                                 "window beyond 2^32-1 bytes");
+    }
+    channel->remote_window += more;
+    return connection->phase;
+}
+
+/* Takes `count` bytes off the window the client has. */
+static bool spend_window(struct connection *connection, struct channel *channel, size_t count)
+{
+    const char *reason = NULL;
+    if (channel->eof_received) {
+        reason = "data after EOF";
+    } else if (count > LIMIT_CHANNEL_PACKET_BYTES) {
+        reason = "data beyond the maximum packet size";
+    } else if (count > channel->window) {
+        reason = "data beyond the window";
+    }
+    if (reason != NULL) {
+        connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
+        return false;
+    }
+    channel->window -= (uint32_t)count;
+    return true;
+}
+
+enum phase channel_on_data(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_named(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    struct reader data = reader_string(message);
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "CHANNEL_DATA");
+    }
+    if (!spend_window(connection, channel, data.left)) {
+        return PHASE_ENDED;
+    }
+    connection->used_ms = connection->now_ms;
+    relay_to_child(channel, data.bytes, data.left);
+    channel_return_window(connection, channel);
+    return connection->phase;
+}
+
+enum phase channel_on_extended_data(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_named(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    reader_u32(message); /* type: a program has no second input, so none is of use */
+    struct reader data = reader_string(message);
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "CHANNEL_EXTENDED_DATA");
+    }
+    if (!spend_window(connection, channel, data.left)) {
+        return PHASE_ENDED;
+    }
+    channel->consumed += (uint32_t)data.left;
+    channel_return_window(connection, channel);
+    return connection->phase;
+}
+
+void channel_return_window(struct connection *connection, struct channel *channel)
+{
+    if (channel->consumed < ADJUST_STEP_BYTES || channel->eof_received || channel->close_sent ||
+        connection->kex.sent) {
+        return;
+    }
+    struct writer message = message_begin(connection, SSH_MSG_CHANNEL_WINDOW_ADJUST);
+    writer_u32(&message, channel->remote);
+    writer_u32(&message, channel->consumed);
+    message_send(connection, &message);
+    channel->window += channel->consumed;
+    channel->consumed = 0;
+}
+
+/* ---- closing (RFC 4254 section 5.3) ---------------------------------------------------------- */
+
+enum phase channel_on_eof(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_named(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "CHANNEL_EOF");
+    }
+    channel->eof_received = true;
+    relay_end_of_input(channel);
+    return connection->phase;
+}
+
+enum phase channel_on_close(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_named(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "CHANNEL_CLOSE");
+    }
+    channel->close_received = true;
+    /* After our EOF the client has no more to wait for but the exit status, and some send CLOSE
+     * without waiting: it gets the status all the same, before our CLOSE. */
+    if (channel->eof_sent && channel->child_exit >= 0) {
+        channel_close_stdin(channel);
+    } else {
+        channel_close(connection, channel);
+    }
+    return connection->ended ? PHASE_ENDED : connection->phase;
+}

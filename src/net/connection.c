@@ -1,0 +1,129 @@
+#include "connection.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void connection_init(struct connection *connection, const struct options *options, int ipc,
+                     bool tcp)
+{
+    connection->options = options;
+    connection->ipc = ipc;
+    connection->tcp = tcp;
+    connection->hurry = tcp;
+    connection->phase = PHASE_VERSION;
+}
+
+/* ---- messages out ---------------------------------------------------------------------------- */
+
+static bool is_held_back(const struct connection *connection, enum ssh_message number)
+{
+    bool of_key_exchange = number >= SSH_MSG_KEXINIT && number < SSH_MSG_USERAUTH_REQUEST;
+    return connection->kex.sent && !of_key_exchange && number != SSH_MSG_DISCONNECT;
+}
+
+/* Brings the output to the front of its buffer when little is free behind it. */
+static void compact_output(struct connection *connection)
+{
+    if (connection->output_start == 0) {
+        return;
+    }
+    size_t count = connection->output_end - connection->output_start;
+    memmove(connection->output, connection->output + connection->output_start, count);
+    connection->output_start = 0;
+    connection->output_end = count;
+}
+
+size_t output_room(const struct connection *connection)
+{
+    return LIMIT_OUTPUT_BYTES - (connection->output_end - connection->output_start);
+}
+
+struct writer message_begin(struct connection *connection, enum ssh_message number)
+{
+    struct writer message;
+    if (is_held_back(connection, number)) {
+        writer_init(&message, connection->deferred + connection->deferred_bytes,
+                    LIMIT_DEFERRED_BYTES - connection->deferred_bytes);
+        writer_string_begin(&message);
+    } else {
+        if (LIMIT_OUTPUT_BYTES - connection->output_end < LIMIT_REPLY_BYTES) {
+            compact_output(connection);
+        }
+        size_t room = LIMIT_OUTPUT_BYTES - connection->output_end;
+        size_t payload_room = room > PACKET_OVERHEAD_BYTES ? room - PACKET_OVERHEAD_BYTES : 0;
+        writer_init(&message, connection->output + connection->output_end + PACKET_HEADER_BYTES,
+                    payload_room);
+    }
+    writer_u8(&message, (uint8_t)number);
+    return message;
+}
+
+void message_send(struct connection *connection, struct writer *message)
+{
+    if (writer_failed(message)) {
+        connection_leave(connection, connection->kex.sent
+                                         ? "too many requests during a key exchange"
+                                         : "output overflow");
+        return;
+    }
+    if (message->bytes == connection->deferred + connection->deferred_bytes) {
+        writer_string_end(message, 0);
+        connection->deferred_bytes += message->used;
+        return;
+    }
+    connection->output_end +=
+        packet_seal(&connection->out, connection->output + connection->output_end, message->used);
+}
+
+void message_send_deferred(struct connection *connection)
+{
+    size_t done = 0;
+    while (done < connection->deferred_bytes) {
+        const uint8_t *size = connection->deferred + done;
+        size_t count =
+            (size_t)size[0] << 24 | (size_t)size[1] << 16 | (size_t)size[2] << 8 | size[3];
+        struct writer message = message_begin(connection, (enum ssh_message)size[4]);
+        writer_bytes(&message, size + 5, count - 1);
+        message_send(connection, &message);
+        done += 4 + count;
+    }
+    connection->deferred_bytes = 0;
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static bool end(struct connection *connection, enum ipc_end_cause cause, const char *reason)
+{
+    if (connection->ended) {
+        return false;
+    }
+    connection->ended = true;
+    connection->end_cause = cause;
+    snprintf(connection->end_reason, sizeof(connection->end_reason), "%s", reason);
+    return true;
+}
+
+enum phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
+                             const char *reason)
+{
+    if (end(connection, IPC_END_CLIENT, reason)) {
+        struct writer message = message_begin(connection, SSH_MSG_DISCONNECT);
+        writer_u32(&message, code);
+        writer_text(&message, reason);
+        writer_text(&message, "");
+        message_send(connection, &message);
+    }
+    return PHASE_ENDED;
+}
+
+enum phase connection_leave(struct connection *connection, const char *reason)
+{
+    end(connection, IPC_END_CLIENT, reason);
+    return PHASE_ENDED;
+}
+
+enum phase connection_fail(struct connection *connection, const char *reason)
+{
+    end(connection, IPC_END_OURS, reason);
+    return PHASE_ENDED;
+}

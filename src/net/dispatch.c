@@ -1,0 +1,149 @@
+#include "dispatch.h"
+
+#include <stdio.h>
+
+#include "auth.h"
+#include "kex.h"
+#include "kexinit.h"
+#include "session.h"
+#include "transport.h"
+
+#define IN(phase) (1U << (phase))
+
+/* The first key exchange is strict for every client, not only for those that offer kex-strict:
+ * nothing but the next expected message, or DISCONNECT. In a later one the messages that RFC 4253
+ * section 7.1 always allows may stand between. */
+#define FIRST_KEX   (IN(PHASE_KEXINIT) | IN(PHASE_GUESS) | IN(PHASE_ECDH) | IN(PHASE_NEWKEYS))
+#define LATER_KEX   (IN(PHASE_REKEY_GUESS) | IN(PHASE_REKEY_ECDH) | IN(PHASE_REKEY_NEWKEYS))
+#define BETWEEN_KEX (IN(PHASE_SERVICE) | IN(PHASE_AUTH) | IN(PHASE_OPEN))
+#define NEVER       0
+
+struct row {
+    uint8_t number;
+    uint16_t phases; /* listed here but not now: the connection ends */
+    message_handler *handler;
+};
+
+static const struct row table[] = {
+    {SSH_MSG_DISCONNECT, FIRST_KEX | BETWEEN_KEX | LATER_KEX, transport_on_disconnect},
+    {SSH_MSG_IGNORE, BETWEEN_KEX | LATER_KEX, transport_on_ignore},
+    {SSH_MSG_UNIMPLEMENTED, BETWEEN_KEX | LATER_KEX, transport_on_unimplemented},
+    {SSH_MSG_DEBUG, BETWEEN_KEX | LATER_KEX, transport_on_debug},
+    {SSH_MSG_SERVICE_REQUEST, IN(PHASE_SERVICE), transport_on_service_request},
+    {SSH_MSG_EXT_INFO, IN(PHASE_SERVICE), transport_on_ext_info},
+
+    {SSH_MSG_KEXINIT, IN(PHASE_KEXINIT) | BETWEEN_KEX, kexinit_on_kexinit},
+    {SSH_MSG_KEX_ECDH_INIT, IN(PHASE_ECDH) | IN(PHASE_REKEY_ECDH), kex_on_ecdh_init},
+    {SSH_MSG_NEWKEYS, IN(PHASE_NEWKEYS) | IN(PHASE_REKEY_NEWKEYS), kex_on_newkeys},
+
+    {SSH_MSG_USERAUTH_REQUEST, IN(PHASE_AUTH) | IN(PHASE_OPEN), auth_on_request},
+
+    {SSH_MSG_GLOBAL_REQUEST, IN(PHASE_OPEN), channel_on_global_request},
+    {SSH_MSG_CHANNEL_OPEN, IN(PHASE_OPEN), channel_on_open},
+    {SSH_MSG_CHANNEL_WINDOW_ADJUST, IN(PHASE_OPEN), channel_on_window_adjust},
+    {SSH_MSG_CHANNEL_DATA, IN(PHASE_OPEN), channel_on_data},
+    {SSH_MSG_CHANNEL_EXTENDED_DATA, IN(PHASE_OPEN), channel_on_extended_data},
+    {SSH_MSG_CHANNEL_EOF, IN(PHASE_OPEN), channel_on_eof},
+    {SSH_MSG_CHANNEL_CLOSE, IN(PHASE_OPEN), channel_on_close},
+    {SSH_MSG_CHANNEL_REQUEST, IN(PHASE_OPEN), session_on_request},
+    {SSH_MSG_PING, IN(PHASE_OPEN), transport_on_ping},
+
+    /* What only a server says, or only answers to what we never ask. */
+    {SSH_MSG_SERVICE_ACCEPT, NEVER, NULL},
+    {SSH_MSG_KEX_ECDH_REPLY, NEVER, NULL},
+    {SSH_MSG_USERAUTH_FAILURE, NEVER, NULL},
+    {SSH_MSG_USERAUTH_SUCCESS, NEVER, NULL},
+    {SSH_MSG_USERAUTH_BANNER, NEVER, NULL},
+    {SSH_MSG_USERAUTH_PK_OK, NEVER, NULL},
+    {SSH_MSG_REQUEST_SUCCESS, NEVER, NULL},
+    {SSH_MSG_REQUEST_FAILURE, NEVER, NULL},
+    {SSH_MSG_CHANNEL_OPEN_CONFIRMATION, NEVER, NULL},
+    {SSH_MSG_CHANNEL_OPEN_FAILURE, NEVER, NULL},
+    {SSH_MSG_CHANNEL_SUCCESS, NEVER, NULL},
+    {SSH_MSG_CHANNEL_FAILURE, NEVER, NULL},
+    {SSH_MSG_PONG, NEVER, NULL},
+};
+
+static const struct row *find(uint8_t number)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (table[i].number == number) {
+            return &table[i];
+        }
+    }
+    return NULL;
+}
+
+enum dispatch_verdict dispatch_lookup(uint8_t number, enum phase phase, message_handler **handler)
+{
+    /* The guessed packet can be any key exchange method's (RFC 4253 section 7): numbers 30 to 49.
+     */
+    bool guess = phase == PHASE_GUESS || phase == PHASE_REKEY_GUESS;
+    if (guess && number >= SSH_MSG_KEX_ECDH_INIT && number < SSH_MSG_USERAUTH_REQUEST) {
+        *handler = kex_on_wrong_guess;
+        return DISPATCH_HANDLE;
+    }
+    const struct row *row = find(number);
+    if (row == NULL) {
+        return (IN(phase) & BETWEEN_KEX) != 0 ? DISPATCH_UNIMPLEMENTED : DISPATCH_REFUSE;
+    }
+    if ((row->phases & IN(phase)) == 0) {
+        return DISPATCH_REFUSE;
+    }
+    *handler = row->handler;
+    return DISPATCH_HANDLE;
+}
+
+static enum phase refuse(struct connection *connection, uint8_t number)
+{
+    static const char *const when[PHASES] = {
+        [PHASE_KEXINIT] = "before the key exchange",
+        [PHASE_GUESS] = "in the key exchange",
+        [PHASE_ECDH] = "in the key exchange",
+        [PHASE_NEWKEYS] = "before NEWKEYS",
+        [PHASE_SERVICE] = "before the service request",
+        [PHASE_AUTH] = "before login",
+        [PHASE_OPEN] = "after login",
+        [PHASE_REKEY_GUESS] = "in the key exchange",
+        [PHASE_REKEY_ECDH] = "in the key exchange",
+        [PHASE_REKEY_NEWKEYS] = "before NEWKEYS",
+    };
+    char reason[80];
+    snprintf(reason, sizeof(reason), "message %u is not allowed %s", number,
+             when[connection->phase]);
+    return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
+}
+
+static bool is_rekey(enum phase phase)
+{
+    return (IN(phase) & LATER_KEX) != 0;
+}
+
+void dispatch(struct connection *connection, const uint8_t *payload, size_t payload_bytes,
+              uint32_t sequence)
+{
+    struct reader message = reader_over(payload, payload_bytes);
+    uint8_t number = reader_u8(&message);
+    enum phase next = connection->phase;
+    message_handler *handler = NULL;
+    switch (dispatch_lookup(number, connection->phase, &handler)) {
+    case DISPATCH_HANDLE:
+        next = handler(connection, &message);
+        break;
+    case DISPATCH_UNIMPLEMENTED:
+        transport_send_unimplemented(connection, sequence);
+        break;
+    case DISPATCH_REFUSE:
+        next = refuse(connection, number);
+        break;
+    }
+    if (is_rekey(next) && !is_rekey(connection->phase)) {
+        connection->resume = connection->phase;
+    }
+    connection->phase = connection->ended ? PHASE_ENDED : next;
+}
+
+void dispatch_begin(struct connection *connection)
+{
+    connection->phase = PHASE_KEXINIT;
+}

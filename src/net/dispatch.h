@@ -1,0 +1,34 @@
+/*
+ * Which message may arrive in which phase, and who handles it: one table.
+ *
+ * A handler parses its message, checks that nothing is left over, acts, and returns the next phase;
+ * or it ends the connection and returns PHASE_ENDED. Only dispatch() stores the phase.
+ */
+#ifndef WREN_DISPATCH_H
+#define WREN_DISPATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "connection.h"
+#include "reader.h"
+
+typedef enum phase message_handler(struct connection *connection, struct reader *message);
+
+enum dispatch_verdict {
+    DISPATCH_HANDLE,
+    DISPATCH_REFUSE,        /* DISCONNECT */
+    DISPATCH_UNIMPLEMENTED, /* answer UNIMPLEMENTED and go on */
+};
+
+/* What becomes of message `number` in `phase`; *handler is set for DISPATCH_HANDLE. */
+enum dispatch_verdict dispatch_lookup(uint8_t number, enum phase phase, message_handler **handler);
+
+/* Handles one payload of at least one byte, the packet whose sequence number `sequence` was. */
+void dispatch(struct connection *connection, const uint8_t *payload, size_t payload_bytes,
+              uint32_t sequence);
+
+/* The client's identification line is in: packets from here on. */
+void dispatch_begin(struct connection *connection);
+
+#endif

@@ -1,0 +1,42 @@
+#include "hash.h"
+
+void hash_begin(struct hash *hash, bool sha512)
+{
+    hash->sha512 = sha512;
+    if (sha512) {
+        crypto_hash_sha512_init(&hash->state.sha512);
+    } else {
+        crypto_hash_sha256_init(&hash->state.sha256);
+    }
+}
+
+void hash_bytes(struct hash *hash, const void *bytes, size_t count)
+{
+    if (hash->sha512) {
+        crypto_hash_sha512_update(&hash->state.sha512, bytes, count);
+    } else {
+        crypto_hash_sha256_update(&hash->state.sha256, bytes, count);
+    }
+}
+
+void hash_string(struct hash *hash, const void *bytes, size_t count)
+{
+    uint8_t length[4];
+    for (int i = 0; i < 4; i++) {
+        length[i] = (uint8_t)(count >> (24 - 8 * i));
+    }
+    hash_bytes(hash, length, sizeof(length));
+    hash_bytes(hash, bytes, count);
+}
+
+size_t hash_end(struct hash *hash, uint8_t out[static HASH_MAX_BYTES])
+{
+    size_t count = hash->sha512 ? crypto_hash_sha512_BYTES : crypto_hash_sha256_BYTES;
+    if (hash->sha512) {
+        crypto_hash_sha512_final(&hash->state.sha512, out);
+    } else {
+        crypto_hash_sha256_final(&hash->state.sha256, out);
+    }
+    sodium_memzero(hash, sizeof(*hash));
+    return count;
+}

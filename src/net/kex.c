@@ -1,0 +1,205 @@
+#include "kex.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "ask.h"
+#include "kexinit.h"
+#include "rekey_limits.h"
+#include "transport.h"
+
+/* K as it enters hashes: a string of 64 bytes, or an mpint of up to 33. */
+#define ENCODED_SECRET_BYTES (4 + AGREE_HYBRID_SECRET_BYTES)
+
+/* What ECDH_INIT yields, gone when its handler returns. */
+struct exchange {
+    struct writer k;
+    uint8_t k_bytes[ENCODED_SECRET_BYTES];
+    size_t q_s_bytes;
+    uint8_t q_s[AGREE_HYBRID_SERVER_BYTES];
+    size_t h_bytes;
+    uint8_t h[HASH_MAX_BYTES];
+    uint8_t signature[64];
+    uint8_t server_key[CHACHAPOLY_KEY_BYTES];
+};
+
+void kex_prepare(struct connection *connection)
+{
+    struct kex *kex = &connection->kex;
+    if (!kex->key_ready) {
+        uint8_t random[AGREE_X25519_BYTES];
+        randombytes_buf(random, sizeof(random));
+        agree_x25519_key(&kex->key, random);
+        sodium_memzero(random, sizeof(random));
+        kex->key_ready = true;
+    }
+}
+
+void kex_rekey_if_due(struct connection *connection)
+{
+    const struct kex *kex = &connection->kex;
+    bool between = connection->phase == PHASE_SERVICE || connection->phase == PHASE_AUTH ||
+                   connection->phase == PHASE_OPEN;
+    bool due = connection->in.packets >= rekey_after_packets ||
+               connection->out.packets >= rekey_after_packets ||
+               connection->now_ms - kex->since_ms >= rekey_after_ms;
+    if (between && due && !kex->sent) {
+        kexinit_send(connection);
+    }
+}
+
+enum phase kex_on_wrong_guess(struct connection *connection, struct reader *message)
+{
+    (void)message;
+    return connection->phase == PHASE_GUESS ? PHASE_ECDH : PHASE_REKEY_ECDH;
+}
+
+/* ---- K and Q_S ------------------------------------------------------------------------------- */
+
+static bool agree_on_hybrid(const struct kex *kex, struct exchange *exchange, const uint8_t *q_c)
+{
+    uint8_t secret[AGREE_HYBRID_SECRET_BYTES];
+    uint8_t random[SNTRUP761_RANDOM_BYTES];
+    randombytes_buf(random, sizeof(random));
+    bool agreed = agree_hybrid(secret, exchange->q_s, &kex->key, q_c, random);
+    exchange->q_s_bytes = AGREE_HYBRID_SERVER_BYTES;
+    writer_string(&exchange->k, secret, sizeof(secret));
+    sodium_memzero(random, sizeof(random));
+    sodium_memzero(secret, sizeof(secret));
+    return agreed;
+}
+
+static bool agree_on_curve25519(const struct kex *kex, struct exchange *exchange,
+                                const uint8_t *q_c)
+{
+    uint8_t secret[AGREE_X25519_BYTES];
+    bool agreed = agree_x25519(secret, &kex->key, q_c);
+    memcpy(exchange->q_s, kex->key.public_key, AGREE_X25519_BYTES);
+    exchange->q_s_bytes = AGREE_X25519_BYTES;
+    writer_mpint(&exchange->k, secret, sizeof(secret));
+    sodium_memzero(secret, sizeof(secret));
+    return agreed;
+}
+
+static bool agree(struct connection *connection, struct exchange *exchange, const uint8_t *q_c)
+{
+    struct kex *kex = &connection->kex;
+    kex_prepare(connection);
+    writer_init(&exchange->k, exchange->k_bytes, sizeof(exchange->k_bytes));
+    bool agreed =
+        kex->hybrid ? agree_on_hybrid(kex, exchange, q_c) : agree_on_curve25519(kex, exchange, q_c);
+    sodium_memzero(&kex->key, sizeof(kex->key));
+    kex->key_ready = false;
+    return agreed && !writer_failed(&exchange->k);
+}
+
+/* ---- H and the keys -------------------------------------------------------------------------- */
+
+/* The rest of H: Q_C, Q_S, K behind what kexinit.c has hashed. */
+static void finish_hash(struct kex *kex, struct exchange *exchange, const uint8_t *q_c,
+                        size_t q_c_bytes)
+{
+    hash_string(&kex->hash, q_c, q_c_bytes);
+    hash_string(&kex->hash, exchange->q_s, exchange->q_s_bytes);
+    hash_bytes(&kex->hash, exchange->k.bytes, exchange->k.used);
+    exchange->h_bytes = hash_end(&kex->hash, exchange->h);
+    if (kex->session_id_bytes == 0) {
+        memcpy(kex->session_id, exchange->h, exchange->h_bytes);
+        kex->session_id_bytes = exchange->h_bytes;
+    }
+}
+
+/* RFC 4253 section 7.2: HASH(K || H || letter || session_id), extended by HASH(K || H || K1). */
+static void derive_key(const struct kex *kex, const struct exchange *exchange, char letter,
+                       uint8_t key[static CHACHAPOLY_KEY_BYTES])
+{
+    struct hash hash;
+    uint8_t block[HASH_MAX_BYTES];
+    hash_begin(&hash, kex->hybrid);
+    hash_bytes(&hash, exchange->k.bytes, exchange->k.used);
+    hash_bytes(&hash, exchange->h, exchange->h_bytes);
+    hash_bytes(&hash, &letter, 1);
+    hash_bytes(&hash, kex->session_id, kex->session_id_bytes);
+    size_t made = hash_end(&hash, block);
+    memcpy(key, block, made);
+    if (made < CHACHAPOLY_KEY_BYTES) {
+        hash_begin(&hash, kex->hybrid);
+        hash_bytes(&hash, exchange->k.bytes, exchange->k.used);
+        hash_bytes(&hash, exchange->h, exchange->h_bytes);
+        hash_bytes(&hash, key, made);
+        hash_end(&hash, block);
+        memcpy(key + made, block, CHACHAPOLY_KEY_BYTES - made);
+    }
+    sodium_memzero(block, sizeof(block));
+}
+
+/* ---- the flight ------------------------------------------------------------------------------ */
+
+static void send_reply(struct connection *connection, const struct exchange *exchange)
+{
+    struct writer message = message_begin(connection, SSH_MSG_KEX_ECDH_REPLY);
+    size_t host_key = writer_string_begin(&message); /* K_S */
+    writer_text(&message, "ssh-ed25519");
+    writer_string(&message, connection->host_public_key, sizeof(connection->host_public_key));
+    writer_string_end(&message, host_key);
+    writer_string(&message, exchange->q_s, exchange->q_s_bytes);
+    size_t signature = writer_string_begin(&message);
+    writer_text(&message, "ssh-ed25519");
+    writer_string(&message, exchange->signature, sizeof(exchange->signature));
+    writer_string_end(&message, signature);
+    message_send(connection, &message);
+}
+
+/* KEX_ECDH_REPLY, NEWKEYS, EXT_INFO, and what had to wait: one write of the loop. */
+static void send_flight(struct connection *connection, const struct exchange *exchange, bool first)
+{
+    struct kex *kex = &connection->kex;
+    send_reply(connection, exchange);
+    struct writer newkeys = message_begin(connection, SSH_MSG_NEWKEYS);
+    message_send(connection, &newkeys);
+    packet_new_keys(&connection->out, exchange->server_key, kex->strict);
+    kex->sent = false;
+    kex->since_ms = connection->now_ms;
+    if (first && kex->ext_info) {
+        transport_send_ext_info(connection);
+    }
+    message_send_deferred(connection);
+}
+
+enum phase kex_on_ecdh_init(struct connection *connection, struct reader *message)
+{
+    struct kex *kex = &connection->kex;
+    bool first = kex->session_id_bytes == 0;
+    size_t q_c_bytes = kex->hybrid ? AGREE_HYBRID_CLIENT_BYTES : AGREE_X25519_BYTES;
+    const uint8_t *q_c = reader_string_of(message, q_c_bytes);
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "KEX_ECDH_INIT");
+    }
+    struct exchange exchange = {0};
+    enum phase next = PHASE_ENDED;
+    if (!agree(connection, &exchange, q_c)) {
+        connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+                          "the client's X25519 point has low order");
+    } else {
+        finish_hash(kex, &exchange, q_c, q_c_bytes);
+        if (ask_sign(connection, exchange.h, exchange.h_bytes, exchange.signature)) {
+            derive_key(kex, &exchange, 'C', kex->client_key);
+            derive_key(kex, &exchange, 'D', exchange.server_key);
+            send_flight(connection, &exchange, first);
+            next = first ? PHASE_NEWKEYS : PHASE_REKEY_NEWKEYS;
+        }
+    }
+    sodium_memzero(&exchange, sizeof(exchange));
+    return next;
+}
+
+enum phase kex_on_newkeys(struct connection *connection, struct reader *message)
+{
+    struct kex *kex = &connection->kex;
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "NEWKEYS");
+    }
+    packet_new_keys(&connection->in, kex->client_key, kex->strict);
+    sodium_memzero(kex->client_key, sizeof(kex->client_key));
+    return connection->phase == PHASE_NEWKEYS ? PHASE_SERVICE : connection->resume;
+}

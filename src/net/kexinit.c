@@ -1,0 +1,241 @@
+#include "kexinit.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ask.h"
+#include "log.h"
+#include "version.h"
+
+#define COOKIE_BYTES 16
+
+/* Key exchange methods in the order of our preference; the client's order decides. */
+static const struct method {
+    const char *name;
+    bool hybrid; /* SHA-512, and sntrup761 beside X25519 */
+} methods[] = {
+    {"sntrup761x25519-sha512", true},
+    {"sntrup761x25519-sha512@openssh.com", true},
+    {"curve25519-sha256", false},
+    {"curve25519-sha256@libssh.org", false},
+};
+
+#define METHODS (sizeof(methods) / sizeof(methods[0]))
+
+#define STRICT_SERVER "kex-strict-s-v00@openssh.com"
+#define STRICT_CLIENT "kex-strict-c-v00@openssh.com"
+
+/* The name-lists behind the first, in wire order. `required` ones must share a name with the
+ * client's: the MAC list is there for clients that refuse an empty one, and is never used because
+ * the cipher authenticates; languages are ignored. */
+static const struct offer {
+    const char *what;
+    const char *name;
+    bool required;
+} offers[] = {
+    {"host key algorithm", "ssh-ed25519", true},
+    {"cipher from client to server", "chacha20-poly1305@openssh.com", true},
+    {"cipher from server to client", "chacha20-poly1305@openssh.com", true},
+    {"MAC from client to server", "hmac-sha2-256", false},
+    {"MAC from server to client", "hmac-sha2-256", false},
+    {"compression from client to server", "none", true},
+    {"compression from server to client", "none", true},
+    {"language from client to server", "", false},
+    {"language from server to client", "", false},
+};
+
+#define OFFERS (sizeof(offers) / sizeof(offers[0]))
+
+static bool is_enabled(const struct connection *connection, const struct method *method)
+{
+    const struct options *options = connection->options;
+    return !(method->hybrid ? options->no_sntrup : options->no_curve25519);
+}
+
+static bool is_first_exchange(const struct connection *connection)
+{
+    return connection->kex.session_id_bytes == 0;
+}
+
+/* ---- ours ------------------------------------------------------------------------------------ */
+
+static void write_methods(const struct connection *connection, struct writer *message)
+{
+    size_t mark = writer_string_begin(message);
+    const char *separator = "";
+    for (size_t i = 0; i < METHODS; i++) {
+        if (is_enabled(connection, &methods[i])) {
+            writer_bytes(message, separator, strlen(separator));
+            writer_bytes(message, methods[i].name, strlen(methods[i].name));
+            separator = ",";
+        }
+    }
+    if (is_first_exchange(connection)) {
+        writer_bytes(message, "," STRICT_SERVER, strlen("," STRICT_SERVER));
+    }
+    writer_string_end(message, mark);
+}
+
+void kexinit_send(struct connection *connection)
+{
+    struct kex *kex = &connection->kex;
+    uint8_t cookie[COOKIE_BYTES];
+    randombytes_buf(cookie, sizeof(cookie));
+
+    struct writer own; /* I_S */
+    writer_init(&own, kex->server_kexinit, sizeof(kex->server_kexinit));
+    writer_u8(&own, SSH_MSG_KEXINIT);
+    writer_bytes(&own, cookie, sizeof(cookie));
+    write_methods(connection, &own);
+    for (size_t i = 0; i < OFFERS; i++) {
+        writer_text(&own, offers[i].name);
+    }
+    writer_bool(&own, false);
+    writer_u32(&own, 0);
+    if (writer_failed(&own)) {
+        connection_fail(connection, "KEXINIT does not fit its buffer");
+        return;
+    }
+    kex->server_kexinit_bytes = own.used;
+
+    kex->sent = true;
+    kex->asked_ms = connection->now_ms;
+    struct writer message = message_begin(connection, SSH_MSG_KEXINIT);
+    writer_bytes(&message, kex->server_kexinit + 1, kex->server_kexinit_bytes - 1);
+    message_send(connection, &message);
+}
+
+/* ---- theirs ---------------------------------------------------------------------------------- */
+
+static bool list_has(struct reader list, const char *wanted)
+{
+    struct reader name;
+    while (reader_name(&list, &name)) {
+        if (reader_is(&name, wanted)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool first_is(struct reader list, const char *wanted)
+{
+    struct reader name;
+    return reader_name(&list, &name) && reader_is(&name, wanted);
+}
+
+/* The client's first method that we have (RFC 4253 section 7.1), or NULL. */
+static const struct method *choose(const struct connection *connection, struct reader list)
+{
+    struct reader name;
+    while (reader_name(&list, &name)) {
+        for (size_t i = 0; i < METHODS; i++) {
+            if (is_enabled(connection, &methods[i]) && reader_is(&name, methods[i].name)) {
+                return &methods[i];
+            }
+        }
+    }
+    return NULL;
+}
+
+static const char *our_first_method(const struct connection *connection)
+{
+    for (size_t i = 0; i < METHODS; i++) {
+        if (is_enabled(connection, &methods[i])) {
+            return methods[i].name;
+        }
+    }
+    return "";
+}
+
+static enum phase refuse_no_match(struct connection *connection, const char *what)
+{
+    char reason[96];
+    snprintf(reason, sizeof(reason), "no common %s", what);
+    return connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED, reason);
+}
+
+static void log_method(struct connection *connection, const struct method *method)
+{
+    if (connection->options->verbosity > 0) {
+        char text[LIMIT_NOTE_BYTES + 1];
+        snprintf(text, sizeof(text), "key exchange %s, strict %s, client %.100s", method->name,
+                 connection->kex.strict ? "yes" : "no", connection->client_version);
+        ask_note(connection, LOG_DETAIL, text);
+    }
+}
+
+/* V_C, V_S, I_C, I_S, K_S: what H covers before the public values (RFC 5656 section 4). */
+static void hash_offers(struct connection *connection, const struct method *method,
+                        const struct reader *message)
+{
+    struct kex *kex = &connection->kex;
+    /* The message number stands right before the message's body. */
+    const uint8_t *client_kexinit = message->bytes - 1;
+    hash_begin(&kex->hash, method->hybrid);
+    hash_string(&kex->hash, connection->client_version, connection->client_version_bytes);
+    hash_string(&kex->hash, VERSION_SERVER, strlen(VERSION_SERVER));
+    hash_string(&kex->hash, client_kexinit, message->left + 1);
+    hash_string(&kex->hash, kex->server_kexinit, kex->server_kexinit_bytes);
+
+    uint8_t host_key[64];
+    struct writer blob;
+    writer_init(&blob, host_key, sizeof(host_key));
+    writer_text(&blob, "ssh-ed25519");
+    writer_string(&blob, connection->host_public_key, sizeof(connection->host_public_key));
+    hash_string(&kex->hash, host_key, blob.used);
+}
+
+enum phase kexinit_on_kexinit(struct connection *connection, struct reader *message)
+{
+    struct kex *kex = &connection->kex;
+    const struct reader whole = *message;
+    bool first_exchange = is_first_exchange(connection);
+
+    reader_bytes(message, COOKIE_BYTES);
+    struct reader client_methods = reader_string(message);
+    struct reader lists[OFFERS];
+    for (size_t i = 0; i < OFFERS; i++) {
+        lists[i] = reader_string(message);
+    }
+    bool packet_follows = reader_bool(message);
+    reader_u32(message);
+    if (!reader_end(message)) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed KEXINIT");
+    }
+
+    if (connection->phase != PHASE_OPEN && ++kex->exchanges > LIMIT_SIGNATURES_BEFORE_LOGIN) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                                 "too many key exchanges before login");
+    }
+
+    const struct method *method = choose(connection, client_methods);
+    if (method == NULL) {
+        return refuse_no_match(connection, "key exchange method");
+    }
+    for (size_t i = 0; i < OFFERS; i++) {
+        if (offers[i].required && !list_has(lists[i], offers[i].name)) {
+            return refuse_no_match(connection, offers[i].what);
+        }
+    }
+    bool wrong_guess = packet_follows && !(first_is(client_methods, our_first_method(connection)) &&
+                                           first_is(lists[0], offers[0].name));
+
+    if (first_exchange) {
+        /* Both only count in the first KEXINIT (draft-miller-sshm-strict-kex, RFC 8308 section
+         * 2.1). */
+        kex->strict = list_has(client_methods, STRICT_CLIENT);
+        kex->ext_info = list_has(client_methods, "ext-info-c");
+    }
+    if (!kex->sent) {
+        kexinit_send(connection);
+    }
+    kex->hybrid = method->hybrid;
+    hash_offers(connection, method, &whole);
+    log_method(connection, method);
+    if (first_exchange) {
+        return wrong_guess ? PHASE_GUESS : PHASE_ECDH;
+    }
+    return wrong_guess ? PHASE_REKEY_GUESS : PHASE_REKEY_ECDH;
+}

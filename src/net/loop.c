@@ -1,0 +1,244 @@
+#include "loop.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "dispatch.h"
+#include "kex.h"
+#include "kexinit.h"
+#include "rekey_limits.h"
+#include "relay.h"
+#include "version.h"
+
+enum { SOCKET_IN, SOCKET_OUT, MONITOR, FIRST_CHANNEL };
+
+#define POLL_ENTRIES (FIRST_CHANNEL + LIMIT_CHANNELS * RELAY_POLL_ENTRIES)
+
+static uint64_t clock_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+/* ---- the socket ------------------------------------------------------------------------------ */
+
+/* The stock client has Nagle's algorithm on until it has logged in: it waits for our
+ * acknowledgement before it sends a second small packet, and our kernel would delay that by 40 ms.
+ * The option does not last, so it is set again after each read. */
+static void acknowledge_at_once(const struct connection *connection)
+{
+    if (connection->hurry) {
+        const int on = 1;
+        setsockopt(STDIN_FILENO, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+    }
+}
+
+static void read_socket(struct connection *connection)
+{
+    if (connection->input_end == LIMIT_INPUT_BYTES) {
+        size_t count = connection->input_end - connection->input_start;
+        memmove(connection->input, connection->input + connection->input_start, count);
+        connection->input_start = 0;
+        connection->input_end = count;
+    }
+    ssize_t count = read(STDIN_FILENO, connection->input + connection->input_end,
+                         LIMIT_INPUT_BYTES - connection->input_end);
+    if (count > 0) {
+        connection->input_end += (size_t)count;
+        connection->bytes_in += (uint64_t)count;
+        acknowledge_at_once(connection);
+    } else if (count == 0) {
+        connection_leave(connection, "client closed the connection");
+    } else if (errno != EAGAIN && errno != EINTR) {
+        connection_leave(connection, errno == ECONNRESET  ? "client reset the connection"
+                                     : errno == ETIMEDOUT ? "client stopped answering"
+                                                          : "connection lost");
+    }
+}
+
+static void write_socket(struct connection *connection)
+{
+    size_t count = connection->output_end - connection->output_start;
+    if (count == 0) {
+        return;
+    }
+    ssize_t written = write(STDOUT_FILENO, connection->output + connection->output_start, count);
+    if (written < 0) {
+        if (errno != EAGAIN && errno != EINTR) {
+            connection_leave(connection, "client closed the connection while data was on its way");
+            connection->output_start = connection->output_end = 0;
+        }
+        return;
+    }
+    connection->bytes_out += (uint64_t)written;
+    connection->output_start += (size_t)written;
+    if (connection->output_start == connection->output_end) {
+        connection->output_start = connection->output_end = 0;
+    }
+}
+
+/* ---- what has arrived ------------------------------------------------------------------------ */
+
+static bool take_packet(struct connection *connection)
+{
+    struct packet packet;
+    uint32_t sequence = connection->in.sequence;
+    switch (packet_open(&connection->in, connection->input + connection->input_start,
+                        connection->input_end - connection->input_start, &packet)) {
+    case PACKET_INCOMPLETE:
+        return false;
+    case PACKET_CORRUPT:
+        connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "corrupt packet");
+        return false;
+    case PACKET_READY:
+        break;
+    }
+    dispatch(connection, packet.payload, packet.payload_bytes, sequence);
+    connection->input_start += packet.total_bytes;
+    return true;
+}
+
+/* Handles all that is complete, while the output has room for answers. */
+static void take_input(struct connection *connection)
+{
+    if (connection->phase == PHASE_VERSION && connection->input_end > 0 &&
+        version_read(connection)) {
+        dispatch_begin(connection);
+    }
+    while (!connection->ended && connection->phase != PHASE_VERSION &&
+           output_room(connection) >= LIMIT_REPLY_BYTES && take_packet(connection)) {
+    }
+    if (connection->input_start == connection->input_end) {
+        connection->input_start = connection->input_end = 0;
+    }
+}
+
+/* ---- deadlines ------------------------------------------------------------------------------- */
+
+static bool is_rekeying(const struct connection *connection)
+{
+    return connection->kex.session_id_bytes > 0 &&
+           (connection->kex.sent || connection->phase == PHASE_REKEY_NEWKEYS);
+}
+
+static void check_deadlines(struct connection *connection)
+{
+    const struct options *options = connection->options;
+    uint64_t now_ms = connection->now_ms;
+    if (is_rekeying(connection) &&
+        now_ms - connection->kex.asked_ms >= LIMIT_REKEY_ANSWER_SECONDS * 1000ULL) {
+        connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+                          "the client did not finish a key exchange in time");
+    }
+    if (connection->phase == PHASE_OPEN && options->idle_seconds > 0 &&
+        now_ms - connection->used_ms >= options->idle_seconds * 1000ULL) {
+        char reason[80];
+        snprintf(reason, sizeof(reason), "idle for %u s", options->idle_seconds);
+        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, reason);
+    }
+}
+
+/* Until the next of our own deadlines (the login deadline is the monitor's), rounded up. */
+static int timeout_ms(const struct connection *connection)
+{
+    uint64_t now_ms = connection->now_ms;
+    uint64_t next_ms = connection->kex.since_ms + rekey_after_ms;
+    if (is_rekeying(connection)) {
+        next_ms = connection->kex.asked_ms + LIMIT_REKEY_ANSWER_SECONDS * 1000ULL;
+    }
+    if (connection->phase == PHASE_OPEN && connection->options->idle_seconds > 0) {
+        uint64_t idle_ms = connection->used_ms + connection->options->idle_seconds * 1000ULL;
+        next_ms = idle_ms < next_ms ? idle_ms : next_ms;
+    }
+    return next_ms > now_ms ? (int)(next_ms - now_ms) : 0;
+}
+
+/* ---- the loop -------------------------------------------------------------------------------- */
+
+static void wait_for_events(struct connection *connection)
+{
+    struct pollfd entries[POLL_ENTRIES];
+    bool has_output = connection->output_start < connection->output_end;
+    bool reads = output_room(connection) >= LIMIT_REPLY_BYTES;
+    entries[SOCKET_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
+    entries[SOCKET_OUT] = (struct pollfd){.fd = has_output ? STDOUT_FILENO : -1, .events = POLLOUT};
+    entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = 0};
+    size_t channel_entries = relay_wait_for(connection, entries + FIRST_CHANNEL);
+
+    int ready = poll(entries, FIRST_CHANNEL + channel_entries, timeout_ms(connection));
+    connection->now_ms = clock_ms();
+    if (ready < 0) {
+        if (errno != EINTR) {
+            connection_fail(connection, "poll failed");
+        }
+        return;
+    }
+    relay_note(connection, entries + FIRST_CHANNEL);
+    if (entries[MONITOR].revents != 0) {
+        connection_fail(connection, "the monitor is gone");
+    } else if (entries[SOCKET_IN].revents != 0) {
+        read_socket(connection);
+    }
+}
+
+static void greet(struct connection *connection)
+{
+    if (connection->tcp) {
+        const int on = 1;
+        setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        acknowledge_at_once(connection);
+    }
+    version_send(connection);
+    kexinit_send(connection);
+    write_socket(connection);
+    kex_prepare(connection);
+}
+
+/* Lets the last message, DISCONNECT as a rule, reach the client: closing a socket with unread input
+ * would reset the connection and could take it away. Bounded by a time and by what we throw away.
+ */
+static void say_goodbye(struct connection *connection)
+{
+    uint64_t end_ms = clock_ms() + LIMIT_GOODBYE_MS;
+    write_socket(connection);
+    bool flushed = connection->output_end == 0;
+    if (!flushed || shutdown(STDOUT_FILENO, SHUT_WR) != 0) {
+        return;
+    }
+    for (int i = 0; i < 64; i++) {
+        uint64_t now_ms = clock_ms();
+        struct pollfd entry = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (now_ms >= end_ms || poll(&entry, 1, (int)(end_ms - now_ms)) <= 0 ||
+            read(STDIN_FILENO, connection->input, sizeof(connection->input)) <= 0) {
+            return;
+        }
+    }
+}
+
+void loop_run(struct connection *connection, uint32_t layers)
+{
+    connection->now_ms = connection->used_ms = connection->kex.since_ms = clock_ms();
+    if (!ask_start(connection, layers)) {
+        return;
+    }
+    greet(connection);
+    while (!connection->ended) {
+        wait_for_events(connection);
+        take_input(connection);
+        relay_turn(connection);
+        kex_rekey_if_due(connection);
+        check_deadlines(connection);
+        write_socket(connection);
+    }
+    say_goodbye(connection);
+    ask_end(connection);
+}

@@ -1,0 +1,106 @@
+#include "packet.h"
+
+#include <string.h>
+
+#include "limit.h"
+
+/* RFC 4253 section 6: padding is at least this, and brings what is sealed to a multiple of the
+ * block. */
+#define PADDING_MIN_BYTES 4
+#define BLOCK_BYTES       8
+
+#define LENGTH_BYTES CHACHAPOLY_LENGTH_BYTES
+
+static uint32_t get_u32(const uint8_t *bytes)
+{
+    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+}
+
+static size_t tag_bytes(const struct packet_direction *direction)
+{
+    return direction->sealed ? CHACHAPOLY_TAG_BYTES : 0;
+}
+
+/* With this cipher the length field is not part of what must be a multiple of the block; in the
+ * clear it is. */
+static size_t aligned_bytes(const struct packet_direction *direction, size_t packet_length)
+{
+    return direction->sealed ? packet_length : packet_length + LENGTH_BYTES;
+}
+
+static bool length_is_valid(const struct packet_direction *direction, uint32_t length)
+{
+    /* At least a message number and the least padding. */
+    return length >= 1 + 1 + PADDING_MIN_BYTES &&
+           length <= LIMIT_PACKET_BYTES - LENGTH_BYTES - tag_bytes(direction) &&
+           aligned_bytes(direction, length) % BLOCK_BYTES == 0;
+}
+
+enum packet_status packet_open(struct packet_direction *direction, uint8_t *bytes, size_t count,
+                               struct packet *packet)
+{
+    if (direction->length == 0) {
+        if (count < LENGTH_BYTES) {
+            return PACKET_INCOMPLETE;
+        }
+        uint32_t length = direction->sealed
+                              ? chachapoly_length(bytes, direction->key, direction->sequence)
+                              : get_u32(bytes);
+        if (!length_is_valid(direction, length)) {
+            return PACKET_CORRUPT;
+        }
+        direction->length = length;
+    }
+    size_t total = LENGTH_BYTES + direction->length + tag_bytes(direction);
+    if (count < total) {
+        return PACKET_INCOMPLETE;
+    }
+    if (direction->sealed &&
+        !chachapoly_open(bytes, direction->length, direction->key, direction->sequence)) {
+        return PACKET_CORRUPT;
+    }
+    size_t padding = bytes[LENGTH_BYTES];
+    if (padding < PADDING_MIN_BYTES || padding + 2 > direction->length) {
+        return PACKET_CORRUPT;
+    }
+    packet->payload = bytes + PACKET_HEADER_BYTES;
+    packet->payload_bytes = direction->length - 1 - padding;
+    packet->total_bytes = total;
+    direction->length = 0;
+    direction->sequence++;
+    direction->packets++;
+    return PACKET_READY;
+}
+
+size_t packet_seal(struct packet_direction *direction, uint8_t *bytes, size_t payload_bytes)
+{
+    size_t partial = aligned_bytes(direction, 1 + payload_bytes) % BLOCK_BYTES;
+    size_t padding = BLOCK_BYTES - partial;
+    if (padding < PADDING_MIN_BYTES) {
+        padding += BLOCK_BYTES;
+    }
+    size_t length = 1 + payload_bytes + padding;
+    for (int i = 0; i < LENGTH_BYTES; i++) {
+        bytes[i] = (uint8_t)(length >> (24 - 8 * i));
+    }
+    bytes[LENGTH_BYTES] = (uint8_t)padding;
+    /* Zeros: the cipher hides them, and in the clear randomness would hide nothing. */
+    memset(bytes + PACKET_HEADER_BYTES + payload_bytes, 0, padding);
+    if (direction->sealed) {
+        chachapoly_seal(bytes, length, direction->key, direction->sequence);
+    }
+    direction->sequence++;
+    direction->packets++;
+    return LENGTH_BYTES + length + tag_bytes(direction);
+}
+
+void packet_new_keys(struct packet_direction *direction,
+                     const uint8_t key[static CHACHAPOLY_KEY_BYTES], bool strict)
+{
+    memcpy(direction->key, key, CHACHAPOLY_KEY_BYTES);
+    direction->sealed = true;
+    direction->packets = 0;
+    if (strict) {
+        direction->sequence = 0;
+    }
+}

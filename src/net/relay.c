@@ -1,0 +1,314 @@
+#include "relay.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "ipc.h"
+#include "reader.h"
+#include "signals.h"
+
+/* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
+#define DATA_HEADER_BYTES (1 + 4 + 4 + 4)
+
+/* Packets of one stream in one turn: enough to fill a write, few enough that other channels get
+ * their share. */
+#define PACKETS_A_TURN 4
+
+/* ---- client to program ----------------------------------------------------------------------- */
+
+static void note_consumed(struct channel *channel, size_t count)
+{
+    channel->consumed += (uint32_t)count;
+}
+
+/* How much the program took: 0 if it takes nothing now. Its closed stdin (EPIPE; EIO from a
+ * terminal) is not the end: what it still prints goes on. */
+static size_t write_child(struct channel *channel, const uint8_t *data, size_t count)
+{
+    ssize_t written = write(channel->child_stdin, data, count);
+    if (written >= 0) {
+        note_consumed(channel, (size_t)written);
+        return (size_t)written;
+    }
+    if (errno != EAGAIN && errno != EINTR) {
+        channel->stdin_broken = true;
+    }
+    return 0;
+}
+
+static void keep(struct channel *channel, const uint8_t *data, size_t count)
+{
+    if (channel->pending_end + count > sizeof(channel->pending)) {
+        size_t kept = channel->pending_end - channel->pending_start;
+        memmove(channel->pending, channel->pending + channel->pending_start, kept);
+        channel->pending_start = 0;
+        channel->pending_end = kept;
+    }
+    memcpy(channel->pending + channel->pending_end, data, count);
+    channel->pending_end += count;
+}
+
+void relay_to_child(struct channel *channel, const uint8_t *data, size_t count)
+{
+    bool takes_none = channel->started && channel->child_stdin < 0;
+    if (takes_none || channel->stdin_broken || channel->close_sent) {
+        note_consumed(channel, count);
+        return;
+    }
+    size_t taken = 0;
+    if (channel->child_stdin >= 0 && channel->started &&
+        channel->pending_start == channel->pending_end && count > 0) {
+        taken = write_child(channel, data, count);
+    }
+    if (taken < count) {
+        keep(channel, data + taken, count - taken);
+    }
+}
+
+/* A terminal has no end of input that we could pass on: its programs read until they are told to
+ * stop. */
+static void close_drained_stdin(struct channel *channel)
+{
+    if (channel->eof_received && channel->started && !channel->has_pty &&
+        channel->pending_start == channel->pending_end) {
+        channel_close_stdin(channel);
+    }
+}
+
+void relay_end_of_input(struct channel *channel)
+{
+    close_drained_stdin(channel);
+}
+
+static void drain_pending(struct channel *channel)
+{
+    if (channel->child_stdin < 0 || !channel->stdin_ready ||
+        channel->pending_start == channel->pending_end) {
+        return;
+    }
+    channel->pending_start += write_child(channel, channel->pending + channel->pending_start,
+                                          channel->pending_end - channel->pending_start);
+    if (channel->pending_start == channel->pending_end) {
+        channel->pending_start = channel->pending_end = 0;
+        close_drained_stdin(channel);
+    }
+}
+
+/* ---- program to client ----------------------------------------------------------------------- */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Room for one more full packet of data beside the answers that incoming packets may need. */
+static bool has_room(const struct connection *connection)
+{
+    return output_room(connection) >= LIMIT_REPLY_BYTES + LIMIT_CHANNEL_PACKET_BYTES +
+                                          DATA_HEADER_BYTES + PACKET_OVERHEAD_BYTES;
+}
+
+static bool may_send_data(const struct connection *connection, const struct channel *channel)
+{
+    return channel->remote_window > 0 && has_room(connection) && !connection->kex.sent;
+}
+
+/* Reads once, straight into a packet in the output buffer. False when there is no more for now. */
+static bool read_child(struct connection *connection, struct channel *channel, int *fd,
+                       bool is_stderr)
+{
+    struct writer message =
+        message_begin(connection, is_stderr ? SSH_MSG_CHANNEL_EXTENDED_DATA : SSH_MSG_CHANNEL_DATA);
+    writer_u32(&message, channel->remote);
+    if (is_stderr) {
+        writer_u32(&message, SSH_EXTENDED_DATA_STDERR);
+    }
+    size_t mark = writer_string_begin(&message);
+    size_t most = smaller(channel->remote_window, channel->remote_packet);
+    most = smaller(most, message.capacity - message.used);
+    ssize_t count = read(*fd, message.bytes + message.used, most);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    if (count <= 0) {
+        /* End of file; EIO is a terminal's, when its last program has gone. The unfinished message
+         * is dropped. */
+        if (fd == &channel->child_stdout && channel->child_stdin == *fd) {
+            channel_close_stdin(channel);
+        }
+        close(*fd);
+        *fd = -1;
+        return false;
+    }
+    message.used += (size_t)count;
+    writer_string_end(&message, mark);
+    message_send(connection, &message);
+    channel->remote_window -= (uint32_t)count;
+    connection->used_ms = connection->now_ms;
+    return (size_t)count == most;
+}
+
+static void read_stream(struct connection *connection, struct channel *channel, int *fd, bool ready,
+                        bool is_stderr)
+{
+    for (int i = 0; i < PACKETS_A_TURN && ready && *fd >= 0; i++) {
+        if (!may_send_data(connection, channel) ||
+            !read_child(connection, channel, fd, is_stderr)) {
+            break;
+        }
+    }
+}
+
+/* ---- the end of a program -------------------------------------------------------------------- */
+
+static void send_exit(struct connection *connection, struct channel *channel,
+                      const struct ipc_exit *result)
+{
+    const char *name = result->signaled != 0 ? signals_name(result->status) : NULL;
+    if (name != NULL) {
+        struct writer message = channel_request_begin(connection, channel, "exit-signal");
+        writer_text(&message, name);
+        writer_bool(&message, result->core_dumped != 0);
+        writer_text(&message, "");
+        writer_text(&message, "");
+        message_send(connection, &message);
+    } else {
+        struct writer message = channel_request_begin(connection, channel, "exit-status");
+        /* A signal that the RFC has no name for is told as shells tell it. */
+        writer_u32(&message, result->signaled != 0 ? 128 + result->status : result->status);
+        message_send(connection, &message);
+    }
+}
+
+static void take_exit(struct connection *connection, struct channel *channel)
+{
+    if (channel->child_exit < 0 || !channel->exit_ready) {
+        return;
+    }
+    struct ipc_exit result;
+    ssize_t count = read(channel->child_exit, &result, sizeof(result));
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (count == (ssize_t)sizeof(result)) {
+        send_exit(connection, channel, &result);
+    }
+    close(channel->child_exit);
+    channel->child_exit = -1;
+    channel->exit_sent = true;
+}
+
+/* Tells an OpenSSH client that it can stop sending (OpenSSH's PROTOCOL, section 2.1). */
+static void send_eow(struct connection *connection, struct channel *channel)
+{
+    if (!channel->eow_sent && !channel->eof_received) {
+        struct writer message = channel_request_begin(connection, channel, "eow@openssh.com");
+        message_send(connection, &message);
+    }
+    channel->eow_sent = true;
+}
+
+static void finish(struct connection *connection, struct channel *channel)
+{
+    bool output_done = channel->child_stdout < 0 && channel->child_stderr < 0;
+    if (output_done && !channel->eof_sent) {
+        channel->eof_sent = true;
+        struct writer message = message_begin(connection, SSH_MSG_CHANNEL_EOF);
+        writer_u32(&message, channel->remote);
+        message_send(connection, &message);
+    }
+    if (output_done && channel->exit_sent) {
+        channel_close(connection, channel);
+    } else if (channel->stdin_broken && channel->child_stdin >= 0) {
+        if (!channel->has_pty) {
+            send_eow(connection, channel);
+        }
+        channel_close_stdin(channel);
+    }
+}
+
+/* Small messages need room as well, and none may leave during our key exchange. */
+static bool may_send(const struct connection *connection)
+{
+    return output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent;
+}
+
+static bool is_live(const struct channel *channel)
+{
+    return channel->open && channel->started && !channel->close_sent;
+}
+
+static void channel_turn(struct connection *connection, struct channel *channel)
+{
+    if (is_live(channel)) {
+        drain_pending(channel);
+        if (may_send(connection)) {
+            read_stream(connection, channel, &channel->child_stdout, channel->stdout_ready, false);
+            read_stream(connection, channel, &channel->child_stderr, channel->stderr_ready, true);
+            take_exit(connection, channel);
+            finish(connection, channel);
+        }
+    }
+    if (channel->open && may_send(connection)) {
+        channel_return_window(connection, channel);
+    }
+}
+
+void relay_turn(struct connection *connection)
+{
+    /* Another channel is first each time: a busy one can fill the output, but not every time. */
+    connection->first_channel = (connection->first_channel + 1) % LIMIT_CHANNELS;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        size_t number = (connection->first_channel + i) % LIMIT_CHANNELS;
+        channel_turn(connection, &connection->channels[number]);
+    }
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+size_t relay_wait_for(const struct connection *connection, struct pollfd *entries)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        const struct channel *channel = &connection->channels[i];
+        if (!is_live(channel)) {
+            continue;
+        }
+        /* Asking for what this turn can't act on would make poll() return at once, over and over.
+         * Negative descriptors are skipped by it. */
+        bool sends = may_send_data(connection, channel);
+        bool has_pending = channel->pending_start < channel->pending_end;
+        /* A pipe's POLLERR, which needs no asking, tells that the program has closed its stdin; a
+         * terminal's stdin is asked about only with data at hand. */
+        bool watches_stdin = !channel->stdin_broken && (has_pending || !channel->has_pty);
+        entries[count++] = (struct pollfd){.fd = watches_stdin ? channel->child_stdin : -1,
+                                           .events = has_pending ? POLLOUT : 0};
+        entries[count++] =
+            (struct pollfd){.fd = sends ? channel->child_stdout : -1, .events = POLLIN};
+        entries[count++] =
+            (struct pollfd){.fd = sends ? channel->child_stderr : -1, .events = POLLIN};
+        entries[count++] = (struct pollfd){.fd = may_send(connection) ? channel->child_exit : -1,
+                                           .events = POLLIN};
+    }
+    return count;
+}
+
+void relay_note(struct connection *connection, const struct pollfd *entries)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        struct channel *channel = &connection->channels[i];
+        if (!is_live(channel)) {
+            continue;
+        }
+        channel->stdin_ready = entries[0].revents != 0;
+        /* POLLERR: a pipe's reader is gone. POLLHUP: a terminal's last program is. */
+        if ((entries[0].revents & (POLLERR | POLLHUP)) != 0) {
+            channel->stdin_broken = true;
+        }
+        channel->stdout_ready = entries[1].revents != 0;
+        channel->stderr_ready = entries[2].revents != 0;
+        channel->exit_ready = entries[3].revents != 0;
+        entries += RELAY_POLL_ENTRIES;
+    }
+}

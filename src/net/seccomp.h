@@ -1,0 +1,16 @@
+/*
+ * The last layer: the system calls that the network process may still make.
+ */
+#ifndef WREN_SECCOMP_H
+#define WREN_SECCOMP_H
+
+#include <stdbool.h>
+
+/*
+ * Makes descriptor 2 a copy of `null` (the log is the monitor's) and installs the allow-list: any
+ * other system call, or one with other arguments, kills the process. Needs no_new_privs. Returns
+ * false if the kernel has no seccomp filters.
+ */
+bool seccomp_enter(int null);
+
+#endif

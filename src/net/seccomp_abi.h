@@ -1,0 +1,78 @@
+/*
+ * The kernel's seccomp, BPF, Landlock and capability interfaces, as far as the sandbox needs them.
+ * Written out here because a musl toolchain need not have the kernel's headers (linux/seccomp.h,
+ * filter.h, audit.h, landlock.h, capability.h).
+ */
+#ifndef WREN_SECCOMP_ABI_H
+#define WREN_SECCOMP_ABI_H
+
+#include <stdint.h>
+
+/* Classic BPF: load a word of seccomp_data, compare and jump, return. */
+struct bpf_instruction {
+    uint16_t code;
+    uint8_t jump_true;
+    uint8_t jump_false;
+    uint32_t k;
+};
+
+struct bpf_program {
+    unsigned short length;
+    const struct bpf_instruction *instructions;
+};
+
+#define BPF_LOAD_WORD  0x20 /* BPF_LD | BPF_W | BPF_ABS */
+#define BPF_JUMP_EQUAL 0x15 /* BPF_JMP | BPF_JEQ | BPF_K */
+#define BPF_RETURN     0x06 /* BPF_RET | BPF_K */
+
+/* Offsets in struct seccomp_data: int nr, uint32 arch, uint64 instruction_pointer, uint64 args[6].
+ */
+#define SECCOMP_DATA_NUMBER 0
+#define SECCOMP_DATA_ARCH   4
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SECCOMP_DATA_ARGUMENT(n) (16 + 8 * (n))
+#else
+#define SECCOMP_DATA_ARGUMENT(n) (16 + 8 * (n) + 4)
+#endif
+
+#define SECCOMP_MODE_FILTER 2
+#define SECCOMP_RET_KILL_PROCESS                                                                   \
+    0x80000000U /* a kernel before 4.14 kills the thread: there is one */
+#define SECCOMP_RET_ALLOW 0x7fff0000U
+
+/* linux/audit.h: the ELF machine number with the 64-bit and little-endian flags. */
+#if defined(__x86_64__)
+#define SECCOMP_ARCH 0xc000003eU
+#elif defined(__i386__)
+#define SECCOMP_ARCH 0x40000003U
+#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SECCOMP_ARCH 0xc00000b7U
+#elif defined(__arm__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define SECCOMP_ARCH 0x40000028U
+#elif defined(__riscv) && __riscv_xlen == 64
+#define SECCOMP_ARCH 0xc00000f3U
+#endif
+
+/* Landlock numbers its calls the same on every architecture. */
+#define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_RESTRICT_SELF  446
+#define LANDLOCK_ACCESS_FS_ALL  ((1ULL << 13) - 1) /* all that its first version knows */
+
+struct landlock_attributes {
+    uint64_t handled_access_fs;
+};
+
+#define CAPABILITY_VERSION_3 0x20080522U
+
+struct capability_header {
+    uint32_t version;
+    int pid;
+};
+
+struct capability_data {
+    uint32_t effective;
+    uint32_t permitted;
+    uint32_t inheritable;
+};
+
+#endif

@@ -1,0 +1,75 @@
+#include "version.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+void version_send(struct connection *connection)
+{
+    static const char line[] = VERSION_SERVER "\r\n";
+    memcpy(connection->output + connection->output_end, line, sizeof(line) - 1);
+    connection->output_end += sizeof(line) - 1;
+}
+
+/* What the client sent instead, for the log: up to its first line end. */
+static void refuse_first_bytes(struct connection *connection, const char *why, const uint8_t *bytes,
+                               size_t count)
+{
+    char reason[LIMIT_NOTE_BYTES + 1];
+    size_t shown = 0;
+    while (shown < smaller(count, 60) && bytes[shown] != '\r' && bytes[shown] != '\n' &&
+           bytes[shown] != 0) {
+        shown++;
+    }
+    snprintf(reason, sizeof(reason), "%s: its first line begins with \"%.*s\"", why, (int)shown,
+             (const char *)bytes);
+    connection_leave(connection, reason);
+}
+
+static bool starts_with(const uint8_t *bytes, size_t count, const char *prefix)
+{
+    return count >= strlen(prefix) && memcmp(bytes, prefix, strlen(prefix)) == 0;
+}
+
+bool version_read(struct connection *connection)
+{
+    const uint8_t *bytes = connection->input + connection->input_start;
+    size_t available = connection->input_end - connection->input_start;
+    size_t count = smaller(available, LIMIT_VERSION_LINE_BYTES);
+    /* No other lines may come first, so the very first bytes tell. */
+    if (memcmp(bytes, "SSH-", smaller(count, 4)) != 0) {
+        refuse_first_bytes(connection, "the client does not speak SSH", bytes, count);
+        return false;
+    }
+    const uint8_t *line_feed = memchr(bytes, '\n', count);
+    if (line_feed == NULL) {
+        if (count == LIMIT_VERSION_LINE_BYTES) {
+            connection_leave(connection,
+                             "the client's identification line is longer than 255 bytes");
+        }
+        return false;
+    }
+    size_t line_bytes = (size_t)(line_feed - bytes);
+    size_t taken = line_bytes + 1;
+    if (line_bytes > 0 && bytes[line_bytes - 1] == '\r') {
+        line_bytes--;
+    }
+    if (memchr(bytes, 0, line_bytes) != NULL) {
+        connection_leave(connection, "the client's identification line holds a NUL");
+        return false;
+    }
+    if (!starts_with(bytes, line_bytes, "SSH-2.0-") &&
+        !starts_with(bytes, line_bytes, "SSH-1.99-")) {
+        refuse_first_bytes(connection, "the client does not speak SSH 2.0", bytes, line_bytes);
+        return false;
+    }
+    memcpy(connection->client_version, bytes, line_bytes);
+    connection->client_version[line_bytes] = '\0';
+    connection->client_version_bytes = line_bytes;
+    connection->input_start += taken;
+    return true;
+}

@@ -1,0 +1,186 @@
+#include "options.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXIT_USAGE 100
+
+#define USAGE                                                                                      \
+    "usage: wrensshd [-qQvlLsSpPB] [-x name=command]... [-e command] [-a file] [-t seconds]\n"     \
+    "                [-i seconds] [-m attempts] [-g group] keydir\n"                               \
+    "       wrensshd -h | -V\n"
+
+static const char help[] =
+    USAGE "\n"
+          "Serves one SSH connection on descriptors 0 and 1: start it from a systemd socket,\n"
+          "tcpserver or inetd. keydir holds the host key that wrensshd-makekey makes.\n"
+          "\n"
+          "  -a file     read authorized_keys from here; %u is the user, %h the home directory\n"
+          "  -e command  run this instead of whatever the client asks for\n"
+          "  -x n=cmd    run cmd as subsystem n; often -x sftp=/usr/lib/openssh/sftp-server\n"
+          "  -g group    let in only members of this group\n"
+          "  -t seconds  end connections that have not logged in by then (60)\n"
+          "  -i seconds  end connections whose sessions move no data for so long (0: never)\n"
+          "  -m number   end connections after so many refused keys (6)\n"
+          "  -B          serve even where the kernel lacks a layer of the sandbox\n"
+          "  -q, -Q      log only our own trouble; log the fixed lines (default)\n"
+          "  -v          log details; twice: more\n"
+          "  -l, -L      log to syslog; to stderr (default)\n"
+          "  -s, -S      with (default), without curve25519-sha256\n"
+          "  -p, -P      with (default), without sntrup761x25519-sha512\n"
+          "  -h, -V      print this page; the version\n"
+          "\n"
+          "Exit codes: 0 the connection is over, 100 wrong usage or key directory, 111 trouble.\n";
+
+/* Prints what is wrong with the command line, and how it should look. */
+static int refuse(const char *what, const char *argument)
+{
+    fprintf(stderr, "wrensshd: %s%s%s\n%s", what, argument != NULL ? ": " : "",
+            argument != NULL ? argument : "", USAGE);
+    return -1;
+}
+
+static int refuse_flag(const char *what, int flag)
+{
+    const char text[] = {'-', (char)flag, '\0'};
+    return refuse(what, text);
+}
+
+static int parse_number(unsigned *number, const char *text, unsigned least, int flag)
+{
+    char *end;
+    unsigned long value = strtoul(text, &end, 10);
+    bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
+    /* A day's worth of seconds times a hundred: in milliseconds it still fits anywhere. */
+    if (!digits || value < least || value > 8640000) {
+        char what[80];
+        snprintf(what, sizeof(what), "-%c takes a whole number from %u to 8640000", flag, least);
+        return refuse(what, text);
+    }
+    *number = (unsigned)value;
+    return 0;
+}
+
+static int parse_subsystem(struct options *options, const char *text)
+{
+    const char *equals = strchr(text, '=');
+    if (equals == NULL || equals == text || equals[1] == '\0') {
+        return refuse("-x takes name=command", text);
+    }
+    if (options->subsystem_count == LIMIT_SUBSYSTEMS) {
+        return refuse("too many subsystems", text);
+    }
+    options->subsystems[options->subsystem_count++] = (struct subsystem){
+        .name = text, .name_bytes = (size_t)(equals - text), .command = equals + 1};
+    return 0;
+}
+
+static int parse_text(const char **place, const char *text, int flag)
+{
+    if (text[0] == '\0') {
+        return refuse_flag("empty argument", flag);
+    }
+    *place = text;
+    return 0;
+}
+
+/* Flags without an argument; false if it is none of them. */
+static bool set_switch(struct options *options, int flag)
+{
+    switch (flag) {
+    case 'q':
+        options->verbosity = -1;
+        return true;
+    case 'Q':
+        options->verbosity = 0;
+        return true;
+    case 'v':
+        options->verbosity = options->verbosity < 2 ? options->verbosity + 1 : 2;
+        return true;
+    case 'l':
+    case 'L':
+        options->syslog = flag == 'l';
+        return true;
+    case 's':
+    case 'S':
+        options->no_curve25519 = flag == 'S';
+        return true;
+    case 'p':
+    case 'P':
+        options->no_sntrup = flag == 'P';
+        return true;
+    case 'B':
+        options->best_effort = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
+static int set_value(struct options *options, int flag, const char *text)
+{
+    switch (flag) {
+    case 'x':
+        return parse_subsystem(options, text);
+    case 'e':
+        return parse_text(&options->forced_command, text, flag);
+    case 'a':
+        return parse_text(&options->authkeys, text, flag);
+    case 'g':
+        return parse_text(&options->group, text, flag);
+    case 't':
+        return parse_number(&options->login_seconds, text, 1, flag);
+    case 'i':
+        return parse_number(&options->idle_seconds, text, 0, flag);
+    case 'm':
+        return parse_number(&options->attempts, text, 1, flag);
+    default:
+        return refuse_flag("unknown flag", flag);
+    }
+}
+
+static int check_whole(struct options *options, int argc, char **argv)
+{
+    if (options->no_curve25519 && options->no_sntrup) {
+        return refuse("-S and -P together leave no key exchange method", NULL);
+    }
+    if (optind == argc) {
+        return refuse("no key directory given", NULL);
+    }
+    if (optind + 1 < argc) {
+        return refuse("more than one key directory given", argv[optind + 1]);
+    }
+    if (argv[optind][0] == '\0') {
+        return refuse("the key directory's name is empty", NULL);
+    }
+    options->keydir = argv[optind];
+    return 0;
+}
+
+int options_parse(struct options *options, int argc, char **argv, int *status)
+{
+    *options = (struct options){.login_seconds = LIMIT_LOGIN_SECONDS, .attempts = LIMIT_ATTEMPTS};
+    *status = EXIT_USAGE;
+    opterr = 0;
+    int flag;
+    while ((flag = getopt(argc, argv, ":qQvlLsSpPBx:e:a:t:i:m:g:hV")) != -1) {
+        if (flag == 'h' || flag == 'V') {
+            fputs(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n", stdout);
+            *status = fflush(stdout) == 0 ? 0 : 111;
+            return -1;
+        }
+        if (flag == ':') {
+            return refuse_flag("this flag needs an argument", optopt);
+        }
+        if (flag == '?') {
+            return refuse_flag("unknown flag", optopt);
+        }
+        if (!set_switch(options, flag) && set_value(options, flag, optarg) != 0) {
+            return -1;
+        }
+    }
+    return check_whole(options, argc, argv);
+}

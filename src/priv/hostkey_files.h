@@ -1,0 +1,44 @@
+/*
+ * What loading and making the host key share: one key file of a key directory.
+ */
+#ifndef WREN_HOSTKEY_FILES_H
+#define WREN_HOSTKEY_FILES_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct hostkey_file {
+    const char *name;
+    const char *temporary; /* its name while it is written; one maker at a time */
+    size_t bytes;
+    mode_t forbidden; /* mode bits that must not be set */
+    mode_t mode;      /* the one it is made with */
+};
+
+extern const struct hostkey_file hostkey_public_file;
+extern const struct hostkey_file hostkey_secret_file;
+
+enum hostkey_state {
+    HOSTKEY_GOOD,
+    HOSTKEY_MISSING,
+    HOSTKEY_DAMAGED, /* not of the exact size */
+    HOSTKEY_UNSAFE,  /* not a regular file, or one with the wrong owner or mode */
+    HOSTKEY_FAILED,  /* the system said no; errno tells why */
+};
+
+/*
+ * Reads one file of the key directory open as `directory` into `out`, which has room for
+ * file->bytes. *reason says in words what is wrong. On anything but HOSTKEY_GOOD `out` is wiped.
+ */
+enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out,
+                                     const char **reason);
+
+/* True if the public key derived from the secret key's seed is the one stored behind it; writes it
+ * to `public_key`. */
+int hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[static 64]);
+
+/* Logs `keydir/name` with a reason. */
+void hostkey_log(const char *what, const char *keydir, const char *name, const char *reason);
+
+#endif

@@ -1,0 +1,190 @@
+#include "program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "limit.h"
+
+#define EXIT_CANNOT_RUN 126
+#define EXIT_MISSING    127
+
+/* Ours, the client's (no shorter than "LANG=\0" each), and NULL. */
+#define ENVIRONMENT_ENTRIES (16 + LIMIT_ENVIRONMENT_BYTES / 6 + 1)
+
+/* A dozen of ours, of which four hold a path, and the client's command. */
+#define ENVIRONMENT_BYTES (4096 + 4 * LIMIT_PATH_BYTES + LIMIT_COMMAND_BYTES)
+
+#define PATH_OF_USERS "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
+#define PATH_OF_ROOT  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+struct environment {
+    size_t count;
+    size_t used;
+    char *entries[ENVIRONMENT_ENTRIES];
+    char bytes[ENVIRONMENT_BYTES];
+};
+
+static void say(const char *what, const char *path, int error)
+{
+    char text[LIMIT_PATH_BYTES + 128];
+    int bytes = snprintf(text, sizeof(text), "%s %s: %s\n", what, path, strerror(error));
+    if (bytes > 0) {
+        size_t count = (size_t)bytes < sizeof(text) ? (size_t)bytes : sizeof(text) - 1;
+        ssize_t written = write(STDERR_FILENO, text, count);
+        (void)written; /* there is nobody else to tell */
+    }
+}
+
+/* The sizes above leave room for everything that is ever set. */
+static void set(struct environment *environment, const char *name, const char *value)
+{
+    size_t room = sizeof(environment->bytes) - environment->used;
+    char *entry = environment->bytes + environment->used;
+    int bytes = snprintf(entry, room, "%s=%s", name, value);
+    if (bytes < 0 || (size_t)bytes >= room || environment->count + 1 >= ENVIRONMENT_ENTRIES) {
+        return;
+    }
+    environment->used += (size_t)bytes + 1;
+    environment->entries[environment->count++] = entry;
+    environment->entries[environment->count] = NULL;
+}
+
+static void set_user(struct environment *environment, const struct account *account)
+{
+    char mail[sizeof("/var/mail/") + LIMIT_USER_BYTES];
+    snprintf(mail, sizeof(mail), "/var/mail/%s", account->user);
+    set(environment, "USER", account->user);
+    set(environment, "LOGNAME", account->user);
+    set(environment, "HOME", account->home);
+    set(environment, "SHELL", account->shell);
+    set(environment, "PATH", account->uid == 0 ? PATH_OF_ROOT : PATH_OF_USERS);
+    set(environment, "MAIL", mail);
+}
+
+static void set_connection(struct environment *environment, const struct peer *peer)
+{
+    char text[2 * (PEER_ADDRESS_BYTES + PEER_PORT_BYTES)];
+    if (!peer_has_address(peer)) {
+        return;
+    }
+    snprintf(text, sizeof(text), "%s %s %s", peer->address, peer->port, peer->local_port);
+    set(environment, "SSH_CLIENT", text);
+    snprintf(text, sizeof(text), "%s %s %s %s", peer->address, peer->port, peer->local_address,
+             peer->local_port);
+    set(environment, "SSH_CONNECTION", text);
+}
+
+static bool is_printable(const char *text)
+{
+    for (; *text != '\0'; text++) {
+        if (*text <= 0x20 || *text > 0x7e) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void set_terminal(struct environment *environment, const struct program *program)
+{
+    if (program->terminal_name == NULL) {
+        return;
+    }
+    set(environment, "SSH_TTY", program->terminal_name);
+    if (program->term[0] != '\0' && is_printable(program->term)) {
+        set(environment, "TERM", program->term);
+    }
+}
+
+static void set_of_client(struct environment *environment, const struct program *program)
+{
+    const char *end = program->environment + program->environment_bytes;
+    for (const char *at = program->environment; at < end; at += strlen(at) + 1) {
+        char name[LIMIT_ENVIRONMENT_BYTES];
+        size_t name_bytes = strcspn(at, "=");
+        memcpy(name, at, name_bytes);
+        name[name_bytes] = '\0';
+        set(environment, name, at + name_bytes + 1);
+    }
+}
+
+static void take_descriptors(const struct program *program)
+{
+    for (int fd = 0; fd < 3; fd++) {
+        if (dup2(program->standard[fd], fd) < 0) {
+            _exit(EXIT_CANNOT_RUN);
+        }
+    }
+    descriptors_close_from(3);
+}
+
+static void enter_home(const char *home)
+{
+    if (chdir(home) == 0) {
+        return;
+    }
+    say("could not enter home directory", home, errno);
+    if (chdir("/") != 0) {
+        say("could not enter", "/", errno);
+    }
+}
+
+/* execve() takes `char *` for history's sake and changes nothing. */
+static char *as_argument(const char *text)
+{
+    const union {
+        const char *given;
+        char *taken;
+    } pointer = {text};
+    return pointer.taken;
+}
+
+/* "-bash" tells a shell that it is a login shell. */
+static void run_shell(const struct program *program, struct environment *environment)
+{
+    const char *shell = program->account->shell;
+    const char *slash = strrchr(shell, '/');
+    const char *base = slash != NULL ? slash + 1 : shell;
+    char name[1 + LIMIT_PATH_BYTES];
+    char *arguments[] = {name, NULL, NULL, NULL};
+
+    snprintf(name, sizeof(name), "%s%s", program->command == NULL ? "-" : "", base);
+    if (program->command != NULL) {
+        arguments[1] = as_argument("-c");
+        arguments[2] = as_argument(program->command);
+    }
+    execve(shell, arguments, environment->entries);
+}
+
+void program_run(const struct program *program)
+{
+    struct environment environment;
+    environment.count = 0;
+    environment.used = 0;
+    environment.entries[0] = NULL;
+
+    setsid();
+    signals_reset();
+    if (program->terminal_name != NULL && ioctl(program->standard[0], TIOCSCTTY, 0) != 0) {
+        _exit(EXIT_CANNOT_RUN);
+    }
+    take_descriptors(program);
+
+    set_user(&environment, program->account);
+    set_connection(&environment, program->peer);
+    set_terminal(&environment, program);
+    if (program->original_command != NULL) {
+        set(&environment, "SSH_ORIGINAL_COMMAND", program->original_command);
+    }
+    set_of_client(&environment, program);
+    enter_home(program->account->home);
+    run_shell(program, &environment);
+
+    int error = errno;
+    say("could not run", program->account->shell, error);
+    _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
+}

@@ -1,0 +1,32 @@
+/*
+ * The child's side of a spawn: from fork to exec.
+ */
+#ifndef WREN_PROGRAM_H
+#define WREN_PROGRAM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "account.h"
+#include "peer.h"
+
+struct program {
+    const struct account *account;
+    const struct peer *peer;
+    const char *command;          /* for the shell's -c, or NULL for a login shell */
+    const char *original_command; /* SSH_ORIGINAL_COMMAND, or NULL */
+    const char *term;             /* TERM, used only with a terminal */
+    const char *terminal_name;    /* SSH_TTY, or NULL */
+    const char *environment;      /* "NAME=VALUE\0"... of the client, checked */
+    size_t environment_bytes;
+    int standard[3]; /* what becomes 0, 1 and 2 */
+};
+
+/*
+ * Turns a fresh child into the program: own session and controlling terminal, signals and
+ * descriptors as at boot, home directory, an environment built from nothing, exec. Says on the
+ * session's stderr what went wrong; exits 127 if the shell is missing, 126 if it can't be run.
+ */
+__attribute__((noreturn)) void program_run(const struct program *program);
+
+#endif

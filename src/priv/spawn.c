@@ -1,0 +1,381 @@
+#include "spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "environment.h"
+#include "log.h"
+#include "program.h"
+#include "pty.h"
+
+static const char bad_slot[] = "session request for a slot out of range";
+
+/* A command as a C string, and what the session is of. */
+struct task {
+    char
+        client[LIMIT_COMMAND_BYTES + 1]; /* what the client sent: a command or a subsystem's name */
+    const char *command;                 /* what runs; NULL for a login shell */
+    const char *original;                /* what was asked for, under a forced command */
+};
+
+void sessions_init(struct sessions *sessions, const struct options *options,
+                   const struct peer *peer, const struct account *account, struct hostkey *hostkey)
+{
+    memset(sessions, 0, sizeof(*sessions));
+    sessions->options = options;
+    sessions->peer = peer;
+    sessions->account = account;
+    sessions->hostkey = hostkey;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        sessions->slots[i].terminal = -1;
+        sessions->slots[i].exit_pipe = -1;
+    }
+}
+
+static void close_if_open(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+/* ---- pseudo-terminals ------------------------------------------------------------------------ */
+
+const char *spawn_terminal(struct sessions *sessions, const struct ipc_pty *request, uint32_t *done,
+                           struct passed *passed)
+{
+    *done = 0;
+    if (request->slot >= LIMIT_CHANNELS) {
+        return bad_slot;
+    }
+    struct slot *slot = &sessions->slots[request->slot];
+    if (slot->state != SLOT_FREE) {
+        return "terminal for a session that has begun";
+    }
+    int master = pty_open(&slot->terminal, slot->terminal_name, request);
+    if (master < 0) {
+        log_trouble("no pseudo-terminal", NULL, strerror(errno));
+        return NULL;
+    }
+    slot->state = SLOT_TERMINAL;
+    passed->descriptors[passed->count++] = master;
+    *done = 1;
+    return NULL;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* Every entry ends within the tail, and is one that a client may set. */
+static bool is_environment_allowed(const char *bytes, size_t count)
+{
+    while (count > 0) {
+        const char *end = memchr(bytes, '\0', count);
+        const char *equals = end != NULL ? memchr(bytes, '=', (size_t)(end - bytes)) : NULL;
+        if (equals == NULL || !environment_allows(bytes, (size_t)(equals - bytes), equals + 1,
+                                                  (size_t)(end - equals - 1))) {
+            return false;
+        }
+        count -= (size_t)(end + 1 - bytes);
+        bytes = end + 1;
+    }
+    return true;
+}
+
+static const char *check_spawn(const struct sessions *sessions, const struct ipc_spawn *request,
+                               const char *tail)
+{
+    if (request->slot >= LIMIT_CHANNELS) {
+        return bad_slot;
+    }
+    enum slot_state state = sessions->slots[request->slot].state;
+    if (state != SLOT_FREE && state != SLOT_TERMINAL) {
+        return "second program for a session";
+    }
+    if (request->kind < IPC_SESSION_SHELL || request->kind > IPC_SESSION_SUBSYSTEM) {
+        return "session of an unknown kind";
+    }
+    if (request->environment_bytes > LIMIT_ENVIRONMENT_BYTES ||
+        request->command_bytes > LIMIT_COMMAND_BYTES) {
+        return "session request above a limit";
+    }
+    if (request->kind == IPC_SESSION_SHELL && request->command_bytes != 0) {
+        return "shell with a command";
+    }
+    if (memchr(request->term, '\0', sizeof(request->term)) == NULL ||
+        memchr(tail + request->environment_bytes, '\0', request->command_bytes) != NULL) {
+        return "session request with a wrong text";
+    }
+    if (!is_environment_allowed(tail, request->environment_bytes) ||
+        (sessions->options->forced_command != NULL && request->environment_bytes != 0)) {
+        return "environment that a client may not set";
+    }
+    return NULL;
+}
+
+static const char *find_subsystem(const struct options *options, const char *name)
+{
+    for (size_t i = 0; i < options->subsystem_count; i++) {
+        const struct subsystem *subsystem = &options->subsystems[i];
+        if (strlen(name) == subsystem->name_bytes &&
+            memcmp(name, subsystem->name, subsystem->name_bytes) == 0) {
+            return subsystem->command;
+        }
+    }
+    return NULL;
+}
+
+/* What is to run: a forced command wins over all the client may ask for. False for a subsystem
+ * that nobody has configured. */
+static bool choose_task(struct task *task, const struct options *options,
+                        const struct ipc_spawn *request, const char *command)
+{
+    memcpy(task->client, command, request->command_bytes);
+    task->client[request->command_bytes] = '\0';
+    const char *asked = request->kind == IPC_SESSION_SHELL ? NULL : task->client;
+    task->command = asked;
+    task->original = NULL;
+    if (options->forced_command != NULL) {
+        task->command = options->forced_command;
+        task->original = asked;
+    } else if (request->kind == IPC_SESSION_SUBSYSTEM) {
+        task->command = find_subsystem(options, task->client);
+        return task->command != NULL;
+    }
+    return true;
+}
+
+/* [0] stdin, [1] stdout, [2] stderr, [3] exit pipe. */
+struct pipes {
+    int ours[4];
+    int theirs[4];
+};
+
+static void close_pipes(int ends[static 4])
+{
+    for (size_t i = 0; i < 4; i++) {
+        close_if_open(&ends[i]);
+    }
+}
+
+/* A program's own ends must block; only ours must not. */
+static int open_pipe(struct pipes *pipes, size_t which)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    bool to_program = which == 0;
+    pipes->ours[which] = ends[to_program ? 1 : 0];
+    pipes->theirs[which] = ends[to_program ? 0 : 1];
+    return fcntl(pipes->ours[which], F_SETFL, O_NONBLOCK);
+}
+
+static int open_pipes(struct pipes *pipes, bool on_terminal)
+{
+    for (size_t i = 0; i < 4; i++) {
+        pipes->ours[i] = pipes->theirs[i] = -1;
+    }
+    for (size_t i = on_terminal ? 3 : 0; i < 4; i++) {
+        if (open_pipe(pipes, i) != 0) {
+            int error = errno;
+            close_pipes(pipes->ours);
+            close_pipes(pipes->theirs);
+            errno = error;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static pid_t start(const struct sessions *sessions, const struct slot *slot,
+                   const struct ipc_spawn *request, const struct task *task, const char *tail,
+                   const struct pipes *pipes)
+{
+    bool on_terminal = slot->state == SLOT_TERMINAL;
+    const struct program program = {
+        .account = sessions->account,
+        .peer = sessions->peer,
+        .command = task->command,
+        .original_command = task->original,
+        .term = request->term,
+        .terminal_name = on_terminal ? slot->terminal_name : NULL,
+        .environment = tail,
+        .environment_bytes = request->environment_bytes,
+        .standard = {on_terminal ? slot->terminal : pipes->theirs[0],
+                     on_terminal ? slot->terminal : pipes->theirs[1],
+                     on_terminal ? slot->terminal : pipes->theirs[2]},
+    };
+    pid_t pid = fork();
+    if (pid == 0) {
+        sodium_memzero(sessions->hostkey, sizeof(*sessions->hostkey));
+        program_run(&program);
+    }
+    return pid;
+}
+
+static void log_session(const struct sessions *sessions, const struct slot *slot,
+                        const struct ipc_spawn *request, const struct task *task)
+{
+    static const char *const kinds[] = {
+        [IPC_SESSION_SHELL] = "shell",
+        [IPC_SESSION_EXEC] = "exec",
+        [IPC_SESSION_SUBSYSTEM] = "subsystem",
+    };
+    struct log_line line;
+    size_t client_bytes = strnlen(task->client, LIMIT_LOGGED_COMMAND_BYTES);
+    log_begin(&line, "session");
+    log_text(&line, "user", sessions->account->user);
+    log_number(&line, "channel", request->slot);
+    log_text(&line, "kind", kinds[request->kind]);
+    log_text(&line, "pty", slot->state == SLOT_TERMINAL ? slot->terminal_name : "none");
+    if (slot->program > 0) {
+        log_number(&line, "pid", (uint64_t)slot->program);
+    }
+    log_bytes(&line, "command", task->client, client_bytes);
+    if (task->command == NULL && request->kind == IPC_SESSION_SUBSYSTEM) {
+        log_text(&line, "reason", "no such subsystem");
+    } else if (task->command != NULL && task->command != task->client) {
+        log_bytes(&line, "runs", task->command, strnlen(task->command, LIMIT_LOGGED_COMMAND_BYTES));
+    }
+    log_end(&line, LOG_EVENT);
+}
+
+/* Both sides' ends that are not ours to keep go; the slot keeps the exit pipe's writing end. */
+static void commit(struct slot *slot, struct pipes *pipes, pid_t pid, struct passed *passed)
+{
+    slot->program = pid;
+    slot->exit_pipe = pipes->theirs[3];
+    pipes->theirs[3] = -1;
+    close_pipes(pipes->theirs);
+    close_if_open(&slot->terminal);
+    for (size_t i = 0; i < 4; i++) {
+        if (pipes->ours[i] >= 0) {
+            passed->descriptors[passed->count++] = pipes->ours[i];
+        }
+    }
+}
+
+const char *spawn_program(struct sessions *sessions, const struct ipc_spawn *request,
+                          const char *tail, uint32_t *done, struct passed *passed)
+{
+    struct task task;
+    struct pipes pipes;
+    *done = 0;
+    const char *wrong = check_spawn(sessions, request, tail);
+    if (wrong != NULL) {
+        return wrong;
+    }
+    struct slot *slot = &sessions->slots[request->slot];
+    if (!choose_task(&task, sessions->options, request, tail + request->environment_bytes)) {
+        log_session(sessions, slot, request, &task);
+        return NULL;
+    }
+    if (open_pipes(&pipes, slot->state == SLOT_TERMINAL) != 0) {
+        log_trouble("no pipe", NULL, strerror(errno));
+        return NULL;
+    }
+    pid_t pid = start(sessions, slot, request, &task, tail, &pipes);
+    if (pid < 0) {
+        log_trouble("fork", NULL, strerror(errno));
+        close_pipes(pipes.ours);
+        close_pipes(pipes.theirs);
+        return NULL;
+    }
+    commit(slot, &pipes, pid, passed);
+    log_session(sessions, slot, request, &task);
+    slot->state = SLOT_RUNNING;
+    *done = 1;
+    return NULL;
+}
+
+/* ---- signals and ends ------------------------------------------------------------------------ */
+
+/* RFC 4254 section 6.10. */
+static bool is_signal_named(uint32_t number)
+{
+    static const uint32_t named[] = {SIGABRT, SIGALRM, SIGFPE,  SIGHUP,  SIGILL,  SIGINT, SIGKILL,
+                                     SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        if (named[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *spawn_signal(struct sessions *sessions, const struct ipc_signal *request,
+                         uint32_t *done)
+{
+    *done = 0;
+    if (request->slot >= LIMIT_CHANNELS) {
+        return bad_slot;
+    }
+    if (!is_signal_named(request->number)) {
+        return "signal that RFC 4254 does not name";
+    }
+    /* A program that has just ended is no mistake of the network process's. */
+    const struct slot *slot = &sessions->slots[request->slot];
+    if (slot->state != SLOT_RUNNING) {
+        return NULL;
+    }
+    int number = (int)request->number;
+    /* Between fork and setsid the group does not exist yet. */
+    if (kill(-slot->program, number) == 0 || kill(slot->program, number) == 0) {
+        *done = 1;
+    }
+    return NULL;
+}
+
+const char *spawn_release(struct sessions *sessions, const struct ipc_release *request,
+                          uint32_t *done)
+{
+    *done = 0;
+    if (request->slot >= LIMIT_CHANNELS) {
+        return bad_slot;
+    }
+    struct slot *slot = &sessions->slots[request->slot];
+    close_if_open(&slot->terminal);
+    close_if_open(&slot->exit_pipe);
+    slot->state = SLOT_FREE;
+    slot->program = 0;
+    *done = 1;
+    return NULL;
+}
+
+static void log_exit(const struct ipc_exit *ended, size_t channel, pid_t pid)
+{
+    struct log_line line;
+    log_begin(&line, "exit");
+    log_number(&line, "channel", channel);
+    log_number(&line, "pid", (uint64_t)pid);
+    log_number(&line, ended->signaled ? "signal" : "status", ended->status);
+    log_end(&line, LOG_DETAIL);
+}
+
+void spawn_reaped(struct sessions *sessions, pid_t pid, int status)
+{
+    const struct ipc_exit ended = {
+        .signaled = WIFSIGNALED(status),
+        .status = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)),
+        .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status),
+    };
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        struct slot *slot = &sessions->slots[i];
+        if (slot->state != SLOT_RUNNING || slot->program != pid) {
+            continue;
+        }
+        /* An empty pipe takes it at once, or nobody reads it any more. */
+        ssize_t written = write(slot->exit_pipe, &ended, sizeof(ended));
+        (void)written;
+        close_if_open(&slot->exit_pipe);
+        slot->state = SLOT_ENDED;
+        slot->program = 0;
+        log_exit(&ended, i, pid);
+    }
+}

@@ -1,0 +1,39 @@
+/*
+ * The two small commands that live in wrensshd's binary under their own names.
+ */
+#ifndef WREN_TOOLS_H
+#define WREN_TOOLS_H
+
+#include <stdbool.h>
+
+/*
+ * wrensshd-makekey [-q] [-h] [-V] keydir: makes or repairs the host key (hostkey_make) and says on
+ * stdout which of it it did, unless -q. Returns the exit code: 0, 100 for wrong usage, 111 for
+ * trouble, a failed write to stdout included.
+ */
+int makekey_main(int argc, char **argv);
+
+/*
+ * wrensshd-printkey [-h] [-V] keydir: prints the public key's line and its fingerprint, as
+ * ssh-keygen -l shows it. Returns the exit code, as above; 100 also for a key directory without a
+ * good public key.
+ */
+int printkey_main(int argc, char **argv);
+
+/* ---- what both use, tool.c ------------------------------------------------------------------ */
+
+struct tool {
+    const char *name;
+    const char *letters; /* for getopt(3) */
+    const char *help;
+    bool quiet;
+    const char *keydir;
+};
+
+/* Reads the arguments. Returns 0 to go on, or -1: *status is the exit code. */
+int tool_parse(struct tool *tool, int argc, char **argv, int *status);
+
+/* Writes a text to stdout; returns 0, or 111 after saying why it could not. */
+int tool_print(const char *text);
+
+#endif

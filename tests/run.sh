@@ -1,0 +1,240 @@
+#!/bin/sh
+# Builds with GCC, with Clang and with sanitizers, runs the unit tests and the system tests on each build, and ends
+# with one line of counts.
+#
+#     sh tests/run.sh [--only unit|system] [--build gcc|clang|sanitize]... [pytest's arguments]
+#
+# As root it installs what it needs (Debian, Ubuntu); otherwise it says what is missing.
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+cd "$top" || exit 1
+tools=$top/build/tools
+venv=$top/build/venv
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+export PATH
+unset WRENSSHD WRENSSHD_REKEY WREN_COUNTS MAKEFLAGS
+
+only=
+builds=
+while [ $# -gt 0 ]; do
+    case $1 in
+    --only) only=${2:?--only takes unit or system}; shift 2 ;;
+    --build) builds="$builds ${2:?--build takes gcc, clang or sanitize}"; shift 2 ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    *) break ;;
+    esac
+done
+builds=${builds:-gcc clang sanitize}
+case $only in '' | unit | system) ;; *) echo "run.sh: --only takes unit or system" >&2; exit 100 ;; esac
+
+say() { printf '\n== %s\n' "$*"; }
+
+python=python3
+[ -x /usr/bin/python3 ] && python=/usr/bin/python3
+
+# ---- what is needed: package, and how to tell that it is there -------------------------------------------------------
+
+has() { command -v "$1" >/dev/null 2>&1; }
+has_python() { "$python" -c "import $1" >/dev/null 2>&1; }
+needed="
+gcc:has gcc
+libc6-dev:test -e /usr/include/stdio.h
+clang:has clang
+meson:has meson
+ninja-build:has ninja
+pkg-config:has pkg-config
+libsodium-dev:pkg-config --exists libsodium
+check:pkg-config --exists check
+python3:has python3
+python3-pytest:has_python pytest
+openssh-client:has ssh-keyscan
+ucspi-tcp:has tcpserver
+procps:has ps
+util-linux:has setpriv
+"
+# The compiler's sanitizer run-time libraries come with gcc's own packages. Without these some tests are skipped.
+useful="
+openssh-sftp-server:test -x /usr/lib/openssh/sftp-server
+passwd:has useradd
+login:test -x /usr/sbin/nologin
+putty-tools:has plink
+dropbear-bin:has dbclient
+rsync:has rsync
+git:has git
+systemd:has systemd-socket-activate
+ipsvd:has tcpsvd
+busybox:has busybox
+iproute2:has ip
+mandoc:has mandoc
+valgrind:has valgrind
+universal-ctags:has ctags
+ca-certificates:test -d /etc/ssl/certs
+python3-venv:has_python ensurepip
+"
+
+missing_of() {
+    printf '%s\n' "$1" | while IFS=: read -r package probe; do
+        [ -n "$package" ] && { eval "$probe" >/dev/null 2>&1 || printf '%s ' "$package"; }
+    done
+}
+
+# Installed daemons must not start: their packages ask this file. One that is there already stays.
+policy=/usr/sbin/policy-rc.d
+made_policy=
+remove_policy() {
+    [ -n "$made_policy" ] && rm -f $policy
+    made_policy=
+}
+trap remove_policy EXIT
+trap 'exit 130' HUP INT TERM
+
+install_packages() {
+    [ -e $policy ] || { made_policy=yes && printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy; }
+    apt-get update -q || { sleep 3; apt-get update -q; } || echo "run.sh: apt-get update failed, going on" >&2
+    # shellcheck disable=SC2086 # a list of packages
+    apt-get install -y -q --no-install-recommends $1 </dev/null
+    status=$?
+    remove_policy
+    return $status
+}
+
+ensure_packages() {
+    must=$(missing_of "$needed")
+    may=$(missing_of "$useful")
+    [ -z "$must$may" ] && return 0
+    if [ "$(id -u)" = 0 ] && has apt-get; then
+        say "installing $must$may"
+        DEBIAN_FRONTEND=noninteractive
+        export DEBIAN_FRONTEND
+        install_packages "$must$may" >"$top/build/apt.log" 2>&1 || {
+            tail -n 15 "$top/build/apt.log"
+            # One package that this release does not have must not keep the others away.
+            for package in $must $may; do install_packages "$package" >>"$top/build/apt.log" 2>&1; done
+        }
+        must=$(missing_of "$needed")
+        may=$(missing_of "$useful")
+    fi
+    [ -n "$may" ] && echo "not installed, so some tests are skipped: $may(apt-get install $may)"
+    [ -z "$must" ] && return 0
+    echo "run.sh: these packages are missing: $must" >&2
+    echo "run.sh: install them as root: apt-get install $must$may" >&2
+    return 1
+}
+
+# An inetd and TinySSH's tools are looked at without installing them: their packages would set up services.
+unpack_tools() {
+    mkdir -p "$tools"
+    for pair in inetutils-inetd:usr/sbin/inetutils-inetd tinysshd:usr/sbin/tinysshd; do
+        program=$tools/${pair##*/}
+        { [ -x "$program" ] || ! has apt-get || ! has dpkg; } && continue
+        (
+            scratch=$(mktemp -d) && cd "$scratch" && apt-get download -q "${pair%%:*}" && dpkg -x ./*.deb . &&
+                cp "${pair#*:}" "$program"
+            rm -rf "$scratch"
+        ) >>"$top/build/apt.log" 2>&1
+        [ -x "$program" ] || echo "no ${pair%%:*} to be had, so its tests are skipped"
+    done
+    [ -x "$tools/tinysshd" ] && for name in makekey printkey; do ln -sf tinysshd "$tools/tinysshd-$name"; done
+    return 0
+}
+
+# AsyncSSH comes from the Python package index, into a folder of its own. Its tests are skipped without it.
+ensure_venv() {
+    "$venv/bin/python" -c 'import asyncssh, pytest' >/dev/null 2>&1 && { python=$venv/bin/python; return 0; }
+    rm -rf "$venv"
+    if "$python" -m venv "$venv" >"$top/build/venv.log" 2>&1 &&
+        "$venv/bin/pip" install -q --disable-pip-version-check asyncssh pytest >>"$top/build/venv.log" 2>&1; then
+        python=$venv/bin/python
+    else
+        echo "asyncssh could not be had, so its tests are skipped: $(tail -n 1 "$top/build/venv.log")"
+    fi
+}
+
+# ---- building and testing --------------------------------------------------------------------------------------------
+
+compiler_of() { case $1 in clang) echo clang ;; *) echo gcc ;; esac; }
+
+setup_flags() {
+    case $1 in
+    sanitize) echo "-Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false" ;;
+    esac
+}
+
+build() {
+    say "build $1"
+    rm -rf "build/$1"
+    # shellcheck disable=SC2046 # a list of flags
+    CC=$(compiler_of "$1") meson setup "build/$1" --werror $(setup_flags "$1") >"build/$1.log" 2>&1 &&
+        ninja -C "build/$1" >>"build/$1.log" 2>&1 && return 0
+    tail -n 40 "build/$1.log"
+    return 1
+}
+
+unit_tests() {
+    say "unit tests, $1"
+    meson test -C "build/$1" --no-rebuild --print-errorlogs >"build/$1-unit.log" 2>&1 || {
+        sed -n '/FAIL\|TIMEOUT\|ERROR/p' "build/$1-unit.log" | head -n 60
+        broken=1
+    }
+    tail -n 12 "build/$1-unit.log" | sed -n '/^[A-Z][A-Za-z ]*: *[1-9]/p'
+    results="$results build/$1/meson-logs/testlog.json"
+}
+
+# Clang's build is the same source again, and the sanitizers make everything slower: both get less data to move. The
+# sanitizers' own system calls do not fit the sandbox, so that build runs without it.
+system_tests() {
+    build=$1
+    shift
+    say "system tests, $build"
+    WRENSSHD=$top/build/$build/src/wrensshd
+    WREN_COUNTS=$top/build/$build/system-counts.json
+    WREN_BULK_MIB=200 WREN_SLOWNESS=1 WREN_SANITIZED=
+    skip_marks=
+    case $build in
+    clang) WREN_BULK_MIB=32 skip_marks='not slow' ;;
+    sanitize)
+        WREN_BULK_MIB=32 WREN_SLOWNESS=3 WREN_SANITIZED=1 skip_marks='not slow'
+        ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:exitcode=86
+        UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:exitcode=86
+        export ASAN_OPTIONS UBSAN_OPTIONS
+        ;;
+    esac
+    export WRENSSHD WREN_COUNTS WREN_BULK_MIB WREN_SLOWNESS WREN_SANITIZED
+    echo '{"passed": 0, "failed": 1, "skipped": 0}' >"$WREN_COUNTS" # in case pytest gets no further
+    PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE \
+        -m "$skip_marks" "$@" tests/system </dev/null || broken=1
+    unset ASAN_OPTIONS UBSAN_OPTIONS
+    results="$results $WREN_COUNTS"
+}
+
+mkdir -p build
+ensure_packages || exit 1
+if [ "$only" != unit ]; then
+    unpack_tools
+    ensure_venv
+fi
+
+results=
+broken=
+unbuilt=0
+for name in $builds; do
+    if ! build "$name"; then
+        unbuilt=$((unbuilt + 1))
+        continue
+    fi
+    [ "$only" = system ] || unit_tests "$name"
+    [ "$only" = unit ] || system_tests "$name" "$@"
+done
+
+# shellcheck disable=SC2046,SC2086 # lists of words
+set -- $("$python" tests/system/counts.py $results)
+[ $# -eq 3 ] || set -- 0 1 0
+failed=$(($2 + unbuilt))
+[ -n "$broken" ] && [ "$failed" = 0 ] && failed=1
+echo
+if [ "$3" = 0 ]; then
+    echo "$1 passed, $failed failed"
+else
+    echo "$1 passed, $failed failed, $3 skipped"
+fi
+[ "$failed" = 0 ]

@@ -1,0 +1,6 @@
+/* In place of net/rekey_limits.c in wrensshd-rekey-test: the server starts a key exchange all the
+ * time. */
+#include "rekey_limits.h"
+
+const uint32_t rekey_after_packets = 64;
+const uint64_t rekey_after_ms = 2000;

@@ -1,0 +1,175 @@
+"""Fixtures: what a test asks for by name. The work behind them is in site_setup.py, daemon.py and openssh.py."""
+
+import itertools
+import json
+import os
+import re
+import sys
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import proc  # noqa: E402
+from daemon import Line, Log, Server, kill  # noqa: E402
+from openssh import OpenSSH  # noqa: E402
+from site_setup import Site  # noqa: E402
+from wire_session import Client  # noqa: E402
+
+
+def pytest_configure(config):
+    config.addinivalue_line("markers", "root: needs root (another user's login, /proc of other users)")
+    config.addinivalue_line("markers", "sandbox: needs the real sandbox; a sanitizer build has none")
+    config.addinivalue_line("markers", "slow: waits for seconds, or repeats what one build shows for all")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.get_closest_marker("root") and os.getuid() != 0:
+            item.add_marker(pytest.mark.skip(reason="needs root"))
+        if item.get_closest_marker("sandbox") and os.environ.get("WREN_SANITIZED"):
+            item.add_marker(pytest.mark.skip(reason="a sanitizer build runs without the sandbox"))
+
+
+def pytest_make_parametrize_id(val):
+    """Long or odd values would make unreadable names."""
+    if isinstance(val, bytes):
+        val = val.decode("latin-1")
+    return re.sub(r"[^\w@./=-]+", "_", val)[:40] if isinstance(val, str) else None
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The counts, for tests/run.sh."""
+    path = os.environ.get("WREN_COUNTS")
+    if path:
+        stats = terminalreporter.stats
+        counts = {"passed": len(stats.get("passed", [])),
+                  "failed": len(stats.get("failed", [])) + len(stats.get("error", [])),
+                  "skipped": len(stats.get("skipped", []))}
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(counts, file)
+
+
+@pytest.fixture(scope="session")
+def site():
+    made = Site()
+    yield made
+    left = made.daemons_left()
+    made.remove()
+    assert not left, f"daemons outlived their tests: {left}"
+
+
+@pytest.fixture(autouse=True)
+def nothing_left(site):
+    """Each test ends with no process of the daemon."""
+    yield
+    left = proc.wait_until(lambda: not site.daemons_left(), 3) or site.daemons_left()
+    if left is not True:
+        found = [(pid, proc.command_line(pid)) for pid in left]
+        for pid in left:
+            kill(pid)
+        site.sweep()
+        pytest.fail(f"daemons stay after the test: {found}")
+    site.sweep()
+
+
+@pytest.fixture
+def new_log(site, request):
+    """new_log(): a file of its own for what one daemon, or one launcher's daemons, have to say."""
+    made = []
+
+    def make():
+        name = re.sub(r"[^\w-]+", "-", request.node.name)[:60]
+        made.append(Log(os.path.join(site.folder("log"), f"{name}-{next(_numbers)}")))
+        return made[-1]
+    yield make
+    for log in made:
+        log.file.close()
+
+
+_numbers = itertools.count()
+
+
+@pytest.fixture
+def serve(site, new_log):
+    """serve(*flags): a tcpserver with the daemon behind it."""
+    started = []
+
+    def start(*args, **how):
+        started.append(Server(site, new_log(), args, **how))
+        return started[-1]
+    yield start
+    for server in reversed(started):
+        server.close()
+
+
+@pytest.fixture
+def server(serve):
+    return serve()
+
+
+@pytest.fixture
+def ssh(site, server):
+    """The stock client, pointed at `server`."""
+    return OpenSSH(site, server.port)
+
+
+@pytest.fixture
+def dial(site, new_log):
+    """dial(*flags): one daemon on one TCP connection, started by the test itself."""
+    opened = []
+
+    def start(*args, mode=None, **how):
+        opened.append(Line(site, new_log(), args, mode or site.mode, **how))
+        return opened[-1]
+    yield start
+    for line in reversed(opened):
+        line.close()
+
+
+@pytest.fixture
+def client(site, dial):
+    """client(*flags, …): a raw client on a connection of its own; client.line is the daemon's side, `started` says
+    how that one is started."""
+    def start(*args, user=None, key=None, started=None, **options):
+        line = dial(*args, **(started or {}))
+        made = Client(line.sock, user or site.user.pw_name, key or site.key, **options)
+        made.line = line
+        assert line.network
+        return made
+    return start
+
+
+@pytest.fixture
+def refused():
+    """refused(client, codes): the client is told off with one of the codes, and all is over in time."""
+    def check(client, *codes, word=None):
+        code = client.expect_end()
+        assert code in codes, f"DISCONNECT {code}; the log:\n{client.line.log.text()}"
+        end = client.line.assert_over()
+        assert word is None or word in end["reason"].lower(), end
+        return end
+    return check
+
+
+@pytest.fixture
+def authorize(site):
+    """authorize(*lines): other authorized_keys for this test."""
+    yield site.authorize
+    site.authorize()
+
+
+@pytest.fixture(scope="session")
+def rekey_daemon(site):
+    """A build that starts a key exchange every few packets."""
+    if not site.rekey_daemon:
+        pytest.skip("there is no build that rekeys early (WRENSSHD_REKEY, or wrensshd-rekey-test beside the daemon)")
+    return site.rekey_daemon
+
+
+@pytest.fixture(params=["root", "user"])
+def mode(request, site):
+    """Both ways to be started: as root, and as the ordinary user that is served."""
+    if request.param not in site.modes:
+        pytest.skip("needs root")
+    return request.param

@@ -1,0 +1,111 @@
+"""What /proc tells of processes."""
+
+import os
+import time
+
+
+def status(pid):
+    """/proc/PID/status as a dict of texts; empty if the process is gone."""
+    try:
+        with open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
+            return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    except (FileNotFoundError, ProcessLookupError):
+        return {}
+
+
+def alive(pid):
+    return status(pid).get("State", "Z")[0] not in "ZX"
+
+
+def children(pid):
+    """Living children, oldest first."""
+    found = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit() and status(entry).get("PPid") == str(pid) and alive(entry):
+            found.append(int(entry))
+    return sorted(found, key=start_time)
+
+
+def start_time(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+            return int(file.read().rsplit(")", 1)[1].split()[19])
+    except (FileNotFoundError, ProcessLookupError):
+        return 0
+
+
+def descendants(pid):
+    found = []
+    for child in children(pid):
+        found += [child, *descendants(child)]
+    return found
+
+
+def command_line(pid):
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return file.read().rstrip(b"\0").split(b"\0")
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def with_command(wanted):
+    """Processes with an argument that holds the given bytes."""
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()
+            and alive(entry) and any(wanted in word for word in command_line(entry))]
+
+
+def of_user(uid):
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()
+            and alive(entry) and status(entry).get("Uid", "").split()[:1] == [str(uid)]]
+
+
+def descriptors(pid):
+    """number → what it leads to; needs the right to look."""
+    folder = f"/proc/{pid}/fd"
+    return {int(entry): os.readlink(f"{folder}/{entry}") for entry in os.listdir(folder)}
+
+
+def memory_kilobytes(pid):
+    """Resident memory of its own."""
+    values = status(pid)
+    return int(values["RssAnon"].split()[0])
+
+
+def wait_until(condition, seconds):
+    """The condition's first true value, or its last one when the time is over."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value or time.monotonic() > end:
+            return value
+        time.sleep(0.01)
+
+
+def memory_holds(pid, needle):
+    """True if the bytes stand anywhere in the process's readable memory; needs root."""
+    with open(f"/proc/{pid}/maps", encoding="ascii", errors="replace") as maps:
+        ranges = [line.split()[:2] + [line] for line in maps]
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for span, rights, line in ranges:
+            if rights[0] != "r" or "[v" in line:
+                continue
+            start, end = (int(edge, 16) for edge in span.split("-"))
+            if needle in _read_range(memory, start, end, len(needle)):
+                return True
+    return False
+
+
+def _read_range(memory, start, end, overlap):
+    data, at = bytearray(), start
+    while at < end:
+        try:
+            memory.seek(at)
+            piece = memory.read(min(1 << 24, end - at))
+        except OSError:
+            piece = b""
+        if not piece:
+            break
+        data += piece
+        at += len(piece)
+    return data

@@ -1,0 +1,200 @@
+"""Which users are let in: shells, homes, expiry, groups; and the ordinary user's own server."""
+
+import os
+import shutil
+
+import pytest
+
+import proc
+from daemon import run
+from site_setup import run_or_fail
+from wire import PK_OK, USERAUTH_FAILURE, USERAUTH_SUCCESS, string
+
+REFUSED = (USERAUTH_FAILURE, string(b"publickey") + b"\0")
+
+
+@pytest.fixture
+def someone(site):
+    """someone(…): one more throw-away user, with the tests' keys authorised; gone after the test."""
+    made = []
+
+    def make(**how):
+        user = site.add_user(f"x{len(made)}", **how)
+        made.append(user)
+        if os.path.isdir(user.pw_dir):
+            site.authorize(user=user)
+        return user
+    yield make
+    site.sweep()
+    for user in made:
+        site.remove_user(user.pw_name)
+        shutil.rmtree(user.pw_dir, ignore_errors=True)
+
+
+@pytest.fixture
+def attempt(client):
+    """attempt(user, *flags): the answer to a good login, and the log's line about it."""
+    def run_attempt(user, *flags, **how):
+        raw = client(*flags, user=user, **how)
+        raw.handshake()
+        raw.start_userauth()
+        probe = raw.auth_answer(raw.publickey(sign=False))
+        answer = raw.auth_answer(raw.publickey())
+        assert (probe[0] == PK_OK) == (answer[0] == USERAUTH_SUCCESS), "probe and login differ"
+        return raw, answer, raw.line.log.wait("login")[-1]
+    return run_attempt
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash", ""])
+def test_shells(attempt, someone, shell):
+    """Users with a normal shell, or with none in the file (which means /bin/sh), could not log in."""
+    user = someone(shell=shell or "/bin/sh")
+    if not shell:
+        run_or_fail(["usermod", "--shell", "", user.pw_name])
+    raw, answer, _ = attempt(user.pw_name)
+    assert answer[0] == USERAUTH_SUCCESS
+    assert raw.exec("echo $SHELL").wait_closed().output.decode().strip() == (shell or "/bin/sh")
+
+
+@pytest.mark.root
+def test_nologin_shell(attempt, someone):
+    """A service account would run commands: its shell has to decide, as with OpenSSH."""
+    shell = shutil.which("nologin", path="/usr/sbin:/sbin")
+    raw, answer, event = attempt(someone(shell=shell).pw_name)
+    if answer == REFUSED:
+        assert "shell" in event["reason"]
+    else:
+        channel = raw.exec("echo no").wait_closed()
+        assert channel.exit_status == 1 and b"no\n" not in channel.output.replace(b"not", b"")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("shell", ["/nonexistent/shell", "/etc/passwd", "/tmp"])
+def test_shell_that_is_none(attempt, someone, shell):
+    """A user whose shell is gone would be let in and fail without a word."""
+    user = someone()
+    run_or_fail(["usermod", "--shell", shell, user.pw_name])
+    _, answer, event = attempt(user.pw_name)
+    assert answer == REFUSED and "shell" in event["reason"]
+
+
+@pytest.mark.root
+def test_missing_home(attempt, someone, site):
+    """A user without a home could not log in though the keys lie elsewhere, or would start in a strange place."""
+    user = someone(home=False)
+    path = os.path.join(site.base, "other-keys")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key) + "\n")
+    raw, answer, _ = attempt(user.pw_name, "-a", path)
+    assert answer[0] == USERAUTH_SUCCESS
+    assert raw.exec("pwd").wait_closed().output == b"/\n"
+
+
+@pytest.mark.root
+def test_missing_home_and_keys_in_it(attempt, someone):
+    """The log would not say why nobody gets in."""
+    user = someone(home=False)
+    _, answer, event = attempt(user.pw_name)
+    assert answer == REFUSED and user.pw_dir in event["path"]
+
+
+@pytest.mark.root
+def test_expired_account(attempt, someone):
+    """An account that has ended would stay open for keys."""
+    user = someone()
+    run_or_fail(["chage", "--expiredate", "2000-01-01", user.pw_name])
+    _, answer, event = attempt(user.pw_name)
+    assert answer == REFUSED and "expired" in event["reason"]
+    run_or_fail(["chage", "--expiredate", "2999-01-01", user.pw_name])
+    assert attempt(user.pw_name)[1][0] == USERAUTH_SUCCESS
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("password", ["*", "!", "!!", "", "x"])
+def test_locked_password(attempt, someone, password):
+    """Users who log in by key only have no valid password: they could not log in."""
+    user = someone(more=["--password", password])
+    assert attempt(user.pw_name)[1][0] == USERAUTH_SUCCESS
+
+
+@pytest.mark.root
+def test_group(attempt, someone):
+    """-g would let in everybody, or keep out a group's members."""
+    user = someone()
+    own = run(["id", "-gn", user.pw_name]).stdout.strip()
+    for group in ("games", own):
+        assert attempt(user.pw_name, "-g", group)[1][0] == USERAUTH_SUCCESS
+    for group in ("sys", "no-such-group"):
+        _, answer, event = attempt(user.pw_name, "-g", group)
+        assert answer == REFUSED and "group" in event["reason"]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("pattern", ["%u", "%h", "relative"])
+def test_authorized_keys_elsewhere(attempt, someone, site, pattern):
+    """-a would read another user's keys, or none."""
+    user, other = someone(), someone()
+    folder = site.folder("elsewhere")
+    patterns = {"%u": folder + "/%u-keys", "%h": "%h/keys", "relative": "keys"}
+    places = {"%u": lambda u: f"{folder}/{u.pw_name}-keys", "%h": lambda u: f"{u.pw_dir}/keys",
+              "relative": lambda u: f"{u.pw_dir}/keys"}
+    for owner, key in ((user, site.key_line(site.key)), (other, site.identity_line)):
+        place = places[pattern](owner)
+        with open(place, "w", encoding="ascii") as file:
+            file.write(key + "\n")
+        os.chown(place, owner.pw_uid, owner.pw_gid)
+    assert attempt(user.pw_name, "-a", patterns[pattern])[1][0] == USERAUTH_SUCCESS
+    assert attempt(other.pw_name, "-a", patterns[pattern])[1] == REFUSED
+
+
+@pytest.mark.root
+def test_unknown_percent_letter(attempt, site):
+    """A mistyped -a would read some other file."""
+    _, answer, event = attempt(site.user.pw_name, "-a", site.base + "/%x-keys")
+    assert answer == REFUSED and "%x" in event["path"]
+
+
+@pytest.mark.root
+def test_ordinary_user_serves_nobody_else(attempt, someone, site):
+    """A user's own server would let in others who have a key there: as whom?"""
+    other = someone()
+    for name in (other.pw_name, "root"):
+        raw, answer, event = attempt(name, started={"mode": "user"})
+        assert answer == REFUSED and event["reason"]
+        assert raw.auth_answer(raw.publickey(user=site.user.pw_name.encode()))[0] == USERAUTH_SUCCESS
+
+
+@pytest.mark.root
+def test_no_trace_of_root_after_login(client, site):
+    """A break-out of a user's session process would meet a root process of ours."""
+    raw = client().login()
+    channel = raw.exec("cat")
+    pids = [raw.line.monitor, *proc.descendants(raw.line.monitor)]
+    assert len(pids) >= 3
+    for pid in pids:
+        assert "0" not in proc.status(pid)["Uid"].split(), proc.command_line(pid)
+        assert "0" not in proc.status(pid)["Gid"].split()
+        assert int(proc.status(pid)["CapPrm"], 16) == 0
+    assert set(proc.status(raw.line.monitor)["Uid"].split()) == {str(site.user.pw_uid)}
+    channel.send_eof()
+    channel.wait_closed()
+
+
+@pytest.mark.root
+def test_root_login(client, site):
+    """Root could not log in with a key, which an initramfs needs."""
+    path = os.path.join(site.base, "root-keys")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key) + "\n")
+    raw = client("-a", path, user="root").login()
+    assert raw.exec("id -u; id -G").wait_closed().output.decode().split()[0] == "0"
+
+
+@pytest.mark.root
+def test_users_own_processes_can_not_read_the_host_key(client):
+    """Any user who is logged in could steal the host key from the monitor, which runs as that user."""
+    raw = client().login()
+    script = f"cat /proc/{raw.line.monitor}/environ /proc/{raw.line.monitor}/maps; kill -0 {raw.line.network}"
+    channel = raw.exec(script + "; echo end").wait_closed()
+    assert channel.output == b"end\n" and channel.errors.count(b"ermission denied") >= 2

@@ -1,0 +1,130 @@
+"""AsyncSSH from PyPI: a client that shares no code with the others."""
+
+import asyncio
+import hashlib
+import os
+
+import pytest
+
+asyncssh = pytest.importorskip("asyncssh", reason="asyncssh is not installed in this Python")
+
+from daemon import SLOWNESS  # noqa: E402
+
+KEX = ["sntrup761x25519-sha512", "sntrup761x25519-sha512@openssh.com", "curve25519-sha256",
+       "curve25519-sha256@libssh.org"]
+
+
+@pytest.fixture
+def talk(site, serve):
+    """talk(coroutine function, …): runs it with a logged-in connection."""
+    def run(conversation, flags=(), **options):
+        server = serve(*flags)
+        known = asyncssh.import_known_hosts(f"[127.0.0.1]:{server.port} {site.host_line}\n")
+
+        async def whole():
+            async with asyncssh.connect(
+                    "127.0.0.1", server.port, username=site.user.pw_name, known_hosts=known, config=None,
+                    client_keys=[site.identity], agent_path=None, **options) as connection:
+                return await conversation(connection)
+        return asyncio.run(asyncio.wait_for(whole(), 60 * SLOWNESS))
+    return run
+
+
+@pytest.mark.parametrize("kex", KEX)
+def test_each_key_exchange(talk, kex):
+    """Python programs with a fixed key exchange could not connect."""
+    known = [name.decode() for name in asyncssh.kex.get_kex_algs()]
+    if kex not in known:
+        pytest.skip(f"this asyncssh does not know {kex} (it needs liboqs); the raw client covers it")
+
+    async def conversation(connection):
+        assert connection.get_extra_info("send_cipher") == "chacha20-poly1305@openssh.com"
+        return await connection.run("echo out; echo err >&2; exit 4")
+    done = talk(conversation, kex_algs=[kex])
+    assert (done.stdout, done.stderr, done.exit_status) == ("out\n", "err\n", 4)
+
+
+def test_many_sessions_at_once(talk):
+    """Programs that run commands in parallel on one connection would mix them up."""
+    async def conversation(connection):
+        runs = [connection.run(f"cat; echo {number}; exit {number}", input="x" * 50000) for number in range(12)]
+        return await asyncio.gather(*runs)
+    for number, done in enumerate(talk(conversation)):
+        assert done.stdout == "x" * 50000 + f"{number}\n" and done.exit_status == number
+
+
+def test_rekey_all_the_time(talk):
+    """A client that rekeys every few kilobytes would lose data or the connection."""
+    data = os.urandom(3_000_000)
+
+    async def conversation(connection):
+        return await connection.run("cat", input=data, encoding=None)
+    done = talk(conversation, rekey_bytes=50_000)
+    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(data).digest()
+
+
+def test_rekey_by_time_on_an_idle_session(talk):
+    """A rekey on a connection where nothing moves would hang it."""
+    async def conversation(connection):
+        return await connection.run("sleep 2.5; echo done")
+    assert talk(conversation, rekey_seconds=1).stdout == "done\n"
+
+
+def test_terminal_and_signal(talk):
+    """Programs that drive an interactive session could not set its size or interrupt it."""
+    async def conversation(connection):
+        process = await connection.create_process("stty size; read x; stty size; exec sleep 32.5",
+                                                  term_type="xterm", term_size=(90, 30))
+        first = await process.stdout.readline()
+        process.change_terminal_size(120, 40)
+        process.stdin.write("\n")
+        text = ""
+        while "40 120" not in text:
+            text += await process.stdout.readline()
+        process.send_signal("TERM")
+        await process.wait()
+        return first, process.exit_signal
+    first, signal = talk(conversation)
+    assert first.strip() == "30 90" and signal[0] == "TERM"
+
+
+def test_environment(talk):
+    """Variables set by a program would not arrive, or too many would."""
+    async def conversation(connection):
+        return await connection.run("env", env={"LANG": "C", "SECRET": "x"})
+    assert "LANG=C\n" in (text := talk(conversation).stdout) and "SECRET" not in text
+
+
+def test_sftp(talk, site, tmp_path):
+    """File transfer from programs would fail."""
+    path = "/usr/lib/openssh/sftp-server"
+    if not os.path.exists(path):
+        pytest.skip("there is no sftp-server")
+    far = site.folder("far-asyncssh", 0o755, site.user if site.root else None)
+    (tmp_path / "up").write_bytes(data := os.urandom(2_000_000))
+
+    async def conversation(connection):
+        async with connection.start_sftp_client() as sftp:
+            await sftp.put(str(tmp_path / "up"), far + "/file")
+            await sftp.get(far + "/file", str(tmp_path / "down"))
+            await sftp.remove(far + "/file")
+    talk(conversation, flags=["-x", "sftp=" + path])
+    assert (tmp_path / "down").read_bytes() == data
+
+
+def test_keepalive(talk):
+    """Programs with keepalives would be cut off."""
+    async def conversation(connection):
+        return await connection.run("sleep 2.2; echo alive")
+    assert talk(conversation, keepalive_interval="0.5", keepalive_count_max=1).stdout == "alive\n"
+
+
+def test_refusals(talk):
+    """Forwardings would be granted, or their refusal end the connection."""
+    async def conversation(connection):
+        with pytest.raises(asyncssh.ChannelOpenError):
+            await connection.open_connection("127.0.0.1", 1)
+        with pytest.raises(asyncssh.ChannelListenError):
+            await connection.forward_remote_port("127.0.0.1", 0, "127.0.0.1", 1)
+        return await connection.run("echo still")
+    assert talk(conversation).stdout == "still\n"

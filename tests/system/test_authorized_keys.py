@@ -1,0 +1,252 @@
+"""authorized_keys: who may have written it, and what may stand in it."""
+
+import os
+import shutil
+import socket
+
+import pytest
+
+from daemon import SLOWNESS
+from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, string
+from wire_crypto import Ed25519Key
+
+REFUSED = (USERAUTH_FAILURE, string(b"publickey") + b"\0")
+
+
+@pytest.fixture
+def attempt(client):
+    """attempt(*flags): the answer to a login with the tests' key, and the log's line about it."""
+    def run(*flags):
+        raw = client(*flags)
+        raw.handshake()
+        raw.start_userauth()
+        raw.sock.settimeout(5 * SLOWNESS)
+        answer = raw.auth_answer(raw.publickey())
+        return answer, raw.line.log.wait("login")[-1]
+    return run
+
+
+@pytest.fixture
+def place(site, authorize):
+    """The file, and what is above it: put right again afterwards."""
+    del authorize
+    path = site.authorize()
+    yield path
+    if site.root:
+        folder = os.path.dirname(path)
+        if os.path.islink(folder) or not os.path.isdir(folder):
+            os.unlink(folder)
+        elif os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        os.chmod(site.user.pw_dir, 0o750)
+        os.chown(site.user.pw_dir, site.user.pw_uid, site.user.pw_gid)
+
+
+def assert_named(event, path, mode=None, owner=None):
+    """The log names what is wrong in a way that can be mended."""
+    assert event["verdict"] == "refused" and event["path"] == os.path.realpath(path), event
+    if mode is not None:
+        assert int(event["mode"], 8) == mode, event
+    if owner is not None:
+        assert event["owner"] == str(owner), event
+
+
+# ---- StrictModes ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o660])
+def test_file_that_others_may_write(attempt, place, mode):
+    """Others could add their key."""
+    os.chmod(place, mode)
+    answer, event = attempt()
+    assert answer == REFUSED
+    assert_named(event, place, mode)
+
+
+@pytest.mark.parametrize("mode", [0o400, 0o600, 0o644, 0o755])
+def test_file_that_others_may_not_write(attempt, place, mode):
+    """Harmless modes would lock users out."""
+    os.chmod(place, mode)
+    assert attempt()[0][0] == USERAUTH_SUCCESS
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o1777])
+@pytest.mark.parametrize("which", [".ssh", "home"])
+def test_folder_that_others_may_write(attempt, place, site, which, mode):
+    """Others could put another file in its place."""
+    folder = os.path.dirname(place) if which == ".ssh" else site.user.pw_dir
+    os.chmod(folder, mode)
+    answer, event = attempt()
+    assert answer == REFUSED
+    assert_named(event, folder, mode)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("which", ["file", ".ssh", "home"])
+def test_owner(attempt, place, site, which):
+    """Another user who owns file or folder could change it at will."""
+    path = {"file": place, ".ssh": os.path.dirname(place), "home": site.user.pw_dir}[which]
+    os.chown(path, 1, 1)
+    os.chmod(path, 0o755)
+    answer, event = attempt()
+    assert answer == REFUSED
+    assert_named(event, path, 0o755, 1)
+
+
+@pytest.mark.root
+def test_file_of_root(attempt, place):
+    """Keys that the administrator keeps for a user would not be taken."""
+    os.chown(place, 0, 0)
+    os.chmod(place, 0o644)
+    assert attempt()[0][0] == USERAUTH_SUCCESS
+
+
+@pytest.mark.root
+def test_file_that_only_root_may_read(attempt, place):
+    """A file the user can't read would be read with root's rights."""
+    os.chown(place, 0, 0)
+    os.chmod(place, 0o600)
+    answer, event = attempt()
+    assert answer == REFUSED
+    assert_named(event, place)
+
+
+@pytest.mark.root
+def test_link_to_a_file_of_root(attempt, place, site):
+    """A user could have root read any file, and learn from the answer what is in it."""
+    secret = os.path.join(site.base, "secret-keys")
+    with open(secret, "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key) + "\n")
+    os.chmod(secret, 0o600)
+    os.unlink(place)
+    os.symlink(secret, place)
+    assert attempt()[0] == REFUSED
+
+
+@pytest.mark.root
+def test_link_to_an_unsafe_folder(attempt, place, site):
+    """The folders of the link would be checked instead of those of the file."""
+    open_folder = site.folder("open-to-all", 0o777, site.user)
+    target = os.path.join(open_folder, "keys")
+    shutil.copy(place, target)
+    os.chown(target, site.user.pw_uid, site.user.pw_gid)
+    os.unlink(place)
+    os.symlink(target, place)
+    answer, event = attempt()
+    assert answer == REFUSED
+    assert_named(event, open_folder, 0o777)
+
+
+def test_link_to_a_safe_file(attempt, place):
+    """Keys kept in a repository of settings and linked from ~/.ssh would be refused."""
+    target = os.path.join(os.path.dirname(place), "real-keys")
+    os.rename(place, target)
+    os.symlink(target, place)
+    try:
+        assert attempt()[0][0] == USERAUTH_SUCCESS
+    finally:
+        os.unlink(target)
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "missing", "device", "dangling", "loop"])
+def test_not_a_file(attempt, place, kind):
+    """A FIFO in the file's place would hang the login and hold the processes; the log would not say what is wrong."""
+    os.unlink(place)
+    made = {"fifo": lambda: os.mkfifo(place), "folder": lambda: os.mkdir(place), "missing": lambda: None,
+            "device": lambda: os.symlink("/dev/zero", place), "dangling": lambda: os.symlink("/nonexistent/x", place),
+            "loop": lambda: os.symlink(place, place), "socket": lambda: bind_socket(place)}
+    made[kind]()
+    try:
+        answer, event = attempt()
+    finally:
+        if kind == "folder":
+            os.rmdir(place)
+        elif kind != "missing":
+            os.unlink(place)
+    assert answer == REFUSED and event["reason"] and event["path"].startswith("/"), event
+
+
+def bind_socket(path):
+    with socket.socket(socket.AF_UNIX) as one:
+        folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_DIRECTORY)
+        one.bind(f"/proc/self/fd/{folder}/{os.path.basename(path)}")
+        os.close(folder)
+
+
+# ---- the lines --------------------------------------------------------------------------------
+
+def test_surroundings_of_a_line(attempt, authorize, site):
+    """Comments, empty lines, other keys and Windows line ends would hide a key."""
+    line = site.key_line(site.key)
+    for lines in (["# comment", "", "   ", line], [line + " user@host with words"], ["\t  " + line],
+                  [line + "\r"], ["ssh-rsa AAAAB3NzaC1yc2E= old", "nonsense", "ssh-ed25519", "ssh-ed25519 !", line],
+                  [site.key_line(Ed25519Key()) for _ in range(200)] + [line], ["\xff\xfe\0", line]):
+        authorize(*lines)
+        assert attempt()[0][0] == USERAUTH_SUCCESS, lines[:3]
+
+
+def test_no_end_of_line(attempt, authorize, site):
+    """The last key of a file that was edited by hand would not count."""
+    path = authorize("x")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key))
+    assert attempt()[0][0] == USERAUTH_SUCCESS
+
+
+def test_line_number_in_the_log(attempt, authorize, site):
+    """An administrator could not tell which key of many let someone in."""
+    authorize("# one", "# two", site.key_line(site.key))
+    assert attempt()[1]["line"] == "3"
+
+
+@pytest.mark.parametrize("options", ['command="id"', "restrict", "no-pty", 'from="127.0.0.1"', "cert-authority",
+                                     'command="a b",no-pty', "unknown-option", 'environment="A=B"', "no-pty,"])
+def test_lines_with_options(attempt, authorize, site, options):
+    """A restricted key would be let in without its restrictions."""
+    authorize(f"{options} {site.key_line(site.key)}")
+    answer, event = attempt()
+    assert answer == REFUSED and "option" in event["reason"], event
+    authorize(f"{options} {site.key_line(site.key)}", site.key_line(site.key))
+    assert attempt()[0][0] == USERAUTH_SUCCESS
+
+
+@pytest.mark.parametrize("form", [
+    "{b}", "ssh-ed25519 {b}x", "ssh-ed25519 {cut}", "ssh-ed25519{b}", "ssh-rsa {b}", "Ssh-ed25519 {b}",
+    "ssh-ed25519 x{b}", "#ssh-ed25519 {b}", "ssh-ed25519 {b}AAAA", "x ssh-ed25519", '"ssh-ed25519 {b}"',
+    'command="ssh-ed25519 {b}', "ssh-ed25519 {other}{b}"])
+def test_almost_a_key(attempt, authorize, site, form):
+    """A line that is no key line for OpenSSH would let someone in."""
+    encoded = site.key_line(site.key).split()[1]
+    other = site.key_line(Ed25519Key()).split()[1]
+    authorize(form.format(b=encoded, cut=encoded[:-4], other=other))
+    assert attempt()[0] == REFUSED
+
+
+@pytest.mark.parametrize("length", [1000, 4096, 8000, 8192, 16384, 20000, 65536, 100000])
+def test_over_long_line(attempt, authorize, site, length):
+    """What follows the cut of an over-long line would be taken for a line of its own."""
+    key = site.key_line(site.key)
+    authorize(f'command="{"x" * length}" {key}')
+    assert attempt()[0] == REFUSED
+    for shift in range(-2, 3):
+        authorize("#" + "x" * (length + shift - 1) + key)
+        assert attempt()[0] == REFUSED
+    authorize("#" + "x" * length, key)
+    assert attempt()[0][0] == USERAUTH_SUCCESS
+
+
+def test_big_file(attempt, authorize, site):
+    """Many keys would make logins fail."""
+    authorize(*["# " + "x" * 90 for _ in range(20000)], site.key_line(site.key))
+    assert attempt()[0][0] == USERAUTH_SUCCESS
+
+
+def test_file_changes_while_served(client, authorize, site):
+    """A key that was just taken out would still log in on new connections."""
+    authorize(site.key_line(site.key))
+    client().login()
+    authorize(site.key_line(Ed25519Key()))
+    raw = client()
+    raw.handshake()
+    raw.start_userauth()
+    assert raw.auth_answer(raw.publickey()) == REFUSED

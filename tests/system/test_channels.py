@@ -1,0 +1,407 @@
+"""The connection protocol: channels, windows, requests, and clients that abuse them."""
+
+import time
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS
+from wire import (CHANNEL_FAILURE, CHANNEL_REQUEST, CHANNEL_SUCCESS, CLOSE, DATA, EOF, EXTENDED_DATA, GLOBAL_REQUEST,
+                  OPEN_CONFIRMATION, OPEN_FAILURE, PING, PONG, REQUEST_FAILURE, Disconnected, string, u32)
+from wire_session import pty_request
+
+PROTOCOL_ERROR = 2
+ADMINISTRATIVELY_PROHIBITED, RESOURCE_SHORTAGE = 1, 4
+CHANNELS = 16
+
+
+# ---- opening ----------------------------------------------------------------------------------
+
+def test_sixteen_channels_and_no_more(client):
+    """A client could open channels until the memory is gone; or fewer than promised would be possible."""
+    raw = client().login()
+    channels = [raw.open(number) for number in range(CHANNELS)]
+    for number in range(40):
+        assert raw.open_refused(number=100 + number) in (RESOURCE_SHORTAGE, ADMINISTRATIVELY_PROHIBITED)
+    for channel in channels:
+        assert channel.request(b"exec", string(f"echo {channel.number}"))
+        assert channel.wait_closed().output == b"%d\n" % channel.number
+    assert raw.exec("echo again", number=77).wait_closed().output == b"again\n"
+
+
+@pytest.mark.parametrize("kind", [b"direct-tcpip", b"forwarded-tcpip", b"x11", b"auth-agent@openssh.com",
+                                  b"direct-streamlocal@openssh.com", b"tun@openssh.com", b"", b"sessio", b"session\0"])
+def test_other_channel_types(client, kind):
+    """A client could reach hosts behind the server, or a tunnel."""
+    raw = client().login()
+    rest = string(b"127.0.0.1") + u32(22) + string(b"127.0.0.1") + u32(1)
+    raw.send(raw.open_request(5, kind=kind) + rest)
+    fields = raw.expect(OPEN_FAILURE)
+    assert (fields.u32(), fields.u32()) == (5, ADMINISTRATIVELY_PROHIBITED)
+    raw.open()
+
+
+@pytest.mark.parametrize("name", [b"keepalive@openssh.com", b"tcpip-forward", b"cancel-tcpip-forward",
+                                  b"streamlocal-forward@openssh.com", b"hostkeys-prove-00@openssh.com", b"", b"x" * 9000])
+def test_global_requests(client, name):
+    """Keepalives would go unanswered, or a forwarding be granted."""
+    raw = client().login()
+    for want_reply in (True, False, True):
+        raw.send(bytes([GLOBAL_REQUEST]) + string(name) + bytes([want_reply]) + string(b"0.0.0.0") + u32(0))
+        if want_reply:
+            raw.expect(REQUEST_FAILURE)
+    raw.open()
+
+
+def test_no_more_sessions(client):
+    """A client's promise not to open sessions any more would not protect it against a stolen socket."""
+    raw = client().login()
+    channel = raw.open(1)
+    raw.send(bytes([GLOBAL_REQUEST]) + string(b"no-more-sessions@openssh.com") + b"\0")
+    assert raw.open_refused(number=2) == ADMINISTRATIVELY_PROHIBITED
+    assert channel.request(b"exec", string("echo still"))
+    assert channel.wait_closed().output == b"still\n"
+
+
+def test_ping(client):
+    """Clients that hide keystroke timing would get no answer."""
+    raw = client().login()
+    for text in (b"", b"x" * 1000, b"\0\xff"):
+        raw.send(bytes([PING]) + string(text))
+        assert raw.expect(PONG).string() == text
+
+
+def test_ping_flood_takes_no_memory(client):
+    """A client that sends PING and reads nothing would make the server hold all answers."""
+    raw = client().login()
+    raw.sock.settimeout(2)
+    before = proc.memory_kilobytes(raw.line.network)
+    ping = bytes([PING]) + string(b"x" * 32000)
+    sent = 0
+    try:
+        for _ in range(4000):
+            raw.send(ping)
+            sent += len(ping)
+    except TimeoutError:
+        pass
+    assert sent < 60_000_000, "the server took all of it"
+    assert proc.memory_kilobytes(raw.line.network) - before < 2000
+    raw.sock.close()
+    raw.line.assert_over()
+
+
+# ---- windows ----------------------------------------------------------------------------------
+
+def test_window_is_kept(client):
+    """The server would send more than the client has room for."""
+    raw = client().login()
+    channel = raw.exec("head -c 500000 /dev/zero; sleep 0.2", window=1000)
+    channel.feed = False
+    channel.wait(lambda: len(channel.output) == 1000)
+    raw.sock.settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        raw.next()
+    raw.sock.settimeout(PATIENCE_SECONDS)
+    for step in (1, 7, 100000):
+        channel.adjust(step)
+        expected = len(channel.output) + step
+        channel.wait(lambda: len(channel.output) == expected)
+    channel.adjust(2**20)
+    channel.wait_closed()
+    assert channel.output == bytes(500000)
+
+
+@pytest.mark.parametrize("packet", [32, 33, 1000, 32768, 2**32 - 1])
+def test_packet_size_is_kept(client, packet):
+    """The server would send packets larger than the client can take, or none at all."""
+    raw = client().login()
+    channel = raw.exec("head -c 100000 /dev/zero; head -c 5000 /dev/zero >&2", packet=packet)
+    while not channel.closed:
+        payload = raw.next()
+        if payload[0] in (DATA, EXTENDED_DATA):
+            assert len(payload) <= max(packet, 32) + 13 and len(payload) <= 32768 + 13
+        channel.take(payload)
+    assert (channel.output, channel.errors) == (bytes(100000), bytes(5000))
+
+
+@pytest.mark.parametrize("packet", [0, 1, 8, 13, 31])
+def test_packet_size_below_the_header(client, packet):
+    """A maximum packet of zero would make the server send empty packets for ever, or wrap around."""
+    raw = client().login()
+    raw.send(raw.open_request(3, packet=packet))
+    payload = raw.next()
+    assert payload[0] == OPEN_FAILURE
+    assert raw.exec("echo fine").wait_closed().output == b"fine\n"
+
+
+def test_window_of_zero_and_the_largest_one(client):
+    """The extremes of the initial window would stop or overrun the transfer."""
+    raw = client().login()
+    channel = raw.exec("head -c 300000 /dev/zero", window=0)
+    channel.adjust(2**32 - 1)
+    channel.feed = False
+    assert channel.wait_closed().output == bytes(300000)
+    big = raw.exec("head -c 300000 /dev/zero", number=1, window=2**32 - 1)
+    big.feed = False
+    assert big.wait_closed().output == bytes(300000)
+
+
+@pytest.mark.parametrize("window,steps", [(2**32 - 1, [1]), (2**31, [2**31]), (100, [2**32 - 100]),
+                                          (1, [2**31 - 1, 2**31 - 1, 2])])
+def test_window_beyond_the_end(client, refused, window, steps):
+    """A window that wraps around would stop the transfer, or be none at all."""
+    raw = client().login()
+    channel = raw.open(window=window)
+    for step in steps:
+        channel.adjust(step)
+    refused(raw, PROTOCOL_ERROR)
+
+
+def test_data_beyond_the_window(client, refused):
+    """A client could make the server hold what the program does not read."""
+    raw = client().login()
+    channel = raw.exec("sleep 21.5")
+    sent = 0
+    try:
+        while sent < 4_000_000:
+            raw.send(channel.data_bytes(bytes(min(32768, channel.packet))))
+            sent += 32768
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    refused(raw, PROTOCOL_ERROR)
+
+
+def test_data_up_to_the_window_exactly(client):
+    """The last byte of the window would count as too many."""
+    raw = client().login()
+    channel = raw.exec("sleep 0.3; wc -c")
+    left = given = channel.window
+    while left:
+        size = min(left, channel.packet)
+        raw.send(channel.data_bytes(bytes(size)))
+        left -= size
+    channel.send_eof()
+    channel.wait_closed()
+    assert int(channel.output) == given
+
+
+def test_data_beyond_the_maximum_packet(client, refused):
+    """A packet larger than agreed would overrun the buffer made for it."""
+    raw = client().login()
+    channel = raw.exec("cat >/dev/null")
+    raw.send(channel.data_bytes(bytes(channel.packet + 1)))
+    refused(raw, PROTOCOL_ERROR, 5)
+
+
+def test_window_grows_with_what_is_read(client):
+    """An upload would stop after the first window, or the server give room before there is some."""
+    raw = client().login()
+    channel = raw.exec("sleep 0.5; cat | wc -c")
+    first, total = channel.window, 0
+    while total < first:
+        channel.send(bytes(min(channel.packet, first - total)))
+        total += min(channel.packet, first - total)
+    while total < 2_000_000:
+        channel.wait(lambda: channel.window > 0)
+        size = min(channel.window, channel.packet)
+        channel.send(bytes(size))
+        total += size
+        assert channel.window <= first, "more room than the first window"
+    channel.send_eof()
+    assert int(channel.wait_closed().output) == total
+
+
+def test_stalled_program_takes_no_memory(client):
+    """A client that fills the windows of sixteen programs that do not read would use up the server's memory."""
+    raw = client().login()
+    before = proc.memory_kilobytes(raw.line.network)
+    channels = [raw.exec("sleep 22.5", number=number) for number in range(CHANNELS)]
+    for channel in channels:
+        while channel.window:
+            channel.send(bytes(min(channel.window, channel.packet)))
+    raw.send(bytes([PING]) + string(b"there"))
+    while True:
+        payload = raw.next()
+        if payload[0] == PONG:
+            break
+    assert proc.memory_kilobytes(raw.line.network) - before < 4000
+
+
+# ---- requests ---------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("second", [b"shell", b"exec", b"subsystem"])
+@pytest.mark.parametrize("first", [b"shell", b"exec", b"subsystem"])
+def test_one_program_a_channel(client, first, second):
+    """A second program on a channel would free or mix up what the first one uses."""
+    raw = client("-x", "name=cat").login()
+    channel = raw.open()
+    rest = {b"shell": b"", b"exec": string("cat"), b"subsystem": string("name")}
+    assert channel.request(first, rest[first])
+    for _ in range(3):
+        assert not channel.request(second, rest[second])
+    channel.send(b"echo alive\n")
+    channel.wait_output(b"alive\n")
+    channel.send_eof()
+    assert channel.wait_closed().exit_status == 0
+
+
+@pytest.mark.parametrize("name,rest", [(b"pty-req", pty_request()), (b"env", string("LANG") + string("C"))])
+def test_preparation_after_the_start(client, name, rest):
+    """A terminal or a variable for a program that runs already would be promised and never come."""
+    channel = client().login().exec("cat")
+    assert not channel.request(name, rest)
+    channel.send_eof()
+    assert channel.wait_closed().exit_status == 0
+
+
+def test_second_terminal(client):
+    """A second terminal on one channel would leak the first."""
+    raw = client().login()
+    channel = raw.open()
+    assert channel.request(b"pty-req", pty_request())
+    assert not channel.request(b"pty-req", pty_request(columns=10))
+    assert channel.request(b"exec", string("stty size"))
+    assert channel.wait_closed().output == b"24 80\r\n"
+
+
+@pytest.mark.parametrize("name", [b"x11-req", b"auth-agent-req@openssh.com", b"xon-xoff", b"", b"unknown@example.org",
+                                  b"exit-status", b"exit-signal", b"shel", b"shell\0", b"exec\0"])
+def test_unknown_channel_requests(client, name):
+    """Agent or X11 forwarding would be promised, or an unknown request end the connection."""
+    raw = client().login()
+    channel = raw.open()
+    assert not channel.request(name, string("x") * 3)
+    raw.send(channel.request_bytes(name, string("x") * 3, reply=False))
+    assert channel.request(b"exec", string("echo on"))
+    assert channel.wait_closed().output == b"on\n"
+
+
+MESSAGES = {
+    "data": bytes([DATA]) + u32(9) + string(b"x"), "stderr": bytes([EXTENDED_DATA]) + u32(9) + u32(1) + string(b"x"),
+    "adjust": bytes([93]) + u32(9) + u32(1), "eof": bytes([EOF]) + u32(9), "close": bytes([CLOSE]) + u32(9),
+    "request": bytes([CHANNEL_REQUEST]) + u32(9) + string(b"shell") + b"\1",
+    "far number": bytes([DATA]) + u32(2**32 - 1) + string(b"x"), "success": bytes([CHANNEL_SUCCESS]) + u32(0),
+    "failure": bytes([CHANNEL_FAILURE]) + u32(0), "confirmation": bytes([OPEN_CONFIRMATION]) + u32(0) * 4}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_unknown_channel(client, refused, name):
+    """A number from the network would index memory, or reach another session's channel."""
+    raw = client().login()
+    raw.open()
+    raw.send(MESSAGES[name])
+    refused(raw, PROTOCOL_ERROR)
+
+
+@pytest.mark.parametrize("what", ["data", "eof", "adjust", "request", "close"])
+def test_after_close(client, refused, what):
+    """A closed channel would still be used: another session gets its data."""
+    raw = client().login()
+    channel = raw.exec("true").wait_closed()
+    messages = {"data": channel.data_bytes(b"x"), "eof": bytes([EOF]) + u32(channel.remote),
+                "adjust": channel.adjust_bytes(1), "request": channel.request_bytes(b"shell"),
+                "close": bytes([CLOSE]) + u32(channel.remote)}
+    raw.send(messages[what])
+    refused(raw, PROTOCOL_ERROR)
+
+
+def test_data_after_end_of_file(client, refused):
+    """A client could send on after it said that it was done."""
+    raw = client().login()
+    channel = raw.exec("cat; sleep 23.5")
+    channel.send_eof()
+    raw.send(channel.data_bytes(b"more"))
+    refused(raw, PROTOCOL_ERROR)
+
+
+def test_client_closes_a_running_session(client):
+    """Closing one session would leave its channel open, or end the others."""
+    raw = client().login()
+    other = raw.exec("cat", number=1)
+    channel = raw.exec("cat", number=2)
+    channel.send_close()
+    channel.wait(lambda: channel.closed)
+    other.send(b"still here")
+    other.wait_output(b"still here")
+    assert raw.exec("echo new", number=3).wait_closed().output == b"new\n"
+
+
+def test_channel_without_a_program(client):
+    """A channel that is opened and closed again would not be given back."""
+    raw = client().login()
+    for number in range(50):
+        channel = raw.open(number)
+        channel.send_close()
+        channel.wait(lambda: channel.closed)
+
+
+def test_huge_command(client):
+    """A command that fits the packet would be cut short, or overrun its place."""
+    raw = client().login()
+    word = b"y" * 32000
+    channel = raw.exec(b"echo " + word)
+    assert channel.wait_closed().output == word + b"\n"
+    try:
+        channel = raw.open(5)
+        channel.request(b"exec", string(b"echo " + b"z" * 34000))
+    except Disconnected as end:
+        assert end.reason in (PROTOCOL_ERROR, 5)
+
+
+def test_command_with_a_zero_byte(client):
+    """What the log and a forced command see would differ from what runs."""
+    raw = client().login()
+    channel = raw.open()
+    assert not channel.request(b"exec", string(b"echo a\0; echo b"))
+    assert raw.exec("echo on", number=1).wait_closed().output == b"on\n"
+
+
+def test_empty_command(client):
+    """An empty command would start something else than an empty command."""
+    channel = client().login().open()
+    assert channel.request(b"exec", string(b""))
+    channel.send_eof()
+    assert channel.wait_closed().exit_status == 0
+
+
+def test_stderr_from_the_client(client):
+    """Data that a program can't get would end the connection or reach its stdin."""
+    raw = client().login()
+    channel = raw.exec("cat")
+    raw.send(bytes([EXTENDED_DATA]) + u32(channel.remote) + u32(1) + string(b"not for stdin"))
+    channel.send(b"for stdin")
+    channel.send_eof()
+    assert channel.wait_closed().output == b"for stdin"
+
+
+def test_program_that_closes_its_stdin(client):
+    """Clients would go on sending to a program that reads no more: eow@openssh.com is missing, or EPIPE ends all."""
+    raw = client().login()
+    channel = raw.exec("exec 0<&-; echo closed; sleep 0.6; echo done")
+    channel.wait_output(b"closed")
+    for _ in range(3):
+        channel.send(b"x" * 1000)
+        time.sleep(0.05)
+    channel.wait_closed()
+    assert channel.output == b"closed\ndone\n"
+    assert (b"eow@openssh.com", b"") in channel.events
+
+
+@pytest.mark.root
+def test_many_sessions_leave_nothing(client):
+    """Descriptors or zombies would pile up on a connection that stays open for days."""
+    raw = client().login()
+
+    def held():
+        return [len(proc.descriptors(pid)) for pid in (raw.line.monitor, raw.line.network)]
+    raw.exec("true").wait_closed()
+    assert proc.wait_until(lambda: proc.descendants(raw.line.monitor) == [raw.line.network], 2)
+    before = held()
+    for number in range(60):
+        channel = raw.open(number)
+        if number % 3 == 0:
+            assert channel.request(b"pty-req", pty_request())
+        assert channel.request(b"exec", string(f"exit {number}"))
+        assert channel.wait_closed().exit_status == number
+    assert proc.wait_until(lambda: proc.descendants(raw.line.monitor) == [raw.line.network], 2)
+    assert proc.wait_until(lambda: held() == before, 2), (held(), before)

@@ -1,0 +1,122 @@
+"""The login deadline and the idle limit."""
+
+import time
+
+import pytest
+
+from daemon import SLOWNESS
+from wire import GLOBAL_REQUEST, PING, Closed, Disconnected, string
+
+pytestmark = pytest.mark.slow
+
+
+def seconds_until_end(raw):
+    start = time.monotonic()
+    raw.sock.settimeout(10 * SLOWNESS)
+    raw.expect_end()
+    return time.monotonic() - start
+
+
+@pytest.mark.parametrize("state", ["version", "kexinit", "sealed", "service", "probed"])
+def test_login_deadline(client, state):
+    """A client that stops half-way would hold two processes for ever."""
+    raw = client("-t", "2")
+    start = time.monotonic()
+    if state == "version":
+        raw.send_version()
+        raw.read_version()
+        raw.read_kexinit()
+    elif state == "kexinit":
+        raw.send_version()
+        raw.read_version()
+        raw.read_kexinit()
+        raw.send(raw.kexinit())
+    else:
+        raw.handshake()
+        if state != "sealed":
+            raw.start_userauth()
+        if state == "probed":
+            raw.auth_answer(raw.publickey(sign=False))
+    seconds_until_end(raw)
+    took = time.monotonic() - start
+    assert 1.8 < took < 3 * SLOWNESS
+    end = raw.line.assert_over()
+    assert "deadline" in end["reason"]
+
+
+def test_deadline_while_a_client_keeps_talking(client):
+    """A client that never stops sending legal messages would not meet the deadline."""
+    raw = client("-t", "2")
+    raw.handshake()
+    start = time.monotonic()
+    with pytest.raises((BrokenPipeError, ConnectionResetError, Closed, Disconnected)):
+        while time.monotonic() - start < 10:
+            raw.send(bytes([2]) + string(b"x"))
+            time.sleep(0.01)
+    assert 1.8 < time.monotonic() - start < 3 * SLOWNESS
+    raw.line.assert_over()
+
+
+def test_deadline_is_off_after_login(client):
+    """Every session would end when the time for logging in is over."""
+    raw = client("-t", "1")
+    raw.login()
+    channel = raw.exec("sleep 1.8; echo survived")
+    assert channel.wait_closed().output == b"survived\n"
+
+
+def test_idle_limit(client):
+    """Forgotten sessions would stay for ever though -i is set."""
+    raw = client("-i", "2").login()
+    raw.exec("sleep 30.5")
+    took = seconds_until_end(raw)
+    assert 1.8 < took < 3.2 * SLOWNESS
+    end = raw.line.assert_over()
+    assert "idle" in end["reason"]
+
+
+def test_idle_limit_counts_from_the_login_on(client):
+    """A client that opens no session at all would stay for ever."""
+    raw = client("-i", "1").login()
+    assert 0.8 < seconds_until_end(raw) < 2.2 * SLOWNESS
+    raw.line.assert_over()
+
+
+def test_output_is_not_idle(client):
+    """A build that prints a line now and then would be cut off."""
+    raw = client("-i", "1").login()
+    channel = raw.exec("for i in 1 2 3 4 5 6; do sleep 0.4; echo $i; done")
+    assert channel.wait_closed().output == b"1\n2\n3\n4\n5\n6\n"
+
+
+def test_input_is_not_idle(client):
+    """A slow upload would be cut off."""
+    raw = client("-i", "1").login()
+    channel = raw.exec("cat >/dev/null")
+    for _ in range(6):
+        time.sleep(0.4)
+        channel.send(b"x")
+    channel.send_eof()
+    assert channel.wait_closed().exit_status == 0
+
+
+@pytest.mark.parametrize("message", [bytes([GLOBAL_REQUEST]) + string(b"keepalive@openssh.com") + b"\1",
+                                     bytes([2]) + string(b""), bytes([PING]) + string(b"")])
+def test_keepalives_do_not_count(client, message):
+    """A client's keepalives would keep a forgotten session open."""
+    raw = client("-i", "2").login()
+    raw.exec("cat")
+    start = time.monotonic()
+    with pytest.raises((BrokenPipeError, ConnectionResetError)):
+        while time.monotonic() - start < 10:
+            raw.send(message)
+            time.sleep(0.1)
+    assert time.monotonic() - start < 4 * SLOWNESS
+    raw.line.assert_over()
+
+
+def test_no_idle_limit_by_default(client):
+    """Quiet sessions would be cut off though nobody asked for it."""
+    raw = client().login()
+    channel = raw.exec("sleep 2.5; echo still")
+    assert channel.wait_closed().output == b"still\n"

@@ -1,0 +1,98 @@
+"""The machine runs out of something: that request fails, the rest goes on."""
+
+import os
+import time
+
+import pytest
+
+import proc
+from wire import string
+from wire_session import Client, pty_request
+
+
+def start(channel, terminal=False):
+    """True if a program runs on the channel."""
+    if terminal and not channel.request(b"pty-req", pty_request()):
+        return False
+    return channel.request(b"exec", string("exec cat"))
+
+
+def finish(channel):
+    channel.send(b"alive")
+    channel.wait_output(b"alive")
+    channel.send_close()
+    channel.wait(lambda: channel.closed)
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+@pytest.mark.parametrize("files", [12, 14, 17, 20])
+def test_out_of_descriptors(client, files, terminal):
+    """One session too many would end all others of the connection."""
+    raw = client(started={"launch": ["prlimit", f"--nofile={files}:{files}"]}).login()
+    channels = [raw.open(number) for number in range(16)]
+    running = [channel for channel in channels if start(channel, terminal)]
+    assert 1 <= len(running), "not even one session"
+    failed = [channel for channel in channels if channel not in running]
+    for channel in running:
+        finish(channel)
+    for channel in failed:
+        channel.send_close()
+        channel.wait(lambda channel=channel: channel.closed)
+    again = raw.open(99)
+    assert start(again, terminal)
+    finish(again)
+
+
+def count_processes(uid):
+    """Those that nobody has reaped yet count too."""
+    return sum(1 for pid in os.listdir("/proc") if pid.isdigit()
+               and proc.status(pid).get("Uid", "").split()[:1] == [str(uid)])
+
+
+@pytest.mark.root
+def test_out_of_processes(client, site):
+    """The same when the user may start no more processes."""
+    limit = count_processes(site.user.pw_uid) + 6
+    raw = client(started={"launch": ["prlimit", f"--nproc={limit}:{limit}"]}).login()
+    channels = [raw.open(number) for number in range(15)]
+    running = [channel for channel in channels if start(channel)]
+    assert 1 <= len(running) < 15, raw.line.log.text()
+    for channel in running:
+        finish(channel)
+    time.sleep(0.1)
+    again = raw.open(99)
+    assert start(again)
+    finish(again)
+
+
+def test_refused_requests_are_logged(client):
+    """Nobody could tell from the log why sessions fail."""
+    raw = client(started={"launch": ["prlimit", "--nofile=10:10"]}).login()
+    channels = [raw.open(number) for number in range(16)]
+    assert not all(start(channel) for channel in channels)
+    assert raw.line.log.wait("trouble")[0]["reason"]
+
+
+def test_log_that_can_not_be_written(site, dial):
+    """A full disk or a dead logger would keep everybody out, or end sessions."""
+    line = dial(launch=["sh", "-c", 'exec "$@" 2>/dev/full', "x"])
+    raw = Client(line.sock, site.user.pw_name, site.key).login()
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+
+
+def test_logger_that_is_gone(site, dial):
+    """The end of the log's reader would end sessions by SIGPIPE."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = dial(stderr=writer)
+    os.close(writer)
+    raw = Client(line.sock, site.user.pw_name, site.key).login()
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+    raw.sock.close()
+    assert line.wait_exit() in (0, 111)
+
+
+def test_program_that_does_not_exist(client):
+    """A missing program would look like success."""
+    channel = client().login().exec("/nonexistent/program").wait_closed()
+    assert channel.exit_status == 127 and channel.errors

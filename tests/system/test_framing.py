@@ -1,0 +1,234 @@
+"""The binary packet protocol: every rule of RFC 4253 section 6 broken once, in every state of a connection."""
+
+import os
+
+import pytest
+
+from wire import (DATA, EOF, IGNORE, NEWKEYS, PING, SERVICE_REQUEST, UNIMPLEMENTED, WINDOW_ADJUST,
+                  string, u32)
+
+PROTOCOL_ERROR, MAC_ERROR = 2, 5
+# A broken frame may be told as either: that the two look alike is what matters.
+BROKEN_FRAME = (PROTOCOL_ERROR, MAC_ERROR)
+
+
+def begin(client, state):
+    """A client that has come as far as the state says."""
+    raw = client()
+    if state == "plain":
+        raw.send_version()
+        raw.read_version()
+        raw.read_kexinit()
+    elif state == "sealed":
+        raw.handshake()
+    else:
+        raw.login()
+    return raw
+
+
+def body(padding_byte, payload, total):
+    """A packet's content of `total` bytes behind the length, with any padding_length in it."""
+    filled = bytes([padding_byte]) + payload
+    return filled + os.urandom(total - len(filled))
+
+
+# Whole packets whose content is wrong though length and tag are right.
+CONTENT = {
+    "no padding": u32(16) + body(0, bytes([IGNORE]) + string(b"x" * 10), 16),
+    "short padding": u32(16) + body(3, bytes([IGNORE]) + string(b"x" * 7), 16),
+    "empty payload": u32(16) + body(15, b"", 16),
+    "padding as long as the packet": u32(16) + body(16, b"", 16),
+    "padding longer than the packet": u32(16) + body(255, b"", 16),
+    "padding a little too long": u32(24) + body(24, b"", 24),
+}
+
+
+def fit(packet, state):
+    """The plain format counts its length field in the multiple of 8, the sealed one does not."""
+    if state != "plain":
+        return packet
+    length = int.from_bytes(packet[:4], "big") + 4
+    padding = packet[4] + 4 if 15 <= packet[4] < 255 else packet[4]
+    return u32(length) + bytes([padding]) + packet[5:] + os.urandom(4)
+
+
+@pytest.mark.parametrize("state", ["plain", "sealed", "logged in"])
+@pytest.mark.parametrize("name", CONTENT)
+def test_wrong_content(client, refused, state, name):
+    """A hand-made packet could make the daemon read outside it."""
+    raw = begin(client, state)
+    packet = fit(CONTENT[name], state)
+    if raw.sealer:
+        packet = raw.sealer.seal(raw.send_sequence, packet)
+    raw.send_raw(packet)
+    refused(raw, *BROKEN_FRAME)
+
+
+PLAIN_LENGTHS = [0, 1, 4, 5, 8, 11, 13, 15, 17, 35001, 35004, 35012, 65536, 262148, 0x7fffffff, 0x80000000,
+                 0xfffffffc, 0xffffffff]
+
+
+@pytest.mark.parametrize("length", PLAIN_LENGTHS)
+def test_wrong_length_in_the_clear(client, refused, length):
+    """A length from the network would be used for an allocation, a subtraction or a wait without end."""
+    raw = begin(client, "plain")
+    raw.send_raw(u32(length) + b"\x04" + bytes([20]) + bytes(60))
+    refused(raw, *BROKEN_FRAME)
+
+
+@pytest.mark.parametrize("state", ["sealed", "logged in"])
+@pytest.mark.parametrize("length", [0, 1, 4, 7, 9, 12, 15, 35008, 65536, 262144, 0x7ffffff8, 0x80000000,
+                                    0xfffffff8, 0xffffffff])
+def test_wrong_length_sealed(client, refused, state, length):
+    """Guessing at the encrypted length would tell an attacker something, or move memory it should not."""
+    raw = begin(client, state)
+    raw.send_raw(raw.sealer.seal(raw.send_sequence, u32(length) + b"\x06\x02" + bytes(62)))
+    refused(raw, MAC_ERROR)
+
+
+@pytest.mark.parametrize("state", ["sealed", "logged in"])
+@pytest.mark.parametrize("where", ["tag", "payload", "replay", "swapped keys"])
+def test_wrong_tag(client, refused, state, where):
+    """Someone on the path could change, repeat or make up packets."""
+    raw = begin(client, state)
+    good = raw.sealed(bytes([IGNORE]) + string(b"x" * 40))
+    if where == "replay":
+        raw.send_raw(good + good)
+    elif where == "swapped keys":
+        raw.sealer.main, raw.sealer.header = raw.sealer.header, raw.sealer.main
+        raw.send_raw(raw.sealed(bytes([IGNORE]) + string(bytes(3000))) + bytes(70000))
+    else:
+        at = len(good) - 1 if where == "tag" else 10
+        raw.send_raw(good[:at] + bytes([good[at] ^ 1]) + good[at + 1:])
+    refused(raw, MAC_ERROR)
+
+
+def test_wrong_length_and_wrong_tag_look_alike(client, refused):
+    """The answer would tell whether a changed length was plausible (the attack on CBC modes, again)."""
+    answers = []
+    for length, flip in ((24, 1), (9, 0), (70000, 0)):
+        raw = begin(client, "sealed")
+            packet = raw.sealer.seal(raw.send_sequence, u32(length) + b"\x16\x02" + bytes(22))
+        raw.send_raw(packet[:-1] + bytes([packet[-1] ^ flip]))
+        refused(raw, MAC_ERROR)
+        answers.append((raw.goodbye.reason, raw.goodbye.text))
+    assert answers[0] == answers[1] == answers[2]
+
+
+@pytest.mark.parametrize("size", [35000 - 16 - 4 - 4 - 12, 32768 + 9])
+def test_largest_packets_are_taken(client, size):
+    """Clients that use the packet size everyone must accept would be cut off."""
+    raw = begin(client, "sealed")
+    raw.send(bytes([IGNORE]) + string(bytes(size - 5)))
+    raw.login()
+
+
+def test_longest_padding_is_taken(client):
+    """Clients that hide message lengths with padding would be cut off."""
+    raw = begin(client, "sealed")
+    for padding in (4, 12, 252):
+        payload = bytes([IGNORE]) + string(bytes(2 if padding != 252 else 2 + 8 - 0))
+        filler = -(1 + len(payload) + padding) % 8
+        payload = bytes([IGNORE]) + string(bytes(len(payload) - 5 + filler))
+        raw.send_raw(raw.sealed(payload, padding=padding))
+    raw.login()
+
+
+def test_many_small_packets_in_one_segment(client):
+    """Packets behind the first one of a segment would wait for more input."""
+    raw = begin(client, "sealed")
+    ignore = bytes([IGNORE]) + string(b"")
+    raw.send(*[ignore] * 500, raw.service_request(), raw.publickey())
+    assert raw.expect(6).string() == b"ssh-userauth"
+    raw.expect(52)
+
+
+TRAILING = {
+    "service request": lambda raw: bytes([SERVICE_REQUEST]) + string(b"ssh-userauth"),
+    "channel open": lambda raw: raw.open_request(),
+    "window adjust": lambda raw: bytes([WINDOW_ADJUST]) + u32(raw.channel.remote) + u32(10),
+    "data": lambda raw: bytes([DATA]) + u32(raw.channel.remote) + string(b"abc"),
+    "end of file": lambda raw: bytes([EOF]) + u32(raw.channel.remote),
+    "close": lambda raw: bytes([97]) + u32(raw.channel.remote),
+    "ping": lambda raw: bytes([PING]) + string(b"abc"),
+    "exec": lambda raw: raw.channel.request_bytes(b"exec", string(b"true")),
+    "pty-req": lambda raw: raw.channel.request_bytes(
+        b"pty-req", string(b"xterm") + u32(80) + u32(24) + u32(0) + u32(0) + string(b"\0")),
+    "window-change": lambda raw: raw.channel.request_bytes(b"window-change", u32(1) * 4, reply=False),
+    "signal": lambda raw: raw.channel.request_bytes(b"signal", string(b"TERM"), reply=False),
+    "shell": lambda raw: raw.channel.request_bytes(b"shell"),
+    "env": lambda raw: raw.channel.request_bytes(b"env", string(b"LANG") + string(b"C")),
+}
+
+
+@pytest.mark.parametrize("change", ["one byte more", "one byte less"])
+@pytest.mark.parametrize("name", TRAILING)
+def test_message_of_wrong_length(client, refused, name, change):
+    """A message with bytes left over or missing would be acted upon, though its sender meant something else."""
+    if name == "shell" and change == "one byte less":
+        pytest.skip("that is a channel request of its own kind: without want_reply")
+    raw = client()
+    if name == "service request":
+        raw.handshake()
+    else:
+        raw.login()
+        raw.channel = raw.open(7)
+    message = TRAILING[name](raw)
+    raw.send(message + b"\0" if change == "one byte more" else message[:-1])
+    refused(raw, PROTOCOL_ERROR)
+
+
+def test_kex_messages_of_wrong_length(client, refused):
+    """The key exchange's messages would be taken with bytes left over."""
+    for step, change in [(step, change) for step in ("kexinit", "init", "newkeys") for change in (1, -1)]:
+        if (step, change) == ("newkeys", -1):
+            continue
+        raw = client()
+            raw.send_version()
+        raw.read_version()
+        raw.read_kexinit()
+        alter = lambda message: message + b"\0" if change == 1 else message[:-1]
+        raw.send(alter(raw.kexinit()) if step == "kexinit" else raw.kexinit())
+        if step != "kexinit":
+            raw.begin_strict()
+            raw.send(alter(raw.ecdh_init()) if step == "init" else raw.ecdh_init())
+        if step == "newkeys":
+            raw.read_ecdh_reply()
+            raw.send(bytes([NEWKEYS, 0]))
+            raw.read_newkeys()
+        refused(raw, 2, 3)
+
+
+@pytest.mark.parametrize("number", [0, 8, 9, 19, 22, 29, 32, 49, 54, 61, 70, 79, 83, 89, 101, 127, 191, 194, 255])
+def test_unknown_messages_are_answered_with_their_number(client, number):
+    """Clients that try an extension would be cut off, or told that another message was not understood."""
+    raw = begin(client, "logged in")
+    channel = raw.open()
+    sequences = []
+    for filler in range(3):
+        raw.send(*[bytes([IGNORE]) + string(b"")] * filler)
+        sequences.append(raw.send_sequence)
+        raw.send(bytes([number]) + b"anything")
+        assert raw.expect(UNIMPLEMENTED).u32() == sequences[-1]
+    assert channel.request(b"exec", string("true"))
+
+
+def test_unimplemented_before_login(client):
+    """The same before login: number right under strict and plain key exchange."""
+    for strict in (True, False):
+        raw = client(strict=strict)
+        raw.handshake()
+        raw.send(bytes([IGNORE]) + string(b""))
+        sequence = raw.send_sequence
+        raw.send(bytes([77]))
+        assert raw.expect(UNIMPLEMENTED).u32() == sequence
+        assert (sequence == 1) == strict
+        raw.login()
+
+
+def test_client_that_ignores_disconnect(client):
+    """A client that neither closes nor reads after DISCONNECT would hold the processes."""
+    raw = begin(client, "logged in")
+    raw.send(bytes([20]))
+    assert raw.expect_end(patient=True) in BROKEN_FRAME
+    raw.line.assert_over()

@@ -1,0 +1,319 @@
+"""The key exchange with a client that does not keep to the rules, or keeps to rarely used ones."""
+
+import os
+import struct
+
+import pytest
+
+from wire import (CIPHER, CURVE, CURVE_LIBSSH, DEBUG, DISCONNECT, ECDH_INIT, EXT_INFO, IGNORE, KEXINIT, NEWKEYS,
+                  SNTRUP, SNTRUP_OPENSSH, STRICT_SERVER, UNIMPLEMENTED, USERAUTH_REQUEST, string, u32)
+
+PROTOCOL_ERROR, KEY_EXCHANGE_FAILED = 2, 3
+ALL_KEX = [CURVE, CURVE_LIBSSH, SNTRUP, SNTRUP_OPENSSH]
+
+
+def begin(client, *flags, **how):
+    """Identifications and both KEXINITs are through."""
+    raw = client(*flags, **how)
+    raw.send_version()
+    raw.read_version()
+    raw.read_kexinit()
+    raw.send(raw.kexinit())
+    raw.begin_strict()
+    return raw
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("kex", ALL_KEX)
+def test_every_method(client, kex, strict):
+    """A client that knows one method only, with or without strict key exchange, could not connect."""
+    raw = client(kex=[kex], strict=strict).login(hostbound=strict)
+    assert raw.exec("echo fine").wait_closed().output == b"fine\n"
+    assert raw.strict == strict
+
+
+@pytest.mark.parametrize("flags,offered", [
+    ((), ALL_KEX), (("-P",), [CURVE, CURVE_LIBSSH]), (("-S",), [SNTRUP, SNTRUP_OPENSSH]),
+    (("-P", "-p"), ALL_KEX), (("-S", "-s"), ALL_KEX)])
+def test_what_is_offered(client, flags, offered):
+    """The server would offer what its administrator took out, or something that can be negotiated down to."""
+    lists = begin(client, *flags).server_lists
+    assert set(lists["kex"]) == {*offered, STRICT_SERVER}
+    assert [name for name in lists["kex"] if name in offered] == sorted(
+        offered, key=[SNTRUP, SNTRUP_OPENSSH, CURVE, CURVE_LIBSSH].index)
+    assert lists["hostkey"] == [b"ssh-ed25519"]
+    assert lists["cipher_up"] == lists["cipher_down"] == [CIPHER]
+    assert lists["compression_up"] == lists["compression_down"] == [b"none"]
+    assert lists["mac_up"] == lists["mac_down"] == [b"hmac-sha2-256"]
+
+
+def test_client_chooses(client):
+    """The client's preference would not decide, against RFC 4253 section 7.1."""
+    raw = client(kex=[b"unknown@example.org", CURVE, SNTRUP])
+    raw.handshake()
+    assert raw.method == CURVE
+
+
+def test_extensions(client):
+    """Clients would not learn which signatures are taken, nor that host binding and ping work."""
+    raw = client().login()
+    assert raw.extensions[b"publickey-hostbound@openssh.com"] == b"0"
+    assert raw.extensions[b"ping@openssh.com"] == b"0"
+    assert b"ssh-ed25519" in raw.extensions[b"server-sig-algs"].split(b",")
+
+
+def test_no_extensions_unasked(client):
+    """Old clients would get a message they do not know."""
+    raw = client(ext_info=False).login()
+    raw.open()
+    assert raw.extensions is None
+
+
+def test_extensions_come_first_and_once(client):
+    """EXT_INFO anywhere but right behind NEWKEYS is against RFC 8308; after a rekey it is not sent again."""
+    raw = client()
+    raw.handshake()
+    assert raw.receive()[0] == EXT_INFO
+    raw.login()
+    raw.extensions = None
+    raw.rekey()
+    raw.open()
+    assert raw.extensions is None
+
+
+# ---- what may not come during the first key exchange ----------------------------------------
+
+# Everything a client or a server ever says, and unknown numbers.
+MESSAGES = {
+    "ignore": bytes([IGNORE]) + string(b"x"), "debug": bytes([DEBUG, 0]) + string(b"x") + string(b""),
+    "unimplemented": bytes([UNIMPLEMENTED]) + u32(0), "service request": bytes([5]) + string(b"ssh-userauth"),
+    "service accept": bytes([6]) + string(b"ssh-userauth"), "extension info": bytes([EXT_INFO]) + u32(0),
+    "login": bytes([USERAUTH_REQUEST]) + string(b"root") + string(b"ssh-connection") + string(b"none"),
+    "login success": bytes([52]), "login failure": bytes([51]) + string(b"publickey") + b"\0",
+    "channel open": bytes([90]) + string(b"session") + u32(0) + u32(2**21) + u32(2**15),
+    "channel request": bytes([98]) + u32(0) + string(b"exec") + b"\1" + string(b"id"),
+    "global request": bytes([80]) + string(b"x") + b"\1", "ping": bytes([192]) + string(b"x"),
+    "newkeys": bytes([NEWKEYS]), "unknown": bytes([200]), "unknown kex": bytes([34]) + string(b"x"),
+    "kex reply": bytes([31]) + string(b"") * 3, "zero": bytes([0]),
+}
+
+
+@pytest.mark.parametrize("strict", [True, False])
+@pytest.mark.parametrize("name", MESSAGES)
+def test_between_kexinit_and_init(client, refused, name, strict):
+    """Someone on the path could slip in packets that later shift the sealed ones (Terrapin)."""
+    raw = begin(client, strict=strict)
+    raw.send(MESSAGES[name])
+    refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_before_kexinit(client, refused, name):
+    """The same ahead of KEXINIT, which has to be the very first packet."""
+    raw = client()
+    raw.send_version()
+    raw.read_version()
+    raw.read_kexinit()
+    raw.send(MESSAGES[name])
+    refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
+
+
+@pytest.mark.parametrize("name", [name for name in MESSAGES if name != "newkeys"])
+def test_between_init_and_newkeys(client, refused, name):
+    """A login or a channel in the clear would be taken, or prefix the protected session."""
+    raw = begin(client)
+    raw.send(raw.ecdh_init())
+    raw.read_ecdh_reply()
+    raw.read_newkeys()
+    raw.send(MESSAGES[name])
+    refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
+
+
+def test_second_kexinit(client, refused):
+    """Repeated KEXINITs would pile up memory, or restart the exchange."""
+    raw = begin(client)
+    raw.send(raw.kexinit())
+    refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
+
+
+def test_second_init(client, refused):
+    """A second key would be answered with a second signature."""
+    raw = begin(client)
+    raw.send(raw.ecdh_init(), raw.ecdh_init())
+    assert raw.receive()[0] == 31
+    raw.next_opener = None
+    assert raw.receive() == bytes([NEWKEYS])
+    raw.sock.close()
+    end = raw.line.assert_over()
+    assert "not allowed" in end["reason"], end
+
+
+def test_disconnect_in_the_exchange(client):
+    """A client that gives up would count as an attack, or as the server's trouble."""
+    raw = begin(client)
+    raw.send(bytes([DISCONNECT]) + u32(11) + string(b"bye") + string(b""))
+    assert raw.expect_end() is None
+    raw.line.assert_over()
+
+
+# ---- keys that are no keys -------------------------------------------------------------------
+
+LOW_ORDER = [bytes(32), b"\1" + bytes(31),
+             bytes.fromhex("e0eb7a7c3b41b8ae1656e3faf19fc46ada098deb9c32b1fd866205165f49b800"),
+             bytes.fromhex("5f9c95bca3508c24b1d0b1559c83ef5b04445cc4581c8e86d8224eddd09f1157"),
+             bytes.fromhex("ecffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
+             bytes.fromhex("edffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f"),
+             bytes.fromhex("eeffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff7f")]
+
+
+@pytest.mark.parametrize("kex", [CURVE, SNTRUP])
+@pytest.mark.parametrize("point", LOW_ORDER)
+def test_low_order_points(client, refused, point, kex):
+    """A client could force a shared secret that everyone knows."""
+    raw = begin(client, kex=[kex])
+    good = raw.ecdh_init()[5:]
+    raw.send(bytes([ECDH_INIT]) + string(good[:-32] + point))
+    refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
+
+
+@pytest.mark.parametrize("kex,lengths", [(CURVE, [0, 1, 31, 33, 1190]), (SNTRUP, [0, 32, 1158, 1189, 1191])])
+def test_key_of_wrong_length(client, refused, kex, lengths):
+    """A short key would be read past its end."""
+    for length in lengths:
+        raw = begin(client, kex=[kex])
+            raw.send(bytes([ECDH_INIT]) + string((raw.ecdh_init()[5:] * 40)[:length]))
+        refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
+
+
+def test_sntrup_key_out_of_range(client):
+    """A public key whose coefficients are out of range would crash the server; what comes back is of no use to anyone."""
+    for filler in (b"\xff", b"\0"):
+        raw = begin(client, kex=[SNTRUP])
+            raw.send(bytes([ECDH_INIT]) + string(filler * 1158 + raw.ecdh_init()[-32:]))
+        assert raw.receive()[0] in (31, DISCONNECT)
+        raw.sock.close()
+        raw.line.assert_over()
+
+
+# ---- the guess -------------------------------------------------------------------------------
+
+def guess(client, first, lists=None, packets=1, **how):
+    """KEXINIT with first_kex_packet_follows, `packets` guessed ones, and the version before, all at once."""
+    raw = client(kex=first, **how)
+    raw.server_lists = {"kex": ALL_KEX}
+    out = raw.version + b"\r\n" + raw.sealed(raw.kexinit(follows=True, **(lists or {})))
+    guessed = raw.ecdh_init(first[0])
+    raw.send_raw(out + b"".join(raw.sealed(guessed) for _ in range(packets)))
+    raw.read_version()
+    raw.read_kexinit()
+    raw.begin_strict()
+    return raw
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_right_guess(client, strict):
+    """A client that guesses right to save a round trip would wait for ever."""
+    raw = guess(client, [SNTRUP, CURVE], strict=strict)
+    raw.read_ecdh_reply()
+    raw.send_raw(raw.newkeys())
+    raw.read_newkeys()
+    raw.login()
+
+
+@pytest.mark.parametrize("first,lists", [
+    ([b"ecdh-sha2-nistp256", CURVE], None), ([CURVE], {"hostkey": [b"ssh-rsa", b"ssh-ed25519"]}), ([CURVE], None)])
+def test_wrong_guess_drops_exactly_one_packet(client, first, lists):
+    """After a wrong guess the real packet would be dropped too, or the wrong one be used."""
+    raw = guess(client, first, lists)
+    raw.kex_names = [CURVE]
+    raw.send(raw.ecdh_init(CURVE))
+    raw.read_ecdh_reply()
+    raw.send_raw(raw.newkeys())
+    raw.read_newkeys()
+    raw.login()
+
+
+def test_wrong_guess_then_two(client, refused):
+    """A second packet after the dropped one would be dropped as well."""
+    raw = guess(client, [b"ecdh-sha2-nistp256", CURVE])
+    raw.send(MESSAGES["ignore"])
+    refused(raw, PROTOCOL_ERROR)
+
+
+def test_follows_without_a_guess(client):
+    """A client that announces a guess and is right must send it; nothing may be made up for it."""
+    raw = client(kex=[SNTRUP])
+    raw.send_version()
+    raw.read_version()
+    raw.read_kexinit()
+    raw.send(raw.kexinit(follows=True))
+    raw.begin_strict()
+    raw.finish_kex()
+    raw.login()
+
+
+@pytest.mark.parametrize("name", ["login", "channel open", "ignore", "newkeys"])
+def test_guess_that_is_no_kex_message(client, refused, name):
+    """The one dropped packet could be anything, and shift what follows."""
+    raw = client(kex=[b"ecdh-sha2-nistp256", CURVE])
+    raw.send_version()
+    raw.read_version()
+    raw.read_kexinit()
+    raw.send(raw.kexinit(follows=True), MESSAGES[name])
+    refused(raw, PROTOCOL_ERROR)
+
+
+# ---- strict key exchange ---------------------------------------------------------------------
+
+def test_strict_is_offered_once_only(client):
+    """kex-strict in a later KEXINIT means nothing; clients may refuse a server that repeats it."""
+    raw = client().login()
+    raw.rekey()
+    assert STRICT_SERVER not in raw.server_lists["kex"]
+
+
+def test_strict_in_a_rekey_changes_nothing(client):
+    """A client that names strict late would lose its connection: the sequence numbers would go apart."""
+    raw = client(strict=False).login()
+    raw.kex_names = [CURVE, b"kex-strict-c-v00@openssh.com", b"ext-info-c"]
+    raw.rekey()
+    raw.rekey()
+    assert raw.exec("echo on").wait_closed().output == b"on\n"
+
+
+def test_odd_kexinit(client):
+    """Empty lists, unknown names, duplicate names and a nonzero reserved field are all legal."""
+    raw = client()
+    raw.send_version()
+    raw.read_version()
+    raw.read_kexinit()
+    names = [b"x" * 64, CURVE, CURVE, b"y@z"] + [b"pad%d" % number for number in range(300)]
+    message = raw.kexinit(kex=names, language_up=[b"de", b"en"])
+    raw.client_kexinit = message[:-4] + struct.pack(">I", 7)
+    raw.send(raw.client_kexinit)
+    raw.want_strict = False
+    raw.begin_strict()
+    raw.finish_kex()
+    raw.login()
+
+
+def test_names_that_only_begin_alike(client, refused):
+    """curve25519-sha25 would match curve25519-sha256."""
+    raw = client(kex=[b"curve25519-sha25", b"curve25519-sha2567", b"urve25519-sha256", b""])
+    raw.send_version()
+    raw.read_version()
+    raw.read_kexinit()
+    raw.send(raw.kexinit())
+    refused(raw, KEY_EXCHANGE_FAILED)
+
+
+def test_kexinit_cut_short(client, refused):
+    """A name list that reaches past the packet would be read past its end."""
+    whole = bytes([KEXINIT]) + os.urandom(16)
+    for rest in (b"", u32(0xffffffff), u32(100) + b"curve25519-sha256", u32(0) * 10, u32(0) * 3):
+        raw = client()
+            raw.send_version()
+        raw.read_version()
+        raw.read_kexinit()
+        raw.send(whole + rest)
+        refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)

@@ -1,0 +1,24 @@
+"""Logins do not wait for delayed acknowledgements. Counted, not timed; latency.py beside this file takes the times."""
+
+import json
+import os
+import shutil
+import sys
+
+import pytest
+
+from daemon import run
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not shutil.which("ip"), reason="iproute2 is not installed")
+def test_no_delayed_acknowledgement(site):
+    """Each login would take one or two steps of 40 ms: the client waits for the server's kernel to acknowledge."""
+    logins = 20
+    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "latency.py")
+    done = run([sys.executable, script, "--count", str(logins)], env={**os.environ, "WRENSSHD": site.daemon}, timeout=120)
+    if "unshare" in done.stderr or "RTNETLINK" in done.stderr:
+        pytest.skip("no network namespace can be made here")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["delayed_acks"] <= logins // 5, found

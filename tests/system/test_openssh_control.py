@@ -1,0 +1,119 @@
+"""One connection, many sessions; keepalive; what the client asks for globally."""
+
+import subprocess
+import time
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS, SLOWNESS, run
+from openssh import OpenSSH
+
+
+@pytest.fixture
+def master(ssh, site, tmp_path):
+    """A ControlMaster that is up; its sessions get `-S path`."""
+    path = str(tmp_path / "control")
+    client = subprocess.Popen(
+        ssh.command(flags=["-M", "-N", "-S", path], options=["ControlPath=" + path]),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+
+    def up():
+        return run(["ssh", "-S", path, "-O", "check", "x"]).returncode == 0
+    assert proc.wait_until(up, PATIENCE_SECONDS), "the master does not come up"
+
+    def command(*remote):
+        return ["ssh", "-F", "none", "-S", path, "x", *remote]
+    yield command
+    run(["ssh", "-S", path, "-O", "exit", "x"])
+    try:
+        client.wait(5)
+    finally:
+        client.kill()
+        client.wait()
+        client.stderr.close()
+
+
+def test_eight_sessions_at_once(master, server):
+    """ControlMaster, ansible and editors that open several sessions would fail or mix up their data."""
+    sessions = [subprocess.Popen(
+        master(f"read a; echo start {n}; sleep 0.3; head -c {100000 + n} /dev/zero; echo end {n}; exit {n}"),
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE) for n in range(8)]
+    for session in sessions:
+        session.stdin.write(b"go\n")
+        session.stdin.flush()
+    for n, session in enumerate(sessions):
+        out, _ = session.communicate(timeout=20 * SLOWNESS)
+        assert out == b"start %d\n" % n + bytes(100000 + n) + b"end %d\n" % n
+        assert session.returncode == n
+    assert len(server.log.events("login")) == 1
+    assert len(server.log.wait("session", 8)) >= 8
+
+
+def test_sessions_one_after_the_other(master):
+    """A connection that stays open would run out of sessions."""
+    for number in range(30):
+        assert run(master(f"echo {number}")).stdout == f"{number}\n"
+
+
+def test_a_stalled_session_does_not_stop_the_others(master):
+    """One paused pager would freeze all other sessions of the connection."""
+    stalled = subprocess.Popen(master("head -c 30000000 /dev/zero"), stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE)
+    try:
+        time.sleep(0.3)
+        for _ in range(3):
+            assert run(master("echo alive"), timeout=15).stdout == "alive\n"
+    finally:
+        stalled.kill()
+        stalled.wait()
+        stalled.stdout.close()
+
+
+def test_keepalive(serve, site):
+    """Idle connections would be cut: the client's keepalives get no answer."""
+    server = serve()
+    done = OpenSSH(site, server.port)("sleep 4; echo alive", options=[
+        "ServerAliveInterval=1", "ServerAliveCountMax=1", "LogLevel=DEBUG3"], timeout=20)
+    assert done.stdout == "alive\n" and done.returncode == 0
+    assert "send packet: type 80" in done.stderr and "receive packet: type 82" in done.stderr
+
+
+def test_forwarding_is_refused_but_the_session_runs(ssh):
+    """Asking for a forwarding would end the session, or would be granted."""
+    done = ssh("echo here", options=["RemoteForward=127.0.0.1:0 127.0.0.1:1", "ForwardAgent=no"])
+    assert done.stdout == "here\n"
+    strict = ssh("echo here", options=["RemoteForward=127.0.0.1:0 127.0.0.1:1",
+                                       "ExitOnForwardFailure=yes"])
+    assert strict.returncode == 255
+
+
+def test_local_forwarding_is_refused(ssh):
+    """`ssh -W` would reach hosts behind the server."""
+    done = ssh(flags=["-W", "127.0.0.1:1"], options=["LogLevel=INFO"], timeout=20)
+    assert done.returncode == 255 and "administratively prohibited" in done.stderr
+
+
+def test_client_gone(ssh, server):
+    """A killed client would leave the daemon's processes behind for ever."""
+    client = ssh.start("echo up; sleep 30.75")
+    assert client.stdout.readline() == b"up\n"
+    client.kill()
+    client.wait()
+    for pipe in (client.stdin, client.stdout, client.stderr):
+        pipe.close()
+    assert server.wait_idle(SLOWNESS), "the connection's processes stay for more than a second"
+    assert server.log.wait("end")[0]["reason"]
+
+
+def test_terminal_job_is_hung_up(ssh, server, tmp_path):
+    """An editor on a lost connection would run on for ever, with the terminal gone."""
+    del tmp_path
+    client = ssh.start("trap 'exit 0' HUP; echo up; while :; do sleep 0.1; : 31.125; done", flags=["-tt"])
+    assert b"up" in client.stdout.readline()
+    client.kill()
+    client.wait()
+    for pipe in (client.stdin, client.stdout, client.stderr):
+        pipe.close()
+    assert server.wait_idle(SLOWNESS)
+    assert proc.wait_until(lambda: not proc.with_command(b": 31.125;"), 2), "the job got no SIGHUP"

@@ -1,0 +1,170 @@
+"""Commands through the stock client: what a script that calls `ssh host command` relies on."""
+
+import hashlib
+import os
+import subprocess
+import time
+
+import pytest
+
+from daemon import SLOWNESS, run
+from openssh import OpenSSH
+
+KNOWN_KEX = run(["ssh", "-Q", "kex"]).stdout.split()
+ALL_KEX = ["sntrup761x25519-sha512", "sntrup761x25519-sha512@openssh.com",
+           "curve25519-sha256", "curve25519-sha256@libssh.org"]
+
+
+@pytest.mark.parametrize("kex", ALL_KEX)
+def test_each_key_exchange(ssh, kex):
+    """A client whose policy allows one key exchange only could not connect."""
+    if kex not in KNOWN_KEX:
+        pytest.skip(f"this ssh does not know {kex}; the raw client covers it")
+    done = ssh("echo", "ok", options=["KexAlgorithms=" + kex, "LogLevel=DEBUG1"])
+    assert done.stdout == "ok\n", done.stderr
+    assert f"kex: algorithm: {kex}" in done.stderr
+    assert "cipher: chacha20-poly1305@openssh.com" in done.stderr
+    assert "kex: host key algorithm: ssh-ed25519" in done.stderr
+
+
+@pytest.mark.parametrize("flag,refused,taken", [
+    ("-P", "sntrup761x25519-sha512@openssh.com", "curve25519-sha256"),
+    ("-S", "curve25519-sha256", "sntrup761x25519-sha512@openssh.com")])
+def test_key_exchange_taken_out(serve, site, flag, refused, taken):
+    """-P and -S would not keep the administrator's promise about the key exchange."""
+    server = serve(flag)
+    ssh = OpenSSH(site, server.port)
+    failed = ssh("true", options=["KexAlgorithms=" + refused, "LogLevel=INFO"])
+    assert failed.returncode == 255 and "no matching key exchange" in failed.stderr
+    ssh.works(options=["KexAlgorithms=" + taken])
+    assert server.log.wait("end")[0]["reason"]
+
+
+def test_the_newest_exchange_is_the_default(ssh):
+    """A stock client would silently use the classical exchange though both sides know the hybrid one."""
+    assert "kex: algorithm: sntrup761x25519-sha512" in ssh("true", options=["LogLevel=DEBUG1"]).stderr
+
+
+@pytest.mark.parametrize("status", [0, 1, 42, 254])
+def test_exit_status(ssh, status):
+    """`ssh host test && next` would take the wrong branch."""
+    assert ssh("exit", str(status)).returncode == status
+
+
+def test_exit_signal(ssh):
+    """A remote crash would look like success."""
+    assert ssh("kill -9 $$").returncode == 255
+
+
+def test_standard_error_apart(ssh):
+    """Diagnostics would end up in the data of a pipeline."""
+    done = ssh("echo out; echo err >&2; exit 3")
+    assert (done.stdout, done.stderr, done.returncode) == ("out\n", "err\n", 3)
+
+
+def test_command_line_reaches_the_shell_unchanged(ssh):
+    """Quotes, line ends and bytes beyond ASCII in a command would change its meaning."""
+    text = "a'b\"c\\d $HOME\n\tümläut *"
+    done = ssh("printf %s '" + text.replace("'", "'\\''") + "'")
+    assert done.stdout == text
+
+
+def test_long_command(ssh):
+    """git and rsync with many arguments would fail."""
+    word = "x" * 30000
+    assert ssh("echo " + word).stdout == word + "\n"
+
+
+def test_stdin_half_close(ssh):
+    """`tar c | ssh host tar x` would hang: the remote program never sees the end of its input."""
+    done = ssh("cat; echo over", input="some input\n")
+    assert done.stdout == "some input\nover\n"
+
+
+def test_output_goes_on_after_stdin_ended(ssh):
+    """A job that first reads everything and then works would lose its output."""
+    done = ssh("cat >/dev/null; sleep 0.3; echo late", input="x")
+    assert done.stdout == "late\n"
+
+
+def test_program_closes_its_stdin_early(ssh):
+    """`head -c1` at the far end of a big upload would kill the connection instead of ending well."""
+    done = ssh("head -c1; echo; echo done", input=b"y" * 5_000_000, text=False)
+    assert (done.stdout, done.returncode) == (b"y\ndone\n", 0)
+
+
+def test_big_standard_error(ssh):
+    """A compiler's long error output would stall the session or come out damaged."""
+    done = ssh("head -c 8000000 /dev/zero >&2; echo end", text=False)
+    assert len(done.stderr) == 8_000_000 and done.stdout == b"end\n"
+
+
+def test_both_outputs_at_once(ssh):
+    """A program that writes both streams would deadlock when one of them is not drained."""
+    done = ssh("for i in 1 2 3 4; do head -c 300000 /dev/zero; head -c 300000 /dev/zero >&2; done",
+               text=False)
+    assert (len(done.stdout), len(done.stderr)) == (1_200_000, 1_200_000)
+
+
+def test_background_process_keeps_stdout(ssh):
+    """Output of a process that outlives the shell would be cut off."""
+    done = ssh("(sleep 0.5; echo late) & echo now; exit 7")
+    assert (done.stdout, done.returncode) == ("now\nlate\n", 7)
+
+
+def test_detached_process_does_not_hold_the_session(ssh):
+    """Starting a job with its output redirected would hang the caller until the job ends."""
+    start = time.monotonic()
+    done = ssh("sleep 5.25 >/dev/null 2>&1 </dev/null & echo started")
+    assert done.stdout == "started\n" and time.monotonic() - start < 4 * SLOWNESS
+
+
+def test_short_commands_lose_nothing(ssh):
+    """A race between the program's end and its last output would lose lines now and then."""
+    for number in range(15):
+        done = ssh(f"echo {number}; exit {number}")
+        assert (done.stdout, done.returncode) == (f"{number}\n", number)
+
+
+def test_slow_reader(ssh):
+    """A client that reads slowly would lose data or blow up the daemon's memory."""
+    client = ssh.start("head -c 3000000 /dev/zero | tr '\\0' x; echo -n end", stdin=subprocess.DEVNULL)
+    time.sleep(0.5)
+    digest, count = hashlib.sha256(), 0
+    while piece := os.read(client.stdout.fileno(), 65536):
+        digest.update(piece)
+        count += len(piece)
+        time.sleep(0.001)
+    assert client.wait(10) == 0
+    client.stderr.close()
+    client.stdout.close()
+    assert count == 3_000_003
+    assert digest.hexdigest() == hashlib.sha256(b"x" * 3_000_000 + b"end").hexdigest()
+
+
+def test_login_without_command_and_terminal(ssh):
+    """`ssh host < script` would not run the script in a login shell."""
+    done = ssh(input="echo $0; exit 5\n")
+    assert done.stdout.startswith("-") and done.returncode == 5
+
+
+def test_unknown_subsystem(ssh):
+    """A client that asks for a subsystem that is not there would hang."""
+    done = ssh("nothing-here", flags=["-s"], timeout=20)
+    assert done.returncode != 0
+
+
+def test_subsystem(serve, site):
+    """-x name=command would not give what it says."""
+    server = serve("-x", "greet=echo hello; cat", "-x", "other=echo no")
+    done = OpenSSH(site, server.port)("greet", flags=["-s"], input="there\n")
+    assert done.stdout == "hello\nthere\n"
+
+
+def test_wrong_key_is_refused(ssh, site, tmp_path):
+    """Anyone's key would do."""
+    other = str(tmp_path / "other")
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", other])
+    mine = "IdentityFile=" + site.identity
+    done = run([word.replace(mine, "IdentityFile=" + other) for word in ssh.command("true")])
+    assert done.returncode == 255 and "Permission denied (publickey)" in done.stderr

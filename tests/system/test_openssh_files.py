@@ -1,0 +1,108 @@
+"""scp, sftp, rsync and git over the daemon."""
+
+import filecmp
+import os
+import shutil
+
+import pytest
+
+from daemon import quote, run
+from openssh import OpenSSH
+
+SFTP_SERVER = next((path for path in ("/usr/lib/openssh/sftp-server", "/usr/libexec/sftp-server")
+                    if os.path.exists(path)), None)
+needs_sftp = pytest.mark.skipif(not SFTP_SERVER, reason="there is no sftp-server")
+
+
+@pytest.fixture
+def sftp_ssh(serve, site):
+    return OpenSSH(site, serve("-x", f"sftp={SFTP_SERVER}").port)
+
+
+@pytest.fixture
+def far(site, tmp_path):
+    """A folder that the served user may write to, and that the test reads."""
+    del tmp_path
+    path = site.folder("far", 0o755, site.user if site.root else None)
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """A few files: empty, binary, big, with odd names."""
+    top = tmp_path / "tree"
+    (top / "sub dir").mkdir(parents=True)
+    (top / "empty").write_bytes(b"")
+    (top / "big").write_bytes(os.urandom(6_000_000))
+    (top / "sub dir" / "umläut 'x'").write_bytes(b"text\r\n\0\xff" * 999)
+    return str(top)
+
+
+def same(left, right):
+    compared = filecmp.dircmp(left, right)
+    return (not compared.left_only and not compared.right_only and not compared.diff_files
+            and not compared.funny_files
+            and all(same(os.path.join(left, d), os.path.join(right, d)) for d in compared.common_dirs))
+
+
+@needs_sftp
+@pytest.mark.parametrize("legacy", [False, True])
+def test_scp_both_ways(sftp_ssh, far, tree, tmp_path, legacy):
+    """scp would not copy, in its present or its old protocol."""
+    where = f"{sftp_ssh.user}@127.0.0.1:{far}/tree"
+    base = ["scp", "-q", "-r", *(["-O"] if legacy else []), *sftp_ssh.options(f"Port={sftp_ssh.port}")]
+    up = run([*base, tree, where])
+    assert up.returncode == 0, up.stderr
+    assert same(tree, far + "/tree")
+    down = run([*base, where, str(tmp_path / "back")])
+    assert down.returncode == 0, down.stderr
+    assert same(tree, str(tmp_path / "back"))
+
+
+@needs_sftp
+def test_sftp(sftp_ssh, far, tree, tmp_path):
+    """File managers would not work."""
+    batch = f"put -r {tree} {far}/tree\nls -l {far}\nget -r {far}/tree {tmp_path}/back\nrename {far}/tree {far}/new\n"
+    done = run(["sftp", "-q", "-b", "-", *sftp_ssh.options(f"Port={sftp_ssh.port}"),
+                f"{sftp_ssh.user}@127.0.0.1"], input=batch)
+    assert done.returncode == 0, done.stderr
+    assert same(tree, f"{tmp_path}/back") and same(tree, f"{far}/new")
+
+
+@needs_sftp
+def test_sftp_is_off_without_x(ssh):
+    """A server without -x would give out files."""
+    done = run(["sftp", "-q", "-b", "-", *ssh.options(f"Port={ssh.port}"), f"{ssh.user}@127.0.0.1"],
+               input="ls\n")
+    assert done.returncode != 0
+
+
+def test_rsync_both_ways(ssh, far, tree, tmp_path):
+    """Backups would fail or be damaged."""
+    if not shutil.which("rsync"):
+        pytest.skip("rsync is not installed")
+    where = f"{ssh.user}@127.0.0.1:{far}/tree/"
+    for source, target in ((tree + "/", where), (where, f"{tmp_path}/back/")):
+        done = run(["rsync", "-rtz", "--delete", "-e", ssh.as_transport(), source, target])
+        assert done.returncode == 0, done.stderr
+    assert same(tree, far + "/tree") and same(tree, f"{tmp_path}/back")
+
+
+def test_git_push_and_clone(ssh, far, tree, tmp_path):
+    """Repositories would not be reachable."""
+    env = {**os.environ, "GIT_SSH_COMMAND": ssh.as_transport(), "GIT_CONFIG_GLOBAL": "/dev/null",
+           "GIT_CONFIG_SYSTEM": "/dev/null", "HOME": str(tmp_path)}
+    git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main",
+           "-c", "safe.directory=*"]
+    url = f"ssh://{ssh.user}@127.0.0.1{far}/repo.git"
+    made = ssh(f"git -c init.defaultBranch=main init -q --bare {quote(far + '/repo.git')}")
+    assert made.returncode == 0, made.stderr
+    for step in (["init", "-q", tree], ["-C", tree, "add", "-A"], ["-C", tree, "commit", "-qm", "all"],
+                 ["-C", tree, "push", "-q", url, "main"], ["clone", "-q", url, f"{tmp_path}/clone"],
+                 ["-c", "protocol.version=2", "ls-remote", url]):
+        done = run([*git, *step], env=env)
+        assert done.returncode == 0, (step, done.stderr)
+    shutil.rmtree(f"{tmp_path}/clone/.git")
+    shutil.rmtree(tree + "/.git")
+    assert same(tree, f"{tmp_path}/clone")

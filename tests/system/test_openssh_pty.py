@@ -1,0 +1,119 @@
+"""Interactive logins through the stock client on a real terminal."""
+
+import termios
+
+import pytest
+
+from terminal import Terminal
+
+
+@pytest.fixture
+def terminal(ssh):
+    """terminal(*remote, …): the stock client on a pseudo-terminal."""
+    opened = []
+
+    def start(*remote, options=(), flags=("-tt",), **how):
+        opened.append(Terminal(ssh.command(*remote, options=options, flags=flags), **how))
+        return opened[-1]
+    yield start
+    for one in opened:
+        one.close()
+
+
+def test_window_size(terminal):
+    """Full-screen programs would draw for the wrong size."""
+    assert "41 117" in terminal("stty size", rows=41, columns=117).read_all()
+
+
+def test_window_change(terminal):
+    """Resizing the window would not reach the program."""
+    session = terminal("trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done",
+                       rows=24, columns=80)
+    session.read_until("ready")
+    session.resize(50, 132)
+    session.read_until("50 132")
+
+
+def test_terminal_modes_travel(terminal):
+    """The user's own interrupt key and echo setting would not hold on the far side."""
+    def prepare(modes):
+        modes[3] &= ~termios.ECHOE
+        modes[6][termios.VINTR] = b"\x18"
+    text = terminal("stty -a", prepare=prepare).read_all()
+    assert "intr = ^X" in text and "-echoe " in text and " icanon" in text
+
+
+def test_terminal_type(terminal, ssh):
+    """Colours and keys would be wrong: TERM does not arrive."""
+    del ssh
+    text = terminal("echo term=$TERM", env={"TERM": "vt220", "PATH": "/usr/bin:/bin"}).read_all()
+    assert "term=vt220" in text
+
+
+def test_login_shell(terminal):
+    """The profile would not be read: the shell is not a login shell on a terminal."""
+    session = terminal(flags=["-tt"])
+    session.type("echo a-$0-z; tty; exit 9\n")
+    text = session.read_all()
+    assert "a--" in text and "/dev/pts/" in text
+    assert session.proc.returncode == 9
+
+
+def test_terminal_is_the_controlling_one(terminal):
+    """Ctrl-C would not interrupt, job control would not work."""
+    session = terminal("echo go; sleep 20.5; echo not reached")
+    session.read_until("go")
+    session.type("\x03")
+    text = session.read_all()
+    assert "not reached" not in text and session.proc.returncode == 255
+
+
+def test_ssh_tty_names_the_terminal(terminal):
+    """Programs that look for SSH_TTY (mesg, write, pinentry) would find another one's terminal."""
+    text = terminal("test $(tty) = $SSH_TTY && stat -c '%U %a same' $SSH_TTY").read_all()
+    assert "same" in text
+
+
+def test_terminal_belongs_to_the_user(terminal, site):
+    """Others could read or write the user's terminal, or the user could not open it."""
+    text = terminal("stat -c '%U %a' $(tty)").read_all().split()
+    assert text[0] == site.user.pw_name and text[1] in ("600", "620")
+
+
+def test_end_of_file_key(terminal):
+    """Ctrl-D would not end a program that reads the terminal."""
+    session = terminal("echo ready; cat; echo after")
+    session.read_until("ready")
+    session.type("line\n\x04")
+    assert "after" in session.read_all()
+
+
+def test_big_output_on_a_terminal(terminal):
+    """The end of a long listing would be lost when the program exits."""
+    text = terminal("seq 1 20000; exit 4").read_all()
+    assert "\r\n19999\r\n20000\r\n" in text
+    assert len(text.split()) >= 20000
+
+
+def test_both_streams_on_a_terminal(terminal):
+    """Error messages would not show up in an interactive session."""
+    text = terminal("echo out; echo err >&2").read_all()
+    assert "out" in text and "err" in text
+
+
+def test_sixty_lines_of_typing(terminal):
+    """Typed lines would be lost or swapped when they come fast."""
+    session = terminal("stty -echo; echo ready; while read line; do echo \"<$line>\"; done")
+    session.read_until("ready")
+    for number in range(60):
+        session.type(f"line {number}\n")
+    session.read_until("<line 59>")
+    session.type("\x04")
+    session.read_all()
+
+
+def test_background_job_does_not_hold_a_terminal(terminal):
+    """`exit` would hang while a background job still has the terminal open."""
+    session = terminal("sleep 7.5 & echo started; exit 6")
+    text = session.read_all()
+    assert "started" in text and session.proc.returncode == 6

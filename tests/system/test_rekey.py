@@ -1,0 +1,261 @@
+"""Later key exchanges: at any time, started by either side, with data under way."""
+
+import os
+import time
+
+import pytest
+
+from wire import (CURVE, CURVE_LIBSSH, DATA, DEBUG, IGNORE, KEXINIT, NEWKEYS, PING, SNTRUP, SNTRUP_OPENSSH,
+                  UNIMPLEMENTED, string, u32)
+from wire_session import Client
+
+PROTOCOL_ERROR, KEY_EXCHANGE_FAILED = 2, 3
+ALL_KEX = [CURVE, SNTRUP, CURVE_LIBSSH, SNTRUP_OPENSSH]
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_every_method_after_every_other(client, strict):
+    """A rekey with another hash would change the session id, or fail: long connections break."""
+    raw = client(strict=strict).login()
+    first = raw.session_id
+    channel = raw.exec("cat")
+    for number in range(9):
+        raw.rekey([ALL_KEX[(number * 3 + 1) % 4]])
+        text = b"round %d;" % number
+        channel.send(text)
+        channel.wait_output(text)
+    assert raw.session_id == first
+
+
+@pytest.mark.parametrize("kex", [CURVE, SNTRUP])
+def test_session_id_is_the_first_hash(client, kex):
+    """A login after a rekey would be signed over the wrong session: it fails, or is open to replay."""
+    other = SNTRUP if kex == CURVE else CURVE
+    raw = client(kex=[kex])
+    raw.handshake()
+    raw.rekey([other])
+    assert len(raw.session_id) == (32 if kex == CURVE else 64)
+    raw.login()
+    raw.rekey([kex])
+    assert raw.exec("echo on").wait_closed().output == b"on\n"
+
+
+@pytest.mark.parametrize("when", ["before the service", "before login", "open channel", "running"])
+def test_in_every_phase(client, when):
+    """A rekey at an unusual time would end the connection."""
+    raw = client()
+    raw.handshake()
+    if when == "before the service":
+        raw.rekey()
+    raw.start_userauth()
+    if when == "before login":
+        raw.rekey()
+    raw.send(raw.publickey())
+    raw.expect(52)
+    channel = raw.open()
+    if when == "open channel":
+        raw.rekey()
+    assert channel.request(b"exec", string("cat"))
+    if when == "running":
+        raw.rekey()
+    channel.send(b"text")
+    channel.send_eof()
+    assert channel.wait_closed().output == b"text"
+
+
+def test_data_behind_newkeys_in_one_segment(client):
+    """Data right behind NEWKEYS would wait for more input: a session hangs at each rekey."""
+    raw = client().login()
+    channel = raw.exec("cat")
+    for number in range(5):
+        raw.send(raw.kexinit())
+        raw.read_kexinit()
+        raw.send(raw.ecdh_init())
+        raw.read_ecdh_reply()
+        text = b"right behind %d" % number
+        raw.send_raw(raw.newkeys() + raw.sealed(channel.data_bytes(text)))
+        raw.read_newkeys()
+        channel.wait_output(text)
+
+
+def test_whole_exchange_in_one_segment(client):
+    """A client that sends KEXINIT and its key together would stall."""
+    raw = client().login()
+    raw.send(raw.kexinit(), raw.ecdh_init(CURVE))
+    raw.read_kexinit()
+    raw.read_ecdh_reply()
+    raw.send_raw(raw.newkeys())
+    raw.read_newkeys()
+    raw.open()
+
+
+def test_output_under_way(client):
+    """Output that the server has under way when the client rekeys would be lost or come too early."""
+    raw = client().login()
+    channel = raw.exec("head -c 3000000 /dev/zero | tr '\\0' z; echo end")
+    for _ in range(20):
+        raw.rekey()
+        channel.take(raw.next())
+    channel.wait_closed()
+    assert channel.output == b"z" * 3_000_000 + b"end\n"
+
+
+def test_server_is_silent_during_the_exchange(client):
+    """Data between the server's KEXINIT and NEWKEYS is forbidden: clients hang up."""
+    raw = client().login()
+    channel = raw.exec("while :; do echo tick; sleep 0.01; done")
+    channel.wait_output(b"tick")
+    channel.feed = False
+    for _ in range(5):
+        raw.send(raw.kexinit())
+        payload = raw.receive()
+        while payload[0] != KEXINIT:
+            channel.take(payload)
+            payload = raw.receive()
+        raw.read_kexinit(payload)
+        time.sleep(0.1)
+        raw.send(raw.ecdh_init())
+        raw.read_ecdh_reply()
+        time.sleep(0.05)
+        raw.read_newkeys()
+        raw.send_raw(raw.newkeys())
+    raw.sock.close()
+
+
+@pytest.mark.parametrize("message", [
+    bytes([DATA]) + u32(0) + string(b"x"), bytes([PING]) + string(b"x"), bytes([KEXINIT]) + bytes(60),
+    bytes([90]) + string(b"session") + u32(5) + u32(2**20) + u32(32768), bytes([NEWKEYS]),
+    bytes([98]) + u32(0) + string(b"shell") + b"\1", bytes([50]) + string(b"root") * 3, bytes([5]) + string(b"x"),
+    bytes([80]) + string(b"keepalive@openssh.com") + b"\1", bytes([93]) + u32(0) + u32(5), bytes([31]), bytes([77])])
+def test_clients_data_during_the_exchange(client, refused, message):
+    """A client that mixes data into the exchange would be served by half-changed keys."""
+    raw = client().login()
+    raw.exec("cat")
+    raw.send(raw.kexinit())
+    raw.read_kexinit()
+    raw.send(message)
+    refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
+
+
+@pytest.mark.parametrize("message", [bytes([IGNORE]) + string(b"x" * 100),
+                                     bytes([DEBUG, 1]) + string(b"text") + string(b""), bytes([UNIMPLEMENTED]) + u32(3)])
+def test_harmless_messages_during_a_later_exchange(client, message):
+    """RFC 4253 section 7.1 allows these in a rekey; clients that send them would be cut off."""
+    raw = client().login()
+    raw.send(raw.kexinit(), message)
+    raw.read_kexinit()
+    raw.send(message, raw.ecdh_init(), message)
+    raw.read_ecdh_reply()
+    raw.send_raw(raw.newkeys())
+    raw.read_newkeys()
+    raw.open()
+
+
+def test_without_end(client):
+    """A rekey that the client never finishes would stop the server's answers, or grow its memory."""
+    raw = client("-t", "60").login()
+    channel = raw.exec("head -c 100000 /dev/zero; echo done")
+    raw.send(raw.kexinit())
+    payload = raw.receive()
+    while payload[0] != KEXINIT:
+        channel.take(payload)
+        payload = raw.receive()
+    raw.read_kexinit(payload)
+    raw.sock.settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        raw.receive()
+    raw.sock.close()
+    raw.line.assert_over()
+
+
+def test_no_common_method_in_a_rekey(client, refused):
+    """A rekey could talk the server out of the algorithms it insists on."""
+    raw = client().login()
+    raw.send(raw.kexinit(kex=[b"diffie-hellman-group1-sha1"]))
+    refused(raw, KEY_EXCHANGE_FAILED)
+
+
+def test_wrong_guess_in_a_rekey(client):
+    """A wrong guess in a rekey would drop more or less than one packet."""
+    raw = client().login()
+    raw.kex_names = [b"ecdh-sha2-nistp256", CURVE]
+    raw.send(raw.kexinit(follows=True), bytes([30]) + string(os.urandom(65)), raw.ecdh_init(CURVE))
+    raw.read_kexinit()
+    raw.read_ecdh_reply()
+    raw.send_raw(raw.newkeys())
+    raw.read_newkeys()
+    raw.open()
+
+
+def test_packets_sealed_with_old_keys(client, refused):
+    """Keys would stay in force after NEWKEYS."""
+    raw = client().login()
+    old = raw.sealer
+    raw.rekey()
+    raw.sealer = old
+    raw.send(bytes([PING]) + string(b"old"))
+    refused(raw, 5)
+
+
+# ---- a server that starts exchanges by itself ---------------------------------------------------
+
+@pytest.fixture
+def eager(site, dial, rekey_daemon):
+    """A logged-in client on the build that rekeys every few packets."""
+    def start(**options):
+        line = dial(daemon=rekey_daemon)
+        raw = Client(line.sock, site.user.pw_name, site.key, **options)
+        raw.line = line
+        assert line.network
+        return raw.login()
+    return start
+
+
+@pytest.mark.parametrize("strict", [True, False])
+def test_server_starts_the_exchange(eager, strict):
+    """The daemon's own rekey, after an hour or much data, would end the connection."""
+    raw = eager(strict=strict)
+    channel = raw.exec("cat")
+    for number in range(200):
+        channel.send(b"<%d>" % number)
+        channel.wait_output(b"<%d>" % number)
+    channel.send_eof()
+    assert channel.wait_closed().output == b"".join(b"<%d>" % number for number in range(200))
+    assert raw.exchanges > 5
+
+
+def test_clients_data_between_the_two_kexinits(eager):
+    """What the client sent before it saw the server's KEXINIT is legal: it would be lost."""
+    raw = eager()
+    channel = raw.exec("cat")
+    total = 0
+    for _ in range(60):
+        raw.send(*[channel.data_bytes(b"y" * 100)] * 10)
+        total += 1000
+        channel.wait(lambda: len(channel.output) == total)
+    assert raw.exchanges > 5
+
+
+def test_both_sides_start_at_once(eager):
+    """Two KEXINITs that cross would be taken for two exchanges."""
+    raw = eager()
+    channel = raw.exec("cat")
+    for number in range(60):
+        text = b"<%d>" % number
+        raw.send(channel.data_bytes(text))
+        for payload in list(raw.kept):
+            raw.kept.remove(payload)
+            channel.take(payload)
+        raw.rekey()
+        channel.wait_output(text)
+
+
+def test_client_that_does_not_answer(eager):
+    """A client that never answers the server's KEXINIT would make it store answers without end."""
+    raw = eager()
+    ping = bytes([PING]) + string(b"x" * 2000)
+    with pytest.raises((BrokenPipeError, ConnectionResetError)):
+        for _ in range(2000):
+            raw.send(ping)
+    raw.sock.close()
+    raw.line.assert_over()

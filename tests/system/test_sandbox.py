@@ -1,0 +1,262 @@
+"""The network process, looked at from outside: what someone who takes it over would find."""
+
+import os
+import re
+import signal
+
+import pytest
+
+import inject
+import proc
+from wire import SNTRUP, string
+from wire_session import pty_request
+
+pytestmark = pytest.mark.sandbox
+STATES = ["connected", "sealed", "logged in", "with sessions"]
+
+
+@pytest.fixture
+def reach(client):
+    """reach(state, mode): a client that has come so far."""
+    def go(state, mode="root", *flags):
+        raw = client(*flags, started={"mode": mode})
+        raw.read_version() if state == "connected" else raw.handshake()
+        if state in ("logged in", "with sessions"):
+            raw.login()
+        if state == "with sessions":
+            raw.exec("cat", number=0)
+            terminal = raw.open(1)
+            assert terminal.request(b"pty-req", pty_request())
+            assert terminal.request(b"exec", string("cat"))
+        return raw
+    return go
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_status(reach, site, mode, state):
+    """A hole in the parser would give away root, the user's files, or system calls."""
+    values = proc.status(reach(state, mode).line.network)
+    assert values["NoNewPrivs"] == "1" and values["Seccomp"] == "2"
+    assert {int(values[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
+    uids, gids = set(values["Uid"].split()), set(values["Gid"].split())
+    assert len(uids) == len(gids) == 1
+    if mode == "root":
+        assert values["Groups"].split() == []
+        assert "0" not in uids | gids and str(site.user.pw_uid) not in uids
+    else:
+        assert uids == {str(site.user.pw_uid)}
+
+
+@pytest.mark.parametrize("state", ["connected", "logged in"])
+def test_not_dumpable(reach, mode, state):
+    """Other processes of the same user could read the session keys."""
+    raw = reach(state, mode)
+    for pid in (raw.line.network, raw.line.monitor):
+        assert os.stat(f"/proc/{pid}/status").st_uid == 0, "its files in /proc belong to its user: it can be traced"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("state", STATES)
+def test_root_folder(reach, state):
+    """Files of the machine would be in reach."""
+    pid = reach(state).line.network
+    for name in ("root", "cwd"):
+        path = f"/proc/{pid}/{name}"
+        assert os.listdir(path) == [] and os.stat(path).st_nlink == 0
+        assert not os.path.exists(os.readlink(path).replace(" (deleted)", ""))
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("state", STATES)
+def test_descriptors(reach, mode, state):
+    """A file or socket that was left open would be a way out."""
+    pid = reach(state, mode).line.network
+    found = proc.descriptors(pid)
+    connection = found.pop(0)
+    assert connection.startswith("socket:") and found.pop(1) == connection
+    assert found.pop(2, "/dev/null") == "/dev/null"
+    sockets = [number for number, target in found.items() if target.startswith("socket:")]
+    assert len(sockets) == 1, found
+    del found[sockets[0]]
+    if state == "with sessions":
+        kinds = sorted(target.split(":")[0].split(" ")[0] for target in found.values())
+        assert set(kinds) <= {"pipe", "/dev/ptmx", "/dev/pts/ptmx"}, found
+        assert len(found) <= 6
+    else:
+        assert found == {}
+
+
+@pytest.mark.parametrize("state", ["connected", "with sessions"])
+def test_limits(reach, mode, state):
+    """It could fill disks, start processes or dump its memory to a file."""
+    with open(f"/proc/{reach(state, mode).line.network}/limits", encoding="ascii") as file:
+        limits = dict((match[1].strip(), match[2]) for match in re.finditer(r"^(Max [a-z ]+?)  +(\S+)", file.read(), re.M))
+    assert limits["Max file size"] == limits["Max processes"] == limits["Max core file size"] == "0"
+    assert int(limits["Max open files"]) <= 128
+
+
+@pytest.mark.parametrize("state", ["connected", "logged in"])
+def test_environment_and_arguments(reach, state, mode):
+    """Secrets of the launcher would be in its memory for no use."""
+    raw = reach(state, mode)
+    assert proc.alive(raw.line.network) and proc.children(raw.line.network) == []
+    assert proc.status(raw.line.network)["Threads"] == "1"
+
+
+def test_layers_are_logged(reach, mode):
+    """Nobody could tell from the log whether the sandbox holds."""
+    raw = reach("connected", mode)
+    event = raw.line.log.wait("connection")[0]
+    wanted = {"no-new-privs", "not-dumpable", "rlimits", "seccomp"}
+    if mode == "root":
+        wanted |= {"root", "uid", "groups"}
+    assert wanted <= set(event["layers"].split(","))
+
+
+def test_best_available_makes_nothing_weaker(reach, mode):
+    """-B would switch off layers that are there."""
+    raw = reach("logged in", mode, "-B")
+    values = proc.status(raw.line.network)
+    assert values["NoNewPrivs"] == "1" and values["Seccomp"] == "2"
+    assert mode == "user" or "0" not in values["Uid"].split()
+
+
+def test_nothing_is_left_in_the_file_system(reach):
+    """Each connection would leave an empty folder behind."""
+    def leftovers():
+        return [name for parent in ("/run", "/dev/shm", "/tmp", "/var/tmp", "/")
+                for name in os.listdir(parent) if name.startswith(".wrensshd-")]
+    for _ in range(3):
+        reach("logged in")
+    assert leftovers() == []
+
+
+# ---- what is in memory ------------------------------------------------------------------------
+
+@pytest.fixture
+def seed(site):
+    with open(os.path.join(site.keydir(site.mode), ".ed25519.sk"), "rb") as file:
+        return file.read(32)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("state", STATES)
+def test_host_key_is_not_in_its_memory(reach, mode, state, seed):
+    """A hole in the parser would give away the host key, for good."""
+    raw = reach(state, mode)
+    raw.line.log.wait("connection")
+    assert not proc.memory_holds(raw.line.network, seed)
+    assert not proc.memory_holds(raw.line.network, seed[:16])
+    assert proc.memory_holds(raw.line.monitor, seed), "the search finds nothing even where the key must be"
+
+
+@pytest.mark.root
+def test_host_key_is_not_in_its_memory_after_rekeys(reach, seed):
+    """The same after the monitor has signed more than once."""
+    raw = reach("with sessions")
+    for kex in (None, [SNTRUP], None):
+        raw.rekey(kex)
+    assert not proc.memory_holds(raw.line.network, seed)
+
+
+@pytest.mark.root
+def test_session_keys_are_in_its_memory_only(reach):
+    """The monitor would hold what only the network process needs: one more place to steal it from."""
+    raw = reach("logged in")
+    for key in (raw.sealer.main, raw.opener.header):
+        assert proc.memory_holds(raw.line.network, key)
+        assert not proc.memory_holds(raw.line.monitor, key)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("kex", [None, [SNTRUP]])
+def test_old_session_keys_are_forgotten(reach, kex):
+    """A process that is taken over late would give away what was said before the last rekey."""
+    raw = reach("logged in")
+    old = [raw.sealer.main, raw.sealer.header, raw.opener.main, raw.opener.header]
+    raw.rekey(kex)
+    raw.exec("true").wait_closed()
+    for number, key in enumerate(old):
+        assert not proc.memory_holds(raw.line.network, key), f"old key {number} is still there"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("kex", [None, [SNTRUP]])
+def test_shared_secret_is_forgotten(reach, kex):
+    """The same: from the shared secret all keys can be made again."""
+    raw = reach("logged in")
+    keep = raw._shared_secret
+    secrets = []
+
+    def remember(q_s):
+        secrets.append(keep(q_s))
+        return secrets[-1]
+    raw._shared_secret = remember
+    raw.rekey(kex)
+    raw.exec("true").wait_closed()
+    assert secrets and not proc.memory_holds(raw.line.network, secrets[0][-32:])
+
+
+# ---- what it may do ---------------------------------------------------------------------------
+
+TIOCSTI, TIOCSCTTY, FIONREAD = 0x5412, 0x540e, 0x541b
+FORBIDDEN = {
+    "open": (2, 0, 0), "openat": (257, -100, 0, 0), "socket": (41, 2, 1, 0), "connect": (42, 0, 0, 0),
+    "bind": (49, 0, 0, 0), "accept": (43, 0, 0, 0), "execve": (59, 0, 0, 0), "execveat": (322, -100, 0, 0, 0, 0),
+    "fork": (57,), "vfork": (58,), "clone": (56, 17, 0, 0, 0, 0), "clone3": (435, 0, 0), "kill": (62, 1, 0),
+    "tgkill": (234, 1, 1, 0), "ptrace": (101, 0, 0, 0, 0), "process_vm_readv": (310, 1, 0, 0, 0, 0, 0),
+    "mmap executable": (9, 0, 4096, 7, 0x22, -1, 0), "mprotect executable": (10, 0, 4096, 7), "setuid": (105, 0),
+    "chroot": (161, 0), "mount": (165, 0, 0, 0, 0, 0), "unshare": (272, 0x10000000), "bpf": (321, 0, 0, 0),
+    "io_uring_setup": (425, 1, 0), "userfaultfd": (323, 0), "keyctl": (250, 0, 0, 0, 0, 0), "prctl": (157, 4, 1, 0, 0, 0),
+    "memfd_create": (319, 0, 0), "unlink": (87, 0), "getcwd": (79, 0, 0), "stat": (4, 0, 0), "dup2": (33, 0, 9),
+    "fcntl": (72, 0, 4, 0), "getpid": (39,), "prlimit64": (302, 0, 7, 0, 0), "sendto elsewhere": (44, 0, 0, 0, 0, 0, 0),
+    "ioctl TIOCSTI": (16, 0, TIOCSTI, 0), "ioctl TIOCSCTTY": (16, 0, TIOCSCTTY, 0), "ioctl FIONREAD": (16, 0, FIONREAD, 0),
+    "setsockopt SO_REUSEADDR": (54, 0, 1, 2, 0, 4), "setsockopt of TCP, other": (54, 0, 6, 31, 0, 0),
+    "sendmsg to the client": (46, 0, 0, 0), "recvmsg from the client": (47, 0, 0, 0), "x32 open": (0x40000002, 0, 0),
+    "no such call": (5000,),
+}
+
+
+@pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
+@pytest.mark.parametrize("name", FORBIDDEN)
+def test_system_calls_that_kill(reach, name):
+    """Code that has taken the network process over could do more than move bytes."""
+    raw = reach("logged in")
+    raw.line.log.wait("login")
+    inject.system_call(raw.line.network, *FORBIDDEN[name])
+    assert raw.line.wait_exit() == 111
+    assert not proc.alive(raw.line.network)
+    end = raw.line.log.events("end")
+    assert len(end) == 1 and f"signal {int(signal.SIGSYS)}" in end[0]["reason"], end
+
+
+@pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
+def test_the_injection_itself(reach):
+    """The tests above would pass whatever the filter says, if the way of testing killed the process."""
+    raw = reach("logged in")
+    channel = raw.exec("cat")
+    inject.system_call(raw.line.network, 0, 0, 0, 0)  # a read of nothing: 0, as if poll had nothing to tell
+    channel.send(b"alive")
+    channel.wait_output(b"alive")
+
+
+# ---- when one of the two dies -----------------------------------------------------------------
+
+@pytest.mark.parametrize("state", ["connected", "logged in", "with sessions"])
+def test_network_process_killed(reach, state, mode):
+    """The monitor would wait for ever for a process that is gone."""
+    raw = reach(state, mode)
+    raw.line.log.wait("connection")
+    os.kill(raw.line.network, signal.SIGKILL)
+    assert raw.line.wait_exit(2) == 111
+    assert "signal 9" in raw.line.log.events("end")[0]["reason"]
+
+
+@pytest.mark.parametrize("state", ["connected", "logged in", "with sessions"])
+def test_monitor_killed(reach, state, mode):
+    """The network process would go on alone, without a deadline."""
+    raw = reach(state, mode)
+    network = raw.line.network
+    os.kill(raw.line.monitor, signal.SIGKILL)
+    raw.line.wait_exit()
+    assert proc.wait_until(lambda: not proc.alive(network), 2)

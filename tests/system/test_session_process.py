@@ -1,0 +1,154 @@
+"""What a session's program finds when it starts: nothing of the daemon, everything of the user."""
+
+import os
+import pwd
+
+import pytest
+
+import proc
+from wire import CHANNEL_REQUEST, CLOSE, DATA, EOF, string
+from wire_session import pty_request
+
+
+def output_of(session):
+    return session.wait_closed().output.decode().replace("\r\n", "\n")
+
+
+def lines_of(client, command):
+    return output_of(client.login().exec(command)).splitlines()
+
+
+@pytest.fixture(params=["pipes", "terminal"])
+def run_in_session(request, client):
+    """run_in_session(command, …): its output, once on pipes and once on a terminal."""
+    def run(command, *args, **how):
+        channel = client(*args, **how).login().open()
+        if request.param == "terminal":
+            assert channel.request(b"pty-req", pty_request())
+        assert channel.request(b"exec", string(command))
+        return output_of(channel)
+    return run
+
+
+def test_no_descriptor_leaks(run_in_session):
+    """A session's program could read another session's data, or talk to the monitor."""
+    extra = os.open("/dev/null", os.O_RDONLY)
+    try:
+        found = run_in_session("ls /proc/self/fd", started={"pass_fds": (extra,)}).split()
+        assert found == ["0", "1", "2", "3"], "3 is the listing's own"
+    finally:
+        os.close(extra)
+
+
+def test_signals_are_as_the_system_makes_them(run_in_session):
+    """Programs under a launcher that ignores SIGCHLD or SIGPIPE would misbehave: no exit codes, endless writers."""
+    launch = ["env", "--ignore-signal=CHLD", "--ignore-signal=PIPE", "--ignore-signal=HUP",
+              "--ignore-signal=TERM", "--block-signal=USR1", "--block-signal=INT"]
+    text = run_in_session("cat /proc/self/status", started={"launch": launch})
+    values = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
+    assert {name: int(values[name], 16) for name in ("SigIgn", "SigBlk")} == {"SigIgn": 0, "SigBlk": 0}
+
+
+def test_limits_are_the_launchers(run_in_session):
+    """The network process's tight limits would hit the user's programs."""
+    with open("/proc/self/limits", encoding="ascii") as file:
+        ours = file.read()
+    assert run_in_session("cat /proc/self/limits") == ours
+
+
+def test_sandbox_does_not_reach_the_session(run_in_session):
+    """sudo and su would fail in sessions: no_new_privs or seccomp left on."""
+    text = run_in_session("cat /proc/self/status; ls -d /usr")
+    values = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
+    here = proc.status("self")
+    assert (values["NoNewPrivs"], values["Seccomp"]) == (here["NoNewPrivs"], here["Seccomp"])
+    assert values["CapBnd"] == here["CapBnd"]
+    assert text.endswith("/usr\n")
+
+
+def test_root_keeps_nothing_for_the_user(run_in_session, site):
+    """A session would hold root's ids or capabilities."""
+    text = run_in_session("cat /proc/self/status")
+    values = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
+    assert set(values["Uid"].split()) == {str(site.user.pw_uid)}
+    assert set(values["Gid"].split()) == {str(site.user.pw_gid)}
+    if site.user.pw_uid != 0:
+        assert {int(values[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
+
+
+def test_supplementary_groups(client, site, mode):
+    """Users would lose the rights of their groups, or get root's."""
+    launch = ["setpriv", "--groups", "0,1,2"] if mode == "root" else []
+    found = lines_of(client(started={"mode": mode, "launch": launch}), "id -G")[0].split()
+    assert sorted(map(int, found)) == sorted(os.getgrouplist(site.user.pw_name, site.user.pw_gid))
+
+
+def test_session_leads_its_own_group(client):
+    """A signal meant for one session would hit others, or the daemon."""
+    pid, group, session = lines_of(client(), "echo $$; ps -o pgid=,sid= -p $$ | xargs -n1")
+    assert pid == group == session
+
+
+def test_no_controlling_terminal_on_pipes(client):
+    """A program without a terminal would open the administrator's."""
+    assert lines_of(client(started={}), "ps -o tty= -p $$; (: </dev/tty) 2>/dev/null || echo none") == ["?", "none"]
+
+
+def test_starts_in_the_home_folder(client, site):
+    """Relative paths in commands would point elsewhere."""
+    assert lines_of(client(), "pwd") == [site.user.pw_dir]
+
+
+def test_mask_and_priority(client):
+    """Files would be made with other rights than after other logins."""
+    umask, nice, oom = lines_of(client(), "umask; nice; cat /proc/self/oom_score_adj")
+    with open("/proc/self/oom_score_adj", encoding="ascii") as file:
+        assert int(oom) == int(file.read())
+    assert (int(umask, 8), int(nice)) == (0o022, os.nice(0))
+
+
+def test_exit_status_and_signal_names(client):
+    """Callers could not tell a crash from an exit."""
+    raw = client().login()
+    assert raw.exec("exit 77").wait_closed().exit_status == 77
+    for name in ("TERM", "KILL", "SEGV", "HUP", "INT", "QUIT", "ABRT", "PIPE", "USR1"):
+        channel = raw.exec(f"kill -{name} $$", number=1).wait_closed()
+        assert channel.exit_signal == name and channel.exit_status is None
+
+
+def test_order_of_the_last_messages(client):
+    """Clients that stop at CLOSE would miss the status; output would come after the end of output."""
+    raw = client().login()
+    channel = raw.exec("echo text; exit 5")
+    numbers = []
+    while not channel.closed:
+        payload = raw.next()
+        numbers.append(payload[0])
+        channel.take(payload)
+    assert numbers[-1] == CLOSE and numbers.count(DATA) == 1 and numbers.count(EOF) == 1
+    assert numbers.index(DATA) < numbers.index(EOF)
+    assert CHANNEL_REQUEST in numbers and channel.exit_status == 5
+
+
+def test_status_for_a_client_that_closes_at_the_end_of_output(client):
+    """PuTTY closes the channel as soon as both sides are at the end of their data: the exit status would get lost."""
+    raw = client().login()
+    lost = 0
+    for number in range(20):
+        channel = raw.exec("exec 1>&- 2>&-; sleep 0.02; exit 7", number=number)
+        channel.send_eof()
+        channel.wait(lambda channel=channel: channel.eof)
+        channel.send_close()
+        channel.wait(lambda channel=channel: channel.closed)
+        lost += channel.exit_status != 7
+    assert lost == 0, f"{lost} of 20"
+
+
+def test_login_shell_name(client, site):
+    """The user's profile would not be read."""
+    channel = client().login().open()
+    assert channel.request(b"shell")
+    channel.send(b"echo $0\nexit 3\n")
+    channel.wait_closed()
+    assert channel.output.decode().strip() == "-" + os.path.basename(pwd.getpwuid(site.user.pw_uid).pw_shell)
+    assert channel.exit_status == 3

@@ -1,0 +1,271 @@
+"""wrensshd-makekey and wrensshd-printkey."""
+
+import os
+import shutil
+import subprocess
+import time
+
+import pytest
+
+from daemon import daemon_environment, kill, run
+from site_setup import PROJECT
+from wire_session import Client
+
+FILES = ("ed25519.pk", ".ed25519.sk")
+
+
+@pytest.fixture
+def folder(site):
+    path = site.folder("tools")
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def makekey(site):
+    def start(*args, **how):
+        return run([site.makekey, *args], env=daemon_environment(), **how)
+    return start
+
+
+@pytest.fixture
+def printkey(site):
+    def start(*args, **how):
+        return run([site.printkey, *args], env=daemon_environment(), **how)
+    return start
+
+
+def contents(keydir):
+    found = {}
+    for name in FILES:
+        with open(os.path.join(keydir, name), "rb") as file:
+            found[name] = file.read()
+    return found
+
+
+def assert_valid(keydir, printkey):
+    """A pair that the daemon would take."""
+    found = contents(keydir)
+    assert (len(found["ed25519.pk"]), len(found[".ed25519.sk"])) == (32, 64)
+    assert found[".ed25519.sk"][32:] == found["ed25519.pk"]
+    assert printkey(keydir).returncode == 0
+    return found
+
+
+def test_makes_a_pair(makekey, printkey, folder):
+    """There would be no host key, or one that others can read."""
+    keydir = folder + "/new"
+    assert makekey(keydir).returncode == 0
+    assert_valid(keydir, printkey)
+    assert os.stat(keydir + "/.ed25519.sk").st_mode & 0o777 == 0o600
+    assert os.stat(keydir + "/ed25519.pk").st_mode & 0o777 == 0o644
+    assert os.stat(keydir).st_mode & 0o022 == 0
+    assert sorted(os.listdir(keydir)) == sorted(FILES), "temporary files stay"
+
+
+def test_modes_under_any_mask(makekey, folder):
+    """An odd umask would expose the secret key, or hide the public one."""
+    for mask in (0o000, 0o077, 0o777):
+        keydir = f"{folder}/mask{mask:o}"
+        os.makedirs(keydir, mode=0o755)
+        os.chmod(keydir, 0o755)
+        before = os.umask(mask)
+        try:
+            assert makekey(keydir).returncode == 0
+        finally:
+            os.umask(before)
+        assert os.stat(keydir + "/.ed25519.sk").st_mode & 0o777 == 0o600
+        assert os.stat(keydir + "/ed25519.pk").st_mode & 0o777 == 0o644
+
+
+def test_leaves_a_good_pair_alone(makekey, folder):
+    """Running it again, as start scripts do, would change the host key under everybody's feet."""
+    makekey(folder + "/k")
+    before = contents(folder + "/k")
+    stamps = [os.stat(f"{folder}/k/{name}").st_mtime_ns for name in FILES]
+    for _ in range(3):
+        assert makekey(folder + "/k").returncode == 0
+    assert contents(folder + "/k") == before
+    assert [os.stat(f"{folder}/k/{name}").st_mtime_ns for name in FILES] == stamps
+
+
+def test_two_keys_differ(makekey, folder):
+    """Two machines would have the same host key."""
+    makekey(folder + "/a")
+    makekey(folder + "/b")
+    assert contents(folder + "/a") != contents(folder + "/b")
+
+
+@pytest.mark.parametrize("size", [None, 0, 1, 31, 33])
+def test_repairs_the_public_key(makekey, printkey, folder, size):
+    """A public file that a power cut has truncated would cost the host its identity."""
+    keydir = folder + "/k"
+    makekey(keydir)
+    before = contents(keydir)
+    path = keydir + "/ed25519.pk"
+    if size is None:
+        os.unlink(path)
+    else:
+        os.truncate(path, size)
+    done = makekey(keydir)
+    assert done.returncode == 0
+    assert assert_valid(keydir, printkey) == before
+
+
+@pytest.mark.parametrize("size", [None, 0, 1, 32, 63])
+def test_repairs_the_secret_key(makekey, printkey, folder, size):
+    """A truncated secret file would keep the server down for ever."""
+    keydir = folder + "/k"
+    makekey(keydir)
+    path = keydir + "/.ed25519.sk"
+    if size is None:
+        os.unlink(path)
+    else:
+        os.truncate(path, size)
+    assert makekey(keydir).returncode == 0
+    assert_valid(keydir, printkey)
+
+
+def test_repairs_a_pair_that_does_not_match(makekey, printkey, folder):
+    """Two halves of different keys would keep the server down."""
+    for name in ("a", "b"):
+        makekey(f"{folder}/{name}")
+    secret = contents(folder + "/a")[".ed25519.sk"]
+    shutil.copy(folder + "/b/ed25519.pk", folder + "/a/ed25519.pk")
+    assert makekey(folder + "/a").returncode == 0
+    assert assert_valid(folder + "/a", printkey)[".ed25519.sk"] == secret
+
+
+def test_killed_in_the_middle(makekey, printkey, folder, site):
+    """A power cut or kill while the key is written would leave something that no later run mends."""
+    for delay_us in range(0, 6000, 150):
+        keydir = f"{folder}/k{delay_us}"
+        child = subprocess.Popen([site.makekey, keydir], env=daemon_environment(), stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        time.sleep(delay_us / 1e6)
+        kill(child.pid)
+        child.wait()
+        done = makekey(keydir)
+        assert done.returncode == 0, done.stderr
+        assert_valid(keydir, printkey)
+        assert sorted(os.listdir(keydir)) == sorted(FILES), "temporary files stay"
+
+
+def test_killed_while_it_repairs(makekey, printkey, folder, site):
+    """The same while an existing key is being mended: the secret half must not be lost."""
+    keydir = folder + "/k"
+    makekey(keydir)
+    before = contents(keydir)
+    for delay_us in range(0, 6000, 300):
+        os.truncate(keydir + "/ed25519.pk", 5)
+        child = subprocess.Popen([site.makekey, keydir], env=daemon_environment(), stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL)
+        time.sleep(delay_us / 1e6)
+        kill(child.pid)
+        child.wait()
+        assert makekey(keydir).returncode == 0
+        assert assert_valid(keydir, printkey) == before
+
+
+def test_several_at_once(makekey, printkey, folder, site):
+    """Two services that start together would make two keys and mix their halves."""
+    for round_number in range(8):
+        keydir = f"{folder}/k{round_number}"
+        many = [subprocess.Popen([site.makekey, keydir], env=daemon_environment(), stdout=subprocess.DEVNULL,
+                                 stderr=subprocess.DEVNULL) for _ in range(4)]
+        for one in many:
+            one.wait(20)
+        assert makekey(keydir).returncode == 0
+        assert_valid(keydir, printkey)
+
+
+def test_temporary_file_in_the_way(makekey, printkey, folder):
+    """What a crash left behind, or a trap that someone laid, would stop the key from being made."""
+    keydir = folder + "/k"
+    os.mkdir(keydir)
+    target = folder + "/victim"
+    with open(target, "w", encoding="ascii") as file:
+        file.write("precious")
+    for name in FILES:
+        os.symlink(target, f"{keydir}/{name if name[0] == '.' else '.' + name}.tmp")
+    makekey(keydir)
+    with open(target, encoding="ascii") as file:
+        assert file.read() == "precious"
+    assert makekey(keydir).returncode == 0
+    assert_valid(keydir, printkey)
+
+
+@pytest.mark.parametrize("path", ["/proc/nothing", "/dev/null/x", "/nonexistent/deep/down", ""])
+def test_no_place_for_a_key(makekey, path):
+    """A failure would look like success, or not be explained."""
+    done = makekey(path)
+    assert done.returncode in (100, 111) and path in done.stderr and done.stderr
+
+
+@pytest.mark.root
+def test_folder_that_may_not_be_written(makekey, folder, site):
+    """An ordinary user who lacks the right would get no reason."""
+    done = makekey(folder + "/k", **site.become("user"))
+    assert done.returncode in (100, 111) and folder in done.stderr
+    assert not os.path.exists(folder + "/k")
+
+
+def test_disk_full(site, folder):
+    """A half-written key would be left behind as if it were whole."""
+    keydir = folder + "/k"
+    done = run(["prlimit", "--fsize=10:10", site.makekey, keydir], env=daemon_environment())
+    assert done.returncode != 0
+    for name in FILES:
+        path = f"{keydir}/{name}"
+        assert not os.path.exists(path) or os.path.getsize(path) in (32, 64)
+
+
+@pytest.mark.parametrize("tool", ["makekey", "printkey"])
+@pytest.mark.parametrize("args,status", [([], 100), (["-Z", "x"], 100), (["a", "b"], 100), (["-h"], 0), (["-V"], 0)])
+def test_usage(makekey, printkey, tool, args, status):
+    """Wrong usage would be taken for something else."""
+    done = (makekey if tool == "makekey" else printkey)(*args)
+    assert done.returncode == status
+    assert ("wrensshd" if args == ["-V"] else tool) in done.stdout + done.stderr
+
+
+def test_prints_what_ssh_keygen_prints(makekey, printkey, folder, tmp_path):
+    """People could not compare fingerprints, nor paste the line into known_hosts."""
+    makekey(folder + "/k")
+    done = printkey(folder + "/k")
+    line, fingerprint = done.stdout.splitlines()
+    public = tmp_path / "key.pub"
+    public.write_text(line + "\n")
+    assert run(["ssh-keygen", "-lf", str(public)]).stdout.strip() == fingerprint
+
+
+def test_prints_without_the_secret(makekey, printkey, folder):
+    """Those who may not read the secret key could not see the fingerprint."""
+    makekey(folder + "/k")
+    os.unlink(folder + "/k/.ed25519.sk")
+    done = printkey(folder + "/k")
+    assert done.returncode == 0 and done.stdout.startswith("ssh-ed25519 ")
+
+
+def test_output_that_can_not_be_written(site):
+    """`wrensshd-printkey >/full/disk` would look like success."""
+    done = run(["sh", "-c", '"$0" "$1" >/dev/full', site.printkey, site.keydir(site.mode)], env=daemon_environment())
+    assert done.returncode == 111
+
+
+def find_tinysshd(name):
+    """Installed, or unpacked by tests/run.sh."""
+    return shutil.which(name, path=os.pathsep.join(["/usr/sbin", os.path.join(PROJECT, "build", "tools")]))
+
+
+@pytest.mark.skipif(not find_tinysshd("tinysshd-makekey"), reason="tinysshd is not there")
+def test_tinysshds_key_directory(folder, site, printkey, dial):
+    """An installed TinySSH could not be replaced in place."""
+    keydir = folder + "/tiny"
+    run([find_tinysshd("tinysshd-makekey"), keydir])
+    assert printkey(keydir).returncode == 0
+    line = dial(keydir=keydir)
+    raw = Client(line.sock, site.user.pw_name, site.key).login()
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+    theirs = run([find_tinysshd("tinysshd-printkey"), keydir]).stdout.split()
+    assert printkey(keydir).stdout.split()[1] in theirs

@@ -1,0 +1,228 @@
+"""The command line and the key directory: what an administrator gets wrong has to be said in one line."""
+
+import os
+import shutil
+
+import pytest
+
+from daemon import daemon_environment, run
+
+USAGE, TROUBLE = 100, 111
+
+
+@pytest.fixture
+def wrensshd(site):
+    """wrensshd(*args): the daemon with nobody at the other end, to its end."""
+    def start(*args, **how):
+        return run([site.daemon, *args], text=False, env=daemon_environment(), timeout=20, **how)
+    return start
+
+
+@pytest.fixture
+def keydir(site):
+    """A copy of the key directory to spoil."""
+    path = os.path.join(site.base, "spoilt")
+    shutil.copytree(site.keydir(site.mode), path)
+    yield path
+    os.chmod(path, 0o755)
+    shutil.rmtree(path)
+
+
+def assert_told(done, word, statuses=(USAGE,)):
+    """The right exit status, nothing on the wire, one line that names the cause."""
+    assert done.returncode in statuses, done
+    assert done.stdout == b"", "bytes went out to the client"
+    naming = [line for line in done.stderr.splitlines() if word.encode() in line]
+    assert len(naming) == 1, done.stderr.decode()
+    assert len(done.stderr) < 3000
+    return naming[0].decode()
+
+
+# ---- flags ------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("args,word", [
+    (["-Z"], "-Z"), (["-t", "x"], "-t"), (["-t", "-1"], "-1"), (["-t", "0"], "-t"), (["-t", "99999999999999"], "-t"),
+    (["-t", ""], "-t"), (["-t", "5s"], "5s"), (["-t", " 5"], "-t"), (["-t", "0x10"], "0x10"), (["-i", "x"], "-i"),
+    (["-i", "-3"], "-3"), (["-m", "0"], "-m"), (["-m", "many"], "many"), (["-m", "1.5"], "1.5"), (["-x", "sftp"], "sftp"),
+    (["-x", "=command"], "=command"), (["-x", "name="], "name="), (["-x", ""], "-x"), (["-e", ""], "-e"),
+    (["-a", ""], "-a"), (["-g", ""], "-g"), (["--nonsense"], "-"), (["-S", "-P"], "-S"), (["-SP"], "-S")])
+def test_wrong_flags(wrensshd, site, args, word):
+    """A typing mistake would be ignored: the server runs otherwise than its administrator believes."""
+    done = wrensshd(*args, site.keydir(site.mode))
+    assert_told_usage(done, word)
+
+
+def assert_told_usage(done, word):
+    assert done.returncode == USAGE and done.stdout == b"", done
+    first = done.stderr.decode().splitlines()[0]
+    assert word in first and "usage" in done.stderr.decode()
+
+
+@pytest.mark.parametrize("args", [[], ["-q"], ["-t"], ["-x"], ["-t", "5"], ["a", "b"]])
+def test_wrong_number_of_arguments(wrensshd, args):
+    """A missing key directory would not be explained."""
+    done = wrensshd(*args)
+    assert done.returncode == USAGE and done.stdout == b"" and b"usage" in done.stderr
+
+
+def test_too_many_subsystems(wrensshd, site):
+    """Subsystems beyond the table would overrun it or be dropped silently."""
+    many = [word for number in range(17) for word in ("-x", f"n{number}=true")]
+    assert_told_usage(wrensshd(*many, site.keydir(site.mode)), "n16=true")
+
+
+def test_help(wrensshd):
+    """Someone who asks for help would get an error, or text that leaves flags out."""
+    done = wrensshd("-h")
+    text = done.stdout.decode() + done.stderr.decode()
+    assert done.returncode == 0
+    for flag in "qQvlLsSpPxeatimgVhB":
+        assert f"-{flag}" in text, flag
+    assert all(len(line) < 100 for line in text.splitlines()) and text.count("\n") > 10
+
+
+def test_version(wrensshd):
+    """A bug report could not say which version it is about."""
+    done = wrensshd("-V")
+    assert done.returncode == 0 and any(letter.isdigit() for letter in done.stdout.decode())
+
+
+@pytest.mark.parametrize("flags,connection,detail", [
+    (["-q"], False, False), ([], True, False), (["-Q"], True, False), (["-v"], True, True), (["-q", "-Q"], True, False)])
+def test_how_much_is_logged(client, flags, connection, detail):
+    """-q would not be quiet, or the default leave out the fixed lines."""
+    raw = client(*flags)
+    raw.login().exec("true").wait_closed()
+    raw.sock.close()
+    raw.line.wait_exit()
+    events = [event["event"] for event in raw.line.log.events()]
+    fixed = {"connection", "login", "session", "end"}
+    assert (fixed <= set(events)) == connection, events
+    assert (len(raw.line.log.lines()) > events.count("session") + 3) == detail or not connection or not detail
+    if not connection:
+        assert events == []
+
+
+def test_the_fixed_lines(client, site):
+    """fail2ban and people who read logs could not rely on the lines."""
+    raw = client().login()
+    raw.exec("echo out; exit 3").wait_closed()
+    raw.sock.close()
+    raw.line.assert_over()
+    log = raw.line.log
+    assert [event["event"] for event in log.events()][0] == "connection"
+    assert [event["event"] for event in log.events()][-1] == "end"
+    for event in log.events():
+        assert event["from"] == "127.0.0.1" and event["port"].isdigit() and event["writer"] == raw.line.monitor
+    assert all(line.startswith("wrensshd[") for line in log.lines())
+    end, login = log.events("end")[0], log.events("login")[0]
+    assert int(end["in"]) > 500 and int(end["out"]) > 1000 and end["reason"]
+    assert login["user"] == site.user.pw_name and log.events("session")
+
+
+def test_bytes_in_the_log(client):
+    """The amounts in the log would be of no use for accounting."""
+    raw = client().login()
+    raw.exec("head -c 1000000 /dev/zero").wait_closed()
+    channel = raw.exec("cat >/dev/null", number=1)
+    for _ in range(10):
+        channel.send(bytes(5000))
+    channel.send_eof()
+    channel.wait_closed()
+    raw.sock.close()
+    end = raw.line.assert_over()
+    assert 1_000_000 < int(end["out"]) < 1_100_000
+    assert 50_000 < int(end["in"]) < 100_000
+
+
+# ---- the key directory ------------------------------------------------------------------------
+
+def spoil(name, how):
+    def change(keydir):
+        path = os.path.join(keydir, name)
+        with open(path, "rb") as file:
+            data = file.read()
+        os.chmod(path, 0o600)
+        if how is None:
+            os.unlink(path)
+        else:
+            with open(path, "wb") as file:
+                file.write(how(data))
+    return change
+
+
+def replace(name, make):
+    def change(keydir):
+        path = os.path.join(keydir, name)
+        os.unlink(path)
+        make(path)
+    return change
+
+
+SPOILT = {
+    "public missing": ("ed25519.pk", spoil("ed25519.pk", None)),
+    "public short": ("ed25519.pk", spoil("ed25519.pk", lambda data: data[:31])),
+    "public long": ("ed25519.pk", spoil("ed25519.pk", lambda data: data + b"x")),
+    "public empty": ("ed25519.pk", spoil("ed25519.pk", lambda data: b"")),
+    "public of another": ("ed25519", spoil("ed25519.pk", lambda data: bytes(32))),
+    "secret missing": (".ed25519.sk", spoil(".ed25519.sk", None)),
+    "secret short": (".ed25519.sk", spoil(".ed25519.sk", lambda data: data[:63])),
+    "secret long": (".ed25519.sk", spoil(".ed25519.sk", lambda data: data + b"x")),
+    "secret empty": (".ed25519.sk", spoil(".ed25519.sk", lambda data: b"")),
+    "seed of another": ("ed25519", spoil(".ed25519.sk", lambda data: bytes(32) + data[32:])),
+    "secret half of another": ("ed25519", spoil(".ed25519.sk", lambda data: data[:32] + bytes(32))),
+    "secret readable by group": (".ed25519.sk", lambda d: os.chmod(d + "/.ed25519.sk", 0o640)),
+    "secret readable by all": (".ed25519.sk", lambda d: os.chmod(d + "/.ed25519.sk", 0o644)),
+    "secret writable by group": (".ed25519.sk", lambda d: os.chmod(d + "/.ed25519.sk", 0o620)),
+    "secret is a folder": (".ed25519.sk", replace(".ed25519.sk", os.mkdir)),
+    "secret is a fifo": (".ed25519.sk", replace(".ed25519.sk", os.mkfifo)),
+    "public is a fifo": ("ed25519.pk", replace("ed25519.pk", os.mkfifo)),
+    "secret is endless": (".ed25519.sk", replace(".ed25519.sk", lambda p: os.symlink("/dev/zero", p))),
+}
+
+
+@pytest.mark.parametrize("name", SPOILT)
+def test_spoilt_key_directory(wrensshd, keydir, name):
+    """The server would run with a broken or exposed key, or die without saying which file is wrong."""
+    word, change = SPOILT[name]
+    change(keydir)
+    line = assert_told(wrensshd(keydir), keydir, (USAGE, TROUBLE))
+    assert word in line
+
+
+@pytest.mark.parametrize("path", ["/nonexistent/keys", "/dev/null", "/etc/passwd", ""])
+def test_no_key_directory(wrensshd, path):
+    """A mistyped path would not be named."""
+    done = wrensshd(path)
+    assert done.returncode in (USAGE, TROUBLE) and done.stdout == b""
+    assert path.encode() in done.stderr and done.stderr
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["ed25519.pk", ".ed25519.sk"])
+def test_key_of_another_owner(wrensshd, keydir, name):
+    """A key that another user can change would be trusted."""
+    os.chown(os.path.join(keydir, name), 1, 1)
+    assert name in assert_told(wrensshd(keydir), keydir, (USAGE, TROUBLE))
+
+
+@pytest.mark.root
+def test_key_that_the_user_may_not_read(wrensshd, site, keydir):
+    """An ordinary user who starts the server with root's key would get no reason."""
+    assert keydir in assert_told(wrensshd(keydir, **site.become("user")), keydir, (USAGE, TROUBLE))
+
+
+def test_client_gets_nothing_from_a_broken_server(dial, keydir):
+    """Clients would see half a banner of a server that can't serve."""
+    os.unlink(keydir + "/.ed25519.sk")
+    line = dial(keydir=keydir)
+    assert line.sock.recv(1000) == b""
+    assert line.wait_exit() in (USAGE, TROUBLE)
+
+
+def test_closed_descriptors(site):
+    """A launcher that hands over nothing would make the daemon write its log or key into the wrong file."""
+    for closed in ("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"):
+        done = run(["sh", "-c", f'exec "$0" "$1" {closed}', site.daemon, site.keydir(site.mode)],
+                   text=False, timeout=20, env=daemon_environment())
+        assert done.returncode in (0, USAGE, TROUBLE), (closed, done)

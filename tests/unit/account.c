@@ -1,0 +1,250 @@
+/* With an /etc of its own where the test is root and may mount; else only what needs none. */
+#include "account.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <sched.h>
+#include <stdbool.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "priv_help.h"
+#include "unit.h"
+
+/* Below the root's group, a user's own, and one that alice is in as a supplementary member. */
+static const char groups[] = "root:x:0:\nalice:x:4000:\nwheel:x:4100:root,alice\nempty:x:4200:\n";
+
+static const char users[] = "root:x:0:0::/root:/bin/sh\n"
+                            "alice:!:4000:4000::/home/alice:/bin/sh\n"
+                            "bob:*:4001:4001::/home/bob:\n"
+                            "old:x:4002:4001::/home/old:/bin/sh\n"
+                            "noshell:x:4003:4001::/home/noshell:/bin/none\n"
+                            "dirshell:x:4004:4001::/home/dirshell:/bin\n"
+                            "datashell:x:4005:4001::/home/datashell:/etc/passwd\n"
+                            "nologin:x:4006:4001::/home/nologin:/usr/sbin/nologin\n"
+                            "-flag:x:4007:4001::/:/bin/sh\n"
+                            "a/b:x:4008:4001::/:/bin/sh\n"
+                            "wheelie:x:4009:4100::/:/bin/sh\n";
+
+static const char names[] = "passwd: files\ngroup: files\nshadow: files\n";
+
+static bool own_etc(void)
+{
+    char etc[SCRATCH_BYTES];
+    char long_user[4096];
+    char shadow[1024];
+    if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
+        mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
+        return false;
+    }
+    scratch_make(etc);
+    if (mount("none", etc, "tmpfs", 0, "mode=755") != 0) {
+        return false;
+    }
+    long day = time(NULL) / 86400;
+    snprintf(shadow, sizeof(shadow),
+             "root:*:19000:0:99999:7:::\nalice:!:19000:0:99999:7::%ld:\n"
+             "old:x:19000:0:99999:7::%ld:\nnologin:x:0:0:99999:7:::\n",
+             day, day - 1);
+    size_t used = (size_t)snprintf(long_user, sizeof(long_user), "%slong:x:4010:4001::/", users);
+    memset(long_user + used, 'h', LIMIT_PATH_BYTES);
+    snprintf(long_user + used + LIMIT_PATH_BYTES, 64, ":/bin/sh\n");
+    scratch_write(etc, "passwd", long_user, strlen(long_user), 0644);
+    scratch_write(etc, "group", groups, strlen(groups), 0644);
+    scratch_write(etc, "shadow", shadow, strlen(shadow), 0600);
+    scratch_write(etc, "nsswitch.conf", names, strlen(names), 0644);
+    return mount(etc, "/etc", NULL, MS_BIND, NULL) == 0 && umount2(etc, MNT_DETACH) == 0 &&
+           rmdir(etc) == 0;
+}
+
+static const struct {
+    const char *user;
+    const char *group;
+    const char *reason; /* NULL: may log in */
+} cases[] = {
+    {"root", NULL, NULL},
+    {"alice", NULL, NULL}, /* locked, expires today */
+    {"bob", NULL, NULL},   /* no shell named, no shadow line */
+    {"nologin", NULL, NULL},
+    {"old", NULL, "expired"},
+    {"noshell", NULL, "shell"},
+    {"dirshell", NULL, "shell"},
+    {"datashell", NULL, "shell"},
+    {"long", NULL, "too long a path"},
+    {"carol", NULL, "unknown user"},
+    {"ALICE", NULL, "unknown user"},
+    {"", NULL, "not allowed"},
+    {"-flag", NULL, "not allowed"},
+    {"a/b", NULL, "not allowed"},
+    {".", NULL, "not allowed"},
+    {"..", NULL, "not allowed"},
+    {"alice\n", NULL, "not allowed"},
+    {"alice\x7f", NULL, "not allowed"},
+    {"caf\xc3\xa9", NULL, "not allowed"},
+    {"alice", "wheel", NULL},
+    {"alice", "alice", NULL},
+    {"root", "wheel", NULL},
+    {"wheelie", "wheel", NULL},
+    {"bob", "wheel", "member"},
+    {"alice", "empty", "member"},
+    {"alice", "nosuchgroup", "member"},
+};
+
+START_TEST(who_may_log_in)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    const char *reason = account_find(&account, cases[_i].user, cases[_i].group);
+    if (cases[_i].reason == NULL) {
+        ck_assert_msg(reason == NULL, "%s: %s", cases[_i].user, reason);
+        ck_assert_str_eq(account.user, cases[_i].user);
+        return;
+    }
+    ck_assert_msg(reason != NULL, "%s", cases[_i].user);
+    assert_contains(reason, cases[_i].reason);
+    ck_assert_uint_eq(account.uid, 65534);
+    ck_assert_str_eq(account.home, "/nonexistent");
+}
+END_TEST
+
+START_TEST(fields_of_an_account)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    ck_assert_ptr_null(account_find(&account, "bob", NULL));
+    ck_assert_str_eq(account.home, "/home/bob");
+    ck_assert_str_eq(account.shell, "/bin/sh");
+    ck_assert_uint_eq(account.uid, 4001);
+    ck_assert_uint_eq(account.gid, 4001);
+}
+END_TEST
+
+START_TEST(nologin_stops_all_but_root)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    scratch_write("/etc", "nologin", "", 0, 0600);
+    ck_assert_ptr_null(account_find(&account, "root", NULL));
+    assert_contains(account_find(&account, "alice", NULL), "nologin");
+}
+END_TEST
+
+START_TEST(ordinary_user_serves_itself_only)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    ck_assert_int_eq(setresgid(4000, 4000, 4000), 0);
+    ck_assert_int_eq(setresuid(4000, 4000, 4000), 0);
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
+    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
+    assert_contains(account_find(&account, "bob", NULL), "not the user");
+    /* Nobody's stand-in is one that the helper child can be. */
+    ck_assert_uint_eq(account.uid, 4000);
+    ck_assert_int_eq(account_become(&account), 0);
+    assert_contains(account_find(&account, "root", NULL), "not the user");
+    account.uid = 4001;
+    ck_assert_int_eq(account_become(&account), -1);
+}
+END_TEST
+
+static bool has_group(gid_t wanted)
+{
+    gid_t mine[64];
+    int count = getgroups(64, mine);
+    for (int i = 0; i < count; i++) {
+        if (mine[i] == wanted) {
+            return true;
+        }
+    }
+    return false;
+}
+
+START_TEST(becoming_a_user_is_for_good)
+{
+    struct account account;
+    uid_t uids[3];
+    gid_t gids[3];
+    static const gid_t inherited[] = {0, 4200, 77};
+    if (!own_etc()) {
+        return;
+    }
+    ck_assert_int_eq(setgroups(3, inherited), 0);
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert_int_eq(getresuid(&uids[0], &uids[1], &uids[2]), 0);
+    ck_assert_int_eq(getresgid(&gids[0], &gids[1], &gids[2]), 0);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(uids[i], 4000);
+        ck_assert_uint_eq(gids[i], 4000);
+    }
+    ck_assert(has_group(4100) && has_group(4000));
+    ck_assert(!has_group(0) && !has_group(4200) && !has_group(77));
+    ck_assert_int_ne(setuid(0), 0);
+    ck_assert_int_ne(setgid(0), 0);
+    ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
+    ck_assert_int_ne(access("/etc/shadow", R_OK), 0);
+}
+END_TEST
+
+/* A launcher's securebits may keep capabilities over the change: then there is a way back. */
+START_TEST(a_way_back_is_found)
+{
+    struct account account;
+    if (!own_etc() || prctl(PR_SET_SECUREBITS, 1 << 2) != 0) { /* SECBIT_NO_SETUID_FIXUP */
+        return;
+    }
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_int_eq(account_become(&account), -1);
+}
+END_TEST
+
+START_TEST(root_becomes_root)
+{
+    struct account account;
+    static const gid_t inherited[] = {4200};
+    if (!own_etc()) {
+        return;
+    }
+    ck_assert_int_eq(setgroups(1, inherited), 0);
+    ck_assert_ptr_null(account_find(&account, "root", NULL));
+    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert(!has_group(4200));
+}
+END_TEST
+
+START_TEST(nobody_has_no_home)
+{
+    struct account account;
+    account_nobody(&account);
+    ck_assert_int_ne(access(account.home, F_OK), 0);
+    ck_assert_uint_eq(account.uid, geteuid() == 0 ? 65534 : geteuid());
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("account");
+    TCase *tests = tcase_create("account");
+    tcase_add_loop_test(tests, who_may_log_in, 0, sizeof(cases) / sizeof(cases[0]));
+    tcase_add_test(tests, fields_of_an_account);
+    tcase_add_test(tests, nologin_stops_all_but_root);
+    tcase_add_test(tests, ordinary_user_serves_itself_only);
+    tcase_add_test(tests, becoming_a_user_is_for_good);
+    tcase_add_test(tests, a_way_back_is_found);
+    tcase_add_test(tests, root_becomes_root);
+    tcase_add_test(tests, nobody_has_no_home);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

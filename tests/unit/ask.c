@@ -1,0 +1,304 @@
+/*
+ * Requests leave in exactly their size, and only a reply of the right type and size counts; what
+ * else a monitor could answer ends the connection, or fails without leaving a descriptor open.
+ */
+#include "ask.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "log.h"
+#include "rig.h"
+#include "unit.h"
+
+static struct rig rig;
+static int null;
+
+static void start(void)
+{
+    signal(SIGPIPE, SIG_DFL);
+    rig_open(&rig, PHASE_OPEN);
+    channel_init(&rig.connection->channels[3]);
+    rig.connection->channels[3].open = true;
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+}
+
+static void finish(void)
+{
+    close(null);
+    rig_close(&rig);
+}
+
+static struct channel *channel(void)
+{
+    return &rig.connection->channels[3];
+}
+
+/* ---- each request ------------------------------------------------------------------------------
+ */
+
+static bool do_start(void)
+{
+    return ask_start(rig.connection, 0x55);
+}
+
+static bool do_sign(void)
+{
+    uint8_t hash[32] = {7}, signature[64];
+    return ask_sign(rig.connection, hash, sizeof(hash), signature);
+}
+
+static bool do_auth(void)
+{
+    struct ipc_auth request = {.stage = IPC_AUTH_SIGNED, .user = "bob"};
+    enum ipc_verdict verdict;
+    return ask_auth(rig.connection, &request, &verdict);
+}
+
+static bool do_pty(void)
+{
+    struct winsize size = {.ws_col = 80};
+    struct termios modes = {0};
+    int master = -1;
+    bool done = ask_pty(rig.connection, 3, &size, &modes, &master);
+    ck_assert_int_eq(done, master >= 0);
+    if (done) {
+        close(master);
+    }
+    return done;
+}
+
+static bool do_spawn(void)
+{
+    return ask_spawn(rig.connection, channel(), 3, IPC_SESSION_EXEC, "ls", 2);
+}
+
+static bool do_signal(void)
+{
+    return ask_signal(rig.connection, 3, SIGINT);
+}
+
+static bool do_release(void)
+{
+    return ask_release(rig.connection, 3);
+}
+
+static bool do_note(void)
+{
+    return ask_note(rig.connection, LOG_DETAIL, "a note");
+}
+
+static const struct request {
+    uint32_t type;
+    size_t request_bytes, reply_bytes, descriptors;
+    bool (*ask)(void);
+} requests[] = {
+    {IPC_START, sizeof(struct ipc_start), sizeof(struct ipc_start_reply), 0, do_start},
+    {IPC_SIGN, sizeof(struct ipc_sign), sizeof(struct ipc_sign_reply), 0, do_sign},
+    {IPC_AUTH, sizeof(struct ipc_auth), sizeof(struct ipc_auth_reply), 0, do_auth},
+    {IPC_PTY, sizeof(struct ipc_pty), sizeof(struct ipc_done), 1, do_pty},
+    {IPC_SPAWN, sizeof(struct ipc_spawn) + 2, sizeof(struct ipc_done), 4, do_spawn},
+    {IPC_SIGNAL, sizeof(struct ipc_signal), sizeof(struct ipc_done), 0, do_signal},
+    {IPC_RELEASE, sizeof(struct ipc_release), sizeof(struct ipc_done), 0, do_release},
+    {IPC_NOTE, sizeof(struct ipc_note) + 6, sizeof(struct ipc_done), 0, do_note},
+};
+
+#define REQUESTS (int)(sizeof(requests) / sizeof(requests[0]))
+
+/* A reply of this type, size and number of descriptors, saying 1 where it says anything. */
+static void lay_out(uint32_t type, size_t reply_bytes, uint32_t done, size_t descriptors)
+{
+    uint8_t reply[256];
+    const int fds[8] = {null, null, null, null, null, null, null, null};
+    memset(reply, 0, sizeof(reply));
+    memcpy(reply, &type, sizeof(type));
+    memcpy(reply + sizeof(type), &done, sizeof(done));
+    rig_reply_descriptors(&rig, reply, reply_bytes, fds, descriptors);
+}
+
+START_TEST(the_right_reply)
+{
+    const struct request *request = &requests[_i];
+    static uint8_t heard[IPC_REQUEST_BYTES];
+    lay_out(request->type, request->reply_bytes, 1, request->descriptors);
+    ck_assert(request->ask());
+    ck_assert(!rig.connection->ended);
+    ck_assert_uint_eq(rig_request(&rig, request->type, heard, sizeof(heard)),
+                      request->request_bytes);
+}
+END_TEST
+
+static void expect_gone(void)
+{
+    rig_expect_failed(&rig, "the monitor is gone");
+}
+
+static void expect_wrong(void)
+{
+    rig_expect_failed(&rig, "the monitor gave a wrong reply");
+}
+
+START_TEST(a_reply_of_another_type)
+{
+    lay_out(requests[_i].type + 1, requests[_i].reply_bytes, 1, 0);
+    ck_assert(!requests[_i].ask());
+    expect_wrong();
+}
+END_TEST
+
+START_TEST(a_reply_of_another_size)
+{
+    size_t size = requests[_i / 2].reply_bytes;
+    lay_out(requests[_i / 2].type, _i % 2 == 0 ? size - 4 : size / 2, 1, 0);
+    ck_assert(!requests[_i / 2].ask());
+    expect_wrong();
+}
+END_TEST
+
+/* A longer one must not be taken for the right one cut off. */
+START_TEST(a_longer_reply)
+{
+    lay_out(requests[_i].type, requests[_i].reply_bytes + 4, 1, requests[_i].descriptors);
+    ck_assert(!requests[_i].ask());
+    expect_wrong();
+}
+END_TEST
+
+START_TEST(no_reply)
+{
+    ck_assert(!requests[_i].ask());
+    expect_gone();
+}
+END_TEST
+
+START_TEST(the_other_end_is_closed)
+{
+    close(rig.monitor);
+    rig.monitor = -1;
+    ck_assert(!requests[_i].ask());
+    expect_gone();
+}
+END_TEST
+
+START_TEST(another_number_of_descriptors)
+{
+    static const size_t counts[] = {0, 1, 2, 3, 4, 5, 8};
+    const struct request *request = &requests[_i / 7];
+    size_t count = counts[_i % 7];
+    if (count == request->descriptors) {
+        return;
+    }
+    int before = rig_open_descriptors();
+    lay_out(request->type, request->reply_bytes, 1, count);
+    ck_assert(!request->ask());
+    ck_assert_int_eq(rig_open_descriptors(), before);
+}
+END_TEST
+
+START_TEST(not_done)
+{
+    int before = rig_open_descriptors();
+    lay_out(requests[_i].type, requests[_i].reply_bytes, 0, requests[_i].descriptors);
+    ck_assert(!requests[_i].ask());
+    ck_assert(!rig.connection->ended);
+    ck_assert_int_eq(rig_open_descriptors(), before);
+}
+END_TEST
+
+/* ---- contents ----------------------------------------------------------------------------------
+ */
+
+START_TEST(the_host_key_and_the_layers)
+{
+    struct ipc_start_reply reply = {.type = IPC_START};
+    struct ipc_start request;
+    memset(reply.host_public_key, 0x77, sizeof(reply.host_public_key));
+    rig_reply(&rig, &reply, sizeof(reply));
+    ck_assert(do_start());
+    rig_request(&rig, IPC_START, &request, sizeof(request));
+    ck_assert_uint_eq(request.layers, 0x55);
+    ck_assert_mem_eq(rig.connection->host_public_key, reply.host_public_key, 32);
+}
+END_TEST
+
+START_TEST(the_descriptors_find_their_places)
+{
+    const struct ipc_done done = {.type = IPC_SPAWN, .done = 1};
+    int ends[8], given[4];
+    for (int i = 0; i < 4; i++) {
+        ck_assert_int_eq(pipe2(ends + 2 * i, O_NONBLOCK | O_CLOEXEC), 0);
+        given[i] = ends[2 * i + (i == 0 ? 1 : 0)];
+    }
+    rig_reply_descriptors(&rig, &done, sizeof(done), given, 4);
+    ck_assert(do_spawn());
+    char byte = 0;
+    ck_assert_int_eq(write(channel()->child_stdin, "i", 1), 1);
+    ck_assert_int_eq(read(ends[0], &byte, 1), 1);
+    const int ours[] = {channel()->child_stdout, channel()->child_stderr, channel()->child_exit};
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(write(ends[2 * (i + 1) + 1], &"oex"[i], 1), 1);
+        ck_assert_int_eq(read(ours[i], &byte, 1), 1);
+        ck_assert_int_eq(byte, "oex"[i]);
+        ck_assert_int_ne(fcntl(ours[i], F_GETFD) & FD_CLOEXEC, 0);
+    }
+    for (int i = 0; i < 8; i++) {
+        close(ends[i]);
+    }
+}
+END_TEST
+
+START_TEST(a_long_note_is_cut_off)
+{
+    struct {
+        struct ipc_note note;
+        char text[LIMIT_NOTE_BYTES + 1];
+    } request;
+    char text[1000];
+    memset(text, 'n', sizeof(text));
+    text[sizeof(text) - 1] = '\0';
+    rig_reply_done(&rig, IPC_NOTE, 1);
+    ck_assert(ask_note(rig.connection, LOG_TRACE, text));
+    size_t count = rig_request(&rig, IPC_NOTE, &request, sizeof(request));
+    ck_assert_uint_eq(request.note.level, LOG_TRACE);
+    ck_assert_uint_eq(request.note.text_bytes, LIMIT_NOTE_BYTES);
+    ck_assert_uint_eq(count, sizeof(request.note) + LIMIT_NOTE_BYTES);
+}
+END_TEST
+
+START_TEST(the_end_tells_why_and_how_much)
+{
+    struct ipc_end request;
+    rig.connection->bytes_in = 1ULL << 40;
+    rig.connection->bytes_out = 12345;
+    connection_fail(rig.connection, "for a reason");
+    ask_end(rig.connection);
+    ck_assert_uint_eq(rig_request(&rig, IPC_END, &request, sizeof(request)), sizeof(request));
+    ck_assert_uint_eq(request.cause, IPC_END_OURS);
+    ck_assert_uint_eq(request.bytes_in, 1ULL << 40);
+    ck_assert_uint_eq(request.bytes_out, 12345);
+    ck_assert_str_eq(request.reason, "for a reason");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("ask");
+    TCase *tests = tcase_create("ask");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_add_loop_test(tests, the_right_reply, 0, REQUESTS);
+    tcase_add_loop_test(tests, a_reply_of_another_type, 0, REQUESTS);
+    tcase_add_loop_test(tests, a_reply_of_another_size, 0, 2 * REQUESTS);
+    tcase_add_loop_test(tests, a_longer_reply, 0, REQUESTS);
+    tcase_add_loop_test(tests, no_reply, 0, REQUESTS);
+    tcase_add_loop_test(tests, the_other_end_is_closed, 0, REQUESTS);
+    tcase_add_loop_test(tests, another_number_of_descriptors, 0, 7 * REQUESTS);
+    tcase_add_loop_test(tests, not_done, 3, REQUESTS);
+    tcase_add_test(tests, the_host_key_and_the_layers);
+    tcase_add_test(tests, the_descriptors_find_their_places);
+    tcase_add_test(tests, a_long_note_is_cut_off);
+    tcase_add_test(tests, the_end_tells_why_and_how_much);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

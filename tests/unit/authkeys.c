@@ -1,0 +1,504 @@
+#include "authkeys.h"
+
+#include <signal.h>
+#include <sodium.h>
+#include <sys/wait.h>
+
+#include "authkeys_line.h"
+#include "clock.h"
+#include "priv_help.h"
+#include "unit.h"
+
+/* The key of the bytes 0 to 31. */
+#define HEAD       "AAAAC3NzaC1lZDI1NTE5AAAAI"
+#define TAIL       "AABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4"
+#define KEY_BASE64 HEAD TAIL "f"
+#define KEY        "ssh-ed25519 " KEY_BASE64
+#define OTHER_KEY  "ssh-ed25519 " HEAD "JbE8rXugEU5bUc3UdwQ91n7SEex0DVYtSltD/B5FtdR"
+
+static uint8_t key[32];
+static char scratch[SCRATCH_BYTES];
+static struct account account;
+
+/* ---- one line -------------------------------------------------------------------------------- */
+
+static const struct {
+    enum authkeys_line kind;
+    const char *line;
+} lines[] = {
+    {AUTHKEYS_LINE_PLAIN, KEY},
+    {AUTHKEYS_LINE_PLAIN, KEY " bob@example.org"},
+    {AUTHKEYS_LINE_PLAIN, KEY " a comment of \"several words"},
+    {AUTHKEYS_LINE_PLAIN, KEY "\r"},
+    {AUTHKEYS_LINE_PLAIN, KEY " comment\r"},
+    {AUTHKEYS_LINE_PLAIN, "  \t " KEY},
+    {AUTHKEYS_LINE_PLAIN, "ssh-ed25519\t\t " KEY_BASE64 "\tx"},
+    {AUTHKEYS_LINE_PLAIN, KEY "   "},
+    {AUTHKEYS_LINE_OTHER, ""},
+    {AUTHKEYS_LINE_OTHER, "\r"},
+    {AUTHKEYS_LINE_OTHER, "   "},
+    {AUTHKEYS_LINE_OTHER, "#" KEY},
+    {AUTHKEYS_LINE_OTHER, "  # " KEY},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519"},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 "},
+    {AUTHKEYS_LINE_OTHER, KEY_BASE64},
+    /* Not exactly the base64 of exactly the blob. */
+    {AUTHKEYS_LINE_OTHER, KEY "="},
+    {AUTHKEYS_LINE_OTHER, KEY "AAAA"},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 " HEAD TAIL},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 " HEAD TAIL "!"},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 " HEAD TAIL "="},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE4AAAAI" TAIL "f"},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIQ"
+                          "ABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519  AAAAC3NzaC1lZDI1NTE5 AAAAI" TAIL "f"},
+    /* Other types, whatever they carry: never options in front of a key. */
+    {AUTHKEYS_LINE_OTHER, "ssh-rsa " KEY_BASE64},
+    {AUTHKEYS_LINE_OTHER, "ssh-rsa " KEY},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 " KEY},
+    {AUTHKEYS_LINE_OTHER, "ssh-dss " KEY},
+    {AUTHKEYS_LINE_OTHER, "ecdsa-sha2-nistp256 " KEY},
+    {AUTHKEYS_LINE_OTHER, "sk-ssh-ed25519@openssh.com " KEY},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519-cert-v01@openssh.com " KEY},
+    {AUTHKEYS_LINE_OTHER, "SSH-ED25519 " KEY_BASE64},
+    {AUTHKEYS_LINE_OTHER, "ssh-ed25519x " KEY_BASE64},
+    /* Options. */
+    {AUTHKEYS_LINE_OPTIONS, "restrict " KEY},
+    {AUTHKEYS_LINE_OPTIONS, "\trestrict\t" KEY " comment"},
+    {AUTHKEYS_LINE_OPTIONS, "no-pty,command=\"echo hi\" " KEY},
+    {AUTHKEYS_LINE_OPTIONS, "command=\"echo \\\"a b\\\" c\" " KEY},
+    {AUTHKEYS_LINE_OPTIONS, "cert-authority " KEY},
+    {AUTHKEYS_LINE_OPTIONS, "unheard-of=\"x y\" " KEY},
+    {AUTHKEYS_LINE_OTHER, "command=\"echo " KEY "\" ssh-rsa AAAA"},
+    {AUTHKEYS_LINE_OTHER, "command=\"echo " KEY},
+    {AUTHKEYS_LINE_OTHER, "command=\"x\\\" " KEY},
+    {AUTHKEYS_LINE_OTHER, "restrict restrict " KEY},
+    {AUTHKEYS_LINE_OTHER, "restrict"},
+    {AUTHKEYS_LINE_OTHER, "restrict ssh-rsa AAAA"},
+    {AUTHKEYS_LINE_OTHER, "\"\"\"\\"},
+};
+
+START_TEST(line_table)
+{
+    uint8_t found[32];
+    const char *line = lines[_i].line;
+    /* A copy of its exact size, so that a sanitizer sees a read past it. */
+    char *exact = malloc(strlen(line) + (line[0] == '\0'));
+    memcpy(exact, line, strlen(line));
+    ck_assert_msg(authkeys_line_read(exact, strlen(line), found) == lines[_i].kind, "<%s>", line);
+    if (lines[_i].kind == AUTHKEYS_LINE_OTHER) {
+        ck_assert(sodium_is_zero(found, sizeof(found)));
+    } else {
+        ck_assert_mem_eq(found, key, sizeof(found));
+    }
+    free(exact);
+}
+END_TEST
+
+START_TEST(nul_bytes_in_a_line)
+{
+    uint8_t found[32];
+    static const char comment[] = KEY " a\0b";
+    static const char inside[] = "ssh-ed25519\0" KEY_BASE64;
+    static const char front[] = "\0" KEY;
+    ck_assert_int_eq(authkeys_line_read(comment, sizeof(comment) - 1, found), AUTHKEYS_LINE_PLAIN);
+    ck_assert_int_eq(authkeys_line_read(inside, sizeof(inside) - 1, found), AUTHKEYS_LINE_OTHER);
+    ck_assert_int_eq(authkeys_line_read(front, sizeof(front) - 1, found), AUTHKEYS_LINE_OTHER);
+}
+END_TEST
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static void begin(void)
+{
+    for (uint8_t i = 0; i < 32; i++) {
+        key[i] = i;
+    }
+    scratch_make(scratch);
+    memset(&account, 0, sizeof(account));
+    snprintf(account.user, sizeof(account.user), "alice");
+    snprintf(account.home, sizeof(account.home), "%s", scratch);
+    account.uid = geteuid();
+    account.gid = getegid();
+    char path[2 * SCRATCH_BYTES];
+    snprintf(path, sizeof(path), "%s/.ssh", scratch);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+}
+
+static void finish(void)
+{
+    scratch_remove(scratch);
+}
+
+static struct authkeys_verdict search(void)
+{
+    struct authkeys_verdict verdict;
+    authkeys_search(&verdict, NULL, &account, key);
+    return verdict;
+}
+
+static struct authkeys_verdict search_text(const char *text)
+{
+    scratch_write(scratch, ".ssh/authorized_keys", text, strlen(text), 0600);
+    return search();
+}
+
+static void assert_listed(const char *text, uint32_t line)
+{
+    struct authkeys_verdict verdict = search_text(text);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.line, line);
+}
+
+START_TEST(lines_of_a_file)
+{
+    assert_listed(KEY, 1);
+    assert_listed(KEY "\n", 1);
+    assert_listed("\r\n# x\r\n" KEY "\r\n", 3);
+    assert_listed("\n\n\n" OTHER_KEY "\n" KEY, 5);
+    ck_assert_uint_eq(search_text("").reason, AUTHKEYS_NOT_LISTED);
+    ck_assert_uint_eq(search_text("\n").reason, AUTHKEYS_NOT_LISTED);
+    ck_assert_uint_eq(search_text(OTHER_KEY "\n").reason, AUTHKEYS_NOT_LISTED);
+    ck_assert_uint_eq(search_text("ssh-ed25519\n" KEY_BASE64 "\n").reason, AUTHKEYS_NOT_LISTED);
+}
+END_TEST
+
+START_TEST(options_grant_nothing)
+{
+    struct authkeys_verdict verdict = search_text("\nrestrict " KEY "\ncommand=\"x\" " KEY "\n");
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_HAS_OPTIONS);
+    ck_assert_uint_eq(verdict.line, 2);
+    assert_contains(authkeys_words(&verdict), "options");
+    /* A plain line elsewhere counts, before or behind. */
+    assert_listed("restrict " KEY "\n" KEY "\n", 2);
+    assert_listed(KEY "\nrestrict " KEY "\n", 1);
+    ck_assert_uint_eq(search_text("restrict " OTHER_KEY "\n").reason, AUTHKEYS_NOT_LISTED);
+}
+END_TEST
+
+/* A line whose key starts behind `front` other bytes, so that a cut anywhere would free it. */
+START_TEST(long_lines_are_skipped_whole)
+{
+    static char text[3 * LIMIT_AUTHKEYS_LINE_BYTES + 1024];
+    for (size_t front = LIMIT_AUTHKEYS_LINE_BYTES - 200; front < LIMIT_AUTHKEYS_LINE_BYTES + 200;
+         front++) {
+        memset(text, 'x', front);
+        snprintf(text + front, sizeof(text) - front, "%s", KEY "\n");
+        ck_assert_uint_ne(search_text(text).reason, AUTHKEYS_LISTED);
+        memset(text, ' ', front - 1);
+        text[0] = '#';
+        ck_assert_uint_ne(search_text(text).reason, AUTHKEYS_LISTED);
+    }
+    memset(text, '#', 2 * LIMIT_AUTHKEYS_LINE_BYTES);
+    snprintf(text + 2 * LIMIT_AUTHKEYS_LINE_BYTES, 1024, "%s", KEY "\n" KEY);
+    assert_listed(text, 2);
+    memset(text, '\n', 2 * LIMIT_AUTHKEYS_LINE_BYTES);
+    assert_listed(text, 2 * LIMIT_AUTHKEYS_LINE_BYTES + 1);
+}
+END_TEST
+
+START_TEST(longest_line_counts)
+{
+    static char text[LIMIT_AUTHKEYS_LINE_BYTES + 256];
+    for (size_t bytes = LIMIT_AUTHKEYS_LINE_BYTES - 2; bytes <= LIMIT_AUTHKEYS_LINE_BYTES + 1;
+         bytes++) {
+        memset(text, 'c', sizeof(text));
+        memcpy(text, KEY " ", sizeof(KEY));
+        text[bytes] = '\n';
+        text[bytes + 1] = '\0';
+        bool fits = bytes < LIMIT_AUTHKEYS_LINE_BYTES;
+        ck_assert_int_eq(search_text(text).reason == AUTHKEYS_LISTED, fits);
+    }
+}
+END_TEST
+
+/* Every way the reads may fall: a pipe would be refused, so files around the buffer's size. */
+START_TEST(keys_across_the_buffer)
+{
+    static char text[2 * LIMIT_AUTHKEYS_LINE_BYTES];
+    for (size_t at = LIMIT_AUTHKEYS_LINE_BYTES - 100; at < LIMIT_AUTHKEYS_LINE_BYTES + 100; at++) {
+        memset(text, '\n', at);
+        snprintf(text + at, sizeof(text) - at, "%s", KEY);
+        assert_listed(text, (uint32_t)at + 1);
+    }
+}
+END_TEST
+
+/* ---- what the file is ------------------------------------------------------------------------ */
+
+static void keys_path(char out[static 2 * SCRATCH_BYTES])
+{
+    snprintf(out, 2 * SCRATCH_BYTES, "%s/.ssh/authorized_keys", scratch);
+}
+
+START_TEST(other_kinds_of_files)
+{
+    char path[2 * SCRATCH_BYTES];
+    keys_path(path);
+    alarm(5);
+    ck_assert_uint_eq(search().reason, AUTHKEYS_MISSING);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_uint_eq(search().reason, AUTHKEYS_NOT_REGULAR);
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_uint_eq(search().reason, AUTHKEYS_NOT_REGULAR);
+    rmdir(path);
+    static const char *const devices[] = {"/dev/zero", "/dev/tty", "/dev/null"};
+    for (size_t i = 0; i < 3; i++) {
+        ck_assert_int_eq(symlink(devices[i], path), 0);
+        uint32_t reason = search().reason;
+        ck_assert(reason == AUTHKEYS_NOT_REGULAR || reason == AUTHKEYS_UNREADABLE);
+        unlink(path);
+    }
+    ck_assert_int_eq(symlink(path, path), 0);
+    ck_assert_uint_eq(search().reason, AUTHKEYS_UNREADABLE);
+}
+END_TEST
+
+START_TEST(unreadable_file)
+{
+    if (geteuid() == 0) {
+        return;
+    }
+    scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0000);
+    struct authkeys_verdict verdict = search();
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNREADABLE);
+    ck_assert_str_eq(authkeys_words(&verdict), "Permission denied");
+}
+END_TEST
+
+/* Every mode of the file, of ~/.ssh and of the home. */
+START_TEST(modes)
+{
+    static const char *const below[] = {"/.ssh/authorized_keys", "/.ssh", ""};
+    scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
+    for (size_t i = 0; i < 3; i++) {
+        char path[2 * SCRATCH_BYTES];
+        snprintf(path, sizeof(path), "%s%s", scratch, below[i]);
+        for (mode_t mode = 0; mode < 0100; mode++) {
+            ck_assert_int_eq(chmod(path, 0700 | mode), 0);
+            struct authkeys_verdict verdict = search();
+            if ((mode & 022) == 0) {
+                ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+                continue;
+            }
+            ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
+            ck_assert_str_eq(verdict.path, path);
+            ck_assert_uint_eq(verdict.mode, 0700 | mode);
+            ck_assert_uint_eq(verdict.owner, geteuid());
+        }
+        ck_assert_int_eq(chmod(path, 0700), 0);
+    }
+}
+END_TEST
+
+START_TEST(owners)
+{
+    static const char *const below[] = {"/.ssh/authorized_keys", "/.ssh", ""};
+    if (geteuid() != 0) {
+        return;
+    }
+    account.uid = 12345;
+    scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
+    for (size_t i = 0; i < 3; i++) {
+        char path[2 * SCRATCH_BYTES];
+        snprintf(path, sizeof(path), "%s%s", scratch, below[i]);
+        static const uid_t uids[] = {0, 12345, 54321};
+        for (size_t owner = 0; owner < 3; owner++) {
+            ck_assert_int_eq(chown(path, uids[owner], 0), 0);
+            struct authkeys_verdict verdict = search();
+            ck_assert_uint_eq(verdict.reason, owner < 2 ? AUTHKEYS_LISTED : AUTHKEYS_UNSAFE_OWNER);
+            if (owner == 2) {
+                ck_assert_uint_eq(verdict.owner, 54321);
+                ck_assert_str_eq(verdict.path, path);
+            }
+        }
+        ck_assert_int_eq(chown(path, 0, 0), 0);
+    }
+}
+END_TEST
+
+/* Up to the home if the file is below it, else up to the root: /tmp is writable by all. */
+START_TEST(directories_up_to_the_home_or_the_root)
+{
+    assert_listed(KEY, 1);
+    snprintf(account.home, sizeof(account.home), "%s/.ssh", scratch);
+    char pattern[2 * SCRATCH_BYTES];
+    snprintf(pattern, sizeof(pattern), "%s/.ssh/authorized_keys", scratch);
+    struct authkeys_verdict verdict;
+    authkeys_search(&verdict, pattern, &account, key);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    snprintf(account.home, sizeof(account.home), "/nonexistent");
+    authkeys_search(&verdict, pattern, &account, key);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
+    ck_assert_str_eq(verdict.path, "/tmp");
+    ck_assert_uint_eq(verdict.mode, 01777);
+}
+END_TEST
+
+START_TEST(symbolic_links_are_judged_by_where_they_lead)
+{
+    char path[2 * SCRATCH_BYTES], target[2 * SCRATCH_BYTES], open_one[2 * SCRATCH_BYTES];
+    keys_path(path);
+    snprintf(open_one, sizeof(open_one), "%s/open", scratch);
+    snprintf(target, sizeof(target), "%s/open/keys", scratch);
+    ck_assert_int_eq(mkdir(open_one, 0755), 0);
+    scratch_write(scratch, "open/keys", KEY, strlen(KEY), 0600);
+    ck_assert_int_eq(symlink(target, path), 0);
+    ck_assert_uint_eq(search().reason, AUTHKEYS_LISTED);
+    ck_assert_int_eq(chmod(open_one, 0777), 0);
+    struct authkeys_verdict verdict = search();
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
+    ck_assert_str_eq(verdict.path, open_one);
+    /* A home that is a link itself. */
+    ck_assert_int_eq(chmod(open_one, 0755), 0);
+    char link_path[2 * SCRATCH_BYTES + 8];
+    snprintf(link_path, sizeof(link_path), "%s/home", scratch);
+    ck_assert_int_eq(symlink(scratch, link_path), 0);
+    snprintf(account.home, sizeof(account.home), "%s", link_path);
+    ck_assert_uint_eq(search().reason, AUTHKEYS_LISTED);
+}
+END_TEST
+
+/* ---- patterns -------------------------------------------------------------------------------- */
+
+static const struct {
+    const char *pattern;
+    const char *path; /* NULL: refused */
+} patterns[] = {
+    {NULL, "/home/alice/.ssh/authorized_keys"},
+    {"/etc/keys/%u", "/etc/keys/alice"},
+    {"/etc/%u/%h", "/etc/alice//home/alice"},
+    {"%h/keys", "/home/alice/keys"},
+    {".ssh/keys", "/home/alice/.ssh/keys"},
+    {"%u.keys", "/home/alice/alice.keys"},
+    {"/a%%b", "/a%b"},
+    {"/a%%u", "/a%u"},
+    {"/a%", NULL},
+    {"/a%x", NULL},
+    {"/a%U", NULL},
+    {"", "/home/alice/"},
+};
+
+START_TEST(patterns_expand)
+{
+    char out[LIMIT_PATH_BYTES];
+    snprintf(account.home, sizeof(account.home), "/home/alice");
+    bool good = authkeys_expand(out, patterns[_i].pattern, &account);
+    ck_assert_int_eq(good, patterns[_i].path != NULL);
+    if (good) {
+        ck_assert_str_eq(out, patterns[_i].path);
+    }
+}
+END_TEST
+
+START_TEST(long_patterns_are_refused)
+{
+    char out[LIMIT_PATH_BYTES], pattern[LIMIT_PATH_BYTES + 8];
+    memset(pattern, 'a', sizeof(pattern));
+    pattern[0] = '/';
+    pattern[LIMIT_PATH_BYTES - 1] = '\0';
+    ck_assert(authkeys_expand(out, pattern, &account));
+    ck_assert_uint_eq(strlen(out), LIMIT_PATH_BYTES - 1);
+    pattern[LIMIT_PATH_BYTES - 1] = 'a';
+    pattern[LIMIT_PATH_BYTES] = '\0';
+    ck_assert(!authkeys_expand(out, pattern, &account));
+    struct authkeys_verdict verdict;
+    authkeys_search(&verdict, "/%q", &account, key);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_BAD_PATTERN);
+    ck_assert_str_eq(verdict.path, "/%q");
+}
+END_TEST
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+static struct hostkey hostkey;
+
+static bool ask(struct authkeys_verdict *verdict, int watched, int64_t wait_ms)
+{
+    memset(&hostkey, 0x5a, sizeof(hostkey));
+    const struct authkeys_query query = {
+        .account = &account,
+        .public_key = key,
+        .hostkey = &hostkey,
+        .watched = watched,
+        .deadline_ms = clock_now_ms() + wait_ms,
+    };
+    return authkeys_ask(verdict, &query);
+}
+
+START_TEST(child_answers)
+{
+    struct authkeys_verdict verdict;
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
+    ck_assert(ask(&verdict, ends[0], 5000));
+    ck_assert_uint_eq(verdict.line, 1);
+    assert_contains(verdict.path, "/.ssh/authorized_keys");
+    ck_assert_uint_eq(hostkey.secret_key[0], 0x5a); /* only the child's copy is wiped */
+    key[0] ^= 1;
+    ck_assert(!ask(&verdict, ends[0], 5000));
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_NOT_LISTED);
+    while (wait(NULL) > 0) {
+    }
+}
+END_TEST
+
+START_TEST(child_that_is_not_waited_for)
+{
+    struct authkeys_verdict verdict;
+    int ends[2], status;
+    ck_assert_int_eq(pipe(ends), 0);
+    scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
+    /* The deadline has passed; the network process is gone. */
+    ck_assert(!ask(&verdict, ends[0], -1000));
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_NO_CHILD);
+    ck_assert_int_gt(wait(&status), 0);
+    close(ends[1]);
+    ck_assert(!ask(&verdict, ends[0], 5000));
+    ck_assert_int_gt(wait(&status), 0);
+}
+END_TEST
+
+START_TEST(child_that_can_not_become_the_user)
+{
+    struct authkeys_verdict verdict;
+    int ends[2];
+    if (geteuid() == 0) {
+        return;
+    }
+    ck_assert_int_eq(pipe(ends), 0);
+    account.uid = 0;
+    ck_assert(!ask(&verdict, ends[0], 5000));
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_NO_USER);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("authkeys");
+    TCase *tests = tcase_create("authkeys");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_loop_test(tests, line_table, 0, sizeof(lines) / sizeof(lines[0]));
+    tcase_add_test(tests, nul_bytes_in_a_line);
+    tcase_add_test(tests, lines_of_a_file);
+    tcase_add_test(tests, options_grant_nothing);
+    tcase_add_test(tests, long_lines_are_skipped_whole);
+    tcase_add_test(tests, longest_line_counts);
+    tcase_add_test(tests, keys_across_the_buffer);
+    tcase_add_test(tests, other_kinds_of_files);
+    tcase_add_test(tests, unreadable_file);
+    tcase_add_test(tests, modes);
+    tcase_add_test(tests, owners);
+    tcase_add_test(tests, directories_up_to_the_home_or_the_root);
+    tcase_add_test(tests, symbolic_links_are_judged_by_where_they_lead);
+    tcase_add_loop_test(tests, patterns_expand, 0, sizeof(patterns) / sizeof(patterns[0]));
+    tcase_add_test(tests, long_patterns_are_refused);
+    tcase_add_test(tests, child_answers);
+    tcase_add_test(tests, child_that_is_not_waited_for);
+    tcase_add_test(tests, child_that_can_not_become_the_user);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

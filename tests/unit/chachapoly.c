@@ -1,0 +1,145 @@
+#include "chachapoly.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "unit.h"
+
+#define BODY_ROOM   2048
+#define PACKET_ROOM (CHACHAPOLY_LENGTH_BYTES + BODY_ROOM + CHACHAPOLY_TAG_BYTES)
+
+static size_t packet_bytes(size_t body_bytes)
+{
+    return CHACHAPOLY_LENGTH_BYTES + body_bytes + CHACHAPOLY_TAG_BYTES;
+}
+
+static void fill(uint8_t packet[static PACKET_ROOM], size_t body_bytes)
+{
+    randombytes_buf(packet, PACKET_ROOM);
+    for (unsigned i = 0; i < 4; i++) {
+        packet[i] = (uint8_t)(body_bytes >> (24 - 8 * i));
+    }
+}
+
+/* The same packet, sealed by libsodium as draft-ietf-sshm-chacha20-poly1305 says. */
+static void seal_by_the_draft(uint8_t *packet, size_t body_bytes, const uint8_t key[static 64],
+                              uint32_t sequence)
+{
+    const uint8_t *key_2 = key, *key_1 = key + 32;
+    uint8_t nonce[8] = {0,
+                        0,
+                        0,
+                        0,
+                        (uint8_t)(sequence >> 24),
+                        (uint8_t)(sequence >> 16),
+                        (uint8_t)(sequence >> 8),
+                        (uint8_t)sequence};
+    uint8_t poly1305_key[32];
+    crypto_stream_chacha20(poly1305_key, sizeof(poly1305_key), nonce, key_2);
+    crypto_stream_chacha20_xor(packet, packet, 4, nonce, key_1);
+    crypto_stream_chacha20_xor_ic(packet + 4, packet + 4, body_bytes, nonce, 1, key_2);
+    crypto_onetimeauth(packet + 4 + body_bytes, packet, 4 + body_bytes, poly1305_key);
+}
+
+START_TEST(seals_as_the_draft_says)
+{
+    uint8_t key[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM], expected[PACKET_ROOM];
+    for (int i = 0; i < 1000; i++) {
+        size_t body_bytes = randombytes_uniform(BODY_ROOM);
+        uint32_t sequence = randombytes_random() >> randombytes_uniform(32);
+        randombytes_buf(key, sizeof(key));
+        fill(packet, body_bytes);
+        memcpy(expected, packet, sizeof(packet));
+        chachapoly_seal(packet, body_bytes, key, sequence);
+        seal_by_the_draft(expected, body_bytes, key, sequence);
+        ck_assert_mem_eq(packet, expected, sizeof(packet));
+    }
+}
+END_TEST
+
+START_TEST(opens_what_it_sealed)
+{
+    uint8_t key[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM], plain[PACKET_ROOM];
+    for (size_t body_bytes = 0; body_bytes <= BODY_ROOM; body_bytes += 8) {
+        uint32_t sequence = randombytes_random();
+        randombytes_buf(key, sizeof(key));
+        fill(packet, body_bytes);
+        memcpy(plain, packet, sizeof(packet));
+        chachapoly_seal(packet, body_bytes, key, sequence);
+        ck_assert_uint_eq(chachapoly_length(packet, key, sequence), body_bytes);
+        ck_assert(chachapoly_open(packet, body_bytes, key, sequence));
+        ck_assert_mem_eq(packet + 4, plain + 4, body_bytes);
+    }
+}
+END_TEST
+
+/* `open` leaves the length as it was received. */
+START_TEST(open_leaves_the_length_encrypted)
+{
+    uint8_t key[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM], sealed[4];
+    randombytes_buf(key, sizeof(key));
+    fill(packet, 64);
+    chachapoly_seal(packet, 64, key, 9);
+    memcpy(sealed, packet, sizeof(sealed));
+    ck_assert(chachapoly_open(packet, 64, key, 9));
+    ck_assert_mem_eq(packet, sealed, sizeof(sealed));
+}
+END_TEST
+
+static void refuses(const uint8_t sealed[static PACKET_ROOM], size_t body_bytes,
+                    const uint8_t key[static CHACHAPOLY_KEY_BYTES], uint32_t sequence)
+{
+    uint8_t packet[PACKET_ROOM];
+    memcpy(packet, sealed, sizeof(packet));
+    ck_assert(!chachapoly_open(packet, body_bytes, key, sequence));
+    ck_assert_mem_eq(packet, sealed, sizeof(packet));
+}
+
+START_TEST(every_flipped_bit_is_refused)
+{
+    const size_t body_bytes = 24;
+    uint8_t key[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM];
+    randombytes_buf(key, sizeof(key));
+    fill(packet, body_bytes);
+    chachapoly_seal(packet, body_bytes, key, 5);
+    for (size_t bit = 0; bit < 8 * packet_bytes(body_bytes); bit++) {
+        packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        refuses(packet, body_bytes, key, 5);
+        packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    }
+    ck_assert(chachapoly_open(packet, body_bytes, key, 5));
+}
+END_TEST
+
+START_TEST(another_key_sequence_or_length_is_refused)
+{
+    const size_t body_bytes = 24;
+    uint8_t key[CHACHAPOLY_KEY_BYTES], swapped[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM];
+    randombytes_buf(key, sizeof(key));
+    memcpy(swapped, key + 32, 32);
+    memcpy(swapped + 32, key, 32);
+    fill(packet, body_bytes);
+    chachapoly_seal(packet, body_bytes, key, 5);
+    refuses(packet, body_bytes, swapped, 5);
+    refuses(packet, body_bytes, key, 4);
+    refuses(packet, body_bytes, key, 0x05000000);
+    refuses(packet, body_bytes - 8, key, 5);
+    refuses(packet, body_bytes + 8, key, 5);
+    key[0] ^= 1;
+    refuses(packet, body_bytes, key, 5);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("chachapoly");
+    TCase *tests = tcase_create("chachapoly");
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, seals_as_the_draft_says);
+    tcase_add_test(tests, opens_what_it_sealed);
+    tcase_add_test(tests, open_leaves_the_length_encrypted);
+    tcase_add_test(tests, every_flipped_bit_is_refused);
+    tcase_add_test(tests, another_key_sequence_or_length_is_refused);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

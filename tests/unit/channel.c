@@ -1,0 +1,364 @@
+#include "channel.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dispatch.h"
+#include "program.h"
+#include "unit.h"
+
+static struct rig rig;
+static uint8_t bytes[LIMIT_WINDOW_BYTES + 1];
+
+static void start(void)
+{
+    rig_open(&rig, PHASE_OPEN);
+    memset(bytes, 'x', sizeof(bytes));
+}
+
+static void finish(void)
+{
+    rig_close(&rig);
+}
+
+static struct channel *channel_of(uint32_t number)
+{
+    return &rig.connection->channels[number];
+}
+
+/* ---- global requests ---------------------------------------------------------------------------
+ */
+
+START_TEST(global_requests)
+{
+    static const char *const types[] = {"keepalive@openssh.com", "tcpip-forward", "",
+                                        "cancel-tcpip-forward", "hostkeys-prove-00@openssh.com"};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbs", types[i], 1, "more");
+        rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+        rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", types[i], 0);
+        rig_expect_silence(&rig);
+    }
+    rig_expect_alive(&rig, PHASE_OPEN);
+}
+END_TEST
+
+START_TEST(no_more_sessions)
+{
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", "no-more-sessions@openssh.com", _i);
+    if (_i == 1) {
+        rig_expect(&rig, SSH_MSG_REQUEST_SUCCESS, "");
+    }
+    rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "suuu", "session", 5, 1000, 1000);
+    struct reader answer = rig_hear(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE);
+    ck_assert_uint_eq(reader_u32(&answer), 5);
+    ck_assert_uint_eq(reader_u32(&answer), SSH_OPEN_ADMINISTRATIVELY_PROHIBITED);
+    rig_expect_alive(&rig, PHASE_OPEN);
+}
+END_TEST
+
+/* ---- opening -----------------------------------------------------------------------------------
+ */
+
+START_TEST(as_many_as_there_are)
+{
+    for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
+        ck_assert_uint_eq(program_channel(&rig, 1000 + i, 7 * i, 32 + i), i);
+        ck_assert_uint_eq(channel_of(i)->remote_window, 7 * i);
+        ck_assert_uint_eq(channel_of(i)->remote_packet, 32 + i);
+    }
+    rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "suuu", "session", 9, 1000, 1000);
+    rig_expect(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE, "uuss", 9, SSH_OPEN_RESOURCE_SHORTAGE,
+               "too many open sessions", "");
+    /* A closed one makes room, at its number. */
+    rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 5);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 1005);
+    ck_assert_uint_eq(program_channel(&rig, 9, 1, 32), 5);
+}
+END_TEST
+
+START_TEST(other_types_are_prohibited)
+{
+    static const char *const types[] = {"direct-tcpip", "x11",    "",
+                                        "session2",     "sessio", "direct-streamlocal@openssh.com"};
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "suuusu", types[i], 77, 1000, 1000, "host", 22);
+        struct reader answer = rig_hear(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE);
+        ck_assert_uint_eq(reader_u32(&answer), 77);
+        ck_assert_uint_eq(reader_u32(&answer), SSH_OPEN_ADMINISTRATIVELY_PROHIBITED);
+    }
+    ck_assert(!channel_of(0)->open);
+}
+END_TEST
+
+START_TEST(packet_sizes)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "suuu", "session", 1, 1000, 31);
+    rig_hear(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE);
+    rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "suuu", "session", 1, 1000, 0);
+    rig_hear(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE);
+    uint32_t number = program_channel(&rig, 1, UINT32_MAX, UINT32_MAX);
+    ck_assert_uint_eq(channel_of(number)->remote_packet, LIMIT_CHANNEL_PACKET_BYTES);
+    ck_assert_uint_eq(channel_of(number)->remote_window, UINT32_MAX);
+}
+END_TEST
+
+/* ---- every message: malformed, and for a channel that isn't there -------------------------------
+ */
+
+static const struct message {
+    int number;
+    const char *body;
+    size_t count;
+} messages[] = {
+    {SSH_MSG_CHANNEL_WINDOW_ADJUST, "\0\0\0\0\0\0\0\1", 8},
+    {SSH_MSG_CHANNEL_DATA, "\0\0\0\0\0\0\0\2ab", 10},
+    {SSH_MSG_CHANNEL_EXTENDED_DATA, "\0\0\0\0\0\0\0\1\0\0\0\2ab", 14},
+    {SSH_MSG_CHANNEL_EOF, "\0\0\0\0", 4},
+    {SSH_MSG_CHANNEL_CLOSE, "\0\0\0\0", 4},
+};
+
+#define MESSAGES (int)(sizeof(messages) / sizeof(messages[0]))
+
+START_TEST(truncated_or_longer_is_refused)
+{
+    const struct message *message = &messages[_i];
+    uint8_t body[16] = {0};
+    memcpy(body, message->body, message->count);
+    for (size_t cut = 0; cut <= message->count + 1; cut++) {
+        rig_reset(&rig, PHASE_OPEN);
+        program_channel(&rig, 1, 100, 100);
+        struct channel before = *channel_of(0);
+        rig_say(&rig, message->number, "r", body, cut);
+        if (cut == message->count) {
+            rig_expect_alive(&rig, PHASE_OPEN);
+            continue;
+        }
+        rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, cut < 4 ? "" : "malformed ");
+        ck_assert_uint_eq(channel_of(0)->window, before.window);
+        ck_assert_uint_eq(channel_of(0)->remote_window, before.remote_window);
+        ck_assert_int_eq(channel_of(0)->eof_received, before.eof_received);
+    }
+}
+END_TEST
+
+START_TEST(no_such_channel)
+{
+    static const uint32_t numbers[] = {1, 15, 16, 17, 0x80000000, UINT32_MAX};
+    const struct message *message = &messages[_i % MESSAGES];
+    program_channel(&rig, 1, 100, 100);
+    rig_say(&rig, message->number, "ur", numbers[_i / MESSAGES], message->body + 4,
+            message->count - 4);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "a channel that is not open");
+}
+END_TEST
+
+START_TEST(malformed_open_and_global_requests)
+{
+    static const uint8_t body[] = "\0\0\0\7session\0\0\0\1\0\0\0\2\0\0\1\0";
+    for (size_t cut = 0; cut <= sizeof(body); cut++) {
+        rig_reset(&rig, PHASE_OPEN);
+        rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "r", body, cut);
+        if (cut == sizeof(body) - 1) {
+            rig_expect_alive(&rig, PHASE_OPEN);
+        } else {
+            rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_OPEN");
+            ck_assert(!channel_of(0)->open);
+        }
+    }
+    for (size_t cut = 0; cut < 12; cut++) {
+        rig_reset(&rig, PHASE_OPEN);
+        rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "r", body, cut < 11 ? cut : 3);
+        rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed GLOBAL_REQUEST");
+    }
+}
+END_TEST
+
+/* ---- windows -----------------------------------------------------------------------------------
+ */
+
+START_TEST(adjusts_add_up_to_the_top)
+{
+    uint32_t number = program_channel(&rig, 1, UINT32_MAX - 10, 100);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, 0);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, 10);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    ck_assert_uint_eq(channel_of(number)->remote_window, UINT32_MAX);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, _i == 0 ? 1 : UINT32_MAX);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "window beyond 2^32-1");
+}
+END_TEST
+
+static void say_data(uint32_t number, bool extended, size_t count)
+{
+    if (extended) {
+        rig_say(&rig, SSH_MSG_CHANNEL_EXTENDED_DATA, "uud", number, 1, bytes, count);
+    } else {
+        rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", number, bytes, count);
+    }
+    if (!rig.connection->ended) {
+        program_check_windows(&rig);
+    }
+}
+
+START_TEST(data_to_the_last_byte_of_the_window)
+{
+    uint32_t number = program_channel(&rig, 1, 100, 100);
+    say_data(number, false, 0);
+    say_data(number, false, LIMIT_CHANNEL_PACKET_BYTES);
+    say_data(number, false, LIMIT_CHANNEL_PACKET_BYTES - 1);
+    say_data(number, false, 1);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(channel_of(number)->window, 0);
+    ck_assert_uint_eq(channel_of(number)->pending_end, LIMIT_WINDOW_BYTES);
+    say_data(number, false, 0);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    say_data(number, _i == 1, 1);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data beyond the window");
+}
+END_TEST
+
+START_TEST(data_beyond_the_maximum_packet)
+{
+    uint32_t number = program_channel(&rig, 1, 100, 100);
+    say_data(number, _i == 1, LIMIT_CHANNEL_PACKET_BYTES + 1);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data beyond the maximum packet size");
+}
+END_TEST
+
+/* Nothing reads it, so it is consumed at once, and the window comes back in large steps. */
+START_TEST(extended_data_is_dropped)
+{
+    uint32_t number = program_channel(&rig, 1, 100, 100);
+    say_data(number, true, LIMIT_WINDOW_BYTES / 2 - 1);
+    rig_expect_silence(&rig);
+    say_data(number, true, 1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", 1, LIMIT_WINDOW_BYTES / 2);
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(channel_of(number)->window, LIMIT_WINDOW_BYTES);
+    ck_assert_uint_eq(channel_of(number)->pending_end, 0);
+}
+END_TEST
+
+START_TEST(no_adjust_during_our_key_exchange)
+{
+    uint32_t number = program_channel(&rig, 1, 100, 100);
+    rig.connection->kex.sent = true;
+    say_data(number, true, LIMIT_CHANNEL_PACKET_BYTES);
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(rig.connection->deferred_bytes, 0);
+    rig.connection->kex.sent = false;
+    say_data(number, true, 1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", 1, LIMIT_CHANNEL_PACKET_BYTES + 1);
+}
+END_TEST
+
+START_TEST(data_after_eof)
+{
+    uint32_t number = program_channel(&rig, 1, 100, 100);
+    rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", number);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    ck_assert(channel_of(number)->eof_received);
+    say_data(number, _i == 1, 1);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data after EOF");
+}
+END_TEST
+
+/* ---- closing -----------------------------------------------------------------------------------
+ */
+
+START_TEST(the_client_closes_first)
+{
+    struct program program;
+    int before = rig_open_descriptors();
+    program_run(&rig, &program, 6);
+    program_close_all(&program);
+    rig_reply_done(&rig, IPC_RELEASE, 1);
+    rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 6);
+    rig_expect_silence(&rig);
+    struct ipc_release release;
+    rig_request(&rig, IPC_RELEASE, &release, sizeof(release));
+    ck_assert_uint_eq(release.slot, program.channel);
+    ck_assert(!channel_of(program.channel)->open);
+    ck_assert_int_eq(rig_open_descriptors(), before);
+    rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "a channel that is not open");
+}
+END_TEST
+
+START_TEST(we_close_first)
+{
+    struct program program;
+    program_run(&rig, &program, 6);
+    channel_close(rig.connection, channel_of(program.channel));
+    channel_close(rig.connection, channel_of(program.channel));
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 6);
+    rig_expect_silence(&rig);
+    ck_assert(channel_of(program.channel)->open);
+    /* What crosses it is taken, and answered no more. */
+    say_data(program.channel, false, LIMIT_CHANNEL_PACKET_BYTES);
+    say_data(program.channel, true, LIMIT_CHANNEL_PACKET_BYTES);
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usb", program.channel, "keepalive@openssh.com", 1);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", program.channel, 5);
+    rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", program.channel);
+    rig_expect_silence(&rig);
+    rig_reply_done(&rig, IPC_RELEASE, 1);
+    rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
+    rig_expect_silence(&rig);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    ck_assert(!channel_of(program.channel)->open);
+    program_close_all(&program);
+}
+END_TEST
+
+/* The next one at a number has nothing of the one before. */
+START_TEST(a_reused_number_starts_afresh)
+{
+    uint32_t number = program_channel(&rig, 1, 100, 100);
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbss", number, "env", 0, "LANG", "C");
+    say_data(number, false, 3000);
+    rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", number);
+    rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", number);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 1);
+    rig_expect_no_request(&rig);
+    ck_assert_uint_eq(program_channel(&rig, 2, 5, 50), number);
+    const struct channel *channel = channel_of(number);
+    ck_assert(!channel->eof_received && !channel->close_sent && !channel->started);
+    ck_assert_uint_eq(channel->environment_bytes, 0);
+    ck_assert_uint_eq(channel->pending_end, 0);
+    ck_assert_uint_eq(channel->consumed, 0);
+    ck_assert_int_eq(channel->child_stdin, -1);
+    say_data(number, false, LIMIT_CHANNEL_PACKET_BYTES);
+    rig_expect_alive(&rig, PHASE_OPEN);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("channel");
+    TCase *tests = tcase_create("channel");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, global_requests);
+    tcase_add_loop_test(tests, no_more_sessions, 0, 2);
+    tcase_add_test(tests, as_many_as_there_are);
+    tcase_add_test(tests, other_types_are_prohibited);
+    tcase_add_test(tests, packet_sizes);
+    tcase_add_loop_test(tests, truncated_or_longer_is_refused, 0, MESSAGES);
+    tcase_add_loop_test(tests, no_such_channel, 0, 6 * MESSAGES);
+    tcase_add_test(tests, malformed_open_and_global_requests);
+    tcase_add_loop_test(tests, adjusts_add_up_to_the_top, 0, 2);
+    tcase_add_loop_test(tests, data_to_the_last_byte_of_the_window, 0, 2);
+    tcase_add_loop_test(tests, data_beyond_the_maximum_packet, 0, 2);
+    tcase_add_test(tests, extended_data_is_dropped);
+    tcase_add_test(tests, no_adjust_during_our_key_exchange);
+    tcase_add_loop_test(tests, data_after_eof, 0, 2);
+    tcase_add_test(tests, the_client_closes_first);
+    tcase_add_test(tests, we_close_first);
+    tcase_add_test(tests, a_reused_number_starts_afresh);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,272 @@
+#include "connection.h"
+
+#include <string.h>
+
+#include "client.h"
+#include "kexinit.h"
+#include "unit.h"
+
+static struct rig rig;
+static struct client client;
+
+static void start(void)
+{
+    client_know_random();
+    rig_open(&rig, PHASE_OPEN);
+}
+
+static void finish(void)
+{
+    rig_close(&rig);
+}
+
+/* ---- held back during our key exchange ------------------------------------------------------- */
+
+static void log_in(bool strict)
+{
+    const struct offer offer = {.methods = strict ? CURVE25519 ",kex-strict-c-v00@openssh.com"
+                                                  : CURVE25519};
+    rig_reset(&rig, PHASE_KEXINIT);
+    client_open(&rig, &client);
+    client_whole_exchange(&rig, &client, &offer, false);
+    rig.connection->phase = PHASE_OPEN;
+}
+
+/* We ask for a rekey; what the client says before its own KEXINIT is still legal, is acted on, and
+ * answered behind NEWKEYS, in order. */
+START_TEST(answers_leave_behind_newkeys)
+{
+    const struct offer offer = {.methods = _i < 2 ? CURVE25519 : HYBRID};
+    log_in((_i & 1) != 0);
+    kexinit_send(rig.connection);
+    client_hear_kexinit(&rig, &client);
+    rig_send(&rig, SSH_MSG_PING, "s", "first");
+    rig_send(&rig, SSH_MSG_CHANNEL_OPEN, "suuu", "session", 7, 100000, 32768);
+    rig_send(&rig, SSH_MSG_CHANNEL_DATA, "us", 0, "typed ahead");
+    rig_send(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", "keepalive@openssh.com", 1);
+    rig_send(&rig, 200, "");
+    uint32_t refused = rig.up.sequence - 1;
+    rig_send(&rig, SSH_MSG_PING, "s", "last");
+    rig_expect_alive(&rig, PHASE_OPEN);
+    ck_assert(rig.connection->channels[0].open);
+    ck_assert_uint_eq(rig.connection->channels[0].pending_end, strlen("typed ahead"));
+    rig_expect_silence(&rig);
+    client_say_kexinit(&rig, &client, &offer);
+    rig_expect_silence(&rig);
+    client_exchange(&rig, &client, _i >= 2);
+    rig_expect(&rig, SSH_MSG_PONG, "s", "first");
+    rig_expect(&rig, SSH_MSG_CHANNEL_OPEN_CONFIRMATION, "uuuu", 7, 0, LIMIT_WINDOW_BYTES,
+               LIMIT_CHANNEL_PACKET_BYTES);
+    rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+    rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", refused);
+    rig_expect(&rig, SSH_MSG_PONG, "s", "last");
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(rig.connection->deferred_bytes, 0);
+    client_newkeys(&rig, &client, (_i & 1) != 0);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_send(&rig, SSH_MSG_PING, "s", "under new keys");
+    rig_expect(&rig, SSH_MSG_PONG, "s", "under new keys");
+}
+END_TEST
+
+/* Between our NEWKEYS and the client's we may speak already. */
+START_TEST(speaks_before_the_clients_newkeys)
+{
+    const struct offer offer = {.methods = CURVE25519};
+    log_in(true);
+    client_kexinit(&rig, &client, &offer);
+    client_exchange(&rig, &client, false);
+    rig_expect_alive(&rig, PHASE_REKEY_NEWKEYS);
+    struct writer message = message_begin(rig.connection, SSH_MSG_IGNORE);
+    writer_text(&message, "now");
+    message_send(rig.connection, &message);
+    rig_expect(&rig, SSH_MSG_IGNORE, "s", "now");
+}
+END_TEST
+
+START_TEST(disconnect_and_key_exchange_are_not_held_back)
+{
+    rig.connection->kex.sent = true;
+    struct writer message = message_begin(rig.connection, SSH_MSG_KEX_ECDH_REPLY);
+    message_send(rig.connection, &message);
+    rig_expect(&rig, SSH_MSG_KEX_ECDH_REPLY, "");
+    rig_say(&rig, SSH_MSG_PING, "s", "held back");
+    rig_expect_silence(&rig);
+    connection_refuse(rig.connection, SSH_DISCONNECT_BY_APPLICATION, "enough");
+    rig_expect(&rig, SSH_MSG_DISCONNECT, "uss", SSH_DISCONNECT_BY_APPLICATION, "enough", "");
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+/* Every message costs its size field, its number, and here a string's length. */
+#define HELD_OVERHEAD (4 + 1 + 4)
+
+static void hold_back(size_t string_bytes)
+{
+    static const uint8_t zeros[LIMIT_DEFERRED_BYTES];
+    rig_say(&rig, SSH_MSG_PING, "d", zeros, string_bytes);
+}
+
+START_TEST(the_hold_has_its_size_and_no_more)
+{
+    rig.connection->kex.sent = true;
+    for (int i = 0; i < 15; i++) {
+        hold_back(1024 - HELD_OVERHEAD);
+    }
+    hold_back(1024 - HELD_OVERHEAD + (size_t)_i);
+    if (_i == 0) {
+        rig_expect_alive(&rig, PHASE_OPEN);
+        ck_assert_uint_eq(rig.connection->deferred_bytes, LIMIT_DEFERRED_BYTES);
+        hold_back(0);
+    }
+    rig_expect_left(&rig, "too many requests during a key exchange");
+    ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);
+}
+END_TEST
+
+START_TEST(a_flood_during_our_exchange_ends_it)
+{
+    log_in(false);
+    kexinit_send(rig.connection);
+    client_hear_kexinit(&rig, &client);
+    for (int i = 0; i < 10000 && !rig.connection->ended; i++) {
+        rig_send(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", "keepalive@openssh.com", 1);
+    }
+    rig_expect_left(&rig, "too many requests during a key exchange");
+}
+END_TEST
+
+/* ---- the output buffer ----------------------------------------------------------------------- */
+
+static size_t ping_until_room_is_below(size_t room)
+{
+    static const uint8_t zeros[8000];
+    size_t count = 0;
+    while (output_room(rig.connection) >= room) {
+        rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
+        count++;
+    }
+    return count;
+}
+
+START_TEST(room_is_what_is_free)
+{
+    ck_assert_uint_eq(output_room(rig.connection), LIMIT_OUTPUT_BYTES);
+    rig_say(&rig, SSH_MSG_PING, "s", "");
+    ck_assert_uint_eq(output_room(rig.connection), LIMIT_OUTPUT_BYTES - 16);
+    rig_expect(&rig, SSH_MSG_PONG, "s", "");
+    ck_assert_uint_eq(output_room(rig.connection), LIMIT_OUTPUT_BYTES);
+}
+END_TEST
+
+/* What has gone out of the middle of a full buffer is room again; nothing is lost or turned. */
+START_TEST(the_output_is_a_queue)
+{
+    static const uint8_t zeros[8000];
+    size_t queued = ping_until_room_is_below(LIMIT_REPLY_BYTES);
+    for (uint32_t round = 0; round < 100; round++) {
+        uint8_t text[4];
+        rig_expect(&rig, SSH_MSG_PONG, "d", zeros, sizeof(zeros));
+        wire_put_u32(text, round);
+        rig_say(&rig, SSH_MSG_PING, "d", text, sizeof(text));
+        for (size_t i = 1; i < queued; i++) {
+            rig_expect(&rig, SSH_MSG_PONG, "d", zeros, sizeof(zeros));
+            rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
+        }
+        rig_expect(&rig, SSH_MSG_PONG, "d", text, sizeof(text));
+        rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
+    }
+    rig_expect_alive(&rig, PHASE_OPEN);
+}
+END_TEST
+
+START_TEST(an_overflow_ends_the_connection)
+{
+    static const uint8_t zeros[8000];
+    for (int i = 0; i < 100 && !rig.connection->ended; i++) {
+        rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
+    }
+    ck_assert_str_eq(rig.connection->end_reason, "output overflow");
+    for (int i = 0; i < 24; i++) {
+        rig_expect(&rig, SSH_MSG_PONG, "d", zeros, sizeof(zeros));
+    }
+    rig_expect_left(&rig, "output overflow");
+}
+END_TEST
+
+/* As full as can be, byte by byte: the last message fits or it ends the connection. */
+START_TEST(the_edge_of_the_output)
+{
+    static const uint8_t zeros[40000];
+    for (size_t size = 0; size < 64; size++) {
+        rig_reset(&rig, PHASE_OPEN);
+        for (int i = 0; i < 5; i++) {
+            rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros) - 800 + size);
+        }
+        rig_expect_alive(&rig, PHASE_OPEN);
+        while (!rig.connection->ended) {
+            rig_say(&rig, SSH_MSG_PING, "d", zeros, size);
+        }
+        ck_assert_uint_le(rig.connection->output_end, LIMIT_OUTPUT_BYTES);
+    }
+}
+END_TEST
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+START_TEST(the_first_reason_stays)
+{
+    struct connection *connection = rig.connection;
+    ck_assert_int_eq(connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "one"), PHASE_ENDED);
+    ck_assert_int_eq(connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "two"), PHASE_ENDED);
+    ck_assert_int_eq(connection_leave(connection, "three"), PHASE_ENDED);
+    ck_assert_int_eq(connection_fail(connection, "four"), PHASE_ENDED);
+    connection->phase = PHASE_ENDED;
+    rig_expect_refusal(&rig, SSH_DISCONNECT_MAC_ERROR, "one");
+    ck_assert_str_eq(connection->end_reason, "one");
+}
+END_TEST
+
+START_TEST(leaving_and_failing_say_nothing)
+{
+    connection_leave(rig.connection, "gone");
+    rig_expect_left(&rig, "gone");
+    rig_reset(&rig, PHASE_OPEN);
+    connection_fail(rig.connection, "broken");
+    rig_expect_failed(&rig, "broken");
+    connection_refuse(rig.connection, SSH_DISCONNECT_MAC_ERROR, "late");
+    rig_expect_failed(&rig, "broken");
+}
+END_TEST
+
+START_TEST(a_long_reason_is_cut_off)
+{
+    char reason[2000];
+    memset(reason, 'x', sizeof(reason) - 1);
+    reason[sizeof(reason) - 1] = '\0';
+    connection_leave(rig.connection, reason);
+    ck_assert_uint_eq(strlen(rig.connection->end_reason), LIMIT_NOTE_BYTES);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("connection");
+    TCase *tests = tcase_create("connection");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, answers_leave_behind_newkeys, 0, 4);
+    tcase_add_test(tests, speaks_before_the_clients_newkeys);
+    tcase_add_test(tests, disconnect_and_key_exchange_are_not_held_back);
+    tcase_add_loop_test(tests, the_hold_has_its_size_and_no_more, 0, 2);
+    tcase_add_test(tests, a_flood_during_our_exchange_ends_it);
+    tcase_add_test(tests, room_is_what_is_free);
+    tcase_add_test(tests, the_output_is_a_queue);
+    tcase_add_test(tests, an_overflow_ends_the_connection);
+    tcase_add_test(tests, the_edge_of_the_output);
+    tcase_add_test(tests, the_first_reason_stays);
+    tcase_add_test(tests, leaving_and_failing_say_nothing);
+    tcase_add_test(tests, a_long_reason_is_cut_off);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

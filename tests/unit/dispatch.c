@@ -1,0 +1,245 @@
+/*
+ * The second copy of the matrix of messages and phases, written from the RFCs: what may arrive
+ * when, in letters; and what dispatch() makes of it.
+ */
+#include "dispatch.h"
+
+#include <string.h>
+
+#include "auth.h"
+#include "client.h"
+#include "kex.h"
+#include "kexinit.h"
+#include "session.h"
+#include "transport.h"
+#include "unit.h"
+
+/* A letter for each phase, in the order of enum phase: version, kexinit, guess, ecdh, newkeys,
+ * service, auth, open; small ones for a later exchange; x when it has ended. */
+static const char letters[] = "VKGENSAOgenx";
+
+/* Every number that the server knows of, with the phases in which it is taken. */
+static const struct known {
+    int number;
+    const char *taken;
+    message_handler *handler;
+} known[] = {
+    {1, "KGENSAOgen", transport_on_disconnect},
+    {2, "SAOgen", transport_on_ignore},
+    {3, "SAOgen", transport_on_unimplemented},
+    {4, "SAOgen", transport_on_debug},
+    {5, "S", transport_on_service_request},
+    {6, "", NULL},
+    {7, "S", transport_on_ext_info},
+    {20, "KSAO", kexinit_on_kexinit},
+    {21, "Nn", kex_on_newkeys},
+    {30, "Ee", kex_on_ecdh_init},
+    {31, "", NULL},
+    {50, "AO", auth_on_request},
+    {51, "", NULL},
+    {52, "", NULL},
+    {53, "", NULL},
+    {60, "", NULL},
+    {80, "O", channel_on_global_request},
+    {81, "", NULL},
+    {82, "", NULL},
+    {90, "O", channel_on_open},
+    {91, "", NULL},
+    {92, "", NULL},
+    {93, "O", channel_on_window_adjust},
+    {94, "O", channel_on_data},
+    {95, "O", channel_on_extended_data},
+    {96, "O", channel_on_eof},
+    {97, "O", channel_on_close},
+    {98, "O", session_on_request},
+    {99, "", NULL},
+    {100, "", NULL},
+    {192, "O", transport_on_ping},
+    {193, "", NULL},
+};
+
+/* Where an unknown number is answered with UNIMPLEMENTED; in an exchange it ends the connection. */
+static const char patient[] = "SAO";
+
+static struct rig rig;
+
+static void open_rig(void)
+{
+    client_know_random();
+    rig_open(&rig, PHASE_OPEN);
+}
+
+static void close_rig(void)
+{
+    rig_close(&rig);
+}
+
+static bool has(const char *set, char letter)
+{
+    return strchr(set, letter) != NULL;
+}
+
+static const struct known *know(int number)
+{
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].number == number) {
+            return &known[i];
+        }
+    }
+    return NULL;
+}
+
+static enum dispatch_verdict expected_verdict(int number, char letter, message_handler **handler)
+{
+    const struct known *message = know(number);
+    if (has("Gg", letter) && number >= 30 && number <= 49) {
+        *handler = kex_on_wrong_guess;
+        return DISPATCH_HANDLE;
+    }
+    if (message != NULL) {
+        *handler = message->handler;
+        return has(message->taken, letter) ? DISPATCH_HANDLE : DISPATCH_REFUSE;
+    }
+    return has(patient, letter) ? DISPATCH_UNIMPLEMENTED : DISPATCH_REFUSE;
+}
+
+START_TEST(all_messages_in_all_phases)
+{
+    ck_assert_uint_eq(strlen(letters), PHASES);
+    for (int number = 0; number < 256; number++) {
+        for (int phase = 0; phase < PHASES; phase++) {
+            message_handler *handler = NULL, *expected_handler = NULL;
+            enum dispatch_verdict expected =
+                expected_verdict(number, letters[phase], &expected_handler);
+            enum dispatch_verdict found =
+                dispatch_lookup((uint8_t)number, (enum phase)phase, &handler);
+            ck_assert_msg(found == expected, "message %d in phase %c: %d, not %d", number,
+                          letters[phase], found, expected);
+            ck_assert_msg(found != DISPATCH_HANDLE || handler == expected_handler,
+                          "message %d in phase %c: another handler", number, letters[phase]);
+        }
+    }
+}
+END_TEST
+
+/* From the first KEXINIT to the end; before and after there are no packets to dispatch. */
+START_TEST(refusal_and_unimplemented_take_effect)
+{
+    for (int number = 0; number < 256; number++) {
+        for (int phase = PHASE_KEXINIT; phase < PHASE_ENDED; phase++) {
+            message_handler *handler;
+            enum dispatch_verdict expected = expected_verdict(number, letters[phase], &handler);
+            if (expected == DISPATCH_HANDLE) {
+                continue;
+            }
+            rig.connection->phase = (enum phase)phase;
+            rig.connection->ended = false;
+            rig.sequence = 0xfffffff0U + (uint32_t)phase;
+            rig_say(&rig, number, "u", 0);
+            if (expected == DISPATCH_UNIMPLEMENTED) {
+                rig_expect_alive(&rig, (enum phase)phase);
+                rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", 0xfffffff0U + (uint32_t)phase);
+                rig_expect_silence(&rig);
+            } else {
+                char reason[40];
+                snprintf(reason, sizeof(reason), "message %d is not allowed ", number);
+                rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
+                ck_assert_ptr_null(strstr(rig.connection->end_reason, "null"));
+            }
+        }
+    }
+}
+END_TEST
+
+START_TEST(unimplemented_echoes_the_sequence_number)
+{
+    rig.sequence = 77;
+    rig_say(&rig, 200, "");
+    rig_say(&rig, 0, "s", "anything");
+    rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", 77);
+    rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", 78);
+}
+END_TEST
+
+START_TEST(a_whole_login_passes_the_phases_in_order)
+{
+    static struct client client;
+    const struct offer offer = {.methods = CURVE25519};
+    rig_reset(&rig, PHASE_VERSION);
+    client_open(&rig, &client);
+    dispatch_begin(rig.connection);
+    rig_expect_alive(&rig, PHASE_KEXINIT);
+    client_kexinit(&rig, &client, &offer);
+    rig_expect_alive(&rig, PHASE_ECDH);
+    client_exchange(&rig, &client, false);
+    rig_expect_alive(&rig, PHASE_NEWKEYS);
+    client_newkeys(&rig, &client, false);
+    rig_expect_alive(&rig, PHASE_SERVICE);
+    rig_send(&rig, SSH_MSG_EXT_INFO, "u", 0);
+    rig_expect_alive(&rig, PHASE_SERVICE);
+    rig_send(&rig, SSH_MSG_SERVICE_REQUEST, "s", "ssh-userauth");
+    rig_expect_alive(&rig, PHASE_AUTH);
+    rig_send(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", "ssh-connection", "none");
+    rig_expect_alive(&rig, PHASE_AUTH);
+}
+END_TEST
+
+static const enum phase between[] = {PHASE_SERVICE, PHASE_AUTH, PHASE_OPEN};
+
+/* A later exchange begun in each of the three phases goes back to it. */
+static void rekeys_in(enum phase phase, bool guessed)
+{
+    static struct client client;
+    const struct offer first = {.methods = CURVE25519};
+    const struct offer later = {.methods = guessed ? "other," CURVE25519 : CURVE25519,
+                                .packet_follows = guessed};
+    rig_reset(&rig, PHASE_KEXINIT);
+    client_open(&rig, &client);
+    client_whole_exchange(&rig, &client, &first, false);
+    rig_expect_alive(&rig, PHASE_SERVICE);
+    rig.connection->phase = phase;
+    client_kexinit(&rig, &client, &later);
+    ck_assert_int_eq(rig.connection->resume, phase);
+    if (guessed) {
+        rig_expect_alive(&rig, PHASE_REKEY_GUESS);
+        rig_send(&rig, 34, "s", "a guess");
+    }
+    rig_expect_alive(&rig, PHASE_REKEY_ECDH);
+    rig_send(&rig, SSH_MSG_IGNORE, "s", "between");
+    rig_expect_alive(&rig, PHASE_REKEY_ECDH);
+    client_exchange(&rig, &client, false);
+    rig_expect_alive(&rig, PHASE_REKEY_NEWKEYS);
+    client_newkeys(&rig, &client, false);
+    rig_expect_alive(&rig, phase);
+}
+
+START_TEST(a_rekey_resumes_where_it_began)
+{
+    rekeys_in(between[_i], false);
+    rekeys_in(between[_i], true);
+}
+END_TEST
+
+START_TEST(an_end_in_a_handler_ends_the_phase)
+{
+    rig_say(&rig, SSH_MSG_DISCONNECT, "us", 11, "bye");
+    ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);
+    rig_expect_left(&rig, "client disconnected (11): bye");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("dispatch");
+    TCase *tests = tcase_create("dispatch");
+    tcase_add_checked_fixture(tests, open_rig, close_rig);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, all_messages_in_all_phases);
+    tcase_add_test(tests, refusal_and_unimplemented_take_effect);
+    tcase_add_test(tests, unimplemented_echoes_the_sequence_number);
+    tcase_add_test(tests, a_whole_login_passes_the_phases_in_order);
+    tcase_add_loop_test(tests, a_rekey_resumes_where_it_began, 0, 3);
+    tcase_add_test(tests, an_end_in_a_handler_ends_the_phase);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

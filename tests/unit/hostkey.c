@@ -1,0 +1,479 @@
+#include "hostkey.h"
+
+#include <sodium.h>
+#include <sys/wait.h>
+
+#include "priv_help.h"
+#include "tools.h"
+#include "unit.h"
+
+static char scratch[SCRATCH_BYTES];
+static uint8_t public_key[32];
+static uint8_t secret_key[64];
+static char said[8192];
+
+static void fill(void)
+{
+    scratch_make(scratch);
+    ck_assert_int_ge(sodium_init(), 0);
+    crypto_sign_keypair(public_key, secret_key);
+    scratch_write(scratch, "ed25519.pk", public_key, sizeof(public_key), 0644);
+    scratch_write(scratch, ".ed25519.sk", secret_key, sizeof(secret_key), 0600);
+}
+
+static void empty(void)
+{
+    scratch_remove(scratch);
+}
+
+static void path_of(char out[static 2 * SCRATCH_BYTES], const char *name)
+{
+    snprintf(out, 2 * SCRATCH_BYTES, "%s/%s", scratch, name);
+}
+
+static int load(int *status)
+{
+    struct hostkey key;
+    struct capture capture;
+    memset(&key, 0x5a, sizeof(key));
+    *status = -1;
+    capture_begin(&capture);
+    int result = hostkey_load(&key, scratch, status);
+    capture_end(&capture, said, sizeof(said));
+    if (result == 0) {
+        ck_assert_mem_eq(key.public_key, public_key, 32);
+        ck_assert_mem_eq(key.secret_key, secret_key, 64);
+        ck_assert_str_eq(said, "");
+    } else {
+        ck_assert(sodium_is_zero((const uint8_t *)&key, sizeof(key)));
+        ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
+    }
+    return result;
+}
+
+static void assert_refused(int expected_status, const char *name, const char *reason)
+{
+    int status;
+    char path[2 * SCRATCH_BYTES];
+    path_of(path, name);
+    ck_assert_int_eq(load(&status), -1);
+    ck_assert_int_eq(status, expected_status);
+    assert_contains(said, path);
+    assert_contains(said, reason);
+}
+
+START_TEST(good_pair)
+{
+    int status;
+    ck_assert_int_eq(load(&status), 0);
+    scratch_write(scratch, ".ed25519.sk", secret_key, sizeof(secret_key), 0400);
+    ck_assert_int_eq(load(&status), 0);
+}
+END_TEST
+
+START_TEST(no_directory)
+{
+    int status;
+    empty();
+    ck_assert_int_eq(load(&status), -1);
+    ck_assert_int_eq(status, 100);
+    assert_contains(said, scratch);
+    assert_contains(said, "No such file");
+}
+END_TEST
+
+START_TEST(directory_is_a_file)
+{
+    int status;
+    empty();
+    scratch_write("/tmp", scratch + strlen("/tmp/"), "", 0, 0644);
+    ck_assert_int_eq(load(&status), -1);
+    ck_assert_int_eq(status, 100);
+    unlink(scratch);
+}
+END_TEST
+
+START_TEST(missing_files)
+{
+    char path[2 * SCRATCH_BYTES];
+    path_of(path, "ed25519.pk");
+    unlink(path);
+    assert_refused(100, "ed25519.pk", "No such file");
+    scratch_write(scratch, "ed25519.pk", public_key, sizeof(public_key), 0644);
+    path_of(path, ".ed25519.sk");
+    unlink(path);
+    assert_refused(100, ".ed25519.sk", "No such file");
+}
+END_TEST
+
+START_TEST(every_truncation)
+{
+    uint8_t longer[65] = {0};
+    memcpy(longer, secret_key, 64);
+    for (size_t bytes = 0; bytes < 64; bytes++) {
+        scratch_write(scratch, ".ed25519.sk", secret_key, bytes, 0600);
+        assert_refused(100, ".ed25519.sk", "not 64 bytes long");
+    }
+    scratch_write(scratch, ".ed25519.sk", longer, 65, 0600);
+    assert_refused(100, ".ed25519.sk", "not 64 bytes long");
+    scratch_write(scratch, ".ed25519.sk", secret_key, 64, 0600);
+    for (size_t bytes = 0; bytes < 32; bytes++) {
+        scratch_write(scratch, "ed25519.pk", public_key, bytes, 0644);
+        assert_refused(100, "ed25519.pk", "not 32 bytes long");
+    }
+    scratch_write(scratch, "ed25519.pk", longer, 33, 0644);
+    assert_refused(100, "ed25519.pk", "not 32 bytes long");
+}
+END_TEST
+
+START_TEST(every_mode_of_the_secret_key)
+{
+    int status;
+    for (mode_t mode = 0400; mode <= 0777; mode++) {
+        scratch_write(scratch, ".ed25519.sk", secret_key, 64, mode);
+        if ((mode & 077) == 0) {
+            ck_assert_int_eq(load(&status), 0);
+        } else {
+            assert_refused(100, ".ed25519.sk", "accessible by group or others");
+        }
+    }
+}
+END_TEST
+
+START_TEST(writable_public_key)
+{
+    scratch_write(scratch, "ed25519.pk", public_key, 32, 0664);
+    assert_refused(100, "ed25519.pk", "writable by group or others");
+}
+END_TEST
+
+START_TEST(any_flipped_bit)
+{
+    for (size_t bit = 0; bit < 64 * 8; bit += 7) {
+        uint8_t bent[64];
+        memcpy(bent, secret_key, 64);
+        bent[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        scratch_write(scratch, ".ed25519.sk", bent, 64, 0600);
+        assert_refused(100, ".ed25519.sk", "halves do not match");
+    }
+    scratch_write(scratch, ".ed25519.sk", secret_key, 64, 0600);
+    public_key[5] ^= 1;
+    scratch_write(scratch, "ed25519.pk", public_key, 32, 0644);
+    assert_refused(100, "ed25519.pk", "does not match");
+}
+END_TEST
+
+START_TEST(other_kinds_of_files)
+{
+    char path[2 * SCRATCH_BYTES];
+    path_of(path, ".ed25519.sk");
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    assert_refused(100, ".ed25519.sk", "not a regular file");
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    assert_refused(100, ".ed25519.sk", "not a regular file");
+    rmdir(path);
+    ck_assert_int_eq(symlink("/dev/zero", path), 0);
+    assert_refused(100, ".ed25519.sk", "not a regular file");
+}
+END_TEST
+
+START_TEST(owners)
+{
+    int status;
+    char path[2 * SCRATCH_BYTES];
+    if (geteuid() != 0) {
+        return;
+    }
+    path_of(path, ".ed25519.sk");
+    ck_assert_int_eq(chown(path, 12345, 0), 0);
+    assert_refused(100, ".ed25519.sk", "owned by neither");
+    ck_assert_int_eq(chown(path, 0, 12345), 0);
+    ck_assert_int_eq(load(&status), 0);
+    path_of(path, "ed25519.pk");
+    ck_assert_int_eq(chown(path, 12345, 0), 0);
+    assert_refused(100, "ed25519.pk", "owned by neither");
+    /* As that user both its own and root's are fine. */
+    path_of(path, ".ed25519.sk");
+    ck_assert_int_eq(chown(path, 12345, 0), 0);
+    ck_assert_int_eq(seteuid(12345), 0);
+    ck_assert_int_eq(load(&status), 0);
+    ck_assert_int_eq(seteuid(0), 0);
+    ck_assert_int_eq(seteuid(54321), 0);
+    assert_refused(100, ".ed25519.sk", "Permission denied");
+    ck_assert_int_eq(seteuid(0), 0);
+}
+END_TEST
+
+START_TEST(public_half_alone)
+{
+    uint8_t loaded[32];
+    int status = -1;
+    char path[2 * SCRATCH_BYTES];
+    path_of(path, ".ed25519.sk");
+    unlink(path);
+    ck_assert_int_eq(hostkey_load_public(loaded, scratch, &status), 0);
+    ck_assert_mem_eq(loaded, public_key, 32);
+}
+END_TEST
+
+/* ---- making ---------------------------------------------------------------------------------- */
+
+static enum hostkey_change make(void)
+{
+    enum hostkey_change change = HOSTKEY_KEPT;
+    ck_assert_int_eq(hostkey_make(scratch, &change), 0);
+    return change;
+}
+
+static void read_pair(uint8_t *out_public, uint8_t *out_secret)
+{
+    struct hostkey key;
+    int status;
+    ck_assert_int_eq(hostkey_load(&key, scratch, &status), 0);
+    memcpy(out_public, key.public_key, 32);
+    memcpy(out_secret, key.secret_key, 64);
+}
+
+static mode_t mode_of(const char *name)
+{
+    struct stat found;
+    char path[2 * SCRATCH_BYTES];
+    path_of(path, name);
+    ck_assert_int_eq(stat(path, &found), 0);
+    return found.st_mode & 07777;
+}
+
+static bool exists(const char *name)
+{
+    char path[2 * SCRATCH_BYTES];
+    path_of(path, name);
+    return access(path, F_OK) == 0;
+}
+
+START_TEST(make_from_nothing)
+{
+    uint8_t first_public[32], first_secret[64];
+    empty();
+    umask(0077);
+    ck_assert_int_eq(make(), HOSTKEY_MADE);
+    ck_assert_int_eq(mode_of(".ed25519.sk"), 0600);
+    ck_assert_int_eq(mode_of("ed25519.pk"), 0644);
+    ck_assert(!exists(".ed25519.sk.tmp") && !exists(".ed25519.pk.tmp"));
+    read_pair(first_public, first_secret);
+    ck_assert_int_eq(make(), HOSTKEY_KEPT);
+    read_pair(public_key, secret_key);
+    ck_assert_mem_eq(first_secret, secret_key, 64);
+}
+END_TEST
+
+START_TEST(make_leaves_a_good_pair_alone)
+{
+    struct stat before, after;
+    char path[2 * SCRATCH_BYTES];
+    int status;
+    path_of(path, ".ed25519.sk");
+    ck_assert_int_eq(stat(path, &before), 0);
+    ck_assert_int_eq(make(), HOSTKEY_KEPT);
+    ck_assert_int_eq(stat(path, &after), 0);
+    ck_assert(before.st_ino == after.st_ino);
+    ck_assert_int_eq(load(&status), 0);
+}
+END_TEST
+
+START_TEST(make_repairs_the_public_key)
+{
+    int status;
+    scratch_write(scratch, "ed25519.pk", public_key, 31, 0644);
+    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    ck_assert_int_eq(load(&status), 0);
+    char path[2 * SCRATCH_BYTES];
+    path_of(path, "ed25519.pk");
+    unlink(path);
+    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    ck_assert_int_eq(load(&status), 0);
+    public_key[0] ^= 1;
+    scratch_write(scratch, "ed25519.pk", public_key, 32, 0644);
+    public_key[0] ^= 1;
+    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    ck_assert_int_eq(load(&status), 0);
+}
+END_TEST
+
+START_TEST(make_replaces_a_damaged_secret_key)
+{
+    uint8_t new_public[32], new_secret[64];
+    scratch_write(scratch, ".ed25519.sk", secret_key, 20, 0600);
+    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    read_pair(new_public, new_secret);
+    ck_assert_mem_ne(new_public, public_key, 32);
+    new_secret[40] ^= 1;
+    scratch_write(scratch, ".ed25519.sk", new_secret, 64, 0600);
+    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    read_pair(public_key, secret_key);
+    ck_assert_int_eq(make(), HOSTKEY_KEPT);
+}
+END_TEST
+
+START_TEST(make_clears_what_a_killed_run_left)
+{
+    empty();
+    mkdir(scratch, 0755);
+    scratch_write(scratch, ".ed25519.sk.tmp", "junk", 4, 0644);
+    scratch_write(scratch, ".ed25519.pk.tmp", "junk", 4, 0644);
+    ck_assert_int_eq(make(), HOSTKEY_MADE);
+    ck_assert(!exists(".ed25519.sk.tmp") && !exists(".ed25519.pk.tmp"));
+    ck_assert_int_eq(mode_of(".ed25519.sk"), 0600);
+}
+END_TEST
+
+START_TEST(make_does_not_judge_modes)
+{
+    enum hostkey_change change;
+    struct capture capture;
+    int status;
+    scratch_write(scratch, ".ed25519.sk", secret_key, 64, 0644);
+    capture_begin(&capture);
+    ck_assert_int_eq(hostkey_make(scratch, &change), -1);
+    capture_end(&capture, said, sizeof(said));
+    assert_contains(said, "accessible by group or others");
+    scratch_write(scratch, ".ed25519.sk", secret_key, 64, 0600);
+    ck_assert_int_eq(load(&status), 0);
+}
+END_TEST
+
+START_TEST(make_many_at_once)
+{
+    int status;
+    empty();
+    for (int i = 0; i < 16; i++) {
+        if (fork() == 0) {
+            enum hostkey_change change;
+            _exit(hostkey_make(scratch, &change) == 0 ? 10 + (int)change : 1);
+        }
+    }
+    int made = 0;
+    for (int i = 0; i < 16; i++) {
+        ck_assert(wait(&status) > 0 && WIFEXITED(status));
+        ck_assert_int_ge(WEXITSTATUS(status), 10);
+        made += WEXITSTATUS(status) == 10 + HOSTKEY_MADE;
+    }
+    ck_assert_int_eq(made, 1);
+    ck_assert_int_eq(make(), HOSTKEY_KEPT);
+}
+END_TEST
+
+/* ---- what is shown --------------------------------------------------------------------------- */
+
+/* ssh-keygen -lf of a key made of the bytes 0 to 31. */
+START_TEST(fingerprint_as_ssh_keygen)
+{
+    char out[HOSTKEY_FINGERPRINT_BYTES];
+    uint8_t key[32];
+    for (uint8_t i = 0; i < 32; i++) {
+        key[i] = i;
+    }
+    hostkey_fingerprint(out, key);
+    ck_assert_str_eq(out, "SHA256:ZkAslGjFiUHdGf/WUL8rQvkib4PTvQatUV0OUQSncCA");
+}
+END_TEST
+
+/* In a process of its own, as getopt(3) wants it. `target` becomes its stdout. */
+static int run_tool(int (*tool)(int, char **), const char *flag, const char *directory, int target)
+{
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        char name[] = "tool", first[SCRATCH_BYTES], second[SCRATCH_BYTES];
+        char *arguments[] = {name, first, flag != NULL ? second : NULL, NULL};
+        snprintf(first, sizeof(first), "%s", flag != NULL ? flag : directory);
+        snprintf(second, sizeof(second), "%s", directory);
+        if (target >= 0) {
+            dup2(target, STDOUT_FILENO);
+        } else {
+            close(STDOUT_FILENO);
+        }
+        _exit(tool(flag != NULL ? 3 : 2, arguments));
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+START_TEST(tools_say_what_they_did)
+{
+    char out[1024], fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    int ends[2];
+    ssize_t count;
+    ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);
+    ck_assert_int_eq(run_tool(makekey_main, NULL, scratch, ends[1]), 0);
+    ck_assert_int_eq(run_tool(printkey_main, NULL, scratch, ends[1]), 0);
+    count = read(ends[0], out, sizeof(out) - 1);
+    ck_assert_int_gt(count, 0);
+    out[count] = '\0';
+    hostkey_fingerprint(fingerprint, public_key);
+    assert_contains(out, "already there");
+    assert_contains(out, fingerprint);
+    assert_contains(out, "\nssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAI");
+    assert_contains(out, " no comment (ED25519)\n");
+    ck_assert_int_eq(run_tool(makekey_main, "-q", scratch, ends[1]), 0);
+    ck_assert_int_eq(read(ends[0], out, sizeof(out)), -1);
+}
+END_TEST
+
+START_TEST(tools_fail_with_a_status)
+{
+    struct capture capture;
+    int full = open("/dev/full", O_WRONLY);
+    int null = open("/dev/null", O_WRONLY);
+    int (*const tools[])(int, char **) = {makekey_main, printkey_main};
+    capture_begin(&capture);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(run_tool(tools[i], NULL, scratch, full), 111);
+        ck_assert_int_eq(run_tool(tools[i], NULL, scratch, -1), 111);
+        ck_assert_int_eq(run_tool(tools[i], "-z", scratch, null), 100);
+        ck_assert_int_eq(run_tool(tools[i], scratch, scratch, null), 100);
+        ck_assert_int_eq(run_tool(tools[i], "-h", scratch, null), 0);
+        ck_assert_int_eq(run_tool(tools[i], "-V", scratch, null), 0);
+    }
+    ck_assert_int_eq(run_tool(printkey_main, NULL, "/nonexistent", null), 100);
+    ck_assert_int_eq(run_tool(makekey_main, NULL, "/nonexistent/a", null), 111);
+    capture_end(&capture, said, sizeof(said));
+    assert_contains(said, "wrensshd-makekey: unknown flag -z");
+    assert_contains(said, "wrensshd-printkey: more than one key directory");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("hostkey");
+    TCase *loading = tcase_create("loading");
+    tcase_add_checked_fixture(loading, fill, empty);
+    tcase_add_test(loading, good_pair);
+    tcase_add_test(loading, no_directory);
+    tcase_add_test(loading, directory_is_a_file);
+    tcase_add_test(loading, missing_files);
+    tcase_add_test(loading, every_truncation);
+    tcase_add_test(loading, every_mode_of_the_secret_key);
+    tcase_add_test(loading, writable_public_key);
+    tcase_add_test(loading, any_flipped_bit);
+    tcase_add_test(loading, other_kinds_of_files);
+    tcase_add_test(loading, owners);
+    tcase_add_test(loading, public_half_alone);
+    suite_add_tcase(suite, loading);
+    TCase *making = tcase_create("making");
+    tcase_add_checked_fixture(making, fill, empty);
+    tcase_add_test(making, make_from_nothing);
+    tcase_add_test(making, make_leaves_a_good_pair_alone);
+    tcase_add_test(making, make_repairs_the_public_key);
+    tcase_add_test(making, make_replaces_a_damaged_secret_key);
+    tcase_add_test(making, make_clears_what_a_killed_run_left);
+    tcase_add_test(making, make_does_not_judge_modes);
+    tcase_add_test(making, make_many_at_once);
+    tcase_add_test(making, fingerprint_as_ssh_keygen);
+    tcase_add_test(making, tools_say_what_they_did);
+    tcase_add_test(making, tools_fail_with_a_status);
+    suite_add_tcase(suite, making);
+    return suite;
+}

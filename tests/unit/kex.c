@@ -1,0 +1,291 @@
+/*
+ * Whole key exchanges against the client of support/client.c, which computes H and the keys for
+ * itself and can read on only if both sides have the same ones.
+ */
+#include "kex.h"
+
+#include <string.h>
+
+#include "client.h"
+#include "kexinit.h"
+#include "rekey_limits.h"
+#include "unit.h"
+
+#define PLAIN_OFFER  CURVE25519
+#define STRICT_OFFER ",kex-strict-c-v00@openssh.com"
+#define INFO_OFFER   ",ext-info-c"
+
+static struct rig rig;
+static struct client client;
+
+static void start(void)
+{
+    client_know_random();
+    rig_open(&rig, PHASE_KEXINIT);
+    client_open(&rig, &client);
+}
+
+static void finish(void)
+{
+    rig_close(&rig);
+}
+
+/* Both directions work under the keys in force. */
+static void expect_ping_pong(void)
+{
+    enum phase phase = rig.connection->phase;
+    rig.connection->phase = PHASE_OPEN;
+    rig_send(&rig, SSH_MSG_PING, "s", "are you there?");
+    rig_expect(&rig, SSH_MSG_PONG, "s", "are you there?");
+    rig_expect_silence(&rig);
+    rig.connection->phase = phase;
+}
+
+static const char *const method_names[] = {CURVE25519, CURVE25519 "@libssh.org", HYBRID,
+                                           HYBRID "@openssh.com"};
+
+static void expect_session_id(void)
+{
+    ck_assert_uint_eq(rig.connection->kex.session_id_bytes, client.session_id_bytes);
+    ck_assert_mem_eq(rig.connection->kex.session_id, client.session_id, client.session_id_bytes);
+}
+
+START_TEST(every_method_first)
+{
+    char methods[128];
+    bool hybrid = (_i & 3) >= 2, strict = (_i & 4) != 0;
+    snprintf(methods, sizeof(methods), "%s%s", method_names[_i & 3], strict ? STRICT_OFFER : "");
+    const struct offer offer = {.methods = methods};
+    client_whole_exchange(&rig, &client, &offer, hybrid);
+    rig_expect_silence(&rig);
+    rig_expect_alive(&rig, PHASE_SERVICE);
+    expect_session_id();
+    ck_assert_uint_eq(client.session_id_bytes, hybrid ? 64 : 32);
+    ck_assert_uint_eq(rig.connection->in.sequence, strict ? 0 : 3);
+    ck_assert_uint_eq(rig.connection->out.sequence, strict ? 0 : 3);
+    expect_ping_pong();
+}
+END_TEST
+
+/* Every K of 32 bytes has its own mpint: some start with zeros, half of them have the high bit. */
+START_TEST(many_secrets)
+{
+    const struct offer offer = {.methods = PLAIN_OFFER};
+    for (int i = 0; i < 200; i++) {
+        rig_reset(&rig, PHASE_KEXINIT);
+        client_open(&rig, &client);
+        client_whole_exchange(&rig, &client, &offer, false);
+        expect_ping_pong();
+    }
+}
+END_TEST
+
+START_TEST(ext_info_is_the_first_packet_behind_newkeys)
+{
+    const struct offer offer = {.methods = CURVE25519 INFO_OFFER};
+    client_kexinit(&rig, &client, &offer);
+    client_exchange(&rig, &client, false);
+    rig_expect(&rig, SSH_MSG_EXT_INFO, "ussssss", 3, "server-sig-algs", "ssh-ed25519",
+               "publickey-hostbound@openssh.com", "0", "ping@openssh.com", "0");
+    rig_expect_silence(&rig);
+    client_newkeys(&rig, &client, false);
+    client_whole_exchange(&rig, &client, &offer, false);
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+/* The first exchange's hash settles the session id; each later one may use another hash. */
+START_TEST(rekeys_keep_the_session_id)
+{
+    bool strict = (_i & 1) != 0, hybrid = (_i & 2) != 0;
+    const struct offer first = {.methods = hybrid   ? (strict ? HYBRID STRICT_OFFER : HYBRID)
+                                           : strict ? CURVE25519 STRICT_OFFER
+                                                    : CURVE25519};
+    client_whole_exchange(&rig, &client, &first, hybrid);
+    size_t id_bytes = client.session_id_bytes;
+    ck_assert_uint_eq(id_bytes, hybrid ? 64 : 32);
+    for (int i = 0; i < 4; i++) {
+        bool later_hybrid = (i & 1) == 0;
+        const struct offer later = {.methods = later_hybrid ? HYBRID STRICT_OFFER : CURVE25519};
+        client_whole_exchange(&rig, &client, &later, later_hybrid);
+        ck_assert_uint_eq(client.h_bytes, later_hybrid ? 64 : 32);
+        ck_assert_uint_eq(client.session_id_bytes, id_bytes);
+        expect_session_id();
+        ck_assert_int_eq(rig.connection->in.sequence == 0, strict);
+        expect_ping_pong();
+    }
+}
+END_TEST
+
+START_TEST(each_exchange_has_its_own_key_pair)
+{
+    const struct offer offer = {.methods = PLAIN_OFFER};
+    uint8_t first[32];
+    client_whole_exchange(&rig, &client, &offer, false);
+    memcpy(first, client.q_s, sizeof(first));
+    ck_assert(!rig.connection->kex.key_ready);
+    kex_prepare(rig.connection);
+    ck_assert(rig.connection->kex.key_ready);
+    client_whole_exchange(&rig, &client, &offer, false);
+    ck_assert_mem_ne(first, client.q_s, sizeof(first));
+}
+END_TEST
+
+START_TEST(secrets_are_wiped)
+{
+    static const uint8_t zero[64];
+    const struct offer offer = {.methods = PLAIN_OFFER};
+    client_whole_exchange(&rig, &client, &offer, false);
+    const struct kex *kex = &rig.connection->kex;
+    ck_assert_mem_eq(kex->client_key, zero, sizeof(kex->client_key));
+    ck_assert_mem_eq(&kex->key, zero, sizeof(kex->key));
+    uint8_t hash[sizeof(kex->hash)] = {0};
+    ck_assert_mem_eq(&kex->hash, hash, sizeof(hash));
+}
+END_TEST
+
+/* ---- refused ------------------------------------------------------------------------------- */
+
+START_TEST(low_order_points)
+{
+    static const struct offer curve = {.methods = CURVE25519}, sntrup = {.methods = HYBRID};
+    bool hybrid = _i >= 2;
+    uint8_t q_c[1190];
+    memset(q_c, 9, sizeof(q_c));
+    memset(q_c + (hybrid ? 1158 : 0), 0, 32);
+    q_c[hybrid ? 1158 : 0] = (uint8_t)(_i & 1);
+    client_kexinit(&rig, &client, hybrid ? &sntrup : &curve);
+    rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "d", q_c, (size_t)(hybrid ? 1190 : 32));
+    rig_expect_refusal(&rig, SSH_DISCONNECT_KEY_EXCHANGE_FAILED, "low order");
+    ck_assert_uint_eq(rig.connection->kex.session_id_bytes, 0);
+    rig_expect_no_request(&rig);
+}
+END_TEST
+
+START_TEST(wrong_sizes_of_q_c)
+{
+    static const size_t sizes[] = {0, 1, 31, 33, 1158, 1189, 1191, 2000};
+    static const struct offer curve = {.methods = CURVE25519}, sntrup = {.methods = HYBRID};
+    static const uint8_t q_c[2000] = {9};
+    client_kexinit(&rig, &client, _i >= 8 ? &sntrup : &curve);
+    rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "d", q_c, sizes[_i % 8]);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed KEX_ECDH_INIT");
+    rig_expect_no_request(&rig);
+}
+END_TEST
+
+START_TEST(trailing_bytes)
+{
+    static const uint8_t q_c[32] = {9};
+    const struct offer offer = {.methods = CURVE25519};
+    client_kexinit(&rig, &client, &offer);
+    if (_i == 0) {
+        rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "db", q_c, sizeof(q_c), 0);
+        rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed KEX_ECDH_INIT");
+    } else {
+        client_exchange(&rig, &client, false);
+        rig_send(&rig, SSH_MSG_NEWKEYS, "b", 0);
+        rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed NEWKEYS");
+        ck_assert(!rig.connection->in.sealed);
+    }
+}
+END_TEST
+
+/* Nothing but the next expected message in the first exchange, for any client. */
+START_TEST(the_first_exchange_is_strict)
+{
+    static const int numbers[] = {SSH_MSG_IGNORE, SSH_MSG_DEBUG, SSH_MSG_UNIMPLEMENTED,
+                                  SSH_MSG_KEXINIT, 200};
+    const struct offer offer = {.methods = CURVE25519};
+    if (_i / 5 >= 1) {
+        client_kexinit(&rig, &client, &offer);
+    }
+    if (_i / 5 >= 2) {
+        client_exchange(&rig, &client, false);
+    }
+    if (_i / 5 == 0 && numbers[_i % 5] == SSH_MSG_KEXINIT) {
+        return;
+    }
+    rig_send(&rig, numbers[_i % 5], "s", "");
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "is not allowed");
+}
+END_TEST
+
+START_TEST(no_signature_no_reply)
+{
+    static const uint8_t q_c[32] = {9};
+    const struct offer offer = {.methods = CURVE25519};
+    client_kexinit(&rig, &client, &offer);
+    rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "d", q_c, sizeof(q_c));
+    rig_expect_failed(&rig, "the monitor is gone");
+    ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);
+}
+END_TEST
+
+/* ---- when it is due ------------------------------------------------------------------------ */
+
+START_TEST(due_after_packets_and_time)
+{
+    const struct offer offer = {.methods = PLAIN_OFFER};
+    client_whole_exchange(&rig, &client, &offer, false);
+    struct connection *connection = rig.connection;
+    connection->kex.since_ms = 5000;
+    connection->now_ms = 5000 + rekey_after_ms - 1;
+    connection->in.packets = connection->out.packets = rekey_after_packets - 1;
+    kex_rekey_if_due(connection);
+    ck_assert(!connection->kex.sent);
+    switch (_i) {
+    case 0:
+        connection->now_ms++;
+        break;
+    case 1:
+        connection->in.packets++;
+        break;
+    default:
+        connection->out.packets++;
+    }
+    static const enum phase never[] = {PHASE_KEXINIT,    PHASE_ECDH,        PHASE_NEWKEYS,
+                                       PHASE_REKEY_ECDH, PHASE_REKEY_GUESS, PHASE_REKEY_NEWKEYS,
+                                       PHASE_ENDED};
+    for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
+        connection->phase = never[i];
+        kex_rekey_if_due(connection);
+        rig_expect_silence(&rig);
+    }
+    static const enum phase between[] = {PHASE_SERVICE, PHASE_AUTH, PHASE_OPEN};
+    connection->phase = between[_i];
+    kex_rekey_if_due(connection);
+    kex_rekey_if_due(connection);
+    client_hear_kexinit(&rig, &client);
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(connection->kex.asked_ms, connection->now_ms);
+    client_say_kexinit(&rig, &client, &offer);
+    client_exchange(&rig, &client, false);
+    client_newkeys(&rig, &client, false);
+    rig_expect_alive(&rig, between[_i]);
+    ck_assert_uint_eq(connection->kex.since_ms, connection->now_ms);
+    expect_ping_pong();
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("kex");
+    TCase *tests = tcase_create("kex");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, every_method_first, 0, 8);
+    tcase_add_test(tests, many_secrets);
+    tcase_add_test(tests, ext_info_is_the_first_packet_behind_newkeys);
+    tcase_add_loop_test(tests, rekeys_keep_the_session_id, 0, 4);
+    tcase_add_test(tests, each_exchange_has_its_own_key_pair);
+    tcase_add_test(tests, secrets_are_wiped);
+    tcase_add_loop_test(tests, low_order_points, 0, 4);
+    tcase_add_loop_test(tests, wrong_sizes_of_q_c, 0, 16);
+    tcase_add_loop_test(tests, trailing_bytes, 0, 2);
+    tcase_add_loop_test(tests, the_first_exchange_is_strict, 0, 15);
+    tcase_add_test(tests, no_signature_no_reply);
+    tcase_add_loop_test(tests, due_after_packets_and_time, 0, 3);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,513 @@
+/* Links everything of priv/ but account.c: this file says who exists. */
+#include "login.h"
+
+#include <sodium.h>
+#include <sys/wait.h>
+
+#include "clock.h"
+#include "log.h"
+#include "priv_help.h"
+#include "unit.h"
+
+static char home[SCRATCH_BYTES];
+static unsigned become_calls;
+static bool become_fails;
+
+const char *account_find(struct account *account, const char *user, const char *group)
+{
+    (void)group;
+    account_nobody(account);
+    if (strcmp(user, "alice") == 0 || strcmp(user, "bob") == 0) {
+        snprintf(account->user, sizeof(account->user), "%s", user);
+        snprintf(account->home, sizeof(account->home), "%s", home);
+        return NULL;
+    }
+    return "unknown user";
+}
+
+void account_nobody(struct account *account)
+{
+    memset(account, 0, sizeof(*account));
+    snprintf(account->home, sizeof(account->home), "/nonexistent");
+    account->uid = geteuid();
+    account->gid = getegid();
+}
+
+int account_become(const struct account *account)
+{
+    (void)account;
+    become_calls++;
+    return become_fails ? -1 : 0;
+}
+
+static struct options options;
+static struct hostkey hostkey;
+static struct login login;
+static int watched[2];
+static char said[16384];
+static uint8_t public_a[32], secret_a[64], public_b[32], secret_b[64];
+
+static void list_keys(bool a, bool b)
+{
+    char text[512];
+    size_t used = 0;
+    for (int i = 0; i < 2; i++) {
+        uint8_t blob[HOSTKEY_BLOB_BYTES];
+        char base64[128];
+        if (!(i == 0 ? a : b)) {
+            continue;
+        }
+        hostkey_blob(blob, i == 0 ? public_a : public_b);
+        sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob),
+                          sodium_base64_VARIANT_ORIGINAL);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "ssh-ed25519 %s\n", base64);
+    }
+    scratch_write(home, "keys", text, used, 0600);
+}
+
+static void begin(void)
+{
+    static char pattern[] = "keys";
+    ck_assert_int_ge(sodium_init(), 0);
+    scratch_make(home);
+    crypto_sign_keypair(public_a, secret_a);
+    crypto_sign_keypair(public_b, secret_b);
+    crypto_sign_keypair(hostkey.public_key, hostkey.secret_key);
+    options.attempts = 6;
+    options.authkeys = pattern;
+    ck_assert_int_eq(pipe(watched), 0);
+    memset(&login, 0, sizeof(login));
+    login.options = &options;
+    login.hostkey = &hostkey;
+    login.ipc = watched[0];
+    login.deadline_ms = clock_now_ms() + 30000;
+    login.session_id_bytes = 64;
+    randombytes_buf(login.session_id, sizeof(login.session_id));
+    list_keys(true, true);
+}
+
+static void finish(void)
+{
+    scratch_remove(home);
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+}
+
+static struct ipc_auth make_request(uint32_t stage, const char *user, const uint8_t *public_key)
+{
+    struct ipc_auth request;
+    memset(&request, 0, sizeof(request));
+    request.type = IPC_AUTH;
+    request.stage = stage;
+    request.key_type = IPC_KEY_ED25519;
+    snprintf(request.user, sizeof(request.user), "%s", user);
+    snprintf(request.algorithm, sizeof(request.algorithm), "ssh-ed25519");
+    memcpy(request.public_key, public_key, 32);
+    return request;
+}
+
+/* ---- an independent copy of the signed data -------------------------------------------------- */
+
+struct bytes {
+    size_t used;
+    uint8_t at[2048];
+};
+
+static void add(struct bytes *bytes, const void *more, size_t count)
+{
+    memcpy(bytes->at + bytes->used, more, count);
+    bytes->used += count;
+}
+
+static void add_string(struct bytes *bytes, const void *more, size_t count)
+{
+    const uint8_t length[4] = {0, 0, (uint8_t)(count >> 8), (uint8_t)count};
+    add(bytes, length, 4);
+    add(bytes, more, count);
+}
+
+static void add_blob(struct bytes *bytes, const uint8_t *public_key)
+{
+    struct bytes blob = {0};
+    add_string(&blob, "ssh-ed25519", 11);
+    add_string(&blob, public_key, 32);
+    add_string(bytes, blob.at, blob.used);
+}
+
+static struct bytes expected_data(const struct ipc_auth *request, size_t session_id_bytes)
+{
+    struct bytes bytes = {0};
+    add_string(&bytes, login.session_id, session_id_bytes);
+    add(&bytes, "\x32", 1);
+    add_string(&bytes, request->user, strlen(request->user));
+    add_string(&bytes, "ssh-connection", 14);
+    if (request->hostbound) {
+        add_string(&bytes, "publickey-hostbound-v00@openssh.com", 35);
+    } else {
+        add_string(&bytes, "publickey", 9);
+    }
+    add(&bytes, "\x01", 1);
+    add_string(&bytes, "ssh-ed25519", 11);
+    add_blob(&bytes, request->public_key);
+    if (request->hostbound) {
+        add_blob(&bytes, hostkey.public_key);
+    }
+    return bytes;
+}
+
+static void sign(struct ipc_auth *request, const uint8_t *secret_key)
+{
+    struct bytes bytes = expected_data(request, login.session_id_bytes);
+    crypto_sign_detached(request->signature, NULL, bytes.at, bytes.used, secret_key);
+}
+
+START_TEST(signed_data_is_rfc_4252s)
+{
+    uint8_t data[LOGIN_SIGNED_BYTES];
+    char longest[LIMIT_USER_BYTES];
+    memset(longest, 'u', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
+    const char *const users[] = {"alice", "", longest};
+    for (int i = 0; i < 12; i++) {
+        struct ipc_auth request = make_request(IPC_AUTH_SIGNED, users[i % 3], public_a);
+        request.hostbound = (i / 3) % 2 == 1;
+        login.session_id_bytes = i < 6 ? 32 : 64;
+        struct bytes expected = expected_data(&request, login.session_id_bytes);
+        size_t count = login_signed_data(data, &login, &request);
+        ck_assert_uint_eq(count, expected.used);
+        ck_assert_mem_eq(data, expected.at, count);
+    }
+}
+END_TEST
+
+/* ---- verdicts -------------------------------------------------------------------------------- */
+
+static uint32_t answer(const struct ipc_auth *request)
+{
+    struct capture capture;
+    uint32_t verdict = 99;
+    capture_begin(&capture);
+    const char *fatal = login_answer(&login, request, &verdict);
+    capture_end(&capture, said, sizeof(said));
+    ck_assert_msg(fatal == NULL, "%s", fatal);
+    return verdict;
+}
+
+static uint32_t answer_signed(const char *user, const uint8_t *public_key,
+                              const uint8_t *secret_key)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, user, public_key);
+    sign(&request, secret_key);
+    return answer(&request);
+}
+
+static uint32_t answer_probe(const char *user, const uint8_t *public_key)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_PROBE, user, public_key);
+    return answer(&request);
+}
+
+static unsigned reap_children(void)
+{
+    unsigned count = 0;
+    while (waitpid(-1, NULL, 0) > 0) {
+        count++;
+    }
+    return count;
+}
+
+START_TEST(login_without_a_probe)
+{
+    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(become_calls, 1);
+    ck_assert_str_eq(login.account.user, "alice");
+    hostkey_fingerprint(fingerprint, public_a);
+    assert_contains(said, " user=alice key=");
+    assert_contains(said, fingerprint);
+    assert_contains(said, " type=ssh-ed25519 verdict=accepted authkeys=");
+    assert_contains(said, "/keys line=1\n");
+}
+END_TEST
+
+START_TEST(login_after_a_probe_asks_once)
+{
+    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
+    ck_assert_str_eq(said, ""); /* only at -v */
+    ck_assert_uint_eq(become_calls, 0);
+    ck_assert_uint_eq(reap_children(), 1);
+    ck_assert_uint_eq(answer_signed("alice", public_b, secret_b), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(reap_children(), 0);
+    assert_contains(said, "/keys line=2\n");
+}
+END_TEST
+
+START_TEST(hostbound_login)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
+    sign(&request, secret_a);
+    request.hostbound = 1;
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    sign(&request, secret_a);
+    request.hostbound = 0;
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    request.hostbound = 1;
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_ACCEPTED);
+}
+END_TEST
+
+START_TEST(probe_a_sign_with_b)
+{
+    list_keys(true, false);
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    /* b's own signature, b's signature under a's name, a's for another user's name. */
+    ck_assert_uint_eq(answer_signed("alice", public_b, secret_b), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"key is not listed\"");
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_b), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"bad signature\"");
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(answer_signed("carol", public_a, secret_a), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"unknown user\"");
+    ck_assert_uint_eq(become_calls, 0);
+}
+END_TEST
+
+/* What a probe said counts only until something else is asked. */
+START_TEST(a_probe_is_forgotten)
+{
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
+    list_keys(false, true);
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(answer_probe("bob", public_b), IPC_VERDICT_ACCEPTED);
+    list_keys(false, false);
+    ck_assert_uint_eq(answer_signed("alice", public_b, secret_b), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(answer_signed("bob", public_b, secret_b), IPC_VERDICT_REFUSED);
+}
+END_TEST
+
+START_TEST(signatures_that_do_not_fit)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
+    options.attempts = 1000;
+    sign(&request, secret_a);
+    for (size_t bit = 0; bit < 64 * 8; bit += 37) {
+        request.signature[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+        ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+        request.signature[bit / 8] ^= (uint8_t)(1U << (bit % 8));
+    }
+    /* Another session's. */
+    login.session_id[0] ^= 1;
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    login.session_id[0] ^= 1;
+    login.session_id_bytes = 32;
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    login.session_id_bytes = 64;
+    memset(request.signature, 0, sizeof(request.signature));
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(become_calls, 0);
+    sign(&request, secret_a);
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_ACCEPTED);
+}
+END_TEST
+
+/* S + L verifies without the check of RFC 8032 section 5.1.7. */
+START_TEST(s_above_the_group_order)
+{
+    static const uint8_t order[32] = {0xed, 0xd3, 0xf5, 0x5c, 0x1a, 0x63, 0x12, 0x58,
+                                      0xd6, 0x9c, 0xf7, 0xa2, 0xde, 0xf9, 0xde, 0x14,
+                                      0,    0,    0,    0,    0,    0,    0,    0,
+                                      0,    0,    0,    0,    0,    0,    0,    0x10};
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
+    sign(&request, secret_a);
+    unsigned carry = 0;
+    for (size_t i = 0; i < 32; i++) {
+        carry += (unsigned)request.signature[32 + i] + order[i];
+        request.signature[32 + i] = (uint8_t)carry;
+        carry >>= 8;
+    }
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"bad signature\"");
+}
+END_TEST
+
+/* With the neutral element as key, R = S*B verifies for any message. */
+START_TEST(key_of_small_order)
+{
+    memset(public_b, 0, 32);
+    public_b[0] = 1;
+    list_keys(true, true);
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_b);
+    request.signature[0] = 1;
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"bad signature\"");
+}
+END_TEST
+
+START_TEST(attempts_are_counted)
+{
+    uint32_t verdict;
+    options.attempts = 3;
+    ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_b), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_LAST);
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
+    sign(&request, secret_a);
+    ck_assert_ptr_nonnull(login_answer(&login, &request, &verdict));
+    ck_assert_uint_eq(become_calls, 0);
+}
+END_TEST
+
+START_TEST(keys_of_another_type)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
+    sign(&request, secret_a);
+    request.key_type = IPC_KEY_UNSUPPORTED;
+    snprintf(request.algorithm, sizeof(request.algorithm), "ssh-rsa");
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(reap_children(), 1);
+    assert_contains(said, "reason=\"key type ssh-rsa is not supported\"");
+    assert_contains(said, " key=- type=ssh-rsa ");
+}
+END_TEST
+
+START_TEST(refusals_name_path_and_mode)
+{
+    char path[2 * SCRATCH_BYTES];
+    snprintf(path, sizeof(path), "%s/keys", home);
+    ck_assert_int_eq(chmod(path, 0620), 0);
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"unsafe mode\" path=");
+    assert_contains(said, path);
+    assert_contains(said, " mode=0620");
+    assert_contains(said, " owner=");
+    unlink(path);
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"No such file or directory\" path=");
+}
+END_TEST
+
+START_TEST(names_can_not_forge_a_line)
+{
+    ck_assert_uint_eq(answer_probe("x\nwrensshd[1]: event=login verdict=accepted", public_a),
+                      IPC_VERDICT_REFUSED);
+    ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
+    assert_contains(said, "user=\"x\\x0awrensshd");
+}
+END_TEST
+
+/* ---- time ------------------------------------------------------------------------------------ */
+
+START_TEST(refusals_take_their_time)
+{
+    options.attempts = 1000;
+    list_keys(true, false);
+    for (int i = 0; i < 8; i++) {
+        int64_t before = clock_now_ms();
+        if (i % 2 == 0) {
+            answer_probe("carol", public_a);
+        } else {
+            answer_probe("alice", public_b);
+        }
+        ck_assert_int_ge(clock_now_ms() - before, LIMIT_REFUSAL_MS - 1);
+        ck_assert_uint_eq(reap_children(), 1);
+    }
+}
+END_TEST
+
+START_TEST(acceptances_do_not_wait)
+{
+    int64_t best = 1000;
+    for (int i = 0; i < 8; i++) {
+        int64_t before = clock_now_ms();
+        ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+        int64_t spent = clock_now_ms() - before;
+        best = spent < best ? spent : best;
+    }
+    ck_assert_int_lt(best, LIMIT_REFUSAL_MS);
+}
+END_TEST
+
+/* ---- requests that end the connection -------------------------------------------------------- */
+
+static void assert_fatal(const struct ipc_auth *request, const char *wanted)
+{
+    uint32_t verdict = IPC_VERDICT_REFUSED;
+    const char *fatal = login_answer(&login, request, &verdict);
+    ck_assert_ptr_nonnull(fatal);
+    assert_contains(fatal, wanted);
+    ck_assert_uint_ne(verdict, IPC_VERDICT_ACCEPTED);
+}
+
+START_TEST(values_out_of_range)
+{
+    const struct ipc_auth good = make_request(IPC_AUTH_PROBE, "alice", public_a);
+    struct ipc_auth bad = good;
+    for (uint32_t value = 0; value < 300; value++) {
+        bad = good;
+        bad.stage = value;
+        if (value != IPC_AUTH_PROBE && value != IPC_AUTH_SIGNED) {
+            assert_fatal(&bad, "stage");
+        }
+        bad = good;
+        bad.key_type = value;
+        if (value != IPC_KEY_ED25519 && value != IPC_KEY_UNSUPPORTED) {
+            assert_fatal(&bad, "key type");
+        }
+        bad = good;
+        bad.hostbound = value;
+        if (value > 1) {
+            assert_fatal(&bad, "method");
+        }
+    }
+    bad = good;
+    memset(bad.user, 'a', sizeof(bad.user));
+    assert_fatal(&bad, "without end");
+    bad = good;
+    memset(bad.algorithm, 'a', sizeof(bad.algorithm));
+    assert_fatal(&bad, "without end");
+    login.session_id_bytes = 0;
+    assert_fatal(&good, "before the first key exchange");
+}
+END_TEST
+
+START_TEST(user_that_can_not_be_become)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
+    sign(&request, secret_a);
+    /* The probe runs in the child, whose failure is a refusal. */
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    become_fails = true;
+    assert_fatal(&request, "become the user");
+    ck_assert_str_eq(login.account.user, "");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("login");
+    TCase *tests = tcase_create("login");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, signed_data_is_rfc_4252s);
+    tcase_add_test(tests, login_without_a_probe);
+    tcase_add_test(tests, login_after_a_probe_asks_once);
+    tcase_add_test(tests, hostbound_login);
+    tcase_add_test(tests, probe_a_sign_with_b);
+    tcase_add_test(tests, a_probe_is_forgotten);
+    tcase_add_test(tests, signatures_that_do_not_fit);
+    tcase_add_test(tests, s_above_the_group_order);
+    tcase_add_test(tests, key_of_small_order);
+    tcase_add_test(tests, attempts_are_counted);
+    tcase_add_test(tests, keys_of_another_type);
+    tcase_add_test(tests, refusals_name_path_and_mode);
+    tcase_add_test(tests, names_can_not_forge_a_line);
+    tcase_add_test(tests, refusals_take_their_time);
+    tcase_add_test(tests, acceptances_do_not_wait);
+    tcase_add_test(tests, values_out_of_range);
+    tcase_add_test(tests, user_that_can_not_be_become);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,882 @@
+/* Drives monitor_run() in a process of its own, from the network process's end of the socketpair.
+ * Links everything of priv/ but account.c: this file says who exists. */
+#include "monitor.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sodium.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "clock.h"
+#include "ipc.h"
+#include "login.h"
+#include "priv_help.h"
+#include "sandbox_layers.h"
+#include "unit.h"
+
+static char home[SCRATCH_BYTES];
+
+const char *account_find(struct account *account, const char *user, const char *group)
+{
+    (void)group;
+    account_nobody(account);
+    if (strcmp(user, "alice") == 0) {
+        snprintf(account->user, sizeof(account->user), "alice");
+        snprintf(account->home, sizeof(account->home), "%s", home);
+        snprintf(account->shell, sizeof(account->shell), "/bin/sh");
+        return NULL;
+    }
+    return "unknown user";
+}
+
+void account_nobody(struct account *account)
+{
+    memset(account, 0, sizeof(*account));
+    snprintf(account->home, sizeof(account->home), "/nonexistent");
+    account->uid = geteuid();
+    account->gid = getegid();
+}
+
+int account_become(const struct account *account)
+{
+    (void)account;
+    return 0;
+}
+
+/* ---- a monitor and its network process ------------------------------------------------------- */
+
+static struct options options;
+static struct peer peer = {.address = "192.0.2.1", .port = "4711"};
+static pid_t monitor;
+static int ipc;    /* the network process's end */
+static int leash;  /* one byte makes the network process exit with it, or die by it if above 100 */
+static int reader; /* the monitor's log */
+static char said[65536];
+static uint8_t session_id[64];
+static uint8_t public_key[32], secret_key[64];
+static struct hostkey hostkey;
+static bool ignore_children; /* as some launchers hand it over */
+
+static void run_network_process(int end)
+{
+    uint8_t order = 0;
+    if (read(end, &order, 1) == 1 && order > 100) {
+        raise(order - 100);
+    }
+    _exit(order);
+}
+
+static void run_monitor(const int pair[2], const int end[2])
+{
+    sigset_t chld;
+    sigemptyset(&chld);
+    sigaddset(&chld, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &chld, NULL);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGCHLD, ignore_children ? SIG_IGN : SIG_DFL);
+    close(pair[1]);
+    close(end[1]);
+    pid_t network = fork();
+    if (network == 0) {
+        close(pair[0]);
+        run_network_process(end[0]);
+    }
+    close(end[0]);
+    _exit(monitor_run(&options, &peer, pair[0], network));
+}
+
+static void start(void)
+{
+    int pair[2], end[2], log_ends[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    ck_assert_int_eq(pipe2(end, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(log_ends, O_CLOEXEC), 0);
+    monitor = fork();
+    ck_assert_int_ge(monitor, 0);
+    if (monitor == 0) {
+        dup2(log_ends[1], STDERR_FILENO);
+        run_monitor(pair, end);
+    }
+    close(pair[0]);
+    close(end[0]);
+    close(log_ends[1]);
+    ipc = pair[1];
+    leash = end[1];
+    reader = log_ends[0];
+}
+
+/* Waits for the monitor, whose exit code is returned; its log is in `said`. */
+static int await_monitor(void)
+{
+    int status;
+    size_t used = 0;
+    ssize_t count;
+    alarm(20);
+    while ((count = read(reader, said + used, sizeof(said) - 1 - used)) > 0) {
+        used += (size_t)count;
+    }
+    said[used] = '\0';
+    close(reader);
+    ck_assert_int_eq(waitpid(monitor, &status, 0), monitor);
+    ck_assert(WIFEXITED(status));
+    close(ipc);
+    close(leash);
+    return WEXITSTATUS(status);
+}
+
+/* As above, of a connection that was served: the log's last line tells of its end, once. */
+static int finish_monitor(void)
+{
+    int code = await_monitor();
+    const char *end = strstr(said, "event=end ");
+    ck_assert_msg(end != NULL && strstr(end + 1, "event=end ") == NULL, "one end in <%s>", said);
+    ck_assert_ptr_eq(strchr(end, '\n') + 1, said + strlen(said)); /* the last line */
+    return code;
+}
+
+static ssize_t ask(const void *request, size_t request_bytes, void *reply, size_t reply_bytes)
+{
+    struct pollfd waiting = {.fd = ipc, .events = POLLIN};
+    ssize_t sent = send(ipc, request, request_bytes, MSG_NOSIGNAL);
+    ck_assert(sent == (ssize_t)request_bytes || errno == EPIPE);
+    ck_assert_int_eq(poll(&waiting, 1, 10000), 1);
+    return recv(ipc, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
+}
+
+/* The request must end the connection, with this reason, for our own sake. */
+static void assert_fatal(const void *request, size_t request_bytes, const char *reason)
+{
+    char reply[512];
+    ck_assert_int_le(ask(request, request_bytes, reply, sizeof(reply)), 0);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, reason);
+}
+
+static void begin(void)
+{
+    static char keydir[SCRATCH_BYTES];
+    static char pattern[] = "keys";
+    char base64[128], line[256];
+    uint8_t blob[HOSTKEY_BLOB_BYTES];
+    ck_assert_int_ge(sodium_init(), 0);
+    scratch_make(home);
+    scratch_make(keydir);
+    crypto_sign_keypair(hostkey.public_key, hostkey.secret_key);
+    scratch_write(keydir, "ed25519.pk", hostkey.public_key, 32, 0644);
+    scratch_write(keydir, ".ed25519.sk", hostkey.secret_key, 64, 0600);
+    crypto_sign_keypair(public_key, secret_key);
+    hostkey_blob(blob, public_key);
+    sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob), sodium_base64_VARIANT_ORIGINAL);
+    int bytes = snprintf(line, sizeof(line), "ssh-ed25519 %s\n", base64);
+    scratch_write(home, "keys", line, (size_t)bytes, 0600);
+    options.keydir = keydir;
+    options.authkeys = pattern;
+    options.login_seconds = 30;
+    options.attempts = 6;
+    for (size_t i = 0; i < sizeof(session_id); i++) {
+        session_id[i] = (uint8_t)i;
+    }
+}
+
+static void finish(void)
+{
+    scratch_remove(home);
+    scratch_remove(options.keydir);
+}
+
+/* ---- the way of a good connection ------------------------------------------------------------ */
+
+#define ALL_LAYERS (SANDBOX_REQUIRED_AS_ROOT | SANDBOX_LANDLOCK)
+
+static void do_start(void)
+{
+    const struct ipc_start request = {IPC_START, ALL_LAYERS};
+    struct ipc_start_reply reply;
+    ck_assert_int_eq(ask(&request, sizeof(request), &reply, sizeof(reply)), sizeof(reply));
+    ck_assert_uint_eq(reply.type, IPC_START);
+    ck_assert_mem_eq(reply.host_public_key, hostkey.public_key, 32);
+}
+
+static void do_sign(uint32_t hash_bytes, uint8_t first)
+{
+    struct ipc_sign request = {.type = IPC_SIGN, .hash_bytes = hash_bytes};
+    struct ipc_sign_reply reply;
+    memcpy(request.hash, session_id, hash_bytes);
+    request.hash[0] = first;
+    ck_assert_int_eq(ask(&request, sizeof(request), &reply, sizeof(reply)), sizeof(reply));
+    ck_assert_uint_eq(reply.type, IPC_SIGN);
+    ck_assert_int_eq(
+        crypto_sign_verify_detached(reply.signature, request.hash, hash_bytes, hostkey.public_key),
+        0);
+}
+
+static struct ipc_auth make_auth(const char *user, size_t session_id_bytes)
+{
+    uint8_t data[LOGIN_SIGNED_BYTES];
+    struct login login = {.session_id_bytes = session_id_bytes, .hostkey = &hostkey};
+    struct ipc_auth request;
+    memset(&request, 0, sizeof(request));
+    request.type = IPC_AUTH;
+    request.stage = IPC_AUTH_SIGNED;
+    request.key_type = IPC_KEY_ED25519;
+    snprintf(request.user, sizeof(request.user), "%s", user);
+    snprintf(request.algorithm, sizeof(request.algorithm), "ssh-ed25519");
+    memcpy(request.public_key, public_key, 32);
+    memcpy(login.session_id, session_id, session_id_bytes);
+    size_t count = login_signed_data(data, &login, &request);
+    crypto_sign_detached(request.signature, NULL, data, count, secret_key);
+    return request;
+}
+
+static uint32_t do_auth(const struct ipc_auth *request)
+{
+    struct ipc_auth_reply reply;
+    ck_assert_int_eq(ask(request, sizeof(*request), &reply, sizeof(reply)), sizeof(reply));
+    ck_assert_uint_eq(reply.type, IPC_AUTH);
+    return reply.verdict;
+}
+
+static void do_login(void)
+{
+    const struct ipc_auth request = make_auth("alice", 64);
+    ck_assert_uint_eq(do_auth(&request), IPC_VERDICT_ACCEPTED);
+}
+
+static void do_end(uint32_t cause, const char *reason)
+{
+    struct ipc_end request = {.type = IPC_END, .cause = cause, .bytes_in = 1234, .bytes_out = 5678};
+    snprintf(request.reason, sizeof(request.reason), "%s", reason);
+    ck_assert_int_eq(send(ipc, &request, sizeof(request), MSG_NOSIGNAL), sizeof(request));
+}
+
+static void order(uint8_t what)
+{
+    ck_assert_int_eq(write(leash, &what, 1), 1);
+}
+
+enum stage { AT_START, BEFORE_LOGIN, AFTER_LOGIN, STAGES };
+
+static void start_at(enum stage stage)
+{
+    start();
+    if (stage > AT_START) {
+        do_start();
+        do_sign(64, 0);
+    }
+    if (stage > BEFORE_LOGIN) {
+        do_login();
+    }
+}
+
+static void serve_good_connection(void)
+{
+    start_at(AFTER_LOGIN);
+    do_sign(32, 7);
+    do_end(IPC_END_CLIENT, "client left");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "event=connection layers=root,uid,groups,no-new-privs,not-dumpable,"
+                          "rlimits,landlock,seccomp missing=none\n");
+    assert_contains(said, "event=login user=alice ");
+    assert_contains(said,
+                    "event=end user=alice in=1234 out=5678 seconds=0 reason=\"client left\"\n");
+}
+
+START_TEST(good_connection)
+{
+    serve_good_connection();
+}
+END_TEST
+
+START_TEST(children_ignored_at_the_start)
+{
+    ignore_children = true;
+    serve_good_connection();
+}
+END_TEST
+
+START_TEST(end_of_ours)
+{
+    start_at(BEFORE_LOGIN);
+    do_end(IPC_END_OURS, "no memory\n");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"no memory\\x0a\"\n");
+    assert_contains(said, "user=\"\"");
+}
+END_TEST
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+union any {
+    uint32_t type;
+    struct ipc_start start;
+    struct ipc_sign sign;
+    struct ipc_auth auth;
+    struct ipc_pty pty;
+    struct ipc_spawn spawn;
+    struct ipc_signal signal;
+    struct ipc_release release;
+    struct ipc_note note;
+    struct ipc_end end;
+    char bytes[IPC_REQUEST_BYTES + 64];
+};
+
+/* The second copy of the matrix. */
+static const struct {
+    uint32_t type;
+    size_t bytes; /* with the tail of make_good() */
+    bool allowed[STAGES];
+    size_t reply_bytes;
+} matrix[] = {
+    {IPC_START, 8, {true, false, false}, 36},
+    {IPC_SIGN, 72, {false, true, true}, 68},
+    {IPC_AUTH, 16 + 256 + 64 + 32 + 64, {false, true, false}, 8},
+    {IPC_PTY, 8 + sizeof(struct winsize) + sizeof(struct termios), {false, false, true}, 8},
+    {IPC_SPAWN, 20 + 64 + 7 + 4, {false, false, true}, 8},
+    {IPC_SIGNAL, 12, {false, false, true}, 8},
+    {IPC_RELEASE, 8, {false, false, true}, 8},
+    {IPC_NOTE, 12 + 5, {true, true, true}, 8},
+    {IPC_END, 24 + 256, {true, true, true}, 0},
+};
+
+#define ROWS (sizeof(matrix) / sizeof(matrix[0]))
+
+static union any make_good(uint32_t type)
+{
+    static union any good;
+    memset(&good, 0, sizeof(good));
+    good.type = type;
+    switch (type) {
+    case IPC_START:
+        good.start.layers = ALL_LAYERS;
+        break;
+    case IPC_SIGN:
+        good.sign.hash_bytes = 64;
+        break;
+    case IPC_AUTH:
+        good.auth = make_auth("alice", 64);
+        break;
+    case IPC_SPAWN:
+        good.spawn.kind = IPC_SESSION_EXEC;
+        good.spawn.environment_bytes = 7;
+        good.spawn.command_bytes = 4;
+        memcpy(good.bytes + sizeof(good.spawn), "LANG=C\0true", 11);
+        break;
+    case IPC_SIGNAL:
+        good.signal.number = SIGTERM;
+        break;
+    case IPC_NOTE:
+        good.note.level = 1;
+        good.note.text_bytes = 5;
+        memcpy(good.bytes + sizeof(good.note), "hello", 5);
+        break;
+    case IPC_END:
+        good.end.cause = IPC_END_CLIENT;
+        break;
+    default:
+        break;
+    }
+    return good;
+}
+
+START_TEST(every_request_in_every_phase)
+{
+    size_t row = (size_t)_i / STAGES;
+    enum stage stage = (enum stage)((size_t)_i % STAGES);
+    union any good = make_good(matrix[row].type);
+    char reply[512];
+    start_at(stage);
+    if (!matrix[row].allowed[stage]) {
+        assert_fatal(&good, matrix[row].bytes, "reason=\"request at the wrong time\"");
+        return;
+    }
+    if (matrix[row].reply_bytes > 0) {
+        ck_assert_int_eq(ask(&good, matrix[row].bytes, reply, sizeof(reply)),
+                         (ssize_t)matrix[row].reply_bytes);
+        do_end(IPC_END_CLIENT, "");
+    } else {
+        ck_assert_int_gt(send(ipc, &good, matrix[row].bytes, 0), 0);
+    }
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+}
+END_TEST
+
+START_TEST(every_request_of_a_wrong_size)
+{
+    size_t row = (size_t)_i / 4;
+    union any good = make_good(matrix[row].type);
+    enum stage stage = matrix[row].allowed[AT_START]       ? AT_START
+                       : matrix[row].allowed[BEFORE_LOGIN] ? BEFORE_LOGIN
+                                                           : AFTER_LOGIN;
+    const size_t sizes[] = {matrix[row].bytes - 1, matrix[row].bytes + 1, 4, sizeof(good)};
+    start_at(stage);
+    assert_fatal(&good, sizes[_i % 4], "reason=\"request of a wrong size\"");
+}
+END_TEST
+
+static const uint32_t unknown_types[] = {0, IPC_TYPES, IPC_TYPES + 1, 255, 0x7fffffff, 0xffffffff};
+
+START_TEST(unknown_types_are_fatal)
+{
+    union any request = make_good(unknown_types[_i]);
+    start_at(AFTER_LOGIN);
+    assert_fatal(&request, 8, "reason=\"request of an unknown type\"");
+}
+END_TEST
+
+START_TEST(requests_too_short_for_a_type)
+{
+    const uint8_t zeros[4] = {0};
+    start_at(BEFORE_LOGIN);
+    assert_fatal(zeros, 3, "reason=\"request of an unknown type\"");
+}
+END_TEST
+
+START_TEST(descriptors_with_a_request_are_fatal)
+{
+    const union any good = make_good(IPC_NOTE);
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    union any copy = good;
+    struct iovec part = {&copy, 17};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    const int fd = STDERR_FILENO;
+    memset(&control, 0, sizeof(control));
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(fd));
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+    start_at(BEFORE_LOGIN);
+    ck_assert_int_eq(sendmsg(ipc, &message, 0), 17);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"request of a wrong size\"");
+}
+END_TEST
+
+/* Values out of range, one at a time. */
+enum { BAD_VALUES = 15 };
+
+START_TEST(values_out_of_range)
+{
+    static const uint32_t types[BAD_VALUES] = {
+        IPC_SIGN, IPC_SIGN,  IPC_SIGN,  IPC_AUTH, IPC_AUTH,  IPC_NOTE,   IPC_NOTE, IPC_END,
+        IPC_END,  IPC_SPAWN, IPC_SPAWN, IPC_PTY,  IPC_SPAWN, IPC_SIGNAL, IPC_NOTE};
+    uint32_t type = types[_i];
+    union any bad = make_good(type);
+    size_t bytes = 0;
+    for (size_t row = 0; row < ROWS; row++) {
+        bytes = matrix[row].type == type ? matrix[row].bytes : bytes;
+    }
+    switch (_i) {
+    case 0:
+        bad.sign.hash_bytes = 33;
+        break;
+    case 1:
+        bad.sign.hash_bytes = 0xffffffff;
+        break;
+    case 2:
+        bad.sign.hash_bytes = 32;
+        bad.sign.hash[32] = 1;
+        break;
+    case 3:
+        memset(bad.auth.user, 'a', sizeof(bad.auth.user));
+        break;
+    case 4:
+        bad.auth.stage = 3;
+        break;
+    case 5:
+        bad.note.level = 0; /* trouble is the monitor's own */
+        break;
+    case 6:
+        bad.note.level = 4;
+        break;
+    case 7:
+        bad.end.cause = 3;
+        break;
+    case 8:
+        memset(bad.end.reason, 'a', sizeof(bad.end.reason));
+        break;
+    case 9:
+        bad.spawn.environment_bytes = 0xffffffff; /* the sum wraps to the right size */
+        bad.spawn.command_bytes = 12;
+        break;
+    case 10:
+        bad.spawn.kind = 9;
+        break;
+    case 11:
+        bad.pty.slot = LIMIT_CHANNELS;
+        break;
+    case 12:
+        bad.bytes[sizeof(bad.spawn)] = 'l'; /* lANG */
+        break;
+    case 13:
+        bad.signal.number = SIGSTOP;
+        break;
+    default:
+        bad.note.text_bytes = LIMIT_NOTE_BYTES + 1;
+        bytes = 12 + LIMIT_NOTE_BYTES + 1;
+    }
+    start_at(type == IPC_AUTH ? BEFORE_LOGIN : AFTER_LOGIN);
+    assert_fatal(&bad, bytes, "event=end ");
+}
+END_TEST
+
+/* ---- counts ---------------------------------------------------------------------------------- */
+
+START_TEST(signatures_before_login_are_counted)
+{
+    const union any good = make_good(IPC_SIGN);
+    start();
+    do_start();
+    for (int i = 0; i < LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
+        do_sign(64, 0);
+    }
+    assert_fatal(&good, 72, "too many key exchanges before the login");
+}
+END_TEST
+
+START_TEST(signatures_after_login_are_not)
+{
+    start_at(AFTER_LOGIN);
+    for (int i = 0; i < 3 * LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
+        do_sign(i % 2 ? 32 : 64, (uint8_t)i);
+    }
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+}
+END_TEST
+
+START_TEST(first_hash_is_the_session_id)
+{
+    for (int i = 0; i < 2; i++) {
+        size_t bytes = i == 0 ? 32 : 64;
+        const struct ipc_auth good = make_auth("alice", bytes);
+        const struct ipc_auth longer = make_auth("alice", 96 - bytes);
+        start();
+        do_start();
+        do_sign((uint32_t)bytes, 0);
+        do_sign(i == 0 ? 64 : 32, 0); /* a rekey with the other hash */
+        do_sign(32, 9);
+        ck_assert_uint_eq(do_auth(&longer), IPC_VERDICT_REFUSED);
+        ck_assert_uint_eq(do_auth(&good), IPC_VERDICT_ACCEPTED);
+        do_end(IPC_END_CLIENT, "");
+        order(0);
+        ck_assert_int_eq(finish_monitor(), 0);
+    }
+}
+END_TEST
+
+START_TEST(login_before_a_hash_is_fatal)
+{
+    const struct ipc_auth request = make_auth("alice", 64);
+    start();
+    do_start();
+    assert_fatal(&request, sizeof(request), "before the first key exchange");
+}
+END_TEST
+
+START_TEST(attempts_are_capped)
+{
+    struct ipc_auth request = make_auth("carol", 64);
+    options.attempts = 2;
+    start_at(BEFORE_LOGIN);
+    ck_assert_uint_eq(do_auth(&request), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(do_auth(&request), IPC_VERDICT_LAST);
+    request = make_auth("alice", 64);
+    assert_fatal(&request, sizeof(request), "after the last attempt");
+    assert_lacks(said, "verdict=accepted");
+}
+END_TEST
+
+START_TEST(notes_are_logged_escaped_and_dropped)
+{
+    union any note = make_good(IPC_NOTE);
+    struct ipc_done reply;
+    memcpy(note.bytes + sizeof(note.note), "a\n\"\0b", 5);
+    start();
+    for (int i = 0; i < LIMIT_NOTES + 20; i++) {
+        ck_assert_int_eq(ask(&note, 17, &reply, sizeof(reply)), sizeof(reply));
+        ck_assert_uint_eq(reply.done, 1);
+    }
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    int lines = 0;
+    for (const char *at = said; (at = strstr(at, "event=net text=\"a\\x0a\\x22\\x00b\"\n")); at++) {
+        lines++;
+    }
+    ck_assert_int_eq(lines, LIMIT_NOTES);
+}
+END_TEST
+
+/* ---- layers ---------------------------------------------------------------------------------- */
+
+START_TEST(missing_layers_end_the_connection)
+{
+    const struct ipc_start none = {IPC_START, 0};
+    const struct ipc_start some = {IPC_START, ALL_LAYERS & ~(uint32_t)SANDBOX_SECCOMP};
+    start();
+    assert_fatal(&none, sizeof(none), "reason=\"sandbox layers missing: ");
+    assert_contains(said, "no-new-privs,not-dumpable,rlimits,seccomp\"");
+    assert_lacks(said, "landlock");
+    ck_assert_int_eq(strstr(said, "root,uid,groups") != NULL, geteuid() == 0);
+    start();
+    assert_fatal(&some, sizeof(some), "reason=\"sandbox layers missing: seccomp\"");
+}
+END_TEST
+
+START_TEST(missing_layers_are_logged_with_best_effort)
+{
+    const struct ipc_start none = {IPC_START, 0};
+    struct ipc_start_reply reply;
+    options.best_effort = true;
+    start();
+    ck_assert_int_eq(ask(&none, sizeof(none), &reply, sizeof(reply)), sizeof(reply));
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "event=connection layers=none missing=");
+    assert_contains(said, "rlimits,seccomp\n");
+}
+END_TEST
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
+START_TEST(login_deadline)
+{
+    int64_t before = clock_now_ms();
+    options.login_seconds = 1;
+    start_at((enum stage)_i);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "reason=\"login deadline of 1 s\"\n");
+    ck_assert_int_ge(clock_now_ms() - before, 1000);
+    ck_assert_int_lt(clock_now_ms() - before, 2500);
+}
+END_TEST
+
+/* Requests don't put the deadline off. */
+START_TEST(busy_login_deadline)
+{
+    const union any note = make_good(IPC_NOTE);
+    int64_t before = clock_now_ms();
+    options.login_seconds = 1;
+    start_at(BEFORE_LOGIN);
+    while (clock_now_ms() - before < 5000) {
+        char reply[16];
+        struct pollfd waiting = {.fd = ipc, .events = POLLIN};
+        if (send(ipc, &note, 17, MSG_NOSIGNAL) != 17 || poll(&waiting, 1, 5000) != 1 ||
+            recv(ipc, reply, sizeof(reply), 0) <= 0) {
+            break;
+        }
+    }
+    ck_assert_int_lt(clock_now_ms() - before, 2500);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "login deadline");
+}
+END_TEST
+
+START_TEST(no_deadline_after_login)
+{
+    options.login_seconds = 1;
+    start_at(AFTER_LOGIN);
+    usleep(1300000);
+    do_sign(64, 1);
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "seconds=1 ");
+}
+END_TEST
+
+START_TEST(network_process_dies)
+{
+    start_at(BEFORE_LOGIN);
+    order(100 + SIGSYS);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"network process killed by signal 31 (seccomp?)\"\n");
+    assert_contains(said, " in=- out=- ");
+    start_at(AFTER_LOGIN);
+    order(100 + SIGKILL);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"network process killed by signal 9\"\n");
+    start_at(AFTER_LOGIN);
+    order(3);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"network process exited with status 3 and gave no reason\"\n");
+}
+END_TEST
+
+START_TEST(first_reason_stays)
+{
+    start_at(BEFORE_LOGIN);
+    do_end(IPC_END_CLIENT, "the first");
+    order(100 + SIGSYS);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "reason=\"the first\"\n");
+}
+END_TEST
+
+START_TEST(network_process_that_stays_is_killed)
+{
+    int64_t before = clock_now_ms();
+    start_at(BEFORE_LOGIN);
+    do_end(IPC_END_CLIENT, "bye");
+    ck_assert_int_eq(finish_monitor(), 0);
+    ck_assert_int_ge(clock_now_ms() - before, LIMIT_EXIT_MS - 100);
+    ck_assert_int_lt(clock_now_ms() - before, LIMIT_EXIT_MS + 1500);
+}
+END_TEST
+
+START_TEST(closed_socket_without_an_end)
+{
+    start_at(BEFORE_LOGIN);
+    shutdown(ipc, SHUT_RDWR);
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "exited with status 0 and gave no reason");
+}
+END_TEST
+
+START_TEST(replies_that_nobody_reads)
+{
+    const union any note = make_good(IPC_NOTE);
+    options.login_seconds = 3;
+    start_at(BEFORE_LOGIN);
+    for (int i = 0; i < 100000; i++) {
+        if (send(ipc, &note, 17, MSG_NOSIGNAL) != 17) {
+            break;
+        }
+    }
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "does not read its replies");
+}
+END_TEST
+
+START_TEST(host_key_that_can_not_be_used)
+{
+    scratch_write(options.keydir, ".ed25519.sk", hostkey.secret_key, 63, 0600);
+    start();
+    ck_assert_int_eq(await_monitor(), 100);
+    ck_assert_ptr_eq(strchr(said, '\n') + 1, said + strlen(said)); /* one line says it all */
+    assert_contains(said, "event=trouble what=\"host key\" path=");
+    assert_contains(said, "/.ed25519.sk reason=\"not 64 bytes long\"\n");
+}
+END_TEST
+
+/* ---- sessions over the wire ------------------------------------------------------------------ */
+
+static int spawn(const char *command, int fds[static IPC_REPLY_DESCRIPTORS])
+{
+    struct {
+        struct ipc_spawn spawn;
+        char command[64];
+    } request;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int) * IPC_REPLY_DESCRIPTORS)];
+    } control;
+    struct ipc_done done;
+    struct iovec part = {&done, sizeof(done)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    memset(&request, 0, sizeof(request));
+    request.spawn.type = IPC_SPAWN;
+    request.spawn.slot = 5;
+    request.spawn.kind = IPC_SESSION_EXEC;
+    request.spawn.command_bytes = (uint32_t)strlen(command);
+    memcpy(request.command, command, strlen(command));
+    ck_assert_int_gt(send(ipc, &request, sizeof(request.spawn) + strlen(command), 0), 0);
+    ck_assert_int_eq(recvmsg(ipc, &message, MSG_CMSG_CLOEXEC), sizeof(done));
+    ck_assert_uint_eq(done.done, 1);
+    size_t count = (control.header.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    memcpy(fds, CMSG_DATA(&control.header), count * sizeof(int));
+    return (int)count;
+}
+
+START_TEST(session_over_the_socket)
+{
+    int fds[IPC_REPLY_DESCRIPTORS];
+    char out[64];
+    struct ipc_exit ended;
+    start_at(AFTER_LOGIN);
+    ck_assert_int_eq(spawn("echo hi; exit 9", fds), 4);
+    struct pollfd waiting = {.fd = fds[3], .events = POLLIN};
+    ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+    ck_assert_int_eq(read(fds[3], &ended, sizeof(ended)), sizeof(ended));
+    ck_assert_uint_eq(ended.status, 9);
+    ck_assert_int_eq(read(fds[1], out, sizeof(out)), 3);
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "channel=5 kind=exec pty=none pid=");
+}
+END_TEST
+
+/* The client is gone, its command is not: it is left alone, and so is our exit. */
+START_TEST(programs_outlive_the_connection)
+{
+    int fds[IPC_REPLY_DESCRIPTORS];
+    char byte;
+    int64_t before = clock_now_ms();
+    start_at(AFTER_LOGIN);
+    ck_assert_int_eq(spawn("exec 2>&-; sleep 2; echo", fds), 4);
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    ck_assert_int_lt(clock_now_ms() - before, 1500);
+    struct pollfd waiting = {.fd = fds[1], .events = POLLIN};
+    ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+    ck_assert_int_eq(read(fds[1], &byte, 1), 1);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("monitor");
+    TCase *tests = tcase_create("monitor");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, good_connection);
+    tcase_add_test(tests, children_ignored_at_the_start);
+    tcase_add_test(tests, end_of_ours);
+    tcase_add_loop_test(tests, every_request_in_every_phase, 0, (int)ROWS * STAGES);
+    tcase_add_loop_test(tests, every_request_of_a_wrong_size, 0, (int)ROWS * 4);
+    tcase_add_loop_test(tests, unknown_types_are_fatal, 0,
+                        sizeof(unknown_types) / sizeof(unknown_types[0]));
+    tcase_add_test(tests, requests_too_short_for_a_type);
+    tcase_add_test(tests, descriptors_with_a_request_are_fatal);
+    tcase_add_loop_test(tests, values_out_of_range, 0, BAD_VALUES);
+    tcase_add_test(tests, signatures_before_login_are_counted);
+    tcase_add_test(tests, signatures_after_login_are_not);
+    tcase_add_test(tests, first_hash_is_the_session_id);
+    tcase_add_test(tests, login_before_a_hash_is_fatal);
+    tcase_add_test(tests, attempts_are_capped);
+    tcase_add_test(tests, notes_are_logged_escaped_and_dropped);
+    tcase_add_test(tests, missing_layers_end_the_connection);
+    tcase_add_test(tests, missing_layers_are_logged_with_best_effort);
+    tcase_add_loop_test(tests, login_deadline, AT_START, AFTER_LOGIN);
+    tcase_add_test(tests, busy_login_deadline);
+    tcase_add_test(tests, no_deadline_after_login);
+    tcase_add_test(tests, network_process_dies);
+    tcase_add_test(tests, first_reason_stays);
+    tcase_add_test(tests, network_process_that_stays_is_killed);
+    tcase_add_test(tests, closed_socket_without_an_end);
+    tcase_add_test(tests, replies_that_nobody_reads);
+    tcase_add_test(tests, host_key_that_can_not_be_used);
+    tcase_add_test(tests, session_over_the_socket);
+    tcase_add_test(tests, programs_outlive_the_connection);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,213 @@
+#include "peer.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+/* A connected pair over loopback; `client` and `server` are addresses as text. */
+static int connect_pair(const char *address, bool mapped, int *client)
+{
+    struct sockaddr_in6 at = {.sin6_family = AF_INET6};
+    socklen_t at_bytes = sizeof(at);
+    int any = 0;
+    ck_assert_int_eq(inet_pton(AF_INET6, address, &at.sin6_addr), 1);
+    int listener = socket(AF_INET6, SOCK_STREAM, 0);
+    if (mapped) {
+        setsockopt(listener, IPPROTO_IPV6, IPV6_V6ONLY, &any, sizeof(any));
+    }
+    if (listener < 0 || bind(listener, (struct sockaddr *)&at, sizeof(at)) != 0) {
+        return -1; /* a machine without IPv6 */
+    }
+    ck_assert_int_eq(listen(listener, 1), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&at, &at_bytes), 0);
+    *client = socket(AF_INET6, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(*client, (struct sockaddr *)&at, sizeof(at)), 0);
+    int server = accept(listener, NULL, NULL);
+    ck_assert_int_ge(server, 0);
+    close(listener);
+    return server;
+}
+
+static void check_tcp(const char *bound, bool mapped, const char *expected)
+{
+    struct peer peer;
+    struct sockaddr_in6 near, far;
+    socklen_t bytes = sizeof(near);
+    int client;
+    setenv("TCPREMOTEIP", "192.0.2.99", 1);
+    int server = connect_pair(bound, mapped, &client);
+    if (server < 0) {
+        return;
+    }
+    getsockname(client, (struct sockaddr *)&far, &bytes);
+    bytes = sizeof(near);
+    getsockname(server, (struct sockaddr *)&near, &bytes);
+    peer_learn(&peer, server);
+    ck_assert_str_eq(peer.address, expected);
+    ck_assert_str_eq(peer.local_address, expected);
+    ck_assert_int_eq(atoi(peer.port), ntohs(far.sin6_port));
+    ck_assert_int_eq(atoi(peer.local_port), ntohs(near.sin6_port));
+    ck_assert(peer.tcp);
+    ck_assert(peer_has_address(&peer));
+}
+
+START_TEST(ipv6_socket)
+{
+    check_tcp("::1", false, "::1");
+}
+END_TEST
+
+START_TEST(mapped_socket_is_ipv4)
+{
+    check_tcp("::ffff:127.0.0.1", true, "127.0.0.1");
+}
+END_TEST
+
+START_TEST(ipv4_socket)
+{
+    struct peer peer;
+    struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t at_bytes = sizeof(at);
+    int listener = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&at, sizeof(at)), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    getsockname(listener, (struct sockaddr *)&at, &at_bytes);
+    int client = socket(AF_INET, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(client, (struct sockaddr *)&at, sizeof(at)), 0);
+    peer_learn(&peer, accept(listener, NULL, NULL));
+    ck_assert_str_eq(peer.address, "127.0.0.1");
+    ck_assert_int_eq(atoi(peer.local_port), ntohs(at.sin_port));
+    ck_assert(peer.tcp);
+}
+END_TEST
+
+static void learn_from(struct peer *peer, bool socket_given)
+{
+    int pair[2];
+    if (socket_given) {
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    } else {
+        ck_assert_int_eq(pipe(pair), 0);
+    }
+    peer_learn(peer, pair[0]);
+    ck_assert(!peer->tcp);
+}
+
+START_TEST(without_an_address)
+{
+    struct peer peer;
+    clearenv();
+    learn_from(&peer, true);
+    ck_assert_str_eq(peer.address, "unix");
+    ck_assert_str_eq(peer.port, "0");
+    ck_assert(!peer_has_address(&peer));
+    learn_from(&peer, false);
+    ck_assert_str_eq(peer.address, "pipe");
+    ck_assert_str_eq(peer.local_address, "pipe");
+    ck_assert_str_eq(peer.local_port, "0");
+    ck_assert(!peer_has_address(&peer));
+}
+END_TEST
+
+START_TEST(closed_descriptor_is_a_pipe)
+{
+    struct peer peer;
+    clearenv();
+    peer_learn(&peer, 1000);
+    ck_assert_str_eq(peer.address, "pipe");
+}
+END_TEST
+
+START_TEST(ucspi_comes_before_systemd)
+{
+    struct peer peer;
+    for (int socket_given = 0; socket_given < 2; socket_given++) {
+        clearenv();
+        setenv("REMOTE_ADDR", "192.0.2.7", 1);
+        setenv("REMOTE_PORT", "77", 1);
+        learn_from(&peer, socket_given != 0);
+        ck_assert_str_eq(peer.address, "192.0.2.7");
+        ck_assert_str_eq(peer.port, "77");
+        setenv("TCPREMOTEIP", "2001:db8::1", 1);
+        setenv("TCPREMOTEPORT", "50000", 1);
+        setenv("TCPLOCALIP", "::ffff:192.0.2.2", 1);
+        setenv("TCPLOCALPORT", "22", 1);
+        learn_from(&peer, socket_given != 0);
+        ck_assert_str_eq(peer.address, "2001:db8::1");
+        ck_assert_str_eq(peer.port, "50000");
+        ck_assert_str_eq(peer.local_address, "192.0.2.2");
+        ck_assert_str_eq(peer.local_port, "22");
+        ck_assert(peer_has_address(&peer));
+    }
+}
+END_TEST
+
+static const struct {
+    const char *given;
+    const char *address; /* NULL: refused */
+} addresses[] = {
+    {"192.0.2.1", "192.0.2.1"},
+    {"::FFFF:192.0.2.1", "192.0.2.1"},
+    {"2001:DB8:0::1", "2001:db8::1"},
+    {"fe80::1%eth0", "fe80::1%eth0"},
+    {"fe80::1%", NULL},
+    {"fe80::1%e th0", NULL},
+    {"fe80::1%0123456789abcdef", NULL},
+    {"192.0.2.1%eth0", NULL},
+    {"192.0.2", NULL},
+    {"192.0.2.1\nevent=login", NULL},
+    {"localhost", NULL},
+    {"", NULL},
+    {"/run/socket", NULL},
+    {"11111111111111111111111111111111111111111111111111111111111111111111111111", NULL},
+};
+
+START_TEST(addresses_of_the_environment_are_checked)
+{
+    struct peer peer;
+    clearenv();
+    setenv("REMOTE_ADDR", addresses[_i].given, 1);
+    learn_from(&peer, false);
+    ck_assert_str_eq(peer.address, addresses[_i].address != NULL ? addresses[_i].address : "pipe");
+}
+END_TEST
+
+static const struct {
+    const char *given;
+    const char *port;
+} ports[] = {{"22", "22"}, {"65535", "65535"}, {"65536", "0"},  {"-1", "0"},    {"2 2", "0"},
+             {"", "0"},    {"0", "0"},         {"000001", "0"}, {"0022", "22"}, {"22\n", "0"}};
+
+START_TEST(ports_of_the_environment_are_checked)
+{
+    struct peer peer;
+    clearenv();
+    setenv("REMOTE_ADDR", "192.0.2.1", 1);
+    setenv("REMOTE_PORT", ports[_i].given, 1);
+    learn_from(&peer, false);
+    ck_assert_str_eq(peer.port, ports[_i].port);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("peer");
+    TCase *tests = tcase_create("peer");
+    tcase_add_test(tests, ipv4_socket);
+    tcase_add_test(tests, ipv6_socket);
+    tcase_add_test(tests, mapped_socket_is_ipv4);
+    tcase_add_test(tests, without_an_address);
+    tcase_add_test(tests, closed_descriptor_is_a_pipe);
+    tcase_add_test(tests, ucspi_comes_before_systemd);
+    tcase_add_loop_test(tests, addresses_of_the_environment_are_checked, 0,
+                        sizeof(addresses) / sizeof(addresses[0]));
+    tcase_add_loop_test(tests, ports_of_the_environment_are_checked, 0,
+                        sizeof(ports) / sizeof(ports[0]));
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,288 @@
+#include "reader.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+/* Over a block of exactly these bytes, so that a sanitizer sees every step beyond. */
+static uint8_t *block;
+
+static void finish(void)
+{
+    free(block);
+    block = NULL;
+}
+
+static struct reader over(const void *bytes, size_t count)
+{
+    free(block);
+    block = malloc(count > 0 ? count : 1);
+    ck_assert_ptr_nonnull(block);
+    memcpy(block, bytes, count);
+    return reader_over(block, count);
+}
+
+static void expect_stuck(struct reader *reader)
+{
+    ck_assert(reader->failed);
+    ck_assert(!reader_end(reader));
+    ck_assert_uint_eq(reader_u8(reader), 0);
+    ck_assert(!reader_bool(reader));
+    ck_assert_uint_eq(reader_u32(reader), 0);
+    ck_assert_ptr_null(reader_bytes(reader, 0));
+    ck_assert_ptr_null(reader_bytes(reader, 1));
+    ck_assert_ptr_null(reader_string_of(reader, 0));
+    struct reader string = reader_string(reader), name;
+    ck_assert(string.failed && string.left == 0);
+    ck_assert(!reader_name(reader, &name));
+    ck_assert(!reader_is(reader, ""));
+    ck_assert(!reader_has_nul(reader));
+    char text[4] = "abc";
+    ck_assert(!reader_text(reader, text, sizeof(text)));
+    ck_assert_str_eq(text, "");
+    ck_assert(reader->failed);
+    ck_assert(!reader_end(reader));
+}
+
+/* byte 1 | boolean 2 | uint32 | string "abc" | string "" | string_of 2 | bytes 3 */
+static const uint8_t sample[] = {1, 2, 0x89, 0xab, 0xcd, 0xef, 0, 0, 0,   3,   'a', 'b', 'c',
+                                 0, 0, 0,    0,    0,    0,    0, 2, 'x', 'y', 'm', 'n', 'o'};
+
+struct fields {
+    uint8_t byte;
+    bool boolean;
+    uint32_t number;
+    struct reader abc, empty;
+    const uint8_t *xy, *mno;
+};
+
+static struct fields read_all(struct reader *reader)
+{
+    struct fields fields;
+    fields.byte = reader_u8(reader);
+    fields.boolean = reader_bool(reader);
+    fields.number = reader_u32(reader);
+    fields.abc = reader_string(reader);
+    fields.empty = reader_string(reader);
+    fields.xy = reader_string_of(reader, 2);
+    fields.mno = reader_bytes(reader, 3);
+    return fields;
+}
+
+START_TEST(all_getters)
+{
+    struct reader reader = over(sample, sizeof(sample));
+    ck_assert(!reader_end(&reader));
+    struct fields fields = read_all(&reader);
+    ck_assert(reader_end(&reader));
+    ck_assert_uint_eq(fields.byte, 1);
+    ck_assert(fields.boolean);
+    ck_assert_uint_eq(fields.number, 0x89abcdef);
+    ck_assert(reader_is(&fields.abc, "abc"));
+    ck_assert(reader_end(&fields.empty));
+    ck_assert_mem_eq(fields.xy, "xy", 2);
+    ck_assert_mem_eq(fields.mno, "mno", 3);
+    reader_u8(&reader);
+    expect_stuck(&reader);
+}
+END_TEST
+
+/* Cut off anywhere: the fields before the cut are right, the rest is zero, empty or NULL. */
+START_TEST(all_getters_at_every_truncation)
+{
+    for (size_t cut = 0; cut < sizeof(sample); cut++) {
+        struct reader reader = over(sample, cut);
+        struct fields fields = read_all(&reader);
+        ck_assert_uint_eq(fields.byte, cut >= 1 ? 1 : 0);
+        ck_assert_int_eq(fields.boolean, cut >= 2);
+        ck_assert_uint_eq(fields.number, cut >= 6 ? 0x89abcdef : 0);
+        ck_assert_int_eq(fields.abc.failed, cut < 13);
+        ck_assert_uint_eq(fields.abc.left, cut >= 13 ? 3 : 0);
+        ck_assert_int_eq(fields.empty.failed, cut < 17);
+        ck_assert_int_eq(fields.xy == NULL, cut < 23);
+        ck_assert_ptr_null(fields.mno);
+        expect_stuck(&reader);
+    }
+}
+END_TEST
+
+START_TEST(a_byte_left_over_is_no_end)
+{
+    struct reader reader = over("\1\2", 2);
+    ck_assert_uint_eq(reader_u8(&reader), 1);
+    ck_assert(!reader.failed);
+    ck_assert(!reader_end(&reader));
+    ck_assert_uint_eq(reader_u8(&reader), 2);
+    ck_assert(reader_end(&reader));
+}
+END_TEST
+
+START_TEST(an_empty_reader_is_at_its_end)
+{
+    struct reader reader = over("", 0);
+    ck_assert(reader_end(&reader));
+    ck_assert_ptr_nonnull(reader_bytes(&reader, 0));
+    ck_assert(reader_end(&reader));
+    struct reader nothing = {0};
+    ck_assert(reader_end(&nothing));
+}
+END_TEST
+
+START_TEST(lengths_far_beyond_the_end)
+{
+    static const uint8_t lengths[][4] = {{0, 0, 0, 5},
+                                         {0, 1, 0, 0},
+                                         {0x7f, 0xff, 0xff, 0xff},
+                                         {0x80, 0, 0, 0},
+                                         {0xff, 0xff, 0xff, 0xfc},
+                                         {0xff, 0xff, 0xff, 0xff}};
+    uint8_t bytes[8] = {0};
+    memcpy(bytes, lengths[_i], 4);
+    struct reader reader = over(bytes, sizeof(bytes));
+    struct reader string = reader_string(&reader);
+    ck_assert(string.failed && string.left == 0);
+    expect_stuck(&reader);
+    reader = over(bytes, sizeof(bytes));
+    ck_assert_ptr_null(reader_bytes(&reader, SIZE_MAX));
+    expect_stuck(&reader);
+}
+END_TEST
+
+START_TEST(any_byte_but_zero_is_true)
+{
+    for (unsigned value = 0; value < 256; value++) {
+        uint8_t byte = (uint8_t)value;
+        struct reader reader = over(&byte, 1);
+        ck_assert_int_eq(reader_bool(&reader), value != 0);
+    }
+}
+END_TEST
+
+START_TEST(strings_are_readers_of_their_own)
+{
+    struct reader reader = over("\0\0\0\2ab\7", 7);
+    struct reader string = reader_string(&reader);
+    ck_assert_uint_eq(reader_u32(&string), 0);
+    ck_assert(string.failed);
+    ck_assert(!reader.failed);
+    ck_assert_uint_eq(reader_u8(&reader), 7);
+    ck_assert(reader_end(&reader));
+}
+END_TEST
+
+START_TEST(a_string_of_another_size_fails)
+{
+    for (size_t size = 0; size < 6; size++) {
+        struct reader reader = over("\0\0\0\3abc", 7);
+        const uint8_t *bytes = reader_string_of(&reader, size);
+        ck_assert_int_eq(bytes != NULL, size == 3);
+        ck_assert_int_eq(reader_end(&reader), size == 3);
+        if (size != 3) {
+            expect_stuck(&reader);
+        }
+    }
+}
+END_TEST
+
+/* ---- name-lists ------------------------------------------------------------------------------ */
+
+static const struct list {
+    const char *list;
+    const char *names[4];
+    bool fails;
+} lists[] = {
+    {"", {NULL}, false},   {"a", {"a"}, false},   {"a,bc,def", {"a", "bc", "def"}, false},
+    {",", {NULL}, true},   {",a", {NULL}, true},  {"a,", {NULL}, true},
+    {"a,b,", {"a"}, true}, {"a,,b", {"a"}, true}, {",,", {NULL}, true},
+};
+
+START_TEST(name_lists)
+{
+    const struct list *list = &lists[_i];
+    struct reader reader = over(list->list, strlen(list->list)), name;
+    size_t count = 0;
+    while (reader_name(&reader, &name)) {
+        ck_assert(count < 4 && list->names[count] != NULL);
+        ck_assert_msg(reader_is(&name, list->names[count]), "%s: %.*s", list->list, (int)name.left,
+                      name.bytes);
+        ck_assert_uint_gt(name.left, 0);
+        count++;
+    }
+    ck_assert(count == 4 || list->names[count] == NULL);
+    ck_assert_int_eq(reader.failed, list->fails);
+    ck_assert_int_eq(reader_end(&reader), !list->fails);
+    ck_assert(!reader_name(&reader, &name));
+}
+END_TEST
+
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+START_TEST(is_compares_the_whole)
+{
+    struct reader reader = over("shell", 5);
+    ck_assert(reader_is(&reader, "shell"));
+    ck_assert(!reader_is(&reader, "shel"));
+    ck_assert(!reader_is(&reader, "shells"));
+    ck_assert(!reader_is(&reader, "Shell"));
+    ck_assert(!reader_is(&reader, ""));
+    ck_assert_uint_eq(reader.left, 5);
+    reader = over("she\0l", 5);
+    ck_assert(!reader_is(&reader, "she"));
+    reader = over("", 0);
+    ck_assert(reader_is(&reader, ""));
+}
+END_TEST
+
+START_TEST(nul_is_found_anywhere)
+{
+    for (size_t place = 0; place < 6; place++) {
+        char bytes[5];
+        memset(bytes, 'a', sizeof(bytes));
+        if (place < sizeof(bytes)) {
+            bytes[place] = '\0';
+        }
+        struct reader reader = over(bytes, sizeof(bytes));
+        ck_assert_int_eq(reader_has_nul(&reader), place < sizeof(bytes));
+        char text[8] = "xxxxxxx";
+        ck_assert_int_eq(reader_text(&reader, text, sizeof(text)), place == sizeof(bytes));
+        ck_assert_str_eq(text, place == sizeof(bytes) ? "aaaaa" : "");
+        ck_assert_uint_eq(reader.left, sizeof(bytes));
+    }
+}
+END_TEST
+
+START_TEST(texts_fit_with_their_nul)
+{
+    for (size_t size = 0; size < 8; size++) {
+        char text[6];
+        memset(text, 'x', sizeof(text));
+        struct reader reader = over("abcdefg", size);
+        ck_assert_int_eq(reader_text(&reader, text, sizeof(text)), size <= 5);
+        char expected[6] = {0};
+        memcpy(expected, "abcdefg", size <= 5 ? size : 0);
+        ck_assert_mem_eq(text, expected, sizeof(text));
+    }
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("reader");
+    TCase *tests = tcase_create("reader");
+    tcase_add_checked_fixture(tests, NULL, finish);
+    tcase_add_test(tests, all_getters);
+    tcase_add_test(tests, all_getters_at_every_truncation);
+    tcase_add_test(tests, a_byte_left_over_is_no_end);
+    tcase_add_test(tests, an_empty_reader_is_at_its_end);
+    tcase_add_loop_test(tests, lengths_far_beyond_the_end, 0, 6);
+    tcase_add_test(tests, any_byte_but_zero_is_true);
+    tcase_add_test(tests, strings_are_readers_of_their_own);
+    tcase_add_test(tests, a_string_of_another_size_fails);
+    tcase_add_loop_test(tests, name_lists, 0, sizeof(lists) / sizeof(lists[0]));
+    tcase_add_test(tests, is_compares_the_whole);
+    tcase_add_test(tests, nul_is_found_anywhere);
+    tcase_add_test(tests, texts_fit_with_their_nul);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

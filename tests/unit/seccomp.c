@@ -1,0 +1,317 @@
+/*
+ * Each system call in a process of its own, under the filter. Built only without sanitizers, whose
+ * runtimes the filter would kill.
+ */
+#include "seccomp.h"
+
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ipc.h"
+#include "unit.h"
+
+#define NO_FILTER 77
+
+/* The descriptors of the network process: 0 and 1 a socket, 2 null, IPC_DESCRIPTOR the monitor's;
+ * and a terminal and a spare socket behind them. */
+enum { TERMINAL = 10, SPARE = 11 };
+
+static void place(int fd, int number)
+{
+    if (dup2(fd, number) != number) {
+        _exit(98);
+    }
+}
+
+static void set_up(void)
+{
+    int client[2], monitor[2], spare[2], master, slave;
+    struct rlimit none = {0};
+    setrlimit(RLIMIT_CORE, &none);
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, client) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET, 0, monitor) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET, 0, spare) != 0 ||
+        openpty(&master, &slave, NULL, NULL, NULL) != 0) {
+        _exit(99);
+    }
+    int parts[] = {client[1], monitor[0], monitor[1], master, spare[0], spare[1]};
+    for (int i = 0; i < 6; i++) {
+        place(parts[i], 40 + i);
+    }
+    if (write(client[0], "xyz", 3) != 3 || write(42, "xyz", 3) != 3 || write(45, "xyz", 3) != 3) {
+        _exit(97);
+    }
+    place(40, STDIN_FILENO);
+    place(40, STDOUT_FILENO);
+    place(41, IPC_DESCRIPTOR);
+    place(43, TERMINAL);
+    place(44, SPARE);
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    if (!seccomp_enter(open("/dev/null", O_RDWR))) {
+        _exit(NO_FILTER);
+    }
+}
+
+/* How a process that does `action` under the filter ends, as waitpid() tells it. */
+static int end_of(void (*action)(void))
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        set_up();
+        action();
+        syscall(SYS_exit_group, 0);
+    }
+    return waitpid(child, &status, 0) == child ? status : -1;
+}
+
+/* ---- allowed -----------------------------------------------------------------------------------
+ */
+
+static void need(bool worked)
+{
+    if (!worked) {
+        syscall(SYS_exit_group, 1);
+    }
+}
+
+static ssize_t pass_message(bool sends, int fd)
+{
+    char bytes[8] = "message", control[64];
+    struct iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = sends ? NULL : control,
+                             .msg_controllen = sends ? 0 : sizeof(control)};
+    return sends ? sendmsg(fd, &message, MSG_NOSIGNAL) : recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+}
+
+static void bytes_move(void)
+{
+    char byte;
+    need(read(STDIN_FILENO, &byte, 1) == 1 && byte == 'x');
+    need(write(STDOUT_FILENO, &byte, 1) == 1);
+    need(write(STDERR_FILENO, "nowhere", 7) == 7);
+    need(close(SPARE) == 0);
+}
+
+static void messages_pass(void)
+{
+    need(pass_message(true, IPC_DESCRIPTOR) == 8);
+    need(pass_message(false, IPC_DESCRIPTOR) == 3);
+}
+
+static void sockets_are_set(void)
+{
+    /* A local socket knows neither; that the kernel says so is enough. */
+    const int on = 1;
+    setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    setsockopt(STDIN_FILENO, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+    need(shutdown(STDOUT_FILENO, SHUT_WR) == 0);
+}
+
+static void terminals_are_set(void)
+{
+    struct winsize size = {.ws_col = 80};
+    struct termios modes;
+    need(ioctl(TERMINAL, TIOCSWINSZ, &size) == 0);
+    need(tcgetattr(TERMINAL, &modes) == 0);
+    ioctl(TERMINAL, TIOCSIG, SIGINT);
+}
+
+static void time_passes(void)
+{
+    struct pollfd entry = {.fd = STDIN_FILENO, .events = POLLIN};
+    struct timespec now;
+    need(poll(&entry, 1, 10) == 1);
+    need(ppoll(&entry, 1, NULL, NULL) == 1);
+    need(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0);
+}
+
+static void random_bytes_come(void)
+{
+    char bytes[16];
+    need(syscall(SYS_getrandom, bytes, sizeof(bytes), 0) == 16);
+}
+
+static void one_thread_exits(void)
+{
+    syscall(SYS_exit, 0);
+}
+
+static void (*const allowed[])(void) = {bytes_move,        messages_pass, sockets_are_set,
+                                        terminals_are_set, time_passes,   random_bytes_come,
+                                        one_thread_exits};
+
+START_TEST(allowed_calls_work)
+{
+    int status = end_of(allowed[_i]);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
+                  (unsigned)status);
+}
+END_TEST
+
+/* ---- forbidden ---------------------------------------------------------------------------------
+ */
+
+#define X32 0x40000000L
+
+/* Were it let through, none of them would do harm here. */
+static const struct call {
+    const char *name;
+    long number;
+    long arguments[4];
+} forbidden[] = {
+#ifdef SYS_open
+    {"open", SYS_open, {0}},
+    {"fork", SYS_fork, {0}},
+    {"vfork", SYS_vfork, {0}},
+    {"unlink", SYS_unlink, {0}},
+    {"dup2", SYS_dup2, {1, 12}},
+    {"arch_prctl", SYS_arch_prctl, {0}},
+    {"x32 read", X32 | SYS_read, {0}},
+    {"x32 write", X32 | SYS_write, {0}},
+    {"x32 close", X32 | SYS_close, {0}},
+    {"x32 exit_group", X32 | SYS_exit_group, {0}},
+    {"x32 poll", X32 | SYS_poll, {0}},
+    {"x32 ioctl TIOCSWINSZ", X32 | 514, {TERMINAL, TIOCSWINSZ}},
+#endif
+    {"openat", SYS_openat, {AT_FDCWD}},
+    {"openat2", 437, {AT_FDCWD}},
+    {"socket", SYS_socket, {AF_INET, SOCK_STREAM}},
+    {"socketpair", SYS_socketpair, {AF_UNIX, SOCK_STREAM}},
+    {"connect", SYS_connect, {SPARE}},
+    {"accept4", SYS_accept4, {SPARE}},
+    {"sendto", SYS_sendto, {IPC_DESCRIPTOR}},
+    {"recvfrom", SYS_recvfrom, {IPC_DESCRIPTOR}},
+    {"clone", SYS_clone, {SIGCHLD}},
+    {"clone3", 435, {0}},
+    {"execve", SYS_execve, {0}},
+    {"execveat", SYS_execveat, {-1}},
+    {"mmap", SYS_mmap, {0, 4096, 0, 0}},
+    {"mprotect", SYS_mprotect, {0}},
+    {"mremap", SYS_mremap, {0}},
+    {"brk", SYS_brk, {0}},
+    {"memfd_create", SYS_memfd_create, {0}},
+    {"kill", SYS_kill, {0, 0}},
+    {"tgkill", SYS_tgkill, {0}},
+    {"ptrace", SYS_ptrace, {0}},
+    {"process_vm_readv", SYS_process_vm_readv, {0}},
+    {"pidfd_open", 434, {0}},
+    {"pidfd_getfd", 438, {0}},
+    {"io_uring_setup", 425, {0}},
+    {"bpf", SYS_bpf, {0}},
+    {"prctl", SYS_prctl, {PR_GET_DUMPABLE}},
+    {"seccomp", SYS_seccomp, {0}},
+    {"setuid", SYS_setuid, {0}},
+    {"capset", SYS_capset, {0}},
+    {"chroot", SYS_chroot, {0}},
+    {"chdir", SYS_chdir, {0}},
+    {"unshare", SYS_unshare, {0}},
+    {"setns", SYS_setns, {-1}},
+    {"mount", SYS_mount, {0}},
+    {"fcntl", SYS_fcntl, {0, F_GETFL}},
+    {"dup", SYS_dup, {0}},
+    {"getpid", SYS_getpid, {0}},
+    {"nanosleep", SYS_nanosleep, {0}},
+    {"rt_sigaction", SYS_rt_sigaction, {0}},
+    {"ioctl TIOCSTI", SYS_ioctl, {TERMINAL, TIOCSTI}},
+    {"ioctl TCSETS", SYS_ioctl, {TERMINAL, TCSETS}},
+    {"ioctl TIOCSCTTY", SYS_ioctl, {TERMINAL, TIOCSCTTY}},
+    {"ioctl FIONREAD", SYS_ioctl, {STDIN_FILENO, FIONREAD}},
+    {"ioctl 0", SYS_ioctl, {STDIN_FILENO, 0}},
+    {"setsockopt SO_DEBUG", SYS_setsockopt, {0, SOL_SOCKET, SO_DEBUG}},
+    {"setsockopt SO_REUSEADDR", SYS_setsockopt, {0, SOL_SOCKET, SO_REUSEADDR}},
+    {"setsockopt SO_ATTACH_FILTER", SYS_setsockopt, {0, SOL_SOCKET, SO_ATTACH_FILTER}},
+    {"setsockopt IP_OPTIONS", SYS_setsockopt, {0, IPPROTO_IP, 4}},
+    {"setsockopt TCP_ULP", SYS_setsockopt, {0, IPPROTO_TCP, TCP_ULP}},
+    {"setsockopt TCP_MD5SIG", SYS_setsockopt, {0, IPPROTO_TCP, TCP_MD5SIG}},
+    {"setsockopt level 0, NODELAY", SYS_setsockopt, {0, 0, TCP_NODELAY}},
+    {"setsockopt SOL_SOCKET, QUICKACK", SYS_setsockopt, {0, SOL_SOCKET, TCP_QUICKACK}},
+    {"getsockopt", SYS_getsockopt, {0, SOL_SOCKET, SO_TYPE}},
+    {"sendmsg on 0", SYS_sendmsg, {STDIN_FILENO}},
+    {"sendmsg on 1", SYS_sendmsg, {STDOUT_FILENO}},
+    {"sendmsg on another", SYS_sendmsg, {SPARE}},
+    {"recvmsg on 0", SYS_recvmsg, {STDIN_FILENO}},
+    {"recvmsg on another", SYS_recvmsg, {SPARE}},
+    {"sendmmsg", SYS_sendmmsg, {IPC_DESCRIPTOR}},
+    {"recvmmsg", SYS_recvmmsg, {IPC_DESCRIPTOR}},
+    {"shutdown of 0", SYS_shutdown, {STDIN_FILENO, SHUT_WR}},
+    {"shutdown of the monitor", SYS_shutdown, {IPC_DESCRIPTOR, SHUT_WR}},
+    {"a number too large", 0x7fffffff, {0}},
+    {"-1", -1, {0}},
+};
+
+static const struct call *call;
+
+static void make_call(void)
+{
+    syscall(call->number, call->arguments[0], call->arguments[1], call->arguments[2],
+            call->arguments[3], 0L, 0L);
+}
+
+START_TEST(forbidden_calls_kill)
+{
+    call = &forbidden[_i];
+    int status = end_of(make_call);
+    ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == SIGSYS, "%s: wait status %#x",
+                  call->name, (unsigned)status);
+}
+END_TEST
+
+#if defined(__x86_64__)
+/* The calls of 32-bit programs have other numbers: 1 is exit here, write there. A kernel without
+ * them ends the process by another signal. */
+static void call_as_32_bit(void)
+{
+    __asm__ volatile("int $0x80" : : "a"(1), "b"(0) : "memory");
+}
+
+START_TEST(another_architectures_calls_kill)
+{
+    int status = end_of(call_as_32_bit);
+    ck_assert_msg(WIFSIGNALED(status), "wait status %#x", (unsigned)status);
+}
+END_TEST
+#endif
+
+static void nothing(void)
+{
+}
+
+/* An emulator, or a kernel built without it: the layer is missing, and says so. */
+static bool has_filter(void)
+{
+    int status = end_of(nothing);
+    return !(WIFEXITED(status) && WEXITSTATUS(status) == NO_FILTER);
+}
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("seccomp");
+    TCase *tests = tcase_create("seccomp");
+    if (has_filter()) {
+        tcase_set_timeout(tests, 60);
+        tcase_add_loop_test(tests, allowed_calls_work, 0, sizeof(allowed) / sizeof(allowed[0]));
+        tcase_add_loop_test(tests, forbidden_calls_kill, 0,
+                            sizeof(forbidden) / sizeof(forbidden[0]));
+#if defined(__x86_64__)
+        tcase_add_test(tests, another_architectures_calls_kill);
+#endif
+    }
+    suite_add_tcase(suite, tests);
+    return suite;
+}

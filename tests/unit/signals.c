@@ -1,0 +1,70 @@
+#include "signals.h"
+
+#include <signal.h>
+#include <string.h>
+
+#include "unit.h"
+
+/* RFC 4254 section 6.10, in its order. */
+static const struct {
+    const char *name;
+    int number;
+} named[] = {
+    {"ABRT", SIGABRT}, {"ALRM", SIGALRM}, {"FPE", SIGFPE},   {"HUP", SIGHUP},   {"ILL", SIGILL},
+    {"INT", SIGINT},   {"KILL", SIGKILL}, {"PIPE", SIGPIPE}, {"QUIT", SIGQUIT}, {"SEGV", SIGSEGV},
+    {"TERM", SIGTERM}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+};
+
+#define NAMED (sizeof(named) / sizeof(named[0]))
+
+static uint32_t number_of(const void *name, size_t count)
+{
+    struct reader reader = reader_over(name, count);
+    return signals_number(&reader);
+}
+
+START_TEST(both_ways)
+{
+    ck_assert_uint_eq(number_of(named[_i].name, strlen(named[_i].name)),
+                      (uint32_t)named[_i].number);
+    ck_assert_str_eq(signals_name((uint32_t)named[_i].number), named[_i].name);
+}
+END_TEST
+
+START_TEST(no_other_name)
+{
+    static const char *const others[] = {
+        "",     "SIGINT", "int", "IN",   "INTX", "STOP",           "CHLD",
+        "CONT", "0",      "9",   "TSTP", "KIL",  "sig@example.com"};
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        ck_assert_uint_eq(number_of(others[i], strlen(others[i])), 0);
+    }
+    ck_assert_uint_eq(number_of("INT\0", 4), 0);
+    struct reader failed = {.failed = true};
+    ck_assert_uint_eq(signals_number(&failed), 0);
+}
+END_TEST
+
+START_TEST(no_other_number)
+{
+    size_t found = 0;
+    for (uint32_t number = 0; number < 1000; number++) {
+        found += signals_name(number) != NULL ? 1 : 0;
+    }
+    ck_assert_uint_eq(found, NAMED);
+    ck_assert_ptr_null(signals_name(0));
+    ck_assert_ptr_null(signals_name(SIGSTOP));
+    ck_assert_ptr_null(signals_name(UINT32_MAX));
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("signals");
+    TCase *tests = tcase_create("signals");
+    tcase_add_loop_test(tests, both_ways, 0, NAMED);
+    tcase_add_test(tests, no_other_name);
+    tcase_add_test(tests, no_other_number);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,163 @@
+#include "sntrup761.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "sntrup761_code.h"
+#include "unit.h"
+#include "vectors/hex.h"
+#include "vectors/sntrup761.h"
+
+#define GUARD 0xc3
+
+struct result {
+    uint8_t ciphertext[SNTRUP761_CIPHERTEXT_BYTES];
+    uint8_t guard;
+    uint8_t secret[SNTRUP761_SECRET_BYTES];
+    uint8_t second_guard;
+};
+
+static struct result encapsulate(const uint8_t public_key[static SNTRUP761_PUBLIC_KEY_BYTES],
+                                 const uint8_t random[static SNTRUP761_RANDOM_BYTES])
+{
+    struct result result = {.guard = GUARD, .second_guard = GUARD};
+    sntrup761_encapsulate(result.ciphertext, result.secret, public_key, random);
+    ck_assert_uint_eq(result.guard, GUARD);
+    ck_assert_uint_eq(result.second_guard, GUARD);
+    return result;
+}
+
+START_TEST(known_answers)
+{
+    const struct sntrup761_vector *vector = &sntrup761_kat[_i];
+    uint8_t random[SNTRUP761_RANDOM_BYTES], public_key[SNTRUP761_PUBLIC_KEY_BYTES];
+    uint8_t ciphertext[SNTRUP761_CIPHERTEXT_BYTES], secret[SNTRUP761_SECRET_BYTES];
+    ck_assert_uint_eq(unhex(random, sizeof(random), vector->random), sizeof(random));
+    ck_assert_uint_eq(unhex(public_key, sizeof(public_key), vector->public_key),
+                      sizeof(public_key));
+    ck_assert_uint_eq(unhex(ciphertext, sizeof(ciphertext), vector->ciphertext),
+                      sizeof(ciphertext));
+    ck_assert_uint_eq(unhex(secret, sizeof(secret), vector->secret), sizeof(secret));
+    struct result result = encapsulate(public_key, random);
+    ck_assert_mem_eq(result.ciphertext, ciphertext, sizeof(ciphertext));
+    ck_assert_mem_eq(result.secret, secret, sizeof(secret));
+}
+END_TEST
+
+START_TEST(monotonous_bytes)
+{
+    const struct sntrup761_edge *edge = &sntrup761_edges[_i];
+    uint8_t random[SNTRUP761_RANDOM_BYTES], public_key[SNTRUP761_PUBLIC_KEY_BYTES];
+    uint8_t secret[SNTRUP761_SECRET_BYTES];
+    memset(random, edge->random, sizeof(random));
+    memset(public_key, edge->public_key, sizeof(public_key));
+    ck_assert_uint_eq(unhex(secret, sizeof(secret), edge->secret), sizeof(secret));
+    struct result result = encapsulate(public_key, random);
+    ck_assert_mem_eq(result.secret, secret, sizeof(secret));
+}
+END_TEST
+
+/* Public keys of random bytes are no canonical encodings. */
+START_TEST(random_bytes_as_the_second_implementation)
+{
+    uint8_t bytes[SNTRUP761_RANDOM_BYTES + SNTRUP761_PUBLIC_KEY_BYTES], key[32];
+    uint8_t digest[crypto_hash_sha512_BYTES], expected[crypto_hash_sha512_BYTES];
+    static const uint8_t nonce[8];
+    crypto_hash_sha512_state hash;
+    crypto_hash_sha512_init(&hash);
+    for (int i = 0; i < SNTRUP761_STREAM_CASES; i++) {
+        memset(key, i, sizeof(key));
+        crypto_stream_chacha20(bytes, sizeof(bytes), nonce, key);
+        struct result result = encapsulate(bytes + SNTRUP761_RANDOM_BYTES, bytes);
+        crypto_hash_sha512_update(&hash, result.ciphertext, sizeof(result.ciphertext));
+        crypto_hash_sha512_update(&hash, result.secret, sizeof(result.secret));
+    }
+    crypto_hash_sha512_final(&hash, digest);
+    ck_assert_uint_eq(unhex(expected, sizeof(expected), sntrup761_stream_digest), sizeof(expected));
+    ck_assert_mem_eq(digest, expected, sizeof(digest));
+}
+END_TEST
+
+/* Also where two encodings decode to the same polynomial: `confirm` is over the bytes. */
+START_TEST(every_public_key_has_its_own_secret)
+{
+    uint8_t random[SNTRUP761_RANDOM_BYTES], public_key[SNTRUP761_PUBLIC_KEY_BYTES];
+    randombytes_buf(random, sizeof(random));
+    randombytes_buf(public_key, sizeof(public_key));
+    struct result original = encapsulate(public_key, random);
+    for (size_t i = 0; i < sizeof(public_key); i += 13) {
+        public_key[i] ^= 0xff;
+        struct result changed = encapsulate(public_key, random);
+        ck_assert_mem_ne(original.ciphertext, changed.ciphertext, sizeof(original.ciphertext));
+        ck_assert_mem_ne(original.secret, changed.secret, sizeof(original.secret));
+        public_key[i] ^= 0xff;
+    }
+}
+END_TEST
+
+/* The largest value everywhere, and 0 everywhere, and one largest value at each place: what
+ * encoding makes of a vector fits its bytes, and only zeros become zeros. */
+START_TEST(encodes_extreme_values)
+{
+    uint8_t bytes[SNTRUP761_ROUNDED_BYTES + 1], zeros[SNTRUP761_ROUNDED_BYTES] = {0};
+    uint16_t values[SNTRUP761_P] = {0};
+    bytes[SNTRUP761_ROUNDED_BYTES] = GUARD;
+    sntrup761_encode_rounded(bytes, values);
+    ck_assert_mem_eq(bytes, zeros, sizeof(zeros));
+    for (size_t i = 0; i < SNTRUP761_P; i++) {
+        memset(values, 0, sizeof(values));
+        values[i] = SNTRUP761_ROUNDED - 1;
+        sntrup761_encode_rounded(bytes, values);
+        ck_assert_mem_ne(bytes, zeros, sizeof(zeros));
+    }
+    ck_assert_uint_eq(bytes[SNTRUP761_ROUNDED_BYTES], GUARD);
+}
+END_TEST
+
+START_TEST(decodes_below_q_whatever_comes)
+{
+    uint8_t bytes[SNTRUP761_RQ_BYTES];
+    uint16_t values[SNTRUP761_P];
+    for (int round = 0; round < 2000; round++) {
+        randombytes_buf(bytes, sizeof(bytes));
+        if (round < 256) {
+            memset(bytes, round, sizeof(bytes));
+        }
+        sntrup761_decode_rq(values, bytes);
+        for (size_t i = 0; i < SNTRUP761_P; i++) {
+            ck_assert_uint_lt(values[i], SNTRUP761_Q);
+        }
+    }
+}
+END_TEST
+
+/* Digits of base 4, the first lowest: -1, 0, 1 are 0, 1, 2. */
+START_TEST(encodes_short_polynomials)
+{
+    int8_t r[SNTRUP761_P] = {-1, 0, 1, 0};
+    uint8_t bytes[SNTRUP761_SHORT_BYTES];
+    r[SNTRUP761_P - 1] = 1;
+    sntrup761_encode_short(bytes, r);
+    ck_assert_uint_eq(bytes[0], 0 | 1 << 2 | 2 << 4 | 1 << 6);
+    ck_assert_uint_eq(bytes[1], 0x55);
+    ck_assert_uint_eq(bytes[SNTRUP761_SHORT_BYTES - 1], 2);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("sntrup761");
+    TCase *tests = tcase_create("sntrup761");
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, known_answers, 0,
+                        (int)(sizeof(sntrup761_kat) / sizeof(sntrup761_kat[0])));
+    tcase_add_loop_test(tests, monotonous_bytes, 0,
+                        (int)(sizeof(sntrup761_edges) / sizeof(sntrup761_edges[0])));
+    tcase_add_test(tests, random_bytes_as_the_second_implementation);
+    tcase_add_test(tests, every_public_key_has_its_own_secret);
+    tcase_add_test(tests, encodes_extreme_values);
+    tcase_add_test(tests, decodes_below_q_whatever_comes);
+    tcase_add_test(tests, encodes_short_polynomials);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,655 @@
+#include "spawn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <termios.h>
+
+#include "log.h"
+#include "priv_help.h"
+#include "unit.h"
+
+static struct options options;
+static struct peer peer;
+static struct account account;
+static struct hostkey hostkey;
+static struct sessions sessions;
+static char scratch[SCRATCH_BYTES];
+static char said[16384];
+static char out[262144];
+
+struct running {
+    uint32_t done;
+    struct passed passed;
+    const char *fatal;
+};
+
+static void begin(void)
+{
+    scratch_make(scratch);
+    /* As the monitor has them; Check has handlers of its own. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    memset(&options, 0, sizeof(options));
+    snprintf(peer.address, sizeof(peer.address), "192.0.2.1");
+    snprintf(peer.port, sizeof(peer.port), "4711");
+    snprintf(peer.local_address, sizeof(peer.local_address), "192.0.2.2");
+    snprintf(peer.local_port, sizeof(peer.local_port), "22");
+    snprintf(account.user, sizeof(account.user), "alice");
+    snprintf(account.home, sizeof(account.home), "%s", scratch);
+    snprintf(account.shell, sizeof(account.shell), "/bin/sh");
+    account.uid = geteuid();
+    account.gid = getegid();
+    sessions_init(&sessions, &options, &peer, &account, &hostkey);
+}
+
+static void finish(void)
+{
+    scratch_remove(scratch);
+}
+
+static struct running spawn_with(uint32_t slot, uint32_t kind, const char *environment,
+                                 size_t environment_bytes, const char *command, const char *term)
+{
+    struct running running = {0};
+    struct ipc_spawn request = {.type = IPC_SPAWN,
+                                .slot = slot,
+                                .kind = kind,
+                                .environment_bytes = (uint32_t)environment_bytes,
+                                .command_bytes = (uint32_t)strlen(command)};
+    static char tail[IPC_SPAWN_TAIL_BYTES + 64];
+    struct capture capture;
+    memcpy(tail, environment, environment_bytes);
+    memcpy(tail + environment_bytes, command, strlen(command));
+    snprintf(request.term, sizeof(request.term), "%s", term);
+    capture_begin(&capture);
+    running.fatal = spawn_program(&sessions, &request, tail, &running.done, &running.passed);
+    capture_end(&capture, said, sizeof(said));
+    return running;
+}
+
+static struct running spawn(uint32_t kind, const char *command)
+{
+    return spawn_with(0, kind, "", 0, command, "");
+}
+
+/* Reads until the end of file, for at most five seconds of silence. */
+static size_t read_all(int fd)
+{
+    size_t used = 0;
+    for (;;) {
+        struct pollfd waiting = {.fd = fd, .events = POLLIN};
+        ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+        ssize_t count = read(fd, out + used, sizeof(out) - 1 - used);
+        if (count < 0 && errno == EAGAIN) {
+            continue;
+        }
+        if (count <= 0) {
+            break;
+        }
+        used += (size_t)count;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+static struct ipc_exit reap_one(const struct running *running)
+{
+    struct ipc_exit ended;
+    int status;
+    pid_t pid = waitpid(-1, &status, 0);
+    ck_assert_int_gt(pid, 0);
+    spawn_reaped(&sessions, pid, status);
+    int exit_pipe = running->passed.descriptors[running->passed.count - 1];
+    ck_assert_int_eq(read(exit_pipe, &ended, sizeof(ended)), sizeof(ended));
+    ck_assert_int_eq(read(exit_pipe, &ended, sizeof(ended)), 0);
+    return ended;
+}
+
+static void assert_started(const struct running *running, unsigned descriptors)
+{
+    ck_assert_msg(running->fatal == NULL, "%s", running->fatal);
+    ck_assert_uint_eq(running->done, 1);
+    ck_assert_uint_eq(running->passed.count, descriptors);
+    for (unsigned i = 0; i < descriptors; i++) {
+        int fd = running->passed.descriptors[i];
+        ck_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
+        ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    }
+}
+
+static uint32_t release(uint32_t slot)
+{
+    const struct ipc_release request = {IPC_RELEASE, slot};
+    uint32_t done = 0;
+    ck_assert_ptr_null(spawn_release(&sessions, &request, &done));
+    return done;
+}
+
+/* Runs a command to its end and returns what it wrote to stdout. */
+static const char *output_of(uint32_t kind, const char *command)
+{
+    struct running running = spawn(kind, command);
+    assert_started(&running, 4);
+    close(running.passed.descriptors[0]);
+    read_all(running.passed.descriptors[1]);
+    struct ipc_exit ended = reap_one(&running);
+    ck_assert_uint_eq(ended.signaled, 0);
+    ck_assert_uint_eq(ended.status, 0);
+    ck_assert_uint_eq(release(0), 1);
+    return out;
+}
+
+static struct running open_terminal(uint32_t slot)
+{
+    struct running running = {0};
+    struct ipc_pty request = {.type = IPC_PTY, .slot = slot, .size = {24, 80, 0, 0}};
+    request.modes.c_oflag = OPOST | ONLCR;
+    request.modes.c_cflag = CS8 | CREAD | B38400;
+    request.modes.c_lflag = ISIG | ICANON;
+    request.modes.c_cc[VINTR] = 3;
+    running.fatal = spawn_terminal(&sessions, &request, &running.done, &running.passed);
+    return running;
+}
+
+/* ---- programs on pipes ----------------------------------------------------------------------- */
+
+START_TEST(exec_reads_and_writes)
+{
+    struct running running = spawn(IPC_SESSION_EXEC, "cat; echo problem >&2; exit 7");
+    assert_started(&running, 4);
+    assert_contains(said, "event=session");
+    assert_contains(said, " user=alice channel=0 kind=exec pty=none pid=");
+    assert_contains(said, " command=\"cat; echo problem >&2; exit 7\"\n");
+    ck_assert_int_eq(write(running.passed.descriptors[0], "hello", 5), 5);
+    close(running.passed.descriptors[0]);
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "hello");
+    read_all(running.passed.descriptors[2]);
+    ck_assert_str_eq(out, "problem\n");
+    struct ipc_exit ended = reap_one(&running);
+    ck_assert_uint_eq(ended.signaled, 0);
+    ck_assert_uint_eq(ended.status, 7);
+}
+END_TEST
+
+START_TEST(death_by_signal)
+{
+    struct running running = spawn(IPC_SESSION_EXEC, "kill -TERM $$");
+    struct ipc_exit ended = reap_one(&running);
+    ck_assert_uint_eq(ended.signaled, 1);
+    ck_assert_uint_eq(ended.status, SIGTERM);
+}
+END_TEST
+
+START_TEST(login_shell)
+{
+    struct running running = spawn(IPC_SESSION_SHELL, "");
+    assert_started(&running, 4);
+    assert_contains(said, "kind=shell");
+    static const char script[] = "echo $0 ${SSH_ORIGINAL_COMMAND-unset}; exit 3\n";
+    ck_assert_int_eq(write(running.passed.descriptors[0], script, strlen(script)),
+                     (ssize_t)strlen(script));
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "-sh unset\n");
+    ck_assert_uint_eq(reap_one(&running).status, 3);
+}
+END_TEST
+
+START_TEST(subsystems)
+{
+    options.subsystem_count = 2;
+    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo sftp ${SSH_ORIGINAL_COMMAND-no}"};
+    options.subsystems[1] = (struct subsystem){"sftp2=x", 5, "echo sftp2"};
+    ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "sftp no\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp2"), "sftp2\n");
+    static const char *const unknown[] = {"", "sft", "sftp3", "SFTP", "sftp2=x", "echo"};
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        struct running running = spawn(IPC_SESSION_SUBSYSTEM, unknown[i]);
+        ck_assert_ptr_null(running.fatal);
+        ck_assert_uint_eq(running.done, 0);
+        ck_assert_uint_eq(running.passed.count, 0);
+        assert_contains(said, "no such subsystem");
+    }
+}
+END_TEST
+
+START_TEST(forced_command_wins)
+{
+    options.forced_command = "echo forced; echo \"${SSH_ORIGINAL_COMMAND-unset}\"";
+    options.subsystem_count = 1;
+    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil $(x) 'a b'"), "forced\nevil $(x) 'a b'\n");
+    assert_contains(said, "command=\"evil $(x) 'a b'\" runs=");
+    ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "forced\nunset\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "forced\nsftp\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "other"), "forced\nother\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, ""), "forced\n\n");
+}
+END_TEST
+
+START_TEST(longest_command)
+{
+    static char command[LIMIT_COMMAND_BYTES + 1];
+    memset(command, 'a', sizeof(command) - 1);
+    memcpy(command, "echo ", 5);
+    output_of(IPC_SESSION_EXEC, command);
+    ck_assert_uint_eq(strlen(out), LIMIT_COMMAND_BYTES - 5 + 1);
+    options.forced_command = "printf %s \"$SSH_ORIGINAL_COMMAND\"";
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, command), command);
+}
+END_TEST
+
+/* ---- what a program inherits ----------------------------------------------------------------- */
+
+START_TEST(environment_is_built_from_nothing)
+{
+    char expected[2048];
+    static const char client[] = "LANG=C\0LC_ALL=en_US.UTF-8\0GIT_PROTOCOL=version=2";
+    setenv("LAUNCHERS_SECRET", "x", 1);
+    snprintf(account.shell, sizeof(account.shell), "%s", "/usr/bin/env");
+    /* env(1) as the shell, with a name that makes it ignore its arguments, shows just the block. */
+    struct running running = spawn_with(0, IPC_SESSION_SHELL, client, sizeof(client), "", "xterm");
+    read_all(running.passed.descriptors[1]);
+    snprintf(expected, sizeof(expected),
+             "USER=alice\nLOGNAME=alice\nHOME=%s\nSHELL=/usr/bin/env\n"
+             "PATH=%s\nMAIL=/var/mail/alice\n"
+             "SSH_CLIENT=192.0.2.1 4711 22\nSSH_CONNECTION=192.0.2.1 4711 192.0.2.2 22\n"
+             "LANG=C\nLC_ALL=en_US.UTF-8\nGIT_PROTOCOL=version=2\n",
+             scratch,
+             geteuid() == 0 ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+                            : "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games");
+    ck_assert_str_eq(out, expected);
+    reap_one(&running);
+}
+END_TEST
+
+START_TEST(no_address_no_connection)
+{
+    snprintf(peer.address, sizeof(peer.address), "unix");
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo ${SSH_CONNECTION-no} ${SSH_CLIENT-no}"),
+                     "no no\n");
+}
+END_TEST
+
+START_TEST(descriptors_do_not_leak)
+{
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_ge(open("/dev/null", O_RDONLY), 0); /* not even close-on-exec */
+    }
+    dup2(STDERR_FILENO, 300);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "ls /proc/$$/fd"), "0\n1\n2\n");
+}
+END_TEST
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+START_TEST(our_descriptors_do_not_leak_either)
+{
+    int before = open_descriptors();
+    for (int i = 0; i < 20; i++) {
+        struct running terminal = {0};
+        if (i % 2 == 0) {
+            terminal = open_terminal(0);
+        }
+        struct running running = spawn(IPC_SESSION_EXEC, "exit 0");
+        ck_assert_uint_eq(running.done, 1);
+        if (i % 4 < 2) {
+            reap_one(&running);
+        }
+        ck_assert_uint_eq(release(0), 1);
+        waitpid(-1, NULL, 0);
+        for (unsigned j = 0; j < running.passed.count; j++) {
+            close(running.passed.descriptors[j]);
+        }
+        if (terminal.done) {
+            close(terminal.passed.descriptors[0]);
+        }
+        ck_assert_int_eq(open_descriptors(), before);
+    }
+}
+END_TEST
+
+START_TEST(signals_are_reset)
+{
+    sigset_t all;
+    for (int number = 1; number < NSIG; number++) {
+        if (number != SIGCHLD) { /* or we could not wait */
+            signal(number, SIG_IGN);
+        }
+    }
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    output_of(IPC_SESSION_EXEC, "while read k v; do case $k in SigBlk:|SigIgn:) echo $v;; esac; "
+                                "done </proc/self/status");
+    ck_assert_str_eq(out, "0000000000000000\n0000000000000000\n");
+}
+END_TEST
+
+START_TEST(limits_stay_as_they_are)
+{
+    struct rlimit limit;
+    char expected[64];
+    getrlimit(RLIMIT_NOFILE, &limit);
+    snprintf(expected, sizeof(expected), "%llu\n", (unsigned long long)limit.rlim_cur);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "ulimit -n"), expected);
+}
+END_TEST
+
+START_TEST(host_key_is_wiped_before_the_program)
+{
+    /* The child runs until exec with a copy of our memory: its wipe must not reach ours. */
+    memset(&hostkey, 0x5a, sizeof(hostkey));
+    output_of(IPC_SESSION_EXEC, "exit 0");
+    ck_assert_uint_eq(hostkey.secret_key[0], 0x5a);
+}
+END_TEST
+
+START_TEST(own_session_and_home)
+{
+    char expected[SCRATCH_BYTES + 64];
+    snprintf(expected, sizeof(expected), "%s\nown\n", scratch);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "pwd; read p c s pp pg sid r </proc/$$/stat; "
+                                                 "[ $sid = $$ ] && [ $pg = $$ ] && echo own"),
+                     expected);
+}
+END_TEST
+
+START_TEST(missing_home)
+{
+    snprintf(account.home, sizeof(account.home), "%s/none", scratch);
+    struct running running = spawn(IPC_SESSION_EXEC, "pwd");
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "/\n");
+    read_all(running.passed.descriptors[2]);
+    assert_contains(out, "could not enter home directory ");
+    assert_contains(out, "/none: No such file or directory\n");
+    ck_assert_uint_eq(reap_one(&running).status, 0);
+}
+END_TEST
+
+START_TEST(shell_that_can_not_run)
+{
+    snprintf(account.shell, sizeof(account.shell), "%s/none", scratch);
+    struct running running = spawn(IPC_SESSION_EXEC, "true");
+    read_all(running.passed.descriptors[2]);
+    assert_contains(out, "could not run ");
+    ck_assert_uint_eq(reap_one(&running).status, 127);
+    ck_assert_uint_eq(release(0), 1);
+    scratch_write(scratch, "none", "x", 1, 0644);
+    running = spawn(IPC_SESSION_EXEC, "true");
+    ck_assert_uint_eq(reap_one(&running).status, 126);
+}
+END_TEST
+
+/* ---- pseudo-terminals ------------------------------------------------------------------------ */
+
+/* A terminal's end of file is EIO. */
+static void read_terminal(int master, struct running *running)
+{
+    int status;
+    size_t used = 0;
+    pid_t pid = waitpid(-1, &status, 0);
+    spawn_reaped(&sessions, pid, status);
+    ssize_t count;
+    while ((count = read(master, out + used, sizeof(out) - 1 - used)) > 0) {
+        used += (size_t)count;
+    }
+    out[used] = '\0';
+    struct ipc_exit ended;
+    ck_assert_int_eq(read(running->passed.descriptors[0], &ended, sizeof(ended)), sizeof(ended));
+    ck_assert_uint_eq(ended.status, 0);
+}
+
+START_TEST(program_on_a_terminal)
+{
+    char name[128];
+    struct running terminal = open_terminal(2);
+    assert_started(&terminal, 1);
+    int master = terminal.passed.descriptors[0];
+    ck_assert_int_eq(ptsname_r(master, name, sizeof(name)), 0);
+    struct running running = spawn_with(
+        2, IPC_SESSION_EXEC, "", 0,
+        "tty; stty size; ls /proc/$$/fd | tr '\\n' ' '; echo $SSH_TTY $TERM; : </dev/tty", "vt100");
+    assert_started(&running, 1);
+    assert_contains(said, name);
+    read_terminal(master, &running);
+    char expected[512];
+    snprintf(expected, sizeof(expected), "%s\r\n24 80\r\n0 1 2 %s vt100\r\n", name, name);
+    ck_assert_str_eq(out, expected);
+    ck_assert_int_eq(sessions.slots[2].terminal, -1);
+}
+END_TEST
+
+START_TEST(strange_terminal_names_are_dropped)
+{
+    struct running terminal = open_terminal(0);
+    struct running running =
+        spawn_with(0, IPC_SESSION_EXEC, "", 0, "echo ${TERM-none}", "vt\x1b[100");
+    read_terminal(terminal.passed.descriptors[0], &running);
+    ck_assert_str_eq(out, "none\r\n");
+}
+END_TEST
+
+START_TEST(terminal_hangs_up)
+{
+    int status;
+    struct running terminal = open_terminal(0);
+    struct running running = spawn_with(0, IPC_SESSION_EXEC, "", 0, "sleep 60", "");
+    assert_started(&running, 1);
+    usleep(100000);
+    close(terminal.passed.descriptors[0]);
+    alarm(5);
+    ck_assert_int_gt(waitpid(-1, &status, 0), 0);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP);
+}
+END_TEST
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+START_TEST(slots_have_an_order)
+{
+    struct running running = spawn(IPC_SESSION_EXEC, "sleep 60");
+    ck_assert_ptr_null(running.fatal);
+    ck_assert_ptr_nonnull(spawn(IPC_SESSION_EXEC, "true").fatal);
+    ck_assert_ptr_nonnull(open_terminal(0).fatal);
+    kill(sessions.slots[0].program, SIGKILL);
+    ck_assert_uint_eq(reap_one(&running).signaled, 1);
+    ck_assert_ptr_nonnull(spawn(IPC_SESSION_EXEC, "true").fatal);
+    ck_assert_uint_eq(release(0), 1);
+    ck_assert_ptr_null(open_terminal(0).fatal);
+    ck_assert_ptr_nonnull(open_terminal(0).fatal);
+    ck_assert_uint_eq(release(0), 1);
+    ck_assert_int_eq(sessions.slots[0].terminal, -1);
+    ck_assert_uint_eq(release(0), 1);
+    ck_assert_ptr_null(spawn(IPC_SESSION_EXEC, "true").fatal);
+}
+END_TEST
+
+START_TEST(slots_out_of_range)
+{
+    uint32_t done;
+    static const uint32_t slots[] = {LIMIT_CHANNELS, LIMIT_CHANNELS + 1, 0x7fffffff, 0xffffffff};
+    for (size_t i = 0; i < 4; i++) {
+        const struct ipc_release release_request = {IPC_RELEASE, slots[i]};
+        const struct ipc_signal signal_request = {IPC_SIGNAL, slots[i], SIGTERM};
+        ck_assert_ptr_nonnull(spawn_with(slots[i], IPC_SESSION_EXEC, "", 0, "true", "").fatal);
+        ck_assert_ptr_nonnull(open_terminal(slots[i]).fatal);
+        ck_assert_ptr_nonnull(spawn_release(&sessions, &release_request, &done));
+        ck_assert_ptr_nonnull(spawn_signal(&sessions, &signal_request, &done));
+    }
+    ck_assert_ptr_null(spawn_with(LIMIT_CHANNELS - 1, IPC_SESSION_EXEC, "", 0, "true", "").fatal);
+}
+END_TEST
+
+START_TEST(requests_that_break_a_rule)
+{
+    ck_assert_ptr_nonnull(spawn(0, "true").fatal);
+    ck_assert_ptr_nonnull(spawn(4, "true").fatal);
+    ck_assert_ptr_nonnull(spawn(IPC_SESSION_SHELL, "true").fatal);
+    static const struct {
+        const char *bytes;
+        size_t count;
+    } environments[] = {
+        {"LANG=C", 6}, {"LANG", 5},          {"\0", 1},         {"LANG=C\0X", 8},
+        {"=C", 3},     {"BASH_ENV=x\0", 11}, {"LANG=C\0\0", 8}, {"LANG=C\0LD_PRELOAD=x", 20},
+        {"PATH=x", 7}, {"LANG=/etc", 10},    {"LANG=a\nb", 9},  {"SSH_TTY=x", 10},
+    };
+    for (size_t i = 0; i < sizeof(environments) / sizeof(environments[0]); i++) {
+        struct running running = spawn_with(0, IPC_SESSION_EXEC, environments[i].bytes,
+                                            environments[i].count, "true", "");
+        ck_assert_msg(running.fatal != NULL, "environment %zu", i);
+        ck_assert_uint_eq(running.passed.count, 0);
+    }
+    options.forced_command = "true";
+    ck_assert_ptr_nonnull(spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "").fatal);
+    ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+}
+END_TEST
+
+START_TEST(texts_that_break_a_rule)
+{
+    uint32_t done;
+    struct passed passed = {0};
+    struct ipc_spawn request = {.type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 5};
+    ck_assert_ptr_nonnull(spawn_program(&sessions, &request, "tr\0ue", &done, &passed));
+    memset(request.term, 'x', sizeof(request.term));
+    ck_assert_ptr_nonnull(spawn_program(&sessions, &request, "true ", &done, &passed));
+    memset(request.term, 0, sizeof(request.term));
+    request.command_bytes = LIMIT_COMMAND_BYTES + 1;
+    ck_assert_ptr_nonnull(spawn_program(&sessions, &request, "true ", &done, &passed));
+    request.command_bytes = 5;
+    request.environment_bytes = LIMIT_ENVIRONMENT_BYTES + 1;
+    ck_assert_ptr_nonnull(spawn_program(&sessions, &request, "true ", &done, &passed));
+}
+END_TEST
+
+START_TEST(signals_of_the_rfc_only)
+{
+    static const char named[] = {SIGABRT, SIGALRM, SIGFPE,  SIGHUP,  SIGILL,  SIGINT, SIGKILL,
+                                 SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM, SIGUSR1, SIGUSR2};
+    uint32_t done;
+    for (uint32_t number = 0; number < 300; number++) {
+        const struct ipc_signal request = {IPC_SIGNAL, 0, number};
+        bool allowed =
+            number != 0 && number < 128 && memchr(named, (int)number, sizeof(named)) != NULL;
+        const char *fatal = spawn_signal(&sessions, &request, &done);
+        ck_assert_int_eq(fatal == NULL, allowed);
+        ck_assert_uint_eq(done, 0); /* nothing runs there */
+    }
+    struct running running = spawn(IPC_SESSION_EXEC, "sleep 60 & wait");
+    const struct ipc_signal request = {IPC_SIGNAL, 0, SIGTERM};
+    ck_assert_ptr_null(spawn_signal(&sessions, &request, &done));
+    ck_assert_uint_eq(done, 1);
+    ck_assert_uint_eq(reap_one(&running).status, SIGTERM);
+    ck_assert_ptr_null(spawn_signal(&sessions, &request, &done));
+    ck_assert_uint_eq(done, 0);
+}
+END_TEST
+
+/* ---- when the system says no ----------------------------------------------------------------- */
+
+START_TEST(no_descriptors_left)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (rlim_t most = 3; most < 24; most++) {
+        struct rlimit few = {most, limit.rlim_max};
+        int free_before = dup(STDERR_FILENO);
+        close(free_before);
+        setrlimit(RLIMIT_NOFILE, &few);
+        struct running running = {0};
+        struct ipc_spawn request = {
+            .type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 4};
+        running.fatal = spawn_program(&sessions, &request, "true", &running.done, &running.passed);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        ck_assert_ptr_null(running.fatal);
+        if (running.done) {
+            for (unsigned i = 0; i < running.passed.count; i++) {
+                close(running.passed.descriptors[i]);
+            }
+            int status;
+            waitpid(-1, &status, 0);
+            release(0);
+        } else {
+            ck_assert_uint_eq(running.passed.count, 0);
+            ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+        }
+        int free_after = dup(STDERR_FILENO);
+        close(free_after);
+        ck_assert_int_eq(free_before, free_after);
+    }
+    output_of(IPC_SESSION_EXEC, "true");
+}
+END_TEST
+
+static void spawn_without_processes(void)
+{
+    const struct rlimit none = {0, 0};
+    if (geteuid() == 0 && (setgid(54321) != 0 || setuid(54321) != 0)) {
+        _exit(1);
+    }
+    setrlimit(RLIMIT_NPROC, &none);
+    struct running running = spawn(IPC_SESSION_EXEC, "true");
+    bool clean = running.fatal == NULL && running.done == 0 && running.passed.count == 0 &&
+                 sessions.slots[0].state == SLOT_FREE &&
+                 strstr(said, "event=trouble what=fork") != NULL;
+    _exit(clean ? 0 : 2);
+}
+
+START_TEST(no_processes_left)
+{
+    int status;
+    if (fork() == 0) {
+        spawn_without_processes();
+    }
+    ck_assert_int_gt(wait(&status), 0);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("spawn");
+    TCase *tests = tcase_create("spawn");
+    tcase_set_timeout(tests, 30);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, exec_reads_and_writes);
+    tcase_add_test(tests, death_by_signal);
+    tcase_add_test(tests, login_shell);
+    tcase_add_test(tests, subsystems);
+    tcase_add_test(tests, forced_command_wins);
+    tcase_add_test(tests, longest_command);
+    tcase_add_test(tests, environment_is_built_from_nothing);
+    tcase_add_test(tests, no_address_no_connection);
+    tcase_add_test(tests, descriptors_do_not_leak);
+    tcase_add_test(tests, our_descriptors_do_not_leak_either);
+    tcase_add_test(tests, signals_are_reset);
+    tcase_add_test(tests, limits_stay_as_they_are);
+    tcase_add_test(tests, host_key_is_wiped_before_the_program);
+    tcase_add_test(tests, own_session_and_home);
+    tcase_add_test(tests, missing_home);
+    tcase_add_test(tests, shell_that_can_not_run);
+    tcase_add_test(tests, program_on_a_terminal);
+    tcase_add_test(tests, strange_terminal_names_are_dropped);
+    tcase_add_test(tests, terminal_hangs_up);
+    tcase_add_test(tests, slots_have_an_order);
+    tcase_add_test(tests, slots_out_of_range);
+    tcase_add_test(tests, requests_that_break_a_rule);
+    tcase_add_test(tests, texts_that_break_a_rule);
+    tcase_add_test(tests, signals_of_the_rfc_only);
+    tcase_add_test(tests, no_descriptors_left);
+    tcase_add_test(tests, no_processes_left);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

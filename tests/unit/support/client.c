@@ -1,0 +1,234 @@
+#include "client.h"
+
+#include <check.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "sntrup761.h"
+#include "version.h"
+
+/* ---- random bytes that the test knows ------------------------------------------------------ */
+
+static uint64_t random_seed;
+static uint8_t last_random[SNTRUP761_RANDOM_BYTES];
+
+static void known_random(void *const bytes, const size_t count)
+{
+    uint8_t seed[randombytes_SEEDBYTES] = {0};
+    random_seed++;
+    memcpy(seed, &random_seed, sizeof(random_seed));
+    randombytes_buf_deterministic(bytes, count, seed);
+    if (count == sizeof(last_random)) {
+        memcpy(last_random, bytes, count);
+    }
+}
+
+static uint32_t known_word(void)
+{
+    uint32_t word;
+    known_random(&word, sizeof(word));
+    return word;
+}
+
+static const char *random_name(void)
+{
+    return "known";
+}
+
+void client_know_random(void)
+{
+    static struct randombytes_implementation known = {
+        .implementation_name = random_name, .random = known_word, .buf = known_random};
+    ck_assert_int_eq(randombytes_set_implementation(&known), 0);
+}
+
+/* ---- KEXINIT ------------------------------------------------------------------------------- */
+
+static const char *or_stock(const char *list, const char *stock)
+{
+    return list != NULL ? list : stock;
+}
+
+size_t offer_pack(uint8_t out[static WIRE_ROOM], const struct offer *offer)
+{
+    static const uint8_t cookie[16] = "client's cookie";
+    return wire_pack(
+        out, "brssssssssssbu", SSH_MSG_KEXINIT, cookie, sizeof(cookie),
+        or_stock(offer->methods, HYBRID "," CURVE25519 ",ext-info-c,kex-strict-c-v00@openssh.com"),
+        or_stock(offer->host_keys, "ssh-ed25519"),
+        or_stock(offer->ciphers_up, CIPHER ",aes128-ctr"),
+        or_stock(offer->ciphers_down, CIPHER ",aes128-ctr"),
+        or_stock(offer->macs_up, "umac-64@openssh.com"),
+        or_stock(offer->macs_down, "umac-64@openssh.com"),
+        or_stock(offer->compression_up, "none,zlib"),
+        or_stock(offer->compression_down, "none,zlib"), or_stock(offer->language_up, ""),
+        or_stock(offer->language_down, ""), offer->packet_follows, offer->reserved);
+}
+
+void client_open(struct rig *rig, struct client *client)
+{
+    memset(client, 0, sizeof(*client));
+    struct connection *connection = rig->connection;
+    connection->client_version_bytes = strlen(CLIENT_VERSION);
+    memcpy(connection->client_version, CLIENT_VERSION, sizeof(CLIENT_VERSION));
+    memset(connection->host_public_key, 0x5a, sizeof(connection->host_public_key));
+}
+
+void client_hear_kexinit(struct rig *rig, struct client *client)
+{
+    rig_hear(rig, SSH_MSG_KEXINIT);
+    client->i_s_bytes = rig->heard_bytes;
+    memcpy(client->i_s, rig->heard, rig->heard_bytes);
+}
+
+void client_say_kexinit(struct rig *rig, struct client *client, const struct offer *offer)
+{
+    client->i_c_bytes = offer_pack(client->i_c, offer);
+    rig_send_bytes(rig, client->i_c, client->i_c_bytes);
+}
+
+void client_kexinit(struct rig *rig, struct client *client, const struct offer *offer)
+{
+    client_say_kexinit(rig, client, offer);
+    client_hear_kexinit(rig, client);
+}
+
+/* ---- K, H, keys (RFC 4253 sections 7.2 and 8, RFC 8731, draft-josefsson-ntruprime-ssh) --------
+ */
+
+static size_t digest(const struct client *client, const uint8_t *bytes, size_t count, uint8_t *out)
+{
+    if (client->hybrid) {
+        crypto_hash_sha512(out, bytes, count);
+        return crypto_hash_sha512_BYTES;
+    }
+    crypto_hash_sha256(out, bytes, count);
+    return crypto_hash_sha256_BYTES;
+}
+
+static void make_q_c(struct client *client)
+{
+    static uint8_t counter;
+    memset(client->secret, ++counter, sizeof(client->secret));
+    size_t kem_bytes = client->hybrid ? SNTRUP761_PUBLIC_KEY_BYTES : 0;
+    /* Any bytes are a public key. */
+    for (size_t i = 0; i < kem_bytes; i++) {
+        client->q_c[i] = (uint8_t)(i * 7 + counter);
+    }
+    crypto_scalarmult_base(client->q_c + kem_bytes, client->secret);
+    client->q_c_bytes = kem_bytes + 32;
+}
+
+static void compute_k(struct client *client)
+{
+    uint8_t both[64], mpint[33] = {0};
+    size_t kem_bytes = client->hybrid ? SNTRUP761_CIPHERTEXT_BYTES : 0;
+    ck_assert_uint_eq(client->q_s_bytes, kem_bytes + 32);
+    ck_assert_int_eq(crypto_scalarmult(both + 32, client->secret, client->q_s + kem_bytes), 0);
+    static uint8_t packed[WIRE_ROOM];
+    if (client->hybrid) {
+        uint8_t ciphertext[SNTRUP761_CIPHERTEXT_BYTES];
+        sntrup761_encapsulate(ciphertext, both, client->q_c, last_random);
+        ck_assert_mem_eq(ciphertext, client->q_s, sizeof(ciphertext));
+        uint8_t k[64];
+        crypto_hash_sha512(k, both, sizeof(both));
+        client->k_bytes = wire_pack(packed, "d", k, sizeof(k));
+    } else {
+        size_t skip = 0;
+        memcpy(mpint + 1, both + 32, 32);
+        while (skip < 32 && mpint[skip] == 0 && mpint[skip + 1] < 0x80) {
+            skip++;
+        }
+        client->k_bytes = wire_pack(packed, "d", mpint + skip, sizeof(mpint) - skip);
+    }
+    memcpy(client->k, packed, client->k_bytes);
+}
+
+static void compute_h(struct client *client, const uint8_t *host_key, size_t host_key_bytes)
+{
+    static uint8_t all[WIRE_ROOM];
+    size_t count =
+        wire_pack(all, "ssdddddr", CLIENT_VERSION, VERSION_SERVER, client->i_c, client->i_c_bytes,
+                  client->i_s, client->i_s_bytes, host_key, host_key_bytes, client->q_c,
+                  client->q_c_bytes, client->q_s, client->q_s_bytes, client->k, client->k_bytes);
+    client->h_bytes = digest(client, all, count, client->h);
+    if (client->session_id_bytes == 0) {
+        client->session_id_bytes = client->h_bytes;
+        memcpy(client->session_id, client->h, client->h_bytes);
+    }
+}
+
+static void compute_key(const struct client *client, char letter, uint8_t key[static 64])
+{
+    static uint8_t all[WIRE_ROOM];
+    uint8_t made[128];
+    size_t count = wire_pack(all, "rrbr", client->k, client->k_bytes, client->h, client->h_bytes,
+                             letter, client->session_id, client->session_id_bytes);
+    size_t k1_bytes = digest(client, all, count, made);
+    count = wire_pack(all, "rrr", client->k, client->k_bytes, client->h, client->h_bytes, made,
+                      k1_bytes);
+    digest(client, all, count, made + k1_bytes);
+    memcpy(key, made, 64);
+}
+
+/* ---- the exchange -------------------------------------------------------------------------- */
+
+static void take_reply(struct rig *rig, struct client *client, const uint8_t signature[static 64])
+{
+    uint8_t host_key[WIRE_ROOM], signed_by_host[WIRE_ROOM];
+    size_t host_key_bytes =
+        wire_pack(host_key, "sd", "ssh-ed25519", rig->connection->host_public_key, (size_t)32);
+    size_t signature_bytes = wire_pack(signed_by_host, "sd", "ssh-ed25519", signature, (size_t)64);
+    struct reader reply = rig_hear(rig, SSH_MSG_KEX_ECDH_REPLY);
+    const uint8_t *k_s = reader_string_of(&reply, host_key_bytes);
+    struct reader q_s = reader_string(&reply);
+    const uint8_t *signature_blob = reader_string_of(&reply, signature_bytes);
+    ck_assert(reader_end(&reply) && q_s.left <= sizeof(client->q_s));
+    ck_assert_mem_eq(k_s, host_key, host_key_bytes);
+    ck_assert_mem_eq(signature_blob, signed_by_host, signature_bytes);
+    client->q_s_bytes = q_s.left;
+    memcpy(client->q_s, q_s.bytes, q_s.left);
+    compute_k(client);
+    compute_h(client, host_key, host_key_bytes);
+    compute_key(client, 'C', client->key_up);
+    compute_key(client, 'D', client->key_down);
+}
+
+void client_exchange(struct rig *rig, struct client *client, bool hybrid)
+{
+    struct ipc_sign_reply reply = {.type = IPC_SIGN};
+    struct ipc_sign request;
+    randombytes_buf(reply.signature, sizeof(reply.signature));
+    rig_reply(rig, &reply, sizeof(reply));
+    client->hybrid = hybrid;
+    make_q_c(client);
+    rig_send(rig, SSH_MSG_KEX_ECDH_INIT, "d", client->q_c, client->q_c_bytes);
+    take_reply(rig, client, reply.signature);
+    ck_assert_uint_eq(rig_request(rig, IPC_SIGN, &request, sizeof(request)), sizeof(request));
+    ck_assert_uint_eq(request.hash_bytes, client->h_bytes);
+    ck_assert_mem_eq(request.hash, client->h, client->h_bytes);
+    rig_expect(rig, SSH_MSG_NEWKEYS, "");
+    rig->down.sealed = true;
+    memcpy(rig->down.key, client->key_down, sizeof(client->key_down));
+    if (rig->connection->kex.strict) {
+        rig->down.sequence = 0;
+    }
+}
+
+void client_newkeys(struct rig *rig, struct client *client, bool strict)
+{
+    rig_send(rig, SSH_MSG_NEWKEYS, "");
+    rig->up.sealed = true;
+    memcpy(rig->up.key, client->key_up, sizeof(client->key_up));
+    if (strict) {
+        rig->up.sequence = 0;
+    }
+}
+
+void client_whole_exchange(struct rig *rig, struct client *client, const struct offer *offer,
+                           bool hybrid)
+{
+    client_kexinit(rig, client, offer);
+    client_exchange(rig, client, hybrid);
+    client_newkeys(rig, client, rig->connection->kex.strict);
+}

@@ -1,0 +1,194 @@
+#include "version.h"
+
+#include <string.h>
+
+#include "rig.h"
+#include "unit.h"
+
+static struct rig rig;
+
+static void start(void)
+{
+    rig_open(&rig, PHASE_VERSION);
+}
+
+static void finish(void)
+{
+    rig_close(&rig);
+}
+
+static bool arrives(const void *bytes, size_t count)
+{
+    struct connection *connection = rig.connection;
+    memcpy(connection->input + connection->input_end, bytes, count);
+    connection->input_end += count;
+    return version_read(connection);
+}
+
+START_TEST(ours_goes_out)
+{
+    static const char ours[] = "SSH-2.0-wrenssh_" WREN_VERSION "\r\n";
+    version_send(rig.connection);
+    ck_assert_uint_eq(rig.connection->output_end, sizeof(ours) - 1);
+    ck_assert_mem_eq(rig.connection->output, ours, sizeof(ours) - 1);
+    ck_assert_str_eq(VERSION_SERVER "\r\n", ours);
+}
+END_TEST
+
+/* A line, and V_C as it enters the exchange hash. */
+static const struct accepted {
+    const char *line, *version;
+} accepted[] = {
+    {"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2\r\n", "SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2"},
+    {"SSH-2.0-PuTTY\n", "SSH-2.0-PuTTY"},
+    {"SSH-1.99-old but able\r\n", "SSH-1.99-old but able"},
+    {"SSH-2.0-\r\n", "SSH-2.0-"},
+    {"SSH-2.0-x\ry\r\n", "SSH-2.0-x\ry"},
+    {"SSH-2.0-x\r\r\n", "SSH-2.0-x\r"},
+    {"SSH-2.0-\xff\x01\r\n", "SSH-2.0-\xff\x01"},
+};
+
+static void expect_version(const char *version)
+{
+    rig_expect_alive(&rig, PHASE_VERSION);
+    ck_assert_str_eq(rig.connection->client_version, version);
+    ck_assert_uint_eq(rig.connection->client_version_bytes, strlen(version));
+}
+
+START_TEST(accepted_lines)
+{
+    const struct accepted *line = &accepted[_i];
+    ck_assert(arrives(line->line, strlen(line->line)));
+    expect_version(line->version);
+    ck_assert_uint_eq(rig.connection->input_start, rig.connection->input_end);
+}
+END_TEST
+
+START_TEST(accepted_byte_by_byte)
+{
+    const struct accepted *line = &accepted[_i];
+    for (size_t i = 0; i < strlen(line->line); i++) {
+        ck_assert_int_eq(arrives(line->line + i, 1), line->line[i] == '\n');
+        rig_expect_alive(&rig, PHASE_VERSION);
+    }
+    expect_version(line->version);
+}
+END_TEST
+
+START_TEST(what_follows_stays_in_the_input)
+{
+    ck_assert(arrives("SSH-2.0-x\r\n\0\0\1\2rest", 19));
+    expect_version("SSH-2.0-x");
+    ck_assert_uint_eq(rig.connection->input_start, 11);
+    ck_assert_uint_eq(rig.connection->input_end, 19);
+}
+END_TEST
+
+static const struct refused {
+    const char *line;
+    size_t bytes;
+    const char *reason;
+    size_t told_after; /* as soon as this many bytes are in */
+} refused[] = {
+    {"GET / HTTP/1.1\r\n", 16, "does not speak SSH: its first line begins with \"G", 1},
+    {"\r\nSSH-2.0-x\r\n", 13, "does not speak SSH:", 1},
+    {"hello\r\nSSH-2.0-x\r\n", 18, "does not speak SSH:", 1},
+    {"ssh-2.0-x\r\n", 11, "does not speak SSH:", 1},
+    {"SSX-2.0-x\r\n", 11, "does not speak SSH:", 3},
+    {"\0SH-2.0-x\r\n", 11, "does not speak SSH:", 1},
+    {"\x16\x03\x01\x02\x00\x01", 6, "does not speak SSH:", 1},
+    {"SSH-1.5-ancient\r\n", 17, "does not speak SSH 2.0: its first line begins with \"SSH-1.5-",
+     17},
+    {"SSH-2.1-x\r\n", 11, "does not speak SSH 2.0", 11},
+    {"SSH-2.0\r\n", 9, "does not speak SSH 2.0", 9},
+    {"SSH-1.9-x\r\n", 11, "does not speak SSH 2.0", 11},
+    {"SSH-\n", 5, "does not speak SSH 2.0", 5},
+    {"SSH-2.0-x\0y\r\n", 13, "holds a NUL", 13},
+    {"SSH-2.0-\0\r\n", 11, "holds a NUL", 11},
+};
+
+START_TEST(refused_lines)
+{
+    const struct refused *line = &refused[_i];
+    ck_assert(!arrives(line->line, line->bytes));
+    rig_expect_left(&rig, line->reason);
+}
+END_TEST
+
+START_TEST(refused_as_soon_as_it_shows)
+{
+    const struct refused *line = &refused[_i];
+    for (size_t i = 0; i < line->told_after; i++) {
+        rig_expect_alive(&rig, PHASE_VERSION);
+        ck_assert(!arrives(line->line + i, 1));
+    }
+    ck_assert(rig.connection->ended);
+}
+END_TEST
+
+/* The line has at most 255 bytes, its end included. */
+static void long_line(size_t count, const char *end)
+{
+    char line[300] = "SSH-2.0-";
+    memset(line + 8, 'x', sizeof(line) - 8);
+    memcpy(line + count - strlen(end), end, strlen(end));
+    for (size_t i = 0; i + 1 < count && !rig.connection->ended; i++) {
+        ck_assert(!arrives(line + i, 1));
+    }
+    if (rig.connection->ended) {
+        rig_expect_left(&rig, "longer than 255 bytes");
+        ck_assert_uint_gt(count, 255);
+        return;
+    }
+    ck_assert(arrives(line + count - 1, 1));
+    ck_assert_uint_eq(rig.connection->client_version_bytes, count - strlen(end));
+    ck_assert_uint_le(count, 255);
+}
+
+START_TEST(the_longest_line)
+{
+    long_line(254 + (size_t)_i / 2, (_i & 1) != 0 ? "\r\n" : "\n");
+    rig_reset(&rig, PHASE_VERSION);
+    /* The same at once. */
+    char line[300] = "SSH-2.0-";
+    size_t count = 254 + (size_t)_i / 2;
+    memset(line + 8, 'x', sizeof(line) - 8);
+    line[count - 1] = '\n';
+    ck_assert_int_eq(arrives(line, count), count <= 255);
+}
+END_TEST
+
+/* What a client sends goes into the log only so far. */
+START_TEST(the_reason_shows_no_more_than_a_line)
+{
+    char junk[600];
+    memset(junk, 'A', sizeof(junk));
+    ck_assert(!arrives(junk, sizeof(junk)));
+    rig_expect_left(&rig, "\"AAAAAAAA");
+    ck_assert_uint_lt(strlen(rig.connection->end_reason), 130);
+    rig_reset(&rig, PHASE_VERSION);
+    ck_assert(!arrives("GET / HTTP/1.0\r\nevent=forged", 28));
+    ck_assert_str_eq(
+        rig.connection->end_reason,
+        "the client does not speak SSH: its first line begins with \"GET / HTTP/1.0\"");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("version");
+    TCase *tests = tcase_create("version");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_add_test(tests, ours_goes_out);
+    int lines = sizeof(accepted) / sizeof(accepted[0]);
+    tcase_add_loop_test(tests, accepted_lines, 0, lines);
+    tcase_add_loop_test(tests, accepted_byte_by_byte, 0, lines);
+    tcase_add_test(tests, what_follows_stays_in_the_input);
+    lines = sizeof(refused) / sizeof(refused[0]);
+    tcase_add_loop_test(tests, refused_lines, 0, lines);
+    tcase_add_loop_test(tests, refused_as_soon_as_it_shows, 0, lines);
+    tcase_add_loop_test(tests, the_longest_line, 0, 6);
+    tcase_add_test(tests, the_reason_shows_no_more_than_a_line);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,84 @@
+#!/bin/sh
+# The walls between the rooms, as the built libraries show them, and the tree's sizes.
+#
+#     walls.sh SOURCE_ROOT libpriv.a libnet.a libwrencrypto.a
+#
+# Says what is wrong, one line each; exit 1 if anything is.
+set -u
+export LC_ALL=C
+root=$1 priv=$2 net=$3 crypto=$4
+failed=0
+
+fail() {
+    printf '%s\n' "$*" >&2
+    failed=1
+}
+
+# names LIBRARY: every symbol that it defines or references, local ones too.
+names() {
+    nm "$1" 2>/dev/null | awk 'NF >= 2 && $NF !~ /:$/ { print $NF }' | sort -u
+}
+
+# free_of WHO LIBRARY PATTERN: no symbol of the library matches.
+free_of() {
+    found=$(names "$2" | grep -E "$3" | tr '\n' ' ')
+    [ -z "$found" ] || fail "$1 has symbols it must not have: $found"
+}
+
+# has LIBRARY PATTERN: a symbol matches, so that an empty answer of nm is not taken for a good one.
+has() {
+    names "$1" | grep -q -E "$2" || fail "nm finds no $2 in $1"
+}
+
+has "$priv" '^monitor_run$'
+has "$net" '^reader_end$'
+has "$net" '^dispatch_lookup$'
+has "$crypto" '^chachapoly_open$'
+
+parser='reader_|packet_|dispatch|kexinit_|kex_|channel_|session_|auth_on|transport_|version_read'
+privileged='monitor_|hostkey_|account_|authkeys_|login_|spawn|requests_|program_|pty_'
+free_of 'priv' "$priv" "^($parser)"
+free_of 'net' "$net" "^($privileged)"
+free_of 'crypto' "$crypto" '^(sodium_)?(malloc|calloc|realloc|free|allocarray|aligned_alloc)$'
+free_of 'crypto' "$crypto" '^(__)?(v?f?printf|vd?printf|dprintf|puts|fputs|fwrite|putchar|write)(_chk)?$'
+free_of 'crypto' "$crypto" '^(read|open|openat|close|exit|abort|__errno_location|getenv)$'
+
+# no_include FOLDER OTHER: no file of the one includes a header of the other.
+no_include() {
+    for file in "$root/$1"/*.[ch]; do
+        for header in $(sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file"); do
+            case $header in
+            */*) fail "$file includes $header by a path" ;;
+            esac
+            if [ -e "$root/$2/$header" ] && [ ! -e "$root/$1/$header" ]; then
+                fail "$file includes $2/$header"
+            fi
+        done
+    done
+}
+
+no_include src/net src/priv
+no_include src/priv src/net
+no_include src/common src/net
+no_include src/common src/priv
+no_include src/tools src/net
+for folder in common net priv tools; do
+    no_include crypto src/$folder
+done
+
+for file in "$root"/src/*.c "$root"/src/*/*.[ch] "$root"/crypto/*.[ch]; do
+    lines=$(wc -l <"$file")
+    [ "$lines" -le 400 ] || fail "$file has $lines lines"
+done
+
+if ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
+    functions=$(ctags -x --languages=C --kinds-C=f --_xformat='%{end} %n %N %F' \
+        "$root"/src/*.c "$root"/src/*/*.c "$root"/crypto/*.c)
+    [ -n "$functions" ] || fail 'ctags finds no function'
+    long=$(printf '%s\n' "$functions" | awk '$1 - $2 + 1 > 80 { print $4 ": " $3 "()" }')
+    [ -z "$long" ] || fail "functions over 80 lines: $long"
+else
+    echo 'no universal-ctags: the length of functions is not looked at' >&2
+fi
+
+exit $failed
