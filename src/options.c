@@ -9,8 +9,8 @@
 #define EXIT_USAGE 100
 
 #define USAGE                                                                                      \
-    "usage: wrensshd [-qQvlLsSpPB] [-x name=command]... [-e command] [-a file] [-t seconds]\n"     \
-    "                [-i seconds] [-m attempts] [-g group] keydir\n"                               \
+    "usage: wrensshd [-qQvlLsSpPB] [-x name=command]... [-e command] [-a file]\n"                  \
+    "                [-t seconds] [-i seconds] [-m attempts] [-g group] keydir\n"                  \
     "       wrensshd -h | -V\n"
 
 static const char help[] =
@@ -166,7 +166,7 @@ int options_parse(struct options *options, int argc, char **argv, int *status)
     *status = EXIT_USAGE;
     opterr = 0;
     int flag;
-    while ((flag = getopt(argc, argv, ":qQvlLsSpPBx:e:a:t:i:m:g:hV")) != -1) {
+    while ((flag = getopt(argc, argv, "+:qQvlLsSpPBx:e:a:t:i:m:g:hV")) != -1) {
         if (flag == 'h' || flag == 'V') {
             fputs(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n", stdout);
             *status = fflush(stdout) == 0 ? 0 : 111;

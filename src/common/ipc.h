@@ -23,7 +23,7 @@
 
 enum ipc_type {
     IPC_START = 1, /* once, first:     struct ipc_start   → ipc_start_reply               */
-    IPC_SIGN,      /* always:          struct ipc_sign    → ipc_sign_reply                */
+    IPC_SIGN,      /* always:          struct ipc_sign + tail → ipc_sign_reply            */
     IPC_AUTH,      /* before login:    struct ipc_auth    → ipc_auth_reply                */
     IPC_PTY,       /* after login:     struct ipc_pty     → ipc_done + pty master         */
     IPC_SPAWN,     /* after login:     struct ipc_spawn + tail → ipc_done + descriptors   */
@@ -49,16 +49,26 @@ struct ipc_start_reply {
     uint8_t host_public_key[32];
 };
 
-/* Signs an exchange hash with the host key. The first one becomes the session identifier (RFC 4253
- * section 7.2) that the monitor puts into signed login data. */
+/*
+ * Makes the exchange hash H of a key exchange (RFC 5656 section 4) and signs it with the host key.
+ * The monitor builds H itself, with its own V_S and K_S: a network process that has been taken over
+ * gets no signature, and no session identifier, of an exchange with another server. The first H
+ * becomes the session identifier (RFC 4253 section 7.2) that the monitor puts into signed login
+ * data. The tail is V_C, I_C, I_S, Q_C, Q_S, the last two of their method's size (agree.h).
+ */
 struct ipc_sign {
     uint32_t type;
-    uint32_t hash_bytes; /* 32 or 64 */
-    uint8_t hash[64];
+    uint32_t hybrid; /* 1: sntrup761x25519-sha512, 0: curve25519-sha256 */
+    uint32_t client_version_bytes;
+    uint32_t client_kexinit_bytes;
+    uint32_t server_kexinit_bytes;
+    uint8_t secret[64]; /* K: 64 bytes of the hybrid; 32 of X25519, and zeros */
 };
 
 struct ipc_sign_reply {
     uint32_t type;
+    uint32_t hash_bytes; /* 32 or 64 */
+    uint8_t hash[64];    /* H */
     uint8_t signature[64];
 };
 

@@ -25,6 +25,9 @@
 /* Our KEXINIT: cookie, ten name lists of which the longest has five names. */
 #define LIMIT_KEXINIT_BYTES 512
 
+/* The client's KEXINIT, kept until the exchange hash is made: OpenSSH's has less than 2 KiB. */
+#define LIMIT_CLIENT_KEXINIT_BYTES 8192
+
 /* Raw input: room for two full packets, so that one can be handled while the next arrives. */
 #define LIMIT_INPUT_BYTES 131072
 

@@ -59,4 +59,7 @@ enum ssh_open_failure {
 
 #define SSH_EXTENDED_DATA_STDERR 1
 
+/* V_S: our identification line without its CR LF (RFC 4253 section 4.2). */
+#define SSH_SERVER_VERSION "SSH-2.0-wrenssh_" WREN_VERSION
+
 #endif

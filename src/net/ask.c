@@ -1,6 +1,7 @@
 #include "ask.h"
 
 #include <errno.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -78,20 +79,40 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
     return true;
 }
 
-/* One request without a tail, one reply without descriptors. */
-static bool ask(struct connection *connection, void *request, size_t request_bytes, void *reply,
-                size_t reply_bytes)
+/* sendmsg() takes pointers to what it only reads. */
+static struct iovec part_of(const void *bytes, size_t count)
+{
+    union {
+        const void *source;
+        void *part;
+    } pointer = {.source = bytes};
+    return (struct iovec){.iov_base = pointer.part, .iov_len = count};
+}
+
+/* One request, one reply without descriptors. */
+static bool ask_in_parts(struct connection *connection, struct iovec *parts, size_t part_count,
+                         void *reply, size_t reply_bytes)
 {
     uint32_t type;
-    memcpy(&type, request, sizeof(type));
-    struct iovec part = {.iov_base = request, .iov_len = request_bytes};
+    memcpy(&type, parts[0].iov_base, sizeof(type));
     struct descriptors none;
-    if (!send_request(connection, &part, 1) ||
+    if (!send_request(connection, parts, part_count) ||
         !receive_reply(connection, type, reply, reply_bytes, &none)) {
         return false;
     }
     close_all(&none);
-    return none.count == 0;
+    if (none.count != 0) {
+        connection_fail(connection, "the monitor gave a wrong reply");
+        return false;
+    }
+    return true;
+}
+
+static bool ask(struct connection *connection, void *request, size_t request_bytes, void *reply,
+                size_t reply_bytes)
+{
+    struct iovec part = {.iov_base = request, .iov_len = request_bytes};
+    return ask_in_parts(connection, &part, 1, reply, reply_bytes);
 }
 
 static bool ask_done(struct connection *connection, void *request, size_t request_bytes)
@@ -111,17 +132,30 @@ bool ask_start(struct connection *connection, uint32_t layers)
     return true;
 }
 
-bool ask_sign(struct connection *connection, const uint8_t *hash, size_t hash_bytes,
-              uint8_t signature[static 64])
+bool ask_sign(struct connection *connection, const uint8_t secret[static 64], const uint8_t *q_c,
+              size_t q_c_bytes, const uint8_t *q_s, size_t q_s_bytes, struct ipc_sign_reply *reply)
 {
-    struct ipc_sign request = {.type = IPC_SIGN, .hash_bytes = (uint32_t)hash_bytes};
-    memcpy(request.hash, hash, hash_bytes);
-    struct ipc_sign_reply reply;
-    if (!ask(connection, &request, sizeof(request), &reply, sizeof(reply))) {
+    const struct kex *kex = &connection->kex;
+    struct ipc_sign request = {.type = IPC_SIGN,
+                               .hybrid = kex->hybrid ? 1 : 0,
+                               .client_version_bytes = (uint32_t)connection->client_version_bytes,
+                               .client_kexinit_bytes = (uint32_t)kex->client_kexinit_bytes,
+                               .server_kexinit_bytes = (uint32_t)kex->server_kexinit_bytes};
+    memcpy(request.secret, secret, sizeof(request.secret));
+    struct iovec parts[] = {part_of(&request, sizeof(request)),
+                            part_of(connection->client_version, connection->client_version_bytes),
+                            part_of(kex->client_kexinit, kex->client_kexinit_bytes),
+                            part_of(kex->server_kexinit, kex->server_kexinit_bytes),
+                            part_of(q_c, q_c_bytes),
+                            part_of(q_s, q_s_bytes)};
+    bool asked =
+        ask_in_parts(connection, parts, sizeof(parts) / sizeof(parts[0]), reply, sizeof(*reply));
+    sodium_memzero(&request, sizeof(request));
+    if (asked && reply->hash_bytes != 32 && reply->hash_bytes != 64) {
+        connection_fail(connection, "the monitor gave a wrong reply");
         return false;
     }
-    memcpy(signature, reply.signature, sizeof(reply.signature));
-    return true;
+    return asked;
 }
 
 bool ask_auth(struct connection *connection, struct ipc_auth *request, enum ipc_verdict *verdict)
@@ -146,11 +180,12 @@ static bool ask_descriptors(struct connection *connection, struct iovec *parts, 
         !receive_reply(connection, type, &reply, sizeof(reply), descriptors)) {
         return false;
     }
-    if (reply.done != 1 || descriptors->count != count) {
+    if (descriptors->count != (reply.done == 1 ? count : 0)) {
         close_all(descriptors);
+        connection_fail(connection, "the monitor gave a wrong reply");
         return false;
     }
-    return true;
+    return reply.done == 1;
 }
 
 bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize *size,
@@ -175,14 +210,9 @@ bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t 
                                 .environment_bytes = (uint32_t)channel->environment_bytes,
                                 .command_bytes = (uint32_t)command_bytes};
     memcpy(request.term, channel->term, sizeof(request.term));
-    union {
-        const void *source;
-        void *part;
-    } tail = {.source = command};
-    struct iovec parts[] = {
-        {.iov_base = &request, .iov_len = sizeof(request)},
-        {.iov_base = channel->environment, .iov_len = channel->environment_bytes},
-        {.iov_base = tail.part, .iov_len = command_bytes}};
+    struct iovec parts[] = {part_of(&request, sizeof(request)),
+                            part_of(channel->environment, channel->environment_bytes),
+                            part_of(command, command_bytes)};
     struct descriptors descriptors;
     size_t expected = channel->has_pty ? 1 : IPC_REPLY_DESCRIPTORS;
     if (!ask_descriptors(connection, parts, 3, expected, &descriptors)) {
@@ -214,14 +244,9 @@ bool ask_note(struct connection *connection, uint32_t level, const char *text)
     size_t text_bytes = strnlen(text, LIMIT_NOTE_BYTES);
     struct ipc_note request = {
         .type = IPC_NOTE, .level = level, .text_bytes = (uint32_t)text_bytes};
-    union {
-        const void *source;
-        void *part;
-    } tail = {.source = text};
-    struct iovec parts[] = {{.iov_base = &request, .iov_len = sizeof(request)},
-                            {.iov_base = tail.part, .iov_len = text_bytes}};
-    struct descriptors none;
-    return ask_descriptors(connection, parts, 2, 0, &none);
+    struct iovec parts[] = {part_of(&request, sizeof(request)), part_of(text, text_bytes)};
+    struct ipc_done reply;
+    return ask_in_parts(connection, parts, 2, &reply, sizeof(reply)) && reply.done == 1;
 }
 
 void ask_end(struct connection *connection)

@@ -16,8 +16,10 @@
 /* The sandbox is up. Sets host_public_key. Fails silently: the monitor has logged why it left. */
 bool ask_start(struct connection *connection, uint32_t layers);
 
-bool ask_sign(struct connection *connection, const uint8_t *hash, size_t hash_bytes,
-              uint8_t signature[static 64]);
+/* Has H made and signed. K is in `secret` (64 bytes, or 32 and zeros); V_C, I_C, I_S and the method
+ * are the connection's. */
+bool ask_sign(struct connection *connection, const uint8_t secret[static 64], const uint8_t *q_c,
+              size_t q_c_bytes, const uint8_t *q_s, size_t q_s_bytes, struct ipc_sign_reply *reply);
 
 /* `request` is filled in but for its type. */
 bool ask_auth(struct connection *connection, struct ipc_auth *request, enum ipc_verdict *verdict);

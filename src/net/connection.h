@@ -46,11 +46,11 @@ struct kex {
     bool key_ready;
     unsigned exchanges;   /* begun before login */
     struct agree_key key; /* our X25519 pair for the next exchange */
-    struct hash hash;     /* of the exchange so far, towards H */
-    size_t server_kexinit_bytes;
-    uint8_t server_kexinit[LIMIT_KEXINIT_BYTES]; /* I_S */
-    uint8_t client_key[CHACHAPOLY_KEY_BYTES];    /* in force at the client's NEWKEYS */
-    size_t session_id_bytes;                     /* 0 until the first exchange is done */
+    size_t client_kexinit_bytes, server_kexinit_bytes;
+    uint8_t client_kexinit[LIMIT_CLIENT_KEXINIT_BYTES]; /* I_C */
+    uint8_t server_kexinit[LIMIT_KEXINIT_BYTES];        /* I_S */
+    uint8_t client_key[CHACHAPOLY_KEY_BYTES];           /* in force at the client's NEWKEYS */
+    size_t session_id_bytes;                            /* 0 until the first exchange is done */
     uint8_t session_id[HASH_MAX_BYTES];
     uint64_t since_ms; /* when the keys in force were made */
     uint64_t asked_ms; /* when we sent KEXINIT */

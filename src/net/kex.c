@@ -8,15 +8,13 @@
 #include "rekey_limits.h"
 #include "transport.h"
 
-/* K as it enters hashes: a string of 64 bytes, or an mpint of up to 33. */
-#define ENCODED_SECRET_BYTES (4 + AGREE_HYBRID_SECRET_BYTES)
-
 /* What ECDH_INIT yields, gone when its handler returns. */
 struct exchange {
-    struct writer k;
-    uint8_t k_bytes[ENCODED_SECRET_BYTES];
+    const uint8_t *q_c;
+    size_t q_c_bytes;
     size_t q_s_bytes;
     uint8_t q_s[AGREE_HYBRID_SERVER_BYTES];
+    uint8_t secret[AGREE_HYBRID_SECRET_BYTES]; /* K; of X25519 only the first half */
     size_t h_bytes;
     uint8_t h[HASH_MAX_BYTES];
     uint8_t signature[64];
@@ -56,57 +54,53 @@ enum phase kex_on_wrong_guess(struct connection *connection, struct reader *mess
 
 /* ---- K and Q_S ------------------------------------------------------------------------------- */
 
-static bool agree_on_hybrid(const struct kex *kex, struct exchange *exchange, const uint8_t *q_c)
+static bool agree_on_hybrid(const struct kex *kex, struct exchange *exchange)
 {
-    uint8_t secret[AGREE_HYBRID_SECRET_BYTES];
     uint8_t random[SNTRUP761_RANDOM_BYTES];
     randombytes_buf(random, sizeof(random));
-    bool agreed = agree_hybrid(secret, exchange->q_s, &kex->key, q_c, random);
+    bool agreed = agree_hybrid(exchange->secret, exchange->q_s, &kex->key, exchange->q_c, random);
     exchange->q_s_bytes = AGREE_HYBRID_SERVER_BYTES;
-    writer_string(&exchange->k, secret, sizeof(secret));
     sodium_memzero(random, sizeof(random));
-    sodium_memzero(secret, sizeof(secret));
     return agreed;
 }
 
-static bool agree_on_curve25519(const struct kex *kex, struct exchange *exchange,
-                                const uint8_t *q_c)
+static bool agree_on_curve25519(const struct kex *kex, struct exchange *exchange)
 {
-    uint8_t secret[AGREE_X25519_BYTES];
-    bool agreed = agree_x25519(secret, &kex->key, q_c);
+    bool agreed = agree_x25519(exchange->secret, &kex->key, exchange->q_c);
     memcpy(exchange->q_s, kex->key.public_key, AGREE_X25519_BYTES);
     exchange->q_s_bytes = AGREE_X25519_BYTES;
-    writer_mpint(&exchange->k, secret, sizeof(secret));
-    sodium_memzero(secret, sizeof(secret));
     return agreed;
 }
 
-static bool agree(struct connection *connection, struct exchange *exchange, const uint8_t *q_c)
+static bool agree(struct connection *connection, struct exchange *exchange)
 {
     struct kex *kex = &connection->kex;
     kex_prepare(connection);
-    writer_init(&exchange->k, exchange->k_bytes, sizeof(exchange->k_bytes));
-    bool agreed =
-        kex->hybrid ? agree_on_hybrid(kex, exchange, q_c) : agree_on_curve25519(kex, exchange, q_c);
+    bool agreed = kex->hybrid ? agree_on_hybrid(kex, exchange) : agree_on_curve25519(kex, exchange);
     sodium_memzero(&kex->key, sizeof(kex->key));
     kex->key_ready = false;
-    return agreed && !writer_failed(&exchange->k);
+    return agreed;
 }
 
 /* ---- H and the keys -------------------------------------------------------------------------- */
 
-/* The rest of H: Q_C, Q_S, K behind what kexinit.c has hashed. */
-static void finish_hash(struct kex *kex, struct exchange *exchange, const uint8_t *q_c,
-                        size_t q_c_bytes)
+/* H and its signature are the monitor's work, from what it is told here. */
+static bool obtain_signature(struct connection *connection, struct exchange *exchange)
 {
-    hash_string(&kex->hash, q_c, q_c_bytes);
-    hash_string(&kex->hash, exchange->q_s, exchange->q_s_bytes);
-    hash_bytes(&kex->hash, exchange->k.bytes, exchange->k.used);
-    exchange->h_bytes = hash_end(&kex->hash, exchange->h);
+    struct kex *kex = &connection->kex;
+    struct ipc_sign_reply reply;
+    if (!ask_sign(connection, exchange->secret, exchange->q_c, exchange->q_c_bytes, exchange->q_s,
+                  exchange->q_s_bytes, &reply)) {
+        return false;
+    }
+    exchange->h_bytes = reply.hash_bytes;
+    memcpy(exchange->h, reply.hash, sizeof(exchange->h));
+    memcpy(exchange->signature, reply.signature, sizeof(exchange->signature));
     if (kex->session_id_bytes == 0) {
-        memcpy(kex->session_id, exchange->h, exchange->h_bytes);
+        memcpy(kex->session_id, exchange->h, sizeof(kex->session_id));
         kex->session_id_bytes = exchange->h_bytes;
     }
+    return true;
 }
 
 /* RFC 4253 section 7.2: HASH(K || H || letter || session_id), extended by HASH(K || H || K1). */
@@ -116,7 +110,7 @@ static void derive_key(const struct kex *kex, const struct exchange *exchange, c
     struct hash hash;
     uint8_t block[HASH_MAX_BYTES];
     hash_begin(&hash, kex->hybrid);
-    hash_bytes(&hash, exchange->k.bytes, exchange->k.used);
+    hash_secret(&hash, exchange->secret);
     hash_bytes(&hash, exchange->h, exchange->h_bytes);
     hash_bytes(&hash, &letter, 1);
     hash_bytes(&hash, kex->session_id, kex->session_id_bytes);
@@ -124,7 +118,7 @@ static void derive_key(const struct kex *kex, const struct exchange *exchange, c
     memcpy(key, block, made);
     if (made < CHACHAPOLY_KEY_BYTES) {
         hash_begin(&hash, kex->hybrid);
-        hash_bytes(&hash, exchange->k.bytes, exchange->k.used);
+        hash_secret(&hash, exchange->secret);
         hash_bytes(&hash, exchange->h, exchange->h_bytes);
         hash_bytes(&hash, key, made);
         hash_end(&hash, block);
@@ -170,24 +164,21 @@ enum phase kex_on_ecdh_init(struct connection *connection, struct reader *messag
 {
     struct kex *kex = &connection->kex;
     bool first = kex->session_id_bytes == 0;
-    size_t q_c_bytes = kex->hybrid ? AGREE_HYBRID_CLIENT_BYTES : AGREE_X25519_BYTES;
-    const uint8_t *q_c = reader_string_of(message, q_c_bytes);
+    struct exchange exchange = {0};
+    exchange.q_c_bytes = kex->hybrid ? AGREE_HYBRID_CLIENT_BYTES : AGREE_X25519_BYTES;
+    exchange.q_c = reader_string_of(message, exchange.q_c_bytes);
     if (!reader_end(message)) {
         return transport_refuse_malformed(connection, "KEX_ECDH_INIT");
     }
-    struct exchange exchange = {0};
     enum phase next = PHASE_ENDED;
-    if (!agree(connection, &exchange, q_c)) {
+    if (!agree(connection, &exchange)) {
         connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                           "the client's X25519 point has low order");
-    } else {
-        finish_hash(kex, &exchange, q_c, q_c_bytes);
-        if (ask_sign(connection, exchange.h, exchange.h_bytes, exchange.signature)) {
-            derive_key(kex, &exchange, 'C', kex->client_key);
-            derive_key(kex, &exchange, 'D', exchange.server_key);
-            send_flight(connection, &exchange, first);
-            next = first ? PHASE_NEWKEYS : PHASE_REKEY_NEWKEYS;
-        }
+    } else if (obtain_signature(connection, &exchange)) {
+        derive_key(kex, &exchange, 'C', kex->client_key);
+        derive_key(kex, &exchange, 'D', exchange.server_key);
+        send_flight(connection, &exchange, first);
+        next = first ? PHASE_NEWKEYS : PHASE_REKEY_NEWKEYS;
     }
     sodium_memzero(&exchange, sizeof(exchange));
     return next;

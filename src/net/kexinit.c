@@ -166,25 +166,17 @@ static void log_method(struct connection *connection, const struct method *metho
     }
 }
 
-/* V_C, V_S, I_C, I_S, K_S: what H covers before the public values (RFC 5656 section 4). */
-static void hash_offers(struct connection *connection, const struct method *method,
-                        const struct reader *message)
+/* H covers it, and is made when the client's public value is here. */
+static bool keep_client_kexinit(struct kex *kex, const struct reader *message)
 {
-    struct kex *kex = &connection->kex;
     /* The message number stands right before the message's body. */
-    const uint8_t *client_kexinit = message->bytes - 1;
-    hash_begin(&kex->hash, method->hybrid);
-    hash_string(&kex->hash, connection->client_version, connection->client_version_bytes);
-    hash_string(&kex->hash, VERSION_SERVER, strlen(VERSION_SERVER));
-    hash_string(&kex->hash, client_kexinit, message->left + 1);
-    hash_string(&kex->hash, kex->server_kexinit, kex->server_kexinit_bytes);
-
-    uint8_t host_key[64];
-    struct writer blob;
-    writer_init(&blob, host_key, sizeof(host_key));
-    writer_text(&blob, "ssh-ed25519");
-    writer_string(&blob, connection->host_public_key, sizeof(connection->host_public_key));
-    hash_string(&kex->hash, host_key, blob.used);
+    size_t count = message->left + 1;
+    if (count > sizeof(kex->client_kexinit)) {
+        return false;
+    }
+    memcpy(kex->client_kexinit, message->bytes - 1, count);
+    kex->client_kexinit_bytes = count;
+    return true;
 }
 
 enum phase kexinit_on_kexinit(struct connection *connection, struct reader *message)
@@ -203,6 +195,9 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
     reader_u32(message);
     if (!reader_end(message)) {
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed KEXINIT");
+    }
+    if (!keep_client_kexinit(kex, &whole)) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "KEXINIT is too long");
     }
 
     if (connection->phase != PHASE_OPEN && ++kex->exchanges > LIMIT_SIGNATURES_BEFORE_LOGIN) {
@@ -232,7 +227,6 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
         kexinit_send(connection);
     }
     kex->hybrid = method->hybrid;
-    hash_offers(connection, method, &whole);
     log_method(connection, method);
     if (first_exchange) {
         return wrong_guess ? PHASE_GUESS : PHASE_ECDH;

@@ -10,7 +10,7 @@ static size_t smaller(size_t a, size_t b)
 
 void version_send(struct connection *connection)
 {
-    static const char line[] = VERSION_SERVER "\r\n";
+    static const char line[] = SSH_SERVER_VERSION "\r\n";
     memcpy(connection->output + connection->output_end, line, sizeof(line) - 1);
     connection->output_end += sizeof(line) - 1;
 }

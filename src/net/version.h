@@ -6,9 +6,6 @@
 
 #include "connection.h"
 
-/* V_S: what we send, without its CR LF. */
-#define VERSION_SERVER "SSH-2.0-wrenssh_" WREN_VERSION
-
 /* Adds our line to the output. */
 void version_send(struct connection *connection);
 

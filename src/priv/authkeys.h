@@ -55,7 +55,7 @@ bool authkeys_ask(struct authkeys_verdict *verdict, const struct authkeys_query 
 /* The reason in an administrator's words. */
 const char *authkeys_words(const struct authkeys_verdict *verdict);
 
-/* ---- the child's part, authkeys_file.c ------------------------------------------------------ */
+/* ---- the child's part, authkeys_file.c ------------------------------------------------------- */
 
 /* Expands the pattern into `out`; one that does not start at the root starts at the home. */
 bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,

@@ -27,7 +27,7 @@ static void refuse_error(struct authkeys_verdict *verdict, const char *path)
     verdict->error = (uint32_t)error;
 }
 
-/* ---- the path ------------------------------------------------------------------------------ */
+/* ---- the path -------------------------------------------------------------------------------- */
 
 struct path {
     size_t used;

@@ -7,7 +7,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-int pty_open(int *slave, char name[static PTY_NAME_BYTES], const struct ipc_pty *request)
+int pty_open(int *slave, char name[PTY_NAME_BYTES], const struct ipc_pty *request)
 {
     *slave = -1;
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);

@@ -14,6 +14,6 @@
  * Returns the master, non-blocking, or -1 with errno. None of them becomes our controlling
  * terminal.
  */
-int pty_open(int *slave, char name[static PTY_NAME_BYTES], const struct ipc_pty *request);
+int pty_open(int *slave, char name[PTY_NAME_BYTES], const struct ipc_pty *request);
 
 #endif

@@ -7,6 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "exchange.h"
 #include "log.h"
 #include "sandbox_layers.h"
 
@@ -85,34 +86,35 @@ static const char *on_start(struct monitor *monitor, const union request *reques
 }
 
 /* The session identifier keeps the length of its own hash, whatever later exchanges use. */
-static void keep_session_id(struct login *login, const struct ipc_sign *sign)
+static void keep_session_id(struct login *login, const struct ipc_sign_reply *reply)
 {
     if (login->session_id_bytes == 0) {
-        memcpy(login->session_id, sign->hash, sizeof(login->session_id));
-        login->session_id_bytes = sign->hash_bytes;
+        memcpy(login->session_id, reply->hash, sizeof(login->session_id));
+        login->session_id_bytes = reply->hash_bytes;
     }
+}
+
+static size_t sign_tail(const union request *request)
+{
+    return exchange_tail_bytes(&request->sign);
 }
 
 static const char *on_sign(struct monitor *monitor, const union request *request,
                            struct reply *reply)
 {
-    struct ipc_sign sign;
-    memcpy(&sign, request, sizeof(sign));
-    if (sign.hash_bytes != 32 && sign.hash_bytes != 64) {
-        return "exchange hash of a wrong length";
-    }
-    if (!sodium_is_zero(sign.hash + sign.hash_bytes, sizeof(sign.hash) - sign.hash_bytes)) {
-        return "exchange hash with something behind it";
-    }
+    struct ipc_sign_reply *signed_hash = &reply->body.sign;
     if (monitor->phase == PHASE_BEFORE_LOGIN &&
         ++monitor->signatures > LIMIT_SIGNATURES_BEFORE_LOGIN) {
         return "too many key exchanges before the login";
     }
-    reply->bytes = sizeof(reply->body.sign);
-    reply->body.sign.type = IPC_SIGN;
-    crypto_sign_detached(reply->body.sign.signature, NULL, sign.hash, sign.hash_bytes,
+    reply->bytes = sizeof(*signed_hash);
+    signed_hash->type = IPC_SIGN;
+    signed_hash->hash_bytes = (uint32_t)exchange_hash(signed_hash->hash, &request->sign,
+                                                      request->bytes + sizeof(request->sign),
+                                                      monitor->hostkey.public_key);
+    crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
                          monitor->hostkey.secret_key);
-    keep_session_id(&monitor->login, &sign);
+    keep_session_id(&monitor->login, signed_hash);
     return NULL;
 }
 
@@ -244,7 +246,7 @@ struct row {
 
 static const struct row table[IPC_TYPES] = {
     [IPC_START] = {sizeof(struct ipc_start), NULL, PHASE_START, on_start},
-    [IPC_SIGN] = {sizeof(struct ipc_sign), NULL, PHASES_SERVING, on_sign},
+    [IPC_SIGN] = {sizeof(struct ipc_sign), sign_tail, PHASES_SERVING, on_sign},
     [IPC_AUTH] = {sizeof(struct ipc_auth), NULL, PHASE_BEFORE_LOGIN, on_auth},
     [IPC_PTY] = {sizeof(struct ipc_pty), NULL, PHASE_AFTER_LOGIN, on_pty},
     [IPC_SPAWN] = {sizeof(struct ipc_spawn), spawn_tail, PHASE_AFTER_LOGIN, on_spawn},
@@ -348,6 +350,8 @@ bool requests_serve(struct monitor *monitor, union request *request)
         monitor_fail(monitor, "request of a wrong size");
     } else {
         answer(monitor, request, (size_t)count);
+        /* It may have held the secret of a key exchange. */
+        sodium_memzero(request, (size_t)count);
     }
     return count > 0;
 }

@@ -13,6 +13,7 @@
 /* Room for any request; each struct starts with its type. */
 union request {
     uint32_t type;
+    struct ipc_sign sign;
     struct ipc_end end; /* the one with the strictest alignment */
     uint8_t bytes[IPC_REQUEST_BYTES];
 };

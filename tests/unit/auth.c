@@ -181,8 +181,7 @@ START_TEST(ignored_after_login)
 }
 END_TEST
 
-/* ---- what can't log in is asked about all the same ---------------------------------------------
- */
+/* ---- what can't log in is asked about all the same ------------------------------------------- */
 
 static const struct unsupported {
     const char *algorithm, *key_type, *signature_type;

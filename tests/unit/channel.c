@@ -27,8 +27,7 @@ static struct channel *channel_of(uint32_t number)
     return &rig.connection->channels[number];
 }
 
-/* ---- global requests ---------------------------------------------------------------------------
- */
+/* ---- global requests ------------------------------------------------------------------------- */
 
 START_TEST(global_requests)
 {
@@ -58,8 +57,7 @@ START_TEST(no_more_sessions)
 }
 END_TEST
 
-/* ---- opening -----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 START_TEST(as_many_as_there_are)
 {
@@ -104,8 +102,7 @@ START_TEST(packet_sizes)
 }
 END_TEST
 
-/* ---- every message: malformed, and for a channel that isn't there -------------------------------
- */
+/* ---- every message: malformed, and for a channel that isn't there ---------------------------- */
 
 static const struct message {
     int number;
@@ -175,8 +172,7 @@ START_TEST(malformed_open_and_global_requests)
 }
 END_TEST
 
-/* ---- windows -----------------------------------------------------------------------------------
- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 START_TEST(adjusts_add_up_to_the_top)
 {
@@ -266,8 +262,7 @@ START_TEST(data_after_eof)
 }
 END_TEST
 
-/* ---- closing -----------------------------------------------------------------------------------
- */
+/* ---- closing --------------------------------------------------------------------------------- */
 
 START_TEST(the_client_closes_first)
 {

@@ -20,7 +20,7 @@ static void finish(void)
     rig_close(&rig);
 }
 
-/* ---- ours ---------------------------------------------------------------------------------- */
+/* ---- ours ------------------------------------------------------------------------------------ */
 
 static bool text_is(struct reader text, const char *expected)
 {
@@ -204,7 +204,7 @@ START_TEST(answers_with_its_own_if_that_is_not_out)
 }
 END_TEST
 
-/* ---- strict and ext-info ------------------------------------------------------------------- */
+/* ---- strict and ext-info --------------------------------------------------------------------- */
 
 START_TEST(strict_and_ext_info_are_settled_by_the_first)
 {

@@ -15,6 +15,7 @@
 #include "priv_help.h"
 #include "sandbox_layers.h"
 #include "unit.h"
+#include "writer.h"
 
 static char home[SCRATCH_BYTES];
 
@@ -54,7 +55,6 @@ static int ipc;    /* the network process's end */
 static int leash;  /* one byte makes the network process exit with it, or die by it if above 100 */
 static int reader; /* the monitor's log */
 static char said[65536];
-static uint8_t session_id[64];
 static uint8_t public_key[32], secret_key[64];
 static struct hostkey hostkey;
 static bool ignore_children; /* as some launchers hand it over */
@@ -175,9 +175,6 @@ static void begin(void)
     options.authkeys = pattern;
     options.login_seconds = 30;
     options.attempts = 6;
-    for (size_t i = 0; i < sizeof(session_id); i++) {
-        session_id[i] = (uint8_t)i;
-    }
 }
 
 static void finish(void)
@@ -199,17 +196,70 @@ static void do_start(void)
     ck_assert_mem_eq(reply.host_public_key, hostkey.public_key, 32);
 }
 
+/* An exchange with this method, of which `first` is the first byte of Q_C: V_C and both KEXINITs
+ * are one byte each. */
+struct sign_request {
+    struct ipc_sign sign;
+    uint8_t tail[3 + 1190 + 1071];
+};
+
+static size_t make_sign(struct sign_request *request, uint32_t hash_bytes, uint8_t first)
+{
+    memset(request, 0, sizeof(*request));
+    request->sign.type = IPC_SIGN;
+    request->sign.hybrid = hash_bytes == 64;
+    request->sign.client_version_bytes = 1;
+    request->sign.client_kexinit_bytes = 1;
+    request->sign.server_kexinit_bytes = 1;
+    memset(request->sign.secret, 0x81, hash_bytes);
+    memcpy(request->tail, "cIi", 3);
+    request->tail[3] = first;
+    return sizeof(request->sign) + 3 + (hash_bytes == 64 ? 1190 + 1071 : 32 + 32);
+}
+
+/* Its H, as RFC 5656 section 4 has it. */
+static void expect_hash(uint8_t h[static 64], uint32_t hash_bytes, uint8_t first)
+{
+    static uint8_t all[8192];
+    struct sign_request request;
+    struct writer writer;
+    bool hybrid = hash_bytes == 64;
+    make_sign(&request, hash_bytes, first);
+    writer_init(&writer, all, sizeof(all));
+    writer_text(&writer, "c");
+    writer_text(&writer, "SSH-2.0-wrenssh_" WREN_VERSION);
+    writer_text(&writer, "I");
+    writer_text(&writer, "i");
+    size_t mark = writer_string_begin(&writer);
+    writer_text(&writer, "ssh-ed25519");
+    writer_string(&writer, hostkey.public_key, 32);
+    writer_string_end(&writer, mark);
+    writer_string(&writer, request.tail + 3, hybrid ? 1190 : 32);
+    writer_string(&writer, request.tail + 3 + (hybrid ? 1190 : 32), hybrid ? 1071 : 32);
+    if (hybrid) {
+        writer_string(&writer, request.sign.secret, 64);
+        crypto_hash_sha512(h, all, writer.used);
+    } else {
+        writer_u32(&writer, 33); /* the mpint's first bit is its sign */
+        writer_u8(&writer, 0);
+        writer_bytes(&writer, request.sign.secret, 32);
+        crypto_hash_sha256(h, all, writer.used);
+    }
+}
+
 static void do_sign(uint32_t hash_bytes, uint8_t first)
 {
-    struct ipc_sign request = {.type = IPC_SIGN, .hash_bytes = hash_bytes};
+    struct sign_request request;
     struct ipc_sign_reply reply;
-    memcpy(request.hash, session_id, hash_bytes);
-    request.hash[0] = first;
-    ck_assert_int_eq(ask(&request, sizeof(request), &reply, sizeof(reply)), sizeof(reply));
+    uint8_t h[64];
+    size_t count = make_sign(&request, hash_bytes, first);
+    ck_assert_int_eq(ask(&request, count, &reply, sizeof(reply)), sizeof(reply));
     ck_assert_uint_eq(reply.type, IPC_SIGN);
+    expect_hash(h, hash_bytes, first);
+    ck_assert_uint_eq(reply.hash_bytes, hash_bytes);
+    ck_assert_mem_eq(reply.hash, h, hash_bytes);
     ck_assert_int_eq(
-        crypto_sign_verify_detached(reply.signature, request.hash, hash_bytes, hostkey.public_key),
-        0);
+        crypto_sign_verify_detached(reply.signature, h, hash_bytes, hostkey.public_key), 0);
 }
 
 static struct ipc_auth make_auth(const char *user, size_t session_id_bytes)
@@ -224,7 +274,7 @@ static struct ipc_auth make_auth(const char *user, size_t session_id_bytes)
     snprintf(request.user, sizeof(request.user), "%s", user);
     snprintf(request.algorithm, sizeof(request.algorithm), "ssh-ed25519");
     memcpy(request.public_key, public_key, 32);
-    memcpy(login.session_id, session_id, session_id_bytes);
+    expect_hash(login.session_id, (uint32_t)session_id_bytes, 0);
     size_t count = login_signed_data(data, &login, &request);
     crypto_sign_detached(request.signature, NULL, data, count, secret_key);
     return request;
@@ -314,6 +364,7 @@ union any {
     uint32_t type;
     struct ipc_start start;
     struct ipc_sign sign;
+    struct sign_request exchange;
     struct ipc_auth auth;
     struct ipc_pty pty;
     struct ipc_spawn spawn;
@@ -332,7 +383,7 @@ static const struct {
     size_t reply_bytes;
 } matrix[] = {
     {IPC_START, 8, {true, false, false}, 36},
-    {IPC_SIGN, 72, {false, true, true}, 68},
+    {IPC_SIGN, 84 + 3 + 64, {false, true, true}, 136},
     {IPC_AUTH, 16 + 256 + 64 + 32 + 64, {false, true, false}, 8},
     {IPC_PTY, 8 + sizeof(struct winsize) + sizeof(struct termios), {false, false, true}, 8},
     {IPC_SPAWN, 20 + 64 + 7 + 4, {false, false, true}, 8},
@@ -354,7 +405,7 @@ static union any make_good(uint32_t type)
         good.start.layers = ALL_LAYERS;
         break;
     case IPC_SIGN:
-        good.sign.hash_bytes = 64;
+        make_sign(&good.exchange, 32, 0);
         break;
     case IPC_AUTH:
         good.auth = make_auth("alice", 64);
@@ -478,14 +529,14 @@ START_TEST(values_out_of_range)
     }
     switch (_i) {
     case 0:
-        bad.sign.hash_bytes = 33;
+        bad.sign.hybrid = 2;
         break;
     case 1:
-        bad.sign.hash_bytes = 0xffffffff;
+        bad.sign.client_kexinit_bytes = 0xffffffff;
         break;
     case 2:
-        bad.sign.hash_bytes = 32;
-        bad.sign.hash[32] = 1;
+        bad.sign.client_version_bytes = LIMIT_VERSION_LINE_BYTES + 1;
+        bytes += LIMIT_VERSION_LINE_BYTES;
         break;
     case 3:
         memset(bad.auth.user, 'a', sizeof(bad.auth.user));
@@ -540,7 +591,7 @@ START_TEST(signatures_before_login_are_counted)
     for (int i = 0; i < LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
         do_sign(64, 0);
     }
-    assert_fatal(&good, 72, "too many key exchanges before the login");
+    assert_fatal(&good, 84 + 3 + 64, "too many key exchanges before the login");
 }
 END_TEST
 

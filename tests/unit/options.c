@@ -179,8 +179,7 @@ START_TEST(as_many_subsystems_as_there_is_room_for)
 }
 END_TEST
 
-/* ---- wrong usage -------------------------------------------------------------------------------
- */
+/* ---- wrong usage ----------------------------------------------------------------------------- */
 
 /* A wrong line, and what its first line on stderr must name. */
 static const struct {

@@ -164,7 +164,7 @@ START_TEST(two_in_one_buffer)
 }
 END_TEST
 
-/* ---- violations ---------------------------------------------------------------------------- */
+/* ---- violations ------------------------------------------------------------------------------ */
 
 /* Lengths that no packet may have: in the clear, length + 4 is a multiple of 8; sealed, length. */
 static const struct bad_length {
@@ -261,7 +261,7 @@ START_TEST(another_sequence_number_is_corrupt)
 }
 END_TEST
 
-/* ---- keys and numbers ---------------------------------------------------------------------- */
+/* ---- keys and numbers ------------------------------------------------------------------------ */
 
 START_TEST(sequence_numbers_wrap)
 {

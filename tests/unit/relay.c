@@ -51,8 +51,7 @@ static void say_data(size_t from, size_t count)
     program_check_windows(&rig);
 }
 
-/* ---- program to client -------------------------------------------------------------------------
- */
+/* ---- program to client ----------------------------------------------------------------------- */
 
 START_TEST(output_and_errors)
 {
@@ -158,8 +157,7 @@ START_TEST(nothing_leaves_during_our_key_exchange)
 }
 END_TEST
 
-/* ---- client to program -------------------------------------------------------------------------
- */
+/* ---- client to program ----------------------------------------------------------------------- */
 
 START_TEST(data_typed_ahead_waits_for_the_program)
 {

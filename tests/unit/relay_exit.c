@@ -64,8 +64,7 @@ static bool is_silent(void)
     return rig.connection->output_start == rig.connection->output_end;
 }
 
-/* ---- the end of a program ----------------------------------------------------------------------
- */
+/* ---- the end of a program -------------------------------------------------------------------- */
 
 static const struct {
     struct ipc_exit result;
@@ -186,8 +185,7 @@ START_TEST(the_status_of_a_channel_that_the_client_closes_early)
 }
 END_TEST
 
-/* ---- terminals ---------------------------------------------------------------------------------
- */
+/* ---- terminals ------------------------------------------------------------------------------- */
 
 START_TEST(a_terminal)
 {

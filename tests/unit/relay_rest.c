@@ -36,8 +36,7 @@ static void finish(void)
     rig_close(&rig);
 }
 
-/* ---- poll() rests
- * -------------------------------------------------------------------------------- */
+/* ---- poll() rests ---------------------------------------------------------------------------- */
 
 enum { NO_ROOM, OUR_KEY_EXCHANGE, NO_WINDOW, NO_HOLD_UP, HOLD_UPS };
 
@@ -232,8 +231,7 @@ START_TEST(channels_without_a_program_ask_nothing)
 }
 END_TEST
 
-/* ---- several channels
- * ------------------------------------------------------------------------------ */
+/* ---- several channels ------------------------------------------------------------------------ */
 
 /* Each has what its own program wrote; one that is always full leaves the others their turn. */
 START_TEST(channels_share_the_output)
@@ -264,8 +262,7 @@ START_TEST(channels_share_the_output)
 }
 END_TEST
 
-/* ---- a random walk
- * --------------------------------------------------------------------------------- */
+/* ---- a random walk --------------------------------------------------------------------------- */
 
 static unsigned long walk_state;
 

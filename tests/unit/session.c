@@ -144,8 +144,7 @@ START_TEST(commands_with_nul_or_too_long)
 }
 END_TEST
 
-/* ---- environment -------------------------------------------------------------------------------
- */
+/* ---- environment ----------------------------------------------------------------------------- */
 
 static void say_env(const char *name, const char *value, bool taken)
 {
@@ -215,8 +214,7 @@ START_TEST(the_environments_last_bytes)
 }
 END_TEST
 
-/* ---- signals -----------------------------------------------------------------------------------
- */
+/* ---- signals --------------------------------------------------------------------------------- */
 
 static void say_signal(const char *name, bool success)
 {
@@ -248,8 +246,7 @@ START_TEST(signals)
 }
 END_TEST
 
-/* ---- all of them -------------------------------------------------------------------------------
- */
+/* ---- all of them ----------------------------------------------------------------------------- */
 
 START_TEST(unknown_requests_fail)
 {

@@ -78,8 +78,7 @@ static void say_start(const char *type, const char *command, int want_reply)
             type, want_reply, command);
 }
 
-/* ---- terminals ---------------------------------------------------------------------------------
- */
+/* ---- terminals ------------------------------------------------------------------------------- */
 
 static void say_pty(const char *term, uint32_t columns, uint32_t rows)
 {

@@ -31,7 +31,7 @@ START_TEST(ours_goes_out)
     version_send(rig.connection);
     ck_assert_uint_eq(rig.connection->output_end, sizeof(ours) - 1);
     ck_assert_mem_eq(rig.connection->output, ours, sizeof(ours) - 1);
-    ck_assert_str_eq(VERSION_SERVER "\r\n", ours);
+    ck_assert_str_eq(SSH_SERVER_VERSION "\r\n", ours);
 }
 END_TEST
 

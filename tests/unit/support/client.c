@@ -7,7 +7,7 @@
 #include "sntrup761.h"
 #include "version.h"
 
-/* ---- random bytes that the test knows ------------------------------------------------------ */
+/* ---- random bytes that the test knows -------------------------------------------------------- */
 
 static uint64_t random_seed;
 static uint8_t last_random[SNTRUP761_RANDOM_BYTES];
@@ -42,7 +42,7 @@ void client_know_random(void)
     ck_assert_int_eq(randombytes_set_implementation(&known), 0);
 }
 
-/* ---- KEXINIT ------------------------------------------------------------------------------- */
+/* ---- KEXINIT --------------------------------------------------------------------------------- */
 
 static const char *or_stock(const char *list, const char *stock)
 {
@@ -93,8 +93,7 @@ void client_kexinit(struct rig *rig, struct client *client, const struct offer *
     client_hear_kexinit(rig, client);
 }
 
-/* ---- K, H, keys (RFC 4253 sections 7.2 and 8, RFC 8731, draft-josefsson-ntruprime-ssh) --------
- */
+/* ---- K, H, keys (RFC 4253 sections 7.2 and 8, RFC 8731, draft-josefsson-ntruprime-ssh) ------- */
 
 static size_t digest(const struct client *client, const uint8_t *bytes, size_t count, uint8_t *out)
 {
@@ -133,9 +132,12 @@ static void compute_k(struct client *client)
         uint8_t k[64];
         crypto_hash_sha512(k, both, sizeof(both));
         client->k_bytes = wire_pack(packed, "d", k, sizeof(k));
+        memcpy(client->raw_k, k, sizeof(k));
     } else {
         size_t skip = 0;
         memcpy(mpint + 1, both + 32, 32);
+        memset(client->raw_k, 0, sizeof(client->raw_k));
+        memcpy(client->raw_k, both + 32, 32);
         while (skip < 32 && mpint[skip] == 0 && mpint[skip + 1] < 0x80) {
             skip++;
         }
@@ -144,18 +146,37 @@ static void compute_k(struct client *client)
     memcpy(client->k, packed, client->k_bytes);
 }
 
-static void compute_h(struct client *client, const uint8_t *host_key, size_t host_key_bytes)
+/* H is what the monitor says. */
+static void keep_h(struct client *client, const struct ipc_sign_reply *said)
 {
-    static uint8_t all[WIRE_ROOM];
-    size_t count =
-        wire_pack(all, "ssdddddr", CLIENT_VERSION, VERSION_SERVER, client->i_c, client->i_c_bytes,
-                  client->i_s, client->i_s_bytes, host_key, host_key_bytes, client->q_c,
-                  client->q_c_bytes, client->q_s, client->q_s_bytes, client->k, client->k_bytes);
-    client->h_bytes = digest(client, all, count, client->h);
+    client->h_bytes = said->hash_bytes;
+    memcpy(client->h, said->hash, sizeof(client->h));
     if (client->session_id_bytes == 0) {
         client->session_id_bytes = client->h_bytes;
         memcpy(client->session_id, client->h, client->h_bytes);
     }
+}
+
+/* The monitor was told all that H covers and it does not know itself. */
+static void expect_told(struct rig *rig, const struct client *client)
+{
+    static struct {
+        struct ipc_sign sign;
+        uint8_t tail[WIRE_ROOM];
+    } request;
+    static uint8_t tail[WIRE_ROOM];
+    const char *version = CLIENT_VERSION;
+    size_t count = rig_request(rig, IPC_SIGN, &request, sizeof(request));
+    size_t tail_bytes = wire_pack(tail, "rrrrr", version, strlen(version), client->i_c,
+                                  client->i_c_bytes, client->i_s, client->i_s_bytes, client->q_c,
+                                  client->q_c_bytes, client->q_s, client->q_s_bytes);
+    ck_assert_uint_eq(count, sizeof(request.sign) + tail_bytes);
+    ck_assert_uint_eq(request.sign.hybrid, client->hybrid);
+    ck_assert_uint_eq(request.sign.client_version_bytes, strlen(version));
+    ck_assert_uint_eq(request.sign.client_kexinit_bytes, client->i_c_bytes);
+    ck_assert_uint_eq(request.sign.server_kexinit_bytes, client->i_s_bytes);
+    ck_assert_mem_eq(request.sign.secret, client->raw_k, sizeof(client->raw_k));
+    ck_assert_mem_eq(request.tail, tail, tail_bytes);
 }
 
 static void compute_key(const struct client *client, char letter, uint8_t key[static 64])
@@ -171,14 +192,15 @@ static void compute_key(const struct client *client, char letter, uint8_t key[st
     memcpy(key, made, 64);
 }
 
-/* ---- the exchange -------------------------------------------------------------------------- */
+/* ---- the exchange ---------------------------------------------------------------------------- */
 
-static void take_reply(struct rig *rig, struct client *client, const uint8_t signature[static 64])
+static void take_reply(struct rig *rig, struct client *client, const struct ipc_sign_reply *said)
 {
     uint8_t host_key[WIRE_ROOM], signed_by_host[WIRE_ROOM];
     size_t host_key_bytes =
         wire_pack(host_key, "sd", "ssh-ed25519", rig->connection->host_public_key, (size_t)32);
-    size_t signature_bytes = wire_pack(signed_by_host, "sd", "ssh-ed25519", signature, (size_t)64);
+    size_t signature_bytes =
+        wire_pack(signed_by_host, "sd", "ssh-ed25519", said->signature, (size_t)64);
     struct reader reply = rig_hear(rig, SSH_MSG_KEX_ECDH_REPLY);
     const uint8_t *k_s = reader_string_of(&reply, host_key_bytes);
     struct reader q_s = reader_string(&reply);
@@ -189,24 +211,22 @@ static void take_reply(struct rig *rig, struct client *client, const uint8_t sig
     client->q_s_bytes = q_s.left;
     memcpy(client->q_s, q_s.bytes, q_s.left);
     compute_k(client);
-    compute_h(client, host_key, host_key_bytes);
+    keep_h(client, said);
     compute_key(client, 'C', client->key_up);
     compute_key(client, 'D', client->key_down);
 }
 
 void client_exchange(struct rig *rig, struct client *client, bool hybrid)
 {
-    struct ipc_sign_reply reply = {.type = IPC_SIGN};
-    struct ipc_sign request;
+    struct ipc_sign_reply reply = {.type = IPC_SIGN, .hash_bytes = hybrid ? 64 : 32};
+    randombytes_buf(reply.hash, reply.hash_bytes);
     randombytes_buf(reply.signature, sizeof(reply.signature));
     rig_reply(rig, &reply, sizeof(reply));
     client->hybrid = hybrid;
     make_q_c(client);
     rig_send(rig, SSH_MSG_KEX_ECDH_INIT, "d", client->q_c, client->q_c_bytes);
-    take_reply(rig, client, reply.signature);
-    ck_assert_uint_eq(rig_request(rig, IPC_SIGN, &request, sizeof(request)), sizeof(request));
-    ck_assert_uint_eq(request.hash_bytes, client->h_bytes);
-    ck_assert_mem_eq(request.hash, client->h, client->h_bytes);
+    take_reply(rig, client, &reply);
+    expect_told(rig, client);
     rig_expect(rig, SSH_MSG_NEWKEYS, "");
     rig->down.sealed = true;
     memcpy(rig->down.key, client->key_down, sizeof(client->key_down));

@@ -27,6 +27,7 @@ struct client {
     size_t i_c_bytes, i_s_bytes, q_c_bytes, q_s_bytes, h_bytes, session_id_bytes;
     uint8_t i_c[WIRE_ROOM], i_s[WIRE_ROOM];
     uint8_t secret[32], q_c[1190], q_s[1071];
+    uint8_t raw_k[64];
     uint8_t k[68]; /* as it enters the hashes */
     size_t k_bytes;
     uint8_t h[64], session_id[64];

@@ -69,7 +69,7 @@ void rig_reset(struct rig *rig, enum phase phase)
     rig->up = rig->down = (struct wire){0};
 }
 
-/* ---- the client ---------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------------------------ */
 
 void rig_say_bytes(struct rig *rig, const void *payload, size_t payload_bytes)
 {
@@ -205,7 +205,7 @@ void rig_expect_alive(const struct rig *rig, enum phase phase)
     ck_assert_int_eq(rig->connection->phase, phase);
 }
 
-/* ---- the monitor --------------------------------------------------------------------------- */
+/* ---- the monitor ----------------------------------------------------------------------------- */
 
 void rig_reply_descriptors(struct rig *rig, const void *reply, size_t reply_bytes, const int *fds,
                            size_t count)

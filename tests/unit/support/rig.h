@@ -29,7 +29,7 @@ void rig_close(struct rig *rig);
 /* Forgets all output, the end and all channels: as new, in `phase`. */
 void rig_reset(struct rig *rig, enum phase phase);
 
-/* ---- the client ---------------------------------------------------------------------------- */
+/* ---- the client ------------------------------------------------------------------------------ */
 
 /* Gives the message to dispatch(), in a block of exactly its size. */
 void rig_say(struct rig *rig, int number, const char *format, ...);
@@ -54,7 +54,7 @@ void rig_expect_left(struct rig *rig, const char *reason);
 void rig_expect_failed(struct rig *rig, const char *reason);
 void rig_expect_alive(const struct rig *rig, enum phase phase);
 
-/* ---- the monitor --------------------------------------------------------------------------- */
+/* ---- the monitor ----------------------------------------------------------------------------- */
 
 void rig_reply(struct rig *rig, const void *reply, size_t reply_bytes);
 void rig_reply_descriptors(struct rig *rig, const void *reply, size_t reply_bytes, const int *fds,

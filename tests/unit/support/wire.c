@@ -19,7 +19,7 @@ uint32_t wire_u32(const uint8_t *bytes)
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
 }
 
-/* ---- messages ------------------------------------------------------------------------------ */
+/* ---- messages -------------------------------------------------------------------------------- */
 
 static size_t put(uint8_t *out, size_t at, const void *bytes, size_t count)
 {
@@ -70,7 +70,7 @@ size_t wire_pack(uint8_t out[static WIRE_ROOM], const char *format, ...)
     return count;
 }
 
-/* ---- packets ------------------------------------------------------------------------------- */
+/* ---- packets --------------------------------------------------------------------------------- */
 
 static void nonce_of(const struct wire *wire, uint8_t nonce[static 8])
 {

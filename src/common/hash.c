@@ -1,5 +1,7 @@
 #include "hash.h"
 
+#include "writer.h"
+
 void hash_begin(struct hash *hash, bool sha512)
 {
     hash->sha512 = sha512;
@@ -27,6 +29,20 @@ void hash_string(struct hash *hash, const void *bytes, size_t count)
     }
     hash_bytes(hash, length, sizeof(length));
     hash_bytes(hash, bytes, count);
+}
+
+void hash_secret(struct hash *hash, const uint8_t secret[static 64])
+{
+    uint8_t encoded[4 + 64];
+    struct writer k;
+    writer_init(&k, encoded, sizeof(encoded));
+    if (hash->sha512) {
+        writer_string(&k, secret, 64);
+    } else {
+        writer_mpint(&k, secret, 32);
+    }
+    hash_bytes(hash, encoded, k.used);
+    sodium_memzero(encoded, sizeof(encoded));
 }
 
 size_t hash_end(struct hash *hash, uint8_t out[static HASH_MAX_BYTES])
