@@ -65,6 +65,9 @@ static bool accept_verdict(struct authkeys_verdict *verdict, const struct authke
 static bool await_verdict(const struct authkeys_query *query, int reply)
 {
     for (;;) {
+        if (clock_now_ms() >= query->deadline_ms) {
+            return false;
+        }
         struct pollfd waiting[] = {{.fd = reply, .events = POLLIN}, {.fd = query->watched}};
         int ready = poll(waiting, 2, clock_timeout_ms(query->deadline_ms));
         if (ready < 0 && errno == EINTR) {
