@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "connection.h"
@@ -25,6 +26,9 @@
 #define EXIT_USAGE   100
 #define EXIT_TROUBLE 111
 
+/* linux/keyctl.h, which a musl toolchain need not have. */
+#define KEYCTL_JOIN_SESSION_KEYRING 1
+
 static int trouble(const char *what)
 {
     log_trouble(what, NULL, strerror(errno));
@@ -38,10 +42,12 @@ static bool have_standard_descriptors(void)
     do {
         fd = open("/dev/null", O_RDWR | O_CLOEXEC);
     } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd >= 0) {
-        close(fd);
+    if (fd < 0) {
+        trouble("/dev/null");
+        return false;
     }
-    return fd >= 0;
+    close(fd);
+    return true;
 }
 
 /* Launchers hand over what they please: SIGCHLD ignored (busybox), SIGPIPE ignored (Python), masks.
@@ -49,21 +55,43 @@ static bool have_standard_descriptors(void)
 static void set_signals(void)
 {
     signals_reset();
-    /* A closed pipe is an error of write(), not the end of us. */
+    /* A closed pipe, or a log that may not grow, is an error of write() and not the end of us. */
     signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD); /* the monitor reads it from a signalfd */
     sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-/* Some inetds make the connection stderr as well: a log there would go to the client. */
-static bool stderr_is_connection(void)
+static bool is_same_file(int one, int other)
 {
-    struct stat connection, log;
-    return fstat(STDIN_FILENO, &connection) == 0 && fstat(STDERR_FILENO, &log) == 0 &&
-           S_ISSOCK(log.st_mode) && connection.st_dev == log.st_dev &&
-           connection.st_ino == log.st_ino;
+    struct stat first, second;
+    return fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
+           (S_ISSOCK(first.st_mode) || S_ISFIFO(first.st_mode)) && first.st_dev == second.st_dev &&
+           first.st_ino == second.st_ino;
+}
+
+/* Some inetds make the connection stderr as well: what is said there would go to the client. */
+static bool take_stderr_off_connection(void)
+{
+    if (!is_same_file(STDIN_FILENO, STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO)) {
+        return false;
+    }
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0 || dup2(null, STDERR_FILENO) < 0) {
+        _exit(EXIT_TROUBLE);
+    }
+    close(null);
+    return true;
+}
+
+/* What the launcher's session keyring holds is not for the users who log in (keyrings(7)); kernels
+ * without keys have none to leak. An ordinary user's own is that user's. */
+static bool leave_keyring(void)
+{
+    return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS ||
+           geteuid() != 0;
 }
 
 static bool make_nonblocking(int fd)
@@ -72,19 +100,33 @@ static bool make_nonblocking(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* The network process from fork to exit. */
-static int serve(const struct options *options, const struct peer *peer, int null)
+/* Gives a descriptor the number that both processes expect it under. */
+static void place(int fd, int number)
 {
-    static struct connection connection;
-    uint32_t layers = sandbox_enter(null);
-    connection_init(&connection, options, IPC_DESCRIPTOR, peer->tcp);
-    loop_run(&connection, layers);
-    return 0;
+    if (fd != number) {
+        dup3(fd, number, O_CLOEXEC);
+        close(fd);
+    }
 }
 
-static int part(const struct options *options, const struct peer *peer, int null)
+/* The network process from fork to exit. */
+static void serve(const struct options *options, const struct peer *peer)
+{
+    static struct connection connection;
+    uint32_t layers = sandbox_enter();
+    connection_init(&connection, options, IPC_DESCRIPTOR, peer->tcp);
+    loop_run(&connection, layers);
+}
+
+/* Expects that no descriptor from IPC_DESCRIPTOR on is open. */
+static int part(const struct options *options, const struct peer *peer)
 {
     int pair[2];
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0) {
+        return trouble("/dev/null");
+    }
+    place(null, NULL_DESCRIPTOR);
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
         return trouble("socketpair");
     }
@@ -93,22 +135,16 @@ static int part(const struct options *options, const struct peer *peer, int null
         return trouble("fork");
     }
     bool is_network = network == 0;
-    int own = is_network ? pair[1] : pair[0];
     close(is_network ? pair[0] : pair[1]);
-    if (own != IPC_DESCRIPTOR) {
-        if (null == IPC_DESCRIPTOR) {
-            null = fcntl(null, F_DUPFD_CLOEXEC, IPC_DESCRIPTOR + 1);
-        }
-        dup3(own, IPC_DESCRIPTOR, O_CLOEXEC);
-        close(own);
-    }
+    place(is_network ? pair[1] : pair[0], IPC_DESCRIPTOR);
     if (is_network) {
-        _exit(serve(options, peer, null));
+        serve(options, peer);
+        _exit(0);
     }
     /* The connection is the network process's alone: it closes when that ends. */
-    dup2(null, STDIN_FILENO);
-    dup2(null, STDOUT_FILENO);
-    close(null);
+    dup2(NULL_DESCRIPTOR, STDIN_FILENO);
+    dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
+    close(NULL_DESCRIPTOR);
     return monitor_run(options, peer, IPC_DESCRIPTOR, network);
 }
 
@@ -116,10 +152,10 @@ static int daemon_main(int argc, char **argv)
 {
     static struct options options;
     int status = 0;
+    bool misused_stderr = take_stderr_off_connection();
     if (options_parse(&options, argc, argv, &status) != 0) {
         return status;
     }
-    bool misused_stderr = stderr_is_connection();
     log_open(options.syslog || misused_stderr, (enum log_level)(LOG_EVENT + options.verbosity));
     if (isatty(STDIN_FILENO)) {
         log_trouble("descriptor 0 is a terminal, not a connection", NULL,
@@ -138,23 +174,26 @@ static int daemon_main(int argc, char **argv)
     if (!make_nonblocking(STDIN_FILENO) || !make_nonblocking(STDOUT_FILENO)) {
         return trouble("the connection can't be made non-blocking");
     }
-    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0 || (misused_stderr && dup2(null, STDERR_FILENO) < 0)) {
-        return trouble("/dev/null");
+    if (!leave_keyring()) {
+        return trouble("the launcher's keyring can't be left");
     }
     if (sodium_init() < 0) {
         return trouble("libsodium");
     }
-    return part(&options, &peer, null);
+    return part(&options, &peer);
 }
 
 int main(int argc, char **argv)
 {
-    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-    const char *name = argc == 0 ? "" : slash != NULL ? slash + 1 : argv[0];
     if (!have_standard_descriptors()) {
         return EXIT_TROUBLE;
     }
+    if (argc < 1) {
+        log_trouble("no name and no arguments given", NULL, NULL);
+        return EXIT_USAGE;
+    }
+    const char *slash = strrchr(argv[0], '/');
+    const char *name = slash != NULL ? slash + 1 : argv[0];
     if (strcmp(name, "wrensshd-makekey") == 0) {
         return makekey_main(argc, argv);
     }

@@ -21,6 +21,9 @@
 /* The number that both processes give their end of the pair: behind stdin, stdout and stderr. */
 #define IPC_DESCRIPTOR 3
 
+/* Where /dev/null waits for both to put it in place of what they must not keep. */
+#define NULL_DESCRIPTOR 4
+
 enum ipc_type {
     IPC_START = 1, /* once, first:     struct ipc_start   → ipc_start_reply               */
     IPC_SIGN,      /* always:          struct ipc_sign + tail → ipc_sign_reply            */

@@ -31,9 +31,9 @@
 /* Raw input: room for two full packets, so that one can be handled while the next arrives. */
 #define LIMIT_INPUT_BYTES 131072
 
-/* Sealed output waiting for the socket: bulk data is added only while LIMIT_REPLY_BYTES stay
- * free, and a packet is taken from the input only while as much is free: no answer to one packet
- * is longer than the packet (PONG echoes it). */
+/* Sealed output waiting for the socket: bulk data is added only while LIMIT_REPLY_BYTES stay free,
+ * and a packet is taken from the input only while as much is free: no packet's answer is longer (a
+ * PONG echoes its packet; the others are below 300 bytes). */
 #define LIMIT_OUTPUT_BYTES 196608
 #define LIMIT_REPLY_BYTES  40960
 

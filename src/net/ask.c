@@ -9,6 +9,7 @@
 
 /* A reply's descriptors, in the order they came. */
 struct descriptors {
+    bool cut_off; /* we have no room for all of them: RLIMIT_NOFILE */
     size_t count;
     int fds[IPC_REPLY_DESCRIPTORS];
 };
@@ -58,7 +59,7 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
                              .msg_control = control.bytes,
                              .msg_controllen = sizeof(control.bytes)};
     ssize_t received;
-    descriptors->count = 0;
+    *descriptors = (struct descriptors){.count = 0};
     memset(reply, 0, reply_bytes);
     do {
         received = recvmsg(connection->ipc, &message, MSG_CMSG_CLOEXEC);
@@ -68,10 +69,11 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
         return false;
     }
     take_descriptors(&message, descriptors);
+    descriptors->cut_off = (message.msg_flags & MSG_CTRUNC) != 0;
     uint32_t reply_type;
     memcpy(&reply_type, reply, sizeof(reply_type));
     if (received != (ssize_t)reply_bytes || reply_type != type ||
-        (message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
+        (message.msg_flags & MSG_TRUNC) != 0) {
         close_all(descriptors);
         connection_fail(connection, "the monitor gave a wrong reply");
         return false;
@@ -101,7 +103,7 @@ static bool ask_in_parts(struct connection *connection, struct iovec *parts, siz
         return false;
     }
     close_all(&none);
-    if (none.count != 0) {
+    if (none.count != 0 || none.cut_off) {
         connection_fail(connection, "the monitor gave a wrong reply");
         return false;
     }
@@ -180,12 +182,25 @@ static bool ask_descriptors(struct connection *connection, struct iovec *parts, 
         !receive_reply(connection, type, &reply, sizeof(reply), descriptors)) {
         return false;
     }
+    if (descriptors->cut_off) {
+        close_all(descriptors);
+        return false;
+    }
     if (descriptors->count != (reply.done == 1 ? count : 0)) {
         close_all(descriptors);
         connection_fail(connection, "the monitor gave a wrong reply");
         return false;
     }
     return reply.done == 1;
+}
+
+/* The monitor has done its part, but not all of it could reach us: the slot is given up. */
+static void release_if_cut_off(struct connection *connection, uint32_t slot,
+                               const struct descriptors *descriptors)
+{
+    if (descriptors->cut_off) {
+        ask_release(connection, slot);
+    }
 }
 
 bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize *size,
@@ -195,6 +210,7 @@ bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize 
     struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
     struct descriptors descriptors;
     if (!ask_descriptors(connection, &part, 1, 1, &descriptors)) {
+        release_if_cut_off(connection, slot, &descriptors);
         return false;
     }
     *master = descriptors.fds[0];
@@ -216,6 +232,7 @@ bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t 
     struct descriptors descriptors;
     size_t expected = channel->has_pty ? 1 : IPC_REPLY_DESCRIPTORS;
     if (!ask_descriptors(connection, parts, 3, expected, &descriptors)) {
+        release_if_cut_off(connection, slot, &descriptors);
         return false;
     }
     if (!channel->has_pty) {

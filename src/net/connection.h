@@ -87,6 +87,7 @@ struct connection {
     char end_reason[LIMIT_NOTE_BYTES + 1];
 
     /* Raw input [input_start, input_end), sealed output [output_start, output_end). */
+    bool input_waits; /* for room in the output: whole packets may be left */
     size_t input_start, input_end;
     size_t output_start, output_end;
     size_t deferred_bytes;

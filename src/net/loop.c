@@ -114,8 +114,15 @@ static void take_input(struct connection *connection)
         version_read(connection)) {
         dispatch_begin(connection);
     }
-    while (!connection->ended && connection->phase != PHASE_VERSION &&
-           output_room(connection) >= LIMIT_REPLY_BYTES && take_packet(connection)) {
+    connection->input_waits = false;
+    while (!connection->ended && connection->phase != PHASE_VERSION) {
+        if (output_room(connection) < LIMIT_REPLY_BYTES) {
+            connection->input_waits = true;
+            break;
+        }
+        if (!take_packet(connection)) {
+            break;
+        }
     }
     if (connection->input_start == connection->input_end) {
         connection->input_start = connection->input_end = 0;
@@ -152,6 +159,12 @@ static int timeout_ms(const struct connection *connection)
 {
     uint64_t now_ms = connection->now_ms;
     uint64_t next_ms = connection->kex.since_ms + rekey_after_ms;
+    if (connection->input_waits && output_room(connection) >= LIMIT_REPLY_BYTES) {
+        return 0; /* whole packets may be here already: nothing would wake us for them */
+    }
+    if (connection->kex.session_id_bytes == 0) {
+        next_ms = now_ms + rekey_after_ms; /* nothing to rekey yet */
+    }
     if (is_rekeying(connection)) {
         next_ms = connection->kex.asked_ms + LIMIT_REKEY_ANSWER_SECONDS * 1000ULL;
     }

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "descriptors.h"
 #include "ipc.h"
 #include "limit.h"
 #include "sandbox_layers.h"
@@ -52,7 +53,7 @@ static bool enter_nameless_root(const char *parent)
     if (mkdtemp(path) == NULL) {
         return false;
     }
-    int outside = open(parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int outside = open(parent[0] != '\0' ? parent : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     bool inside = outside >= 0 && chdir(path) == 0 && chroot(".") == 0;
     bool removed =
         inside ? unlinkat(outside, strrchr(path, '/') + 1, AT_REMOVEDIR) == 0 : rmdir(path) == 0;
@@ -138,9 +139,11 @@ static uint32_t enter_as_root(void)
     return layers;
 }
 
-uint32_t sandbox_enter(int null)
+uint32_t sandbox_enter(void)
 {
     uint32_t layers = geteuid() == 0 ? enter_as_root() : 0;
+    /* Name services keep descriptors open, of files and sockets that only root may have. */
+    descriptors_close_from(NULL_DESCRIPTOR + 1);
     drop_capabilities();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
         layers |= SANDBOX_NO_NEW_PRIVS;
@@ -155,7 +158,7 @@ uint32_t sandbox_enter(int null)
     if (enter_landlock()) {
         layers |= SANDBOX_LANDLOCK;
     }
-    if (seccomp_enter(null)) {
+    if (seccomp_enter()) {
         layers |= SANDBOX_SECCOMP;
     }
     return layers;

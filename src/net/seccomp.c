@@ -116,11 +116,9 @@ static bool install(void)
 
 #endif
 
-bool seccomp_enter(int null)
+bool seccomp_enter(void)
 {
-    if (null != STDERR_FILENO) {
-        dup2(null, STDERR_FILENO);
-        close(null);
-    }
+    dup2(NULL_DESCRIPTOR, STDERR_FILENO);
+    close(NULL_DESCRIPTOR);
     return install();
 }

@@ -7,10 +7,10 @@
 #include <stdbool.h>
 
 /*
- * Makes descriptor 2 a copy of `null` (the log is the monitor's) and installs the allow-list: any
+ * Makes descriptor 2 NULL_DESCRIPTOR (the log is the monitor's) and installs the allow-list: any
  * other system call, or one with other arguments, kills the process. Needs no_new_privs. Returns
  * false if the kernel has no seccomp filters.
  */
-bool seccomp_enter(int null);
+bool seccomp_enter(void);
 
 #endif

@@ -11,6 +11,8 @@
 #include "hostkey_files.h"
 #include "log.h"
 
+#define LOCK_NAME ".lock"
+
 static int write_all(int fd, const uint8_t *bytes, size_t count)
 {
     while (count > 0) {
@@ -80,34 +82,50 @@ static int examine(int directory, const char *keydir, const struct hostkey_file 
     return 0;
 }
 
-static int make_in(int directory, const char *keydir, struct hostkey *key,
-                   enum hostkey_change *change)
+/* What stands in the directory, and what is to be done about it. */
+struct finding {
+    struct hostkey key;
+    uint8_t derived[32]; /* the public key that belongs to the secret one, if `secret_good` */
+    bool secret_good;
+    enum hostkey_change change;
+};
+
+static int look(int directory, const char *keydir, struct finding *finding)
 {
     enum hostkey_state secret;
     enum hostkey_state public;
-    uint8_t derived[32];
-
+    struct hostkey *key = &finding->key;
     if (examine(directory, keydir, &hostkey_secret_file, key->secret_key, &secret) != 0 ||
         examine(directory, keydir, &hostkey_public_file, key->public_key, &public) != 0) {
         return -1;
     }
-    if (secret == HOSTKEY_GOOD && !hostkey_derive(derived, key->secret_key)) {
-        secret = HOSTKEY_DAMAGED;
+    finding->secret_good =
+        secret == HOSTKEY_GOOD && hostkey_derive(finding->derived, key->secret_key);
+    bool nothing_there = secret == HOSTKEY_MISSING && public == HOSTKEY_MISSING;
+    finding->change = nothing_there ? HOSTKEY_MADE : HOSTKEY_REPAIRED;
+    if (finding->secret_good && public == HOSTKEY_GOOD &&
+        memcmp(finding->derived, key->public_key, sizeof(finding->derived)) == 0) {
+        finding->change = HOSTKEY_KEPT;
     }
-    if (secret == HOSTKEY_GOOD && public == HOSTKEY_GOOD &&
-        memcmp(derived, key->public_key, sizeof(derived)) == 0) {
-        *change = HOSTKEY_KEPT;
+    return 0;
+}
+
+/* Under the lock: looks again, because another one may just have done it. */
+static int mend(int directory, const char *keydir, struct finding *finding)
+{
+    if (look(directory, keydir, finding) != 0) {
+        return -1;
+    }
+    if (finding->change == HOSTKEY_KEPT) {
         return 0;
     }
-    bool nothing_there = secret == HOSTKEY_MISSING && public == HOSTKEY_MISSING;
-    *change = nothing_there ? HOSTKEY_MADE : HOSTKEY_REPAIRED;
-    if (secret != HOSTKEY_GOOD) {
-        crypto_sign_keypair(derived, key->secret_key);
-        if (write_or_log(directory, keydir, &hostkey_secret_file, key->secret_key) != 0) {
+    if (!finding->secret_good) {
+        crypto_sign_keypair(finding->derived, finding->key.secret_key);
+        if (write_or_log(directory, keydir, &hostkey_secret_file, finding->key.secret_key) != 0) {
             return -1;
         }
     }
-    return write_or_log(directory, keydir, &hostkey_public_file, derived);
+    return write_or_log(directory, keydir, &hostkey_public_file, finding->derived);
 }
 
 /* Opens the directory, or makes it first; then its name has to reach the disk too. */
@@ -128,26 +146,69 @@ static int open_or_make(const char *keydir)
     return directory;
 }
 
+/* One at a time. The lock is a file that only we can open: anybody could hold a lock on the
+ * directory and stop us for good. The name may have gone to another file while we waited. */
+static int lock(int directory)
+{
+    for (;;) {
+        struct stat held, named;
+        int fd = openat(directory, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+        if (fd < 0) {
+            return -1;
+        }
+        /* Network file systems that can't lock are served unlocked. */
+        if (flock(fd, LOCK_EX) != 0 && errno != ENOLCK && errno != EOPNOTSUPP) {
+            close(fd);
+            return -1;
+        }
+        if (fstat(fd, &held) == 0 &&
+            fstatat(directory, LOCK_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+            held.st_dev == named.st_dev && held.st_ino == named.st_ino) {
+            return fd;
+        }
+        close(fd);
+    }
+}
+
+static void unlock(int directory, int fd)
+{
+    unlinkat(directory, LOCK_NAME, 0);
+    close(fd);
+}
+
+static int mend_locked(int directory, const char *keydir, struct finding *finding)
+{
+    int held = lock(directory);
+    if (held < 0) {
+        log_trouble("key directory could not be locked", keydir, strerror(errno));
+        return -1;
+    }
+    int result = mend(directory, keydir, finding);
+    unlock(directory, held);
+    return result;
+}
+
 int hostkey_make(const char *keydir, enum hostkey_change *change)
 {
-    struct hostkey key;
-    int result = -1;
+    struct finding finding;
     int directory = open_or_make(keydir);
-
     if (directory < 0) {
         log_trouble("key directory", keydir, strerror(errno));
         return -1;
     }
     if (sodium_init() < 0) {
         log_trouble("libsodium", NULL, "no random numbers");
-    } else if (flock(directory, LOCK_EX) != 0 && errno != EBADF && errno != ENOLCK &&
-               errno != EOPNOTSUPP) {
-        /* Network file systems that can't lock a directory are served unlocked. */
-        log_trouble("key directory could not be locked", keydir, strerror(errno));
-    } else {
-        result = make_in(directory, keydir, &key, change);
-        sodium_memzero(&key, sizeof(key));
+        close(directory);
+        return -1;
     }
+    int result = look(directory, keydir, &finding);
+    if (result == 0 && finding.change != HOSTKEY_KEPT) {
+        result = mend_locked(directory, keydir, &finding);
+    }
+    if (result == 0) {
+        *change = finding.change;
+    }
+    sodium_memzero(&finding, sizeof(finding));
     close(directory);
     return result;
 }

@@ -4,8 +4,10 @@
 
 #include <unistd.h>
 
-bool seccomp_enter(int null)
+#include "ipc.h"
+
+bool seccomp_enter(void)
 {
-    close(null);
+    close(NULL_DESCRIPTOR);
     return false;
 }

@@ -54,13 +54,15 @@ static void set_up(void)
     if (write(client[0], "xyz", 3) != 3 || write(42, "xyz", 3) != 3 || write(45, "xyz", 3) != 3) {
         _exit(97);
     }
+    place(client[0], 46); /* the other end stays open, wherever it was */
     place(40, STDIN_FILENO);
     place(40, STDOUT_FILENO);
     place(41, IPC_DESCRIPTOR);
     place(43, TERMINAL);
     place(44, SPARE);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    if (!seccomp_enter(open("/dev/null", O_RDWR))) {
+    place(open("/dev/null", O_RDWR), NULL_DESCRIPTOR);
+    if (!seccomp_enter()) {
         _exit(NO_FILTER);
     }
 }
