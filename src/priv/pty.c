@@ -3,23 +3,26 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <termios.h>
 #include <unistd.h>
 
 int pty_open(int *slave, char name[PTY_NAME_BYTES], const struct ipc_pty *request)
 {
+    char own_name[PTY_NAME_BYTES];
     *slave = -1;
     int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
     if (master < 0) {
         return -1;
     }
     if (grantpt(master) == 0 && unlockpt(master) == 0 &&
-        ptsname_r(master, name, PTY_NAME_BYTES) == 0) {
-        *slave = open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+        ptsname_r(master, own_name, sizeof(own_name)) == 0) {
+        *slave = open(own_name, O_RDWR | O_NOCTTY | O_CLOEXEC);
     }
     if (*slave >= 0 && tcsetattr(*slave, TCSANOW, &request->modes) == 0 &&
         ioctl(*slave, TIOCSWINSZ, &request->size) == 0) {
+        memcpy(name, own_name, sizeof(own_name));
         return master;
     }
     int error = errno;
