@@ -4,6 +4,8 @@ import ctypes
 import os
 import platform
 
+import proc
+
 possible = platform.machine() == "x86_64" and os.getuid() == 0
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -24,8 +26,15 @@ def _ptrace(request, pid, data=None):
         raise OSError(ctypes.get_errno(), f"ptrace {request}")
 
 
+def _waits(pid):
+    """Asleep in ppoll or poll: only there the instruction before the present one is the system call's."""
+    with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
+        return file.read().split()[0] in ("7", "271")
+
+
 def system_call(pid, number, *arguments):
-    """The process, which waits in a system call, makes this one instead when it goes on."""
+    """The process makes this call instead of the one it waits in, when it goes on."""
+    assert proc.wait_until(lambda: _waits(pid), 5), "it never waits"
     _ptrace(_ATTACH, pid)
     os.waitpid(pid, 0x40000000)  # __WALL
     registers = _Registers()

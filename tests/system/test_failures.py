@@ -6,6 +6,7 @@ import time
 import pytest
 
 import proc
+from daemon import daemon_environment, run
 from wire import string
 from wire_session import Client, pty_request
 
@@ -25,7 +26,7 @@ def finish(channel):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-@pytest.mark.parametrize("files", [12, 14, 17, 20])
+@pytest.mark.parametrize("files", [14, 17, 24])
 def test_out_of_descriptors(client, files, terminal):
     """One session too many would end all others of the connection."""
     raw = client(started={"launch": ["prlimit", f"--nofile={files}:{files}"]}).login()
@@ -96,3 +97,35 @@ def test_program_that_does_not_exist(client):
     """A missing program would look like success."""
     channel = client().login().exec("/nonexistent/program").wait_closed()
     assert channel.exit_status == 127 and channel.errors
+
+
+# ---- a layer of the sandbox is missing --------------------------------------------------------
+
+WITHOUT_CHROOT = ["setpriv", "--bounding-set=-sys_chroot"]
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_missing_layer_is_fatal(dial):
+    """A server that can't lock its parser up would run it unlocked, and nobody would know."""
+    line = dial(launch=WITHOUT_CHROOT)
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111
+    assert "root" in line.log.events("end")[0]["reason"]
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_best_available_serves_without_a_layer(client):
+    """Emulators and old kernels could not be served at all; or -B would hide what is missing."""
+    raw = client("-B", started={"launch": WITHOUT_CHROOT}).login()
+    event = raw.line.log.events("connection")[0]
+    assert event["missing"] == "root" and "root" not in event["layers"].split(",")
+    assert proc.status(raw.line.network)["Seccomp"] == "2"
+
+
+@pytest.mark.skipif(not os.environ.get("WREN_SANITIZED"), reason="only a sanitizer build is without seccomp")
+def test_no_seccomp_is_fatal(site):
+    """The same for the filter of system calls."""
+    done = run([site.daemon, site.keydir(site.mode)], text=False, env=daemon_environment(), timeout=20)
+    assert (done.returncode, done.stdout) == (111, b"") and b"seccomp" in done.stderr

@@ -108,7 +108,7 @@ def test_wrong_length_and_wrong_tag_look_alike(client, refused):
     answers = []
     for length, flip in ((24, 1), (9, 0), (70000, 0)):
         raw = begin(client, "sealed")
-            packet = raw.sealer.seal(raw.send_sequence, u32(length) + b"\x16\x02" + bytes(22))
+        packet = raw.sealer.seal(raw.send_sequence, u32(length) + b"\x16\x02" + bytes(22))
         raw.send_raw(packet[:-1] + bytes([packet[-1] ^ flip]))
         refused(raw, MAC_ERROR)
         answers.append((raw.goodbye.reason, raw.goodbye.text))
@@ -184,7 +184,7 @@ def test_kex_messages_of_wrong_length(client, refused):
         if (step, change) == ("newkeys", -1):
             continue
         raw = client()
-            raw.send_version()
+        raw.send_version()
         raw.read_version()
         raw.read_kexinit()
         alter = lambda message: message + b"\0" if change == 1 else message[:-1]

@@ -181,7 +181,7 @@ def test_kexinit_without_common_algorithms(client, refused):
                   {"cipher_up": [b"aes128-ctr"]}, {"cipher_down": [b"aes128-ctr"]},
                   {"compression_up": [b"zlib@openssh.com"]}, {"kex": []}):
         raw = client()
-            raw.send_version()
+        raw.send_version()
         raw.read_version()
         raw.read_kexinit()
         raw.send(raw.kexinit(**lists))

@@ -181,7 +181,7 @@ def test_key_of_wrong_length(client, refused, kex, lengths):
     """A short key would be read past its end."""
     for length in lengths:
         raw = begin(client, kex=[kex])
-            raw.send(bytes([ECDH_INIT]) + string((raw.ecdh_init()[5:] * 40)[:length]))
+        raw.send(bytes([ECDH_INIT]) + string((raw.ecdh_init()[5:] * 40)[:length]))
         refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
 
 
@@ -189,7 +189,7 @@ def test_sntrup_key_out_of_range(client):
     """A public key whose coefficients are out of range would crash the server; what comes back is of no use to anyone."""
     for filler in (b"\xff", b"\0"):
         raw = begin(client, kex=[SNTRUP])
-            raw.send(bytes([ECDH_INIT]) + string(filler * 1158 + raw.ecdh_init()[-32:]))
+        raw.send(bytes([ECDH_INIT]) + string(filler * 1158 + raw.ecdh_init()[-32:]))
         assert raw.receive()[0] in (31, DISCONNECT)
         raw.sock.close()
         raw.line.assert_over()
@@ -312,7 +312,7 @@ def test_kexinit_cut_short(client, refused):
     whole = bytes([KEXINIT]) + os.urandom(16)
     for rest in (b"", u32(0xffffffff), u32(100) + b"curve25519-sha256", u32(0) * 10, u32(0) * 3):
         raw = client()
-            raw.send_version()
+        raw.send_version()
         raw.read_version()
         raw.read_kexinit()
         raw.send(whole + rest)

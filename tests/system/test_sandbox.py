@@ -16,10 +16,11 @@ STATES = ["connected", "sealed", "logged in", "with sessions"]
 
 
 @pytest.fixture
-def reach(client):
+def reach(client, site):
     """reach(state, mode): a client that has come so far."""
-    def go(state, mode="root", *flags):
-        raw = client(*flags, started={"mode": mode})
+    def go(state, mode=None, *flags):
+        groups = ["setpriv", "--groups", "0,1,2"] if (mode or site.mode) == "root" else []
+        raw = client(*flags, started={"mode": mode, "launch": groups})
         raw.read_version() if state == "connected" else raw.handshake()
         if state in ("logged in", "with sessions"):
             raw.login()

@@ -112,7 +112,7 @@ def test_exit_status_and_signal_names(client):
     raw = client().login()
     assert raw.exec("exit 77").wait_closed().exit_status == 77
     for name in ("TERM", "KILL", "SEGV", "HUP", "INT", "QUIT", "ABRT", "PIPE", "USR1"):
-        channel = raw.exec(f"kill -{name} $$", number=1).wait_closed()
+        channel = raw.exec(f"exec sh -c 'kill -{name} $$'", number=1).wait_closed()
         assert channel.exit_signal == name and channel.exit_status is None
 
 

@@ -1,0 +1,147 @@
+"""Channel windows: how much may be under way, and clients that send or ask for too much."""
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS
+from wire import DATA, EXTENDED_DATA, OPEN_FAILURE, PING, PONG, string
+
+PROTOCOL_ERROR = 2
+CHANNELS = 16
+
+
+# ---- windows ----------------------------------------------------------------------------------
+
+def test_window_is_kept(client):
+    """The server would send more than the client has room for."""
+    raw = client().login()
+    channel = raw.exec("head -c 500000 /dev/zero; sleep 0.2", window=1000)
+    channel.feed = False
+    channel.wait(lambda: len(channel.output) == 1000)
+    raw.sock.settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        raw.next()
+    raw.sock.settimeout(PATIENCE_SECONDS)
+    for step in (1, 7, 100000):
+        channel.adjust(step)
+        expected = len(channel.output) + step
+        channel.wait(lambda: len(channel.output) == expected)
+    channel.adjust(2**20)
+    channel.wait_closed()
+    assert channel.output == bytes(500000)
+
+
+@pytest.mark.parametrize("packet", [32, 33, 1000, 32768, 2**32 - 1])
+def test_packet_size_is_kept(client, packet):
+    """The server would send packets larger than the client can take, or none at all."""
+    raw = client().login()
+    channel = raw.exec("head -c 100000 /dev/zero; head -c 5000 /dev/zero >&2", packet=packet)
+    while not channel.closed:
+        payload = raw.next()
+        if payload[0] in (DATA, EXTENDED_DATA):
+            assert len(payload) <= max(packet, 32) + 13 and len(payload) <= 32768 + 13
+        channel.take(payload)
+    assert (channel.output, channel.errors) == (bytes(100000), bytes(5000))
+
+
+@pytest.mark.parametrize("packet", [0, 1, 8, 13, 31])
+def test_packet_size_below_the_header(client, packet):
+    """A maximum packet of zero would make the server send empty packets for ever, or wrap around."""
+    raw = client().login()
+    raw.send(raw.open_request(3, packet=packet))
+    payload = raw.next()
+    assert payload[0] == OPEN_FAILURE
+    assert raw.exec("echo fine").wait_closed().output == b"fine\n"
+
+
+def test_window_of_zero_and_the_largest_one(client):
+    """The extremes of the initial window would stop or overrun the transfer."""
+    raw = client().login()
+    channel = raw.exec("head -c 300000 /dev/zero", window=0)
+    channel.adjust(2**32 - 1)
+    channel.feed = False
+    assert channel.wait_closed().output == bytes(300000)
+    big = raw.exec("head -c 300000 /dev/zero", number=1, window=2**32 - 1)
+    big.feed = False
+    assert big.wait_closed().output == bytes(300000)
+
+
+@pytest.mark.parametrize("window,steps", [(2**32 - 1, [1]), (2**31, [2**31]), (100, [2**32 - 100]),
+                                          (1, [2**31 - 1, 2**31 - 1, 2])])
+def test_window_beyond_the_end(client, refused, window, steps):
+    """A window that wraps around would stop the transfer, or be none at all."""
+    raw = client().login()
+    channel = raw.open(window=window)
+    for step in steps:
+        channel.adjust(step)
+    refused(raw, PROTOCOL_ERROR)
+
+
+def test_data_beyond_the_window(client, refused):
+    """A client could make the server hold what the program does not read."""
+    raw = client().login()
+    channel = raw.exec("sleep 21.5")
+    sent = 0
+    try:
+        while sent < 4_000_000:
+            raw.send(channel.data_bytes(bytes(min(32768, channel.packet))))
+            sent += 32768
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    refused(raw, PROTOCOL_ERROR)
+
+
+def test_data_up_to_the_window_exactly(client):
+    """The last byte of the window would count as too many."""
+    raw = client().login()
+    channel = raw.exec("sleep 0.3; wc -c")
+    left = given = channel.window
+    while left:
+        size = min(left, channel.packet)
+        raw.send(channel.data_bytes(bytes(size)))
+        left -= size
+    channel.send_eof()
+    channel.wait_closed()
+    assert int(channel.output) == given
+
+
+def test_data_beyond_the_maximum_packet(client, refused):
+    """A packet larger than agreed would overrun the buffer made for it."""
+    raw = client().login()
+    channel = raw.exec("cat >/dev/null")
+    raw.send(channel.data_bytes(bytes(channel.packet + 1)))
+    refused(raw, PROTOCOL_ERROR, 5)
+
+
+def test_window_grows_with_what_is_read(client):
+    """An upload would stop after the first window, or the server give room before there is some."""
+    raw = client().login()
+    channel = raw.exec("sleep 0.5; cat | wc -c")
+    first, total = channel.window, 0
+    while total < first:
+        channel.send(bytes(min(channel.packet, first - total)))
+        total += min(channel.packet, first - total)
+    while total < 2_000_000:
+        channel.wait(lambda: channel.window > 0)
+        size = min(channel.window, channel.packet)
+        channel.send(bytes(size))
+        total += size
+        assert channel.window <= first, "more room than the first window"
+    channel.send_eof()
+    assert int(channel.wait_closed().output) == total
+
+
+def test_stalled_program_takes_no_memory(client):
+    """A client that fills the windows of sixteen programs that do not read would use up the server's memory."""
+    raw = client().login()
+    before = proc.memory_kilobytes(raw.line.network)
+    channels = [raw.exec("sleep 22.5", number=number) for number in range(CHANNELS)]
+    for channel in channels:
+        while channel.window:
+            channel.send(bytes(min(channel.window, channel.packet)))
+    raw.send(bytes([PING]) + string(b"there"))
+    while True:
+        payload = raw.next()
+        if payload[0] == PONG:
+            break
+    assert proc.memory_kilobytes(raw.line.network) - before < 4000
