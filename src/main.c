@@ -25,6 +25,9 @@
 #define EXIT_USAGE   100
 #define EXIT_TROUBLE 111
 
+/* Where a host key's descriptor (keydir "fd:N") waits for the monitor. */
+#define KEY_DESCRIPTOR (IPC_DESCRIPTOR + 1)
+
 static int trouble(const char *what)
 {
     log_trouble(what, NULL, strerror(errno));
@@ -66,6 +69,26 @@ static bool stderr_is_connection(void)
            connection.st_ino == log.st_ino;
 }
 
+/* Closes what the launcher has left open, all but the host key's descriptor. */
+static bool close_descriptors(struct options *options)
+{
+    if (options->key_descriptor == 0) {
+        descriptors_close_from(IPC_DESCRIPTOR);
+        return true;
+    }
+    bool there = options->key_descriptor == KEY_DESCRIPTOR
+                     ? fcntl(KEY_DESCRIPTOR, F_SETFD, FD_CLOEXEC) == 0
+                     : dup3(options->key_descriptor, KEY_DESCRIPTOR, O_CLOEXEC) >= 0;
+    if (!there) {
+        log_trouble("host key", options->keydir, strerror(errno));
+        return false;
+    }
+    options->key_descriptor = KEY_DESCRIPTOR;
+    close(IPC_DESCRIPTOR);
+    descriptors_close_from(KEY_DESCRIPTOR + 1);
+    return true;
+}
+
 static bool make_nonblocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -93,6 +116,9 @@ static int part(const struct options *options, const struct peer *peer, int null
         return trouble("fork");
     }
     bool is_network = network == 0;
+    if (is_network && options->key_descriptor != 0) {
+        close(options->key_descriptor);
+    }
     int own = is_network ? pair[1] : pair[0];
     close(is_network ? pair[0] : pair[1]);
     if (own != IPC_DESCRIPTOR) {
@@ -127,7 +153,9 @@ static int daemon_main(int argc, char **argv)
         return EXIT_USAGE;
     }
     set_signals();
-    descriptors_close_from(IPC_DESCRIPTOR);
+    if (!close_descriptors(&options)) {
+        return EXIT_USAGE;
+    }
     umask(umask(0077) | 0022);
 
     static struct peer peer;

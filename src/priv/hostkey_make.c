@@ -80,8 +80,20 @@ static int examine(int directory, const char *keydir, const struct hostkey_file 
     return 0;
 }
 
+/* A new pair, or the imported one. */
+static void set_pair(struct hostkey *key, uint8_t public_key[static 32],
+                     const struct hostkey *import)
+{
+    if (import != NULL) {
+        memcpy(public_key, import->public_key, 32);
+        memcpy(key->secret_key, import->secret_key, 64);
+    } else {
+        crypto_sign_keypair(public_key, key->secret_key);
+    }
+}
+
 static int make_in(int directory, const char *keydir, struct hostkey *key,
-                   enum hostkey_change *change)
+                   const struct hostkey *import, enum hostkey_change *change)
 {
     enum hostkey_state secret;
     enum hostkey_state public;
@@ -94,6 +106,11 @@ static int make_in(int directory, const char *keydir, struct hostkey *key,
     if (secret == HOSTKEY_GOOD && !hostkey_derive(derived, key->secret_key)) {
         secret = HOSTKEY_DAMAGED;
     }
+    if (secret == HOSTKEY_GOOD && import != NULL && memcmp(derived, import->public_key, 32) != 0) {
+        hostkey_log("host key", keydir, hostkey_secret_file.name,
+                    "is another key; nothing was changed");
+        return -1;
+    }
     if (secret == HOSTKEY_GOOD && public == HOSTKEY_GOOD &&
         memcmp(derived, key->public_key, sizeof(derived)) == 0) {
         *change = HOSTKEY_KEPT;
@@ -102,7 +119,7 @@ static int make_in(int directory, const char *keydir, struct hostkey *key,
     bool nothing_there = secret == HOSTKEY_MISSING && public == HOSTKEY_MISSING;
     *change = nothing_there ? HOSTKEY_MADE : HOSTKEY_REPAIRED;
     if (secret != HOSTKEY_GOOD) {
-        crypto_sign_keypair(derived, key->secret_key);
+        set_pair(key, derived, import);
         if (write_or_log(directory, keydir, &hostkey_secret_file, key->secret_key) != 0) {
             return -1;
         }
@@ -128,7 +145,7 @@ static int open_or_make(const char *keydir)
     return directory;
 }
 
-int hostkey_make(const char *keydir, enum hostkey_change *change)
+int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_change *change)
 {
     struct hostkey key;
     int result = -1;
@@ -145,7 +162,7 @@ int hostkey_make(const char *keydir, enum hostkey_change *change)
         /* Network file systems that can't lock a directory are served unlocked. */
         log_trouble("key directory could not be locked", keydir, strerror(errno));
     } else {
-        result = make_in(directory, keydir, &key, change);
+        result = make_in(directory, keydir, &key, import, change);
         sodium_memzero(&key, sizeof(key));
     }
     close(directory);
