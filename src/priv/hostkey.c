@@ -155,6 +155,24 @@ void hostkey_blob(uint8_t out[static HOSTKEY_BLOB_BYTES], const uint8_t public_k
     memcpy(out + sizeof(head), public_key, 32);
 }
 
+const uint8_t *hostkey_k_s(const struct hostkey *key, bool certified,
+                           uint8_t blob[static HOSTKEY_BLOB_BYTES], size_t *k_s_bytes)
+{
+    if (certified) {
+        *k_s_bytes = key->certificate_bytes;
+        return key->certificate;
+    }
+    hostkey_blob(blob, key->public_key);
+    *k_s_bytes = HOSTKEY_BLOB_BYTES;
+    return blob;
+}
+
+const uint8_t *hostkey_bound(const struct hostkey *key, uint8_t blob[static HOSTKEY_BLOB_BYTES],
+                             size_t *k_s_bytes)
+{
+    return hostkey_k_s(key, key->bound_to_certificate, blob, k_s_bytes);
+}
+
 void hostkey_fingerprint(char out[static HOSTKEY_FINGERPRINT_BYTES],
                          const uint8_t public_key[static 32])
 {

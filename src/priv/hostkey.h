@@ -31,6 +31,7 @@ struct hostkey {
     uint8_t secret_key[64];
     bool has_second;
     struct hostkey_pair second; /* only announced to clients that are logged in */
+    bool bound_to_certificate;  /* K_S of the first key exchange was the certificate */
     size_t certificate_bytes;   /* of the first; 0 for none */
     uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
@@ -80,6 +81,13 @@ int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_
 /* The key blob of RFC 8709 section 4: string "ssh-ed25519", string public key. */
 #define HOSTKEY_BLOB_BYTES 51
 void hostkey_blob(uint8_t out[static HOSTKEY_BLOB_BYTES], const uint8_t public_key[static 32]);
+
+/* K_S as the client takes it: the certificate, or the first key's blob, which is written to `blob`.
+ * For publickey-hostbound-v00@openssh.com it is that of the first key exchange. */
+const uint8_t *hostkey_k_s(const struct hostkey *key, bool certified,
+                           uint8_t blob[static HOSTKEY_BLOB_BYTES], size_t *k_s_bytes);
+const uint8_t *hostkey_bound(const struct hostkey *key, uint8_t blob[static HOSTKEY_BLOB_BYTES],
+                             size_t *k_s_bytes);
 
 /* `out` receives "SHA256:" and 43 characters of unpadded base64 of the key blob's hash, as
  * ssh-keygen -lf shows it. */
