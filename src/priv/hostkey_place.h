@@ -18,10 +18,10 @@
 /* The OpenSSH key of a directory. */
 #define HOSTKEY_OPENSSH_NAME "ssh_host_ed25519_key"
 
+/* systemd's ACL for the user of a service shows as the group's right to read. */
 #define HOSTKEY_FORBIDDEN_OF_SECRET     0077
-#define HOSTKEY_FORBIDDEN_OF_CREDENTIAL 0037 /* systemd's ACL shows as the group's right to read   \
-                                              */
-#define HOSTKEY_FORBIDDEN_OF_PUBLIC 0022
+#define HOSTKEY_FORBIDDEN_OF_CREDENTIAL 0037
+#define HOSTKEY_FORBIDDEN_OF_PUBLIC     0022
 
 /* O_NONBLOCK: a FIFO of that name must not hold us. */
 #define HOSTKEY_OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
