@@ -84,11 +84,13 @@ static int list_directory(struct hostkey_list *list, const struct hostkey_place 
     }
     if (has_openssh) {
         snprintf(path, sizeof(path), "%s/" HOSTKEY_OPENSSH_NAME, directory->name);
-        if (read_key(list->public_keys[list->count], path, HOSTKEY_FORBIDDEN_OF_SECRET, status) !=
-            0) {
+        int result =
+            read_key(list->public_keys[list->count], path, HOSTKEY_FORBIDDEN_OF_SECRET, status);
+        if (result != 0 && list->count == 0) {
             return -1;
         }
-        list->count++;
+        /* A second one that is not right has been logged and is left out, as hostkey_load does. */
+        list->count += result == 0 ? 1 : 0;
     }
     if (list->count == 2 && memcmp(list->public_keys[0], list->public_keys[1], 32) == 0) {
         list->count = 1;
