@@ -29,6 +29,9 @@
 /* linux/keyctl.h, which a musl toolchain need not have. */
 #define KEYCTL_JOIN_SESSION_KEYRING 1
 
+/* Where a host key's descriptor (keydir "fd:N") waits for the monitor. */
+#define KEY_DESCRIPTOR (NULL_DESCRIPTOR + 1)
+
 static int trouble(const char *what)
 {
     log_trouble(what, NULL, strerror(errno));
@@ -94,6 +97,27 @@ static bool leave_keyring(void)
            geteuid() != 0;
 }
 
+/* Closes what the launcher has left open, all but the host key's descriptor. */
+static bool close_descriptors(struct options *options)
+{
+    if (options->key_descriptor == 0) {
+        descriptors_close_from(IPC_DESCRIPTOR);
+        return true;
+    }
+    bool there = options->key_descriptor == KEY_DESCRIPTOR
+                     ? fcntl(KEY_DESCRIPTOR, F_SETFD, FD_CLOEXEC) == 0
+                     : dup3(options->key_descriptor, KEY_DESCRIPTOR, O_CLOEXEC) >= 0;
+    if (!there) {
+        log_trouble("host key", options->keydir, strerror(errno));
+        return false;
+    }
+    options->key_descriptor = KEY_DESCRIPTOR;
+    close(IPC_DESCRIPTOR);
+    close(NULL_DESCRIPTOR);
+    descriptors_close_from(KEY_DESCRIPTOR + 1);
+    return true;
+}
+
 static bool make_nonblocking(int fd)
 {
     int flags = fcntl(fd, F_GETFL);
@@ -118,7 +142,7 @@ static void serve(const struct options *options, const struct peer *peer)
     loop_run(&connection, layers);
 }
 
-/* Expects that no descriptor from IPC_DESCRIPTOR on is open. */
+/* Expects that IPC_DESCRIPTOR and NULL_DESCRIPTOR are not open. */
 static int part(const struct options *options, const struct peer *peer)
 {
     int pair[2];
@@ -135,6 +159,9 @@ static int part(const struct options *options, const struct peer *peer)
         return trouble("fork");
     }
     bool is_network = network == 0;
+    if (is_network && options->key_descriptor != 0) {
+        close(options->key_descriptor);
+    }
     close(is_network ? pair[0] : pair[1]);
     place(is_network ? pair[1] : pair[0], IPC_DESCRIPTOR);
     if (is_network) {
@@ -163,7 +190,9 @@ static int daemon_main(int argc, char **argv)
         return EXIT_USAGE;
     }
     set_signals();
-    descriptors_close_from(IPC_DESCRIPTOR);
+    if (!close_descriptors(&options)) {
+        return EXIT_USAGE;
+    }
     umask(umask(0077) | 0022);
 
     static struct peer peer;

@@ -16,7 +16,8 @@
 static const char help[] =
     USAGE "\n"
           "Serves one SSH connection on descriptors 0 and 1: start it from a systemd socket,\n"
-          "tcpserver or inetd. keydir holds the host key that wrensshd-makekey makes.\n"
+          "tcpserver or inetd. keydir holds the host key that wrensshd-makekey makes, or is an\n"
+          "OpenSSH ed25519 key, credential:NAME (systemd's) or fd:N (an open descriptor).\n"
           "\n"
           "  -a file     read authorized_keys from here; %u is the user, %h the home directory\n"
           "  -e command  run this instead of whatever the client asks for\n"
@@ -142,6 +143,27 @@ static int set_value(struct options *options, int flag, const char *text)
     }
 }
 
+/* "fd:N" and "/dev/fd/N": a descriptor that the launcher has opened. */
+static int parse_keydir(struct options *options, const char *keydir)
+{
+    static const char *const labels[] = {"fd:", "/dev/fd/"};
+    options->keydir = keydir;
+    for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
+        size_t bytes = strlen(labels[i]);
+        if (strncmp(keydir, labels[i], bytes) != 0) {
+            continue;
+        }
+        char *end;
+        long number = strtol(keydir + bytes, &end, 10);
+        bool digits = keydir[bytes] >= '0' && keydir[bytes] <= '9' && *end == '\0';
+        if (!digits || number < 3 || number > 65535) {
+            return refuse("the key's descriptor must be a number from 3 to 65535", keydir);
+        }
+        options->key_descriptor = (int)number;
+    }
+    return 0;
+}
+
 static int check_whole(struct options *options, int argc, char **argv)
 {
     if (options->no_curve25519 && options->no_sntrup) {
@@ -156,8 +178,7 @@ static int check_whole(struct options *options, int argc, char **argv)
     if (argv[optind][0] == '\0') {
         return refuse("the key directory's name is empty", NULL);
     }
-    options->keydir = argv[optind];
-    return 0;
+    return parse_keydir(options, argv[optind]);
 }
 
 int options_parse(struct options *options, int argc, char **argv, int *status)

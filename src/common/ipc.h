@@ -27,6 +27,7 @@
 enum ipc_type {
     IPC_START = 1, /* once, first:     struct ipc_start   → ipc_start_reply               */
     IPC_SIGN,      /* always:          struct ipc_sign + tail → ipc_sign_reply            */
+    IPC_PROVE,     /* after login:     struct ipc_prove   → ipc_prove_reply               */
     IPC_AUTH,      /* before login:    struct ipc_auth    → ipc_auth_reply                */
     IPC_PTY,       /* after login:     struct ipc_pty     → ipc_done + pty master         */
     IPC_SPAWN,     /* after login:     struct ipc_spawn + tail → ipc_done + descriptors   */
@@ -50,6 +51,10 @@ struct ipc_start {
 struct ipc_start_reply {
     uint32_t type;
     uint8_t host_public_key[32];
+    uint32_t has_second; /* 1: another host key, which is only announced */
+    uint8_t second_public_key[32];
+    uint32_t certificate_bytes; /* of the first; 0: it has none */
+    uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
 
 /*
@@ -61,7 +66,8 @@ struct ipc_start_reply {
  */
 struct ipc_sign {
     uint32_t type;
-    uint32_t hybrid; /* 1: sntrup761x25519-sha512, 0: curve25519-sha256 */
+    uint32_t hybrid;    /* 1: sntrup761x25519-sha512, 0: curve25519-sha256 */
+    uint32_t certified; /* 1: K_S is the host certificate, 0: the host key */
     uint32_t client_version_bytes;
     uint32_t client_kexinit_bytes;
     uint32_t server_kexinit_bytes;
@@ -72,6 +78,18 @@ struct ipc_sign_reply {
     uint32_t type;
     uint32_t hash_bytes; /* 32 or 64 */
     uint8_t hash[64];    /* H */
+    uint8_t signature[64];
+};
+
+/* Proves to a client that we have a host key (hostkeys-prove-00@openssh.com). The monitor builds
+ * what it signs: that name, the session identifier and the key. */
+struct ipc_prove {
+    uint32_t type;
+    uint32_t key; /* 0: the first, 1: the second */
+};
+
+struct ipc_prove_reply {
+    uint32_t type;
     uint8_t signature[64];
 };
 

@@ -25,6 +25,9 @@
 /* Our KEXINIT: cookie, ten name lists of which the longest has five names. */
 #define LIMIT_KEXINIT_BYTES 512
 
+/* A host certificate, sent as K_S: one of an RSA CA of 4096 bits with forty names fits. */
+#define LIMIT_HOST_CERTIFICATE_BYTES 2560
+
 /* The client's KEXINIT, kept until the exchange hash is made: OpenSSH's has less than 2 KiB. */
 #define LIMIT_CLIENT_KEXINIT_BYTES 8192
 
@@ -57,6 +60,9 @@
 
 /* Signatures the monitor makes before login: the first key exchange and a few rekeys. */
 #define LIMIT_SIGNATURES_BEFORE_LOGIN 8
+
+/* How often a client may have the possession of one host key proved: the stock client asks once. */
+#define LIMIT_HOSTKEY_PROOFS 4
 
 /* A login name with its NUL; Linux's LOGIN_NAME_MAX. */
 #define LIMIT_USER_BYTES 256

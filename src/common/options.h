@@ -18,6 +18,7 @@ struct subsystem {
 
 struct options {
     const char *keydir;
+    int key_descriptor;         /* of a keydir "fd:N"; 0 for none */
     int verbosity;              /* -1 with -q, 0, then one for each -v */
     bool syslog;                /* -l */
     bool no_sntrup;             /* -P: no sntrup761x25519-sha512 */

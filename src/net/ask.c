@@ -130,7 +130,28 @@ bool ask_start(struct connection *connection, uint32_t layers)
     if (!ask(connection, &request, sizeof(request), &reply, sizeof(reply))) {
         return false;
     }
+    struct host_keys *keys = &connection->host_keys;
+    if (reply.has_second > 1 || reply.certificate_bytes > sizeof(keys->certificate)) {
+        connection_fail(connection, "the monitor gave a wrong reply");
+        return false;
+    }
     memcpy(connection->host_public_key, reply.host_public_key, sizeof(reply.host_public_key));
+    keys->count = 1 + reply.has_second;
+    memcpy(keys->public_keys[0], reply.host_public_key, sizeof(keys->public_keys[0]));
+    memcpy(keys->public_keys[1], reply.second_public_key, sizeof(keys->public_keys[1]));
+    keys->certificate_bytes = reply.certificate_bytes;
+    memcpy(keys->certificate, reply.certificate, reply.certificate_bytes);
+    return true;
+}
+
+bool ask_prove(struct connection *connection, uint32_t key, uint8_t signature[static 64])
+{
+    struct ipc_prove request = {.type = IPC_PROVE, .key = key};
+    struct ipc_prove_reply reply;
+    if (!ask(connection, &request, sizeof(request), &reply, sizeof(reply))) {
+        return false;
+    }
+    memcpy(signature, reply.signature, sizeof(reply.signature));
     return true;
 }
 
@@ -140,6 +161,7 @@ bool ask_sign(struct connection *connection, const uint8_t secret[static 64], co
     const struct kex *kex = &connection->kex;
     struct ipc_sign request = {.type = IPC_SIGN,
                                .hybrid = kex->hybrid ? 1 : 0,
+                               .certified = kex->certified ? 1 : 0,
                                .client_version_bytes = (uint32_t)connection->client_version_bytes,
                                .client_kexinit_bytes = (uint32_t)kex->client_kexinit_bytes,
                                .server_kexinit_bytes = (uint32_t)kex->server_kexinit_bytes};

@@ -13,13 +13,17 @@
 #include "connection.h"
 #include "ipc.h"
 
-/* The sandbox is up. Sets host_public_key. Fails silently: the monitor has logged why it left. */
+/* The sandbox is up. Sets host_public_key and host_keys. Fails silently: the monitor has logged why
+ * it left. */
 bool ask_start(struct connection *connection, uint32_t layers);
 
 /* Has H made and signed. K is in `secret` (64 bytes, or 32 and zeros); V_C, I_C, I_S and the method
  * are the connection's. */
 bool ask_sign(struct connection *connection, const uint8_t secret[static 64], const uint8_t *q_c,
               size_t q_c_bytes, const uint8_t *q_s, size_t q_s_bytes, struct ipc_sign_reply *reply);
+
+/* Has a host key proved, `key` as in struct ipc_prove; for hostkeys.c, which keeps count. */
+bool ask_prove(struct connection *connection, uint32_t key, uint8_t signature[static 64]);
 
 /* `request` is filled in but for its type. */
 bool ask_auth(struct connection *connection, struct ipc_auth *request, enum ipc_verdict *verdict);

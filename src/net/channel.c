@@ -6,6 +6,7 @@
 
 #include "ask.h"
 #include "connection.h"
+#include "hostkeys.h"
 #include "reader.h"
 #include "relay.h"
 #include "transport.h"
@@ -101,6 +102,9 @@ enum phase channel_on_global_request(struct connection *connection, struct reade
     bool want_reply = reader_bool(message);
     if (message->failed) {
         return transport_refuse_malformed(connection, "GLOBAL_REQUEST");
+    }
+    if (reader_is(&type, HOSTKEYS_PROVE)) {
+        return hostkeys_on_prove(connection, message, want_reply);
     }
     /* Known without an answer of substance: forwarding is never done, and a keepalive wants only
      * any answer. */

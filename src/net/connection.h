@@ -39,10 +39,12 @@ enum phase {
 };
 
 struct kex {
-    bool sent;     /* our KEXINIT is out, our NEWKEYS is not: nothing else may leave */
-    bool strict;   /* kex-strict: settled by the first KEXINITs */
-    bool ext_info; /* the client takes EXT_INFO: settled by the first KEXINIT */
-    bool hybrid;   /* the method of this exchange: sntrup761x25519-sha512, else curve25519-sha256 */
+    bool sent;            /* our KEXINIT is out, our NEWKEYS is not: nothing else may leave */
+    bool strict;          /* kex-strict: settled by the first KEXINITs */
+    bool ext_info;        /* the client takes EXT_INFO: settled by the first KEXINIT */
+    bool certified;       /* K_S of this exchange is the host certificate */
+    bool first_certified; /* ... and of the first one, to which logins are bound */
+    bool hybrid; /* the method of this exchange: sntrup761x25519-sha512, else curve25519-sha256 */
     bool key_ready;
     unsigned exchanges;   /* begun before login */
     struct agree_key key; /* our X25519 pair for the next exchange */
@@ -54,6 +56,15 @@ struct kex {
     uint8_t session_id[HASH_MAX_BYTES];
     uint64_t since_ms; /* when the keys in force were made */
     uint64_t asked_ms; /* when we sent KEXINIT */
+};
+
+/* What is public of the host keys, as the monitor told it. */
+struct host_keys {
+    size_t count; /* 1 or 2 */
+    uint8_t public_keys[2][32];
+    unsigned proofs[2]; /* given to the client */
+    size_t certificate_bytes;
+    uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
 
 struct connection {
@@ -68,6 +79,7 @@ struct connection {
     struct packet_direction out;
     struct kex kex;
     uint8_t host_public_key[32];
+    struct host_keys host_keys;
     size_t client_version_bytes;
     char client_version[LIMIT_VERSION_LINE_BYTES + 1]; /* V_C */
 

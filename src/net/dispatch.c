@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "auth.h"
+#include "hostkeys.h"
 #include "kex.h"
 #include "kexinit.h"
 #include "session.h"
@@ -136,6 +137,9 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
     case DISPATCH_REFUSE:
         next = refuse(connection, number);
         break;
+    }
+    if (connection->phase == PHASE_AUTH && next == PHASE_OPEN) {
+        hostkeys_announce(connection);
     }
     if (is_rekey(next) && !is_rekey(connection->phase)) {
         connection->resume = connection->phase;

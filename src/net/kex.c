@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "ask.h"
+#include "hostkeys.h"
 #include "kexinit.h"
 #include "rekey_limits.h"
 #include "transport.h"
@@ -99,6 +100,7 @@ static bool obtain_signature(struct connection *connection, struct exchange *exc
     if (kex->session_id_bytes == 0) {
         memcpy(kex->session_id, exchange->h, sizeof(kex->session_id));
         kex->session_id_bytes = exchange->h_bytes;
+        kex->first_certified = kex->certified;
     }
     return true;
 }
@@ -132,10 +134,7 @@ static void derive_key(const struct kex *kex, const struct exchange *exchange, c
 static void send_reply(struct connection *connection, const struct exchange *exchange)
 {
     struct writer message = message_begin(connection, SSH_MSG_KEX_ECDH_REPLY);
-    size_t host_key = writer_string_begin(&message); /* K_S */
-    writer_text(&message, "ssh-ed25519");
-    writer_string(&message, connection->host_public_key, sizeof(connection->host_public_key));
-    writer_string_end(&message, host_key);
+    hostkeys_write_k_s(connection, &message);
     writer_string(&message, exchange->q_s, exchange->q_s_bytes);
     size_t signature = writer_string_begin(&message);
     writer_text(&message, "ssh-ed25519");

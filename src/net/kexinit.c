@@ -26,7 +26,13 @@ static const struct method {
 #define STRICT_SERVER "kex-strict-s-v00@openssh.com"
 #define STRICT_CLIENT "kex-strict-c-v00@openssh.com"
 
-/* The name-lists behind the first, in wire order. `required` ones must share a name with the
+/* Host key algorithms in the order of our preference; only the second without a certificate. */
+static const char *const host_key_algorithms[] = {"ssh-ed25519-cert-v01@openssh.com",
+                                                  "ssh-ed25519"};
+
+#define HOST_KEY_ALGORITHMS (sizeof(host_key_algorithms) / sizeof(host_key_algorithms[0]))
+
+/* The name-lists behind the first two, in wire order. `required` ones must share a name with the
  * client's: the MAC list is there for clients that refuse an empty one, and is never used because
  * the cipher authenticates; languages are ignored. */
 static const struct offer {
@@ -34,7 +40,6 @@ static const struct offer {
     const char *name;
     bool required;
 } offers[] = {
-    {"host key algorithm", "ssh-ed25519", true},
     {"cipher from client to server", "chacha20-poly1305@openssh.com", true},
     {"cipher from server to client", "chacha20-poly1305@openssh.com", true},
     {"MAC from client to server", "hmac-sha2-256", false},
@@ -58,6 +63,12 @@ static bool is_first_exchange(const struct connection *connection)
     return connection->kex.session_id_bytes == 0;
 }
 
+/* Where in host_key_algorithms ours begin. */
+static size_t first_host_key(const struct connection *connection)
+{
+    return connection->host_keys.certificate_bytes > 0 ? 0 : 1;
+}
+
 /* ---- ours ------------------------------------------------------------------------------------ */
 
 static void write_methods(const struct connection *connection, struct writer *message)
@@ -77,6 +88,16 @@ static void write_methods(const struct connection *connection, struct writer *me
     writer_string_end(message, mark);
 }
 
+static void write_host_keys(const struct connection *connection, struct writer *message)
+{
+    size_t mark = writer_string_begin(message);
+    for (size_t i = first_host_key(connection); i < HOST_KEY_ALGORITHMS; i++) {
+        writer_bytes(message, host_key_algorithms[i], strlen(host_key_algorithms[i]));
+        writer_bytes(message, ",", i + 1 < HOST_KEY_ALGORITHMS ? 1 : 0);
+    }
+    writer_string_end(message, mark);
+}
+
 void kexinit_send(struct connection *connection)
 {
     struct kex *kex = &connection->kex;
@@ -88,6 +109,7 @@ void kexinit_send(struct connection *connection)
     writer_u8(&own, SSH_MSG_KEXINIT);
     writer_bytes(&own, cookie, sizeof(cookie));
     write_methods(connection, &own);
+    write_host_keys(connection, &own);
     for (size_t i = 0; i < OFFERS; i++) {
         writer_text(&own, offers[i].name);
     }
@@ -139,6 +161,20 @@ static const struct method *choose(const struct connection *connection, struct r
     return NULL;
 }
 
+/* The client's first host key algorithm that we have, as its place in the table. */
+static size_t choose_host_key(const struct connection *connection, struct reader list)
+{
+    struct reader name;
+    while (reader_name(&list, &name)) {
+        for (size_t i = first_host_key(connection); i < HOST_KEY_ALGORITHMS; i++) {
+            if (reader_is(&name, host_key_algorithms[i])) {
+                return i;
+            }
+        }
+    }
+    return HOST_KEY_ALGORITHMS;
+}
+
 static const char *our_first_method(const struct connection *connection)
 {
     for (size_t i = 0; i < METHODS; i++) {
@@ -187,6 +223,7 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
 
     reader_bytes(message, COOKIE_BYTES);
     struct reader client_methods = reader_string(message);
+    struct reader client_host_keys = reader_string(message);
     struct reader lists[OFFERS];
     for (size_t i = 0; i < OFFERS; i++) {
         lists[i] = reader_string(message);
@@ -209,13 +246,19 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
     if (method == NULL) {
         return refuse_no_match(connection, "key exchange method");
     }
+    size_t host_key = choose_host_key(connection, client_host_keys);
+    if (host_key == HOST_KEY_ALGORITHMS) {
+        return refuse_no_match(connection, "host key algorithm");
+    }
     for (size_t i = 0; i < OFFERS; i++) {
         if (offers[i].required && !list_has(lists[i], offers[i].name)) {
             return refuse_no_match(connection, offers[i].what);
         }
     }
-    bool wrong_guess = packet_follows && !(first_is(client_methods, our_first_method(connection)) &&
-                                           first_is(lists[0], offers[0].name));
+    bool wrong_guess =
+        packet_follows &&
+        !(first_is(client_methods, our_first_method(connection)) &&
+          first_is(client_host_keys, host_key_algorithms[first_host_key(connection)]));
 
     if (first_exchange) {
         /* Both only count in the first KEXINIT (draft-miller-sshm-strict-kex, RFC 8308 section
@@ -227,6 +270,7 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
         kexinit_send(connection);
     }
     kex->hybrid = method->hybrid;
+    kex->certified = host_key == 0;
     log_method(connection, method);
     if (first_exchange) {
         return wrong_guess ? PHASE_GUESS : PHASE_ECDH;

@@ -12,9 +12,6 @@
 #include "limit.h"
 #include "log.h"
 
-#define EXIT_USAGE   100
-#define EXIT_TROUBLE 111
-
 const struct hostkey_file hostkey_public_file = {
     .name = "ed25519.pk",
     .temporary = ".ed25519.pk.tmp",
@@ -44,22 +41,28 @@ static enum hostkey_state failed(const char **reason)
     return errno == ENOENT ? HOSTKEY_MISSING : HOSTKEY_FAILED;
 }
 
-static enum hostkey_state check_file(const struct stat *found, const struct hostkey_file *file,
+static enum hostkey_state check_file(const struct stat *found, mode_t forbidden,
                                      const char **reason)
 {
     if (!S_ISREG(found->st_mode)) {
         *reason = "not a regular file";
         return HOSTKEY_UNSAFE;
     }
-    if (found->st_uid != 0 && found->st_uid != geteuid()) {
+    if (forbidden != 0 && found->st_uid != 0 && found->st_uid != geteuid()) {
         *reason = "owned by neither root nor the server's user";
         return HOSTKEY_UNSAFE;
     }
-    if ((found->st_mode & file->forbidden) != 0) {
-        *reason = file->forbidden == 0077 ? "secret key is accessible by group or others"
+    if ((found->st_mode & forbidden) != 0) {
+        *reason = (forbidden & 0004) != 0 ? "secret key is accessible by group or others"
                                           : "public key is writable by group or others";
         return HOSTKEY_UNSAFE;
     }
+    return HOSTKEY_GOOD;
+}
+
+static enum hostkey_state check_size(const struct stat *found, const struct hostkey_file *file,
+                                     const char **reason)
+{
     if (found->st_size != (off_t)file->bytes) {
         *reason = file->bytes == 64 ? "not 64 bytes long" : "not 32 bytes long";
         return HOSTKEY_DAMAGED;
@@ -67,12 +70,13 @@ static enum hostkey_state check_file(const struct stat *found, const struct host
     return HOSTKEY_GOOD;
 }
 
-/* Returns 0 if exactly `bytes` were there to read. */
+/* Returns 0 if exactly `bytes` were there to read, from the start: another process may share the
+ * descriptor. */
 static int read_exactly(int fd, uint8_t *out, size_t bytes)
 {
     size_t used = 0;
     while (used < bytes) {
-        ssize_t count = read(fd, out + used, bytes - used);
+        ssize_t count = pread(fd, out + used, bytes - used, (off_t)used);
         if (count < 0 && errno == EINTR) {
             continue;
         }
@@ -100,13 +104,37 @@ enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *f
     if (fstat(fd, &found) != 0) {
         state = failed(reason);
     } else {
-        state = check_file(&found, file, reason);
+        state = check_file(&found, file->forbidden, reason);
+    }
+    if (state == HOSTKEY_GOOD) {
+        state = check_size(&found, file, reason);
     }
     if (state == HOSTKEY_GOOD && read_exactly(fd, out, file->bytes) != 0) {
         state = failed(reason);
         sodium_memzero(out, file->bytes);
     }
     close(fd);
+    return state;
+}
+
+enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_t room,
+                                     size_t *count, const char **reason)
+{
+    struct stat found;
+    *count = 0;
+    if (fstat(fd, &found) != 0) {
+        return failed(reason);
+    }
+    enum hostkey_state state = check_file(&found, forbidden, reason);
+    if (state == HOSTKEY_GOOD && found.st_size > (off_t)room) {
+        *reason = "is too long";
+        return HOSTKEY_DAMAGED;
+    }
+    if (state == HOSTKEY_GOOD && read_exactly(fd, (uint8_t *)text, (size_t)found.st_size) != 0) {
+        state = failed(reason);
+        sodium_memzero(text, (size_t)found.st_size);
+    }
+    *count = state == HOSTKEY_GOOD ? (size_t)found.st_size : 0;
     return state;
 }
 
@@ -119,84 +147,30 @@ int hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[stati
     return same;
 }
 
-/* What the administrator can put right is a wrong key directory, the rest is the system's. */
-static int exit_code(enum hostkey_state state)
-{
-    bool given_wrong =
-        state != HOSTKEY_FAILED || errno == EACCES || errno == EPERM || errno == ELOOP;
-    return given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
-}
-
-static int open_keydir(const char *keydir, int *status)
-{
-    int directory = open(keydir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (directory < 0) {
-        bool given_wrong = errno == ENOENT || errno == ENOTDIR || errno == EACCES ||
-                           errno == ELOOP || errno == ENAMETOOLONG;
-        *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
-        log_trouble("key directory", keydir, strerror(errno));
-    }
-    return directory;
-}
-
-static int read_or_log(int directory, const char *keydir, const struct hostkey_file *file,
-                       uint8_t *out, int *status)
-{
-    const char *reason = "";
-    enum hostkey_state state = hostkey_read_file(directory, file, out, &reason);
-    if (state != HOSTKEY_GOOD) {
-        *status = exit_code(state);
-        hostkey_log("host key", keydir, file->name, reason);
-        return -1;
-    }
-    return 0;
-}
-
-int hostkey_load(struct hostkey *key, const char *keydir, int *status)
-{
-    uint8_t derived[32];
-    int result = -1;
-    int directory = open_keydir(keydir, status);
-
-    memset(key, 0, sizeof(*key));
-    if (directory < 0) {
-        return -1;
-    }
-    if (read_or_log(directory, keydir, &hostkey_secret_file, key->secret_key, status) != 0 ||
-        read_or_log(directory, keydir, &hostkey_public_file, key->public_key, status) != 0) {
-        sodium_memzero(key, sizeof(*key));
-    } else if (!hostkey_derive(derived, key->secret_key)) {
-        *status = EXIT_USAGE;
-        hostkey_log("host key", keydir, hostkey_secret_file.name, "its two halves do not match");
-        sodium_memzero(key, sizeof(*key));
-    } else if (memcmp(derived, key->public_key, sizeof(derived)) != 0) {
-        *status = EXIT_USAGE;
-        hostkey_log("host key", keydir, hostkey_public_file.name, "does not match the secret key");
-        sodium_memzero(key, sizeof(*key));
-    } else {
-        result = 0;
-    }
-    close(directory);
-    return result;
-}
-
-int hostkey_load_public(uint8_t public_key[static 32], const char *keydir, int *status)
-{
-    int directory = open_keydir(keydir, status);
-    if (directory < 0) {
-        return -1;
-    }
-    int result = read_or_log(directory, keydir, &hostkey_public_file, public_key, status);
-    close(directory);
-    return result;
-}
-
 void hostkey_blob(uint8_t out[static HOSTKEY_BLOB_BYTES], const uint8_t public_key[static 32])
 {
     static const uint8_t head[HOSTKEY_BLOB_BYTES - 32] = {
         0, 0, 0, 11, 's', 's', 'h', '-', 'e', 'd', '2', '5', '5', '1', '9', 0, 0, 0, 32};
     memcpy(out, head, sizeof(head));
     memcpy(out + sizeof(head), public_key, 32);
+}
+
+const uint8_t *hostkey_k_s(const struct hostkey *key, bool certified,
+                           uint8_t blob[static HOSTKEY_BLOB_BYTES], size_t *k_s_bytes)
+{
+    if (certified) {
+        *k_s_bytes = key->certificate_bytes;
+        return key->certificate;
+    }
+    hostkey_blob(blob, key->public_key);
+    *k_s_bytes = HOSTKEY_BLOB_BYTES;
+    return blob;
+}
+
+const uint8_t *hostkey_bound(const struct hostkey *key, uint8_t blob[static HOSTKEY_BLOB_BYTES],
+                             size_t *k_s_bytes)
+{
+    return hostkey_k_s(key, key->bound_to_certificate, blob, k_s_bytes);
 }
 
 void hostkey_fingerprint(char out[static HOSTKEY_FINGERPRINT_BYTES],

@@ -1,29 +1,63 @@
 /*
- * The host key: tinysshd's key directory with `ed25519.pk` (32 bytes) and `.ed25519.sk` (64 bytes:
- * seed and public key, as libsodium and NaCl keep it).
+ * The host keys. They come from one of these places:
+ *
+ *   a directory with tinysshd's pair: `ed25519.pk` (32 bytes) and `.ed25519.sk` (64 bytes: seed and
+ *     public key, as libsodium and NaCl keep it), with OpenSSH's `ssh_host_ed25519_key`, or both:
+ *     then the pair comes first;
+ *   an OpenSSH private key itself;
+ *   `credential:NAME`, such a key in $CREDENTIALS_DIRECTORY (systemd.exec(5));
+ *   a descriptor of a directory or of a key.
+ *
+ * The first key may have a certificate beside it: `ed25519-cert.pub` beside the pair, the key's
+ * name and `-cert.pub` beside an OpenSSH key.
  */
 #ifndef WREN_HOSTKEY_H
 #define WREN_HOSTKEY_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
-struct hostkey {
+#include "limit.h"
+
+struct hostkey_pair {
     uint8_t public_key[32];
     uint8_t secret_key[64];
 };
 
+/* All there is to wipe in a process that must not have it. */
+struct hostkey {
+    uint8_t public_key[32]; /* the first: signs key exchanges */
+    uint8_t secret_key[64];
+    bool has_second;
+    struct hostkey_pair second; /* only announced to clients that are logged in */
+    bool bound_to_certificate;  /* K_S of the first key exchange was the certificate */
+    size_t certificate_bytes;   /* of the first; 0 for none */
+    uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
+};
+
 /*
- * Loads and checks the pair: regular files of the exact size, owned by root or us, the secret one
- * not accessible by group or others, the public key derived from the seed equal to both stored
- * copies.
+ * Loads and checks what `keydir` names: regular files, the pair's of their exact size, owned by
+ * root or us, secret ones not accessible by group or others, all copies of a public key equal to
+ * the one derived from the seed. Of a credential the group may read: systemd's ACLs show as that.
  * Returns 0, or -1 after logging one line that names path and reason; then *key is wiped. *status
  * is the exit code to use: 100 if what we were given is wrong, 111 if the system failed.
+ * A second key or a certificate that is not right is logged and left out.
  */
 int hostkey_load(struct hostkey *key, const char *keydir, int *status);
 
-/* As hostkey_load, but reads only the public key: for printkey, which needs no right to the secret
- * one. */
-int hostkey_load_public(uint8_t public_key[static 32], const char *keydir, int *status);
+/* The same from a descriptor, which is closed; `name` is for the log. Owner and mode of a file
+ * without a name, as of memfd_create(2), don't matter: who handed it over vouches for it. */
+int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *status);
+
+struct hostkey_list {
+    size_t count;
+    uint8_t public_keys[2][32];
+};
+
+/* As hostkey_load, but only the public keys: of the pair it needs no right to the secret one, of an
+ * OpenSSH key that can't be read it takes the `.pub` file beside it. */
+int hostkey_list(struct hostkey_list *list, const char *keydir, int *status);
 
 enum hostkey_change {
     HOSTKEY_KEPT,     /* a valid pair was there */
@@ -32,20 +66,28 @@ enum hostkey_change {
 };
 
 /*
- * Makes sure that `keydir` holds a valid pair: creates the directory (mode 0755) and the files as
- * needed. A valid pair is left alone; a missing or damaged public key is rewritten from the secret
- * one; a missing or damaged secret key is replaced by a new pair. A key with an unsafe owner or
- * mode is neither: it is for a person to judge. Each file is written under a temporary name,
- * synced and renamed, then the directory is synced, so that after a power cut the old state or the
- * new one is there, or one that the next call repairs. A lock on the directory keeps two calls
- * apart.
- * Returns 0 and sets *change, or -1 after logging.
+ * Makes sure that `keydir`, a directory, holds a valid pair: creates the directory (mode 0755) and
+ * the files as needed. A valid pair is left alone; a missing or damaged public key is rewritten
+ * from the secret one; a missing or damaged secret key is replaced by a new pair. A key with an
+ * unsafe owner or mode is neither: it is for a person to judge. Each file is written under a
+ * temporary name, synced and renamed, then the directory is synced, so that after a power cut the
+ * old state or the new one is there, or one that the next call repairs. A lock on the directory
+ * keeps two calls apart. With `import` it is this key that becomes the pair; a directory with
+ * another secret key is left as it is, and refused. Returns 0 and sets *change, or -1 after
+ * logging.
  */
-int hostkey_make(const char *keydir, enum hostkey_change *change);
+int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_change *change);
 
 /* The key blob of RFC 8709 section 4: string "ssh-ed25519", string public key. */
 #define HOSTKEY_BLOB_BYTES 51
 void hostkey_blob(uint8_t out[static HOSTKEY_BLOB_BYTES], const uint8_t public_key[static 32]);
+
+/* K_S as the client takes it: the certificate, or the first key's blob, which is written to `blob`.
+ * For publickey-hostbound-v00@openssh.com it is that of the first key exchange. */
+const uint8_t *hostkey_k_s(const struct hostkey *key, bool certified,
+                           uint8_t blob[static HOSTKEY_BLOB_BYTES], size_t *k_s_bytes);
+const uint8_t *hostkey_bound(const struct hostkey *key, uint8_t blob[static HOSTKEY_BLOB_BYTES],
+                             size_t *k_s_bytes);
 
 /* `out` receives "SHA256:" and 43 characters of unpadded base64 of the key blob's hash, as
  * ssh-keygen -lf shows it. */

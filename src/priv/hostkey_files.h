@@ -34,6 +34,14 @@ enum hostkey_state {
 enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out,
                                      const char **reason);
 
+/*
+ * Reads the text in the file open as `fd` from its start, at most `room` bytes; none of the bits in
+ * `forbidden` may be set in its mode. A forbidden read is that of a secret. *reason as above; on
+ * anything but HOSTKEY_GOOD the text is wiped.
+ */
+enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_t room,
+                                     size_t *count, const char **reason);
+
 /* True if the public key derived from the secret key's seed is the one stored behind it; writes it
  * to `public_key`. */
 int hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[static 64]);

@@ -88,7 +88,20 @@ struct finding {
     uint8_t derived[32]; /* the public key that belongs to the secret one, if `secret_good` */
     bool secret_good;
     enum hostkey_change change;
+    const struct hostkey *import; /* or NULL */
 };
+
+/* A new pair, or the imported one. */
+static void set_pair(struct hostkey *key, uint8_t public_key[static 32],
+                     const struct hostkey *import)
+{
+    if (import != NULL) {
+        memcpy(public_key, import->public_key, 32);
+        memcpy(key->secret_key, import->secret_key, 64);
+    } else {
+        crypto_sign_keypair(public_key, key->secret_key);
+    }
+}
 
 static int look(int directory, const char *keydir, struct finding *finding)
 {
@@ -107,6 +120,12 @@ static int look(int directory, const char *keydir, struct finding *finding)
         memcmp(finding->derived, key->public_key, sizeof(finding->derived)) == 0) {
         finding->change = HOSTKEY_KEPT;
     }
+    if (finding->secret_good && finding->import != NULL &&
+        memcmp(finding->derived, finding->import->public_key, 32) != 0) {
+        hostkey_log("host key", keydir, hostkey_secret_file.name,
+                    "is another key; nothing was changed");
+        return -1;
+    }
     return 0;
 }
 
@@ -120,7 +139,7 @@ static int mend(int directory, const char *keydir, struct finding *finding)
         return 0;
     }
     if (!finding->secret_good) {
-        crypto_sign_keypair(finding->derived, finding->key.secret_key);
+        set_pair(&finding->key, finding->derived, finding->import);
         if (write_or_log(directory, keydir, &hostkey_secret_file, finding->key.secret_key) != 0) {
             return -1;
         }
@@ -188,9 +207,9 @@ static int mend_locked(int directory, const char *keydir, struct finding *findin
     return result;
 }
 
-int hostkey_make(const char *keydir, enum hostkey_change *change)
+int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_change *change)
 {
-    struct finding finding;
+    struct finding finding = {.import = import};
     int directory = open_or_make(keydir);
     if (directory < 0) {
         log_trouble("key directory", keydir, strerror(errno));

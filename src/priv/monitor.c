@@ -201,13 +201,22 @@ static void init(struct monitor *monitor, const struct options *options, const s
     monitor->signals = take_signals();
 }
 
+static int load_hostkey(struct monitor *monitor, int *status)
+{
+    const struct options *options = monitor->options;
+    return options->key_descriptor > 0
+               ? hostkey_load_descriptor(&monitor->hostkey, options->key_descriptor,
+                                         options->keydir, status)
+               : hostkey_load(&monitor->hostkey, options->keydir, status);
+}
+
 /* The host key comes into memory only now, after the network process has parted. */
 static void prepare(struct monitor *monitor)
 {
     int status = EXIT_TROUBLE;
     if (monitor->signals < 0 || sodium_init() < 0 || prctl(PR_SET_DUMPABLE, 0) != 0) {
         monitor_fail(monitor, "monitor could not be set up");
-    } else if (hostkey_load(&monitor->hostkey, monitor->options->keydir, &status) != 0) {
+    } else if (load_hostkey(monitor, &status) != 0) {
         monitor_end(monitor, status, "no host key");
         monitor->ending.told = true;
         kill(monitor->network, SIGKILL);

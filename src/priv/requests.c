@@ -23,6 +23,7 @@ struct reply {
         uint32_t type;
         struct ipc_start_reply start;
         struct ipc_sign_reply sign;
+        struct ipc_prove_reply prove;
         struct ipc_auth_reply auth;
         struct ipc_done done;
     } body;
@@ -81,14 +82,15 @@ static const char *on_start(struct monitor *monitor, const union request *reques
     monitor->phase = PHASE_BEFORE_LOGIN;
     reply->bytes = sizeof(reply->body.start);
     reply->body.start.type = IPC_START;
-    memcpy(reply->body.start.host_public_key, monitor->hostkey.public_key, 32);
+    exchange_tell_hostkeys(&reply->body.start, &monitor->hostkey);
     return NULL;
 }
 
 /* The session identifier keeps the length of its own hash, whatever later exchanges use. */
-static void keep_session_id(struct login *login, const struct ipc_sign_reply *reply)
+static void keep_session_id(struct login *login, const struct ipc_sign_reply *reply, bool certified)
 {
     if (login->session_id_bytes == 0) {
+        login->hostkey->bound_to_certificate = certified;
         memcpy(login->session_id, reply->hash, sizeof(login->session_id));
         login->session_id_bytes = reply->hash_bytes;
     }
@@ -107,14 +109,36 @@ static const char *on_sign(struct monitor *monitor, const union request *request
         ++monitor->signatures > LIMIT_SIGNATURES_BEFORE_LOGIN) {
         return "too many key exchanges before the login";
     }
+    bool certified = request->sign.certified != 0;
+    if (certified && monitor->hostkey.certificate_bytes == 0) {
+        return "key exchange with a host certificate that is not there";
+    }
     reply->bytes = sizeof(*signed_hash);
     signed_hash->type = IPC_SIGN;
-    signed_hash->hash_bytes = (uint32_t)exchange_hash(signed_hash->hash, &request->sign,
-                                                      request->bytes + sizeof(request->sign),
-                                                      monitor->hostkey.public_key);
+    signed_hash->hash_bytes =
+        (uint32_t)exchange_hash(signed_hash->hash, &request->sign,
+                                request->bytes + sizeof(request->sign), &monitor->hostkey);
     crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
                          monitor->hostkey.secret_key);
-    keep_session_id(&monitor->login, signed_hash);
+    keep_session_id(&monitor->login, signed_hash, certified);
+    return NULL;
+}
+
+static const char *on_prove(struct monitor *monitor, const union request *request,
+                            struct reply *reply)
+{
+    struct ipc_prove prove;
+    memcpy(&prove, request, sizeof(prove));
+    if (prove.key > 1 || (prove.key == 1 && !monitor->hostkey.has_second)) {
+        return "proof of a host key that is not there";
+    }
+    if (++monitor->proofs[prove.key] > LIMIT_HOSTKEY_PROOFS) {
+        return "too many proofs of a host key";
+    }
+    reply->bytes = sizeof(reply->body.prove);
+    reply->body.prove.type = IPC_PROVE;
+    exchange_prove(reply->body.prove.signature, &monitor->hostkey, prove.key == 1,
+                   monitor->login.session_id, monitor->login.session_id_bytes);
     return NULL;
 }
 
@@ -247,6 +271,7 @@ struct row {
 static const struct row table[IPC_TYPES] = {
     [IPC_START] = {sizeof(struct ipc_start), NULL, PHASE_START, on_start},
     [IPC_SIGN] = {sizeof(struct ipc_sign), sign_tail, PHASES_SERVING, on_sign},
+    [IPC_PROVE] = {sizeof(struct ipc_prove), NULL, PHASE_AFTER_LOGIN, on_prove},
     [IPC_AUTH] = {sizeof(struct ipc_auth), NULL, PHASE_BEFORE_LOGIN, on_auth},
     [IPC_PTY] = {sizeof(struct ipc_pty), NULL, PHASE_AFTER_LOGIN, on_pty},
     [IPC_SPAWN] = {sizeof(struct ipc_spawn), spawn_tail, PHASE_AFTER_LOGIN, on_spawn},

@@ -47,6 +47,7 @@ struct monitor {
     int64_t started_ms;
     int64_t deadline_ms; /* of the login, then of the network process's exit */
     unsigned signatures;
+    unsigned proofs[2]; /* of the first and the second host key */
     unsigned notes;
     struct hostkey hostkey;
     struct login login;

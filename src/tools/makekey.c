@@ -1,3 +1,4 @@
+#include <sodium.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -5,12 +6,29 @@
 #include "limit.h"
 #include "tools.h"
 
-static const char help[] = "usage: wrensshd-makekey [-q] [-h] [-V] keydir\n"
-                           "Makes the host key of wrensshd in keydir, or repairs a damaged one. A "
-                           "good one is left alone.\n"
-                           "  -q  say nothing on success\n"
-                           "  -h  print this\n"
-                           "  -V  print the version\n";
+static const char help[] =
+    "usage: wrensshd-makekey [-q] [-i file] [-h] [-V] keydir\n"
+    "Makes the host key of wrensshd in keydir, or repairs a damaged one. A good one is left "
+    "alone.\n"
+    "  -i  take the host key in this file, an OpenSSH ed25519 key without a passphrase,\n"
+    "      or in this directory\n"
+    "  -q  say nothing on success\n"
+    "  -h  print this\n"
+    "  -V  print the version\n";
+
+static int make(const struct tool *tool, enum hostkey_change *change)
+{
+    struct hostkey key;
+    int status = 111;
+    if (tool->value == NULL) {
+        return hostkey_make(tool->keydir, NULL, change) == 0 ? 0 : 111;
+    }
+    if (hostkey_load(&key, tool->value, &status) == 0) {
+        status = hostkey_make(tool->keydir, &key, change) == 0 ? 0 : 111;
+    }
+    sodium_memzero(&key, sizeof(key));
+    return status;
+}
 
 int makekey_main(int argc, char **argv)
 {
@@ -19,9 +37,9 @@ int makekey_main(int argc, char **argv)
         [HOSTKEY_MADE] = "made",
         [HOSTKEY_REPAIRED] = "repaired",
     };
-    struct tool tool = {.name = "wrensshd-makekey", .letters = "qhV", .help = help};
+    struct tool tool = {.name = "wrensshd-makekey", .letters = ":qi:hV", .help = help};
     enum hostkey_change change = HOSTKEY_KEPT;
-    struct hostkey key;
+    struct hostkey_list keys;
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
     char text[LIMIT_PATH_BYTES + 128];
     int status = 0;
@@ -29,16 +47,15 @@ int makekey_main(int argc, char **argv)
     if (tool_parse(&tool, argc, argv, &status) != 0) {
         return status;
     }
-    if (hostkey_make(tool.keydir, &change) != 0) {
-        return 111;
-    }
-    if (tool.quiet) {
-        return 0;
-    }
-    if (hostkey_load_public(key.public_key, tool.keydir, &status) != 0) {
+    status = make(&tool, &change);
+    if (status != 0 || tool.quiet) {
         return status;
     }
-    hostkey_fingerprint(fingerprint, key.public_key);
-    snprintf(text, sizeof(text), "%s: host key %s, %s\n", tool.keydir, words[change], fingerprint);
+    if (hostkey_list(&keys, tool.keydir, &status) != 0) {
+        return status;
+    }
+    hostkey_fingerprint(fingerprint, keys.public_keys[0]);
+    const char *word = change == HOSTKEY_MADE && tool.value != NULL ? "imported" : words[change];
+    snprintf(text, sizeof(text), "%s: host key %s, %s\n", tool.keydir, word, fingerprint);
     return tool_print(text);
 }

@@ -27,7 +27,7 @@ int tool_print(const char *text)
     return 0;
 }
 
-static int refuse(const struct tool *tool, const char *what)
+int tool_refuse(const struct tool *tool, const char *what)
 {
     dprintf(STDERR_FILENO, "%s: %s\n%s", tool->name, what, tool->help);
     return EXIT_USAGE;
@@ -36,7 +36,7 @@ static int refuse(const struct tool *tool, const char *what)
 int tool_parse(struct tool *tool, int argc, char **argv, int *status)
 {
     int letter;
-    char unknown[] = "unknown flag -?";
+    char wrong[40];
     log_name(tool->name);
     opterr = 0;
     while ((letter = getopt(argc, argv, tool->letters)) != -1) {
@@ -50,14 +50,20 @@ int tool_parse(struct tool *tool, int argc, char **argv, int *status)
         case 'V':
             *status = tool_print("wrensshd " WREN_VERSION "\n");
             return -1;
+        case 'i':
+        case 'r':
+            tool->value = optarg;
+            break;
         default:
-            unknown[sizeof(unknown) - 2] = (char)optopt;
-            *status = refuse(tool, unknown);
+            snprintf(wrong, sizeof(wrong),
+                     letter == ':' ? "flag -%c needs an argument" : "unknown flag -%c", optopt);
+            *status = tool_refuse(tool, wrong);
             return -1;
         }
     }
     if (argc - optind != 1) {
-        *status = refuse(tool, argc == optind ? "no key directory" : "more than one key directory");
+        *status =
+            tool_refuse(tool, argc == optind ? "no key directory" : "more than one key directory");
         return -1;
     }
     tool->keydir = argv[optind];

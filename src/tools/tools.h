@@ -7,16 +7,16 @@
 #include <stdbool.h>
 
 /*
- * wrensshd-makekey [-q] [-h] [-V] keydir: makes or repairs the host key (hostkey_make) and says on
- * stdout which of it it did, unless -q. Returns the exit code: 0, 100 for wrong usage, 111 for
- * trouble, a failed write to stdout included.
+ * wrensshd-makekey [-q] [-i FILE] [-h] [-V] keydir: makes or repairs the host key (hostkey_make),
+ * or imports that of FILE, and says on stdout which of it it did, unless -q. Returns the exit code:
+ * 0, 100 for wrong usage or a wrong FILE, 111 for trouble, a failed write to stdout included.
  */
 int makekey_main(int argc, char **argv);
 
 /*
- * wrensshd-printkey [-h] [-V] keydir: prints the public key's line and its fingerprint, as
- * ssh-keygen -l shows it. Returns the exit code, as above; 100 also for a key directory without a
- * good public key.
+ * wrensshd-printkey [-r NAME] [-h] [-V] keydir: prints each public key's line and its fingerprint,
+ * as ssh-keygen -l shows it; or an SSHFP record each, as ssh-keygen -r does. Returns the exit code,
+ * as above; 100 also for a key directory without a good public key.
  */
 int printkey_main(int argc, char **argv);
 
@@ -24,14 +24,18 @@ int printkey_main(int argc, char **argv);
 
 struct tool {
     const char *name;
-    const char *letters; /* for getopt(3) */
+    const char *letters; /* for getopt(3), ':' first */
     const char *help;
     bool quiet;
+    const char *value; /* of the one flag that takes one, or NULL */
     const char *keydir;
 };
 
 /* Reads the arguments. Returns 0 to go on, or -1: *status is the exit code. */
 int tool_parse(struct tool *tool, int argc, char **argv, int *status);
+
+/* Says what is wrong, and prints the help; returns 100. */
+int tool_refuse(const struct tool *tool, const char *what);
 
 /* Writes a text to stdout; returns 0, or 111 after saying why it could not. */
 int tool_print(const char *text);

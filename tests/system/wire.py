@@ -26,6 +26,9 @@ SNTRUP, SNTRUP_OPENSSH = b"sntrup761x25519-sha512", b"sntrup761x25519-sha512@ope
 STRICT_CLIENT, STRICT_SERVER = b"kex-strict-c-v00@openssh.com", b"kex-strict-s-v00@openssh.com"
 CIPHER = b"chacha20-poly1305@openssh.com"
 
+# How the one global request of the server begins: it names its host keys right behind the login.
+HOSTKEYS = bytes([GLOBAL_REQUEST]) + struct.pack(">I", 23) + b"hostkeys-00@openssh.com" + b"\0"
+
 
 class Closed(Exception):
     """The server closed the connection without a DISCONNECT."""
@@ -151,7 +154,15 @@ class Wire:
         self.send_raw(b"".join(self.sealed(payload) for payload in payloads))
 
     def receive(self):
-        """The next message as it comes; key exchange, DEBUG and DISCONNECT are not treated specially."""
+        """The next message as it comes; key exchange, DEBUG and DISCONNECT are not treated specially. The announcement
+        of the host keys, which may stand behind any login, is kept apart."""
+        payload = self.receive_any()
+        while payload.startswith(HOSTKEYS):
+            self.host_keys = read_strings(payload[len(HOSTKEYS):])
+            payload = self.receive_any()
+        return payload
+
+    def receive_any(self):
         head = self.read_bytes(4)
         if self.opener:
             length = self.opener.open_length(self.receive_sequence, head)
@@ -333,6 +344,13 @@ class Wire:
             payload = self.receive_living()
         self.read_kexinit(payload)
         self.finish_kex()
+
+
+def read_strings(data):
+    fields, strings = Fields(data), []
+    while fields.at < len(data):
+        strings.append(fields.string())
+    return strings
 
 
 def read_extensions(payload):

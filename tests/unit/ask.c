@@ -50,6 +50,12 @@ static bool do_sign(void)
     return ask_sign(rig.connection, secret, q, sizeof(q), q, sizeof(q), &reply);
 }
 
+static bool do_prove(void)
+{
+    uint8_t signature[64];
+    return ask_prove(rig.connection, 1, signature);
+}
+
 static bool do_auth(void)
 {
     struct ipc_auth request = {.stage = IPC_AUTH_SIGNED, .user = "bob"};
@@ -97,6 +103,7 @@ static const struct request {
 } requests[] = {
     {IPC_START, sizeof(struct ipc_start), sizeof(struct ipc_start_reply), 0, do_start},
     {IPC_SIGN, sizeof(struct ipc_sign) + 64, sizeof(struct ipc_sign_reply), 0, do_sign},
+    {IPC_PROVE, sizeof(struct ipc_prove), sizeof(struct ipc_prove_reply), 0, do_prove},
     {IPC_AUTH, sizeof(struct ipc_auth), sizeof(struct ipc_auth_reply), 0, do_auth},
     {IPC_PTY, sizeof(struct ipc_pty), sizeof(struct ipc_done), 1, do_pty},
     {IPC_SPAWN, sizeof(struct ipc_spawn) + 2, sizeof(struct ipc_done), 4, do_spawn},
@@ -110,7 +117,7 @@ static const struct request {
 /* A reply of this type, size and number of descriptors, saying 1 where it says anything. */
 static void lay_out(uint32_t type, size_t reply_bytes, uint32_t done, size_t descriptors)
 {
-    uint8_t reply[256];
+    uint8_t reply[4096];
     const int fds[8] = {null, null, null, null, null, null, null, null};
     memset(reply, 0, sizeof(reply));
     done = type == IPC_SIGN ? 32 : done; /* there it is the length of the hash */
@@ -128,6 +135,32 @@ START_TEST(the_right_reply)
     ck_assert(!rig.connection->ended);
     ck_assert_uint_eq(rig_request(&rig, request->type, heard, sizeof(heard)),
                       request->request_bytes);
+}
+END_TEST
+
+START_TEST(the_start_tells_the_host_keys)
+{
+    struct ipc_start_reply reply = {.type = IPC_START, .has_second = 1, .certificate_bytes = 700};
+    const struct host_keys *keys = &rig.connection->host_keys;
+    memset(reply.host_public_key, 1, sizeof(reply.host_public_key));
+    memset(reply.second_public_key, 2, sizeof(reply.second_public_key));
+    memset(reply.certificate, 3, reply.certificate_bytes);
+    rig_reply(&rig, &reply, sizeof(reply));
+    ck_assert(do_start());
+    ck_assert_uint_eq(keys->count, 2);
+    ck_assert_mem_eq(rig.connection->host_public_key, reply.host_public_key, 32);
+    ck_assert_mem_eq(keys->public_keys[0], reply.host_public_key, 32);
+    ck_assert_mem_eq(keys->public_keys[1], reply.second_public_key, 32);
+    ck_assert_uint_eq(keys->certificate_bytes, 700);
+    ck_assert_mem_eq(keys->certificate, reply.certificate, 700);
+    if (_i == 0) {
+        reply.has_second = 2;
+    } else {
+        reply.certificate_bytes = LIMIT_HOST_CERTIFICATE_BYTES + 1;
+    }
+    rig_reply(&rig, &reply, sizeof(reply));
+    ck_assert(!do_start());
+    rig_expect_failed(&rig, "the monitor gave a wrong reply");
 }
 END_TEST
 
@@ -283,13 +316,14 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("ask");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_loop_test(tests, the_right_reply, 0, REQUESTS);
+    tcase_add_loop_test(tests, the_start_tells_the_host_keys, 0, 2);
     tcase_add_loop_test(tests, a_reply_of_another_type, 0, REQUESTS);
     tcase_add_loop_test(tests, a_reply_of_another_size, 0, 2 * REQUESTS);
     tcase_add_loop_test(tests, a_longer_reply, 0, REQUESTS);
     tcase_add_loop_test(tests, no_reply, 0, REQUESTS);
     tcase_add_loop_test(tests, the_other_end_is_closed, 0, REQUESTS);
     tcase_add_loop_test(tests, another_number_of_descriptors, 0, 7 * REQUESTS);
-    tcase_add_loop_test(tests, not_done, 3, REQUESTS);
+    tcase_add_loop_test(tests, not_done, 4, REQUESTS);
     tcase_add_test(tests, the_host_key_and_the_layers);
     tcase_add_test(tests, the_descriptors_find_their_places);
     tcase_add_test(tests, a_long_note_is_cut_off);

@@ -27,10 +27,20 @@ static bool text_is(struct reader text, const char *expected)
     return reader_is(&text, expected);
 }
 
+#define CERTIFIED "ssh-ed25519-cert-v01@openssh.com"
+
 static void expect_ours(const char *methods)
 {
-    static const char *const lists[] = {
-        "ssh-ed25519", CIPHER, CIPHER, "hmac-sha2-256", "hmac-sha2-256", "none", "none", "", ""};
+    bool certified = rig.connection->host_keys.certificate_bytes > 0;
+    const char *const lists[] = {certified ? CERTIFIED ",ssh-ed25519" : "ssh-ed25519",
+                                 CIPHER,
+                                 CIPHER,
+                                 "hmac-sha2-256",
+                                 "hmac-sha2-256",
+                                 "none",
+                                 "none",
+                                 "",
+                                 ""};
     struct reader ours = rig_hear(&rig, SSH_MSG_KEXINIT);
     ck_assert_ptr_nonnull(reader_bytes(&ours, 16));
     struct reader offered = reader_string(&ours);
@@ -53,6 +63,50 @@ START_TEST(offers_everything)
     kexinit_send(rig.connection);
     ck_assert(rig.connection->kex.sent);
     expect_ours(HYBRID "," HYBRID "@openssh.com," CURVE25519 "," CURVE25519 "@libssh.org" STRICT);
+}
+END_TEST
+
+START_TEST(a_certificate_is_offered_first)
+{
+    rig.connection->host_keys.certificate_bytes = 300;
+    kexinit_send(rig.connection);
+    expect_ours(HYBRID "," HYBRID "@openssh.com," CURVE25519 "," CURVE25519 "@libssh.org" STRICT);
+}
+END_TEST
+
+/* The client's order decides, and a guess must be right about our first algorithm. */
+START_TEST(the_choice_of_a_host_key)
+{
+    static const struct {
+        const char *host_keys;
+        bool has_certificate, refused, certified, drops;
+    } rows[] = {
+        {"ssh-ed25519," CERTIFIED, true, false, false, true},
+        {CERTIFIED ",ssh-ed25519", true, false, true, false},
+        {"ssh-rsa," CERTIFIED ",ssh-ed25519", true, false, true, true},
+        {"ssh-ed25519", true, false, false, true},
+        {CERTIFIED, true, false, true, false},
+        {CERTIFIED ",ssh-ed25519", false, false, false, true},
+        {"ssh-ed25519," CERTIFIED, false, false, false, false},
+        {CERTIFIED, false, true, false, false},
+        {"ssh-rsa", true, true, false, false},
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const struct offer offer = {
+            .methods = HYBRID, .host_keys = rows[i].host_keys, .packet_follows = true};
+        rig_reset(&rig, PHASE_KEXINIT);
+        rig.connection->host_keys.certificate_bytes = rows[i].has_certificate ? 300 : 0;
+        kexinit_send(rig.connection);
+        rig_hear(&rig, SSH_MSG_KEXINIT);
+        client_say_kexinit(&rig, &client, &offer);
+        if (rows[i].refused) {
+            rig_expect_refusal(&rig, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+                               "no common host key algorithm");
+            continue;
+        }
+        rig_expect_alive(&rig, rows[i].drops ? PHASE_GUESS : PHASE_ECDH);
+        ck_assert_int_eq(rig.connection->kex.certified, rows[i].certified);
+    }
 }
 END_TEST
 
@@ -295,6 +349,8 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, offers_everything);
+    tcase_add_test(tests, a_certificate_is_offered_first);
+    tcase_add_test(tests, the_choice_of_a_host_key);
     tcase_add_test(tests, capital_p_takes_the_hybrid_out);
     tcase_add_test(tests, capital_s_takes_curve25519_out);
     tcase_add_test(tests, a_later_offer_says_nothing_of_strict);

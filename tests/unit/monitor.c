@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "ipc.h"
+#include "keygen_help.h"
 #include "login.h"
 #include "priv_help.h"
 #include "sandbox_layers.h"
@@ -365,6 +366,7 @@ union any {
     struct ipc_start start;
     struct ipc_sign sign;
     struct sign_request exchange;
+    struct ipc_prove prove;
     struct ipc_auth auth;
     struct ipc_pty pty;
     struct ipc_spawn spawn;
@@ -382,8 +384,9 @@ static const struct {
     bool allowed[STAGES];
     size_t reply_bytes;
 } matrix[] = {
-    {IPC_START, 8, {true, false, false}, 36},
-    {IPC_SIGN, 84 + 3 + 64, {false, true, true}, 136},
+    {IPC_START, 8, {true, false, false}, 4 + 32 + 4 + 32 + 4 + 2560},
+    {IPC_SIGN, 88 + 3 + 64, {false, true, true}, 136},
+    {IPC_PROVE, 8, {false, false, true}, 68},
     {IPC_AUTH, 16 + 256 + 64 + 32 + 64, {false, true, false}, 8},
     {IPC_PTY, 8 + sizeof(struct winsize) + sizeof(struct termios), {false, false, true}, 8},
     {IPC_SPAWN, 20 + 64 + 7 + 4, {false, false, true}, 8},
@@ -514,13 +517,14 @@ START_TEST(descriptors_with_a_request_are_fatal)
 END_TEST
 
 /* Values out of range, one at a time. */
-enum { BAD_VALUES = 15 };
+enum { BAD_VALUES = 19 };
 
 START_TEST(values_out_of_range)
 {
     static const uint32_t types[BAD_VALUES] = {
-        IPC_SIGN, IPC_SIGN,  IPC_SIGN,  IPC_AUTH, IPC_AUTH,  IPC_NOTE,   IPC_NOTE, IPC_END,
-        IPC_END,  IPC_SPAWN, IPC_SPAWN, IPC_PTY,  IPC_SPAWN, IPC_SIGNAL, IPC_NOTE};
+        IPC_SIGN, IPC_SIGN, IPC_SIGN,  IPC_AUTH,  IPC_AUTH, IPC_NOTE,  IPC_NOTE,
+        IPC_END,  IPC_END,  IPC_SPAWN, IPC_SPAWN, IPC_PTY,  IPC_SPAWN, IPC_SIGNAL,
+        IPC_NOTE, IPC_SIGN, IPC_SIGN,  IPC_PROVE, IPC_PROVE};
     uint32_t type = types[_i];
     union any bad = make_good(type);
     size_t bytes = 0;
@@ -572,7 +576,19 @@ START_TEST(values_out_of_range)
     case 13:
         bad.signal.number = SIGSTOP;
         break;
-    default:
+    case 15:
+        bad.sign.certified = 2;
+        break;
+    case 16:
+        bad.sign.certified = 1; /* there is none */
+        break;
+    case 17:
+        bad.prove.key = 1; /* nor a second key */
+        break;
+    case 18:
+        bad.prove.key = 2;
+        break;
+    default: /* 14 */
         bad.note.text_bytes = LIMIT_NOTE_BYTES + 1;
         bytes = 12 + LIMIT_NOTE_BYTES + 1;
     }
@@ -591,7 +607,85 @@ START_TEST(signatures_before_login_are_counted)
     for (int i = 0; i < LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
         do_sign(64, 0);
     }
-    assert_fatal(&good, 84 + 3 + 64, "too many key exchanges before the login");
+    assert_fatal(&good, 88 + 3 + 64, "too many key exchanges before the login");
+}
+END_TEST
+
+/* string "hostkeys-prove-00@openssh.com", string session identifier, string key blob. */
+static void expect_proof(const uint8_t key[static 32], const uint8_t signature[static 64])
+{
+    uint8_t session_id[64], blob[HOSTKEY_BLOB_BYTES], data[256];
+    struct writer writer;
+    expect_hash(session_id, 64, 0);
+    hostkey_blob(blob, key);
+    writer_init(&writer, data, sizeof(data));
+    writer_text(&writer, "hostkeys-prove-00@openssh.com");
+    writer_string(&writer, session_id, sizeof(session_id));
+    writer_string(&writer, blob, sizeof(blob));
+    ck_assert_int_eq(crypto_sign_verify_detached(signature, data, writer.used, key), 0);
+}
+
+START_TEST(proofs_are_counted_for_each_key)
+{
+    struct hostkey both;
+    int status;
+    keygen_run(options.keydir, "ssh-keygen -q -t ed25519 -N '' -f ssh_host_ed25519_key");
+    ck_assert_int_eq(hostkey_load(&both, options.keydir, &status), 0);
+    ck_assert(both.has_second);
+    start_at(AFTER_LOGIN);
+    for (uint32_t i = 0; i < 2 * LIMIT_HOSTKEY_PROOFS; i++) {
+        const struct ipc_prove request = {IPC_PROVE, i & 1};
+        struct ipc_prove_reply reply;
+        ck_assert_int_eq(ask(&request, sizeof(request), &reply, sizeof(reply)), sizeof(reply));
+        ck_assert_uint_eq(reply.type, IPC_PROVE);
+        expect_proof((i & 1) != 0 ? both.second.public_key : hostkey.public_key, reply.signature);
+    }
+    const struct ipc_prove request = {IPC_PROVE, 1};
+    assert_fatal(&request, sizeof(request), "too many proofs of a host key");
+}
+END_TEST
+
+START_TEST(the_certificate_is_told_and_hashed)
+{
+    static uint8_t all[8192];
+    uint8_t h[64];
+    struct hostkey loaded;
+    struct ipc_start start_request = {IPC_START, ALL_LAYERS};
+    struct ipc_start_reply told;
+    struct sign_request request;
+    struct ipc_sign_reply reply;
+    struct writer writer;
+    int status;
+    keygen_run(options.keydir,
+               "rm -f ca* ed25519* .ed25519*; ssh-keygen -q -t ed25519 -N '' -f ca; "
+               "ssh-keygen -q -t ed25519 -N '' -f ssh_host_ed25519_key; "
+               "ssh-keygen -q -I i -h -s ca ssh_host_ed25519_key.pub");
+    ck_assert_int_eq(hostkey_load(&loaded, options.keydir, &status), 0);
+    start();
+    ck_assert_int_eq(ask(&start_request, sizeof(start_request), &told, sizeof(told)), sizeof(told));
+    ck_assert_uint_eq(told.has_second, 0);
+    ck_assert_uint_eq(told.certificate_bytes, loaded.certificate_bytes);
+    ck_assert_mem_eq(told.certificate, loaded.certificate, loaded.certificate_bytes);
+    size_t count = make_sign(&request, 32, 0);
+    request.sign.certified = 1;
+    ck_assert_int_eq(ask(&request, count, &reply, sizeof(reply)), sizeof(reply));
+    writer_init(&writer, all, sizeof(all));
+    writer_text(&writer, "c");
+    writer_text(&writer, "SSH-2.0-wrenssh_" WREN_VERSION);
+    writer_text(&writer, "I");
+    writer_text(&writer, "i");
+    writer_string(&writer, loaded.certificate, loaded.certificate_bytes);
+    writer_string(&writer, request.tail + 3, 32);
+    writer_string(&writer, request.tail + 3 + 32, 32);
+    writer_u32(&writer, 33);
+    writer_u8(&writer, 0);
+    writer_bytes(&writer, request.sign.secret, 32);
+    crypto_hash_sha256(h, all, writer.used);
+    ck_assert_mem_eq(reply.hash, h, 32);
+    ck_assert_int_eq(crypto_sign_verify_detached(reply.signature, h, 32, loaded.public_key), 0);
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
 }
 END_TEST
 
@@ -912,6 +1006,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, signatures_before_login_are_counted);
     tcase_add_test(tests, signatures_after_login_are_not);
     tcase_add_test(tests, first_hash_is_the_session_id);
+    tcase_add_test(tests, proofs_are_counted_for_each_key);
+    tcase_add_test(tests, the_certificate_is_told_and_hashed);
     tcase_add_test(tests, login_before_a_hash_is_fatal);
     tcase_add_test(tests, attempts_are_capped);
     tcase_add_test(tests, notes_are_logged_escaped_and_dropped);

@@ -126,6 +126,9 @@ START_TEST(switches)
     ck_assert(accepted("-PSp k")->no_curve25519);
     ck_assert(accepted("-B k")->best_effort);
     ck_assert_str_eq(accepted("-- -k")->keydir, "-k");
+    ck_assert_int_eq(accepted("k")->key_descriptor, 0);
+    ck_assert_int_eq(accepted("fd:3")->key_descriptor, 3);
+    ck_assert_int_eq(accepted("/dev/fd/63")->key_descriptor, 63);
 }
 END_TEST
 
@@ -189,6 +192,13 @@ static const struct {
     {"-v", "no key directory"},
     {"\"\"", "key directory"},
     {"one two", "two"},
+    {"fd:", "fd:"},
+    {"fd:2", "fd:2"},
+    {"fd:x", "fd:x"},
+    {"fd:3x", "fd:3x"},
+    {"fd:+3", "fd:+3"},
+    {"/dev/fd/0", "/dev/fd/0"},
+    {"fd:65536", "fd:65536"},
     {"-PS k", "-S and -P"},
     {"-S -P k", "-S and -P"},
     {"-z k", "-z"},

@@ -214,7 +214,7 @@ void rig_reply_descriptors(struct rig *rig, const void *reply, size_t reply_byte
         struct cmsghdr align;
         char bytes[CMSG_SPACE(8 * sizeof(int))];
     } control = {0};
-    uint8_t copy[512];
+    uint8_t copy[4096];
     ck_assert(reply_bytes <= sizeof(copy) && count <= 8);
     memcpy(copy, reply, reply_bytes);
     struct iovec part = {.iov_base = copy, .iov_len = reply_bytes};

@@ -1,0 +1,82 @@
+/*
+ *     string "ssh-ed25519-cert-v01@openssh.com", string nonce, string public key (32)
+ *     uint64 serial, uint32 type (2: host), string key id, string principals
+ *     uint64 valid after, uint64 valid before
+ *     string critical options, string extensions, string reserved
+ *     string the CA's public key, string signature
+ */
+#include "host_certificate.h"
+
+#include <sodium.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "keyblob.h"
+
+#define TYPE      "ssh-ed25519-cert-v01@openssh.com"
+#define TYPE_HOST 2
+
+static const char damaged[] = "is a damaged certificate";
+
+/* The base64 field between the type and the comment. */
+static bool decode(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES], size_t *bytes,
+                   const char *text, size_t count)
+{
+    size_t length = 0;
+    while (length < count && strchr(" \t\r\n", text[length]) == NULL) {
+        length++;
+    }
+    return sodium_base642bin(certificate, LIMIT_HOST_CERTIFICATE_BYTES, text, length, NULL, bytes,
+                             NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+}
+
+static const char *check(struct keyblob blob, const uint8_t public_key[static 32])
+{
+    struct keyblob type = keyblob_string(&blob);
+    keyblob_string(&blob); /* nonce */
+    const uint8_t *certified = keyblob_string_of(&blob, 32);
+    keyblob_bytes(&blob, 8); /* serial */
+    uint32_t kind = keyblob_u32(&blob);
+    keyblob_string(&blob);    /* key id */
+    keyblob_string(&blob);    /* principals */
+    keyblob_bytes(&blob, 16); /* validity */
+    struct keyblob critical_options = keyblob_string(&blob);
+    keyblob_string(&blob); /* extensions */
+    keyblob_string(&blob); /* reserved */
+    struct keyblob authority = keyblob_string(&blob);
+    struct keyblob signature = keyblob_string(&blob);
+
+    if (!keyblob_end(&blob) || !keyblob_is(&type, TYPE) || authority.left == 0 ||
+        signature.left == 0) {
+        return damaged;
+    }
+    if (kind != TYPE_HOST) {
+        return "is a certificate of a user, not of a host (ssh-keygen -s CA -h)";
+    }
+    if (memcmp(certified, public_key, 32) != 0) {
+        return "is the certificate of another key";
+    }
+    /* None is defined for hosts, so that clients refuse every one. */
+    return critical_options.left != 0 ? "has critical options, which no client takes of a host"
+                                      : NULL;
+}
+
+const char *host_certificate_parse(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES],
+                                   size_t *certificate_bytes, const char *text, size_t count,
+                                   const uint8_t public_key[static 32])
+{
+    const size_t head = strlen(TYPE " ");
+    const char *reason = damaged;
+    size_t bytes = 0;
+    *certificate_bytes = 0;
+    if (count < head || memcmp(text, TYPE " ", head) != 0) {
+        return "is not a certificate of an ed25519 key";
+    }
+    if (decode(certificate, &bytes, text + head, count - head)) {
+        reason = check(keyblob_over(certificate, bytes), public_key);
+    }
+    if (reason == NULL) {
+        *certificate_bytes = bytes;
+    }
+    return reason;
+}

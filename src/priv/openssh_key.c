@@ -1,0 +1,219 @@
+/*
+ *     -----BEGIN OPENSSH PRIVATE KEY-----
+ *     base64 of:
+ *         byte[15] "openssh-key-v1\0"
+ *         string   cipher name, "none"
+ *         string   kdf name, "none"
+ *         string   kdf options, empty
+ *         uint32   number of keys, 1
+ *         string   public key: string "ssh-ed25519", string 32 bytes
+ *         string   private part, a multiple of 8 bytes:
+ *             uint32 check, uint32 the same again
+ *             string "ssh-ed25519", string public key (32), string seed and public key (64)
+ *             string comment
+ *             byte[] 1, 2, 3, ...
+ *     -----END OPENSSH PRIVATE KEY-----
+ */
+#include "openssh_key.h"
+
+#include <sodium.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "hostkey.h"
+#include "hostkey_files.h"
+#include "keyblob.h"
+
+#define BEGIN   "-----BEGIN OPENSSH PRIVATE KEY-----"
+#define END     "-----END OPENSSH PRIVATE KEY-----"
+#define MAGIC   "openssh-key-v1"
+#define ED25519 "ssh-ed25519"
+
+/* Decoded, a file of the largest size. */
+#define DECODED_BYTES (OPENSSH_KEY_FILE_BYTES / 4 * 3)
+
+static const char damaged[] = "is a damaged OpenSSH private key";
+
+static bool starts_with(const char *text, size_t count, const char *start)
+{
+    return count >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
+}
+
+/* ---- armour ---------------------------------------------------------------------------------- */
+
+static const char *explain_other_text(const char *text, size_t count)
+{
+    static const struct {
+        const char *start, *words;
+    } known[] = {
+        {"-----BEGIN ", "is an old PEM key, not one in OpenSSH's format (ssh-keygen -t ed25519)"},
+        {"ssh-", "is a public key, not a private one"},
+        {"PuTTY-User-Key-File", "is a key of PuTTY, not one in OpenSSH's format"},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (starts_with(text, count, known[i].start)) {
+            return known[i].words;
+        }
+    }
+    return "is not an OpenSSH private key";
+}
+
+static void skip_line_ends(const char **text, size_t *count)
+{
+    while (*count > 0 && (**text == '\n' || **text == '\r')) {
+        ++*text;
+        --*count;
+    }
+}
+
+/* Behind the first marker: base64 in lines, the last marker, line ends. */
+static bool decode(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes, const char *text,
+                   size_t count)
+{
+    const char *end = memchr(text, '-', count);
+    bool own_line = starts_with(text, count, "\n") || starts_with(text, count, "\r\n");
+    if (!own_line || end == NULL ||
+        sodium_base642bin(decoded, DECODED_BYTES, text, (size_t)(end - text), "\r\n", decoded_bytes,
+                          NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
+        return false;
+    }
+    count -= (size_t)(end - text);
+    if (!starts_with(end, count, END)) {
+        return false;
+    }
+    end += strlen(END);
+    count -= strlen(END);
+    skip_line_ends(&end, &count);
+    return count == 0;
+}
+
+/* ---- contents -------------------------------------------------------------------------------- */
+
+static const char *explain_other_type(const struct keyblob *type)
+{
+    static const struct {
+        const char *start, *words;
+    } known[] = {
+        {"ssh-rsa", "is an RSA key; the host key must be ed25519"},
+        {"ecdsa-", "is an ECDSA key; the host key must be ed25519"},
+        {"ssh-dss", "is a DSA key; the host key must be ed25519"},
+        {"sk-", "is a FIDO key; the host key must be ed25519"},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (starts_with((const char *)type->bytes, type->left, known[i].start)) {
+            return known[i].words;
+        }
+    }
+    return "is a key of another type; the host key must be ed25519";
+}
+
+static bool is_counted_up(const struct keyblob *padding)
+{
+    for (size_t i = 0; i < padding->left; i++) {
+        if (padding->bytes[i] != (uint8_t)(i + 1)) {
+            return false;
+        }
+    }
+    return padding->left < 256;
+}
+
+/* All copies of the public key must be the one that the seed gives. */
+static const char *read_private_part(struct keyblob part, const uint8_t *outer_public_key,
+                                     uint8_t public_key[static 32], uint8_t secret_key[static 64])
+{
+    uint8_t derived[32];
+    if (part.left % 8 != 0 || keyblob_u32(&part) != keyblob_u32(&part)) {
+        return damaged;
+    }
+    struct keyblob type = keyblob_string(&part);
+    const uint8_t *inner_public_key = keyblob_string_of(&part, 32);
+    const uint8_t *secret = keyblob_string_of(&part, 64);
+    keyblob_string(&part); /* comment */
+    if (part.failed || !keyblob_is(&type, ED25519) || !is_counted_up(&part)) {
+        return damaged;
+    }
+    if (!hostkey_derive(derived, secret) || memcmp(inner_public_key, derived, 32) != 0 ||
+        memcmp(outer_public_key, derived, 32) != 0) {
+        return "holds a public and a secret key that do not match";
+    }
+    memcpy(public_key, derived, 32);
+    memcpy(secret_key, secret, 64);
+    return NULL;
+}
+
+static const char *read_decoded(struct keyblob file, uint8_t public_key[static 32],
+                                uint8_t secret_key[static 64])
+{
+    const uint8_t *magic = keyblob_bytes(&file, sizeof(MAGIC));
+    struct keyblob cipher = keyblob_string(&file);
+    struct keyblob kdf = keyblob_string(&file);
+    struct keyblob kdf_options = keyblob_string(&file);
+    uint32_t keys = keyblob_u32(&file);
+    struct keyblob public_part = keyblob_string(&file);
+    struct keyblob private_part = keyblob_string(&file);
+    struct keyblob type = keyblob_string(&public_part);
+
+    if (magic == NULL || memcmp(magic, MAGIC, sizeof(MAGIC)) != 0 || file.failed) {
+        return damaged;
+    }
+    if (!keyblob_is(&cipher, "none")) {
+        return "is protected by a passphrase; a copy without one is needed (ssh-keygen -p)";
+    }
+    if (!keyblob_is(&kdf, "none") || kdf_options.left != 0) {
+        return damaged;
+    }
+    if (keys != 1) {
+        return "does not hold exactly one key";
+    }
+    if (!public_part.failed && !keyblob_is(&type, ED25519)) {
+        return explain_other_type(&type);
+    }
+    const uint8_t *outer_public_key = keyblob_string_of(&public_part, 32);
+    if (!keyblob_end(&public_part) || !keyblob_end(&file)) {
+        return damaged;
+    }
+    return read_private_part(private_part, outer_public_key, public_key, secret_key);
+}
+
+const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[static 64],
+                              const char *text, size_t count)
+{
+    uint8_t decoded[DECODED_BYTES];
+    size_t decoded_bytes = 0;
+    const char *reason = damaged;
+    memset(public_key, 0, 32);
+    memset(secret_key, 0, 64);
+    if (!starts_with(text, count, BEGIN)) {
+        return explain_other_text(text, count);
+    }
+    if (decode(decoded, &decoded_bytes, text + strlen(BEGIN), count - strlen(BEGIN))) {
+        reason = read_decoded(keyblob_over(decoded, decoded_bytes), public_key, secret_key);
+    }
+    /* No more can have been written, even by a decoder that failed. */
+    sodium_memzero(decoded, count < sizeof(decoded) ? count : sizeof(decoded));
+    return reason;
+}
+
+const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *text, size_t count)
+{
+    static const char head[] = ED25519 " ";
+    uint8_t blob[HOSTKEY_BLOB_BYTES], expected[HOSTKEY_BLOB_BYTES];
+    size_t bytes = 0;
+    memset(public_key, 0, 32);
+    if (!starts_with(text, count, head)) {
+        return "is not a public key of the type ssh-ed25519";
+    }
+    const size_t encoded = sizeof(blob) / 3 * 4;
+    if (count < sizeof(head) - 1 + encoded ||
+        sodium_base642bin(blob, sizeof(blob), text + sizeof(head) - 1, encoded, NULL, &bytes, NULL,
+                          sodium_base64_VARIANT_ORIGINAL) != 0 ||
+        bytes != sizeof(blob)) {
+        return "is a damaged public key";
+    }
+    hostkey_blob(expected, blob + sizeof(blob) - 32);
+    if (memcmp(blob, expected, sizeof(blob)) != 0) {
+        return "is a damaged public key";
+    }
+    memcpy(public_key, blob + sizeof(blob) - 32, 32);
+    return NULL;
+}

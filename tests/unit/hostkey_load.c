@@ -1,0 +1,381 @@
+/* Every place a host key can come from: directories, OpenSSH keys, credentials, descriptors. */
+#include "hostkey.h"
+
+#include <sodium.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+
+#include "keygen_help.h"
+#include "tools.h"
+#include "unit.h"
+
+static char scratch[SCRATCH_BYTES];
+static char path[2 * SCRATCH_BYTES];
+static uint8_t public_key[32], secret_key[64];
+static struct hostkey key;
+static char said[8192];
+static int status;
+
+static void start(void)
+{
+    ck_assert_int_ge(sodium_init(), 0);
+    scratch_make(scratch);
+    crypto_sign_keypair(public_key, secret_key);
+    keygen_run(scratch, "ssh-keygen -q -t ed25519 -N '' -C '' -f ssh_host_ed25519_key");
+    snprintf(path, sizeof(path), "%s/ssh_host_ed25519_key", scratch);
+}
+
+static void finish(void)
+{
+    scratch_remove(scratch);
+}
+
+static void write_pair(void)
+{
+    scratch_write(scratch, "ed25519.pk", public_key, sizeof(public_key), 0644);
+    scratch_write(scratch, ".ed25519.sk", secret_key, sizeof(secret_key), 0600);
+}
+
+static int load_from(const char *keydir, int fd)
+{
+    struct capture capture;
+    memset(&key, 0x5a, sizeof(key));
+    status = -1;
+    capture_begin(&capture);
+    int result = fd < 0 ? hostkey_load(&key, keydir, &status)
+                        : hostkey_load_descriptor(&key, fd, keydir, &status);
+    capture_end(&capture, said, sizeof(said));
+    if (result != 0) {
+        ck_assert(sodium_is_zero((const uint8_t *)&key, sizeof(key)));
+        ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
+    }
+    return result;
+}
+
+static int load(const char *keydir)
+{
+    return load_from(keydir, -1);
+}
+
+static void assert_refused(const char *keydir, const char *logged, const char *reason)
+{
+    ck_assert_int_eq(load(keydir), -1);
+    ck_assert_int_eq(status, 100);
+    assert_contains(said, logged);
+    assert_contains(said, reason);
+}
+
+static void assert_is(const uint8_t *expected_public, const uint8_t *loaded_public,
+                      const uint8_t *loaded_secret)
+{
+    uint8_t derived[32], derived_secret[64];
+    crypto_sign_seed_keypair(derived, derived_secret, loaded_secret);
+    ck_assert_mem_eq(derived, loaded_public, 32);
+    if (expected_public != NULL) {
+        ck_assert_mem_eq(expected_public, loaded_public, 32);
+    }
+}
+
+START_TEST(a_key_file)
+{
+    ck_assert_int_eq(load(path), 0);
+    ck_assert_str_eq(said, "");
+    assert_is(NULL, key.public_key, key.secret_key);
+    ck_assert(!key.has_second && key.certificate_bytes == 0);
+}
+END_TEST
+
+START_TEST(modes_and_owners)
+{
+    for (mode_t mode = 0400; mode <= 0777; mode++) {
+        ck_assert_int_eq(chmod(path, mode), 0);
+        if ((mode & 077) == 0) {
+            ck_assert_int_eq(load(path), 0);
+        } else {
+            assert_refused(path, path, "secret key is accessible by group or others");
+        }
+    }
+    ck_assert_int_eq(chmod(path, 0600), 0);
+    if (geteuid() == 0) {
+        ck_assert_int_eq(chown(path, 12345, 0), 0);
+        assert_refused(path, path, "owned by neither root nor the server's user");
+    }
+}
+END_TEST
+
+START_TEST(not_a_key_file)
+{
+    char other[2 * SCRATCH_BYTES];
+    snprintf(other, sizeof(other), "%s/none", scratch);
+    assert_refused(other, other, "No such file");
+    ck_assert_int_eq(mkfifo(other, 0600), 0);
+    assert_refused(other, other, "not a regular file");
+    assert_refused("/dev/zero", "/dev/zero", "not a regular file");
+    scratch_write(scratch, "none", said, sizeof(said), 0600);
+    assert_refused(other, other, "is not an OpenSSH private key");
+    ck_assert_int_eq(truncate(other, 16385), 0);
+    assert_refused(other, other, "is too long");
+    keygen_run(scratch, "ssh-keygen -q -p -N secret -f ssh_host_ed25519_key");
+    assert_refused(path, path, "protected by a passphrase");
+    assert_refused(scratch, path, "protected by a passphrase");
+}
+END_TEST
+
+START_TEST(a_directory_with_an_openssh_key)
+{
+    ck_assert_int_eq(load(path), 0);
+    memcpy(public_key, key.public_key, 32);
+    ck_assert_int_eq(load(scratch), 0);
+    assert_is(public_key, key.public_key, key.secret_key);
+    ck_assert(!key.has_second);
+}
+END_TEST
+
+START_TEST(both)
+{
+    write_pair();
+    ck_assert_int_eq(load(scratch), 0);
+    ck_assert_str_eq(said, "");
+    assert_is(public_key, key.public_key, key.secret_key);
+    ck_assert(key.has_second);
+    assert_is(NULL, key.second.public_key, key.second.secret_key);
+    ck_assert_mem_ne(key.second.public_key, public_key, 32);
+}
+END_TEST
+
+START_TEST(a_bad_second_key_is_left_out)
+{
+    write_pair();
+    keygen_run(scratch, "ssh-keygen -q -p -N secret -f ssh_host_ed25519_key");
+    ck_assert_int_eq(load(scratch), 0);
+    assert_contains(said, "protected by a passphrase");
+    ck_assert(!key.has_second && sodium_is_zero((uint8_t *)&key.second, sizeof(key.second)));
+    struct hostkey_list list;
+    ck_assert_int_eq(hostkey_list(&list, scratch, &status), 0);
+    ck_assert_uint_eq(list.count, 1);
+    ck_assert_mem_eq(list.public_keys[0], public_key, 32);
+}
+END_TEST
+
+START_TEST(a_bad_first_key_is_not_replaced_by_the_second)
+{
+    write_pair();
+    scratch_write(scratch, "ed25519.pk", secret_key, 31, 0644);
+    assert_refused(scratch, "ed25519.pk", "not 32 bytes long");
+}
+END_TEST
+
+START_TEST(the_same_key_twice)
+{
+    ck_assert_int_eq(load(path), 0);
+    scratch_write(scratch, "ed25519.pk", key.public_key, 32, 0644);
+    scratch_write(scratch, ".ed25519.sk", key.secret_key, 64, 0600);
+    ck_assert_int_eq(load(scratch), 0);
+    ck_assert(!key.has_second && sodium_is_zero((uint8_t *)&key.second, sizeof(key.second)));
+}
+END_TEST
+
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+static void sign(const char *name)
+{
+    keygen_run(scratch,
+               "rm -f ca; ssh-keygen -q -t ed25519 -N '' -f ca && "
+               "ssh-keygen -q -I id -h -s ca %s",
+               name);
+}
+
+START_TEST(certificates)
+{
+    sign("ssh_host_ed25519_key.pub");
+    ck_assert_int_eq(load(path), 0);
+    ck_assert_uint_gt(key.certificate_bytes, 200);
+    ck_assert_int_eq(load(scratch), 0);
+    ck_assert_uint_gt(key.certificate_bytes, 200);
+    ck_assert_str_eq(said, "");
+    write_pair(); /* that of the second key is not offered */
+    ck_assert_int_eq(load(scratch), 0);
+    ck_assert_uint_eq(key.certificate_bytes, 0);
+    keygen_run(scratch, "cp ssh_host_ed25519_key-cert.pub ed25519-cert.pub");
+    ck_assert_int_eq(load(scratch), 0);
+    ck_assert_uint_eq(key.certificate_bytes, 0);
+    assert_contains(said, "/ed25519-cert.pub");
+    assert_contains(said, "is the certificate of another key");
+    memcpy(public_key, key.second.public_key, 32);
+    memcpy(secret_key, key.second.secret_key, 64);
+    write_pair();
+    ck_assert_int_eq(load(scratch), 0);
+    ck_assert_str_eq(said, "");
+    ck_assert_uint_gt(key.certificate_bytes, 200);
+}
+END_TEST
+
+START_TEST(refused_certificates)
+{
+    sign("ssh_host_ed25519_key.pub");
+    keygen_run(scratch, "chmod 666 ssh_host_ed25519_key-cert.pub");
+    ck_assert_int_eq(load(path), 0);
+    assert_contains(said, "_key-cert.pub");
+    assert_contains(said, "writable by group or others");
+    ck_assert_uint_eq(key.certificate_bytes, 0);
+    keygen_run(scratch, "rm ssh_host_ed25519_key-cert.pub; mkfifo ssh_host_ed25519_key-cert.pub");
+    ck_assert_int_eq(load(path), 0);
+    assert_contains(said, "not a regular file");
+    keygen_run(scratch, "rm ssh_host_ed25519_key-cert.pub; head -c 100000 /dev/zero > "
+                        "ssh_host_ed25519_key-cert.pub; chmod 644 ssh_host_ed25519_key-cert.pub");
+    ck_assert_int_eq(load(path), 0);
+    assert_contains(said, "is too long");
+}
+END_TEST
+
+/* ---- credentials and descriptors ------------------------------------------------------------- */
+
+START_TEST(credentials)
+{
+    unsetenv("CREDENTIALS_DIRECTORY");
+    assert_refused("credential:hostkey", "credential:hostkey", "CREDENTIALS_DIRECTORY is not set");
+    setenv("CREDENTIALS_DIRECTORY", scratch, 1);
+    assert_refused("credential:", "credential:", "is not the name of a credential");
+    assert_refused("credential:../x", "credential:../x", "is not the name of a credential");
+    assert_refused("credential:a/b", "credential:a/b", "is not the name of a credential");
+    assert_refused("credential:none", scratch, "No such file");
+    ck_assert_int_eq(load("credential:ssh_host_ed25519_key"), 0);
+    assert_is(NULL, key.public_key, key.secret_key);
+    ck_assert_int_eq(chmod(path, 0440), 0); /* with an ACL for the service's user */
+    ck_assert_int_eq(load("credential:ssh_host_ed25519_key"), 0);
+    ck_assert_int_eq(chmod(path, 0444), 0);
+    assert_refused("credential:ssh_host_ed25519_key", path, "accessible by group or others");
+    unsetenv("CREDENTIALS_DIRECTORY");
+}
+END_TEST
+
+START_TEST(descriptors)
+{
+    char text[4096];
+    size_t count = keygen_read(scratch, "ssh_host_ed25519_key", text, sizeof(text));
+    int fd = memfd_create("key", MFD_CLOEXEC);
+    ck_assert_int_eq(write(fd, text, count), (int)count); /* read from its start all the same */
+    ck_assert_int_eq(load_from("fd:7", fd), 0);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
+    assert_is(NULL, key.public_key, key.secret_key);
+    ck_assert_int_eq(load_from("fd:7", open(path, O_RDONLY | O_CLOEXEC)), 0);
+    ck_assert_int_eq(chmod(path, 0644), 0);
+    ck_assert_int_eq(load_from("fd:7", open(path, O_RDONLY | O_CLOEXEC)), -1);
+    assert_contains(said, "fd:7");
+    ck_assert_int_eq(chmod(path, 0600), 0);
+    ck_assert_int_eq(load_from("fd:7", open(scratch, O_RDONLY | O_CLOEXEC)), 0);
+    ck_assert_int_eq(load_from("fd:7", open("/dev/null", O_RDONLY | O_CLOEXEC)), -1);
+    assert_contains(said, "not a regular file");
+}
+END_TEST
+
+/* ---- the tools ------------------------------------------------------------------------------- */
+
+static int run_tool(int (*tool)(int, char **), const char *flag, const char *value,
+                    const char *keydir, char out[static 2048])
+{
+    int ends[2], exit_status;
+    ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        char *arguments[] = {strdup("tool"), strdup(flag), strdup(value), strdup(keydir), NULL};
+        dup2(ends[1], STDOUT_FILENO);
+        dup2(ends[1], STDERR_FILENO);
+        _exit(tool(4, arguments));
+    }
+    close(ends[1]);
+    ck_assert_int_eq(waitpid(child, &exit_status, 0), child);
+    ssize_t count = read(ends[0], out, 2047);
+    out[count > 0 ? count : 0] = '\0';
+    close(ends[0]);
+    ck_assert(WIFEXITED(exit_status));
+    return WEXITSTATUS(exit_status);
+}
+
+START_TEST(makekey_imports)
+{
+    char out[2048], other[2 * SCRATCH_BYTES], directory[2 * SCRATCH_BYTES];
+    uint8_t imported[32];
+    snprintf(directory, sizeof(directory), "%s/new", scratch);
+    snprintf(other, sizeof(other), "%s/other", scratch);
+    ck_assert_int_eq(load(path), 0);
+    memcpy(imported, key.public_key, 32);
+    ck_assert_int_eq(run_tool(makekey_main, "-i", path, directory, out), 0);
+    assert_contains(out, "host key imported, SHA256:");
+    ck_assert_int_eq(load(directory), 0);
+    ck_assert_mem_eq(imported, key.public_key, 32);
+    ck_assert_int_eq(run_tool(makekey_main, "-i", path, directory, out), 0);
+    assert_contains(out, "already there");
+    keygen_run(scratch, "ssh-keygen -q -t ed25519 -N '' -f other; rm new/ed25519.pk");
+    ck_assert_int_eq(run_tool(makekey_main, "-i", other, directory, out), 111);
+    assert_contains(out, "is another key; nothing was changed");
+    keygen_run(scratch, "test ! -e new/ed25519.pk");
+    ck_assert_int_eq(run_tool(makekey_main, "-i", path, directory, out), 0);
+    assert_contains(out, "repaired");
+    ck_assert_int_eq(run_tool(makekey_main, "-i", "/nonexistent", directory, out), 100);
+    ck_assert_int_eq(run_tool(makekey_main, "-q", directory, "-i", out), 100);
+    assert_contains(out, "flag -i needs an argument");
+    ck_assert_int_eq(load(directory), 0);
+    ck_assert_mem_eq(imported, key.public_key, 32);
+}
+END_TEST
+
+START_TEST(printkey_prints_what_ssh_keygen_prints)
+{
+    char out[2048], expected[2048];
+    keygen_run(scratch, "ssh-keygen -r host.example -f ssh_host_ed25519_key.pub > all && "
+                        "grep ' 4 2 ' all > expected");
+    keygen_read(scratch, "expected", expected, sizeof(expected));
+    ck_assert_int_eq(run_tool(printkey_main, "-r", "host.example", path, out), 0);
+    ck_assert_str_eq(out, expected);
+    ck_assert_int_eq(run_tool(printkey_main, "-r", "host.example", scratch, out), 0);
+    ck_assert_str_eq(out, expected);
+    ck_assert_int_eq(run_tool(printkey_main, "--", path, "", out), 100);
+    write_pair();
+    ck_assert_int_eq(run_tool(printkey_main, "-r", "host.example", scratch, out), 0);
+    assert_contains(out, expected);
+    ck_assert_ptr_nonnull(strchr(strchr(out, '\n') + 1, '\n'));
+}
+END_TEST
+
+START_TEST(printkey_without_the_right_to_the_secret_key)
+{
+    struct hostkey_list list;
+    ck_assert_int_eq(load(path), 0);
+    if (geteuid() != 0) {
+        return;
+    }
+    ck_assert_int_eq(chmod(scratch, 0755), 0);
+    ck_assert_int_eq(seteuid(12345), 0);
+    ck_assert_int_eq(hostkey_list(&list, path, &status), 0);
+    ck_assert_mem_eq(list.public_keys[0], key.public_key, 32);
+    ck_assert_int_eq(hostkey_list(&list, scratch, &status), 0);
+    ck_assert_mem_eq(list.public_keys[0], key.public_key, 32);
+    ck_assert_int_eq(seteuid(0), 0);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("hostkey_load");
+    TCase *tests = tcase_create("hostkey_load");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, a_key_file);
+    tcase_add_test(tests, modes_and_owners);
+    tcase_add_test(tests, not_a_key_file);
+    tcase_add_test(tests, a_directory_with_an_openssh_key);
+    tcase_add_test(tests, both);
+    tcase_add_test(tests, a_bad_second_key_is_left_out);
+    tcase_add_test(tests, a_bad_first_key_is_not_replaced_by_the_second);
+    tcase_add_test(tests, the_same_key_twice);
+    tcase_add_test(tests, certificates);
+    tcase_add_test(tests, refused_certificates);
+    tcase_add_test(tests, credentials);
+    tcase_add_test(tests, descriptors);
+    tcase_add_test(tests, makekey_imports);
+    tcase_add_test(tests, printkey_prints_what_ssh_keygen_prints);
+    tcase_add_test(tests, printkey_without_the_right_to_the_secret_key);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

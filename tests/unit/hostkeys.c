@@ -1,0 +1,209 @@
+/* The host keys towards the client: K_S, the announcement, the proofs. */
+#include "hostkeys.h"
+
+#include <string.h>
+
+#include "client.h"
+#include "unit.h"
+
+static struct rig rig;
+static struct client client;
+static uint8_t first[32], second[32], third[32];
+
+static void start(void)
+{
+    client_know_random();
+    rig_open(&rig, PHASE_OPEN);
+    client_open(&rig, &client);
+    memset(second, 2, sizeof(second));
+    memset(third, 3, sizeof(third));
+    memcpy(first, rig.connection->host_public_key, sizeof(first));
+    struct host_keys *keys = &rig.connection->host_keys;
+    keys->count = 2;
+    memcpy(keys->public_keys[0], first, 32);
+    memcpy(keys->public_keys[1], second, 32);
+}
+
+static void finish(void)
+{
+    rig_close(&rig);
+}
+
+static const uint8_t *blob_of(const uint8_t key[static 32], const char *type)
+{
+    static uint8_t blobs[4][WIRE_ROOM];
+    static unsigned next;
+    uint8_t *blob = blobs[next++ % 4];
+    ck_assert_uint_eq(wire_pack(blob, "sd", type, key, (size_t)32), 51);
+    return blob;
+}
+
+#define BLOB(key) blob_of(key, "ssh-ed25519"), (size_t)51
+
+/* ---- the announcement ------------------------------------------------------------------------ */
+
+START_TEST(announces_what_there_is)
+{
+    hostkeys_announce(rig.connection);
+    rig_expect(&rig, SSH_MSG_GLOBAL_REQUEST, "sbdd", "hostkeys-00@openssh.com", 0, BLOB(first),
+               BLOB(second));
+    rig.connection->host_keys.count = 1;
+    hostkeys_announce(rig.connection);
+    rig_expect(&rig, SSH_MSG_GLOBAL_REQUEST, "sbd", "hostkeys-00@openssh.com", 0, BLOB(first));
+    rig.connection->host_keys.count = 0;
+    hostkeys_announce(rig.connection);
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+/* ---- proofs ---------------------------------------------------------------------------------- */
+
+static void lay_out_proof(uint8_t byte)
+{
+    struct ipc_prove_reply reply = {.type = IPC_PROVE};
+    memset(reply.signature, byte, sizeof(reply.signature));
+    rig_reply(&rig, &reply, sizeof(reply));
+}
+
+static void expect_asked(uint32_t key)
+{
+    struct ipc_prove request;
+    ck_assert_uint_eq(rig_request(&rig, IPC_PROVE, &request, sizeof(request)), sizeof(request));
+    ck_assert_uint_eq(request.key, key);
+}
+
+static const uint8_t *signature_of(uint8_t byte)
+{
+    static uint8_t blobs[2][WIRE_ROOM];
+    uint8_t bytes[64];
+    memset(bytes, byte, sizeof(bytes));
+    ck_assert_uint_eq(wire_pack(blobs[byte % 2], "sd", "ssh-ed25519", bytes, sizeof(bytes)), 83);
+    return blobs[byte % 2];
+}
+
+START_TEST(proves_both)
+{
+    lay_out_proof(4);
+    lay_out_proof(5);
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbdd", HOSTKEYS_PROVE, 1, BLOB(second), BLOB(first));
+    expect_asked(1);
+    expect_asked(0);
+    rig_expect(&rig, SSH_MSG_REQUEST_SUCCESS, "dd", signature_of(4), (size_t)83, signature_of(5),
+               (size_t)83);
+    rig_expect_alive(&rig, PHASE_OPEN);
+}
+END_TEST
+
+START_TEST(only_ours)
+{
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbdd", HOSTKEYS_PROVE, 1, BLOB(first), BLOB(third));
+    rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbd", HOSTKEYS_PROVE, 1, blob_of(first, "ssh-ed25518"),
+            (size_t)51);
+    rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbs", HOSTKEYS_PROVE, 1, "");
+    rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", HOSTKEYS_PROVE, 1);
+    rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+    rig.connection->host_keys.count = 1;
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbd", HOSTKEYS_PROVE, 1, BLOB(second));
+    rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbd", HOSTKEYS_PROVE, 0, BLOB(first));
+    rig_expect_silence(&rig);
+    rig_expect_no_request(&rig);
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbdb", HOSTKEYS_PROVE, 1, BLOB(first), 0);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed " HOSTKEYS_PROVE);
+    rig_expect_no_request(&rig);
+}
+END_TEST
+
+START_TEST(each_only_so_often)
+{
+    for (uint32_t i = 0; i < LIMIT_HOSTKEY_PROOFS; i++) {
+        lay_out_proof(4);
+        rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbd", HOSTKEYS_PROVE, 1, BLOB(first));
+        expect_asked(0);
+        rig_expect(&rig, SSH_MSG_REQUEST_SUCCESS, "d", signature_of(4), (size_t)83);
+    }
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbdd", HOSTKEYS_PROVE, 1, BLOB(second), BLOB(first));
+    rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+    rig_expect_no_request(&rig);
+    lay_out_proof(5);
+    rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbd", HOSTKEYS_PROVE, 1, BLOB(second));
+    rig_expect(&rig, SSH_MSG_REQUEST_SUCCESS, "d", signature_of(5), (size_t)83);
+}
+END_TEST
+
+/* ---- K_S ------------------------------------------------------------------------------------- */
+
+static void set_certificate(void)
+{
+    rig.connection->host_keys.certificate_bytes = 300;
+    memset(rig.connection->host_keys.certificate, 0x77, 300);
+}
+
+START_TEST(the_certificate_is_k_s)
+{
+    static struct {
+        struct ipc_sign sign;
+        uint8_t tail[WIRE_ROOM];
+    } request;
+    static const uint8_t q_c[32] = {9};
+    const struct offer offer = {.methods = CURVE25519,
+                                .host_keys = "ssh-ed25519-cert-v01@openssh.com"};
+    const struct ipc_sign_reply reply = {.type = IPC_SIGN, .hash_bytes = 32};
+    rig_reset(&rig, PHASE_KEXINIT);
+    client_open(&rig, &client);
+    set_certificate();
+    client_kexinit(&rig, &client, &offer);
+    rig_reply(&rig, &reply, sizeof(reply));
+    rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "d", q_c, sizeof(q_c));
+    struct reader answer = rig_hear(&rig, SSH_MSG_KEX_ECDH_REPLY);
+    const uint8_t *k_s = reader_string_of(&answer, 300);
+    ck_assert_mem_eq(k_s, rig.connection->host_keys.certificate, 300);
+    reader_string(&answer);
+    struct reader signature = reader_string(&answer);
+    ck_assert(reader_end(&answer));
+    struct reader name = reader_string(&signature);
+    ck_assert(reader_is(&name, "ssh-ed25519"));
+    rig_request(&rig, IPC_SIGN, &request, sizeof(request));
+    ck_assert_uint_eq(request.sign.certified, 1);
+    ck_assert(rig.connection->kex.first_certified);
+}
+END_TEST
+
+static struct reader over(const uint8_t *bytes, size_t count)
+{
+    return reader_over(bytes, count);
+}
+
+START_TEST(logins_are_bound_to_the_first_k_s)
+{
+    struct connection *connection = rig.connection;
+    const uint8_t *certificate = connection->host_keys.certificate;
+    set_certificate();
+    ck_assert(hostkeys_is_bound(connection, over(BLOB(first))));
+    ck_assert(!hostkeys_is_bound(connection, over(BLOB(second))));
+    ck_assert(!hostkeys_is_bound(connection, over(certificate, 300)));
+    ck_assert(!hostkeys_is_bound(connection, over(certificate, 0)));
+    connection->kex.first_certified = true;
+    ck_assert(!hostkeys_is_bound(connection, over(BLOB(first))));
+    ck_assert(hostkeys_is_bound(connection, over(certificate, 300)));
+    ck_assert(!hostkeys_is_bound(connection, over(certificate, 299)));
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("hostkeys");
+    TCase *tests = tcase_create("hostkeys");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_add_test(tests, announces_what_there_is);
+    tcase_add_test(tests, proves_both);
+    tcase_add_test(tests, only_ours);
+    tcase_add_test(tests, each_only_so_often);
+    tcase_add_test(tests, the_certificate_is_k_s);
+    tcase_add_test(tests, logins_are_bound_to_the_first_k_s);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
