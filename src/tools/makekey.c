@@ -19,7 +19,7 @@ int makekey_main(int argc, char **argv)
         [HOSTKEY_MADE] = "made",
         [HOSTKEY_REPAIRED] = "repaired",
     };
-    struct tool tool = {.name = "wrensshd-makekey", .letters = "qhV", .help = help};
+    struct tool tool = {.name = "wrensshd-makekey", .letters = "+qhV", .help = help};
     enum hostkey_change change = HOSTKEY_KEPT;
     struct hostkey key;
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];

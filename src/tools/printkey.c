@@ -14,7 +14,7 @@ static const char help[] =
 
 int printkey_main(int argc, char **argv)
 {
-    struct tool tool = {.name = "wrensshd-printkey", .letters = "hV", .help = help};
+    struct tool tool = {.name = "wrensshd-printkey", .letters = "+hV", .help = help};
     uint8_t public_key[32];
     uint8_t blob[HOSTKEY_BLOB_BYTES];
     char base64[sodium_base64_ENCODED_LEN(HOSTKEY_BLOB_BYTES, sodium_base64_VARIANT_ORIGINAL)];
