@@ -56,6 +56,7 @@ util-linux:has setpriv
 useful="
 openssh-sftp-server:test -x /usr/lib/openssh/sftp-server
 passwd:has useradd
+netbase:test -e /etc/protocols
 login:test -x /usr/sbin/nologin
 putty-tools:has plink
 dropbear-bin:has dbclient

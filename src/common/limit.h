@@ -50,6 +50,10 @@
 #define LIMIT_LOGIN_SECONDS 60
 #define LIMIT_ATTEMPTS      6
 
+/* The monitor ends a login that long behind its deadline: a network process in order has gone by
+ * itself, after saying why. */
+#define LIMIT_LOGIN_GRACE_MS 250
+
 /* All USERAUTH_REQUESTs before login, of any method: well above what a client with a full agent
  * sends, small enough that guessing method names costs us nothing. */
 #define LIMIT_AUTH_REQUESTS 64
@@ -94,6 +98,10 @@
 
 /* Environment of one session, "NAME=VALUE" with a NUL each. */
 #define LIMIT_ENVIRONMENT_BYTES 2048
+
+/* A terminal stays open so long after its program's exit, if others (background jobs) still hold it:
+ * what the program printed last may still be on its way through the kernel. */
+#define LIMIT_LINGER_MS 100
 
 /* TERM with its NUL. */
 #define LIMIT_TERM_BYTES 64

@@ -6,7 +6,8 @@
 
 #include <stdbool.h>
 
-/* An address with an IPv6 zone fits; "unix", "vsock" or "pipe" where there is no address. */
+/* An address with an IPv6 zone fits; "unix", "vsock", "tcp" or "pipe" where there is no
+ * address. */
 #define PEER_ADDRESS_BYTES 64
 #define PEER_PORT_BYTES    8
 

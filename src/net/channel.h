@@ -26,6 +26,8 @@ struct channel {
     bool started; /* shell, exec or subsystem was accepted: there is no second one */
     bool has_pty;
 
+    uint64_t exited_ms; /* when the program's exit was told; then `exit_sent` */
+
     uint32_t remote;        /* the channel's number on the client's side */
     uint32_t remote_window; /* what we may still send */
     uint32_t remote_packet; /* the most we may put into one packet */

@@ -61,9 +61,12 @@ struct writer message_begin(struct connection *connection, enum ssh_message numb
 void message_send(struct connection *connection, struct writer *message)
 {
     if (writer_failed(message)) {
-        connection_leave(connection, connection->kex.sent
-                                         ? "too many requests during a key exchange"
-                                         : "output overflow");
+        if (connection->kex.sent) {
+            connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                              "too many requests during a key exchange");
+        } else {
+            connection_fail(connection, "output overflow");
+        }
         return;
     }
     if (message->bytes == connection->deferred + connection->deferred_bytes) {

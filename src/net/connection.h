@@ -88,6 +88,7 @@ struct connection {
     size_t first_channel; /* whose turn it is to be served first */
     struct channel channels[LIMIT_CHANNELS];
 
+    uint64_t start_ms;
     uint64_t now_ms;  /* of this turn of the loop */
     uint64_t used_ms; /* when a session last moved a byte */
     uint64_t bytes_in;

@@ -13,8 +13,7 @@
  * our NEWKEYS. */
 void kexinit_send(struct connection *connection);
 
-/* Handler: settles the method, answers with our KEXINIT if it is not out yet, and starts the
- * exchange hash. */
+/* Handler: settles the method, answers with our KEXINIT if it is not out yet. */
 enum phase kexinit_on_kexinit(struct connection *connection, struct reader *message);
 
 #endif

@@ -137,6 +137,20 @@ static bool is_rekeying(const struct connection *connection)
            (connection->kex.sent || connection->phase == PHASE_REKEY_NEWKEYS);
 }
 
+static bool is_logged_in(const struct connection *connection)
+{
+    return connection->phase == PHASE_OPEN ||
+           ((connection->phase == PHASE_REKEY_GUESS || connection->phase == PHASE_REKEY_ECDH ||
+             connection->phase == PHASE_REKEY_NEWKEYS) &&
+            connection->resume == PHASE_OPEN);
+}
+
+/* The monitor keeps the deadline that counts; this one only lets us say why we go. */
+static uint64_t login_deadline_ms(const struct connection *connection)
+{
+    return connection->start_ms + connection->options->login_seconds * 1000ULL;
+}
+
 static void check_deadlines(struct connection *connection)
 {
     const struct options *options = connection->options;
@@ -145,6 +159,11 @@ static void check_deadlines(struct connection *connection)
         now_ms - connection->kex.asked_ms >= LIMIT_REKEY_ANSWER_SECONDS * 1000ULL) {
         connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                           "the client did not finish a key exchange in time");
+    }
+    if (!is_logged_in(connection) && now_ms >= login_deadline_ms(connection)) {
+        char reason[80];
+        snprintf(reason, sizeof(reason), "login deadline of %u s", options->login_seconds);
+        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, reason);
     }
     if (connection->phase == PHASE_OPEN && options->idle_seconds > 0 &&
         now_ms - connection->used_ms >= options->idle_seconds * 1000ULL) {
@@ -162,8 +181,8 @@ static int timeout_ms(const struct connection *connection)
     if (connection->input_waits && output_room(connection) >= LIMIT_REPLY_BYTES) {
         return 0; /* whole packets may be here already: nothing would wake us for them */
     }
-    if (connection->kex.session_id_bytes == 0) {
-        next_ms = now_ms + rekey_after_ms; /* nothing to rekey yet */
+    if (!is_logged_in(connection)) {
+        next_ms = login_deadline_ms(connection);
     }
     if (is_rekeying(connection)) {
         next_ms = connection->kex.asked_ms + LIMIT_REKEY_ANSWER_SECONDS * 1000ULL;
@@ -172,10 +191,34 @@ static int timeout_ms(const struct connection *connection)
         uint64_t idle_ms = connection->used_ms + connection->options->idle_seconds * 1000ULL;
         next_ms = idle_ms < next_ms ? idle_ms : next_ms;
     }
+    uint64_t linger_ms = relay_linger_ends_ms(connection);
+    next_ms = linger_ms < next_ms ? linger_ms : next_ms;
     return next_ms > now_ms ? (int)(next_ms - now_ms) : 0;
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
+
+/* poll() without the entries that wait for nothing: it refuses more entries than the limit of
+ * descriptors, which a launcher may have set low. */
+static int poll_wanted(struct pollfd *entries, size_t count, int timeout)
+{
+    struct pollfd wanted[POLL_ENTRIES];
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        entries[i].revents = 0;
+        if (entries[i].fd >= 0) {
+            wanted[used++] = entries[i];
+        }
+    }
+    int ready = poll(wanted, used, timeout);
+    used = 0;
+    for (size_t i = 0; i < count && ready >= 0; i++) {
+        if (entries[i].fd >= 0) {
+            entries[i].revents = wanted[used++].revents;
+        }
+    }
+    return ready;
+}
 
 static void wait_for_events(struct connection *connection)
 {
@@ -187,7 +230,7 @@ static void wait_for_events(struct connection *connection)
     entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = 0};
     size_t channel_entries = relay_wait_for(connection, entries + FIRST_CHANNEL);
 
-    int ready = poll(entries, FIRST_CHANNEL + channel_entries, timeout_ms(connection));
+    int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, timeout_ms(connection));
     connection->now_ms = clock_ms();
     if (ready < 0) {
         if (errno != EINTR) {
@@ -239,7 +282,8 @@ static void say_goodbye(struct connection *connection)
 
 void loop_run(struct connection *connection, uint32_t layers)
 {
-    connection->now_ms = connection->used_ms = connection->kex.since_ms = clock_ms();
+    connection->start_ms = clock_ms();
+    connection->now_ms = connection->used_ms = connection->kex.since_ms = connection->start_ms;
     if (!ask_start(connection, layers)) {
         return;
     }

@@ -197,6 +197,25 @@ static void take_exit(struct connection *connection, struct channel *channel)
     close(channel->child_exit);
     channel->child_exit = -1;
     channel->exit_sent = true;
+    channel->exited_ms = connection->now_ms;
+}
+
+/* True for a terminal whose program has exited while others hold it still. */
+static bool lingers(const struct channel *channel)
+{
+    return channel->has_pty && channel->exit_sent && channel->child_stdout >= 0;
+}
+
+/* Background jobs keep a terminal open for as long as they like: the session ends without them. */
+static void end_linger(const struct connection *connection, struct channel *channel)
+{
+    /* Without room in the window there may be output that poll() was not asked about. */
+    if (lingers(channel) && may_send_data(connection, channel) && !channel->stdout_ready &&
+        connection->now_ms >= channel->exited_ms + LIMIT_LINGER_MS) {
+        channel_close_stdin(channel);
+        close(channel->child_stdout);
+        channel->child_stdout = -1;
+    }
 }
 
 /* Tells an OpenSSH client that it can stop sending (OpenSSH's PROTOCOL, section 2.1). */
@@ -247,12 +266,27 @@ static void channel_turn(struct connection *connection, struct channel *channel)
             read_stream(connection, channel, &channel->child_stdout, channel->stdout_ready, false);
             read_stream(connection, channel, &channel->child_stderr, channel->stderr_ready, true);
             take_exit(connection, channel);
+            end_linger(connection, channel);
             finish(connection, channel);
         }
     }
     if (channel->open && may_send(connection)) {
         channel_return_window(connection, channel);
     }
+}
+
+uint64_t relay_linger_ends_ms(const struct connection *connection)
+{
+    uint64_t first_ms = UINT64_MAX;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        const struct channel *channel = &connection->channels[i];
+        uint64_t ends_ms = channel->exited_ms + LIMIT_LINGER_MS;
+        if (is_live(channel) && lingers(channel) && may_send_data(connection, channel) &&
+            ends_ms < first_ms) {
+            first_ms = ends_ms;
+        }
+    }
+    return first_ms;
 }
 
 void relay_turn(struct connection *connection)

@@ -28,6 +28,10 @@ size_t relay_wait_for(const struct connection *connection, struct pollfd *entrie
 /* Notes what poll() found, from entries in the order relay_wait_for() added them. */
 void relay_note(struct connection *connection, const struct pollfd *entries);
 
+/* When the first terminal whose program has exited will have lingered long enough, or UINT64_MAX.
+ */
+uint64_t relay_linger_ends_ms(const struct connection *connection);
+
 /*
  * One turn: pending data on to programs, programs' output into the output buffer as far as windows
  * and room allow, exits, EOFs and closes. During our key exchange only the first.

@@ -195,6 +195,19 @@ static void unlock(int directory, int fd)
     close(fd);
 }
 
+/* What a killed run left; a living one holds the lock. */
+static void remove_stale_lock(int directory)
+{
+    int fd = openat(directory, LOCK_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return;
+    }
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
+        unlinkat(directory, LOCK_NAME, 0);
+    }
+    close(fd);
+}
+
 static int mend_locked(int directory, const char *keydir, struct finding *finding)
 {
     int held = lock(directory);
@@ -223,6 +236,8 @@ int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_
     int result = look(directory, keydir, &finding);
     if (result == 0 && finding.change != HOSTKEY_KEPT) {
         result = mend_locked(directory, keydir, &finding);
+    } else if (result == 0) {
+        remove_stale_lock(directory);
     }
     if (result == 0) {
         *change = finding.change;

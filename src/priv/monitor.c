@@ -186,13 +186,13 @@ static void init(struct monitor *monitor, const struct options *options, const s
 {
     memset(monitor, 0, sizeof(*monitor));
     monitor->options = options;
-    monitor->peer = peer;
     monitor->ipc = ipc;
     monitor->network = network;
     monitor->as_root = geteuid() == 0;
     monitor->phase = PHASE_START;
     monitor->started_ms = clock_now_ms();
-    monitor->deadline_ms = monitor->started_ms + (int64_t)options->login_seconds * 1000;
+    monitor->deadline_ms =
+        monitor->started_ms + (int64_t)options->login_seconds * 1000 + LIMIT_LOGIN_GRACE_MS;
     monitor->login.options = options;
     monitor->login.hostkey = &monitor->hostkey;
     monitor->login.ipc = ipc;

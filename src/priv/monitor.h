@@ -17,7 +17,7 @@
 /*
  * Loads the host key, then serves `ipc` until the network process `network` ends or must be ended;
  * reaps it. Expects: descriptors 0 and 1 are not the connection any more, SIGCHLD is blocked, all
- * other dispositions are default. Closes `ipc` before it returns.
+ * other dispositions but SIGPIPE's and SIGXFSZ's are default. Closes `ipc` before it returns.
  * Returns the exit code: 0 if the client was the cause of the end, 111 if we were, 100 if the key
  * directory is wrong.
  */

@@ -36,7 +36,6 @@ struct ending {
 
 struct monitor {
     const struct options *options;
-    const struct peer *peer;
     int ipc;
     int signals; /* signalfd: SIGCHLD */
     pid_t network;

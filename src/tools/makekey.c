@@ -37,7 +37,7 @@ int makekey_main(int argc, char **argv)
         [HOSTKEY_MADE] = "made",
         [HOSTKEY_REPAIRED] = "repaired",
     };
-    struct tool tool = {.name = "wrensshd-makekey", .letters = ":qi:hV", .help = help};
+    struct tool tool = {.name = "wrensshd-makekey", .letters = "+:qi:hV", .help = help};
     enum hostkey_change change = HOSTKEY_KEPT;
     struct hostkey_list keys;
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];

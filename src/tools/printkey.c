@@ -49,7 +49,7 @@ static int print_key(const uint8_t public_key[static 32])
 
 int printkey_main(int argc, char **argv)
 {
-    struct tool tool = {.name = "wrensshd-printkey", .letters = ":r:hV", .help = help};
+    struct tool tool = {.name = "wrensshd-printkey", .letters = "+:r:hV", .help = help};
     struct hostkey_list keys;
     int status = 0;
 
