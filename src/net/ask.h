@@ -21,8 +21,10 @@ bool ask_start(struct connection *connection, uint32_t layers);
 bool ask_sign(struct connection *connection, const uint8_t secret[static 64], const uint8_t *q_c,
               size_t q_c_bytes, const uint8_t *q_s, size_t q_s_bytes, struct ipc_sign_reply *reply);
 
-/* `request` is filled in but for its type. */
-bool ask_auth(struct connection *connection, struct ipc_auth *request, enum ipc_verdict *verdict);
+/* `request` is filled in but for its type; `blob` has its blob_bytes. Sets `forced` if the monitor
+ * says so. */
+bool ask_auth(struct connection *connection, struct ipc_auth *request, const void *blob,
+              enum ipc_verdict *verdict);
 
 /* These return whether it was done; `connection->ended` tells whether the monitor is still there.
  */

@@ -43,6 +43,7 @@ int account_become(const struct account *account)
 static struct options options;
 static struct hostkey hostkey;
 static struct login login;
+static struct peer peer = {.address = "192.0.2.1"};
 static int watched[2];
 static char said[16384];
 static uint8_t public_a[32], secret_a[64], public_b[32], secret_b[64];
@@ -79,6 +80,7 @@ static void begin(void)
     memset(&login, 0, sizeof(login));
     login.options = &options;
     login.hostkey = &hostkey;
+    login.peer = &peer;
     login.ipc = watched[0];
     login.deadline_ms = clock_now_ms() + 30000;
     login.session_id_bytes = 64;
@@ -93,6 +95,9 @@ static void finish(void)
     }
 }
 
+/* The key blob of the request made last. */
+static uint8_t request_blob[HOSTKEY_BLOB_BYTES];
+
 static struct ipc_auth make_request(uint32_t stage, const char *user, const uint8_t *public_key)
 {
     struct ipc_auth request;
@@ -102,7 +107,8 @@ static struct ipc_auth make_request(uint32_t stage, const char *user, const uint
     request.key_type = IPC_KEY_ED25519;
     snprintf(request.user, sizeof(request.user), "%s", user);
     snprintf(request.algorithm, sizeof(request.algorithm), "ssh-ed25519");
-    memcpy(request.public_key, public_key, 32);
+    hostkey_blob(request_blob, public_key);
+    request.blob_bytes = sizeof(request_blob);
     return request;
 }
 
@@ -148,7 +154,7 @@ static struct bytes expected_data(const struct ipc_auth *request, size_t session
     }
     add(&bytes, "\x01", 1);
     add_string(&bytes, "ssh-ed25519", 11);
-    add_blob(&bytes, request->public_key);
+    add_string(&bytes, request_blob, sizeof(request_blob));
     if (request->hostbound) {
         add_blob(&bytes, hostkey.public_key);
     }
@@ -173,7 +179,7 @@ START_TEST(signed_data_is_rfc_4252s)
         request.hostbound = (i / 3) % 2 == 1;
         login.session_id_bytes = i < 6 ? 32 : 64;
         struct bytes expected = expected_data(&request, login.session_id_bytes);
-        size_t count = login_signed_data(data, &login, &request);
+        size_t count = login_signed_data(data, &login, &request, request_blob);
         ck_assert_uint_eq(count, expected.used);
         ck_assert_mem_eq(data, expected.at, count);
     }
@@ -187,7 +193,7 @@ static uint32_t answer(const struct ipc_auth *request)
     struct capture capture;
     uint32_t verdict = 99;
     capture_begin(&capture);
-    const char *fatal = login_answer(&login, request, &verdict);
+    const char *fatal = login_answer(&login, request, request_blob, &verdict);
     capture_end(&capture, said, sizeof(said));
     ck_assert_msg(fatal == NULL, "%s", fatal);
     return verdict;
@@ -355,7 +361,7 @@ START_TEST(attempts_are_counted)
     ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_LAST);
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     sign(&request, secret_a);
-    ck_assert_ptr_nonnull(login_answer(&login, &request, &verdict));
+    ck_assert_ptr_nonnull(login_answer(&login, &request, request_blob, &verdict));
     ck_assert_uint_eq(become_calls, 0);
 }
 END_TEST
@@ -365,6 +371,7 @@ START_TEST(keys_of_another_type)
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     sign(&request, secret_a);
     request.key_type = IPC_KEY_UNSUPPORTED;
+    request.blob_bytes = 0;
     snprintf(request.algorithm, sizeof(request.algorithm), "ssh-rsa");
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(reap_children(), 1);
@@ -435,7 +442,7 @@ END_TEST
 static void assert_fatal(const struct ipc_auth *request, const char *wanted)
 {
     uint32_t verdict = IPC_VERDICT_REFUSED;
-    const char *fatal = login_answer(&login, request, &verdict);
+    const char *fatal = login_answer(&login, request, request_blob, &verdict);
     ck_assert_ptr_nonnull(fatal);
     assert_contains(fatal, wanted);
     ck_assert_uint_ne(verdict, IPC_VERDICT_ACCEPTED);
@@ -453,8 +460,17 @@ START_TEST(values_out_of_range)
         }
         bad = good;
         bad.key_type = value;
-        if (value != IPC_KEY_ED25519 && value != IPC_KEY_UNSUPPORTED) {
+        if (value < IPC_KEY_ED25519 || value > IPC_KEY_UNSUPPORTED) {
             assert_fatal(&bad, "key type");
+        }
+        bad = good;
+        bad.sk_flags = value;
+        if (value != 0) {
+            assert_fatal(&bad, "authenticator");
+        }
+        bad.key_type = IPC_KEY_SK_ED25519;
+        if (value > 255) {
+            assert_fatal(&bad, "authenticator");
         }
         bad = good;
         bad.hostbound = value;
@@ -468,6 +484,14 @@ START_TEST(values_out_of_range)
     bad = good;
     memset(bad.algorithm, 'a', sizeof(bad.algorithm));
     assert_fatal(&bad, "without end");
+    bad = good;
+    bad.blob_bytes = 0;
+    assert_fatal(&bad, "key blob");
+    bad.blob_bytes = LIMIT_KEY_BLOB_BYTES + 1;
+    assert_fatal(&bad, "key blob");
+    bad.blob_bytes = 1;
+    bad.key_type = IPC_KEY_UNSUPPORTED;
+    assert_fatal(&bad, "key blob");
     login.session_id_bytes = 0;
     assert_fatal(&good, "before the first key exchange");
 }
