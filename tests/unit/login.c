@@ -405,6 +405,196 @@ START_TEST(names_can_not_forge_a_line)
 }
 END_TEST
 
+/* ---- FIDO keys and grants ---------------------------------------------------------------------
+ */
+
+static uint8_t sk_blob[128];
+static size_t sk_blob_bytes;
+
+/* The blob of key a as an authenticator's, and its line behind `front`. */
+static void list_sk(const char *front)
+{
+    struct bytes blob = {0};
+    char base64[256], text[512];
+    add_string(&blob, "sk-ssh-ed25519@openssh.com", 26);
+    add_string(&blob, public_a, 32);
+    add_string(&blob, "ssh:", 4);
+    memcpy(sk_blob, blob.at, blob.used);
+    sk_blob_bytes = blob.used;
+    sodium_bin2base64(base64, sizeof(base64), blob.at, blob.used, sodium_base64_VARIANT_ORIGINAL);
+    int count = snprintf(text, sizeof(text), "%s sk-ssh-ed25519@openssh.com %s\n", front, base64);
+    scratch_write(home, "keys", text, (size_t)count, 0600);
+}
+
+/* What an authenticator does: PROTOCOL.u2f. */
+static void sign_sk(struct ipc_auth *request)
+{
+    struct bytes data = {0}, message = {0};
+    uint8_t hash[32];
+    add_string(&data, login.session_id, login.session_id_bytes);
+    add(&data, "\x32", 1);
+    add_string(&data, request->user, strlen(request->user));
+    add_string(&data, "ssh-connection", 14);
+    add_string(&data, "publickey", 9);
+    add(&data, "\x01", 1);
+    add_string(&data, "sk-ssh-ed25519@openssh.com", 26);
+    add_string(&data, sk_blob, sk_blob_bytes);
+    crypto_hash_sha256(hash, (const uint8_t *)"ssh:", 4);
+    add(&message, hash, 32);
+    const uint8_t seen[5] = {(uint8_t)request->sk_flags, (uint8_t)(request->sk_counter >> 24),
+                             (uint8_t)(request->sk_counter >> 16),
+                             (uint8_t)(request->sk_counter >> 8), (uint8_t)request->sk_counter};
+    add(&message, seen, 5);
+    crypto_hash_sha256(hash, data.at, data.used);
+    add(&message, hash, 32);
+    crypto_sign_detached(request->signature, NULL, message.at, message.used, secret_a);
+}
+
+static uint32_t answer_sk(const struct ipc_auth *request)
+{
+    struct capture capture;
+    uint32_t verdict = 99;
+    capture_begin(&capture);
+    const char *fatal = login_answer(&login, request, sk_blob, &verdict);
+    capture_end(&capture, said, sizeof(said));
+    ck_assert_msg(fatal == NULL, "%s", fatal);
+    return verdict;
+}
+
+static struct ipc_auth make_sk(uint32_t flags)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
+    request.key_type = IPC_KEY_SK_ED25519;
+    request.blob_bytes = (uint32_t)sk_blob_bytes;
+    request.sk_flags = flags;
+    request.sk_counter = 0x01020304;
+    snprintf(request.algorithm, sizeof(request.algorithm), "sk-ssh-ed25519@openssh.com");
+    sign_sk(&request);
+    return request;
+}
+
+static const struct {
+    const char *options;
+    uint32_t flags;
+    const char *reason; /* NULL: accepted */
+} touches[] = {
+    {"", 1, NULL},
+    {"", 5, NULL},
+    {"", 0, "FIDO key was not touched"},
+    {"", 4, "FIDO key was not touched"},
+    {"no-touch-required", 0, NULL},
+    {"no-touch-required", 1, NULL},
+    {"verify-required", 1, "FIDO key did not verify its user"},
+    {"verify-required", 5, NULL},
+    {"verify-required", 4, "FIDO key was not touched"},
+    {"verify-required,no-touch-required", 0, "FIDO key did not verify its user"},
+    {"verify-required,no-touch-required", 4, NULL},
+};
+
+START_TEST(touch_and_verification)
+{
+    list_sk(touches[_i].options);
+    struct ipc_auth request = make_sk(touches[_i].flags);
+    bool good = touches[_i].reason == NULL;
+    ck_assert_uint_eq(answer_sk(&request), good ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_REFUSED);
+    assert_contains(said, " counter=16909060\n");
+    assert_contains(said, good ? "verdict=accepted" : touches[_i].reason);
+    ck_assert_uint_eq(become_calls, good ? 1 : 0);
+}
+END_TEST
+
+START_TEST(signatures_of_an_authenticator)
+{
+    list_sk("");
+    struct ipc_auth good = make_sk(1);
+    struct ipc_auth bad = good;
+    options.attempts = 1000;
+    for (uint32_t flags = 0; flags < 256; flags += 15) {
+        bad.sk_flags = flags; /* all but the one that was signed */
+        ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
+    }
+    bad = good;
+    bad.sk_counter++;
+    ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
+    bad = good;
+    bad.signature[7] ^= 1;
+    ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"bad signature\"");
+    /* The bare key's signature over the bare data. */
+    bad = good;
+    sign(&bad, secret_a);
+    ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
+    /* Another application's key. */
+    sk_blob[sk_blob_bytes - 1] ^= 1;
+    ck_assert_uint_eq(answer_sk(&good), IPC_VERDICT_REFUSED);
+    sk_blob[sk_blob_bytes - 1] ^= 1;
+    ck_assert_uint_eq(answer_sk(&good), IPC_VERDICT_ACCEPTED);
+}
+END_TEST
+
+static void list_with_options(const char *of_a, const char *of_b)
+{
+    char text[1024];
+    size_t used = 0;
+    for (int i = 0; i < 2; i++) {
+        uint8_t blob[HOSTKEY_BLOB_BYTES];
+        char base64[128];
+        hostkey_blob(blob, i == 0 ? public_a : public_b);
+        sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob),
+                          sodium_base64_VARIANT_ORIGINAL);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ssh-ed25519 %s\n",
+                                 i == 0 ? of_a : of_b, base64);
+    }
+    scratch_write(home, "keys", text, used, 0600);
+}
+
+/* Whatever was probed before: the grant is that of the key that signed. */
+START_TEST(the_grant_is_the_signers)
+{
+    list_with_options("command=\"of a\"", "restrict,command=\"of b\"");
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(login.grant.flags, 0);
+    if (_i == 1) {
+        ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
+        ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    }
+    ck_assert_uint_eq(answer_signed("alice", public_b, secret_b), IPC_VERDICT_ACCEPTED);
+    ck_assert_str_eq(login.grant.command, "of b");
+    ck_assert_uint_eq(login.grant.flags, GRANT_FORCED);
+}
+END_TEST
+
+START_TEST(refusals_name_line_and_option)
+{
+    list_with_options("no-pyt", "from=\"10.0.0.0/8\"");
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"option is unknown\" path=");
+    assert_contains(said, "/keys line=1 option=no-pyt\n");
+    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
+    assert_contains(said, "/keys line=2 option=from\n");
+    /* From where it may. */
+    snprintf(peer.address, sizeof(peer.address), "10.1.2.3");
+    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
+    snprintf(peer.address, sizeof(peer.address), "unix");
+    login.probed = false;
+    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(login.grant.flags, 0);
+}
+END_TEST
+
+START_TEST(root_stays_out)
+{
+    if (geteuid() != 0) {
+        return; /* account_nobody() of this file gives users our uid */
+    }
+    options.no_root = true;
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_REFUSED);
+    assert_contains(said, "root may not log in");
+    options.no_root = false;
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
+}
+END_TEST
+
 /* ---- time ------------------------------------------------------------------------------------ */
 
 START_TEST(refusals_take_their_time)
@@ -528,6 +718,11 @@ Suite *unit_suite(void)
     tcase_add_test(tests, keys_of_another_type);
     tcase_add_test(tests, refusals_name_path_and_mode);
     tcase_add_test(tests, names_can_not_forge_a_line);
+    tcase_add_loop_test(tests, touch_and_verification, 0, sizeof(touches) / sizeof(touches[0]));
+    tcase_add_test(tests, signatures_of_an_authenticator);
+    tcase_add_loop_test(tests, the_grant_is_the_signers, 0, 2);
+    tcase_add_test(tests, refusals_name_line_and_option);
+    tcase_add_test(tests, root_stays_out);
     tcase_add_test(tests, refusals_take_their_time);
     tcase_add_test(tests, acceptances_do_not_wait);
     tcase_add_test(tests, values_out_of_range);
