@@ -341,6 +341,15 @@ void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *na
     }
 }
 
+void authkeys_begin_grant(struct grant *grant, uint32_t flags)
+{
+    grant->flags = flags;
+    grant->command_bytes = 0;
+    grant->environment_bytes = 0;
+    memset(grant->command, 0, sizeof(grant->command));
+    memset(grant->environment, 0, sizeof(grant->environment));
+}
+
 /* All are read even where one says no: a broken one behind it is the better thing to log. */
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,
@@ -350,9 +359,7 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
     struct reading reading = {.asker = asker, .grant = grant, .terms = terms};
     enum authkeys_reason refused = AUTHKEYS_LISTED;
     memset(terms, 0, sizeof(*terms));
-    grant->flags = GRANT_OF_PLAIN_LINE;
-    grant->command_bytes = 0;
-    grant->environment_bytes = 0;
+    authkeys_begin_grant(grant, GRANT_OF_PLAIN_LINE);
     while (options.at < options.end) {
         struct text name = read_name(&options);
         enum authkeys_reason reason = read_option(&reading, &options, &name);

@@ -34,6 +34,10 @@ enum authkeys_reason authkeys_options_of_certificate(struct grant *grant,
                                                      char option[static AUTHKEYS_OPTION_BYTES],
                                                      const struct asker *asker);
 
+/* A grant with these flags and without command and environment: nothing of a line that was refused
+ * before stays in it. Its key and what it tells of the certificate stay. */
+void authkeys_begin_grant(struct grant *grant, uint32_t flags);
+
 /* An option's name for the log, cut off. */
 void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
                           size_t name_bytes);

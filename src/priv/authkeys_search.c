@@ -128,13 +128,10 @@ static enum authkeys_reason judge_line(struct search *search, struct text option
 static enum authkeys_reason judge_authority(struct search *search, struct text options)
 {
     const struct authkeys_line_terms terms = {.is_authority = true};
-    struct grant *grant = &search->verdict->grant;
     if (text_bytes(&options) != 0) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    grant->flags = GRANT_PERMISSIONS; /* the certificate alone narrows it */
-    grant->command_bytes = 0;
-    grant->environment_bytes = 0;
+    authkeys_begin_grant(&search->verdict->grant, GRANT_PERMISSIONS); /* it alone narrows it */
     return judge_certificate(search, &terms);
 }
 

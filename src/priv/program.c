@@ -119,9 +119,8 @@ static void set_terminal(struct environment *environment, const struct program *
     }
 }
 
-/* "NAME=VALUE\0"...; those of the client take the place of no other. */
-static void set_all(struct environment *environment, const char *variables, size_t count,
-                    bool of_client)
+/* "NAME=VALUE\0"... */
+static void set_all(struct environment *environment, const char *variables, size_t count)
 {
     const char *end = variables + count;
     for (const char *at = variables; at < end; at += strlen(at) + 1) {
@@ -129,9 +128,7 @@ static void set_all(struct environment *environment, const char *variables, size
         size_t name_bytes = strcspn(at, "=");
         memcpy(name, at, name_bytes);
         name[name_bytes] = '\0';
-        if (!of_client || find(environment, name) == environment->count) {
-            set(environment, name, at + name_bytes + 1);
-        }
+        set(environment, name, at + name_bytes + 1);
     }
 }
 
@@ -198,13 +195,13 @@ void program_run(const struct program *program)
     take_descriptors(program);
 
     set_user(&environment, program->account);
-    set_all(&environment, program->grant_environment, program->grant_environment_bytes, false);
+    set_all(&environment, program->environment, program->environment_bytes);
+    set_all(&environment, program->grant_environment, program->grant_environment_bytes);
     set_connection(&environment, program->peer);
     set_terminal(&environment, program);
     if (program->original_command != NULL) {
         set(&environment, "SSH_ORIGINAL_COMMAND", program->original_command);
     }
-    set_all(&environment, program->environment, program->environment_bytes, true);
     enter_home(program->account->home);
     run_shell(program, &environment);
 

@@ -200,7 +200,7 @@ def test_line_number_in_the_log(attempt, authorize, site):
 
 
 @pytest.mark.parametrize("options", [
-    "unknown-option", "no-pty,", ",no-pty", 'environment="A"', "command=id", 'command="a",command="b"', "no-command",
+    "unknown-option", "no-pty,", 'environment="A"', "command=id", 'command="a",command="b"', "no-command",
     'from="192.0.2.1"', 'from="10.0.0.1/8"', 'from=""', 'expiry-time="20200101"', 'expiry-time="soon"', "cert-authority",
     'principals="x"', 'permitopen="x"', 'tunnel="x"'])
 def test_lines_that_grant_nothing(attempt, authorize, site, options):

@@ -479,6 +479,24 @@ START_TEST(child_answers)
 }
 END_TEST
 
+/* What a refused line has said stays nowhere. */
+START_TEST(child_that_reads_on)
+{
+    struct authkeys_verdict verdict;
+    int ends[2];
+    static const char text[] = "command=\"a\",command=\"b\" " KEY "\n" KEY "\n";
+    ck_assert_int_eq(pipe(ends), 0);
+    scratch_write(scratch, ".ssh/authorized_keys", text, strlen(text), 0600);
+    ck_assert(ask(&verdict, ends[0], 5000));
+    ck_assert_uint_eq(verdict.line, 2);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_OF_PLAIN_LINE);
+    ck_assert(sodium_is_zero((const uint8_t *)verdict.grant.command, LIMIT_FORCED_COMMAND_BYTES));
+    ck_assert_str_eq(verdict.option, "");
+    while (wait(NULL) > 0) {
+    }
+}
+END_TEST
+
 START_TEST(child_that_is_not_waited_for)
 {
     struct authkeys_verdict verdict;
@@ -531,6 +549,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, patterns_expand, 0, sizeof(patterns) / sizeof(patterns[0]));
     tcase_add_test(tests, long_patterns_are_refused);
     tcase_add_test(tests, child_answers);
+    tcase_add_test(tests, child_that_reads_on);
     tcase_add_test(tests, child_that_is_not_waited_for);
     tcase_add_test(tests, child_that_can_not_become_the_user);
     suite_add_tcase(suite, tests);

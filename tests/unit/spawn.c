@@ -313,8 +313,8 @@ START_TEST(environment_is_built_from_nothing)
     snprintf(expected, sizeof(expected),
              "USER=alice\nLOGNAME=alice\nHOME=%s\nSHELL=/usr/bin/env\n"
              "PATH=%s\nMAIL=/var/mail/alice\n"
-             "SSH_CLIENT=192.0.2.1 4711 22\nSSH_CONNECTION=192.0.2.1 4711 192.0.2.2 22\n"
-             "LANG=C\nLC_ALL=en_US.UTF-8\nGIT_PROTOCOL=version=2\n",
+             "LANG=C\nLC_ALL=en_US.UTF-8\nGIT_PROTOCOL=version=2\n"
+             "SSH_CLIENT=192.0.2.1 4711 22\nSSH_CONNECTION=192.0.2.1 4711 192.0.2.2 22\n",
              scratch,
              geteuid() == 0 ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
                             : "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games");
