@@ -9,8 +9,9 @@
 #define EXIT_USAGE 100
 
 #define USAGE                                                                                      \
-    "usage: wrensshd [-qQvlLsSpPB] [-x name=command]... [-e command] [-a file]\n"                  \
-    "                [-t seconds] [-i seconds] [-m attempts] [-g group] keydir\n"                  \
+    "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"                \
+    "                [-c file] [-R file] [-t seconds] [-i seconds] [-m attempts]\n"                \
+    "                [-g group] keydir\n"                                                          \
     "       wrensshd -h | -V\n"
 
 static const char help[] =
@@ -20,9 +21,13 @@ static const char help[] =
           "OpenSSH ed25519 key, credential:NAME (systemd's) or fd:N (an open descriptor).\n"
           "\n"
           "  -a file     read authorized_keys from here; %u is the user, %h the home directory\n"
+          "  -c file     trust these keys to sign user certificates for every account\n"
+          "  -R file     refuse the keys and certificates that this file revokes\n"
+          "  -E          let authorized_keys set environment variables\n"
           "  -e command  run this instead of whatever the client asks for\n"
           "  -x n=cmd    run cmd as subsystem n; often -x sftp=/usr/lib/openssh/sftp-server\n"
           "  -g group    let in only members of this group\n"
+          "  -r          do not let in root\n"
           "  -t seconds  end connections that have not logged in by then (60)\n"
           "  -i seconds  end connections whose sessions move no data for so long (0: never)\n"
           "  -m number   end connections after so many refused keys (6)\n"
@@ -116,6 +121,12 @@ static bool set_switch(struct options *options, int flag)
     case 'B':
         options->best_effort = true;
         return true;
+    case 'r':
+        options->no_root = true;
+        return true;
+    case 'E':
+        options->user_environment = true;
+        return true;
     default:
         return false;
     }
@@ -130,6 +141,10 @@ static int set_value(struct options *options, int flag, const char *text)
         return parse_text(&options->forced_command, text, flag);
     case 'a':
         return parse_text(&options->authkeys, text, flag);
+    case 'c':
+        return parse_text(&options->authorities, text, flag);
+    case 'R':
+        return parse_text(&options->revoked, text, flag);
     case 'g':
         return parse_text(&options->group, text, flag);
     case 't':
@@ -187,7 +202,7 @@ int options_parse(struct options *options, int argc, char **argv, int *status)
     *status = EXIT_USAGE;
     opterr = 0;
     int flag;
-    while ((flag = getopt(argc, argv, "+:qQvlLsSpPBx:e:a:t:i:m:g:hV")) != -1) {
+    while ((flag = getopt(argc, argv, "+:qQvlLsSpPBrEx:e:a:c:R:t:i:m:g:hV")) != -1) {
         if (flag == 'h' || flag == 'V') {
             fputs(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n", stdout);
             *status = fflush(stdout) == 0 ? 0 : 111;

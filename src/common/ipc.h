@@ -2,7 +2,7 @@
  * What the network process asks of the monitor.
  *
  * A SOCK_SEQPACKET pair carries strictly request then reply; one receive is one message. A request
- * is a struct of exactly its size, in two cases followed by exactly the tail whose length it
+ * is a struct of exactly its size, in some cases followed by exactly the tail whose length it
  * names. The monitor ends the connection on a wrong size, an unknown type, a type that is not
  * of its phase, a count that is used up, or a value out of range. Texts are fixed arrays,
  * NUL-terminated and zero-filled.
@@ -28,7 +28,7 @@ enum ipc_type {
     IPC_START = 1, /* once, first:     struct ipc_start   → ipc_start_reply               */
     IPC_SIGN,      /* always:          struct ipc_sign + tail → ipc_sign_reply            */
     IPC_PROVE,     /* after login:     struct ipc_prove   → ipc_prove_reply               */
-    IPC_AUTH,      /* before login:    struct ipc_auth    → ipc_auth_reply                */
+    IPC_AUTH,      /* before login:    struct ipc_auth + tail → ipc_auth_reply            */
     IPC_PTY,       /* after login:     struct ipc_pty     → ipc_done + pty master         */
     IPC_SPAWN,     /* after login:     struct ipc_spawn + tail → ipc_done + descriptors   */
     IPC_SIGNAL,    /* after login:     struct ipc_signal  → ipc_done                      */
@@ -101,22 +101,31 @@ enum ipc_auth_stage {
 };
 
 enum ipc_key_type {
-    IPC_KEY_ED25519 = 1,
-    IPC_KEY_UNSUPPORTED = 2, /* nothing to look up: counted, logged and refused like any other */
+    IPC_KEY_ED25519 = 1,     /* ssh-ed25519 */
+    IPC_KEY_SK_ED25519,      /* sk-ssh-ed25519@openssh.com */
+    IPC_KEY_ED25519_CERT,    /* ssh-ed25519-cert-v01@openssh.com */
+    IPC_KEY_SK_ED25519_CERT, /* sk-ssh-ed25519-cert-v01@openssh.com */
+    IPC_KEY_UNSUPPORTED,     /* nothing to look up: counted, logged and refused like any other */
 };
 
 #define IPC_ALGORITHM_BYTES 64
 
-/* RFC 4252 section 7. The monitor rebuilds the signed data from these fields and its own
- * session identifier. */
+/*
+ * RFC 4252 section 7. The tail is the key blob as the client sent it; empty with
+ * IPC_KEY_UNSUPPORTED. The monitor rebuilds the signed data from these fields, its own session
+ * identifier and the blob, which it never looks into: that is for the child that has become the
+ * user.
+ */
 struct ipc_auth {
     uint32_t type;
     uint32_t stage;
     uint32_t key_type;
     uint32_t hostbound;                  /* publickey-hostbound-v00@openssh.com */
+    uint32_t blob_bytes;                 /* of the tail, at most LIMIT_KEY_BLOB_BYTES */
+    uint32_t sk_flags;                   /* of a FIDO key's signature (PROTOCOL.u2f), else 0 */
+    uint32_t sk_counter;                 /* the same */
     char user[LIMIT_USER_BYTES];         /* "" if the client's is longer or holds a NUL */
     char algorithm[IPC_ALGORITHM_BYTES]; /* as the client named it, for the log only; cut off */
-    uint8_t public_key[32];
     uint8_t signature[64];
 };
 
@@ -129,6 +138,7 @@ enum ipc_verdict {
 struct ipc_auth_reply {
     uint32_t type;
     uint32_t verdict;
+    uint32_t forced; /* 1: logged in, and no environment of the client's is taken */
 };
 
 /* ---- sessions -------------------------------------------------------------------------------- */

@@ -78,6 +78,26 @@
 /* A home directory, shell or authorized_keys path that we work with or log, with its NUL. */
 #define LIMIT_PATH_BYTES 1024
 
+/* A public key as the client sends it: a certificate with a forced command of the longest kind and
+ * some dozen principals has less than 6 KiB. */
+#define LIMIT_KEY_BLOB_BYTES 8192
+
+/* The blob of a key without certificate: an ed25519 one has 51 bytes, a FIDO one 74 and perhaps a
+ * longer application name than "ssh:". */
+#define LIMIT_PLAIN_KEY_BYTES 512
+
+/* The value of one option in authorized_keys with its NUL: lists of networks and principals too. */
+#define LIMIT_OPTION_BYTES 4096
+
+/* command= of a line or force-command of a certificate, with its NUL. */
+#define LIMIT_FORCED_COMMAND_BYTES 4096
+
+/* All of environment= in one line, "NAME=VALUE" with a NUL each. */
+#define LIMIT_GRANT_ENVIRONMENT_BYTES 1024
+
+/* The key id of a certificate with its NUL; only for the log, which would cut it off as well. */
+#define LIMIT_KEY_ID_BYTES 256
+
 /* CPU seconds that reading one authorized_keys may take: gigabytes of it. */
 #define LIMIT_AUTHKEYS_CPU_SECONDS 5
 
@@ -99,8 +119,8 @@
 /* Environment of one session, "NAME=VALUE" with a NUL each. */
 #define LIMIT_ENVIRONMENT_BYTES 2048
 
-/* A terminal stays open so long after its program's exit, if others (background jobs) still hold it:
- * what the program printed last may still be on its way through the kernel. */
+/* A terminal stays open so long after its program's exit, if others (background jobs) still hold
+ * it: what the program printed last may still be on its way through the kernel. */
 #define LIMIT_LINGER_MS 100
 
 /* TERM with its NUL. */

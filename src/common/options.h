@@ -26,7 +26,11 @@ struct options {
     bool best_effort;           /* -B: serve even if a sandbox layer is missing */
     const char *forced_command; /* -e, or NULL */
     const char *authkeys;       /* -a pattern with %u and %h, or NULL for ~/.ssh/authorized_keys */
+    const char *authorities;    /* -c: a file of keys, or NULL */
+    const char *revoked;        /* -R: a file, or NULL */
     const char *group;          /* -g, or NULL */
+    bool no_root;               /* -r */
+    bool user_environment;      /* -E: environment= of authorized_keys counts */
     unsigned login_seconds;     /* -t */
     unsigned idle_seconds;      /* -i, 0 for no limit */
     unsigned attempts;          /* -m */

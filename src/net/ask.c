@@ -182,13 +182,16 @@ bool ask_sign(struct connection *connection, const uint8_t secret[static 64], co
     return asked;
 }
 
-bool ask_auth(struct connection *connection, struct ipc_auth *request, enum ipc_verdict *verdict)
+bool ask_auth(struct connection *connection, struct ipc_auth *request, const void *blob,
+              enum ipc_verdict *verdict)
 {
     request->type = IPC_AUTH;
     struct ipc_auth_reply reply;
-    if (!ask(connection, request, sizeof(*request), &reply, sizeof(reply))) {
+    struct iovec parts[] = {part_of(request, sizeof(*request)), part_of(blob, request->blob_bytes)};
+    if (!ask_in_parts(connection, parts, sizeof(parts) / sizeof(parts[0]), &reply, sizeof(reply))) {
         return false;
     }
+    connection->forced = reply.forced != 0;
     *verdict = (enum ipc_verdict)reply.verdict;
     return true;
 }

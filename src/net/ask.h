@@ -25,8 +25,10 @@ bool ask_sign(struct connection *connection, const uint8_t secret[static 64], co
 /* Has a host key proved, `key` as in struct ipc_prove; for hostkeys.c, which keeps count. */
 bool ask_prove(struct connection *connection, uint32_t key, uint8_t signature[static 64]);
 
-/* `request` is filled in but for its type. */
-bool ask_auth(struct connection *connection, struct ipc_auth *request, enum ipc_verdict *verdict);
+/* `request` is filled in but for its type; `blob` has its blob_bytes. Sets `forced` if the monitor
+ * says so. */
+bool ask_auth(struct connection *connection, struct ipc_auth *request, const void *blob,
+              enum ipc_verdict *verdict);
 
 /* These return whether it was done; `connection->ended` tells whether the monitor is still there.
  */

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "ask.h"
+#include "hostkeys.h"
 #include "transport.h"
 
 #define METHOD_PUBLICKEY "publickey"
 #define METHOD_HOSTBOUND "publickey-hostbound-v00@openssh.com"
-#define ALGORITHM        "ssh-ed25519"
 
 /* The fields of a publickey request behind the method's name. */
 struct publickey {
@@ -58,13 +58,54 @@ static void read_publickey(struct reader *message, bool hostbound, struct public
     }
 }
 
-/* `string "ssh-ed25519" | string of `count` bytes`, nothing else: a key blob (32) or a signature
- * (64). */
-static const uint8_t *ed25519_bytes(struct reader blob, size_t count)
+/* What a key of each algorithm signs with: the name in the signature blob, which for a certificate
+ * is its key's. */
+static const struct algorithm {
+    const char *name;
+    enum ipc_key_type key_type;
+    bool sk;
+} algorithms[] = {
+    {"ssh-ed25519", IPC_KEY_ED25519, false},
+    {"sk-ssh-ed25519@openssh.com", IPC_KEY_SK_ED25519, true},
+    {"ssh-ed25519-cert-v01@openssh.com", IPC_KEY_ED25519_CERT, false},
+    {"sk-ssh-ed25519-cert-v01@openssh.com", IPC_KEY_SK_ED25519_CERT, true},
+};
+
+static const struct algorithm *find_algorithm(const struct reader *name)
+{
+    for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++) {
+        if (reader_is(name, algorithms[i].name)) {
+            return &algorithms[i];
+        }
+    }
+    return NULL;
+}
+
+/* The blob must be of the algorithm; what else is in it is for the monitor's child. */
+static bool is_blob_of(struct reader blob, const struct algorithm *algorithm)
+{
+    size_t bytes = blob.left;
+    struct reader name = reader_string(&blob);
+    return bytes <= LIMIT_KEY_BLOB_BYTES && reader_is(&name, algorithm->name);
+}
+
+/* `string type | string of 64 bytes`, and of a FIDO key `| byte flags | uint32 counter`; nothing
+ * else. */
+static bool read_signature(struct ipc_auth *ask, struct reader blob,
+                           const struct algorithm *algorithm)
 {
     struct reader name = reader_string(&blob);
-    const uint8_t *bytes = reader_string_of(&blob, count);
-    return reader_is(&name, ALGORITHM) && reader_end(&blob) ? bytes : NULL;
+    const uint8_t *bytes = reader_string_of(&blob, sizeof(ask->signature));
+    uint8_t flags = algorithm->sk ? reader_u8(&blob) : 0;
+    uint32_t counter = algorithm->sk ? reader_u32(&blob) : 0;
+    const char *type = algorithm->sk ? "sk-ssh-ed25519@openssh.com" : "ssh-ed25519";
+    if (!reader_is(&name, type) || !reader_end(&blob)) {
+        return false;
+    }
+    memcpy(ask->signature, bytes, sizeof(ask->signature));
+    ask->sk_flags = flags;
+    ask->sk_counter = counter;
+    return true;
 }
 
 /* Into the monitor's terms. A key or signature of another type, or of the right one but of the
@@ -83,25 +124,13 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
     }
     reader_text(&algorithm, ask->algorithm, sizeof(ask->algorithm));
 
-    const uint8_t *key = ed25519_bytes(request->blob, sizeof(ask->public_key));
-    const uint8_t *signature =
-        request->is_signed ? ed25519_bytes(request->signature, sizeof(ask->signature)) : NULL;
-    if (!reader_is(&request->algorithm, ALGORITHM) || key == NULL ||
-        (request->is_signed && signature == NULL)) {
+    const struct algorithm *found = find_algorithm(&request->algorithm);
+    if (found == NULL || !is_blob_of(request->blob, found) ||
+        (request->is_signed && !read_signature(ask, request->signature, found))) {
         return;
     }
-    ask->key_type = IPC_KEY_ED25519;
-    memcpy(ask->public_key, key, sizeof(ask->public_key));
-    if (signature != NULL) {
-        memcpy(ask->signature, signature, sizeof(ask->signature));
-    }
-}
-
-static bool is_our_host_key(const struct connection *connection, struct reader blob)
-{
-    const uint8_t *key = ed25519_bytes(blob, sizeof(connection->host_public_key));
-    return key != NULL &&
-           memcmp(key, connection->host_public_key, sizeof(connection->host_public_key)) == 0;
+    ask->key_type = found->key_type;
+    ask->blob_bytes = (uint32_t)request->blob.left;
 }
 
 static enum phase publickey(struct connection *connection, struct reader *message,
@@ -112,14 +141,14 @@ static enum phase publickey(struct connection *connection, struct reader *messag
     if (!reader_end(message)) {
         return transport_refuse_malformed(connection, "publickey request");
     }
-    if (hostbound && !is_our_host_key(connection, request.host_key)) {
+    if (hostbound && !hostkeys_is_bound(connection, request.host_key)) {
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
                                  "the login is bound to another host key");
     }
     struct ipc_auth ask = {0};
     fill_request(&ask, &request, user, hostbound);
     enum ipc_verdict verdict = IPC_VERDICT_REFUSED;
-    if (!ask_auth(connection, &ask, &verdict)) {
+    if (!ask_auth(connection, &ask, request.blob.bytes, &verdict)) {
         return PHASE_ENDED;
     }
     switch (verdict) {

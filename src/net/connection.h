@@ -85,6 +85,7 @@ struct connection {
 
     unsigned auth_requests;
     bool no_more_sessions;
+    bool forced;          /* the key's grant forces a command: no environment of the client's */
     size_t first_channel; /* whose turn it is to be served first */
     struct channel channels[LIMIT_CHANNELS];
 

@@ -79,7 +79,7 @@ static enum outcome on_env(struct connection *connection, struct channel *channe
         return MALFORMED;
     }
     size_t room = sizeof(channel->environment) - channel->environment_bytes;
-    if (channel->started || connection->options->forced_command != NULL ||
+    if (channel->started || connection->options->forced_command != NULL || connection->forced ||
         !environment_allows((const char *)name.bytes, name.left, (const char *)value.bytes,
                             value.left) ||
         name.left + value.left + 2 > room) {

@@ -111,7 +111,9 @@ void transport_send_unimplemented(struct connection *connection, uint32_t sequen
 void transport_send_ext_info(struct connection *connection)
 {
     static const char *const extensions[][2] = {
-        {"server-sig-algs", "ssh-ed25519"},
+        {"server-sig-algs", "ssh-ed25519,sk-ssh-ed25519@openssh.com,"
+                            "ssh-ed25519-cert-v01@openssh.com,"
+                            "sk-ssh-ed25519-cert-v01@openssh.com"},
         {"publickey-hostbound@openssh.com", "0"},
         {"ping@openssh.com", "0"},
     };

@@ -1,4 +1,4 @@
-/* The part of authkeys.h that runs as the user. */
+/* The part of authkeys.h that opens files: the administrator's and, as the user, the user's. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "authkeys.h"
-#include "authkeys_line.h"
 
 /* Linux's PATH_MAX: realpath(3) may write so many. */
 #define RESOLVED_BYTES 4096
@@ -167,117 +166,55 @@ static bool is_file_safe(struct authkeys_verdict *verdict, int fd, const char *p
            are_directories_safe(verdict, real, account);
 }
 
-/* ---- the lines ------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
-struct lines {
-    int fd;
-    size_t start; /* [start, used) is read and not yet looked at */
-    size_t used;
-    bool ended;
-    bool skipping; /* behind the cut of an over-long line, up to its newline */
-    uint32_t number;
-    char bytes[LIMIT_AUTHKEYS_LINE_BYTES];
-};
-
-/* Makes room and reads on. False if the file could not be read. */
-static bool read_more(struct lines *lines)
+static int open_plainly(const char *path)
 {
-    if (lines->start > 0) {
-        memmove(lines->bytes, lines->bytes + lines->start, lines->used - lines->start);
-        lines->used -= lines->start;
-        lines->start = 0;
-    }
-    if (lines->used == sizeof(lines->bytes)) {
-        lines->skipping = true;
-        lines->used = 0;
-    }
-    ssize_t count = read(lines->fd, lines->bytes + lines->used, sizeof(lines->bytes) - lines->used);
-    if (count < 0) {
-        return errno == EINTR;
-    }
-    lines->ended = count == 0;
-    lines->used += (size_t)count;
-    return true;
+    return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
-/* Finds the next whole line. An over-long one is passed over with all that belongs to it.
- * Returns 1, 0 at the end, -1 if the file could not be read. */
-static int next_line(struct lines *lines, const char **line, size_t *line_bytes)
+struct authkeys_file authkeys_open_admins(const char *path)
 {
-    *line = NULL;
-    *line_bytes = 0;
-    for (;;) {
-        const char *start = lines->bytes + lines->start;
-        size_t rest = lines->used - lines->start;
-        const char *newline = memchr(start, '\n', rest);
-        if (newline == NULL && !lines->ended) {
-            if (!read_more(lines)) {
-                return -1;
-            }
-            continue;
-        }
-        if (newline == NULL && rest == 0) {
-            return 0;
-        }
-        *line = start;
-        *line_bytes = newline != NULL ? (size_t)(newline - start) : rest;
-        lines->start += *line_bytes + (newline != NULL ? 1 : 0);
-        lines->number++;
-        if (!lines->skipping) {
-            return 1;
-        }
-        lines->skipping = false;
+    struct authkeys_file file = {.path = path, .fd = -1, .reason = AUTHKEYS_UNREADABLE};
+    struct stat found;
+    if (path == NULL) {
+        return file;
     }
+    file.fd = open_plainly(path);
+    if (file.fd < 0 || fstat(file.fd, &found) != 0) {
+        file.error = errno;
+        return file;
+    }
+    file.reason = AUTHKEYS_LISTED;
+    if (!S_ISREG(found.st_mode)) {
+        file.reason = AUTHKEYS_NOT_REGULAR;
+    } else if (found.st_uid != 0 && found.st_uid != geteuid()) {
+        file.reason = AUTHKEYS_UNSAFE_OWNER;
+    } else if ((found.st_mode & 022) != 0) {
+        file.reason = AUTHKEYS_UNSAFE_MODE;
+    }
+    if (file.reason != AUTHKEYS_LISTED) {
+        close(file.fd);
+        file.fd = -1;
+    }
+    return file;
 }
 
-static void search_lines(struct authkeys_verdict *verdict, int fd, const char *path,
-                         const uint8_t public_key[static 32])
+int authkeys_open_users(struct authkeys_verdict *verdict, char path[static LIMIT_PATH_BYTES],
+                        const char *pattern, const struct account *account)
 {
-    struct lines lines;
-    const char *line;
-    size_t line_bytes;
-    int got;
-
-    memset(&lines, 0, offsetof(struct lines, bytes));
-    lines.fd = fd;
-    refuse(verdict, AUTHKEYS_NOT_LISTED, path);
-    while ((got = next_line(&lines, &line, &line_bytes)) == 1) {
-        uint8_t key[32];
-        enum authkeys_line kind = authkeys_line_read(line, line_bytes, key);
-        if (kind == AUTHKEYS_LINE_OTHER || memcmp(key, public_key, sizeof(key)) != 0) {
-            continue;
-        }
-        if (kind == AUTHKEYS_LINE_PLAIN) {
-            verdict->reason = AUTHKEYS_LISTED;
-            verdict->line = lines.number;
-            return;
-        }
-        if (verdict->reason == AUTHKEYS_NOT_LISTED) {
-            verdict->reason = AUTHKEYS_HAS_OPTIONS;
-            verdict->line = lines.number;
-        }
-    }
-    if (got < 0) {
-        refuse_error(verdict, path);
-    }
-}
-
-void authkeys_search(struct authkeys_verdict *verdict, const char *pattern,
-                     const struct account *account, const uint8_t public_key[static 32])
-{
-    char path[LIMIT_PATH_BYTES];
-    memset(verdict, 0, sizeof(*verdict));
     if (!authkeys_expand(path, pattern, account)) {
         refuse(verdict, AUTHKEYS_BAD_PATTERN, pattern);
-        return;
+        return -1;
     }
-    int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+    int fd = open_plainly(path);
     if (fd < 0) {
         refuse_error(verdict, path);
-        return;
+        return -1;
     }
-    if (is_file_safe(verdict, fd, path, account)) {
-        search_lines(verdict, fd, path, public_key);
+    if (!is_file_safe(verdict, fd, path, account)) {
+        close(fd);
+        return -1;
     }
-    close(fd);
+    return fd;
 }

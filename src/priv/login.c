@@ -11,16 +11,17 @@
 #include "numbers.h"
 #include "writer.h"
 
-#define REASON_BYTES 160
-
-/* What came out of one request. */
-struct outcome {
-    struct account account; /* nobody's if it may not log in */
-    bool account_refused;
-    bool accepted;
-    char reason[REASON_BYTES];
-    struct authkeys_verdict keys;
-};
+static const char *algorithm_name(uint32_t key_type)
+{
+    static const char *const names[] = {
+        [IPC_KEY_ED25519] = "ssh-ed25519",
+        [IPC_KEY_SK_ED25519] = "sk-ssh-ed25519@openssh.com",
+        [IPC_KEY_ED25519_CERT] = "ssh-ed25519-cert-v01@openssh.com",
+        [IPC_KEY_SK_ED25519_CERT] = "sk-ssh-ed25519-cert-v01@openssh.com",
+        [IPC_KEY_UNSUPPORTED] = "",
+    };
+    return names[key_type];
+}
 
 /*
  * string    session identifier
@@ -29,15 +30,15 @@ struct outcome {
  * string    "ssh-connection"
  * string    "publickey" or "publickey-hostbound-v00@openssh.com"
  * boolean   TRUE
- * string    "ssh-ed25519"
+ * string    algorithm, which is the key type's name
  * string    public key blob
- * string    server host key blob (hostbound only)
+ * string    K_S of the first key exchange (hostbound only)
  */
 size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct login *login,
-                         const struct ipc_auth *request)
+                         const struct ipc_auth *request, const uint8_t *blob)
 {
     struct writer writer;
-    uint8_t blob[HOSTKEY_BLOB_BYTES];
+    uint8_t host_blob[HOSTKEY_BLOB_BYTES];
     writer_init(&writer, out, LOGIN_SIGNED_BYTES);
     writer_string(&writer, login->session_id, login->session_id_bytes);
     writer_u8(&writer, SSH_MSG_USERAUTH_REQUEST);
@@ -45,23 +46,46 @@ size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct lo
     writer_text(&writer, "ssh-connection");
     writer_text(&writer, request->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey");
     writer_bool(&writer, true);
-    writer_text(&writer, "ssh-ed25519");
-    hostkey_blob(blob, request->public_key);
-    writer_string(&writer, blob, sizeof(blob));
+    writer_text(&writer, algorithm_name(request->key_type));
+    writer_string(&writer, blob, request->blob_bytes);
     if (request->hostbound) {
-        hostkey_blob(blob, login->hostkey->public_key);
-        writer_string(&writer, blob, sizeof(blob));
+        size_t k_s_bytes;
+        const uint8_t *k_s = hostkey_bound(login->hostkey, host_blob, &k_s_bytes);
+        writer_string(&writer, k_s, k_s_bytes);
     }
     return writer_failed(&writer) ? 0 : writer.used;
 }
 
-/* libsodium refuses S >= L and public keys of small order. */
-static bool is_signature_good(const struct login *login, const struct ipc_auth *request)
+/* By the key that the child found in the blob; by none if it found none. */
+static bool is_signature_good(const struct login *login, const struct ipc_auth *request,
+                              const uint8_t *blob, const struct grant *grant)
 {
     uint8_t data[LOGIN_SIGNED_BYTES];
-    size_t data_bytes = login_signed_data(data, login, request);
-    return data_bytes > 0 && crypto_sign_verify_detached(request->signature, data, data_bytes,
-                                                         request->public_key) == 0;
+    struct signature signature = {.sk_flags = (uint8_t)request->sk_flags,
+                                  .sk_counter = request->sk_counter};
+    memcpy(signature.bytes, request->signature, sizeof(signature.bytes));
+    size_t data_bytes = login_signed_data(data, login, request, blob);
+    return data_bytes > 0 && signature_verify(&signature, &grant->key, data, data_bytes);
+}
+
+static bool is_sk(uint32_t key_type)
+{
+    return key_type == IPC_KEY_SK_ED25519 || key_type == IPC_KEY_SK_ED25519_CERT;
+}
+
+/* What the authenticator must have seen (PROTOCOL.u2f). Returns NULL, or what is missing. */
+static const char *check_authenticator(const struct ipc_auth *request, const struct grant *grant)
+{
+    if (!is_sk(request->key_type)) {
+        return NULL;
+    }
+    if ((grant->flags & GRANT_UNTOUCHED) == 0 && (request->sk_flags & SIGNATURE_SK_PRESENT) == 0) {
+        return "FIDO key was not touched";
+    }
+    if ((grant->flags & GRANT_VERIFY) != 0 && (request->sk_flags & SIGNATURE_SK_VERIFIED) == 0) {
+        return "FIDO key did not verify its user";
+    }
+    return NULL;
 }
 
 static const char *check_request(const struct login *login, const struct ipc_auth *request)
@@ -69,8 +93,16 @@ static const char *check_request(const struct login *login, const struct ipc_aut
     if (request->stage != IPC_AUTH_PROBE && request->stage != IPC_AUTH_SIGNED) {
         return "login request of an unknown stage";
     }
-    if (request->key_type != IPC_KEY_ED25519 && request->key_type != IPC_KEY_UNSUPPORTED) {
+    if (request->key_type < IPC_KEY_ED25519 || request->key_type > IPC_KEY_UNSUPPORTED) {
         return "login request with an unknown key type";
+    }
+    if ((request->key_type == IPC_KEY_UNSUPPORTED) != (request->blob_bytes == 0) ||
+        request->blob_bytes > LIMIT_KEY_BLOB_BYTES) {
+        return "login request with a key blob of a wrong size";
+    }
+    if (request->sk_flags > 0xff ||
+        (!is_sk(request->key_type) && (request->sk_flags != 0 || request->sk_counter != 0))) {
+        return "login request with wrong flags of an authenticator";
     }
     if (request->hostbound > 1) {
         return "login request with an unknown method";
@@ -88,30 +120,39 @@ static const char *check_request(const struct login *login, const struct ipc_aut
     return NULL;
 }
 
-static bool is_as_probed(const struct login *login, const struct ipc_auth *request)
+static bool is_as_probed(const struct login *login, const struct ipc_auth *request,
+                         const struct login_outcome *outcome)
 {
-    return login->probed && request->key_type == IPC_KEY_ED25519 &&
+    return login->probed && request->key_type == login->probed_type &&
            strcmp(login->probed_user, request->user) == 0 &&
-           memcmp(login->probed_key, request->public_key, sizeof(login->probed_key)) == 0;
+           memcmp(login->probed_blob, outcome->blob_hash, sizeof(login->probed_blob)) == 0;
 }
 
 static void remember_probe(struct login *login, const struct ipc_auth *request,
-                           const struct outcome *outcome)
+                           const struct login_outcome *outcome)
 {
     login->probed = true;
+    login->probed_type = request->key_type;
     memcpy(login->probed_user, request->user, sizeof(login->probed_user));
-    memcpy(login->probed_key, request->public_key, sizeof(login->probed_key));
+    memcpy(login->probed_blob, outcome->blob_hash, sizeof(login->probed_blob));
     login->probed_verdict = outcome->keys;
 }
 
 /* Nobody's file is looked for just the same: the work tells nothing about the user. */
 static bool ask_for_key(const struct login *login, const struct ipc_auth *request,
-                        struct outcome *outcome)
+                        const uint8_t *blob, struct login_outcome *outcome)
 {
+    const struct options *options = login->options;
     const struct authkeys_query query = {
-        .pattern = outcome->account_refused ? NULL : login->options->authkeys,
+        .pattern = outcome->account_refused ? NULL : options->authkeys,
+        .ca_path = options->authorities,
+        .revoked_path = options->revoked,
+        .address = peer_has_address(login->peer) ? login->peer->address : NULL,
+        .may_set_environment = options->user_environment,
         .account = &outcome->account,
-        .public_key = request->public_key,
+        .key_type = request->key_type,
+        .blob = blob,
+        .blob_bytes = request->blob_bytes,
         .hostkey = login->hostkey,
         .watched = login->ipc,
         .deadline_ms = login->deadline_ms,
@@ -119,76 +160,60 @@ static bool ask_for_key(const struct login *login, const struct ipc_auth *reques
     return authkeys_ask(&outcome->keys, &query);
 }
 
-/* First the user, then the key, then the signature: the log tells the first that fails. */
-static void decide(struct login *login, const struct ipc_auth *request, struct outcome *outcome)
+static const char *find_account(const struct login *login, const struct ipc_auth *request,
+                                struct account *account)
 {
-    const char *reason = account_find(&outcome->account, request->user, login->options->group);
-    outcome->account_refused = reason != NULL || request->key_type == IPC_KEY_UNSUPPORTED;
-    if (reason == NULL && outcome->account_refused) {
-        account_nobody(&outcome->account);
+    const char *reason = account_find(account, request->user, login->options->group);
+    if (reason == NULL && account->uid == 0 && login->options->no_root) {
+        account_nobody(account);
+        reason = "root may not log in here";
     }
+    return reason;
+}
 
-    bool listed = !outcome->account_refused && is_as_probed(login, request);
+/* After the account: NULL, or the first thing that is wrong with the key and its signature. */
+static const char *judge_key(const struct login *login, const struct ipc_auth *request,
+                             const uint8_t *blob, struct login_outcome *outcome)
+{
+    bool listed = !outcome->account_refused && is_as_probed(login, request, outcome);
     if (listed) {
         outcome->keys = login->probed_verdict;
     } else {
-        listed = ask_for_key(login, request, outcome);
+        listed = ask_for_key(login, request, blob, outcome);
     }
-    bool signed_well = request->stage == IPC_AUTH_PROBE;
-    if (request->stage == IPC_AUTH_SIGNED) {
-        signed_well = is_signature_good(login, request);
+    bool is_signed = request->stage == IPC_AUTH_SIGNED;
+    bool signed_well = !is_signed || is_signature_good(login, request, blob, &outcome->keys.grant);
+    if (!listed) {
+        return authkeys_words(&outcome->keys);
     }
+    if (!signed_well) {
+        return "bad signature";
+    }
+    return is_signed ? check_authenticator(request, &outcome->keys.grant) : NULL;
+}
 
-    if (reason != NULL) {
-        snprintf(outcome->reason, sizeof(outcome->reason), "%s", reason);
-    } else if (request->key_type == IPC_KEY_UNSUPPORTED) {
+/* First the user, then the key, then the signature: the log tells the first that fails. */
+static void decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                   struct login_outcome *outcome)
+{
+    const char *reason = find_account(login, request, &outcome->account);
+    bool unsupported = request->key_type == IPC_KEY_UNSUPPORTED;
+    outcome->account_refused = reason != NULL || unsupported;
+    if (reason == NULL && unsupported) {
+        account_nobody(&outcome->account);
+    }
+    crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
+    const char *wrong_key = judge_key(login, request, blob, outcome);
+
+    if (reason == NULL && unsupported) {
         snprintf(outcome->reason, sizeof(outcome->reason), "key type %s is not supported",
                  request->algorithm);
-    } else if (!listed) {
-        snprintf(outcome->reason, sizeof(outcome->reason), "%s", authkeys_words(&outcome->keys));
-    } else if (!signed_well) {
-        snprintf(outcome->reason, sizeof(outcome->reason), "bad signature");
+    } else if (reason != NULL || wrong_key != NULL) {
+        snprintf(outcome->reason, sizeof(outcome->reason), "%s",
+                 reason != NULL ? reason : wrong_key);
     } else {
         outcome->accepted = true;
     }
-}
-
-static void log_keys_path(struct log_line *line, const struct outcome *outcome)
-{
-    const struct authkeys_verdict *keys = &outcome->keys;
-    if (outcome->account_refused || keys->path[0] == '\0') {
-        return;
-    }
-    log_text(line, outcome->accepted ? "authkeys" : "path", keys->path);
-    if (keys->reason == AUTHKEYS_UNSAFE_OWNER || keys->reason == AUTHKEYS_UNSAFE_MODE) {
-        log_number(line, "owner", keys->owner);
-        log_octal(line, "mode", keys->mode);
-    }
-    if (keys->line != 0) {
-        log_number(line, "line", keys->line);
-    }
-}
-
-static void log_outcome(const struct ipc_auth *request, const struct outcome *outcome)
-{
-    struct log_line line;
-    char fingerprint[HOSTKEY_FINGERPRINT_BYTES] = "-";
-    bool probe = request->stage == IPC_AUTH_PROBE;
-    if (request->key_type == IPC_KEY_ED25519) {
-        hostkey_fingerprint(fingerprint, request->public_key);
-    }
-    log_begin(&line, "login");
-    log_text(&line, "user", request->user);
-    log_text(&line, "key", fingerprint);
-    log_text(&line, "type", request->algorithm);
-    if (outcome->accepted) {
-        log_text(&line, "verdict", probe ? "acceptable" : "accepted");
-    } else {
-        log_text(&line, "verdict", "refused");
-        log_text(&line, "reason", outcome->reason);
-    }
-    log_keys_path(&line, outcome);
-    log_end(&line, outcome->accepted && probe ? LOG_DETAIL : LOG_EVENT);
 }
 
 /* Answers a refusal at the next multiple of LIMIT_REFUSAL_MS after its request. */
@@ -204,22 +229,23 @@ static void wait_for_refusal(int64_t asked_ms)
     }
 }
 
-const char *login_answer(struct login *login, const struct ipc_auth *request, uint32_t *verdict)
+const char *login_answer(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                         uint32_t *verdict)
 {
-    struct outcome outcome = {.accepted = false};
+    struct login_outcome outcome = {.accepted = false};
     int64_t asked_ms = clock_now_ms();
     const char *wrong = check_request(login, request);
     if (wrong != NULL) {
         return wrong;
     }
 
-    decide(login, request, &outcome);
+    decide(login, request, blob, &outcome);
     if (!outcome.accepted) {
         login->probed = false;
         login->refusals++;
         *verdict =
             login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
-        log_outcome(request, &outcome);
+        login_log(request, &outcome);
         wait_for_refusal(asked_ms);
         return NULL;
     }
@@ -230,8 +256,9 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, ui
         return "could not become the user";
     } else {
         login->account = outcome.account;
+        login->grant = outcome.keys.grant;
     }
     *verdict = IPC_VERDICT_ACCEPTED;
-    log_outcome(request, &outcome);
+    login_log(request, &outcome);
     return NULL;
 }

@@ -194,10 +194,12 @@ static void init(struct monitor *monitor, const struct options *options, const s
     monitor->deadline_ms =
         monitor->started_ms + (int64_t)options->login_seconds * 1000 + LIMIT_LOGIN_GRACE_MS;
     monitor->login.options = options;
+    monitor->login.peer = peer;
     monitor->login.hostkey = &monitor->hostkey;
     monitor->login.ipc = ipc;
     monitor->login.deadline_ms = monitor->deadline_ms;
-    sessions_init(&monitor->sessions, options, peer, &monitor->login.account, &monitor->hostkey);
+    sessions_init(&monitor->sessions, options, peer, &monitor->login.account, &monitor->login.grant,
+                  &monitor->hostkey);
     monitor->signals = take_signals();
 }
 

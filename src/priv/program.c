@@ -13,11 +13,15 @@
 #define EXIT_CANNOT_RUN 126
 #define EXIT_MISSING    127
 
-/* Ours, the client's (no shorter than "LANG=\0" each), and NULL. */
-#define ENVIRONMENT_ENTRIES (16 + LIMIT_ENVIRONMENT_BYTES / 6 + 1)
+/* Ours, the client's (no shorter than "LANG=\0" each), the grant's ("A=\0"), and NULL. */
+#define ENVIRONMENT_ENTRIES                                                                        \
+    (16 + LIMIT_ENVIRONMENT_BYTES / 6 + LIMIT_GRANT_ENVIRONMENT_BYTES / 3 + 1)
 
-/* A dozen of ours, of which four hold a path, and the client's command. */
-#define ENVIRONMENT_BYTES (4096 + 4 * LIMIT_PATH_BYTES + LIMIT_COMMAND_BYTES)
+/* A dozen of ours, of which four hold a path, the client's, the grant's, and the client's command.
+ */
+#define ENVIRONMENT_BYTES                                                                          \
+    (4096 + 4 * LIMIT_PATH_BYTES + LIMIT_ENVIRONMENT_BYTES + LIMIT_GRANT_ENVIRONMENT_BYTES +       \
+     LIMIT_COMMAND_BYTES)
 
 #define PATH_OF_USERS "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 #define PATH_OF_ROOT  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -40,7 +44,19 @@ static void say(const char *what, const char *path, int error)
     }
 }
 
-/* The sizes above leave room for everything that is ever set. */
+/* Where the variable stands, or behind the last. */
+static size_t find(const struct environment *environment, const char *name)
+{
+    size_t name_bytes = strlen(name);
+    size_t i = 0;
+    while (i < environment->count && (strncmp(environment->entries[i], name, name_bytes) != 0 ||
+                                      environment->entries[i][name_bytes] != '=')) {
+        i++;
+    }
+    return i;
+}
+
+/* The last setting of a variable counts. The sizes above leave room for all that is ever set. */
 static void set(struct environment *environment, const char *name, const char *value)
 {
     size_t room = sizeof(environment->bytes) - environment->used;
@@ -49,9 +65,12 @@ static void set(struct environment *environment, const char *name, const char *v
     if (bytes < 0 || (size_t)bytes >= room || environment->count + 1 >= ENVIRONMENT_ENTRIES) {
         return;
     }
+    size_t place = find(environment, name);
     environment->used += (size_t)bytes + 1;
-    environment->entries[environment->count++] = entry;
-    environment->entries[environment->count] = NULL;
+    environment->entries[place] = entry;
+    if (place == environment->count) {
+        environment->entries[++environment->count] = NULL;
+    }
 }
 
 static void set_user(struct environment *environment, const struct account *account)
@@ -100,10 +119,11 @@ static void set_terminal(struct environment *environment, const struct program *
     }
 }
 
-static void set_of_client(struct environment *environment, const struct program *program)
+/* "NAME=VALUE\0"... */
+static void set_all(struct environment *environment, const char *variables, size_t count)
 {
-    const char *end = program->environment + program->environment_bytes;
-    for (const char *at = program->environment; at < end; at += strlen(at) + 1) {
+    const char *end = variables + count;
+    for (const char *at = variables; at < end; at += strlen(at) + 1) {
         char name[LIMIT_ENVIRONMENT_BYTES];
         size_t name_bytes = strcspn(at, "=");
         memcpy(name, at, name_bytes);
@@ -175,12 +195,13 @@ void program_run(const struct program *program)
     take_descriptors(program);
 
     set_user(&environment, program->account);
+    set_all(&environment, program->environment, program->environment_bytes);
+    set_all(&environment, program->grant_environment, program->grant_environment_bytes);
     set_connection(&environment, program->peer);
     set_terminal(&environment, program);
     if (program->original_command != NULL) {
         set(&environment, "SSH_ORIGINAL_COMMAND", program->original_command);
     }
-    set_of_client(&environment, program);
     enter_home(program->account->home);
     run_shell(program, &environment);
 

@@ -19,6 +19,9 @@ struct program {
     const char *terminal_name;    /* SSH_TTY, or NULL */
     const char *environment;      /* "NAME=VALUE\0"... of the client, checked */
     size_t environment_bytes;
+    const char *grant_environment; /* the same of the key's line; it wins over the client's and
+                                      ours, but for SSH_* */
+    size_t grant_environment_bytes;
     int standard[3]; /* what becomes 0, 1 and 2 */
 };
 

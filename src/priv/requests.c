@@ -144,6 +144,13 @@ static const char *on_prove(struct monitor *monitor, const union request *reques
 
 /* ---- login ----------------------------------------------------------------------------------- */
 
+static size_t auth_tail(const union request *request)
+{
+    struct ipc_auth auth;
+    memcpy(&auth, request, sizeof(auth));
+    return auth.blob_bytes <= LIMIT_KEY_BLOB_BYTES ? auth.blob_bytes : TAIL_TOO_LONG;
+}
+
 static const char *on_auth(struct monitor *monitor, const union request *request,
                            struct reply *reply)
 {
@@ -151,10 +158,12 @@ static const char *on_auth(struct monitor *monitor, const union request *request
     memcpy(&auth, request, sizeof(auth));
     reply->bytes = sizeof(reply->body.auth);
     reply->body.auth.type = IPC_AUTH;
-    const char *wrong = login_answer(&monitor->login, &auth, &reply->body.auth.verdict);
+    const char *wrong = login_answer(&monitor->login, &auth, request->bytes + sizeof(auth),
+                                     &reply->body.auth.verdict);
     if (wrong == NULL && auth.stage == IPC_AUTH_SIGNED &&
         reply->body.auth.verdict == IPC_VERDICT_ACCEPTED) {
         monitor->phase = PHASE_AFTER_LOGIN;
+        reply->body.auth.forced = (monitor->login.grant.flags & GRANT_FORCED) != 0 ? 1 : 0;
         monitor->deadline_ms = INT64_MAX;
     }
     return wrong;
@@ -272,7 +281,7 @@ static const struct row table[IPC_TYPES] = {
     [IPC_START] = {sizeof(struct ipc_start), NULL, PHASE_START, on_start},
     [IPC_SIGN] = {sizeof(struct ipc_sign), sign_tail, PHASES_SERVING, on_sign},
     [IPC_PROVE] = {sizeof(struct ipc_prove), NULL, PHASE_AFTER_LOGIN, on_prove},
-    [IPC_AUTH] = {sizeof(struct ipc_auth), NULL, PHASE_BEFORE_LOGIN, on_auth},
+    [IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, PHASE_BEFORE_LOGIN, on_auth},
     [IPC_PTY] = {sizeof(struct ipc_pty), NULL, PHASE_AFTER_LOGIN, on_pty},
     [IPC_SPAWN] = {sizeof(struct ipc_spawn), spawn_tail, PHASE_AFTER_LOGIN, on_spawn},
     [IPC_SIGNAL] = {sizeof(struct ipc_signal), NULL, PHASE_AFTER_LOGIN, on_signal},

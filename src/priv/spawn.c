@@ -24,12 +24,14 @@ struct task {
 };
 
 void sessions_init(struct sessions *sessions, const struct options *options,
-                   const struct peer *peer, const struct account *account, struct hostkey *hostkey)
+                   const struct peer *peer, const struct account *account,
+                   const struct grant *grant, struct hostkey *hostkey)
 {
     memset(sessions, 0, sizeof(*sessions));
     sessions->options = options;
     sessions->peer = peer;
     sessions->account = account;
+    sessions->grant = grant;
     sessions->hostkey = hostkey;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         sessions->slots[i].terminal = -1;
@@ -57,6 +59,9 @@ const char *spawn_terminal(struct sessions *sessions, const struct ipc_pty *requ
     struct slot *slot = &sessions->slots[request->slot];
     if (slot->state != SLOT_FREE) {
         return "terminal for a session that has begun";
+    }
+    if ((sessions->grant->flags & GRANT_PTY) == 0) {
+        return NULL;
     }
     int master = pty_open(&slot->terminal, slot->terminal_name, request);
     if (master < 0) {
@@ -87,6 +92,15 @@ static bool is_environment_allowed(const char *bytes, size_t count)
     return true;
 }
 
+/* The administrator's command wins over the one of the key. NULL: the client may choose. */
+static const char *forced_command(const struct sessions *sessions)
+{
+    if (sessions->options->forced_command != NULL) {
+        return sessions->options->forced_command;
+    }
+    return (sessions->grant->flags & GRANT_FORCED) != 0 ? sessions->grant->command : NULL;
+}
+
 static const char *check_spawn(const struct sessions *sessions, const struct ipc_spawn *request,
                                const char *tail)
 {
@@ -112,7 +126,7 @@ static const char *check_spawn(const struct sessions *sessions, const struct ipc
         return "session request with a wrong text";
     }
     if (!is_environment_allowed(tail, request->environment_bytes) ||
-        (sessions->options->forced_command != NULL && request->environment_bytes != 0)) {
+        (forced_command(sessions) != NULL && request->environment_bytes != 0)) {
         return "environment that a client may not set";
     }
     return NULL;
@@ -132,7 +146,7 @@ static const char *find_subsystem(const struct options *options, const char *nam
 
 /* What is to run: a forced command wins over all the client may ask for. False for a subsystem
  * that nobody has configured. */
-static bool choose_task(struct task *task, const struct options *options,
+static bool choose_task(struct task *task, const struct sessions *sessions,
                         const struct ipc_spawn *request, const char *command)
 {
     memcpy(task->client, command, request->command_bytes);
@@ -140,11 +154,12 @@ static bool choose_task(struct task *task, const struct options *options,
     const char *asked = request->kind == IPC_SESSION_SHELL ? NULL : task->client;
     task->command = asked;
     task->original = NULL;
-    if (options->forced_command != NULL) {
-        task->command = options->forced_command;
+    const char *forced = forced_command(sessions);
+    if (forced != NULL) {
+        task->command = forced;
         task->original = asked;
     } else if (request->kind == IPC_SESSION_SUBSYSTEM) {
-        task->command = find_subsystem(options, task->client);
+        task->command = find_subsystem(sessions->options, task->client);
         return task->command != NULL;
     }
     return true;
@@ -198,6 +213,8 @@ static pid_t start(const struct sessions *sessions, const struct slot *slot,
                    const struct pipes *pipes)
 {
     bool on_terminal = slot->state == SLOT_TERMINAL;
+    /* The user's variables (LD_PRELOAD, BASH_ENV) would lead past the administrator's command. */
+    bool user_environment = sessions->options->forced_command == NULL;
     const struct program program = {
         .account = sessions->account,
         .peer = sessions->peer,
@@ -207,6 +224,8 @@ static pid_t start(const struct sessions *sessions, const struct slot *slot,
         .terminal_name = on_terminal ? slot->terminal_name : NULL,
         .environment = tail,
         .environment_bytes = request->environment_bytes,
+        .grant_environment = sessions->grant->environment,
+        .grant_environment_bytes = user_environment ? sessions->grant->environment_bytes : 0,
         .standard = {on_terminal ? slot->terminal : pipes->theirs[0],
                      on_terminal ? slot->terminal : pipes->theirs[1],
                      on_terminal ? slot->terminal : pipes->theirs[2]},
@@ -272,7 +291,7 @@ const char *spawn_program(struct sessions *sessions, const struct ipc_spawn *req
         return wrong;
     }
     struct slot *slot = &sessions->slots[request->slot];
-    if (!choose_task(&task, sessions->options, request, tail + request->environment_bytes)) {
+    if (!choose_task(&task, sessions, request, tail + request->environment_bytes)) {
         log_session(sessions, slot, request, &task);
         return NULL;
     }

@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include "account.h"
+#include "grant.h"
 #include "hostkey.h"
 #include "ipc.h"
 #include "options.h"
@@ -34,7 +35,8 @@ struct sessions {
     const struct options *options;
     const struct peer *peer;
     const struct account *account;
-    struct hostkey *hostkey; /* a child wipes its copy first */
+    const struct grant *grant; /* of the key that logged in */
+    struct hostkey *hostkey;   /* a child wipes its copy first */
     struct slot slots[LIMIT_CHANNELS];
 };
 
@@ -45,7 +47,8 @@ struct passed {
 };
 
 void sessions_init(struct sessions *sessions, const struct options *options,
-                   const struct peer *peer, const struct account *account, struct hostkey *hostkey);
+                   const struct peer *peer, const struct account *account,
+                   const struct grant *grant, struct hostkey *hostkey);
 
 /*
  * Each answers one request: sets *done to 0 after logging why it failed, else to 1, and fills in

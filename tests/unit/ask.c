@@ -58,9 +58,9 @@ static bool do_prove(void)
 
 static bool do_auth(void)
 {
-    struct ipc_auth request = {.stage = IPC_AUTH_SIGNED, .user = "bob"};
+    struct ipc_auth request = {.stage = IPC_AUTH_SIGNED, .user = "bob", .blob_bytes = 5};
     enum ipc_verdict verdict;
-    return ask_auth(rig.connection, &request, &verdict);
+    return ask_auth(rig.connection, &request, "12345", &verdict);
 }
 
 static bool do_pty(void)
@@ -104,7 +104,7 @@ static const struct request {
     {IPC_START, sizeof(struct ipc_start), sizeof(struct ipc_start_reply), 0, do_start},
     {IPC_SIGN, sizeof(struct ipc_sign) + 64, sizeof(struct ipc_sign_reply), 0, do_sign},
     {IPC_PROVE, sizeof(struct ipc_prove), sizeof(struct ipc_prove_reply), 0, do_prove},
-    {IPC_AUTH, sizeof(struct ipc_auth), sizeof(struct ipc_auth_reply), 0, do_auth},
+    {IPC_AUTH, sizeof(struct ipc_auth) + 5, sizeof(struct ipc_auth_reply), 0, do_auth},
     {IPC_PTY, sizeof(struct ipc_pty), sizeof(struct ipc_done), 1, do_pty},
     {IPC_SPAWN, sizeof(struct ipc_spawn) + 2, sizeof(struct ipc_done), 4, do_spawn},
     {IPC_SIGNAL, sizeof(struct ipc_signal), sizeof(struct ipc_done), 0, do_signal},

@@ -6,6 +6,8 @@
 
 #include "authkeys_line.h"
 #include "clock.h"
+#include "ipc.h"
+#include "key.h"
 #include "priv_help.h"
 #include "unit.h"
 
@@ -22,88 +24,100 @@ static struct account account;
 
 /* ---- one line -------------------------------------------------------------------------------- */
 
+enum line_kind {
+    LINE_OTHER,   /* blank, a comment, another key, or nonsense */
+    LINE_PLAIN,   /* the key */
+    LINE_OPTIONS, /* the key behind options */
+};
+
+/* As key_write_text() makes it of the bytes 0 to 31. */
+static struct key_text wanted = {
+    .type = "ssh-ed25519",
+    .base64 = KEY_BASE64,
+    .base64_bytes = sizeof(KEY_BASE64) - 1,
+};
+
+static enum line_kind kind_of(const char *line, size_t count)
+{
+    struct text options;
+    if (!authkeys_line_lists(&options, line, count, &wanted)) {
+        return LINE_OTHER;
+    }
+    return text_bytes(&options) > 0 ? LINE_OPTIONS : LINE_PLAIN;
+}
+
 static const struct {
-    enum authkeys_line kind;
+    enum line_kind kind;
     const char *line;
 } lines[] = {
-    {AUTHKEYS_LINE_PLAIN, KEY},
-    {AUTHKEYS_LINE_PLAIN, KEY " bob@example.org"},
-    {AUTHKEYS_LINE_PLAIN, KEY " a comment of \"several words"},
-    {AUTHKEYS_LINE_PLAIN, KEY "\r"},
-    {AUTHKEYS_LINE_PLAIN, KEY " comment\r"},
-    {AUTHKEYS_LINE_PLAIN, "  \t " KEY},
-    {AUTHKEYS_LINE_PLAIN, "ssh-ed25519\t\t " KEY_BASE64 "\tx"},
-    {AUTHKEYS_LINE_PLAIN, KEY "   "},
-    {AUTHKEYS_LINE_OTHER, ""},
-    {AUTHKEYS_LINE_OTHER, "\r"},
-    {AUTHKEYS_LINE_OTHER, "   "},
-    {AUTHKEYS_LINE_OTHER, "#" KEY},
-    {AUTHKEYS_LINE_OTHER, "  # " KEY},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519"},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 "},
-    {AUTHKEYS_LINE_OTHER, KEY_BASE64},
+    {LINE_PLAIN, KEY},
+    {LINE_PLAIN, KEY " bob@example.org"},
+    {LINE_PLAIN, KEY " a comment of \"several words"},
+    {LINE_PLAIN, "  \t " KEY},
+    {LINE_PLAIN, "ssh-ed25519\t\t " KEY_BASE64 "\tx"},
+    {LINE_PLAIN, KEY "   "},
+    {LINE_OTHER, ""},
+    {LINE_OTHER, "   "},
+    {LINE_OTHER, "#" KEY},
+    {LINE_OTHER, "  # " KEY},
+    {LINE_OTHER, "ssh-ed25519"},
+    {LINE_OTHER, "ssh-ed25519 "},
+    {LINE_OTHER, KEY_BASE64},
     /* Not exactly the base64 of exactly the blob. */
-    {AUTHKEYS_LINE_OTHER, KEY "="},
-    {AUTHKEYS_LINE_OTHER, KEY "AAAA"},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 " HEAD TAIL},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 " HEAD TAIL "!"},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 " HEAD TAIL "="},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE4AAAAI" TAIL "f"},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIQ"
-                          "ABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519  AAAAC3NzaC1lZDI1NTE5 AAAAI" TAIL "f"},
+    {LINE_OTHER, KEY "="},
+    {LINE_OTHER, KEY "AAAA"},
+    {LINE_OTHER, "ssh-ed25519 " HEAD TAIL},
+    {LINE_OTHER, "ssh-ed25519 " HEAD TAIL "!"},
+    {LINE_OTHER, "ssh-ed25519 " HEAD TAIL "="},
+    {LINE_OTHER, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE4AAAAI" TAIL "f"},
+    {LINE_OTHER, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIQ"
+                 "ABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"},
+    {LINE_OTHER, "ssh-ed25519  AAAAC3NzaC1lZDI1NTE5 AAAAI" TAIL "f"},
     /* Other types, whatever they carry: never options in front of a key. */
-    {AUTHKEYS_LINE_OTHER, "ssh-rsa " KEY_BASE64},
-    {AUTHKEYS_LINE_OTHER, "ssh-rsa " KEY},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519 " KEY},
-    {AUTHKEYS_LINE_OTHER, "ssh-dss " KEY},
-    {AUTHKEYS_LINE_OTHER, "ecdsa-sha2-nistp256 " KEY},
-    {AUTHKEYS_LINE_OTHER, "sk-ssh-ed25519@openssh.com " KEY},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519-cert-v01@openssh.com " KEY},
-    {AUTHKEYS_LINE_OTHER, "SSH-ED25519 " KEY_BASE64},
-    {AUTHKEYS_LINE_OTHER, "ssh-ed25519x " KEY_BASE64},
+    {LINE_OTHER, "ssh-rsa " KEY_BASE64},
+    {LINE_OTHER, "ssh-rsa " KEY},
+    {LINE_OTHER, "ssh-ed25519 " KEY},
+    {LINE_OTHER, "ssh-dss " KEY},
+    {LINE_OTHER, "ecdsa-sha2-nistp256 " KEY},
+    {LINE_OTHER, "sk-ssh-ed25519@openssh.com " KEY},
+    {LINE_OTHER, "ssh-ed25519-cert-v01@openssh.com " KEY},
+    {LINE_OTHER, "SSH-ED25519 " KEY_BASE64},
+    {LINE_OTHER, "ssh-ed25519x " KEY_BASE64},
     /* Options. */
-    {AUTHKEYS_LINE_OPTIONS, "restrict " KEY},
-    {AUTHKEYS_LINE_OPTIONS, "\trestrict\t" KEY " comment"},
-    {AUTHKEYS_LINE_OPTIONS, "no-pty,command=\"echo hi\" " KEY},
-    {AUTHKEYS_LINE_OPTIONS, "command=\"echo \\\"a b\\\" c\" " KEY},
-    {AUTHKEYS_LINE_OPTIONS, "cert-authority " KEY},
-    {AUTHKEYS_LINE_OPTIONS, "unheard-of=\"x y\" " KEY},
-    {AUTHKEYS_LINE_OTHER, "command=\"echo " KEY "\" ssh-rsa AAAA"},
-    {AUTHKEYS_LINE_OTHER, "command=\"echo " KEY},
-    {AUTHKEYS_LINE_OTHER, "command=\"x\\\" " KEY},
-    {AUTHKEYS_LINE_OTHER, "restrict restrict " KEY},
-    {AUTHKEYS_LINE_OTHER, "restrict"},
-    {AUTHKEYS_LINE_OTHER, "restrict ssh-rsa AAAA"},
-    {AUTHKEYS_LINE_OTHER, "\"\"\"\\"},
+    {LINE_OPTIONS, "restrict " KEY},
+    {LINE_OPTIONS, "\trestrict\t" KEY " comment"},
+    {LINE_OPTIONS, "no-pty,command=\"echo hi\" " KEY},
+    {LINE_OPTIONS, "command=\"echo \\\"a b\\\" c\" " KEY},
+    {LINE_OPTIONS, "cert-authority " KEY},
+    {LINE_OPTIONS, "unheard-of=\"x y\" " KEY},
+    {LINE_OTHER, "command=\"echo " KEY "\" ssh-rsa AAAA"},
+    {LINE_OTHER, "command=\"echo " KEY},
+    {LINE_OTHER, "command=\"x\\\" " KEY},
+    {LINE_OTHER, "restrict restrict " KEY},
+    {LINE_OTHER, "restrict"},
+    {LINE_OTHER, "restrict ssh-rsa AAAA"},
+    {LINE_OTHER, "\"\"\"\\"},
 };
 
 START_TEST(line_table)
 {
-    uint8_t found[32];
     const char *line = lines[_i].line;
     /* A copy of its exact size, so that a sanitizer sees a read past it. */
     char *exact = malloc(strlen(line) + (line[0] == '\0'));
     memcpy(exact, line, strlen(line));
-    ck_assert_msg(authkeys_line_read(exact, strlen(line), found) == lines[_i].kind, "<%s>", line);
-    if (lines[_i].kind == AUTHKEYS_LINE_OTHER) {
-        ck_assert(sodium_is_zero(found, sizeof(found)));
-    } else {
-        ck_assert_mem_eq(found, key, sizeof(found));
-    }
+    ck_assert_msg(kind_of(exact, strlen(line)) == lines[_i].kind, "<%s>", line);
     free(exact);
 }
 END_TEST
 
 START_TEST(nul_bytes_in_a_line)
 {
-    uint8_t found[32];
     static const char comment[] = KEY " a\0b";
     static const char inside[] = "ssh-ed25519\0" KEY_BASE64;
     static const char front[] = "\0" KEY;
-    ck_assert_int_eq(authkeys_line_read(comment, sizeof(comment) - 1, found), AUTHKEYS_LINE_PLAIN);
-    ck_assert_int_eq(authkeys_line_read(inside, sizeof(inside) - 1, found), AUTHKEYS_LINE_OTHER);
-    ck_assert_int_eq(authkeys_line_read(front, sizeof(front) - 1, found), AUTHKEYS_LINE_OTHER);
+    ck_assert_int_eq(kind_of(comment, sizeof(comment) - 1), LINE_PLAIN);
+    ck_assert_int_eq(kind_of(inside, sizeof(inside) - 1), LINE_OTHER);
+    ck_assert_int_eq(kind_of(front, sizeof(front) - 1), LINE_OTHER);
 }
 END_TEST
 
@@ -130,11 +144,32 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
-static struct authkeys_verdict search(void)
+static const struct authkeys_file no_file = {.fd = -1};
+
+static struct authkeys_query make_query(const char *pattern)
+{
+    static uint8_t blob[HOSTKEY_BLOB_BYTES];
+    hostkey_blob(blob, key);
+    return (struct authkeys_query){
+        .pattern = pattern,
+        .account = &account,
+        .key_type = IPC_KEY_ED25519,
+        .blob = blob,
+        .blob_bytes = sizeof(blob),
+    };
+}
+
+static struct authkeys_verdict search_with(const char *pattern)
 {
     struct authkeys_verdict verdict;
-    authkeys_search(&verdict, NULL, &account, key);
+    const struct authkeys_query query = make_query(pattern);
+    authkeys_search(&verdict, &query, &no_file, &no_file);
     return verdict;
+}
+
+static struct authkeys_verdict search(void)
+{
+    return search_with(NULL);
 }
 
 static struct authkeys_verdict search_text(const char *text)
@@ -163,15 +198,17 @@ START_TEST(lines_of_a_file)
 }
 END_TEST
 
-START_TEST(options_grant_nothing)
+START_TEST(a_refused_line_is_no_end)
 {
-    struct authkeys_verdict verdict = search_text("\nrestrict " KEY "\ncommand=\"x\" " KEY "\n");
-    ck_assert_uint_eq(verdict.reason, AUTHKEYS_HAS_OPTIONS);
+    struct authkeys_verdict verdict = search_text("\nrestrictive " KEY "\ncommand=x " KEY "\n");
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNKNOWN_OPTION);
     ck_assert_uint_eq(verdict.line, 2);
-    assert_contains(authkeys_words(&verdict), "options");
-    /* A plain line elsewhere counts, before or behind. */
-    assert_listed("restrict " KEY "\n" KEY "\n", 2);
-    assert_listed(KEY "\nrestrict " KEY "\n", 1);
+    ck_assert_str_eq(verdict.option, "restrictive");
+    assert_contains(authkeys_words(&verdict), "option");
+    /* A good line elsewhere counts, before or behind. */
+    assert_listed("restrictive " KEY "\n" KEY "\n", 2);
+    assert_listed(KEY "\nrestrictive " KEY "\n", 1);
+    assert_listed("restrict " KEY "\n" KEY "\n", 1);
     ck_assert_uint_eq(search_text("restrict " OTHER_KEY "\n").reason, AUTHKEYS_NOT_LISTED);
 }
 END_TEST
@@ -326,10 +363,10 @@ START_TEST(directories_up_to_the_home_or_the_root)
     char pattern[2 * SCRATCH_BYTES];
     snprintf(pattern, sizeof(pattern), "%s/.ssh/authorized_keys", scratch);
     struct authkeys_verdict verdict;
-    authkeys_search(&verdict, pattern, &account, key);
+    verdict = search_with(pattern);
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
     snprintf(account.home, sizeof(account.home), "/nonexistent");
-    authkeys_search(&verdict, pattern, &account, key);
+    verdict = search_with(pattern);
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
     ck_assert_str_eq(verdict.path, "/tmp");
     ck_assert_uint_eq(verdict.mode, 01777);
@@ -404,7 +441,7 @@ START_TEST(long_patterns_are_refused)
     pattern[LIMIT_PATH_BYTES] = '\0';
     ck_assert(!authkeys_expand(out, pattern, &account));
     struct authkeys_verdict verdict;
-    authkeys_search(&verdict, "/%q", &account, key);
+    verdict = search_with("/%q");
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_BAD_PATTERN);
     ck_assert_str_eq(verdict.path, "/%q");
 }
@@ -417,13 +454,10 @@ static struct hostkey hostkey;
 static bool ask(struct authkeys_verdict *verdict, int watched, int64_t wait_ms)
 {
     memset(&hostkey, 0x5a, sizeof(hostkey));
-    const struct authkeys_query query = {
-        .account = &account,
-        .public_key = key,
-        .hostkey = &hostkey,
-        .watched = watched,
-        .deadline_ms = clock_now_ms() + wait_ms,
-    };
+    struct authkeys_query query = make_query(NULL);
+    query.hostkey = &hostkey;
+    query.watched = watched;
+    query.deadline_ms = clock_now_ms() + wait_ms;
     return authkeys_ask(verdict, &query);
 }
 
@@ -440,6 +474,24 @@ START_TEST(child_answers)
     key[0] ^= 1;
     ck_assert(!ask(&verdict, ends[0], 5000));
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_NOT_LISTED);
+    while (wait(NULL) > 0) {
+    }
+}
+END_TEST
+
+/* What a refused line has said stays nowhere. */
+START_TEST(child_that_reads_on)
+{
+    struct authkeys_verdict verdict;
+    int ends[2];
+    static const char text[] = "command=\"a\",command=\"b\" " KEY "\n" KEY "\n";
+    ck_assert_int_eq(pipe(ends), 0);
+    scratch_write(scratch, ".ssh/authorized_keys", text, strlen(text), 0600);
+    ck_assert(ask(&verdict, ends[0], 5000));
+    ck_assert_uint_eq(verdict.line, 2);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_OF_PLAIN_LINE);
+    ck_assert(sodium_is_zero((const uint8_t *)verdict.grant.command, LIMIT_FORCED_COMMAND_BYTES));
+    ck_assert_str_eq(verdict.option, "");
     while (wait(NULL) > 0) {
     }
 }
@@ -484,7 +536,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, line_table, 0, sizeof(lines) / sizeof(lines[0]));
     tcase_add_test(tests, nul_bytes_in_a_line);
     tcase_add_test(tests, lines_of_a_file);
-    tcase_add_test(tests, options_grant_nothing);
+    tcase_add_test(tests, a_refused_line_is_no_end);
     tcase_add_test(tests, long_lines_are_skipped_whole);
     tcase_add_test(tests, longest_line_counts);
     tcase_add_test(tests, keys_across_the_buffer);
@@ -497,6 +549,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, patterns_expand, 0, sizeof(patterns) / sizeof(patterns[0]));
     tcase_add_test(tests, long_patterns_are_refused);
     tcase_add_test(tests, child_answers);
+    tcase_add_test(tests, child_that_reads_on);
     tcase_add_test(tests, child_that_is_not_waited_for);
     tcase_add_test(tests, child_that_can_not_become_the_user);
     suite_add_tcase(suite, tests);

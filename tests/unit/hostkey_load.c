@@ -313,7 +313,7 @@ START_TEST(makekey_imports)
     ck_assert_int_eq(run_tool(makekey_main, "-i", path, directory, out), 0);
     assert_contains(out, "repaired");
     ck_assert_int_eq(run_tool(makekey_main, "-i", "/nonexistent", directory, out), 100);
-    ck_assert_int_eq(run_tool(makekey_main, "-q", directory, "-i", out), 100);
+    ck_assert_int_eq(run_tool(makekey_main, "-q", "-q", "-i", out), 100);
     assert_contains(out, "flag -i needs an argument");
     ck_assert_int_eq(load(directory), 0);
     ck_assert_mem_eq(imported, key.public_key, 32);

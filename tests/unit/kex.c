@@ -85,7 +85,9 @@ START_TEST(ext_info_is_the_first_packet_behind_newkeys)
     const struct offer offer = {.methods = CURVE25519 INFO_OFFER};
     client_kexinit(&rig, &client, &offer);
     client_exchange(&rig, &client, false);
-    rig_expect(&rig, SSH_MSG_EXT_INFO, "ussssss", 3, "server-sig-algs", "ssh-ed25519",
+    rig_expect(&rig, SSH_MSG_EXT_INFO, "ussssss", 3, "server-sig-algs",
+               "ssh-ed25519,sk-ssh-ed25519@openssh.com,ssh-ed25519-cert-v01@openssh.com,sk-ssh-"
+               "ed25519-cert-v01@openssh.com",
                "publickey-hostbound@openssh.com", "0", "ping@openssh.com", "0");
     rig_expect_silence(&rig);
     client_newkeys(&rig, &client, false);

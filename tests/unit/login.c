@@ -43,6 +43,7 @@ int account_become(const struct account *account)
 static struct options options;
 static struct hostkey hostkey;
 static struct login login;
+static struct peer peer = {.address = "192.0.2.1"};
 static int watched[2];
 static char said[16384];
 static uint8_t public_a[32], secret_a[64], public_b[32], secret_b[64];
@@ -79,6 +80,7 @@ static void begin(void)
     memset(&login, 0, sizeof(login));
     login.options = &options;
     login.hostkey = &hostkey;
+    login.peer = &peer;
     login.ipc = watched[0];
     login.deadline_ms = clock_now_ms() + 30000;
     login.session_id_bytes = 64;
@@ -93,6 +95,9 @@ static void finish(void)
     }
 }
 
+/* The key blob of the request made last. */
+static uint8_t request_blob[HOSTKEY_BLOB_BYTES];
+
 static struct ipc_auth make_request(uint32_t stage, const char *user, const uint8_t *public_key)
 {
     struct ipc_auth request;
@@ -102,7 +107,8 @@ static struct ipc_auth make_request(uint32_t stage, const char *user, const uint
     request.key_type = IPC_KEY_ED25519;
     snprintf(request.user, sizeof(request.user), "%s", user);
     snprintf(request.algorithm, sizeof(request.algorithm), "ssh-ed25519");
-    memcpy(request.public_key, public_key, 32);
+    hostkey_blob(request_blob, public_key);
+    request.blob_bytes = sizeof(request_blob);
     return request;
 }
 
@@ -148,7 +154,7 @@ static struct bytes expected_data(const struct ipc_auth *request, size_t session
     }
     add(&bytes, "\x01", 1);
     add_string(&bytes, "ssh-ed25519", 11);
-    add_blob(&bytes, request->public_key);
+    add_string(&bytes, request_blob, sizeof(request_blob));
     if (request->hostbound) {
         add_blob(&bytes, hostkey.public_key);
     }
@@ -173,7 +179,7 @@ START_TEST(signed_data_is_rfc_4252s)
         request.hostbound = (i / 3) % 2 == 1;
         login.session_id_bytes = i < 6 ? 32 : 64;
         struct bytes expected = expected_data(&request, login.session_id_bytes);
-        size_t count = login_signed_data(data, &login, &request);
+        size_t count = login_signed_data(data, &login, &request, request_blob);
         ck_assert_uint_eq(count, expected.used);
         ck_assert_mem_eq(data, expected.at, count);
     }
@@ -187,7 +193,7 @@ static uint32_t answer(const struct ipc_auth *request)
     struct capture capture;
     uint32_t verdict = 99;
     capture_begin(&capture);
-    const char *fatal = login_answer(&login, request, &verdict);
+    const char *fatal = login_answer(&login, request, request_blob, &verdict);
     capture_end(&capture, said, sizeof(said));
     ck_assert_msg(fatal == NULL, "%s", fatal);
     return verdict;
@@ -355,7 +361,7 @@ START_TEST(attempts_are_counted)
     ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_LAST);
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     sign(&request, secret_a);
-    ck_assert_ptr_nonnull(login_answer(&login, &request, &verdict));
+    ck_assert_ptr_nonnull(login_answer(&login, &request, request_blob, &verdict));
     ck_assert_uint_eq(become_calls, 0);
 }
 END_TEST
@@ -365,6 +371,7 @@ START_TEST(keys_of_another_type)
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     sign(&request, secret_a);
     request.key_type = IPC_KEY_UNSUPPORTED;
+    request.blob_bytes = 0;
     snprintf(request.algorithm, sizeof(request.algorithm), "ssh-rsa");
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(reap_children(), 1);
@@ -395,6 +402,196 @@ START_TEST(names_can_not_forge_a_line)
                       IPC_VERDICT_REFUSED);
     ck_assert_ptr_eq(strchr(said, '\n'), said + strlen(said) - 1);
     assert_contains(said, "user=\"x\\x0awrensshd");
+}
+END_TEST
+
+/* ---- FIDO keys and grants ---------------------------------------------------------------------
+ */
+
+static uint8_t sk_blob[128];
+static size_t sk_blob_bytes;
+
+/* The blob of key a as an authenticator's, and its line behind `front`. */
+static void list_sk(const char *front)
+{
+    struct bytes blob = {0};
+    char base64[256], text[512];
+    add_string(&blob, "sk-ssh-ed25519@openssh.com", 26);
+    add_string(&blob, public_a, 32);
+    add_string(&blob, "ssh:", 4);
+    memcpy(sk_blob, blob.at, blob.used);
+    sk_blob_bytes = blob.used;
+    sodium_bin2base64(base64, sizeof(base64), blob.at, blob.used, sodium_base64_VARIANT_ORIGINAL);
+    int count = snprintf(text, sizeof(text), "%s sk-ssh-ed25519@openssh.com %s\n", front, base64);
+    scratch_write(home, "keys", text, (size_t)count, 0600);
+}
+
+/* What an authenticator does: PROTOCOL.u2f. */
+static void sign_sk(struct ipc_auth *request)
+{
+    struct bytes data = {0}, message = {0};
+    uint8_t hash[32];
+    add_string(&data, login.session_id, login.session_id_bytes);
+    add(&data, "\x32", 1);
+    add_string(&data, request->user, strlen(request->user));
+    add_string(&data, "ssh-connection", 14);
+    add_string(&data, "publickey", 9);
+    add(&data, "\x01", 1);
+    add_string(&data, "sk-ssh-ed25519@openssh.com", 26);
+    add_string(&data, sk_blob, sk_blob_bytes);
+    crypto_hash_sha256(hash, (const uint8_t *)"ssh:", 4);
+    add(&message, hash, 32);
+    const uint8_t seen[5] = {(uint8_t)request->sk_flags, (uint8_t)(request->sk_counter >> 24),
+                             (uint8_t)(request->sk_counter >> 16),
+                             (uint8_t)(request->sk_counter >> 8), (uint8_t)request->sk_counter};
+    add(&message, seen, 5);
+    crypto_hash_sha256(hash, data.at, data.used);
+    add(&message, hash, 32);
+    crypto_sign_detached(request->signature, NULL, message.at, message.used, secret_a);
+}
+
+static uint32_t answer_sk(const struct ipc_auth *request)
+{
+    struct capture capture;
+    uint32_t verdict = 99;
+    capture_begin(&capture);
+    const char *fatal = login_answer(&login, request, sk_blob, &verdict);
+    capture_end(&capture, said, sizeof(said));
+    ck_assert_msg(fatal == NULL, "%s", fatal);
+    return verdict;
+}
+
+static struct ipc_auth make_sk(uint32_t flags)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
+    request.key_type = IPC_KEY_SK_ED25519;
+    request.blob_bytes = (uint32_t)sk_blob_bytes;
+    request.sk_flags = flags;
+    request.sk_counter = 0x01020304;
+    snprintf(request.algorithm, sizeof(request.algorithm), "sk-ssh-ed25519@openssh.com");
+    sign_sk(&request);
+    return request;
+}
+
+static const struct {
+    const char *options;
+    uint32_t flags;
+    const char *reason; /* NULL: accepted */
+} touches[] = {
+    {"", 1, NULL},
+    {"", 5, NULL},
+    {"", 0, "FIDO key was not touched"},
+    {"", 4, "FIDO key was not touched"},
+    {"no-touch-required", 0, NULL},
+    {"no-touch-required", 1, NULL},
+    {"verify-required", 1, "FIDO key did not verify its user"},
+    {"verify-required", 5, NULL},
+    {"verify-required", 4, "FIDO key was not touched"},
+    {"verify-required,no-touch-required", 0, "FIDO key did not verify its user"},
+    {"verify-required,no-touch-required", 4, NULL},
+};
+
+START_TEST(touch_and_verification)
+{
+    list_sk(touches[_i].options);
+    struct ipc_auth request = make_sk(touches[_i].flags);
+    bool good = touches[_i].reason == NULL;
+    ck_assert_uint_eq(answer_sk(&request), good ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_REFUSED);
+    assert_contains(said, " counter=16909060\n");
+    assert_contains(said, good ? "verdict=accepted" : touches[_i].reason);
+    ck_assert_uint_eq(become_calls, good ? 1 : 0);
+}
+END_TEST
+
+START_TEST(signatures_of_an_authenticator)
+{
+    list_sk("");
+    struct ipc_auth good = make_sk(1);
+    struct ipc_auth bad = good;
+    options.attempts = 1000;
+    for (uint32_t flags = 0; flags < 256; flags += 15) {
+        bad.sk_flags = flags; /* all but the one that was signed */
+        ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
+    }
+    bad = good;
+    bad.sk_counter++;
+    ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
+    bad = good;
+    bad.signature[7] ^= 1;
+    ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"bad signature\"");
+    /* The bare key's signature over the bare data. */
+    bad = good;
+    sign(&bad, secret_a);
+    ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
+    /* Another application's key. */
+    sk_blob[sk_blob_bytes - 1] ^= 1;
+    ck_assert_uint_eq(answer_sk(&good), IPC_VERDICT_REFUSED);
+    sk_blob[sk_blob_bytes - 1] ^= 1;
+    ck_assert_uint_eq(answer_sk(&good), IPC_VERDICT_ACCEPTED);
+}
+END_TEST
+
+static void list_with_options(const char *of_a, const char *of_b)
+{
+    char text[1024];
+    size_t used = 0;
+    for (int i = 0; i < 2; i++) {
+        uint8_t blob[HOSTKEY_BLOB_BYTES];
+        char base64[128];
+        hostkey_blob(blob, i == 0 ? public_a : public_b);
+        sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob),
+                          sodium_base64_VARIANT_ORIGINAL);
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s ssh-ed25519 %s\n",
+                                 i == 0 ? of_a : of_b, base64);
+    }
+    scratch_write(home, "keys", text, used, 0600);
+}
+
+/* Whatever was probed before: the grant is that of the key that signed. */
+START_TEST(the_grant_is_the_signers)
+{
+    list_with_options("command=\"of a\"", "restrict,command=\"of b\"");
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(login.grant.flags, 0);
+    if (_i == 1) {
+        ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
+        ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    }
+    ck_assert_uint_eq(answer_signed("alice", public_b, secret_b), IPC_VERDICT_ACCEPTED);
+    ck_assert_str_eq(login.grant.command, "of b");
+    ck_assert_uint_eq(login.grant.flags, GRANT_FORCED);
+}
+END_TEST
+
+START_TEST(refusals_name_line_and_option)
+{
+    list_with_options("no-pyt", "from=\"10.0.0.0/8\"");
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_REFUSED);
+    assert_contains(said, "reason=\"option is unknown\" path=");
+    assert_contains(said, "/keys line=1 option=no-pyt\n");
+    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
+    assert_contains(said, "/keys line=2 option=from\n");
+    /* From where it may. */
+    snprintf(peer.address, sizeof(peer.address), "10.1.2.3");
+    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
+    snprintf(peer.address, sizeof(peer.address), "unix");
+    login.probed = false;
+    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(login.grant.flags, 0);
+}
+END_TEST
+
+START_TEST(root_stays_out)
+{
+    if (geteuid() != 0) {
+        return; /* account_nobody() of this file gives users our uid */
+    }
+    options.no_root = true;
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_REFUSED);
+    assert_contains(said, "root may not log in");
+    options.no_root = false;
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
 }
 END_TEST
 
@@ -435,7 +632,7 @@ END_TEST
 static void assert_fatal(const struct ipc_auth *request, const char *wanted)
 {
     uint32_t verdict = IPC_VERDICT_REFUSED;
-    const char *fatal = login_answer(&login, request, &verdict);
+    const char *fatal = login_answer(&login, request, request_blob, &verdict);
     ck_assert_ptr_nonnull(fatal);
     assert_contains(fatal, wanted);
     ck_assert_uint_ne(verdict, IPC_VERDICT_ACCEPTED);
@@ -453,8 +650,17 @@ START_TEST(values_out_of_range)
         }
         bad = good;
         bad.key_type = value;
-        if (value != IPC_KEY_ED25519 && value != IPC_KEY_UNSUPPORTED) {
+        if (value < IPC_KEY_ED25519 || value > IPC_KEY_UNSUPPORTED) {
             assert_fatal(&bad, "key type");
+        }
+        bad = good;
+        bad.sk_flags = value;
+        if (value != 0) {
+            assert_fatal(&bad, "authenticator");
+        }
+        bad.key_type = IPC_KEY_SK_ED25519;
+        if (value > 255) {
+            assert_fatal(&bad, "authenticator");
         }
         bad = good;
         bad.hostbound = value;
@@ -468,6 +674,14 @@ START_TEST(values_out_of_range)
     bad = good;
     memset(bad.algorithm, 'a', sizeof(bad.algorithm));
     assert_fatal(&bad, "without end");
+    bad = good;
+    bad.blob_bytes = 0;
+    assert_fatal(&bad, "key blob");
+    bad.blob_bytes = LIMIT_KEY_BLOB_BYTES + 1;
+    assert_fatal(&bad, "key blob");
+    bad.blob_bytes = 1;
+    bad.key_type = IPC_KEY_UNSUPPORTED;
+    assert_fatal(&bad, "key blob");
     login.session_id_bytes = 0;
     assert_fatal(&good, "before the first key exchange");
 }
@@ -504,6 +718,11 @@ Suite *unit_suite(void)
     tcase_add_test(tests, keys_of_another_type);
     tcase_add_test(tests, refusals_name_path_and_mode);
     tcase_add_test(tests, names_can_not_forge_a_line);
+    tcase_add_loop_test(tests, touch_and_verification, 0, sizeof(touches) / sizeof(touches[0]));
+    tcase_add_test(tests, signatures_of_an_authenticator);
+    tcase_add_loop_test(tests, the_grant_is_the_signers, 0, 2);
+    tcase_add_test(tests, refusals_name_line_and_option);
+    tcase_add_test(tests, root_stays_out);
     tcase_add_test(tests, refusals_take_their_time);
     tcase_add_test(tests, acceptances_do_not_wait);
     tcase_add_test(tests, values_out_of_range);

@@ -263,35 +263,44 @@ static void do_sign(uint32_t hash_bytes, uint8_t first)
         crypto_sign_verify_detached(reply.signature, h, hash_bytes, hostkey.public_key), 0);
 }
 
-static struct ipc_auth make_auth(const char *user, size_t session_id_bytes)
+/* A login with the blob of its key behind it. */
+struct auth_request {
+    struct ipc_auth auth;
+    uint8_t blob[HOSTKEY_BLOB_BYTES];
+};
+
+static struct auth_request make_auth(const char *user, size_t session_id_bytes)
 {
     uint8_t data[LOGIN_SIGNED_BYTES];
     struct login login = {.session_id_bytes = session_id_bytes, .hostkey = &hostkey};
-    struct ipc_auth request;
+    struct auth_request request;
     memset(&request, 0, sizeof(request));
-    request.type = IPC_AUTH;
-    request.stage = IPC_AUTH_SIGNED;
-    request.key_type = IPC_KEY_ED25519;
-    snprintf(request.user, sizeof(request.user), "%s", user);
-    snprintf(request.algorithm, sizeof(request.algorithm), "ssh-ed25519");
-    memcpy(request.public_key, public_key, 32);
+    request.auth.type = IPC_AUTH;
+    request.auth.stage = IPC_AUTH_SIGNED;
+    request.auth.key_type = IPC_KEY_ED25519;
+    request.auth.blob_bytes = sizeof(request.blob);
+    snprintf(request.auth.user, sizeof(request.auth.user), "%s", user);
+    snprintf(request.auth.algorithm, sizeof(request.auth.algorithm), "ssh-ed25519");
+    hostkey_blob(request.blob, public_key);
     expect_hash(login.session_id, (uint32_t)session_id_bytes, 0);
-    size_t count = login_signed_data(data, &login, &request);
-    crypto_sign_detached(request.signature, NULL, data, count, secret_key);
+    size_t count = login_signed_data(data, &login, &request.auth, request.blob);
+    crypto_sign_detached(request.auth.signature, NULL, data, count, secret_key);
     return request;
 }
 
-static uint32_t do_auth(const struct ipc_auth *request)
+static uint32_t do_auth(const struct auth_request *request)
 {
     struct ipc_auth_reply reply;
-    ck_assert_int_eq(ask(request, sizeof(*request), &reply, sizeof(reply)), sizeof(reply));
+    ck_assert_int_eq(
+        ask(request, sizeof(request->auth) + sizeof(request->blob), &reply, sizeof(reply)),
+        sizeof(reply));
     ck_assert_uint_eq(reply.type, IPC_AUTH);
     return reply.verdict;
 }
 
 static void do_login(void)
 {
-    const struct ipc_auth request = make_auth("alice", 64);
+    const struct auth_request request = make_auth("alice", 64);
     ck_assert_uint_eq(do_auth(&request), IPC_VERDICT_ACCEPTED);
 }
 
@@ -368,6 +377,7 @@ union any {
     struct sign_request exchange;
     struct ipc_prove prove;
     struct ipc_auth auth;
+    struct auth_request login;
     struct ipc_pty pty;
     struct ipc_spawn spawn;
     struct ipc_signal signal;
@@ -387,7 +397,7 @@ static const struct {
     {IPC_START, 8, {true, false, false}, 4 + 32 + 4 + 32 + 4 + 2560},
     {IPC_SIGN, 88 + 3 + 64, {false, true, true}, 136},
     {IPC_PROVE, 8, {false, false, true}, 68},
-    {IPC_AUTH, 16 + 256 + 64 + 32 + 64, {false, true, false}, 8},
+    {IPC_AUTH, 28 + 256 + 64 + 64 + 51, {false, true, false}, 12},
     {IPC_PTY, 8 + sizeof(struct winsize) + sizeof(struct termios), {false, false, true}, 8},
     {IPC_SPAWN, 20 + 64 + 7 + 4, {false, false, true}, 8},
     {IPC_SIGNAL, 12, {false, false, true}, 8},
@@ -411,7 +421,7 @@ static union any make_good(uint32_t type)
         make_sign(&good.exchange, 32, 0);
         break;
     case IPC_AUTH:
-        good.auth = make_auth("alice", 64);
+        good.login = make_auth("alice", 64);
         break;
     case IPC_SPAWN:
         good.spawn.kind = IPC_SESSION_EXEC;
@@ -705,8 +715,8 @@ START_TEST(first_hash_is_the_session_id)
 {
     for (int i = 0; i < 2; i++) {
         size_t bytes = i == 0 ? 32 : 64;
-        const struct ipc_auth good = make_auth("alice", bytes);
-        const struct ipc_auth longer = make_auth("alice", 96 - bytes);
+        const struct auth_request good = make_auth("alice", bytes);
+        const struct auth_request longer = make_auth("alice", 96 - bytes);
         start();
         do_start();
         do_sign((uint32_t)bytes, 0);
@@ -723,22 +733,23 @@ END_TEST
 
 START_TEST(login_before_a_hash_is_fatal)
 {
-    const struct ipc_auth request = make_auth("alice", 64);
+    const struct auth_request request = make_auth("alice", 64);
     start();
     do_start();
-    assert_fatal(&request, sizeof(request), "before the first key exchange");
+    assert_fatal(&request, sizeof(request.auth) + sizeof(request.blob),
+                 "before the first key exchange");
 }
 END_TEST
 
 START_TEST(attempts_are_capped)
 {
-    struct ipc_auth request = make_auth("carol", 64);
+    struct auth_request request = make_auth("carol", 64);
     options.attempts = 2;
     start_at(BEFORE_LOGIN);
     ck_assert_uint_eq(do_auth(&request), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(do_auth(&request), IPC_VERDICT_LAST);
     request = make_auth("alice", 64);
-    assert_fatal(&request, sizeof(request), "after the last attempt");
+    assert_fatal(&request, sizeof(request.auth) + sizeof(request.blob), "after the last attempt");
     assert_lacks(said, "verdict=accepted");
 }
 END_TEST

@@ -99,6 +99,10 @@ START_TEST(defaults)
     ck_assert_int_eq(options->verbosity, 0);
     ck_assert(!options->syslog && !options->no_sntrup && !options->no_curve25519);
     ck_assert(!options->best_effort);
+    ck_assert(!options->no_root);
+    ck_assert(!options->user_environment);
+    ck_assert_ptr_null(options->authorities);
+    ck_assert_ptr_null(options->revoked);
     ck_assert_ptr_null(options->forced_command);
     ck_assert_ptr_null(options->authkeys);
     ck_assert_ptr_null(options->group);
@@ -125,6 +129,10 @@ START_TEST(switches)
     ck_assert(!accepted("-Ss k")->no_curve25519);
     ck_assert(accepted("-PSp k")->no_curve25519);
     ck_assert(accepted("-B k")->best_effort);
+    ck_assert(accepted("-r k")->no_root);
+    ck_assert(accepted("-E k")->user_environment);
+    ck_assert_str_eq(accepted("-c /etc/ca k")->authorities, "/etc/ca");
+    ck_assert_str_eq(accepted("-R /etc/revoked k")->revoked, "/etc/revoked");
     ck_assert_str_eq(accepted("-- -k")->keydir, "-k");
     ck_assert_int_eq(accepted("k")->key_descriptor, 0);
     ck_assert_int_eq(accepted("fd:3")->key_descriptor, 3);

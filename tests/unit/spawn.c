@@ -15,6 +15,7 @@ static struct options options;
 static struct peer peer;
 static struct account account;
 static struct hostkey hostkey;
+static struct grant grant;
 static struct sessions sessions;
 static char scratch[SCRATCH_BYTES];
 static char said[16384];
@@ -43,7 +44,9 @@ static void begin(void)
     snprintf(account.shell, sizeof(account.shell), "/bin/sh");
     account.uid = geteuid();
     account.gid = getegid();
-    sessions_init(&sessions, &options, &peer, &account, &hostkey);
+    memset(&grant, 0, sizeof(grant));
+    grant.flags = GRANT_OF_PLAIN_LINE;
+    sessions_init(&sessions, &options, &peer, &account, &grant, &hostkey);
 }
 
 static void finish(void)
@@ -231,6 +234,59 @@ START_TEST(forced_command_wins)
 }
 END_TEST
 
+START_TEST(command_of_the_key)
+{
+    grant.flags |= GRANT_FORCED;
+    snprintf(grant.command, sizeof(grant.command),
+             "echo key; echo \"${SSH_ORIGINAL_COMMAND-unset}\"");
+    options.subsystem_count = 1;
+    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil 'a b'"), "key\nevil 'a b'\n");
+        ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "key\nunset\n");
+        ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "key\nsftp\n");
+    }
+    struct running running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "");
+    ck_assert_ptr_nonnull(running.fatal);
+    /* An empty one is one. */
+    grant.command[0] = '\0';
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo evil"), "");
+    options.forced_command = "echo administrator";
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil"), "administrator\n");
+}
+END_TEST
+
+START_TEST(environment_of_the_key)
+{
+    static const char set[] = "LANG=key\0USER=key\0SSH_CLIENT=key\0OWN=a b";
+    memcpy(grant.environment, set, sizeof(set));
+    grant.environment_bytes = sizeof(set);
+    struct running running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C\0LC_ALL=x", 16,
+                                        "echo $LANG $LC_ALL $USER $OWN $SSH_CLIENT", "");
+    assert_started(&running, 4);
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "key x key a b 192.0.2.1 4711 22\n");
+    reap_one(&running);
+    /* They would lead past the administrator's command. */
+    sessions_init(&sessions, &options, &peer, &account, &grant, &hostkey);
+    options.forced_command = "echo $LANG $USER $OWN";
+    ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "alice\n");
+}
+END_TEST
+
+START_TEST(no_terminal_for_the_key)
+{
+    struct ipc_pty request = {.type = IPC_PTY};
+    struct passed passed = {0};
+    uint32_t done = 1;
+    grant.flags &= ~(uint32_t)GRANT_PTY;
+    ck_assert_ptr_null(spawn_terminal(&sessions, &request, &done, &passed));
+    ck_assert_uint_eq(done, 0);
+    ck_assert_uint_eq(passed.count, 0);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo still"), "still\n");
+}
+END_TEST
+
 START_TEST(longest_command)
 {
     static char command[LIMIT_COMMAND_BYTES + 1];
@@ -257,8 +313,8 @@ START_TEST(environment_is_built_from_nothing)
     snprintf(expected, sizeof(expected),
              "USER=alice\nLOGNAME=alice\nHOME=%s\nSHELL=/usr/bin/env\n"
              "PATH=%s\nMAIL=/var/mail/alice\n"
-             "SSH_CLIENT=192.0.2.1 4711 22\nSSH_CONNECTION=192.0.2.1 4711 192.0.2.2 22\n"
-             "LANG=C\nLC_ALL=en_US.UTF-8\nGIT_PROTOCOL=version=2\n",
+             "LANG=C\nLC_ALL=en_US.UTF-8\nGIT_PROTOCOL=version=2\n"
+             "SSH_CLIENT=192.0.2.1 4711 22\nSSH_CONNECTION=192.0.2.1 4711 192.0.2.2 22\n",
              scratch,
              geteuid() == 0 ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
                             : "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games");
@@ -629,6 +685,9 @@ Suite *unit_suite(void)
     tcase_add_test(tests, login_shell);
     tcase_add_test(tests, subsystems);
     tcase_add_test(tests, forced_command_wins);
+    tcase_add_test(tests, command_of_the_key);
+    tcase_add_test(tests, environment_of_the_key);
+    tcase_add_test(tests, no_terminal_for_the_key);
     tcase_add_test(tests, longest_command);
     tcase_add_test(tests, environment_is_built_from_nothing);
     tcase_add_test(tests, no_address_no_connection);

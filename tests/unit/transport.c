@@ -169,7 +169,9 @@ START_TEST(what_we_send_ourselves)
     transport_send_unimplemented(rig.connection, 0xfedcba98);
     rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", 0xfedcba98);
     transport_send_ext_info(rig.connection);
-    rig_expect(&rig, SSH_MSG_EXT_INFO, "ussssss", 3, "server-sig-algs", "ssh-ed25519",
+    rig_expect(&rig, SSH_MSG_EXT_INFO, "ussssss", 3, "server-sig-algs",
+               "ssh-ed25519,sk-ssh-ed25519@openssh.com,ssh-ed25519-cert-v01@openssh.com,sk-ssh-"
+               "ed25519-cert-v01@openssh.com",
                "publickey-hostbound@openssh.com", "0", "ping@openssh.com", "0");
     rig_expect_silence(&rig);
 }

@@ -1,0 +1,380 @@
+/*
+ * options = option *("," option)
+ * option  = name | name "=" DQUOTE value DQUOTE        names in any case
+ * value   = anything; \" is a quote
+ */
+#include "authkeys_options.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "expiry.h"
+#include "match.h"
+
+struct reading {
+    const struct asker *asker;
+    struct grant *grant;
+    struct authkeys_line_terms *terms;
+    bool has_from;
+    char value[LIMIT_OPTION_BYTES]; /* of the option at hand, without its quotes */
+};
+
+enum form {
+    PLAIN = 1 << 0,
+    NEGATED = 1 << 1, /* with no- in front */
+    VALUED = 1 << 2,
+};
+
+struct option {
+    const char *name;
+    unsigned forms; /* in which it may stand */
+    enum authkeys_reason (*handle)(struct reading *reading, const struct option *option,
+                                   enum form form);
+    uint32_t flag; /* of the grant */
+};
+
+static enum authkeys_reason good_if(bool good)
+{
+    return good ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
+}
+
+/* ---- what they do ---------------------------------------------------------------------------- */
+
+static enum authkeys_reason on_nothing(struct reading *reading, const struct option *option,
+                                       enum form form)
+{
+    (void)reading;
+    (void)option;
+    (void)form;
+    return AUTHKEYS_LISTED;
+}
+
+static enum authkeys_reason on_flag(struct reading *reading, const struct option *option,
+                                    enum form form)
+{
+    if (form == NEGATED) {
+        reading->grant->flags &= ~option->flag;
+    } else {
+        reading->grant->flags |= option->flag;
+    }
+    return AUTHKEYS_LISTED;
+}
+
+static enum authkeys_reason on_touch(struct reading *reading, const struct option *option,
+                                     enum form form)
+{
+    return on_flag(reading, option, form == NEGATED ? PLAIN : NEGATED);
+}
+
+static enum authkeys_reason on_restrict(struct reading *reading, const struct option *option,
+                                        enum form form)
+{
+    (void)form;
+    reading->grant->flags &= ~option->flag;
+    return AUTHKEYS_LISTED;
+}
+
+static enum authkeys_reason on_authority(struct reading *reading, const struct option *option,
+                                         enum form form)
+{
+    (void)option;
+    (void)form;
+    reading->terms->is_authority = true;
+    return AUTHKEYS_LISTED;
+}
+
+static enum authkeys_reason on_command(struct reading *reading, const struct option *option,
+                                       enum form form)
+{
+    struct grant *grant = reading->grant;
+    size_t bytes = strlen(reading->value);
+    (void)form;
+    if ((grant->flags & option->flag) != 0 || bytes >= sizeof(grant->command)) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    grant->flags |= option->flag;
+    memcpy(grant->command, reading->value, bytes + 1);
+    grant->command_bytes = (uint32_t)bytes;
+    return AUTHKEYS_LISTED;
+}
+
+static enum authkeys_reason on_principals(struct reading *reading, const struct option *option,
+                                          enum form form)
+{
+    const struct certificate *certificate = reading->asker->certificate;
+    (void)option;
+    (void)form;
+    if (reading->terms->has_principals) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    reading->terms->has_principals = true;
+    reading->terms->names_principal =
+        certificate != NULL && certificate_names_one_of(certificate, reading->value);
+    return AUTHKEYS_LISTED;
+}
+
+static enum authkeys_reason on_from(struct reading *reading, const struct option *option,
+                                    enum form form)
+{
+    (void)option;
+    (void)form;
+    if (reading->has_from) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    reading->has_from = true;
+    switch (match_from(reading->value, reading->asker->address)) {
+    case MATCH_YES:
+        return AUTHKEYS_LISTED;
+    case MATCH_NO:
+        return AUTHKEYS_ELSEWHERE;
+    case MATCH_BROKEN:
+        break;
+    }
+    return AUTHKEYS_BROKEN_OPTION;
+}
+
+/* May stand several times: the earliest counts. */
+static enum authkeys_reason on_expiry_time(struct reading *reading, const struct option *option,
+                                           enum form form)
+{
+    int64_t at;
+    (void)option;
+    (void)form;
+    if (!expiry_read(&at, reading->value)) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    return reading->asker->now < at ? AUTHKEYS_LISTED : AUTHKEYS_EXPIRED;
+}
+
+static bool has_variable(const struct grant *grant, const char *name, size_t name_bytes)
+{
+    const char *end = grant->environment + grant->environment_bytes;
+    for (const char *at = grant->environment; at < end; at += strlen(at) + 1) {
+        if (strncmp(at, name, name_bytes) == 0 && at[name_bytes] == '=') {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of several settings of one variable the first counts. */
+static enum authkeys_reason on_environment(struct reading *reading, const struct option *option,
+                                           enum form form)
+{
+    struct grant *grant = reading->grant;
+    const char *value = reading->value;
+    size_t name_bytes = strspn(value, "abcdefghijklmnopqrstuvwxyz"
+                                      "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    size_t bytes = strlen(value) + 1;
+    (void)option;
+    (void)form;
+    if (name_bytes == 0 || value[name_bytes] != '=') {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    if (!reading->asker->may_set_environment || has_variable(grant, value, name_bytes)) {
+        return AUTHKEYS_LISTED;
+    }
+    if (bytes > sizeof(grant->environment) - grant->environment_bytes) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    memcpy(grant->environment + grant->environment_bytes, value, bytes);
+    grant->environment_bytes += (uint32_t)bytes;
+    return AUTHKEYS_LISTED;
+}
+
+/* ---- forwarding: read, and never granted ----------------------------------------------------- */
+
+/* 1 to 65535, or *. */
+static bool is_port(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    unsigned value = 0;
+    if (strcmp(text, "*") == 0) {
+        return true;
+    }
+    for (size_t i = 0; i < digits && i < 6; i++) {
+        value = value * 10 + (unsigned)(text[i] - '0');
+    }
+    return digits > 0 && text[digits] == '\0' && value > 0 && value <= 65535;
+}
+
+/* host:port, [address]:port; for permitlisten also a port alone. */
+static enum authkeys_reason on_permit(struct reading *reading, const struct option *option,
+                                      enum form form)
+{
+    const char *value = reading->value;
+    const char *colon = strrchr(value, ':');
+    (void)form;
+    if (colon == NULL) {
+        return good_if(strcmp(option->name, "permitlisten") == 0 && is_port(value));
+    }
+    bool bracketed = value[0] == '[' && colon - value >= 3 && colon[-1] == ']';
+    bool named = colon != value && memchr(value, ':', (size_t)(colon - value)) == NULL;
+    return good_if((bracketed || named) && is_port(colon + 1));
+}
+
+static enum authkeys_reason on_tunnel(struct reading *reading, const struct option *option,
+                                      enum form form)
+{
+    const char *value = reading->value;
+    size_t digits = strspn(value, "0123456789");
+    (void)option;
+    (void)form;
+    return good_if(strcasecmp(value, "any") == 0 ||
+                   (digits > 0 && digits < 10 && value[digits] == '\0'));
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct option options_known[] = {
+    {"restrict", PLAIN, on_restrict, GRANT_PTY | GRANT_USER_RC},
+    {"cert-authority", PLAIN, on_authority, 0},
+    {"pty", PLAIN | NEGATED, on_flag, GRANT_PTY},
+    {"user-rc", PLAIN | NEGATED, on_flag, GRANT_USER_RC},
+    {"port-forwarding", PLAIN | NEGATED, on_nothing, 0},
+    {"agent-forwarding", PLAIN | NEGATED, on_nothing, 0},
+    {"X11-forwarding", PLAIN | NEGATED, on_nothing, 0},
+    {"touch-required", PLAIN | NEGATED, on_touch, GRANT_UNTOUCHED},
+    {"verify-required", PLAIN | NEGATED, on_flag, GRANT_VERIFY},
+    {"command", VALUED, on_command, GRANT_FORCED},
+    {"principals", VALUED, on_principals, 0},
+    {"from", VALUED, on_from, 0},
+    {"expiry-time", VALUED, on_expiry_time, 0},
+    {"environment", VALUED, on_environment, 0},
+    {"permitopen", VALUED, on_permit, 0},
+    {"permitlisten", VALUED, on_permit, 0},
+    {"tunnel", VALUED, on_tunnel, 0},
+};
+
+static const struct option *find_option(const struct text *name, unsigned form)
+{
+    for (size_t i = 0; i < sizeof(options_known) / sizeof(options_known[0]); i++) {
+        const struct option *option = &options_known[i];
+        if ((option->forms & form) != 0 && text_bytes(name) == strlen(option->name) &&
+            strncasecmp(name->at, option->name, text_bytes(name)) == 0) {
+            return option;
+        }
+    }
+    return NULL;
+}
+
+/* Whatever its form: one that is known and stands wrongly is broken, not unknown. */
+static bool is_known(struct text name)
+{
+    if (find_option(&name, PLAIN | NEGATED | VALUED) != NULL) {
+        return true;
+    }
+    if (text_bytes(&name) > 3 && strncasecmp(name.at, "no-", 3) == 0) {
+        name.at += 3;
+        return find_option(&name, NEGATED) != NULL;
+    }
+    return false;
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* A NUL would hide what stands behind it. */
+static bool read_quoted(struct reading *reading, struct text *text)
+{
+    size_t used = 0;
+    if (text->at == text->end || *text->at++ != '"') {
+        return false;
+    }
+    while (text->at < text->end && *text->at != '"') {
+        if (*text->at == '\\' && text->at + 1 < text->end && text->at[1] == '"') {
+            text->at++;
+        }
+        if (used + 1 >= sizeof(reading->value) || *text->at == '\0') {
+            return false;
+        }
+        reading->value[used++] = *text->at++;
+    }
+    reading->value[used] = '\0';
+    return text->at < text->end && *text->at++ == '"';
+}
+
+static struct text read_name(struct text *text)
+{
+    struct text name = {text->at, text->at};
+    while (name.end < text->end && *name.end != ',' && *name.end != '=') {
+        name.end++;
+    }
+    text->at = name.end;
+    return name;
+}
+
+static enum authkeys_reason read_option(struct reading *reading, struct text *text,
+                                        const struct text *whole_name)
+{
+    struct text name = *whole_name;
+    enum form form = PLAIN;
+    if (text->at < text->end && *text->at == '=') {
+        form = VALUED;
+        text->at++;
+    } else if (text_bytes(&name) > 3 && strncasecmp(name.at, "no-", 3) == 0) {
+        form = NEGATED;
+        name.at += 3;
+    }
+    const struct option *option = find_option(&name, form);
+    if (option == NULL) {
+        return is_known(*whole_name) ? AUTHKEYS_BROKEN_OPTION : AUTHKEYS_UNKNOWN_OPTION;
+    }
+    if (form == VALUED && !read_quoted(reading, text)) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    return option->handle(reading, option, form);
+}
+
+/* Takes the comma; broken if something else follows, or nothing behind it. */
+static bool take_comma(struct text *text)
+{
+    return text->at == text->end || (*text->at++ == ',' && text->at < text->end);
+}
+
+void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
+                          size_t name_bytes)
+{
+    size_t bytes = name_bytes < AUTHKEYS_OPTION_BYTES ? name_bytes : AUTHKEYS_OPTION_BYTES - 1;
+    memset(out, 0, AUTHKEYS_OPTION_BYTES);
+    if (bytes > 0) {
+        memcpy(out, name, bytes);
+    }
+}
+
+void authkeys_begin_grant(struct grant *grant, uint32_t flags)
+{
+    grant->flags = flags;
+    grant->command_bytes = 0;
+    grant->environment_bytes = 0;
+    memset(grant->command, 0, sizeof(grant->command));
+    memset(grant->environment, 0, sizeof(grant->environment));
+}
+
+/* All are read even where one says no: a broken one behind it is the better thing to log. */
+enum authkeys_reason authkeys_options_of_line(struct grant *grant,
+                                              struct authkeys_line_terms *terms,
+                                              char option[static AUTHKEYS_OPTION_BYTES],
+                                              struct text options, const struct asker *asker)
+{
+    struct reading reading = {.asker = asker, .grant = grant, .terms = terms};
+    enum authkeys_reason refused = AUTHKEYS_LISTED;
+    memset(terms, 0, sizeof(*terms));
+    authkeys_begin_grant(grant, GRANT_OF_PLAIN_LINE);
+    while (options.at < options.end) {
+        struct text name = read_name(&options);
+        enum authkeys_reason reason = read_option(&reading, &options, &name);
+        bool broken = reason == AUTHKEYS_UNKNOWN_OPTION || reason == AUTHKEYS_BROKEN_OPTION;
+        if (!broken && !take_comma(&options)) {
+            reason = AUTHKEYS_BROKEN_OPTION;
+            broken = true;
+        }
+        if (reason != AUTHKEYS_LISTED && (broken || refused == AUTHKEYS_LISTED)) {
+            authkeys_name_option(option, name.at, text_bytes(&name));
+            refused = reason;
+        }
+        if (broken) {
+            break;
+        }
+    }
+    return refused;
+}

@@ -1,0 +1,267 @@
+/* The part of authkeys.h that judges keys by lines, as the user. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "asker.h"
+#include "authkeys.h"
+#include "authkeys_line.h"
+#include "authkeys_options.h"
+#include "certificate.h"
+#include "ipc.h"
+#include "key.h"
+#include "lines.h"
+#include "revoked.h"
+
+struct search {
+    const struct authkeys_query *query;
+    struct authkeys_verdict *verdict;
+    struct asker asker;
+    struct certificate certificate;
+    struct key_text key;
+    struct key_text authority; /* of a certificate */
+    bool settled;              /* a line of this key has given a reason */
+};
+
+/* The first reason that a line of this key gave stays; before it, any. */
+static void refuse(struct search *search, enum authkeys_reason reason, const char *path,
+                   uint32_t line)
+{
+    struct authkeys_verdict *verdict = search->verdict;
+    verdict->reason = reason;
+    verdict->line = line;
+    snprintf(verdict->path, sizeof(verdict->path), "%.*s", LIMIT_PATH_BYTES - 1, path);
+}
+
+static void accept(struct search *search, const char *path, uint32_t line)
+{
+    memset(search->verdict->option, 0, sizeof(search->verdict->option));
+    refuse(search, AUTHKEYS_LISTED, path, line);
+}
+
+/* ---- the key --------------------------------------------------------------------------------- */
+
+static void describe(struct search *search, const struct key *key)
+{
+    struct authkeys_verdict *verdict = search->verdict;
+    key_write_text(&search->key, key);
+    key_write_verifier(&verdict->grant.key, key);
+    memcpy(verdict->fingerprint, search->key.fingerprint, sizeof(verdict->fingerprint));
+}
+
+static void describe_certificate(struct search *search)
+{
+    struct authkeys_verdict *verdict = search->verdict;
+    const struct cursor *id = &search->certificate.key_id;
+    key_write_text(&search->authority, &search->certificate.authority);
+    memcpy(verdict->authority, search->authority.fingerprint, sizeof(verdict->authority));
+    verdict->grant.serial = search->certificate.serial;
+    size_t bytes = id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1;
+    memcpy(verdict->grant.key_id, id->at, bytes);
+    search->asker.certificate = &search->certificate;
+}
+
+static bool read_offer(struct search *search)
+{
+    const struct authkeys_query *query = search->query;
+    uint32_t type = query->key_type;
+    bool sk = type == IPC_KEY_SK_ED25519 || type == IPC_KEY_SK_ED25519_CERT;
+    struct key key;
+    switch (type) {
+    case IPC_KEY_ED25519:
+    case IPC_KEY_SK_ED25519:
+        if (!key_read(&key, cursor_over(query->blob, query->blob_bytes)) || key.sk != sk) {
+            return false;
+        }
+        describe(search, &key);
+        return true;
+    case IPC_KEY_ED25519_CERT:
+    case IPC_KEY_SK_ED25519_CERT:
+        if (!certificate_read(&search->certificate, sk, query->blob, query->blob_bytes)) {
+            return false;
+        }
+        describe(search, &search->certificate.key);
+        describe_certificate(search);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* ---- one line -------------------------------------------------------------------------------- */
+
+static enum authkeys_reason judge_certificate(struct search *search,
+                                              const struct authkeys_line_terms *terms)
+{
+    struct authkeys_verdict *verdict = search->verdict;
+    enum authkeys_reason reason =
+        authkeys_options_of_certificate(&verdict->grant, verdict->option, &search->asker);
+    bool named = terms->has_principals
+                     ? terms->names_principal
+                     : certificate_names(&search->certificate, search->asker.user);
+    return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
+}
+
+/* The verdict's grant is made for this line; only AUTHKEYS_LISTED makes it count. */
+static enum authkeys_reason judge_line(struct search *search, struct text options)
+{
+    struct authkeys_verdict *verdict = search->verdict;
+    struct authkeys_line_terms terms;
+    enum authkeys_reason reason =
+        authkeys_options_of_line(&verdict->grant, &terms, verdict->option, options, &search->asker);
+    if (reason != AUTHKEYS_LISTED) {
+        return reason;
+    }
+    if (terms.has_principals && !terms.is_authority) {
+        authkeys_name_option(verdict->option, "principals", strlen("principals"));
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    if (search->asker.certificate == NULL) {
+        return terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_LISTED;
+    }
+    return terms.is_authority ? judge_certificate(search, &terms) : AUTHKEYS_NO_AUTHORITY;
+}
+
+/* A line of -c's file: a key without options. */
+static enum authkeys_reason judge_authority(struct search *search, struct text options)
+{
+    const struct authkeys_line_terms terms = {.is_authority = true};
+    if (text_bytes(&options) != 0) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    authkeys_begin_grant(&search->verdict->grant, GRANT_PERMISSIONS); /* it alone narrows it */
+    return judge_certificate(search, &terms);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* True if a line let the key in. Later refusals must not overwrite the name of the option that goes
+ * with the first. */
+static bool search_lines(struct search *search, int fd, const char *path,
+                         enum authkeys_reason (*judge)(struct search *, struct text))
+{
+    struct lines lines;
+    const char *line;
+    size_t line_bytes;
+    int got;
+    const struct key_text *wanted =
+        search->asker.certificate != NULL ? &search->authority : &search->key;
+
+    lines_init(&lines, fd);
+    while ((got = lines_next(&lines, &line, &line_bytes)) == 1) {
+        struct text options;
+        char first_option[AUTHKEYS_OPTION_BYTES];
+        if (!authkeys_line_lists(&options, line, line_bytes, wanted)) {
+            continue;
+        }
+        memcpy(first_option, search->verdict->option, sizeof(first_option));
+        memset(search->verdict->option, 0, sizeof(search->verdict->option));
+        enum authkeys_reason reason = judge(search, options);
+        if (reason == AUTHKEYS_LISTED) {
+            accept(search, path, lines.number);
+            return true;
+        }
+        if (search->settled) {
+            memcpy(search->verdict->option, first_option, sizeof(first_option));
+        } else {
+            refuse(search, reason, path, lines.number);
+            search->settled = true;
+        }
+    }
+    if (got < 0 && !search->settled) {
+        search->verdict->error = (uint32_t)errno;
+        refuse(search, AUTHKEYS_UNREADABLE, path, 0);
+    }
+    return false;
+}
+
+static void refuse_by_file(struct search *search, const struct authkeys_file *file)
+{
+    search->verdict->error = (uint32_t)file->error;
+    refuse(search, file->reason, file->path, 0);
+    search->settled = true;
+}
+
+/* What can't be read revokes everything. */
+static bool is_revoked(struct search *search, const struct authkeys_file *file)
+{
+    bool certified = search->asker.certificate != NULL;
+    const struct revoked_offer offer = {
+        .key = &search->key,
+        .authority = certified ? &search->authority : NULL,
+        .certificate = search->asker.certificate,
+    };
+    uint32_t line;
+    if (file->path == NULL) {
+        return false;
+    }
+    if (file->fd < 0) {
+        refuse_by_file(search, file);
+        return true;
+    }
+    enum revoked revoked = revoked_look(file->fd, &offer, &line);
+    int error = errno;
+    if (revoked == REVOKED_UNREADABLE) {
+        search->verdict->error = (uint32_t)error;
+        refuse(search, AUTHKEYS_UNREADABLE, file->path, 0);
+    } else if (revoked != REVOKED_NOT) {
+        refuse(search, revoked == REVOKED ? AUTHKEYS_REVOKED : AUTHKEYS_REVOKED_BROKEN, file->path,
+               line);
+    }
+    return revoked != REVOKED_NOT;
+}
+
+static bool search_authorities(struct search *search, const struct authkeys_file *file)
+{
+    if (file->path == NULL || search->asker.certificate == NULL) {
+        return false;
+    }
+    if (file->fd < 0) {
+        refuse_by_file(search, file);
+        return false;
+    }
+    return search_lines(search, file->fd, file->path, judge_authority);
+}
+
+static void search_users(struct search *search)
+{
+    char path[LIMIT_PATH_BYTES];
+    struct authkeys_verdict refused;
+    memset(&refused, 0, sizeof(refused));
+    int fd = authkeys_open_users(&refused, path, search->query->pattern, search->query->account);
+    if (fd >= 0) {
+        if (!search->settled) {
+            refuse(search, AUTHKEYS_NOT_LISTED, path, 0);
+        }
+        search_lines(search, fd, path, judge_line);
+        close(fd);
+    } else if (!search->settled) {
+        search->verdict->owner = refused.owner;
+        search->verdict->mode = refused.mode;
+        search->verdict->error = refused.error;
+        refuse(search, (enum authkeys_reason)refused.reason, refused.path, 0);
+    }
+}
+
+void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
+                     const struct authkeys_file *authorities, const struct authkeys_file *revoked)
+{
+    struct search search = {
+        .query = query,
+        .verdict = verdict,
+        .asker = {.user = query->account->user,
+                  .address = query->address,
+                  .now = time(NULL),
+                  .may_set_environment = query->may_set_environment},
+    };
+    memset(verdict, 0, sizeof(*verdict));
+    if (!read_offer(&search)) {
+        verdict->reason = AUTHKEYS_BAD_KEY;
+        return;
+    }
+    if (!is_revoked(&search, revoked) && !search_authorities(&search, authorities)) {
+        search_users(&search);
+    }
+}

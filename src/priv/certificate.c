@@ -1,0 +1,103 @@
+/*
+ * string    "ssh-ed25519-cert-v01@openssh.com"
+ * string    nonce
+ * string    pk [, string application]
+ * uint64    serial
+ * uint32    type: 1 user, 2 host
+ * string    key id
+ * string    valid principals
+ * uint64    valid after
+ * uint64    valid before
+ * string    critical options
+ * string    extensions
+ * string    reserved
+ * string    signature key
+ * string    signature, over all that stands before it
+ */
+#include "certificate.h"
+
+#include <string.h>
+
+#include "match.h"
+
+static bool are_principals_well_formed(struct cursor list)
+{
+    while (list.left > 0) {
+        struct cursor name = cursor_string(&list);
+        if (cursor_has_nul(&name)) {
+            return false;
+        }
+    }
+    return !list.failed;
+}
+
+bool certificate_read(struct certificate *certificate, bool sk, const uint8_t *blob,
+                      size_t blob_bytes)
+{
+    struct cursor rest = cursor_over(blob, blob_bytes);
+    memset(certificate, 0, sizeof(*certificate));
+    struct cursor kind = cursor_string(&rest);
+    cursor_string(&rest); /* nonce */
+    key_read_fields(&certificate->key, sk, &rest);
+    certificate->serial = cursor_u64(&rest);
+    certificate->type = cursor_u32(&rest);
+    certificate->key_id = cursor_string(&rest);
+    certificate->principals = cursor_string(&rest);
+    certificate->valid_after = cursor_u64(&rest);
+    certificate->valid_before = cursor_u64(&rest);
+    certificate->critical = cursor_string(&rest);
+    certificate->extensions = cursor_string(&rest);
+    cursor_string(&rest); /* reserved */
+    struct cursor authority = cursor_string(&rest);
+    certificate->signed_bytes = blob;
+    certificate->signed_count = blob_bytes - rest.left;
+    certificate->signature = cursor_string(&rest);
+    return cursor_is(&kind, sk ? KEY_SK_ED25519_CERT : KEY_ED25519_CERT) && cursor_end(&rest) &&
+           key_read(&certificate->authority, authority) && !cursor_has_nul(&certificate->key_id) &&
+           are_principals_well_formed(certificate->principals);
+}
+
+bool certificate_is_signed(const struct certificate *certificate)
+{
+    struct signature_key verifier;
+    struct signature signature = {.sk_flags = 0};
+    struct cursor rest = certificate->signature;
+    bool sk = certificate->authority.sk;
+    struct cursor kind = cursor_string(&rest);
+    const uint8_t *bytes = cursor_string_of(&rest, sizeof(signature.bytes));
+    if (sk) {
+        signature.sk_flags = cursor_u8(&rest);
+        signature.sk_counter = cursor_u32(&rest);
+    }
+    if (!cursor_is(&kind, sk ? KEY_SK_ED25519 : KEY_ED25519) || !cursor_end(&rest)) {
+        return false;
+    }
+    memcpy(signature.bytes, bytes, sizeof(signature.bytes));
+    key_write_verifier(&verifier, &certificate->authority);
+    return signature_verify(&signature, &verifier, certificate->signed_bytes,
+                            certificate->signed_count);
+}
+
+bool certificate_names(const struct certificate *certificate, const char *name)
+{
+    struct cursor list = certificate->principals;
+    while (list.left > 0) {
+        struct cursor principal = cursor_string(&list);
+        if (principal.left > 0 && cursor_is(&principal, name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+bool certificate_names_one_of(const struct certificate *certificate, const char *list)
+{
+    struct cursor principals = certificate->principals;
+    while (principals.left > 0) {
+        struct cursor principal = cursor_string(&principals);
+        if (match_name(list, principal.at, principal.left)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -1,0 +1,45 @@
+/*
+ * User certificates (PROTOCOL.certkeys): ssh-ed25519-cert-v01@openssh.com and its FIDO sister,
+ * signed by an ed25519 or sk-ssh-ed25519 authority.
+ */
+#ifndef WREN_CERTIFICATE_H
+#define WREN_CERTIFICATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cursor.h"
+#include "key.h"
+
+/* Cursors lead into the blob that was read. */
+struct certificate {
+    struct key key;
+    struct key authority;
+    uint64_t serial;
+    uint64_t valid_after; /* seconds since 1970, valid_before is the first that is too late */
+    uint64_t valid_before;
+    uint32_t type;
+    struct cursor key_id;
+    struct cursor principals;
+    struct cursor critical;
+    struct cursor extensions;
+    struct cursor signature;
+    const uint8_t *signed_bytes;
+    size_t signed_count;
+};
+
+/* Reads a whole certificate of the plain or the FIDO kind. Nothing is judged yet. */
+bool certificate_read(struct certificate *certificate, bool sk, const uint8_t *blob,
+                      size_t blob_bytes);
+
+/* True if the authority that it names has signed it. */
+bool certificate_is_signed(const struct certificate *certificate);
+
+/* True if `name` is among its principals. One without principals is nobody's. */
+bool certificate_names(const struct certificate *certificate, const char *name);
+
+/* True if one of its principals is in the comma-separated list. */
+bool certificate_names_one_of(const struct certificate *certificate, const char *list);
+
+#endif

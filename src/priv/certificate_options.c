@@ -1,0 +1,157 @@
+/* The part of authkeys_options.h about certificates. */
+#include <string.h>
+
+#include "authkeys_options.h"
+#include "match.h"
+
+#define TYPE_USER 1
+
+/* What a certificate allows and forces; merged into the line's grant once all of it is read. */
+struct terms {
+    const struct asker *asker;
+    uint32_t flags;
+    struct cursor command;
+    bool has_source;
+};
+
+struct option {
+    const char *name;
+    uint32_t flag;
+    enum authkeys_reason (*handle)(struct terms *terms, struct cursor data);
+};
+
+/* Data that is a text in a string; broken if it is anything else. */
+static bool read_value(struct cursor *value, struct cursor data)
+{
+    *value = cursor_string(&data);
+    return cursor_end(&data) && !cursor_has_nul(value);
+}
+
+static enum authkeys_reason on_force_command(struct terms *terms, struct cursor data)
+{
+    if ((terms->flags & GRANT_FORCED) != 0 || !read_value(&terms->command, data) ||
+        terms->command.left >= LIMIT_FORCED_COMMAND_BYTES) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    terms->flags |= GRANT_FORCED;
+    return AUTHKEYS_LISTED;
+}
+
+static enum authkeys_reason on_source_address(struct terms *terms, struct cursor data)
+{
+    char list[LIMIT_OPTION_BYTES];
+    struct cursor value;
+    if (terms->has_source || !read_value(&value, data) || value.left >= sizeof(list)) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    terms->has_source = true;
+    memcpy(list, value.at, value.left);
+    list[value.left] = '\0';
+    switch (match_networks(list, terms->asker->address)) {
+    case MATCH_YES:
+        return AUTHKEYS_LISTED;
+    case MATCH_NO:
+        return AUTHKEYS_ELSEWHERE;
+    case MATCH_BROKEN:
+        break;
+    }
+    return AUTHKEYS_BROKEN_OPTION;
+}
+
+static const struct option critical_options[] = {
+    {"force-command", 0, on_force_command},
+    {"source-address", 0, on_source_address},
+    {"verify-required", GRANT_VERIFY, NULL},
+    {NULL, 0, NULL},
+};
+
+static const struct option extensions[] = {
+    {"permit-pty", GRANT_PTY, NULL},
+    {"permit-user-rc", GRANT_USER_RC, NULL},
+    {"no-touch-required", GRANT_UNTOUCHED, NULL},
+    {"permit-port-forwarding", 0, NULL},
+    {"permit-agent-forwarding", 0, NULL},
+    {"permit-X11-forwarding", 0, NULL},
+    {NULL, 0, NULL},
+};
+
+static enum authkeys_reason read_one(struct terms *terms, const struct option *known,
+                                     const struct cursor *name, struct cursor data)
+{
+    while (known->name != NULL && !cursor_is(name, known->name)) {
+        known++;
+    }
+    if (known->name == NULL) {
+        return AUTHKEYS_UNKNOWN_OPTION;
+    }
+    if (known->handle != NULL) {
+        return known->handle(terms, data);
+    }
+    terms->flags |= known->flag;
+    return data.left == 0 ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
+}
+
+/* An extension that is not known gives nothing; an option that is critical must be known. */
+static enum authkeys_reason read_all(struct terms *terms, const struct option *known,
+                                     struct cursor list, char option[static AUTHKEYS_OPTION_BYTES])
+{
+    while (list.left > 0) {
+        struct cursor name = cursor_string(&list);
+        struct cursor data = cursor_string(&list);
+        enum authkeys_reason reason =
+            list.failed ? AUTHKEYS_BROKEN_OPTION : read_one(terms, known, &name, data);
+        if (reason == AUTHKEYS_UNKNOWN_OPTION && known == extensions) {
+            continue;
+        }
+        if (reason != AUTHKEYS_LISTED) {
+            authkeys_name_option(option, name.at, name.left);
+            return reason;
+        }
+    }
+    return AUTHKEYS_LISTED;
+}
+
+static enum authkeys_reason merge(struct grant *grant, const struct terms *terms)
+{
+    bool forces = (terms->flags & GRANT_FORCED) != 0;
+    if (forces && (grant->flags & GRANT_FORCED) != 0 &&
+        (terms->command.left != grant->command_bytes ||
+         memcmp(terms->command.at, grant->command, grant->command_bytes) != 0)) {
+        return AUTHKEYS_COMMANDS_DIFFER;
+    }
+    if (forces) {
+        memcpy(grant->command, terms->command.at, terms->command.left);
+        grant->command[terms->command.left] = '\0';
+        grant->command_bytes = (uint32_t)terms->command.left;
+    }
+    uint32_t permitted = grant->flags & terms->flags & GRANT_PERMISSIONS;
+    uint32_t restricted = (grant->flags | terms->flags) & (GRANT_VERIFY | GRANT_FORCED);
+    grant->flags = permitted | restricted | GRANT_CERTIFICATE;
+    return AUTHKEYS_LISTED;
+}
+
+enum authkeys_reason authkeys_options_of_certificate(struct grant *grant,
+                                                     char option[static AUTHKEYS_OPTION_BYTES],
+                                                     const struct asker *asker)
+{
+    const struct certificate *certificate = asker->certificate;
+    struct terms terms = {.asker = asker};
+    uint64_t now = (uint64_t)asker->now;
+    if (!certificate_is_signed(certificate)) {
+        return AUTHKEYS_CERT_SIGNATURE;
+    }
+    if (certificate->type != TYPE_USER) {
+        return AUTHKEYS_CERT_TYPE;
+    }
+    if (asker->now < 0 || now < certificate->valid_after) {
+        return AUTHKEYS_CERT_NOT_YET;
+    }
+    if (now >= certificate->valid_before) {
+        return AUTHKEYS_CERT_EXPIRED;
+    }
+    enum authkeys_reason reason = read_all(&terms, critical_options, certificate->critical, option);
+    if (reason == AUTHKEYS_LISTED) {
+        reason = read_all(&terms, extensions, certificate->extensions, option);
+    }
+    return reason == AUTHKEYS_LISTED ? merge(grant, &terms) : reason;
+}

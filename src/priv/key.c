@@ -1,0 +1,59 @@
+#include "key.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "writer.h"
+
+/* Type's name, key and three lengths; the rest may be the application. */
+#define APPLICATION_MAX_BYTES (LIMIT_PLAIN_KEY_BYTES - sizeof(KEY_SK_ED25519) - 32 - 3 * 4)
+
+void key_read_fields(struct key *key, bool sk, struct cursor *cursor)
+{
+    *key = (struct key){.sk = sk};
+    const uint8_t *bytes = cursor_string_of(cursor, sizeof(key->public_key));
+    if (bytes != NULL) {
+        memcpy(key->public_key, bytes, sizeof(key->public_key));
+    }
+    if (sk) {
+        key->application = cursor_string(cursor);
+        if (key->application.left > APPLICATION_MAX_BYTES) {
+            cursor->failed = true;
+        }
+    }
+}
+
+bool key_read(struct key *key, struct cursor blob)
+{
+    struct cursor type = cursor_string(&blob);
+    bool sk = cursor_is(&type, KEY_SK_ED25519);
+    key_read_fields(key, sk, &blob);
+    return (sk || cursor_is(&type, KEY_ED25519)) && cursor_end(&blob);
+}
+
+void key_write_text(struct key_text *text, const struct key *key)
+{
+    uint8_t blob[LIMIT_PLAIN_KEY_BYTES];
+    struct writer writer;
+    text->type = key->sk ? KEY_SK_ED25519 : KEY_ED25519;
+    writer_init(&writer, blob, sizeof(blob));
+    writer_text(&writer, text->type);
+    writer_string(&writer, key->public_key, sizeof(key->public_key));
+    if (key->sk) {
+        writer_string(&writer, key->application.at, key->application.left);
+    }
+    sodium_bin2base64(text->base64, sizeof(text->base64), blob, writer.used,
+                      sodium_base64_VARIANT_ORIGINAL);
+    text->base64_bytes = strlen(text->base64);
+    crypto_hash_sha256(text->fingerprint, blob, writer.used);
+}
+
+void key_write_verifier(struct signature_key *verifier, const struct key *key)
+{
+    memset(verifier, 0, sizeof(*verifier));
+    verifier->sk = key->sk ? 1 : 0;
+    memcpy(verifier->public_key, key->public_key, sizeof(verifier->public_key));
+    if (key->sk) {
+        crypto_hash_sha256(verifier->application_hash, key->application.at, key->application.left);
+    }
+}

@@ -1,0 +1,46 @@
+/*
+ * A user's public key, taken apart: ed25519, or ed25519 on a FIDO authenticator (PROTOCOL.u2f).
+ */
+#ifndef WREN_KEY_H
+#define WREN_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cursor.h"
+#include "limit.h"
+#include "signature.h"
+
+#define KEY_ED25519         "ssh-ed25519"
+#define KEY_SK_ED25519      "sk-ssh-ed25519@openssh.com"
+#define KEY_ED25519_CERT    "ssh-ed25519-cert-v01@openssh.com"
+#define KEY_SK_ED25519_CERT "sk-ssh-ed25519-cert-v01@openssh.com"
+
+struct key {
+    bool sk;
+    uint8_t public_key[32];
+    struct cursor application; /* sk only; in the bytes that were read */
+};
+
+/* Reads string public key[, string application]: what follows the type's name in a key blob and
+ * the nonce in a certificate. On failure the cursor has failed. */
+void key_read_fields(struct key *key, bool sk, struct cursor *cursor);
+
+/* Reads a whole key blob; false if it is anything but one of the two kinds. */
+bool key_read(struct key *key, struct cursor blob);
+
+/* The key as a file shows it. */
+struct key_text {
+    const char *type;
+    size_t base64_bytes;
+    char base64[(LIMIT_PLAIN_KEY_BYTES / 3 + 1) * 4 + 1];
+    uint8_t fingerprint[32]; /* SHA-256 of the blob */
+};
+
+void key_write_text(struct key_text *text, const struct key *key);
+
+/* What the monitor needs to verify its signatures. */
+void key_write_verifier(struct signature_key *verifier, const struct key *key);
+
+#endif

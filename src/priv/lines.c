@@ -1,0 +1,62 @@
+#include "lines.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+void lines_init(struct lines *lines, int fd)
+{
+    memset(lines, 0, offsetof(struct lines, bytes));
+    lines->fd = fd;
+}
+
+/* Makes room and reads on. False if the file could not be read. */
+static bool read_more(struct lines *lines)
+{
+    if (lines->start > 0) {
+        memmove(lines->bytes, lines->bytes + lines->start, lines->used - lines->start);
+        lines->used -= lines->start;
+        lines->start = 0;
+    }
+    if (lines->used == sizeof(lines->bytes)) {
+        lines->skipping = true;
+        lines->skipped = true;
+        lines->used = 0;
+    }
+    ssize_t count = read(lines->fd, lines->bytes + lines->used, sizeof(lines->bytes) - lines->used);
+    if (count < 0) {
+        return errno == EINTR;
+    }
+    lines->ended = count == 0;
+    lines->used += (size_t)count;
+    return true;
+}
+
+int lines_next(struct lines *lines, const char **line, size_t *line_bytes)
+{
+    *line = NULL;
+    *line_bytes = 0;
+    for (;;) {
+        const char *start = lines->bytes + lines->start;
+        size_t rest = lines->used - lines->start;
+        const char *newline = memchr(start, '\n', rest);
+        if (newline == NULL && !lines->ended) {
+            if (!read_more(lines)) {
+                return -1;
+            }
+            continue;
+        }
+        if (newline == NULL && rest == 0) {
+            return 0;
+        }
+        size_t bytes = newline != NULL ? (size_t)(newline - start) : rest;
+        lines->start += bytes + (newline != NULL ? 1 : 0);
+        lines->number++;
+        if (!lines->skipping) {
+            *line = start;
+            *line_bytes = bytes > 0 && start[bytes - 1] == '\r' ? bytes - 1 : bytes;
+            return 1;
+        }
+        lines->skipping = false;
+    }
+}

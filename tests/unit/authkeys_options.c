@@ -1,0 +1,213 @@
+#include "authkeys_options.h"
+
+#include <stdlib.h>
+
+#include "priv_help.h"
+#include "unit.h"
+
+#define ALL (GRANT_PTY | GRANT_USER_RC)
+
+static const struct row {
+    const char *options;
+    enum authkeys_reason reason;
+    const char *option; /* at fault */
+    uint32_t flags;
+} rows[] = {
+    {"restrict", AUTHKEYS_LISTED, "", 0},
+    {"RESTRICT", AUTHKEYS_LISTED, "", 0},
+    {"restrict,pty", AUTHKEYS_LISTED, "", GRANT_PTY},
+    {"pty,restrict", AUTHKEYS_LISTED, "", 0},
+    {"restrict,user-rc", AUTHKEYS_LISTED, "", GRANT_USER_RC},
+    {"no-restrict", AUTHKEYS_UNKNOWN_OPTION, "no-restrict", 0},
+    {"restrict=\"x\"", AUTHKEYS_BROKEN_OPTION, "restrict", 0},
+    {"pty", AUTHKEYS_LISTED, "", ALL},
+    {"no-pty", AUTHKEYS_LISTED, "", GRANT_USER_RC},
+    {"No-PTY", AUTHKEYS_LISTED, "", GRANT_USER_RC},
+    {"no-no-pty", AUTHKEYS_UNKNOWN_OPTION, "no-no-pty", 0},
+    {"ptyx", AUTHKEYS_UNKNOWN_OPTION, "ptyx", 0},
+    {"pt", AUTHKEYS_UNKNOWN_OPTION, "pt", 0},
+    {"user-rc", AUTHKEYS_LISTED, "", ALL},
+    {"no-user-rc", AUTHKEYS_LISTED, "", GRANT_PTY},
+    {"port-forwarding,agent-forwarding,X11-forwarding", AUTHKEYS_LISTED, "", ALL},
+    {"no-port-forwarding,no-agent-forwarding,no-x11-forwarding", AUTHKEYS_LISTED, "", ALL},
+    {"port-forwarding=\"1\"", AUTHKEYS_BROKEN_OPTION, "port-forwarding", 0},
+    {"cert-authority", AUTHKEYS_LISTED, "", ALL},
+    {"no-cert-authority", AUTHKEYS_UNKNOWN_OPTION, "no-cert-authority", 0},
+    {"no-touch-required", AUTHKEYS_LISTED, "", ALL | GRANT_UNTOUCHED},
+    {"no-touch-required,touch-required", AUTHKEYS_LISTED, "", ALL},
+    {"verify-required", AUTHKEYS_LISTED, "", ALL | GRANT_VERIFY},
+    {"verify-required=\"\"", AUTHKEYS_BROKEN_OPTION, "verify-required", 0},
+    {"command=\"x\"", AUTHKEYS_LISTED, "", ALL | GRANT_FORCED},
+    {"command=\"\"", AUTHKEYS_LISTED, "", ALL | GRANT_FORCED},
+    {"command", AUTHKEYS_BROKEN_OPTION, "command", 0},
+    {"no-command", AUTHKEYS_UNKNOWN_OPTION, "no-command", 0},
+    {"command=x", AUTHKEYS_BROKEN_OPTION, "command", 0},
+    {"command=\"x", AUTHKEYS_BROKEN_OPTION, "command", 0},
+    {"command=\"x\\\"", AUTHKEYS_BROKEN_OPTION, "command", 0},
+    {"command=\"x\"y", AUTHKEYS_BROKEN_OPTION, "command", 0},
+    {"command=\"x\",command=\"x\"", AUTHKEYS_BROKEN_OPTION, "command", 0},
+    {"command=\"x\",restrict,no-pty", AUTHKEYS_LISTED, "", GRANT_FORCED},
+    {"from=\"192.0.2.0/24\"", AUTHKEYS_LISTED, "", ALL},
+    {"FROM=\"*\"", AUTHKEYS_LISTED, "", ALL},
+    {"from=\"192.0.3.0/24\"", AUTHKEYS_ELSEWHERE, "from", 0},
+    {"from=\"*,!192.0.2.1\"", AUTHKEYS_ELSEWHERE, "from", 0},
+    {"from=\"\"", AUTHKEYS_BROKEN_OPTION, "from", 0},
+    {"from=\"192.0.2.1/8\"", AUTHKEYS_BROKEN_OPTION, "from", 0},
+    {"from=\"*\",from=\"*\"", AUTHKEYS_BROKEN_OPTION, "from", 0},
+    {"from", AUTHKEYS_BROKEN_OPTION, "from", 0},
+    {"expiry-time=\"20380102\"", AUTHKEYS_LISTED, "", ALL},
+    {"expiry-time=\"20380102030405Z\"", AUTHKEYS_LISTED, "", ALL},
+    {"expiry-time=\"20200102\"", AUTHKEYS_EXPIRED, "expiry-time", 0},
+    {"expiry-time=\"203801020304\",expiry-time=\"202001020304Z\"", AUTHKEYS_EXPIRED, "expiry-time",
+     0},
+    {"expiry-time=\"tomorrow\"", AUTHKEYS_BROKEN_OPTION, "expiry-time", 0},
+    {"expiry-time=20380102", AUTHKEYS_BROKEN_OPTION, "expiry-time", 0},
+    {"environment=\"A=b\"", AUTHKEYS_LISTED, "", ALL},
+    {"environment=\"A=\"", AUTHKEYS_LISTED, "", ALL},
+    {"environment=\"A\"", AUTHKEYS_BROKEN_OPTION, "environment", 0},
+    {"environment=\"=b\"", AUTHKEYS_BROKEN_OPTION, "environment", 0},
+    {"environment=\"A B=c\"", AUTHKEYS_BROKEN_OPTION, "environment", 0},
+    {"permitopen=\"host:22\",permitopen=\"[::1]:*\"", AUTHKEYS_LISTED, "", ALL},
+    {"permitopen=\"22\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
+    {"permitopen=\"host:0\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
+    {"permitopen=\"host:65536\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
+    {"permitlisten=\"8080\",permitlisten=\"localhost:8080\"", AUTHKEYS_LISTED, "", ALL},
+    {"permitlisten=\"host:\"", AUTHKEYS_BROKEN_OPTION, "permitlisten", 0},
+    {"tunnel=\"0\",tunnel=\"any\"", AUTHKEYS_LISTED, "", ALL},
+    {"tunnel=\"x\"", AUTHKEYS_BROKEN_OPTION, "tunnel", 0},
+    {"tunnel", AUTHKEYS_BROKEN_OPTION, "tunnel", 0},
+    {"principals=\"alice,bob\",cert-authority", AUTHKEYS_LISTED, "", ALL},
+    {"principals=\"a\",principals=\"b\"", AUTHKEYS_BROKEN_OPTION, "principals", 0},
+    {"unheard-of", AUTHKEYS_UNKNOWN_OPTION, "unheard-of", 0},
+    {"unheard-of=\"x\"", AUTHKEYS_UNKNOWN_OPTION, "unheard-of", 0},
+    {"pty,,pty", AUTHKEYS_UNKNOWN_OPTION, "", 0},
+    {"pty,", AUTHKEYS_BROKEN_OPTION, "pty", 0},
+    {",pty", AUTHKEYS_UNKNOWN_OPTION, "", 0},
+    {"=\"x\"", AUTHKEYS_UNKNOWN_OPTION, "", 0},
+    /* What is broken is told rather than what says no. */
+    {"from=\"10.0.0.1\",nonsense", AUTHKEYS_UNKNOWN_OPTION, "nonsense", 0},
+    {"from=\"10.0.0.1\",expiry-time=\"20200101\"", AUTHKEYS_ELSEWHERE, "from", 0},
+    {"an-option-with-a-name-that-is-much-too-long", AUTHKEYS_UNKNOWN_OPTION,
+     "an-option-with-a-name-that-is-m", 0},
+};
+
+static struct grant grant;
+static struct authkeys_line_terms terms;
+static char option[AUTHKEYS_OPTION_BYTES];
+static struct asker asker = {.user = "alice", .address = "192.0.2.1", .now = 1800000000};
+
+static enum authkeys_reason read_bytes(const char *options, size_t count)
+{
+    memset(option, 0, sizeof(option));
+    memset(&grant, 0x5a, sizeof(grant));
+    /* A copy of its exact size, so that a sanitizer sees a read past it. */
+    char *exact = malloc(count + 1);
+    memcpy(exact, options, count);
+    exact = realloc(exact, count > 0 ? count : 1);
+    enum authkeys_reason reason =
+        authkeys_options_of_line(&grant, &terms, option, text_over(exact, count), &asker);
+    free(exact);
+    return reason;
+}
+
+static enum authkeys_reason read_text(const char *options)
+{
+    return read_bytes(options, strlen(options));
+}
+
+START_TEST(option_table)
+{
+    const struct row *row = &rows[_i];
+    setenv("TZ", "UTC", 1);
+    ck_assert_msg(read_text(row->options) == row->reason, "<%s>", row->options);
+    ck_assert_str_eq(option, row->option);
+    if (row->reason == AUTHKEYS_LISTED) {
+        ck_assert_msg(grant.flags == row->flags, "<%s> %x", row->options, grant.flags);
+    }
+}
+END_TEST
+
+START_TEST(every_cut_is_judged)
+{
+    static const char whole[] = "restrict,command=\"echo \\\"a, b\\\" \\\\ $x\",from=\"192.0.2.1\"";
+    ck_assert_int_eq(read_text(whole), AUTHKEYS_LISTED);
+    ck_assert_str_eq(grant.command, "echo \"a, b\" \\\\ $x");
+    ck_assert_uint_eq(grant.command_bytes, strlen(grant.command));
+    for (size_t cut = 1; cut < sizeof(whole) - 1; cut++) {
+        bool good = cut == 8 || whole[cut] == ',';
+        good = good && (cut < 10 || cut > 30);
+        ck_assert_msg((read_bytes(whole, cut) == AUTHKEYS_LISTED) == good, "<%.*s>", (int)cut,
+                      whole);
+    }
+}
+END_TEST
+
+START_TEST(nul_bytes)
+{
+    static const char in_value[] = "command=\"a\0b\"";
+    static const char in_name[] = "pty\0,pty";
+    ck_assert_int_eq(read_bytes(in_value, sizeof(in_value) - 1), AUTHKEYS_BROKEN_OPTION);
+    ck_assert_int_eq(read_bytes(in_name, sizeof(in_name) - 1), AUTHKEYS_UNKNOWN_OPTION);
+}
+END_TEST
+
+START_TEST(environment_is_off_or_on)
+{
+    static const char set[] = "A=b\0LONG_1=c \"d\"";
+    const char *options =
+        "environment=\"A=b\",environment=\"LONG_1=c \\\"d\\\"\",environment=\"A=x\"";
+    ck_assert_int_eq(read_text(options), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(grant.environment_bytes, 0);
+    asker.may_set_environment = true;
+    ck_assert_int_eq(read_text(options), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(grant.environment_bytes, sizeof(set));
+    ck_assert_mem_eq(grant.environment, set, sizeof(set));
+}
+END_TEST
+
+/* A value that fits, and one byte more. */
+START_TEST(longest_values)
+{
+    static char text[3 * LIMIT_OPTION_BYTES];
+    for (size_t bytes = LIMIT_FORCED_COMMAND_BYTES - 2; bytes <= LIMIT_FORCED_COMMAND_BYTES;
+         bytes++) {
+        memset(text, 'c', sizeof(text));
+        memcpy(text, "command=\"", 9);
+        memcpy(text + 9 + bytes, "\"", 2);
+        bool fits = bytes < LIMIT_FORCED_COMMAND_BYTES;
+        ck_assert_int_eq(read_text(text), fits ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION);
+        ck_assert(!fits || strlen(grant.command) == bytes);
+    }
+    asker.may_set_environment = true;
+    for (size_t bytes = LIMIT_GRANT_ENVIRONMENT_BYTES - 3;
+         bytes < LIMIT_GRANT_ENVIRONMENT_BYTES + 3; bytes++) {
+        memset(text, 'c', sizeof(text));
+        memcpy(text, "environment=\"A=", 15);
+        memcpy(text + 13 + bytes, "\"", 2);
+        bool fits = bytes < LIMIT_GRANT_ENVIRONMENT_BYTES;
+        ck_assert_int_eq(read_text(text), fits ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION);
+    }
+}
+END_TEST
+
+START_TEST(client_without_an_address)
+{
+    asker.address = NULL;
+    ck_assert_int_eq(read_text("from=\"*\""), AUTHKEYS_ELSEWHERE);
+    ck_assert_int_eq(read_text("restrict"), AUTHKEYS_LISTED);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("authkeys_options");
+    TCase *tests = tcase_create("authkeys_options");
+    tcase_add_loop_test(tests, option_table, 0, sizeof(rows) / sizeof(rows[0]));
+    tcase_add_test(tests, every_cut_is_judged);
+    tcase_add_test(tests, nul_bytes);
+    tcase_add_test(tests, environment_is_off_or_on);
+    tcase_add_test(tests, longest_values);
+    tcase_add_test(tests, client_without_an_address);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,627 @@
+/* Certificates and what is revoked, from the blob to the verdict; the certificates are made here,
+ * so that each field can be wrong, and one is ssh-keygen's. */
+#include "certificate.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "authkeys.h"
+#include "ipc.h"
+#include "priv_help.h"
+#include "revoked.h"
+#include "unit.h"
+#include "writer.h"
+
+#define BLOB_BYTES 4096
+
+static char scratch[SCRATCH_BYTES];
+static struct account account;
+static uint8_t user_public[32], user_secret[64], ca_public[32], ca_secret[64];
+
+/* What goes into a certificate; the tests change a field of good_terms. */
+struct terms {
+    bool sk, sk_authority;
+    uint32_t type;
+    uint64_t serial, after, before;
+    const char *id, *principals[3];
+    const char *critical[3][2]; /* names and values */
+    const char *extensions[4][2];
+    bool raw_options;   /* values without the string around them */
+    size_t signed_less; /* bytes that the signature leaves out */
+    uint8_t flipped;    /* into the signature */
+};
+
+static const struct terms good_terms = {
+    .type = 1,
+    .serial = 17,
+    .after = 0,
+    .before = UINT64_MAX,
+    .id = "alice's laptop",
+    .principals = {"bob", "alice"},
+    .extensions = {{"permit-pty", ""}, {"permit-X11-forwarding", ""}, {"of-tomorrow@x", "y"}},
+};
+
+static size_t write_key(uint8_t *out, bool sk, const uint8_t *public_key)
+{
+    struct writer writer;
+    writer_init(&writer, out, BLOB_BYTES);
+    writer_text(&writer, sk ? KEY_SK_ED25519 : KEY_ED25519);
+    writer_string(&writer, public_key, 32);
+    if (sk) {
+        writer_text(&writer, "ssh:");
+    }
+    return writer.used;
+}
+
+static void write_options(struct writer *writer, const char *const (*options)[2], size_t count,
+                          bool raw)
+{
+    size_t list = writer_string_begin(writer);
+    for (size_t i = 0; i < count && options[i][0] != NULL; i++) {
+        writer_text(writer, options[i][0]);
+        size_t data = writer_string_begin(writer);
+        if (raw) {
+            writer_bytes(writer, options[i][1], strlen(options[i][1]));
+        } else if (options[i][1][0] != '\0') {
+            writer_text(writer, options[i][1]);
+        }
+        writer_string_end(writer, data);
+    }
+    writer_string_end(writer, list);
+}
+
+static void write_signature(struct writer *writer, const struct terms *terms, size_t count)
+{
+    uint8_t signature[64], data[32 + 1 + 4 + 32];
+    const uint8_t behind[5] = {1, 0, 0, 0, 9};
+    size_t mark = writer_string_begin(writer);
+    if (terms->sk_authority) {
+        crypto_hash_sha256(data, (const uint8_t *)"ssh:", 4);
+        memcpy(data + 32, behind, 5);
+        crypto_hash_sha256(data + 37, writer->bytes, count);
+        crypto_sign_detached(signature, NULL, data, sizeof(data), ca_secret);
+    } else {
+        crypto_sign_detached(signature, NULL, writer->bytes, count, ca_secret);
+    }
+    signature[0] ^= terms->flipped;
+    writer_text(writer, terms->sk_authority ? KEY_SK_ED25519 : KEY_ED25519);
+    writer_string(writer, signature, sizeof(signature));
+    writer_bytes(writer, behind, terms->sk_authority ? sizeof(behind) : 0);
+    writer_string_end(writer, mark);
+}
+
+static size_t write_certificate(uint8_t *out, const struct terms *terms)
+{
+    uint8_t authority[BLOB_BYTES];
+    struct writer writer;
+    writer_init(&writer, out, BLOB_BYTES);
+    writer_text(&writer, terms->sk ? KEY_SK_ED25519_CERT : KEY_ED25519_CERT);
+    writer_text(&writer, "nonce");
+    writer_string(&writer, user_public, 32);
+    if (terms->sk) {
+        writer_text(&writer, "ssh:");
+    }
+    writer_u32(&writer, (uint32_t)(terms->serial >> 32));
+    writer_u32(&writer, (uint32_t)terms->serial);
+    writer_u32(&writer, terms->type);
+    writer_text(&writer, terms->id);
+    size_t mark = writer_string_begin(&writer);
+    for (size_t i = 0; i < 3 && terms->principals[i] != NULL; i++) {
+        writer_text(&writer, terms->principals[i]);
+    }
+    writer_string_end(&writer, mark);
+    writer_u32(&writer, (uint32_t)(terms->after >> 32));
+    writer_u32(&writer, (uint32_t)terms->after);
+    writer_u32(&writer, (uint32_t)(terms->before >> 32));
+    writer_u32(&writer, (uint32_t)terms->before);
+    write_options(&writer, terms->critical, 3, terms->raw_options);
+    write_options(&writer, terms->extensions, 4, terms->raw_options);
+    writer_text(&writer, "");
+    writer_string(&writer, authority, write_key(authority, terms->sk_authority, ca_public));
+    write_signature(&writer, terms, writer.used - terms->signed_less);
+    ck_assert(!writer_failed(&writer));
+    return writer.used;
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+static const char *key_line(bool sk, const uint8_t *public_key)
+{
+    static char line[4][512];
+    static unsigned turn;
+    uint8_t blob[BLOB_BYTES];
+    char base64[400];
+    size_t count = write_key(blob, sk, public_key);
+    sodium_bin2base64(base64, sizeof(base64), blob, count, sodium_base64_VARIANT_ORIGINAL);
+    turn = (turn + 1) % 4;
+    snprintf(line[turn], sizeof(line[turn]), "%s %s", sk ? KEY_SK_ED25519 : KEY_ED25519, base64);
+    return line[turn];
+}
+
+static void write_keys(const char *options, bool sk)
+{
+    char text[2048];
+    int count = snprintf(text, sizeof(text), "%s %s\n", options, key_line(sk, ca_public));
+    scratch_write(scratch, "keys", text, (size_t)count, 0600);
+}
+
+static void write_admins(const char *name, const char *text)
+{
+    scratch_write(scratch, name, text, strlen(text), 0600);
+}
+
+static struct authkeys_verdict verdict;
+static const char *address = "192.0.2.1";
+static bool with_authorities, with_revoked;
+
+static enum authkeys_reason judge_blob(uint32_t key_type, const uint8_t *blob, size_t count)
+{
+    char authorities[2 * SCRATCH_BYTES], revoked[2 * SCRATCH_BYTES];
+    static char pattern[] = "keys";
+    /* A copy of its exact size, so that a sanitizer sees a read past it. */
+    uint8_t *exact = malloc(count > 0 ? count : 1);
+    memcpy(exact, blob, count);
+    snprintf(authorities, sizeof(authorities), "%s/authorities", scratch);
+    snprintf(revoked, sizeof(revoked), "%s/revoked", scratch);
+    const struct authkeys_query query = {.pattern = pattern,
+                                         .address = address,
+                                         .account = &account,
+                                         .key_type = key_type,
+                                         .blob = exact,
+                                         .blob_bytes = count};
+    struct authkeys_file ca_file = authkeys_open_admins(with_authorities ? authorities : NULL);
+    struct authkeys_file revoked_file = authkeys_open_admins(with_revoked ? revoked : NULL);
+    authkeys_search(&verdict, &query, &ca_file, &revoked_file);
+    close(ca_file.fd);
+    close(revoked_file.fd);
+    free(exact);
+    return (enum authkeys_reason)verdict.reason;
+}
+
+static enum authkeys_reason judge(const struct terms *terms)
+{
+    uint8_t blob[BLOB_BYTES];
+    size_t count = write_certificate(blob, terms);
+    return judge_blob(terms->sk ? IPC_KEY_SK_ED25519_CERT : IPC_KEY_ED25519_CERT, blob, count);
+}
+
+static enum authkeys_reason judge_plain(void)
+{
+    uint8_t blob[BLOB_BYTES];
+    return judge_blob(IPC_KEY_ED25519, blob, write_key(blob, false, user_public));
+}
+
+static void begin(void)
+{
+    ck_assert_int_ge(sodium_init(), 0);
+    scratch_make(scratch);
+    crypto_sign_keypair(user_public, user_secret);
+    crypto_sign_keypair(ca_public, ca_secret);
+    memset(&account, 0, sizeof(account));
+    snprintf(account.user, sizeof(account.user), "alice");
+    snprintf(account.home, sizeof(account.home), "%s", scratch);
+    account.uid = geteuid();
+    account.gid = getegid();
+    write_keys("cert-authority", false);
+}
+
+static void finish(void)
+{
+    scratch_remove(scratch);
+}
+
+/* ---- certificates ---------------------------------------------------------------------------- */
+
+START_TEST(a_good_one)
+{
+    struct terms terms = good_terms;
+    terms.sk = (_i & 1) != 0;
+    terms.sk_authority = (_i & 2) != 0;
+    write_keys("cert-authority", terms.sk_authority);
+    with_authorities = (_i & 4) != 0;
+    if (with_authorities) {
+        write_admins("authorities", key_line(terms.sk_authority, ca_public));
+        write_admins("keys", "");
+    }
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    assert_contains(verdict.path, with_authorities ? "/authorities" : "/keys");
+    ck_assert_uint_eq(verdict.line, 1);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_PTY | GRANT_CERTIFICATE);
+    ck_assert_uint_eq(verdict.grant.serial, 17);
+    ck_assert_str_eq(verdict.grant.key_id, "alice's laptop");
+    ck_assert_mem_eq(verdict.grant.key.public_key, user_public, 32);
+    ck_assert_uint_eq(verdict.grant.key.sk, terms.sk);
+}
+END_TEST
+
+START_TEST(time_and_type)
+{
+    struct terms terms = good_terms;
+    terms.after = (uint64_t)time(NULL) + 60;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_NOT_YET);
+    terms = good_terms;
+    terms.before = (uint64_t)time(NULL);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_EXPIRED);
+    terms.before = (uint64_t)time(NULL) + 60;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    for (uint32_t type = 0; type < 4; type++) {
+        terms.type = type;
+        ck_assert_uint_eq(judge(&terms), type == 1 ? AUTHKEYS_LISTED : AUTHKEYS_CERT_TYPE);
+    }
+}
+END_TEST
+
+START_TEST(principals)
+{
+    struct terms terms = good_terms;
+    terms.principals[1] = "alice2";
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
+    write_keys("cert-authority,principals=\"carol,alice2\"", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    /* Only what the line names counts, not the user's name. */
+    terms.principals[1] = "alice";
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
+    write_keys("cert-authority,principals=\"\"", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
+    /* One without principals is nobody's, one with an empty one too. */
+    write_keys("cert-authority", false);
+    terms.principals[0] = NULL;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
+    account.user[0] = '\0';
+    terms.principals[0] = "";
+    terms.principals[1] = NULL;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
+}
+END_TEST
+
+START_TEST(signatures)
+{
+    struct terms terms = good_terms;
+    terms.sk_authority = _i == 1;
+    write_keys("cert-authority", terms.sk_authority);
+    terms.flipped = 1;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_SIGNATURE);
+    terms.flipped = 0;
+    terms.signed_less = 1;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_SIGNATURE);
+    /* By another authority than it names. */
+    terms.signed_less = 0;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    crypto_sign_keypair(user_public, ca_secret);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_SIGNATURE);
+}
+END_TEST
+
+START_TEST(the_authoritys_line)
+{
+    struct terms terms = good_terms;
+    write_keys("", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_NO_AUTHORITY);
+    write_keys("cert-authority,nonsense", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_UNKNOWN_OPTION);
+    write_keys("principals=\"alice\"", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
+    write_keys("cert-authority,no-pty,no-touch-required", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE);
+    write_keys("cert-authority,verify-required", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE | GRANT_PTY | GRANT_VERIFY);
+    /* The user's own key in the file is no authority, and lets no certificate in. */
+    write_admins("keys", key_line(false, user_public));
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_NOT_LISTED);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
+    /* Nor is an authority a user. */
+    memcpy(user_public, ca_public, 32);
+    write_keys("cert-authority", false);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_FOR_AUTHORITY);
+    /* Options in front of a key of -c's are not understood. */
+    write_admins("keys", "");
+    char line[600];
+    snprintf(line, sizeof(line), "no-pty %s\n", key_line(false, ca_public));
+    write_admins("authorities", line);
+    with_authorities = true;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
+}
+END_TEST
+
+static const struct {
+    const char *line, *name, *value;
+    enum authkeys_reason reason;
+    uint32_t flags;
+    const char *command;
+} critical[] = {
+    {"", "force-command", "date", AUTHKEYS_LISTED, GRANT_FORCED | GRANT_PTY, "date"},
+    {"", "force-command", " ", AUTHKEYS_LISTED, GRANT_FORCED | GRANT_PTY, " "},
+    {",command=\"date\"", "force-command", "date", AUTHKEYS_LISTED, GRANT_FORCED | GRANT_PTY,
+     "date"},
+    {",command=\"dat\"", "force-command", "date", AUTHKEYS_COMMANDS_DIFFER, 0, ""},
+    {",command=\"date \"", "force-command", "date", AUTHKEYS_COMMANDS_DIFFER, 0, ""},
+    {",command=\"\"", "force-command", "date", AUTHKEYS_COMMANDS_DIFFER, 0, ""},
+    {",command=\"date\"", "verify-required", "", AUTHKEYS_LISTED,
+     GRANT_FORCED | GRANT_PTY | GRANT_VERIFY, "date"},
+    {"", "verify-required", "x", AUTHKEYS_BROKEN_OPTION, 0, ""},
+    {"", "source-address", "10.0.0.0/8,192.0.2.0/24", AUTHKEYS_LISTED, GRANT_PTY, ""},
+    {"", "source-address", "10.0.0.0/8", AUTHKEYS_ELSEWHERE, 0, ""},
+    {"", "source-address", "192.0.2.*", AUTHKEYS_BROKEN_OPTION, 0, ""},
+    {"", "source-address", "", AUTHKEYS_BROKEN_OPTION, 0, ""},
+    {"", "Force-Command", "date", AUTHKEYS_UNKNOWN_OPTION, 0, ""},
+    {"", "of-tomorrow@x", "", AUTHKEYS_UNKNOWN_OPTION, 0, ""},
+    {"", "permit-pty", "", AUTHKEYS_UNKNOWN_OPTION, 0, ""},
+    {"", "", "", AUTHKEYS_UNKNOWN_OPTION, 0, ""},
+};
+
+START_TEST(critical_options)
+{
+    struct terms terms = good_terms;
+    char options[200];
+    snprintf(options, sizeof(options), "cert-authority%s", critical[_i].line);
+    write_keys(options, false);
+    terms.critical[0][0] = critical[_i].name;
+    terms.critical[0][1] = critical[_i].value;
+    enum authkeys_reason reason = judge(&terms);
+    ck_assert_msg(reason == critical[_i].reason, "%d: %d", _i, (int)reason);
+    if (reason != AUTHKEYS_LISTED) {
+        ck_assert(reason == AUTHKEYS_COMMANDS_DIFFER ||
+                  strcmp(verdict.option, critical[_i].name) == 0);
+        return;
+    }
+    ck_assert_uint_eq(verdict.grant.flags, critical[_i].flags | GRANT_CERTIFICATE);
+    ck_assert_str_eq(critical[_i].command[0] ? verdict.grant.command : "", critical[_i].command);
+    /* Twice is once too often. */
+    if (critical[_i].value[0] != '\0') {
+        memcpy(terms.critical[1], terms.critical[0], sizeof(terms.critical[0]));
+        ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
+        terms.critical[1][0] = NULL;
+        terms.raw_options = true;
+        ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
+    }
+}
+END_TEST
+
+START_TEST(extensions)
+{
+    struct terms terms = good_terms;
+    memset(terms.extensions, 0, sizeof(terms.extensions));
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE);
+    terms.extensions[0][0] = "permit-user-rc";
+    terms.extensions[0][1] = "";
+    terms.extensions[1][0] = "no-touch-required";
+    terms.extensions[1][1] = "";
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE | GRANT_USER_RC);
+    write_keys("cert-authority,no-touch-required", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE | GRANT_USER_RC | GRANT_UNTOUCHED);
+    terms.extensions[0][1] = "x";
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
+    ck_assert_str_eq(verdict.option, "permit-user-rc");
+}
+END_TEST
+
+START_TEST(every_byte_counts)
+{
+    uint8_t blob[BLOB_BYTES];
+    struct terms terms = good_terms;
+    terms.sk = _i == 1;
+    uint32_t type = terms.sk ? IPC_KEY_SK_ED25519_CERT : IPC_KEY_ED25519_CERT;
+    size_t count = write_certificate(blob, &terms);
+    ck_assert_uint_eq(judge_blob(type, blob, count), AUTHKEYS_LISTED);
+    for (size_t i = 0; i < count; i++) {
+        ck_assert_uint_eq(judge_blob(type, blob, i), AUTHKEYS_BAD_KEY);
+        for (unsigned bit = 0; bit < 8; bit++) {
+            blob[i] ^= (uint8_t)(1U << bit);
+            ck_assert_uint_ne(judge_blob(type, blob, count), AUTHKEYS_LISTED);
+            blob[i] ^= (uint8_t)(1U << bit);
+        }
+    }
+    blob[count] = 0;
+    ck_assert_uint_eq(judge_blob(type, blob, count + 1), AUTHKEYS_BAD_KEY);
+    for (uint32_t other = 0; other < 8; other++) {
+        bool good = judge_blob(other, blob, count) == AUTHKEYS_LISTED;
+        ck_assert_int_eq(good, other == type);
+    }
+}
+END_TEST
+
+START_TEST(one_of_ssh_keygen)
+{
+    char command[2048], base64[2048], path[2 * SCRATCH_BYTES];
+    uint8_t blob[BLOB_BYTES];
+    size_t count = 0;
+    snprintf(command, sizeof(command),
+             "cd %s && ssh-keygen -qt ed25519 -N '' -f ca && ssh-keygen -qt ed25519 -N '' -f id && "
+             "ssh-keygen -qs ca -I 'an id' -n alice -V +1h -z 99 -O no-pty "
+             "-O force-command='echo hi' -O source-address=192.0.2.0/24 id.pub && "
+             "sed s/^/cert-authority\\ / ca.pub >keys && chmod 600 keys",
+             scratch);
+    if (system("command -v ssh-keygen >/dev/null") != 0) {
+        return;
+    }
+    ck_assert_int_eq(system(command), 0);
+    snprintf(path, sizeof(path), "%s/id-cert.pub", scratch);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%*s %2047s", base64), 1);
+    fclose(file);
+    ck_assert_int_eq(sodium_base642bin(blob, sizeof(blob), base64, strlen(base64), NULL, &count,
+                                       NULL, sodium_base64_VARIANT_ORIGINAL),
+                     0);
+    ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, blob, count), AUTHKEYS_LISTED);
+    ck_assert_str_eq(verdict.grant.command, "echo hi");
+    ck_assert_str_eq(verdict.grant.key_id, "an id");
+    ck_assert_uint_eq(verdict.grant.serial, 99);
+    ck_assert_uint_eq(verdict.grant.flags, GRANT_FORCED | GRANT_USER_RC | GRANT_CERTIFICATE);
+    address = "10.0.0.1";
+    ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, blob, count), AUTHKEYS_ELSEWHERE);
+    ck_assert_str_eq(verdict.option, "source-address");
+}
+END_TEST
+
+/* ---- what is revoked ------------------------------------------------------------------------- */
+
+static const char *fingerprint_of(const uint8_t *public_key)
+{
+    static char text[2][64];
+    static unsigned turn;
+    uint8_t blob[BLOB_BYTES], hash[32];
+    crypto_hash_sha256(hash, blob, write_key(blob, false, public_key));
+    turn = !turn;
+    memcpy(text[turn], "SHA256:", 7);
+    sodium_bin2base64(text[turn] + 7, 57, hash, 32, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+    return text[turn];
+}
+
+/* %U and %C: the user's and the authority's key; %u and %c: their fingerprints. */
+static const char *expand(const char *pattern)
+{
+    static char text[4096];
+    size_t used = 0;
+    for (; *pattern != '\0'; pattern++) {
+        const char *what = NULL;
+        if (*pattern == '%') {
+            pattern++;
+            const uint8_t *key = *pattern == 'U' || *pattern == 'u' ? user_public : ca_public;
+            what = *pattern < 'a' ? key_line(false, key) : fingerprint_of(key);
+        }
+        used += what != NULL ? (size_t)snprintf(text + used, sizeof(text) - used, "%s", what) : 1;
+        if (what == NULL) {
+            text[used - 1] = *pattern;
+        }
+    }
+    text[used] = '\0';
+    return text;
+}
+
+static const struct {
+    const char *file;
+    enum revoked certificate, plain;
+} revocations[] = {
+    {"", REVOKED_NOT, REVOKED_NOT},
+    {"# nothing\n\n  \t\r\n#%U", REVOKED_NOT, REVOKED_NOT},
+    {"%U", REVOKED, REVOKED},
+    {"# x\r\n%U a comment\r\n", REVOKED, REVOKED},
+    {"  %u # x", REVOKED, REVOKED},
+    {"%C", REVOKED, REVOKED_NOT},
+    {"%c\n", REVOKED, REVOKED_NOT},
+    {"ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQA= x\n", REVOKED_NOT, REVOKED_NOT},
+    {"serial: 17", REVOKED, REVOKED_NOT},
+    {"serial:17 # x", REVOKED, REVOKED_NOT},
+    {"serial: 16\nserial: 18-99\nserial: 0-16", REVOKED_NOT, REVOKED_NOT},
+    {"serial: 17-17", REVOKED, REVOKED_NOT},
+    {"serial: 0-18446744073709551615", REVOKED, REVOKED_NOT},
+    {"id: alice's laptop", REVOKED, REVOKED_NOT},
+    {"id: alice's", REVOKED_NOT, REVOKED_NOT},
+    {"ca: %C\nserial: 17", REVOKED, REVOKED_NOT},
+    {"ca: %c\nid: alice's laptop", REVOKED, REVOKED_NOT},
+    {"ca: %U\nserial: 17\nid: alice's laptop", REVOKED_NOT, REVOKED_NOT},
+    {"ca: %u\nserial: 17\nca: *\nserial: 1\n", REVOKED_NOT, REVOKED_NOT},
+    {"ca: %u\nserial: 17\nca: *\nserial: 17\n", REVOKED, REVOKED_NOT},
+    {"ca: %u\n%U", REVOKED, REVOKED},
+    /* Nothing is passed over. */
+    {"nonsense", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"serial:", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"serial: x", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"serial: 17 18", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"serial: 18-17", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"serial: 17-", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"serial: -17", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"serial: 18446744073709551616", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"id:", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"ca:", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"SHA256:abc", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"%uA", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"%u x", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"ssh-ed25519", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"ssh-ed25519 AAAA", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"restrict %U", REVOKED_BROKEN, REVOKED_BROKEN},
+    {"SSHKRL\n", REVOKED_BROKEN, REVOKED_BROKEN},
+};
+
+static enum revoked as_revoked(enum authkeys_reason reason)
+{
+    return reason == AUTHKEYS_LISTED           ? REVOKED_NOT
+           : reason == AUTHKEYS_REVOKED        ? REVOKED
+           : reason == AUTHKEYS_REVOKED_BROKEN ? REVOKED_BROKEN
+                                               : REVOKED_UNREADABLE;
+}
+
+START_TEST(revoked_keys)
+{
+    char both[2048];
+    struct terms terms = good_terms;
+    snprintf(both, sizeof(both), "cert-authority %s\n%s\n", key_line(false, ca_public),
+             key_line(false, user_public));
+    write_admins("keys", both);
+    write_admins("authorities", key_line(false, ca_public));
+    write_admins("revoked", expand(revocations[_i].file));
+    with_revoked = true;
+    for (int i = 0; i < 2; i++) {
+        with_authorities = i == 1;
+        ck_assert_int_eq(as_revoked(judge(&terms)), revocations[_i].certificate);
+        ck_assert_int_eq(as_revoked(judge_plain()), revocations[_i].plain);
+    }
+    if (revocations[_i].plain != REVOKED_NOT) {
+        ck_assert_uint_ge(verdict.line, 1);
+        assert_contains(verdict.path, "/revoked");
+    }
+}
+END_TEST
+
+START_TEST(admins_files_that_can_not_be_used)
+{
+    static char line[LIMIT_AUTHKEYS_LINE_BYTES + 100];
+    char path[2 * SCRATCH_BYTES];
+    struct terms terms = good_terms;
+    write_admins("keys", key_line(false, user_public));
+    snprintf(path, sizeof(path), "%s/revoked", scratch);
+    with_revoked = true;
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_UNREADABLE);
+    ck_assert_uint_eq(verdict.error, 2 /* ENOENT */);
+    ck_assert_str_eq(verdict.path, path);
+    memset(line, '#', sizeof(line) - 1);
+    write_admins("revoked", line);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_REVOKED_BROKEN);
+    write_admins("revoked", "");
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
+    ck_assert_int_eq(chmod(path, 0620), 0);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_UNSAFE_MODE);
+    unlink(path);
+    ck_assert_int_eq(mkfifo(path, 0600), 0);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_NOT_REGULAR);
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0700), 0);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_NOT_REGULAR);
+    /* Without authorities certificates can't come in; plain keys can. */
+    with_revoked = false;
+    with_authorities = true;
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_UNREADABLE);
+    assert_contains(verdict.path, "/authorities");
+    write_keys("cert-authority", false);
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("certificate");
+    TCase *tests = tcase_create("certificate");
+    tcase_set_timeout(tests, 100);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_loop_test(tests, a_good_one, 0, 8);
+    tcase_add_test(tests, time_and_type);
+    tcase_add_test(tests, principals);
+    tcase_add_loop_test(tests, signatures, 0, 2);
+    tcase_add_test(tests, the_authoritys_line);
+    tcase_add_loop_test(tests, critical_options, 0, sizeof(critical) / sizeof(critical[0]));
+    tcase_add_test(tests, extensions);
+    tcase_add_loop_test(tests, every_byte_counts, 0, 2);
+    tcase_add_test(tests, one_of_ssh_keygen);
+    tcase_add_loop_test(tests, revoked_keys, 0, sizeof(revocations) / sizeof(revocations[0]));
+    tcase_add_test(tests, admins_files_that_can_not_be_used);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

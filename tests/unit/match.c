@@ -1,0 +1,207 @@
+#include "match.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "expiry.h"
+#include "unit.h"
+
+#define V4 "192.0.2.7"
+#define V6 "2001:db8::7"
+
+static const struct {
+    const char *list, *address;
+    enum match from, networks;
+} lists[] = {
+    {V4, V4, MATCH_YES, MATCH_YES},
+    {"192.0.2.8", V4, MATCH_NO, MATCH_NO},
+    {"192.0.2.0/24", V4, MATCH_YES, MATCH_YES},
+    {"192.0.2.0/29", V4, MATCH_YES, MATCH_YES},
+    {"192.0.2.0/30", V4, MATCH_NO, MATCH_NO},
+    {"0.0.0.0/0", V4, MATCH_YES, MATCH_YES},
+    {"192.0.2.7/32", V4, MATCH_YES, MATCH_YES},
+    {"10.0.0.0/8,192.0.2.7", V4, MATCH_YES, MATCH_YES},
+    {"::/0", V4, MATCH_NO, MATCH_NO},
+    {"0.0.0.0/0", V6, MATCH_NO, MATCH_NO},
+    {V6, V6, MATCH_YES, MATCH_YES},
+    {"2001:DB8:0:0::7", V6, MATCH_YES, MATCH_YES},
+    {"2001:db8::/32", V6, MATCH_YES, MATCH_YES},
+    {"2001:db8::/127", V6, MATCH_NO, MATCH_NO},
+    {"::/0", V6, MATCH_YES, MATCH_YES},
+    {"fe80::/10", "fe80::1%eth0", MATCH_YES, MATCH_YES},
+    /* IPv4-mapped, on either side. */
+    {"192.0.2.0/24", "::ffff:192.0.2.7", MATCH_YES, MATCH_YES},
+    {"::ffff:192.0.2.7", V4, MATCH_YES, MATCH_YES},
+    {"::ffff:192.0.2.0/120", V4, MATCH_YES, MATCH_YES},
+    {"::ffff:192.0.2.0/126", V4, MATCH_NO, MATCH_NO},
+    {"::ffff:0:0/96", V4, MATCH_YES, MATCH_YES},
+    {"::ffff:0:0/95", V4, MATCH_BROKEN, MATCH_BROKEN},
+    /* Patterns are for from= only. */
+    {"*", V4, MATCH_YES, MATCH_BROKEN},
+    {"192.0.2.*", V4, MATCH_YES, MATCH_BROKEN},
+    {"192.0.?.7", V4, MATCH_YES, MATCH_BROKEN},
+    {"192.0.2.?", "192.0.2.70", MATCH_NO, MATCH_BROKEN},
+    {"*.7", V4, MATCH_YES, MATCH_BROKEN},
+    {"*2*2*", V4, MATCH_YES, MATCH_BROKEN},
+    {"*2*2*2*2*", V4, MATCH_NO, MATCH_BROKEN},
+    {"2001:DB8:*", V6, MATCH_YES, MATCH_BROKEN},
+    {"host.example.org", V4, MATCH_NO, MATCH_BROKEN},
+    {"192.0.2.", V4, MATCH_NO, MATCH_BROKEN},
+    {" 192.0.2.7", V4, MATCH_NO, MATCH_BROKEN},
+    /* Negation, wherever it stands. */
+    {"!192.0.2.7,*", V4, MATCH_NO, MATCH_BROKEN},
+    {"*,!192.0.2.7", V4, MATCH_NO, MATCH_BROKEN},
+    {"192.0.2.0/24,!192.0.2.0/29", V4, MATCH_NO, MATCH_BROKEN},
+    {"192.0.2.0/24,!192.0.2.8", V4, MATCH_YES, MATCH_BROKEN},
+    {"*,!192.0.*", V4, MATCH_NO, MATCH_BROKEN},
+    {"!10.0.0.1", V4, MATCH_NO, MATCH_BROKEN},
+    /* One broken entry spoils the list. */
+    {"", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"!", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"*,", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {",*", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"192.0.2.7/24", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"192.0.2.7,10.0.0.0/33", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"192.0.2.7,10.0.0.0/", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"192.0.2.7,10.0.0.0/-1", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"192.0.2.7,10.0.0.0/8x", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"192.0.2.7,10.0.0.0/0008", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"192.0.2.7,::/129", V4, MATCH_BROKEN, MATCH_BROKEN},
+    {"192.0.2.7,host/8", V4, MATCH_BROKEN, MATCH_BROKEN},
+    /* A client without an address. */
+    {"*", NULL, MATCH_NO, MATCH_BROKEN},
+    {"0.0.0.0/0,::/0", NULL, MATCH_NO, MATCH_NO},
+    {"*", "unix", MATCH_NO, MATCH_BROKEN},
+};
+
+START_TEST(address_lists)
+{
+    const char *list = lists[_i].list;
+    ck_assert_msg(match_from(list, lists[_i].address) == lists[_i].from, "from <%s>", list);
+    ck_assert_msg(match_networks(list, lists[_i].address) == lists[_i].networks, "<%s>", list);
+}
+END_TEST
+
+/* Every pattern of four letters against every text of four, and a recursive matcher. */
+static bool simply_like(const char *pattern, const char *text)
+{
+    if (*pattern == '*') {
+        return simply_like(pattern + 1, text) || (*text != '\0' && simply_like(pattern, text + 1));
+    }
+    if (*pattern == '\0' || *text == '\0') {
+        return *pattern == *text;
+    }
+    return (*pattern == '?' || *pattern == *text) && simply_like(pattern + 1, text + 1);
+}
+
+START_TEST(patterns)
+{
+    static const char letters[] = "1.*?";
+    char pattern[6] = "";
+    static const char *const texts[] = {"1.1.1.1", "11.1.1.11", "1.11.11.1"};
+    for (unsigned i = 0; i < 1024; i++) {
+        for (unsigned at = 0, rest = i; at < 5; at++, rest /= 4) {
+            pattern[at] = letters[rest % 4];
+        }
+        for (unsigned j = 0; j < 3; j++) {
+            bool fits = match_from(pattern, texts[j]) == MATCH_YES;
+            ck_assert_msg(fits == simply_like(pattern, texts[j]), "<%s> <%s>", pattern, texts[j]);
+        }
+    }
+}
+END_TEST
+
+START_TEST(patterns_of_many_stars_end)
+{
+    static char pattern[4001];
+    for (size_t i = 0; i < 4000; i += 2) {
+        memcpy(pattern + i, "*1", 2);
+    }
+    ck_assert_int_eq(match_from(pattern, "111.111.111.111"), MATCH_NO);
+}
+END_TEST
+
+START_TEST(names)
+{
+    ck_assert(match_name("bob", "bob", 3));
+    ck_assert(match_name("alice,bob", "bob", 3));
+    ck_assert(!match_name("alice,bob", "bo", 2));
+    ck_assert(!match_name("alice,bob", "alice,bob", 9));
+    ck_assert(!match_name("Bob", "bob", 3));
+    ck_assert(!match_name("*", "bob", 3));
+    ck_assert(!match_name("", "", 0));
+    ck_assert(!match_name("a,,b", "", 0));
+    ck_assert(!match_name("bob", "bob\0", 4));
+}
+END_TEST
+
+static const struct {
+    const char *text;
+    int64_t utc; /* -1: refused */
+} times[] = {
+    {"20300102", 1893542400},
+    {"203001020304", 1893553440},
+    {"20300102030405", 1893553445},
+    {"20280229", 1835395200},
+    {"19700102", 86400},
+    {"20270229", -1},
+    {"20300431", -1},
+    {"20300100", -1},
+    {"20300132", -1},
+    {"20301301", -1},
+    {"20300001", -1},
+    {"203001022400", -1},
+    {"203001020060", -1},
+    {"20300102030460", -1},
+    {"2030010", -1},
+    {"203001020", -1},
+    {"2030010203", -1},
+    {"2030010203040", -1},
+    {"203001020304051", -1},
+    {"", -1},
+    {"2030-01-02", -1},
+    {"20300102 ", -1},
+    {" 20300102", -1},
+    {"19700101", -1},
+    {"19690101", -1},
+    {"forever", -1},
+    {"always", -1},
+};
+
+START_TEST(expiry_times)
+{
+    static const char *const zones[] = {"UTC", "XXX-02:00"};
+    for (int zone = 0; zone < 2; zone++) {
+        setenv("TZ", zones[zone], 1);
+        tzset();
+        int64_t expected = times[_i].utc, found = -1;
+        char text[40];
+        bool good = expiry_read(&found, times[_i].text);
+        ck_assert_msg(good == (expected >= 0), "<%s>", times[_i].text);
+        ck_assert(!good || found == expected - zone * 7200);
+        static const char *const suffixes[] = {"Z", "z", "UTC", "ZZ", "X"};
+        for (int i = 0; i < 5; i++) {
+            snprintf(text, sizeof(text), "%s%s", times[_i].text, suffixes[i]);
+            good = expiry_read(&found, text);
+            ck_assert_msg(good == (expected >= 0 && i < 3), "<%s>", text);
+            ck_assert(!good || found == expected);
+        }
+    }
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("match");
+    TCase *tests = tcase_create("match");
+    tcase_add_loop_test(tests, address_lists, 0, sizeof(lists) / sizeof(lists[0]));
+    tcase_add_test(tests, patterns);
+    tcase_add_test(tests, patterns_of_many_stars_end);
+    tcase_add_test(tests, names);
+    tcase_add_loop_test(tests, expiry_times, 0, sizeof(times) / sizeof(times[0]));
+    suite_add_tcase(suite, tests);
+    return suite;
+}
