@@ -110,6 +110,7 @@ enum phase connection_refuse(struct connection *connection, enum ssh_disconnect 
                              const char *reason)
 {
     if (end(connection, IPC_END_CLIENT, reason)) {
+        connection->refused = true;
         struct writer message = message_begin(connection, SSH_MSG_DISCONNECT);
         writer_u32(&message, code);
         writer_text(&message, reason);

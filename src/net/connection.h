@@ -97,6 +97,7 @@ struct connection {
 
     /* The first reason to end. */
     bool ended;
+    bool refused; /* DISCONNECT is on its way: the client gets time to take it */
     uint32_t end_cause; /* enum ipc_end_cause */
     char end_reason[LIMIT_NOTE_BYTES + 1];
 

@@ -296,6 +296,8 @@ void loop_run(struct connection *connection, uint32_t layers)
         check_deadlines(connection);
         write_socket(connection);
     }
-    say_goodbye(connection);
+    if (connection->refused) {
+        say_goodbye(connection);
+    }
     ask_end(connection);
 }

@@ -4,6 +4,7 @@ import base64
 import glob
 import os
 import pwd
+import re
 import shutil
 import stat
 import subprocess
@@ -51,6 +52,22 @@ def _is_safe(folder):
         folder = os.path.dirname(folder)
 
 
+def remove_stale(parent):
+    """What a run that was killed has left behind."""
+    def is_over(pid):
+        return not any(b"python" in word for word in proc.command_line(pid))
+    for name in os.listdir(parent):
+        match = re.match(r"wrensshd-test-(\d+)-", name)
+        if match and is_over(match[1]):
+            shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+    for user in pwd.getpwall() if os.getuid() == 0 else []:
+        match = re.fullmatch(r"wrent(\d+)(x\d+)?", user.pw_name)
+        if match and is_over(match[1]):
+            for pid in proc.of_user(user.pw_uid):
+                kill(pid)
+            subprocess.run(["userdel", "--force", user.pw_name], check=False, capture_output=True)
+
+
 def make_base():
     """A folder under which authorized_keys files pass the owner and mode checks."""
     if os.getuid() == 0:
@@ -60,7 +77,8 @@ def make_base():
                    os.path.expanduser("~")]
     for parent in parents:
         if os.path.isdir(parent) and _is_safe(parent):
-            base = tempfile.mkdtemp(prefix="wrensshd-test-", dir=parent)
+            remove_stale(parent)
+            base = tempfile.mkdtemp(prefix=f"wrensshd-test-{os.getpid()}-", dir=parent)
             os.chmod(base, 0o755)
             return base
     raise RuntimeError("no folder that only root and you can write to; tried: " + ", ".join(parents))
