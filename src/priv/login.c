@@ -23,6 +23,16 @@ static const char *algorithm_name(uint32_t key_type)
     return names[key_type];
 }
 
+static bool is_supported(const char *algorithm)
+{
+    for (uint32_t type = IPC_KEY_ED25519; type < IPC_KEY_UNSUPPORTED; type++) {
+        if (strcmp(algorithm, algorithm_name(type)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /*
  * string    session identifier
  * byte      SSH_MSG_USERAUTH_REQUEST
@@ -206,7 +216,9 @@ static void decide(struct login *login, const struct ipc_auth *request, const ui
     const char *wrong_key = judge_key(login, request, blob, outcome);
 
     if (reason == NULL && unsupported) {
-        snprintf(outcome->reason, sizeof(outcome->reason), "key type %s is not supported",
+        snprintf(outcome->reason, sizeof(outcome->reason),
+                 is_supported(request->algorithm) ? "malformed key or signature of type %s"
+                                                  : "key type %s is not supported",
                  request->algorithm);
     } else if (reason != NULL || wrong_key != NULL) {
         snprintf(outcome->reason, sizeof(outcome->reason), "%s",
