@@ -97,7 +97,8 @@ static bool is_shell_usable(const char *shell)
 static const char *look_up(struct account *account, const char *user)
 {
     const struct passwd *entry = getpwnam(user);
-    if (entry == NULL) {
+    /* Some name services know names in several spellings: rules are for the one they give. */
+    if (entry == NULL || strcmp(entry->pw_name, user) != 0) {
         return "unknown user";
     }
     const char *shell =

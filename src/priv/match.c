@@ -166,6 +166,12 @@ static bool next_entry(const char **list, struct entry *entry)
     return true;
 }
 
+static bool has_wildcard(const struct entry *entry)
+{
+    return memchr(entry->at, '*', entry->bytes) != NULL ||
+           memchr(entry->at, '?', entry->bytes) != NULL;
+}
+
 enum match match_from(const char *list, const char *address)
 {
     struct network client, network;
@@ -178,7 +184,8 @@ enum match match_from(const char *list, const char *address)
         entry.at += negated ? 1 : 0;
         entry.bytes -= negated ? 1 : 0;
         enum match kind = entry.bytes > 0 ? read_network(&network, &entry) : MATCH_BROKEN;
-        if (kind == MATCH_BROKEN) {
+        /* A name is never looked up, so that a negated one would let in whom it is to keep out. */
+        if (kind == MATCH_BROKEN || (negated && kind == MATCH_NO && !has_wildcard(&entry))) {
             return MATCH_BROKEN;
         }
         bool fits = kind == MATCH_YES && is_within(&client, &network);

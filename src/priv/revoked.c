@@ -34,7 +34,30 @@ static bool read_fingerprint(uint8_t fingerprint[static 32], struct text *text)
            count == 32;
 }
 
-/* A key of any type by its fingerprint: the blob must be base64, and start with its type. */
+static bool is_certificate_type(const struct text *type)
+{
+    static const char mark[] = "-cert-v01@openssh.com";
+    const size_t bytes = sizeof(mark) - 1;
+    return text_bytes(type) > bytes && memcmp(type->end - bytes, mark, bytes) == 0;
+}
+
+/* The whole blob is strings, the first of which is the type: one that was cut off would be another
+ * key's, and revoke nothing. */
+static bool is_whole(struct cursor blob, const struct text *type)
+{
+    size_t strings = 0;
+    const struct cursor name = cursor_string(&blob);
+    bool named =
+        !name.failed && name.left == text_bytes(type) && memcmp(name.at, type->at, name.left) == 0;
+    while (named && !blob.failed && blob.left > 0) {
+        (void)cursor_string(&blob);
+        strings++;
+    }
+    return named && !blob.failed && strings > 0;
+}
+
+/* A plain key by its fingerprint. A certificate is none: it is revoked by its key, serial or id,
+ * and its own fingerprint would never be met again. */
 static bool read_key(uint8_t fingerprint[static 32], struct text *text)
 {
     uint8_t blob[LIMIT_AUTHKEYS_LINE_BYTES];
@@ -42,16 +65,13 @@ static bool read_key(uint8_t fingerprint[static 32], struct text *text)
     const struct text type = text_word(text);
     text_skip_blanks(text);
     const struct text base64 = text_word(text);
-    if (!text_is_key_type(&type) ||
+    if (!text_is_key_type(&type) || is_certificate_type(&type) ||
         sodium_base642bin(blob, sizeof(blob), base64.at, text_bytes(&base64), NULL, &count, NULL,
                           sodium_base64_VARIANT_ORIGINAL) != 0) {
         return false;
     }
-    struct cursor rest = cursor_over(blob, count);
-    const struct cursor name = cursor_string(&rest);
     crypto_hash_sha256(fingerprint, blob, count);
-    return !name.failed && rest.left > 0 && name.left == text_bytes(&type) &&
-           memcmp(name.at, type.at, name.left) == 0;
+    return is_whole(cursor_over(blob, count), &type);
 }
 
 static bool is_key(const struct key_text *key, const uint8_t fingerprint[static 32])
@@ -123,7 +143,11 @@ static enum revoked on_id(struct search *search, struct text *text)
 {
     const struct certificate *certificate = search->offer->certificate;
     text_skip_blanks(text);
-    if (text_bytes(text) == 0) {
+    while (text_bytes(text) > 0 && (text->end[-1] == ' ' || text->end[-1] == '\t')) {
+        text->end--;
+    }
+    /* Behind an id a comment would be part of it, and the id revoked would be another. */
+    if (text_bytes(text) == 0 || memmem(text->at, text_bytes(text), " #", 2) != NULL) {
         return REVOKED_BROKEN;
     }
     return certificate != NULL && search->is_our_authority &&

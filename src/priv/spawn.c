@@ -338,9 +338,9 @@ const char *spawn_signal(struct sessions *sessions, const struct ipc_signal *req
     if (!is_signal_named(request->number)) {
         return "signal that RFC 4254 does not name";
     }
-    /* A program that has just ended is no mistake of the network process's. */
+    /* One that has just ended is no mistake; a forced command is not the client's to stop. */
     const struct slot *slot = &sessions->slots[request->slot];
-    if (slot->state != SLOT_RUNNING) {
+    if (slot->state != SLOT_RUNNING || forced_command(sessions) != NULL) {
         return NULL;
     }
     int number = (int)request->number;

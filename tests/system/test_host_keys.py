@@ -1,0 +1,288 @@
+"""Host keys as people have them: made by ssh-keygen, in credentials and descriptors, two at once, certified."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+from daemon import Server, daemon_environment, run
+from openssh import OpenSSH
+from proc import descriptors
+from site_setup import run_or_fail
+
+NAME = "ssh_host_ed25519_key"
+
+
+class KeyedServer(Server):
+    """A daemon behind tcpserver with a keydir of its own; `through` is what starts it."""
+
+    def __init__(self, site, log, keydir, args=(), through=(), **how):
+        self.keydir, self.through = keydir, through
+        super().__init__(site, log, args, **how)
+
+    def start(self, command, env):
+        super().start([*self.through, *command[:-1], self.keydir], env)
+
+
+@pytest.fixture
+def folder(site):
+    path = site.folder("host-keys")
+    yield path
+    shutil.rmtree(path)
+
+
+@pytest.fixture
+def host(site, new_log):
+    """host(keydir, *flags): the stock client, pointed at a daemon with these keys; `.server` is that one."""
+    started = []
+
+    def start(keydir, *args, **how):
+        started.append(KeyedServer(site, new_log(), keydir, args, **how))
+        ssh = OpenSSH(site, started[-1].port)
+        ssh.server = started[-1]
+        return ssh
+    yield start
+    for server in started:
+        server.close()
+
+
+def make_key(path, kind="ed25519", passphrase="", more=()):
+    run_or_fail(["ssh-keygen", "-q", "-t", kind, *more, "-N", passphrase, "-C", "host", "-f", path])
+    return path
+
+
+def public(path):
+    """Type and base64 of the key, without the comment."""
+    with open(path + ".pub", encoding="ascii") as file:
+        return " ".join(file.read().split()[:2])
+
+
+def knows(path, *lines):
+    """A known_hosts file; what points the client at it."""
+    with open(path, "w", encoding="ascii") as file:
+        file.write("".join(line + "\n" for line in lines))
+    return [f"UserKnownHostsFile={path}"]
+
+
+def trusting(folder, key):
+    return knows(folder + "/known", "wren " + public(key))
+
+
+def certify(ca, key, *flags):
+    """The certificate's path."""
+    run_or_fail(["ssh-keygen", "-q", "-s", ca, "-I", "host", *flags, key + ".pub"])
+    return key + "-cert.pub"
+
+
+# ---- where a key may be -----------------------------------------------------------------------
+
+@pytest.mark.parametrize("as_folder", [False, True])
+def test_key_of_openssh(host, folder, as_folder):
+    """`wrensshd /etc/ssh/ssh_host_ed25519_key` would not serve, or the clients would warn of another key."""
+    key = make_key(f"{folder}/{NAME}")
+    host(folder if as_folder else key).works(options=trusting(folder, key))
+
+
+@pytest.mark.parametrize("as_folder", [False, True])
+@pytest.mark.parametrize("fault,word", [
+    ("passphrase", "passphrase"), ("rsa", "RSA"), ("cut", ""), ("empty", ""), ("mode", "accessible by"),
+    ("missing", "")])
+def test_key_that_can_not_be_used(site, folder, fault, word, as_folder):
+    """An administrator would not learn what is wrong, or the connection would begin without a key."""
+    key = f"{folder}/{NAME}"
+    if fault != "missing":
+        make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "2048"])}.get(fault, ()))
+    if fault == "mode":
+        os.chmod(key, 0o640)
+    elif fault in ("cut", "empty"):
+        os.truncate(key, {"cut": 200, "empty": 0}[fault])
+    done = run([site.daemon, *site.daemon_args(), folder if as_folder else key], text=False, timeout=20,
+               env=daemon_environment())
+    lines = done.stderr.decode().splitlines()
+    assert done.returncode == 100 or (fault == "missing" and done.returncode == 111), done
+    assert done.stdout == b"", "bytes went out to the client"
+    assert len(lines) == 1 and "event=trouble" in lines[0], lines
+    assert (folder if fault == "missing" else key) in lines[0] and "reason=" in lines[0] and word in lines[0], lines
+
+
+def test_credential(host, folder):
+    """systemd's LoadCredential= could not hand the key over."""
+    key = make_key(f"{folder}/hostkey")
+    env = {"CREDENTIALS_DIRECTORY": folder}
+    host("credential:hostkey", env=env).works(options=trusting(folder, key))
+
+
+@pytest.mark.parametrize("name,env,word", [
+    ("hostkey", False, "CREDENTIALS_DIRECTORY"), ("other", True, "other"), ("../x", True, "credential"),
+    ("", True, "credential")])
+def test_credential_that_is_not_there(site, folder, name, env, word):
+    """A name could lead out of the credentials, or its absence be unexplained."""
+    make_key(f"{folder}/hostkey")
+    done = run([site.daemon, *site.daemon_args(), "credential:" + name], timeout=20,
+               env=daemon_environment({"CREDENTIALS_DIRECTORY": folder} if env else None))
+    assert done.returncode in (100, 111) and done.stdout == "", done
+    assert len(done.stderr.splitlines()) == 1 and word in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("form", ["fd:7", "/dev/fd/7"])
+@pytest.mark.parametrize("what", ["file", "folder"])
+def test_descriptor(host, folder, form, what):
+    """A launcher could not open the key on the daemon's behalf, or only for the first connection."""
+    key = make_key(f"{folder}/{NAME}")
+    opened = key if what == "file" else folder
+    ssh = host(form, through=["sh", "-c", f'exec "$0" "$@" 7<"{opened}"'])
+    ssh.works(options=trusting(folder, key))
+    ssh.works(options=trusting(folder, key))
+
+
+def test_descriptor_that_is_not_open(site):
+    """A wrong number would end without a reason."""
+    done = run([site.daemon, *site.daemon_args(), "fd:77"], timeout=20, env=daemon_environment())
+    assert done.returncode in (100, 111) and done.stdout == "", done
+    assert len(done.stderr.splitlines()) == 1 and "fd:77" in done.stderr, done.stderr
+
+
+def test_descriptor_stays_with_the_monitor(client, site, folder):
+    """The network process, or a user's program, could read the secret key."""
+    key = make_key(f"{folder}/{NAME}")
+    opened = os.open(key, os.O_RDONLY)
+    try:
+        raw = client(started={"keydir": f"fd:{opened}", "pass_fds": (opened,)})
+        raw.login()
+        output = raw.exec("ls -l /proc/self/fd").wait_closed().output.decode()
+    finally:
+        os.close(opened)
+    assert "-> " in output and NAME not in output, output
+    if site.root:
+        for pid in (raw.line.network, raw.line.monitor):
+            assert not [path for path in descriptors(pid).values() if NAME in path], descriptors(pid)
+
+
+# ---- two keys ---------------------------------------------------------------------------------
+
+def known_keys(path):
+    with open(path, encoding="ascii") as file:
+        return {" ".join(line.split()[1:3]) for line in file if line.strip()}
+
+
+def test_rotation(site, host, folder):
+    """Each client would warn of an attack on the day when the host's key is replaced."""
+    keydir = folder + "/keys"
+    run_or_fail([site.makekey, keydir], env=daemon_environment())
+    old = run_or_fail([site.printkey, keydir], env=daemon_environment()).splitlines()[0]
+    new = make_key(f"{keydir}/{NAME}")
+    options = [*knows(folder + "/known", "wren " + old), "UpdateHostKeys=yes"]
+    ssh = host(keydir)
+    ssh.works(options=options)
+    assert known_keys(folder + "/known") == {old, public(new)}
+    for name in ("ed25519.pk", ".ed25519.sk"):
+        os.unlink(f"{keydir}/{name}")
+    ssh.works(options=options)
+    assert known_keys(folder + "/known") == {public(new)}
+
+
+def test_second_key_that_can_not_be_used(site, host, folder):
+    """A half-finished rotation would shut everybody out."""
+    keydir = folder + "/keys"
+    run_or_fail([site.makekey, keydir], env=daemon_environment())
+    first = run_or_fail([site.printkey, keydir], env=daemon_environment()).splitlines()[0]
+    make_key(f"{keydir}/{NAME}", passphrase="secret")
+    ssh = host(keydir)
+    ssh.works(options=[*knows(folder + "/known", "wren " + first), "UpdateHostKeys=yes"])
+    assert known_keys(folder + "/known") == {first}
+    troubles = ssh.server.log.events("trouble")
+    assert len(troubles) == 1 and "passphrase" in troubles[0]["reason"], troubles
+
+
+# ---- a host certificate -----------------------------------------------------------------------
+
+@pytest.fixture
+def ca(folder):
+    return make_key(folder + "/ca")
+
+
+def test_host_certificate(host, folder, ca):
+    """A fleet's clients, which know only the authority, could not log in, or lose the connection at a key exchange."""
+    key = make_key(f"{folder}/{NAME}")
+    certify(ca, key, "-h", "-n", "wren")
+    ssh = host(folder)
+    trusted = knows(folder + "/known", "@cert-authority wren " + public(ca))
+    ssh.works(options=trusted)
+    done = ssh("head", "-c", "1000000", "/dev/zero", options=["RekeyLimit=64K", "LogLevel=DEBUG1", *trusted])
+    assert len(done.stdout) == 1000000 and done.returncode == 0, done.stderr[-2000:]
+    assert len(re.findall(r"Server host certificate:", done.stderr)) >= 2, "there was no second key exchange"
+    ssh.works(options=trusting(folder, key))
+    ssh.works(options=[*trusting(folder, key), "HostKeyAlgorithms=ssh-ed25519"])
+    assert not ssh.server.log.events("trouble")
+
+
+@pytest.mark.parametrize("fault", ["principal", "authority", "expired"])
+def test_host_certificate_that_the_client_refuses(host, folder, ca, fault):
+    """The test above would pass whatever the certificate says."""
+    key = make_key(f"{folder}/{NAME}")
+    signer = make_key(folder + "/other-ca") if fault == "authority" else ca
+    times = ["-V", "20200101:20210101"] if fault == "expired" else []
+    certify(signer, key, "-h", "-n", "elsewhere" if fault == "principal" else "wren", *times)
+    done = host(folder)("true", options=knows(folder + "/known", "@cert-authority wren " + public(ca)))
+    assert done.returncode == 255
+
+
+@pytest.mark.parametrize("fault,word", [
+    ("user", "user"), ("other", "another key"), ("cut", ""), ("mode", "writable by group")])
+def test_certificate_that_is_left_out(host, folder, ca, fault, word):
+    """A wrong certificate would shut out all clients, or be sent as if it were right."""
+    key = make_key(f"{folder}/{NAME}")
+    if fault == "other":
+        made = certify(ca, make_key(folder + "/other"), "-h", "-n", "wren")
+        shutil.move(made, key + "-cert.pub")
+    else:
+        certify(ca, key, *([] if fault == "user" else ["-h"]), "-n", "wren")
+    if fault == "cut":
+        os.truncate(key + "-cert.pub", 300)
+    elif fault == "mode":
+        os.chmod(key + "-cert.pub", 0o666)
+    ssh = host(folder)
+    ssh.works(options=trusting(folder, key))
+    troubles = ssh.server.log.events("trouble")
+    assert len(troubles) == 1 and word in troubles[0]["reason"], troubles
+    assert "-cert.pub" in str(troubles[0]), troubles
+    trusted = knows(folder + "/known", "@cert-authority wren " + public(ca))
+    assert ssh("true", options=trusted).returncode == 255
+
+
+# ---- the tools --------------------------------------------------------------------------------
+
+def test_import(site, host, folder):
+    """A host that comes from OpenSSH would change its key; a second import would overwrite one that is in use."""
+    key, other = make_key(folder + "/mine"), make_key(folder + "/other")
+    keydir = folder + "/keys"
+    env = daemon_environment()
+    for _ in range(2):
+        run_or_fail([site.makekey, "-i", key, keydir], env=env)
+        assert run_or_fail([site.printkey, keydir], env=env).splitlines()[0] == public(key)
+    assert os.stat(keydir + "/.ed25519.sk").st_mode & 0o777 == 0o600
+    done = run([site.makekey, "-i", other, keydir], env=env)
+    assert done.returncode == 111 and keydir in done.stderr, done
+    assert run_or_fail([site.printkey, keydir], env=env).splitlines()[0] == public(key)
+    host(keydir).works(options=trusting(folder, key))
+
+
+@pytest.mark.parametrize("fault", ["passphrase", "rsa", "missing"])
+def test_nothing_to_import(site, folder, fault):
+    """A failed import would leave a key that nobody asked for."""
+    key = folder + "/mine"
+    if fault != "missing":
+        make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "2048"])}[fault])
+    done = run([site.makekey, "-i", key, folder + "/keys"], env=daemon_environment())
+    assert done.returncode in (100, 111) and key in done.stderr, done
+    assert not os.path.exists(folder + "/keys/.ed25519.sk")
+
+
+def test_sshfp_record(site, folder):
+    """The DNS would hold a record that no client believes."""
+    key = make_key(f"{folder}/{NAME}")
+    for place in (key, folder):
+        ours = run_or_fail([site.printkey, "-r", "host.example.", place], env=daemon_environment()).splitlines()
+        theirs = run_or_fail(["ssh-keygen", "-r", "host.example.", "-f", key + ".pub"]).splitlines()
+        assert [line.lower() for line in ours] == [line.lower() for line in theirs if " 4 2 " in line]
