@@ -1,0 +1,364 @@
+"""User certificates, made by the stock ssh-keygen and used by the stock client; and what revokes them."""
+
+import base64
+import itertools
+import os
+import shutil
+
+import pytest
+
+from daemon import run
+from openssh import OpenSSH
+from wire import PK_OK, USERAUTH_FAILURE
+
+REFUSED = 255
+CERTIFICATE = b"ssh-ed25519-cert-v01@openssh.com"
+
+
+class Authority:
+    def __init__(self, site, folder, name):
+        self.site, self.folder, self.path = site, folder, os.path.join(folder, name)
+        self._numbers = itertools.count()
+        keygen("-q", "-t", "ed25519", "-N", "", "-C", name, "-f", self.path)
+        with open(self.path + ".pub", encoding="ascii") as file:
+            self.line = " ".join(file.read().split()[:2])
+        self.fingerprint = keygen("-l", "-f", self.path + ".pub").split()[1]
+
+    def sign(self, *options, names=None, key_id="someone"):
+        """A certificate of the tests' key, for the tests' user unless told otherwise; without names: for nobody."""
+        public = os.path.join(self.folder, f"{os.path.basename(self.path)}-{next(self._numbers)}.pub")
+        shutil.copy(self.site.identity + ".pub", public)
+        names = self.site.user.pw_name if names is None else names
+        keygen("-q", "-s", self.path, "-I", key_id, *(["-n", names] if names else []), *options, public)
+        return public[:-len(".pub")] + "-cert.pub"
+
+
+def keygen(*args):
+    done = run(["ssh-keygen", *args])
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def ca(site, tmp_path):
+    return Authority(site, str(tmp_path), "ca")
+
+
+@pytest.fixture
+def other_ca(site, tmp_path):
+    return Authority(site, str(tmp_path), "other")
+
+
+@pytest.fixture
+def trust(authorize):
+    """trust(authority, options): the user's file has a line for it, and none for the key itself."""
+    return lambda authority, options="cert-authority": authorize(f"{options} {authority.line}")
+
+
+@pytest.fixture
+def put(site):
+    """put(*lines): a file for -c or -R."""
+    made = []
+
+    def write(*lines):
+        path = os.path.join(site.base, f"list-{len(made)}")
+        with open(path, "w", encoding="ascii") as file:
+            file.write("".join(line + "\n" for line in lines))
+        os.chmod(path, 0o644)
+        made.append(path)
+        return path
+    yield write
+    for path in made:
+        os.unlink(path)
+
+
+class Visitor:
+    """The stock client with a certificate, and what the daemon says about it."""
+
+    def __init__(self, site, server):
+        self.server, self.ssh = server, OpenSSH(site, server.port)
+
+    def __call__(self, certificate, *remote, **how):
+        return self.ssh(*remote, options=["CertificateFile=" + certificate], **how)
+
+    def has_terminal(self, certificate):
+        done = self(certificate, "tty", flags=["-tt"])
+        refused = "PTY allocation request failed" in done.stderr
+        assert refused != ("/dev/pts/" in done.stdout), done
+        return not refused
+
+    def event(self):
+        return next(event for event in reversed(self.server.log.wait("login"))
+                    if event["type"] == CERTIFICATE.decode())
+
+    def works(self, certificate):
+        done = self(certificate, "echo", "let in")
+        assert done.stdout == "let in\n", (done, self.server.log.text())
+        event = self.event()
+        assert event["verdict"] == "accepted", event
+        return event
+
+    def fails(self, certificate, reason=None):
+        done = self(certificate, "echo", "let in")
+        assert done.returncode == REFUSED and done.stdout == "", done
+        event = self.event()
+        assert event["verdict"] == "refused", event
+        assert reason is None or event["reason"] == reason, event
+        return event
+
+
+@pytest.fixture
+def visit(site, serve):
+    """visit(*flags): a daemon with these, and the client for it."""
+    return lambda *flags: Visitor(site, serve(*flags))
+
+
+# ---- who trusts whom --------------------------------------------------------------------------
+
+def test_authority_in_the_user_file(visit, ca, other_ca, trust):
+    """A fleet's certificates would not log in, or those of any CA would."""
+    trust(ca)
+    one = visit()
+    one.works(ca.sign())
+    one.fails(other_ca.sign())
+
+
+def test_key_of_the_authority_alone(site, visit, ca, authorize):
+    """A CA's key on a line without cert-authority would let in all that it signs."""
+    one = visit()
+    authorize(ca.line)
+    one.fails(ca.sign(), "key's line has no cert-authority")
+    authorize(site.identity_line)  # then it is the plain key that lets in
+    one.ssh.works()
+    assert one(ca.sign(), "true").returncode == 0 and one.event()["reason"] == "key is not listed"
+
+
+def test_authority_for_every_account(visit, ca, other_ca, put, authorize):
+    """-c would have no effect, or would let certificates of other CAs in."""
+    authorize("# nobody")
+    path = put("# the fleet's", ca.line + " comment")
+    visit("-c", path).works(ca.sign())
+    visit("-c", path).fails(other_ca.sign())
+    visit().fails(ca.sign())
+
+
+def test_authorities_file_without_the_user_file(visit, ca, put, authorize):
+    """A user without authorized_keys could not come in with the fleet's certificate."""
+    os.unlink(authorize("# nobody"))
+    visit("-c", put(ca.line)).works(ca.sign())
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o646])
+def test_authorities_file_that_others_can_write(visit, ca, put, authorize, mode):
+    """Whoever may write the file could name a CA of their own and be anyone."""
+    authorize("# nobody")
+    path = put(ca.line)
+    one = visit("-c", path)
+    one.works(ca.sign())
+    os.chmod(path, mode)
+    one.fails(ca.sign())
+
+
+# ---- principals -------------------------------------------------------------------------------
+
+def test_principals_of_the_certificate(site, visit, ca, trust):
+    """A certificate for one account would open every other."""
+    trust(ca)
+    one, name = visit(), site.user.pw_name
+    one.works(ca.sign(names=f"a,{name},b"))
+    for names in ("someone-else", name + "x", name[:-1], "*", name.upper()):
+        one.fails(ca.sign(names=names), "certificate is not for this user")
+
+
+def test_no_principals(visit, ca, trust, put):
+    """A certificate that names nobody would be everybody's."""
+    trust(ca)
+    one = visit()
+    one.works(ca.sign())
+    one.fails(ca.sign(names=""), "certificate is not for this user")
+    visit("-c", put(ca.line)).fails(ca.sign(names=""), "certificate is not for this user")
+
+
+def test_principals_of_the_line(visit, ca, trust):
+    """A role named in the line would not let in, or the user's name would although the line wants a role."""
+    trust(ca, 'cert-authority,principals="backup,admins"')
+    one = visit()
+    for names in ("admins", "x,backup"):
+        one.works(ca.sign(names=names))
+    for names in (None, "admin", "backup2"):
+        one.fails(ca.sign(names=names), "certificate is not for this user")
+
+
+# ---- time and type ----------------------------------------------------------------------------
+
+def test_validity(visit, ca, trust):
+    """A certificate would be good for ever, or before its time."""
+    trust(ca)
+    one = visit()
+    one.works(ca.sign("-V", "-1h:+1h"))
+    one.works(ca.sign("-V", "always:forever"))
+    one.fails(ca.sign("-V", "-2h:-1h"), "certificate has expired")
+    one.fails(ca.sign("-V", "20200101:20210101"), "certificate has expired")
+    one.fails(ca.sign("-V", "+1h:+2h"), "certificate is not valid yet")
+
+
+def test_host_certificate(site, client, ca, trust):
+    """Any machine of the fleet could log in with its host certificate.
+    The stock client offers none, so this one asks."""
+    trust(ca)
+
+    def ask(*options):
+        with open(ca.sign(*options), encoding="ascii") as file:
+            blob = base64.b64decode(file.read().split()[1])
+        raw = client()
+        raw.handshake()
+        raw.start_userauth()
+        answer = raw.auth_answer(raw.publickey(sign=False, algorithm=CERTIFICATE, blob=blob))
+        return answer[0], raw.line.log.events("login")
+    assert ask()[0] == PK_OK
+    answer, events = ask("-h")
+    assert answer == USERAUTH_FAILURE and events[-1]["reason"] == "certificate is not for users", events
+
+
+def test_certificate_that_was_changed(visit, ca, trust):
+    """Anyone could write another name or date into a certificate."""
+    trust(ca)
+    one, path = visit(), ca.sign(key_id="0123456789")
+    one.works(path)
+    with open(path, encoding="ascii") as file:
+        kind, encoded = file.read().split()[:2]
+    blob = base64.b64decode(encoded).replace(b"0123456789", b"0123456780")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(f"{kind} {base64.b64encode(blob).decode()}\n")
+    done = one(path, "echo", "let in")
+    assert done.returncode == REFUSED and done.stdout == "", done
+
+
+# ---- critical options and extensions ----------------------------------------------------------
+
+def test_forced_command(visit, ca, trust):
+    """A certificate for one command would give a shell."""
+    trust(ca)
+    one = visit("-x", "files=echo free")
+    path = ca.sign("-O", "force-command=echo \"forced [$SSH_ORIGINAL_COMMAND]\"; cat")
+    assert one(path, "echo", "free").stdout == "forced [echo free]\n"
+    assert one(path, input="a secret\n").stdout == "forced []\na secret\n"
+    assert one(path, "files", flags=["-s"]).stdout == "forced [files]\n"
+    assert one(ca.sign(), "echo", "free").stdout == "free\n"
+
+
+def test_forced_command_of_both(visit, ca, trust):
+    """Of two commands that are forced the wrong one would run."""
+    trust(ca, 'cert-authority,command="echo line"')
+    one = visit()
+    assert one(ca.sign(), "echo", "free").stdout == "line\n"
+    assert one(ca.sign("-O", "force-command=echo line"), "echo", "free").stdout == "line\n"
+    one.fails(ca.sign("-O", "force-command=echo other"), "certificate and key's line force different commands")
+    flag = visit("-e", "echo flag")
+    assert flag(ca.sign("-O", "force-command=echo line"), "echo", "free").stdout == "flag\n"
+
+
+def test_source_address(visit, ca, trust):
+    """A certificate that was stolen could be used from anywhere."""
+    trust(ca)
+    one = visit()
+    for good in ("127.0.0.1/32", "127.0.0.0/8", "192.0.2.0/24,127.0.0.1"):
+        one.works(ca.sign("-O", "source-address=" + good))
+    for bad in ("192.0.2.0/24", "127.0.0.2", "::1"):
+        one.fails(ca.sign("-O", "source-address=" + bad), "key is not for the client's address")
+
+
+def test_limits_of_the_line_hold_too(visit, ca, trust):
+    """A certificate could lift what the line of its CA limits."""
+    one = visit()
+    for limit, reason in (('from="192.0.2.1"', "key is not for the client's address"),
+                          ('expiry-time="20200101"', "key has expired")):
+        trust(ca, "cert-authority," + limit)
+        one.fails(ca.sign(), reason)
+    trust(ca, "cert-authority,no-pty")
+    assert not one.has_terminal(ca.sign())
+
+
+def test_terminal(visit, ca, trust):
+    """A certificate without permit-pty would give a terminal, or one with it none."""
+    trust(ca)
+    one = visit()
+    assert one.has_terminal(ca.sign())
+    for options in (["-O", "no-pty"], ["-O", "clear"]):
+        assert not one.has_terminal(ca.sign(*options))
+        one.works(ca.sign(*options))
+    assert one.has_terminal(ca.sign("-O", "clear", "-O", "permit-pty"))
+
+
+def test_unknown_critical_option(visit, ca, trust):
+    """A limit that this server does not know would not hold."""
+    trust(ca)
+    one = visit()
+    for option in ("critical:limit@example.org", "critical:limit@example.org=x"):
+        event = one.fails(ca.sign("-O", option), "option is unknown")
+        assert event["option"].startswith("limit@example.org"), event
+
+
+def test_unknown_extension(visit, ca, trust):
+    """A certificate with an extension for other servers would be refused."""
+    trust(ca)
+    visit().works(ca.sign("-O", "extension:more@example.org=x"))
+
+
+def test_verify_required_on_a_plain_key(visit, ca, trust):
+    """A fleet that signs all keys with this option would shut out the plain ones, which can't verify anyone."""
+    trust(ca)
+    visit().works(ca.sign("-O", "verify-required"))
+
+
+# ---- the log ----------------------------------------------------------------------------------
+
+def test_log_names_the_certificate(visit, ca, trust):
+    """Nobody could tell which of a fleet's certificates came in, or was refused."""
+    trust(ca)
+    one = visit()
+    for event in (one.works(ca.sign("-z", "18446744073709551615", key_id="anna at work")),
+                  one.fails(ca.sign("-z", "18446744073709551615", names="x", key_id="anna at work"))):
+        assert event["id"] == "anna at work" and event["serial"] == "18446744073709551615", event
+        assert event["ca"] == ca.fingerprint, event
+
+
+# ---- -R: what is revoked ----------------------------------------------------------------------
+
+@pytest.mark.parametrize("listed,revoked", [
+    ("{key}", True), ("{ca}", True), ("{key_print}", True), ("{ca_print}", True), ("serial: 77", True),
+    ("serial: 70-80", True), ("id: lost laptop", True), ("ca: {ca}\nserial: 77", True),
+    ("ca: {ca_print}\nid: lost laptop", True),
+    ("ca: {other}\nserial: 77\nca: *\nserial: 77", True),
+    ("# {key}\n", False), ("{other}", False), ("{other_print}", False),
+    ("serial: 7", False), ("serial: 78-80", False), ("id: lost", False), ("id: lost laptop 2", False),
+    ("ca: {other}\nserial: 77\nid: lost laptop", False)])
+def test_revoked(site, visit, ca, other_ca, trust, put, listed, revoked):
+    """A lost laptop would still come in, or someone who lost nothing would be shut out."""
+    trust(ca)
+    key = " ".join(site.identity_line.split()[:2])
+    text = listed.format(key=key, key_print=keygen("-l", "-f", site.identity + ".pub").split()[1], ca=ca.line,
+                         ca_print=ca.fingerprint, other=other_ca.line, other_print=other_ca.fingerprint)
+    one, path = visit("-R", put(text)), ca.sign("-z", "77", key_id="lost laptop")
+    if revoked:
+        one.fails(path, "key is revoked")
+    else:
+        one.works(path)
+
+
+def test_plain_key_is_revoked(site, serve, put, other_ca, authorize):
+    """A key that was lost would still log in where a user's file lists it."""
+    authorize()
+    OpenSSH(site, serve("-R", put(other_ca.line, "serial: 0")).port).works()
+    server = serve("-R", put(other_ca.line, site.identity_line.rsplit(" ", 1)[0]))
+    assert OpenSSH(site, server.port)("echo", "let in").stdout == ""
+    assert server.log.wait("login")[-1]["reason"] == "key is revoked"
+
+
+@pytest.mark.parametrize("text", [
+    "nonsense", "serial: x", "serial: 9-1", "SHA256:short", "ssh-ed25519 AAAA", "ca: x", None])
+def test_broken_list(site, visit, ca, trust, put, text):
+    """A slip in the list would let everything in that it names after it."""
+    trust(ca)
+    path = put(text) if text else os.path.join(site.base, "no-such-list")
+    visit("-R", path).fails(ca.sign(), None if text is None else "file of revoked keys is broken")
