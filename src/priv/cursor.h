@@ -1,7 +1,8 @@
 /*
- * The cursor of the child that reads keys and certificates (RFC 4251 section 5), and of nothing
- * else in priv/: getters return zero or empty after the first failure, strings are cursors into the
- * same bytes, nothing is copied.
+ * The cursor over keys and certificates (RFC 4251 section 5): those of users, in the child that has
+ * become the user, and the administrator's host keys. The monitor reads nothing of the wire with
+ * it. Getters return zero or empty after the first failure, strings are cursors into the same
+ * bytes, nothing is copied.
  */
 #ifndef WREN_CURSOR_H
 #define WREN_CURSOR_H

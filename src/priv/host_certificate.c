@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "keyblob.h"
+#include "cursor.h"
 
 #define TYPE      "ssh-ed25519-cert-v01@openssh.com"
 #define TYPE_HOST 2
@@ -30,23 +30,23 @@ static bool decode(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES], siz
                              NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
 }
 
-static const char *check(struct keyblob blob, const uint8_t public_key[static 32])
+static const char *check(struct cursor blob, const uint8_t public_key[static 32])
 {
-    struct keyblob type = keyblob_string(&blob);
-    keyblob_string(&blob); /* nonce */
-    const uint8_t *certified = keyblob_string_of(&blob, 32);
-    keyblob_bytes(&blob, 8); /* serial */
-    uint32_t kind = keyblob_u32(&blob);
-    keyblob_string(&blob);    /* key id */
-    keyblob_string(&blob);    /* principals */
-    keyblob_bytes(&blob, 16); /* validity */
-    struct keyblob critical_options = keyblob_string(&blob);
-    keyblob_string(&blob); /* extensions */
-    keyblob_string(&blob); /* reserved */
-    struct keyblob authority = keyblob_string(&blob);
-    struct keyblob signature = keyblob_string(&blob);
+    struct cursor type = cursor_string(&blob);
+    cursor_string(&blob); /* nonce */
+    const uint8_t *certified = cursor_string_of(&blob, 32);
+    cursor_bytes(&blob, 8); /* serial */
+    uint32_t kind = cursor_u32(&blob);
+    cursor_string(&blob);    /* key id */
+    cursor_string(&blob);    /* principals */
+    cursor_bytes(&blob, 16); /* validity */
+    struct cursor critical_options = cursor_string(&blob);
+    cursor_string(&blob); /* extensions */
+    cursor_string(&blob); /* reserved */
+    struct cursor authority = cursor_string(&blob);
+    struct cursor signature = cursor_string(&blob);
 
-    if (!keyblob_end(&blob) || !keyblob_is(&type, TYPE) || authority.left == 0 ||
+    if (!cursor_end(&blob) || !cursor_is(&type, TYPE) || authority.left == 0 ||
         signature.left == 0) {
         return damaged;
     }
@@ -73,7 +73,7 @@ const char *host_certificate_parse(uint8_t certificate[static LIMIT_HOST_CERTIFI
         return "is not a certificate of an ed25519 key";
     }
     if (decode(certificate, &bytes, text + head, count - head)) {
-        reason = check(keyblob_over(certificate, bytes), public_key);
+        reason = check(cursor_over(certificate, bytes), public_key);
     }
     if (reason == NULL) {
         *certificate_bytes = bytes;
