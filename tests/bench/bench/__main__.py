@@ -1,0 +1,95 @@
+"""python3 -m bench: see tests/bench/run.sh, which builds what this needs."""
+
+import argparse
+import fcntl
+import os
+import shutil
+import sys
+import tempfile
+
+from . import compare, plots, report
+from .results import GROUPS, Results
+from .runner import Bench, Progress
+
+INSIDE = "WREN_BENCH_INSIDE"
+
+
+def arguments():
+    parser = argparse.ArgumentParser(prog="run.sh", description="Measures wrensshd and its peers side by side.")
+    parser.add_argument("--quick", action="store_true", help="few rounds and little data: under four minutes")
+    parser.add_argument("--only", metavar="NAMES", default="", help="groups to measure, with commas: see --list")
+    parser.add_argument("--peers", metavar="DIR", help="peers from this folder, which peers.sh makes")
+    parser.add_argument("--compare", metavar="OLD.json", help="say what has changed beyond noise")
+    parser.add_argument("--list", action="store_true", help="list the groups and end")
+    parser.add_argument("--report", metavar="FILE.json", help="measure nothing: tables and plots of an earlier run")
+    parser.add_argument("--out", metavar="DIR", default="build/bench/report", help="where the report goes")
+    parser.add_argument("--daemon", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    options.groups = options.only.split(",") if options.only else list(GROUPS)
+    strange = [name for name in options.groups if name not in GROUPS]
+    if strange:
+        parser.error(f"no group is called {strange[0]}: they are {', '.join(GROUPS)}")
+    if options.peers and os.getuid() != 0:
+        parser.error("--peers needs root")
+    return options
+
+
+def enter_namespaces():
+    """As root: ports, processes and mounts of our own, which end with us, whatever happens."""
+    if os.getuid() != 0 or INSIDE in os.environ or not shutil.which("unshare"):
+        return
+    os.environ[INSIDE] = "1"
+    os.execvp("unshare", ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+                          sys.executable, "-m", __package__, *sys.argv[1:]])
+
+
+def only_run(build):
+    """A second run at the same time would spoil both."""
+    lock = open(os.path.join(build, "lock"), "w", encoding="ascii")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        sys.exit("run.sh: another run is going on")
+    return lock
+
+
+def measure(options):
+    progress = Progress()
+    with tempfile.TemporaryDirectory(prefix="run-", dir=options.build) as scratch:
+        bench = Bench(options, options.build, scratch, progress)
+        try:
+            bench.measure(options.groups)
+        except KeyboardInterrupt:
+            bench.leave_out("stopped by hand")
+        finally:
+            bench.close()
+    return bench.results
+
+
+def main():
+    options = arguments()
+    if options.list:
+        print("\n".join(GROUPS))
+        return 0
+    old = Results.load(options.compare) if options.compare else None
+    if options.report:
+        results = Results.load(options.report)
+    else:
+        enter_namespaces()
+        lock = only_run(options.build)
+        results = measure(options)
+        lock.close()
+    results.save(options.out)
+    text = report.text(results)
+    if old:
+        text += "\n" + "\n".join(compare.lines(old, results)) + "\n"
+    with open(os.path.join(options.out, "report.txt"), "w", encoding="utf-8") as file:
+        file.write(text)
+    print(text)
+    drawn = plots.draw(results, options.out)
+    print(f"{options.out}: report.txt, results.json, results.csv" + ("" if drawn else "; no plots without matplotlib"))
+    return 0 if results.rows else 1
+
+
+sys.exit(main())

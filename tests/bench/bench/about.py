@@ -1,0 +1,57 @@
+"""What was measured where: without it no figure means anything."""
+
+import os
+import platform
+import re
+
+from .processes import Failed, read, run
+
+# What decides about the speed of ciphers and of sntrup761.
+FLAGS = ("sse2", "ssse3", "aes", "pclmulqdq", "avx", "avx2", "bmi2", "adx", "avx512f", "avx512bw", "avx512vl",
+         "avx512ifma", "vaes", "vpclmulqdq", "sha_ni", "asimd", "neon", "sve", "pmull")
+
+
+def _processor():
+    info = read("/proc/cpuinfo")
+    name = re.search(r"^(?:model name|Model|Processor)\s*:\s*(.*)", info, re.M)
+    flags = re.search(r"^(?:flags|Features)\s*:\s*(.*)", info, re.M)
+    has = flags[1].split() if flags else []
+    ids = "/".join(match[1] for match in re.finditer(r"^(?:cpu family|model|stepping)\s*:\s*(\d+)", info, re.M))
+    ids = "/".join(ids.split("/")[:3])
+    return (f"{name[1] if name else platform.machine()} ({ids}), {os.cpu_count()} cores",
+            " ".join(flag for flag in FLAGS if flag in has))
+
+
+def _packages(world, *patterns):
+    """Versions as the package manager tells them: programs name them in as many ways as there are programs."""
+    lines = []
+    for pattern in patterns:
+        try:
+            lines += world.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n",
+                                pattern]).decode().splitlines()
+        except (Failed, OSError):
+            continue  # there is no such package, or no such package manager
+    return ", ".join(line.split(" ", 1)[1] for line in lines if line.startswith("installed ")) or "not known"
+
+
+def _commit(folder):
+    try:
+        return run(["git", "-C", folder, "describe", "--always", "--dirty", "--abbrev=12"]).decode().strip()
+    except (Failed, OSError):
+        return "not known"
+
+
+def tell(world, servers):
+    processor, flags = _processor()
+    memory = re.search(r"MemTotal:\s*(\d+)", read("/proc/meminfo"))
+    release = re.search(r'^PRETTY_NAME="?(.*?)"?$', read(world.outside("/etc/os-release")), re.M)
+    return {
+        "CPU": processor, "flags": flags, "memory": f"{int(memory[1]) >> 10} MiB" if memory else "not known",
+        "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
+        "system": release[1] if release else "not known",
+        "wrensshd": _commit(os.path.dirname(os.path.abspath(__file__))),
+        "servers": _packages(world, *(server.package for server in servers if server.package)),
+        "client": _packages(world, "openssh-client"),
+        "libraries": _packages(world, "libc6", "libsodium*", "libssl3*", "lib25519*", "libntruprime*", "lib1305*",
+                               "libtomcrypt*", "libtommath*", "zlib1g"),
+    }

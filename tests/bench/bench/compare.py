@@ -1,0 +1,62 @@
+"""Two runs, and what has changed between them beyond noise."""
+
+import math
+import random
+import statistics
+
+from .results import OURS
+from .stats import CONFIDENCE, LEVEL, NOISY, RESAMPLES
+
+
+def _normed(row, names, dice=None):
+    """Ours over the geometric mean of the peers': a faster machine makes no difference. With dice: resampled."""
+    def median(samples):
+        return statistics.median(samples if dice is None else dice.choices(samples, k=len(samples)))
+    ours = median(row.samples[OURS])
+    theirs = [median(row.samples[name]) for name in names]
+    if not ours or not all(theirs):
+        return None
+    return ours / math.exp(statistics.fmean(math.log(value) for value in theirs)) if theirs else ours
+
+
+def change(old, new):
+    """(new / old, low, high) of a row, with the peers that both runs have as the yardstick; None if it can't be told."""
+    names = sorted(set(old.peers()) & set(new.peers()))
+    before, now = _normed(old, names), _normed(new, names)
+    if before is None or now is None:
+        return None
+    dice = random.Random(1)
+    found = []
+    for _ in range(RESAMPLES):
+        a, b = _normed(old, names, dice), _normed(new, names, dice)
+        if a and b:
+            found.append(b / a)
+    found.sort()
+    tail = int(len(found) * (1 - CONFIDENCE) / 2)
+    return now / before, found[tail], found[-1 - tail]
+
+
+def judge(row, changed):
+    value, low, high = changed
+    if max(high - value, value - low) > NOISY * math.sqrt(2) * value:  # two runs' noise
+        return "noisy"
+    if abs(value - 1) < LEVEL or low <= 1 <= high:
+        return "unchanged"
+    return "better" if (value < 1) == (row.better == "less") else "WORSE"
+
+
+def lines(old, new):
+    out = ["== changes of ours, with the peers as the yardstick: new / old"]
+    for key in ("CPU", "flags", "kernel", "servers", "client"):
+        if old.about.get(key) != new.about.get(key):
+            out.append(f"not the same {key}: {old.about.get(key)}")
+    for row in new.ordered():
+        before = old.rows.get(row.key)
+        if not before or OURS not in before.samples or OURS not in row.samples:
+            continue
+        changed = change(before, row)
+        if changed:
+            value, low, high = changed
+            out.append(f"{row.title + ' (' + row.unit + ')':60} {value:.2f} [{low:.2f}..{high:.2f}] "
+                       f"{judge(row, changed)}")
+    return out

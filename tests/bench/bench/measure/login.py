@@ -1,0 +1,43 @@
+"""How long a login takes: wall time of `ssh host exit 0`, with and without the kernel's delayed ACKs, and over networks
+on which round trips count; and what it costs the server."""
+
+from ..stock import KEX
+from ..world import PLAIN, QUICK_ACK
+
+LINKS_MS = (20, 100)  # there and back
+
+
+def near(bench, contender):
+    """All methods and both kinds of loopback."""
+    hosts = [(PLAIN, "plain loopback", "plain")]
+    if bench.quick_ack:
+        hosts.append((QUICK_ACK, "no delayed ACKs", "quickack"))
+    for host, kind, key in hosts:
+        for method in ("default", *KEX):
+            if not bench.offers(contender, method):
+                continue
+            options = ["KexAlgorithms=" + KEX[method]] if method in KEX else []
+            wall, cpu = bench.stock.billed(contender, "exit 0", host=host, options=options)
+            bench.add((f"login.{key}.{method}", f"login, {kind}, {method} kex", "ms"), contender, wall * 1e3)
+            if host == PLAIN:
+                bench.add((f"cpu.login.{method}", f"server CPU of a login, {method} kex", "ms"), contender, cpu * 1e3)
+
+
+def far(bench, contender):
+    """From the growth between two delays the time that both ends need drops out, and what is left are round trips."""
+    seconds = {}
+    for rtt in LINKS_MS:
+        host, into = bench.world.link(rtt // 2)
+        wall = bench.stock.timed(contender, "exit 0", host=host, into=into)
+        seconds[rtt] = bench.stock.first_byte(contender, host=host, into=into)
+        bench.add((f"login.rtt{rtt}", f"login, {rtt} ms away", "ms"), contender, wall * 1e3)
+    trips = (seconds[100] - seconds[20]) * 1e3 / (100 - 20)
+    bench.add(("login.trips", "round trips from connect to first output", "round trips"), contender, trips)
+
+
+def measure(bench):
+    bench.rounds(bench.plan.logins, "login", lambda contender: near(bench, contender))
+    if bench.world.privileged:
+        bench.rounds(bench.plan.far_logins, "login from afar", lambda contender: far(bench, contender))
+    else:
+        bench.results.note("login without delayed ACKs, and over a network with a delay: needs root")

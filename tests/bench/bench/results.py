@@ -1,0 +1,87 @@
+"""What was measured: rows of samples, curves, and notes. Saved as JSON and CSV, and read back to compare."""
+
+import csv
+import json
+import os
+
+OURS = "wrensshd"
+# The bar is the same server again with another cipher: shown, but no peer of its own in a verdict.
+BAR = ("openssh-aes128", "openssh-aes256")
+GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "crypto")
+
+
+class Row:
+    """One figure of several servers. `better`: less or more."""
+
+    def __init__(self, key, title, unit, better="less", samples=None):
+        self.key, self.title, self.unit, self.better = key, title, unit, better
+        self.samples = samples or {}
+
+    @property
+    def group(self):
+        return self.key.split(".")[0]
+
+    def peers(self):
+        return {name: values for name, values in self.samples.items() if name != OURS and name not in BAR}
+
+    def best_peer(self):
+        from statistics import median
+        peers = self.peers()
+        choose = min if self.better == "less" else max
+        return choose(peers, key=lambda name: median(peers[name])) if peers else None
+
+
+class Results:
+    def __init__(self, about=None, titles=None):
+        self.about, self.titles = about or {}, titles or {}
+        self.rows, self.curves, self.notes = {}, {}, []
+
+    def add(self, row, name, value):
+        """One more sample. `row`: (key, title, unit) or (key, title, unit, better)."""
+        self.rows.setdefault(row[0], Row(*row)).samples.setdefault(name, []).append(value)
+
+    def curve(self, key, title, x, y, name, points):
+        self.curves.setdefault(key, {"title": title, "x": x, "y": y, "lines": {}})["lines"][name] = points
+
+    def note(self, text):
+        if text not in self.notes:
+            self.notes.append(text)
+
+    def ordered(self):
+        return sorted(self.rows.values(), key=lambda row: GROUPS.index(row.group))
+
+    # ---- files -------------------------------------------------------------------------------
+
+    def save_json(self, path):
+        rows = [{"key": row.key, "title": row.title, "unit": row.unit, "better": row.better, "samples": row.samples}
+                for row in self.ordered()]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({"about": self.about, "titles": self.titles, "notes": self.notes, "rows": rows,
+                       "curves": self.curves}, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+
+    @classmethod
+    def load(cls, path):
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+        out = cls(data["about"], data["titles"])
+        out.notes, out.curves = data["notes"], data["curves"]
+        for row in data["rows"]:
+            out.rows[row["key"]] = Row(**row)
+        return out
+
+    def save_csv(self, path):
+        from .stats import summary
+        with open(path, "w", encoding="utf-8", newline="") as file:
+            out = csv.writer(file, lineterminator="\n")
+            out.writerow(["row", "title", "unit", "better", "server", "n", "median", "min", "max"])
+            for row in self.ordered():
+                for name, samples in row.samples.items():
+                    told = summary(samples)
+                    out.writerow([row.key, row.title, row.unit, row.better, name, told["n"],
+                                  *(f"{told[what]:.6g}" for what in ("median", "min", "max"))])
+
+    def save(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        self.save_json(os.path.join(folder, "results.json"))
+        self.save_csv(os.path.join(folder, "results.csv"))

@@ -1,0 +1,126 @@
+"""A run: the world, the servers, and the measurements one after the other."""
+
+import importlib
+import os
+import sys
+import time
+
+from . import about
+from .processes import Failed
+from .results import GROUPS, Results
+from .servers import start_all
+from .stock import KEX, Stock
+from .world import World
+
+MIB = 1 << 20
+
+
+class Plan:
+    """How much of everything. The quick form shows that all works, and coarse figures."""
+
+    def __init__(self, quick):
+        self.quick = quick
+        self.logins = 3 if quick else 15
+        self.far_logins = 1 if quick else 7
+        self.bulks = 1 if quick else 5
+        self.bulk_bytes = 128 * MIB if quick else 1024 * MIB
+
+
+class Progress:
+    """One line that is written over and over on a terminal, and nothing in a file."""
+
+    def __init__(self, out=sys.stderr):
+        self.out, self.begin, self.live = out, time.monotonic(), out.isatty()
+
+    def __call__(self, text):
+        if self.live:
+            self.out.write(f"\r\033[K[{time.monotonic() - self.begin:4.0f} s] {text}")
+            self.out.flush()
+
+    def say(self, text):
+        self.out.write(("\r\033[K" if self.live else "") + text + "\n")
+        self.out.flush()
+
+
+class Bench:
+    """What the measurements work with."""
+
+    def __init__(self, options, helpers, scratch, progress):
+        self.plan, self.progress, self.scratch, self.helpers = Plan(options.quick), progress, scratch, helpers
+        self.options = options
+        self.results = Results()
+        self.world = World(helpers, scratch, options.peers)
+        try:
+            self.quick_ack = self.world.set_up_loopback()
+            self.world.install(options.daemon)
+            self.contenders, self.with_bar = start_all(self.world, helpers, scratch, self.leave_out)
+            self.stock = Stock(self.world)
+            self.results.titles = {one.name: one.title for one in self.with_bar}
+            self.results.about = about.tell(self.world, [one.server for one in self.contenders])
+            self._warm_up()
+        except BaseException:
+            self.close()
+            raise
+
+    def leave_out(self, text):
+        self.progress.say(text)
+        self.results.note(text)
+
+    def _warm_up(self):
+        """Pins the host keys, and finds out which methods each server has. One that does not serve is left out."""
+        self._methods = {}
+        for contender in list(self.contenders):
+            try:
+                self.stock.billed(contender, "exit 0")
+            except Failed as why:
+                self.leave_out(f"left out: {why}")
+                self.contenders.remove(contender)
+                self.with_bar = [one for one in self.with_bar if one.server is not contender.server]
+                continue
+            for method, value in KEX.items():
+                try:
+                    self.stock.billed(contender, "exit 0", options=["KexAlgorithms=" + value])
+                    self._methods.setdefault(contender.name, set()).add(method)
+                except Failed:
+                    self.results.note(f"{contender.title} has no {method} key exchange")
+
+    def offers(self, contender, method):
+        return method == "default" or method in self._methods.get(contender.name, ())
+
+    def add(self, row, contender, value):
+        self.results.add(row, contender.name, value)
+
+    def rounds(self, count, what, work, bar=False, only=lambda contender: True):
+        """work(contender) for all contenders in each round, each round beginning with another one. One that fails is
+        noted and left out of the rounds that follow."""
+        going = [one for one in (self.with_bar if bar else self.contenders) if only(one)]
+        for number in range(count):
+            first = number % max(1, len(going))
+            for contender in going[first:] + going[:first]:
+                self.progress(f"{what}: round {number + 1} of {count}, {contender.title}")
+                try:
+                    work(contender)
+                except Failed as why:
+                    self.leave_out(f"{what}: {why}")
+                    going.remove(contender)
+
+    def zeros(self, size):
+        """A file without blocks on the disk, to read from."""
+        path = os.path.join(self.scratch, "zeros")
+        with open(path, "wb") as file:
+            file.truncate(size)
+        return open(path, "rb")
+
+    def measure(self, names):
+        for name in names:
+            begin = time.monotonic()
+            try:
+                importlib.import_module(f"{__package__}.measure.{name}").measure(self)
+            except Failed as why:
+                self.leave_out(f"{name}: {why}")
+            self.progress.say(f"{name}: {time.monotonic() - begin:.0f} s")
+
+    def close(self):
+        for running in {id(one.running): one.running for one in getattr(self, "with_bar", ())}.values():
+            running.close()
+        self.world.remove()

@@ -1,0 +1,172 @@
+"""The servers, and how one launcher starts each of them for a connection."""
+
+import os
+import subprocess
+
+from .processes import Failed, descendants, end, program, wait_until
+from .world import ENVIRONMENT
+
+SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/lib/sftp-server")
+
+
+class Server:
+    """One way to serve SSH on descriptors 0 and 1. `programs`: the names of its processes' files, which tells them
+    from those of the sessions."""
+
+    name = title = package = ""
+    programs = ()
+    many_sessions = True  # on one connection
+    needs_root = True
+
+    def __init__(self, world):
+        self.world = world
+
+    def binary(self):
+        """As those inside see it; None if it is not installed."""
+        return self.world.find(*self.programs)
+
+    def prepare(self):
+        """Makes what the command needs, and returns the command."""
+        raise NotImplementedError
+
+    def sftp_server(self):
+        return self.world.find(*SFTP_SERVERS)
+
+
+class Wrensshd(Server):
+    name = title = "wrensshd"
+    programs = ("wrensshd",)
+    needs_root = False
+
+    def binary(self):
+        return self.world.path("bin/wrensshd")
+
+    def prepare(self):
+        keys = self.world.path("keys-wrensshd")
+        makekey = self.world.path("bin/wrensshd-makekey")
+        os.symlink("wrensshd", self.world.outside(makekey))
+        self.world.run([makekey, keys])
+        own_keys = [] if self.world.privileged else ["-a", self.world.authorized_keys]
+        sftp = self.sftp_server()
+        return [self.binary(), *(["-x", "sftp=" + sftp] if sftp else []), *own_keys, keys]
+
+
+class TinySSH(Server):
+    name, title, package = "tinysshd", "TinySSH", "tinysshd"
+    programs = ("tinysshd",)
+    many_sessions = False
+
+    def prepare(self):
+        keys = self.world.path("keys-tinysshd")
+        self.world.run([self.world.find("tinysshd-makekey"), keys])
+        sftp = self.sftp_server()
+        return [self.binary(), *(["-x", "sftp=" + sftp] if sftp else []), keys]
+
+
+class Dropbear(Server):
+    name, title, package = "dropbear", "Dropbear", "dropbear-bin"
+    programs = ("dropbear",)
+
+    def prepare(self):
+        key = self.world.path("key-dropbear")
+        self.world.run([self.world.find("dropbearkey"), "-t", "ed25519", "-f", key])
+        return [self.binary(), "-i", "-r", key]
+
+
+class OpenSSH(Server):
+    name, title, package = "openssh", "OpenSSH", "openssh-server"
+    programs = ("sshd", "sshd-session", "sshd-auth")
+    needs_root = False
+
+    def prepare(self):
+        key, config = self.world.path("key-openssh"), self.world.path("sshd_config")
+        self.world.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
+        lines = [f"HostKey {key}", f"AuthorizedKeysFile {self.world.authorized_keys}", "PasswordAuthentication no",
+                 "KbdInteractiveAuthentication no", "UsePAM no", "PrintMotd no", "PrintLastLog no", "MaxSessions 16",
+                 "UseDNS no"]
+        sftp = self.sftp_server()
+        with open(self.world.outside(config), "w", encoding="ascii") as file:
+            file.write("\n".join(lines + ([f"Subsystem sftp {sftp}"] if sftp else [])) + "\n")
+        return [self.binary(), "-i", "-e", "-f", config]
+
+
+SERVERS = (Wrensshd, TinySSH, Dropbear, OpenSSH)
+
+
+class Running:
+    """A server behind tcpserver on a port of its own, with a bill for every connection that ended."""
+
+    def __init__(self, server, helpers, scratch):
+        self.server = server
+        world = server.world
+        self._bills = os.path.join(scratch, server.name + ".bills")
+        open(self._bills, "wb").close()
+        self._log = open(os.path.join(scratch, server.name + ".log"), "wb")
+        root = ["--root", world.root] if world.root else []
+        command = ["tcpserver", "-1", "-H", "-R", "-l", "0", "-c", "2000", "-b", "256", "0", "0",
+                   os.path.join(helpers, "reaper"), *root, self._bills, *server.prepare()]
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
+                                        env=ENVIRONMENT)
+        first = self.process.stdout.readline().strip()
+        if not first.isdigit():
+            raise Failed(f"tcpserver does not start {server.name}")
+        self.port = int(first)
+
+    def bills(self):
+        """(CPU seconds, wall seconds, largest resident kB) of each connection that is over, in their order."""
+        with open(self._bills, encoding="ascii") as file:
+            lines = [[int(word) for word in line.split()] for line in file]
+        return [((user + system) / 1e6, wall / 1e9, largest) for user, system, wall, largest in lines]
+
+    def next_bill(self, before, seconds=15):
+        """The bill that follows the first `before` ones: a server's processes may outlive their connection a little."""
+        bills = wait_until(lambda: self.bills()[before:], seconds)
+        if not bills:
+            raise Failed(f"{self.server.title}: a connection does not end")
+        return bills[0]
+
+    def processes(self):
+        """Its processes for all connections now, without those of the sessions."""
+        return [pid for pid in descendants(self.process.pid) if program(pid) in self.server.programs]
+
+    def wait_idle(self, seconds=30):
+        return wait_until(lambda: not descendants(self.process.pid), seconds, 0.02)
+
+    def last_words(self):
+        self._log.flush()
+        with open(self._log.name, "rb") as file:
+            return file.read()[-400:].decode("utf-8", "replace").strip()
+
+    def close(self):
+        end(self.process)
+        self._log.close()
+
+
+class Contender:
+    """A column of the tables: a server that runs, and the cipher that is asked of it."""
+
+    def __init__(self, running, name=None, title=None, cipher=None):
+        self.running, self.server, self.cipher = running, running.server, cipher
+        self.name, self.title = name or running.server.name, title or running.server.title
+
+
+CHACHA = "chacha20-poly1305@openssh.com"
+BAR = (("openssh-aes128", "OpenSSH aes128-gcm", "aes128-gcm@openssh.com"),
+       ("openssh-aes256", "OpenSSH aes256-gcm", "aes256-gcm@openssh.com"))
+
+
+def start_all(world, helpers, scratch, say):
+    """All servers that can be had: (one contender each, those and the two of OpenSSH with AES as the bar)."""
+    plain, bulk = [], []
+    for kind in SERVERS:
+        server = kind(world)
+        if not server.binary():
+            say(f"left out: {server.title}, which is not installed")
+        elif server.needs_root and not world.privileged:
+            say(f"left out: {server.title}, which needs root")
+        else:
+            running = Running(server, helpers, scratch)
+            plain.append(Contender(running, cipher=CHACHA))
+            if kind is OpenSSH:
+                bulk += [Contender(running, *words) for words in BAR]
+    return plain, plain + bulk

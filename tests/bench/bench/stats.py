@@ -1,0 +1,81 @@
+"""What a handful of samples says, and when it says too little.
+
+Machines drift: a shared core, a clock that slows down. All servers are therefore measured in rounds, one after the
+other in each, and what is compared are ratios within a run. The interval of a ratio comes from resampling whole rounds,
+so that a slow round is slow for both sides of the ratio.
+"""
+
+import math
+import random
+import statistics
+
+RESAMPLES = 1000
+CONFIDENCE = 0.95
+
+# Two runs are to agree on a ratio within 15 %. The difference of two runs spreads √2 times as wide as each of them,
+# so a ratio whose interval reaches further than this can't promise that.
+NOISY = 0.15 / math.sqrt(2)
+
+# Less than this is no difference that anybody would act on, however sure it is.
+LEVEL = 0.02
+
+
+def summary(samples):
+    return {"n": len(samples), "median": statistics.median(samples), "min": min(samples), "max": max(samples)}
+
+
+def _quantile(ordered, share):
+    return ordered[min(len(ordered) - 1, max(0, round(share * (len(ordered) - 1))))]
+
+
+def _ratio(above, below):
+    return above / below if below else (1.0 if above == below else math.inf)
+
+
+def ratio(above, below):
+    """{ratio, low, high} of the medians; low and high are None with fewer than three rounds."""
+    out = {"ratio": _ratio(statistics.median(above), statistics.median(below)), "low": None, "high": None}
+    rounds = min(len(above), len(below))
+    if rounds < 3:
+        return out
+    dice = random.Random(rounds)  # the same for the same samples: a report can be made again from its JSON
+    found = []
+    for _ in range(RESAMPLES):
+        picked = [dice.randrange(rounds) for _ in range(rounds)]
+        found.append(_ratio(statistics.median([above[i] for i in picked]),
+                            statistics.median([below[i] for i in picked])))
+    found.sort()
+    tail = (1 - CONFIDENCE) / 2
+    return {**out, "low": _quantile(found, tail), "high": _quantile(found, 1 - tail)}
+
+
+def is_noisy(compared):
+    """True if the interval is too wide for a verdict."""
+    if compared["low"] is None:
+        return False
+    reach = max(compared["high"] - compared["ratio"], compared["ratio"] - compared["low"])
+    return reach > NOISY * compared["ratio"]
+
+
+def verdict(compared, better):
+    """ahead, behind or level; noisy, or too few samples to say."""
+    if is_noisy(compared):
+        return "noisy"
+    value, low, high = compared["ratio"], compared["low"], compared["high"]
+    if low is None:
+        low = high = value  # sizes and the like, which don't vary; the report shows their n
+    if abs(value - 1) < LEVEL or low <= 1 <= high:
+        return "level"
+    return "ahead" if (value < 1) == (better == "less") else "behind"
+
+
+def percentile(samples, share):
+    return _quantile(sorted(samples), share)
+
+
+def slope(points):
+    """Least squares: how much y grows with each x."""
+    xs, ys = [x for x, _ in points], [y for _, y in points]
+    middle_x, middle_y = statistics.fmean(xs), statistics.fmean(ys)
+    spread = sum((x - middle_x) ** 2 for x in xs)
+    return sum((x - middle_x) * (y - middle_y) for x, y in points) / spread

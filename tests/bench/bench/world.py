@@ -1,0 +1,158 @@
+"""Where everything runs: the machine itself or a folder with another Debian; its user, its keys, its networks."""
+
+import os
+import pwd
+import shutil
+import subprocess
+
+from .processes import Failed, end, run
+
+BASE = "/var/lib/wrensshd-bench"
+USER = "wrenbench"
+ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
+
+# Loopback as it is, and an address of it for which the kernel acknowledges at once, both ways.
+PLAIN = "127.0.0.1"
+QUICK_ACK = "127.0.0.2"
+
+
+class World:
+    """As root: a throw-away user and its home below BASE, in `root` if one is given. Otherwise: ourselves."""
+
+    def __init__(self, helpers, scratch, root=None):
+        self.root, self.helpers = root and os.path.abspath(root), helpers
+        self.privileged = os.getuid() == 0
+        self.base = BASE if self.privileged else os.path.join(scratch, "site")
+        self._links = {}
+        self.remove()
+        try:
+            self._fill()
+        except BaseException:
+            self.remove()
+            raise
+
+    # ---- paths and commands ------------------------------------------------------------------
+
+    def outside(self, path):
+        """Where we find a file that those inside know by this path."""
+        return (self.root or "") + path
+
+    def enter(self, command):
+        return [shutil.which("chroot", path=ENVIRONMENT["PATH"]), self.root, *command] if self.root else list(command)
+
+    def path(self, name):
+        """A file of this run, as those inside see it."""
+        return os.path.join(self.base, name)
+
+    def find(self, *candidates):
+        """The first of these programs that is there, as those inside see it; None if none is."""
+        for name in candidates:
+            folders = [""] if "/" in name else ENVIRONMENT["PATH"].split(":")
+            for folder in folders:
+                if os.access(self.outside(os.path.join(folder, name)), os.X_OK):
+                    return os.path.join(folder, name)
+        return None
+
+    def run(self, command, **how):
+        return run(self.enter(command), env=ENVIRONMENT, **how)
+
+    # ---- what the run needs ------------------------------------------------------------------
+
+    def _fill(self):
+        os.umask(0o022)
+        self._mount()
+        os.makedirs(self.outside(self.path("bin")))
+        self.user, self.home, self.uid, self.gid = self._add_user() if self.privileged else self._self()
+        self.identity = self.path("id_ed25519")
+        self.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", self.identity])
+        self.authorized_keys = os.path.join(self.home, ".ssh", "authorized_keys") if self.privileged \
+            else self.path("authorized_keys")
+        self._authorize()
+
+    def _mount(self):
+        """The other Debian gets the machine's devices. These mounts are in a namespace of ours and end with it."""
+        if not self.root:
+            return
+        for name in ("proc", "dev"):
+            target = self.outside("/" + name)
+            os.makedirs(target, exist_ok=True)
+            if not os.path.ismount(target):
+                run(["mount", "--rbind", "/" + name, target])
+        os.makedirs(self.outside("/run/sshd"), exist_ok=True)
+
+    def _add_user(self):
+        self.run(["useradd", "--no-create-home", "--home-dir", self.path("home"), "--shell", "/bin/sh",
+                  "--password", "*", USER])
+        fields = next(line.split(":") for line in open(self.outside("/etc/passwd"), encoding="utf-8")
+                      if line.startswith(USER + ":"))
+        return USER, fields[5], int(fields[2]), int(fields[3])
+
+    def _self(self):
+        entry = pwd.getpwuid(os.getuid())
+        return entry.pw_name, entry.pw_dir, entry.pw_uid, entry.pw_gid
+
+    def _authorize(self):
+        path = self.outside(self.authorized_keys)
+        os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+        shutil.copy(self.outside(self.identity + ".pub"), path)
+        os.chmod(path, 0o600)
+        if self.privileged:
+            for owned in (self.outside(self.home), os.path.dirname(path), path):
+                os.chown(owned, self.uid, self.gid)
+            os.chmod(self.outside(self.home), 0o750)
+
+    def install(self, program):
+        """Copies one of our programs in, with the libraries that the other Debian does not have."""
+        inside = self.path("bin/" + os.path.basename(program))
+        shutil.copy(program, self.outside(inside))
+        if self.root:
+            words = run(["ldd", program], env=ENVIRONMENT).decode().split()
+            missing = self.run(["ldd", inside]).decode().splitlines()
+            for library in [line.split()[0] for line in missing if "not found" in line]:
+                shutil.copy(next(word for word in words if word.endswith("/" + library)),
+                            self.outside("/usr/local/lib/"))
+                self.run(["ldconfig"])
+        return inside
+
+    def remove(self):
+        """Also what a run that was killed has left behind."""
+        for link in self._links.values():
+            end(link)
+        self._links = {}
+        if self.privileged:
+            try:
+                self.run(["userdel", "--force", USER])
+            except Failed:
+                pass  # there was none
+        shutil.rmtree(self.outside(self.base), ignore_errors=True)
+
+    # ---- networks ----------------------------------------------------------------------------
+
+    def set_up_loopback(self):
+        """False if we may not: then there is only the machine's own loopback, as it is."""
+        if not self.privileged:
+            return False
+        run(["ip", "link", "set", "lo", "up"])
+        run(["ip", "route", "add", "local", QUICK_ACK, "dev", "lo", "quickack", "1", "table", "local"])
+        return True
+
+    def link(self, delay_ms):
+        """A network to a namespace `delay_ms` away, one way: (the server's address there, the words that put a
+        command into it). The link stays until the end."""
+        if not self.privileged:
+            raise Failed("networks with a delay need root")
+        name, near, far = f"delay{delay_ms}", f"10.77.{delay_ms}.1", f"10.77.{delay_ms}.2"
+        if name not in self._links:
+            link = subprocess.Popen([os.path.join(self.helpers, "delay_link"), str(delay_ms), name],
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self._links[name] = link
+            if link.stdout.readline() != b"ready\n":
+                raise Failed("no network with a delay: " + link.stderr.read().decode().strip())
+            for inside, ours, theirs in (([], near, far), (self._into(link), far, near)):
+                run([*inside, "ip", "address", "add", ours, "peer", theirs, "dev", name])
+                run([*inside, "ip", "link", "set", name, "up"])
+        return near, self._into(self._links[name])
+
+    def _into(self, link):
+        return ["nsenter", f"--net=/proc/{link.pid}/ns/net"]
+

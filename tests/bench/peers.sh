@@ -1,0 +1,39 @@
+#!/bin/sh
+# Makes a folder with the newest peers in it, for run.sh's --peers: a Debian of a later release, as small as it goes,
+# from the mirror that this machine itself uses.
+#
+#     sh tests/bench/peers.sh [--suite SUITE] DIR
+#
+# SUITE is forky, unless told otherwise. Takes half a minute and 400 MB. Needs root, and installs mmdebstrap.
+set -u
+suite=forky
+while [ $# -gt 0 ]; do
+    case $1 in
+    --suite) suite=${2:?--suite takes a name}; shift 2 ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) echo "peers.sh: unknown option $1, see --help" >&2; exit 100 ;;
+    *) break ;;
+    esac
+done
+folder=${1:?peers.sh: which folder? see --help}
+[ "$(id -u)" = 0 ] || { echo "peers.sh: needs root" >&2; exit 100; }
+[ ! -e "$folder" ] || { echo "peers.sh: $folder is there already" >&2; exit 100; }
+
+command -v mmdebstrap >/dev/null 2>&1 ||
+    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends mmdebstrap </dev/null || exit 1
+
+# What apt knows of its own sources: the one that is Debian itself, not its security updates.
+mirror() {
+    # shellcheck disable=SC2016 # these are apt's names, not the shell's
+    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
+}
+[ -n "$(mirror)" ] || apt-get update -q
+uri=$(mirror)
+[ -n "$uri" ] || { echo "peers.sh: no Debian mirror among apt's sources" >&2; exit 1; }
+
+packages=openssh-server,openssh-client,openssh-sftp-server,dropbear-bin,tinysshd,passwd
+mkdir -p "$(dirname "$folder")"
+mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --include=$packages \
+    "$suite" "$folder" "deb $uri $suite main" || { rm -rf "$folder"; exit 1; }
+# shellcheck disable=SC2016 # dpkg's names
+chroot "$folder" dpkg-query -W -f '${Package} ${Version}\n' openssh-server dropbear-bin tinysshd
