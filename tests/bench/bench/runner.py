@@ -7,7 +7,7 @@ import time
 
 from . import about
 from .processes import Failed
-from .results import GROUPS, Results
+from .results import Results
 from .servers import start_all
 from .stock import KEX, Stock
 from .world import World
@@ -24,6 +24,18 @@ class Plan:
         self.far_logins = 1 if quick else 7
         self.bulks = 1 if quick else 5
         self.bulk_bytes = 128 * MIB if quick else 1024 * MIB
+        self.typings = 1 if quick else 5
+        self.keystrokes = 100 if quick else 400
+        self.files = 1 if quick else 3
+        self.small_files = 200 if quick else 2000
+        self.crowds = 1 if quick else 3
+        self.idle_sessions = (1, 10, 30) if quick else (1, 10, 50, 200)
+        self.peaks = 1 if quick else 3
+        self.peak_bytes = 64 * MIB if quick else 256 * MIB
+        self.parallel = (1, 4, 16) if quick else (1, 4, 16, 64)
+        self.parallel_logins = 16 if quick else 32
+        self.open_sessions = (1, 50) if quick else (1, 100, 200, 300, 400, 500)
+        self.crowded_logins = 3 if quick else 9
 
 
 class Progress:

@@ -1,0 +1,99 @@
+"""Keystrokes: from a byte sent to its echo, on a terminal, alone and while a bulk session runs on the same connection."""
+
+import os
+import select
+import subprocess
+import time
+
+from ..processes import Failed, end
+from ..stats import percentile
+
+RAW_ECHO = "stty raw -echo; echo ready; exec cat"
+SETTLE_ROUNDS = 20
+
+
+def read_some(client, contender):
+    readable, _, _ = select.select([client.stdout], [], [], 20)
+    data = os.read(client.stdout.fileno(), 4096) if readable else b""
+    if not data:
+        raise Failed(f"{contender.title}: no echo")
+    return data
+
+
+def echo_times(client, contender, rounds):
+    """Seconds of each keystroke, the first ones not counted."""
+    seen = b""
+    while not seen.endswith(b"ready\n"):
+        seen += read_some(client, contender)
+    times = []
+    for _ in range(SETTLE_ROUNDS + rounds):
+        begin = time.perf_counter()
+        os.write(client.stdin.fileno(), b"x")
+        read_some(client, contender)
+        times.append(time.perf_counter() - begin)
+    return times[SETTLE_ROUNDS:]
+
+
+def add_times(bench, contender, times, key, title):
+    micro = [seconds * 1e6 for seconds in times]
+    for name, share in (("p50", 0.5), ("p99", 0.99)):
+        bench.add((f"interactive.{key}.{name}", f"{title}, {name}", "µs"), contender, percentile(micro, share))
+    bench.add((f"interactive.{key}.rate", f"{title}, round trips", "1/s", "more"), contender, len(times) / sum(times))
+    bench.results.curve(f"interactive.{key}", title[0].upper() + title[1:], "share of keystrokes", "µs",
+                        contender.name, [(share / 100, percentile(micro, share / 100)) for share in range(1, 100)])
+
+
+def typing(bench, contender, **how):
+    client = bench.stock.start(contender, RAW_ECHO, flags=["-tt"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, **how)
+    try:
+        return echo_times(client, contender, bench.plan.keystrokes)
+    finally:
+        end(client)
+
+
+def alone(bench, contender):
+    add_times(bench, contender, typing(bench, contender), "alone", "keystroke echo")
+
+
+def beside_bulk(bench, contender):
+    master, options = bench.stock.master(contender, "control")
+    bulk = None
+    try:
+        bulk = bench.stock.start(contender, "exec cat /dev/zero", options=options, stderr=subprocess.DEVNULL)
+        time.sleep(0.2)
+        times = typing(bench, contender, options=options)
+    finally:
+        for client in filter(None, (bulk, master)):
+            end(client)
+    contender.running.wait_idle()
+    add_times(bench, contender, times, "busy", "keystroke echo beside a download on the same connection")
+
+
+def eight(bench, contender):
+    """Sessions that move data at the same time on one connection."""
+    size = bench.plan.bulk_bytes // 8
+    master, options = bench.stock.master(contender, "control")
+    try:
+        begin = time.perf_counter()
+        clients = [bench.stock.start(contender, f"head -c {size} /dev/zero", options=options, stderr=subprocess.DEVNULL)
+                   for _ in range(8)]
+        if any(client.wait(60) for client in clients):
+            raise Failed(f"{contender.title}: one of eight sessions fails")
+        taken = time.perf_counter() - begin
+    finally:
+        end(master)
+    contender.running.wait_idle()
+    bench.add(("throughput.eight", "eight downloads on one connection, stock client", "MiB/s", "more"), contender,
+              8 * size / (1 << 20) / taken)
+
+
+def measure(bench):
+    def has_many(contender):
+        return contender.server.many_sessions
+    bench.rounds(bench.plan.typings, "keystrokes", lambda contender: alone(bench, contender))
+    for work, what in ((beside_bulk, "keystrokes beside a download"), (eight, "eight sessions")):
+        bench.rounds(bench.plan.typings, what, lambda contender, work=work: work(bench, contender), only=has_many)
+    for contender in bench.contenders:
+        if not has_many(contender):
+            bench.results.note(f"{contender.title} has one session on a connection: not in the rows that need several")

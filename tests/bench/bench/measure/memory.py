@@ -1,0 +1,150 @@
+"""Memory of the server's own processes: of idle sessions, and at its peaks. The sessions' programs do not count.
+
+What a further session costs is the slope between few and many: what all share (the program, libraries, the launcher)
+drops out. The kernel's own share can only be seen from outside, with the clients' ends in it.
+"""
+
+import signal
+import threading
+import time
+
+from ..crowd import Crowd
+from ..processes import kilobytes, read
+from ..stats import slope
+
+STALL_SECONDS = 0.7
+REKEY = ["RekeyLimit=16M"]
+
+
+def look(pids):
+    """Sums over these processes, in kB."""
+    total = {"rss": 0, "pss": 0, "dirty": 0, "tables": 0}
+    for pid in pids:
+        memory = kilobytes(read(f"/proc/{pid}/smaps_rollup"))
+        total["rss"] += memory.get("Rss", 0)
+        total["pss"] += memory.get("Pss", 0)
+        total["dirty"] += memory.get("Private_Dirty", 0)
+        total["tables"] += kilobytes(read(f"/proc/{pid}/status")).get("VmPTE", 0)
+    return total
+
+
+def stack_of(pid):
+    """Pages of the stack that were ever touched: nobody gives them back."""
+    found = False
+    for line in read(f"/proc/{pid}/smaps").splitlines():
+        if line.endswith("[stack]"):
+            found = True
+        elif found and line.startswith("Rss:"):
+            return int(line.split()[1])
+    return 0
+
+
+def kernel():
+    """Slab and kernel stacks: sockets, pipes and tasks of both ends."""
+    memory = kilobytes(read("/proc/meminfo"))
+    return {"kernel": memory["Slab"] + memory["KernelStack"]}
+
+
+WHAT = {"rss": "RSS, summed over its processes", "pss": "PSS", "dirty": "private dirty", "tables": "page tables",
+        "kernel": "slab and kernel stacks, with the client's end"}
+
+
+# ---- idle sessions -----------------------------------------------------------------------------------------------
+
+
+def settle():
+    """Slab pages that are free but not yet given back would be counted."""
+    time.sleep(0.3)
+
+
+def idle(bench, contender):
+    points = {what: [] for what in WHAT}
+    with Crowd(bench.stock, contender) as crowd:
+        for count in bench.plan.idle_sessions:
+            bench.progress(f"memory: {count} idle sessions, {contender.title}")
+            crowd.grow(count)
+            settle()
+            for what, value in {**look(contender.running.processes()), **kernel()}.items():
+                points[what].append((count, value))
+    for what, seen in points.items():
+        bench.add((f"memory.idle.{what}", f"memory per further idle session: {WHAT[what]}", "kB"), contender,
+                  max(0, slope(seen[-2:])))
+        if what != "kernel":
+            bench.add((f"memory.first.{what}", f"memory of one idle session: {WHAT[what]}", "kB"), contender,
+                      seen[0][1])
+            bench.results.curve(f"memory.{what}", f"Memory of idle sessions: {WHAT[what]}", "sessions", "MiB",
+                                contender.name, [(count, value / 1024) for count, value in seen])
+
+
+# ---- peaks -------------------------------------------------------------------------------------------------------
+
+
+class Peaks:
+    """Looks every few milliseconds and keeps the largest; the stacks of the last look that found any."""
+
+    def __init__(self, running):
+        self.running, self.peak, self.stacks, self._over = running, {}, [], threading.Event()
+        self.thread = threading.Thread(target=self._watch, daemon=True)
+
+    def _watch(self):
+        while not self._over.wait(0.01):
+            pids = self.running.processes()
+            for what, value in look(pids).items():
+                self.peak[what] = max(value, self.peak.get(what, 0))
+            self.stacks = [stack_of(pid) for pid in pids] or self.stacks
+
+    def __enter__(self):
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._over.set()
+        self.thread.join()
+
+
+def stalled(bench, contender):
+    """What piles up when the client stops reading in the middle of a download."""
+    client = bench.stock.start(contender, "sleep 0.6; exec cat /dev/zero")
+    try:
+        time.sleep(0.5)
+        before = look(contender.running.processes())
+        time.sleep(0.5)
+        client.send_signal(signal.SIGSTOP)
+        time.sleep(STALL_SECONDS)
+        after = look(contender.running.processes())
+    finally:
+        client.kill()
+        client.communicate()
+    contender.running.wait_idle()
+    bench.add(("memory.stalled", "memory beyond idle with a client that stopped reading: PSS", "kB"), contender,
+              max(0, after["pss"] - before["pss"]))
+
+
+def peaks(bench, contender):
+    size = bench.plan.peak_bytes
+    moves = {"download": ([f"head -c {size} /dev/zero"], {}),
+             "download with a rekey every 16 MiB": ([f"head -c {size} /dev/zero"], {"options": REKEY}),
+             "upload": (["cat >/dev/null"], {"stdin": True})}
+    for title, (remote, how) in moves.items():
+        key = {"download": "down", "upload": "up"}.get(title, "rekey")
+        with Peaks(contender.running) as seen, bench.zeros(size) as source:
+            if how.get("stdin"):
+                how = {"stdin": source}
+            bench.stock.billed(contender, *remote, **how)
+        for what in ("pss", "dirty"):
+            bench.add((f"memory.peak.{key}.{what}", f"peak memory in {title}: {WHAT[what]}", "kB"), contender,
+                      seen.peak.get(what, 0))
+        if key == "down" and seen.stacks:
+            bench.add(("memory.stack.all", "stacks of all its processes, high water", "kB"), contender,
+                      sum(seen.stacks))
+            bench.add(("memory.stack.largest", "largest stack of a process, high water", "kB"), contender,
+                      max(seen.stacks))
+    stalled(bench, contender)
+
+
+def measure(bench):
+    if not bench.world.privileged:
+        bench.leave_out("memory: needs root, other users' processes don't show theirs")
+        return
+    bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender))
+    bench.rounds(bench.plan.peaks, "peak memory", lambda contender: peaks(bench, contender))

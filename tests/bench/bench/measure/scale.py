@@ -1,0 +1,43 @@
+"""Many clients: logins a second in parallel, and whether a login costs more when many sessions are open."""
+
+import time
+from concurrent.futures import ThreadPoolExecutor
+from statistics import median
+
+from ..crowd import Crowd
+
+
+def parallel(bench, contender):
+    """The client needs as much of the processors as the servers do: only ratios say something."""
+    for clients in bench.plan.parallel:
+        logins = max(bench.plan.parallel_logins, 2 * clients)
+        with ThreadPoolExecutor(clients) as pool:
+            begin = time.perf_counter()
+            for done in [pool.submit(bench.stock.timed, contender, "exit 0") for _ in range(logins)]:
+                done.result()
+            taken = time.perf_counter() - begin
+        contender.running.wait_idle()
+        bench.add((f"scale.parallel.{clients}", f"logins with {clients} clients at a time", "1/s", "more"), contender,
+                  logins / taken)
+
+
+def crowded(bench, contender):
+    points = []
+    with Crowd(bench.stock, contender) as crowd:
+        for count in bench.plan.open_sessions:
+            bench.progress(f"CPU per login beside {count} open sessions, {contender.title}")
+            crowd.grow(count)
+            costs = [bench.stock.billed(contender, "exit 0")[1] * 1e3 for _ in range(bench.plan.crowded_logins)]
+            points.append((count, median(costs)))
+    bench.results.curve("scale.open", "Server CPU of a login beside open sessions", "open sessions", "ms",
+                        contender.name, points)
+    first, last = points[0], points[-1]
+    for count, cost in (first, last):
+        bench.add((f"scale.open.{count}", f"server CPU of a login beside {count} open sessions", "ms"), contender, cost)
+    bench.add(("scale.growth", f"the same beside {last[0]} sessions over beside {first[0]}", "times"), contender,
+              last[1] / first[1])
+
+
+def measure(bench):
+    bench.rounds(bench.plan.crowds, "logins in parallel", lambda contender: parallel(bench, contender))
+    bench.rounds(bench.plan.crowds, "login beside open sessions", lambda contender: crowded(bench, contender))
