@@ -64,6 +64,8 @@ def text(results):
             lines += [f"== {group} " + "=" * (WIDTH - len(group) - 3)
                       + f"{'n':>6}{'median':>11}{'min':>11}{'max':>11}{'/ ours':>10}"]
         lines += row_lines(row, results.titles)
+    for title, table in results.tables.items():
+        lines += ["", title + ":", *table]
     lines += ["", *overview_lines(results)]
     if results.notes:
         lines += ["", *("note: " + note for note in results.notes)]

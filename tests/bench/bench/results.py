@@ -34,7 +34,7 @@ class Row:
 class Results:
     def __init__(self, about=None, titles=None):
         self.about, self.titles = about or {}, titles or {}
-        self.rows, self.curves, self.notes = {}, {}, []
+        self.rows, self.curves, self.tables, self.notes = {}, {}, {}, []
 
     def add(self, row, name, value):
         """One more sample. `row`: (key, title, unit) or (key, title, unit, better)."""
@@ -57,7 +57,7 @@ class Results:
                 for row in self.ordered()]
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"about": self.about, "titles": self.titles, "notes": self.notes, "rows": rows,
-                       "curves": self.curves}, file, indent=1, ensure_ascii=False)
+                       "curves": self.curves, "tables": self.tables}, file, indent=1, ensure_ascii=False)
             file.write("\n")
 
     @classmethod
@@ -65,7 +65,7 @@ class Results:
         with open(path, encoding="utf-8") as file:
             data = json.load(file)
         out = cls(data["about"], data["titles"])
-        out.notes, out.curves = data["notes"], data["curves"]
+        out.notes, out.curves, out.tables = data["notes"], data["curves"], data["tables"]
         for row in data["rows"]:
             out.rows[row["key"]] = Row(**row)
         return out

@@ -99,6 +99,12 @@ class Bench:
     def offers(self, contender, method):
         return method == "default" or method in self._methods.get(contender.name, ())
 
+    def has_many_sessions(self, contender):
+        """On one connection. Those that don't are noted."""
+        if not contender.server.many_sessions:
+            self.results.note(f"{contender.title} has one session on a connection: not in the rows that need several")
+        return contender.server.many_sessions
+
     def add(self, row, contender, value):
         self.results.add(row, contender.name, value)
 

@@ -11,6 +11,9 @@ from ..stats import percentile
 RAW_ECHO = "stty raw -echo; echo ready; exec cat"
 SETTLE_ROUNDS = 20
 
+# Newer clients send keystrokes on a beat of 20 ms, to hide when they were typed. Older ones don't know the option.
+AT_ONCE = ["IgnoreUnknown=ObscureKeystrokeTiming", "ObscureKeystrokeTiming=no"]
+
 
 def read_some(client, contender):
     readable, _, _ = select.select([client.stdout], [], [], 20)
@@ -43,9 +46,9 @@ def add_times(bench, contender, times, key, title):
                         contender.name, [(share / 100, percentile(micro, share / 100)) for share in range(1, 100)])
 
 
-def typing(bench, contender, **how):
-    client = bench.stock.start(contender, RAW_ECHO, flags=["-tt"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                               stderr=subprocess.DEVNULL, **how)
+def typing(bench, contender, options=()):
+    client = bench.stock.start(contender, RAW_ECHO, flags=["-tt"], options=[*AT_ONCE, *options],
+                               stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         return echo_times(client, contender, bench.plan.keystrokes)
     finally:
@@ -62,7 +65,7 @@ def beside_bulk(bench, contender):
     try:
         bulk = bench.stock.start(contender, "exec cat /dev/zero", options=options, stderr=subprocess.DEVNULL)
         time.sleep(0.2)
-        times = typing(bench, contender, options=options)
+        times = typing(bench, contender, options)
     finally:
         for client in filter(None, (bulk, master)):
             end(client)
@@ -70,30 +73,7 @@ def beside_bulk(bench, contender):
     add_times(bench, contender, times, "busy", "keystroke echo beside a download on the same connection")
 
 
-def eight(bench, contender):
-    """Sessions that move data at the same time on one connection."""
-    size = bench.plan.bulk_bytes // 8
-    master, options = bench.stock.master(contender, "control")
-    try:
-        begin = time.perf_counter()
-        clients = [bench.stock.start(contender, f"head -c {size} /dev/zero", options=options, stderr=subprocess.DEVNULL)
-                   for _ in range(8)]
-        if any(client.wait(60) for client in clients):
-            raise Failed(f"{contender.title}: one of eight sessions fails")
-        taken = time.perf_counter() - begin
-    finally:
-        end(master)
-    contender.running.wait_idle()
-    bench.add(("throughput.eight", "eight downloads on one connection, stock client", "MiB/s", "more"), contender,
-              8 * size / (1 << 20) / taken)
-
-
 def measure(bench):
-    def has_many(contender):
-        return contender.server.many_sessions
     bench.rounds(bench.plan.typings, "keystrokes", lambda contender: alone(bench, contender))
-    for work, what in ((beside_bulk, "keystrokes beside a download"), (eight, "eight sessions")):
-        bench.rounds(bench.plan.typings, what, lambda contender, work=work: work(bench, contender), only=has_many)
-    for contender in bench.contenders:
-        if not has_many(contender):
-            bench.results.note(f"{contender.title} has one session on a connection: not in the rows that need several")
+    bench.rounds(bench.plan.typings, "keystrokes beside a download", lambda contender: beside_bulk(bench, contender),
+                 only=bench.has_many_sessions)
