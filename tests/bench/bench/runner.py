@@ -14,6 +14,9 @@ from .world import World
 
 MIB = 1 << 20
 
+# Where the rows of a group come from, if not from the module of the same name.
+MODULES = {"cpu": ("login", "throughput")}
+
 
 class Plan:
     """How much of everything. The quick form shows that all works, and coarse figures."""
@@ -129,8 +132,9 @@ class Bench:
             file.truncate(size)
         return open(path, "rb")
 
-    def measure(self, names):
-        for name in names:
+    def measure(self, groups):
+        modules = [name for group in groups for name in MODULES.get(group, (group,))]
+        for name in dict.fromkeys(modules):
             begin = time.monotonic()
             try:
                 importlib.import_module(f"{__package__}.measure.{name}").measure(self)

@@ -25,6 +25,11 @@ class Server:
         """As those inside see it; None if it is not installed."""
         return self.world.find(*self.programs)
 
+    def files(self):
+        """All programs that it consists of, as those inside see them."""
+        places = [folder + name for name in self.programs for folder in ("/usr/lib/openssh/", "")]
+        return sorted(filter(None, map(self.world.find, places)))
+
     def prepare(self):
         """Makes what the command needs, and returns the command."""
         raise NotImplementedError
@@ -40,6 +45,9 @@ class Wrensshd(Server):
 
     def binary(self):
         return self.world.path("bin/wrensshd")
+
+    def files(self):
+        return [self.binary()]
 
     def prepare(self):
         keys = self.world.path("keys-wrensshd")

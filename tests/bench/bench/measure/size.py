@@ -16,18 +16,9 @@ from ..world import ENVIRONMENT
 C_LIBRARY = ("libc.so", "ld-linux", "ld-musl", "libm.so", "libpthread.so", "librt.so", "libdl.so")
 
 
-def programs(contender):
-    """All files that a server consists of."""
-    world, server = contender.running.server.world, contender.server
-    folders = ("/usr/lib/openssh/", "")
-    found = [world.find(folder + name) for name in server.programs for folder in folders]
-    return sorted({os.path.realpath(world.outside(path)) for path in found if path})
-
-
 def libraries(world, program):
-    inside = program[len(os.path.realpath(world.root)):] if world.root else program
     try:
-        lines = world.run(["ldd", inside]).decode().splitlines()
+        lines = world.run(["ldd", program]).decode().splitlines()
     except Failed:
         return set()  # linked statically
     paths = [word for line in lines for word in line.split() if word.startswith("/")]
@@ -37,7 +28,7 @@ def libraries(world, program):
 
 def stripped_bytes(bench, program):
     copy = os.path.join(bench.scratch, "stripped")
-    shutil.copy(program, copy)
+    shutil.copy(bench.world.outside(program), copy)
     try:
         run(["strip", copy])
     except (Failed, OSError):
@@ -70,7 +61,7 @@ def while_served(bench, contender):
 
 
 def one(bench, contender):
-    files = programs(contender)
+    files = contender.server.files()
     needed = set().union(*(libraries(bench.world, path) for path in files))
     own = sum(stripped_bytes(bench, path) for path in files)
     bench.add(("size.program", "programs of the server, stripped", "kB"), contender, own / 1000)
