@@ -39,6 +39,7 @@ class Plan:
         self.parallel_logins = 16 if quick else 32
         self.open_sessions = (1, 50) if quick else (1, 100, 200, 300, 400, 500)
         self.crowded_logins = 3 if quick else 9
+        self.crypto = 3 if quick else 9
 
 
 class Progress:

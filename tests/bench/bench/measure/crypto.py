@@ -1,0 +1,29 @@
+"""The primitives, against other libraries': see tests/bench/crypto/. They are opened at run time, in the peers' world,
+so that what TinySSH links with there is measured as it is there."""
+
+import os
+
+TITLES = {"seal": "seal a packet of {} B", "open": "open a packet of {} B", "chacha20": "ChaCha20 of {} B",
+          "poly1305": "Poly1305 of {} B", "encapsulate": "sntrup761 encapsulation", "x25519": "X25519, shared secret",
+          "sign": "Ed25519, sign", "verify": "Ed25519, verify"}
+LIBRARIES = {"openssl": "OpenSSL's libcrypto", "libsodium": "libsodium", "libntruprime": "libntruprime",
+             "lib25519": "lib25519"}
+
+
+def add_line(results, line):
+    row, size, library, nanoseconds = line.split()
+    key = f"crypto.{row}" + (f".{size}" if size != "0" else "")
+    results.add((key, TITLES[row].format(size), "µs"), library, float(nanoseconds) / 1e3)
+
+
+def measure(bench):
+    bench.progress("crypto")
+    program = bench.world.install(os.path.join(bench.helpers, "crypto_bench"))
+    lines = bench.world.run([program, str(bench.plan.crypto)], seconds=300).decode().splitlines()
+    for line in lines:
+        add_line(bench.results, line)
+    found = {line.split()[2] for line in lines}
+    bench.results.titles.update({name: title for name, title in LIBRARIES.items() if name in found})
+    for name, title in LIBRARIES.items():
+        if name not in found:
+            bench.results.note(f"{title} is not installed, so not compared with")

@@ -1,0 +1,148 @@
+/* Times the primitives of all libraries that there are, in rounds, so that what slows the machine
+ * down slows all.
+ *
+ *     crypto_bench ROUNDS                        a line for each: row, bytes, library, nanoseconds
+ *     crypto_bench ROW LIBRARY BYTES COUNT       does one thing that often, for a counter of
+ * instructions */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "rivals.h"
+
+#define BATCH_NS 8000000LL /* long against the clock's steps, short against the machine's moods */
+
+uint8_t data[LARGEST_BYTES + 64];
+
+static struct rival *const rivals[] = {&ours, &openssl, &libsodium, &libntruprime, &lib25519};
+#define RIVALS (sizeof(rivals) / sizeof(rivals[0]))
+
+/* Rows that work on data, and on how much; the others have one size, 0. */
+static const struct {
+    const char *row;
+    size_t sizes[6];
+} rows[] = {
+    {"seal", {64, 256, 1024, 8192, LARGEST_BYTES}},
+    {"open", {64, 256, 1024, 8192, LARGEST_BYTES}},
+    {"chacha20", {64, 1024, LARGEST_BYTES}},
+    {"poly1305", {64, 1024, LARGEST_BYTES}},
+    {"encapsulate", {0}},
+    {"x25519", {0}},
+    {"sign", {0}},
+    {"verify", {0}},
+};
+#define ROWS (sizeof(rows) / sizeof(rows[0]))
+
+void *open_library(const char *const *names)
+{
+    void *library = NULL;
+
+    for (; *names != NULL && library == NULL; names++) {
+        library = dlopen(*names, RTLD_NOW | RTLD_LOCAL);
+    }
+    return library;
+}
+
+static const struct task *find(const struct rival *rival, const char *row)
+{
+    const struct task *task = rival->tasks;
+
+    while (task->row != NULL && strcmp(task->row, row) != 0) {
+        task++;
+    }
+    return task->row != NULL ? task : NULL;
+}
+
+/* Processor time: what others take of the machine in between does not count. */
+static long long now_ns(void)
+{
+    struct timespec now;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return now.tv_sec * 1000000000LL + now.tv_nsec;
+}
+
+static long long run_ns(const struct task *task, size_t bytes, long long count)
+{
+    long long begin_ns = now_ns();
+
+    for (long long i = 0; i < count; i++) {
+        task->run(bytes);
+    }
+    return now_ns() - begin_ns;
+}
+
+/* Nanoseconds for one, over as many as fill a batch. */
+static double measure_ns(const struct task *task, size_t bytes)
+{
+    long long count = 1, taken_ns = run_ns(task, bytes, 1);
+
+    while (taken_ns < BATCH_NS / 4) {
+        count *= 4;
+        taken_ns = run_ns(task, bytes, count);
+    }
+    count = count * BATCH_NS / taken_ns + 1;
+    return (double)run_ns(task, bytes, count) / (double)count;
+}
+
+static void one_round(const int *opened, size_t row, size_t bytes)
+{
+    for (size_t i = 0; i < RIVALS; i++) {
+        const struct task *task = opened[i] ? find(rivals[i], rows[row].row) : NULL;
+
+        if (task != NULL) {
+            printf("%s %zu %s %.2f\n", rows[row].row, bytes, rivals[i]->name,
+                   measure_ns(task, bytes));
+        }
+    }
+}
+
+static void all_rounds(int rounds)
+{
+    int opened[RIVALS];
+
+    for (size_t i = 0; i < RIVALS; i++) {
+        opened[i] = rivals[i]->open();
+    }
+    for (int round = 0; round < rounds; round++) {
+        for (size_t row = 0; row < ROWS; row++) {
+            const size_t *size = rows[row].sizes;
+
+            do {
+                one_round(opened, row, *size);
+            } while (*size++ != 0 && *size != 0);
+        }
+        fflush(stdout);
+    }
+}
+
+static int one_task(char **words)
+{
+    for (size_t i = 0; i < RIVALS; i++) {
+        if (strcmp(rivals[i]->name, words[1]) == 0 && rivals[i]->open()) {
+            const struct task *task = find(rivals[i], words[0]);
+
+            if (task != NULL) {
+                run_ns(task, (size_t)atoll(words[2]), atoll(words[3]));
+                return 0;
+            }
+        }
+    }
+    fprintf(stderr, "crypto_bench: no %s by %s here\n", words[0], words[1]);
+    return 111;
+}
+
+int main(int count, char **arguments)
+{
+    if (count == 5 && atoll(arguments[3]) <= LARGEST_BYTES) {
+        return one_task(arguments + 1);
+    }
+    if (count != 2 || atoi(arguments[1]) <= 0) {
+        fputs("usage: crypto_bench ROUNDS | ROW LIBRARY BYTES COUNT\n", stderr);
+        return 100;
+    }
+    all_rounds(atoi(arguments[1]));
+    return 0;
+}
