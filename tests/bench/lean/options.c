@@ -1,0 +1,280 @@
+#include "options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "fail.h"
+#include "openssh_key.h"
+
+#define USAGE_STATUS 100
+
+static _Noreturn __attribute__((format(printf, 1, 2))) void usage(const char *format, ...)
+{
+    va_list arguments;
+    fputs("wren-lean: ", stderr);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputs(
+        "\nusage: wren-lean MODE OPTION... (--connect HOST:PORT | --exec -- PROGRAM ARGUMENT...); "
+        "--help says more\n",
+        stderr);
+    exit(USAGE_STATUS);
+}
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* A number from 1 to 2^40, perhaps with K, M or G behind it. */
+static uint64_t number(const char *name, const char *text)
+{
+    char *end;
+    errno = 0;
+    uint64_t value = strtoull(text, &end, 10);
+    unsigned shift = *end == 'K' ? 10 : *end == 'M' ? 20 : *end == 'G' ? 30 : 0;
+    end += shift > 0 ? 1 : 0;
+    if (*text < '0' || *text > '9' || *end != '\0' || errno != 0 || value == 0 ||
+        value > ((uint64_t)1 << 40) >> shift) {
+        usage("--%s takes a number above 0: %s", name, text);
+    }
+    return value << shift;
+}
+
+static unsigned small_number(const char *name, const char *text)
+{
+    uint64_t value = number(name, text);
+    if (value > 10000000) {
+        usage("--%s is too large: %s", name, text);
+    }
+    return (unsigned)value;
+}
+
+static void take_connect(struct options *options, const char *name, char *text)
+{
+    char *colon = strrchr(text, ':');
+    if (colon == NULL || colon == text || colon[1] == '\0') {
+        usage("--%s takes HOST:PORT: %s", name, text);
+    }
+    *colon = '\0';
+    if (text[0] == '[' && colon[-1] == ']') {
+        text++;
+        colon[-1] = '\0';
+    }
+    options->host = text;
+    options->port = colon + 1;
+}
+
+static void take_exec(struct options *options, const char *name, char *text)
+{
+    (void)name;
+    (void)text;
+    options->exec = true;
+}
+
+static void take_user(struct options *options, const char *name, char *text)
+{
+    (void)name;
+    options->user = text;
+}
+
+static void take_key(struct options *options, const char *name, char *path)
+{
+    char text[OPENSSH_KEY_FILE_BYTES];
+    FILE *file = fopen(path, "re");
+    if (file == NULL) {
+        fail(name, "%s: %s", path, strerror(errno));
+    }
+    size_t count = fread(text, 1, sizeof(text), file);
+    fclose(file);
+    const char *wrong = openssh_key_parse(options->public_key, options->secret_key, text, count);
+    if (wrong != NULL) {
+        fail(name, "%s %s", path, wrong);
+    }
+    options->has_key = true;
+}
+
+static void take_host_key(struct options *options, const char *name, char *text)
+{
+    const char *wrong = NULL;
+    options->any_host_key = strcmp(text, "any") == 0;
+    if (!options->any_host_key) {
+        wrong = openssh_key_parse_public(options->host_key, text, strlen(text));
+    }
+    if (wrong != NULL) {
+        usage("--%s: \"%s\" %s", name, text, wrong);
+    }
+    options->has_host_key = true;
+}
+
+static void take_kex(struct options *options, const char *name, char *text)
+{
+    if (!offer_named(&options->offer, text)) {
+        usage("--%s takes sntrup, curve or a method's name: %s", name, text);
+    }
+}
+
+static void take_polite(struct options *options, const char *name, char *text)
+{
+    (void)name;
+    (void)text;
+    options->polite = true;
+}
+
+static void take_command(struct options *options, const char *name, char *text)
+{
+    (void)name;
+    options->command = text;
+}
+
+static void take_bytes(struct options *options, const char *name, char *text)
+{
+    options->bytes = number(name, text);
+}
+
+static void take_rekey_bytes(struct options *options, const char *name, char *text)
+{
+    options->rekey_bytes = number(name, text);
+}
+
+static void take_repeat(struct options *options, const char *name, char *text)
+{
+    options->repeat = small_number(name, text);
+}
+
+static void take_rounds(struct options *options, const char *name, char *text)
+{
+    options->rounds = small_number(name, text);
+}
+
+static void take_pty(struct options *options, const char *name, char *text)
+{
+    (void)name;
+    (void)text;
+    options->pty = true;
+}
+
+static void take_busy(struct options *options, const char *name, char *text)
+{
+    (void)name;
+    options->busy = text;
+}
+
+static void take_count(struct options *options, const char *name, char *text)
+{
+    options->count = small_number(name, text);
+}
+
+static void take_hold(struct options *options, const char *name, char *text)
+{
+    (void)name;
+    (void)text;
+    options->hold = true;
+}
+
+static void take_help(struct options *options, const char *name, char *text)
+{
+    (void)options;
+    (void)name;
+    (void)text;
+    options_help();
+    exit(0);
+}
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static const struct known {
+    const char *name;
+    bool argument;
+    const char *modes; /* that take it, or NULL for all of them */
+    void (*take)(struct options *options, const char *name, char *text);
+} known[] = {
+    {"connect", true, NULL, take_connect},
+    {"exec", false, NULL, take_exec},
+    {"user", true, NULL, take_user},
+    {"key", true, NULL, take_key},
+    {"host-key", true, NULL, take_host_key},
+    {"kex", true, NULL, take_kex},
+    {"polite", false, NULL, take_polite},
+    {"command", true, NULL, take_command},
+    {"bytes", true, " download upload rekey sessions ", take_bytes},
+    {"rekey-bytes", true, " download upload rekey sessions ", take_rekey_bytes},
+    {"repeat", true, " login ", take_repeat},
+    {"rounds", true, " echo ", take_rounds},
+    {"pty", false, " echo ", take_pty},
+    {"busy", true, " echo ", take_busy},
+    {"count", true, " sessions idle ", take_count},
+    {"hold", false, " idle ", take_hold},
+    {"help", false, NULL, take_help},
+};
+
+#define KNOWN (sizeof(known) / sizeof(known[0]))
+
+static void take(struct options *options, const struct known *option)
+{
+    char word[32];
+    snprintf(word, sizeof(word), " %s ", options->mode->name);
+    if (option->modes != NULL && strstr(option->modes, word) == NULL) {
+        usage("--%s is not for %s", option->name, options->mode->name);
+    }
+    option->take(options, option->name, optarg);
+}
+
+static void take_mode(struct options *options, const char *name, const struct mode *modes)
+{
+    if (name != NULL && strcmp(name, "--help") == 0) {
+        options_help();
+        exit(0);
+    }
+    for (; name != NULL && modes->name != NULL; modes++) {
+        if (strcmp(name, modes->name) == 0) {
+            options->mode = modes;
+            return;
+        }
+    }
+    usage("the first argument is a mode%s%s", name != NULL ? ", not " : "",
+          name != NULL ? name : "");
+}
+
+static void check(const struct options *options)
+{
+    if ((options->host != NULL) == options->exec) {
+        usage("one of --connect and --exec is needed");
+    }
+    if (options->exec && options->program[0] == NULL) {
+        usage("--exec takes a program behind --");
+    }
+    if (!options->exec && options->program[0] != NULL) {
+        usage("what is %s for?", options->program[0]);
+    }
+    if (options->user == NULL || !options->has_key || !options->has_host_key) {
+        usage("--user, --key and --host-key are needed");
+    }
+}
+
+void options_parse(struct options *options, int argc, char **argv, const struct mode *modes)
+{
+    struct option table[KNOWN + 1] = {{0}};
+    for (size_t i = 0; i < KNOWN; i++) {
+        table[i].name = known[i].name;
+        table[i].has_arg = known[i].argument ? required_argument : no_argument;
+    }
+    *options = (struct options){.rounds = 1000, .count = 1, .repeat = 1};
+    offer_named(&options->offer, "sntrup");
+    take_mode(options, argc > 1 ? argv[1] : NULL, modes);
+    opterr = 0;
+    optind = 2;
+    int which = -1;
+    int found;
+    while ((found = getopt_long(argc, argv, "+:", table, &which)) != -1) {
+        if (found != 0) {
+            usage("%s %s", argv[optind - 1],
+                  found == ':' ? "takes a value" : "is no option, or takes no value");
+        }
+        take(options, &known[which]);
+    }
+    options->program = argv + optind;
+    check(options);
+}

@@ -1,0 +1,281 @@
+#include "session.h"
+
+#include <string.h>
+
+#include "client.h"
+#include "fail.h"
+#include "measure.h"
+
+/* What one packet takes of us: number, channel, length. */
+#define DATA_HEADER_BYTES 9
+
+static uint32_t number_of(const struct client *client, const struct session *session)
+{
+    return (uint32_t)(session - client->sessions);
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+struct session *session_ask(struct client *client)
+{
+    if (client->session_count == SESSION_MAX) {
+        fail("session", "more than %d sessions", SESSION_MAX);
+    }
+    struct session *session = &client->sessions[client->session_count++];
+    struct writer message = client_message(client, SSH_MSG_CHANNEL_OPEN);
+    writer_text(&message, "session");
+    writer_u32(&message, number_of(client, session));
+    writer_u32(&message, SESSION_WINDOW_BYTES);
+    writer_u32(&message, LIMIT_CHANNEL_PACKET_BYTES);
+    client_send(client, &message);
+    timeline_ask(&client->timeline, QUESTION_CHANNEL);
+    return session;
+}
+
+static struct writer request(struct client *client, struct session *session, const char *type)
+{
+    session->unanswered++;
+    struct writer message = client_message(client, SSH_MSG_CHANNEL_REQUEST);
+    writer_u32(&message, session->remote);
+    writer_text(&message, type);
+    writer_bool(&message, true);
+    return message;
+}
+
+static void ask_terminal(struct client *client, struct session *session)
+{
+    struct writer message = request(client, session, "pty-req");
+    writer_text(&message, "xterm");
+    writer_u32(&message, 80);
+    writer_u32(&message, 24);
+    writer_u32(&message, 0);
+    writer_u32(&message, 0);
+    writer_string(&message, "", 1); /* no modes: TTY_OP_END */
+    client_send(client, &message);
+}
+
+void session_run(struct client *client, struct session *session, const char *command, bool pty)
+{
+    while (!session->open) {
+        client_turn(client, true);
+    }
+    client->place = "session";
+    if (pty) {
+        ask_terminal(client, session);
+    }
+    struct writer message = request(client, session, "exec");
+    writer_text(&message, command);
+    client_send(client, &message);
+    session->asked_ns = measure_now_ns();
+    timeline_ask(&client->timeline, QUESTION_COMMAND);
+}
+
+void session_finish(struct client *client, struct session *session)
+{
+    while (!session->close_received) {
+        client_turn(client, true);
+    }
+    if (session->signal[0] != '\0') {
+        fail("session", "the command was killed by signal %s", session->signal);
+    }
+    if (!session->has_status) {
+        fail("session", "the channel was closed without an exit status");
+    }
+    if (session->status != 0) {
+        fail("session", "the command ended with status %u", (unsigned)session->status);
+    }
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static void send_number(struct client *client, enum ssh_message number, uint32_t remote)
+{
+    struct writer message = link_begin(&client->link, number);
+    writer_u32(&message, remote);
+    link_send(&client->link, &message);
+}
+
+static void send_adjust(struct client *client, struct session *session)
+{
+    struct writer message = link_begin(&client->link, SSH_MSG_CHANNEL_WINDOW_ADJUST);
+    writer_u32(&message, session->remote);
+    writer_u32(&message, session->owed);
+    link_send(&client->link, &message);
+    session->owed = 0;
+}
+
+static uint32_t smallest(uint64_t wanted, uint32_t window, uint32_t packet)
+{
+    uint32_t limit = window < packet ? window : packet;
+    return wanted < limit ? (uint32_t)wanted : limit;
+}
+
+static void send_zeros(struct client *client, struct session *session, uint32_t count)
+{
+    static const uint8_t zeros[LIMIT_CHANNEL_PACKET_BYTES];
+    struct writer message = link_begin(&client->link, SSH_MSG_CHANNEL_DATA);
+    writer_u32(&message, session->remote);
+    writer_string(&message, zeros, count);
+    link_send(&client->link, &message);
+    session->to_send -= count;
+    session->remote_window -= count;
+}
+
+/* True if the batch is full before the session's data or window is used up. */
+static bool send_data(struct client *client, struct session *session)
+{
+    while (session->to_send > 0 && session->remote_window > 0) {
+        if (!link_takes_more(&client->link)) {
+            return true;
+        }
+        send_zeros(client, session,
+                   smallest(session->to_send, session->remote_window, session->remote_packet));
+    }
+    if (session->to_send == 0 && session->eof_due && !session->eof_sent) {
+        send_number(client, SSH_MSG_CHANNEL_EOF, session->remote);
+        session->eof_sent = true;
+    }
+    return false;
+}
+
+bool session_send_due(struct client *client)
+{
+    bool more = false;
+    for (size_t i = 0; i < client->session_count; i++) {
+        struct session *session = &client->sessions[i];
+        if (session->close_sent || !session->open) {
+            continue;
+        }
+        if (session->close_received) {
+            send_number(client, SSH_MSG_CHANNEL_CLOSE, session->remote);
+            session->close_sent = true;
+            continue;
+        }
+        if (session->owed >= SESSION_WINDOW_BYTES / 2) {
+            send_adjust(client, session);
+        }
+        more |= send_data(client, session);
+    }
+    return more;
+}
+
+/* ---- answers and data ------------------------------------------------------------------------ */
+
+static struct session *named(struct client *client, struct reader *message)
+{
+    uint32_t number = reader_u32(message);
+    if (message->failed || number >= client->session_count) {
+        fail("session", "the server names a channel that there is not");
+    }
+    return &client->sessions[number];
+}
+
+void session_on_confirmation(struct client *client, struct reader *message)
+{
+    struct session *session = named(client, message);
+    session->remote = reader_u32(message);
+    session->remote_window = reader_u32(message);
+    session->remote_packet = reader_u32(message);
+    if (!reader_end(message) || session->open || session->remote_packet == 0) {
+        fail("session", "the server's confirmation is malformed");
+    }
+    if (session->remote_packet > LIMIT_CHANNEL_PACKET_BYTES) {
+        session->remote_packet = LIMIT_CHANNEL_PACKET_BYTES;
+    }
+    session->open = true;
+    timeline_mark(&client->timeline, MARK_CHANNEL);
+    timeline_answer(&client->timeline, QUESTION_CHANNEL);
+}
+
+void session_on_open_failure(struct client *client, struct reader *message)
+{
+    char text[128];
+    named(client, message);
+    uint32_t reason = reader_u32(message);
+    struct reader description = reader_string(message);
+    fail("session", "the server refuses channel %zu (%u): %s", client->session_count,
+         (unsigned)reason, reader_text(&description, text, sizeof(text)) ? text : "(no text)");
+}
+
+void session_on_window_adjust(struct client *client, struct reader *message)
+{
+    struct session *session = named(client, message);
+    uint32_t count = reader_u32(message);
+    if (!reader_end(message) || count > UINT32_MAX - session->remote_window) {
+        fail("session", "the server's WINDOW_ADJUST is malformed");
+    }
+    session->remote_window += count;
+}
+
+static uint32_t take_data(struct client *client, struct session *session, struct reader *message)
+{
+    struct reader data = reader_string(message);
+    if (!reader_end(message) || data.left > SESSION_WINDOW_BYTES - session->owed) {
+        fail("session", "the server's data is malformed or beyond the window");
+    }
+    session->owed += (uint32_t)data.left;
+    timeline_answer(&client->timeline, QUESTION_COMMAND);
+    timeline_mark(&client->timeline, MARK_OUTPUT);
+    return (uint32_t)data.left;
+}
+
+void session_on_data(struct client *client, struct reader *message)
+{
+    struct session *session = named(client, message);
+    session->bytes += take_data(client, session, message);
+}
+
+void session_on_extended_data(struct client *client, struct reader *message)
+{
+    struct session *session = named(client, message);
+    reader_u32(message);
+    session->error_bytes += take_data(client, session, message);
+}
+
+void session_on_eof(struct client *client, struct reader *message)
+{
+    named(client, message);
+}
+
+void session_on_close(struct client *client, struct reader *message)
+{
+    struct session *session = named(client, message);
+    session->close_received = true;
+    session->closed_ns = measure_now_ns();
+    timeline_mark(&client->timeline, MARK_CLOSED);
+}
+
+void session_on_request(struct client *client, struct reader *message)
+{
+    struct session *session = named(client, message);
+    struct reader type = reader_string(message);
+    reader_bool(message);
+    if (reader_is(&type, "exit-status")) {
+        session->status = reader_u32(message);
+        session->has_status = true;
+    } else if (reader_is(&type, "exit-signal")) {
+        struct reader name = reader_string(message);
+        if (!reader_text(&name, session->signal, sizeof(session->signal))) {
+            strcpy(session->signal, "(no name)");
+        }
+    } else {
+        return;
+    }
+    timeline_answer(&client->timeline, QUESTION_COMMAND);
+    timeline_mark(&client->timeline, MARK_EXIT);
+}
+
+void session_on_success(struct client *client, struct reader *message)
+{
+    struct session *session = named(client, message);
+    if (session->unanswered == 0) {
+        fail("session", "the server answers what was not asked");
+    }
+    session->unanswered--;
+}
+
+void session_on_failure(struct client *client, struct reader *message)
+{
+    named(client, message);
+    fail("session", "the server refuses the terminal or the command");
+}
