@@ -19,7 +19,7 @@ def run(command, seconds=120, **how):
         raise Failed(f"{command[0]} takes longer than {seconds} s") from late
     if done.returncode != 0:
         words = (done.stderr or b"").decode("utf-8", "replace").strip().splitlines()[-3:]
-        raise Failed(f"{' '.join(map(str, command[:1]))}: status {done.returncode}: {' / '.join(words)}")
+        raise Failed(f"{os.path.basename(command[0])}: status {done.returncode}: {' / '.join(words)}")
     return done.stdout
 
 

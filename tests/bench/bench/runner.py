@@ -6,6 +6,7 @@ import sys
 import time
 
 from . import about
+from .lean import Lean
 from .processes import Failed
 from .results import Results
 from .servers import start_all
@@ -40,6 +41,9 @@ class Plan:
         self.open_sessions = (1, 50) if quick else (1, 100, 200, 300, 400, 500)
         self.crowded_logins = 3 if quick else 9
         self.crypto = 3 if quick else 9
+        self.lean_logins = 10 if quick else 40
+        self.far_bytes = 1 * MIB if quick else 4 * MIB
+        self.fars = 1 if quick else 3
 
 
 class Progress:
@@ -70,7 +74,7 @@ class Bench:
             self.quick_ack = self.world.set_up_loopback()
             self.world.install(options.daemon)
             self.contenders, self.with_bar = start_all(self.world, helpers, scratch, self.leave_out)
-            self.stock = Stock(self.world)
+            self.stock, self.lean = Stock(self.world), Lean(self.world, helpers)
             self.results.titles = {one.name: one.title for one in self.with_bar}
             self.results.about = about.tell(self.world, [one.server for one in self.contenders])
             self._warm_up()

@@ -143,7 +143,8 @@ class Running:
     def last_words(self):
         self._log.flush()
         with open(self._log.name, "rb") as file:
-            return file.read()[-400:].decode("utf-8", "replace").strip()
+            lines = file.read()[-1000:].decode("utf-8", "replace").strip().splitlines()
+        return lines[-1][:160] if lines else "nothing"
 
     def close(self):
         end(self.process)

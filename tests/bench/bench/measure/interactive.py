@@ -73,7 +73,23 @@ def beside_bulk(bench, contender):
     add_times(bench, contender, times, "busy", "keystroke echo beside a download on the same connection")
 
 
+def lean(bench, contender, busy):
+    """The lean client times each keystroke itself; it tells the quantiles, not the samples."""
+    options = ["--rounds", bench.plan.keystrokes, "--pty", "--command", RAW_ECHO.replace("echo ready", "printf r")]
+    told = bench.lean.measured(contender, "echo", *options, *(["--busy", "cat /dev/zero"] if busy else []))
+    key, title = ("busy", "keystroke echo beside a download, lean client") if busy else \
+        ("alone", "keystroke echo, lean client")
+    for name in ("p50", "p99"):
+        bench.add((f"interactive.lean.{key}.{name}", f"{title}, {name}", "µs"), contender,
+                  told["latency_ns"][name] / 1e3)
+    bench.add((f"interactive.lean.{key}.rate", f"{title}, round trips", "1/s", "more"), contender,
+              told["rounds_per_second"])
+
+
 def measure(bench):
     bench.rounds(bench.plan.typings, "keystrokes", lambda contender: alone(bench, contender))
     bench.rounds(bench.plan.typings, "keystrokes beside a download", lambda contender: beside_bulk(bench, contender),
                  only=bench.has_many_sessions)
+    bench.rounds(bench.plan.typings, "keystrokes, lean client", lambda contender: lean(bench, contender, False))
+    bench.rounds(bench.plan.typings, "keystrokes beside a download, lean client",
+                 lambda contender: lean(bench, contender, True), only=bench.has_many_sessions)

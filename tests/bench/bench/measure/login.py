@@ -35,8 +35,20 @@ def far(bench, contender):
     bench.add(("login.trips", "round trips from connect to first output", "round trips"), contender, trips)
 
 
+def lean(bench, contender, eager):
+    """As the stock client, one step after the other; and sending whatever the protocol lets it send at once."""
+    key, title = ("eager", "lean client, all at once") if eager else ("polite", "lean client, step by step")
+    told = bench.lean.measured(contender, "login", eager=eager)
+    bench.add((f"login.lean.{key}", f"login, plain loopback, {title}", "ms"), contender,
+              told["phases_ns"]["closed"] / 1e6)
+    bench.add((f"login.lean.{key}.trips", f"round trips of a login, {title}", "round trips"), contender,
+              told["round_trips"])
+
+
 def measure(bench):
     bench.rounds(bench.plan.logins, "login", lambda contender: near(bench, contender))
+    for eager, what in ((False, "login, lean client"), (True, "login, lean client, all at once")):
+        bench.rounds(bench.plan.logins, what, lambda contender, eager=eager: lean(bench, contender, eager))
     if bench.world.privileged:
         bench.rounds(bench.plan.far_logins, "login from afar", lambda contender: far(bench, contender))
     else:

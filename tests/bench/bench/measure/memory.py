@@ -4,11 +4,11 @@ What a further session costs is the slope between few and many: what all share (
 drops out. The kernel's own share can only be seen from outside, with the clients' ends in it.
 """
 
-import signal
 import threading
 import time
 
 from ..crowd import Crowd
+from ..lean import let_go
 from ..processes import kilobytes, read
 from ..stats import slope
 
@@ -59,7 +59,7 @@ def settle():
 
 def idle(bench, contender):
     points = {what: [] for what in WHAT}
-    with Crowd(bench.stock, contender) as crowd:
+    with Crowd(bench.lean, contender) as crowd:
         for count in bench.plan.idle_sessions:
             bench.progress(f"memory: {count} idle sessions, {contender.title}")
             crowd.grow(count)
@@ -103,21 +103,19 @@ class Peaks:
 
 
 def stalled(bench, contender):
-    """What piles up when the client stops reading in the middle of a download."""
-    client = bench.stock.start(contender, "sleep 0.6; exec cat /dev/zero")
-    try:
-        time.sleep(0.5)
-        before = look(contender.running.processes())
-        time.sleep(0.5)
-        client.send_signal(signal.SIGSTOP)
-        time.sleep(STALL_SECONDS)
-        after = look(contender.running.processes())
-    finally:
-        client.kill()
-        client.communicate()
-    contender.running.wait_idle()
-    bench.add(("memory.stalled", "memory beyond idle with a client that stopped reading: PSS", "kB"), contender,
-              max(0, after["pss"] - before["pss"]))
+    """What piles up when the client stops reading in the middle of a download, beyond a session that waits. Dirty
+    pages only: how many others map a library changes with the session's program."""
+    dirty = {}
+    for mode, options in (("idle", ["--count", 1, "--hold"]), ("stall", [])):
+        client = bench.lean.hold(contender, mode, *options)
+        try:
+            time.sleep(STALL_SECONDS)
+            dirty[mode] = look(contender.running.processes())["dirty"]
+        finally:
+            let_go(client)
+        contender.running.wait_idle()
+    bench.add(("memory.stalled", "memory beyond idle, client stopped reading: private dirty", "kB"), contender,
+              max(0, dirty["stall"] - dirty["idle"]))
 
 
 def peaks(bench, contender):

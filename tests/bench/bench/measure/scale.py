@@ -21,9 +21,23 @@ def parallel(bench, contender):
                   logins / taken)
 
 
+def parallel_lean(bench, contender):
+    for clients in bench.plan.parallel:
+        each = max(1, bench.plan.lean_logins // clients)
+        with ThreadPoolExecutor(clients) as pool:
+            begin = time.perf_counter()
+            for done in [pool.submit(bench.lean.measured, contender, "login", "--repeat", each)
+                         for _ in range(clients)]:
+                done.result()
+            taken = time.perf_counter() - begin
+        contender.running.wait_idle()
+        bench.add((f"scale.lean.{clients}", f"logins with {clients} lean clients at a time", "1/s", "more"), contender,
+                  clients * each / taken)
+
+
 def crowded(bench, contender):
     points = []
-    with Crowd(bench.stock, contender) as crowd:
+    with Crowd(bench.lean, contender) as crowd:
         for count in bench.plan.open_sessions:
             bench.progress(f"CPU per login beside {count} open sessions, {contender.title}")
             crowd.grow(count)
@@ -40,4 +54,6 @@ def crowded(bench, contender):
 
 def measure(bench):
     bench.rounds(bench.plan.crowds, "logins in parallel", lambda contender: parallel(bench, contender))
+    bench.rounds(bench.plan.crowds, "logins in parallel, lean client",
+                 lambda contender: parallel_lean(bench, contender))
     bench.rounds(bench.plan.crowds, "login beside open sessions", lambda contender: crowded(bench, contender))

@@ -4,8 +4,9 @@ import subprocess
 import time
 
 from ..processes import Failed, end
+from ..results import BAR
 
-GIB = 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 
 
 def down(bench, contender, size):
@@ -26,9 +27,43 @@ def one_round(bench, contender):
     for key, title, move in WAYS:
         wall, cpu = move(bench, contender, size)
         bench.add((f"throughput.stock.{key}", f"{title}, stock client", "MiB/s", "more"), contender,
-                  size / (1 << 20) / (wall - login_wall))
+                  size / MIB / (wall - login_wall))
         bench.add((f"cpu.gib.{key}", f"server CPU of {title}, the session's program included", "s/GiB"), contender,
                   (cpu - login_cpu) * GIB / size)
+
+
+def lean_round(bench, contender):
+    """The lean client speaks one cipher; the bar is OpenSSH's server with its own client, from the rounds before."""
+    size = bench.plan.bulk_bytes
+    login_cpu = bench.lean.billed(contender, "login")[1]
+    for key, title, command in (("down", "download", f"head -c {size} /dev/zero"), ("up", "upload", "cat >/dev/null")):
+        amount = ["--bytes", size] if key == "up" else []
+        told, cpu = bench.lean.billed(contender, title, *amount, "--command", command)
+        bench.add((f"throughput.lean.{key}", f"{title}, lean client (aes: its own)", "MiB/s", "more"), contender,
+                  told["mib_per_second"])
+        bench.add((f"cpu.gib.lean.{key}", f"server CPU of {title}, lean client (aes: its own)", "s/GiB"), contender,
+                  (cpu - login_cpu) * GIB / size)
+
+
+def show_bar(bench):
+    """The columns of the bar, in the lean client's rows, too."""
+    for stock, lean in (("throughput.stock.", "throughput.lean."), ("cpu.gib.", "cpu.gib.lean.")):
+        for key, _, _ in WAYS:
+            rows = bench.results.rows
+            for name in BAR:
+                if stock + key in rows and lean + key in rows and name in rows[stock + key].samples:
+                    rows[lean + key].samples[name] = list(rows[stock + key].samples[name])
+
+
+def far(bench, contender):
+    """Where the window has to hold what is under way: 100 ms there and back."""
+    size = bench.plan.far_bytes
+    host, into = bench.world.link(50)
+    for key, title, options in (("down", "download", ["--command", f"head -c {size} /dev/zero"]),
+                                ("up", "upload", ["--bytes", size, "--command", "cat >/dev/null"])):
+        told = bench.lean.measured(contender, title, *options, host=host, into=into)
+        bench.add((f"throughput.far.{key}", f"{title} of {size // MIB} MiB, 100 ms away, lean client", "MiB/s", "more"),
+                  contender, told["mib_per_second"])
 
 
 def eight(bench, contender):
@@ -46,10 +81,23 @@ def eight(bench, contender):
         end(master)
     contender.running.wait_idle()
     bench.add(("throughput.eight", "eight downloads on one connection, stock client", "MiB/s", "more"), contender,
-              8 * size / (1 << 20) / taken)
+              8 * size / MIB / taken)
+
+
+def eight_lean(bench, contender):
+    size = bench.plan.bulk_bytes // 8
+    told = bench.lean.measured(contender, "sessions", "--count", 8, "--command", f"head -c {size} /dev/zero")
+    bench.add(("throughput.lean.eight", "eight downloads on one connection, lean client", "MiB/s", "more"), contender,
+              told["mib_per_second"])
 
 
 def measure(bench):
-    bench.rounds(bench.plan.bulks, "throughput", lambda contender: one_round(bench, contender), bar=True)
-    bench.rounds(bench.plan.bulks, "eight sessions", lambda contender: eight(bench, contender),
-                 only=bench.has_many_sessions)
+    plan = bench.plan
+    bench.rounds(plan.bulks, "throughput", lambda contender: one_round(bench, contender), bar=True)
+    bench.rounds(plan.bulks, "throughput, lean client", lambda contender: lean_round(bench, contender))
+    show_bar(bench)
+    for work, what in ((eight, "eight sessions"), (eight_lean, "eight sessions, lean client")):
+        bench.rounds(plan.bulks, what, lambda contender, work=work: work(bench, contender),
+                     only=bench.has_many_sessions)
+    if bench.world.privileged:
+        bench.rounds(plan.fars, "throughput from afar", lambda contender: far(bench, contender))
