@@ -1,0 +1,16 @@
+"""Where the tests find the bench suite: beside the package `bench` stand the scripts that are used by themselves."""
+
+import os
+import subprocess
+import sys
+
+PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDER = os.path.join(PROJECT, "tests", "bench")
+sys.path.insert(0, FOLDER)
+
+
+def compile_helper(source, folder):
+    """A helper in C, built for this test."""
+    program = os.path.join(folder, os.path.basename(source)[:-2])
+    subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-o", program, os.path.join(FOLDER, "helpers", source)], check=True)
+    return program

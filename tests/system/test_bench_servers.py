@@ -1,0 +1,255 @@
+"""The bench suite's servers, helpers and rounds; and the whole of it once, as short as it goes."""
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+import bench_suite
+import proc
+from daemon import kill
+from bench_suite import PROJECT
+from bench import servers
+from bench.processes import Failed
+from bench.runner import Bench, Plan
+from bench.results import GROUPS, Results
+
+pytestmark = pytest.mark.slow
+
+
+class FakeWorld:
+    """Has the programs it is told to have, and runs nothing."""
+
+    def __init__(self, folder, installed, privileged=True):
+        self.base, self.installed, self.privileged = str(folder), installed, privileged
+        self.root, self.authorized_keys, self.ran = None, "/keys", []
+
+    def path(self, name):
+        return os.path.join(self.base, name)
+
+    def outside(self, path):
+        return path
+
+    def find(self, *names):
+        return next((name if name[0] == "/" else "/bin/" + name for name in names if name in self.installed), None)
+
+    def run(self, command, **_):
+        self.ran.append(command)
+        return b""
+
+
+ALL = ("tinysshd", "tinysshd-makekey", "dropbear", "dropbearkey", "sshd", "/usr/lib/openssh/sftp-server")
+
+
+@pytest.fixture
+def started(monkeypatch):
+    """start_all() without starting anything."""
+    def start(world):
+        class Idle:
+            def __init__(self, server, *_):
+                self.server = server
+        monkeypatch.setattr(servers, "Running", Idle)
+        said = []
+        return (*servers.start_all(world, "helpers", "scratch", said.append), said)
+    return start
+
+
+def test_all_servers_and_the_bar(tmp_path, started):
+    plain, bulk, said = started(FakeWorld(tmp_path, ALL))
+    assert [one.name for one in plain] == ["wrensshd", "tinysshd", "dropbear", "openssh"]
+    assert [one.name for one in bulk[4:]] == ["openssh-aes128", "openssh-aes256"]
+    assert bulk[4].server is plain[3].server and bulk[4].cipher == "aes128-gcm@openssh.com"
+    assert said == []
+
+
+def test_what_is_not_installed_is_left_out_with_a_line(tmp_path, started):
+    plain, bulk, said = started(FakeWorld(tmp_path, ("dropbear", "dropbearkey")))
+    assert [one.name for one in plain] == [one.name for one in bulk] == ["wrensshd", "dropbear"]
+    assert said == ["left out: TinySSH, which is not installed", "left out: OpenSSH, which is not installed"]
+
+
+def test_what_needs_root_is_left_out_with_a_line(tmp_path, started):
+    plain, _, said = started(FakeWorld(tmp_path, ALL, privileged=False))
+    assert [one.name for one in plain] == ["wrensshd", "openssh"]
+    assert said == ["left out: TinySSH, which needs root", "left out: Dropbear, which needs root"]
+
+
+def test_each_server_is_started_inetd_style_with_its_sftp_server(tmp_path):
+    world = FakeWorld(tmp_path, ALL)
+    (tmp_path / "bin").mkdir()
+    sftp = "sftp=/usr/lib/openssh/sftp-server"
+    keys = str(tmp_path)
+    assert servers.Wrensshd(world).prepare() == [f"{keys}/bin/wrensshd", "-x", sftp, f"{keys}/keys-wrensshd"]
+    assert servers.TinySSH(world).prepare() == ["/bin/tinysshd", "-x", sftp, f"{keys}/keys-tinysshd"]
+    assert servers.Dropbear(world).prepare() == ["/bin/dropbear", "-i", "-r", f"{keys}/key-dropbear"]
+    assert servers.OpenSSH(world).prepare()[:2] == ["/bin/sshd", "-i"]
+    assert "Subsystem sftp /usr/lib/openssh/sftp-server" in (tmp_path / "sshd_config").read_text()
+
+
+def test_an_ordinary_users_own_authorized_keys_are_left_alone(tmp_path):
+    (tmp_path / "bin").mkdir()
+    command = servers.Wrensshd(FakeWorld(tmp_path, (), privileged=False)).prepare()
+    assert command[1:3] == ["-a", "/keys"]
+
+
+# ---- rounds ------------------------------------------------------------------------------------------------------
+
+
+class Named:
+    def __init__(self, name):
+        self.name = self.title = name
+
+
+@pytest.fixture
+def bench():
+    made = object.__new__(Bench)
+    made.contenders = [Named(name) for name in "abc"]
+    made.with_bar = [*made.contenders, Named("bar")]
+    made.results = Results()
+    made.progress = type("Quiet", (), {"__call__": lambda *_: None, "say": lambda *_: None})()
+    return made
+
+
+def test_rounds_are_interleaved_and_begin_with_another_one_each_time(bench):
+    seen = []
+    bench.rounds(3, "work", lambda one: seen.append(one.name))
+    assert "".join(seen) == "abc" "bca" "cab"
+
+
+def test_the_bar_takes_part_only_where_it_is_asked_to(bench):
+    seen = []
+    bench.rounds(1, "work", lambda one: seen.append(one.name), bar=True)
+    assert seen == ["a", "b", "c", "bar"]
+
+
+def test_a_server_that_fails_is_noted_once_and_the_others_go_on(bench):
+    seen = []
+
+    def work(one):
+        seen.append(one.name)
+        if one.name == "b":
+            raise Failed("b is broken")
+    bench.rounds(2, "work", work)
+    assert sorted(seen) == ["a", "a", "b", "c", "c"]
+    assert bench.results.notes == ["work: b is broken"]
+
+
+def test_the_quick_form_does_less_of_everything():
+    quick, full = vars(Plan(True)), vars(Plan(False))
+    assert quick.keys() == full.keys()
+    for name in quick.keys() - {"quick"}:
+        assert quick[name] < full[name] or isinstance(quick[name], tuple) and max(quick[name]) < max(full[name]), name
+
+
+# ---- helpers -----------------------------------------------------------------------------------------------------
+
+
+def bill(path):
+    return [int(word) for word in path.read_text().split()]
+
+
+def test_the_bill_has_the_work_of_a_process_that_outlives_its_parent(tmp_path):
+    reaper, file = bench_suite.compile_helper("reaper.c", tmp_path), tmp_path / "bills"
+    work = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done"
+    subprocess.run([reaper, str(file), "/bin/sh", "-c", work], check=True)
+    alone = sum(bill(file)[:2])
+    file.unlink()
+    subprocess.run([reaper, str(file), "/bin/sh", "-c", f"({work}) & exit 0"], check=True)
+    left_behind = sum(bill(file)[:2])
+    file.unlink()
+    subprocess.run([reaper, str(file), "/bin/true"], check=True)
+    nothing = sum(bill(file)[:2])
+    assert left_behind > nothing + (alone - nothing) / 3
+
+
+def test_the_connection_ends_when_the_server_closes_it_not_when_the_last_process_ends(tmp_path):
+    reaper, file = bench_suite.compile_helper("reaper.c", tmp_path), tmp_path / "bills"
+    ours, theirs = socket.socketpair()
+    server = subprocess.Popen([reaper, str(file), "/bin/sh", "-c", "sleep 60 <&- >&- & echo done"], stdin=theirs,
+                              stdout=theirs, stderr=subprocess.DEVNULL)
+    theirs.close()
+    ours.settimeout(10)
+    assert ours.recv(100) == b"done\n"
+    assert ours.recv(100) == b""
+    assert server.poll() is None and not file.read_text()
+    for pid in proc.descendants(server.pid):
+        kill(pid)
+    server.wait(10)
+    assert len(bill(file)) == 4
+
+
+def test_a_program_that_is_not_there_is_a_bill_of_next_to_nothing(tmp_path):
+    reaper, file = bench_suite.compile_helper("reaper.c", tmp_path), tmp_path / "bills"
+    done = subprocess.run([reaper, str(file), "/nonexistent"], stderr=subprocess.PIPE, text=True, check=False)
+    assert "/nonexistent" in done.stderr and len(bill(file)) == 4
+    assert subprocess.run([reaper, str(file)], stderr=subprocess.PIPE, check=False).returncode == 100
+
+
+ROUND_TRIP = """
+import socket, subprocess, sys, time
+from bench.world import World
+world = object.__new__(World)
+world.helpers, world._links, world.privileged = sys.argv[1], {}, True
+near, into = world.link(40)
+far = subprocess.Popen([*into, sys.executable, "-c", '''
+import socket
+there = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+there.bind(("0.0.0.0", 7))
+print("bound", flush=True)
+data, address = there.recvfrom(100)
+there.sendto(data, address)
+'''], stdout=subprocess.PIPE)
+assert far.stdout.readline() == b"bound\\n"
+here = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+here.settimeout(10)
+begin = time.monotonic()
+here.sendto(b"x", (near[:-1] + "2", 7))
+here.recvfrom(100)
+print(time.monotonic() - begin)
+"""
+
+
+@pytest.mark.root
+def test_the_link_delays_every_packet_both_ways(tmp_path):
+    if not os.path.exists("/dev/net/tun") or not shutil.which("unshare"):
+        pytest.skip("no tun interfaces here")
+    bench_suite.compile_helper("delay_link.c", tmp_path)
+    done = subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+                           sys.executable, "-c", ROUND_TRIP, str(tmp_path)], text=True, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, timeout=30, check=False,
+                          env={**os.environ, "PYTHONPATH": bench_suite.FOLDER})
+    assert done.returncode == 0, done.stderr
+    # The least is the link's own doing; how much more it gets is the machine's.
+    assert float(done.stdout) >= 0.08
+
+
+# ---- the whole ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.root
+def test_a_quick_run_from_end_to_end(tmp_path):
+    begin = time.time()
+    done = subprocess.run(["sh", os.path.join(PROJECT, "tests/bench/run.sh"), "--quick", "--only", "size", "--out",
+                           str(tmp_path / "report")], text=True, capture_output=True, timeout=280, check=False)
+    if "another run is going on" in done.stderr:
+        pytest.skip("the suite is at work on this machine")
+    assert done.returncode == 0, done.stdout + done.stderr
+    results = json.loads((tmp_path / "report" / "results.json").read_text())
+    assert {row["key"].split(".")[0] for row in results["rows"]} == {"size"}
+    program = next(row for row in results["rows"] if row["key"] == "size.program")
+    assert program["samples"]["wrensshd"][0] > 50
+    assert results["about"]["kernel"] and results["about"]["servers"]
+    assert "room             text" in done.stdout
+    assert not os.path.exists("/var/lib/wrensshd-bench") and "wrenbench" not in open("/etc/passwd").read()
+    assert os.path.getmtime(tmp_path / "report" / "report.txt") >= begin - 1
+
+
+def test_the_groups_are_listed():
+    done = subprocess.run(["sh", os.path.join(PROJECT, "tests/bench/run.sh"), "--list"], text=True,
+                          capture_output=True, timeout=60, check=False)
+    assert done.stdout.split() == list(GROUPS)
