@@ -3,14 +3,19 @@
 # from the mirror that this machine itself uses.
 #
 #     sh tests/bench/peers.sh [--suite SUITE] DIR
+#     sh tests/bench/peers.sh --libraries ARCHITECTURE DIR
 #
-# SUITE is forky, unless told otherwise. Takes half a minute and 400 MB. Needs root, and installs mmdebstrap.
+# SUITE is forky, unless told otherwise. Takes half a minute and 400 MB. The second form makes a folder with another
+# architecture's C library, OpenSSL and libsodium, of this machine's own release, for the counts of instructions; run.sh
+# does that by itself. Needs root, and installs mmdebstrap.
 set -u
 suite=forky
+architecture=
 while [ $# -gt 0 ]; do
     case $1 in
     --suite) suite=${2:?--suite takes a name}; shift 2 ;;
-    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --libraries) architecture=${2:?--libraries takes an architecture}; shift 2 ;;
+    -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) echo "peers.sh: unknown option $1, see --help" >&2; exit 100 ;;
     *) break ;;
     esac
@@ -31,9 +36,16 @@ mirror() {
 uri=$(mirror)
 [ -n "$uri" ] || { echo "peers.sh: no Debian mirror among apt's sources" >&2; exit 1; }
 
-packages=openssh-server,openssh-client,openssh-sftp-server,dropbear-bin,tinysshd,passwd
 mkdir -p "$(dirname "$folder")"
-mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --include=$packages \
-    "$suite" "$folder" "deb $uri $suite main" || { rm -rf "$folder"; exit 1; }
+if [ -n "$architecture" ]; then
+    suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
+    set -- --variant=extract --architectures="$architecture" --include=libc6,libssl3,libsodium-dev
+else
+    set -- --variant=minbase \
+        --include=openssh-server,openssh-client,openssh-sftp-server,dropbear-bin,tinysshd,passwd
+fi
+mmdebstrap "$@" --aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$folder" "deb $uri $suite main" ||
+    { rm -rf "$folder"; exit 1; }
 # shellcheck disable=SC2016 # dpkg's names
-chroot "$folder" dpkg-query -W -f '${Package} ${Version}\n' openssh-server dropbear-bin tinysshd
+[ -n "$architecture" ] ||
+    chroot "$folder" dpkg-query -W -f '${Package} ${Version}\n' openssh-server dropbear-bin tinysshd

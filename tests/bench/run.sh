@@ -45,8 +45,10 @@ iproute2:has ip
 util-linux:has unshare
 passwd:has useradd
 binutils:has strip
-libssl-dev:pkg-config --exists libcrypto
-linux-perf:has perf
+qemu-user:has qemu-aarch64
+gcc-aarch64-linux-gnu:has aarch64-linux-gnu-gcc
+gcc-arm-linux-gnueabihf:has arm-linux-gnueabihf-gcc
+mmdebstrap:has mmdebstrap
 "
 
 missing_of() {

@@ -7,7 +7,7 @@ import os
 OURS = "wrensshd"
 # The bar is the same server again with another cipher: shown, but no peer of its own in a verdict.
 BAR = ("openssh-aes128", "openssh-aes256")
-GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "crypto")
+GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "crypto", "arm")
 
 
 class Row:

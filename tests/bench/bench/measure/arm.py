@@ -1,0 +1,89 @@
+"""The primitives on ARM, in guest instructions under qemu-user: no times, an emulator has none to tell.
+
+The program is the one of the crypto group, built for each architecture, against that architecture's own OpenSSL and
+libsodium. What starting costs drops out: a run does a thing N times, another 2N times, and the difference counts.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from ..processes import Failed, run
+from ..world import ENVIRONMENT
+from .crypto import LIBRARIES, TITLES
+
+PROJECT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 4))
+COUNTED = re.compile(rb"guest instructions: (\d+)")
+
+# Debian's name, the compiler's, QEMU's, ours in the tables, and what the compiler is told.
+MACHINES = (("arm64", "aarch64-linux-gnu", "qemu-aarch64", "aarch64", []),
+            ("armhf", "arm-linux-gnueabihf", "qemu-arm", "armv7", ["-mfpu=neon"]))
+
+# Row, bytes (0: as it is), how often.
+WORK = (("seal", 32768, 4), ("open", 32768, 4), ("seal", 64, 200), ("chacha20", 32768, 4), ("poly1305", 32768, 4),
+        ("encapsulate", 0, 2), ("x25519", 0, 4))
+RIVALS = ("wrensshd", "openssl", "libsodium")
+
+
+def libraries(bench, architecture):
+    """A folder with that architecture's libraries; it stays for the next run."""
+    folder = os.path.join(PROJECT, "build", "bench", "libraries-" + architecture)
+    if not os.path.isdir(folder):
+        bench.progress(f"arm: fetching libraries of {architecture}")
+        run(["sh", os.path.join(PROJECT, "tests/bench/peers.sh"), "--libraries", architecture, folder])
+    return folder
+
+
+def build(bench, compiler, flags, folder, target):
+    sources = [path for where in ("crypto", "tests/bench/crypto")
+               for path in sorted(glob.glob(os.path.join(PROJECT, where, "*.c")))]
+    program = os.path.join(bench.scratch, "crypto_bench-" + target)
+    includes = ["-I" + os.path.join(PROJECT, "crypto"), "-idirafter", os.path.join(folder, "usr/include")]
+    run([compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O3", "-fno-strict-aliasing", *flags, *includes, *sources,
+         "-o", program, os.path.join(folder, "usr/lib", target, "libsodium.so"), "-ldl"], env=ENVIRONMENT)
+    return program
+
+
+def count(command):
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, check=False, timeout=120,
+                          env=ENVIRONMENT)
+    found = COUNTED.search(done.stderr)
+    if done.returncode != 0 or not found:
+        raise Failed(f"{os.path.basename(command[0])}: {done.stderr.decode('utf-8', 'replace').strip()[-160:]}")
+    return int(found[1])
+
+
+def one_machine(bench, architecture, target, emulator, name, flags):
+    compiler = target + "-gcc"
+    missing = [tool for tool in (compiler, emulator, "mmdebstrap") if not shutil.which(tool)]
+    if missing:
+        bench.leave_out(f"{name}: {', '.join(missing)} is not installed")
+        return
+    folder = libraries(bench, architecture)
+    program = build(bench, compiler, flags, folder, target)
+    start = [emulator, "-L", folder, "-plugin", os.path.join(bench.helpers, "libcount_guest.so"), program]
+    for row, size, often in WORK:
+        for rival in RIVALS:
+            if row == "encapsulate" and rival != "wrensshd":
+                continue  # neither of them has it
+            bench.progress(f"{name}: {row} by {rival}")
+            few, many = (count([*start, row, rival, str(size), str(times)]) for times in (often, 2 * often))
+            each = (many - few) / often
+            bench.add((f"arm.{name}.{row}" + (f".{size}" if size else ""),
+                       f"{name}: {TITLES[row].format(size)}", "instructions/byte" if size else "1000 instructions"),
+                      rival, each / size if size else each / 1000)
+    bench.results.titles.update({one: LIBRARIES[one] for one in RIVALS[1:]})
+
+
+def measure(bench):
+    if os.getuid() != 0:
+        bench.leave_out("arm: needs root, to fetch libraries")
+        return
+    for machine in MACHINES:
+        try:
+            one_machine(bench, *machine)
+        except Failed as why:
+            bench.leave_out(f"{machine[3]}: {why}")
+    bench.results.note("logins and bulk data on ARM are left out: no times are taken from emulation")
