@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 
-from . import compare, plots, report
+from . import compare, headlines, plots, report
 from .results import GROUPS, Results
 from .runner import Bench, Progress
 
@@ -85,11 +85,12 @@ def main():
     text = report.text(results)
     if old:
         text += "\n" + "\n".join(compare.lines(old, results)) + "\n"
-    with open(os.path.join(options.out, "report.txt"), "w", encoding="utf-8") as file:
-        file.write(text)
+    for name, content in (("report.txt", text), ("table.md", "\n".join(headlines.lines(results)) + "\n")):
+        with open(os.path.join(options.out, name), "w", encoding="utf-8") as file:
+            file.write(content)
     print(text)
     drawn = plots.draw(results, options.out)
-    print(f"{options.out}: report.txt, results.json, results.csv" + ("" if drawn else "; no plots without matplotlib"))
+    print(f"{options.out}: report.txt, table.md, results.json, results.csv" + ("" if drawn else "; no plots without matplotlib"))
     return 0 if results.rows else 1
 
 

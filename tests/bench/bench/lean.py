@@ -25,10 +25,10 @@ class Lean:
             raise Failed(f"{contender.title}: {str(why).split(': ')[-1]}; the server said: {contender.running.last_words()}") from why
 
     def billed(self, contender, mode, *options, **where):
-        """The same, and the server's CPU seconds."""
+        """The same, and the server's bill: CPU seconds, instructions."""
         before = len(contender.running.bills())
         told = self.measured(contender, mode, *options, **where)
-        return told, contender.running.next_bill(before)[0]
+        return told, contender.running.next_bill(before)
 
     def hold(self, contender, mode, *options):
         """A run that goes on until it is let go: as soon as it is where it should be."""

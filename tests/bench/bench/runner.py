@@ -28,6 +28,8 @@ class Plan:
         self.far_logins = 1 if quick else 7
         self.bulks = 1 if quick else 5
         self.bulk_bytes = 128 * MIB if quick else 1024 * MIB
+        self.eights = 1 if quick else 3
+        self.eight_bytes = 128 * MIB if quick else 512 * MIB
         self.typings = 1 if quick else 5
         self.keystrokes = 100 if quick else 400
         self.files = 1 if quick else 3
@@ -42,7 +44,8 @@ class Plan:
         self.crowded_logins = 3 if quick else 9
         self.crypto = 3 if quick else 9
         self.lean_logins = 10 if quick else 40
-        self.far_bytes = 1 * MIB if quick else 4 * MIB
+        self.far_down_bytes = 2 * MIB if quick else 8 * MIB
+        self.far_up_bytes = MIB // 4 if quick else MIB
         self.fars = 1 if quick else 3
 
 

@@ -40,13 +40,13 @@ def stack_of(pid):
 
 
 def kernel():
-    """Slab and kernel stacks: sockets, pipes and tasks of both ends."""
+    """Slab and kernel stacks: sockets, pipes and tasks of both ends; and all that is gone, programs included."""
     memory = kilobytes(read("/proc/meminfo"))
-    return {"kernel": memory["Slab"] + memory["KernelStack"]}
+    return {"kernel": memory["Slab"] + memory["KernelStack"], "gone": -memory["MemAvailable"]}
 
 
 WHAT = {"rss": "RSS, summed over its processes", "pss": "PSS", "dirty": "private dirty", "tables": "page tables",
-        "kernel": "slab and kernel stacks, with the client's end"}
+        "kernel": "slab and kernel stacks, both ends", "gone": "less MemAvailable, both ends"}
 
 
 # ---- idle sessions -----------------------------------------------------------------------------------------------
@@ -69,7 +69,7 @@ def idle(bench, contender):
     for what, seen in points.items():
         bench.add((f"memory.idle.{what}", f"memory per further idle session: {WHAT[what]}", "kB"), contender,
                   max(0, slope(seen[-2:])))
-        if what != "kernel":
+        if what not in ("kernel", "gone"):
             bench.add((f"memory.first.{what}", f"memory of one idle session: {WHAT[what]}", "kB"), contender,
                       seen[0][1])
             bench.results.curve(f"memory.{what}", f"Memory of idle sessions: {WHAT[what]}", "sessions", "MiB",

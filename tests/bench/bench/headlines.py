@@ -1,0 +1,54 @@
+"""The rows that a README shows: a table in Markdown, written beside the other reports."""
+
+from .report import number
+from .results import BAR, OURS
+from .stats import ratio, summary, verdict
+
+ROWS = (
+    ("login.plain.default", "login, `ssh host exit 0` (ms)"),
+    ("login.quickack.default", "the same where nobody delays ACKs (ms)"),
+    ("login.rtt100", "the same, 100 ms away (ms)"),
+    ("login.trips", "round trips to the first output"),
+    ("cpu.login.default", "server CPU of a login (ms)"),
+    ("throughput.stock.down", "download, stock client (MiB/s)"),
+    ("throughput.stock.up", "upload, stock client (MiB/s)"),
+    ("throughput.lean.down", "download, lean client (MiB/s)"),
+    ("throughput.lean.up", "upload, lean client (MiB/s)"),
+    ("throughput.far.up", "upload, 100 ms away (MiB/s)"),
+    ("cpu.gib.down", "server CPU per GiB down (s)"),
+    ("cpu.gib.up", "server CPU per GiB up (s)"),
+    ("interactive.alone.p99", "keystroke echo, p99 (µs)"),
+    ("interactive.busy.p99", "the same beside a download, p99 (µs)"),
+    ("sftp.get.cpu", "server CPU of `sftp` get (ms/MB)"),
+    ("memory.idle.pss", "memory per further idle session, PSS (kB)"),
+    ("memory.idle.dirty", "of it private dirty (kB)"),
+    ("memory.idle.tables", "its page tables (kB)"),
+    ("memory.peak.down.dirty", "peak in a download, private dirty (kB)"),
+    ("memory.stalled", "the same beyond idle, client stopped reading (kB)"),
+    ("scale.parallel.16", "logins a second, 16 clients at a time"),
+    ("scale.growth", "CPU of a login beside 500 sessions over beside one"),
+    ("size.program", "program, stripped (kB)"),
+    ("size.libraries", "with its libraries but the C library (kB)"),
+)
+
+
+def _cell(row, name):
+    return number(summary(row.samples[name])["median"]) if name in row.samples else ""
+
+
+def _standing(row):
+    best = row.best_peer()
+    if OURS not in row.samples or not best:
+        return ""
+    compared = ratio(row.samples[OURS], row.samples[best])
+    return f"{compared['ratio']:.2f}, {verdict(compared, row.better)}"
+
+
+def lines(results):
+    shown = [(results.rows[key], title) for key, title in ROWS if key in results.rows]
+    names = [name for name in results.titles if name != BAR[1] and any(name in row.samples for row, _ in shown)]
+    out = ["| | " + " | ".join(results.titles[name] for name in names) + " | ours / best peer's |",
+           "|---" * (len(names) + 2) + "|"]
+    for row, title in shown:
+        out.append(f"| {title} | " + " | ".join(_cell(row, name) for name in names) + f" | {_standing(row)} |")
+    return out
