@@ -143,7 +143,7 @@ bool session_send_due(struct client *client)
     bool more = false;
     for (size_t i = 0; i < client->session_count; i++) {
         struct session *session = &client->sessions[i];
-        if (session->close_sent || !session->open) {
+        if (session->close_sent || session->asked_ns == 0) {
             continue;
         }
         if (session->close_received) {
