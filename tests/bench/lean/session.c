@@ -21,6 +21,9 @@ struct session *session_ask(struct client *client)
     if (client->session_count == SESSION_MAX) {
         fail("session", "more than %d sessions", SESSION_MAX);
     }
+    while (client->login_first && !client->login.done) {
+        client_turn(client, true);
+    }
     struct session *session = &client->sessions[client->session_count++];
     struct writer message = client_message(client, SSH_MSG_CHANNEL_OPEN);
     writer_text(&message, "session");
