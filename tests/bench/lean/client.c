@@ -37,6 +37,13 @@ struct client *client_begin(const struct options *options)
     return client;
 }
 
+/* TinySSH looks at what came behind a login when more arrives, or after a minute. */
+static bool wants_login_first(const struct client *client)
+{
+    static const char tinyssh[] = "SSH-2.0-tinyssh";
+    return strncmp(client->server_version, tinyssh, sizeof(tinyssh) - 1) == 0;
+}
+
 /* A server may say something else first (RFC 4253 section 4.2). */
 static void read_identification(struct client *client)
 {
@@ -51,6 +58,7 @@ static void read_identification(struct client *client)
         }
         memcpy(client->server_version, line, bytes);
         client->identified = true;
+        client->login_first = wants_login_first(client);
         timeline_mark(&client->timeline, MARK_IDENTIFICATION);
         timeline_answer(&client->timeline, QUESTION_GREETING);
     }
@@ -219,10 +227,6 @@ void client_end(struct client *client)
     writer_text(&message, "done");
     writer_text(&message, "");
     client_send(client, &message);
-    client->place = "end";
-    while (!client->link.ended) {
-        client->link.in_start = client->link.in_end; /* nothing of it matters any more */
-        link_turn(&client->link, LINK_WAIT, client->place);
-    }
+    link_finish(&client->link);
     timeline_mark(&client->timeline, MARK_ENDED);
 }

@@ -31,7 +31,8 @@ struct client {
     struct login login;
     bool identified;
     char server_version[LIMIT_VERSION_LINE_BYTES + 1]; /* V_S */
-    uint32_t owed_refusals;                            /* of global requests that want a reply */
+    bool login_first;       /* nothing may be sent behind a login until it is granted */
+    uint32_t owed_refusals; /* of global requests that want a reply */
     uint64_t rekeyed_bytes; /* bytes on the wire at the last exchange that we started */
     size_t session_count;
     struct session sessions[SESSION_MAX];

@@ -48,7 +48,9 @@ static void send_ecdh_init(struct client *client, const struct method *method)
     struct writer message = link_begin(&client->link, SSH_MSG_KEX_ECDH_INIT);
     writer_string(&message, exchange->q_c, exchange->q_c_bytes);
     link_send(&client->link, &message);
-    timeline_ask(&client->timeline, QUESTION_EXCHANGE);
+    if (exchange->session_id_bytes == 0) {
+        timeline_ask(&client->timeline, QUESTION_EXCHANGE);
+    }
 }
 
 static void send_kexinit(struct client *client, bool guess)
@@ -203,17 +205,6 @@ static void derive(const struct exchange *exchange, const struct secrets *secret
     memcpy(key, blocks, CHACHAPOLY_KEY_BYTES);
 }
 
-static void keep_session(struct exchange *exchange, const struct reader *k_s,
-                         const struct secrets *secrets)
-{
-    if (exchange->session_id_bytes == 0) {
-        exchange->session_id_bytes = secrets->h_bytes;
-        memcpy(exchange->session_id, secrets->h, secrets->h_bytes);
-        exchange->k_s_bytes = k_s->left; /* 51 bytes: check_host() has seen to that */
-        memcpy(exchange->k_s, k_s->bytes, k_s->left);
-    }
-}
-
 void exchange_on_reply(struct client *client, struct reader *message)
 {
     struct exchange *exchange = &client->exchange;
@@ -230,11 +221,14 @@ void exchange_on_reply(struct client *client, struct reader *message)
     }
     hash_exchange(client, &k_s, &q_s, &secrets);
     check_host(client, &k_s, &signature, &secrets);
-    keep_session(exchange, &k_s, &secrets);
+    if (exchange->session_id_bytes == 0) {
+        exchange->session_id_bytes = secrets.h_bytes;
+        memcpy(exchange->session_id, secrets.h, secrets.h_bytes);
+        timeline_mark(&client->timeline, MARK_KEX_REPLY);
+        timeline_answer(&client->timeline, QUESTION_EXCHANGE);
+    }
     derive(exchange, &secrets, 'C', client_key);
     derive(exchange, &secrets, 'D', exchange->server_key);
-    timeline_mark(&client->timeline, MARK_KEX_REPLY);
-    timeline_answer(&client->timeline, QUESTION_EXCHANGE);
 
     struct writer newkeys = link_begin(&client->link, SSH_MSG_NEWKEYS);
     link_send(&client->link, &newkeys);

@@ -37,8 +37,6 @@ struct exchange {
     uint8_t i_c[OFFER_BYTES], i_s[LIMIT_CLIENT_KEXINIT_BYTES];
     uint8_t session_id[HASH_MAX_BYTES];
     uint8_t server_key[CHACHAPOLY_KEY_BYTES]; /* in force at the server's NEWKEYS */
-    size_t k_s_bytes;
-    uint8_t k_s[64]; /* the host key's blob */
 };
 
 /* Makes the key pairs of the next exchange: done before connecting, its time is nobody's. */

@@ -154,3 +154,16 @@ void link_turn(struct link *link, enum link_patience patience, const char *place
         read_some(link);
     }
 }
+
+void link_finish(struct link *link)
+{
+    bool shut = false;
+    while (!link->ended) {
+        if (!shut && write_some(link)) {
+            shutdown(link->fd, SHUT_WR);
+            shut = true;
+        }
+        link_turn(link, LINK_WAIT, "end");
+        link->in_start = link->in_end;
+    }
+}

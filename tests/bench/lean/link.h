@@ -36,6 +36,10 @@ struct link {
 void link_open(struct link *link, int fd);
 void link_close(struct link *link);
 
+/* Writes all that waits, says that nothing more will come, and drops what the server still sends
+ * until it closes the connection. */
+void link_finish(struct link *link);
+
 /* Takes the next line off the input, without its end; false while it is not there whole. */
 bool link_take_line(struct link *link, const char **line, size_t *bytes);
 

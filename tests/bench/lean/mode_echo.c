@@ -9,6 +9,9 @@
 #define ECHO          "printf +; exec cat"
 #define ECHO_TERMINAL "stty raw -echo; " ECHO
 
+/* From then on it is a stream. */
+#define BUSY_BYTES (1U << 20)
+
 static void await_bytes(struct client *client, const struct session *session, uint64_t bytes)
 {
     while (session->bytes < bytes) {
@@ -70,6 +73,7 @@ void mode_echo(const struct options *options)
     const struct session *busy = NULL;
     if (options->busy != NULL) {
         busy = start(client, options->busy, false);
+        await_bytes(client, busy, BUSY_BYTES);
     }
     go_round(client, session); /* the first one also starts cat */
 

@@ -42,13 +42,13 @@ static void hold(struct client **clients, size_t count, struct pollfd *entries)
     entries[count] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
     for (;;) {
         poll(entries, count + 1, -1);
-        if (entries[count].revents != 0 && input_ended()) {
-            return;
-        }
         for (size_t i = 0; i < count; i++) {
             if (entries[i].revents != 0) {
                 client_turn(clients[i], false);
             }
+        }
+        if (entries[count].revents != 0 && input_ended()) {
+            return;
         }
     }
 }

@@ -21,6 +21,9 @@ struct session *session_ask(struct client *client)
     if (client->session_count == SESSION_MAX) {
         fail("session", "more than %d sessions", SESSION_MAX);
     }
+    while (client->login_first && !client->login.done) {
+        client_turn(client, true);
+    }
     struct session *session = &client->sessions[client->session_count++];
     struct writer message = client_message(client, SSH_MSG_CHANNEL_OPEN);
     writer_text(&message, "session");
@@ -143,7 +146,7 @@ bool session_send_due(struct client *client)
     bool more = false;
     for (size_t i = 0; i < client->session_count; i++) {
         struct session *session = &client->sessions[i];
-        if (session->close_sent || !session->open) {
+        if (session->close_sent || session->asked_ns == 0) {
             continue;
         }
         if (session->close_received) {

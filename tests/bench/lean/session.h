@@ -31,7 +31,7 @@ struct session {
     bool has_status;
     uint32_t status;
     char signal[16];   /* of a command that was killed, else "" */
-    uint64_t asked_ns; /* when the command was asked for */
+    uint64_t asked_ns; /* when the command was asked for; nothing is sent before */
     uint64_t closed_ns;
 };
 
