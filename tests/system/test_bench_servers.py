@@ -139,6 +139,24 @@ def test_a_server_that_fails_is_noted_once_and_the_others_go_on(bench):
     assert bench.results.notes == ["work: b is broken"]
 
 
+def test_a_mistake_in_one_group_loses_nothing_of_the_others(bench, monkeypatch):
+    from bench import runner
+
+    class Groups:
+        @staticmethod
+        def import_module(name):
+            return Groups if name.endswith(".size") else object()
+
+        @staticmethod
+        def measure(made):
+            made.results.add(("size.program", "program", "kB"), "wrensshd", 1)
+    monkeypatch.setattr(runner, "importlib", Groups)
+    bench.broken = None
+    bench.measure(["login", "size"])
+    assert "size.program" in bench.results.rows
+    assert isinstance(bench.broken, AttributeError) and "login: broke off" in bench.results.notes[0]
+
+
 def test_the_quick_form_does_less_of_everything():
     quick, full = vars(Plan(True)), vars(Plan(False))
     assert quick.keys() == full.keys()

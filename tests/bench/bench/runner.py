@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 import time
+import traceback
 
 from . import about
 from .lean import Lean
@@ -43,6 +44,7 @@ class Plan:
         self.open_sessions = (1, 50) if quick else (1, 100, 200, 300, 400, 500)
         self.crowded_logins = 3 if quick else 9
         self.crypto = 3 if quick else 9
+        self.arm = 1 if quick else 7
         self.lean_logins = 10 if quick else 40
         self.far_down_bytes = 2 * MIB if quick else 8 * MIB
         self.far_up_bytes = MIB // 4 if quick else MIB
@@ -71,7 +73,7 @@ class Bench:
     def __init__(self, options, helpers, scratch, progress):
         self.plan, self.progress, self.scratch, self.helpers = Plan(options.quick), progress, scratch, helpers
         self.options = options
-        self.results = Results()
+        self.results, self.broken = Results(), None
         self.world = World(helpers, scratch, options.peers)
         try:
             self.quick_ack = self.world.set_up_loopback()
@@ -148,6 +150,9 @@ class Bench:
                 importlib.import_module(f"{__package__}.measure.{name}").measure(self)
             except Failed as why:
                 self.leave_out(f"{name}: {why}")
+            except Exception as why:  # a mistake of ours: what was measured before is kept, and the run fails
+                self.leave_out(f"{name}: broke off: {traceback.format_exc(limit=-2).strip()}")
+                self.broken = why
             self.progress.say(f"{name}: {time.monotonic() - begin:.0f} s")
 
     def close(self):
