@@ -38,6 +38,7 @@ uri=$(mirror)
 
 mkdir -p "$(dirname "$folder")"
 if [ -n "$architecture" ]; then
+    # shellcheck source=/dev/null
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
     set -- --variant=extract --architectures="$architecture" --include=libc6,libssl3,libsodium-dev
 else

@@ -37,10 +37,10 @@ MADE_BY_LINKER = (".dyn", ".rel", ".hash", ".gnu", ".interp", ".plt", ".got", ".
 
 GNU_START = "Linker script and memory map"
 GNU_OUTPUT = re.compile(r"(\.\S+|/DISCARD/)")
-GNU_INPUT = re.compile(r" (\S+)\s+0x([0-9a-f]+)\s+0x([0-9a-f]+)(?: (\S.*))?$")
+GNU_INPUT = re.compile(r" (\S+)\s+0x[0-9a-f]+\s+0x([0-9a-f]+)(?: (\S.*))?$")
 GNU_WRAPPED = re.compile(r" (\.\S+)$")
 LLD_HEADER = re.compile(r"\s*VMA\s+LMA\s+Size\s+Align\s+Out\s+In\s+Symbol")
-LLD_LINE = re.compile(r"\s*([0-9a-f]+)\s+[0-9a-f]+\s+([0-9a-f]+)\s+\d+ ( *)(\S.*)$")
+LLD_LINE = re.compile(r"\s*[0-9a-f]+\s+[0-9a-f]+\s+([0-9a-f]+)\s+\d+ ( *)(\S.*)$")
 
 
 def room_of(path):
@@ -76,8 +76,8 @@ def gnu_sections(lines):
             wrapped = alone[1]
             continue
         found = GNU_INPUT.match(line)
-        if found and output and int(found[2], 16):
-            yield output, int(found[3], 16), (found[4] or "")
+        if found and output:
+            yield output, int(found[2], 16), (found[3] or "")
 
 
 def lld_sections(lines):
@@ -87,13 +87,13 @@ def lld_sections(lines):
         found = LLD_LINE.match(line)
         if not found:
             continue
-        depth, name = len(found[3]), found[4]
+        depth, name = len(found[2]), found[3]
         if depth == 0:
-            output = name if int(found[1], 16) else None
+            output = name
         elif depth == 8 and output:
             path, _, section = name.rpartition(":(")
             if section:
-                yield output, int(found[2], 16), path
+                yield output, int(found[1], 16), path
 
 
 def sections(text):

@@ -59,6 +59,12 @@ def test_a_noisy_row_has_no_verdict_however_far_apart_the_medians_are():
     assert stats.verdict(compared, "less") == "noisy"
 
 
+@pytest.mark.parametrize("low, high, verdict", [
+    (0.46, 0.54, "ahead"), (0.44, 0.52, "noisy"), (0.48, 0.56, "noisy")])
+def test_noise_begins_where_two_runs_would_differ_by_15_percent(low, high, verdict):
+    assert stats.verdict({"ratio": 0.5, "low": low, "high": high}, "less") == verdict
+
+
 def test_an_interval_around_one_is_level():
     assert stats.verdict({"ratio": 0.96, "low": 0.91, "high": 1.01}, "less") == "level"
 

@@ -90,7 +90,8 @@ def main():
             file.write(content)
     print(text)
     drawn = plots.draw(results, options.out)
-    print(f"{options.out}: report.txt, table.md, results.json, results.csv" + ("" if drawn else "; no plots without matplotlib"))
+    print(f"{options.out}: report.txt, table.md, results.json, results.csv"
+          + ("" if drawn else "; no plots without matplotlib"))
     return 0 if results.rows and not broken else 1
 
 

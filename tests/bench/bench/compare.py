@@ -20,7 +20,7 @@ def _normed(row, names, dice=None):
 
 
 def change(old, new):
-    """(new / old, low, high) of a row, with the peers that both runs have as the yardstick; None if it can't be told."""
+    """(new / old, low, high) of a row, the peers that both runs have being the yardstick; None if it can't be told."""
     names = sorted(set(old.peers()) & set(new.peers()))
     before, now = _normed(old, names), _normed(new, names)
     if before is None or now is None:

@@ -15,14 +15,16 @@ class Lean:
     def command(self, contender, mode, *options, host=PLAIN, into=(), eager=False):
         # It is no part of the other Debian: it runs outside.
         return [*into, self.program, mode, "--connect", f"{host}:{contender.running.port}", "--user", self.world.user,
-                "--key", self.world.outside(self.world.identity), "--host-key", "any", *([] if eager else ["--polite"]), *map(str, options)]
+                "--key", self.world.outside(self.world.identity), "--host-key", "any",
+                *([] if eager else ["--polite"]), *map(str, options)]
 
     def measured(self, contender, mode, *options, seconds=120, **where):
         """What it says of one run."""
         try:
             return json.loads(run(self.command(contender, mode, *options, **where), seconds, env=ENVIRONMENT))
         except Failed as why:
-            raise Failed(f"{contender.title}: {str(why).split(': ')[-1]}; the server said: {contender.running.last_words()}") from why
+            raise Failed(f"{contender.title}: {str(why).split(': ')[-1]}; the server said: "
+                         + contender.running.last_words()) from why
 
     def billed(self, contender, mode, *options, **where):
         """The same, and the server's bill: CPU seconds, instructions."""
