@@ -69,8 +69,10 @@ def test_an_interval_around_one_is_level():
     assert stats.verdict({"ratio": 0.96, "low": 0.91, "high": 1.01}, "less") == "level"
 
 
-def test_single_samples_are_judged_by_their_size_alone():
-    assert stats.verdict(stats.ratio([122], [154]), "less") == "ahead"
+def test_too_few_rounds_are_judged_only_where_nothing_varies():
+    assert stats.verdict(stats.ratio([122], [154]), "less") == "too few rounds"
+    assert stats.verdict(stats.ratio([122], [154]), "less", exact=True) == "ahead"
+    assert Row("size.program", "", "kB").exact and not Row("login.plain", "", "ms").exact
     assert stats.ratio([122], [154])["low"] is None
 
 
@@ -149,17 +151,22 @@ def pair(ours, theirs, new_ours, new_theirs, share=0.02, better="less"):
 def test_a_change_of_ours_is_seen(better, verdict):
     new, changed = pair(50, 100, 40, 100, better=better)
     assert changed[0] == pytest.approx(0.8, rel=0.05)
-    assert compare.judge(new, changed) == verdict
+    assert compare.judge(new, changed, 9) == verdict
 
 
 def test_a_machine_that_is_twice_as_slow_changes_nothing():
     new, changed = pair(50, 100, 100, 200)
-    assert compare.judge(new, changed) == "unchanged"
+    assert compare.judge(new, changed, 9) == "unchanged"
 
 
 def test_a_noisy_change_is_called_so():
     new, changed = pair(50, 100, 30, 100, share=0.9)
-    assert compare.judge(new, changed) == "noisy"
+    assert compare.judge(new, changed, 9) == "noisy"
+
+
+def test_a_change_in_too_few_rounds_is_none():
+    new, changed = pair(50, 100, 40, 100)
+    assert compare.judge(new, changed, 2) == "too few rounds"
 
 
 def test_a_row_without_peers_is_compared_as_it_is():

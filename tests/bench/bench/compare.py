@@ -36,8 +36,10 @@ def change(old, new):
     return now / before, found[tail], found[-1 - tail]
 
 
-def judge(row, changed):
+def judge(row, changed, rounds):
     value, low, high = changed
+    if rounds < 3 and not row.exact:
+        return "too few rounds"
     if max(high - value, value - low) > NOISY * math.sqrt(2) * value:  # two runs' noise
         return "noisy"
     if abs(value - 1) < LEVEL or low <= 1 <= high:
@@ -57,6 +59,7 @@ def lines(old, new):
         changed = change(before, row)
         if changed:
             value, low, high = changed
+            rounds = min(len(before.samples[OURS]), len(row.samples[OURS]))
             out.append(f"{row.title + ' (' + row.unit + ')':60} {value:.2f} [{low:.2f}..{high:.2f}] "
-                       f"{judge(row, changed)}")
+                       f"{judge(row, changed, rounds)}")
     return out

@@ -41,7 +41,7 @@ def _standing(row):
     if OURS not in row.samples or not best:
         return ""
     compared = ratio(row.samples[OURS], row.samples[best])
-    return f"{compared['ratio']:.2f}, {verdict(compared, row.better)}"
+    return f"{compared['ratio']:.2f}, {verdict(compared, row.better, row.exact)}"
 
 
 def lines(results):

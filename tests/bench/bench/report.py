@@ -33,7 +33,7 @@ def row_lines(row, titles):
     if ours and best:
         compared = ratio(ours, row.samples[best])
         lines.append(f"  ours / {titles.get(best, best)}'s, the best peer's: {interval(compared)}: "
-                     + verdict(compared, row.better))
+                     + verdict(compared, row.better, row.exact))
     return lines
 
 
@@ -51,7 +51,7 @@ def overview_lines(results):
             title = f"{row.title} ({row.unit})"
             lines.append(f"{title:60} {number(summary(ours)['median']):>9} "
                          f"{number(summary(row.samples[best])['median']):>9}  {interval(compared)} "
-                         f"{verdict(compared, row.better)}, {results.titles.get(best, best)}")
+                         f"{verdict(compared, row.better, row.exact)}, {results.titles.get(best, best)}")
     return lines
 
 

@@ -3,6 +3,9 @@
 import csv
 import json
 import os
+from statistics import median
+
+from .stats import summary
 
 OURS = "wrensshd"
 # The bar is the same server again with another cipher: shown, but no peer of its own in a verdict.
@@ -21,11 +24,15 @@ class Row:
     def group(self):
         return self.key.split(".")[0]
 
+    @property
+    def exact(self):
+        """True for what does not vary: bytes, and instructions."""
+        return self.group in ("size", "arm")
+
     def peers(self):
         return {name: values for name, values in self.samples.items() if name != OURS and name not in BAR}
 
     def best_peer(self):
-        from statistics import median
         peers = self.peers()
         choose = min if self.better == "less" else max
         return choose(peers, key=lambda name: median(peers[name])) if peers else None
@@ -71,7 +78,6 @@ class Results:
         return out
 
     def save_csv(self, path):
-        from .stats import summary
         with open(path, "w", encoding="utf-8", newline="") as file:
             out = csv.writer(file, lineterminator="\n")
             out.writerow(["row", "title", "unit", "better", "server", "n", "median", "min", "max"])

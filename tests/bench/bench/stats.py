@@ -57,13 +57,15 @@ def is_noisy(compared):
     return reach > NOISY * compared["ratio"]
 
 
-def verdict(compared, better):
-    """ahead, behind or level; noisy, or too few samples to say."""
+def verdict(compared, better, exact=False):
+    """ahead, behind or level; or why there is no verdict. `exact`: what is the same each time needs no rounds."""
     if is_noisy(compared):
         return "noisy"
     value, low, high = compared["ratio"], compared["low"], compared["high"]
+    if low is None and not exact:
+        return "too few rounds"
     if low is None:
-        low = high = value  # sizes and the like, which don't vary; the report shows their n
+        low = high = value
     if abs(value - 1) < LEVEL or low <= 1 <= high:
         return "level"
     return "ahead" if (value < 1) == (better == "less") else "behind"
