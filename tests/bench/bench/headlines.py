@@ -41,7 +41,8 @@ def _standing(row):
     if OURS not in row.samples or not best:
         return ""
     compared = ratio(row.samples[OURS], row.samples[best])
-    return f"{compared['ratio']:.2f}, {verdict(compared, row.better, row.exact)}"
+    times = "no ratio to 0" if compared["ratio"] == float("inf") else f"{compared['ratio']:.2f}"
+    return f"{times}, {verdict(compared, row.better, row.exact)}"
 
 
 def lines(results):

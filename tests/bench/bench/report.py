@@ -16,6 +16,8 @@ def number(value):
 
 
 def interval(compared):
+    if compared["ratio"] == float("inf"):
+        return "no ratio to 0"
     text = f"{compared['ratio']:.2f}"
     return text if compared["low"] is None else f"{text} [{compared['low']:.2f}..{compared['high']:.2f}]"
 

@@ -80,7 +80,7 @@ def idle(bench, contender):
 
 
 class Peaks:
-    """Looks every few milliseconds and keeps the largest; the stacks of the last look that found any."""
+    """Looks every few milliseconds and keeps the largest. A process that ends under our eyes has nothing."""
 
     def __init__(self, running):
         self.running, self.peak, self.stacks, self._over = running, {}, [], threading.Event()
@@ -91,7 +91,7 @@ class Peaks:
             pids = self.running.processes()
             for what, value in look(pids).items():
                 self.peak[what] = max(value, self.peak.get(what, 0))
-            self.stacks = [stack_of(pid) for pid in pids] or self.stacks
+            self.stacks = max(self.stacks, [stack_of(pid) for pid in pids], key=sum)
 
     def __enter__(self):
         self.thread.start()
