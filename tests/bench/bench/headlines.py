@@ -26,7 +26,7 @@ ROWS = (
     ("memory.peak.down.dirty", "peak in a download, private dirty (kB)"),
     ("memory.stalled", "the same beyond idle, client stopped reading (kB)"),
     ("scale.parallel.16", "logins a second, 16 clients at a time"),
-    ("scale.growth", "CPU of a login beside 500 sessions over beside one"),
+    ("scale.growth", "CPU of a login beside many sessions over beside one"),
     ("size.program", "program, stripped (kB)"),
     ("size.libraries", "with its libraries but the C library (kB)"),
 )
