@@ -181,12 +181,13 @@ def test_stall(held):
                          ids=["eager", "wrong-guess", "polite"])
 def test_round_trips_are_what_a_slow_network_takes(site, relay, args, expected):
     """The count would be of something else than what a user far away waits for."""
-    delay = 0.04
-    found = Lean(site, relay(delay=delay))("login", *args, command="echo out")
-    phases = found["phases_ns"]
-    taken = (phases["output"] - phases["connected"]) / 1e9 / (2 * delay)
-    assert found["round_trips"] == expected
-    assert expected - 0.1 <= taken < expected + 0.8, (taken, phases)
+    delay, taken = 0.05, []
+    while len(taken) < 6 and min(taken, default=99) >= expected + 0.7:  # a busy machine only takes longer
+        found = Lean(site, relay(delay=delay))("login", *args, command="echo out")
+        phases = found["phases_ns"]
+        taken.append((phases["output"] - phases["connected"]) / 1e9 / (2 * delay))
+        assert found["round_trips"] == expected
+    assert expected - 0.1 <= min(taken) < expected + 0.7, taken
 
 
 # ---- what must not pass -----------------------------------------------------------------------
