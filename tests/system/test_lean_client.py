@@ -114,7 +114,8 @@ def test_echo(lean, args):
     found = lean("echo", *args, rounds=rounds)
     spread = found["latency_ns"]
     assert 0 < spread["min"] <= spread["p50"] <= spread["p99"] <= spread["max"]
-    assert found["rounds"] == rounds and found["rounds_per_second"] == pytest.approx(rounds / found["seconds"], rel=0.01)
+    assert found["rounds"] == rounds
+    assert found["rounds_per_second"] == pytest.approx(rounds / found["seconds"], rel=0.01)
     assert (found["busy_bytes"] > 0) == ("--busy" in args)
 
 
@@ -282,7 +283,8 @@ def test_nobody_listens(site):
     (["login", "--connect", "nowhere"], "HOST:PORT"), (["login", "--kex", "rsa"], "--kex"),
     (["login", "--host-key", "ssh-rsa AAAA"], "--host-key"), (["login", "--user"], "--user takes a value"),
     (["login"], "--connect and --exec"), (["login", "--exec"], "takes a program"),
-    (["login", "--exec", "--", "true"], "are needed"), (["login", "--connect", "h:1", "--exec"], "--connect and --exec"),
+    (["login", "--exec", "--", "true"], "are needed"),
+    (["login", "--connect", "h:1", "--exec"], "--connect and --exec"),
     (["login", "--connect", "h:1", "true"], "what is true for?"),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_wrong_usage(args, word):
@@ -302,7 +304,8 @@ def test_keys_that_cannot_be_used(lean, tmp_path):
 def test_help_names_what_comes_out(lean):
     """Who reads the figures would have to read the source."""
     text = run([find_lean(), "--help"]).stdout
-    for args in (["login"], ["upload", "--bytes", "1"], ["sessions", "--bytes", "1"], ["echo", "--rounds", "1"], ["idle"]):
+    for args in (["login"], ["upload", "--bytes", "1"], ["sessions", "--bytes", "1"], ["echo", "--rounds", "1"],
+                 ["idle"]):
         found = lean(*args)
         for name in [*found, *found["phases_ns"]]:
             assert re.search(rf"\b{name}\b", text), name
