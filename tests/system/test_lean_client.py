@@ -74,6 +74,7 @@ def test_download(lean, kex):
     found = lean("download", bytes="16M", kex=kex)
     assert found["bytes"] == 16 * MIB and found["wire_bytes_in"] > 16 * MIB and found["rekeys"] == 0
     assert found["mib_per_second"] == pytest.approx(16 / found["seconds"], rel=0.01)
+    assert lean("download", bytes="1M", window="1000")["wire_bytes_out"] > 1048 * 32
     assert lean("download", command="head -c 1000001 /dev/urandom")["bytes"] == 1000001
 
 
@@ -279,7 +280,8 @@ def test_nobody_listens(site):
     ([], "first argument is a mode"), (["fly"], "not fly"), (["login", "--fast"], "--fast"),
     (["login", "-x"], "-x"), (["login", "--rounds", "3"], "--rounds is not for login"),
     (["echo", "--rounds", "0"], "--rounds"), (["echo", "--rounds", "3x"], "--rounds"),
-    (["upload", "--bytes", "-1"], "--bytes"), (["upload", "--bytes", "99999999999999999999"], "--bytes"),
+    (["upload", "--bytes", "-1"], "--bytes"), (["login", "--window", "2G"], "--window"),
+    (["upload", "--bytes", "99999999999999999999"], "--bytes"),
     (["login", "--connect", "nowhere"], "HOST:PORT"), (["login", "--kex", "rsa"], "--kex"),
     (["login", "--host-key", "ssh-rsa AAAA"], "--host-key"), (["login", "--user"], "--user takes a value"),
     (["login"], "--connect and --exec"), (["login", "--exec"], "takes a program"),
