@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import proc
-from daemon import PATIENCE_SECONDS, daemon_environment, kill, run
+from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, kill, run
 from lean import Lean, Relay, find_lean
 from site_setup import PROJECT, run_or_fail
 
@@ -184,7 +184,7 @@ def test_stall(held):
                          ids=["eager", "wrong-guess", "polite"])
 def test_round_trips_are_what_a_slow_network_takes(site, relay, args, expected):
     """The count would be of something else than what a user far away waits for."""
-    delay, taken = 0.05, []
+    delay, taken = 0.05 * SLOWNESS, []
     while len(taken) < 6 and min(taken, default=99) >= expected + 0.7:  # a busy machine only takes longer
         found = Lean(site, relay(delay=delay))("login", *args, command="echo out")
         phases = found["phases_ns"]
