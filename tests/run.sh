@@ -60,6 +60,7 @@ netbase:test -e /etc/protocols
 login:test -x /usr/sbin/nologin
 putty-tools:has plink
 dropbear-bin:has dbclient
+openssh-server:test -x /usr/sbin/sshd
 rsync:has rsync
 git:has git
 systemd:has systemd-socket-activate

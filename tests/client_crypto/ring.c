@@ -70,13 +70,17 @@ static void cancel(float *restrict a, const float *restrict b, float c, float d,
 
 static void multiply_by_x(float *a)
 {
-    memmove(a + 1, a, (TERMS - 1) * sizeof(*a));
+    for (int i = TERMS - 1; i > 0; i--) {
+        a[i] = a[i - 1];
+    }
     a[0] = 0;
 }
 
 static void divide_by_x(float *a)
 {
-    memmove(a, a + 1, (TERMS - 1) * sizeof(*a));
+    for (int i = 0; i < TERMS - 1; i++) {
+        a[i] = a[i + 1];
+    }
     a[TERMS - 1] = 0;
 }
 

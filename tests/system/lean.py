@@ -50,10 +50,11 @@ class Lean:
 
 class Relay:
     """A TCP relay on a port of its own for one connection. It holds back all bytes for `delay` seconds each way, and
-    changes one: `corrupt` is a direction ("up" or "down") and its place."""
+    changes one: `corrupt` is a direction ("up" or "down") and its place. The first bytes each way are in `seen`."""
 
     def __init__(self, port, delay=0.0, corrupt=(None, 0)):
         self.server_port, self.delay, self.corrupt = port, delay, corrupt
+        self.seen = {"up": b"", "down": b""}
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port = self.listener.getsockname()[1]
         self.threads = [self._start(self._serve)]
@@ -81,6 +82,7 @@ class Relay:
                 data = source.recv(65536)
             except OSError:
                 data = b""
+            self.seen[way] = (self.seen[way] + data)[:4096]
             if 0 <= place < len(data):
                 data = data[:place] + bytes([data[place] ^ 1]) + data[place + 1:]
             place -= len(data)

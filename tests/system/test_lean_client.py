@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import proc
-from daemon import PATIENCE_SECONDS, daemon_environment, kill, run
+from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, kill, run
 from lean import Lean, Relay, find_lean
 from site_setup import PROJECT, run_or_fail
 
@@ -22,8 +22,8 @@ ORDER = ["connected", "identification", "kexinit", "kex_reply", "newkeys", "serv
          "exit", "closed", "ended"]
 
 
-def inetd(site, daemon=None):
-    return ["--exec", "--", daemon or site.daemon, "-q", *site.daemon_args(), site.keydir(site.mode)]
+def inetd(site, daemon=None, flags=()):
+    return ["--exec", "--", daemon or site.daemon, "-q", *flags, *site.daemon_args(), site.keydir(site.mode)]
 
 
 @pytest.fixture
@@ -74,6 +74,7 @@ def test_download(lean, kex):
     found = lean("download", bytes="16M", kex=kex)
     assert found["bytes"] == 16 * MIB and found["wire_bytes_in"] > 16 * MIB and found["rekeys"] == 0
     assert found["mib_per_second"] == pytest.approx(16 / found["seconds"], rel=0.01)
+    assert lean("download", bytes="1M", window="1000")["wire_bytes_out"] > 1048 * 32
     assert lean("download", command="head -c 1000001 /dev/urandom")["bytes"] == 1000001
 
 
@@ -110,10 +111,12 @@ def test_sessions(lean):
 @pytest.mark.parametrize("args", [[], ["--pty"], ["--busy", "cat /dev/zero"]], ids=["plain", "pty", "busy"])
 def test_echo(lean, args):
     """A keystroke's latency would be the terminal's own echo, or be measured beside no load at all."""
-    found = lean("echo", *args, rounds=100)
+    rounds = 2000 if "--busy" in args else 100  # a busy machine may not run the other command for a while
+    found = lean("echo", *args, rounds=rounds)
     spread = found["latency_ns"]
     assert 0 < spread["min"] <= spread["p50"] <= spread["p99"] <= spread["max"]
-    assert found["rounds"] == 100 and found["rounds_per_second"] == pytest.approx(100 / found["seconds"], rel=0.01)
+    assert found["rounds"] == rounds
+    assert found["rounds_per_second"] == pytest.approx(rounds / found["seconds"], rel=0.01)
     assert (found["busy_bytes"] > 0) == ("--busy" in args)
 
 
@@ -145,7 +148,7 @@ def test_idle(site, held):
     """Memory of idle sessions would be measured with fewer of them."""
     client = held("idle", "--count", "3", "--hold")
     assert len(site.daemons_left()) >= 6  # a monitor and a network process each
-    found, said = client.communicate("")
+    found, said = client.communicate("", timeout=PATIENCE_SECONDS)
     assert json.loads(found)["connections"] == 3 and client.returncode == 0, said
 
 
@@ -171,7 +174,7 @@ def test_stall(held):
             return stat.read().rsplit(")", 1)[1].split()[11:13]
     before = []
     assert proc.wait_until(lambda: before[-2:-1] == [cpu()] or before.append(cpu()), 5), "the server goes on sending"
-    found = json.loads(client.communicate("")[0])
+    found = json.loads(client.communicate("", timeout=PATIENCE_SECONDS)[0])
     assert 0 < found["bytes"] < 4 * MIB and client.returncode == 0
 
 
@@ -181,12 +184,13 @@ def test_stall(held):
                          ids=["eager", "wrong-guess", "polite"])
 def test_round_trips_are_what_a_slow_network_takes(site, relay, args, expected):
     """The count would be of something else than what a user far away waits for."""
-    delay = 0.04
-    found = Lean(site, relay(delay=delay))("login", *args, command="echo out")
-    phases = found["phases_ns"]
-    taken = (phases["output"] - phases["connected"]) / 1e9 / (2 * delay)
-    assert found["round_trips"] == expected
-    assert expected - 0.1 <= taken < expected + 0.8, (taken, phases)
+    delay, taken = 0.05 * SLOWNESS, []
+    while len(taken) < 6 and min(taken, default=99) >= expected + 0.7:  # a busy machine only takes longer
+        found = Lean(site, relay(delay=delay))("login", *args, command="echo out")
+        phases = found["phases_ns"]
+        taken.append((phases["output"] - phases["connected"]) / 1e9 / (2 * delay))
+        assert found["round_trips"] == expected
+    assert expected - 0.1 <= min(taken) < expected + 0.7, taken
 
 
 # ---- what must not pass -----------------------------------------------------------------------
@@ -197,10 +201,16 @@ def test_corruption_from_the_server(site, relay, place):
     assert "corrupt" in Lean(site, relay(corrupt=("down", place))).fails("download", bytes="1M")
 
 
-def test_corruption_in_the_key_exchange(site, relay):
-    """A reply that somebody has changed would be believed."""
-    said = Lean(site, relay(corrupt=("down", 500))).fails("login")
-    assert "wren-lean: key exchange: " in said
+def test_another_signature(site, server):
+    """A server that only knows the host key's public half would be taken for it."""
+    good = Relay(server.port)
+    Lean(site, ["--connect", f"127.0.0.1:{good.port}"])("login")
+    blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x40"
+    bad = Relay(server.port, corrupt=("down", good.seen["down"].index(blob) + len(blob) + 7))
+    said = Lean(site, ["--connect", f"127.0.0.1:{bad.port}"]).fails("login")
+    assert "key exchange: the host key's signature is wrong" in said
+    good.close()
+    bad.close()
 
 
 def test_corruption_from_the_client(site, relay):
@@ -234,6 +244,13 @@ def test_commands_that_fail(lean, command, said):
     assert f"session: {said}" in lean.fails("upload", bytes=1, command=command)
 
 
+def test_less_than_was_to_come(site):
+    """A transfer that broke off would be a fast one."""
+    lean = Lean(site, inetd(site, flags=["-e", "printf few"]))
+    assert "session: 3 bytes came of 1048576" in lean.fails("download", bytes="1M")
+    assert "session: 3 bytes came of 1048576" in lean.fails("sessions", bytes="1M")
+
+
 def test_upload_to_a_command_that_takes_less(lean):
     """Bytes that were never sent would be counted."""
     assert "before it had all of its input" in lean.fails("upload", bytes="16M", command="true")
@@ -263,11 +280,13 @@ def test_nobody_listens(site):
     ([], "first argument is a mode"), (["fly"], "not fly"), (["login", "--fast"], "--fast"),
     (["login", "-x"], "-x"), (["login", "--rounds", "3"], "--rounds is not for login"),
     (["echo", "--rounds", "0"], "--rounds"), (["echo", "--rounds", "3x"], "--rounds"),
-    (["upload", "--bytes", "-1"], "--bytes"), (["upload", "--bytes", "99999999999999999999"], "--bytes"),
+    (["upload", "--bytes", "-1"], "--bytes"), (["login", "--window", "2G"], "--window"),
+    (["upload", "--bytes", "99999999999999999999"], "--bytes"),
     (["login", "--connect", "nowhere"], "HOST:PORT"), (["login", "--kex", "rsa"], "--kex"),
     (["login", "--host-key", "ssh-rsa AAAA"], "--host-key"), (["login", "--user"], "--user takes a value"),
     (["login"], "--connect and --exec"), (["login", "--exec"], "takes a program"),
-    (["login", "--exec", "--", "true"], "are needed"), (["login", "--connect", "h:1", "--exec"], "--connect and --exec"),
+    (["login", "--exec", "--", "true"], "are needed"),
+    (["login", "--connect", "h:1", "--exec"], "--connect and --exec"),
     (["login", "--connect", "h:1", "true"], "what is true for?"),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_wrong_usage(args, word):
@@ -287,7 +306,8 @@ def test_keys_that_cannot_be_used(lean, tmp_path):
 def test_help_names_what_comes_out(lean):
     """Who reads the figures would have to read the source."""
     text = run([find_lean(), "--help"]).stdout
-    for args in (["login"], ["upload", "--bytes", "1"], ["sessions", "--bytes", "1"], ["echo", "--rounds", "1"], ["idle"]):
+    for args in (["login"], ["upload", "--bytes", "1"], ["sessions", "--bytes", "1"], ["echo", "--rounds", "1"],
+                 ["idle"]):
         found = lean(*args)
         for name in [*found, *found["phases_ns"]]:
             assert re.search(rf"\b{name}\b", text), name

@@ -12,6 +12,10 @@
 
 #define USAGE_STATUS 100
 
+/* The stock client's. A larger one is no favour: sshd takes in as much of a program's output as the
+ * window allows, and gets slow with it. */
+#define WINDOW_BYTES (2U << 20)
+
 static _Noreturn __attribute__((format(printf, 1, 2))) void usage(const char *format, ...)
 {
     va_list arguments;
@@ -139,6 +143,15 @@ static void take_rekey_bytes(struct options *options, const char *name, char *te
     options->rekey_bytes = number(name, text);
 }
 
+static void take_window(struct options *options, const char *name, char *text)
+{
+    uint64_t window = number(name, text);
+    if (window > (1U << 30)) {
+        usage("--%s is too large: %s", name, text);
+    }
+    options->window = (uint32_t)window;
+}
+
 static void take_repeat(struct options *options, const char *name, char *text)
 {
     options->repeat = small_number(name, text);
@@ -201,6 +214,7 @@ static const struct known {
     {"command", true, NULL, take_command},
     {"bytes", true, " download upload rekey sessions ", take_bytes},
     {"rekey-bytes", true, " download upload rekey sessions ", take_rekey_bytes},
+    {"window", true, NULL, take_window},
     {"repeat", true, " login ", take_repeat},
     {"rounds", true, " echo ", take_rounds},
     {"pty", false, " echo ", take_pty},
@@ -261,7 +275,7 @@ void options_parse(struct options *options, int argc, char **argv, const struct 
         table[i].name = known[i].name;
         table[i].has_arg = known[i].argument ? required_argument : no_argument;
     }
-    *options = (struct options){.rounds = 1000, .count = 1, .repeat = 1};
+    *options = (struct options){.window = WINDOW_BYTES, .rounds = 1000, .count = 1, .repeat = 1};
     offer_named(&options->offer, "sntrup");
     take_mode(options, argc > 1 ? argv[1] : NULL, modes);
     opterr = 0;

@@ -32,6 +32,7 @@ struct options {
     const char *command; /* or NULL */
     const char *busy;    /* or NULL */
     bool pty, hold;
+    uint32_t window;
     uint64_t bytes, rekey_bytes; /* 0: not given */
     unsigned rounds, count, repeat;
 };

@@ -35,6 +35,7 @@ static const char help[] =
     "                        (to TinySSH the channel only behind a granted login: what comes with\n"
     "                        the login it looks at a minute later)\n"
     "  --command CMD         what to run\n"
+    "  --window N            of each session (2M, the stock client's); given back in halves\n"
     "  --rekey-bytes N       a key exchange after that much on the wire, in any bulk mode\n"
     "\n"
     "Output: one JSON object with\n"

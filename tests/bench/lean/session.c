@@ -25,10 +25,11 @@ struct session *session_ask(struct client *client)
         client_turn(client, true);
     }
     struct session *session = &client->sessions[client->session_count++];
+    session->window = client->options->window;
     struct writer message = client_message(client, SSH_MSG_CHANNEL_OPEN);
     writer_text(&message, "session");
     writer_u32(&message, number_of(client, session));
-    writer_u32(&message, SESSION_WINDOW_BYTES);
+    writer_u32(&message, session->window);
     writer_u32(&message, LIMIT_CHANNEL_PACKET_BYTES);
     client_send(client, &message);
     timeline_ask(&client->timeline, QUESTION_CHANNEL);
@@ -154,7 +155,7 @@ bool session_send_due(struct client *client)
             session->close_sent = true;
             continue;
         }
-        if (session->owed >= SESSION_WINDOW_BYTES / 2) {
+        if (session->owed >= session->window / 2) {
             send_adjust(client, session);
         }
         more |= send_data(client, session);
@@ -213,7 +214,7 @@ void session_on_window_adjust(struct client *client, struct reader *message)
 static uint32_t take_data(struct client *client, struct session *session, struct reader *message)
 {
     struct reader data = reader_string(message);
-    if (!reader_end(message) || data.left > SESSION_WINDOW_BYTES - session->owed) {
+    if (!reader_end(message) || data.left > session->window - session->owed) {
         fail("session", "the server's data is malformed or beyond the window");
     }
     session->owed += (uint32_t)data.left;

@@ -14,9 +14,6 @@ struct reader;
 
 #define SESSION_MAX 64
 
-/* What the server may send before it hears from us: so much that we seldom speak. */
-#define SESSION_WINDOW_BYTES (64U << 20)
-
 struct session {
     bool open;           /* confirmed */
     unsigned unanswered; /* requests of ours */
@@ -24,6 +21,7 @@ struct session {
     bool close_received, close_sent;
     uint32_t remote; /* the channel's number on the server's side; ours is its index */
     uint32_t remote_window, remote_packet;
+    uint32_t window;  /* what the server may send before it hears from us */
     uint32_t owed;    /* taken in since the last WINDOW_ADJUST */
     uint64_t to_send; /* zeros; then EOF if `eof_due` */
     bool eof_due;
