@@ -15,6 +15,7 @@
 
 #include "connection.h"
 #include "descriptors.h"
+#include "entropy.h"
 #include "log.h"
 #include "loop.h"
 #include "monitor.h"
@@ -30,7 +31,7 @@
 #define KEYCTL_JOIN_SESSION_KEYRING 1
 
 /* Where a host key's descriptor (keydir "fd:N") waits for the monitor. */
-#define KEY_DESCRIPTOR (NULL_DESCRIPTOR + 1)
+#define KEY_DESCRIPTOR (ENTROPY_DESCRIPTOR + 1)
 
 static int trouble(const char *what)
 {
@@ -114,6 +115,7 @@ static bool close_descriptors(struct options *options)
     options->key_descriptor = KEY_DESCRIPTOR;
     close(IPC_DESCRIPTOR);
     close(NULL_DESCRIPTOR);
+    close(ENTROPY_DESCRIPTOR);
     descriptors_close_from(KEY_DESCRIPTOR + 1);
     return true;
 }
@@ -168,6 +170,8 @@ static int part(const struct options *options, const struct peer *peer)
         serve(options, peer);
         _exit(0);
     }
+    /* The monitor signs and verifies: neither takes random bytes. */
+    entropy_stop();
     /* The connection is the network process's alone: it closes when that ends. */
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
@@ -205,6 +209,10 @@ static int daemon_main(int argc, char **argv)
     }
     if (!leave_keyring()) {
         return trouble("the launcher's keyring can't be left");
+    }
+    /* Nobody counts the login's seconds yet. */
+    if (!entropy_start(ENTROPY_DESCRIPTOR, options.login_seconds)) {
+        return EXIT_TROUBLE;
     }
     if (sodium_init() < 0) {
         return trouble("libsodium");

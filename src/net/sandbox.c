@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "entropy.h"
 #include "ipc.h"
 #include "limit.h"
 #include "sandbox_layers.h"
@@ -23,7 +24,8 @@
 /* Where there is no passwd file at all, as in an initramfs: the kernel's own overflow id. */
 #define FALLBACK_ID 65534
 
-/* Descriptors of all channels, the connection, stderr, the monitor's, and some in flight. */
+/* Descriptors of all channels, the connection, stderr, the monitor's, random bytes, and some in
+ * flight. */
 #define DESCRIPTORS_MAX (LIMIT_CHANNELS * IPC_REPLY_DESCRIPTORS + 8)
 
 struct identity {
@@ -143,7 +145,7 @@ uint32_t sandbox_enter(void)
 {
     uint32_t layers = geteuid() == 0 ? enter_as_root() : 0;
     /* Name services keep descriptors open, of files and sockets that only root may have. */
-    descriptors_close_from(NULL_DESCRIPTOR + 1);
+    descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);
     drop_capabilities();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
         layers |= SANDBOX_NO_NEW_PRIVS;
