@@ -1,10 +1,11 @@
 #include "descriptors.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,36 +14,42 @@
 #define SYS_close_range 436
 #endif
 
-/* Without a limit we would close for minutes. */
+/* More would take seconds. RLIMIT_NOFILE is no help: a descriptor can be above a limit that was
+ * lowered later. */
 #define MOST_DESCRIPTORS 65536
 
-static int highest_descriptor(void)
+/* Returns false if that can't be said of all of them: no /proc, or one that breaks off. */
+static bool close_listed(int first)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > MOST_DESCRIPTORS) {
-        return MOST_DESCRIPTORS;
+    DIR *open_ones = opendir("/proc/self/fd");
+    if (open_ones == NULL) {
+        return false;
     }
-    return (int)limit.rlim_cur;
+    const struct dirent *entry;
+    bool itself = false;
+    errno = 0;
+    while ((entry = readdir(open_ones)) != NULL) {
+        long fd = strtol(entry->d_name, NULL, 10);
+        if (entry->d_name[0] != '.' && fd == dirfd(open_ones)) {
+            itself = true;
+        } else if (entry->d_name[0] != '.' && fd >= first) {
+            close((int)fd);
+        }
+        errno = 0;
+    }
+    bool whole = errno == 0 && itself;
+    closedir(open_ones);
+    return whole;
 }
 
 /* Kernels before 5.9, and emulators. */
 static void close_one_by_one(int first)
 {
-    DIR *open_ones = opendir("/proc/self/fd");
-    if (open_ones == NULL) {
-        for (int fd = first; fd < highest_descriptor(); fd++) {
+    if (!close_listed(first)) {
+        for (int fd = first; fd < MOST_DESCRIPTORS; fd++) {
             close(fd);
         }
-        return;
     }
-    const struct dirent *entry;
-    while ((entry = readdir(open_ones)) != NULL) {
-        long fd = strtol(entry->d_name, NULL, 10);
-        if (entry->d_name[0] != '.' && fd >= first && fd != dirfd(open_ones)) {
-            close((int)fd);
-        }
-    }
-    closedir(open_ones);
 }
 
 void descriptors_close_from(int first)

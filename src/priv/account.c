@@ -68,16 +68,25 @@ static bool is_expired(const char *user)
     return expired;
 }
 
+static bool list_groups(const struct account *account, gid_t groups[static LIMIT_USER_GROUPS],
+                        int *count)
+{
+    *count = LIMIT_USER_GROUPS;
+    errno = ERANGE;
+    return getgrouplist(account->user, account->gid, groups, count) >= 0 && *count >= 0 &&
+           *count <= LIMIT_USER_GROUPS;
+}
+
 static bool is_member(const struct account *account, const char *group)
 {
     gid_t groups[LIMIT_USER_GROUPS];
-    int count = LIMIT_USER_GROUPS;
+    int count;
     const struct group *wanted = getgrnam(group);
     if (wanted == NULL) {
         return false;
     }
     gid_t gid = wanted->gr_gid;
-    if (getgrouplist(account->user, account->gid, groups, &count) < 0) {
+    if (!list_groups(account, groups, &count)) {
         return false;
     }
     for (int i = 0; i < count; i++) {
@@ -166,9 +175,12 @@ static bool is_exactly(const struct account *account)
     return true;
 }
 
+/* Not initgroups(): musl's knows 32 groups and fails on more. */
 static int become(const struct account *account)
 {
-    if (initgroups(account->user, account->gid) != 0 ||
+    gid_t groups[LIMIT_USER_GROUPS];
+    int count;
+    if (!list_groups(account, groups, &count) || setgroups((size_t)count, groups) != 0 ||
         setresgid(account->gid, account->gid, account->gid) != 0 ||
         setresuid(account->uid, account->uid, account->uid) != 0) {
         return -1;

@@ -210,6 +210,45 @@ START_TEST(a_way_back_is_found)
 }
 END_TEST
 
+/* musl's initgroups() stops at 32. What we can't hold refuses the login, and gives nobody fewer. */
+static void join_groups(int count)
+{
+    static char text[65536];
+    size_t used = (size_t)snprintf(text, sizeof(text), "%s", groups);
+    for (int i = 0; i < count; i++) {
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "g%d:x:%d:alice\n", i, 6000 + i);
+    }
+    ck_assert_uint_lt(used, sizeof(text) - 1);
+    scratch_write("/etc", "group", text, used, 0644);
+}
+
+START_TEST(users_of_many_groups)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    join_groups(LIMIT_USER_GROUPS - 2); /* alice's own, and wheel */
+    ck_assert_ptr_null(account_find(&account, "alice", "g1021"));
+    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert_int_eq(getgroups(0, NULL), LIMIT_USER_GROUPS);
+}
+END_TEST
+
+START_TEST(users_of_too_many_groups)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    join_groups(LIMIT_USER_GROUPS - 1);
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_int_eq(account_become(&account), -1);
+    ck_assert_int_eq(errno, ERANGE);
+    ck_assert_uint_eq(geteuid(), 0);
+}
+END_TEST
+
 START_TEST(root_becomes_root)
 {
     struct account account;
@@ -243,6 +282,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, ordinary_user_serves_itself_only);
     tcase_add_test(tests, becoming_a_user_is_for_good);
     tcase_add_test(tests, a_way_back_is_found);
+    tcase_add_test(tests, users_of_many_groups);
+    tcase_add_test(tests, users_of_too_many_groups);
     tcase_add_test(tests, root_becomes_root);
     tcase_add_test(tests, nobody_has_no_home);
     suite_add_tcase(suite, tests);

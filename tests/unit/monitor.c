@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
+#include "entropy.h"
 #include "ipc.h"
 #include "keygen_help.h"
 #include "login.h"
@@ -869,6 +870,10 @@ START_TEST(network_process_dies)
     order(3);
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"network process exited with status 3 and gave no reason\"\n");
+    start_at(BEFORE_LOGIN);
+    order(ENTROPY_EXIT);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"network process got no random numbers\"\n");
 }
 END_TEST
 

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "ipc.h"
+#include "seccomp_abi.h"
 #include "unit.h"
 
 #define NO_FILTER 77
@@ -128,8 +129,11 @@ static void terminals_are_set(void)
 {
     struct winsize size = {.ws_col = 80};
     struct termios modes;
+    char raw[64];
     need(ioctl(TERMINAL, TIOCSWINSZ, &size) == 0);
     need(tcgetattr(TERMINAL, &modes) == 0);
+    need(syscall(SYS_ioctl, TERMINAL, TCGETS, raw) == 0);
+    need(syscall(SYS_ioctl, TERMINAL, TERMINAL_GET_MODES2, raw) == 0);
     ioctl(TERMINAL, TIOCSIG, SIGINT);
 }
 
@@ -139,7 +143,13 @@ static void time_passes(void)
     struct timespec now;
     need(poll(&entry, 1, 10) == 1);
     need(ppoll(&entry, 1, NULL, NULL) == 1);
+#ifdef SYS_clock_gettime
     need(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0);
+#endif
+#ifdef SYS_clock_gettime32
+    need(syscall(SYS_clock_gettime32, CLOCK_MONOTONIC, &now) == 0);
+#endif
+    need(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
 }
 
 static void random_bytes_come(void)
