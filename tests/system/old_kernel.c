@@ -26,6 +26,9 @@ static const struct {
 } calls[] = {
     {"keyctl", SYS_keyctl},
     {"signalfd4", SYS_signalfd4},
+#ifdef SYS_signalfd
+    {"signalfd", SYS_signalfd},
+#endif
     {"prlimit64", SYS_prlimit64},
     {"seccomp", SYS_seccomp},
     {"getrandom", SYS_getrandom},

@@ -126,6 +126,7 @@ def test_random_bytes_do_not_repeat(old_client, mode):
 
 
 @pytest.mark.root
+@pytest.mark.sandbox
 @pytest.mark.parametrize("key", ["keydir", "descriptor"])
 def test_descriptors(client, without, site, mode, key):
     """The device's number could be taken by another file, or be in reach of the users' programs."""
@@ -153,6 +154,7 @@ def test_descriptors(client, without, site, mode, key):
 
 
 @pytest.mark.root
+@pytest.mark.sandbox
 def test_nothing_is_opened_with_getrandom(client):
     """The device is for kernels that need it: here it would be one way more to fail."""
     raw = client()
@@ -222,6 +224,35 @@ def test_launchers_descriptors(site, dial, without, proc_there):
             os.close(number)
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("names", ["keyctl", "getrandom", "close_range,getrandom"])
+@pytest.mark.parametrize("number", range(3, 9))
+def test_launchers_descriptors_beside_the_keys(client, site, without, names, number):
+    """The numbers that are ours could be the launcher's: one of its files would stay, or the key be lost."""
+    opened = " ".join(f"{fd}<{site.keydir('root') if fd == number else '/etc/hostname'}" for fd in range(3, 10))
+    launch = ["sh", "-c", f'exec "$@" {opened}', "sh", *without(names)]
+    raw = client(started={"mode": "root", "keydir": f"fd:{number}", "launch": launch}).login()
+    for pid in (raw.line.monitor, raw.line.network):
+        left = proc.descriptors(pid).values()
+        assert not [path for path in left if "hostname" in path or site.base in path and "log" not in path], left
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+
+
+# ---- C libraries --------------------------------------------------------------------------------
+
+@pytest.mark.root
+def test_user_of_many_groups(client, site, tmp_path):
+    """musl's initgroups() fails for more than 32 groups: the user could not log in."""
+    with open("/etc/group", encoding="utf-8") as file:
+        own = [line for line in file.read().splitlines() if not line.startswith("wrenmany")]
+    many = [f"wrenmany{number}:x:{70000 + number}:{site.user.pw_name}" for number in range(100)]
+    path = tmp_path / "group"
+    path.write_text("\n".join([*own, *many]) + "\n", encoding="utf-8")
+    raw = client("-g", "wrenmany99", started={"launch": cover("/etc/group", path)}).login()
+    groups = raw.exec("id -G").wait_closed().output.split()
+    assert {str(70000 + number).encode() for number in range(100)} <= set(groups)
+
+
 # ---- what can't be done without -----------------------------------------------------------------
 
 @pytest.mark.sandbox
@@ -247,6 +278,6 @@ def test_best_available_without_seccomp(old_client, mode):
 
 def test_no_signalfd(dial, without, mode):
     """The monitor could not tell when programs end, and would wait for ever."""
-    line = dial(mode=mode, launch=without("signalfd4"))
+    line = dial(mode=mode, launch=without("signalfd4,signalfd"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111 and "could not be set up" in line.log.events("end")[0]["reason"]
