@@ -249,7 +249,7 @@ def test_user_of_many_groups(client, site, tmp_path):
     path = tmp_path / "group"
     path.write_text("\n".join([*own, *many]) + "\n", encoding="utf-8")
     raw = client("-g", "wrenmany99", started={"launch": cover("/etc/group", path)}).login()
-    groups = raw.exec("id -G").wait_closed().output.split()
+    groups = bytes(raw.exec("id -G").wait_closed().output).split()
     assert {str(70000 + number).encode() for number in range(100)} <= set(groups)
 
 
