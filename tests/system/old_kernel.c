@@ -24,6 +24,10 @@ static const struct {
     const char *name;
     unsigned number;
 } calls[] = {
+    {"socketpair", SYS_socketpair},
+    {"setgroups", SYS_setgroups},
+    {"setresuid", SYS_setresuid},
+    {"setresgid", SYS_setresgid},
     {"keyctl", SYS_keyctl},
     {"signalfd4", SYS_signalfd4},
 #ifdef SYS_signalfd

@@ -11,7 +11,7 @@ import proc
 from daemon import daemon_environment, run
 from openssh import OpenSSH
 from site_setup import run_or_fail
-from wire import SNTRUP, string, u32
+from wire import SNTRUP, USERAUTH_FAILURE, string, u32
 from wire_session import Client, pty_request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -281,3 +281,48 @@ def test_no_signalfd(dial, without, mode):
     line = dial(mode=mode, launch=without("signalfd4,signalfd"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111 and "could not be set up" in line.log.events("end")[0]["reason"]
+
+
+def test_no_local_sockets(dial, without, mode):
+    """The two processes could not speak with each other: that is for the log, before the first byte."""
+    line = dial(mode=mode, launch=without("socketpair"))
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and line.log.events("trouble")[0]["what"] == "socketpair"
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_kernel_with_one_user(dial, client, without):
+    """Where there is only root, the parser would be root."""
+    single = without("setgroups,setresuid,setresgid")
+    line = dial(launch=single)
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and "uid" in line.log.events("end")[0]["reason"]
+    raw = client("-B", started={"launch": single})
+    raw.handshake()
+    raw.start_userauth()
+    raw.send(raw.publickey())
+    raw.expect(USERAUTH_FAILURE)
+    assert raw.line.log.wait("login")[0]["reason"] == "could not become the user"
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_no_place_for_an_empty_root(dial, client):
+    """A read-only system without tmpfs would be served with the machine's files in the parser's reach."""
+    places = "".join(f"mount -t tmpfs -o ro none {place}; " for place in ("/run", "/dev/shm", "/tmp", "/var/tmp"))
+    read_only = in_own_mounts(places + "mount -o remount,bind,ro /")
+    line = dial(launch=read_only)
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and "missing: root" in line.log.events("end")[0]["reason"]
+    raw = client("-B", started={"launch": read_only}).login()
+    assert raw.line.log.events("connection")[0]["missing"] == "root"
+
+
+@pytest.mark.root
+def test_no_terminals(client):
+    """Commands could not be run either, where only terminals are missing."""
+    raw = client(started={"launch": in_own_mounts("mount -t tmpfs none /dev/pts; mount --bind /dev/null /dev/ptmx")}).login()
+    channel = raw.open(0)
+    assert not channel.request(b"pty-req", pty_request())
+    assert raw.exec("echo in", number=1).wait_closed().output == b"in\n"
