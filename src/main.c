@@ -8,6 +8,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -138,10 +139,15 @@ static void place(int fd, int number)
 /* The network process from fork to exit. */
 static void serve(const struct options *options, const struct peer *peer)
 {
-    static struct connection connection;
+    /* Mapped: static code models of small machines reach no farther than a megabyte. */
+    struct connection *connection = mmap(NULL, sizeof(*connection), PROT_READ | PROT_WRITE,
+                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (connection == MAP_FAILED) {
+        _exit(trouble("no memory for the connection"));
+    }
     uint32_t layers = sandbox_enter();
-    connection_init(&connection, options, IPC_DESCRIPTOR, peer->tcp);
-    loop_run(&connection, layers);
+    connection_init(connection, options, IPC_DESCRIPTOR, peer->tcp);
+    loop_run(connection, layers);
 }
 
 /* Expects that IPC_DESCRIPTOR and NULL_DESCRIPTOR are not open. */

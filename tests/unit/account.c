@@ -43,7 +43,7 @@ static bool own_etc(void)
     if (mount("none", etc, "tmpfs", 0, "mode=755") != 0) {
         return false;
     }
-    long day = time(NULL) / 86400;
+    long day = (long)(time(NULL) / 86400);
     snprintf(shadow, sizeof(shadow),
              "root:*:19000:0:99999:7:::\nalice:!:19000:0:99999:7::%ld:\n"
              "old:x:19000:0:99999:7::%ld:\nnologin:x:0:0:99999:7:::\n",

@@ -191,6 +191,8 @@ static const struct call {
     {"vfork", SYS_vfork, {0}},
     {"unlink", SYS_unlink, {0}},
     {"dup2", SYS_dup2, {1, 12}},
+#endif
+#ifdef __x86_64__
     {"arch_prctl", SYS_arch_prctl, {0}},
     {"x32 read", X32 | SYS_read, {0}},
     {"x32 write", X32 | SYS_write, {0}},
@@ -211,7 +213,11 @@ static const struct call {
     {"clone3", 435, {0}},
     {"execve", SYS_execve, {0}},
     {"execveat", SYS_execveat, {-1}},
+#ifdef SYS_mmap
     {"mmap", SYS_mmap, {0, 4096, 0, 0}},
+#else
+    {"mmap2", SYS_mmap2, {0, 4096, 0, 0}},
+#endif
     {"mprotect", SYS_mprotect, {0}},
     {"mremap", SYS_mremap, {0}},
     {"brk", SYS_brk, {0}},
