@@ -4,6 +4,7 @@ import fcntl
 import os
 import platform
 import re
+import time
 
 import pytest
 
@@ -161,6 +162,15 @@ def test_nothing_is_opened_with_getrandom(client):
     raw.handshake()
     assert sorted(proc.descriptors(raw.line.network)) == [0, 1, 2, 3]
     assert URANDOM not in proc.descriptors(raw.line.monitor).values()
+
+
+def test_early_boot(dial, without, mode):
+    """Each client would keep a process waiting for ever, or get keys that can be guessed."""
+    started = time.monotonic()
+    line = dial("-t", "2", mode=mode, launch=without("early"))
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and 1.9 < time.monotonic() - started < 5
+    assert "has not gathered" in line.log.events("trouble")[0]["reason"] and len(line.log.lines()) == 1
 
 
 BAD = [(URANDOM, "/etc/passwd", "is not the kernel"), (URANDOM, "/dev/zero", "is not the kernel"),
