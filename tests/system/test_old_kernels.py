@@ -211,7 +211,9 @@ def test_the_device_does_not_matter_with_getrandom(client):
 # ---- descriptors without close_range() ----------------------------------------------------------
 
 @pytest.mark.root
-@pytest.mark.parametrize("proc_there", [True, False], ids=["proc", "no-proc"])
+@pytest.mark.parametrize("proc_there", [
+    pytest.param(True, id="proc"),
+    pytest.param(False, id="no-proc", marks=pytest.mark.sandbox)])  # a sanitizer complains that it is not there
 def test_launchers_descriptors(site, dial, without, proc_there):
     """What a launcher left open, and the limit now hides, would be every user's."""
     spare = [os.open("/etc/hostname", os.O_RDONLY)]
