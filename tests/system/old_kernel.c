@@ -4,9 +4,13 @@
  *
  *     old_kernel close_range,getrandom,prctl=22 wrensshd ...
  *
+ * "early" is a kernel that has no random numbers yet: getrandom() waits, or says EAGAIN.
+ *
  * The filter holds for all that the program starts.
  */
 #include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -58,6 +62,7 @@ static const struct {
 
 static struct sock_filter program[MOST_INSTRUCTIONS];
 static unsigned short used;
+static bool early;
 
 static void die(const char *what, const char *name)
 {
@@ -107,13 +112,53 @@ static void leave_out_option(const char *number)
     answer(EINVAL);
 }
 
+static void let_random_numbers_wait(void)
+{
+    load(offsetof(struct seccomp_data, nr));
+    add(BPF_JMP | BPF_JEQ | BPF_K, SYS_getrandom, 4);
+    load(offsetof(struct seccomp_data, args[2]));
+    add(BPF_JMP | BPF_JEQ | BPF_K, 1 /* GRND_NONBLOCK */, 1);
+    answer(EAGAIN);
+    add(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF, 0);
+    early = true;
+}
+
+/* A child holds what could answer the waiting calls, and never does; it ends with the program. */
+static void hold(int listener)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;) {
+            pause();
+        }
+    }
+    close(listener);
+}
+
+static bool install(void)
+{
+    struct sock_fprog filter = {.len = used, .filter = program};
+    if (!early) {
+        return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) == 0;
+    }
+    long listener =
+        syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter);
+    if (listener >= 0) {
+        hold((int)listener);
+    }
+    return listener >= 0;
+}
+
 int main(int argc, char **argv)
 {
     if (argc < 3) {
         die("what to leave out, and the program", "usage");
     }
     for (char *name = strtok(argv[1], ","); name != NULL; name = strtok(NULL, ",")) {
-        if (strncmp(name, "prctl=", 6) == 0) {
+        if (strcmp(name, "early") == 0) {
+            let_random_numbers_wait();
+        } else if (strncmp(name, "prctl=", 6) == 0) {
             leave_out_option(name + 6);
         } else {
             leave_out_call(name);
@@ -122,10 +167,7 @@ int main(int argc, char **argv)
     add(BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0);
 
     /* Root needs no promise, and its programs no restriction; others do. */
-    struct sock_fprog filter = {.len = used, .filter = program};
-    if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0 &&
-        (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-         prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter, 0, 0) != 0)) {
+    if (!install() && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || !install())) {
         die(strerror(errno), "filter");
     }
     execvp(argv[2], argv + 2);

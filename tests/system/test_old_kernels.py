@@ -4,6 +4,7 @@ import fcntl
 import os
 import platform
 import re
+import time
 
 import pytest
 
@@ -163,6 +164,15 @@ def test_nothing_is_opened_with_getrandom(client):
     assert URANDOM not in proc.descriptors(raw.line.monitor).values()
 
 
+def test_early_boot(dial, without, mode):
+    """Each client would keep a process waiting for ever, or get keys that can be guessed."""
+    started = time.monotonic()
+    line = dial("-t", "2", mode=mode, launch=without("early"))
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and 1.9 < time.monotonic() - started < 5
+    assert "has not gathered" in line.log.events("trouble")[0]["reason"] and len(line.log.lines()) == 1
+
+
 BAD = [(URANDOM, "/etc/passwd", "is not the kernel"), (URANDOM, "/dev/zero", "is not the kernel"),
        ("/dev/random", "/dev/zero", "is not the kernel"), ("/dev", "/proc", "No such file")]
 
@@ -201,7 +211,9 @@ def test_the_device_does_not_matter_with_getrandom(client):
 # ---- descriptors without close_range() ----------------------------------------------------------
 
 @pytest.mark.root
-@pytest.mark.parametrize("proc_there", [True, False], ids=["proc", "no-proc"])
+@pytest.mark.parametrize("proc_there", [
+    pytest.param(True, id="proc"),
+    pytest.param(False, id="no-proc", marks=pytest.mark.sandbox)])  # a sanitizer complains that it is not there
 def test_launchers_descriptors(site, dial, without, proc_there):
     """What a launcher left open, and the limit now hides, would be every user's."""
     spare = [os.open("/etc/hostname", os.O_RDONLY)]
