@@ -47,9 +47,11 @@ ssize_t small_write(int fd, const void *bytes, size_t count)
 /* ---- one conversion ---------------------------------------------------------------------------
  */
 
+enum type { INT, LONG, LONG_LONG, TEXT, POINTER };
+
 struct one {
     char format[64];
-    enum { INT, LONG, LONG_LONG, TEXT, POINTER } type;
+    enum type type;
     unsigned stars;
     int star[2];
     long long number;
@@ -99,9 +101,9 @@ static void compare(const struct one *one, size_t out_bytes)
 static const char *const lengths[] = {"hh", "h", "", "l", "z", "t", "ll", "j"};
 static const char number_letters[] = "diuoxX";
 
-static int type_of(const char *length)
+static enum type type_of(const char *length)
 {
-    static const int types[] = {INT, INT, INT, LONG, LONG, LONG, LONG_LONG, LONG_LONG};
+    static const enum type types[] = {INT, INT, INT, LONG, LONG, LONG, LONG_LONG, LONG_LONG};
     unsigned i = 0;
     while (strcmp(lengths[i], length) != 0) {
         i++;
