@@ -22,6 +22,7 @@
 #include "monitor.h"
 #include "options.h"
 #include "peer.h"
+#include "relro.h"
 #include "sandbox.h"
 #include "tools.h"
 
@@ -228,6 +229,9 @@ static int daemon_main(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (!relro_protect()) {
+        return trouble("what the loader has filled in can't be made read-only");
+    }
     if (!have_standard_descriptors()) {
         return EXIT_TROUBLE;
     }

@@ -44,7 +44,7 @@ static const char help[] =
 /* Prints what is wrong with the command line, and how it should look. */
 static int refuse(const char *what, const char *argument)
 {
-    fprintf(stderr, "wrensshd: %s%s%s\n%s", what, argument != NULL ? ": " : "",
+    dprintf(STDERR_FILENO, "wrensshd: %s%s%s\n%s", what, argument != NULL ? ": " : "",
             argument != NULL ? argument : "", USAGE);
     return -1;
 }
