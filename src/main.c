@@ -141,8 +141,8 @@ static void place(int fd, int number)
 static void serve(const struct options *options, const struct peer *peer)
 {
     /* Mapped: static code models of small machines reach no farther than a megabyte. */
-    struct connection *connection = mmap(NULL, sizeof(*connection), PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    struct connection *connection =
+        mmap(NULL, sizeof(*connection), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (connection == MAP_FAILED) {
         _exit(trouble("no memory for the connection"));
     }
