@@ -183,6 +183,7 @@ static int part(const struct options *options, const struct peer *peer)
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
     close(NULL_DESCRIPTOR);
+    log_connect();
     return monitor_run(options, peer, IPC_DESCRIPTOR, network);
 }
 

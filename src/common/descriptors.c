@@ -1,10 +1,11 @@
 #include "descriptors.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -18,28 +19,47 @@
  * lowered later. */
 #define MOST_DESCRIPTORS 65536
 
+/* As getdents64(2) writes it; not opendir(), which allocates. */
+struct listed {
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+/* Closes what a piece of the list names. True if the list's own descriptor was among it. */
+static bool close_piece(const char *piece, long bytes, int list, int first)
+{
+    bool itself = false;
+    const struct listed *entry;
+    for (long at = 0; at < bytes; at += entry->bytes) {
+        entry = (const struct listed *)(const void *)(piece + at);
+        long fd = strtol(entry->name, NULL, 10);
+        if (entry->name[0] != '.' && fd == list) {
+            itself = true;
+        } else if (entry->name[0] != '.' && fd >= first) {
+            close((int)fd);
+        }
+    }
+    return itself;
+}
+
 /* Returns false if that can't be said of all of them: no /proc, or one that breaks off. */
 static bool close_listed(int first)
 {
-    DIR *open_ones = opendir("/proc/self/fd");
-    if (open_ones == NULL) {
+    _Alignas(struct listed) char piece[1024];
+    int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (list < 0) {
         return false;
     }
-    const struct dirent *entry;
     bool itself = false;
-    errno = 0;
-    while ((entry = readdir(open_ones)) != NULL) {
-        long fd = strtol(entry->d_name, NULL, 10);
-        if (entry->d_name[0] != '.' && fd == dirfd(open_ones)) {
-            itself = true;
-        } else if (entry->d_name[0] != '.' && fd >= first) {
-            close((int)fd);
-        }
-        errno = 0;
+    long bytes;
+    while ((bytes = syscall(SYS_getdents64, list, piece, sizeof(piece))) > 0) {
+        itself = close_piece(piece, bytes, list, first) || itself;
     }
-    bool whole = errno == 0 && itself;
-    closedir(open_ones);
-    return whole;
+    close(list);
+    return bytes == 0 && itself;
 }
 
 /* Kernels before 5.9, and emulators. */

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +19,7 @@
 #include "sandbox_layers.h"
 #include "seccomp.h"
 #include "seccomp_abi.h"
+#include "users.h"
 
 /* Where there is no passwd file at all, as in an initramfs: the kernel's own overflow id. */
 #define FALLBACK_ID 65534
@@ -38,9 +38,9 @@ static struct identity find_identity(void)
 {
     static const char *const names[] = {"wrensshd", "nobody"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const struct passwd *entry = getpwnam(names[i]);
-        if (entry != NULL && entry->pw_uid != 0 && entry->pw_gid != 0) {
-            return (struct identity){.uid = entry->pw_uid, .gid = entry->pw_gid};
+        struct user user;
+        if (users_find(&user, names[i]) > 0 && user.uid != 0 && user.gid != 0) {
+            return (struct identity){.uid = user.uid, .gid = user.gid};
         }
     }
     return (struct identity){.uid = FALLBACK_ID, .gid = FALLBACK_ID};

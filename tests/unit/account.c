@@ -249,6 +249,55 @@ START_TEST(users_of_too_many_groups)
 }
 END_TEST
 
+/* A folder in a file's place can be opened, but not read. */
+static void break_file(const char *path)
+{
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+START_TEST(expiry_that_can_not_be_told)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    break_file("/etc/shadow");
+    assert_contains(account_find(&account, "alice", NULL), "could not be looked up");
+    ck_assert_uint_eq(account.uid, 65534);
+    ck_assert_int_eq(rmdir("/etc/shadow"), 0);
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+}
+END_TEST
+
+START_TEST(groups_that_can_not_be_told)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    break_file("/etc/group");
+    assert_contains(account_find(&account, "alice", "wheel"), "member");
+    ck_assert_int_eq(rmdir("/etc/group"), 0);
+    assert_contains(account_find(&account, "alice", "wheel"), "member");
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert(!has_group(4100) && !has_group(0));
+}
+END_TEST
+
+START_TEST(users_that_can_not_be_told)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    break_file("/etc/passwd");
+    ck_assert_ptr_nonnull(account_find(&account, "alice", NULL));
+    ck_assert_ptr_nonnull(account_find(&account, "root", NULL));
+}
+END_TEST
+
 START_TEST(root_becomes_root)
 {
     struct account account;
@@ -284,6 +333,9 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_way_back_is_found);
     tcase_add_test(tests, users_of_many_groups);
     tcase_add_test(tests, users_of_too_many_groups);
+    tcase_add_test(tests, expiry_that_can_not_be_told);
+    tcase_add_test(tests, groups_that_can_not_be_told);
+    tcase_add_test(tests, users_that_can_not_be_told);
     tcase_add_test(tests, root_becomes_root);
     tcase_add_test(tests, nobody_has_no_home);
     suite_add_tcase(suite, tests);
