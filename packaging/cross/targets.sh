@@ -19,8 +19,6 @@ target() {
     aarch64)
         debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
         cpu_family=aarch64 cpu=aarch64 size_limit=229376
-        # Addresses within a megabyte are one instruction instead of two.
-        machine_flags=-mcmodel=tiny
         ;;
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).

@@ -191,6 +191,10 @@ b_lto = $lto
 b_pie = true
 b_staticpic = false
 
+[project options]
+accounts = 'files'
+small_printf = true
+
 [properties]
 needs_exe_wrapper = $needs_emulator
 
