@@ -41,8 +41,9 @@ configure() { # FOLDER flags of Meson's
     folder=$1
     shift
     rm -rf "$folder"
-    # Messages and paths must not depend on who builds and where.
-    logged "$folder.log" env LC_ALL=C meson setup "$folder" "$top" --werror --cross-file "$work/$arch/$compiler.ini" "$@"
+    # From a folder of our own: Meson asks the linker who it is with the map's name among the flags.
+    (cd "$work/$arch" && logged "$folder.log" \
+        meson setup "$folder" "$top" --werror --cross-file "$work/$arch/$compiler.ini" "$@")
 }
 
 run_unit_tests() {
@@ -54,8 +55,7 @@ run_unit_tests() {
 }
 
 build_release() {
-    map=$work/$arch/release/wrensshd.map
-    configure "$work/$arch/release" -Dtests=false -Dprefix=/usr/local "-Dc_link_args=-Wl,-Map=$map"
+    configure "$work/$arch/release" -Dtests=false -Dprefix=/usr/local -Dc_link_args=-Wl,-Map=wrensshd.map
     logged "$work/$arch/release.log" ninja -C "$work/$arch/release"
 }
 

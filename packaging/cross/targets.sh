@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 # What differs between the targets. Sourced; target ARCH sets the variables below.
 #
 #   debian_arch  Debian's name of the architecture

@@ -22,7 +22,7 @@ while [ $# -gt 0 ]; do
     *) break ;;
     esac
 done
-case $compiler in gcc | clang) ;; *) die "--cc takes gcc or clang, not $compiler" ;; esac
+case $compiler in gcc | clang) ;; *) die "--cc takes clang or gcc, not $compiler" ;; esac
 [ $# -gt 0 ] || eval "set -- $all_targets"
 for arch; do target "$arch" || die "unknown architecture: $arch (known: $all_targets)"; done
 
@@ -120,8 +120,10 @@ fetch_musl() { # ARCH
     rm -rf "$work/$1/musl"
 }
 
-# Meson looks for sources here before it would ask the network, and checks their hashes.
+# Meson looks for sources in packagecache before it would ask the network, and checks their hashes. It would not unpack
+# them again when our own files for them have changed.
 fetch_sources() {
+    rm -rf "$top"/subprojects/libsodium-*/ "$top"/subprojects/check-*/
     cache=$top/subprojects/packagecache
     absent=
     for wrap in "$top"/subprojects/*.wrap; do
