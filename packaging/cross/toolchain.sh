@@ -38,6 +38,7 @@ missing_packages() {
     [ "$compiler" = gcc ] || has clang || echo clang
     [ "$compiler" = gcc ] || has llvm-ar || echo llvm
     test -e /usr/include/stdio.h || echo libc6-dev
+    has ssh-keygen || echo openssh-client # the unit tests
     for arch; do
         target "$arch"
         has "$triple-gcc" || echo "$compiler_package"
