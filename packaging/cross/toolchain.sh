@@ -34,6 +34,7 @@ find_emulator() { command -v "$emulator-static" || command -v "$emulator" || tru
 missing_packages() {
     has meson || echo meson
     has ninja || echo ninja-build
+    has xz || echo xz-utils
     has ld.lld || echo lld
     [ "$compiler" = gcc ] || has clang || echo clang
     [ "$compiler" = gcc ] || has llvm-ar || echo llvm
