@@ -8,6 +8,7 @@
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -15,11 +16,13 @@
 
 #include "connection.h"
 #include "descriptors.h"
+#include "entropy.h"
 #include "log.h"
 #include "loop.h"
 #include "monitor.h"
 #include "options.h"
 #include "peer.h"
+#include "relro.h"
 #include "sandbox.h"
 #include "tools.h"
 
@@ -30,7 +33,7 @@
 #define KEYCTL_JOIN_SESSION_KEYRING 1
 
 /* Where a host key's descriptor (keydir "fd:N") waits for the monitor. */
-#define KEY_DESCRIPTOR (NULL_DESCRIPTOR + 1)
+#define KEY_DESCRIPTOR (ENTROPY_DESCRIPTOR + 1)
 
 static int trouble(const char *what)
 {
@@ -114,6 +117,7 @@ static bool close_descriptors(struct options *options)
     options->key_descriptor = KEY_DESCRIPTOR;
     close(IPC_DESCRIPTOR);
     close(NULL_DESCRIPTOR);
+    close(ENTROPY_DESCRIPTOR);
     descriptors_close_from(KEY_DESCRIPTOR + 1);
     return true;
 }
@@ -136,10 +140,15 @@ static void place(int fd, int number)
 /* The network process from fork to exit. */
 static void serve(const struct options *options, const struct peer *peer)
 {
-    static struct connection connection;
+    /* Not static: the compiler would write its address into every function that it is given to. */
+    struct connection *connection =
+        mmap(NULL, sizeof(*connection), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (connection == MAP_FAILED) {
+        _exit(trouble("no memory for the connection"));
+    }
     uint32_t layers = sandbox_enter();
-    connection_init(&connection, options, IPC_DESCRIPTOR, peer->tcp);
-    loop_run(&connection, layers);
+    connection_init(connection, options, IPC_DESCRIPTOR, peer->tcp);
+    loop_run(connection, layers);
 }
 
 /* Expects that IPC_DESCRIPTOR and NULL_DESCRIPTOR are not open. */
@@ -168,10 +177,13 @@ static int part(const struct options *options, const struct peer *peer)
         serve(options, peer);
         _exit(0);
     }
+    /* The monitor signs and verifies: neither takes random bytes. */
+    entropy_stop();
     /* The connection is the network process's alone: it closes when that ends. */
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
     close(NULL_DESCRIPTOR);
+    log_connect();
     return monitor_run(options, peer, IPC_DESCRIPTOR, network);
 }
 
@@ -206,6 +218,10 @@ static int daemon_main(int argc, char **argv)
     if (!leave_keyring()) {
         return trouble("the launcher's keyring can't be left");
     }
+    /* Nobody counts the login's seconds yet. */
+    if (!entropy_start(ENTROPY_DESCRIPTOR, options.login_seconds)) {
+        return EXIT_TROUBLE;
+    }
     if (sodium_init() < 0) {
         return trouble("libsodium");
     }
@@ -214,6 +230,9 @@ static int daemon_main(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    if (!relro_protect()) {
+        return trouble("what the loader has filled in can't be made read-only");
+    }
     if (!have_standard_descriptors()) {
         return EXIT_TROUBLE;
     }

@@ -6,7 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXIT_USAGE 100
+#define EXIT_USAGE   100
+#define EXIT_TROUBLE 111
 
 #define USAGE                                                                                      \
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"                \
@@ -44,9 +45,21 @@ static const char help[] =
 /* Prints what is wrong with the command line, and how it should look. */
 static int refuse(const char *what, const char *argument)
 {
-    fprintf(stderr, "wrensshd: %s%s%s\n%s", what, argument != NULL ? ": " : "",
+    dprintf(STDERR_FILENO, "wrensshd: %s%s%s\n%s", what, argument != NULL ? ": " : "",
             argument != NULL ? argument : "", USAGE);
     return -1;
+}
+
+/* Returns the exit code. */
+static int print(const char *text)
+{
+    size_t left = strlen(text);
+    ssize_t written = 0;
+    while (left > 0 && (written = write(STDOUT_FILENO, text, left)) > 0) {
+        text += written;
+        left -= (size_t)written;
+    }
+    return left == 0 ? 0 : EXIT_TROUBLE;
 }
 
 static int refuse_flag(const char *what, int flag)
@@ -204,8 +217,7 @@ int options_parse(struct options *options, int argc, char **argv, int *status)
     int flag;
     while ((flag = getopt(argc, argv, "+:qQvlLsSpPBrEx:e:a:c:R:t:i:m:g:hV")) != -1) {
         if (flag == 'h' || flag == 'V') {
-            fputs(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n", stdout);
-            *status = fflush(stdout) == 0 ? 0 : 111;
+            *status = print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
             return -1;
         }
         if (flag == ':') {

@@ -1,8 +1,8 @@
 #!/bin/sh
-# Builds with GCC, with Clang and with sanitizers, runs the unit tests and the system tests on each build, and ends
-# with one line of counts.
+# Builds with GCC, with Clang, with sanitizers and for other machines (packaging/cross), runs the unit tests and the
+# system tests on the builds, and ends with one line of counts.
 #
-#     sh tests/run.sh [--only unit|system] [--build gcc|clang|sanitize]... [pytest's arguments]
+#     sh tests/run.sh [--only unit|system] [--build gcc|clang|sanitize|cross]... [pytest's arguments]
 #
 # As root it installs what it needs (Debian, Ubuntu); otherwise it says what is missing.
 set -u
@@ -19,12 +19,12 @@ builds=
 while [ $# -gt 0 ]; do
     case $1 in
     --only) only=${2:?--only takes unit or system}; shift 2 ;;
-    --build) builds="$builds ${2:?--build takes gcc, clang or sanitize}"; shift 2 ;;
+    --build) builds="$builds ${2:?--build takes gcc, clang, sanitize or cross}"; shift 2 ;;
     -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) break ;;
     esac
 done
-builds=${builds:-gcc clang sanitize}
+builds=${builds:-gcc clang sanitize cross}
 case $only in '' | unit | system) ;; *) echo "run.sh: --only takes unit or system" >&2; exit 100 ;; esac
 
 say() { printf '\n== %s\n' "$*"; }
@@ -156,8 +156,10 @@ ensure_venv() {
 
 compiler_of() { case $1 in clang) echo clang ;; *) echo gcc ;; esac; }
 
+# One of the builds reads users and groups itself, so that the system tests see both ways.
 setup_flags() {
     case $1 in
+    clang) echo "-Daccounts=files" ;;
     sanitize) echo "-Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false" ;;
     esac
 }
@@ -182,31 +184,60 @@ unit_tests() {
     results="$results build/$1/meson-logs/testlog.json"
 }
 
-# Clang's build is the same source again, and the sanitizers make everything slower: both get less data to move. The
-# sanitizers' own system calls do not fit the sandbox, so that build runs without it.
-system_tests() {
+# What says how a build is tested. The others than GCC's are the same source again, and sanitizers and emulators make
+# everything slower: they get less data to move. The sanitizers' own system calls do not fit the sandbox, and qemu knows
+# neither seccomp nor Landlock, so these run without it. Clang's build is tested as the static one for this machine.
+system_tests() { # BUILD DAEMON pytest's arguments
     build=$1
-    shift
+    WRENSSHD=$2
+    shift 2
     say "system tests, $build"
-    WRENSSHD=$top/build/$build/src/wrensshd
-    WREN_COUNTS=$top/build/$build/system-counts.json
-    WREN_BULK_MIB=200 WREN_SLOWNESS=1 WREN_SANITIZED=
+    WREN_COUNTS=$top/build/$build-counts.json
+    WREN_BULK_MIB=200 WREN_SLOWNESS=1 WREN_NO_SANDBOX=
     skip_marks=
     case $build in
-    clang) WREN_BULK_MIB=32 skip_marks='not slow' ;;
+    static) WREN_BULK_MIB=32 skip_marks='not slow' ;;
+    aarch64 | armv7) WREN_BULK_MIB=20 WREN_SLOWNESS=3 WREN_NO_SANDBOX=1 skip_marks='not slow' ;;
     sanitize)
-        WREN_BULK_MIB=32 WREN_SLOWNESS=3 WREN_SANITIZED=1 skip_marks='not slow'
+        WREN_BULK_MIB=32 WREN_SLOWNESS=3 WREN_NO_SANDBOX=1 skip_marks='not slow'
         ASAN_OPTIONS=detect_leaks=0:abort_on_error=0:exitcode=86
         UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1:exitcode=86
         export ASAN_OPTIONS UBSAN_OPTIONS
         ;;
     esac
-    export WRENSSHD WREN_COUNTS WREN_BULK_MIB WREN_SLOWNESS WREN_SANITIZED
+    export WRENSSHD WREN_COUNTS WREN_BULK_MIB WREN_SLOWNESS WREN_NO_SANDBOX
     echo '{"passed": 0, "failed": 1, "skipped": 0}' >"$WREN_COUNTS" # in case pytest gets no further
     PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE \
-        -m "$skip_marks" "$@" tests/system </dev/null || broken=1
+        -m "$skip_marks" "$@" </dev/null || broken=1
     unset ASAN_OPTIONS UBSAN_OPTIONS
     results="$results $WREN_COUNTS"
+}
+
+# The static builds and what they must be; then logins to the one for this machine with all its sandbox, and to the ARM
+# ones under an emulator.
+cross_tests() {
+    say "static builds for x86_64, aarch64, armv7"
+    WREN_COUNTS=$top/build/cross-counts.json
+    export WREN_COUNTS
+    sh packaging/cross/build.sh || { unbuilt=$((unbuilt + 1)); return; }
+    for arch in x86_64 aarch64 armv7; do
+        results="$results build/cross/$arch/tests/meson-logs/testlog.json"
+    done
+    echo '{"passed": 0, "failed": 1, "skipped": 0}' >"$WREN_COUNTS"
+    PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/cross || broken=1
+    results="$results $WREN_COUNTS"
+    [ "$only" = unit ] && return
+    system_tests static build/cross/x86_64/release/src/wrensshd "$@" tests/system
+    for arch in aarch64 armv7; do
+        emulated=build/cross/$arch/wrensshd-emulated
+        qemu=$(sed -n "s/^exe_wrapper = '\(.*\)'/\1/p" "build/cross/$arch/clang.ini")
+        # shellcheck disable=SC2016 # for the script that is written
+        printf '#!/bin/sh\nexec %s -0 "$0" "%s" "$@"\n' \
+            "$qemu" "$top/build/cross/$arch/release/src/wrensshd" >"$emulated"
+        chmod 755 "$emulated"
+        # shellcheck disable=SC2046,SC2086 # a list of files
+        system_tests "$arch" "$emulated" "$@" $(printf 'tests/system/test_%s.py ' $emulated_tests)
+    done
 }
 
 mkdir -p build
@@ -219,13 +250,18 @@ fi
 results=
 broken=
 unbuilt=0
+emulated_tests='openssh_exec openssh_pty openssh_bulk openssh_files tools key_exchange'
 for name in $builds; do
+    if [ "$name" = cross ]; then
+        cross_tests "$@"
+        continue
+    fi
     if ! build "$name"; then
         unbuilt=$((unbuilt + 1))
         continue
     fi
     [ "$only" = system ] || unit_tests "$name"
-    [ "$only" = unit ] || system_tests "$name" "$@"
+    [ "$only" = unit ] || [ "$name" = clang ] || system_tests "$name" "build/$name/src/wrensshd" "$@" tests/system
 done
 
 # shellcheck disable=SC2046,SC2086 # lists of words

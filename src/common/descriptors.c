@@ -1,10 +1,12 @@
 #include "descriptors.h"
 
-#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -13,36 +15,61 @@
 #define SYS_close_range 436
 #endif
 
-/* Without a limit we would close for minutes. */
+/* More would take seconds. RLIMIT_NOFILE is no help: a descriptor can be above a limit that was
+ * lowered later. */
 #define MOST_DESCRIPTORS 65536
 
-static int highest_descriptor(void)
+/* As getdents64(2) writes it; not opendir(), which allocates. */
+struct listed {
+    uint64_t inode;
+    int64_t next;
+    uint16_t bytes;
+    uint8_t type;
+    char name[];
+};
+
+/* Closes what a piece of the list names. True if the list's own descriptor was among it. */
+static bool close_piece(const char *piece, long bytes, int list, int first)
 {
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur > MOST_DESCRIPTORS) {
-        return MOST_DESCRIPTORS;
+    bool itself = false;
+    const struct listed *entry;
+    for (long at = 0; at < bytes; at += entry->bytes) {
+        entry = (const struct listed *)(const void *)(piece + at);
+        long fd = strtol(entry->name, NULL, 10);
+        if (entry->name[0] != '.' && fd == list) {
+            itself = true;
+        } else if (entry->name[0] != '.' && fd >= first) {
+            close((int)fd);
+        }
     }
-    return (int)limit.rlim_cur;
+    return itself;
+}
+
+/* Returns false if that can't be said of all of them: no /proc, or one that breaks off. */
+static bool close_listed(int first)
+{
+    _Alignas(struct listed) char piece[1024];
+    int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (list < 0) {
+        return false;
+    }
+    bool itself = false;
+    long bytes;
+    while ((bytes = syscall(SYS_getdents64, list, piece, sizeof(piece))) > 0) {
+        itself = close_piece(piece, bytes, list, first) || itself;
+    }
+    close(list);
+    return bytes == 0 && itself;
 }
 
 /* Kernels before 5.9, and emulators. */
 static void close_one_by_one(int first)
 {
-    DIR *open_ones = opendir("/proc/self/fd");
-    if (open_ones == NULL) {
-        for (int fd = first; fd < highest_descriptor(); fd++) {
+    if (!close_listed(first)) {
+        for (int fd = first; fd < MOST_DESCRIPTORS; fd++) {
             close(fd);
         }
-        return;
     }
-    const struct dirent *entry;
-    while ((entry = readdir(open_ones)) != NULL) {
-        long fd = strtol(entry->d_name, NULL, 10);
-        if (entry->d_name[0] != '.' && fd >= first && fd != dirfd(open_ones)) {
-            close((int)fd);
-        }
-    }
-    closedir(open_ones);
 }
 
 void descriptors_close_from(int first)

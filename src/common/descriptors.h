@@ -4,7 +4,7 @@
 #ifndef WREN_DESCRIPTORS_H
 #define WREN_DESCRIPTORS_H
 
-/* Closes every descriptor from `first` on. */
+/* Closes every descriptor from `first` on; on kernels before 5.9 without /proc, up to 65535. */
 void descriptors_close_from(int first);
 
 /* All signals at their default disposition, none blocked: launchers hand over ignored ones, and an

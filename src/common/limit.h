@@ -101,7 +101,7 @@
 /* CPU seconds that reading one authorized_keys may take: gigabytes of it. */
 #define LIMIT_AUTHKEYS_CPU_SECONDS 5
 
-/* Groups of one user: -g looks through them. */
+/* Groups of one user: who is in more can't log in, as none may be left out. */
 #define LIMIT_USER_GROUPS 1024
 
 /* ---- sessions -------------------------------------------------------------------------------- */

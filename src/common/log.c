@@ -9,6 +9,8 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "collector.h"
+
 #define NUMBER_BYTES 24
 #define PREFIX_BYTES 64
 
@@ -40,8 +42,12 @@ void log_open(bool use_syslog, enum log_level shown)
     settings.use_syslog = use_syslog;
     settings.shown = shown;
     settings.journal = stderr_is_journal();
-    if (use_syslog) {
-        openlog(settings.name, LOG_PID, LOG_AUTH);
+}
+
+void log_connect(void)
+{
+    if (settings.use_syslog) {
+        collector_open();
     }
 }
 
@@ -204,15 +210,9 @@ static int priority_of(enum log_level level)
     return level == LOG_TROUBLE ? LOG_ERR : level == LOG_EVENT ? LOG_INFO : LOG_DEBUG;
 }
 
-/* "wrensshd[812]: ", or the journal's "<6>" (sd-daemon(3)). */
-static size_t format_prefix(char out[static PREFIX_BYTES], enum log_level level)
+/* "wrensshd[812]: " */
+static size_t format_name(char out[static PREFIX_BYTES])
 {
-    if (settings.journal) {
-        out[0] = '<';
-        out[1] = (char)('0' + priority_of(level));
-        out[2] = '>';
-        return 3;
-    }
     size_t used = strnlen(settings.name, PREFIX_BYTES - NUMBER_BYTES - 3);
     memcpy(out, settings.name, used);
     out[used++] = '[';
@@ -221,10 +221,19 @@ static size_t format_prefix(char out[static PREFIX_BYTES], enum log_level level)
     return used + 3;
 }
 
+/* The "<6>" that journald (sd-daemon(3)) and every collector take off again. */
+static size_t format_priority(char out[static NUMBER_BYTES + 2], int priority)
+{
+    out[0] = '<';
+    size_t used = 1 + format_number(out + 1, (unsigned)priority, 10);
+    out[used++] = '>';
+    return used;
+}
+
 static void write_stderr(const struct log_line *line, enum log_level level)
 {
     char out[PREFIX_BYTES + LOG_LINE_BYTES];
-    size_t used = format_prefix(out, level);
+    size_t used = settings.journal ? format_priority(out, priority_of(level)) : format_name(out);
     memcpy(out + used, line->bytes, line->used);
     used += line->used;
     out[used++] = '\n';
@@ -234,14 +243,23 @@ static void write_stderr(const struct log_line *line, enum log_level level)
     } while (written < 0 && errno == EINTR);
 }
 
+static bool write_syslog(const struct log_line *line, enum log_level level)
+{
+    char out[2 * PREFIX_BYTES + LOG_LINE_BYTES];
+    size_t used = format_priority(out, LOG_AUTH | priority_of(level));
+    used += format_name(out + used);
+    memcpy(out + used, line->bytes, line->used);
+    used += line->used;
+    out[used] = '\0';
+    return collector_send(out, used);
+}
+
 void log_end(struct log_line *line, enum log_level level)
 {
     if (!log_shows(level)) {
         return;
     }
-    if (settings.use_syslog) {
-        syslog(priority_of(level), "%.*s", (int)line->used, line->bytes);
-    } else {
+    if (!settings.use_syslog || !write_syslog(line, level)) {
         write_stderr(line, level);
     }
 }

@@ -41,6 +41,9 @@ struct log_line {
 /* Sets where lines go and the highest level shown; before it, LOG_EVENT and below on stderr. */
 void log_open(bool use_syslog, enum log_level shown);
 
+/* Connects to the system's log, if that is where lines go; see collector_open() for when. */
+void log_connect(void);
+
 /* The program's name in front of every later line instead of `wrensshd`; must stay valid. To be
  * called before log_open(). */
 void log_name(const char *name);
@@ -57,7 +60,8 @@ void log_bytes(struct log_line *line, const char *key, const void *value, size_t
 void log_number(struct log_line *line, const char *key, uint64_t value);
 void log_octal(struct log_line *line, const char *key, unsigned value);
 
-/* Writes the line out if its level is shown. Never fails: there is nowhere else to say it. */
+/* Writes the line out if its level is shown; what syslog does not take goes to stderr. Never fails:
+ * there is nowhere else to say it. */
 void log_end(struct log_line *line, enum log_level level);
 
 /* `event=trouble what=… path=… reason=…` at LOG_TROUBLE; path and reason may be NULL. */

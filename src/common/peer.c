@@ -17,7 +17,8 @@ static void put_text(char *out, size_t out_bytes, const char *text)
 static void put_ipv6(char out[static PEER_ADDRESS_BYTES], const struct in6_addr *address,
                      const char *zone)
 {
-    if (IN6_IS_ADDR_V4MAPPED(address)) {
+    static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff}; /* RFC 4291 2.5.5.2 */
+    if (memcmp(address->s6_addr, v4_mapped, sizeof(v4_mapped)) == 0) {
         inet_ntop(AF_INET, address->s6_addr + 12, out, PEER_ADDRESS_BYTES);
         return;
     }

@@ -14,7 +14,7 @@ struct descriptors {
     int fds[IPC_REPLY_DESCRIPTORS];
 };
 
-static bool send_request(struct connection *connection, struct iovec *parts, size_t part_count)
+static bool send_request(struct connection *connection, struct iovec *parts, uint8_t part_count)
 {
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = part_count};
     ssize_t sent;
@@ -30,12 +30,11 @@ static bool send_request(struct connection *connection, struct iovec *parts, siz
 
 static void take_descriptors(struct msghdr *message, struct descriptors *descriptors)
 {
-    for (struct cmsghdr *control = CMSG_FIRSTHDR(message); control != NULL;
-         control = CMSG_NXTHDR(message, control)) {
-        if (control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS) {
-            descriptors->count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-            memcpy(descriptors->fds, CMSG_DATA(control), descriptors->count * sizeof(int));
-        }
+    /* The kernel has all descriptors of a packet in one control message. */
+    struct cmsghdr *control = CMSG_FIRSTHDR(message);
+    if (control != NULL && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS) {
+        descriptors->count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+        memcpy(descriptors->fds, CMSG_DATA(control), descriptors->count * sizeof(int));
     }
 }
 
@@ -92,7 +91,7 @@ static struct iovec part_of(const void *bytes, size_t count)
 }
 
 /* One request, one reply without descriptors. */
-static bool ask_in_parts(struct connection *connection, struct iovec *parts, size_t part_count,
+static bool ask_in_parts(struct connection *connection, struct iovec *parts, uint8_t part_count,
                          void *reply, size_t reply_bytes)
 {
     uint32_t type;
@@ -197,7 +196,7 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
 }
 
 /* For the requests whose reply brings exactly `count` descriptors if it says done. */
-static bool ask_descriptors(struct connection *connection, struct iovec *parts, size_t part_count,
+static bool ask_descriptors(struct connection *connection, struct iovec *parts, uint8_t part_count,
                             size_t count, struct descriptors *descriptors)
 {
     uint32_t type;

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <grp.h>
-#include <pwd.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +13,19 @@
 #include <unistd.h>
 
 #include "descriptors.h"
+#include "entropy.h"
 #include "ipc.h"
 #include "limit.h"
 #include "sandbox_layers.h"
 #include "seccomp.h"
 #include "seccomp_abi.h"
+#include "users.h"
 
 /* Where there is no passwd file at all, as in an initramfs: the kernel's own overflow id. */
 #define FALLBACK_ID 65534
 
-/* Descriptors of all channels, the connection, stderr, the monitor's, and some in flight. */
+/* Descriptors of all channels, the connection, stderr, the monitor's, random bytes, and some in
+ * flight. */
 #define DESCRIPTORS_MAX (LIMIT_CHANNELS * IPC_REPLY_DESCRIPTORS + 8)
 
 struct identity {
@@ -36,9 +38,9 @@ static struct identity find_identity(void)
 {
     static const char *const names[] = {"wrensshd", "nobody"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        const struct passwd *entry = getpwnam(names[i]);
-        if (entry != NULL && entry->pw_uid != 0 && entry->pw_gid != 0) {
-            return (struct identity){.uid = entry->pw_uid, .gid = entry->pw_gid};
+        struct user user;
+        if (users_find(&user, names[i]) > 0 && user.uid != 0 && user.gid != 0) {
+            return (struct identity){.uid = user.uid, .gid = user.gid};
         }
     }
     return (struct identity){.uid = FALLBACK_ID, .gid = FALLBACK_ID};
@@ -143,7 +145,7 @@ uint32_t sandbox_enter(void)
 {
     uint32_t layers = geteuid() == 0 ? enter_as_root() : 0;
     /* Name services keep descriptors open, of files and sockets that only root may have. */
-    descriptors_close_from(NULL_DESCRIPTOR + 1);
+    descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);
     drop_capabilities();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
         layers |= SANDBOX_NO_NEW_PRIVS;

@@ -9,8 +9,9 @@
 /*
  * Puts up every layer that this kernel and our rights allow and returns those that hold
  * (sandbox_layers.h): the caller hands them to the monitor, which decides. Descriptors 0, 1 and
- * IPC_DESCRIPTOR stay, 2 becomes NULL_DESCRIPTOR, all others are closed, and the process can't open
- * others; it may only be handed some.
+ * IPC_DESCRIPTOR stay, as does ENTROPY_DESCRIPTOR where random bytes come from it; 2 becomes
+ * NULL_DESCRIPTOR, all others are closed, and the process can't open others; it may only be handed
+ * some.
  */
 uint32_t sandbox_enter(void);
 

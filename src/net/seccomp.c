@@ -40,6 +40,7 @@ static const struct rule rules[] = {
     /* Terminals: size, a break's meaning. */
     {SYS_ioctl, 1, {{1, TIOCSWINSZ}}},
     {SYS_ioctl, 1, {{1, TCGETS}}},
+    {SYS_ioctl, 1, {{1, TERMINAL_GET_MODES2}}}, /* tcgetattr() since glibc 2.42 */
     {SYS_ioctl, 1, {{1, TIOCSIG}}},
 /* Waiting. */
 #ifdef SYS_poll
@@ -52,6 +53,9 @@ static const struct rule rules[] = {
     {.number = SYS_restart_syscall},
 #ifdef SYS_clock_gettime
     {.number = SYS_clock_gettime},
+#endif
+#ifdef SYS_clock_gettime32 /* musl's name for the former on 32-bit machines, tried second */
+    {.number = SYS_clock_gettime32},
 #endif
 #ifdef SYS_clock_gettime64
     {.number = SYS_clock_gettime64},

@@ -53,6 +53,9 @@ struct bpf_program {
 #define SECCOMP_ARCH 0xc00000f3U
 #endif
 
+/* TCGETS2 of asm-generic/ioctls.h, which its own header can't spell without struct termios2. */
+#define TERMINAL_GET_MODES2 0x802c542aU
+
 /* Landlock numbers its calls the same on every architecture. */
 #define LANDLOCK_CREATE_RULESET 444
 #define LANDLOCK_RESTRICT_SELF  446

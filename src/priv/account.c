@@ -2,9 +2,6 @@
 
 #include <errno.h>
 #include <grp.h>
-#include <pwd.h>
-#include <shadow.h>
-#include <sodium.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -13,12 +10,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "users.h"
+
 #define NOBODY 65534
 
 #define SECONDS_PER_DAY 86400
 
-/* One line of /etc/shadow: a name, a hash, some numbers. */
-#define SHADOW_BYTES 4096
+static const char no_lookup[] = "account could not be looked up";
 
 static bool is_name_safe(const char *user)
 {
@@ -54,32 +52,24 @@ void account_nobody(struct account *account)
     account->gid = as_root ? NOBODY : getegid();
 }
 
-/* Password hashes pass through here only because the expiry date stands beside them: wiped. */
-static bool is_expired(const char *user)
+static const char *judge_expiry(const char *user)
 {
-    char buffer[SHADOW_BYTES];
-    struct spwd entry;
-    struct spwd *found = NULL;
-    bool expired = false;
-    if (getspnam_r(user, &entry, buffer, sizeof(buffer), &found) == 0 && found != NULL) {
-        expired = entry.sp_expire >= 0 && entry.sp_expire < time(NULL) / SECONDS_PER_DAY;
+    int64_t day;
+    int given = users_expiry(&day, user);
+    if (given < 0) {
+        return no_lookup;
     }
-    sodium_memzero(buffer, sizeof(buffer));
-    return expired;
+    return given > 0 && day < time(NULL) / SECONDS_PER_DAY ? "account has expired" : NULL;
 }
 
 static bool is_member(const struct account *account, const char *group)
 {
     gid_t groups[LIMIT_USER_GROUPS];
-    int count = LIMIT_USER_GROUPS;
-    const struct group *wanted = getgrnam(group);
-    if (wanted == NULL) {
+    gid_t gid;
+    if (users_find_group(&gid, group) <= 0) {
         return false;
     }
-    gid_t gid = wanted->gr_gid;
-    if (getgrouplist(account->user, account->gid, groups, &count) < 0) {
-        return false;
-    }
+    int count = users_groups(groups, account->user, account->gid);
     for (int i = 0; i < count; i++) {
         if (groups[i] == gid) {
             return true;
@@ -96,20 +86,22 @@ static bool is_shell_usable(const char *shell)
 
 static const char *look_up(struct account *account, const char *user)
 {
-    const struct passwd *entry = getpwnam(user);
-    /* Some name services know names in several spellings: rules are for the one they give. */
-    if (entry == NULL || strcmp(entry->pw_name, user) != 0) {
+    struct user entry;
+    int found = users_find(&entry, user);
+    if (found == 0) {
         return "unknown user";
     }
-    const char *shell =
-        entry->pw_shell == NULL || entry->pw_shell[0] == '\0' ? "/bin/sh" : entry->pw_shell;
-    if (!copy_text(account->user, sizeof(account->user), user) ||
-        !copy_text(account->home, sizeof(account->home), entry->pw_dir) ||
-        !copy_text(account->shell, sizeof(account->shell), shell)) {
+    if (found < 0 && errno != ENAMETOOLONG) {
+        return no_lookup;
+    }
+    if (found < 0 || !copy_text(account->user, sizeof(account->user), user)) {
         return "home directory or shell has too long a path";
     }
-    account->uid = entry->pw_uid;
-    account->gid = entry->pw_gid;
+    const char *shell = entry.shell[0] == '\0' ? "/bin/sh" : entry.shell;
+    copy_text(account->home, sizeof(account->home), entry.home);
+    copy_text(account->shell, sizeof(account->shell), shell);
+    account->uid = entry.uid;
+    account->gid = entry.gid;
     return NULL;
 }
 
@@ -122,8 +114,9 @@ static const char *judge(const struct account *account, const char *group)
     if (!is_shell_usable(account->shell)) {
         return "shell is missing or not executable";
     }
-    if (as_root && is_expired(account->user)) {
-        return "account has expired";
+    const char *expiry = as_root ? judge_expiry(account->user) : NULL;
+    if (expiry != NULL) {
+        return expiry;
     }
     if (account->uid != 0 && access("/etc/nologin", F_OK) == 0) {
         return "/etc/nologin exists";
@@ -168,7 +161,9 @@ static bool is_exactly(const struct account *account)
 
 static int become(const struct account *account)
 {
-    if (initgroups(account->user, account->gid) != 0 ||
+    gid_t groups[LIMIT_USER_GROUPS];
+    int count = users_groups(groups, account->user, account->gid);
+    if (count < 0 || setgroups((size_t)count, groups) != 0 ||
         setresgid(account->gid, account->gid, account->gid) != 0 ||
         setresuid(account->uid, account->uid, account->uid) != 0) {
         return -1;

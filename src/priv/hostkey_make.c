@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "entropy.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
 #include "log.h"
@@ -228,8 +229,7 @@ int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_
         log_trouble("key directory", keydir, strerror(errno));
         return -1;
     }
-    if (sodium_init() < 0) {
-        log_trouble("libsodium", NULL, "no random numbers");
+    if (!entropy_start(ENTROPY_ANYWHERE, 0) || sodium_init() < 0) {
         close(directory);
         return -1;
     }

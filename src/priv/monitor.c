@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "entropy.h"
 #include "log.h"
 #include "requests.h"
 #include "state.h"
@@ -48,6 +49,8 @@ static void decide_by_exit(struct monitor *monitor)
     if (WIFSIGNALED(status)) {
         snprintf(reason, sizeof(reason), "network process killed by signal %d%s", WTERMSIG(status),
                  WTERMSIG(status) == SIGSYS ? " (seccomp?)" : "");
+    } else if (WEXITSTATUS(status) == ENTROPY_EXIT) {
+        snprintf(reason, sizeof(reason), "network process got no random numbers");
     } else {
         snprintf(reason, sizeof(reason), "network process exited with status %d and gave no reason",
                  WEXITSTATUS(status));

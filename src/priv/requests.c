@@ -337,10 +337,10 @@ static int send_reply(int ipc, struct reply *reply)
         memset(&control, 0, sizeof(control));
         control.header.cmsg_level = SOL_SOCKET;
         control.header.cmsg_type = SCM_RIGHTS;
-        control.header.cmsg_len = CMSG_LEN(count);
+        control.header.cmsg_len = (socklen_t)CMSG_LEN(count);
         memcpy(CMSG_DATA(&control.header), reply->passed.descriptors, count);
         message.msg_control = &control;
-        message.msg_controllen = CMSG_SPACE(count);
+        message.msg_controllen = (socklen_t)CMSG_SPACE(count);
     }
     ssize_t sent = sendmsg(ipc, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     close_passed(&reply->passed);

@@ -19,7 +19,7 @@ from wire_session import Client  # noqa: E402
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "root: needs root (another user's login, /proc of other users)")
-    config.addinivalue_line("markers", "sandbox: needs the real sandbox; a sanitizer build has none")
+    config.addinivalue_line("markers", "sandbox: needs the real sandbox; sanitizer builds and emulated ones have none")
     config.addinivalue_line("markers", "slow: waits for seconds, or repeats what one build shows for all")
 
 
@@ -27,8 +27,8 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.get_closest_marker("root") and os.getuid() != 0:
             item.add_marker(pytest.mark.skip(reason="needs root"))
-        if item.get_closest_marker("sandbox") and os.environ.get("WREN_SANITIZED"):
-            item.add_marker(pytest.mark.skip(reason="a sanitizer build runs without the sandbox"))
+        if item.get_closest_marker("sandbox") and os.environ.get("WREN_NO_SANDBOX"):
+            item.add_marker(pytest.mark.skip(reason="this build runs without the sandbox"))
 
 
 def pytest_make_parametrize_id(val):

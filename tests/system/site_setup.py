@@ -130,9 +130,9 @@ class Site:
         return {}
 
     def daemon_args(self):
-        """An ordinary user's own authorized_keys is left alone; a throw-away user's stands in its home. A sanitizer
-        build has no sandbox to insist on."""
-        best_effort = ["-B"] if os.environ.get("WREN_SANITIZED") else []
+        """An ordinary user's own authorized_keys is left alone; a throw-away user's stands in its home. Sanitizer
+        builds and emulated ones have no sandbox to insist on."""
+        best_effort = ["-B"] if os.environ.get("WREN_NO_SANDBOX") else []
         return best_effort + ([] if self.root else ["-a", self.authorized_keys])
 
     def add_user(self, suffix="", shell="/bin/sh", home=True, more=()):

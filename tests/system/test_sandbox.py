@@ -127,9 +127,10 @@ def test_nothing_is_left_in_the_file_system(reach):
     def leftovers():
         return [name for parent in ("/run", "/dev/shm", "/tmp", "/var/tmp", "/")
                 for name in os.listdir(parent) if name.startswith(".wrensshd-")]
+    before = set(leftovers())  # a daemon that was killed in the middle of this leaves one
     for _ in range(3):
         reach("logged in")
-    assert leftovers() == []
+    assert set(leftovers()) <= before
 
 
 # ---- what is in memory ------------------------------------------------------------------------

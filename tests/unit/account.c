@@ -43,7 +43,7 @@ static bool own_etc(void)
     if (mount("none", etc, "tmpfs", 0, "mode=755") != 0) {
         return false;
     }
-    long day = time(NULL) / 86400;
+    long day = (long)(time(NULL) / 86400);
     snprintf(shadow, sizeof(shadow),
              "root:*:19000:0:99999:7:::\nalice:!:19000:0:99999:7::%ld:\n"
              "old:x:19000:0:99999:7::%ld:\nnologin:x:0:0:99999:7:::\n",
@@ -210,6 +210,94 @@ START_TEST(a_way_back_is_found)
 }
 END_TEST
 
+/* musl's initgroups() stops at 32. What we can't hold refuses the login, and gives nobody fewer. */
+static void join_groups(int count)
+{
+    static char text[65536];
+    size_t used = (size_t)snprintf(text, sizeof(text), "%s", groups);
+    for (int i = 0; i < count; i++) {
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "g%d:x:%d:alice\n", i, 6000 + i);
+    }
+    ck_assert_uint_lt(used, sizeof(text) - 1);
+    scratch_write("/etc", "group", text, used, 0644);
+}
+
+START_TEST(users_of_many_groups)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    join_groups(LIMIT_USER_GROUPS - 2); /* alice's own, and wheel */
+    ck_assert_ptr_null(account_find(&account, "alice", "g1021"));
+    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert_int_eq(getgroups(0, NULL), LIMIT_USER_GROUPS);
+}
+END_TEST
+
+START_TEST(users_of_too_many_groups)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    join_groups(LIMIT_USER_GROUPS - 1);
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_int_eq(account_become(&account), -1);
+    ck_assert_int_eq(errno, ERANGE);
+    ck_assert_uint_eq(geteuid(), 0);
+}
+END_TEST
+
+/* A folder in a file's place can be opened, but not read. */
+static void break_file(const char *path)
+{
+    unlink(path);
+    ck_assert_int_eq(mkdir(path, 0755), 0);
+}
+
+START_TEST(expiry_that_can_not_be_told)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    break_file("/etc/shadow");
+    assert_contains(account_find(&account, "alice", NULL), "could not be looked up");
+    ck_assert_uint_eq(account.uid, 65534);
+    ck_assert_int_eq(rmdir("/etc/shadow"), 0);
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+}
+END_TEST
+
+START_TEST(groups_that_can_not_be_told)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    break_file("/etc/group");
+    assert_contains(account_find(&account, "alice", "wheel"), "member");
+    ck_assert_int_eq(rmdir("/etc/group"), 0);
+    assert_contains(account_find(&account, "alice", "wheel"), "member");
+    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert(!has_group(4100) && !has_group(0));
+}
+END_TEST
+
+START_TEST(users_that_can_not_be_told)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    break_file("/etc/passwd");
+    ck_assert_ptr_nonnull(account_find(&account, "alice", NULL));
+    ck_assert_ptr_nonnull(account_find(&account, "root", NULL));
+}
+END_TEST
+
 START_TEST(root_becomes_root)
 {
     struct account account;
@@ -243,6 +331,11 @@ Suite *unit_suite(void)
     tcase_add_test(tests, ordinary_user_serves_itself_only);
     tcase_add_test(tests, becoming_a_user_is_for_good);
     tcase_add_test(tests, a_way_back_is_found);
+    tcase_add_test(tests, users_of_many_groups);
+    tcase_add_test(tests, users_of_too_many_groups);
+    tcase_add_test(tests, expiry_that_can_not_be_told);
+    tcase_add_test(tests, groups_that_can_not_be_told);
+    tcase_add_test(tests, users_that_can_not_be_told);
     tcase_add_test(tests, root_becomes_root);
     tcase_add_test(tests, nobody_has_no_home);
     suite_add_tcase(suite, tests);

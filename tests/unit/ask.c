@@ -216,7 +216,7 @@ START_TEST(another_number_of_descriptors)
     static const size_t counts[] = {0, 1, 2, 3, 4, 5, 8};
     const struct request *request = &requests[_i / 7];
     size_t count = counts[_i % 7];
-    if (count == request->descriptors) {
+    if (count == request->descriptors || (count > IPC_REPLY_DESCRIPTORS && unit_is_emulated())) {
         return;
     }
     int before = rig_open_descriptors();

@@ -4,6 +4,11 @@
 
 #include "unit.h"
 
+bool unit_is_emulated(void)
+{
+    return getenv("MESON_EXE_WRAPPER") != NULL;
+}
+
 int main(void)
 {
     SRunner *runner = srunner_create(unit_suite());

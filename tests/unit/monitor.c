@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
+#include "entropy.h"
 #include "ipc.h"
 #include "keygen_help.h"
 #include "login.h"
@@ -17,6 +18,8 @@
 #include "sandbox_layers.h"
 #include "unit.h"
 #include "writer.h"
+
+#define DIES 128
 
 static char home[SCRATCH_BYTES];
 
@@ -53,7 +56,7 @@ static struct options options;
 static struct peer peer = {.address = "192.0.2.1", .port = "4711"};
 static pid_t monitor;
 static int ipc;    /* the network process's end */
-static int leash;  /* one byte makes the network process exit with it, or die by it if above 100 */
+static int leash;  /* one byte makes the network process exit with it, or die by it if above DIES */
 static int reader; /* the monitor's log */
 static char said[65536];
 static uint8_t public_key[32], secret_key[64];
@@ -63,8 +66,8 @@ static bool ignore_children; /* as some launchers hand it over */
 static void run_network_process(int end)
 {
     uint8_t order = 0;
-    if (read(end, &order, 1) == 1 && order > 100) {
-        raise(order - 100);
+    if (read(end, &order, 1) == 1 && order > DIES) {
+        raise(order - DIES);
     }
     _exit(order);
 }
@@ -857,18 +860,22 @@ END_TEST
 START_TEST(network_process_dies)
 {
     start_at(BEFORE_LOGIN);
-    order(100 + SIGSYS);
+    order(DIES + SIGSYS);
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"network process killed by signal 31 (seccomp?)\"\n");
     assert_contains(said, " in=- out=- ");
     start_at(AFTER_LOGIN);
-    order(100 + SIGKILL);
+    order(DIES + SIGKILL);
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"network process killed by signal 9\"\n");
     start_at(AFTER_LOGIN);
     order(3);
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"network process exited with status 3 and gave no reason\"\n");
+    start_at(BEFORE_LOGIN);
+    order(ENTROPY_EXIT);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"network process got no random numbers\"\n");
 }
 END_TEST
 
@@ -876,7 +883,7 @@ START_TEST(first_reason_stays)
 {
     start_at(BEFORE_LOGIN);
     do_end(IPC_END_CLIENT, "the first");
-    order(100 + SIGSYS);
+    order(DIES + SIGSYS);
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "reason=\"the first\"\n");
 }

@@ -4,6 +4,7 @@
  */
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -264,12 +265,12 @@ END_TEST
 
 /* ---- a random walk --------------------------------------------------------------------------- */
 
-static unsigned long walk_state;
+static uint64_t walk_state;
 
 static size_t some(size_t below)
 {
-    walk_state = walk_state * 6364136223846793005UL + 1442695040888963407UL;
-    return (walk_state >> 33) % below;
+    walk_state = walk_state * 6364136223846793005U + 1442695040888963407U;
+    return (size_t)(walk_state >> 33) % below;
 }
 
 /* What the client may say of one channel, within the rules. */

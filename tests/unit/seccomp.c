@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "ipc.h"
+#include "seccomp_abi.h"
 #include "unit.h"
 
 #define NO_FILTER 77
@@ -128,8 +129,11 @@ static void terminals_are_set(void)
 {
     struct winsize size = {.ws_col = 80};
     struct termios modes;
+    char raw[64];
     need(ioctl(TERMINAL, TIOCSWINSZ, &size) == 0);
     need(tcgetattr(TERMINAL, &modes) == 0);
+    need(syscall(SYS_ioctl, TERMINAL, TCGETS, raw) == 0);
+    need(syscall(SYS_ioctl, TERMINAL, TERMINAL_GET_MODES2, raw) == 0);
     ioctl(TERMINAL, TIOCSIG, SIGINT);
 }
 
@@ -139,7 +143,13 @@ static void time_passes(void)
     struct timespec now;
     need(poll(&entry, 1, 10) == 1);
     need(ppoll(&entry, 1, NULL, NULL) == 1);
+#ifdef SYS_clock_gettime
     need(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0);
+#endif
+#ifdef SYS_clock_gettime32
+    need(syscall(SYS_clock_gettime32, CLOCK_MONOTONIC, &now) == 0);
+#endif
+    need(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
 }
 
 static void random_bytes_come(void)
@@ -181,6 +191,8 @@ static const struct call {
     {"vfork", SYS_vfork, {0}},
     {"unlink", SYS_unlink, {0}},
     {"dup2", SYS_dup2, {1, 12}},
+#endif
+#ifdef __x86_64__
     {"arch_prctl", SYS_arch_prctl, {0}},
     {"x32 read", X32 | SYS_read, {0}},
     {"x32 write", X32 | SYS_write, {0}},
@@ -201,7 +213,11 @@ static const struct call {
     {"clone3", 435, {0}},
     {"execve", SYS_execve, {0}},
     {"execveat", SYS_execveat, {-1}},
+#ifdef SYS_mmap
     {"mmap", SYS_mmap, {0, 4096, 0, 0}},
+#else
+    {"mmap2", SYS_mmap2, {0, 4096, 0, 0}},
+#endif
     {"mprotect", SYS_mprotect, {0}},
     {"mremap", SYS_mremap, {0}},
     {"brk", SYS_brk, {0}},

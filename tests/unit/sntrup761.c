@@ -124,9 +124,12 @@ START_TEST(decodes_below_q_whatever_comes)
             memset(bytes, round, sizeof(bytes));
         }
         sntrup761_decode_rq(values, bytes);
+        /* One assertion a round: each writes to a file. */
+        uint16_t largest = 0;
         for (size_t i = 0; i < SNTRUP761_P; i++) {
-            ck_assert_uint_lt(values[i], SNTRUP761_Q);
+            largest = values[i] > largest ? values[i] : largest;
         }
+        ck_assert_uint_lt(largest, SNTRUP761_Q);
     }
 }
 END_TEST

@@ -474,14 +474,14 @@ START_TEST(program_on_a_terminal)
     assert_started(&terminal, 1);
     int master = terminal.passed.descriptors[0];
     ck_assert_int_eq(ptsname_r(master, name, sizeof(name)), 0);
-    struct running running = spawn_with(
-        2, IPC_SESSION_EXEC, "", 0,
-        "tty; stty size; ls /proc/$$/fd | tr '\\n' ' '; echo $SSH_TTY $TERM; : </dev/tty", "vt100");
+    struct running running =
+        spawn_with(2, IPC_SESSION_EXEC, "", 0,
+                   "tty; stty size; ls -m /proc/$$/fd; echo $SSH_TTY $TERM; : </dev/tty", "vt100");
     assert_started(&running, 1);
     assert_contains(said, name);
     read_terminal(master, &running);
     char expected[512];
-    snprintf(expected, sizeof(expected), "%s\r\n24 80\r\n0 1 2 %s vt100\r\n", name, name);
+    snprintf(expected, sizeof(expected), "%s\r\n24 80\r\n0, 1, 2\r\n%s vt100\r\n", name, name);
     ck_assert_str_eq(out, expected);
     ck_assert_int_eq(sessions.slots[2].terminal, -1);
 }

@@ -1,13 +1,15 @@
 #!/bin/sh
 # The walls between the rooms, as the built libraries show them, and the tree's sizes.
 #
-#     walls.sh SOURCE_ROOT libpriv.a libnet.a libwrencrypto.a
+#     walls.sh SOURCE_ROOT libpriv.a libnet.a libwrencrypto.a [OTHER]...
 #
+# The others are what may be linked besides: none of it all allocates, or has stdio's streams.
 # Says what is wrong, one line each; exit 1 if anything is.
 set -u
 export LC_ALL=C
 root=$1 priv=$2 net=$3 crypto=$4
 failed=0
+shift 4
 
 fail() {
     printf '%s\n' "$*" >&2
@@ -43,6 +45,17 @@ free_of 'net' "$net" "^($privileged)"
 free_of 'crypto' "$crypto" '^(sodium_)?(malloc|calloc|realloc|free|allocarray|aligned_alloc)$'
 free_of 'crypto' "$crypto" '^(__)?(v?f?printf|vd?printf|dprintf|puts|fputs|fwrite|putchar|write)(_chk)?$'
 free_of 'crypto' "$crypto" '^(read|open|openat|close|exit|abort|__errno_location|getenv)$'
+
+# What would bring malloc() or stdio into a static program, in it or by what the C library does for it.
+heap='malloc|calloc|realloc|reallocarray|free|strn?dup|v?asprintf|getline|opendir|fdopendir|scandir'
+streams='fopen|fdopen|fmemopen|v?f?printf|f?puts|f?putc|putchar|fwrite|fflush|v?f?scanf|perror|std(in|out|err)'
+calls='syslog|vsyslog|openlog|closelog|strftime|localtime|ctime|initgroups'
+for part in "$priv" "$net" "$@"; do
+    free_of "$part" "$part" "^(__)?($heap|$streams|$calls)(64|_r)?(_chk)?(@.*)?$"
+done
+for library in "$priv" "$net"; do
+    free_of "$library" "$library" '^(get(pw|gr|sp)(nam|uid|gid|ent)(_r)?|getgrouplist)$'
+done
 
 # no_include FOLDER OTHER: no file of the one includes a header of the other.
 no_include() {

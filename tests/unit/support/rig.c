@@ -221,11 +221,11 @@ void rig_reply_descriptors(struct rig *rig, const void *reply, size_t reply_byte
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     if (count > 0) {
         message.msg_control = control.bytes;
-        message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+        message.msg_controllen = (socklen_t)CMSG_SPACE(count * sizeof(int));
         struct cmsghdr *rights = CMSG_FIRSTHDR(&message);
         rights->cmsg_level = SOL_SOCKET;
         rights->cmsg_type = SCM_RIGHTS;
-        rights->cmsg_len = CMSG_LEN(count * sizeof(int));
+        rights->cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(int));
         memcpy(CMSG_DATA(rights), fds, count * sizeof(int));
     }
     ck_assert_int_eq(sendmsg(rig->monitor, &message, 0), (int)reply_bytes);

@@ -1,0 +1,99 @@
+#!/bin/sh
+# Builds wrensshd for boards and initramfs images: one static file for each architecture, with musl and libsodium in
+# it, and runs the unit tests of each. Needs Debian 12 or 13, and nothing installed if root runs it.
+#
+#     sh packaging/cross/build.sh [--cc clang|gcc] [--skip-tests] [x86_64|aarch64|armv7]...
+#
+# Leaves build/cross/wrensshd-VERSION-ARCH.tar.xz and SHA256SUMS. The same source, compilers and musl give the same
+# bytes, wherever the source is.
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+. "$top/packaging/cross/targets.sh"
+work=$top/build/cross
+compiler=clang
+tests=yes
+
+die() { echo "build.sh: $*" >&2; exit 1; }
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --cc) compiler=${2:?--cc takes clang or gcc}; shift 2 ;;
+    --skip-tests) tests=; shift ;;
+    -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) die "unknown option: $1" ;;
+    *) break ;;
+    esac
+done
+[ $# -gt 0 ] || eval "set -- $all_targets"
+sh "$top/packaging/cross/toolchain.sh" --cc "$compiler" "$@"
+version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
+
+# In a log, of which the end is shown if the command fails.
+logged() { # LOG COMMAND...
+    log=$1
+    shift
+    "$@" >>"$log" 2>&1 </dev/null && return 0
+    tail -n 40 "$log" >&2
+    die "failed: $*; the whole log is in ${log#"$top/"}"
+}
+
+configure() { # FOLDER flags of Meson's
+    folder=$1
+    shift
+    rm -rf "$folder"
+    # From a folder of our own: Meson asks the linker who it is with the map's name among the flags.
+    (cd "$work/$arch" && logged "$folder.log" \
+        meson setup "$folder" "$top" --werror --cross-file "$work/$arch/$compiler.ini" "$@")
+}
+
+run_unit_tests() {
+    # Each of some fifty programs would be optimized as a whole.
+    configure "$work/$arch/tests" -Db_lto=false
+    logged "$work/$arch/tests.log" ninja -C "$work/$arch/tests"
+    logged "$work/$arch/tests.log" meson test -C "$work/$arch/tests" --no-rebuild --print-errorlogs
+    sed -n 's/^Ok: *\([0-9]*\).*/    \1 unit tests passed/p' "$work/$arch/tests.log"
+}
+
+build_release() {
+    configure "$work/$arch/release" -Dtests=false -Dprefix=/usr/local -Dc_link_args=-Wl,-Map=wrensshd.map
+    logged "$work/$arch/release.log" ninja -C "$work/$arch/release"
+}
+
+# What goes below /usr/local, with the licenses of all that is in the file.
+stage() {
+    name=wrensshd-$version-$arch
+    staged=$work/$arch/$name
+    documents=$staged/share/doc/wrensshd
+    rm -rf "$staged" "$work/$arch/stage"
+    logged "$work/$arch/release.log" env DESTDIR="$work/$arch/stage" \
+        meson install -C "$work/$arch/release" --no-rebuild --strip
+    mv "$work/$arch/stage/usr/local" "$staged"
+    rm -r "$work/$arch/stage"
+    mkdir -p "$documents"
+    cp "$top/LICENSE" "$top/README.md" "$documents/"
+    cp "$top"/subprojects/libsodium-*/LICENSE "$documents/LICENSE.libsodium"
+    cp "$work/$arch/sysroot/copyright" "$documents/LICENSE.musl"
+    bytes=$(wc -c <"$staged/sbin/wrensshd")
+    echo "    wrensshd: $bytes bytes, stripped; the limit is $size_limit"
+    [ "$bytes" -le "$size_limit" ] || [ "$compiler" = gcc ] || die "wrensshd for $arch is too large"
+}
+
+pack() {
+    tar -C "$work/$arch" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner \
+        --mode='u=rwX,go=rX' --mtime="@${SOURCE_DATE_EPOCH:-0}" -cf - "$name" |
+        xz -9e -T1 >"$work/$name.tar.xz.new"
+    mv "$work/$name.tar.xz.new" "$work/$name.tar.xz"
+    echo "    build/cross/$name.tar.xz"
+}
+
+for arch; do
+    target "$arch"
+    echo "$arch, $compiler"
+    mkdir -p "$work/$arch"
+    rm -f "$work/$arch"/*.log
+    [ -z "$tests" ] || run_unit_tests
+    build_release
+    stage
+    pack
+done
+(cd "$work" && sha256sum wrensshd-"$version"-*.tar.xz >SHA256SUMS)

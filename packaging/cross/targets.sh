@@ -1,0 +1,39 @@
+# shellcheck shell=sh disable=SC2034
+# What differs between the targets. Sourced; target ARCH sets the variables below.
+#
+#   debian_arch  Debian's name of the architecture
+#   triple       prefix of Debian's cross compiler, and part of its package's name
+#   musl_triple  folder of musl's headers and libraries in Debian's package
+#   emulator     which qemu runs the tests where the machine can't
+#   cpu_family, cpu, machine_flags   for Meson's cross file
+#   size_limit   bytes that the stripped daemon may have at most
+all_targets='x86_64 aarch64 armv7'
+
+target() {
+    machine_flags=
+    case $1 in
+    x86_64)
+        debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
+        cpu_family=x86_64 cpu=x86_64 size_limit=262144
+        ;;
+    aarch64)
+        debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
+        cpu_family=aarch64 cpu=aarch64 size_limit=229376
+        ;;
+    armv7)
+        # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
+        debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
+        cpu_family=arm cpu=armv7 size_limit=196608
+        machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
+        ;;
+    *) return 1 ;;
+    esac
+    # Debian's packages for its own architecture have no triple in their names.
+    case $triple in
+    x86_64-linux-gnu) compiler_package=gcc-x86-64-linux-gnu ;;
+    *) compiler_package=gcc-$triple ;;
+    esac
+    native=
+    [ "$(dpkg --print-architecture 2>/dev/null)" = "$debian_arch" ] && native=yes compiler_package=gcc
+    return 0
+}

@@ -1,0 +1,222 @@
+#!/bin/sh
+# Makes what the cross builds need, below build/cross/: for each architecture a compiler for static musl programs and
+# a Meson cross file, and once the sources of libsodium and Check. Nothing is installed but Debian's compilers and
+# qemu, and those only when root runs this; no foreign architecture is added, and apt's own state is left alone.
+#
+#     sh packaging/cross/toolchain.sh [--cc gcc|clang] [x86_64|aarch64|armv7]...
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+. "$top/packaging/cross/targets.sh"
+work=$top/build/cross
+compiler=clang
+PATH=$PATH:/usr/sbin:/sbin
+
+die() { echo "toolchain.sh: $*" >&2; exit 1; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --cc) compiler=${2:?--cc takes gcc or clang}; shift 2 ;;
+    -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) die "unknown option: $1" ;;
+    *) break ;;
+    esac
+done
+case $compiler in gcc | clang) ;; *) die "--cc takes clang or gcc, not $compiler" ;; esac
+[ $# -gt 0 ] || eval "set -- $all_targets"
+for arch; do target "$arch" || die "unknown architecture: $arch (known: $all_targets)"; done
+
+# ---- the distribution's packages -------------------------------------------------------------------------------------
+
+find_emulator() { command -v "$emulator-static" || command -v "$emulator" || true; }
+
+# GCC's cross compilers come along with Clang for the sake of libgcc.
+missing_packages() {
+    has meson || echo meson
+    has ninja || echo ninja-build
+    has xz || echo xz-utils
+    has ld.lld || echo lld
+    [ "$compiler" = gcc ] || has clang || echo clang
+    [ "$compiler" = gcc ] || has llvm-ar || echo llvm
+    test -e /usr/include/stdio.h || echo libc6-dev
+    has ssh-keygen || echo openssh-client # the unit tests
+    for arch; do
+        target "$arch"
+        has "$triple-gcc" || echo "$compiler_package"
+        [ -n "$native" ] || [ -n "$(find_emulator)" ] || echo qemu-user-static
+    done
+}
+
+ensure_packages() {
+    missing=$(missing_packages "$@" | sort -u | tr '\n' ' ')
+    [ -z "$missing" ] && return 0
+    [ "$(id -u)" = 0 ] || die "these packages are missing; install them as root: apt-get install $missing"
+    echo "installing $missing"
+    # shellcheck disable=SC2086 # a list of packages
+    if ! { apt-get update -q &&
+        DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing; } \
+        >"$work/apt.log" 2>&1 </dev/null; then
+        tail -n 15 "$work/apt.log" >&2
+        die "these packages could not be installed: $missing"
+    fi
+}
+
+# ---- apt, with a state of its own ------------------------------------------------------------------------------------
+
+# The machine's own sources, as `deb` or `deb-src` lines whatever they are for. Both of apt's formats.
+copy_sources() { # TYPE FOLDER
+    mkdir -p "$2"
+    for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
+        [ -e "$file" ] || continue
+        sed -n "s/^[[:space:]]*deb[[:space:]]/$1 /p" "$file" |
+            sed 's/arch=[^] ]*//; s/\[ *\]//' >"$2/$(basename "$file" .list).list"
+    done
+    for file in /etc/apt/sources.list.d/*.sources; do
+        [ -e "$file" ] || continue
+        sed "s/^Types:.*/Types: $1/; /^Architectures:/d" "$file" >"$2/$(basename "$file")"
+    done
+}
+
+# private_apt STATE ARCHITECTURE apt-get's arguments
+private_apt() {
+    state=$1 architecture=$2
+    shift 2
+    apt-get -q -oDir::State="$state" -oDir::State::status="$state/status" -oDir::State::lists="$state/lists" \
+        -oDir::Cache="$state/cache" -oDir::Etc::sourcelist=/dev/null -oDir::Etc::sourceparts="$state/sources" \
+        -oAPT::Architecture="$architecture" -oAPT::Architectures="$architecture" -oAPT::Sandbox::User="$(id -un)" "$@"
+}
+
+# Leaves the files that `apt-get WORDS…` downloads in FOLDER. A source of the machine's that does not have the
+# architecture makes update fail; what counts is whether the download succeeds.
+download() { # deb|deb-src ARCHITECTURE FOLDER WORDS...
+    type=$1 architecture=$2 folder=$3
+    shift 3
+    state=$work/apt/$type-$architecture
+    rm -rf "$state"
+    mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$folder"
+    : >"$state/status"
+    copy_sources "$type" "$state/sources"
+    private_apt "$state" "$architecture" update >"$state/log" 2>&1 || true
+    (cd "$folder" && private_apt "$state" "$architecture" "$@" >>"$state/log" 2>&1) || {
+        tail -n 5 "$state/log" >&2
+        die "apt-get $* failed for $architecture; the whole log is in ${state#"$top/"}/log"
+    }
+    rm -rf "$state/lists" "$state/cache"
+}
+
+# ---- what is made ----------------------------------------------------------------------------------------------------
+
+fetch_musl() { # ARCH
+    sysroot=$work/$1/sysroot
+    [ -e "$sysroot/lib/rcrt1.o" ] && return 0
+    has dpkg || die "musl comes from Debian's packages, and there is no dpkg here"
+    rm -rf "$work/$1/musl"
+    download deb "$debian_arch" "$work/$1/musl" download musl-dev
+    dpkg -x "$work/$1"/musl/musl-dev_*.deb "$work/$1/musl"
+    rm -rf "$sysroot"
+    mkdir -p "$sysroot"
+    mv "$work/$1/musl/usr/include/$musl_triple" "$sysroot/include"
+    mv "$work/$1/musl/usr/lib/$musl_triple" "$sysroot/lib.new"
+    mv "$work/$1/musl/usr/share/doc/musl-dev/copyright" "$sysroot/copyright"
+    mv "$sysroot/lib.new" "$sysroot/lib"
+    rm -rf "$work/$1/musl"
+}
+
+# Meson looks for sources in packagecache before it would ask the network, and checks their hashes. It would not unpack
+# them again when our own files for them have changed.
+fetch_sources() {
+    rm -rf "$top"/subprojects/libsodium-*/ "$top"/subprojects/check-*/
+    cache=$top/subprojects/packagecache
+    absent=
+    for wrap in "$top"/subprojects/*.wrap; do
+        file=$(sed -n 's/^source_filename = //p' "$wrap")
+        [ -e "$cache/$file" ] || absent="$absent $(basename "$wrap" .wrap)"
+    done
+    [ -z "$absent" ] && return 0
+    mkdir -p "$cache"
+    rm -rf "$work/sources"
+    # shellcheck disable=SC2086 # a list of packages
+    download deb-src "$(dpkg --print-architecture)" "$work/sources" source --download-only $absent
+    for name in $absent; do
+        file=$(sed -n 's/^source_filename = //p' "$top/subprojects/$name.wrap")
+        hash=$(sed -n 's/^source_hash = //p' "$top/subprojects/$name.wrap")
+        if ! echo "$hash  $work/sources/$file" | sha256sum --check --status; then
+            die "this release's source of $name is not the $file that subprojects/$name.wrap is for;" \
+                "put that file into subprojects/packagecache"
+        fi
+        mv "$work/sources/$file" "$cache/$file"
+    done
+    rm -rf "$work/sources"
+}
+
+write_wrapper() { # ARCH
+    gcc=$triple-gcc
+    case $compiler in
+    gcc) command=$gcc headers=$($gcc -print-file-name=include) ;;
+    clang) command="clang --target=$triple -Qunused-arguments" headers=$(clang -print-file-name=include) ;;
+    esac
+    # GCC looks for `ld.lld` beside its own tools only.
+    mkdir -p "$work/$1/bin"
+    ln -sf "$(command -v ld.lld)" "$work/$1/bin/ld.lld"
+    sed -e "s|@COMPILER@|$command|g; s|@ARCH@|$1|g; s|@FOLDER@|$work/$1|g" \
+        -e "s|@COMPILER_HEADERS@|$headers|g" \
+        -e "s|@CRTBEGIN@|$($gcc -print-file-name=crtbeginS.o)|g; s|@CRTEND@|$($gcc -print-file-name=crtendS.o)|g" \
+        -e "s|@LIBGCC_FOLDER@|$(dirname "$($gcc -print-libgcc-file-name)")|g" \
+        "$top/packaging/cross/cc.in" >"$work/$1/bin/cc.new"
+    chmod 755 "$work/$1/bin/cc.new"
+    mv "$work/$1/bin/cc.new" "$work/$1/bin/cc-$compiler"
+}
+
+list() { printf "'%s', " "$@" | sed 's/, $//'; }
+
+write_cross_file() { # ARCH
+    emulator_line='' needs_emulator=false
+    if [ -z "$native" ]; then
+        emulator_line="exe_wrapper = '$(find_emulator)'"
+        needs_emulator=true
+    fi
+    # GCC's link-time optimization goes with GNU ld only.
+    case $compiler in
+    gcc) prefix=$triple- lto=false ;;
+    clang) prefix=llvm- lto=true ;;
+    esac
+    # shellcheck disable=SC2086 # a list of flags
+    cat >"$work/$1/$compiler.ini" <<END
+[binaries]
+c = '$work/$1/bin/cc-$compiler'
+ar = '${prefix}ar'
+strip = '${prefix}strip'
+$emulator_line
+
+[built-in options]
+c_args = [$(list $machine_flags -fno-asynchronous-unwind-tables -fno-unwind-tables)]
+default_library = 'static'
+b_lto = $lto
+b_pie = true
+b_staticpic = false
+
+[project options]
+accounts = 'files'
+small_printf = true
+
+[properties]
+needs_exe_wrapper = $needs_emulator
+
+[host_machine]
+system = 'linux'
+cpu_family = '$cpu_family'
+cpu = '$cpu'
+endian = 'little'
+END
+}
+
+mkdir -p "$work"
+ensure_packages "$@"
+fetch_sources
+for arch; do
+    target "$arch"
+    mkdir -p "$work/$arch"
+    fetch_musl "$arch"
+    write_wrapper "$arch"
+    write_cross_file "$arch"
+done

@@ -1,0 +1,11 @@
+#include "etc.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+
+int etc_open(const char *name)
+{
+    char path[32];
+    snprintf(path, sizeof(path), "/etc/%s", name);
+    return open(path, O_RDONLY | O_NOCTTY | O_CLOEXEC);
+}

@@ -1,0 +1,125 @@
+#include "table.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "etc.h"
+
+#define END (-1)
+
+int table_open(struct table *table, const char *name)
+{
+    table->fd = etc_open(name);
+    table->error = 0;
+    table->ended = true;
+    table->has_nul = false;
+    table->start = table->used = 0;
+    if (table->fd >= 0) {
+        return 1;
+    }
+    return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+}
+
+int table_close(struct table *table)
+{
+    close(table->fd);
+    sodium_memzero(table->bytes, sizeof(table->bytes));
+    errno = table->error;
+    return table->error == 0 ? 0 : -1;
+}
+
+static int peek(struct table *table)
+{
+    while (table->start == table->used) {
+        ssize_t count = table->error == 0 ? read(table->fd, table->bytes, sizeof(table->bytes)) : 0;
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            table->error = count < 0 ? errno : table->error;
+            return END;
+        }
+        table->start = 0;
+        table->used = (size_t)count;
+    }
+    return (unsigned char)table->bytes[table->start];
+}
+
+/* The next byte of the line; END behind its last one. */
+static int take(struct table *table)
+{
+    int byte = table->ended ? END : peek(table);
+    table->ended = byte == END || byte == '\n';
+    if (byte != END) {
+        table->start++;
+    }
+    table->has_nul = table->has_nul || byte == '\0';
+    return table->ended ? END : byte;
+}
+
+bool table_field(struct table *table, char separator, char *out, size_t out_bytes)
+{
+    if (table->ended) {
+        return false;
+    }
+    size_t used = 0;
+    bool fits = true;
+    int byte;
+    while ((byte = take(table)) != END && byte != separator) {
+        if (out == NULL) {
+            continue;
+        }
+        fits = fits && used + 1 < out_bytes;
+        if (fits) {
+            out[used++] = (char)byte;
+        }
+    }
+    if (out != NULL) {
+        out[used] = '\0';
+    }
+    return fits;
+}
+
+bool table_parse(uint64_t *number, const char *text, uint64_t most)
+{
+    uint64_t value = 0;
+    for (const char *at = text; *at != '\0'; at++) {
+        unsigned digit = (unsigned char)*at - (unsigned)'0';
+        if (digit > 9 || digit > most || value > (most - digit) / 10) {
+            return false;
+        }
+        value = 10 * value + digit;
+    }
+    *number = value;
+    return text[0] != '\0';
+}
+
+bool table_number(struct table *table, char separator, uint64_t *number, uint64_t most)
+{
+    char text[TABLE_NUMBER_BYTES];
+    return table_field(table, separator, text, sizeof(text)) && table_parse(number, text, most);
+}
+
+bool table_whole(struct table *table)
+{
+    while (take(table) != END) {
+    }
+    return !table->has_nul && table->error == 0;
+}
+
+bool table_next(struct table *table)
+{
+    for (;;) {
+        table_whole(table);
+        int first = peek(table);
+        if (first == END) {
+            return false;
+        }
+        table->ended = table->has_nul = false;
+        if (first != '#' && first != '+' && first != '-') {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,59 @@
+/*
+ * One of the tables of /etc: lines of fields with colons between them. Read through a small buffer,
+ * without a limit to the length of lines: a group may have thousands of members.
+ *
+ *     while (table_next(&table)) {
+ *         if (table_field(&table, ':', name, sizeof(name)) && table_field(&table, ':', NULL, 0) &&
+ *             ... && table_whole(&table)) {
+ */
+#ifndef WREN_TABLE_H
+#define WREN_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TABLE_BYTES 512
+
+/* The digits of a number and a NUL; leading zeros leave less room for others. */
+#define TABLE_NUMBER_BYTES 24
+
+struct table {
+    int fd;
+    int error;    /* the errno of a read that failed; everything ends with it */
+    bool ended;   /* the line has been read to its end */
+    bool has_nul; /* the line holds one: it is none */
+    size_t start; /* [start, used) is read and not yet looked at */
+    size_t used;
+    char bytes[TABLE_BYTES];
+};
+
+/* Opens /etc/NAME. Returns 1, 0 if there is no such file, -1 with errno. */
+int table_open(struct table *table, const char *name);
+
+/* Wipes what was read. Returns 0, or -1 with errno if the file could not be read to where the
+ * caller has come. */
+int table_close(struct table *table);
+
+/* Goes to the next line. Passes over comments, and over lines that begin with '+' or '-': they ask
+ * for other services. False at the end, or if the file can't be read. */
+bool table_next(struct table *table);
+
+/*
+ * Reads the next field, up to `separator` or the end of the line, into out with a NUL; with NULL
+ * and 0 passes over it. False if the line has no more fields or this one does not fit; the rest of
+ * it is passed over then.
+ */
+bool table_field(struct table *table, char separator, char *out, size_t out_bytes);
+
+/* The same for a number, see table_parse(). */
+bool table_number(struct table *table, char separator, uint64_t *number, uint64_t most);
+
+/* Reads a number: decimal digits alone, one at least, of a value of `most` at most. */
+bool table_parse(uint64_t *number, const char *text, uint64_t most);
+
+/* Passes over the rest of the line. False if it holds a NUL or can't be read: then nothing in it
+ * counts. */
+bool table_whole(struct table *table);
+
+#endif

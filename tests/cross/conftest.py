@@ -1,0 +1,63 @@
+"""The archives that packaging/cross/build.sh has left, unpacked."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tarfile
+
+import pytest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
+WORK = os.path.join(TOP, "build", "cross")
+ARCHITECTURES = ["x86_64", "aarch64", "armv7"]
+
+
+def pytest_terminal_summary(terminalreporter):
+    """The counts, for tests/run.sh."""
+    path = os.environ.get("WREN_COUNTS")
+    if path:
+        counts = {name: len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed", "skipped")}
+        counts["failed"] += len(terminalreporter.stats.get("error", []))
+        with open(path, "w", encoding="ascii") as file:
+            json.dump(counts, file)
+
+
+def version():
+    with open(os.path.join(TOP, "meson.build"), encoding="ascii") as file:
+        return re.search(r"version: '([^']+)'", file.read())[1]
+
+
+class Target:
+    """One architecture's archive and what is in it."""
+
+    def __init__(self, arch, folder):
+        self.arch = arch
+        self.name = f"wrensshd-{version()}-{arch}"
+        self.archive = os.path.join(WORK, self.name + ".tar.xz")
+        with tarfile.open(self.archive) as archive:
+            archive.extractall(folder)
+        self.folder = os.path.join(folder, self.name)
+        self.daemon = os.path.join(self.folder, "sbin", "wrensshd")
+        self.unstripped = os.path.join(WORK, arch, "release", "src", "wrensshd")
+
+    def setting(self, name):
+        """A variable of packaging/cross/targets.sh."""
+        script = f". {TOP}/packaging/cross/targets.sh; target {self.arch}; echo \"${name}\""
+        return subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+
+    def command(self, *args):
+        """How this machine runs the daemon."""
+        if self.setting("native"):
+            return [self.daemon, *args]
+        script = f"command -v {self.setting('emulator')}-static || command -v {self.setting('emulator')}"
+        found = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.strip()
+        return [found, self.daemon, *args]
+
+
+@pytest.fixture(scope="session", params=ARCHITECTURES)
+def target(request, tmp_path_factory):
+    return Target(request.param, str(tmp_path_factory.mktemp(request.param)))

@@ -1,0 +1,142 @@
+"""The static binaries: what an administrator's checks would look for, and what must not be in them."""
+
+import getpass
+import os
+import re
+import socket
+import subprocess
+import tarfile
+
+import elf
+import pytest
+from conftest import ARCHITECTURES, TOP
+
+PAGE = 4096
+
+
+@pytest.fixture
+def binary(target):
+    return elf.Elf(target.daemon)
+
+
+def test_is_for_its_machine(target, binary):
+    """A board would say "Exec format error"."""
+    assert binary.machine == elf.MACHINES[target.arch]
+
+
+def test_is_static_and_position_independent(binary):
+    """It would need a loader or libraries that an initramfs does not have, or lie at addresses known beforehand."""
+    assert binary.type == elf.ET_DYN
+    assert not binary.of(elf.PT_INTERP)
+    assert elf.DT_NEEDED not in binary.dynamic
+    assert binary.dynamic[elf.DT_FLAGS_1] & elf.DF_1_PIE
+
+
+def test_nothing_is_writable_and_executable(binary):
+    """Data that an attacker places could be run."""
+    for segment in binary.segments:
+        assert not (segment.flags & elf.PF_W and segment.flags & elf.PF_X), hex(segment.address)
+    stack, = binary.of(elf.PT_GNU_STACK)
+    assert not stack.flags & elf.PF_X
+
+
+def test_constants_are_not_executable(binary):
+    """Tables and texts would serve as building blocks of an attack."""
+    first = binary.of(elf.PT_LOAD)[0]
+    assert first.offset == 0 and first.flags == elf.PF_R
+
+
+def test_code_has_no_relocations(binary):
+    """Code would have to be writable while it starts."""
+    assert elf.DT_TEXTREL not in binary.dynamic
+    assert not binary.dynamic.get(elf.DT_FLAGS, 0) & elf.DF_TEXTREL
+
+
+def test_relocated_data_can_be_made_read_only(binary):
+    """Function tables would stay writable: the segment must begin a loaded one and end with a page."""
+    relro, = binary.of(elf.PT_GNU_RELRO)
+    dynamic, = binary.of(elf.PT_DYNAMIC)
+    assert relro.address in [segment.address for segment in binary.of(elf.PT_LOAD)]
+    assert relro.end % PAGE == 0
+    assert relro.address <= dynamic.address and dynamic.end <= relro.end
+    assert binary.dynamic[elf.DT_FLAGS_1] & elf.DF_1_NOW
+
+
+def test_loads_with_large_pages(target, binary):
+    """Kernels with pages of 64 KiB would refuse it."""
+    wanted = {"x86_64": PAGE, "aarch64": 65536, "armv7": PAGE}[target.arch]
+    for segment in binary.of(elf.PT_LOAD):
+        assert segment.align >= wanted
+        assert segment.offset % segment.align == segment.address % segment.align
+
+
+def test_has_canaries(target):
+    """An overflow on the stack would go unnoticed. The linker drops the function if nobody calls it."""
+    symbols = subprocess.run(["nm", target.unstripped], capture_output=True, text=True, check=True).stdout
+    assert re.search(r" [TtWw] __stack_chk_fail$", symbols, re.MULTILINE)
+
+
+def test_is_stripped(binary):
+    """Users would carry symbols around."""
+    assert not {".symtab", ".debug_info", ".comment"} & set(binary.section_names())
+
+
+def test_keeps_its_ceiling(target):
+    """Flash and initramfs are small; the ceilings are the project's promise."""
+    assert os.path.getsize(target.daemon) <= int(target.setting("size_limit"))
+
+
+def test_names_nobody_and_no_path(target):
+    """The archive would tell who built it and where, and differ from one builder to the next."""
+    told = {TOP, os.path.expanduser("~") + "/", "/home/", "/tmp/", "/usr/lib/gcc", "build/cross", "sysroot",
+            getpass.getuser() + "@"}
+    host = socket.gethostname()
+    if len(host) >= 5:  # a shorter one is in every program
+        told.add(host)
+    with open(target.daemon, "rb") as file:
+        content = file.read()
+    assert not [word for word in told - {"/"} if word.encode() in content]
+    with tarfile.open(target.archive) as archive:
+        for member in archive:
+            assert (member.uid, member.gid, member.uname, member.gname, member.mtime) == (0, 0, "", "", 0), member.name
+
+
+def test_runs(target):
+    """The whole point. -V and -h go through relocation, the options and the small printf."""
+    done = subprocess.run(target.command("-V"), capture_output=True, text=True, check=True)
+    assert done.stdout == f"wrensshd {target.name.split('-')[1]}\n"
+    assert "keydir" in subprocess.run(target.command("-h"), capture_output=True, text=True, check=True).stdout
+
+
+def test_archive_holds_what_is_promised(target):
+    """A user would miss the links, the pages, the units or the licenses."""
+    found = {os.path.relpath(os.path.join(folder, name), target.folder)
+             for folder, _, names in os.walk(target.folder) for name in names}
+    assert found == {
+        "sbin/wrensshd", "sbin/wrensshd-makekey", "sbin/wrensshd-printkey",
+        "share/man/man8/wrensshd.8", "share/man/man8/wrensshd-makekey.8", "share/man/man8/wrensshd-printkey.8",
+        "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
+        "lib/systemd/system/wrensshd-keygen.service",
+        "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
+        "share/doc/wrensshd/README.md"}
+    for name in ("wrensshd-makekey", "wrensshd-printkey"):
+        assert os.readlink(os.path.join(target.folder, "sbin", name)) == "wrensshd"
+    assert os.stat(target.daemon).st_mode & 0o777 == 0o755
+
+
+@pytest.mark.parametrize("unit", ["wrensshd@.service", "wrensshd-keygen.service"])
+def test_units_name_installed_programs(target, unit):
+    """systemd would not find the program."""
+    with open(os.path.join(target.folder, "lib/systemd/system", unit), encoding="ascii") as file:
+        programs = re.findall(r"^ExecStart=(\S+)", file.read(), re.MULTILINE)
+    assert programs
+    for program in programs:
+        assert program.startswith("/usr/local/sbin/")
+        assert os.path.lexists(target.folder + program[len("/usr/local"):])
+
+
+def test_every_architecture_is_listed():
+    """targets.sh and these tests would drift apart."""
+    script = f". {TOP}/packaging/cross/targets.sh; echo $all_targets"
+    listed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.split()
+    assert sorted(listed) == sorted(ARCHITECTURES)

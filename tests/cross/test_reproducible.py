@@ -1,0 +1,76 @@
+"""The same source gives the same bytes, wherever it lies; and a second compiler builds it, too."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+
+import elf
+import pytest
+from conftest import ARCHITECTURES, TOP, WORK, version
+
+PARTS = ["LICENSE", "README.md", "meson.build", "meson_options.txt", "crypto", "man", "packaging", "src", "subprojects",
+         "tests"]
+
+
+@pytest.fixture(scope="module")
+def elsewhere(tmp_path_factory):
+    """A copy of the source under a path of another length. What was downloaded comes along."""
+    top = str(tmp_path_factory.mktemp("another-place") / "with a blank" / "wrenssh")
+    os.makedirs(top)
+    for part in PARTS:
+        source, copy = os.path.join(TOP, part), os.path.join(top, part)
+        if os.path.isdir(source):
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("libsodium-*", "check-*", "__pycache__"))
+        else:
+            shutil.copy(source, copy)
+    for arch in ARCHITECTURES:
+        shutil.copytree(os.path.join(WORK, arch, "sysroot"), os.path.join(top, "build", "cross", arch, "sysroot"))
+    return top
+
+
+def build(top, *args, epoch=None):
+    environment = {**os.environ, "LC_ALL": "C.UTF-8", "TZ": "Asia/Kathmandu", "HOME": top}
+    if epoch:
+        environment["SOURCE_DATE_EPOCH"] = epoch
+    done = subprocess.run(["sh", os.path.join(top, "packaging/cross/build.sh"), "--skip-tests", *args],
+                          capture_output=True, text=True, env=environment, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+def test_sums_are_right():
+    """Who downloads an archive could not tell that it is whole."""
+    done = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=WORK, capture_output=True, text=True, check=True)
+    assert done.stdout.count(": OK\n") == len(ARCHITECTURES)
+
+
+def test_same_bytes_from_another_path(elsewhere):
+    """Nobody could check that an archive was made from this source."""
+    build(elsewhere)
+    for arch in ARCHITECTURES:
+        name = f"wrensshd-{version()}-{arch}.tar.xz"
+        assert digest(os.path.join(elsewhere, "build/cross", name)) == digest(os.path.join(WORK, name)), arch
+
+
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_gcc_builds_it(elsewhere, arch):
+    """Who has no Clang, or does not trust it, could not build."""
+    build(elsewhere, "--cc", "gcc", arch)
+    binary = elf.Elf(os.path.join(elsewhere, "build/cross", arch, f"wrensshd-{version()}-{arch}", "sbin/wrensshd"))
+    assert binary.machine == elf.MACHINES[arch] and binary.type == elf.ET_DYN
+    assert not binary.of(elf.PT_INTERP) and binary.of(elf.PT_GNU_RELRO)
+
+
+@pytest.mark.parametrize("args,word", [(["mips"], "unknown architecture: mips"), (["--cc", "tcc"], "clang or gcc"),
+                                       (["--frob"], "unknown option: --frob")])
+def test_wrong_words_are_named(elsewhere, args, word):
+    """A typing mistake would end somewhere in the middle."""
+    done = subprocess.run(["sh", os.path.join(elsewhere, "packaging/cross/build.sh"), *args],
+                          capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and word in done.stderr

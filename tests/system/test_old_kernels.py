@@ -1,0 +1,340 @@
+"""Kernels that lack what newer ones have: the calls are missing one by one and all together (old_kernel.c)."""
+
+import fcntl
+import os
+import platform
+import re
+import time
+
+import pytest
+
+import proc
+from daemon import daemon_environment, run
+from openssh import OpenSSH
+from site_setup import run_or_fail
+from wire import SNTRUP, USERAUTH_FAILURE, string, u32
+from wire_session import Client, pty_request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+CALLS = ["close_range", "getrandom", "keyctl", "seccomp", "landlock_create_ruleset", "landlock_restrict_self", "pidfd_open",
+         "statx", "faccessat2", "rseq", "clone3", "openat2", "renameat2", "memfd_create", "membarrier", "execveat"]
+ALL = ",".join(CALLS)
+NO_SECCOMP, NO_NEW_PRIVS, NOT_DUMPABLE = "prctl=22", "prctl=38", "prctl=4"
+URANDOM = "/dev/urandom"
+
+pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="rseq's number is x86-64's")
+
+
+@pytest.fixture(scope="session")
+def without(site):
+    """without(names): what to put in front of a command, so that it lacks the calls."""
+    program = os.path.join(site.folder("old"), "old_kernel")
+    run_or_fail(["cc", "-O", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-o", program,
+                 os.path.join(HERE, "old_kernel.c")])
+    return lambda names: [program, names]
+
+
+@pytest.fixture
+def old_client(client, without):
+    """old_client(names, …): a raw client of a daemon that lacks the calls."""
+    def start(names, *flags, mode=None, through=(), **options):
+        return client(*flags, started={"mode": mode, "launch": [*through, *without(names)]}, **options)
+    return start
+
+
+def in_own_mounts(script, *arguments):
+    """Runs what follows with other mounts than everybody's."""
+    return ["unshare", "--mount", "sh", "-ec", script + '; exec "$@"', "sh", *arguments]
+
+
+def cover(path, with_what):
+    return in_own_mounts(f'mount --bind "{with_what}" "{path}"')
+
+
+# ---- everything works ---------------------------------------------------------------------------
+
+@pytest.mark.parametrize("names", [*CALLS, ALL], ids=[*CALLS, "all"])
+def test_login_and_command(site, serve, without, mode, names):
+    """An older kernel could not be served at all."""
+    server = serve(mode=mode, prefix=without(names))
+    ssh = OpenSSH(site, server.port)
+    ssh.works()
+    done = ssh("stty size; cat", flags=["-tt"], input="\x04")
+    assert done.returncode == 0 and re.search(r"^\d+ \d+", done.stdout), (done.stdout, done.stderr)
+
+
+@pytest.mark.parametrize("names", ["getrandom", ALL], ids=["getrandom", "all"])
+@pytest.mark.parametrize("kex", [None, [SNTRUP]], ids=["curve25519", "sntrup761"])
+def test_sessions_and_new_keys(old_client, mode, names, kex):
+    """The first key exchange could work, and a later one not."""
+    raw = old_client(names, mode=mode).login()
+    for number in range(3):
+        raw.rekey(kex)
+        assert raw.exec("echo in", number=number).wait_closed().output == b"in\n"
+
+
+def test_a_terminals_break(old_client):
+    """What a session does rarely could be a call that is missing, or not allowed."""
+    raw = old_client(ALL).login()
+    channel = raw.open(0)
+    assert channel.request(b"pty-req", pty_request())
+    assert channel.request(b"exec", string("cat")) and channel.request(b"break", u32(500))
+    channel.send(b"up\n")
+    channel.wait_output(b"up")
+
+
+def test_tools(site, without, tmp_path):
+    """No host key could be made, or the same one twice."""
+    keys = []
+    for name in ("one", "other"):
+        folder = str(tmp_path / name)
+        done = run([*without(ALL), site.makekey, folder], env=daemon_environment())
+        assert done.returncode == 0 and "made" in done.stdout, done
+        with open(f"{folder}/.ed25519.sk", "rb") as file:
+            keys.append(file.read())
+        assert run([*without(ALL), site.printkey, folder], env=daemon_environment()).returncode == 0
+    assert keys[0][:32] != keys[1][:32] and keys[0][:32] != bytes(32)
+
+
+# ---- random bytes without getrandom() -----------------------------------------------------------
+
+def secrets_of(raw):
+    """All that the server has drawn by lot and shown: cookies and public halves of several exchanges."""
+    seen, keep = [], raw._shared_secret
+
+    def remember(q_s):
+        seen.append(q_s)
+        return keep(q_s)
+    raw._shared_secret = remember
+    raw.login()
+    seen.append(raw.server_kexinit[1:17])
+    for kex in (None, [SNTRUP]):
+        raw.rekey(kex)
+        seen.append(raw.server_kexinit[1:17])
+    return seen
+
+
+def test_random_bytes_do_not_repeat(old_client, mode):
+    """Who knows the random bytes knows the session keys."""
+    pieces = []
+    for _ in range(3):
+        for value in secrets_of(old_client("getrandom", mode=mode)):
+            pieces += [value[at:at + 16] for at in range(0, len(value) - 15, 16)]
+    assert len(pieces) > 200 and len(set(pieces)) == len(pieces)
+    ones = sum(byte.bit_count() for piece in pieces for byte in piece)
+    bits = len(pieces) * 128
+    assert abs(ones - bits / 2) < 6 * (bits ** 0.5) / 2
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.parametrize("key", ["keydir", "descriptor"])
+def test_descriptors(client, without, site, mode, key):
+    """The device's number could be taken by another file, or be in reach of the users' programs."""
+    started = {"mode": mode, "launch": without("getrandom")}
+    if key == "descriptor":
+        keydir = os.open(site.keydir(mode), os.O_RDONLY)
+        started.update(keydir=f"fd:{keydir}", pass_fds=(keydir,))
+    raw = client(started=started)
+    raw.handshake()
+    found = proc.descriptors(raw.line.network)
+    assert sorted(found) == [0, 1, 2, 3, 5] and found[5] == URANDOM, found
+    assert found[0] == found[1] != found[3] and found[2] == "/dev/null" and found[3].startswith("socket:")
+    raw.login()
+    output = raw.exec("ls -l /proc/self/fd; echo /proc/$PPID/fd/*").wait_closed().output.decode()
+    assert "-> " in output and URANDOM not in output, output
+    channel = raw.exec("exec cat", number=1)
+    channel.send(b"up")
+    channel.wait_output(b"up")
+    program = int(raw.line.log.wait("session", 2)[1]["pid"])
+    assert sorted(proc.descriptors(program)) == [0, 1, 2]
+    for pid in (raw.line.monitor, program):
+        assert URANDOM not in proc.descriptors(pid).values(), proc.descriptors(pid)
+    if key == "descriptor":
+        os.close(keydir)
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_nothing_is_opened_with_getrandom(client):
+    """The device is for kernels that need it: here it would be one way more to fail."""
+    raw = client()
+    raw.handshake()
+    assert sorted(proc.descriptors(raw.line.network)) == [0, 1, 2, 3]
+    assert URANDOM not in proc.descriptors(raw.line.monitor).values()
+
+
+def test_early_boot(dial, without, mode):
+    """Each client would keep a process waiting for ever, or get keys that can be guessed."""
+    started = time.monotonic()
+    line = dial("-t", "2", mode=mode, launch=without("early"))
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and 1.9 < time.monotonic() - started < 5
+    assert "has not gathered" in line.log.events("trouble")[0]["reason"] and len(line.log.lines()) == 1
+
+
+BAD = [(URANDOM, "/etc/passwd", "is not the kernel"), (URANDOM, "/dev/zero", "is not the kernel"),
+       ("/dev/random", "/dev/zero", "is not the kernel"), ("/dev", "/proc", "No such file")]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("path, with_what, word", BAD)
+def test_another_file_in_the_place_of_the_device(dial, without, path, with_what, word):
+    """Keys would be made of bytes that anybody can know."""
+    # /dev/null is opened first and must be there.
+    script = f'mount --bind "{with_what}" "{path}"' if path != "/dev" else \
+        'mount -t tmpfs none /dev; touch /dev/null; mknod -m 666 /dev/n c 1 3; mount --bind /dev/n /dev/null'
+    line = dial(launch=[*in_own_mounts(script), *without("getrandom")])
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111
+    troubles = line.log.events("trouble")
+    assert len(troubles) == 1 and word in troubles[0]["reason"] and "random" in troubles[0]["path"], line.log.text()
+    assert "random numbers" in troubles[0]["what"] and len(line.log.lines()) == 1
+
+
+@pytest.mark.root
+def test_no_key_is_made_of_another_file(site, without, tmp_path):
+    """The host key would be one that anybody can make."""
+    done = run([*cover(URANDOM, "/dev/zero"), *without("getrandom"), site.makekey, str(tmp_path / "keys")],
+               env=daemon_environment())
+    assert done.returncode == 111 and "random numbers" in done.stderr and done.stdout == ""
+    assert not os.path.exists(tmp_path / "keys" / ".ed25519.sk")
+
+
+@pytest.mark.root
+def test_the_device_does_not_matter_with_getrandom(client):
+    """The tests above would pass if the device was asked in any case."""
+    raw = client(started={"launch": cover(URANDOM, "/dev/zero")}).login()
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+
+
+# ---- descriptors without close_range() ----------------------------------------------------------
+
+@pytest.mark.root
+@pytest.mark.parametrize("proc_there", [
+    pytest.param(True, id="proc"),
+    pytest.param(False, id="no-proc", marks=pytest.mark.sandbox)])  # a sanitizer complains that it is not there
+def test_launchers_descriptors(site, dial, without, proc_there):
+    """What a launcher left open, and the limit now hides, would be every user's."""
+    spare = [os.open("/etc/hostname", os.O_RDONLY)]
+    spare += [fcntl.fcntl(spare[0], fcntl.F_DUPFD, least) for least in (150, 700)]
+    try:
+        script = "true" if proc_there else "mount -t tmpfs none /proc"
+        line = dial(launch=[*in_own_mounts(script), "prlimit", "--nofile=100:100", *without("close_range")],
+                    pass_fds=spare)
+        raw = Client(line.sock, site.user.pw_name, site.key).login()
+        channel = raw.exec("exec cat")
+        channel.send(b"up")
+        channel.wait_output(b"up")
+        program = int(line.log.wait("session")[0]["pid"])
+        for pid in (line.monitor, line.network, program):
+            left = proc.descriptors(pid)
+            assert not [path for path in left.values() if "hostname" in path], left
+        assert sorted(proc.descriptors(program)) == [0, 1, 2]
+    finally:
+        for number in spare:
+            os.close(number)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("names", ["keyctl", "getrandom", "close_range,getrandom"])
+@pytest.mark.parametrize("number", range(3, 9))
+def test_launchers_descriptors_beside_the_keys(client, site, without, names, number):
+    """The numbers that are ours could be the launcher's: one of its files would stay, or the key be lost."""
+    opened = " ".join(f"{fd}<{site.keydir('root') if fd == number else '/etc/hostname'}" for fd in range(3, 10))
+    launch = ["sh", "-c", f'exec "$@" {opened}', "sh", *without(names)]
+    raw = client(started={"mode": "root", "keydir": f"fd:{number}", "launch": launch}).login()
+    for pid in (raw.line.monitor, raw.line.network):
+        left = proc.descriptors(pid).values()
+        assert not [path for path in left if "hostname" in path or site.base in path and "log" not in path], left
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+
+
+# ---- C libraries --------------------------------------------------------------------------------
+
+@pytest.mark.root
+def test_user_of_many_groups(client, site, tmp_path):
+    """musl's initgroups() fails for more than 32 groups: the user could not log in."""
+    with open("/etc/group", encoding="utf-8") as file:
+        own = [line for line in file.read().splitlines() if not line.startswith("wrenmany")]
+    many = [f"wrenmany{number}:x:{70000 + number}:{site.user.pw_name}" for number in range(100)]
+    path = tmp_path / "group"
+    path.write_text("\n".join([*own, *many]) + "\n", encoding="utf-8")
+    raw = client("-g", "wrenmany99", started={"launch": cover("/etc/group", path)}).login()
+    groups = bytes(raw.exec("id -G").wait_closed().output).split()
+    assert {str(70000 + number).encode() for number in range(100)} <= set(groups)
+
+
+# ---- what can't be done without -----------------------------------------------------------------
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("names, layers", [(NO_SECCOMP, ["seccomp"]), (NOT_DUMPABLE, []),
+                                           (NO_NEW_PRIVS, ["no-new-privs"])], ids=["seccomp", "dumpable", "privs"])
+def test_sandbox_that_the_kernel_can_not_have(dial, without, mode, names, layers):
+    """A kernel without it would run the parser unlocked."""
+    line = dial(mode=mode, launch=without(names))
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111
+    reason = line.log.events("end")[0]["reason"]
+    assert all(layer in reason for layer in layers), reason
+
+
+@pytest.mark.sandbox
+def test_best_available_without_seccomp(old_client, mode):
+    """-B would not serve where it is meant for, or not say what is missing."""
+    raw = old_client(NO_SECCOMP + "," + ALL, "-B", mode=mode).login()
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+    event = raw.line.log.events("connection")[0]
+    assert event["missing"] == "seccomp" and "seccomp" not in event["layers"].split(",")
+
+
+def test_no_signalfd(dial, without, mode):
+    """The monitor could not tell when programs end, and would wait for ever."""
+    line = dial(mode=mode, launch=without("signalfd4,signalfd"))
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and "could not be set up" in line.log.events("end")[0]["reason"]
+
+
+def test_no_local_sockets(dial, without, mode):
+    """The two processes could not speak with each other: that is for the log, before the first byte."""
+    line = dial(mode=mode, launch=without("socketpair"))
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and line.log.events("trouble")[0]["what"] == "socketpair"
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_kernel_with_one_user(dial, client, without):
+    """Where there is only root, the parser would be root."""
+    single = without("setgroups,setresuid,setresgid")
+    line = dial(launch=single)
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and "uid" in line.log.events("end")[0]["reason"]
+    raw = client("-B", started={"launch": single})
+    raw.handshake()
+    raw.start_userauth()
+    raw.send(raw.publickey())
+    raw.expect(USERAUTH_FAILURE)
+    assert raw.line.log.wait("login")[0]["reason"] == "could not become the user"
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_no_place_for_an_empty_root(dial, client):
+    """A read-only system without tmpfs would be served with the machine's files in the parser's reach."""
+    places = "".join(f"mount -t tmpfs -o ro none {place}; " for place in ("/run", "/dev/shm", "/tmp", "/var/tmp"))
+    read_only = in_own_mounts(places + "mount -o remount,bind,ro /")
+    line = dial(launch=read_only)
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111 and "missing: root" in line.log.events("end")[0]["reason"]
+    raw = client("-B", started={"launch": read_only}).login()
+    assert raw.line.log.events("connection")[0]["missing"] == "root"
+
+
+@pytest.mark.root
+def test_no_terminals(client):
+    """Commands could not be run either, where only terminals are missing."""
+    raw = client(started={"launch": in_own_mounts("mount -t tmpfs none /dev/pts; mount --bind /dev/null /dev/ptmx")}).login()
+    channel = raw.open(0)
+    assert not channel.request(b"pty-req", pty_request())
+    assert raw.exec("echo in", number=1).wait_closed().output == b"in\n"

@@ -1,0 +1,149 @@
+"""-l: lines to the collector at /dev/log, which is a socket of the test's in a /dev of the daemon's own."""
+
+import os
+import re
+import socket
+
+import pytest
+
+import proc
+
+pytestmark = pytest.mark.root
+
+# Devices come from the real /dev; /dev/log leads to the test's socket.
+OWN_DEV = """mkdir -p "$0.dev"; mount -t tmpfs -o mode=755 none "$0.dev"
+for name in null random urandom tty ptmx; do : >"$0.dev/$name"; mount --bind /dev/$name "$0.dev/$name"; done
+mkdir "$0.dev/pts"; mount --rbind /dev/pts "$0.dev/pts"
+ln -s "$0" "$0.dev/log"; mount --rbind "$0.dev" /dev; exec "$@\""""
+
+
+class Collector:
+    """Listens where /dev/log leads."""
+
+    def __init__(self, path, kind=socket.SOCK_DGRAM):
+        self.path, self.kind, self.got, self.taken = path, kind, b"", []
+        self.sock = socket.socket(socket.AF_UNIX, kind)
+        self.sock.bind(path)
+        os.chmod(path, 0o666)
+        if kind == socket.SOCK_STREAM:
+            self.sock.listen()
+        self.sock.setblocking(False)
+
+    def lines(self):
+        while True:
+            try:
+                if self.kind == socket.SOCK_STREAM:
+                    self.taken.append(self.sock.accept()[0])
+                    self.taken[-1].setblocking(False)
+                else:
+                    self.got += self.sock.recv(65536) + b"\0"
+            except BlockingIOError:
+                break
+        for taken in self.taken:
+            try:
+                self.got += taken.recv(65536)
+            except BlockingIOError:
+                pass
+        return self.got.decode("ascii").split("\0")[:-1]
+
+    def wait(self, event):
+        proc.wait_until(lambda: any(f"event={event} " in line for line in self.lines()), 5)
+        found = [line for line in self.lines() if f"event={event} " in line]
+        assert found, f"no {event} in {self.lines()}"
+        return found
+
+    def close(self):
+        for sock in [self.sock, *self.taken]:
+            sock.close()
+        os.unlink(self.path)
+
+
+@pytest.fixture
+def logged(client, site):
+    """logged(kind, *flags): the collector, and a client of a daemon that logs to it."""
+    collectors = []
+
+    def start(kind, *flags):
+        path = os.path.join(site.folder("collector"), "log")
+        os.chmod(os.path.dirname(path), 0o755)
+        if kind is not None:
+            collectors.append(Collector(path, kind))
+        launch = ["unshare", "--mount", "sh", "-ec", OWN_DEV, path]
+        raw = client("-l", *flags, started={"mode": "root", "launch": launch})
+        return (collectors[-1] if collectors else path), raw
+    yield start
+    for collector in collectors:
+        if collector.sock.fileno() >= 0:
+            collector.close()
+
+
+@pytest.mark.parametrize("kind", [socket.SOCK_DGRAM, socket.SOCK_STREAM], ids=["datagrams", "stream"])
+def test_a_whole_connection(logged, kind):
+    """Lines would be missing from the system's log, or have a form that it does not understand."""
+    collector, raw = logged(kind, "-v")
+    raw.login()
+    raw.exec("true").wait_closed()
+    raw.sock.close()
+    collector.wait("end")
+    own = f"wrensshd[{raw.line.monitor}]: "
+    for line in collector.lines():
+        assert re.match(r"<3[589]>" + re.escape(own) + r"event=[a-z]+ from=", line), line
+    for event, priority in (("connection", 38), ("login", 38), ("session", 38), ("exit", 39)):
+        assert collector.wait(event)[0].startswith(f"<{priority}>")
+    assert "event=" not in raw.line.log.text()
+
+
+def test_the_user_may_not_reach_the_socket(logged):
+    """Lines after the login, which the user's process writes, would be lost."""
+    collector, raw = logged(socket.SOCK_DGRAM)
+    raw.handshake()
+    os.chmod(os.path.dirname(collector.path), 0o700)
+    raw.start_userauth()
+    raw.auth_answer(raw.publickey())
+    raw.exec("true").wait_closed()
+    assert collector.wait("session")
+
+
+def test_a_collector_started_anew(logged):
+    """After an update of the collector a long connection would go unlogged."""
+    collector, raw = logged(socket.SOCK_DGRAM)
+    raw.login()
+    collector.close()
+    with_another = Collector(collector.path)
+    raw.exec("true").wait_closed()
+    assert with_another.wait("session")
+    with_another.close()
+
+
+def test_no_collector(logged):
+    """Without one the lines would be nowhere."""
+    _, raw = logged(None)
+    raw.login()
+    assert raw.line.log.wait("login")[0]["verdict"] == "accepted"
+
+
+def test_a_collector_that_does_not_read(logged):
+    """Nobody could log in while the collector is stuck."""
+    collector, raw = logged(socket.SOCK_DGRAM, "-v")
+    filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    filler.setblocking(False)
+    try:
+        while True:
+            filler.sendto(b"<38>other: full", collector.path)
+    except BlockingIOError:
+        pass
+    raw.login()
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+    filler.close()
+
+
+def test_sessions_do_not_have_the_connection(logged):
+    """A user's program could write lines in the monitor's name."""
+    _, raw = logged(socket.SOCK_DGRAM)
+    raw.login()
+    output = raw.exec("ls -l /proc/self/fd; ls -l /proc/$$/fd").wait_closed().output
+    assert b"socket:" not in output
+    held = os.listdir(f"/proc/{raw.line.monitor}/fd")
+    assert len(held) > 3
+    sockets = [os.readlink(f"/proc/{raw.line.network}/fd/{fd}") for fd in os.listdir(f"/proc/{raw.line.network}/fd")]
+    assert sum(target.startswith("socket:") for target in sockets) <= 3, sockets

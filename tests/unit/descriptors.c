@@ -1,0 +1,176 @@
+/* On a kernel without close_range(), with /proc and without: this program's own syscall() takes the
+ * place of the C library's, and lists a folder entry by entry. */
+#include "descriptors.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static bool has_proc, is_fake, breaks_off;
+
+/* Opened behind the list's end: open afterwards if the list was believed. */
+static int latecomer;
+
+static bool is_open(int fd)
+{
+    return fcntl(fd, F_GETFD) >= 0;
+}
+
+static void open_at(int fd)
+{
+    int null = open("/dev/null", O_RDONLY);
+    ck_assert_int_ge(null, 0);
+    if (null != fd) {
+        ck_assert_int_eq(dup2(null, fd), fd);
+        close(null);
+    }
+}
+
+/* As many entries as fit, in the kernel's layout: inode and offset, two bytes of length, one of
+ * type, the name. */
+static long list_entries(char *out, size_t out_bytes)
+{
+    static DIR *listing;
+    static int calls;
+    size_t used = 0;
+    const struct dirent *entry;
+    if (breaks_off && calls++ > 0) {
+        errno = EIO;
+        return -1;
+    }
+    listing = listing != NULL ? listing : opendir(is_fake ? "/" : "/proc/self/fd");
+    ck_assert_ptr_nonnull(listing);
+    while (out_bytes - used >= 280 && (entry = readdir(listing)) != NULL) {
+        uint16_t bytes = (uint16_t)((19 + strlen(entry->d_name) + 1 + 7) / 8 * 8);
+        memset(out + used, 0, bytes);
+        memcpy(out + used + 16, &bytes, sizeof(bytes));
+        strcpy(out + used + 19, entry->d_name);
+        used += bytes;
+    }
+    if (used == 0) {
+        closedir(listing);
+        listing = NULL;
+        if (latecomer > 0) {
+            open_at(latecomer);
+        }
+    }
+    return (long)used;
+}
+
+long syscall(long number, ...)
+{
+    va_list rest;
+    va_start(rest, number);
+    (void)va_arg(rest, int);
+    char *out = number == SYS_getdents64 && has_proc ? va_arg(rest, char *) : NULL;
+    size_t out_bytes = out != NULL ? va_arg(rest, size_t) : 0;
+    va_end(rest);
+    errno = ENOSYS;
+    return out != NULL ? list_entries(out, out_bytes) : -1;
+}
+
+static void set_limit(rlim_t limit)
+{
+    struct rlimit both = {.rlim_cur = limit, .rlim_max = limit};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &both), 0);
+}
+
+static void with_proc(void)
+{
+    has_proc = true;
+}
+
+static void without_proc(void)
+{
+}
+
+/* Something that can be listed, but isn't the list. */
+static void with_another_proc(void)
+{
+    has_proc = is_fake = true;
+}
+
+static void with_broken_proc(void)
+{
+    has_proc = breaks_off = true;
+}
+
+static void (*const worlds[])(void) = {with_proc, without_proc, with_another_proc,
+                                       with_broken_proc};
+
+/* More than one piece of the list. */
+START_TEST(hundreds)
+{
+    worlds[_i]();
+    for (int fd = 20; fd < 600; fd++) {
+        open_at(fd);
+    }
+    descriptors_close_from(21);
+    ck_assert(is_open(20));
+    for (int fd = 21; fd < 600; fd++) {
+        ck_assert_msg(!is_open(fd), "%d", fd);
+    }
+}
+END_TEST
+
+START_TEST(all_from_the_first_on)
+{
+    static const int wanted_gone[] = {21, 22, 40, 250, 900};
+    worlds[_i]();
+    open_at(20);
+    for (int i = 0; i < 5; i++) {
+        open_at(wanted_gone[i]);
+    }
+    descriptors_close_from(21);
+    for (int i = 0; i < 5; i++) {
+        ck_assert_msg(!is_open(wanted_gone[i]), "%d", wanted_gone[i]);
+    }
+    ck_assert(is_open(20));
+}
+END_TEST
+
+/* prlimit(1) lowers limits of what is open already. */
+START_TEST(those_above_a_lowered_limit)
+{
+    worlds[_i]();
+    open_at(300);
+    set_limit(100);
+    descriptors_close_from(21);
+    ck_assert(!is_open(300));
+}
+END_TEST
+
+/* Counting up takes tens of thousands of calls: only where the list is not whole. */
+START_TEST(a_list_that_is_believed)
+{
+    with_proc();
+    latecomer = 500;
+    for (int fd = 20; fd < 200; fd++) {
+        open_at(fd);
+    }
+    descriptors_close_from(21);
+    ck_assert(!is_open(199));
+    ck_assert(is_open(latecomer));
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("descriptors");
+    TCase *tests = tcase_create("descriptors");
+    tcase_add_loop_test(tests, all_from_the_first_on, 0, 4);
+    tcase_add_loop_test(tests, hundreds, 0, 4);
+    tcase_add_test(tests, a_list_that_is_believed);
+    tcase_add_loop_test(tests, those_above_a_lowered_limit, 0, 4);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

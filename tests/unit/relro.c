@@ -1,0 +1,213 @@
+/*
+ * Made-up program headers for the arithmetic; then this program's own. Whether a static program of
+ * musl's is protected, /proc/PID/maps of one shows.
+ */
+#include "relro.h"
+
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define PAGE 4096U
+
+#define RELRO(begin, bytes)                                                                        \
+    {                                                                                              \
+        .p_type = PT_GNU_RELRO, .p_vaddr = (begin), .p_memsz = (bytes)                             \
+    }
+#define LOAD(offset, begin)                                                                        \
+    {                                                                                              \
+        .p_type = PT_LOAD, .p_offset = (offset), .p_vaddr = (begin), .p_memsz = 0x800              \
+    }
+
+static const struct {
+    ElfW(Phdr) header;
+    uintptr_t start;
+    size_t bytes;
+} ranges[] = {
+    {RELRO(0x3000, 0x1000), 0x3000, 0x1000},
+    {RELRO(0x3000, 0x2000), 0x3000, 0x2000},
+    {RELRO(0x3df0, 0x210), 0x3000, 0x1000},
+    {RELRO(0x3df0, 0x20f), 0x3000, 0},
+    {RELRO(0x3df0, 0x211), 0x3000, 0x1000},
+    {RELRO(0x3df0, 0x1fff), 0x3000, 0x2000},
+    {RELRO(0x3000, 0xfff), 0x3000, 0},
+    {RELRO(0x3000, 0), 0x3000, 0},
+    {LOAD(0, 0x3000), 0, 0},
+};
+
+START_TEST(whole_pages)
+{
+    struct relro_range range = relro_range(&ranges[_i].header, 1, PAGE);
+    ck_assert_uint_eq(range.bytes, ranges[_i].bytes);
+    ck_assert(range.bytes == 0 || range.start == ranges[_i].start);
+}
+END_TEST
+
+START_TEST(larger_pages)
+{
+    const ElfW(Phdr) header = RELRO(0x1fdf0, 0x10210);
+    struct relro_range range = relro_range(&header, 1, 0x10000);
+    ck_assert_uint_eq(range.start, 0x10000);
+    ck_assert_uint_eq(range.bytes, 0x20000);
+    const ElfW(Phdr) made_for_small_ones = RELRO(0x1fdf0, 0x210);
+    ck_assert_uint_eq(relro_range(&made_for_small_ones, 1, 0x10000).bytes, 0x10000);
+    const ElfW(Phdr) within_one = RELRO(0x13df0, 0x210);
+    ck_assert_uint_eq(relro_range(&within_one, 1, 0x10000).bytes, 0);
+}
+END_TEST
+
+START_TEST(found_among_others)
+{
+    const ElfW(Phdr) headers[] = {LOAD(0, 0), LOAD(0x1000, 0x1000), RELRO(0x3000, 0x1000)};
+    ck_assert_uint_eq(relro_range(headers, 3, PAGE).start, 0x3000);
+    ck_assert_uint_eq(relro_range(headers, 2, PAGE).bytes, 0);
+    ck_assert_uint_eq(relro_range(NULL, 0, PAGE).bytes, 0);
+}
+END_TEST
+
+/* A table that lies as in a file: behind the ELF header, and that at the begin of a page. */
+static ElfW(Phdr) * as_loaded(void)
+{
+    static _Alignas(PAGE) char file[PAGE];
+    return (ElfW(Phdr) *)(void *)(file + sizeof(ElfW(Ehdr)));
+}
+
+START_TEST(bias_by_own_header)
+{
+    ElfW(Phdr) *headers = as_loaded();
+    uintptr_t begin = (uintptr_t)headers - sizeof(ElfW(Ehdr));
+    uintptr_t bias;
+    headers[0] = (ElfW(Phdr)){.p_type = PT_PHDR, .p_vaddr = sizeof(ElfW(Ehdr))};
+    headers[1] = (ElfW(Phdr))LOAD(0, 0x7000); /* asked for only without the other */
+    ck_assert(relro_bias(&bias, headers, 2, PAGE));
+    ck_assert_uint_eq(bias, begin);
+    headers[2] = headers[0];
+    headers[0] = headers[1];
+    ck_assert(relro_bias(&bias, headers, 3, PAGE));
+    ck_assert_uint_eq(bias, begin);
+    headers[0] = (ElfW(Phdr)){.p_type = PT_PHDR, .p_vaddr = (uintptr_t)headers};
+    ck_assert(relro_bias(&bias, headers, 2, PAGE));
+    ck_assert_uint_eq(bias, 0);
+}
+END_TEST
+
+START_TEST(bias_by_first_segment)
+{
+    ElfW(Phdr) *headers = as_loaded();
+    uintptr_t begin = (uintptr_t)headers - sizeof(ElfW(Ehdr));
+    uintptr_t bias;
+    headers[0] = (ElfW(Phdr))LOAD(0x1000, 0x9000);
+    headers[1] = (ElfW(Phdr))LOAD(0, 0x2000);
+    ck_assert(relro_bias(&bias, headers, 2, PAGE));
+    ck_assert_uint_eq(bias, begin - 0x2000);
+    headers[1].p_vaddr = begin;
+    ck_assert(relro_bias(&bias, headers, 2, PAGE));
+    ck_assert_uint_eq(bias, 0);
+}
+END_TEST
+
+START_TEST(no_bias)
+{
+    ElfW(Phdr) *headers = as_loaded();
+    uintptr_t bias;
+    headers[0] = (ElfW(Phdr))LOAD(0x1000, 0);
+    headers[1] = (ElfW(Phdr))RELRO(0, 0x1000);
+    ck_assert(!relro_bias(&bias, headers, 2, PAGE));
+    ck_assert(!relro_bias(&bias, headers, 0, PAGE));
+    headers[0] = (ElfW(Phdr))LOAD(0, 0x10);
+    ck_assert(!relro_bias(&bias, headers, 2, PAGE));
+    headers[0] = (ElfW(Phdr)){.p_type = PT_PHDR, .p_vaddr = 0x10};
+    ck_assert(!relro_bias(&bias, headers, 2, PAGE));
+}
+END_TEST
+
+/* Its pointers are relocated, so it lies in what is protected. */
+static const char *const table[] = {"one", "two"};
+
+static struct relro_range loaded(void)
+{
+    const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
+    size_t count = getauxval(AT_PHNUM);
+    uintptr_t bias;
+    ck_assert(relro_bias(&bias, headers, count, getauxval(AT_PAGESZ)));
+    struct relro_range range = relro_range(headers, count, getauxval(AT_PAGESZ));
+    range.start += bias;
+    return range;
+}
+
+/* In the words of /proc/self/maps. */
+static void permissions_at(uintptr_t address, char out[static 5])
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    ck_assert_ptr_nonnull(maps);
+    char line[512];
+    strcpy(out, "none");
+    while (fgets(line, sizeof(line), maps) != NULL) {
+        unsigned long begin, end;
+        char found[5];
+        if (sscanf(line, "%lx-%lx %4s", &begin, &end, found) == 3 && address >= begin &&
+            address < end) {
+            strcpy(out, found);
+        }
+    }
+    fclose(maps);
+}
+
+/* The loader's work undone, so that it is ours that shows. */
+START_TEST(protects_the_program)
+{
+    char permissions[5];
+    struct relro_range range = loaded();
+    ck_assert_uint_ge((uintptr_t)table, range.start);
+    ck_assert_uint_le((uintptr_t)(table + 2), range.start + range.bytes);
+    ck_assert_int_eq(mprotect((void *)range.start, range.bytes, PROT_READ | PROT_WRITE), 0);
+    permissions_at((uintptr_t)table, permissions);
+    ck_assert_str_eq(permissions, "rw-p");
+    ck_assert(relro_protect());
+    permissions_at(range.start, permissions);
+    ck_assert_str_eq(permissions, "r--p");
+    permissions_at(range.start + range.bytes - 1, permissions);
+    ck_assert_str_eq(permissions, "r--p");
+    ck_assert(relro_protect());
+}
+END_TEST
+
+START_TEST(write_is_the_end)
+{
+    struct relro_range range = loaded();
+    mprotect((void *)range.start, range.bytes, PROT_READ | PROT_WRITE);
+    union {
+        const char *const *constant;
+        const char *volatile *variable;
+    } cast = {.constant = table};
+    cast.variable[0] = "other"; /* as it was until now */
+    ck_assert(relro_protect());
+    signal(SIGSEGV, SIG_DFL); /* a sanitizer's handler would exit */
+    cast.variable[1] = "other";
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("relro");
+    TCase *headers = tcase_create("headers");
+    tcase_add_loop_test(headers, whole_pages, 0, sizeof(ranges) / sizeof(ranges[0]));
+    tcase_add_test(headers, larger_pages);
+    tcase_add_test(headers, found_among_others);
+    tcase_add_test(headers, bias_by_own_header);
+    tcase_add_test(headers, bias_by_first_segment);
+    tcase_add_test(headers, no_bias);
+    suite_add_tcase(suite, headers);
+    TCase *program = tcase_create("program");
+    tcase_add_test(program, protects_the_program);
+    tcase_add_test_raise_signal(program, write_is_the_end, SIGSEGV);
+    suite_add_tcase(suite, program);
+    return suite;
+}
