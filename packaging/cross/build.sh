@@ -4,7 +4,7 @@
 #
 #     sh packaging/cross/build.sh [--cc clang|gcc] [--skip-tests] [x86_64|aarch64|armv7]...
 #
-# Leaves build/cross/wrensshd-VERSION-ARCH.tar.xz and SHA256SUMS. The same source, compilers and musl give the same
+# Leaves build/cross/wrensshd-VERSION-ARCH.tar.xz and SHA256SUMS, of these architectures only. The same source, compilers and musl give the same
 # bytes, wherever the source is.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -17,7 +17,11 @@ die() { echo "build.sh: $*" >&2; exit 1; }
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --cc) compiler=${2:?--cc takes clang or gcc}; shift 2 ;;
+    --cc)
+        [ $# -ge 2 ] || die "--cc takes clang or gcc"
+        compiler=$2
+        shift 2
+        ;;
     --skip-tests) tests=; shift ;;
     -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) die "unknown option: $1" ;;
@@ -78,14 +82,19 @@ stage() {
     [ "$bytes" -le "$size_limit" ] || [ "$compiler" = gcc ] || die "wrensshd for $arch is too large"
 }
 
+# No folders in the archive: those that are there keep their owner, mode and links where it is unpacked.
 pack() {
-    tar -C "$work/$arch" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner \
-        --mode='u=rwX,go=rX' --mtime="@${SOURCE_DATE_EPOCH:-0}" -cf - "$name" |
-        xz -9e -T1 >"$work/$name.tar.xz.new"
-    mv "$work/$name.tar.xz.new" "$work/$name.tar.xz"
+    archive=$work/$arch/$name.tar
+    (cd "$work/$arch" && find "$name" ! -type d | LC_ALL=C sort >"$archive.files")
+    tar -C "$work/$arch" -T "$archive.files" --format=ustar --owner=0 --group=0 --numeric-owner \
+        --mode='u=rwX,go=rX' --mtime="@${SOURCE_DATE_EPOCH:-0}" -cf "$archive"
+    xz -9e -T1 -f "$archive"
+    mv "$archive.xz" "$work/$name.tar.xz"
+    rm "$archive.files"
     echo "    build/cross/$name.tar.xz"
 }
 
+rm -f "$work"/SHA256SUMS "$work"/wrensshd-*.tar.xz
 for arch; do
     target "$arch"
     echo "$arch, $compiler"
@@ -96,4 +105,4 @@ for arch; do
     stage
     pack
 done
-(cd "$work" && sha256sum wrensshd-"$version"-*.tar.xz >SHA256SUMS)
+(cd "$work" && sha256sum wrensshd-*.tar.xz >SHA256SUMS.new && mv SHA256SUMS.new SHA256SUMS)

@@ -6,11 +6,12 @@
 #   musl_triple  folder of musl's headers and libraries in Debian's package
 #   emulator     which qemu runs the tests where the machine can't
 #   cpu_family, cpu, machine_flags   for Meson's cross file
+#   page_bytes   the largest page of its kernels: what is read-only after relocation ends with one
 #   size_limit   bytes that the stripped daemon may have at most
 all_targets='x86_64 aarch64 armv7'
 
 target() {
-    machine_flags=
+    machine_flags='' page_bytes=4096
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
@@ -18,7 +19,7 @@ target() {
         ;;
     aarch64)
         debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
-        cpu_family=aarch64 cpu=aarch64 size_limit=229376
+        cpu_family=aarch64 cpu=aarch64 size_limit=229376 page_bytes=65536
         ;;
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).

@@ -8,6 +8,7 @@ set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/packaging/cross/targets.sh"
 work=$top/build/cross
+sources=$work/sources
 compiler=clang
 PATH=$PATH:/usr/sbin:/sbin
 
@@ -16,7 +17,11 @@ has() { command -v "$1" >/dev/null 2>&1; }
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --cc) compiler=${2:?--cc takes gcc or clang}; shift 2 ;;
+    --cc)
+        [ $# -ge 2 ] || die "--cc takes clang or gcc"
+        compiler=$2
+        shift 2
+        ;;
     -h | --help) sed -n '2,6s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) die "unknown option: $1" ;;
     *) break ;;
@@ -24,7 +29,7 @@ while [ $# -gt 0 ]; do
 done
 case $compiler in gcc | clang) ;; *) die "--cc takes clang or gcc, not $compiler" ;; esac
 [ $# -gt 0 ] || eval "set -- $all_targets"
-for arch; do target "$arch" || die "unknown architecture: $arch (known: $all_targets)"; done
+for arch; do target "$arch" || die "unknown architecture: $arch (options first, then some of: $all_targets)"; done
 
 # ---- the distribution's packages -------------------------------------------------------------------------------------
 
@@ -77,16 +82,26 @@ copy_sources() { # TYPE FOLDER
     done
 }
 
+# The machine's own settings of apt (proxies, keys), but for the hooks, which would act on the machine.
+copy_settings() { # FOLDER
+    mkdir -p "$1/apt.conf.d"
+    for file in /etc/apt/apt.conf.d/*; do
+        [ -e "$file" ] && ! grep -q 'Invoke' "$file" && cp "$file" "$1/apt.conf.d/"
+    done
+    echo "Dir::Etc::parts \"$1/apt.conf.d\";" >"$1/apt.conf"
+}
+
 # private_apt STATE ARCHITECTURE apt-get's arguments
 private_apt() {
     state=$1 architecture=$2
     shift 2
-    apt-get -q -oDir::State="$state" -oDir::State::status="$state/status" -oDir::State::lists="$state/lists" \
-        -oDir::Cache="$state/cache" -oDir::Etc::sourcelist=/dev/null -oDir::Etc::sourceparts="$state/sources" \
-        -oAPT::Architecture="$architecture" -oAPT::Architectures="$architecture" -oAPT::Sandbox::User="$(id -un)" "$@"
+    APT_CONFIG=$state/apt.conf apt-get -q -oDir::State="$state" -oDir::State::status="$state/status" \
+        -oDir::State::lists="$state/lists" -oDir::Cache="$state/cache" -oDir::Etc::sourcelist=/dev/null \
+        -oDir::Etc::sourceparts="$state/sources" -oAPT::Architecture="$architecture" \
+        -oAPT::Architectures="$architecture" -oAPT::Sandbox::User="$(id -un)" "$@"
 }
 
-# Leaves the files that `apt-get WORDS…` downloads in FOLDER. A source of the machine's that does not have the
+# Leaves the files that `apt-get WORDS...` downloads in FOLDER. A source of the machine's that does not have the
 # architecture makes update fail; what counts is whether the download succeeds.
 download() { # deb|deb-src ARCHITECTURE FOLDER WORDS...
     type=$1 architecture=$2 folder=$3
@@ -96,10 +111,14 @@ download() { # deb|deb-src ARCHITECTURE FOLDER WORDS...
     mkdir -p "$state/lists/partial" "$state/cache/archives/partial" "$folder"
     : >"$state/status"
     copy_sources "$type" "$state/sources"
-    private_apt "$state" "$architecture" update >"$state/log" 2>&1 || true
+    copy_settings "$state"
+    updated='went well'
+    private_apt "$state" "$architecture" update >"$state/log" 2>&1 || updated=failed
     (cd "$folder" && private_apt "$state" "$architecture" "$@" >>"$state/log" 2>&1) || {
-        tail -n 5 "$state/log" >&2
-        die "apt-get $* failed for $architecture; the whole log is in ${state#"$top/"}/log"
+        grep '^[EW]:' "$state/log" | tail -n 5 >&2
+        rmdir "$folder" 2>/dev/null || true
+        die "apt-get $* failed for $architecture, where apt-get update $updated;" \
+            "the whole log is in ${state#"$top/"}/log"
     }
     rm -rf "$state/lists" "$state/cache"
 }
@@ -122,31 +141,29 @@ fetch_musl() { # ARCH
     rm -rf "$work/$1/musl"
 }
 
-# Meson looks for sources in packagecache before it would ask the network, and checks their hashes. It would not unpack
-# them again when our own files for them have changed.
+setting_of() { sed -n "s/^$2 = //p" "$top/subprojects/$1.wrap"; } # WRAP NAME
+
+# The distribution's source packages, vouched for by apt. An archive that is the very one of the wrap file is put where
+# Meson looks before it would ask the network; another one of the same release is unpacked in its place. Meson would not
+# unpack again when our own files for it have changed.
 fetch_sources() {
-    rm -rf "$top"/subprojects/libsodium-*/ "$top"/subprojects/check-*/
-    cache=$top/subprojects/packagecache
-    absent=
-    for wrap in "$top"/subprojects/*.wrap; do
-        file=$(sed -n 's/^source_filename = //p' "$wrap")
-        [ -e "$cache/$file" ] || absent="$absent $(basename "$wrap" .wrap)"
-    done
-    [ -z "$absent" ] && return 0
-    mkdir -p "$cache"
-    rm -rf "$work/sources"
-    # shellcheck disable=SC2086 # a list of packages
-    download deb-src "$(dpkg --print-architecture)" "$work/sources" source --download-only $absent
-    for name in $absent; do
-        file=$(sed -n 's/^source_filename = //p' "$top/subprojects/$name.wrap")
-        hash=$(sed -n 's/^source_hash = //p' "$top/subprojects/$name.wrap")
-        if ! echo "$hash  $work/sources/$file" | sha256sum --check --status; then
-            die "this release's source of $name is not the $file that subprojects/$name.wrap is for;" \
-                "put that file into subprojects/packagecache"
+    for name in libsodium check; do
+        unpacked=$(setting_of $name directory)
+        rm -rf "${top:?}/subprojects/$unpacked"
+        [ -e "$top/subprojects/packagecache/$(setting_of $name source_filename)" ] && continue
+        archive=$sources/${name}_${unpacked#"$name-"}.orig.tar.gz
+        [ -e "$archive" ] ||
+            download deb-src "$(dpkg --print-architecture)" "$sources" source --download-only --tar-only $name
+        [ -e "$archive" ] || die "this release has no $unpacked, only $(cd "$sources" && echo "$name"_*);" \
+            "put $(setting_of $name source_filename) into subprojects/packagecache"
+        if echo "$(setting_of $name source_hash)  $archive" | sha256sum --check --status; then
+            mkdir -p "$top/subprojects/packagecache"
+            cp "$archive" "$top/subprojects/packagecache/$(setting_of $name source_filename)"
+        else
+            tar -xzf "$archive" -C "$top/subprojects"
+            cp -R "$top/subprojects/packagefiles/$name/." "$top/subprojects/$unpacked/"
         fi
-        mv "$work/sources/$file" "$cache/$file"
     done
-    rm -rf "$work/sources"
 }
 
 write_wrapper() { # ARCH
@@ -159,7 +176,7 @@ write_wrapper() { # ARCH
     mkdir -p "$work/$1/bin"
     ln -sf "$(command -v ld.lld)" "$work/$1/bin/ld.lld"
     sed -e "s|@COMPILER@|$command|g; s|@ARCH@|$1|g; s|@FOLDER@|$work/$1|g" \
-        -e "s|@COMPILER_HEADERS@|$headers|g" \
+        -e "s|@COMPILER_HEADERS@|$headers|g; s|@PAGE_BYTES@|$page_bytes|g" \
         -e "s|@CRTBEGIN@|$($gcc -print-file-name=crtbeginS.o)|g; s|@CRTEND@|$($gcc -print-file-name=crtendS.o)|g" \
         -e "s|@LIBGCC_FOLDER@|$(dirname "$($gcc -print-libgcc-file-name)")|g" \
         "$top/packaging/cross/cc.in" >"$work/$1/bin/cc.new"

@@ -105,11 +105,12 @@ static bool await_kernel(unsigned seconds)
     const struct sigaction wakes = {.sa_handler = wake_up};
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     uint8_t byte;
+    bool bounded = true;
     if (seconds > 0) {
         sigaction(SIGALRM, &wakes, NULL);
-        setitimer(ITIMER_REAL, &alarms, NULL);
+        bounded = setitimer(ITIMER_REAL, &alarms, NULL) == 0;
     }
-    bool ready = ask_kernel(&byte, 1, 0) == 1;
+    bool ready = bounded && ask_kernel(&byte, 1, 0) == 1;
     if (seconds > 0) {
         setitimer(ITIMER_REAL, &none, NULL);
         sigaction(SIGALRM, &standard, NULL);

@@ -232,7 +232,7 @@ bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize 
 {
     struct ipc_pty request = {.type = IPC_PTY, .slot = slot, .size = *size, .modes = *modes};
     struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
-    struct descriptors descriptors;
+    struct descriptors descriptors = {.count = 0};
     if (!ask_descriptors(connection, &part, 1, 1, &descriptors)) {
         release_if_cut_off(connection, slot, &descriptors);
         return false;
@@ -253,7 +253,7 @@ bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t 
     struct iovec parts[] = {part_of(&request, sizeof(request)),
                             part_of(channel->environment, channel->environment_bytes),
                             part_of(command, command_bytes)};
-    struct descriptors descriptors;
+    struct descriptors descriptors = {.count = 0};
     size_t expected = channel->has_pty ? 1 : IPC_REPLY_DESCRIPTORS;
     if (!ask_descriptors(connection, parts, 3, expected, &descriptors)) {
         release_if_cut_off(connection, slot, &descriptors);

@@ -62,7 +62,8 @@ int hostkey_list(struct hostkey_list *list, const char *keydir, int *status);
 enum hostkey_change {
     HOSTKEY_KEPT,     /* a valid pair was there */
     HOSTKEY_MADE,     /* there was none */
-    HOSTKEY_REPAIRED, /* something damaged was replaced */
+    HOSTKEY_REPAIRED, /* the public key, from the secret one; or both, by an import */
+    HOSTKEY_REPLACED, /* no secret key could be read: it is another host key now */
 };
 
 /*

@@ -116,7 +116,8 @@ static int look(int directory, const char *keydir, struct finding *finding)
     finding->secret_good =
         secret == HOSTKEY_GOOD && hostkey_derive(finding->derived, key->secret_key);
     bool nothing_there = secret == HOSTKEY_MISSING && public == HOSTKEY_MISSING;
-    finding->change = nothing_there ? HOSTKEY_MADE : HOSTKEY_REPAIRED;
+    bool is_lost = !finding->secret_good && finding->import == NULL;
+    finding->change = nothing_there ? HOSTKEY_MADE : is_lost ? HOSTKEY_REPLACED : HOSTKEY_REPAIRED;
     if (finding->secret_good && public == HOSTKEY_GOOD &&
         memcmp(finding->derived, key->public_key, sizeof(finding->derived)) == 0) {
         finding->change = HOSTKEY_KEPT;

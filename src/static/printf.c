@@ -234,9 +234,6 @@ static bool convert_other(struct sink *sink, const struct spec *spec, va_list *a
     case 'p':
         put_number(sink, spec, "0x", (uintptr_t)va_arg(*arguments, void *), 16);
         return true;
-    case 'n': /* musl's syslog() wants to know where its header ends */
-        *va_arg(*arguments, int *) = (int)sink->total;
-        return true;
     default:
         return false;
     }

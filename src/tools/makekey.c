@@ -36,12 +36,13 @@ int makekey_main(int argc, char **argv)
         [HOSTKEY_KEPT] = "already there",
         [HOSTKEY_MADE] = "made",
         [HOSTKEY_REPAIRED] = "repaired",
+        [HOSTKEY_REPLACED] = "replaced: its secret half was damaged or missing",
     };
     struct tool tool = {.name = "wrensshd-makekey", .letters = "+:qi:hV", .help = help};
     enum hostkey_change change = HOSTKEY_KEPT;
     struct hostkey_list keys;
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
-    char text[LIMIT_PATH_BYTES + 128];
+    char text[LIMIT_PATH_BYTES + 192];
     int status = 0;
 
     if (tool_parse(&tool, argc, argv, &status) != 0) {

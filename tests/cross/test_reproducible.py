@@ -24,8 +24,8 @@ def elsewhere(tmp_path_factory):
             shutil.copytree(source, copy, ignore=shutil.ignore_patterns("libsodium-*", "check-*", "__pycache__"))
         else:
             shutil.copy(source, copy)
-    for arch in ARCHITECTURES:
-        shutil.copytree(os.path.join(WORK, arch, "sysroot"), os.path.join(top, "build", "cross", arch, "sysroot"))
+    for part in ["sources", *(os.path.join(arch, "sysroot") for arch in ARCHITECTURES)]:
+        shutil.copytree(os.path.join(WORK, part), os.path.join(top, "build", "cross", part))
     return top
 
 
@@ -67,7 +67,7 @@ def test_gcc_builds_it(elsewhere, arch):
     assert not binary.of(elf.PT_INTERP) and binary.of(elf.PT_GNU_RELRO)
 
 
-@pytest.mark.parametrize("args,word", [(["mips"], "unknown architecture: mips"), (["--cc", "tcc"], "clang or gcc"),
+@pytest.mark.parametrize("args,word", [(["mips"], "unknown architecture: mips"), (["armv7", "--skip-tests"], "options first"), (["--cc"], "clang or gcc"), (["--cc", "tcc"], "clang or gcc"),
                                        (["--frob"], "unknown option: --frob")])
 def test_wrong_words_are_named(elsewhere, args, word):
     """A typing mistake would end somewhere in the middle."""

@@ -306,12 +306,12 @@ START_TEST(make_replaces_a_damaged_secret_key)
 {
     uint8_t new_public[32], new_secret[64];
     scratch_write(scratch, ".ed25519.sk", secret_key, 20, 0600);
-    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    ck_assert_int_eq(make(), HOSTKEY_REPLACED);
     read_pair(new_public, new_secret);
     ck_assert_mem_ne(new_public, public_key, 32);
     new_secret[40] ^= 1;
     scratch_write(scratch, ".ed25519.sk", new_secret, 64, 0600);
-    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    ck_assert_int_eq(make(), HOSTKEY_REPLACED);
     read_pair(public_key, secret_key);
     ck_assert_int_eq(make(), HOSTKEY_KEPT);
 }

@@ -294,19 +294,6 @@ START_TEST(formats_in_use)
 }
 END_TEST
 
-START_TEST(count_so_far)
-{
-    char out[8];
-    int header = -1, all = -1;
-    ck_assert_int_eq(small_snprintf(out, sizeof(out), "<%d>%s %n%s%s%.0d%s: %n", 34, "Jan  1",
-                                    &header, "wrensshd", "[", 812, "]", &all),
-                     26);
-    ck_assert_int_eq(header, 11);
-    ck_assert_int_eq(all, 26);
-    ck_assert_str_eq(out, "<34>Jan");
-}
-END_TEST
-
 static uint64_t state = 88172645463325252U;
 
 static unsigned below(unsigned limit)
@@ -522,7 +509,6 @@ Suite *unit_suite(void)
     TCase *many = tcase_create("many conversions");
     tcase_set_timeout(many, 60);
     tcase_add_test(many, formats_in_use);
-    tcase_add_test(many, count_so_far);
     tcase_add_test(many, made_up_formats);
     suite_add_tcase(suite, many);
     TCase *refused = tcase_create("refused");
