@@ -34,8 +34,7 @@ python=python3
 
 # ---- what is needed: package, and how to tell that it is there -------------------------------------------------------
 
-has() { command -v "$1" >/dev/null 2>&1; }
-has_python() { "$python" -c "import $1" >/dev/null 2>&1; }
+. "$top/tests/packages.sh"
 needed="
 gcc:has gcc
 libc6-dev:test -e /usr/include/stdio.h
@@ -73,55 +72,6 @@ universal-ctags:has ctags
 ca-certificates:test -d /etc/ssl/certs
 python3-venv:has_python ensurepip
 "
-
-missing_of() {
-    printf '%s\n' "$1" | while IFS=: read -r package probe; do
-        [ -n "$package" ] && { eval "$probe" >/dev/null 2>&1 || printf '%s ' "$package"; }
-    done
-}
-
-# Installed daemons must not start: their packages ask this file. One that is there already stays.
-policy=/usr/sbin/policy-rc.d
-made_policy=
-remove_policy() {
-    [ -n "$made_policy" ] && rm -f $policy
-    made_policy=
-}
-trap remove_policy EXIT
-trap 'exit 130' HUP INT TERM
-
-install_packages() {
-    [ -e $policy ] || { made_policy=yes && printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy; }
-    apt-get update -q || { sleep 3; apt-get update -q; } || echo "run.sh: apt-get update failed, going on" >&2
-    # shellcheck disable=SC2086 # a list of packages
-    apt-get install -y -q --no-install-recommends $1 </dev/null
-    status=$?
-    remove_policy
-    return $status
-}
-
-ensure_packages() {
-    must=$(missing_of "$needed")
-    may=$(missing_of "$useful")
-    [ -z "$must$may" ] && return 0
-    if [ "$(id -u)" = 0 ] && has apt-get; then
-        say "installing $must$may"
-        DEBIAN_FRONTEND=noninteractive
-        export DEBIAN_FRONTEND
-        install_packages "$must$may" >"$top/build/apt.log" 2>&1 || {
-            tail -n 15 "$top/build/apt.log"
-            # One package that this release does not have must not keep the others away.
-            for package in $must $may; do install_packages "$package" >>"$top/build/apt.log" 2>&1; done
-        }
-        must=$(missing_of "$needed")
-        may=$(missing_of "$useful")
-    fi
-    [ -n "$may" ] && echo "not installed, so some tests are skipped: $may(apt-get install $may)"
-    [ -z "$must" ] && return 0
-    echo "run.sh: these packages are missing: $must" >&2
-    echo "run.sh: install them as root: apt-get install $must$may" >&2
-    return 1
-}
 
 # An inetd and TinySSH's tools are looked at without installing them: their packages would set up services.
 unpack_tools() {
@@ -241,7 +191,7 @@ cross_tests() {
 }
 
 mkdir -p build
-ensure_packages || exit 1
+ensure_packages "$top/build/apt.log" "some tests are skipped" || exit 1
 if [ "$only" != unit ]; then
     unpack_tools
     ensure_venv

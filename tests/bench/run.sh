@@ -20,8 +20,7 @@ python=python3
 
 # ---- what is needed: package, and how to tell that it is there -------------------------------------------------------
 
-has() { command -v "$1" >/dev/null 2>&1; }
-has_python() { "$python" -c "import $1" >/dev/null 2>&1; }
+. "$top/tests/packages.sh"
 needed="
 gcc:has gcc
 libc6-dev:test -e /usr/include/stdio.h
@@ -51,46 +50,6 @@ gcc-arm-linux-gnueabihf:has arm-linux-gnueabihf-gcc
 mmdebstrap:has mmdebstrap
 "
 
-missing_of() {
-    printf '%s\n' "$1" | while IFS=: read -r package probe; do
-        [ -n "$package" ] && { eval "$probe" >/dev/null 2>&1 || printf '%s ' "$package"; }
-    done
-}
-
-# Installed daemons must not start: their packages ask this file. One that is there already stays.
-policy=/usr/sbin/policy-rc.d
-made_policy=
-remove_policy() {
-    [ -n "$made_policy" ] && rm -f $policy
-    made_policy=
-}
-trap remove_policy EXIT
-trap 'exit 130' HUP INT TERM
-
-install_packages() {
-    [ -e $policy ] || { made_policy=yes && printf '#!/bin/sh\nexit 101\n' >$policy && chmod 755 $policy; }
-    apt-get update -q || echo "run.sh: apt-get update failed, going on" >&2
-    # One package that this release does not have must not keep the others away.
-    for package in $1; do
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends "$package" </dev/null
-    done
-    remove_policy
-}
-
-ensure_packages() {
-    missing="$(missing_of "$needed")$(missing_of "$useful")"
-    if [ -n "$missing" ] && [ "$(id -u)" = 0 ] && has apt-get; then
-        echo "installing $missing"
-        install_packages "$missing" >"$build/apt.log" 2>&1
-    fi
-    may=$(missing_of "$useful")
-    must=$(missing_of "$needed")
-    [ -z "$may" ] || echo "not installed, so something is left out: $may(apt-get install $may)"
-    [ -z "$must" ] && return 0
-    echo "run.sh: these packages are missing: $must" >&2
-    return 1
-}
-
 # ---- what is measured ------------------------------------------------------------------------------------------------
 
 # A release build of its own: what a user would install, and the helpers beside it.
@@ -106,6 +65,6 @@ case " $* " in
 *" --list "*) exec "$python" -m bench --list --daemon - --build - ;;
 esac
 mkdir -p "$build"
-ensure_packages || exit 1
+ensure_packages "$build/apt.log" "something is left out" || exit 1
 build_all || exit 1
 "$python" -m bench --daemon "$build/meson/src/wrensshd" --build "$build/meson/tests/bench" "$@"
