@@ -3,15 +3,16 @@
 import argparse
 import fcntl
 import os
-import shutil
 import sys
 import tempfile
 
 from . import compare, headlines, plots, report
+from .processes import Failed, run
 from .results import GROUPS, Results
 from .runner import Bench, Progress
 
 INSIDE = "WREN_BENCH_INSIDE"
+NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
 
 
 def arguments():
@@ -37,11 +38,22 @@ def arguments():
 
 def enter_namespaces():
     """As root: ports, processes and mounts of our own, which end with us, whatever happens."""
-    if os.getuid() != 0 or INSIDE in os.environ or not shutil.which("unshare"):
+    if os.getuid() != 0 or INSIDE in os.environ:
         return
+    if not has_namespaces():
+        sys.exit("run.sh: root needs unshare(1) and the right to make namespaces (CAP_SYS_ADMIN), or mounts and routes "
+                 "of the run would be the machine's own; an ordinary user can measure without")
     os.environ[INSIDE] = "1"
-    os.execvp("unshare", ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-                          sys.executable, "-m", __package__, *sys.argv[1:]])
+    os.execvp(NAMESPACES[0], [*NAMESPACES, sys.executable, "-m", __package__, *sys.argv[1:]])
+
+
+def has_namespaces():
+    """Tried, not looked up: root of a container may have the program and still not be allowed."""
+    try:
+        run([*NAMESPACES, "true"], 20)
+    except (Failed, OSError):
+        return False
+    return True
 
 
 def only_run(build):
