@@ -54,13 +54,16 @@ def test_verdicts_of_steady_rows(ours, theirs, better, verdict):
     assert stats.verdict(compared, better) == verdict
 
 
-def test_a_noisy_row_has_no_verdict_however_far_apart_the_medians_are():
-    compared = stats.ratio(spread(50, 0.9, 5, 7), spread(300, 0.9, 5, 8))
-    assert stats.verdict(compared, "less") == "noisy"
+@pytest.mark.parametrize("ratio, low, high, better, verdict", [
+    (0.10, 0.07, 0.12, "less", "ahead, size noisy"), (0.10, 0.07, 0.12, "more", "behind, size noisy"),
+    (3.00, 2.00, 4.00, "less", "behind, size noisy"), (0.80, 0.50, 1.10, "less", "noisy"),
+    (1.50, 1.00, 2.00, "less", "noisy")])
+def test_a_noisy_row_has_a_side_only_where_its_interval_is_on_one(ratio, low, high, better, verdict):
+    assert stats.verdict({"ratio": ratio, "low": low, "high": high}, better) == verdict
 
 
 @pytest.mark.parametrize("low, high, verdict", [
-    (0.46, 0.54, "ahead"), (0.44, 0.52, "noisy"), (0.48, 0.56, "noisy")])
+    (0.46, 0.54, "ahead"), (0.44, 0.52, "ahead, size noisy"), (0.48, 0.56, "ahead, size noisy")])
 def test_noise_begins_where_two_runs_would_differ_by_15_percent(low, high, verdict):
     assert stats.verdict({"ratio": 0.5, "low": low, "high": high}, "less") == verdict
 

@@ -50,7 +50,7 @@ def ratio(above, below):
 
 
 def is_noisy(compared):
-    """True if the interval is too wide for a verdict."""
+    """True if the interval is too wide to say how large the ratio is."""
     if compared["low"] is None:
         return False
     reach = max(compared["high"] - compared["ratio"], compared["ratio"] - compared["low"])
@@ -59,16 +59,16 @@ def is_noisy(compared):
 
 def verdict(compared, better, exact=False):
     """ahead, behind or level; or why there is no verdict. `exact`: what is the same each time needs no rounds."""
-    if is_noisy(compared):
-        return "noisy"
     value, low, high = compared["ratio"], compared["low"], compared["high"]
     if low is None and not exact:
         return "too few rounds"
     if low is None:
         low = high = value
-    if abs(value - 1) < LEVEL or low <= 1 <= high:
-        return "level"
-    return "ahead" if (value < 1) == (better == "less") else "behind"
+    side = "ahead" if (value < 1) == (better == "less") else "behind"
+    unsure = low <= 1 <= high
+    if is_noisy(compared):  # who is ahead can be plain where by how much is not
+        return "noisy" if unsure else side + ", size noisy"
+    return "level" if unsure or abs(value - 1) < LEVEL else side
 
 
 def percentile(samples, share):
