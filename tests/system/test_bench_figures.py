@@ -36,7 +36,7 @@ def test_a_ratio_of_the_medians_lies_in_its_interval():
 def test_a_round_that_is_slow_for_both_sides_makes_no_noise():
     drift = [1, 1, 3, 3, 1, 1, 3, 1, 3]
     ours, theirs = [10 * slow for slow in drift], [20 * slow for slow in drift]
-    assert stats.ratio(ours, theirs) == {"ratio": 0.5, "low": 0.5, "high": 0.5}
+    assert stats.ratio(ours, theirs) == {"ratio": 0.5, "low": 0.5, "high": 0.5, "rounds": 9}
     crossed = stats.ratio(ours, [20 * slow for slow in reversed(drift[1:] + drift[:1])])
     assert stats.is_noisy(crossed)
 
@@ -59,17 +59,17 @@ def test_verdicts_of_steady_rows(ours, theirs, better, verdict):
     (3.00, 2.00, 4.00, "less", "behind, size noisy"), (0.80, 0.50, 1.10, "less", "noisy"),
     (1.50, 1.00, 2.00, "less", "noisy")])
 def test_a_noisy_row_has_a_side_only_where_its_interval_is_on_one(ratio, low, high, better, verdict):
-    assert stats.verdict({"ratio": ratio, "low": low, "high": high}, better) == verdict
+    assert stats.verdict({"ratio": ratio, "low": low, "high": high, "rounds": 9}, better) == verdict
 
 
 @pytest.mark.parametrize("low, high, verdict", [
     (0.46, 0.54, "ahead"), (0.44, 0.52, "ahead, size noisy"), (0.48, 0.56, "ahead, size noisy")])
 def test_noise_begins_where_two_runs_would_differ_by_15_percent(low, high, verdict):
-    assert stats.verdict({"ratio": 0.5, "low": low, "high": high}, "less") == verdict
+    assert stats.verdict({"ratio": 0.5, "low": low, "high": high, "rounds": 9}, "less") == verdict
 
 
 def test_an_interval_around_one_is_level():
-    assert stats.verdict({"ratio": 0.96, "low": 0.91, "high": 1.01}, "less") == "level"
+    assert stats.verdict({"ratio": 0.96, "low": 0.91, "high": 1.01, "rounds": 9}, "less") == "level"
 
 
 def test_too_few_rounds_are_judged_only_where_nothing_varies():
@@ -77,6 +77,19 @@ def test_too_few_rounds_are_judged_only_where_nothing_varies():
     assert stats.verdict(stats.ratio([122], [154]), "less", exact=True) == "ahead"
     assert Row("size.program", "", "kB").exact and not Row("login.plain", "", "ms").exact
     assert stats.ratio([122], [154])["low"] is None
+
+
+@pytest.mark.parametrize("ours, verdict", [
+    ([50, 60, 70], "few rounds, ahead in each"), ([50, 60, 110], "few rounds"),
+    ([150, 160, 170, 180], "few rounds, behind in each"), ([50, 60], "too few rounds")])
+def test_few_rounds_tell_their_least_and_most_and_no_more(ours, verdict):
+    compared = stats.ratio(ours, [100] * len(ours))
+    assert (compared["low"], compared["high"]) == (min(ours) / 100, max(ours) / 100)
+    assert stats.verdict(compared, "less") == verdict
+
+
+def test_five_rounds_are_enough_for_an_interval():
+    assert stats.verdict(stats.ratio(spread(50, 0.02, 5, 5), spread(100, 0.02, 5, 6)), "less") == "ahead"
 
 
 def test_nothing_against_nothing_is_the_same_and_against_something_it_is_infinite():
