@@ -92,6 +92,13 @@ def test_five_rounds_are_enough_for_an_interval():
     assert stats.verdict(stats.ratio(spread(50, 0.02, 5, 5), spread(100, 0.02, 5, 6)), "less") == "ahead"
 
 
+def test_counts_of_instructions_have_no_verdict():
+    compared = stats.ratio([5], [9])
+    for key in ("arm.armv7.seal.64", "cpu.instructions.down"):
+        assert Row(key, "", "").standing(compared) == "no verdict: instructions are no time"
+    assert Row("size.program", "", "kB").standing(compared) == "ahead"
+
+
 def test_nothing_against_nothing_is_the_same_and_against_something_it_is_infinite():
     assert stats.ratio([0], [0])["ratio"] == 1
     assert stats.ratio([5], [0])["ratio"] == float("inf")

@@ -2,7 +2,7 @@
 
 from .report import number
 from .results import BAR, OURS
-from .stats import ratio, summary, verdict
+from .stats import ratio, summary
 
 ROWS = (
     ("login.plain.default", "login, `ssh host exit 0` (ms)"),
@@ -42,7 +42,7 @@ def _standing(row):
         return ""
     compared = ratio(row.samples[OURS], row.samples[best])
     times = "no ratio to 0" if compared["ratio"] == float("inf") else f"{compared['ratio']:.2f}"
-    return f"{times}, {verdict(compared, row.better, row.exact)}"
+    return f"{times}, {row.standing(compared)}"
 
 
 def lines(results):

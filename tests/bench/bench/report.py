@@ -1,7 +1,7 @@
 """The tables on the terminal."""
 
 from .results import OURS
-from .stats import ratio, summary, verdict
+from .stats import ratio, summary
 
 WIDTH = 34
 
@@ -35,7 +35,7 @@ def row_lines(row, titles):
     if ours and best:
         compared = ratio(ours, row.samples[best])
         lines.append(f"  ours / {titles.get(best, best)}'s, the best peer's: {interval(compared)}: "
-                     + verdict(compared, row.better, row.exact))
+                     + row.standing(compared))
     return lines
 
 
@@ -53,7 +53,7 @@ def overview_lines(results):
             title = f"{row.title} ({row.unit})"
             lines.append(f"{title:60} {number(summary(ours)['median']):>9} "
                          f"{number(summary(row.samples[best])['median']):>9}  {interval(compared)} "
-                         f"{verdict(compared, row.better, row.exact)}, {results.titles.get(best, best)}")
+                         f"{row.standing(compared)}, {results.titles.get(best, best)}")
     return lines
 
 

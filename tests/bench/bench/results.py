@@ -5,7 +5,7 @@ import json
 import os
 from statistics import median
 
-from .stats import summary
+from .stats import summary, verdict
 
 OURS = "wrensshd"
 # The bar is the same server again with another cipher: shown, but no peer of its own in a verdict.
@@ -28,6 +28,14 @@ class Row:
     def exact(self):
         """True for what does not vary: bytes, and instructions."""
         return self.group in ("size", "arm")
+
+    @property
+    def is_time(self):
+        """False for counts of instructions: fewer of them are not always faster, so nobody is ahead in these."""
+        return self.group != "arm" and not self.key.startswith("cpu.instructions")
+
+    def standing(self, compared):
+        return verdict(compared, self.better, self.exact) if self.is_time else "no verdict: instructions are no time"
 
     def peers(self):
         return {name: values for name, values in self.samples.items() if name != OURS and name not in BAR}
