@@ -196,6 +196,15 @@ def test_a_row_without_peers_is_compared_as_it_is():
     assert compare.change(row(wrensshd=[100]), row(wrensshd=[80]))[0] == pytest.approx(0.8)
 
 
+def test_a_quick_run_is_not_compared_with_a_full_one(results):
+    other = Results({**results.about, "plan": "full"}, results.titles)
+    other.rows = results.rows
+    lines = compare.lines(other, results)
+    assert lines[1:] == ["not compared: the old run's plan is full, the new one's not known"]
+    results.about["plan"] = "full"
+    assert sum("unchanged" in line for line in compare.lines(other, results)) == 2
+
+
 def test_the_comparison_names_what_else_is_different(results):
     other = Results({"CPU": "another"}, results.titles)
     other.rows = results.rows

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import time
 
 from .processes import Failed, read, run
 
@@ -41,11 +42,18 @@ def _commit(folder):
         return "not known"
 
 
-def tell(world, servers):
+def _when():
+    """The load is that of before the first measurement: what else the machine was doing."""
+    load = " ".join(f"{value:.2f}" for value in os.getloadavg())
+    return {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "load": load + " at the start"}
+
+
+def tell(world, servers, plan):
     processor, flags = _processor()
     memory = re.search(r"MemTotal:\s*(\d+)", read("/proc/meminfo"))
     release = re.search(r'^PRETTY_NAME="?(.*?)"?$', read(world.outside("/etc/os-release")), re.M)
     return {
+        "plan": "quick" if plan.quick else "full", **_when(),
         "CPU": processor, "flags": flags, "memory": f"{int(memory[1]) >> 10} MiB" if memory else "not known",
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "system": release[1] if release else "not known",

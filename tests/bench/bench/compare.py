@@ -49,6 +49,10 @@ def judge(row, changed, rounds):
 
 def lines(old, new):
     out = ["== changes of ours, with the peers as the yardstick: new / old"]
+    plans = [results.about.get("plan", "not known") for results in (old, new)]
+    if plans[0] != plans[1]:
+        # Other sizes are other measurements, under the same names.
+        return [*out, f"not compared: the old run's plan is {plans[0]}, the new one's {plans[1]}"]
     for key in ("CPU", "flags", "kernel", "servers", "client"):
         if old.about.get(key) != new.about.get(key):
             out.append(f"not the same {key}: {old.about.get(key)}")

@@ -81,7 +81,8 @@ class Bench:
             self.contenders, self.with_bar = start_all(self.world, helpers, scratch, self.leave_out)
             self.stock, self.lean = Stock(self.world), Lean(self.world, helpers)
             self.results.titles = {one.name: one.title for one in self.with_bar}
-            self.results.about = about.tell(self.world, [one.server for one in self.contenders])
+            self.results.about = about.tell(self.world, [one.server for one in self.contenders],
+                                            self.plan)
             self._warm_up()
         except BaseException:
             self.close()

@@ -65,7 +65,8 @@ def far(bench, contender):
     for key, title, options in (("down", "download", ["--command", f"head -c {down} /dev/zero"]),
                                 ("up", "upload", ["--bytes", up, "--command", "cat >/dev/null"])):
         told = bench.lean.measured(contender, title, *options, host=host, into=into)
-        bench.add((f"throughput.far.{key}", f"{title}, 100 ms away, lean client", "MiB/s", "more"),
+        amount = f"{(down if key == 'down' else up) / MIB:g} MiB"
+        bench.add((f"throughput.far.{key}", f"{title} of {amount}, 100 ms away, lean client", "MiB/s", "more"),
                   contender, told["mib_per_second"])
 
 
