@@ -99,6 +99,20 @@ def test_counts_of_instructions_have_no_verdict():
     assert Row("size.program", "", "kB").standing(compared) == "ahead"
 
 
+def test_a_row_that_waits_for_the_client_says_so(tmp_path):
+    made = Results({}, {"wrensshd": "wrensshd", "openssh": "OpenSSH"})
+    for name, share in (("wrensshd", 0.97), ("openssh", 0.5)):
+        for value in spread(200, 0.02, 5, 1):
+            made.add(("throughput.lean.up", "upload", "MiB/s", "more"), name, value)
+            made.client("throughput.lean.up", name, share)
+    made.save(str(tmp_path))
+    loaded = Results.load(str(tmp_path / "results.json")).rows["throughput.lean.up"]
+    assert loaded.client_bound("wrensshd") and not loaded.client_bound("openssh")
+    assert loaded.standing(stats.ratio([1], [1])).endswith(", client-bound")
+    assert [line.endswith(" client-bound") for line in report.row_lines(loaded, made.titles)] == [False, True, False, True]
+    assert not Row("login.plain", "login", "ms", samples={"wrensshd": [1]}).client_bound("wrensshd")
+
+
 def test_nothing_against_nothing_is_the_same_and_against_something_it_is_infinite():
     assert stats.ratio([0], [0])["ratio"] == 1
     assert stats.ratio([5], [0])["ratio"] == float("inf")

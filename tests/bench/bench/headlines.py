@@ -33,7 +33,9 @@ ROWS = (
 
 
 def _cell(row, name):
-    return number(summary(row.samples[name])["median"]) if name in row.samples else ""
+    if name not in row.samples:
+        return ""
+    return number(summary(row.samples[name])["median"]) + (" (client-bound)" if row.client_bound(name) else "")
 
 
 def _standing(row):

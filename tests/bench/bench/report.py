@@ -30,7 +30,8 @@ def row_lines(row, titles):
         told = summary(samples)
         times = "" if not ours or name == OURS else f"{ratio(samples, ours)['ratio']:10.2f}"
         lines.append(f"  {titles.get(name, name):{WIDTH}} {told['n']:4} " + " ".join(
-            f"{number(told[what]):>10}" for what in ("median", "min", "max")) + times)
+            f"{number(told[what]):>10}" for what in ("median", "min", "max")) + times
+                     + (" client-bound" if row.client_bound(name) else ""))
     best = row.best_peer()
     if ours and best:
         compared = ratio(ours, row.samples[best])

@@ -3,6 +3,7 @@
 import subprocess
 import time
 
+from ..lean import own_share
 from ..processes import Failed, end
 from ..results import BAR
 
@@ -32,6 +33,12 @@ def one_round(bench, contender):
                   (cpu - login_cpu) * GIB / size)
 
 
+def add_speed(bench, contender, row, told):
+    """What the lean client tells, and whether it was the client that set the pace."""
+    bench.add((*row, "MiB/s", "more"), contender, told["mib_per_second"])
+    bench.results.client(row[0], contender.name, own_share(told))
+
+
 def lean_round(bench, contender):
     """The lean client speaks one cipher; the bar is OpenSSH's server with its own client, from the rounds before."""
     size = bench.plan.bulk_bytes
@@ -39,8 +46,7 @@ def lean_round(bench, contender):
     for key, title, command in (("down", "download", f"head -c {size} /dev/zero"), ("up", "upload", "cat >/dev/null")):
         amount = ["--bytes", size] if key == "up" else []
         told, bill = bench.lean.billed(contender, title, *amount, "--command", command)
-        bench.add((f"throughput.lean.{key}", f"{title}, lean client (aes: its own)", "MiB/s", "more"), contender,
-                  told["mib_per_second"])
+        add_speed(bench, contender, (f"throughput.lean.{key}", f"{title}, lean client (aes: its own)"), told)
         bench.add((f"cpu.gib.lean.{key}", f"server CPU of {title}, lean client (aes: its own)", "s/GiB"), contender,
                   (bill[0] - login[0]) * GIB / size)
         if bill[1]:  # few virtual machines count
@@ -66,8 +72,7 @@ def far(bench, contender):
                                 ("up", "upload", ["--bytes", up, "--command", "cat >/dev/null"])):
         told = bench.lean.measured(contender, title, *options, host=host, into=into)
         amount = f"{(down if key == 'down' else up) / MIB:g} MiB"
-        bench.add((f"throughput.far.{key}", f"{title} of {amount}, 100 ms away, lean client", "MiB/s", "more"),
-                  contender, told["mib_per_second"])
+        add_speed(bench, contender, (f"throughput.far.{key}", f"{title} of {amount}, 100 ms away, lean client"), told)
 
 
 def eight(bench, contender):
@@ -91,8 +96,7 @@ def eight(bench, contender):
 def eight_lean(bench, contender):
     size = bench.plan.eight_bytes // 8
     told = bench.lean.measured(contender, "sessions", "--count", 8, "--command", f"head -c {size} /dev/zero")
-    bench.add(("throughput.lean.eight", "eight downloads on one connection, lean client", "MiB/s", "more"), contender,
-              told["mib_per_second"])
+    add_speed(bench, contender, ("throughput.lean.eight", "eight downloads on one connection, lean client"), told)
 
 
 def measure(bench):
