@@ -14,10 +14,11 @@ import bench_suite
 import proc
 from daemon import kill
 from bench_suite import PROJECT
-from bench import servers
+from bench import processes, servers
 from bench.processes import Failed
 from bench.runner import Bench, Plan
 from bench.results import GROUPS, Results
+from bench.world import World
 
 pytestmark = pytest.mark.slow
 
@@ -162,6 +163,22 @@ def test_the_quick_form_does_less_of_everything():
     assert quick.keys() == full.keys()
     for name in quick.keys() - {"quick"}:
         assert quick[name] < full[name] or isinstance(quick[name], tuple) and max(quick[name]) < max(full[name]), name
+
+
+def test_a_program_that_is_not_there_is_a_measurement_that_failed():
+    with pytest.raises(Failed, match="^nowhere: No such file"):
+        processes.run(["/nonexistent/nowhere"])
+
+
+def test_a_network_that_could_not_be_set_up_is_not_there_the_next_time(tmp_path):
+    (tmp_path / "delay_link").write_text("#!/bin/sh\necho no tun here >&2\n")
+    (tmp_path / "delay_link").chmod(0o755)
+    world = object.__new__(World)
+    world.helpers, world._links, world.privileged = str(tmp_path), {}, True
+    for _ in range(2):
+        with pytest.raises(Failed, match="no tun here"):
+            world.link(10)
+    assert not world._links
 
 
 # ---- helpers -----------------------------------------------------------------------------------------------------

@@ -51,7 +51,7 @@ def has_namespaces():
     """Tried, not looked up: root of a container may have the program and still not be allowed."""
     try:
         run([*NAMESPACES, "true"], 20)
-    except (Failed, OSError):
+    except Failed:
         return False
     return True
 
@@ -70,7 +70,10 @@ def only_run(build):
 def measure(options):
     progress = Progress()
     with tempfile.TemporaryDirectory(prefix="run-", dir=options.build) as scratch:
-        bench = Bench(options, options.build, scratch, progress)
+        try:
+            bench = Bench(options, options.build, scratch, progress)
+        except (Failed, OSError) as why:
+            sys.exit(f"run.sh: nothing can be measured: {why}")
         try:
             bench.measure(options.groups)
         except KeyboardInterrupt:

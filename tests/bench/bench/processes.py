@@ -17,6 +17,8 @@ def run(command, seconds=120, **how):
                               stderr=subprocess.PIPE, **how)
     except subprocess.TimeoutExpired as late:
         raise Failed(f"{command[0]} takes longer than {seconds} s") from late
+    except OSError as why:
+        raise Failed(f"{os.path.basename(command[0])}: {why.strerror}") from why
     if done.returncode != 0:
         words = (done.stderr or b"").decode("utf-8", "replace").strip().splitlines()[-3:]
         raise Failed(f"{os.path.basename(command[0])}: status {done.returncode}: {' / '.join(words)}")
