@@ -181,6 +181,24 @@ def test_a_network_that_could_not_be_set_up_is_not_there_the_next_time(tmp_path)
     assert not world._links
 
 
+DYING = """
+import subprocess, sys
+from bench.processes import die_with_parent
+child = subprocess.Popen(["sleep", "60"], preexec_fn=die_with_parent)
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_server_does_not_outlive_a_run_that_was_killed():
+    parent = subprocess.Popen([sys.executable, "-c", DYING], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env={**os.environ, "PYTHONPATH": bench_suite.FOLDER})
+    pid = int(parent.stdout.readline())
+    parent.kill()
+    parent.communicate()
+    assert processes.wait_until(lambda: processes.program(pid) != "sleep", 10)
+
+
 # ---- helpers -----------------------------------------------------------------------------------------------------
 
 

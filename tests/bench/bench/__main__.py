@@ -2,7 +2,10 @@
 
 import argparse
 import fcntl
+import glob
 import os
+import shutil
+import signal
 import sys
 import tempfile
 
@@ -12,7 +15,7 @@ from .results import GROUPS, Results
 from .runner import Bench, Progress
 
 INSIDE = "WREN_BENCH_INSIDE"
-NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc")
+NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=SIGTERM", "--mount-proc")
 
 
 def arguments():
@@ -67,23 +70,44 @@ def only_run(build):
     return lock
 
 
+def stop_in_order():
+    """Who ends the run, as Meson does when its time is over, gets the user and the folders removed as well. Once is
+    enough: what tidies up is not stopped again."""
+    def stop(*_):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, stop)
+
+
+def sweep(build):
+    """Folders of runs that were killed. Nobody else is at work here: we have the lock, as each user has one."""
+    for folder in glob.glob(os.path.join(build, "run-*")):
+        if os.stat(folder).st_uid == os.getuid():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def measure(options):
     progress = Progress()
+    sweep(options.build)
     with tempfile.TemporaryDirectory(prefix="run-", dir=options.build) as scratch:
         try:
             bench = Bench(options, options.build, scratch, progress)
         except (Failed, OSError) as why:
             sys.exit(f"run.sh: nothing can be measured: {why}")
+        except KeyboardInterrupt:
+            sys.exit("run.sh: stopped before anything was measured")
         try:
             bench.measure(options.groups)
-        except KeyboardInterrupt:
-            bench.leave_out("stopped by hand")
+        except KeyboardInterrupt as why:
+            bench.leave_out("stopped before the end")
+            bench.broken = why
         finally:
             bench.close()
     return bench.results, bench.broken
 
 
 def main():
+    stop_in_order()
     options = arguments()
     if options.list:
         print("\n".join(GROUPS))

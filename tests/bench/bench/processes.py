@@ -1,8 +1,14 @@
 """Running programs, and what /proc tells of them."""
 
+import ctypes
 import os
+import signal
 import subprocess
 import time
+
+
+PRCTL = ctypes.CDLL(None).prctl  # looked up before any fork: what a child may do then is little
+PR_SET_PDEATHSIG = 1
 
 
 class Failed(RuntimeError):
@@ -83,6 +89,11 @@ def program(pid):
         return os.path.basename(os.readlink(f"/proc/{pid}/exe")).split(" ")[0]
     except OSError:
         return ""
+
+
+def die_with_parent():
+    """For a child before its exec: it ends when we do, even if nobody lets us tidy up."""
+    PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def end(process):

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from .processes import Failed, descendants, end, program, wait_until
+from .processes import Failed, descendants, die_with_parent, end, program, wait_until
 from .world import ENVIRONMENT
 
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/lib/sftp-server")
@@ -114,7 +114,7 @@ class Running:
         command = ["tcpserver", "-1", "-H", "-R", "-l", "0", "-c", "2000", "-b", "256", "0", "0",
                    os.path.join(helpers, "reaper"), *root, self._bills, *server.prepare()]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
-                                        env=ENVIRONMENT)
+                                        env=ENVIRONMENT, preexec_fn=die_with_parent)
         first = self.process.stdout.readline().strip()
         if not first.isdigit():
             raise Failed(f"tcpserver does not start {server.name}")
