@@ -102,8 +102,11 @@ def test_an_ordinary_users_own_authorized_keys_are_left_alone(tmp_path):
 
 
 class Named:
-    def __init__(self, name):
+    """A contender whose server has nothing to do, unless it is told to be busy."""
+
+    def __init__(self, name, idle=True):
         self.name = self.title = name
+        self.running = type("Running", (), {"wait_idle": lambda _: idle})()
 
 
 @pytest.fixture
@@ -138,6 +141,14 @@ def test_a_server_that_fails_is_noted_once_and_the_others_go_on(bench):
     bench.rounds(2, "work", work)
     assert sorted(seen) == ["a", "a", "b", "c", "c"]
     assert bench.results.notes == ["work: b is broken"]
+
+
+def test_no_work_begins_before_the_last_connection_is_over(bench):
+    bench.contenders[1] = Named("b", idle=False)
+    seen = []
+    bench.rounds(1, "work", lambda one: seen.append(one.name))
+    assert seen == ["a", "c"]
+    assert bench.results.notes == ["work: b: the connection before does not end"]
 
 
 def test_a_mistake_in_one_group_loses_nothing_of_the_others(bench, monkeypatch):

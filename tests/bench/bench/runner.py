@@ -131,6 +131,9 @@ class Bench:
             for contender in going[first:] + going[:first]:
                 self.progress(f"{what}: round {number + 1} of {count}, {contender.title}")
                 try:
+                    # Or the end of the last connection would be billed as this one's, and slow it down.
+                    if not contender.running.wait_idle():
+                        raise Failed(f"{contender.title}: the connection before does not end")
                     work(contender)
                 except Failed as why:
                     self.leave_out(f"{what}: {why}")
