@@ -1,4 +1,4 @@
-"""Our own client: it tells what it measured, and how much of the time it needed itself. See lean/ beside this package."""
+"""Our own client: it tells what it measured, and how much of that time it was at work itself. See lean/ beside this."""
 
 import json
 import os

@@ -24,7 +24,7 @@ class World:
         self.root, self.helpers = root and os.path.abspath(root), helpers
         self.privileged = os.getuid() == 0
         self.base = BASE if self.privileged else os.path.join(scratch, "site")
-        self._links = {}
+        self._links, self.brought_along = {}, set()
         self.remove()
         try:
             self._fill()
@@ -121,6 +121,7 @@ class World:
                 shutil.copy(next(word for word in words if word.endswith("/" + library)),
                             self.outside("/usr/local/lib/"))
                 self.run(["ldconfig"])
+            self.brought_along = {name for name in os.listdir(self.outside("/usr/local/lib")) if ".so" in name}
         return inside
 
     def remove(self):
