@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import random
 import sys
 import time
 import traceback
@@ -123,12 +124,12 @@ class Bench:
         self.results.add(row, contender.name, value)
 
     def rounds(self, count, what, work, bar=False, only=lambda contender: True):
-        """work(contender) for all contenders in each round, each round beginning with another one. One that fails is
-        noted and left out of the rounds that follow."""
+        """work(contender) for all contenders in each round, in another order each time, so that nobody always comes after
+        the same one, and finds what that one leaves. One that fails is noted and left out of the rounds that follow."""
+        dice = random.Random(what)  # the same order in each run
         going = [one for one in (self.with_bar if bar else self.contenders) if only(one)]
         for number in range(count):
-            first = number % max(1, len(going))
-            for contender in going[first:] + going[:first]:
+            for contender in dice.sample(going, len(going)):
                 self.progress(f"{what}: round {number + 1} of {count}, {contender.title}")
                 try:
                     # Or the end of the last connection would be billed as this one's, and slow it down.
