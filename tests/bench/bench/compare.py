@@ -53,7 +53,7 @@ def lines(old, new):
     if plans[0] != plans[1]:
         # Other sizes are other measurements, under the same names.
         return [*out, f"not compared: the old run's plan is {plans[0]}, the new one's {plans[1]}"]
-    for key in ("CPU", "flags", "kernel", "servers", "client"):
+    for key in ("CPU", "flags", "kernel", "servers", "client", "default kex"):
         if old.about.get(key) != new.about.get(key):
             out.append(f"not the same {key}: {old.about.get(key)}")
     for row in new.ordered():

@@ -95,10 +95,11 @@ class Bench:
 
     def _warm_up(self):
         """Pins the host keys, and finds out which methods each server has. One that does not serve is left out."""
-        self._methods = {}
+        self._methods, defaults = {}, []
         for contender in list(self.contenders):
             try:
                 self.stock.billed(contender, "exit 0")
+                defaults.append(f"{contender.title} {self.stock.default_method(contender)}")
             except Failed as why:
                 self.leave_out(f"left out: {why}")
                 self.contenders.remove(contender)
@@ -110,6 +111,8 @@ class Bench:
                     self._methods.setdefault(contender.name, set()).add(method)
                 except Failed:
                     self.results.note(f"{contender.title} has no {method} key exchange")
+        # Each server's own choice: rows of the default kex may compare different methods.
+        self.results.about["default kex"] = ", ".join(defaults)
 
     def offers(self, contender, method):
         return method == "default" or method in self._methods.get(contender.name, ())
