@@ -22,6 +22,7 @@ ROWS = (
     ("sftp.get.cpu", "server CPU of `sftp` get (ms/MB)"),
     ("memory.idle.pss", "memory per further idle session, PSS (kB)"),
     ("memory.idle.dirty", "of it private dirty (kB)"),
+    ("memory.idle.anon", "of it anonymous, pages shared since a fork counted once (kB)"),
     ("memory.idle.tables", "its page tables (kB)"),
     ("memory.peak.down.dirty", "peak in a download, private dirty (kB)"),
     ("memory.stalled", "the same beyond idle, client stopped reading (kB)"),

@@ -17,12 +17,14 @@ REKEY = ["RekeyLimit=16M"]
 
 
 def look(pids):
-    """Sums over these processes, in kB."""
-    total = {"rss": 0, "pss": 0, "dirty": 0, "tables": 0}
+    """Sums over these processes, in kB. Private dirty pages leave out what a server's own two processes share since a
+    fork, and nobody else does; the PSS of anonymous memory has each of these pages once."""
+    total = {"rss": 0, "pss": 0, "anon": 0, "dirty": 0, "tables": 0}
     for pid in pids:
         memory = kilobytes(read(f"/proc/{pid}/smaps_rollup"))
         total["rss"] += memory.get("Rss", 0)
         total["pss"] += memory.get("Pss", 0)
+        total["anon"] += memory.get("Pss_Anon", 0)
         total["dirty"] += memory.get("Private_Dirty", 0)
         total["tables"] += kilobytes(read(f"/proc/{pid}/status")).get("VmPTE", 0)
     return total
@@ -45,7 +47,8 @@ def kernel():
     return {"kernel": memory["Slab"] + memory["KernelStack"], "gone": -memory["MemAvailable"]}
 
 
-WHAT = {"rss": "RSS, summed over its processes", "pss": "PSS", "dirty": "private dirty", "tables": "page tables",
+WHAT = {"rss": "RSS, summed over its processes", "pss": "PSS", "anon": "anonymous memory, PSS",
+        "dirty": "private dirty", "tables": "page tables",
         "kernel": "slab and kernel stacks, both ends", "gone": "less MemAvailable, both ends"}
 
 
@@ -129,7 +132,7 @@ def peaks(bench, contender):
             if how.get("stdin"):
                 how = {"stdin": source}
             bench.stock.billed(contender, *remote, **how)
-        for what in ("pss", "dirty"):
+        for what in ("pss", "anon", "dirty"):
             bench.add((f"memory.peak.{key}.{what}", f"peak memory in {title}: {WHAT[what]}", "kB"), contender,
                       seen.peak.get(what, 0))
         if key == "down" and seen.stacks:
