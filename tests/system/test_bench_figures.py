@@ -184,6 +184,13 @@ def pair(ours, theirs, new_ours, new_theirs, share=0.02, better="less"):
     return new, compare.change(old, new)
 
 
+def test_rounds_that_are_slow_for_all_make_no_change():
+    drift = [1, 1, 3, 3, 1, 1, 3, 1, 3]
+    old = row(wrensshd=[10 * slow for slow in drift], tinysshd=[20 * slow for slow in drift])
+    new = row(wrensshd=[8 * slow for slow in drift], tinysshd=[20 * slow for slow in drift])
+    assert compare.change(old, new) == pytest.approx((0.8, 0.8, 0.8))
+
+
 @pytest.mark.parametrize("better, verdict", [("less", "better"), ("more", "WORSE")])
 def test_a_change_of_ours_is_seen(better, verdict):
     new, changed = pair(50, 100, 40, 100, better=better)
