@@ -18,18 +18,25 @@ INSIDE = "WREN_BENCH_INSIDE"
 NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=SIGTERM", "--mount-proc")
 
 
+def path(word):
+    """Where the caller means it to be: run.sh goes to the project's own folder."""
+    return os.path.join(os.environ.get("WREN_BENCH_CALLER", ""), word)
+
+
 def arguments():
     parser = argparse.ArgumentParser(prog="run.sh", description="Measures wrensshd and its peers side by side.")
     parser.add_argument("--quick", action="store_true", help="few rounds and little data: under four minutes")
     parser.add_argument("--only", metavar="NAMES", default="", help="groups to measure, with commas: see --list")
-    parser.add_argument("--peers", metavar="DIR", help="peers from this folder, which peers.sh makes")
-    parser.add_argument("--compare", metavar="OLD.json", help="say what has changed beyond noise")
+    parser.add_argument("--peers", metavar="DIR", type=path, help="peers from this folder, which peers.sh makes")
+    parser.add_argument("--compare", metavar="OLD.json", type=path, help="say what has changed beyond noise")
     parser.add_argument("--list", action="store_true", help="list the groups and end")
-    parser.add_argument("--report", metavar="FILE.json", help="measure nothing: tables and plots of an earlier run")
-    parser.add_argument("--out", metavar="DIR", default="build/bench/report", help="where the report goes")
+    parser.add_argument("--report", metavar="FILE.json", type=path,
+                        help="measure nothing: tables and plots of an earlier run")
+    parser.add_argument("--out", metavar="DIR", type=path, help="where the report goes: build/bench/report by default")
     parser.add_argument("--daemon", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.out = options.out or os.path.join("build", "bench", "report")
     options.groups = options.only.split(",") if options.only else list(GROUPS)
     strange = [name for name in options.groups if name not in GROUPS]
     if strange:

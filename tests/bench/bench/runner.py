@@ -150,7 +150,12 @@ class Bench:
             file.truncate(size)
         return open(path, "rb")
 
+    def wants(self, group):
+        """False for what a module measures beside that which was asked of it."""
+        return group in self.groups
+
     def measure(self, groups):
+        self.groups = groups
         modules = [name for group in groups for name in MODULES.get(group, (group,))]
         for name in dict.fromkeys(modules):
             begin = time.monotonic()

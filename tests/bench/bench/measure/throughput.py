@@ -110,6 +110,8 @@ def measure(bench):
     bench.rounds(plan.bulks, "throughput", lambda contender: one_round(bench, contender), bar=True)
     bench.rounds(plan.bulks, "throughput, lean client", lambda contender: lean_round(bench, contender))
     show_bar(bench)
+    if not bench.wants("throughput"):
+        return
     for work, what in ((eight, "eight sessions"), (eight_lean, "eight sessions, lean client")):
         bench.rounds(plan.eights, what, lambda contender, work=work: work(bench, contender),
                      only=bench.has_many_sessions)
