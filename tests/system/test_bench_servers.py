@@ -15,6 +15,7 @@ import proc
 from daemon import kill
 from bench_suite import PROJECT
 from bench import processes, servers
+from bench.measure import memory
 from bench.processes import Failed
 from bench.runner import Bench, Plan
 from bench.results import GROUPS, Results
@@ -215,6 +216,23 @@ def test_a_server_does_not_outlive_a_run_that_was_killed():
     parent.kill()
     parent.communicate()
     assert processes.wait_until(lambda: processes.program(pid) != "sleep", 10)
+
+
+def test_memory_counts_when_it_has_come_to_rest(monkeypatch):
+    readings = iter([10, 40, 90])
+    seen = []
+
+    def look(_):
+        seen.append(next(readings, 96))
+        return {"dirty": seen[-1]}
+    monkeypatch.setattr(memory, "look", look)
+    monkeypatch.setattr(memory, "QUIET_SECONDS", 0.1)
+    running = type("Running", (), {"processes": lambda _: [], "server": Named("a")})()
+    assert memory.when_quiet(running) == 96
+    monkeypatch.setattr(memory, "PATIENCE_SECONDS", 0.3)
+    readings = iter(range(1000))
+    with pytest.raises(Failed, match="does not come to rest"):
+        memory.when_quiet(running)
 
 
 # ---- helpers -----------------------------------------------------------------------------------------------------

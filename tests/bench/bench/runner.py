@@ -39,6 +39,7 @@ class Plan:
         self.crowds = 1 if quick else 3
         self.idle_sessions = (1, 10, 30) if quick else (1, 10, 50, 200)
         self.peaks = 1 if quick else 3
+        self.stalls = 1 if quick else 5
         self.peak_bytes = 64 * MIB if quick else 256 * MIB
         self.parallel = (1, 4, 16) if quick else (1, 4, 16, 64)
         self.parallel_logins = 16 if quick else 32

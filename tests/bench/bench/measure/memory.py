@@ -9,10 +9,13 @@ import time
 
 from ..crowd import Crowd
 from ..lean import let_go
-from ..processes import kilobytes, read
+from ..processes import Failed, kilobytes, read
 from ..stats import slope
 
-STALL_SECONDS = 0.7
+# A server goes on filling its buffers for a while after the client has stopped reading, and how long is the machine's
+# mood: its memory counts when it has been the same for so long.
+QUIET_SECONDS = 0.7
+PATIENCE_SECONDS = 6
 REKEY = ["RekeyLimit=16M"]
 
 
@@ -105,6 +108,20 @@ class Peaks:
         self.thread.join()
 
 
+def when_quiet(running):
+    """The private dirty memory once it has stopped to change."""
+    begin = since = time.monotonic()
+    last = look(running.processes())["dirty"]
+    while time.monotonic() - since < QUIET_SECONDS:
+        if time.monotonic() - begin > PATIENCE_SECONDS:
+            raise Failed(f"{running.server.title}: its memory does not come to rest")
+        time.sleep(0.05)
+        now = look(running.processes())["dirty"]
+        if now != last:
+            last, since = now, time.monotonic()
+    return last
+
+
 def stalled(bench, contender):
     """What piles up when the client stops reading in the middle of a download, beyond a session that waits. Dirty
     pages only: how many others map a library changes with the session's program."""
@@ -112,8 +129,7 @@ def stalled(bench, contender):
     for mode, options in (("idle", ["--count", 1, "--hold"]), ("stall", [])):
         client = bench.lean.hold(contender, mode, *options)
         try:
-            time.sleep(STALL_SECONDS)
-            dirty[mode] = look(contender.running.processes())["dirty"]
+            dirty[mode] = when_quiet(contender.running)
         finally:
             let_go(client)
         contender.running.wait_idle()
@@ -140,7 +156,6 @@ def peaks(bench, contender):
                       sum(seen.stacks))
             bench.add(("memory.stack.largest", "largest stack of a process, high water", "kB"), contender,
                       max(seen.stacks))
-    stalled(bench, contender)
 
 
 def measure(bench):
@@ -149,3 +164,4 @@ def measure(bench):
         return
     bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender))
     bench.rounds(bench.plan.peaks, "peak memory", lambda contender: peaks(bench, contender))
+    bench.rounds(bench.plan.stalls, "client stopped reading", lambda contender: stalled(bench, contender))
