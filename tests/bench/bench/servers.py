@@ -121,10 +121,10 @@ class Running:
         self.port = int(first)
 
     def bills(self):
-        """(CPU seconds, instructions) of each connection that is over, in their order."""
+        """(CPU seconds, instructions, the largest process's peak RSS in kB) of each connection that is over, in their order."""
         with open(self._bills, encoding="ascii") as file:
             lines = [[int(word) for word in line.split()] for line in file]
-        return [((user + system) / 1e6, instructions) for user, system, _, _, instructions in lines]
+        return [((user + system) / 1e6, instructions, rss) for user, system, _, rss, instructions in lines]
 
     def next_bill(self, before, seconds=15):
         """The bill that follows the first `before` ones: a server's processes may outlive their connection a little."""
