@@ -152,6 +152,12 @@ def results():
     return made
 
 
+def test_a_curve_is_the_median_of_its_rounds(results):
+    for value in (4.0, 9.0):
+        results.curve("memory.pss", "Memory", "sessions", "MiB", "wrensshd", [[1, value], [10, value + 1]])
+    assert results.curves["memory.pss"]["lines"]["wrensshd"] == [(1, 4.0), (10, 5.0)]
+
+
 def test_results_are_the_same_after_saving_and_loading(results, tmp_path):
     results.save(str(tmp_path))
     again = Results.load(str(tmp_path / "results.json"))

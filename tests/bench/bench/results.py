@@ -62,6 +62,7 @@ class Results:
     def __init__(self, about=None, titles=None):
         self.about, self.titles = about or {}, titles or {}
         self.rows, self.curves, self.tables, self.notes = {}, {}, {}, []
+        self._rounds = {}  # of the curves: {(key, name): {x: [y, ...]}}
 
     def add(self, row, name, value):
         """One more sample. `row`: (key, title, unit) or (key, title, unit, better)."""
@@ -71,7 +72,12 @@ class Results:
         self.rows[key].client.setdefault(name, []).append(share)
 
     def curve(self, key, title, x, y, name, points):
-        self.curves.setdefault(key, {"title": title, "x": x, "y": y, "lines": {}})["lines"][name] = points
+        """One more round of a line, which has the medians of all rounds."""
+        rounds = self._rounds.setdefault((key, name), {})
+        for at, value in points:
+            rounds.setdefault(at, []).append(value)
+        self.curves.setdefault(key, {"title": title, "x": x, "y": y, "lines": {}})["lines"][name] = [
+            (at, median(values)) for at, values in rounds.items()]
 
     def note(self, text):
         if text not in self.notes:

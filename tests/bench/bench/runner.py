@@ -128,8 +128,9 @@ class Bench:
         self.results.add(row, contender.name, value)
 
     def rounds(self, count, what, work, bar=False, only=lambda contender: True):
-        """work(contender) for all contenders in each round, in another order each time, so that nobody always comes after
-        the same one, and finds what that one leaves. One that fails is noted and left out of the rounds that follow."""
+        """work(contender) for all contenders in each round, in another order each time, so that nobody always comes
+        after the same one, and finds what that one leaves. One that fails is noted and left out of the rounds that
+        follow."""
         dice = random.Random(what)  # the same order in each run
         going = [one for one in (self.with_bar if bar else self.contenders) if only(one)]
         for number in range(count):

@@ -121,7 +121,8 @@ class Running:
         self.port = int(first)
 
     def bills(self):
-        """(CPU seconds, instructions, the largest process's peak RSS in kB) of each connection that is over, in their order."""
+        """(CPU seconds, instructions, the largest process's peak RSS in kB) of each connection that is over, in their
+        order."""
         with open(self._bills, encoding="ascii") as file:
             lines = [[int(word) for word in line.split()] for line in file]
         return [((user + system) / 1e6, instructions, rss) for user, system, _, rss, instructions in lines]

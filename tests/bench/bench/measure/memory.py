@@ -46,8 +46,8 @@ def stack_of(pid):
 
 def kernel():
     """Slab and kernel stacks: sockets, pipes and tasks of both ends; and all that is gone. Both have the processes that
-    a session has beside the server's in them: what the launcher runs to make out the bill, and the session's program. For
-    each server these are the same, so differences between servers are theirs, and ratios are too mild."""
+    a session has beside the server's in them: what the launcher runs to make out the bill, and the session's program.
+    For each server these are the same, so differences between servers are theirs, and ratios are too mild."""
     memory = kilobytes(read("/proc/meminfo"))
     return {"kernel": memory["Slab"] + memory["KernelStack"], "gone": -memory["MemAvailable"]}
 
