@@ -24,9 +24,28 @@ def transfer(bench, contender, command):
     return time.perf_counter() - begin, running.next_bill(before)[0]
 
 
+# What a transfer takes beyond a login must be this share of it at least, or the difference is the two logins' noise.
+SHARE_BEYOND = 0.1
+
+
 def beyond_login(bench, contender, login, command):
-    """The same without the login; what is less than a login is taken for next to nothing, never for less."""
-    return tuple(max(whole - part, part / 1000) for whole, part in zip(transfer(bench, contender, command), login))
+    """The same without the login; None for what can't be told apart from one."""
+    pairs = zip(transfer(bench, contender, command), login)
+    return [whole - part if whole - part >= SHARE_BEYOND * part else None for whole, part in pairs]
+
+
+def add(bench, contender, row, value):
+    if value is None:
+        bench.results.note(f"{row[1]}: too little beside a login, so some rounds are left out")
+    else:
+        bench.add(row, contender, value)
+
+
+def add_both(bench, contender, keys, title, unit, amounts, taken):
+    """How much in a second, and the server's CPU for it; amounts: in that unit, and in bytes."""
+    wall, cpu = taken
+    add(bench, contender, ("sftp." + keys[0], title, unit, "more"), wall and amounts[0] / wall)
+    add(bench, contender, ("sftp." + keys[1], f"{title}: server CPU", "ms/MB"), cpu and cpu * 1e9 / amounts[1])
 
 
 class Files:
@@ -66,16 +85,13 @@ def one_round(bench, contender, files):
     login = transfer(bench, contender, "version")  # connects, starts the sftp-server, and moves nothing
     for key, title, command in (("put", "sftp put of a big file", f"put {files.big} {files.there}/big"),
                                 ("get", "sftp get of a big file", f"get {files.there}/big {files.back}/big")):
-        wall, cpu = beyond_login(bench, contender, login, command)
-        bench.add((f"sftp.{key}.speed", title, "MiB/s", "more"), contender, size / MIB / wall)
-        bench.add((f"sftp.{key}.cpu", f"{title}: server CPU", "ms/MB"), contender, cpu * 1e9 / size)
+        add_both(bench, contender, (f"{key}.speed", f"{key}.cpu"), title, "MiB/s",
+                 (size / MIB, size), beyond_login(bench, contender, login, command))
     for key, title, command in (
             ("put", f"sftp put of {count} small files", f"put -r {files.small} {files.there}/small"),
             ("get", f"sftp get of {count} small files", f"get -r {files.there}/small {files.back}/small")):
-        wall, cpu = beyond_login(bench, contender, login, command)
-        bench.add((f"sftp.small.{key}.rate", title, "files/s", "more"), contender, count / wall)
-        bench.add((f"sftp.small.{key}.cpu", f"{title}: server CPU", "ms/MB"), contender,
-                  cpu * 1e9 / (count * SMALL_BYTES))
+        add_both(bench, contender, (f"small.{key}.rate", f"small.{key}.cpu"), title, "files/s",
+                 (count, count * SMALL_BYTES), beyond_login(bench, contender, login, command))
 
 
 def measure(bench):
