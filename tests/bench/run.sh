@@ -7,12 +7,13 @@
 # As root it installs what it needs (Debian, Ubuntu) and measures everything; otherwise it says what it leaves out. The
 # report goes to build/bench/report: a table, JSON, CSV and plots. Takes less than 25 minutes, with --quick less than 4.
 set -u
+WREN_BENCH_CALLER=$PWD # what paths on the command line start from
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 build=$top/build/bench
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 PYTHONPATH=$top/tests/bench PYTHONDONTWRITEBYTECODE=1
-export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE
+export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE WREN_BENCH_CALLER
 unset CC CFLAGS LDFLAGS MAKEFLAGS
 
 python=python3
@@ -61,8 +62,9 @@ build_all() {
 }
 
 case " $* " in
-*" -h "* | *" --help "*) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;;
-*" --list "*) exec "$python" -m bench --list --daemon - --build - ;;
+*" -h "* | *" --help "*) sed -n '2,8s/^# \{0,1\}//p' "$0"; echo; exec "$python" -m bench --help ;;
+# These measure nothing, and need nothing built.
+*" --list "* | *" --report"*) exec "$python" -m bench --daemon - --build - "$@" ;;
 esac
 mkdir -p "$build"
 ensure_packages "$build/apt.log" "something is left out" || exit 1

@@ -1,24 +1,31 @@
 #!/usr/bin/env python3
 """Bytes of text, rodata, data and bss by room, from a linker map.
 
-    size_by_room.py [--json] MAPFILE
+    size_by_room.py [--json] [--owners BUILD] MAPFILE
 
 MAPFILE is what -Wl,-Map=MAPFILE makes, by GNU ld or by lld. A room is the static library that a section came from. What
 the linker itself makes (tables for the dynamic loader, strings that lld merges) has a row of its own; GNU ld books a
 string that several rooms share on the first. Sections that are not loaded, such as those for debuggers, do not count.
+
+Link-time optimization makes one object of all: what it yields is told apart by symbol, with the libraries of the Meson
+build folder that --owners names. A function that was inlined counts where it went.
 """
 
+import glob
 import json
+import os
 import re
+import subprocess
 import sys
 
 KINDS = ("text", "rodata", "data", "bss")
-ROOMS = ("main", "common", "net", "sandbox", "priv", "tools", "crypto", "libsodium", "libc", "linker", "other")
+ROOMS = ("main", "common", "net", "sandbox", "priv", "tools", "static", "crypto", "libsodium", "libc", "linker", "other")
 
 # Static libraries by their name between lib and .a; the longer ones are what a libc consists of, or comes with.
 ROOM_OF_LIBRARY = {
     "common": "common", "net": "net", "rekey_limits": "net", "sandbox": "sandbox", "priv": "priv", "tools": "tools",
-    "wrencrypto": "crypto", "sodium": "libsodium",
+    "wrencrypto": "crypto", "sodium": "libsodium", "static_printf": "static",
+    **dict.fromkeys(("users_nss", "users_files", "etc"), "common"),
     **dict.fromkeys(("c", "c_nonshared", "gcc", "gcc_eh", "m", "pthread", "rt", "util", "compiler_rt",
                      "clang_rt.builtins"), "libc"),
 }
@@ -34,6 +41,10 @@ KIND_OF_SECTION = (
 
 # These the linker makes by itself, whatever object file GNU ld books them on.
 MADE_BY_LINKER = (".dyn", ".rel", ".hash", ".gnu", ".interp", ".plt", ".got", ".eh_frame_hdr", ".note.gnu")
+
+# Sections of the object that link-time optimization makes: kind, symbol, and a number where two had the same name.
+LTO_OBJECT = re.compile(r"lto\.tmp$|\.lto\.o$|\.ltrans\d*\.")
+LTO_SECTION = re.compile(r"\.(?:text|rodata|data\.rel\.ro|data|bss)(?:\.unlikely|\.startup)?\.(.+?)(?:\.\d+)?$")
 
 GNU_START = "Linker script and memory map"
 GNU_OUTPUT = re.compile(r"(\.\S+|/DISCARD/)")
@@ -62,7 +73,7 @@ def kind_of(section):
 
 
 def gnu_sections(lines):
-    """(output section, bytes, object file) of each section that GNU ld put somewhere."""
+    """(output section, bytes, object file, input section) of each section that GNU ld put somewhere."""
     output = wrapped = None
     for line in lines:
         if wrapped:
@@ -77,7 +88,7 @@ def gnu_sections(lines):
             continue
         found = GNU_INPUT.match(line)
         if found and output:
-            yield output, int(found[2], 16), (found[3] or "")
+            yield output, int(found[2], 16), (found[3] or ""), found[1]
 
 
 def lld_sections(lines):
@@ -93,7 +104,7 @@ def lld_sections(lines):
         elif depth == 8 and output:
             path, _, section = name.rpartition(":(")
             if section:
-                yield output, int(found[1], 16), path
+                yield output, int(found[1], 16), path, section.rstrip(")")
 
 
 def sections(text):
@@ -105,13 +116,33 @@ def sections(text):
     return gnu_sections(lines[lines.index(GNU_START) + 1:])
 
 
-def by_room(text):
+def owners_in(build):
+    """{symbol: room} of the objects in a Meson build folder, bitcode or not."""
+    owners = {}
+    for path in sorted(glob.glob(os.path.join(build, "**", "*.a"), recursive=True)
+                       + glob.glob(os.path.join(build, "src", "wrensshd.p", "*.o"))):
+        room = room_of(os.path.relpath(path, build) + ("(" if path.endswith(".a") else ""))
+        listed = subprocess.run(["llvm-nm", "--defined-only", "--format=just-symbols", path], check=True,
+                                capture_output=True, text=True).stdout
+        for symbol in listed.split():
+            owners.setdefault(symbol.partition(".")[0], room)
+    return owners
+
+
+def room_of_section(output, path, section, owners):
+    if output.startswith(MADE_BY_LINKER):
+        return "linker"
+    symbol = LTO_SECTION.match(section) if LTO_OBJECT.search(path) else None
+    return owners.get(symbol[1].partition(".")[0], "other") if symbol else room_of(path)
+
+
+def by_room(text, owners=None):
     """{room: {kind: bytes}}; only rooms that have any."""
     table = {}
-    for output, size, path in sections(text):
+    for output, size, path, section in sections(text):
         kind = kind_of(output)
         if kind and size:
-            room = "linker" if output.startswith(MADE_BY_LINKER) else room_of(path)
+            room = room_of_section(output, path, section, owners or {})
             row = table.setdefault(room, dict.fromkeys(KINDS, 0))
             row[kind] += size
     return {room: table[room] for room in ROOMS if room in table}
@@ -128,13 +159,15 @@ def table_lines(table):
 def main(words):
     as_json = "--json" in words
     names = [word for word in words if word != "--json"]
+    build = names[1] if names[:1] == ["--owners"] and len(names) == 3 else None
+    names = names[2:] if build else names
     if len(names) != 1 or names[0].startswith("-"):
         print(__doc__.strip(), file=sys.stderr)
         return 100
     try:
         with open(names[0], encoding="utf-8", errors="replace") as file:
-            table = by_room(file.read())
-    except (OSError, ValueError) as why:
+            table = by_room(file.read(), owners_in(build) if build else None)
+    except (OSError, ValueError, subprocess.CalledProcessError) as why:
         print(f"size_by_room.py: {names[0]}: {why}", file=sys.stderr)
         return 111
     print(json.dumps(table, indent=1) if as_json else "\n".join(table_lines(table)))

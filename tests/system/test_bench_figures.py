@@ -36,7 +36,7 @@ def test_a_ratio_of_the_medians_lies_in_its_interval():
 def test_a_round_that_is_slow_for_both_sides_makes_no_noise():
     drift = [1, 1, 3, 3, 1, 1, 3, 1, 3]
     ours, theirs = [10 * slow for slow in drift], [20 * slow for slow in drift]
-    assert stats.ratio(ours, theirs) == {"ratio": 0.5, "low": 0.5, "high": 0.5}
+    assert stats.ratio(ours, theirs) == {"ratio": 0.5, "low": 0.5, "high": 0.5, "rounds": 9}
     crossed = stats.ratio(ours, [20 * slow for slow in reversed(drift[1:] + drift[:1])])
     assert stats.is_noisy(crossed)
 
@@ -54,19 +54,22 @@ def test_verdicts_of_steady_rows(ours, theirs, better, verdict):
     assert stats.verdict(compared, better) == verdict
 
 
-def test_a_noisy_row_has_no_verdict_however_far_apart_the_medians_are():
-    compared = stats.ratio(spread(50, 0.9, 5, 7), spread(300, 0.9, 5, 8))
-    assert stats.verdict(compared, "less") == "noisy"
+@pytest.mark.parametrize("ratio, low, high, better, verdict", [
+    (0.10, 0.07, 0.12, "less", "ahead, size noisy"), (0.10, 0.07, 0.12, "more", "behind, size noisy"),
+    (3.00, 2.00, 4.00, "less", "behind, size noisy"), (0.80, 0.50, 1.10, "less", "noisy"),
+    (1.50, 1.00, 2.00, "less", "noisy")])
+def test_a_noisy_row_has_a_side_only_where_its_interval_is_on_one(ratio, low, high, better, verdict):
+    assert stats.verdict({"ratio": ratio, "low": low, "high": high, "rounds": 9}, better) == verdict
 
 
 @pytest.mark.parametrize("low, high, verdict", [
-    (0.46, 0.54, "ahead"), (0.44, 0.52, "noisy"), (0.48, 0.56, "noisy")])
+    (0.46, 0.54, "ahead"), (0.44, 0.52, "ahead, size noisy"), (0.48, 0.56, "ahead, size noisy")])
 def test_noise_begins_where_two_runs_would_differ_by_15_percent(low, high, verdict):
-    assert stats.verdict({"ratio": 0.5, "low": low, "high": high}, "less") == verdict
+    assert stats.verdict({"ratio": 0.5, "low": low, "high": high, "rounds": 9}, "less") == verdict
 
 
 def test_an_interval_around_one_is_level():
-    assert stats.verdict({"ratio": 0.96, "low": 0.91, "high": 1.01}, "less") == "level"
+    assert stats.verdict({"ratio": 0.96, "low": 0.91, "high": 1.01, "rounds": 9}, "less") == "level"
 
 
 def test_too_few_rounds_are_judged_only_where_nothing_varies():
@@ -74,6 +77,40 @@ def test_too_few_rounds_are_judged_only_where_nothing_varies():
     assert stats.verdict(stats.ratio([122], [154]), "less", exact=True) == "ahead"
     assert Row("size.program", "", "kB").exact and not Row("login.plain", "", "ms").exact
     assert stats.ratio([122], [154])["low"] is None
+
+
+@pytest.mark.parametrize("ours, verdict", [
+    ([50, 60, 70], "few rounds, ahead in each"), ([50, 60, 110], "few rounds"),
+    ([150, 160, 170, 180], "few rounds, behind in each"), ([50, 60], "too few rounds")])
+def test_few_rounds_tell_their_least_and_most_and_no_more(ours, verdict):
+    compared = stats.ratio(ours, [100] * len(ours))
+    assert (compared["low"], compared["high"]) == (min(ours) / 100, max(ours) / 100)
+    assert stats.verdict(compared, "less") == verdict
+
+
+def test_five_rounds_are_enough_for_an_interval():
+    assert stats.verdict(stats.ratio(spread(50, 0.02, 5, 5), spread(100, 0.02, 5, 6)), "less") == "ahead"
+
+
+def test_counts_of_instructions_have_no_verdict():
+    compared = stats.ratio([5], [9])
+    for key in ("arm.armv7.seal.64", "cpu.instructions.down"):
+        assert Row(key, "", "").standing(compared) == "no verdict: instructions are no time"
+    assert Row("size.program", "", "kB").standing(compared) == "ahead"
+
+
+def test_a_row_that_waits_for_the_client_says_so(tmp_path):
+    made = Results({}, {"wrensshd": "wrensshd", "openssh": "OpenSSH"})
+    for name, share in (("wrensshd", 0.97), ("openssh", 0.5)):
+        for value in spread(200, 0.02, 5, 1):
+            made.add(("throughput.lean.up", "upload", "MiB/s", "more"), name, value)
+            made.client("throughput.lean.up", name, share)
+    made.save(str(tmp_path))
+    loaded = Results.load(str(tmp_path / "results.json")).rows["throughput.lean.up"]
+    assert loaded.client_bound("wrensshd") and not loaded.client_bound("openssh")
+    assert loaded.standing(stats.ratio([1], [1])).endswith(", client-bound")
+    assert [line.endswith(" client-bound") for line in report.row_lines(loaded, made.titles)] == [False, True, False, True]
+    assert not Row("login.plain", "login", "ms", samples={"wrensshd": [1]}).client_bound("wrensshd")
 
 
 def test_nothing_against_nothing_is_the_same_and_against_something_it_is_infinite():
@@ -115,6 +152,12 @@ def results():
     return made
 
 
+def test_a_curve_is_the_median_of_its_rounds(results):
+    for value in (4.0, 9.0):
+        results.curve("memory.pss", "Memory", "sessions", "MiB", "wrensshd", [[1, value], [10, value + 1]])
+    assert results.curves["memory.pss"]["lines"]["wrensshd"] == [(1, 4.0), (10, 5.0)]
+
+
 def test_results_are_the_same_after_saving_and_loading(results, tmp_path):
     results.save(str(tmp_path))
     again = Results.load(str(tmp_path / "results.json"))
@@ -147,6 +190,13 @@ def pair(ours, theirs, new_ours, new_theirs, share=0.02, better="less"):
     return new, compare.change(old, new)
 
 
+def test_rounds_that_are_slow_for_all_make_no_change():
+    drift = [1, 1, 3, 3, 1, 1, 3, 1, 3]
+    old = row(wrensshd=[10 * slow for slow in drift], tinysshd=[20 * slow for slow in drift])
+    new = row(wrensshd=[8 * slow for slow in drift], tinysshd=[20 * slow for slow in drift])
+    assert compare.change(old, new) == pytest.approx((0.8, 0.8, 0.8))
+
+
 @pytest.mark.parametrize("better, verdict", [("less", "better"), ("more", "WORSE")])
 def test_a_change_of_ours_is_seen(better, verdict):
     new, changed = pair(50, 100, 40, 100, better=better)
@@ -171,6 +221,15 @@ def test_a_change_in_too_few_rounds_is_none():
 
 def test_a_row_without_peers_is_compared_as_it_is():
     assert compare.change(row(wrensshd=[100]), row(wrensshd=[80]))[0] == pytest.approx(0.8)
+
+
+def test_a_quick_run_is_not_compared_with_a_full_one(results):
+    other = Results({**results.about, "plan": "full"}, results.titles)
+    other.rows = results.rows
+    lines = compare.lines(other, results)
+    assert lines[1:] == ["not compared: the old run's plan is full, the new one's not known"]
+    results.about["plan"] = "full"
+    assert sum("unchanged" in line for line in compare.lines(other, results)) == 2
 
 
 def test_the_comparison_names_what_else_is_different(results):

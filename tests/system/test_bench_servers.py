@@ -14,10 +14,12 @@ import bench_suite
 import proc
 from daemon import kill
 from bench_suite import PROJECT
-from bench import servers
+from bench import processes, servers
+from bench.measure import memory
 from bench.processes import Failed
 from bench.runner import Bench, Plan
 from bench.results import GROUPS, Results
+from bench.world import World
 
 pytestmark = pytest.mark.slow
 
@@ -101,8 +103,11 @@ def test_an_ordinary_users_own_authorized_keys_are_left_alone(tmp_path):
 
 
 class Named:
-    def __init__(self, name):
+    """A contender whose server has nothing to do, unless it is told to be busy."""
+
+    def __init__(self, name, idle=True):
         self.name = self.title = name
+        self.running = type("Running", (), {"wait_idle": lambda _: idle})()
 
 
 @pytest.fixture
@@ -115,16 +120,23 @@ def bench():
     return made
 
 
-def test_rounds_are_interleaved_and_begin_with_another_one_each_time(bench):
+def rounds_of(bench, count):
     seen = []
-    bench.rounds(3, "work", lambda one: seen.append(one.name))
-    assert "".join(seen) == "abc" "bca" "cab"
+    bench.rounds(count, "work", lambda one: seen.append(one.name))
+    return ["".join(seen[at:at + 3]) for at in range(0, len(seen), 3)]
+
+
+def test_rounds_are_interleaved_in_an_order_that_changes(bench):
+    seen = rounds_of(bench, 30)
+    assert {"".join(sorted(order)) for order in seen} == {"abc"}
+    assert len(set(seen)) == 6
+    assert seen == rounds_of(bench, 30)
 
 
 def test_the_bar_takes_part_only_where_it_is_asked_to(bench):
     seen = []
     bench.rounds(1, "work", lambda one: seen.append(one.name), bar=True)
-    assert seen == ["a", "b", "c", "bar"]
+    assert sorted(seen) == ["a", "b", "bar", "c"]
 
 
 def test_a_server_that_fails_is_noted_once_and_the_others_go_on(bench):
@@ -137,6 +149,14 @@ def test_a_server_that_fails_is_noted_once_and_the_others_go_on(bench):
     bench.rounds(2, "work", work)
     assert sorted(seen) == ["a", "a", "b", "c", "c"]
     assert bench.results.notes == ["work: b is broken"]
+
+
+def test_no_work_begins_before_the_last_connection_is_over(bench):
+    bench.contenders[1] = Named("b", idle=False)
+    seen = []
+    bench.rounds(1, "work", lambda one: seen.append(one.name))
+    assert sorted(seen) == ["a", "c"]
+    assert bench.results.notes == ["work: b: the connection before does not end"]
 
 
 def test_a_mistake_in_one_group_loses_nothing_of_the_others(bench, monkeypatch):
@@ -162,6 +182,57 @@ def test_the_quick_form_does_less_of_everything():
     assert quick.keys() == full.keys()
     for name in quick.keys() - {"quick"}:
         assert quick[name] < full[name] or isinstance(quick[name], tuple) and max(quick[name]) < max(full[name]), name
+
+
+def test_a_program_that_is_not_there_is_a_measurement_that_failed():
+    with pytest.raises(Failed, match="^nowhere: No such file"):
+        processes.run(["/nonexistent/nowhere"])
+
+
+def test_a_network_that_could_not_be_set_up_is_not_there_the_next_time(tmp_path):
+    (tmp_path / "delay_link").write_text("#!/bin/sh\necho no tun here >&2\n")
+    (tmp_path / "delay_link").chmod(0o755)
+    world = object.__new__(World)
+    world.helpers, world._links, world.privileged = str(tmp_path), {}, True
+    for _ in range(2):
+        with pytest.raises(Failed, match="no tun here"):
+            world.link(10)
+    assert not world._links
+
+
+DYING = """
+import subprocess, sys
+from bench.processes import die_with_parent
+child = subprocess.Popen(["sleep", "60"], preexec_fn=die_with_parent)
+print(child.pid, flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_server_does_not_outlive_a_run_that_was_killed():
+    parent = subprocess.Popen([sys.executable, "-c", DYING], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                              env={**os.environ, "PYTHONPATH": bench_suite.FOLDER})
+    pid = int(parent.stdout.readline())
+    parent.kill()
+    parent.communicate()
+    assert processes.wait_until(lambda: processes.program(pid) != "sleep", 10)
+
+
+def test_memory_counts_when_it_has_come_to_rest(monkeypatch):
+    readings = iter([10, 40, 90])
+    seen = []
+
+    def look(_):
+        seen.append(next(readings, 96))
+        return {"dirty": seen[-1]}
+    monkeypatch.setattr(memory, "look", look)
+    monkeypatch.setattr(memory, "QUIET_SECONDS", 0.1)
+    running = type("Running", (), {"processes": lambda _: [], "server": Named("a")})()
+    assert memory.when_quiet(running) == 96
+    monkeypatch.setattr(memory, "PATIENCE_SECONDS", 0.3)
+    readings = iter(range(1000))
+    with pytest.raises(Failed, match="does not come to rest"):
+        memory.when_quiet(running)
 
 
 # ---- helpers -----------------------------------------------------------------------------------------------------

@@ -94,6 +94,21 @@ def test_a_map_of_lld():
     }
 
 
+def test_what_link_time_optimization_makes():
+    """All of it would be nobody's: the symbol says whose it was."""
+    text = """             VMA              LMA     Size Align Out     In      Symbol
+            1000             1000      170    16 .text
+            1000             1000      100    16         lto.tmp:(.text.kex_start)
+            1100             1100       20    16         lto.tmp:(.text.say.47)
+            1120             1120       30    16         lto.tmp:(.text.unlikely.login)
+            1150             1150       20    16         lto.tmp:(.text.OUTLINED_FUNCTION_3)
+"""
+    owners = {"kex_start": "net", "say": "common", "login": "priv"}
+    found = size_by_room.by_room(text, owners)
+    assert {room: row["text"] for room, row in found.items()} == {
+        "net": 0x100, "common": 0x20, "priv": 0x30, "other": 0x20}
+
+
 @pytest.mark.parametrize("path, room", [
     ("src/libnet.a.p/net_kex.c.o", "net"), ("src/libnet.a(net_kex.c.o)", "net"), ("src/librekey_limits.a.p/x.o", "net"),
     ("src/wrensshd.p/main.c.o", "main"), ("/usr/lib/musl/lib/libc.a(printf.lo)", "libc"),

@@ -2,30 +2,41 @@
 
 import argparse
 import fcntl
+import glob
 import os
 import shutil
+import signal
 import sys
 import tempfile
 
 from . import compare, headlines, plots, report
+from .processes import Failed, run
 from .results import GROUPS, Results
 from .runner import Bench, Progress
 
 INSIDE = "WREN_BENCH_INSIDE"
+NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=SIGTERM", "--mount-proc")
+
+
+def path(word):
+    """Where the caller means it to be: run.sh goes to the project's own folder."""
+    return os.path.join(os.environ.get("WREN_BENCH_CALLER", ""), word)
 
 
 def arguments():
     parser = argparse.ArgumentParser(prog="run.sh", description="Measures wrensshd and its peers side by side.")
     parser.add_argument("--quick", action="store_true", help="few rounds and little data: under four minutes")
     parser.add_argument("--only", metavar="NAMES", default="", help="groups to measure, with commas: see --list")
-    parser.add_argument("--peers", metavar="DIR", help="peers from this folder, which peers.sh makes")
-    parser.add_argument("--compare", metavar="OLD.json", help="say what has changed beyond noise")
+    parser.add_argument("--peers", metavar="DIR", type=path, help="peers from this folder, which peers.sh makes")
+    parser.add_argument("--compare", metavar="OLD.json", type=path, help="say what has changed beyond noise")
     parser.add_argument("--list", action="store_true", help="list the groups and end")
-    parser.add_argument("--report", metavar="FILE.json", help="measure nothing: tables and plots of an earlier run")
-    parser.add_argument("--out", metavar="DIR", default="build/bench/report", help="where the report goes")
+    parser.add_argument("--report", metavar="FILE.json", type=path,
+                        help="measure nothing: tables and plots of an earlier run")
+    parser.add_argument("--out", metavar="DIR", type=path, help="where the report goes: build/bench/report by default")
     parser.add_argument("--daemon", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
+    options.out = options.out or os.path.join("build", "bench", "report")
     options.groups = options.only.split(",") if options.only else list(GROUPS)
     strange = [name for name in options.groups if name not in GROUPS]
     if strange:
@@ -37,11 +48,22 @@ def arguments():
 
 def enter_namespaces():
     """As root: ports, processes and mounts of our own, which end with us, whatever happens."""
-    if os.getuid() != 0 or INSIDE in os.environ or not shutil.which("unshare"):
+    if os.getuid() != 0 or INSIDE in os.environ:
         return
+    if not has_namespaces():
+        sys.exit("run.sh: root needs unshare(1) and the right to make namespaces (CAP_SYS_ADMIN), or mounts and routes "
+                 "of the run would be the machine's own; an ordinary user can measure without")
     os.environ[INSIDE] = "1"
-    os.execvp("unshare", ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
-                          sys.executable, "-m", __package__, *sys.argv[1:]])
+    os.execvp(NAMESPACES[0], [*NAMESPACES, sys.executable, "-m", __package__, *sys.argv[1:]])
+
+
+def has_namespaces():
+    """Tried, not looked up: root of a container may have the program and still not be allowed."""
+    try:
+        run([*NAMESPACES, "true"], 20)
+    except Failed:
+        return False
+    return True
 
 
 def only_run(build):
@@ -55,20 +77,44 @@ def only_run(build):
     return lock
 
 
+def stop_in_order():
+    """Who ends the run, as Meson does when its time is over, gets the user and the folders removed as well. Once is
+    enough: what tidies up is not stopped again."""
+    def stop(*_):
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise KeyboardInterrupt
+    signal.signal(signal.SIGTERM, stop)
+
+
+def sweep(build):
+    """Folders of runs that were killed. Nobody else is at work here: we have the lock, as each user has one."""
+    for folder in glob.glob(os.path.join(build, "run-*")):
+        if os.stat(folder).st_uid == os.getuid():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
 def measure(options):
     progress = Progress()
+    sweep(options.build)
     with tempfile.TemporaryDirectory(prefix="run-", dir=options.build) as scratch:
-        bench = Bench(options, options.build, scratch, progress)
+        try:
+            bench = Bench(options, options.build, scratch, progress)
+        except (Failed, OSError) as why:
+            sys.exit(f"run.sh: nothing can be measured: {why}")
+        except KeyboardInterrupt:
+            sys.exit("run.sh: stopped before anything was measured")
         try:
             bench.measure(options.groups)
-        except KeyboardInterrupt:
-            bench.leave_out("stopped by hand")
+        except KeyboardInterrupt as why:
+            bench.leave_out("stopped before the end")
+            bench.broken = why
         finally:
             bench.close()
     return bench.results, bench.broken
 
 
 def main():
+    stop_in_order()
     options = arguments()
     if options.list:
         print("\n".join(GROUPS))

@@ -3,6 +3,7 @@
 import os
 import platform
 import re
+import time
 
 from .processes import Failed, read, run
 
@@ -22,13 +23,13 @@ def _processor():
             " ".join(flag for flag in FLAGS if flag in has))
 
 
-def _packages(world, *patterns):
+def _packages(ask, *patterns):
     """Versions as the package manager tells them: programs name them in as many ways as there are programs."""
     lines = []
     for pattern in patterns:
         try:
-            lines += world.run(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n",
-                                pattern]).decode().splitlines()
+            lines += ask(["dpkg-query", "-W", "-f", "${db:Status-Status} ${Package} ${Version}\n",
+                          pattern]).decode().splitlines()
         except (Failed, OSError):
             continue  # there is no such package, or no such package manager
     return ", ".join(line.split(" ", 1)[1] for line in lines if line.startswith("installed ")) or "not known"
@@ -41,17 +42,33 @@ def _commit(folder):
         return "not known"
 
 
-def tell(world, servers):
+def _when():
+    """The load is that of before the first measurement: what else the machine was doing."""
+    load = " ".join(f"{value:.2f}" for value in os.getloadavg())
+    return {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "load": load + " at the start"}
+
+
+def _brought_along(world):
+    """Libraries that the other Debian lacked and got from this machine: its own packages don't tell of them."""
+    if not world.brought_along:
+        return {}
+    names = {name.partition(".so")[0] + "*" for name in world.brought_along}
+    return {"brought along": ", ".join(sorted(world.brought_along)) + ": " + _packages(run, *sorted(names))}
+
+
+def tell(world, servers, plan):
     processor, flags = _processor()
     memory = re.search(r"MemTotal:\s*(\d+)", read("/proc/meminfo"))
     release = re.search(r'^PRETTY_NAME="?(.*?)"?$', read(world.outside("/etc/os-release")), re.M)
     return {
+        "plan": "quick" if plan.quick else "full", **_when(),
         "CPU": processor, "flags": flags, "memory": f"{int(memory[1]) >> 10} MiB" if memory else "not known",
         "kernel": f"{platform.system()} {platform.release()} {platform.machine()}",
         "system": release[1] if release else "not known",
         "wrensshd": _commit(os.path.dirname(os.path.abspath(__file__))),
-        "servers": _packages(world, *(server.package for server in servers if server.package)),
-        "client": _packages(world, "openssh-client"),
-        "libraries": _packages(world, "libc6", "libsodium*", "libssl3*", "lib25519*", "libntruprime*", "lib1305*",
+        "servers": _packages(world.run, *(server.package for server in servers if server.package)),
+        "client": _packages(world.run, "openssh-client"),
+        "libraries": _packages(world.run, "libc6", "libsodium*", "libssl3*", "lib25519*", "libntruprime*", "lib1305*",
                                "libtomcrypt*", "libtommath*", "zlib1g"),
+        **_brought_along(world),
     }

@@ -2,7 +2,7 @@
 
 from .report import number
 from .results import BAR, OURS
-from .stats import ratio, summary, verdict
+from .stats import ratio, summary
 
 ROWS = (
     ("login.plain.default", "login, `ssh host exit 0` (ms)"),
@@ -22,6 +22,7 @@ ROWS = (
     ("sftp.get.cpu", "server CPU of `sftp` get (ms/MB)"),
     ("memory.idle.pss", "memory per further idle session, PSS (kB)"),
     ("memory.idle.dirty", "of it private dirty (kB)"),
+    ("memory.idle.anon", "of it anonymous, pages shared since a fork counted once (kB)"),
     ("memory.idle.tables", "its page tables (kB)"),
     ("memory.peak.down.dirty", "peak in a download, private dirty (kB)"),
     ("memory.stalled", "the same beyond idle, client stopped reading (kB)"),
@@ -33,7 +34,9 @@ ROWS = (
 
 
 def _cell(row, name):
-    return number(summary(row.samples[name])["median"]) if name in row.samples else ""
+    if name not in row.samples:
+        return ""
+    return number(summary(row.samples[name])["median"]) + (" (client-bound)" if row.client_bound(name) else "")
 
 
 def _standing(row):
@@ -42,7 +45,7 @@ def _standing(row):
         return ""
     compared = ratio(row.samples[OURS], row.samples[best])
     times = "no ratio to 0" if compared["ratio"] == float("inf") else f"{compared['ratio']:.2f}"
-    return f"{times}, {verdict(compared, row.better, row.exact)}"
+    return f"{times}, {row.standing(compared)}"
 
 
 def lines(results):

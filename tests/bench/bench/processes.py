@@ -1,8 +1,14 @@
 """Running programs, and what /proc tells of them."""
 
+import ctypes
 import os
+import signal
 import subprocess
 import time
+
+
+PRCTL = ctypes.CDLL(None).prctl  # looked up before any fork: what a child may do then is little
+PR_SET_PDEATHSIG = 1
 
 
 class Failed(RuntimeError):
@@ -17,6 +23,8 @@ def run(command, seconds=120, **how):
                               stderr=subprocess.PIPE, **how)
     except subprocess.TimeoutExpired as late:
         raise Failed(f"{command[0]} takes longer than {seconds} s") from late
+    except OSError as why:
+        raise Failed(f"{os.path.basename(command[0])}: {why.strerror}") from why
     if done.returncode != 0:
         words = (done.stderr or b"").decode("utf-8", "replace").strip().splitlines()[-3:]
         raise Failed(f"{os.path.basename(command[0])}: status {done.returncode}: {' / '.join(words)}")
@@ -81,6 +89,11 @@ def program(pid):
         return os.path.basename(os.readlink(f"/proc/{pid}/exe")).split(" ")[0]
     except OSError:
         return ""
+
+
+def die_with_parent():
+    """For a child before its exec: it ends when we do, even if nobody lets us tidy up."""
+    PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def end(process):

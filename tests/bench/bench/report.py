@@ -1,7 +1,7 @@
 """The tables on the terminal."""
 
 from .results import OURS
-from .stats import ratio, summary, verdict
+from .stats import ratio, summary
 
 WIDTH = 34
 
@@ -30,12 +30,13 @@ def row_lines(row, titles):
         told = summary(samples)
         times = "" if not ours or name == OURS else f"{ratio(samples, ours)['ratio']:10.2f}"
         lines.append(f"  {titles.get(name, name):{WIDTH}} {told['n']:4} " + " ".join(
-            f"{number(told[what]):>10}" for what in ("median", "min", "max")) + times)
+            f"{number(told[what]):>10}" for what in ("median", "min", "max")) + times
+                     + (" client-bound" if row.client_bound(name) else ""))
     best = row.best_peer()
     if ours and best:
         compared = ratio(ours, row.samples[best])
         lines.append(f"  ours / {titles.get(best, best)}'s, the best peer's: {interval(compared)}: "
-                     + verdict(compared, row.better, row.exact))
+                     + row.standing(compared))
     return lines
 
 
@@ -53,7 +54,7 @@ def overview_lines(results):
             title = f"{row.title} ({row.unit})"
             lines.append(f"{title:60} {number(summary(ours)['median']):>9} "
                          f"{number(summary(row.samples[best])['median']):>9}  {interval(compared)} "
-                         f"{verdict(compared, row.better, row.exact)}, {results.titles.get(best, best)}")
+                         f"{row.standing(compared)}, {results.titles.get(best, best)}")
     return lines
 
 

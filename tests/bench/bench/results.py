@@ -5,7 +5,7 @@ import json
 import os
 from statistics import median
 
-from .stats import summary
+from .stats import summary, verdict
 
 OURS = "wrensshd"
 # The bar is the same server again with another cipher: shown, but no peer of its own in a verdict.
@@ -13,12 +13,21 @@ BAR = ("openssh-aes128", "openssh-aes256")
 GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "crypto", "arm")
 
 
-class Row:
-    """One figure of several servers. `better`: less or more."""
+# A client that works for this share of the time leaves next to none to wait in.
+CLIENT_BOUND = 0.9
 
-    def __init__(self, key, title, unit, better="less", samples=None):
+
+class Row:
+    """One figure of several servers. `better`: less or more. `client`: the shares of the time that the client was at
+    work, where it tells."""
+
+    def __init__(self, key, title, unit, better="less", samples=None, client=None):
         self.key, self.title, self.unit, self.better = key, title, unit, better
-        self.samples = samples or {}
+        self.samples, self.client = samples or {}, client or {}
+
+    def client_bound(self, name):
+        """True if the figure is the client's speed: the server might do better."""
+        return name in self.client and median(self.client[name]) >= CLIENT_BOUND
 
     @property
     def group(self):
@@ -28,6 +37,17 @@ class Row:
     def exact(self):
         """True for what does not vary: bytes, and instructions."""
         return self.group in ("size", "arm")
+
+    @property
+    def is_time(self):
+        """False for counts of instructions: fewer of them are not always faster, so nobody is ahead in these."""
+        return self.group != "arm" and not self.key.startswith("cpu.instructions")
+
+    def standing(self, compared):
+        if not self.is_time:
+            return "no verdict: instructions are no time"
+        bound = any(self.client_bound(name) for name in (OURS, self.best_peer()))
+        return verdict(compared, self.better, self.exact) + (", client-bound" if bound else "")
 
     def peers(self):
         return {name: values for name, values in self.samples.items() if name != OURS and name not in BAR}
@@ -42,13 +62,22 @@ class Results:
     def __init__(self, about=None, titles=None):
         self.about, self.titles = about or {}, titles or {}
         self.rows, self.curves, self.tables, self.notes = {}, {}, {}, []
+        self._rounds = {}  # of the curves: {(key, name): {x: [y, ...]}}
 
     def add(self, row, name, value):
         """One more sample. `row`: (key, title, unit) or (key, title, unit, better)."""
         self.rows.setdefault(row[0], Row(*row)).samples.setdefault(name, []).append(value)
 
+    def client(self, key, name, share):
+        self.rows[key].client.setdefault(name, []).append(share)
+
     def curve(self, key, title, x, y, name, points):
-        self.curves.setdefault(key, {"title": title, "x": x, "y": y, "lines": {}})["lines"][name] = points
+        """One more round of a line, which has the medians of all rounds."""
+        rounds = self._rounds.setdefault((key, name), {})
+        for at, value in points:
+            rounds.setdefault(at, []).append(value)
+        self.curves.setdefault(key, {"title": title, "x": x, "y": y, "lines": {}})["lines"][name] = [
+            (at, median(values)) for at, values in rounds.items()]
 
     def note(self, text):
         if text not in self.notes:
@@ -60,8 +89,8 @@ class Results:
     # ---- files -------------------------------------------------------------------------------
 
     def save_json(self, path):
-        rows = [{"key": row.key, "title": row.title, "unit": row.unit, "better": row.better, "samples": row.samples}
-                for row in self.ordered()]
+        rows = [{"key": row.key, "title": row.title, "unit": row.unit, "better": row.better, "samples": row.samples,
+                 **({"client": row.client} if row.client else {})} for row in self.ordered()]
         with open(path, "w", encoding="utf-8") as file:
             json.dump({"about": self.about, "titles": self.titles, "notes": self.notes, "rows": rows,
                        "curves": self.curves, "tables": self.tables}, file, indent=1, ensure_ascii=False)

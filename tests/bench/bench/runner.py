@@ -2,6 +2,7 @@
 
 import importlib
 import os
+import random
 import sys
 import time
 import traceback
@@ -38,6 +39,7 @@ class Plan:
         self.crowds = 1 if quick else 3
         self.idle_sessions = (1, 10, 30) if quick else (1, 10, 50, 200)
         self.peaks = 1 if quick else 3
+        self.stalls = 1 if quick else 5
         self.peak_bytes = 64 * MIB if quick else 256 * MIB
         self.parallel = (1, 4, 16) if quick else (1, 4, 16, 64)
         self.parallel_logins = 16 if quick else 32
@@ -81,7 +83,8 @@ class Bench:
             self.contenders, self.with_bar = start_all(self.world, helpers, scratch, self.leave_out)
             self.stock, self.lean = Stock(self.world), Lean(self.world, helpers)
             self.results.titles = {one.name: one.title for one in self.with_bar}
-            self.results.about = about.tell(self.world, [one.server for one in self.contenders])
+            self.results.about = about.tell(self.world, [one.server for one in self.contenders],
+                                            self.plan)
             self._warm_up()
         except BaseException:
             self.close()
@@ -93,10 +96,11 @@ class Bench:
 
     def _warm_up(self):
         """Pins the host keys, and finds out which methods each server has. One that does not serve is left out."""
-        self._methods = {}
+        self._methods, defaults = {}, []
         for contender in list(self.contenders):
             try:
                 self.stock.billed(contender, "exit 0")
+                defaults.append(f"{contender.title} {self.stock.default_method(contender)}")
             except Failed as why:
                 self.leave_out(f"left out: {why}")
                 self.contenders.remove(contender)
@@ -108,6 +112,8 @@ class Bench:
                     self._methods.setdefault(contender.name, set()).add(method)
                 except Failed:
                     self.results.note(f"{contender.title} has no {method} key exchange")
+        # Each server's own choice: rows of the default kex may compare different methods.
+        self.results.about["default kex"] = ", ".join(defaults)
 
     def offers(self, contender, method):
         return method == "default" or method in self._methods.get(contender.name, ())
@@ -122,14 +128,18 @@ class Bench:
         self.results.add(row, contender.name, value)
 
     def rounds(self, count, what, work, bar=False, only=lambda contender: True):
-        """work(contender) for all contenders in each round, each round beginning with another one. One that fails is
-        noted and left out of the rounds that follow."""
+        """work(contender) for all contenders in each round, in another order each time, so that nobody always comes
+        after the same one, and finds what that one leaves. One that fails is noted and left out of the rounds that
+        follow."""
+        dice = random.Random(what)  # the same order in each run
         going = [one for one in (self.with_bar if bar else self.contenders) if only(one)]
         for number in range(count):
-            first = number % max(1, len(going))
-            for contender in going[first:] + going[:first]:
+            for contender in dice.sample(going, len(going)):
                 self.progress(f"{what}: round {number + 1} of {count}, {contender.title}")
                 try:
+                    # Or the end of the last connection would be billed as this one's, and slow it down.
+                    if not contender.running.wait_idle():
+                        raise Failed(f"{contender.title}: the connection before does not end")
                     work(contender)
                 except Failed as why:
                     self.leave_out(f"{what}: {why}")
@@ -142,7 +152,12 @@ class Bench:
             file.truncate(size)
         return open(path, "rb")
 
+    def wants(self, group):
+        """False for what a module measures beside that which was asked of it."""
+        return group in self.groups
+
     def measure(self, groups):
+        self.groups = groups
         modules = [name for group in groups for name in MODULES.get(group, (group,))]
         for name in dict.fromkeys(modules):
             begin = time.monotonic()

@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from .processes import Failed, descendants, end, program, wait_until
+from .processes import Failed, descendants, die_with_parent, end, program, wait_until
 from .world import ENVIRONMENT
 
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/lib/sftp-server")
@@ -114,17 +114,18 @@ class Running:
         command = ["tcpserver", "-1", "-H", "-R", "-l", "0", "-c", "2000", "-b", "256", "0", "0",
                    os.path.join(helpers, "reaper"), *root, self._bills, *server.prepare()]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
-                                        env=ENVIRONMENT)
+                                        env=ENVIRONMENT, preexec_fn=die_with_parent)
         first = self.process.stdout.readline().strip()
         if not first.isdigit():
             raise Failed(f"tcpserver does not start {server.name}")
         self.port = int(first)
 
     def bills(self):
-        """(CPU seconds, instructions) of each connection that is over, in their order."""
+        """(CPU seconds, instructions, the largest process's peak RSS in kB) of each connection that is over, in their
+        order."""
         with open(self._bills, encoding="ascii") as file:
             lines = [[int(word) for word in line.split()] for line in file]
-        return [((user + system) / 1e6, instructions) for user, system, _, _, instructions in lines]
+        return [((user + system) / 1e6, instructions, rss) for user, system, _, rss, instructions in lines]
 
     def next_bill(self, before, seconds=15):
         """The bill that follows the first `before` ones: a server's processes may outlive their connection a little."""

@@ -2,7 +2,8 @@
 
 Machines drift: a shared core, a clock that slows down. All servers are therefore measured in rounds, one after the
 other in each, and what is compared are ratios within a run. The interval of a ratio comes from resampling whole rounds,
-so that a slow round is slow for both sides of the ratio.
+so that a slow round is slow for both sides of the ratio. From a few rounds nothing can be resampled that is not simply
+their least and most: then these are what is told.
 """
 
 import math
@@ -11,6 +12,9 @@ import statistics
 
 RESAMPLES = 1000
 CONFIDENCE = 0.95
+
+# Fewer rounds than this have no interval: of three, one in nine resamples is a single round three times.
+ENOUGH = 5
 
 # Two runs are to agree on a ratio within 15 %. The difference of two runs spreads √2 times as wide as each of them,
 # so a ratio whose interval reaches further than this can't promise that.
@@ -33,11 +37,16 @@ def _ratio(above, below):
 
 
 def ratio(above, below):
-    """{ratio, low, high} of the medians; low and high are None with fewer than three rounds."""
-    out = {"ratio": _ratio(statistics.median(above), statistics.median(below)), "low": None, "high": None}
+    """{ratio, low, high, rounds}: the ratio of the medians and its interval; with few rounds the least and the most of
+    any round's ratio, with one round None."""
     rounds = min(len(above), len(below))
-    if rounds < 3:
+    out = {"ratio": _ratio(statistics.median(above), statistics.median(below)), "low": None, "high": None,
+           "rounds": rounds}
+    if rounds < 2:
         return out
+    if rounds < ENOUGH:
+        each = [_ratio(*sides) for sides in zip(above, below)]
+        return {**out, "low": min(each), "high": max(each)}
     dice = random.Random(rounds)  # the same for the same samples: a report can be made again from its JSON
     found = []
     for _ in range(RESAMPLES):
@@ -50,8 +59,8 @@ def ratio(above, below):
 
 
 def is_noisy(compared):
-    """True if the interval is too wide for a verdict."""
-    if compared["low"] is None:
+    """True if the interval is too wide to say how large the ratio is."""
+    if compared["low"] is None or math.isinf(compared["ratio"]):
         return False
     reach = max(compared["high"] - compared["ratio"], compared["ratio"] - compared["low"])
     return reach > NOISY * compared["ratio"]
@@ -59,16 +68,18 @@ def is_noisy(compared):
 
 def verdict(compared, better, exact=False):
     """ahead, behind or level; or why there is no verdict. `exact`: what is the same each time needs no rounds."""
-    if is_noisy(compared):
-        return "noisy"
     value, low, high = compared["ratio"], compared["low"], compared["high"]
-    if low is None and not exact:
-        return "too few rounds"
-    if low is None:
+    if exact and low is None:
         low = high = value
-    if abs(value - 1) < LEVEL or low <= 1 <= high:
-        return "level"
-    return "ahead" if (value < 1) == (better == "less") else "behind"
+    if low is None or compared["rounds"] < 3 and not exact:
+        return "too few rounds"
+    side = "ahead" if (value < 1) == (better == "less") else "behind"
+    unsure = low <= 1 <= high
+    if compared["rounds"] < ENOUGH and not exact:
+        return "few rounds" if unsure else f"few rounds, {side} in each"
+    if is_noisy(compared):  # who is ahead can be plain where by how much is not
+        return "noisy" if unsure else side + ", size noisy"
+    return "level" if unsure or abs(value - 1) < LEVEL else side
 
 
 def percentile(samples, share):

@@ -1,6 +1,7 @@
 """The stock OpenSSH client, shut off from anybody's own configuration, agent and known hosts."""
 
 import os
+import re
 import subprocess
 import time
 
@@ -51,6 +52,13 @@ class Stock:
             raise Failed(f"{contender.title}: no output")
         return taken
 
+    def default_method(self, contender):
+        """The key exchange that client and server agree on when nobody asks for one."""
+        client = self.start(contender, "exit 0", options=["LogLevel=DEBUG1"])
+        words = finish(client, contender).decode("utf-8", "replace")
+        found = re.search(r"kex: algorithm: (\S+)", words)
+        return found[1] if found else "not known"
+
     def billed(self, contender, *remote, **how):
         """(wall seconds, the server's CPU seconds)."""
         before = len(contender.running.bills())
@@ -70,7 +78,7 @@ class Stock:
 
 
 def finish(client, contender, seconds=120):
-    """The client's end; Failed if it was not a good one."""
+    """The client's end, and what it said; Failed if it was not a good one."""
     try:
         _, words = client.communicate(timeout=seconds)
     except subprocess.TimeoutExpired as late:
@@ -81,3 +89,4 @@ def finish(client, contender, seconds=120):
         said = (words or b"").decode("utf-8", "replace").strip().splitlines()[-1:]
         raise Failed(f"{contender.title}: the client ends with {client.returncode} {' '.join(said)}; the server said: "
                      + contender.running.last_words())
+    return words or b""

@@ -24,7 +24,7 @@ class World:
         self.root, self.helpers = root and os.path.abspath(root), helpers
         self.privileged = os.getuid() == 0
         self.base = BASE if self.privileged else os.path.join(scratch, "site")
-        self._links = {}
+        self._links, self.brought_along = {}, set()
         self.remove()
         try:
             self._fill()
@@ -121,6 +121,7 @@ class World:
                 shutil.copy(next(word for word in words if word.endswith("/" + library)),
                             self.outside("/usr/local/lib/"))
                 self.run(["ldconfig"])
+            self.brought_along = {name for name in os.listdir(self.outside("/usr/local/lib")) if ".so" in name}
         return inside
 
     def remove(self):
@@ -156,13 +157,20 @@ class World:
         if name not in self._links:
             link = subprocess.Popen([os.path.join(self.helpers, "delay_link"), str(delay_ms), name],
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            try:
+                self._set_up(link, name, near, far)
+            except BaseException:
+                end(link)
+                raise
             self._links[name] = link
-            if link.stdout.readline() != b"ready\n":
-                raise Failed("no network with a delay: " + link.stderr.read().decode().strip())
-            for inside, ours, theirs in (([], near, far), (self._into(link), far, near)):
-                run([*inside, "ip", "address", "add", ours, "peer", theirs, "dev", name])
-                run([*inside, "ip", "link", "set", name, "up"])
         return near, self._into(self._links[name])
+
+    def _set_up(self, link, name, near, far):
+        if link.stdout.readline() != b"ready\n":
+            raise Failed("no network with a delay: " + link.stderr.read().decode().strip())
+        for inside, ours, theirs in (([], near, far), (self._into(link), far, near)):
+            run([*inside, "ip", "address", "add", ours, "peer", theirs, "dev", name])
+            run([*inside, "ip", "link", "set", name, "up"])
 
     def _into(self, link):
         return ["nsenter", f"--net=/proc/{link.pid}/ns/net"]

@@ -10,7 +10,7 @@ LINKS_MS = (20, 100)  # there and back
 def near(bench, contender):
     """All methods and both kinds of loopback."""
     hosts = [(PLAIN, "plain loopback", "plain")]
-    if bench.quick_ack:
+    if bench.quick_ack and bench.wants("login"):
         hosts.append((QUICK_ACK, "no delayed ACKs", "quickack"))
     for host, kind, key in hosts:
         for method in ("default", *KEX):
@@ -47,6 +47,8 @@ def lean(bench, contender, eager):
 
 def measure(bench):
     bench.rounds(bench.plan.logins, "login", lambda contender: near(bench, contender))
+    if not bench.wants("login"):
+        return
     for eager, what in ((False, "login, lean client"), (True, "login, lean client, all at once")):
         bench.rounds(bench.plan.logins, what, lambda contender, eager=eager: lean(bench, contender, eager))
     if bench.world.privileged:

@@ -9,20 +9,25 @@ import time
 
 from ..crowd import Crowd
 from ..lean import let_go
-from ..processes import kilobytes, read
+from ..processes import Failed, kilobytes, read
 from ..stats import slope
 
-STALL_SECONDS = 0.7
+# A server goes on filling its buffers for a while after the client has stopped reading, and how long is the machine's
+# mood: its memory counts when it has been the same for so long.
+QUIET_SECONDS = 0.7
+PATIENCE_SECONDS = 6
 REKEY = ["RekeyLimit=16M"]
 
 
 def look(pids):
-    """Sums over these processes, in kB."""
-    total = {"rss": 0, "pss": 0, "dirty": 0, "tables": 0}
+    """Sums over these processes, in kB. Private dirty pages leave out what a server's own two processes share since a
+    fork, and nobody else does; the PSS of anonymous memory has each of these pages once."""
+    total = {"rss": 0, "pss": 0, "anon": 0, "dirty": 0, "tables": 0}
     for pid in pids:
         memory = kilobytes(read(f"/proc/{pid}/smaps_rollup"))
         total["rss"] += memory.get("Rss", 0)
         total["pss"] += memory.get("Pss", 0)
+        total["anon"] += memory.get("Pss_Anon", 0)
         total["dirty"] += memory.get("Private_Dirty", 0)
         total["tables"] += kilobytes(read(f"/proc/{pid}/status")).get("VmPTE", 0)
     return total
@@ -40,13 +45,17 @@ def stack_of(pid):
 
 
 def kernel():
-    """Slab and kernel stacks: sockets, pipes and tasks of both ends; and all that is gone, programs included."""
+    """Slab and kernel stacks: sockets, pipes and tasks of both ends; and all that is gone. Both have the processes that
+    a session has beside the server's in them: what the launcher runs to make out the bill, and the session's program.
+    For each server these are the same, so differences between servers are theirs, and ratios are too mild."""
     memory = kilobytes(read("/proc/meminfo"))
     return {"kernel": memory["Slab"] + memory["KernelStack"], "gone": -memory["MemAvailable"]}
 
 
-WHAT = {"rss": "RSS, summed over its processes", "pss": "PSS", "dirty": "private dirty", "tables": "page tables",
-        "kernel": "slab and kernel stacks, both ends", "gone": "less MemAvailable, both ends"}
+WHAT = {"rss": "RSS, summed over its processes", "pss": "PSS", "anon": "anonymous memory, PSS",
+        "dirty": "private dirty", "tables": "page tables",
+        "kernel": "slab and kernel stacks, both ends, the launcher's process, cat",
+        "gone": "less MemAvailable, both ends, the launcher's process, cat"}
 
 
 # ---- idle sessions -----------------------------------------------------------------------------------------------
@@ -80,7 +89,8 @@ def idle(bench, contender):
 
 
 class Peaks:
-    """Looks every few milliseconds and keeps the largest. A process that ends under our eyes has nothing."""
+    """Looks every 10 ms, and a look takes some more, and keeps the largest: what is shorter than that may be missed. A
+    process that ends under our eyes has nothing."""
 
     def __init__(self, running):
         self.running, self.peak, self.stacks, self._over = running, {}, [], threading.Event()
@@ -102,6 +112,20 @@ class Peaks:
         self.thread.join()
 
 
+def when_quiet(running):
+    """The private dirty memory once it has stopped to change."""
+    begin = since = time.monotonic()
+    last = look(running.processes())["dirty"]
+    while time.monotonic() - since < QUIET_SECONDS:
+        if time.monotonic() - begin > PATIENCE_SECONDS:
+            raise Failed(f"{running.server.title}: its memory does not come to rest")
+        time.sleep(0.05)
+        now = look(running.processes())["dirty"]
+        if now != last:
+            last, since = now, time.monotonic()
+    return last
+
+
 def stalled(bench, contender):
     """What piles up when the client stops reading in the middle of a download, beyond a session that waits. Dirty
     pages only: how many others map a library changes with the session's program."""
@@ -109,8 +133,7 @@ def stalled(bench, contender):
     for mode, options in (("idle", ["--count", 1, "--hold"]), ("stall", [])):
         client = bench.lean.hold(contender, mode, *options)
         try:
-            time.sleep(STALL_SECONDS)
-            dirty[mode] = look(contender.running.processes())["dirty"]
+            dirty[mode] = when_quiet(contender.running)
         finally:
             let_go(client)
         contender.running.wait_idle()
@@ -129,7 +152,10 @@ def peaks(bench, contender):
             if how.get("stdin"):
                 how = {"stdin": source}
             bench.stock.billed(contender, *remote, **how)
-        for what in ("pss", "dirty"):
+        # The kernel misses nothing, but tells no more than the resident memory of the largest process.
+        bench.add((f"memory.peak.{key}.rss", f"peak memory in {title}: RSS of the largest process", "kB"), contender,
+                  contender.running.bills()[-1][2])
+        for what in ("pss", "anon", "dirty"):
             bench.add((f"memory.peak.{key}.{what}", f"peak memory in {title}: {WHAT[what]}", "kB"), contender,
                       seen.peak.get(what, 0))
         if key == "down" and seen.stacks:
@@ -137,7 +163,6 @@ def peaks(bench, contender):
                       sum(seen.stacks))
             bench.add(("memory.stack.largest", "largest stack of a process, high water", "kB"), contender,
                       max(seen.stacks))
-    stalled(bench, contender)
 
 
 def measure(bench):
@@ -146,3 +171,4 @@ def measure(bench):
         return
     bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender))
     bench.rounds(bench.plan.peaks, "peak memory", lambda contender: peaks(bench, contender))
+    bench.rounds(bench.plan.stalls, "client stopped reading", lambda contender: stalled(bench, contender))

@@ -4,6 +4,7 @@ Debian strips what it ships; our program is stripped on a copy. Libraries count 
 the C library, which every system has anyway.
 """
 
+import glob
 import os
 import shutil
 import sys
@@ -87,6 +88,18 @@ def rooms(bench):
                           sum(size for kind, size in kinds.items() if kind != "bss"))
 
 
+def static_rooms(bench):
+    """The static builds, where packaging/cross/build.sh has left them."""
+    import size_by_room
+    top = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
+    for map_file in sorted(glob.glob(os.path.join(top, "build", "cross", "*", "release", "wrensshd.map"))):
+        build = os.path.dirname(map_file)
+        arch = os.path.basename(os.path.dirname(build))
+        table = size_by_room.by_room(read(map_file), size_by_room.owners_in(build))
+        bench.results.tables[f"The static build for {arch} by room, bytes"] = size_by_room.table_lines(table)
+
+
 def measure(bench):
     bench.rounds(1, "size", lambda contender: one(bench, contender))
     rooms(bench)
+    static_rooms(bench)

@@ -3,7 +3,8 @@
 import subprocess
 import time
 
-from ..processes import Failed, end
+from ..lean import own_share
+from ..processes import Failed, end, wait_until
 from ..results import BAR
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -32,6 +33,12 @@ def one_round(bench, contender):
                   (cpu - login_cpu) * GIB / size)
 
 
+def add_speed(bench, contender, row, told):
+    """What the lean client tells, and whether it was the client that set the pace."""
+    bench.add((*row, "MiB/s", "more"), contender, told["mib_per_second"])
+    bench.results.client(row[0], contender.name, own_share(told))
+
+
 def lean_round(bench, contender):
     """The lean client speaks one cipher; the bar is OpenSSH's server with its own client, from the rounds before."""
     size = bench.plan.bulk_bytes
@@ -39,13 +46,14 @@ def lean_round(bench, contender):
     for key, title, command in (("down", "download", f"head -c {size} /dev/zero"), ("up", "upload", "cat >/dev/null")):
         amount = ["--bytes", size] if key == "up" else []
         told, bill = bench.lean.billed(contender, title, *amount, "--command", command)
-        bench.add((f"throughput.lean.{key}", f"{title}, lean client (aes: its own)", "MiB/s", "more"), contender,
-                  told["mib_per_second"])
+        add_speed(bench, contender, (f"throughput.lean.{key}", f"{title}, lean client (aes: its own)"), told)
         bench.add((f"cpu.gib.lean.{key}", f"server CPU of {title}, lean client (aes: its own)", "s/GiB"), contender,
                   (bill[0] - login[0]) * GIB / size)
         if bill[1]:  # few virtual machines count
-            bench.add((f"cpu.instructions.{key}", f"server instructions of {title}, lean client", "1/byte"), contender,
-                      (bill[1] - login[1]) / size)
+            bench.add((f"cpu.instructions.{key}", f"server instructions of {title}, lean client, outside of the kernel",
+                       "1/byte"), contender, (bill[1] - login[1]) / size)
+        else:
+            bench.results.note("instructions per byte: left out, this machine does not let them be counted")
 
 
 def show_bar(bench):
@@ -65,23 +73,27 @@ def far(bench, contender):
     for key, title, options in (("down", "download", ["--command", f"head -c {down} /dev/zero"]),
                                 ("up", "upload", ["--bytes", up, "--command", "cat >/dev/null"])):
         told = bench.lean.measured(contender, title, *options, host=host, into=into)
-        bench.add((f"throughput.far.{key}", f"{title}, 100 ms away, lean client", "MiB/s", "more"),
-                  contender, told["mib_per_second"])
+        amount = f"{(down if key == 'down' else up) / MIB:g} MiB"
+        add_speed(bench, contender, (f"throughput.far.{key}", f"{title} of {amount}, 100 ms away, lean client"), told)
 
 
 def eight(bench, contender):
     """Sessions that move data at the same time on one connection."""
     size = bench.plan.eight_bytes // 8
     master, options = bench.stock.master(contender, "control")
+    clients = []
     try:
         begin = time.perf_counter()
-        clients = [bench.stock.start(contender, f"head -c {size} /dev/zero", options=options, stderr=subprocess.DEVNULL)
-                   for _ in range(8)]
-        if any(client.wait(60) for client in clients):
-            raise Failed(f"{contender.title}: one of eight sessions fails")
+        for _ in range(8):
+            clients.append(bench.stock.start(contender, f"head -c {size} /dev/zero", options=options,
+                                             stderr=subprocess.DEVNULL))
+        ended = wait_until(lambda: all(client.poll() is not None for client in clients), 60)
         taken = time.perf_counter() - begin
+        if not ended or any(client.returncode for client in clients):
+            raise Failed(f"{contender.title}: one of eight sessions fails")
     finally:
-        end(master)
+        for client in [*clients, master]:
+            end(client)
     contender.running.wait_idle()
     bench.add(("throughput.eight", "eight downloads on one connection, stock client", "MiB/s", "more"), contender,
               8 * size / MIB / taken)
@@ -90,8 +102,7 @@ def eight(bench, contender):
 def eight_lean(bench, contender):
     size = bench.plan.eight_bytes // 8
     told = bench.lean.measured(contender, "sessions", "--count", 8, "--command", f"head -c {size} /dev/zero")
-    bench.add(("throughput.lean.eight", "eight downloads on one connection, lean client", "MiB/s", "more"), contender,
-              told["mib_per_second"])
+    add_speed(bench, contender, ("throughput.lean.eight", "eight downloads on one connection, lean client"), told)
 
 
 def measure(bench):
@@ -99,6 +110,8 @@ def measure(bench):
     bench.rounds(plan.bulks, "throughput", lambda contender: one_round(bench, contender), bar=True)
     bench.rounds(plan.bulks, "throughput, lean client", lambda contender: lean_round(bench, contender))
     show_bar(bench)
+    if not bench.wants("throughput"):
+        return
     for work, what in ((eight, "eight sessions"), (eight_lean, "eight sessions, lean client")):
         bench.rounds(plan.eights, what, lambda contender, work=work: work(bench, contender),
                      only=bench.has_many_sessions)
