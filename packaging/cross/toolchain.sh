@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes what the cross builds need, below build/cross/: for each architecture a compiler for static musl programs and
-# a Meson cross file, and once the sources of libsodium and Check. Nothing is installed but Debian's compilers and
+# a Meson cross file; and below subprojects/ the sources of libsodium and Check. Nothing is installed but Debian's compilers and
 # qemu, and those only when root runs this; no foreign architecture is added, and apt's own state is left alone.
 #
 #     sh packaging/cross/toolchain.sh [--cc gcc|clang] [x86_64|aarch64|armv7]...
