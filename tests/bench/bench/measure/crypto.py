@@ -20,7 +20,7 @@ def add_line(results, line):
 
 def measure(bench):
     bench.progress("crypto")
-    program = bench.world.install(os.path.join(bench.helpers, "crypto_bench"))
+    program = bench.world.install(os.path.join(bench.helpers, "crypto_bench"), "tools")
     lines = bench.world.run([program, str(bench.plan.crypto)], seconds=300).decode().splitlines()
     for line in lines:
         add_line(bench.results, line)
