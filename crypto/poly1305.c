@@ -12,27 +12,20 @@
 #include <sodium.h>
 #include <string.h>
 
+#define BLOCK_BYTES 16
+#define LIMBS       POLY1305_LIMBS
+#define LIMB_BITS   (8 * sizeof(limb))
+
+typedef poly1305_limb limb;
 #ifdef __SIZEOF_INT128__
-typedef uint64_t limb;
 typedef unsigned __int128 wide;
 #define limb_from_little(x) le64toh(x)
 #define limb_to_little(x)   htole64(x)
 #else
-typedef uint32_t limb;
 typedef uint64_t wide;
 #define limb_from_little(x) le32toh(x)
 #define limb_to_little(x)   htole32(x)
 #endif
-
-#define BLOCK_BYTES 16
-#define LIMB_BITS   (8 * sizeof(limb))
-#define LIMBS       (BLOCK_BYTES / sizeof(limb))
-
-struct poly1305_state {
-    limb h[LIMBS + 1];
-    limb r[LIMBS];
-    limb folded[LIMBS];
-};
 
 static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_BYTES])
 {
@@ -43,7 +36,7 @@ static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_
 }
 
 /* RFC 8439 section 2.5: r &= 0x0ffffffc0ffffffc0ffffffc0fffffff. */
-static void start(struct poly1305_state *state, const uint8_t key[static 32])
+void poly1305_start(struct poly1305_state *state, const uint8_t key[static 32])
 {
     static const uint8_t clamp[BLOCK_BYTES] = {
         0xff, 0xff, 0xff, 0x0f, 0xfc, 0xff, 0xff, 0x0f,
@@ -52,6 +45,7 @@ static void start(struct poly1305_state *state, const uint8_t key[static 32])
     limb mask[LIMBS];
     read_limbs(mask, clamp);
     read_limbs(state->r, key);
+    read_limbs(state->s, key + BLOCK_BYTES);
     memset(state->h, 0, sizeof(state->h));
     for (size_t i = 0; i < LIMBS; i++) {
         state->r[i] &= mask[i];
@@ -75,9 +69,9 @@ static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[stati
 }
 
 /* h *= r. What stands at 2^130 and above comes back times 5; h stays below 2^130 + 2^64. */
-static inline void multiply(struct poly1305_state *state)
+static inline void multiply(limb h[static LIMBS + 1], const limb r[static LIMBS],
+                            const limb folded[static LIMBS])
 {
-    const limb *h = state->h, *r = state->r, *folded = state->folded;
     limb product[LIMBS];
     wide carry = 0;
     for (size_t i = 0; i < LIMBS; i++) {
@@ -95,25 +89,25 @@ static inline void multiply(struct poly1305_state *state)
     carry = (wide)(top >> 2) + (top & ~(limb)3);
     for (size_t i = 0; i < LIMBS; i++) {
         carry += product[i];
-        state->h[i] = (limb)carry;
+        h[i] = (limb)carry;
         carry >>= LIMB_BITS;
     }
-    state->h[LIMBS] = (top & 3) + (limb)carry;
+    h[LIMBS] = (top & 3) + (limb)carry;
 }
 
-static void absorb(struct poly1305_state *state, const uint8_t *message, size_t count)
+void poly1305_blocks(struct poly1305_state *state, const uint8_t *message, size_t count)
 {
     struct poly1305_state work = *state;
     for (; count >= BLOCK_BYTES; message += BLOCK_BYTES, count -= BLOCK_BYTES) {
         add_block(work.h, message, 1);
-        multiply(&work);
+        multiply(work.h, work.r, work.folded);
     }
     if (count > 0) {
         uint8_t last[BLOCK_BYTES] = {0};
         memcpy(last, message, count);
         last[count] = 1;
         add_block(work.h, last, 0);
-        multiply(&work);
+        multiply(work.h, work.r, work.folded);
         sodium_memzero(last, sizeof(last));
     }
     *state = work;
@@ -121,12 +115,10 @@ static void absorb(struct poly1305_state *state, const uint8_t *message, size_t 
 }
 
 /* Brings h below 2^130 - 5, adds s and keeps 128 bits. */
-static void finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state,
-                   const uint8_t s[static BLOCK_BYTES])
+void poly1305_finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state)
 {
-    limb reduced[LIMBS], pad[LIMBS];
+    limb reduced[LIMBS], sum[LIMBS];
     wide carry = 5;
-    read_limbs(pad, s);
     for (size_t i = 0; i < LIMBS; i++) {
         carry += state->h[i];
         reduced[i] = (limb)carry;
@@ -138,21 +130,21 @@ static void finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state
     carry = 0;
     for (size_t i = 0; i < LIMBS; i++) {
         limb h = (state->h[i] & ~mask) | (reduced[i] & mask);
-        carry += (wide)h + pad[i];
-        pad[i] = limb_to_little((limb)carry);
+        carry += (wide)h + state->s[i];
+        sum[i] = limb_to_little((limb)carry);
         carry >>= LIMB_BITS;
     }
-    memcpy(tag, pad, BLOCK_BYTES);
+    memcpy(tag, sum, BLOCK_BYTES);
     sodium_memzero(reduced, sizeof(reduced));
-    sodium_memzero(pad, sizeof(pad));
+    sodium_memzero(sum, sizeof(sum));
+    sodium_memzero(state, sizeof(*state));
 }
 
 void poly1305(uint8_t tag[static 16], const uint8_t *message, size_t count,
               const uint8_t key[static 32])
 {
     struct poly1305_state state;
-    start(&state, key);
-    absorb(&state, message, count);
-    finish(tag, &state, key + BLOCK_BYTES);
-    sodium_memzero(&state, sizeof(state));
+    poly1305_start(&state, key);
+    poly1305_blocks(&state, message, count);
+    poly1305_finish(tag, &state);
 }
