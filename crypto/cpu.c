@@ -1,8 +1,9 @@
 #include "cpu.h"
 
-#if defined(__arm__)
+#if defined(__ARMEL__)
 #include <sys/auxv.h>
-#define HWCAP_NEON_BIT (1UL << 12) /* HWCAP_NEON of the kernel's asm/hwcap.h, which -nostdinc hides */
+#define HWCAP_NEON_BIT                                                                             \
+    (1UL << 12) /* HWCAP_NEON of the kernel's asm/hwcap.h, which -nostdinc hides */
 #endif
 
 static enum cpu_level limit = CPU_AVX512IFMA;
@@ -16,7 +17,7 @@ static enum cpu_level find_level(void)
         return __builtin_cpu_supports("avx512ifma") ? CPU_AVX512IFMA : CPU_AVX512;
     }
     return __builtin_cpu_supports("avx2") ? CPU_AVX2 : CPU_BASELINE;
-#elif defined(__arm__)
+#elif defined(__ARMEL__)
     return getauxval(AT_HWCAP) & HWCAP_NEON_BIT ? CPU_NEON : CPU_BASELINE;
 #else
     return CPU_BASELINE;
