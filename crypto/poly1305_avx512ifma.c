@@ -80,11 +80,11 @@ static inline wide excess(const struct sums *sums, int i, int bits)
 }
 
 /*
- * A digit of h is below 2^44 + 2^10, its last one below 2^43; those of R, R^2 and the message are at
- * most 2^44, their last ones 2^42, and 20 times any of them is below 2^48.4. So the lower halves sum
- * up to less than 2^55. Of the last sum nothing came back: the upper halves are less than 2^38, the
- * excess less than 2^49, and five times that is below 2^52, as the instruction wants it. Then digit
- * 1 gets less than 2^8 more in the end.
+ * A digit of h is below 2^44 + 2^10, its last one below 2^43; those of R, R^2 and the message are
+ * at most 2^44, their last ones 2^42, and 20 times any of them is below 2^48.4. So the lower halves
+ * sum up to less than 2^55. Of the last sum nothing came back: the upper halves are less than 2^38,
+ * the excess less than 2^49, and five times that is below 2^52, as the instruction wants it. Then
+ * digit 1 gets less than 2^8 more in the end.
  */
 static inline void carry_all(wide h[static DIGITS], struct sums *sums)
 {

@@ -33,10 +33,10 @@ static inline void carry(wide *from, wide *to)
 /*
  * Two chains at a time, for processors that can do both.
  *
- * A digit of h is below 2^26 + 2^10, its last one below 2^27; those of R, R^2 and the message are at
- * most 2^26. So a sum is below (26 + 21) 2^52.01 + 2^26 < 2^58, and the last sum, of which nothing
- * came back, below (6 + 5) 2^52.01 + 2^26. It carries less than 2^30, and five times that is below
- * 2^32. Then digit 1 gets less than 2^7 more in the end, and digit 4, too.
+ * A digit of h is below 2^26 + 2^10, its last one below 2^27; those of R, R^2 and the message are
+ * at most 2^26. So a sum is below (26 + 21) 2^52.01 + 2^26 < 2^58, and the last sum, of which
+ * nothing came back, below (6 + 5) 2^52.01 + 2^26. It carries less than 2^30, and five times that
+ * is below 2^32. Then digit 1 gets less than 2^7 more in the end, and digit 4, too.
  */
 static inline void carry_all(wide sum[static DIGITS])
 {
