@@ -2,13 +2,17 @@
  * The kernel with digits of 26 bits: their products fit into a lane of 64 bits and leave room for
  * sums. poly1305_x86.h and poly1305_neon.c include it with
  *
- *     wide          a vector of LANES uint64_t
- *     narrow        a vector of LANES digits, each below 2^32
+ *     LANES         how many numbers h there are
+ *     wide          a vector of that many uint64_t
+ *     narrow        a vector of that many digits, each below 2^32
  *     struct factors, set_factors()   a number by which all lanes are multiplied: its DIGITS digits
  *                   and, behind them, the fivefold of each of them but the first
  *     add_product(sum, a, f, i)   sum + a f[i], for each lane; i is a constant
+ *     add_excess(sum, digit), add_excess_times_5()   adds what the digit has above DIGIT_BITS
  *     widened(), narrowed()       from one kind of vector to the other; upper halves get lost
  *     load(first, last, message)  the digits of a stride's first LANES blocks, and of its last
+ *     fresh(f), after(sum, message)   f and message, in a way that makes compilers load it anew
+ *                   or not before the sums are there, where they would run out of registers
  */
 
 /* sum += a f. 2^130 = 5: what would be digit 5 + i comes back as digit i. */

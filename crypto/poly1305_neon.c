@@ -1,4 +1,4 @@
-/* Two blocks at a time, twice, with NEON on either ARM. */
+/* Four blocks at a time, of which two share a lane, with NEON on either ARM. */
 #include <arm_neon.h>
 #include <sodium.h>
 #include <string.h>
@@ -13,10 +13,33 @@
 typedef uint64x2_t wide;
 typedef uint32x2_t narrow;
 
-/* In registers during the loop, which has no room for a vector of each. */
+/* A digit is multiplied by a lane of these: a vector for each would need twice the registers. */
 struct factors {
-    uint32x2_t pair[5];
+    uint32x2_t pair[DIGITS];
 };
+
+/*
+ * Of ARMv7's 16 registers sums take 5, the digits of a stride 5 and factors 2.5, twice. Left alone,
+ * compilers load all of that as early as they can, and then store most of it again.
+ */
+#ifdef __arm__
+static inline const struct factors *fresh(const struct factors *f)
+{
+    __asm__ volatile("" : "+r"(f) : "m"(*f));
+    return f;
+}
+
+static inline const uint8_t *after(const wide sum[static DIGITS], const uint8_t *message)
+{
+    __asm__ volatile(""
+                     : "+r"(message)
+                     : "w"(sum[0]), "w"(sum[1]), "w"(sum[2]), "w"(sum[3]), "w"(sum[4]));
+    return message;
+}
+#else
+#define fresh(f)            (f)
+#define after(sum, message) (message)
+#endif
 
 static inline wide add_product(wide sum, narrow a, const struct factors *f, int i)
 {
@@ -32,25 +55,6 @@ static inline wide add_excess(wide sum, wide digit)
 static inline wide add_excess_times_5(wide sum, wide digit)
 {
     return vmlal_n_u32(sum, vshrn_n_u64(digit, DIGIT_BITS), 5);
-}
-
-static inline const struct factors *fresh(const struct factors *f)
-{
-#ifdef __arm__
-    __asm__ volatile("" : "+r"(f) : "m"(*f));
-#endif
-    return f;
-}
-
-static inline const uint8_t *after(const wide sum[static DIGITS], const uint8_t *message)
-{
-    (void)sum;
-#ifdef __arm__
-    __asm__ volatile(""
-                     : "+r"(message)
-                     : "w"(sum[0]), "w"(sum[1]), "w"(sum[2]), "w"(sum[3]), "w"(sum[4]));
-#endif
-    return message;
 }
 
 static inline narrow narrowed(wide lanes)
@@ -79,7 +83,7 @@ static inline void set_factors(struct factors *f, const uint64_t number[static D
 static inline void load(narrow first[static DIGITS], narrow last[static DIGITS],
                         const uint8_t *message)
 {
-    /* Word i of each of the four blocks. */
+    /* Word i of each of the four blocks; the instruction takes any address. */
     uint32x4x4_t word = vld4q_u32((const uint32_t *)(const void *)message);
     uint32x4_t mask = vdupq_n_u32(DIGIT_MASK);
     uint32x4_t digit[DIGITS] = {

@@ -1,10 +1,9 @@
 /*
- * The lanes of poly1305_lanes.h for x86, which has digits in the room of their products. Before it
- * is included come
+ * What poly1305_lanes.h needs of x86, where a digit has the room of a product. Before this come
  *
- *     LANES                        4 or 8
- *     multiply_halves(a, b)        for each lane, the product of the lower halves
- *     even(a, b), odd(a, b)        every other lane of both, in pairs: a[0], b[0], a[2], b[2]
+ *     LANES                     4 or 8
+ *     MULTIPLY_HALVES(a, b)     for each lane, the product of the lower 32 bits
+ *     EVEN(a, b), ODD(a, b)     every other lane of both, in turns: a[0], b[0], a[2], b[2]
  */
 #include <sodium.h>
 #include <string.h>
@@ -18,13 +17,20 @@
 typedef uint64_t wide __attribute__((vector_size(8 * LANES)));
 typedef wide narrow;
 
+#define fresh(f)            (f)
+#define after(sum, message) (message)
+
 struct factors {
     wide digit[2 * DIGITS - 1];
 };
 
+/* GCC would rather add in pairs what it can, and has not nearly the registers for that. Seeing a
+ * new value of the sum, it stays with one product after the other. */
 static inline wide add_product(wide sum, narrow a, const struct factors *f, int i)
 {
-    return sum + (wide)MULTIPLY_HALVES(a, f->digit[i]);
+    sum += (wide)MULTIPLY_HALVES(a, f->digit[i]);
+    __asm__("" : "+v"(sum));
+    return sum;
 }
 
 static inline wide add_excess(wide sum, wide digit)
@@ -36,17 +42,6 @@ static inline wide add_excess_times_5(wide sum, wide digit)
 {
     wide excess = digit >> DIGIT_BITS;
     return sum + (excess + (excess << 2));
-}
-
-static inline const struct factors *fresh(const struct factors *f)
-{
-    return f;
-}
-
-static inline const uint8_t *after(const wide sum[static DIGITS], const uint8_t *message)
-{
-    (void)sum;
-    return message;
 }
 
 static inline narrow narrowed(wide lanes)
