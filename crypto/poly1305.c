@@ -22,8 +22,6 @@
 #define LIMBS     POLY1305_LIMBS
 #define LIMB_BITS (8 * sizeof(limb))
 
-#define STRIDES_TO_PAY 3 /* below that, powers and partings cost more than lanes save */
-
 typedef poly1305_limb limb;
 #ifdef __SIZEOF_INT128__
 typedef unsigned __int128 wide;
@@ -50,17 +48,18 @@ void poly1305_start(struct poly1305_state *state, const uint8_t key[static 32])
         0xff, 0xff, 0xff, 0x0f, 0xfc, 0xff, 0xff, 0x0f,
         0xfc, 0xff, 0xff, 0x0f, 0xfc, 0xff, 0xff, 0x0f,
     };
+    struct poly1305_scalars *scalars = &state->scalars;
     limb mask[LIMBS];
     read_limbs(mask, clamp);
-    read_limbs(state->r, key);
+    read_limbs(scalars->r, key);
     read_limbs(state->s, key + BLOCK_BYTES);
-    memset(state->h, 0, sizeof(state->h));
+    memset(scalars->h, 0, sizeof(scalars->h));
     for (size_t i = 0; i < LIMBS; i++) {
-        state->r[i] &= mask[i];
-        state->folded[i] = state->r[i] + (state->r[i] >> 2);
+        scalars->r[i] &= mask[i];
+        scalars->folded[i] = scalars->r[i] + (scalars->r[i] >> 2);
     }
     state->kernel = NULL;
-    state->has_powers = 0;
+    state->has_powers = false;
 }
 
 /* h += block + marker 2^128 */
@@ -79,9 +78,9 @@ static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[stati
 }
 
 /* h *= r. What stands at 2^130 and above comes back times 5; h stays below 2^130 + 2^64. */
-static inline void multiply(limb h[static LIMBS + 1], const limb r[static LIMBS],
-                            const limb folded[static LIMBS])
+static inline void multiply(struct poly1305_scalars *scalars)
 {
+    const limb *h = scalars->h, *r = scalars->r, *folded = scalars->folded;
     limb product[LIMBS];
     wide carry = 0;
     for (size_t i = 0; i < LIMBS; i++) {
@@ -99,47 +98,36 @@ static inline void multiply(limb h[static LIMBS + 1], const limb r[static LIMBS]
     carry = (wide)(top >> 2) + (top & ~(limb)3);
     for (size_t i = 0; i < LIMBS; i++) {
         carry += product[i];
-        h[i] = (limb)carry;
+        scalars->h[i] = (limb)carry;
         carry >>= LIMB_BITS;
     }
-    h[LIMBS] = (top & 3) + (limb)carry;
+    scalars->h[LIMBS] = (top & 3) + (limb)carry;
 }
 
-/* Where it is not in a loop of its own, one copy will do. */
-static __attribute__((noinline)) void multiply_by_r(const struct poly1305_state *state,
-                                                    limb h[static LIMBS + 1])
+/* For where it is not in the loop: one copy of it will do. */
+static __attribute__((noinline)) void multiply_once(struct poly1305_scalars *scalars)
 {
-    multiply(h, state->r, state->folded);
+    multiply(scalars);
 }
 
-static __attribute__((noinline)) void absorb(struct poly1305_state *state, const uint8_t *message,
-                                             size_t blocks, limb marker)
+static void absorb(struct poly1305_state *state, const uint8_t *message, size_t count)
 {
-    limb h[LIMBS + 1], r[LIMBS], folded[LIMBS];
-    memcpy(h, state->h, sizeof(h));
-    memcpy(r, state->r, sizeof(r));
-    memcpy(folded, state->folded, sizeof(folded));
-    for (; blocks > 0; blocks--, message += BLOCK_BYTES) {
-        multiply(h, r, folded);
-        add_block(h, message, marker);
-    }
-    memcpy(state->h, h, sizeof(h));
-    sodium_memzero(h, sizeof(h));
-    sodium_memzero(r, sizeof(r));
-    sodium_memzero(folded, sizeof(folded));
-}
-
-static void absorb_bytes(struct poly1305_state *state, const uint8_t *message, size_t count)
-{
-    size_t rest = count % BLOCK_BYTES;
-    absorb(state, message, count / BLOCK_BYTES, 1);
+    struct {
+        struct poly1305_scalars scalars;
+        uint8_t last[BLOCK_BYTES];
+    } work = {state->scalars, {0}};
+    size_t whole = count / BLOCK_BYTES, rest = count % BLOCK_BYTES;
     if (rest > 0) {
-        uint8_t last[BLOCK_BYTES] = {0};
-        memcpy(last, message + count - rest, rest);
-        last[rest] = 1;
-        absorb(state, last, 1, 0);
-        sodium_memzero(last, sizeof(last));
+        memcpy(work.last, message + whole * BLOCK_BYTES, rest);
+        work.last[rest] = 1;
     }
+    for (size_t i = 0; i < whole + (rest > 0); i++) {
+        bool is_whole = i < whole;
+        multiply(&work.scalars);
+        add_block(work.scalars.h, is_whole ? message + i * BLOCK_BYTES : work.last, is_whole);
+    }
+    state->scalars = work.scalars;
+    sodium_memzero(&work, sizeof(work));
 }
 
 static const struct poly1305_kernel *find_kernel(void)
@@ -186,16 +174,18 @@ static void add_digit(limb h[static LIMBS + 1], uint64_t digit, size_t bits)
 
 static void find_powers(struct poly1305_state *state, const struct poly1305_kernel *kernel)
 {
-    limb power[LIMBS + 1] = {0};
-    memcpy(power, state->r, sizeof(state->r));
+    struct poly1305_scalars power = state->scalars;
+    memset(power.h, 0, sizeof(power.h));
+    memcpy(power.h, power.r, sizeof(power.r));
     for (size_t i = 1; i < 2 * kernel->lanes; i++) {
         if (i == kernel->lanes) {
-            write_digits(state->lanes.power[0], power, kernel);
+            write_digits(state->lanes.power[0], power.h, kernel);
         }
-        multiply_by_r(state, power);
+        multiply_once(&power);
     }
-    write_digits(state->lanes.power[1], power, kernel);
-    sodium_memzero(power, sizeof(power));
+    write_digits(state->lanes.power[1], power.h, kernel);
+    state->has_powers = true;
+    sodium_memzero(&power, sizeof(power));
 }
 
 static void enter_lanes(struct poly1305_state *state, const struct poly1305_kernel *kernel)
@@ -203,10 +193,9 @@ static void enter_lanes(struct poly1305_state *state, const struct poly1305_kern
     uint64_t digit[5];
     if (!state->has_powers) {
         find_powers(state, kernel);
-        state->has_powers = 1;
     }
     memset(state->lanes.h, 0, sizeof(state->lanes.h));
-    write_digits(digit, state->h, kernel);
+    write_digits(digit, state->scalars.h, kernel);
     for (size_t i = 0; i < kernel->digits; i++) {
         state->lanes.h[i][kernel->lanes - 1] = digit[i];
     }
@@ -217,12 +206,13 @@ static void enter_lanes(struct poly1305_state *state, const struct poly1305_kern
 static void leave_lanes(struct poly1305_state *state)
 {
     const struct poly1305_kernel *kernel = state->kernel;
-    memset(state->h, 0, sizeof(state->h));
+    limb *h = state->scalars.h;
+    memset(h, 0, sizeof(state->scalars.h));
     for (size_t block = 0; block < kernel->lanes; block++) {
         size_t lane = 2 * block < kernel->lanes ? 2 * block : 2 * block - kernel->lanes + 1;
-        multiply_by_r(state, state->h);
+        multiply_once(&state->scalars);
         for (size_t i = 0; i < kernel->digits; i++) {
-            add_digit(state->h, state->lanes.h[i][lane], i * kernel->digit_bits);
+            add_digit(h, state->lanes.h[i][lane], i * kernel->digit_bits);
         }
     }
     state->kernel = NULL;
@@ -231,11 +221,11 @@ static void leave_lanes(struct poly1305_state *state)
 void poly1305_blocks(struct poly1305_state *state, const uint8_t *message, size_t count)
 {
     const struct poly1305_kernel *kernel = state->kernel != NULL ? state->kernel : find_kernel();
-    size_t stride_bytes = kernel != NULL ? 2 * kernel->lanes * BLOCK_BYTES : SIZE_MAX;
-    if (state->kernel == NULL && count / STRIDES_TO_PAY >= stride_bytes) {
+    if (kernel != NULL && state->kernel == NULL && count >= kernel->least_bytes) {
         enter_lanes(state, kernel);
     }
     if (state->kernel != NULL) {
+        size_t stride_bytes = 2 * kernel->lanes * BLOCK_BYTES;
         size_t strides = count / stride_bytes;
         if (strides > 0) {
             kernel->take(&state->lanes, message, strides);
@@ -247,38 +237,37 @@ void poly1305_blocks(struct poly1305_state *state, const uint8_t *message, size_
         if (state->kernel != NULL) {
             leave_lanes(state);
         }
-        absorb_bytes(state, message, count);
+        absorb(state, message, count);
     }
 }
 
 /* Brings h below 2^130 - 5, adds s and keeps 128 bits. */
 void poly1305_finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state)
 {
-    limb reduced[LIMBS], sum[LIMBS];
-    wide carry = 5;
     if (state->kernel != NULL) {
         leave_lanes(state);
     }
-    multiply_by_r(state, state->h);
+    multiply_once(&state->scalars);
+    /* These are wiped with the rest of the state; r is of no more use. */
+    limb *h = state->scalars.h, *reduced = state->scalars.r, *s = state->s;
+    wide carry = 5;
     for (size_t i = 0; i < LIMBS; i++) {
-        carry += state->h[i];
+        carry += h[i];
         reduced[i] = (limb)carry;
         carry >>= LIMB_BITS;
     }
     /* h + 5 >= 2^130 says h >= 2^130 - 5; subtracting that once is enough, h < 2 (2^130 - 5). */
-    limb is_reduced = (state->h[LIMBS] + (limb)carry) >> 2;
+    limb is_reduced = (h[LIMBS] + (limb)carry) >> 2;
     limb mask = 0 - is_reduced;
     carry = 0;
     for (size_t i = 0; i < LIMBS; i++) {
-        limb h = (state->h[i] & ~mask) | (reduced[i] & mask);
-        carry += (wide)h + state->s[i];
-        sum[i] = limb_to_little((limb)carry);
+        carry += (wide)((h[i] & ~mask) | (reduced[i] & mask)) + s[i];
+        s[i] = limb_to_little((limb)carry);
         carry >>= LIMB_BITS;
     }
-    memcpy(tag, sum, BLOCK_BYTES);
-    sodium_memzero(reduced, sizeof(reduced));
-    sodium_memzero(sum, sizeof(sum));
-    sodium_memzero(state, sizeof(*state));
+    memcpy(tag, s, BLOCK_BYTES);
+    sodium_memzero(state,
+                   state->has_powers ? sizeof(*state) : offsetof(struct poly1305_state, lanes));
 }
 
 void poly1305(uint8_t tag[static 16], const uint8_t *message, size_t count,

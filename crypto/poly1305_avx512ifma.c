@@ -118,4 +118,4 @@ static void take(struct poly1305_lanes *state, const uint8_t *message, size_t st
     sodium_memzero(&two, sizeof(two));
 }
 
-const struct poly1305_kernel poly1305_avx512ifma = {take, DIGITS, DIGIT_BITS, LANES};
+const struct poly1305_kernel poly1305_avx512ifma = {take, DIGITS, DIGIT_BITS, LANES, 768};

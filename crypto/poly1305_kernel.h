@@ -22,10 +22,12 @@
 #define BLOCK_BYTES 16
 
 struct poly1305_kernel {
+    /* At least one stride. */
     void (*take)(struct poly1305_lanes *state, const uint8_t *message, size_t strides);
     size_t digits;
     size_t digit_bits;
     size_t lanes;
+    size_t least_bytes; /* for which finding powers and putting lanes together pays */
 };
 
 extern const struct poly1305_kernel poly1305_avx512ifma;

@@ -101,4 +101,4 @@ static inline void load(narrow first[static DIGITS], narrow last[static DIGITS],
 
 #include "poly1305_lanes.h"
 
-const struct poly1305_kernel poly1305_neon = {take, DIGITS, DIGIT_BITS, LANES};
+const struct poly1305_kernel poly1305_neon = {take, DIGITS, DIGIT_BITS, LANES, 256};

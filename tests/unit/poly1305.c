@@ -48,6 +48,7 @@ static void compare(const uint8_t *bytes, size_t count)
     ck_assert_uint_eq(tag[17], 0x5a);
 
     uint32_t longest = randombytes_uniform(2) == 0 ? 8 : 1 + (uint32_t)count / 16;
+    memset(&state, 0, sizeof(state));
     poly1305_start(&state, key);
     for (size_t at = 0, piece; at < count; at += piece) {
         piece = 16 * (size_t)randombytes_uniform(longest + 1);
