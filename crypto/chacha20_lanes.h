@@ -76,20 +76,19 @@ static inline lanes rotate(lanes word, int bits)
 #define UNITS             (LANES / 4) /* of 16 bytes, in a vector */
 #define VECTORS_PER_BLOCK (4 / UNITS)
 
-/* The state of all lanes: one lane of each vector is set apart in the first block. */
+/* The state of all lanes, with `first` in one of them. */
 static inline void spread(lanes state[static CHACHA20_STATE_WORDS],
                           const uint32_t from[static CHACHA20_STATE_WORDS],
                           const uint32_t first[static CHACHA20_STATE_WORDS])
 {
     const lanes zero = {0}, number = {NUMBERS}, is_first = (lanes)(number == zero);
+#pragma GCC unroll 1
     for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
-        state[i] = zero + from[i];
+        state[i] = (zero + from[i]) ^ ((from[i] ^ first[i]) & is_first);
     }
+    /* Lane 0 is not counted on: its number is 0. */
     state[CHACHA20_COUNTER] += number;
     state[CHACHA20_COUNTER + 1] -= (lanes)(state[CHACHA20_COUNTER] < number);
-    for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
-        state[i] = (state[i] & ~is_first) | (first[i] & is_first);
-    }
 }
 
 static inline void count_on(lanes state[static CHACHA20_STATE_WORDS])
