@@ -72,11 +72,12 @@ static void write_state(uint32_t state[static CHACHA20_STATE_WORDS], const uint8
 static void xor_rest(uint8_t *out, const uint8_t *in, size_t count, struct kernel kernel,
                      const uint32_t state[static CHACHA20_STATE_WORDS])
 {
-    uint8_t stride[MOST_LANES * CHACHA20_BLOCK_BYTES] = {0};
+    uint8_t stride[MOST_LANES * CHACHA20_BLOCK_BYTES];
     memcpy(stride, in, count);
+    memset(stride + count, 0, kernel.stride_bytes - count);
     kernel.run(stride, stride, 1, state, state);
     memcpy(out, stride, count);
-    sodium_memzero(stride, sizeof(stride));
+    sodium_memzero(stride, kernel.stride_bytes);
 }
 
 void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t key[static 32],

@@ -76,20 +76,19 @@ static inline lanes rotate(lanes word, int bits)
 #define UNITS             (LANES / 4) /* of 16 bytes, in a vector */
 #define VECTORS_PER_BLOCK (4 / UNITS)
 
-/* The state of all lanes: one lane of each vector is set apart in the first block. */
+/* The state of all lanes, with `first` in one of them. */
 static inline void spread(lanes state[static CHACHA20_STATE_WORDS],
                           const uint32_t from[static CHACHA20_STATE_WORDS],
                           const uint32_t first[static CHACHA20_STATE_WORDS])
 {
     const lanes zero = {0}, number = {NUMBERS}, is_first = (lanes)(number == zero);
+#pragma GCC unroll 1
     for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
-        state[i] = zero + from[i];
+        state[i] = (zero + from[i]) ^ ((from[i] ^ first[i]) & is_first);
     }
+    /* Lane 0 is not counted on: its number is 0. */
     state[CHACHA20_COUNTER] += number;
     state[CHACHA20_COUNTER + 1] -= (lanes)(state[CHACHA20_COUNTER] < number);
-    for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
-        state[i] = (state[i] & ~is_first) | (first[i] & is_first);
-    }
 }
 
 static inline void count_on(lanes state[static CHACHA20_STATE_WORDS])
@@ -160,7 +159,9 @@ void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
     spread(start, state, first);
     for (; strides > 0; strides--) {
         lanes x[CHACHA20_STATE_WORDS];
-        memcpy(x, start, sizeof(x));
+        for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
+            x[i] = start[i];
+        }
         permute(x);
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] += start[i];

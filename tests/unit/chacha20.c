@@ -139,6 +139,22 @@ START_TEST(portable_as_libsodium)
 }
 END_TEST
 
+#ifdef __x86_64__
+START_TEST(level_is_what_the_compiler_finds)
+{
+    enum cpu_level expected = CPU_BASELINE;
+    if (__builtin_cpu_supports("avx2")) {
+        expected = CPU_AVX2;
+    }
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        expected = __builtin_cpu_supports("avx512ifma") ? CPU_AVX512IFMA : CPU_AVX512;
+    }
+    ck_assert_int_eq(cpu_level(), expected);
+}
+END_TEST
+#endif
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("chacha20");
@@ -152,6 +168,9 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, counter_wraps_at_64_bits, 0, LEVELS);
     tcase_add_loop_test(tests, a_lone_block_and_those_of_another_key, 0, LEVELS);
     tcase_add_test(tests, portable_as_libsodium);
+#ifdef __x86_64__
+    tcase_add_test(tests, level_is_what_the_compiler_finds);
+#endif
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -30,6 +30,7 @@ static const struct {
 } rows[] = {
     {"seal", {64, 256, 1024, 8192, LARGEST_BYTES}},
     {"open", {64, 256, 1024, 8192, LARGEST_BYTES}},
+    {"both", {64, 1024, LARGEST_BYTES}},
     {"chacha20", {64, 1024, LARGEST_BYTES}},
     {"poly1305", {64, 1024, LARGEST_BYTES}},
     {"encapsulate", {0}},

@@ -8,7 +8,8 @@ import os
 
 # The libraries have no SSH packets: theirs is RFC 8439's ChaCha20-Poly1305, one block of ChaCha20 less.
 TITLES = {"seal": "seal a packet of {} B (the others: without its encrypted length)",
-          "open": "open a packet of {} B (the others: without its encrypted length)", "chacha20": "ChaCha20 of {} B",
+          "open": "open a packet of {} B (the others: without its encrypted length)",
+          "both": "seal and open a packet of {} B in place (the others: without its encrypted length)", "chacha20": "ChaCha20 of {} B",
           "poly1305": "Poly1305 of {} B", "encapsulate": "sntrup761 encapsulation", "x25519": "X25519, shared secret",
           "sign": "Ed25519, sign", "verify": "Ed25519, verify"}
 LIBRARIES = {"openssl": "OpenSSL's libcrypto", "libsodium": "libsodium", "libntruprime": "libntruprime",
