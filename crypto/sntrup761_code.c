@@ -211,10 +211,11 @@ void sntrup761_decode_rq(uint16_t values[static SNTRUP761_P],
 void sntrup761_encode_short(uint8_t out[static SNTRUP761_SHORT_BYTES],
                             const int8_t r[static SNTRUP761_P])
 {
-    for (size_t i = 0; i < SNTRUP761_SHORT_BYTES - 1; i++) {
-        const int8_t *four = r + 4 * i;
-        out[i] =
-            (uint8_t)((four[0] + 1) | (four[1] + 1) << 2 | (four[2] + 1) << 4 | (four[3] + 1) << 6);
+    for (size_t i = 0; i < SNTRUP761_SHORT_BYTES; i++) {
+        unsigned digits = 0;
+        for (size_t j = 4 * i + 4; j > 4 * i; j--) {
+            digits = digits << 2 | (j > SNTRUP761_P ? 0 : (unsigned)(r[j - 1] + 1));
+        }
+        out[i] = (uint8_t)digits;
     }
-    out[SNTRUP761_SHORT_BYTES - 1] = (uint8_t)(r[SNTRUP761_P - 1] + 1);
 }

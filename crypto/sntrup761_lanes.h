@@ -128,9 +128,11 @@ static void sort(int32_t at[static ROWS])
     }
     memcpy(now->words, at, sizeof(now->words));
     for (size_t p = top; p > 0; p /= 2) {
-        exchange(&now, &other, p, 0, p);
-        for (size_t q = top; q > p; q /= 2) {
-            exchange(&now, &other, p, p, q - p);
+        size_t r = 0, distance = p;
+        for (size_t q = 2 * top; q > p; q /= 2) {
+            exchange(&now, &other, p, r, distance);
+            r = p;
+            distance = q / 2 - p;
         }
     }
     memcpy(at, now->words, sizeof(now->words));
