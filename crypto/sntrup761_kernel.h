@@ -8,14 +8,9 @@
 
 #include "sntrup761_code.h"
 
-/* As many words and rows as are at least p and a whole number of every instruction set's vectors.
- */
-#define SNTRUP761_ROWS 768
-
-/* How many products of a coefficient of R/q and one of a short polynomial are added up between
- * reductions, and p brought to a whole number of such groups. */
-#define SNTRUP761_GROUP  10
-#define SNTRUP761_TERMS  770
+/* At least p, and a whole number of every instruction set's vectors. */
+#define SNTRUP761_ROWS   768
+#define SNTRUP761_TERMS  768
 #define SNTRUP761_WINDOW (SNTRUP761_ROWS + SNTRUP761_TERMS - 1)
 
 struct sntrup761_kernel {
@@ -23,7 +18,7 @@ struct sntrup761_kernel {
     void (*sort)(int32_t words[static SNTRUP761_ROWS]);
 
     /*
-     * product[i] = r[0] window[i] + r[1] window[i + 1] + ... modulo q, and between -3465 and 7560;
+     * product[i] = r[0] window[i] + r[1] window[i + 1] + ... modulo q, and between -2970 and 7065;
      * each r[j] between -1 and 1, each window[i] between -2295 and 2295. Constant time. Secret: r,
      * product.
      */

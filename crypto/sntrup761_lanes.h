@@ -23,13 +23,15 @@
  * sums, too, have 32 bits: compilers need not cut them to size. */
 #ifdef LANES
 #define WORD_LANES (LANES / 2)
-#define TILE       12
+#define TILE       8
+#define STEPS      4
 typedef int16_t sums __attribute__((vector_size(2 * LANES)));
 typedef int32_t words __attribute__((vector_size(2 * LANES)));
 #else
 #define LANES      1
 #define WORD_LANES 1
 #define TILE       4
+#define STEPS      1
 typedef int32_t sums;
 typedef int32_t words;
 #endif
@@ -37,6 +39,7 @@ typedef int32_t words;
 #define ROWS SNTRUP761_ROWS
 
 _Static_assert(ROWS % (TILE * LANES) == 0, "a whole number of tiles");
+_Static_assert(SNTRUP761_TERMS % (2 * LANES) == 0, "a whole number of pairs of vectors");
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 
@@ -162,13 +165,30 @@ static inline void store_sums(int16_t *to, sums value)
 }
 
 /*
- * x = 4096 f + e, 0 <= e < 4096, becomes the congruent e - 495 f. Starting between -3465 and 7560,
- * a group of products ends between -26415 and 30510: f is between -7 and 7, and the result between
- * -7 * 495 = -3465 and 4095 + 7 * 495 = 7560 again.
+ * x = 4096 f + e, 0 <= e < 4096, becomes the congruent e - 495 f. Starting between -2970 and 7065,
+ * 2 STEPS products end between -21330 and 25425: f is between -6 and 6, and the result between
+ * -6 * 495 = -2970 and 4095 + 6 * 495 = 7065 again.
  */
 static inline sums reduce(sums x)
 {
     return x - SNTRUP761_Q * (x >> 12);
+}
+
+/* Two of r's coefficients at once, a vector apart: the second one's part of the window is the next
+ * sum's for the first one, and need not be loaded again. Unrolling more than a tile makes a kernel
+ * three times as large, and not faster. */
+static inline void add_products(sums sum[static TILE], const int16_t *window, const int16_t *r)
+{
+#pragma GCC unroll 1
+    for (size_t j = 0; j < STEPS; j++) {
+        for (size_t i = 0; i < TILE; i++) {
+            sum[i] += r[j] * load_sums(window + i * LANES + j);
+            sum[i] += r[j + LANES] * load_sums(window + (i + 1) * LANES + j);
+        }
+    }
+    for (size_t i = 0; i < TILE; i++) {
+        sum[i] = reduce(sum[i]);
+    }
 }
 
 static inline void multiply_tile(int16_t *product, const int16_t *window, const int16_t *r)
@@ -177,14 +197,9 @@ static inline void multiply_tile(int16_t *product, const int16_t *window, const 
     for (size_t i = 0; i < TILE; i++) {
         sum[i] = (sums){0};
     }
-    for (size_t group = 0; group < SNTRUP761_TERMS; group += SNTRUP761_GROUP) {
-        for (size_t j = group; j < group + SNTRUP761_GROUP; j++) {
-            for (size_t i = 0; i < TILE; i++) {
-                sum[i] += r[j] * load_sums(window + i * LANES + j);
-            }
-        }
-        for (size_t i = 0; i < TILE; i++) {
-            sum[i] = reduce(sum[i]);
+    for (size_t pair = 0; pair < SNTRUP761_TERMS; pair += 2 * LANES) {
+        for (size_t j = pair; j < pair + LANES; j += STEPS) {
+            add_products(sum, window + j, r + j);
         }
     }
     for (size_t i = 0; i < TILE; i++) {
@@ -195,6 +210,7 @@ static inline void multiply_tile(int16_t *product, const int16_t *window, const 
 static void multiply(int16_t product[static ROWS], const int16_t window[static SNTRUP761_WINDOW],
                      const int16_t r[static SNTRUP761_TERMS])
 {
+#pragma GCC unroll 1
     for (size_t row = 0; row < ROWS; row += TILE * LANES) {
         multiply_tile(product + row, window + row, r);
     }

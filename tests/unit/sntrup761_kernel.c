@@ -10,15 +10,14 @@
 #include "unit.h"
 
 #define ROWS   SNTRUP761_ROWS
-#define GROUP  SNTRUP761_GROUP
 #define TERMS  SNTRUP761_TERMS
 #define WINDOW SNTRUP761_WINDOW
 #define Q      SNTRUP761_Q
 #define Q_HALF ((Q - 1) / 2)
 
 /* What a reduction can leave, at most and at least. */
-#define HIGHEST 7560
-#define LOWEST  (-3465)
+#define HIGHEST 7065
+#define LOWEST  (-2970)
 
 static const struct sntrup761_kernel *kernels[CPU_AVX512IFMA + 1];
 static int kernel_count;
@@ -188,38 +187,55 @@ START_TEST(weight_at_the_ends)
 }
 END_TEST
 
-/* A group of window's values whose sum this is. */
-static int16_t *add_group(int16_t *at, int sum)
+/*
+ * Sums of the products between reductions that take a lane of 16 bits to where it is nearest to
+ * overflowing: to the lowest that is left, to the highest, and from there as far as products go.
+ */
+#define PRODUCTS 8
+static const int to_the_top[] = {
+    -4 * 4096 - 1,          /* leaves 4095 + 5 * 495 */
+    6 * 4096 - 6570,        /* leaves LOWEST */
+    -5 * 4096 - 1 - LOWEST, /* leaves HIGHEST */
+    PRODUCTS *Q_HALF,
+};
+static const int to_the_bottom[] = {-4 * 4096 - 1, 6 * 4096 - 6570, -PRODUCTS *Q_HALF};
+
+/* Which coefficient of r is the n-th that is multiplied: two at once, a vector apart, and a
+ * reduction after each four such pairs. */
+static size_t nth(size_t n, size_t lanes)
 {
-    for (int left = GROUP; left > 0; left--) {
-        *at = (int16_t)(sum / left);
-        sum -= *at++;
-    }
-    return at;
+    size_t block = n / (2 * lanes) * 2 * lanes, within = n - block;
+    return block + within / 2 + (within & 1) * lanes;
 }
 
-/*
- * Takes one row's sum to where a lane of 16 bits is nearest to overflowing: up to HIGHEST + GROUP *
- * Q_HALF and down to LOWEST - GROUP * Q_HALF. From 0, one group goes to -2475 or 7065, which
- * is low or high enough for the second one to end on what is reduced to an extreme.
- */
-static void push(int16_t *at, bool up)
+static void push(int16_t *window, int16_t *r, size_t lanes, size_t first, const int *sums,
+                 size_t count)
 {
-    at = add_group(at, up ? 5 * 4096 : -5 * 4096 - 1);
-    at = add_group(at, up ? -6 * 4096 - 1 + 2475 : 7 * 4096 - 7065);
-    add_group(at, up ? GROUP * Q_HALF : -GROUP * Q_HALF);
+    for (size_t i = 0; i < count; i++) {
+        int rest = sums[i];
+        for (int left = PRODUCTS; left > 0; left--) {
+            size_t j = nth(first++, lanes);
+            window[j] = (int16_t)(rest / left);
+            rest -= window[j];
+            r[j] = 1;
+        }
+    }
 }
 
 START_TEST(sums_at_their_limits)
 {
     int16_t window[WINDOW], r[TERMS];
-    for (size_t row = 0; row < ROWS; row += 5) { /* each lane has its turn */
-        size_t first = row / 2 % (TERMS / GROUP - 2) * GROUP;
-        make_random(window, WINDOW, Q_HALF);
-        push(window + row + first, row % 2 == 0);
-        fill(r, TERMS, 0);
-        fill(r + first, 3 * GROUP, 1);
-        multiplies(kernels[_i], window, r);
+    for (size_t row = 0; row < ROWS; row += 23) { /* each lane has its turn */
+        for (size_t lanes = 8; lanes <= 32; lanes *= 2) {
+            size_t first = row % (TERMS / PRODUCTS - 4) * PRODUCTS;
+            make_random(window, WINDOW, Q_HALF);
+            fill(r, TERMS, 0);
+            push(window + row, r, lanes, first, to_the_top, 4);
+            multiplies(kernels[_i], window, r);
+            fill(r, TERMS, 0);
+            push(window + row, r, lanes, first, to_the_bottom, 3);
+            multiplies(kernels[_i], window, r);
+        }
     }
 }
 END_TEST
