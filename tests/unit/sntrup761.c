@@ -3,6 +3,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "sntrup761_code.h"
 #include "unit.h"
 #include "vectors/hex.h"
@@ -17,14 +18,27 @@ struct result {
     uint8_t second_guard;
 };
 
-static struct result encapsulate(const uint8_t public_key[static SNTRUP761_PUBLIC_KEY_BYTES],
-                                 const uint8_t random[static SNTRUP761_RANDOM_BYTES])
+static struct result encapsulate_at(enum cpu_level level, const uint8_t *public_key,
+                                    const uint8_t *random)
 {
     struct result result = {.guard = GUARD, .second_guard = GUARD};
+    cpu_limit(level);
     sntrup761_encapsulate(result.ciphertext, result.secret, public_key, random);
     ck_assert_uint_eq(result.guard, GUARD);
     ck_assert_uint_eq(result.second_guard, GUARD);
     return result;
+}
+
+/* With each kernel that this processor has. */
+static struct result encapsulate(const uint8_t public_key[static SNTRUP761_PUBLIC_KEY_BYTES],
+                                 const uint8_t random[static SNTRUP761_RANDOM_BYTES])
+{
+    struct result baseline = encapsulate_at(CPU_BASELINE, public_key, random);
+    for (enum cpu_level level = CPU_BASELINE + 1; level <= CPU_AVX512IFMA; level++) {
+        struct result result = encapsulate_at(level, public_key, random);
+        ck_assert_mem_eq(&result, &baseline, sizeof(result));
+    }
+    return baseline;
 }
 
 START_TEST(known_answers)
