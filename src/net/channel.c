@@ -1,24 +1,25 @@
 #include "channel.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ask.h"
 #include "connection.h"
+#include "feed.h"
 #include "hostkeys.h"
 #include "reader.h"
-#include "relay.h"
 #include "transport.h"
 
-/* The client gets its window back in steps of at least this: often enough never to stall, seldom
- * enough that adjusts cost nothing beside the data. */
-#define ADJUST_STEP_BYTES (LIMIT_WINDOW_BYTES / 2)
+/* A window grows by this factor. A TCP connection doubles what is under way in each round trip when
+ * it starts, and the window must be ahead of that. */
+#define GROWTH 4
 
 void channel_init(struct channel *channel)
 {
-    /* `pending` is left alone: its pages stay untouched until a program does not read. */
-    memset(channel, 0, offsetof(struct channel, pending));
+    /* The environment is left alone: its pages stay untouched until a client sends variables. */
+    memset(channel, 0, offsetof(struct channel, environment));
     channel->child_stdin = -1;
     channel->child_stdout = -1;
     channel->child_stderr = -1;
@@ -30,7 +31,7 @@ static uint32_t number_of(const struct connection *connection, const struct chan
     return (uint32_t)(channel - connection->channels);
 }
 
-struct channel *channel_named(struct connection *connection, struct reader *message)
+static struct channel *find_channel(struct connection *connection, struct reader *message)
 {
     uint32_t number = reader_u32(message);
     if (message->failed || number >= LIMIT_CHANNELS || !connection->channels[number].open) {
@@ -41,6 +42,12 @@ struct channel *channel_named(struct connection *connection, struct reader *mess
     return &connection->channels[number];
 }
 
+struct channel *channel_named(struct connection *connection, struct reader *message)
+{
+    feed_flush(connection);
+    return find_channel(connection, message);
+}
+
 static void close_descriptor(int *fd)
 {
     if (*fd >= 0) {
@@ -49,19 +56,28 @@ static void close_descriptor(int *fd)
     }
 }
 
-void channel_close_stdin(struct channel *channel)
+void channel_close_stdin(struct connection *connection, struct channel *channel)
 {
     if (channel->child_stdin != channel->child_stdout) {
         close_descriptor(&channel->child_stdin);
     }
     channel->child_stdin = -1; /* a terminal's master goes with stdout */
-    channel->consumed += (uint32_t)(channel->pending_end - channel->pending_start);
-    channel->pending_start = channel->pending_end = 0;
+    channel->consumed += (uint32_t)channel->pending.bytes;
+    queue_drop(&connection->pool, &channel->pending, channel->pending.bytes);
 }
 
-static void close_child(struct channel *channel)
+bool channel_widen_pipe(int fd, bool *widened)
 {
-    channel_close_stdin(channel);
+    if (*widened) {
+        return false;
+    }
+    *widened = true;
+    return fcntl(fd, F_SETPIPE_SZ, LIMIT_PIPE_BYTES) > 0;
+}
+
+static void close_child(struct connection *connection, struct channel *channel)
+{
+    channel_close_stdin(connection, channel);
     close_descriptor(&channel->child_stdout);
     close_descriptor(&channel->child_stderr);
     close_descriptor(&channel->child_exit);
@@ -69,7 +85,7 @@ static void close_child(struct channel *channel)
 
 void channel_close(struct connection *connection, struct channel *channel)
 {
-    close_child(channel);
+    close_child(connection, channel);
     if (!channel->close_sent) {
         channel->close_sent = true;
         struct writer message = message_begin(connection, SSH_MSG_CHANNEL_CLOSE);
@@ -183,7 +199,7 @@ enum phase channel_on_open(struct connection *connection, struct reader *message
         channel->remote_window = window;
         channel->remote_packet =
             packet < LIMIT_CHANNEL_PACKET_BYTES ? packet : LIMIT_CHANNEL_PACKET_BYTES;
-        channel->window = LIMIT_WINDOW_BYTES;
+        channel->limit = channel->window = LIMIT_WINDOW_BYTES;
         confirm_open(connection, channel);
     }
     return connection->phase;
@@ -206,6 +222,7 @@ enum phase channel_on_window_adjust(struct connection *connection, struct reader
                                  "window beyond 2^32-1 bytes");
     }
     channel->remote_window += more;
+    pace_returned(&channel->pace, more, connection->now_ms);
     return connection->phase;
 }
 
@@ -230,7 +247,7 @@ static bool spend_window(struct connection *connection, struct channel *channel,
 
 enum phase channel_on_data(struct connection *connection, struct reader *message)
 {
-    struct channel *channel = channel_named(connection, message);
+    struct channel *channel = find_channel(connection, message);
     if (channel == NULL) {
         return PHASE_ENDED;
     }
@@ -242,8 +259,7 @@ enum phase channel_on_data(struct connection *connection, struct reader *message
         return PHASE_ENDED;
     }
     connection->used_ms = connection->now_ms;
-    relay_to_child(channel, data.bytes, data.left);
-    channel_return_window(connection, channel);
+    feed_data(connection, channel, data.bytes, data.left);
     return connection->phase;
 }
 
@@ -266,10 +282,58 @@ enum phase channel_on_extended_data(struct connection *connection, struct reader
     return connection->phase;
 }
 
+/* What channels have beyond the first window, all together, is bounded. */
+static uint32_t spare_window(const struct connection *connection)
+{
+    uint32_t spare = LIMIT_WINDOWS_BYTES - LIMIT_CHANNELS * LIMIT_WINDOW_BYTES;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        const struct channel *channel = &connection->channels[i];
+        spare -= channel->open ? channel->limit - LIMIT_WINDOW_BYTES : 0;
+    }
+    return spare;
+}
+
+static uint32_t smaller(uint32_t a, uint32_t b)
+{
+    return a < b ? a : b;
+}
+
+/* When all that has arrived is with the program, we wait for the client: it may be the window that
+ * holds it up, if what is under way on a far connection is more. A client that is faster than we
+ * are does not come here, because there is always more to read. */
+static void grow_window(const struct connection *connection, struct channel *channel)
+{
+    if (connection->input_drained && channel->pending.bytes == 0 &&
+        channel->consumed >= channel->limit / 2) {
+        uint32_t more =
+            smaller((GROWTH - 1) * channel->limit, LIMIT_LARGEST_WINDOW_BYTES - channel->limit);
+        more = smaller(more, spare_window(connection));
+        channel->limit += more;
+        channel->consumed += more;
+    }
+}
+
+/* A program that leaves half of a grown window with us has stopped reading, or is much slower: what
+ * it takes is not given back until the window is as it was. */
+static void shrink_window(struct channel *channel)
+{
+    if (channel->pending.bytes > channel->limit / 2) {
+        uint32_t less = smaller(channel->consumed, channel->limit - LIMIT_WINDOW_BYTES);
+        channel->limit -= less;
+        channel->consumed -= less;
+    }
+}
+
 void channel_return_window(struct connection *connection, struct channel *channel)
 {
-    if (channel->consumed < ADJUST_STEP_BYTES || channel->eof_received || channel->close_sent ||
-        connection->kex.sent) {
+    if (channel->eof_received || channel->close_sent || connection->kex.sent) {
+        return;
+    }
+    shrink_window(channel);
+    grow_window(connection, channel);
+    /* In steps of half a window: often enough never to stall, seldom enough that adjusts cost
+     * nothing beside the data. */
+    if (channel->consumed < channel->limit / 2) {
         return;
     }
     struct writer message = message_begin(connection, SSH_MSG_CHANNEL_WINDOW_ADJUST);
@@ -292,7 +356,7 @@ enum phase channel_on_eof(struct connection *connection, struct reader *message)
         return transport_refuse_malformed(connection, "CHANNEL_EOF");
     }
     channel->eof_received = true;
-    relay_end_of_input(channel);
+    feed_close_drained(connection, channel);
     return connection->phase;
 }
 
@@ -309,7 +373,7 @@ enum phase channel_on_close(struct connection *connection, struct reader *messag
     /* After our EOF the client has no more to wait for but the exit status, and some send CLOSE
      * without waiting: it gets the status all the same, before our CLOSE. */
     if (channel->eof_sent && channel->child_exit >= 0) {
-        channel_close_stdin(channel);
+        channel_close_stdin(connection, channel);
     } else {
         channel_close(connection, channel);
     }

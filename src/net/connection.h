@@ -12,12 +12,14 @@
 
 #include "agree.h"
 #include "channel.h"
+#include "feed.h"
 #include "hash.h"
 #include "ipc.h"
 #include "limit.h"
 #include "numbers.h"
 #include "options.h"
 #include "packet.h"
+#include "queue.h"
 #include "writer.h"
 
 /* What may arrive next. The first key exchange takes the first five in order; then the client asks
@@ -90,25 +92,31 @@ struct connection {
     struct channel channels[LIMIT_CHANNELS];
 
     uint64_t start_ms;
-    uint64_t now_ms;  /* of this turn of the loop */
-    uint64_t used_ms; /* when a session last moved a byte */
+    uint64_t now_ms;   /* of this turn of the loop */
+    uint64_t used_ms;  /* when a session last moved a byte */
+    uint64_t woken_ms; /* when there last was anything to do */
     uint64_t bytes_in;
     uint64_t bytes_out;
 
     /* The first reason to end. */
     bool ended;
-    bool refused; /* DISCONNECT is on its way: the client gets time to take it */
+    bool refused;       /* DISCONNECT is on its way: the client gets time to take it */
     uint32_t end_cause; /* enum ipc_end_cause */
     char end_reason[LIMIT_NOTE_BYTES + 1];
 
     /* Raw input [input_start, input_end), sealed output [output_start, output_end). */
-    bool input_waits; /* for room in the output: whole packets may be left */
+    bool input_waits;   /* for room in the output: whole packets may be left */
+    bool input_drained; /* the last reading left nothing in the socket */
     size_t input_start, input_end;
     size_t output_start, output_end;
+    size_t input_touched, output_touched; /* the furthest ends since pages were given back */
     size_t deferred_bytes;
     uint8_t deferred[LIMIT_DEFERRED_BYTES]; /* held back while kex.sent: u32 size, payload */
     uint8_t input[LIMIT_INPUT_BYTES];
     uint8_t output[LIMIT_OUTPUT_BYTES];
+
+    struct feed feed;
+    struct pool pool; /* of what programs have not taken yet */
 };
 
 /* `connection` is all zero: a static one, so that the pages of what is not used stay untouched. */
