@@ -124,10 +124,16 @@
  * may want. More than this is never kept for programs that have stopped reading. */
 #define LIMIT_WINDOWS_BYTES ((LIMIT_CHANNELS - 1) * LIMIT_WINDOW_BYTES + LIMIT_LARGEST_WINDOW_BYTES)
 
-/* So much waits for a program that reads slowly before its client is slowed down; until the program
- * has not read for this time: then it has stopped, and its client's window bounds what waits. */
+/* A window of a client as near as this machine itself need be no larger, and is not while other
+ * sessions have to wait for all that is under way. */
+#define LIMIT_NEAR_WINDOW_BYTES 262144
+
+/* More than this waits for a program only if it takes less than an input buffer in so long. */
 #define LIMIT_PENDING_BYTES 262144
-#define LIMIT_STALL_MS      100
+#define LIMIT_HOLD_MS       100
+
+/* What a pipe holds as it is made: a program that got more than this has read some of it. */
+#define LIMIT_FIRST_PIPE_BYTES 65536
 
 /* The pipe of a bulk transfer, in place of the usual 64 KiB: the program and we can work at the
  * same time, and each has much to do when it is woken. */

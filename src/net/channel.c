@@ -11,10 +11,7 @@
 #include "hostkeys.h"
 #include "reader.h"
 #include "transport.h"
-
-/* A window grows by this factor. A TCP connection doubles what is under way in each round trip when
- * it starts, and the window must be ahead of that. */
-#define GROWTH 4
+#include "window.h"
 
 void channel_init(struct channel *channel)
 {
@@ -98,6 +95,20 @@ void channel_close(struct connection *connection, struct channel *channel)
         }
         channel_init(channel);
     }
+}
+
+bool channel_is_live(const struct channel *channel)
+{
+    return channel->open && channel->started && !channel->close_sent;
+}
+
+bool channel_shares(const struct connection *connection)
+{
+    size_t live = 0;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        live += channel_is_live(&connection->channels[i]);
+    }
+    return live > 1;
 }
 
 struct writer channel_request_begin(struct connection *connection, const struct channel *channel,
@@ -278,70 +289,8 @@ enum phase channel_on_extended_data(struct connection *connection, struct reader
         return PHASE_ENDED;
     }
     channel->consumed += (uint32_t)data.left;
-    channel_return_window(connection, channel);
+    window_return(connection, channel);
     return connection->phase;
-}
-
-/* What channels have beyond the first window, all together, is bounded. */
-static uint32_t spare_window(const struct connection *connection)
-{
-    uint32_t spare = LIMIT_WINDOWS_BYTES - LIMIT_CHANNELS * LIMIT_WINDOW_BYTES;
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        const struct channel *channel = &connection->channels[i];
-        spare -= channel->open ? channel->limit - LIMIT_WINDOW_BYTES : 0;
-    }
-    return spare;
-}
-
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
-/* When all that has arrived is with the program, we wait for the client: it may be the window that
- * holds it up, if what is under way on a far connection is more. A client that is faster than we
- * are does not come here, because there is always more to read. */
-static void grow_window(const struct connection *connection, struct channel *channel)
-{
-    if (connection->input_drained && channel->pending.bytes == 0 &&
-        channel->consumed >= channel->limit / 2) {
-        uint32_t more =
-            smaller((GROWTH - 1) * channel->limit, LIMIT_LARGEST_WINDOW_BYTES - channel->limit);
-        more = smaller(more, spare_window(connection));
-        channel->limit += more;
-        channel->consumed += more;
-    }
-}
-
-/* A program that leaves half of a grown window with us has stopped reading, or is much slower: what
- * it takes is not given back until the window is as it was. */
-static void shrink_window(struct channel *channel)
-{
-    if (channel->pending.bytes > channel->limit / 2) {
-        uint32_t less = smaller(channel->consumed, channel->limit - LIMIT_WINDOW_BYTES);
-        channel->limit -= less;
-        channel->consumed -= less;
-    }
-}
-
-void channel_return_window(struct connection *connection, struct channel *channel)
-{
-    if (channel->eof_received || channel->close_sent || connection->kex.sent) {
-        return;
-    }
-    shrink_window(channel);
-    grow_window(connection, channel);
-    /* In steps of half a window: often enough never to stall, seldom enough that adjusts cost
-     * nothing beside the data. */
-    if (channel->consumed < channel->limit / 2) {
-        return;
-    }
-    struct writer message = message_begin(connection, SSH_MSG_CHANNEL_WINDOW_ADJUST);
-    writer_u32(&message, channel->remote);
-    writer_u32(&message, channel->consumed);
-    message_send(connection, &message);
-    channel->window += channel->consumed;
-    channel->consumed = 0;
 }
 
 /* ---- closing (RFC 4254 section 5.3) ---------------------------------------------------------- */

@@ -30,8 +30,9 @@ struct channel {
     bool started; /* shell, exec or subsystem was accepted: there is no second one */
     bool has_pty;
 
-    uint64_t exited_ms; /* when the program's exit was told; then `exit_sent` */
-    uint64_t fed_ms;    /* when the program last took some of its input */
+    uint64_t exited_ms;   /* when the program's exit was told; then `exit_sent` */
+    uint64_t adjusted_ms; /* when the client last got window */
+    uint64_t fed;         /* bytes that went to the program */
 
     uint32_t remote;        /* the channel's number on the client's side */
     uint32_t remote_window; /* what we may still send */
@@ -76,10 +77,11 @@ bool channel_widen_pipe(int fd, bool *widened);
  * Once the client's is here as well, the channel is free again. */
 void channel_close(struct connection *connection, struct channel *channel);
 
-/* Gives the client back the window that the program has consumed, if it is worth a message and one
- * may leave; more than that to a client that could have used it, less if the program has stopped
- * reading. */
-void channel_return_window(struct connection *connection, struct channel *channel);
+/* True if a program runs behind it, or its end is not told yet. */
+bool channel_is_live(const struct channel *channel);
+
+/* True if more than one is live: what one moves may keep the others waiting. */
+bool channel_shares(const struct connection *connection);
 
 /* Starts a CHANNEL_REQUEST of ours that wants no reply. */
 struct writer channel_request_begin(struct connection *connection, const struct channel *channel,

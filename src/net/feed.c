@@ -53,13 +53,12 @@ void feed_data(struct connection *connection, struct channel *channel, const uin
 
 /* How much the program took: 0 if it takes nothing now. Its closed stdin (EPIPE; EIO from a
  * terminal) is not the end: what it still prints goes on. */
-static size_t write_child(const struct connection *connection, struct channel *channel,
-                          const struct iovec *parts, int count)
+static size_t write_child(struct channel *channel, const struct iovec *parts, int count)
 {
     ssize_t written = writev(channel->child_stdin, parts, count);
     if (written >= 0) {
         channel->consumed += (uint32_t)written;
-        channel->fed_ms = connection->now_ms;
+        channel->fed += (size_t)written;
         return (size_t)written;
     }
     if (errno != EAGAIN && errno != EINTR) {
@@ -88,11 +87,12 @@ void feed_flush(struct connection *connection)
     if (channel == NULL) {
         return;
     }
-    advance(feed, write_child(connection, channel, feed->parts, feed->count));
-    /* A pipe that is too small for what came at once: from here on it is a bulk transfer. */
+    advance(feed, write_child(channel, feed->parts, feed->count));
+    /* A program that reads, and has more to read at once than its pipe holds: a bulk transfer. */
     if (feed->bytes > 0 && !channel->stdin_broken && !channel->has_pty &&
+        channel->fed > LIMIT_FIRST_PIPE_BYTES &&
         channel_widen_pipe(channel->child_stdin, &channel->stdin_widened)) {
-        advance(feed, write_child(connection, channel, feed->parts, feed->count));
+        advance(feed, write_child(channel, feed->parts, feed->count));
     }
     for (int i = 0; i < feed->count; i++) {
         keep(connection, channel, feed->parts[i].iov_base, feed->parts[i].iov_len);
@@ -114,7 +114,7 @@ void feed_drain(struct connection *connection, struct channel *channel)
         size_t count;
         const uint8_t *oldest = queue_front(&connection->pool, &channel->pending, &count);
         struct iovec part = part_of(oldest, count);
-        size_t taken = write_child(connection, channel, &part, 1);
+        size_t taken = write_child(channel, &part, 1);
         queue_drop(&connection->pool, &channel->pending, taken);
         channel->stdin_ready = taken == count;
         if (channel->pending.bytes == 0) {
@@ -141,5 +141,5 @@ uint64_t feed_enough_until_ms(const struct connection *connection)
 {
     const struct channel *channel = only_channel(connection);
     bool enough = channel != NULL && channel->pending.bytes >= LIMIT_PENDING_BYTES;
-    return enough ? channel->fed_ms + LIMIT_STALL_MS : 0;
+    return enough ? connection->read_ms + LIMIT_HOLD_MS : 0;
 }

@@ -39,10 +39,10 @@ void feed_flush(struct connection *connection);
 void feed_drain(struct connection *connection, struct channel *channel);
 
 /*
- * While a program reads, but more slowly than the client sends, the client's data can stay where
- * the client notices it, in the socket: until when, or 0 if not at all. Not while that might keep
- * something from another session, and no longer than LIMIT_STALL_MS after the program has last
- * read: it may wait for a message that is behind.
+ * While a program reads more slowly than its client sends, and enough of that is here, the rest can
+ * stay where the client notices it, in the socket: until when, or 0 if not at all. Not while that
+ * might keep something from another session; and not for long, as it may be in front of a message
+ * that the program itself waits for.
  */
 uint64_t feed_enough_until_ms(const struct connection *connection);
 

@@ -55,6 +55,7 @@ static void read_socket(struct connection *connection)
         return; /* whole packets, which have waited for room in the output */
     }
     ssize_t count = read(STDIN_FILENO, connection->input + left, LIMIT_INPUT_BYTES - left);
+    connection->read_ms = connection->now_ms;
     connection->input_drained = left + (size_t)(count > 0 ? count : 0) < LIMIT_INPUT_BYTES;
     if (count > 0) {
         connection->input_end += (size_t)count;

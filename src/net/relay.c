@@ -6,6 +6,7 @@
 #include "feed.h"
 #include "ipc.h"
 #include "signals.h"
+#include "window.h"
 
 /* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
 #define DATA_HEADER_BYTES (1 + 4 + 4 + 4)
@@ -31,24 +32,10 @@ static bool has_room(const struct connection *connection, const struct channel *
            LIMIT_REPLY_BYTES + (channel->bulk ? 2 : 1) * DATA_PACKET_BYTES;
 }
 
-static bool is_live(const struct channel *channel)
-{
-    return channel->open && channel->started && !channel->close_sent;
-}
-
-static bool is_shared(const struct connection *connection)
-{
-    size_t live = 0;
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        live += is_live(&connection->channels[i]);
-    }
-    return live > 1;
-}
-
 /* True if what the program has to say would only make the other sessions wait. */
 static bool is_held(const struct connection *connection, const struct channel *channel)
 {
-    return pace_holds(&channel->pace) && is_shared(connection);
+    return pace_holds(&channel->pace) && channel_shares(connection);
 }
 
 static bool may_send_data(const struct connection *connection, const struct channel *channel)
@@ -214,7 +201,7 @@ static bool may_send(const struct connection *connection)
 
 static void channel_turn(struct connection *connection, struct channel *channel)
 {
-    if (is_live(channel)) {
+    if (channel_is_live(channel)) {
         if (is_held(connection, channel) &&
             connection->now_ms >= pace_patience_ends_ms(&channel->pace)) {
             pace_give_up(&channel->pace);
@@ -228,7 +215,7 @@ static void channel_turn(struct connection *connection, struct channel *channel)
         }
     }
     if (channel->open && may_send(connection)) {
-        channel_return_window(connection, channel);
+        window_return(connection, channel);
     }
 }
 
@@ -249,7 +236,7 @@ uint64_t relay_next_ms(const struct connection *connection)
     uint64_t first_ms = UINT64_MAX;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         const struct channel *channel = &connection->channels[i];
-        uint64_t channel_ms = is_live(channel) ? next_ms(connection, channel) : UINT64_MAX;
+        uint64_t channel_ms = channel_is_live(channel) ? next_ms(connection, channel) : UINT64_MAX;
         first_ms = channel_ms < first_ms ? channel_ms : first_ms;
     }
     return first_ms;
@@ -279,7 +266,7 @@ size_t relay_wait_for(const struct connection *connection, struct pollfd *entrie
     size_t count = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         const struct channel *channel = &connection->channels[i];
-        if (!is_live(channel)) {
+        if (!channel_is_live(channel)) {
             continue;
         }
         /* Asking for what this turn can't act on would make poll() return at once, over and over.
@@ -305,7 +292,7 @@ void relay_note(struct connection *connection, const struct pollfd *entries)
 {
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         struct channel *channel = &connection->channels[i];
-        if (!is_live(channel)) {
+        if (!channel_is_live(channel)) {
             continue;
         }
         channel->stdin_ready = entries[0].revents != 0;

@@ -133,7 +133,8 @@ END_TEST
 /* A pipe that is full takes more once it is wide; the rest waits, and comes in order. */
 START_TEST(a_pipe_is_widened_once)
 {
-    const struct channel *channel = channel_of(&one);
+    struct channel *channel = channel_of(&one);
+    channel->fed = LIMIT_FIRST_PIPE_BYTES + 1;
     int before = fcntl(one.in, F_GETPIPE_SZ);
     size_t filled = 0;
     for (ssize_t count; (count = write(channel->child_stdin, bytes, 4096)) > 0;) {
@@ -161,6 +162,23 @@ START_TEST(a_pipe_is_widened_once)
     ck_assert_int_gt(fcntl(one.in, F_SETPIPE_SZ, before), 0);
     while (write(channel->child_stdin, bytes, 4096) > 0) {
     }
+    data(&one, 0, 1000);
+    feed_flush(rig.connection);
+    ck_assert_int_eq(fcntl(one.in, F_GETPIPE_SZ), before);
+    ck_assert_uint_eq(channel->pending.bytes, 1000);
+}
+END_TEST
+
+/* It may never read. */
+START_TEST(a_pipe_is_not_widened_before_the_program_reads)
+{
+    const struct channel *channel = channel_of(&one);
+    int before = fcntl(one.in, F_GETPIPE_SZ);
+    data(&one, 0, LIMIT_WINDOW_BYTES);
+    feed_flush(rig.connection);
+    while (write(channel->child_stdin, bytes, 1) > 0) {
+    }
+    channel_of(&one)->window += LIMIT_WINDOW_BYTES; /* as if it had read */
     data(&one, 0, 1000);
     feed_flush(rig.connection);
     ck_assert_int_eq(fcntl(one.in, F_GETPIPE_SZ), before);
@@ -237,6 +255,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, data_is_ahead_of_eof);
     tcase_add_test(tests, data_is_ahead_of_close);
     tcase_add_test(tests, a_pipe_is_widened_once);
+    tcase_add_test(tests, a_pipe_is_not_widened_before_the_program_reads);
     tcase_add_test(tests, nothing_overtakes_what_waits);
     tcase_add_test(tests, all_that_waits_goes_out_at_once);
     tcase_add_test(tests, a_program_that_has_closed_its_stdin);

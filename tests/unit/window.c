@@ -1,11 +1,12 @@
 /*
  * Windows that grow with what programs read, and shrink when they stop; and what this may cost.
  */
+#include "window.h"
+
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "channel.h"
 #include "pages.h"
 #include "program.h"
 #include "unit.h"
@@ -78,9 +79,11 @@ static void move_half_a_window(const struct program *one)
     program_turn(&rig, 0);
 }
 
+/* As a client does that is 100 ms away. */
 static void grow(const struct program *one)
 {
     for (int i = 0; i < 20; i++) {
+        rig.connection->now_ms += 100;
         move_half_a_window(one);
         take_adjusts();
     }
@@ -90,6 +93,11 @@ START_TEST(grows_with_a_program_that_reads)
 {
     program_run(&rig, program, REMOTE);
     const struct channel *channel = channel_of(program);
+    /* A pipe may have held so much. */
+    for (size_t moved = 0; moved < LIMIT_FIRST_PIPE_BYTES; moved += LIMIT_WINDOW_BYTES / 2) {
+        move_half_a_window(program);
+        ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 2);
+    }
     move_half_a_window(program);
     ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 2 + 3 * LIMIT_WINDOW_BYTES);
     ck_assert_uint_eq(channel->limit, 4 * LIMIT_WINDOW_BYTES);
@@ -186,6 +194,39 @@ START_TEST(shrinks_with_a_program_that_stops)
 }
 END_TEST
 
+/* A near client's window stays small while another session would have to wait, and becomes so. */
+START_TEST(near_windows_that_share)
+{
+    const struct channel *channel = &rig.connection->channels[0];
+    program_run(&rig, program, REMOTE);
+    program_run(&rig, &programs[1], REMOTE + 1);
+    for (int i = 0; i < 20; i++) {
+        move_half_a_window(program);
+        take_adjusts();
+    }
+    ck_assert_uint_eq(channel->limit, LIMIT_NEAR_WINDOW_BYTES);
+    grow(program);
+    ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
+    for (int i = 0; i < 20; i++) {
+        move_half_a_window(program);
+        take_adjusts();
+    }
+    ck_assert_uint_eq(channel->limit, LIMIT_NEAR_WINDOW_BYTES);
+    ck_assert_uint_ge(channel->window, LIMIT_NEAR_WINDOW_BYTES / 2);
+}
+END_TEST
+
+START_TEST(near_windows_of_one_session)
+{
+    program_run(&rig, program, REMOTE);
+    for (int i = 0; i < 20; i++) {
+        move_half_a_window(program);
+        take_adjusts();
+    }
+    ck_assert_uint_eq(channel_of(program)->limit, LIMIT_LARGEST_WINDOW_BYTES);
+}
+END_TEST
+
 /* Whoever grows first leaves less for the others, but never less than the first window. */
 START_TEST(all_windows_together_are_bounded)
 {
@@ -276,8 +317,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("channel_window");
-    TCase *tests = tcase_create("channel_window");
+    Suite *suite = suite_create("window");
+    TCase *tests = tcase_create("window");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, grows_with_a_program_that_reads);
@@ -285,6 +326,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, does_not_grow_while_the_program_is_behind);
     tcase_add_test(tests, a_program_that_stops_after_growth);
     tcase_add_test(tests, shrinks_with_a_program_that_stops);
+    tcase_add_test(tests, near_windows_that_share);
+    tcase_add_test(tests, near_windows_of_one_session);
     tcase_add_test(tests, all_windows_together_are_bounded);
     tcase_add_test(tests, a_pool_that_is_empty_is_given_back);
     tcase_add_test(tests, an_output_that_is_empty_is_given_back);
