@@ -139,6 +139,10 @@
  * same time, and each has much to do when it is woken. */
 #define LIMIT_PIPE_BYTES 262144
 
+/* While a program writes in small pieces as fast as it can, we look after it so often: in that time
+ * it fills no pipe of that size. */
+#define LIMIT_BREATH_US 100
+
 /* A command line: git and rsync send some kilobytes. It fits one packet. */
 #define LIMIT_COMMAND_BYTES 32768
 

@@ -215,9 +215,19 @@ static int timeout_ms(const struct connection *connection)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* How long to wait at most. */
+static struct timespec patience(const struct connection *connection)
+{
+    int ms = timeout_ms(connection);
+    if (ms > 0 && relay_breathes(connection)) {
+        return (struct timespec){.tv_nsec = LIMIT_BREATH_US * 1000};
+    }
+    return (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+}
+
 /* poll() without the entries that wait for nothing: it refuses more entries than the limit of
  * descriptors, which a launcher may have set low. */
-static int poll_wanted(struct pollfd *entries, size_t count, int timeout)
+static int poll_wanted(struct pollfd *entries, size_t count, struct timespec timeout)
 {
     struct pollfd wanted[POLL_ENTRIES];
     size_t used = 0;
@@ -227,7 +237,7 @@ static int poll_wanted(struct pollfd *entries, size_t count, int timeout)
             wanted[used++] = entries[i];
         }
     }
-    int ready = poll(wanted, used, timeout);
+    int ready = ppoll(wanted, used, &timeout, NULL);
     used = 0;
     for (size_t i = 0; i < count && ready >= 0; i++) {
         if (entries[i].fd >= 0) {
@@ -248,7 +258,7 @@ static void wait_for_events(struct connection *connection)
     entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = 0};
     size_t channel_entries = relay_wait_for(connection, entries + FIRST_CHANNEL);
 
-    int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, timeout_ms(connection));
+    int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, patience(connection));
     connection->now_ms = clock_ms();
     if (ready < 0) {
         if (errno != EINTR) {

@@ -3,6 +3,9 @@
 /* What a link of 1 Gbit/s carries in a millisecond. */
 #define BYTES_A_MS 131072
 
+/* What a client on this machine needs beside. */
+#define NEAR_BYTES 65536
+
 /* A client may have reasons of its own to give no window back: a program behind it that reads
  * slowly, or steps that have grown. This is much longer than any that has none. */
 #define PATIENCE_MS 100
@@ -40,8 +43,9 @@ void pace_returned(struct pace *pace, uint32_t count, uint64_t now_ms)
 
 bool pace_holds(const struct pace *pace)
 {
-    /* A client gives back all but less than a step; the delay is rounded down. */
-    uint64_t most = pace->step + (uint64_t)BYTES_A_MS * ((uint64_t)pace->delay_ms + 1);
+    /* A client gives back all but less than a step, and has something to do until it hears of us.
+     */
+    uint64_t most = (uint64_t)pace->step + NEAR_BYTES + (uint64_t)BYTES_A_MS * pace->delay_ms;
     return pace->known && pace->under_way >= most;
 }
 

@@ -24,6 +24,9 @@ static size_t smaller(size_t a, size_t b)
 
 #define DATA_PACKET_BYTES (LIMIT_CHANNEL_PACKET_BYTES + DATA_HEADER_BYTES + PACKET_OVERHEAD_BYTES)
 
+/* A program in a bulk transfer that has written so much since the last turn is at it. */
+#define STREAM_BYTES 4096
+
 /* Room for one more full packet of data beside the answers that incoming packets may need; and for
  * bulk data beside a packet that is not. */
 static bool has_room(const struct connection *connection, const struct channel *channel)
@@ -95,11 +98,14 @@ static int read_stream(struct connection *connection, struct channel *channel, i
 static void read_output(struct connection *connection, struct channel *channel)
 {
     bool ready = channel->stdout_ready || channel->stderr_ready;
+    uint32_t window = channel->remote_window;
     int filled =
         read_stream(connection, channel, &channel->child_stdout, channel->stdout_ready, false);
     if (filled > 1 && !channel->has_pty && channel->child_stdout >= 0) {
         channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
     }
+    channel->breathes = channel->stdout_widened && channel->child_stdout >= 0 &&
+                        filled < PACKETS_A_TURN && window - channel->remote_window >= STREAM_BYTES;
     filled += read_stream(connection, channel, &channel->child_stderr, channel->stderr_ready, true);
     if (ready) {
         channel->bulk = filled > 0;
@@ -242,6 +248,16 @@ uint64_t relay_next_ms(const struct connection *connection)
     return first_ms;
 }
 
+bool relay_breathes(const struct connection *connection)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        if (connection->channels[i].breathes) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void relay_turn(struct connection *connection)
 {
     /* Who has little to say is not kept waiting by those who have much. Of these another one is
@@ -278,8 +294,8 @@ size_t relay_wait_for(const struct connection *connection, struct pollfd *entrie
         bool watches_stdin = !channel->stdin_broken && (has_pending || !channel->has_pty);
         entries[count++] = (struct pollfd){.fd = watches_stdin ? channel->child_stdin : -1,
                                            .events = has_pending ? POLLOUT : 0};
-        entries[count++] =
-            (struct pollfd){.fd = sends ? channel->child_stdout : -1, .events = POLLIN};
+        entries[count++] = (struct pollfd){
+            .fd = sends && !channel->breathes ? channel->child_stdout : -1, .events = POLLIN};
         entries[count++] =
             (struct pollfd){.fd = sends ? channel->child_stderr : -1, .events = POLLIN};
         entries[count++] = (struct pollfd){.fd = may_send(connection) ? channel->child_exit : -1,
@@ -300,7 +316,8 @@ void relay_note(struct connection *connection, const struct pollfd *entries)
         if ((entries[0].revents & (POLLERR | POLLHUP)) != 0) {
             channel->stdin_broken = true;
         }
-        channel->stdout_ready = entries[1].revents != 0;
+        channel->stdout_ready = entries[1].revents != 0 || channel->breathes;
+        channel->breathes = false;
         channel->stderr_ready = entries[2].revents != 0;
         channel->exit_ready = entries[3].revents != 0;
         entries += RELAY_POLL_ENTRIES;

@@ -24,6 +24,13 @@ void relay_note(struct connection *connection, const struct pollfd *entries);
 uint64_t relay_next_ms(const struct connection *connection);
 
 /*
+ * True if a program is in the middle of a bulk transfer and we have taken all of its output. Waking
+ * up for each of its writes would cost both of us more than the bytes do: after a breath there is
+ * much to read. relay_wait_for() leaves that program out, and relay_turn() looks all the same.
+ */
+bool relay_breathes(const struct connection *connection);
+
+/*
  * One turn: pending data on to programs, programs' output into the output buffer as far as windows
  * and room allow, exits, EOFs and closes. During our key exchange only the first.
  */
