@@ -1,9 +1,11 @@
 #include "seccomp.h"
 
+#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <stddef.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <termios.h>
@@ -31,17 +33,26 @@ static const struct rule rules[] = {
     /* Moving bytes. New descriptors come only from the monitor, by recvmsg. */
     {.number = SYS_read},
     {.number = SYS_write},
+    {.number = SYS_writev},
     {.number = SYS_close},
     {SYS_recvmsg, 1, {{0, IPC_DESCRIPTOR}}},
     {SYS_sendmsg, 1, {{0, IPC_DESCRIPTOR}}},
     {SYS_shutdown, 1, {{0, STDOUT_FILENO}}},
     {SYS_setsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_NODELAY}}},
     {SYS_setsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_QUICKACK}}},
+    {SYS_setsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_NOTSENT_LOWAT}}},
     /* Terminals: size, a break's meaning. */
     {SYS_ioctl, 1, {{1, TIOCSWINSZ}}},
     {SYS_ioctl, 1, {{1, TCGETS}}},
     {SYS_ioctl, 1, {{1, TERMINAL_GET_MODES2}}}, /* tcgetattr() since glibc 2.42 */
     {SYS_ioctl, 1, {{1, TIOCSIG}}},
+    /* Larger pipes for bulk transfers: the kernel bounds them for each user. */
+    {SYS_fcntl, 1, {{1, F_SETPIPE_SZ}}},
+#ifdef SYS_fcntl64 /* the C library's call on 32-bit machines */
+    {SYS_fcntl64, 1, {{1, F_SETPIPE_SZ}}},
+#endif
+    /* Memory that is not needed for now: the process loses what is in it, and gets zeros. */
+    {SYS_madvise, 1, {{2, MADV_DONTNEED}}},
 /* Waiting. */
 #ifdef SYS_poll
     {.number = SYS_poll},

@@ -16,7 +16,7 @@
 
 static struct rig rig;
 static struct program program;
-static uint8_t bytes[200000], back[200000];
+static uint8_t bytes[500000], back[500000];
 
 static void start(void)
 {
@@ -132,7 +132,7 @@ START_TEST(output_stops_while_there_is_room_for_answers)
         turns(1);
         ck_assert_uint_ge(output_room(rig.connection), LIMIT_REPLY_BYTES);
     }
-    ck_assert_uint_lt(output_room(rig.connection), 2 * LIMIT_REPLY_BYTES + LIMIT_REPLY_BYTES / 2);
+    ck_assert_uint_lt(output_room(rig.connection), 3 * LIMIT_REPLY_BYTES);
     rig_expect_alive(&rig, PHASE_OPEN);
     program_drop_output(&rig);
     turns(1);
@@ -210,7 +210,7 @@ START_TEST(a_program_that_does_not_read)
     ck_assert_uint_eq(got, said);
     ck_assert_mem_eq(back, bytes, said);
     ck_assert_uint_gt(take_adjusts(), 0);
-    ck_assert_uint_eq(channel()->pending_end, 0);
+    ck_assert_uint_eq(channel()->pending.bytes, 0);
 }
 END_TEST
 
@@ -243,9 +243,9 @@ START_TEST(eof_closes_stdin_behind_the_last_byte)
     for (size_t i = 0; i < 14; i++) {
         say_data(i * 4096 + i, 4097);
     }
-    while (channel()->pending_start == channel()->pending_end) {
+    while (channel()->pending.bytes == 0) {
         /* A pipe may take it all: then fill it from behind. */
-        ck_assert_int_gt(write(channel()->child_stdin, bytes, 1000), 0);
+        (void)!write(channel()->child_stdin, bytes, 1000);
         say_data(0, 1);
     }
     rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", program.channel);
