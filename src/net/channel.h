@@ -48,7 +48,7 @@ struct channel {
     /* What poll() said about them in this turn. */
     bool stdin_ready, stdin_broken, stdout_ready, stderr_ready, exit_ready;
     bool stdin_widened, stdout_widened; /* larger pipes were asked for */
-    bool bulk;     /* the program's last output filled a packet: others are served first */
+    bool bulk;     /* the program had much to say in its last turn: others are served first */
     bool breathes; /* relay_breathes() for this one */
 
     struct pace pace;     /* of what the program's output has under way */

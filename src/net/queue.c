@@ -10,7 +10,6 @@ static uint16_t take_chunk(struct pool *pool)
     } else {
         chunk = ++pool->touched;
     }
-    pool->next[chunk - 1] = 0;
     pool->in_use++;
     return chunk;
 }

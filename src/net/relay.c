@@ -24,8 +24,8 @@ static size_t smaller(size_t a, size_t b)
 
 #define DATA_PACKET_BYTES (LIMIT_CHANNEL_PACKET_BYTES + DATA_HEADER_BYTES + PACKET_OVERHEAD_BYTES)
 
-/* A program in a bulk transfer that has written so much since the last turn is at it. */
-#define STREAM_BYTES 4096
+/* So much of one program in one turn is not what somebody types and reads. */
+#define BULK_BYTES 4096
 
 /* Room for one more full packet of data beside the answers that incoming packets may need; and for
  * bulk data beside a packet that is not. */
@@ -97,19 +97,21 @@ static int read_stream(struct connection *connection, struct channel *channel, i
 
 static void read_output(struct connection *connection, struct channel *channel)
 {
-    bool ready = channel->stdout_ready || channel->stderr_ready;
+    bool ready =
+        (channel->stdout_ready || channel->stderr_ready) && may_send_data(connection, channel);
     uint32_t window = channel->remote_window;
     int filled =
         read_stream(connection, channel, &channel->child_stdout, channel->stdout_ready, false);
     if (filled > 1 && !channel->has_pty && channel->child_stdout >= 0) {
         channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
     }
-    channel->breathes = channel->stdout_widened && channel->child_stdout >= 0 &&
-                        filled < PACKETS_A_TURN && window - channel->remote_window >= STREAM_BYTES;
-    filled += read_stream(connection, channel, &channel->child_stderr, channel->stderr_ready, true);
+    read_stream(connection, channel, &channel->child_stderr, channel->stderr_ready, true);
     if (ready) {
-        channel->bulk = filled > 0;
+        channel->bulk = window - channel->remote_window >= BULK_BYTES;
     }
+    channel->breathes = ready && channel->bulk && filled < PACKETS_A_TURN &&
+                        channel->stdout_widened && channel->child_stdout >= 0 &&
+                        may_send_data(connection, channel);
 }
 
 /* ---- the end of a program -------------------------------------------------------------------- */

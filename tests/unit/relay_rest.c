@@ -353,6 +353,37 @@ START_TEST(channels_share_the_output)
 }
 END_TEST
 
+/* Between a program that never stops and one that says a word now and then, whichever is asked
+ * first: the word goes out first, and finds room when the other one has none any more. */
+START_TEST(a_word_goes_before_a_stream)
+{
+    struct program *const bulk = &programs[_i], *const other = &programs[1 - _i];
+    program_run(&rig, &programs[0], 100);
+    program_run(&rig, &programs[1], 101);
+    for (int round = 0; round < 40; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_turn(&rig, 0);
+        program_drop_output(&rig);
+    }
+    ck_assert(rig.connection->channels[bulk->channel].bulk);
+    for (int round = 0; round < 5; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_write(other->out, "word", 4);
+        program_turn(&rig, 0);
+        rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", other->remote, "word");
+        program_drop_output(&rig);
+    }
+    for (int round = 0; round < 20; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_turn(&rig, 0);
+    }
+    size_t full = rig.connection->output_end;
+    program_write(other->out, "word", 4);
+    program_turn(&rig, 0);
+    ck_assert_uint_gt(rig.connection->output_end, full);
+}
+END_TEST
+
 /* ---- a random walk --------------------------------------------------------------------------- */
 
 static uint64_t walk_state;
@@ -474,6 +505,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, no_breath_for_small_answers);
     tcase_add_test(tests, a_stream_that_ends);
     tcase_add_test(tests, channels_share_the_output);
+    tcase_add_loop_test(tests, a_word_goes_before_a_stream, 0, 2);
     tcase_add_loop_test(tests, the_windows_add_up, 0, 4);
     suite_add_tcase(suite, tests);
     return suite;
