@@ -33,7 +33,8 @@ static uint64_t clock_ms(void)
 
 /* The stock client has Nagle's algorithm on until it has logged in: it waits for our
  * acknowledgement before it sends a second small packet, and our kernel would delay that by 40 ms.
- * The option does not last, so it is set again after each read. */
+ * The option does not last, so it is set after each turn that read and did not answer: an answer
+ * brings the acknowledgement along, and one in front of it would be a segment more. */
 static void acknowledge_at_once(const struct connection *connection)
 {
     if (connection->hurry) {
@@ -55,7 +56,6 @@ static void read_socket(struct connection *connection)
     if (count > 0) {
         connection->input_end += (size_t)count;
         connection->bytes_in += (uint64_t)count;
-        acknowledge_at_once(connection);
     } else if (count == 0) {
         connection_leave(connection, "client closed the connection");
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -251,7 +251,6 @@ static void greet(struct connection *connection)
     if (connection->tcp) {
         const int on = 1;
         setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        acknowledge_at_once(connection);
     }
     version_send(connection);
     kexinit_send(connection);
@@ -289,12 +288,17 @@ void loop_run(struct connection *connection, uint32_t layers)
     }
     greet(connection);
     while (!connection->ended) {
+        uint64_t bytes_in = connection->bytes_in;
+        uint64_t bytes_out = connection->bytes_out;
         wait_for_events(connection);
         take_input(connection);
         relay_turn(connection);
         kex_rekey_if_due(connection);
         check_deadlines(connection);
         write_socket(connection);
+        if (connection->bytes_in != bytes_in && connection->bytes_out == bytes_out) {
+            acknowledge_at_once(connection);
+        }
     }
     if (connection->refused) {
         say_goodbye(connection);
