@@ -1,10 +1,13 @@
 #include "program.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "descriptors.h"
@@ -25,6 +28,9 @@
 
 #define PATH_OF_USERS "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 #define PATH_OF_ROOT  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* Of the child until its exec: the environment, and some kilobytes for the calls below it. */
+#define STACK_BYTES (sizeof(struct environment) + 65536)
 
 struct environment {
     size_t count;
@@ -180,7 +186,7 @@ static void run_shell(const struct program *program, struct environment *environ
     execve(shell, arguments, environment->entries);
 }
 
-void program_run(const struct program *program)
+__attribute__((noreturn)) static void run(const struct program *program)
 {
     struct environment environment;
     environment.count = 0;
@@ -208,4 +214,26 @@ void program_run(const struct program *program)
     int error = errno;
     say("could not run", program->account->shell, error);
     _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
+}
+
+/* clone() takes `void *` for everybody's sake. */
+static int run_child(void *program)
+{
+    run(program);
+}
+
+pid_t program_start(struct program *program)
+{
+    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+    if (stack == MAP_FAILED) {
+        return -1;
+    }
+    /* No handler of ours could run in the child: there is none. */
+    size_t top = STACK_BYTES / 64 * 64;
+    pid_t pid = clone(run_child, stack + top, CLONE_VM | CLONE_VFORK | SIGCHLD, program);
+    int error = errno;
+    munmap(stack, STACK_BYTES);
+    errno = error;
+    return pid;
 }

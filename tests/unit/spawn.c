@@ -14,7 +14,6 @@
 static struct options options;
 static struct peer peer;
 static struct account account;
-static struct hostkey hostkey;
 static struct grant grant;
 static struct sessions sessions;
 static char scratch[SCRATCH_BYTES];
@@ -46,7 +45,7 @@ static void begin(void)
     account.gid = getegid();
     memset(&grant, 0, sizeof(grant));
     grant.flags = GRANT_OF_PLAIN_LINE;
-    sessions_init(&sessions, &options, &peer, &account, &grant, &hostkey);
+    sessions_init(&sessions, &options, &peer, &account, &grant);
 }
 
 static void finish(void)
@@ -268,7 +267,7 @@ START_TEST(environment_of_the_key)
     ck_assert_str_eq(out, "key x key a b 192.0.2.1 4711 22\n");
     reap_one(&running);
     /* They would lead past the administrator's command. */
-    sessions_init(&sessions, &options, &peer, &account, &grant, &hostkey);
+    sessions_init(&sessions, &options, &peer, &account, &grant);
     options.forced_command = "echo $LANG $USER $OWN";
     ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "alice\n");
 }
@@ -402,12 +401,32 @@ START_TEST(limits_stay_as_they_are)
 }
 END_TEST
 
-START_TEST(host_key_is_wiped_before_the_program)
+static size_t mapped_bytes(void)
 {
-    /* The child runs until exec with a copy of our memory: its wipe must not reach ours. */
-    memset(&hostkey, 0x5a, sizeof(hostkey));
+    char line[64];
+    FILE *file = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(fgets(line, sizeof(line), file));
+    fclose(file);
+    return strtoul(line, NULL, 10);
+}
+
+/* Until its exec the child has our memory: nothing of it may stay, and its mask and its
+ * dispositions are not ours. */
+START_TEST(nothing_of_the_child_stays)
+{
+    sigset_t before, after;
+    sigemptyset(&before);
+    sigemptyset(&after);
+    sigprocmask(SIG_BLOCK, NULL, &before);
     output_of(IPC_SESSION_EXEC, "exit 0");
-    ck_assert_uint_eq(hostkey.secret_key[0], 0x5a);
+    size_t mapped = mapped_bytes();
+    signal(SIGHUP, SIG_IGN);
+    output_of(IPC_SESSION_EXEC, "exit 0");
+    ck_assert_uint_eq(mapped_bytes(), mapped);
+    sigprocmask(SIG_BLOCK, NULL, &after);
+    ck_assert_int_eq(memcmp(&before, &after, sizeof(before)), 0);
+    ck_assert(signal(SIGHUP, SIG_DFL) == SIG_IGN);
 }
 END_TEST
 
@@ -695,7 +714,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, our_descriptors_do_not_leak_either);
     tcase_add_test(tests, signals_are_reset);
     tcase_add_test(tests, limits_stay_as_they_are);
-    tcase_add_test(tests, host_key_is_wiped_before_the_program);
+    tcase_add_test(tests, nothing_of_the_child_stays);
     tcase_add_test(tests, own_session_and_home);
     tcase_add_test(tests, missing_home);
     tcase_add_test(tests, shell_that_can_not_run);
