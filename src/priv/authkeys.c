@@ -33,7 +33,7 @@ __attribute__((noreturn)) static void run_child(const struct authkeys_query *que
     struct authkeys_verdict verdict;
     memset(&verdict, 0, sizeof(verdict));
     sodium_memzero(query->hostkey, sizeof(*query->hostkey));
-    signals_reset();
+    signals_hand_on();
     if (reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) {
         _exit(1);
     }

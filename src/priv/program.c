@@ -194,7 +194,7 @@ __attribute__((noreturn)) static void run(const struct program *program)
     environment.entries[0] = NULL;
 
     setsid();
-    signals_reset();
+    signals_hand_on();
     if (program->terminal_name != NULL && ioctl(program->standard[0], TIOCSCTTY, 0) != 0) {
         _exit(EXIT_CANNOT_RUN);
     }
