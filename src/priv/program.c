@@ -1,15 +1,13 @@
 #include "program.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "descriptors.h"
 #include "limit.h"
 
@@ -216,24 +214,12 @@ __attribute__((noreturn)) static void run(const struct program *program)
     _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
 }
 
-/* clone() takes `void *` for everybody's sake. */
-static int run_child(void *program)
+static int become(void *program)
 {
     run(program);
 }
 
 pid_t program_start(struct program *program)
 {
-    char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
-                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (stack == MAP_FAILED) {
-        return -1;
-    }
-    /* No handler of ours could run in the child: there is none. */
-    size_t top = STACK_BYTES / 64 * 64;
-    pid_t pid = clone(run_child, stack + top, CLONE_VM | CLONE_VFORK | SIGCHLD, program);
-    int error = errno;
-    munmap(stack, STACK_BYTES);
-    errno = error;
-    return pid;
+    return child_start(become, program, STACK_BYTES);
 }

@@ -31,9 +31,6 @@ struct program {
  * at boot, home directory, an environment built from nothing, exec. The child says on the session's
  * stderr what went wrong; it exits 127 if the shell is missing, 126 if it can't be run.
  *
- * Not with fork(): to copy our memory for the exec to throw it away, and the faults of both sides
- * on the copy, were a third of what starting a program cost. Until its exec the child has our
- * memory and a stack of its own, and we stand still: it writes nothing of ours but errno.
  * Returns its pid, or -1 with errno.
  */
 pid_t program_start(struct program *program);
