@@ -61,9 +61,6 @@ static bool have_standard_descriptors(void)
 static void set_signals(void)
 {
     signals_reset();
-    /* A closed pipe, or a log that may not grow, is an error of write() and not the end of us. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD); /* the monitor reads it from a signalfd */
@@ -187,7 +184,8 @@ static int part(const struct options *options, const struct peer *peer)
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
     close(NULL_DESCRIPTOR);
     log_connect();
-    return monitor_run(options, peer, IPC_DESCRIPTOR, network);
+    /* Nothing waits for exit()'s handlers, which would only visit each library once more. */
+    _exit(monitor_run(options, peer, IPC_DESCRIPTOR, network));
 }
 
 static int daemon_main(int argc, char **argv)

@@ -35,7 +35,8 @@ static uint64_t clock_ms(void)
 
 /* The stock client has Nagle's algorithm on until it has logged in: it waits for our
  * acknowledgement before it sends a second small packet, and our kernel would delay that by 40 ms.
- * The option does not last, so it is set again after each read. */
+ * The option does not last, so it is set after each turn that read and did not answer: an answer
+ * brings the acknowledgement along, and one in front of it would be a segment more. */
 static void acknowledge_at_once(const struct connection *connection)
 {
     if (connection->hurry) {
@@ -63,7 +64,6 @@ static void read_socket(struct connection *connection)
             connection->input_touched = connection->input_end;
         }
         connection->bytes_in += (uint64_t)count;
-        acknowledge_at_once(connection);
     } else if (count == 0) {
         connection_leave(connection, "client closed the connection");
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -289,7 +289,6 @@ static void greet(struct connection *connection)
         const int unsent_bytes = LIMIT_UNSENT_BYTES;
         setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes,
                    sizeof(unsent_bytes));
-        acknowledge_at_once(connection);
     }
     version_send(connection);
     kexinit_send(connection);
@@ -327,12 +326,17 @@ void loop_run(struct connection *connection, uint32_t layers)
     }
     greet(connection);
     while (!connection->ended) {
+        uint64_t bytes_in = connection->bytes_in;
+        uint64_t bytes_out = connection->bytes_out;
         wait_for_events(connection);
         take_input(connection);
         relay_turn(connection);
         kex_rekey_if_due(connection);
         check_deadlines(connection);
         write_socket(connection);
+        if (connection->bytes_in != bytes_in && connection->bytes_out == bytes_out) {
+            acknowledge_at_once(connection);
+        }
     }
     if (connection->refused) {
         say_goodbye(connection);

@@ -62,6 +62,7 @@ size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct lo
 /* What came out of one request. */
 struct login_outcome {
     struct account account; /* nobody's if it may not log in */
+    struct account_groups groups;
     bool account_refused;
     bool accepted;
     char reason[LOGIN_REASON_BYTES];

@@ -224,8 +224,8 @@ static void init(struct monitor *monitor, const struct options *options, const s
     monitor->login.hostkey = &monitor->hostkey;
     monitor->login.ipc = ipc;
     monitor->login.deadline_ms = monitor->deadline_ms;
-    sessions_init(&monitor->sessions, options, peer, &monitor->login.account, &monitor->login.grant,
-                  &monitor->hostkey);
+    sessions_init(&monitor->sessions, options, peer, &monitor->login.account,
+                  &monitor->login.grant);
     monitor->signals = take_signals();
 }
 
