@@ -10,8 +10,8 @@ import os
 TITLES = {"seal": "seal a packet of {} B (the others: without its encrypted length)",
           "open": "open a packet of {} B (the others: without its encrypted length)",
           "both": "seal and open a packet of {} B in place (the others: without its encrypted length)",
-          "chacha20": "ChaCha20 of {} B", "poly1305": "Poly1305 of {} B", "encapsulate": "sntrup761 encapsulation", "x25519": "X25519, shared secret",
-          "sign": "Ed25519, sign", "verify": "Ed25519, verify"}
+          "chacha20": "ChaCha20 of {} B", "poly1305": "Poly1305 of {} B", "encapsulate": "sntrup761 encapsulation",
+          "x25519": "X25519, shared secret", "sign": "Ed25519, sign", "verify": "Ed25519, verify"}
 LIBRARIES = {"openssl": "OpenSSL's libcrypto", "libsodium": "libsodium", "libntruprime": "libntruprime",
              "lib25519": "lib25519"}
 
