@@ -77,7 +77,8 @@ static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[stati
     h[LIMBS] += marker + (limb)carry;
 }
 
-/* h *= r. What stands at 2^130 and above comes back times 5; h stays below 2^130 + 2^64. */
+/* h *= r. What stands at 2^130 and above comes back times 5. From below 2^131 + 2^130, where `top`
+ * just has room, that leads to below 2^130 + 2^65. */
 static inline void multiply(struct poly1305_scalars *scalars)
 {
     const limb *h = scalars->h, *r = scalars->r, *folded = scalars->folded;
@@ -203,6 +204,7 @@ static void enter_lanes(struct poly1305_state *state, const struct poly1305_kern
     sodium_memzero(digit, sizeof(digit));
 }
 
+/* Horner's rule. A sum is below 2^130 + 2^65 + 2^130 + 2^114, which multiply() can take. */
 static void leave_lanes(struct poly1305_state *state)
 {
     const struct poly1305_kernel *kernel = state->kernel;
