@@ -33,12 +33,11 @@ RIVALS = ("wrensshd", "openssl", "libsodium")
 OF_X86 = re.compile(r"_(sse|avx|ifma)\w*\.c$")
 
 
-def libraries(bench, architecture):
-    """A folder with that architecture's libraries; it stays for the next run."""
+def libraries(architecture):
+    """A folder with that architecture's libraries, which run.sh has fetched."""
     folder = os.path.join(PROJECT, "build", "bench", "libraries-" + architecture)
     if not os.path.isdir(folder):
-        bench.progress(f"arm: fetching libraries of {architecture}")
-        run(["sh", os.path.join(PROJECT, "tests/bench/peers.sh"), "--libraries", architecture, folder])
+        raise Failed(f"there is no {folder}")
     return folder
 
 
@@ -73,7 +72,7 @@ def one_machine(bench, architecture, target, emulator, name, flags, neon_flags):
     if missing:
         bench.leave_out(f"{name}: {', '.join(missing)} is not installed")
         return
-    folder = libraries(bench, architecture)
+    folder = libraries(architecture)
     program = build(bench, compiler, flags, neon_flags, folder, target)
     start = [emulator, "-L", folder, "-plugin", os.path.join(bench.helpers, "libcount_guest.so"), program]
     for row, size, often in WORK[:bench.plan.arm]:
