@@ -27,7 +27,7 @@ struct poly1305_kernel {
     size_t digits;
     size_t digit_bits;
     size_t lanes;
-    size_t least_bytes; /* for which finding powers and putting lanes together pays */
+    size_t least_bytes; /* for which it pays to find powers and put lanes together */
 };
 
 extern const struct poly1305_kernel poly1305_avx512ifma;
