@@ -25,23 +25,29 @@
 #define LEFT_2 2, 3, 0, 1, 6, 7, 4, 5
 #define LEFT_3 3, 0, 1, 2, 7, 4, 5, 6
 
+static inline void make_columns_of_diagonals(lanes x[static 4])
+{
+    x[1] = pick(x[1], x[1], LEFT_1);
+    x[2] = pick(x[2], x[2], LEFT_2);
+    x[3] = pick(x[3], x[3], LEFT_3);
+}
+
+static inline void make_diagonals_of_columns(lanes x[static 4])
+{
+    x[1] = pick(x[1], x[1], LEFT_3);
+    x[2] = pick(x[2], x[2], LEFT_2);
+    x[3] = pick(x[3], x[3], LEFT_1);
+}
+
 static inline void permute_rows(lanes x[static 4], lanes y[static 4])
 {
     for (int double_round = 0; double_round < 10; double_round++) {
         quarter_rounds(&x[0], &x[1], &x[2], &x[3], &y[0], &y[1], &y[2], &y[3]);
-        x[1] = pick(x[1], x[1], LEFT_1);
-        y[1] = pick(y[1], y[1], LEFT_1);
-        x[2] = pick(x[2], x[2], LEFT_2);
-        y[2] = pick(y[2], y[2], LEFT_2);
-        x[3] = pick(x[3], x[3], LEFT_3);
-        y[3] = pick(y[3], y[3], LEFT_3);
+        make_columns_of_diagonals(x);
+        make_columns_of_diagonals(y);
         quarter_rounds(&x[0], &x[1], &x[2], &x[3], &y[0], &y[1], &y[2], &y[3]);
-        x[1] = pick(x[1], x[1], LEFT_3);
-        y[1] = pick(y[1], y[1], LEFT_3);
-        x[2] = pick(x[2], x[2], LEFT_2);
-        y[2] = pick(y[2], y[2], LEFT_2);
-        x[3] = pick(x[3], x[3], LEFT_1);
-        y[3] = pick(y[3], y[3], LEFT_1);
+        make_diagonals_of_columns(x);
+        make_diagonals_of_columns(y);
     }
 }
 
