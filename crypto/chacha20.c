@@ -27,10 +27,14 @@ static struct kernel choose(size_t count)
     (void)count; /* most machines have one that is the best for all */
 #if defined(__x86_64__)
     if (cpu_level() >= CPU_AVX512) {
-        return count > CHACHA20_PAIR_BYTES ? KERNEL(chacha20_avx512, 16)
-                                           : KERNEL(chacha20_avx512vl, 8);
+        return count > 8 * CHACHA20_BLOCK_BYTES ? KERNEL(chacha20_avx512, 16)
+                                                : KERNEL(chacha20_avx512vl, 8);
     }
-    return cpu_level() >= CPU_AVX2 ? KERNEL(chacha20_avx2, 8) : KERNEL(chacha20_sse2, 4);
+    if (cpu_level() >= CPU_AVX2) {
+        return count > 4 * CHACHA20_BLOCK_BYTES ? KERNEL(chacha20_avx2, 8)
+                                                : KERNEL(chacha20_avx2_four, 4);
+    }
+    return KERNEL(chacha20_sse2, 4);
 #elif defined(__AARCH64EL__)
     return KERNEL(chacha20_neon, 4);
 #elif defined(__ARMEL__)
@@ -102,19 +106,20 @@ void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t k
     sodium_memzero(state, sizeof(state));
 }
 
-size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES],
+size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count,
                      const uint8_t lone_key[static 32], const uint8_t key[static 32],
                      const uint8_t nonce[static 8])
 {
-    struct kernel kernel = choose(CHACHA20_PAIR_BYTES);
+    struct kernel kernel = choose(count < CHACHA20_PAIR_BYTES ? count : CHACHA20_PAIR_BYTES);
     size_t blocks = kernel.stride_bytes / CHACHA20_BLOCK_BYTES;
     uint32_t lone[CHACHA20_STATE_WORDS], state[CHACHA20_STATE_WORDS];
-    memset(keystream, 0, CHACHA20_PAIR_BYTES);
+    memset(keystream, 0, kernel.stride_bytes);
     write_state(lone, lone_key, nonce, 0);
     write_state(state, key, nonce, UINT64_MAX); /* in the place of the lone block: 0 is next */
     kernel.run(keystream, keystream, 1, state, lone);
     if (blocks == 1) {
         uint8_t *second = keystream + CHACHA20_BLOCK_BYTES;
+        memset(second, 0, CHACHA20_BLOCK_BYTES);
         set_counter(state, 0);
         kernel.run(second, second, 1, state, state);
         blocks++;

@@ -22,9 +22,10 @@ void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t k
 
 /*
  * Block 0 of the keystream of `lone_key`, and behind it those of `key` from block 0 on: as many as
- * this processor makes in one go. Returns their number, at least 1.
+ * this processor makes in one go if it is asked for `count` bytes of both. Returns their number, at
+ * least 1.
  */
-size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES],
+size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count,
                      const uint8_t lone_key[static 32], const uint8_t key[static 32],
                      const uint8_t nonce[static 8]);
 

@@ -27,11 +27,12 @@ typedef void chacha20_kernel(uint8_t *out, const uint8_t *in, size_t strides,
                              const uint32_t state[static CHACHA20_STATE_WORDS],
                              const uint32_t first[static CHACHA20_STATE_WORDS]);
 
-chacha20_kernel chacha20_portable; /* 1 lane */
-chacha20_kernel chacha20_sse2;     /* 4 lanes */
-chacha20_kernel chacha20_neon;     /* 4 lanes */
-chacha20_kernel chacha20_avx2;     /* 8 lanes */
-chacha20_kernel chacha20_avx512vl; /* 8 lanes */
-chacha20_kernel chacha20_avx512;   /* 16 lanes */
+chacha20_kernel chacha20_portable;  /* 1 lane */
+chacha20_kernel chacha20_sse2;      /* 4 lanes */
+chacha20_kernel chacha20_neon;      /* 4 lanes */
+chacha20_kernel chacha20_avx2;      /* 8 lanes */
+chacha20_kernel chacha20_avx2_four; /* 4 lanes */
+chacha20_kernel chacha20_avx512vl;  /* 8 lanes */
+chacha20_kernel chacha20_avx512;    /* 16 lanes */
 
 #endif

@@ -33,10 +33,12 @@ static void write_nonce(uint8_t nonce[static NONCE_BYTES], uint32_t sequence)
     memcpy(nonce, &big_endian, NONCE_BYTES);
 }
 
-static void start(struct keystream *stream, const uint8_t key[static CHACHAPOLY_KEY_BYTES],
+static void start(struct keystream *stream, size_t body_bytes,
+                  const uint8_t key[static CHACHAPOLY_KEY_BYTES],
                   const uint8_t nonce[static NONCE_BYTES])
 {
-    stream->blocks = chacha20_pair(stream->bytes, key + K_1_OFFSET, key + K_2_OFFSET, nonce);
+    stream->blocks = chacha20_pair(stream->bytes, BODY_OFFSET + body_bytes, key + K_1_OFFSET,
+                                   key + K_2_OFFSET, nonce);
 }
 
 static void xor_bytes(uint8_t *data, const uint8_t *keystream, size_t count)
@@ -76,7 +78,7 @@ void chachapoly_seal(uint8_t *packet, size_t body_bytes,
     uint8_t *body = packet + CHACHAPOLY_LENGTH_BYTES;
     struct keystream stream;
     write_nonce(nonce, sequence);
-    start(&stream, key, nonce);
+    start(&stream, body_bytes, key, nonce);
     xor_bytes(packet, stream.bytes + LENGTH_OFFSET, CHACHAPOLY_LENGTH_BYTES);
     xor_body(body, body_bytes, &stream, key + K_2_OFFSET, nonce);
     poly1305(body + body_bytes, packet, CHACHAPOLY_LENGTH_BYTES + body_bytes,
@@ -92,7 +94,7 @@ bool chachapoly_open(uint8_t *packet, size_t body_bytes,
     uint8_t *body = packet + CHACHAPOLY_LENGTH_BYTES;
     struct keystream stream;
     write_nonce(nonce, sequence);
-    start(&stream, key, nonce);
+    start(&stream, body_bytes, key, nonce);
     poly1305(tag, packet, CHACHAPOLY_LENGTH_BYTES + body_bytes, stream.bytes + POLY1305_KEY_OFFSET);
     bool authentic = sodium_memcmp(tag, body + body_bytes, sizeof(tag)) == 0;
     if (authentic) {

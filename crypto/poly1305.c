@@ -14,6 +14,7 @@
 
 #include <endian.h>
 #include <sodium.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "cpu.h"
@@ -59,7 +60,7 @@ void poly1305_start(struct poly1305_state *state, const uint8_t key[static 32])
         scalars->folded[i] = scalars->r[i] + (scalars->r[i] >> 2);
     }
     state->kernel = NULL;
-    state->has_powers = false;
+    state->powers_of = NULL;
 }
 
 /* h += block + marker 2^128 */
@@ -77,7 +78,8 @@ static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[stati
     h[LIMBS] += marker + (limb)carry;
 }
 
-/* h *= r. What stands at 2^130 and above comes back times 5; h stays below 2^130 + 2^64. */
+/* h *= r. What stands at 2^130 and above comes back times 5. From below 2^131 + 2^130, where `top`
+ * just has room, that leads to below 2^130 + 2^65. */
 static inline void multiply(struct poly1305_scalars *scalars)
 {
     const limb *h = scalars->h, *r = scalars->r, *folded = scalars->folded;
@@ -130,23 +132,27 @@ static void absorb(struct poly1305_state *state, const uint8_t *message, size_t 
     sodium_memzero(&work, sizeof(work));
 }
 
-static const struct poly1305_kernel *find_kernel(void)
+/* The fastest for so many bytes, or NULL where none pays. */
+static const struct poly1305_kernel *find_kernel(size_t count)
 {
-#if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
-    return NULL;
-#elif defined(__x86_64__)
+    const struct poly1305_kernel *found = NULL;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if defined(__x86_64__)
     enum cpu_level level = cpu_level();
-    if (level >= CPU_AVX512) {
-        return level >= CPU_AVX512IFMA ? &poly1305_avx512ifma : &poly1305_avx512;
+    if (level >= CPU_AVX512IFMA) {
+        found = &poly1305_avx512ifma;
+    } else if (level >= CPU_AVX512 && count >= poly1305_avx512.least_bytes) {
+        found = &poly1305_avx512;
+    } else if (level >= CPU_AVX2) {
+        found = &poly1305_avx2;
     }
-    return level >= CPU_AVX2 ? &poly1305_avx2 : NULL;
 #elif defined(__aarch64__)
-    return &poly1305_neon;
+    found = &poly1305_neon;
 #elif defined(__arm__)
-    return cpu_level() >= CPU_NEON ? &poly1305_neon : NULL;
-#else
-    return NULL;
+    found = cpu_level() >= CPU_NEON ? &poly1305_neon : NULL;
 #endif
+#endif
+    return found != NULL && count >= found->least_bytes ? found : NULL;
 }
 
 /* The last digit keeps what stands above it. */
@@ -184,14 +190,14 @@ static void find_powers(struct poly1305_state *state, const struct poly1305_kern
         multiply_once(&power);
     }
     write_digits(state->lanes.power[1], power.h, kernel);
-    state->has_powers = true;
+    state->powers_of = kernel;
     sodium_memzero(&power, sizeof(power));
 }
 
 static void enter_lanes(struct poly1305_state *state, const struct poly1305_kernel *kernel)
 {
     uint64_t digit[5];
-    if (!state->has_powers) {
+    if (state->powers_of != kernel) {
         find_powers(state, kernel);
     }
     memset(state->lanes.h, 0, sizeof(state->lanes.h));
@@ -203,6 +209,7 @@ static void enter_lanes(struct poly1305_state *state, const struct poly1305_kern
     sodium_memzero(digit, sizeof(digit));
 }
 
+/* Horner's rule. A sum is below 2^130 + 2^65 + 2^130 + 2^114, which multiply() can take. */
 static void leave_lanes(struct poly1305_state *state)
 {
     const struct poly1305_kernel *kernel = state->kernel;
@@ -220,11 +227,14 @@ static void leave_lanes(struct poly1305_state *state)
 
 void poly1305_blocks(struct poly1305_state *state, const uint8_t *message, size_t count)
 {
-    const struct poly1305_kernel *kernel = state->kernel != NULL ? state->kernel : find_kernel();
-    if (kernel != NULL && state->kernel == NULL && count >= kernel->least_bytes) {
-        enter_lanes(state, kernel);
+    const struct poly1305_kernel *kernel = state->kernel;
+    if (kernel == NULL) {
+        kernel = find_kernel(count);
+        if (kernel != NULL) {
+            enter_lanes(state, kernel);
+        }
     }
-    if (state->kernel != NULL) {
+    if (kernel != NULL) {
         size_t stride_bytes = 2 * kernel->lanes * BLOCK_BYTES;
         size_t strides = count / stride_bytes;
         if (strides > 0) {
@@ -234,7 +244,7 @@ void poly1305_blocks(struct poly1305_state *state, const uint8_t *message, size_
         count -= strides * stride_bytes;
     }
     if (count > 0) {
-        if (state->kernel != NULL) {
+        if (kernel != NULL) {
             leave_lanes(state);
         }
         absorb(state, message, count);
@@ -266,8 +276,8 @@ void poly1305_finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *sta
         carry >>= LIMB_BITS;
     }
     memcpy(tag, s, BLOCK_BYTES);
-    sodium_memzero(state,
-                   state->has_powers ? sizeof(*state) : offsetof(struct poly1305_state, lanes));
+    sodium_memzero(state, state->powers_of != NULL ? sizeof(*state)
+                                                   : offsetof(struct poly1305_state, lanes));
 }
 
 void poly1305(uint8_t tag[static 16], const uint8_t *message, size_t count,

@@ -6,7 +6,6 @@
 #ifndef WREN_POLY1305_H
 #define WREN_POLY1305_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,7 +37,7 @@ struct poly1305_state {
     struct poly1305_scalars scalars;
     poly1305_limb s[POLY1305_LIMBS];
     const struct poly1305_kernel *kernel; /* which of them has h at the moment, or NULL */
-    bool has_powers;
+    const struct poly1305_kernel *powers_of;
     struct poly1305_lanes lanes; /* not set before there are powers */
 };
 

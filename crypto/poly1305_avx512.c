@@ -7,4 +7,4 @@
 #define ODD(a, b)             _mm512_unpackhi_epi64((__m512i)(a), (__m512i)(b))
 #include "poly1305_x86.h"
 
-const struct poly1305_kernel poly1305_avx512 = {take, DIGITS, DIGIT_BITS, LANES, 1280};
+const struct poly1305_kernel poly1305_avx512 = {take, DIGITS, DIGIT_BITS, LANES, 3072};

@@ -11,8 +11,8 @@
  * many: the order in which x86 deals out the halves of blocks.
  *
  * A number is the sum of digit[i] 2^(digit_bits i). The last digit has all that stands above it: h
- * is below 2^131 and R and R^2 below 2^130 + 2^100. The others are below 2^digit_bits, those of h
- * below 2^digit_bits + 2^10. take() keeps to that, and depends on it.
+ * is below 2^131 and R and R^2 below 2^130 + 2^65. The others are below 2^digit_bits, those of h
+ * below 2^digit_bits + 2^10. take() depends on that and leaves h below 2^130 + 2^114.
  */
 #ifndef WREN_POLY1305_KERNEL_H
 #define WREN_POLY1305_KERNEL_H
@@ -27,7 +27,7 @@ struct poly1305_kernel {
     size_t digits;
     size_t digit_bits;
     size_t lanes;
-    size_t least_bytes; /* for which finding powers and putting lanes together pays */
+    size_t least_bytes; /* for which it pays to find powers and put lanes together */
 };
 
 extern const struct poly1305_kernel poly1305_avx512ifma;

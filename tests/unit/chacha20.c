@@ -110,7 +110,8 @@ START_TEST(a_lone_block_and_those_of_another_key)
         randombytes_buf(nonce, sizeof(nonce));
         randombytes_buf(pair, sizeof(pair));
         memcpy(expected, pair, sizeof(pair));
-        size_t blocks = chacha20_pair(pair, lone_key, key, nonce);
+        size_t count = randombytes_uniform(2 * CHACHA20_PAIR_BYTES);
+        size_t blocks = chacha20_pair(pair, count, lone_key, key, nonce);
         ck_assert_uint_ge(blocks, 1);
         ck_assert_uint_lt(blocks, CHACHA20_PAIR_BYTES / CHACHA20_BLOCK_BYTES);
         crypto_stream_chacha20(expected, CHACHA20_BLOCK_BYTES, nonce, lone_key);
@@ -140,6 +141,22 @@ START_TEST(portable_as_libsodium)
 END_TEST
 
 #ifdef __x86_64__
+/* Chosen for what is less than two of its strides, it makes as many as it is told to. */
+START_TEST(four_at_a_time_as_portable)
+{
+    uint8_t in[12 * CHACHA20_BLOCK_BYTES], out[sizeof(in)], expected[sizeof(in)];
+    uint32_t state[CHACHA20_STATE_WORDS];
+    for (uint32_t back = 0; cpu_level() >= CPU_AVX2 && back < 14; back++) {
+        randombytes_buf(in, sizeof(in));
+        randombytes_buf(state, sizeof(state));
+        state[CHACHA20_COUNTER] = 0 - back;
+        chacha20_avx2_four(out, in, 3, state, state);
+        chacha20_portable(expected, in, 12, state, state);
+        ck_assert_mem_eq(out, expected, sizeof(in));
+    }
+}
+END_TEST
+
 START_TEST(level_is_what_the_compiler_finds)
 {
     enum cpu_level expected = CPU_BASELINE;
@@ -169,6 +186,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_lone_block_and_those_of_another_key, 0, LEVELS);
     tcase_add_test(tests, portable_as_libsodium);
 #ifdef __x86_64__
+    tcase_add_test(tests, four_at_a_time_as_portable);
     tcase_add_test(tests, level_is_what_the_compiler_finds);
 #endif
     suite_add_tcase(suite, tests);
