@@ -14,7 +14,6 @@
 
 #include <endian.h>
 #include <sodium.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "cpu.h"
@@ -118,15 +117,15 @@ static void absorb(struct poly1305_state *state, const uint8_t *message, size_t 
         struct poly1305_scalars scalars;
         uint8_t last[BLOCK_BYTES];
     } work = {state->scalars, {0}};
-    size_t whole = count / BLOCK_BYTES, rest = count % BLOCK_BYTES;
-    if (rest > 0) {
-        memcpy(work.last, message + whole * BLOCK_BYTES, rest);
-        work.last[rest] = 1;
-    }
-    for (size_t i = 0; i < whole + (rest > 0); i++) {
-        bool is_whole = i < whole;
+    for (; count >= BLOCK_BYTES; message += BLOCK_BYTES, count -= BLOCK_BYTES) {
         multiply(&work.scalars);
-        add_block(work.scalars.h, is_whole ? message + i * BLOCK_BYTES : work.last, is_whole);
+        add_block(work.scalars.h, message, 1);
+    }
+    if (count > 0) {
+        memcpy(work.last, message, count);
+        work.last[count] = 1;
+        multiply_once(&work.scalars);
+        add_block(work.scalars.h, work.last, 0);
     }
     state->scalars = work.scalars;
     sodium_memzero(&work, sizeof(work));
