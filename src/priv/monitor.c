@@ -14,6 +14,7 @@
 #include "clock.h"
 #include "entropy.h"
 #include "log.h"
+#include "memory.h"
 #include "requests.h"
 #include "state.h"
 
@@ -94,12 +95,28 @@ static void hear_last_words(struct monitor *monitor, union request *request)
     monitor->phase = PHASE_OVER;
 }
 
+/* What the login has left behind: a logged-in user's monitor may have nothing to do for days. */
+static void rest(struct monitor *monitor, union request *request)
+{
+    struct authkeys_verdict *probed = &monitor->login.probed_verdict;
+    monitor->login.probed = false;
+    memory_give_back(probed, sizeof(*probed));
+    memory_give_back(request, sizeof(*request));
+    memory_give_back_stack();
+}
+
 static void turn(struct monitor *monitor, union request *request)
 {
     struct pollfd waiting[] = {{.fd = monitor->ipc, .events = POLLIN},
                                {.fd = monitor->signals, .events = POLLIN}};
     int timeout = monitor->deadline_ms == INT64_MAX ? -1 : clock_timeout_ms(monitor->deadline_ms);
-    int ready = poll(waiting, 2, timeout);
+    bool rests = monitor->phase == PHASE_AFTER_LOGIN && !monitor->rested;
+    int ready = poll(waiting, 2, rests ? LIMIT_REST_MS : timeout);
+    monitor->rested = ready == 0;
+    if (ready == 0 && rests) {
+        rest(monitor, request);
+        return;
+    }
     if (ready < 0 && errno != EINTR) {
         monitor_fail(monitor, "poll failed");
         return;
@@ -146,7 +163,7 @@ static void await_exit(struct monitor *monitor)
 
 static void serve(struct monitor *monitor)
 {
-    union request request;
+    static union request request;
     while (monitor->phase != PHASE_OVER) {
         turn(monitor, &request);
     }
@@ -187,7 +204,6 @@ static int take_signals(void)
 static void init(struct monitor *monitor, const struct options *options, const struct peer *peer,
                  int ipc, pid_t network)
 {
-    memset(monitor, 0, sizeof(*monitor));
     monitor->options = options;
     monitor->ipc = ipc;
     monitor->network = network;
@@ -230,7 +246,9 @@ static void prepare(struct monitor *monitor)
 
 int monitor_run(const struct options *options, const struct peer *peer, int ipc, pid_t network)
 {
-    struct monitor monitor;
+    /* Neither it nor the request is on the stack: what is never written to costs nothing, and from
+     * where the loop waits all of the stack can be given back. */
+    static struct monitor monitor;
     init(&monitor, options, peer, ipc, network);
     prepare(&monitor);
     serve(&monitor);

@@ -43,6 +43,7 @@ struct monitor {
     int network_status;
     bool as_root; /* at the start */
     enum monitor_phase phase;
+    bool rested; /* nothing has happened since memory was given back */
     int64_t started_ms;
     int64_t deadline_ms; /* of the login, then of the network process's exit */
     unsigned signatures;
