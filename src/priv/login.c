@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -228,6 +229,12 @@ static void decide(struct login *login, const struct ipc_auth *request, const ui
     }
 }
 
+/* Into a place that is all zero: the pages of a long command that is not there stay untouched. */
+static void keep_grant(struct grant *kept, const struct grant *grant)
+{
+    memcpy(kept, grant, offsetof(struct grant, command) + grant->command_bytes + 1);
+}
+
 /* Answers a refusal at the next multiple of LIMIT_REFUSAL_MS after its request. */
 static void wait_for_refusal(int64_t asked_ms)
 {
@@ -268,7 +275,7 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
         return "could not become the user";
     } else {
         login->account = outcome.account;
-        login->grant = outcome.keys.grant;
+        keep_grant(&login->grant, &outcome.keys.grant);
     }
     *verdict = IPC_VERDICT_ACCEPTED;
     login_log(request, &outcome);

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -79,6 +80,11 @@ static void reap(struct monitor *monitor)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+struct whole {
+    struct monitor monitor;
+    union request request; /* the one that is being served */
+};
+
 static void deadline_passed(struct monitor *monitor)
 {
     char reason[64];
@@ -95,18 +101,20 @@ static void hear_last_words(struct monitor *monitor, union request *request)
     monitor->phase = PHASE_OVER;
 }
 
-/* What the login has left behind: a logged-in user's monitor may have nothing to do for days. */
-static void rest(struct monitor *monitor, union request *request)
+/* What the login has left behind: a logged-in user's monitor may have nothing to do for days. What
+ * was probed is the end of the one, and the request follows. */
+static void rest(struct whole *whole)
 {
-    struct authkeys_verdict *probed = &monitor->login.probed_verdict;
-    monitor->login.probed = false;
-    memory_give_back(probed, sizeof(*probed));
-    memory_give_back(request, sizeof(*request));
+    const size_t start = offsetof(struct whole, monitor.login.probed);
+    whole->monitor.login.probed = false;
+    memory_give_back((uint8_t *)whole + start, sizeof(*whole) - start);
     memory_give_back_stack();
 }
 
-static void turn(struct monitor *monitor, union request *request)
+static void turn(struct whole *whole)
 {
+    struct monitor *monitor = &whole->monitor;
+    union request *request = &whole->request;
     struct pollfd waiting[] = {{.fd = monitor->ipc, .events = POLLIN},
                                {.fd = monitor->signals, .events = POLLIN}};
     int timeout = monitor->deadline_ms == INT64_MAX ? -1 : clock_timeout_ms(monitor->deadline_ms);
@@ -114,7 +122,7 @@ static void turn(struct monitor *monitor, union request *request)
     int ready = poll(waiting, 2, rests ? LIMIT_REST_MS : timeout);
     monitor->rested = ready == 0;
     if (ready == 0 && rests) {
-        rest(monitor, request);
+        rest(whole);
         return;
     }
     if (ready < 0 && errno != EINTR) {
@@ -161,11 +169,10 @@ static void await_exit(struct monitor *monitor)
     decide(&monitor->ending, EXIT_TROUBLE, "network process can't be killed");
 }
 
-static void serve(struct monitor *monitor)
+static void serve(struct whole *whole)
 {
-    static union request request;
-    while (monitor->phase != PHASE_OVER) {
-        turn(monitor, &request);
+    while (whole->monitor.phase != PHASE_OVER) {
+        turn(whole);
     }
 }
 
@@ -246,18 +253,19 @@ static void prepare(struct monitor *monitor)
 
 int monitor_run(const struct options *options, const struct peer *peer, int ipc, pid_t network)
 {
-    /* Neither it nor the request is on the stack: what is never written to costs nothing, and from
-     * where the loop waits all of the stack can be given back. */
-    static struct monitor monitor;
-    init(&monitor, options, peer, ipc, network);
-    prepare(&monitor);
-    serve(&monitor);
-    sodium_memzero(&monitor.hostkey, sizeof(monitor.hostkey));
-    await_exit(&monitor);
-    if (!monitor.ending.told) {
-        log_ending(&monitor);
+    /* Not on the stack: what is never written to costs nothing, and from where the loop waits all
+     * of the stack can be given back. */
+    static struct whole whole;
+    struct monitor *monitor = &whole.monitor;
+    init(monitor, options, peer, ipc, network);
+    prepare(monitor);
+    serve(&whole);
+    sodium_memzero(&monitor->hostkey, sizeof(monitor->hostkey));
+    await_exit(monitor);
+    if (!monitor->ending.told) {
+        log_ending(monitor);
     }
-    close(monitor.signals);
+    close(monitor->signals);
     close(ipc);
-    return monitor.ending.status;
+    return monitor->ending.status;
 }

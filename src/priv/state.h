@@ -49,10 +49,10 @@ struct monitor {
     unsigned signatures;
     unsigned proofs[2]; /* of the first and the second host key */
     unsigned notes;
-    struct hostkey hostkey;
-    struct login login;
     struct sessions sessions;
     struct ending ending;
+    struct hostkey hostkey;
+    struct login login; /* the last: its end is given back after the login */
 };
 
 /* The connection is over: keeps the first reason, gives the network process LIMIT_EXIT_MS to
