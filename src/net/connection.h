@@ -51,13 +51,14 @@ struct kex {
     unsigned exchanges;   /* begun before login */
     struct agree_key key; /* our X25519 pair for the next exchange */
     size_t client_kexinit_bytes, server_kexinit_bytes;
-    uint8_t client_kexinit[LIMIT_CLIENT_KEXINIT_BYTES]; /* I_C */
-    uint8_t server_kexinit[LIMIT_KEXINIT_BYTES];        /* I_S */
-    uint8_t client_key[CHACHAPOLY_KEY_BYTES];           /* in force at the client's NEWKEYS */
-    size_t session_id_bytes;                            /* 0 until the first exchange is done */
+    uint8_t client_key[CHACHAPOLY_KEY_BYTES]; /* in force at the client's NEWKEYS */
+    size_t session_id_bytes;                  /* 0 until the first exchange is done */
     uint8_t session_id[HASH_MAX_BYTES];
     uint64_t since_ms; /* when the keys in force were made */
     uint64_t asked_ms; /* when we sent KEXINIT */
+    /* From KEXINIT until the exchange hash is made. */
+    uint8_t server_kexinit[LIMIT_KEXINIT_BYTES];        /* I_S */
+    uint8_t client_kexinit[LIMIT_CLIENT_KEXINIT_BYTES]; /* I_C */
 };
 
 /* What is public of the host keys, as the monitor told it. */
@@ -79,7 +80,6 @@ struct connection {
 
     struct packet_direction in;
     struct packet_direction out;
-    struct kex kex;
     uint8_t host_public_key[32];
     struct host_keys host_keys;
     size_t client_version_bytes;
@@ -111,12 +111,16 @@ struct connection {
     size_t input_start, input_end;
     size_t output_start, output_end;
     size_t input_touched, output_touched; /* the furthest ends since pages were given back */
+    uint64_t spared_ms; /* when pages were given back that a key exchange had touched */
+    struct feed feed;
     size_t deferred_bytes;
+
+    /* Side by side, to be given back together: the KEXINITs in `kex`, and all up to the pool. */
+    struct kex kex;
     uint8_t deferred[LIMIT_DEFERRED_BYTES]; /* held back while kex.sent: u32 size, payload */
     uint8_t input[LIMIT_INPUT_BYTES];
     uint8_t output[LIMIT_OUTPUT_BYTES];
 
-    struct feed feed;
     struct pool pool; /* of what programs have not taken yet */
 };
 
