@@ -146,6 +146,9 @@ static void serve(const struct options *options, const struct peer *peer)
     if (connection == MAP_FAILED) {
         _exit(trouble("no memory for the connection"));
     }
+    /* Quiet sessions need a few pages of it; a huge page would be 2 MiB for each. Kernels without
+     * them refuse. */
+    madvise(connection, sizeof(*connection), MADV_NOHUGEPAGE);
     uint32_t layers = sandbox_enter();
     connection_init(connection, options, IPC_DESCRIPTOR, peer->tcp);
     loop_run(connection, layers);
