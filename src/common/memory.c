@@ -13,11 +13,11 @@
 
 void memory_give_back(void *start, size_t bytes)
 {
-    uintptr_t page_bytes = (uintptr_t)sysconf(_SC_PAGESIZE);
-    uintptr_t first = ((uintptr_t)start + page_bytes - 1) & -page_bytes;
-    uintptr_t end = ((uintptr_t)start + bytes) & -page_bytes;
-    if (first < end) {
-        madvise((void *)first, end - first, MADV_DONTNEED);
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t before = -(uintptr_t)start & (page_bytes - 1);
+    size_t whole = bytes > before ? (bytes - before) & -page_bytes : 0;
+    if (whole > 0) {
+        madvise((uint8_t *)start + before, whole, MADV_DONTNEED);
     }
 }
 

@@ -111,7 +111,8 @@ struct connection {
     size_t input_start, input_end;
     size_t output_start, output_end;
     size_t input_touched, output_touched; /* the furthest ends since pages were given back */
-    uint64_t spared_ms; /* when pages were given back that a key exchange had touched */
+    uint64_t begun_ms;                    /* when the last session began */
+    uint64_t spared_ms; /* when pages were given back that it or a key exchange had touched */
     struct feed feed;
     size_t deferred_bytes;
 

@@ -24,10 +24,12 @@ static bool pool_to_spare(const struct connection *connection)
     return connection->pool.in_use == 0 && connection->pool.touched > 0;
 }
 
-/* A key exchange leaves more behind than its bytes in the buffers tell, most of it on the stack. */
+/* A key exchange leaves more behind than its bytes in the buffers tell, most of it on the stack; so
+ * does the begin of a session, when a slow login has had its rest before. */
 static bool exchange_to_spare(const struct connection *connection)
 {
-    return !connection->kex.sent && connection->kex.since_ms > connection->spared_ms;
+    return !connection->kex.sent && (connection->kex.since_ms > connection->spared_ms ||
+                                     connection->begun_ms > connection->spared_ms);
 }
 
 bool pages_to_spare(const struct connection *connection)

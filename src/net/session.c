@@ -110,7 +110,7 @@ static enum outcome start(struct connection *connection, struct channel *channel
     channel->started = true;
     /* The first program runs: acknowledgements can be delayed again. */
     connection->hurry = false;
-    connection->used_ms = connection->now_ms;
+    connection->used_ms = connection->begun_ms = connection->now_ms;
     feed_close_drained(connection, channel);
     return SUCCESS;
 }

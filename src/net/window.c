@@ -6,8 +6,12 @@
  * it starts, and the window must be ahead of that. */
 #define GROWTH 4
 
-/* What a link of 1 Gbit/s carries in a millisecond. */
-#define NEAR_BYTES_A_MS 131072
+/* The client gets window back when this part of it is consumed: seldom enough that adjusts cost
+ * nothing beside the data, and early enough to grow before the client has used up what it has. */
+#define STEP(limit) ((limit) / 4)
+
+/* What a link of 500 Mbit/s carries in a millisecond. */
+#define NEAR_BYTES_A_MS 65536
 
 /* What channels have beyond the first window, all together, is bounded. */
 static uint32_t spare_window(const struct connection *connection)
@@ -68,9 +72,7 @@ void window_return(struct connection *connection, struct channel *channel)
     if (channel->pending.bytes > channel->limit / 2) {
         shrink_window(channel, LIMIT_WINDOW_BYTES);
     }
-    /* In steps of half a window: often enough never to stall, seldom enough that adjusts cost
-     * nothing beside the data. */
-    if (channel->consumed < channel->limit / 2) {
+    if (channel->consumed < STEP(channel->limit)) {
         return;
     }
     uint32_t largest = largest_window(connection, channel);

@@ -96,3 +96,12 @@ def test_session_goes_on_after_each_rest(resting):
         resting.cat.wait(lambda wanted=5000 * (turn + 1): len(resting.cat.output) >= wanted)
         settled(resting.line.network)
     assert resting.cat.output == 15000 * b"z"
+
+
+def test_what_the_key_may_do_outlives_the_rest(client, authorize, site):
+    """After a while the client could run what it likes; or a rekey, which the host key signs, would end the session."""
+    authorize(f'command="echo forced" {site.key_line(site.key)}')
+    raw = client(kex=[SNTRUP]).login()
+    settled(raw.line.monitor)
+    raw.rekey()
+    assert raw.exec("echo chosen").wait_closed().output == b"forced\n"

@@ -228,10 +228,10 @@ END_TEST
 START_TEST(extended_data_is_dropped)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
-    say_data(number, true, LIMIT_WINDOW_BYTES / 2 - 1);
+    say_data(number, true, LIMIT_WINDOW_BYTES / 4 - 1);
     rig_expect_silence(&rig);
     say_data(number, true, 1);
-    rig_expect(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", 1, LIMIT_WINDOW_BYTES / 2);
+    rig_expect(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", 1, LIMIT_WINDOW_BYTES / 4);
     rig_expect_silence(&rig);
     ck_assert_uint_eq(channel_of(number)->window, LIMIT_WINDOW_BYTES);
     ck_assert_uint_eq(channel_of(number)->pending.bytes, 0);

@@ -26,13 +26,18 @@ static void finish(void)
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-START_TEST(once_after_each_key_exchange)
+START_TEST(once_after_each_key_exchange_and_session)
 {
     struct connection *connection = rig.connection;
     ck_assert(pages_to_spare(connection));
     pages_give_back(connection);
     ck_assert(!pages_to_spare(connection));
     connection->kex.since_ms = NOW_MS + 1;
+    ck_assert(pages_to_spare(connection));
+    connection->now_ms = NOW_MS + 2;
+    pages_give_back(connection);
+    ck_assert(!pages_to_spare(connection));
+    connection->begun_ms = NOW_MS + 3;
     ck_assert(pages_to_spare(connection));
 }
 END_TEST
@@ -142,7 +147,7 @@ Suite *unit_suite(void)
     Suite *suite = suite_create("pages");
     TCase *tests = tcase_create("pages");
     tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_test(tests, once_after_each_key_exchange);
+    tcase_add_test(tests, once_after_each_key_exchange_and_session);
     tcase_add_test(tests, not_during_a_key_exchange);
     tcase_add_test(tests, what_is_kept_for_the_connection_stays);
     if (!unit_is_emulated()) {

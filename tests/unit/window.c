@@ -66,10 +66,10 @@ static void say_data(const struct program *one, size_t count)
     }
 }
 
-/* The client sends half of its window, and the program reads it all. */
-static void move_half_a_window(const struct program *one)
+/* The client sends a quarter of its window, and the program reads it all. */
+static void move_a_step(const struct program *one)
 {
-    size_t left = channel_of(one)->limit / 2;
+    size_t left = channel_of(one)->limit / 4;
     while (left > 0) {
         size_t part = left < sizeof(bytes) ? left : sizeof(bytes);
         say_data(one, part);
@@ -84,7 +84,7 @@ static void grow(const struct program *one)
 {
     for (int i = 0; i < 20; i++) {
         rig.connection->now_ms += 100;
-        move_half_a_window(one);
+        move_a_step(one);
         take_adjusts();
     }
 }
@@ -94,12 +94,12 @@ START_TEST(grows_with_a_program_that_reads)
     program_run(&rig, program, REMOTE);
     const struct channel *channel = channel_of(program);
     /* A pipe may have held so much. */
-    for (size_t moved = 0; moved < LIMIT_FIRST_PIPE_BYTES; moved += LIMIT_WINDOW_BYTES / 2) {
-        move_half_a_window(program);
-        ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 2);
+    for (size_t moved = 0; moved < LIMIT_FIRST_PIPE_BYTES; moved += LIMIT_WINDOW_BYTES / 4) {
+        move_a_step(program);
+        ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 4);
     }
-    move_half_a_window(program);
-    ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 2 + 3 * LIMIT_WINDOW_BYTES);
+    move_a_step(program);
+    ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 4 + 3 * LIMIT_WINDOW_BYTES);
     ck_assert_uint_eq(channel->limit, 4 * LIMIT_WINDOW_BYTES);
     ck_assert_uint_eq(channel->window, 4 * LIMIT_WINDOW_BYTES);
     grow(program);
@@ -113,8 +113,8 @@ START_TEST(does_not_grow_while_there_is_more_to_read)
     program_run(&rig, program, REMOTE);
     rig.connection->input_drained = false;
     for (int i = 0; i < 5; i++) {
-        move_half_a_window(program);
-        ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 2);
+        move_a_step(program);
+        ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 4);
     }
     ck_assert_uint_eq(channel_of(program)->limit, LIMIT_WINDOW_BYTES);
 }
@@ -172,7 +172,7 @@ START_TEST(shrinks_with_a_program_that_stops)
         got += program_read(program->in, back, 10000);
         program_turn(&rig, 0);
         given += take_adjusts();
-        ck_assert(given == 0 || channel->limit <= LIMIT_LARGEST_WINDOW_BYTES / 2);
+        ck_assert(given == 0 || channel->limit <= LIMIT_LARGEST_WINDOW_BYTES / 4 * 3);
         sent += channel->window; /* as fast as it may */
         say_data(program, channel->window);
     }
@@ -196,14 +196,14 @@ START_TEST(near_windows_that_share)
     program_run(&rig, program, REMOTE);
     program_run(&rig, &programs[1], REMOTE + 1);
     for (int i = 0; i < 20; i++) {
-        move_half_a_window(program);
+        move_a_step(program);
         take_adjusts();
     }
     ck_assert_uint_eq(channel->limit, LIMIT_NEAR_WINDOW_BYTES);
     grow(program);
     ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
     for (int i = 0; i < 20; i++) {
-        move_half_a_window(program);
+        move_a_step(program);
         take_adjusts();
     }
     ck_assert_uint_eq(channel->limit, LIMIT_NEAR_WINDOW_BYTES);
@@ -215,7 +215,7 @@ START_TEST(near_windows_of_one_session)
 {
     program_run(&rig, program, REMOTE);
     for (int i = 0; i < 20; i++) {
-        move_half_a_window(program);
+        move_a_step(program);
         take_adjusts();
     }
     ck_assert_uint_eq(channel_of(program)->limit, LIMIT_LARGEST_WINDOW_BYTES);
