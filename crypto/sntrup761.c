@@ -40,7 +40,7 @@ const struct sntrup761_kernel *sntrup761_best_kernel(void)
     if (cpu_level() >= CPU_AVX2) {
         return &sntrup761_avx2;
     }
-#elif defined(__arm__)
+#elif defined(__ARMEL__)
     if (cpu_level() >= CPU_NEON) {
         return &sntrup761_neon;
     }

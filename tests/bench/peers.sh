@@ -45,6 +45,7 @@ else
     set -- --variant=minbase \
         --include=openssh-server,openssh-client,openssh-sftp-server,dropbear-bin,tinysshd,passwd
 fi
+# A mirror that is a frozen copy may be older than its own index allows.
 mmdebstrap "$@" --aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$folder" "deb $uri $suite main" ||
     { rm -rf "$folder"; exit 1; }
 # shellcheck disable=SC2016 # dpkg's names

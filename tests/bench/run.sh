@@ -24,6 +24,7 @@ python=python3
 . "$top/tests/packages.sh"
 needed="
 gcc:has gcc
+binutils:has readelf
 libc6-dev:test -e /usr/include/stdio.h
 meson:has meson
 ninja-build:has ninja
@@ -44,7 +45,6 @@ python3-matplotlib:has_python matplotlib
 iproute2:has ip
 util-linux:has unshare
 passwd:has useradd
-binutils:has strip
 qemu-user:has qemu-aarch64
 gcc-aarch64-linux-gnu:has aarch64-linux-gnu-gcc
 gcc-arm-linux-gnueabihf:has arm-linux-gnueabihf-gcc
@@ -53,12 +53,37 @@ mmdebstrap:has mmdebstrap
 
 # ---- what is measured ------------------------------------------------------------------------------------------------
 
-# A release build of its own: what a user would install, and the helpers beside it.
+# What a board would install: the static program, built as packaging/cross/build.sh does it.
+build_static() {
+    arch=$(uname -m)
+    sh packaging/cross/toolchain.sh --cc clang "$arch" || return 1
+    [ -e "$build/static/build.ninja" ] ||
+        meson setup "$build/static" --cross-file "build/cross/$arch/clang.ini" -Dtests=false || return 1
+    ninja -C "$build/static" src/wrensshd
+}
+
+# And what a distribution would: the dynamic one, with the helpers beside it.
 build_all() {
     echo "building"
+    dynamic=$build/meson/src/wrensshd
+    static=$build/static/src/wrensshd
+    build_static >"$build/static.log" 2>&1 || {
+        echo "no static build, see build/bench/static.log: the dynamic one is measured"
+        static=$dynamic
+    }
     [ -e "$build/meson/build.ninja" ] || meson setup "$build/meson" --buildtype=release >"$build/build.log" 2>&1 ||
         { tail -n 20 "$build/build.log"; return 1; }
     ninja -C "$build/meson" bench >"$build/build.log" 2>&1 || { tail -n 30 "$build/build.log"; return 1; }
+}
+
+# What counts instructions on ARM is linked with: here, as the measurements have no network but their own.
+fetch_libraries() {
+    [ "$(id -u)" = 0 ] && has mmdebstrap || return 0
+    for architecture in arm64 armhf; do
+        [ -d "$build/libraries-$architecture" ] ||
+            sh tests/bench/peers.sh --libraries $architecture "$build/libraries-$architecture" >"$build/fetch.log" 2>&1 ||
+            echo "no libraries of $architecture, see build/bench/fetch.log: its counts are left out"
+    done
 }
 
 case " $* " in
@@ -69,4 +94,5 @@ esac
 mkdir -p "$build"
 ensure_packages "$build/apt.log" "something is left out" || exit 1
 build_all || exit 1
-"$python" -m bench --daemon "$build/meson/src/wrensshd" --build "$build/meson/tests/bench" "$@"
+fetch_libraries
+"$python" -m bench --daemon "$static" --dynamic "$dynamic" --build "$build/meson/tests/bench" "$@"

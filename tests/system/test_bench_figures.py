@@ -80,8 +80,8 @@ def test_too_few_rounds_are_judged_only_where_nothing_varies():
 
 
 @pytest.mark.parametrize("ours, verdict", [
-    ([50, 60, 70], "few rounds, ahead in each"), ([50, 60, 110], "few rounds"),
-    ([150, 160, 170, 180], "few rounds, behind in each"), ([50, 60], "too few rounds")])
+    ([57, 60, 63], "few rounds, ahead in each"), ([50, 60, 70], "few rounds, ahead in each, size noisy"),
+    ([50, 60, 110], "few rounds"), ([150, 160, 170, 180], "few rounds, behind in each"), ([50, 60], "too few rounds")])
 def test_few_rounds_tell_their_least_and_most_and_no_more(ours, verdict):
     compared = stats.ratio(ours, [100] * len(ours))
     assert (compared["low"], compared["high"]) == (min(ours) / 100, max(ours) / 100)

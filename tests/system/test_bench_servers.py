@@ -62,31 +62,33 @@ def started(monkeypatch):
 
 
 def test_all_servers_and_the_bar(tmp_path, started):
-    plain, bulk, said = started(FakeWorld(tmp_path, ALL))
+    plain, bulk, builds, said = started(FakeWorld(tmp_path, (*ALL, f"{tmp_path}/wrensshd-dynamic/wrensshd")))
     assert [one.name for one in plain] == ["wrensshd", "tinysshd", "dropbear", "openssh"]
     assert [one.name for one in bulk[4:]] == ["openssh-aes128", "openssh-aes256"]
+    assert [one.name for one in builds[4:]] == ["wrensshd-dynamic"]
     assert bulk[4].server is plain[3].server and bulk[4].cipher == "aes128-gcm@openssh.com"
     assert said == []
 
 
 def test_what_is_not_installed_is_left_out_with_a_line(tmp_path, started):
-    plain, bulk, said = started(FakeWorld(tmp_path, ("dropbear", "dropbearkey")))
+    plain, bulk, builds, said = started(FakeWorld(tmp_path, ("dropbear", "dropbearkey")))
     assert [one.name for one in plain] == [one.name for one in bulk] == ["wrensshd", "dropbear"]
+    assert builds == plain
     assert said == ["left out: TinySSH, which is not installed", "left out: OpenSSH, which is not installed"]
 
 
 def test_what_needs_root_is_left_out_with_a_line(tmp_path, started):
-    plain, _, said = started(FakeWorld(tmp_path, ALL, privileged=False))
+    plain, _, _, said = started(FakeWorld(tmp_path, ALL, privileged=False))
     assert [one.name for one in plain] == ["wrensshd", "openssh"]
     assert said == ["left out: TinySSH, which needs root", "left out: Dropbear, which needs root"]
 
 
 def test_each_server_is_started_inetd_style_with_its_sftp_server(tmp_path):
     world = FakeWorld(tmp_path, ALL)
-    (tmp_path / "bin").mkdir()
+    (tmp_path / "wrensshd").mkdir()
     sftp = "sftp=/usr/lib/openssh/sftp-server"
     keys = str(tmp_path)
-    assert servers.Wrensshd(world).prepare() == [f"{keys}/bin/wrensshd", "-x", sftp, f"{keys}/keys-wrensshd"]
+    assert servers.Wrensshd(world).prepare() == [f"{keys}/wrensshd/wrensshd", "-x", sftp, f"{keys}/keys-wrensshd"]
     assert servers.TinySSH(world).prepare() == ["/bin/tinysshd", "-x", sftp, f"{keys}/keys-tinysshd"]
     assert servers.Dropbear(world).prepare() == ["/bin/dropbear", "-i", "-r", f"{keys}/key-dropbear"]
     assert servers.OpenSSH(world).prepare()[:2] == ["/bin/sshd", "-i"]
@@ -94,7 +96,7 @@ def test_each_server_is_started_inetd_style_with_its_sftp_server(tmp_path):
 
 
 def test_an_ordinary_users_own_authorized_keys_are_left_alone(tmp_path):
-    (tmp_path / "bin").mkdir()
+    (tmp_path / "wrensshd").mkdir()
     command = servers.Wrensshd(FakeWorld(tmp_path, (), privileged=False)).prepare()
     assert command[1:3] == ["-a", "/keys"]
 
@@ -133,10 +135,17 @@ def test_rounds_are_interleaved_in_an_order_that_changes(bench):
     assert seen == rounds_of(bench, 30)
 
 
-def test_the_bar_takes_part_only_where_it_is_asked_to(bench):
+def test_others_take_part_only_where_they_are_asked_to(bench):
     seen = []
-    bench.rounds(1, "work", lambda one: seen.append(one.name), bar=True)
+    bench.rounds(1, "work", lambda one: seen.append(one.name), bench.with_bar)
     assert sorted(seen) == ["a", "b", "bar", "c"]
+
+
+def test_our_other_build_is_no_peer():
+    results = Results()
+    for name, value in (("wrensshd", 3), ("wrensshd-dynamic", 1), ("openssh-aes128", 1), ("dropbear", 2)):
+        results.add(("cpu.login.default", "", "ms"), name, value)
+    assert results.rows["cpu.login.default"].best_peer() == "dropbear"
 
 
 def test_a_server_that_fails_is_noted_once_and_the_others_go_on(bench):

@@ -34,6 +34,7 @@ def arguments():
                         help="measure nothing: tables and plots of an earlier run")
     parser.add_argument("--out", metavar="DIR", type=path, help="where the report goes: build/bench/report by default")
     parser.add_argument("--daemon", required=True, help=argparse.SUPPRESS)
+    parser.add_argument("--dynamic", default="-", help=argparse.SUPPRESS)
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.out = options.out or os.path.join("build", "bench", "report")

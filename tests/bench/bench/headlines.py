@@ -7,6 +7,7 @@ from .stats import ratio, summary
 ROWS = (
     ("login.plain.default", "login, `ssh host exit 0` (ms)"),
     ("login.quickack.default", "the same where nobody delays ACKs (ms)"),
+    ("login.master", "a further session on an open connection (ms)"),
     ("login.rtt100", "the same, 100 ms away (ms)"),
     ("login.trips", "round trips to the first output"),
     ("cpu.login.default", "server CPU of a login (ms)"),
@@ -20,16 +21,16 @@ ROWS = (
     ("interactive.alone.p99", "keystroke echo, p99 (µs)"),
     ("interactive.busy.p99", "the same beside a download, p99 (µs)"),
     ("sftp.get.cpu", "server CPU of `sftp` get (ms/MB)"),
-    ("memory.idle.pss", "memory per further idle session, PSS (kB)"),
-    ("memory.idle.dirty", "of it private dirty (kB)"),
-    ("memory.idle.anon", "of it anonymous, pages shared since a fork counted once (kB)"),
-    ("memory.idle.tables", "its page tables (kB)"),
-    ("memory.peak.down.dirty", "peak in a download, private dirty (kB)"),
-    ("memory.stalled", "the same beyond idle, client stopped reading (kB)"),
+    ("memory.idle.pss", "memory per further idle session, PSS (KiB)"),
+    ("memory.idle.dirty", "of it private dirty (KiB)"),
+    ("memory.idle.anon", "of it anonymous, pages shared since a fork counted once (KiB)"),
+    ("memory.idle.tables", "its page tables (KiB)"),
+    ("memory.peak.down.dirty", "peak in a download, private dirty (KiB)"),
+    ("memory.stalled", "the same beyond idle, client stopped reading (KiB)"),
     ("scale.parallel.16", "logins a second, 16 clients at a time"),
     ("scale.growth", "CPU of a login beside many sessions over beside one"),
-    ("size.program", "program, stripped (kB)"),
-    ("size.libraries", "with its libraries but the C library (kB)"),
+    ("size.program", "program, stripped (KiB)"),
+    ("size.libraries", "with its libraries but the C library (KiB)"),
 )
 
 

@@ -6,7 +6,7 @@ from .results import OURS
 from .stats import summary
 
 # One colour for each server in every plot; ours stands out, and all can be told apart in grey.
-COLOURS = {"wrensshd": "#0b6e4f", "tinysshd": "#e0a030", "dropbear": "#5b8fd9", "openssh": "#8d6fb3",
+COLOURS = {"wrensshd": "#0b6e4f", "wrensshd-dynamic": "#7fb8a4", "tinysshd": "#e0a030", "dropbear": "#5b8fd9", "openssh": "#8d6fb3",
            "openssh-aes128": "#b9a6d3", "openssh-aes256": "#d9cfe8"}
 SPARE = "#999999"
 
@@ -22,9 +22,9 @@ BARS = (
     ("throughput", "Throughput", "MiB/s", (
         ("throughput.stock.down", "download,\nstock client"), ("throughput.stock.up", "upload,\nstock client"),
         ("throughput.lean.down", "download,\nlean client"), ("throughput.lean.up", "upload,\nlean client"))),
-    ("memory", "Memory per further idle session", "kB", (
+    ("memory", "Memory per further idle session", "KiB", (
         ("memory.idle.pss", "PSS"), ("memory.idle.dirty", "private dirty"), ("memory.idle.tables", "page tables"))),
-    ("peaks", "Peak memory, private dirty", "kB", (
+    ("peaks", "Peak memory, private dirty", "KiB", (
         ("memory.peak.down.dirty", "download"), ("memory.peak.up.dirty", "upload"),
         ("memory.peak.rekey.dirty", "with rekeys"))),
     ("keystrokes", "Keystroke echo", "µs", (

@@ -10,6 +10,9 @@ from .stats import summary, verdict
 OURS = "wrensshd"
 # The bar is the same server again with another cipher: shown, but no peer of its own in a verdict.
 BAR = ("openssh-aes128", "openssh-aes256")
+# Our own program again, built otherwise.
+DYNAMIC = "wrensshd-dynamic"
+NO_PEERS = (OURS, DYNAMIC, *BAR)
 GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "crypto", "arm")
 
 
@@ -50,7 +53,7 @@ class Row:
         return verdict(compared, self.better, self.exact) + (", client-bound" if bound else "")
 
     def peers(self):
-        return {name: values for name, values in self.samples.items() if name != OURS and name not in BAR}
+        return {name: values for name, values in self.samples.items() if name not in NO_PEERS}
 
     def best_peer(self):
         peers = self.peers()

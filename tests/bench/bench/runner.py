@@ -10,7 +10,7 @@ import traceback
 from . import about
 from .lean import Lean
 from .processes import Failed
-from .results import Results
+from .results import DYNAMIC, OURS, Results
 from .servers import start_all
 from .stock import KEX, Stock
 from .world import World
@@ -43,7 +43,7 @@ class Plan:
         self.peak_bytes = 64 * MIB if quick else 256 * MIB
         self.parallel = (1, 4, 16) if quick else (1, 4, 16, 64)
         self.parallel_logins = 16 if quick else 32
-        self.open_sessions = (1, 50) if quick else (1, 100, 200, 300, 400, 500)
+        self.open_sessions = (1, 50) if quick else (1, 125, 250, 375, 500)
         self.crowded_logins = 3 if quick else 9
         self.crypto = 3 if quick else 9
         self.arm = 1 if quick else 7
@@ -79,10 +79,14 @@ class Bench:
         self.world = World(helpers, scratch, options.peers)
         try:
             self.quick_ack = self.world.set_up_loopback()
-            self.world.install(options.daemon)
-            self.contenders, self.with_bar = start_all(self.world, helpers, scratch, self.leave_out)
+            self.world.install(options.daemon, OURS)
+            if options.dynamic != options.daemon:
+                self.world.install(options.dynamic, DYNAMIC)
+            else:
+                self.leave_out("the static build is left out: wrensshd is the dynamic one in all rows")
+            self.contenders, self.with_bar, self.with_builds = start_all(self.world, helpers, scratch, self.leave_out)
             self.stock, self.lean = Stock(self.world), Lean(self.world, helpers)
-            self.results.titles = {one.name: one.title for one in self.with_bar}
+            self.results.titles = {one.name: one.title for one in (*self.with_builds, *self.with_bar)}
             self.results.about = about.tell(self.world, [one.server for one in self.contenders],
                                             self.plan)
             self._warm_up()
@@ -97,14 +101,15 @@ class Bench:
     def _warm_up(self):
         """Pins the host keys, and finds out which methods each server has. One that does not serve is left out."""
         self._methods, defaults = {}, []
-        for contender in list(self.contenders):
+        for contender in list(self.with_builds):
             try:
                 self.stock.billed(contender, "exit 0")
                 defaults.append(f"{contender.title} {self.stock.default_method(contender)}")
             except Failed as why:
                 self.leave_out(f"left out: {why}")
-                self.contenders.remove(contender)
-                self.with_bar = [one for one in self.with_bar if one.server is not contender.server]
+                self.contenders, self.with_bar, self.with_builds = (
+                    [one for one in group if one.server is not contender.server]
+                    for group in (self.contenders, self.with_bar, self.with_builds))
                 continue
             for method, value in KEX.items():
                 try:
@@ -127,12 +132,12 @@ class Bench:
     def add(self, row, contender, value):
         self.results.add(row, contender.name, value)
 
-    def rounds(self, count, what, work, bar=False, only=lambda contender: True):
-        """work(contender) for all contenders in each round, in another order each time, so that nobody always comes
-        after the same one, and finds what that one leaves. One that fails is noted and left out of the rounds that
-        follow."""
+    def rounds(self, count, what, work, among=None, only=lambda contender: True):
+        """work(contender) for all contenders, or those `among` which it is, in each round, in another order each time,
+        so that nobody always comes after the same one, and finds what that one leaves. One that fails is noted and left
+        out of the rounds that follow."""
         dice = random.Random(what)  # the same order in each run
-        going = [one for one in (self.with_bar if bar else self.contenders) if only(one)]
+        going = [one for one in among or self.contenders if only(one)]
         for number in range(count):
             for contender in dice.sample(going, len(going)):
                 self.progress(f"{what}: round {number + 1} of {count}, {contender.title}")
@@ -146,9 +151,9 @@ class Bench:
                     going.remove(contender)
 
     def zeros(self, size):
-        """A file without blocks on the disk, to read from."""
+        """A file without blocks on the disk, to read from: of its own offset, and several may read it."""
         path = os.path.join(self.scratch, "zeros")
-        with open(path, "wb") as file:
+        with open(path, "ab") as file:
             file.truncate(size)
         return open(path, "rb")
 
@@ -171,6 +176,6 @@ class Bench:
             self.progress.say(f"{name}: {time.monotonic() - begin:.0f} s")
 
     def close(self):
-        for running in {id(one.running): one.running for one in getattr(self, "with_bar", ())}.values():
+        for running in {id(one.running): one.running for one in getattr(self, "with_builds", ())}.values():
             running.close()
         self.world.remove()

@@ -4,6 +4,7 @@ import os
 import subprocess
 
 from .processes import Failed, descendants, die_with_parent, end, program, wait_until
+from .results import DYNAMIC
 from .world import ENVIRONMENT
 
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/lib/sftp-server")
@@ -44,19 +45,28 @@ class Wrensshd(Server):
     needs_root = False
 
     def binary(self):
-        return self.world.path("bin/wrensshd")
+        return self.world.path(f"{self.name}/wrensshd")
 
     def files(self):
         return [self.binary()]
 
     def prepare(self):
-        keys = self.world.path("keys-wrensshd")
-        makekey = self.world.path("bin/wrensshd-makekey")
+        keys = self.world.path("keys-" + self.name)
+        makekey = self.world.path(f"{self.name}/wrensshd-makekey")
         os.symlink("wrensshd", self.world.outside(makekey))
         self.world.run([makekey, keys])
         own_keys = [] if self.world.privileged else ["-a", self.world.authorized_keys]
         sftp = self.sftp_server()
         return [self.binary(), *(["-x", "sftp=" + sftp] if sftp else []), *own_keys, keys]
+
+
+class Dynamic(Wrensshd):
+    """The same with the system's C library and libsodium, as a distribution would ship it."""
+
+    name, title = DYNAMIC, "wrensshd, dynamic"
+
+    def binary(self):
+        return self.world.find(super().binary())
 
 
 class TinySSH(Server):
@@ -166,8 +176,9 @@ BAR = (("openssh-aes128", "OpenSSH aes128-gcm", "aes128-gcm@openssh.com"),
 
 
 def start_all(world, helpers, scratch, say):
-    """All servers that can be had: (one contender each, those and the two of OpenSSH with AES as the bar)."""
-    plain, bulk = [], []
+    """All servers that can be had: (one contender each, those and the two of OpenSSH with AES as the bar, those and our
+    other build)."""
+    plain, bar = [], []
     for kind in SERVERS:
         server = kind(world)
         if not server.binary():
@@ -178,5 +189,7 @@ def start_all(world, helpers, scratch, say):
             running = Running(server, helpers, scratch)
             plain.append(Contender(running, cipher=CHACHA))
             if kind is OpenSSH:
-                bulk += [Contender(running, *words) for words in BAR]
-    return plain, plain + bulk
+                bar += [Contender(running, *words) for words in BAR]
+    dynamic = Dynamic(world)
+    builds = [Contender(Running(dynamic, helpers, scratch), cipher=CHACHA)] if dynamic.binary() else []
+    return plain, plain + bar, plain + builds

@@ -75,10 +75,11 @@ def verdict(compared, better, exact=False):
         return "too few rounds"
     side = "ahead" if (value < 1) == (better == "less") else "behind"
     unsure = low <= 1 <= high
+    size = ", size noisy" if is_noisy(compared) else ""  # who is ahead can be plain where by how much is not
     if compared["rounds"] < ENOUGH and not exact:
-        return "few rounds" if unsure else f"few rounds, {side} in each"
-    if is_noisy(compared):  # who is ahead can be plain where by how much is not
-        return "noisy" if unsure else side + ", size noisy"
+        return "few rounds" if unsure else f"few rounds, {side} in each" + size
+    if size:
+        return "noisy" if unsure else side + size
     return "level" if unsure or abs(value - 1) < LEVEL else side
 
 

@@ -17,6 +17,11 @@ PLAIN = "127.0.0.1"
 QUICK_ACK = "127.0.0.2"
 
 
+def is_static(program):
+    """It names no loader (PT_INTERP): nothing would tell its libraries."""
+    return b"INTERP" not in run(["readelf", "-lW", program], env=ENVIRONMENT)
+
+
 class World:
     """As root: a throw-away user and its home below BASE, in `root` if one is given. Otherwise: ourselves."""
 
@@ -65,7 +70,6 @@ class World:
         os.makedirs(self.outside(self.base))
         if self.privileged:
             self._use_memory()
-        os.makedirs(self.outside(self.path("bin")))
         self.user, self.home, self.uid, self.gid = self._add_user() if self.privileged else self._self()
         self.identity = self.path("id_ed25519")
         self.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", self.identity])
@@ -110,11 +114,12 @@ class World:
                 os.chown(owned, self.uid, self.gid)
             os.chmod(self.outside(self.home), 0o750)
 
-    def install(self, program):
+    def install(self, program, folder):
         """Copies one of our programs in, with the libraries that the other Debian does not have."""
-        inside = self.path("bin/" + os.path.basename(program))
+        inside = self.path(f"{folder}/{os.path.basename(program)}")
+        os.makedirs(os.path.dirname(self.outside(inside)))
         shutil.copy(program, self.outside(inside))
-        if self.root:
+        if self.root and not is_static(program):
             words = run(["ldd", program], env=ENVIRONMENT).decode().split()
             missing = self.run(["ldd", inside]).decode().splitlines()
             for library in [line.split()[0] for line in missing if "not found" in line]:

@@ -1,6 +1,7 @@
 """How long a login takes: wall time of `ssh host exit 0`, with and without the kernel's delayed ACKs, and over networks
 on which round trips count; and what it costs the server."""
 
+from ..processes import end
 from ..stock import KEX
 from ..world import PLAIN, QUICK_ACK
 
@@ -21,6 +22,16 @@ def near(bench, contender):
             bench.add((f"login.{key}.{method}", f"login, {kind}, {method} kex", "ms"), contender, wall * 1e3)
             if host == PLAIN:
                 bench.add((f"cpu.login.{method}", f"server CPU of a login, {method} kex", "ms"), contender, cpu * 1e3)
+
+
+def further(bench, contender):
+    """A session on a connection that is open already, as with ControlMaster."""
+    master, options = bench.stock.master(contender, "control")
+    try:
+        wall = bench.stock.timed(contender, "exit 0", options=options)
+    finally:
+        end(master)
+    bench.add(("login.master", "a further session on an open connection (ControlMaster)", "ms"), contender, wall * 1e3)
 
 
 def far(bench, contender):
@@ -46,9 +57,11 @@ def lean(bench, contender, eager):
 
 
 def measure(bench):
-    bench.rounds(bench.plan.logins, "login", lambda contender: near(bench, contender))
+    bench.rounds(bench.plan.logins, "login", lambda contender: near(bench, contender), bench.with_builds)
     if not bench.wants("login"):
         return
+    bench.rounds(bench.plan.logins, "further sessions", lambda contender: further(bench, contender),
+                 only=bench.has_many_sessions)
     for eager, what in ((False, "login, lean client"), (True, "login, lean client, all at once")):
         bench.rounds(bench.plan.logins, what, lambda contender, eager=eager: lean(bench, contender, eager))
     if bench.world.privileged:

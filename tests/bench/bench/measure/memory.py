@@ -20,7 +20,7 @@ REKEY = ["RekeyLimit=16M"]
 
 
 def look(pids):
-    """Sums over these processes, in kB. Private dirty pages leave out what a server's own two processes share since a
+    """Sums over these processes, in KiB. Private dirty pages leave out what a server's own two processes share since a
     fork, and nobody else does; the PSS of anonymous memory has each of these pages once."""
     total = {"rss": 0, "pss": 0, "anon": 0, "dirty": 0, "tables": 0}
     for pid in pids:
@@ -76,10 +76,10 @@ def idle(bench, contender):
             for what, value in {**look(contender.running.processes()), **kernel()}.items():
                 points[what].append((count, value))
     for what, seen in points.items():
-        bench.add((f"memory.idle.{what}", f"memory per further idle session: {WHAT[what]}", "kB"), contender,
+        bench.add((f"memory.idle.{what}", f"memory per further idle session: {WHAT[what]}", "KiB"), contender,
                   max(0, slope(seen[-2:])))
         if what not in ("kernel", "gone"):
-            bench.add((f"memory.first.{what}", f"memory of one idle session: {WHAT[what]}", "kB"), contender,
+            bench.add((f"memory.first.{what}", f"memory of one idle session: {WHAT[what]}", "KiB"), contender,
                       seen[0][1])
             bench.results.curve(f"memory.{what}", f"Memory of idle sessions: {WHAT[what]}", "sessions", "MiB",
                                 contender.name, [(count, value / 1024) for count, value in seen])
@@ -137,7 +137,7 @@ def stalled(bench, contender):
         finally:
             let_go(client)
         contender.running.wait_idle()
-    bench.add(("memory.stalled", "memory beyond idle, client stopped reading: private dirty", "kB"), contender,
+    bench.add(("memory.stalled", "memory beyond idle, client stopped reading: private dirty", "KiB"), contender,
               max(0, dirty["stall"] - dirty["idle"]))
 
 
@@ -153,15 +153,15 @@ def peaks(bench, contender):
                 how = {"stdin": source}
             bench.stock.billed(contender, *remote, **how)
         # The kernel misses nothing, but tells no more than the resident memory of the largest process.
-        bench.add((f"memory.peak.{key}.rss", f"peak memory in {title}: RSS of the largest process", "kB"), contender,
+        bench.add((f"memory.peak.{key}.rss", f"peak memory in {title}: RSS of the largest process", "KiB"), contender,
                   contender.running.bills()[-1][2])
         for what in ("pss", "anon", "dirty"):
-            bench.add((f"memory.peak.{key}.{what}", f"peak memory in {title}: {WHAT[what]}", "kB"), contender,
+            bench.add((f"memory.peak.{key}.{what}", f"peak memory in {title}: {WHAT[what]}", "KiB"), contender,
                       seen.peak.get(what, 0))
         if key == "down" and seen.stacks:
-            bench.add(("memory.stack.all", "stacks of all its processes, high water", "kB"), contender,
+            bench.add(("memory.stack.all", "stacks of all its processes, high water", "KiB"), contender,
                       sum(seen.stacks))
-            bench.add(("memory.stack.largest", "largest stack of a process, high water", "kB"), contender,
+            bench.add(("memory.stack.largest", "largest stack of a process, high water", "KiB"), contender,
                       max(seen.stacks))
 
 
@@ -169,6 +169,6 @@ def measure(bench):
     if not bench.world.privileged:
         bench.leave_out("memory: needs root, other users' processes don't show theirs")
         return
-    bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender))
+    bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender), bench.with_builds)
     bench.rounds(bench.plan.peaks, "peak memory", lambda contender: peaks(bench, contender))
     bench.rounds(bench.plan.stalls, "client stopped reading", lambda contender: stalled(bench, contender))

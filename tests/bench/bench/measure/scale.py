@@ -22,7 +22,7 @@ def parallel(bench, contender):
 
 
 # To start many clients takes a while: each is to be at work for much longer than that.
-LEAN_LOGINS_EACH = 10
+LEAN_LOGINS_EACH = 5
 
 
 def parallel_lean(bench, contender):

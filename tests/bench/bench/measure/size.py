@@ -11,17 +11,16 @@ import sys
 import time
 
 from ..processes import Failed, read, run
-from ..world import ENVIRONMENT
+from ..world import ENVIRONMENT, is_static
 
 # The C library's own files: on the system with or without a server. Also what mapping them adds.
 C_LIBRARY = ("libc.so", "ld-linux", "ld-musl", "libm.so", "libpthread.so", "librt.so", "libdl.so")
 
 
 def libraries(world, program):
-    try:
-        lines = world.run(["ldd", program]).decode().splitlines()
-    except Failed:
-        return set()  # linked statically
+    if is_static(world.outside(program)):
+        return set()
+    lines = world.run(["ldd", program]).decode().splitlines()
     paths = [word for line in lines for word in line.split() if word.startswith("/")]
     own = [path for path in paths if not os.path.basename(path).startswith(C_LIBRARY)]
     return {world.outside(path) for path in own}
@@ -65,19 +64,19 @@ def one(bench, contender):
     files = contender.server.files()
     needed = set().union(*(libraries(bench.world, path) for path in files))
     own = sum(stripped_bytes(bench, path) for path in files)
-    bench.add(("size.program", "programs of the server, stripped", "kB"), contender, own / 1000)
-    bench.add(("size.libraries", "programs and libraries but the C library", "kB"), contender,
-              (own + sum(os.path.getsize(os.path.realpath(path)) for path in needed)) / 1000)
+    bench.add(("size.program", "programs of the server, stripped", "KiB"), contender, own / 1024)
+    bench.add(("size.libraries", "programs and libraries but the C library", "KiB"), contender,
+              (own + sum(os.path.getsize(os.path.realpath(path)) for path in needed)) / 1024)
     if bench.world.privileged:
-        bench.add(("size.mapped", "files mapped while it serves, the C library included", "kB"), contender,
-                  while_served(bench, contender) / 1000)
+        bench.add(("size.mapped", "files mapped while it serves, the C library included", "KiB"), contender,
+                  while_served(bench, contender) / 1024)
 
 
 def rooms(bench):
-    """Our program linked once more, with a map."""
+    """Our program linked once more, with a map: the dynamic build, as optimizing at link time merges the rooms."""
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     import size_by_room
-    folder = os.path.dirname(os.path.dirname(bench.options.daemon))
+    folder = os.path.dirname(os.path.dirname(bench.options.dynamic))
     commands = run(["ninja", "-C", folder, "-t", "commands", "src/wrensshd"], env=ENVIRONMENT).decode().splitlines()
     map_file = os.path.join(bench.scratch, "map")
     run(["sh", "-c", f"{commands[-1]} -o {bench.scratch}/linked -Wl,-Map={map_file}"], cwd=folder)
@@ -100,6 +99,6 @@ def static_rooms(bench):
 
 
 def measure(bench):
-    bench.rounds(1, "size", lambda contender: one(bench, contender))
+    bench.rounds(1, "size", lambda contender: one(bench, contender), bench.with_builds)
     rooms(bench)
     static_rooms(bench)

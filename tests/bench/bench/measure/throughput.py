@@ -77,16 +77,18 @@ def far(bench, contender):
         add_speed(bench, contender, (f"throughput.far.{key}", f"{title} of {amount}, 100 ms away, lean client"), told)
 
 
-def eight(bench, contender):
+def eight(bench, contender, key, title):
     """Sessions that move data at the same time on one connection."""
     size = bench.plan.eight_bytes // 8
+    command = f"head -c {size} /dev/zero" if key == "down" else "cat >/dev/null"
     master, options = bench.stock.master(contender, "control")
     clients = []
     try:
         begin = time.perf_counter()
         for _ in range(8):
-            clients.append(bench.stock.start(contender, f"head -c {size} /dev/zero", options=options,
-                                             stderr=subprocess.DEVNULL))
+            with bench.zeros(size) as source:
+                clients.append(bench.stock.start(contender, command, options=options, stdin=source,
+                                                 stderr=subprocess.DEVNULL))
         ended = wait_until(lambda: all(client.poll() is not None for client in clients), 60)
         taken = time.perf_counter() - begin
         if not ended or any(client.returncode for client in clients):
@@ -95,8 +97,8 @@ def eight(bench, contender):
         for client in [*clients, master]:
             end(client)
     contender.running.wait_idle()
-    bench.add(("throughput.eight", "eight downloads on one connection, stock client", "MiB/s", "more"), contender,
-              8 * size / MIB / taken)
+    bench.add((f"throughput.eight.{key}", f"eight {title}s on one connection, stock client", "MiB/s", "more"),
+              contender, 8 * size / MIB / taken)
 
 
 def eight_lean(bench, contender):
@@ -107,13 +109,16 @@ def eight_lean(bench, contender):
 
 def measure(bench):
     plan = bench.plan
-    bench.rounds(plan.bulks, "throughput", lambda contender: one_round(bench, contender), bar=True)
+    bench.rounds(plan.bulks, "throughput", lambda contender: one_round(bench, contender), bench.with_bar)
     bench.rounds(plan.bulks, "throughput, lean client", lambda contender: lean_round(bench, contender))
     show_bar(bench)
     if not bench.wants("throughput"):
         return
-    for work, what in ((eight, "eight sessions"), (eight_lean, "eight sessions, lean client")):
-        bench.rounds(plan.eights, what, lambda contender, work=work: work(bench, contender),
+    for key, title, _ in WAYS:
+        bench.rounds(plan.eights, f"eight {title}s",
+                     lambda contender, key=key, title=title: eight(bench, contender, key, title),
                      only=bench.has_many_sessions)
+    bench.rounds(plan.eights, "eight sessions, lean client", lambda contender: eight_lean(bench, contender),
+                 only=bench.has_many_sessions)
     if bench.world.privileged:
         bench.rounds(plan.fars, "throughput from afar", lambda contender: far(bench, contender))
