@@ -27,6 +27,8 @@
 #define STEPS      4
 typedef int16_t sums __attribute__((vector_size(2 * LANES)));
 typedef int32_t words __attribute__((vector_size(2 * LANES)));
+typedef sums sums_anywhere __attribute__((aligned(2), may_alias));
+typedef words words_anywhere __attribute__((aligned(4), may_alias));
 #else
 #define LANES      1
 #define WORD_LANES 1
@@ -34,6 +36,8 @@ typedef int32_t words __attribute__((vector_size(2 * LANES)));
 #define STEPS      1
 typedef int32_t sums;
 typedef int32_t words;
+typedef int16_t sums_anywhere;
+typedef int32_t words_anywhere;
 #endif
 
 #define ROWS SNTRUP761_ROWS
@@ -45,14 +49,12 @@ _Static_assert(SNTRUP761_TERMS % (2 * LANES) == 0, "a whole number of pairs of v
 
 static inline words load_words(const int32_t *from)
 {
-    words loaded;
-    memcpy(&loaded, from, sizeof(loaded));
-    return loaded;
+    return *(const words_anywhere *)from;
 }
 
 static inline void store_words(int32_t *to, words value)
 {
-    memcpy(to, &value, sizeof(value));
+    *(words_anywhere *)to = value;
 }
 
 /* All bits of a lane are set where a is above b. The one lane gets them by subtracting: compilers
@@ -146,22 +148,12 @@ static void sort(int32_t at[static ROWS])
 
 static inline sums load_sums(const int16_t *from)
 {
-#if LANES > 1
-    sums loaded;
-    memcpy(&loaded, from, sizeof(loaded));
-    return loaded;
-#else
-    return *from;
-#endif
+    return *(const sums_anywhere *)from;
 }
 
 static inline void store_sums(int16_t *to, sums value)
 {
-#if LANES > 1
-    memcpy(to, &value, sizeof(value));
-#else
-    *to = (int16_t)value;
-#endif
+    *(sums_anywhere *)to = (sums_anywhere)value;
 }
 
 /*
