@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "chacha20.h"
 #include "cpu.h"
 #include "sntrup761_code.h"
 #include "sntrup761_kernel.h"
@@ -157,6 +158,14 @@ static void hash(uint8_t out[static HASH_BYTES], uint8_t b, const uint8_t *x, si
     memcpy(out, full, HASH_BYTES);
     sodium_memzero(full, sizeof(full));
     sodium_memzero(&state, sizeof(state));
+}
+
+void sntrup761_random(uint8_t random[static SNTRUP761_RANDOM_BYTES],
+                      const uint8_t seed[static SNTRUP761_SEED_BYTES])
+{
+    static const uint8_t nonce[8];
+    memset(random, 0, SNTRUP761_RANDOM_BYTES);
+    chacha20_xor(random, random, SNTRUP761_RANDOM_BYTES, seed, nonce, 0);
 }
 
 void sntrup761_encapsulate(uint8_t ciphertext[static SNTRUP761_CIPHERTEXT_BYTES],

@@ -92,6 +92,17 @@ START_TEST(random_bytes_as_the_second_implementation)
 }
 END_TEST
 
+START_TEST(random_bytes_out_of_a_seed)
+{
+    static const uint8_t nonce[8];
+    uint8_t seed[SNTRUP761_SEED_BYTES], random[SNTRUP761_RANDOM_BYTES], expected[sizeof(random)];
+    randombytes_buf(seed, sizeof(seed));
+    crypto_stream_chacha20(expected, sizeof(expected), nonce, seed);
+    sntrup761_random(random, seed);
+    ck_assert_mem_eq(random, expected, sizeof(random));
+}
+END_TEST
+
 /* Also where two encodings decode to the same polynomial: `confirm` is over the bytes. */
 START_TEST(every_public_key_has_its_own_secret)
 {
@@ -171,6 +182,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, monotonous_bytes, 0,
                         (int)(sizeof(sntrup761_edges) / sizeof(sntrup761_edges[0])));
     tcase_add_test(tests, random_bytes_as_the_second_implementation);
+    tcase_add_test(tests, random_bytes_out_of_a_seed);
     tcase_add_test(tests, every_public_key_has_its_own_secret);
     tcase_add_test(tests, encodes_extreme_values);
     tcase_add_test(tests, decodes_below_q_whatever_comes);

@@ -63,9 +63,11 @@ static void authenticate(size_t bytes)
 static void encapsulate(size_t bytes)
 {
     uint8_t ciphertext[SNTRUP761_CIPHERTEXT_BYTES], secret[SNTRUP761_SECRET_BYTES];
+    uint8_t seed[SNTRUP761_SEED_BYTES];
 
     (void)bytes;
-    randombytes_buf(random_bytes, sizeof(random_bytes));
+    randombytes_buf(seed, sizeof(seed));
+    sntrup761_random(random_bytes, seed);
     sntrup761_encapsulate(ciphertext, secret, public_key, random_bytes);
     data[0] ^= secret[0];
 }
