@@ -331,8 +331,10 @@ void loop_run(struct connection *connection, uint32_t layers)
         wait_for_events(connection);
         take_input(connection);
         relay_turn(connection);
-        kex_rekey_if_due(connection);
-        check_deadlines(connection);
+        if (!connection->ended) {
+            kex_rekey_if_due(connection);
+            check_deadlines(connection);
+        }
         write_socket(connection);
         if (connection->bytes_in != bytes_in && connection->bytes_out == bytes_out) {
             acknowledge_at_once(connection);

@@ -201,10 +201,11 @@ static void finish(struct connection *connection, struct channel *channel)
     }
 }
 
-/* Small messages need room as well, and none may leave during our key exchange. */
+/* Small messages need room as well; none may leave during our key exchange or behind DISCONNECT. */
 static bool may_send(const struct connection *connection)
 {
-    return output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent;
+    return output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent &&
+           !connection->ended;
 }
 
 static void channel_turn(struct connection *connection, struct channel *channel)

@@ -68,6 +68,17 @@ START_TEST(output_and_errors)
 }
 END_TEST
 
+START_TEST(nothing_behind_a_disconnect)
+{
+    program_run(&rig, &program, REMOTE);
+    program_write(program.out, "late", 4);
+    connection_refuse(rig.connection, SSH_DISCONNECT_PROTOCOL_ERROR, "enough");
+    turns(2);
+    rig_hear(&rig, SSH_MSG_DISCONNECT);
+    rig_expect_silence(&rig);
+}
+END_TEST
+
 /* The next data of this stream must be the bytes from `from` on; returns how many they were. */
 static size_t hear_data(size_t from, size_t most)
 {
@@ -326,6 +337,7 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, output_and_errors);
+    tcase_add_test(tests, nothing_behind_a_disconnect);
     tcase_add_test(tests, small_windows_and_packets);
     tcase_add_test(tests, a_stream_without_end);
     tcase_add_test(tests, output_stops_while_there_is_room_for_answers);
