@@ -6,9 +6,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "number.h"
 
 /* The same number on every architecture; the C library may be older than the kernel. */
 #ifndef SYS_close_range
@@ -35,10 +36,13 @@ static bool close_piece(const char *piece, long bytes, int list, int first)
     const struct listed *entry;
     for (long at = 0; at < bytes; at += entry->bytes) {
         entry = (const struct listed *)(const void *)(piece + at);
-        long fd = strtol(entry->name, NULL, 10);
-        if (entry->name[0] != '.' && fd == list) {
+        unsigned fd;
+        if (!number_read(&fd, entry->name)) {
+            continue; /* "." and ".." */
+        }
+        if (fd == (unsigned)list) {
             itself = true;
-        } else if (entry->name[0] != '.' && fd >= first) {
+        } else if (fd >= (unsigned)first) {
             close((int)fd);
         }
     }
