@@ -116,6 +116,9 @@ void feed_drain(struct connection *connection, struct channel *channel)
         struct iovec part = part_of(oldest, count);
         size_t taken = write_child(channel, &part, 1);
         queue_drop(&connection->pool, &channel->pending, taken);
+        if (taken > 0) {
+            connection->used_ms = connection->now_ms;
+        }
         channel->stdin_ready = taken == count;
         if (channel->pending.bytes == 0) {
             feed_close_drained(connection, channel);
@@ -140,6 +143,9 @@ static const struct channel *only_channel(const struct connection *connection)
 uint64_t feed_enough_until_ms(const struct connection *connection)
 {
     const struct channel *channel = only_channel(connection);
-    bool enough = channel != NULL && channel->pending.bytes >= LIMIT_PENDING_BYTES;
+    /* Not while the program may be the one that waits: for the WINDOW_ADJUST that lets it get rid
+     * of its output, or for the end of a key exchange. */
+    bool enough = channel != NULL && channel->pending.bytes >= LIMIT_PENDING_BYTES &&
+                  channel->remote_window > 0 && !connection->kex.sent;
     return enough ? connection->read_ms + LIMIT_HOLD_MS : 0;
 }

@@ -117,8 +117,8 @@ def test_dbclient(dbclient):
 
 @needs("dbclient", "dropbearconvert")
 def test_dbclient_with_data(dbclient):
-    """Its small windows would stall a transfer."""
-    data = os.urandom(2_000_000)
+    """Its small windows would stall a transfer, of which we keep much while it waits for them."""
+    data = os.urandom(30_000_000)
     done = dbclient("cat", input=data, text=False)
     assert done.stdout == data
     assert dbclient("sha256sum", input=data, text=False).stdout.split()[0].decode() == hashlib.sha256(data).hexdigest()

@@ -227,6 +227,48 @@ START_TEST(all_that_waits_goes_out_at_once)
 }
 END_TEST
 
+START_TEST(what_a_program_takes_later_is_use)
+{
+    const struct channel *channel = channel_of(&one);
+    channel_of(&one)->stdin_widened = true;
+    while (write(channel->child_stdin, bytes, 4096) > 0) {
+    }
+    data(&one, 0, 100);
+    feed_flush(rig.connection);
+    rig.connection->now_ms = 99;
+    program_turn(&rig, 0);
+    ck_assert_uint_ne(rig.connection->used_ms, 99);
+    while (program_read(one.in, back, sizeof(back)) > 0) {
+    }
+    program_turn(&rig, 0);
+    ck_assert_uint_eq(rig.connection->used_ms, 99);
+}
+END_TEST
+
+/* A program that has stopped reading because its own output is stuck waits for what would be left
+ * unread. */
+START_TEST(the_client_is_held_up_only_for_a_slow_program)
+{
+    struct connection *connection = rig.connection;
+    struct channel *channel = channel_of(&one);
+    for (size_t kept = 0; kept < LIMIT_PENDING_BYTES; kept += sizeof(bytes)) {
+        queue_add(&connection->pool, &channel->pending, bytes, sizeof(bytes));
+    }
+    connection->read_ms = 7;
+    ck_assert_uint_eq(feed_enough_until_ms(connection), 0);
+    channel_of(&other)->open = false;
+    ck_assert_uint_eq(feed_enough_until_ms(connection), 7 + LIMIT_HOLD_MS);
+    channel->remote_window = 0;
+    ck_assert_uint_eq(feed_enough_until_ms(connection), 0);
+    channel->remote_window = 1;
+    connection->kex.sent = true;
+    ck_assert_uint_eq(feed_enough_until_ms(connection), 0);
+    connection->kex.sent = false;
+    queue_drop(&connection->pool, &channel->pending, 1);
+    ck_assert_uint_eq(feed_enough_until_ms(connection), 0);
+}
+END_TEST
+
 START_TEST(a_program_that_has_closed_its_stdin)
 {
     program_close(&one.in);
@@ -258,6 +300,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_pipe_is_not_widened_before_the_program_reads);
     tcase_add_test(tests, nothing_overtakes_what_waits);
     tcase_add_test(tests, all_that_waits_goes_out_at_once);
+    tcase_add_test(tests, what_a_program_takes_later_is_use);
+    tcase_add_test(tests, the_client_is_held_up_only_for_a_slow_program);
     tcase_add_test(tests, a_program_that_has_closed_its_stdin);
     suite_add_tcase(suite, tests);
     return suite;
