@@ -261,12 +261,24 @@ bool relay_breathes(const struct connection *connection)
     return false;
 }
 
+/* The next one that has a program; numbers without one would give their turn to whoever follows. */
+static size_t next_live(const struct connection *connection, size_t number)
+{
+    for (size_t i = 1; i <= LIMIT_CHANNELS; i++) {
+        size_t next = (number + i) % LIMIT_CHANNELS;
+        if (channel_is_live(&connection->channels[next])) {
+            return next;
+        }
+    }
+    return number;
+}
+
 void relay_turn(struct connection *connection)
 {
     /* Who has little to say is not kept waiting by those who have much. Of these another one is
      * first each time: it can fill the output, but not every time. */
     bool was_bulk[LIMIT_CHANNELS];
-    connection->first_channel = (connection->first_channel + 1) % LIMIT_CHANNELS;
+    connection->first_channel = next_live(connection, connection->first_channel);
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         was_bulk[i] = connection->channels[i].bulk;
     }

@@ -151,6 +151,26 @@ START_TEST(output_stops_while_there_is_room_for_answers)
 }
 END_TEST
 
+/* Whoever is first fills the output; channels without a program must not pass their turn on. */
+START_TEST(two_streams_have_the_same_share)
+{
+    static struct program other;
+    program_run(&rig, &program, REMOTE);
+    program_run(&rig, &other, REMOTE + 1);
+    for (int i = 0; i < 40; i++) {
+        (void)!write(program.out, bytes, sizeof(bytes));
+        (void)!write(other.out, bytes, sizeof(bytes));
+        turns(1);
+        program_drop_output(&rig);
+    }
+    uint32_t one = (1U << 30) - channel()->remote_window;
+    uint32_t two = (1U << 30) - rig.connection->channels[other.channel].remote_window;
+    ck_assert_uint_gt(one, 2 * (two / 3));
+    ck_assert_uint_gt(two, 2 * (one / 3));
+    program_close_all(&other);
+}
+END_TEST
+
 START_TEST(nothing_leaves_during_our_key_exchange)
 {
     program_run(&rig, &program, REMOTE);
@@ -341,6 +361,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, small_windows_and_packets);
     tcase_add_test(tests, a_stream_without_end);
     tcase_add_test(tests, output_stops_while_there_is_room_for_answers);
+    tcase_add_test(tests, two_streams_have_the_same_share);
     tcase_add_test(tests, nothing_leaves_during_our_key_exchange);
     tcase_add_test(tests, data_typed_ahead_waits_for_the_program);
     tcase_add_test(tests, a_program_that_does_not_read);
