@@ -266,7 +266,7 @@ static void wait_for_events(struct connection *connection)
         }
         return;
     }
-    if (ready > 0) {
+    if (ready > 0 || relay_breathes(connection)) {
         connection->woken_ms = connection->now_ms;
     } else if (connection->now_ms - connection->woken_ms >= LIMIT_REST_MS) {
         pages_give_back(connection);
@@ -296,6 +296,13 @@ static void greet(struct connection *connection)
     kex_prepare(connection);
 }
 
+static bool wait_until(int fd, short events, uint64_t end_ms)
+{
+    uint64_t now_ms = clock_ms();
+    struct pollfd entry = {.fd = fd, .events = events};
+    return now_ms < end_ms && poll(&entry, 1, (int)(end_ms - now_ms)) > 0;
+}
+
 /* Lets the last message, DISCONNECT as a rule, reach the client: closing a socket with unread input
  * would reset the connection and could take it away. Bounded by a time and by what we throw away.
  */
@@ -303,15 +310,17 @@ static void say_goodbye(struct connection *connection)
 {
     uint64_t end_ms = clock_ms() + LIMIT_GOODBYE_MS;
     write_socket(connection);
-    bool flushed = connection->output_end == 0;
-    if (!flushed || shutdown(STDOUT_FILENO, SHUT_WR) != 0) {
+    while (connection->output_end > 0) {
+        if (!wait_until(STDOUT_FILENO, POLLOUT, end_ms)) {
+            return;
+        }
+        write_socket(connection);
+    }
+    if (shutdown(STDOUT_FILENO, SHUT_WR) != 0) {
         return;
     }
-    for (int i = 0; i < 64; i++) {
-        uint64_t now_ms = clock_ms();
-        struct pollfd entry = {.fd = STDIN_FILENO, .events = POLLIN};
-        if (now_ms >= end_ms || poll(&entry, 1, (int)(end_ms - now_ms)) <= 0 ||
-            read(STDIN_FILENO, connection->input, sizeof(connection->input)) <= 0) {
+    for (int i = 0; i < 64 && wait_until(STDIN_FILENO, POLLIN, end_ms); i++) {
+        if (read(STDIN_FILENO, connection->input, sizeof(connection->input)) <= 0) {
             return;
         }
     }
