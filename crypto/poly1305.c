@@ -78,7 +78,7 @@ static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[stati
 }
 
 /* h *= r. What stands at 2^130 and above comes back times 5. From below 2^131 + 2^130, where `top`
- * just has room, that leads to below 2^130 + 2^65. */
+ * has room, that leads to below 2^130 + 2^65. */
 static inline void multiply(struct poly1305_scalars *scalars)
 {
     const limb *h = scalars->h, *r = scalars->r, *folded = scalars->folded;
