@@ -21,14 +21,14 @@ struct kernel {
         run, (lanes)*CHACHA20_BLOCK_BYTES                                                          \
     }
 
-/* The best for so many bytes. */
+/* The best for so many bytes. Up to CHACHA20_PAIR_BYTES a stride is no longer than that. */
 static struct kernel choose(size_t count)
 {
     (void)count; /* most machines have one that is the best for all */
 #if defined(__x86_64__)
     if (cpu_level() >= CPU_AVX512) {
-        return count > 8 * CHACHA20_BLOCK_BYTES ? KERNEL(chacha20_avx512, 16)
-                                                : KERNEL(chacha20_avx512vl, 8);
+        return count > CHACHA20_PAIR_BYTES ? KERNEL(chacha20_avx512, 16)
+                                           : KERNEL(chacha20_avx512vl, 8);
     }
     if (cpu_level() >= CPU_AVX2) {
         return count > 4 * CHACHA20_BLOCK_BYTES ? KERNEL(chacha20_avx2, 8)

@@ -58,7 +58,10 @@ static void xor_body(uint8_t *body, size_t body_bytes, const struct keystream *s
     }
     xor_bytes(body, stream->bytes + BODY_OFFSET, first_bytes);
     body += first_bytes;
-    chacha20_xor(body, body, body_bytes - first_bytes, key_2, nonce, stream->blocks);
+    body_bytes -= first_bytes;
+    if (body_bytes > 0) {
+        chacha20_xor(body, body, body_bytes, key_2, nonce, stream->blocks);
+    }
 }
 
 uint32_t chachapoly_length(const uint8_t sealed[static CHACHAPOLY_LENGTH_BYTES],

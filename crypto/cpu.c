@@ -19,10 +19,12 @@ static enum cpu_level limit = CPU_AVX512IFMA;
 
 #define AVX512 (bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL)
 
+/* Without bit_OSXSAVE the instruction faults: volatile, or compilers may move it above that
+ * question. */
 static unsigned saved_registers(void)
 {
     unsigned low, high;
-    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     (void)high;
     return low;
 }

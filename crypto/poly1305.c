@@ -7,8 +7,8 @@
  * 2^128 r[i] = 2^130 (r[i] / 4) = 5 (r[i] / 4) = r[i] + r[i] / 4 =: folded[i], without remainder.
  *
  * h is multiplied before a block is added, not after: what is left to do is a last multiplication.
- * A kernel, which does the same to several h, can then start from one and end with one without
- * treating its first or last blocks in a way of their own.
+ * A kernel does the same to several h, all of them 0 at first, and treats neither its first blocks
+ * nor its last in a way of their own.
  */
 #include "poly1305.h"
 
@@ -19,19 +19,32 @@
 #include "cpu.h"
 #include "poly1305_kernel.h"
 
-#define LIMBS     POLY1305_LIMBS
-#define LIMB_BITS (8 * sizeof(limb))
-
-typedef poly1305_limb limb;
 #ifdef __SIZEOF_INT128__
+typedef uint64_t limb;
 typedef unsigned __int128 wide;
 #define limb_from_little(x) le64toh(x)
 #define limb_to_little(x)   htole64(x)
 #else
+typedef uint32_t limb;
 typedef uint64_t wide;
 #define limb_from_little(x) le32toh(x)
 #define limb_to_little(x)   htole32(x)
 #endif
+
+#define LIMBS     (BLOCK_BYTES / sizeof(limb))
+#define LIMB_BITS (8 * sizeof(limb))
+
+struct scalars {
+    limb h[LIMBS + 1];
+    limb r[LIMBS];
+    limb folded[LIMBS];
+};
+
+struct state {
+    struct scalars scalars;
+    limb s[LIMBS];
+    struct poly1305_lanes lanes; /* of no meaning without a kernel */
+};
 
 static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_BYTES])
 {
@@ -42,13 +55,13 @@ static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_
 }
 
 /* RFC 8439 section 2.5: r &= 0x0ffffffc0ffffffc0ffffffc0fffffff. */
-void poly1305_start(struct poly1305_state *state, const uint8_t key[static 32])
+static void start(struct state *state, const uint8_t key[static 32])
 {
     static const uint8_t clamp[BLOCK_BYTES] = {
         0xff, 0xff, 0xff, 0x0f, 0xfc, 0xff, 0xff, 0x0f,
         0xfc, 0xff, 0xff, 0x0f, 0xfc, 0xff, 0xff, 0x0f,
     };
-    struct poly1305_scalars *scalars = &state->scalars;
+    struct scalars *scalars = &state->scalars;
     limb mask[LIMBS];
     read_limbs(mask, clamp);
     read_limbs(scalars->r, key);
@@ -58,8 +71,6 @@ void poly1305_start(struct poly1305_state *state, const uint8_t key[static 32])
         scalars->r[i] &= mask[i];
         scalars->folded[i] = scalars->r[i] + (scalars->r[i] >> 2);
     }
-    state->kernel = NULL;
-    state->powers_of = NULL;
 }
 
 /* h += block + marker 2^128 */
@@ -78,8 +89,8 @@ static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[stati
 }
 
 /* h *= r. What stands at 2^130 and above comes back times 5. From below 2^131 + 2^130, where `top`
- * just has room, that leads to below 2^130 + 2^65. */
-static inline void multiply(struct poly1305_scalars *scalars)
+ * has room, that leads to below 2^130 + 2^65. */
+static inline void multiply(struct scalars *scalars)
 {
     const limb *h = scalars->h, *r = scalars->r, *folded = scalars->folded;
     limb product[LIMBS];
@@ -106,17 +117,17 @@ static inline void multiply(struct poly1305_scalars *scalars)
 }
 
 /* For where it is not in the loop: one copy of it will do. */
-static __attribute__((noinline)) void multiply_once(struct poly1305_scalars *scalars)
+static __attribute__((noinline)) void multiply_once(struct scalars *scalars)
 {
     multiply(scalars);
 }
 
-static void absorb(struct poly1305_state *state, const uint8_t *message, size_t count)
+static void absorb(struct scalars *scalars, const uint8_t *message, size_t count)
 {
     struct {
-        struct poly1305_scalars scalars;
+        struct scalars scalars;
         uint8_t last[BLOCK_BYTES];
-    } work = {state->scalars, {0}};
+    } work = {*scalars, {0}};
     for (; count >= BLOCK_BYTES; message += BLOCK_BYTES, count -= BLOCK_BYTES) {
         multiply(&work.scalars);
         add_block(work.scalars.h, message, 1);
@@ -127,7 +138,7 @@ static void absorb(struct poly1305_state *state, const uint8_t *message, size_t 
         multiply_once(&work.scalars);
         add_block(work.scalars.h, work.last, 0);
     }
-    state->scalars = work.scalars;
+    *scalars = work.scalars;
     sodium_memzero(&work, sizeof(work));
 }
 
@@ -177,10 +188,9 @@ static void add_digit(limb h[static LIMBS + 1], uint64_t digit, size_t bits)
     h[LIMBS] += (limb)carry;
 }
 
-static void find_powers(struct poly1305_state *state, const struct poly1305_kernel *kernel)
+static void find_powers(struct state *state, const struct poly1305_kernel *kernel)
 {
-    struct poly1305_scalars power = state->scalars;
-    memset(power.h, 0, sizeof(power.h));
+    struct scalars power = state->scalars;
     memcpy(power.h, power.r, sizeof(power.r));
     for (size_t i = 1; i < 2 * kernel->lanes; i++) {
         if (i == kernel->lanes) {
@@ -189,73 +199,37 @@ static void find_powers(struct poly1305_state *state, const struct poly1305_kern
         multiply_once(&power);
     }
     write_digits(state->lanes.power[1], power.h, kernel);
-    state->powers_of = kernel;
     sodium_memzero(&power, sizeof(power));
 }
 
-static void enter_lanes(struct poly1305_state *state, const struct poly1305_kernel *kernel)
-{
-    uint64_t digit[5];
-    if (state->powers_of != kernel) {
-        find_powers(state, kernel);
-    }
-    memset(state->lanes.h, 0, sizeof(state->lanes.h));
-    write_digits(digit, state->scalars.h, kernel);
-    for (size_t i = 0; i < kernel->digits; i++) {
-        state->lanes.h[i][kernel->lanes - 1] = digit[i];
-    }
-    state->kernel = kernel;
-    sodium_memzero(digit, sizeof(digit));
-}
-
 /* Horner's rule. A sum is below 2^130 + 2^65 + 2^130 + 2^114, which multiply() can take. */
-static void leave_lanes(struct poly1305_state *state)
+static void join_lanes(struct state *state, const struct poly1305_kernel *kernel)
 {
-    const struct poly1305_kernel *kernel = state->kernel;
-    limb *h = state->scalars.h;
-    memset(h, 0, sizeof(state->scalars.h));
     for (size_t block = 0; block < kernel->lanes; block++) {
         size_t lane = 2 * block < kernel->lanes ? 2 * block : 2 * block - kernel->lanes + 1;
         multiply_once(&state->scalars);
         for (size_t i = 0; i < kernel->digits; i++) {
-            add_digit(h, state->lanes.h[i][lane], i * kernel->digit_bits);
+            add_digit(state->scalars.h, state->lanes.h[i][lane], i * kernel->digit_bits);
         }
     }
-    state->kernel = NULL;
 }
 
-void poly1305_blocks(struct poly1305_state *state, const uint8_t *message, size_t count)
+/* As many whole strides as there are. Returns how many bytes that is. */
+static size_t absorb_strides(struct state *state, const uint8_t *message, size_t count,
+                             const struct poly1305_kernel *kernel)
 {
-    const struct poly1305_kernel *kernel = state->kernel;
-    if (kernel == NULL) {
-        kernel = find_kernel(count);
-        if (kernel != NULL) {
-            enter_lanes(state, kernel);
-        }
-    }
-    if (kernel != NULL) {
-        size_t stride_bytes = 2 * kernel->lanes * BLOCK_BYTES;
-        size_t strides = count / stride_bytes;
-        if (strides > 0) {
-            kernel->take(&state->lanes, message, strides);
-        }
-        message += strides * stride_bytes;
-        count -= strides * stride_bytes;
-    }
-    if (count > 0) {
-        if (kernel != NULL) {
-            leave_lanes(state);
-        }
-        absorb(state, message, count);
-    }
+    size_t stride_bytes = 2 * kernel->lanes * BLOCK_BYTES;
+    size_t strides = count / stride_bytes;
+    memset(state->lanes.h, 0, sizeof(state->lanes.h));
+    find_powers(state, kernel);
+    kernel->take(&state->lanes, message, strides);
+    join_lanes(state, kernel);
+    return strides * stride_bytes;
 }
 
 /* Brings h below 2^130 - 5, adds s and keeps 128 bits. */
-void poly1305_finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state)
+static void finish(uint8_t tag[static BLOCK_BYTES], struct state *state)
 {
-    if (state->kernel != NULL) {
-        leave_lanes(state);
-    }
     multiply_once(&state->scalars);
     /* These are wiped with the rest of the state; r is of no more use. */
     limb *h = state->scalars.h, *reduced = state->scalars.r, *s = state->s;
@@ -275,15 +249,21 @@ void poly1305_finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *sta
         carry >>= LIMB_BITS;
     }
     memcpy(tag, s, BLOCK_BYTES);
-    sodium_memzero(state, state->powers_of != NULL ? sizeof(*state)
-                                                   : offsetof(struct poly1305_state, lanes));
 }
 
 void poly1305(uint8_t tag[static 16], const uint8_t *message, size_t count,
               const uint8_t key[static 32])
 {
-    struct poly1305_state state;
-    poly1305_start(&state, key);
-    poly1305_blocks(&state, message, count);
-    poly1305_finish(tag, &state);
+    const struct poly1305_kernel *kernel = find_kernel(count);
+    size_t done = 0;
+    struct state state;
+    start(&state, key);
+    if (kernel != NULL) {
+        done = absorb_strides(&state, message, count, kernel);
+    }
+    if (done < count) {
+        absorb(&state.scalars, message + done, count - done);
+    }
+    finish(tag, &state);
+    sodium_memzero(&state, kernel != NULL ? sizeof(state) : offsetof(struct state, lanes));
 }

@@ -17,9 +17,16 @@
 #ifndef WREN_POLY1305_KERNEL_H
 #define WREN_POLY1305_KERNEL_H
 
-#include "poly1305.h"
+#include <stddef.h>
+#include <stdint.h>
 
 #define BLOCK_BYTES 16
+
+/* A row of h is a digit's lanes; power[0] is R, power[1] is R^2. */
+struct poly1305_lanes {
+    uint64_t h[5][8] __attribute__((aligned(64)));
+    uint64_t power[2][5];
+};
 
 struct poly1305_kernel {
     /* At least one stride. */
@@ -27,7 +34,7 @@ struct poly1305_kernel {
     size_t digits;
     size_t digit_bits;
     size_t lanes;
-    size_t least_bytes; /* for which it pays to find powers and put lanes together */
+    size_t least_bytes; /* a stride or more: what pays for finding powers and joining lanes */
 };
 
 extern const struct poly1305_kernel poly1305_avx512ifma;

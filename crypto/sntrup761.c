@@ -93,10 +93,10 @@ static inline int16_t reduce(int16_t value)
 /*
  * The product's coefficients are the rows of a matrix times r that is the same all along each of
  * its diagonals, if the coefficient of 1 counts as that of x^p, the last one. Its last row is h
- * from the back to the front, h[0] last, and one row up each diagonal is one place further: row k
- * begins with h[k]. What comes in behind h[0], in the row's place j > k, is the coefficient of x^k
- * in x^j h that x^p = x + 1 makes of those above: h[p + k - j] and h[p + k - j - 1], with h[0] for
- * h[p].
+ * from the back to the front, h[p] = h[0], h[p - 1], ..., h[1], and one row up each diagonal is one
+ * place further: row k begins with h[k]. What comes in behind h[0], in the row's place j > k, is
+ * the coefficient of x^k in x^j h that x^p = x + 1 makes of those above: h[p + k - j] and
+ * h[p + k - j - 1], again with h[0] for h[p].
  *
  * `window` is one such diagonal after the other, and as r goes through it forwards, r is reversed.
  */

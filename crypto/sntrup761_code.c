@@ -125,6 +125,9 @@ static uint32_t invert(uint32_t divisor)
     return (uint32_t)((((uint64_t)1 << 40) + divisor - 1) / divisor);
 }
 
+/* The greatest there is: in the layer of 24 values, with what stands above two low bytes. */
+_Static_assert(1608ULL * 65536 * 10265 < 1ULL << 40, "quotients are exact");
+
 static inline uint32_t divide(uint32_t value, uint32_t inverse)
 {
     return (uint32_t)((uint64_t)value * inverse >> 40);

@@ -44,6 +44,7 @@ typedef int32_t words_anywhere;
 
 _Static_assert(ROWS % (TILE * LANES) == 0, "a whole number of tiles");
 _Static_assert(SNTRUP761_TERMS % (2 * LANES) == 0, "a whole number of pairs of vectors");
+_Static_assert(ROWS > 512 && ROWS <= 1024, "what sort() begins with");
 
 /* ---- sorting --------------------------------------------------------------------------------- */
 

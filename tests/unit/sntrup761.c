@@ -120,22 +120,60 @@ START_TEST(every_public_key_has_its_own_secret)
 }
 END_TEST
 
-/* The largest value everywhere, and 0 everywhere, and one largest value at each place: what
- * encoding makes of a vector fits its bytes, and only zeros become zeros. */
-START_TEST(encodes_extreme_values)
+/* Encode as the NIST submission has it: a list of values and one of their moduli, which
+ * need not be equal. Returns the number of bytes; `r` and `m` are used up. */
+static size_t encode_slowly(uint8_t *out, uint32_t *r, uint32_t *m, size_t count)
 {
-    uint8_t bytes[SNTRUP761_ROUNDED_BYTES + 1], zeros[SNTRUP761_ROUNDED_BYTES] = {0};
-    uint16_t values[SNTRUP761_P] = {0};
-    bytes[SNTRUP761_ROUNDED_BYTES] = GUARD;
-    sntrup761_encode_rounded(bytes, values);
-    ck_assert_mem_eq(bytes, zeros, sizeof(zeros));
-    for (size_t i = 0; i < SNTRUP761_P; i++) {
-        memset(values, 0, sizeof(values));
-        values[i] = SNTRUP761_ROUNDED - 1;
-        sntrup761_encode_rounded(bytes, values);
-        ck_assert_mem_ne(bytes, zeros, sizeof(zeros));
+    size_t bytes = 0;
+    const uint32_t limit = count > 1 ? 16384 : 2; /* the last value is written out whole */
+    for (size_t i = 0; i < (count + 1) / 2; i++) {
+        bool paired = 2 * i + 1 < count;
+        r[i] = paired ? r[2 * i] + m[2 * i] * r[2 * i + 1] : r[2 * i];
+        m[i] = paired ? m[2 * i] * m[2 * i + 1] : m[2 * i];
+        for (; (paired || count == 1) && m[i] >= limit; m[i] = (m[i] + 255) / 256) {
+            out[bytes++] = (uint8_t)(r[i] % 256);
+            r[i] /= 256;
+        }
     }
-    ck_assert_uint_eq(bytes[SNTRUP761_ROUNDED_BYTES], GUARD);
+    return count > 1 ? bytes + encode_slowly(out + bytes, r, m, (count + 1) / 2) : bytes;
+}
+
+static void encodes(const uint16_t from[static SNTRUP761_P])
+{
+    uint8_t bytes[SNTRUP761_ROUNDED_BYTES + 1], expected[2 * SNTRUP761_P];
+    uint16_t values[SNTRUP761_P];
+    uint32_t r[SNTRUP761_P], m[SNTRUP761_P];
+    for (size_t i = 0; i < SNTRUP761_P; i++) {
+        values[i] = from[i];
+        r[i] = from[i];
+        m[i] = SNTRUP761_ROUNDED;
+    }
+    ck_assert_uint_eq(encode_slowly(expected, r, m, SNTRUP761_P), SNTRUP761_ROUNDED_BYTES);
+    expected[SNTRUP761_ROUNDED_BYTES] = bytes[SNTRUP761_ROUNDED_BYTES] = GUARD;
+    sntrup761_encode_rounded(bytes, values);
+    ck_assert_mem_eq(bytes, expected, sizeof(bytes));
+}
+
+/* 0 everywhere, the largest value everywhere, one largest value at each place, and any. */
+START_TEST(encodes_as_the_submission)
+{
+    uint16_t values[SNTRUP761_P] = {0};
+    encodes(values);
+    for (size_t i = 0; i < SNTRUP761_P; i++) {
+        values[i] = SNTRUP761_ROUNDED - 1;
+        encodes(values);
+        values[i] = 0;
+    }
+    for (size_t i = 0; i < SNTRUP761_P; i++) {
+        values[i] = SNTRUP761_ROUNDED - 1;
+    }
+    encodes(values);
+    for (int round = 0; round < 200; round++) {
+        for (size_t i = 0; i < SNTRUP761_P; i++) {
+            values[i] = (uint16_t)randombytes_uniform(SNTRUP761_ROUNDED);
+        }
+        encodes(values);
+    }
 }
 END_TEST
 
@@ -184,7 +222,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, random_bytes_as_the_second_implementation);
     tcase_add_test(tests, random_bytes_out_of_a_seed);
     tcase_add_test(tests, every_public_key_has_its_own_secret);
-    tcase_add_test(tests, encodes_extreme_values);
+    tcase_add_test(tests, encodes_as_the_submission);
     tcase_add_test(tests, decodes_below_q_whatever_comes);
     tcase_add_test(tests, encodes_short_polynomials);
     suite_add_tcase(suite, tests);

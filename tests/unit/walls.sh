@@ -46,6 +46,13 @@ free_of 'crypto' "$crypto" '^(sodium_)?(malloc|calloc|realloc|free|allocarray|al
 free_of 'crypto' "$crypto" '^(__)?(v?f?printf|vd?printf|dprintf|puts|fputs|fwrite|putchar|write)(_chk)?$'
 free_of 'crypto' "$crypto" '^(read|open|openat|close|exit|abort|__errno_location|getenv)$'
 
+# What is compiled for more than the architecture's baseline exports its kernels only, which nobody calls unasked: of any
+# other function, an inline one of a header, the linker might keep this copy for all. And what is named like a kernel is
+# in such an object, or the names of files have changed.
+strangers=$(nm -A --defined-only "$crypto" 2>/dev/null | awk '$(NF - 1) !~ /^[A-Zuvw]$/ { next }
+    (/_(avx|neon)[^:]*\.o:/) != ($NF ~ /_(avx|neon)/) { print $1, $NF }')
+[ -z "$strangers" ] || fail "the linker might keep for all what a kernel's object defines: $strangers"
+
 # What would bring malloc() or stdio into a static program, in it or by what the C library does for it.
 heap='malloc|calloc|realloc|reallocarray|free|strn?dup|v?asprintf|getline|opendir|fdopendir|scandir'
 streams='fopen|fdopen|fmemopen|v?f?printf|f?puts|f?putc|putchar|fwrite|fflush|v?f?scanf|perror|std(in|out|err)'
