@@ -88,11 +88,15 @@ void chacha20_avx2_four(uint8_t *out, const uint8_t *in, size_t strides,
         }
         load_rows(start_x, block[0], block[1]);
         load_rows(start_y, block[2], block[3]);
+        READ_ANEW(start_x);
+        READ_ANEW(start_y);
         for (int i = 0; i < 4; i++) {
             x[i] = start_x[i];
             y[i] = start_y[i];
         }
         permute_rows(x, y);
+        READ_ANEW(start_x);
+        READ_ANEW(start_y);
         for (int i = 0; i < 4; i++) {
             x[i] += start_x[i];
             y[i] += start_y[i];

@@ -159,10 +159,12 @@ void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
     spread(start, state, first);
     for (; strides > 0; strides--) {
         lanes x[CHACHA20_STATE_WORDS];
+        READ_ANEW(start);
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] = start[i];
         }
         permute(x);
+        READ_ANEW(start);
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
             x[i] += start[i];
         }

@@ -31,15 +31,17 @@ void chacha20_portable(uint8_t *out, const uint8_t *in, size_t strides,
                        const uint32_t state[static CHACHA20_STATE_WORDS],
                        const uint32_t first[static CHACHA20_STATE_WORDS])
 {
-    uint32_t start[CHACHA20_STATE_WORDS];
+    uint32_t start[CHACHA20_STATE_WORDS], x[CHACHA20_STATE_WORDS];
     (void)state; /* the same, or of no block: the first one is the whole stride */
     memcpy(start, first, sizeof(start));
     for (; strides > 0; strides--) {
-        uint32_t x[CHACHA20_STATE_WORDS];
+        READ_ANEW(start);
         memcpy(x, start, sizeof(x));
         permute(x);
+        READ_ANEW(start);
         for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
-            xor_word(out + 4 * i, in + 4 * i, x[i] + start[i]);
+            x[i] += start[i];
+            xor_word(out + 4 * i, in + 4 * i, x[i]);
         }
         start[CHACHA20_COUNTER]++;
         start[CHACHA20_COUNTER + 1] += start[CHACHA20_COUNTER] == 0;
@@ -47,4 +49,5 @@ void chacha20_portable(uint8_t *out, const uint8_t *in, size_t strides,
         in += CHACHA20_BLOCK_BYTES;
     }
     sodium_memzero(start, sizeof(start));
+    sodium_memzero(x, sizeof(x));
 }

@@ -5,6 +5,10 @@
 #ifndef WREN_CHACHA20_ROUNDS_H
 #define WREN_CHACHA20_ROUNDS_H
 
+/* The state that the rounds begin with is read anew where it is used, not spilled: only what is in
+ * it gets wiped. */
+#define READ_ANEW(start) __asm__("" : "+m"(start))
+
 /* Two quarter rounds that have nothing to do with each other, step by step in turn: enough to keep
  * a processor busy that waits for each result, and few enough for sixteen registers. */
 static inline void quarter_rounds(lanes *a, lanes *b, lanes *c, lanes *d, lanes *e, lanes *f,

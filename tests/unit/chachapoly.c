@@ -1,5 +1,6 @@
 #include "chachapoly.h"
 
+#include <pthread.h>
 #include <sodium.h>
 #include <string.h>
 
@@ -137,6 +138,72 @@ START_TEST(another_key_sequence_or_length_is_refused)
 }
 END_TEST
 
+/* ---- what a stack is left with --------------------------------------------------------------- */
+
+/* Sealing and opening have a stack of their own, so that it can be read when they are done. */
+#define STACK_BYTES ((size_t)256 * 1024)
+#define KEY_WORDS   (CHACHAPOLY_KEY_BYTES / sizeof(uint32_t))
+static uint32_t stack[STACK_BYTES / sizeof(uint32_t)] __attribute__((aligned(4096)));
+
+struct work {
+    uint8_t key[CHACHAPOLY_KEY_BYTES];
+    uint8_t packet[PACKET_ROOM];
+    size_t body_bytes;
+    bool opened;
+};
+
+static void *seal_and_open(void *argument)
+{
+    struct work *work = argument;
+    chachapoly_seal(work->packet, work->body_bytes, work->key, 5);
+    work->opened = chachapoly_length(work->packet, work->key, 5) == work->body_bytes &&
+                   chachapoly_open(work->packet, work->body_bytes, work->key, 5);
+    return NULL;
+}
+
+static void run_on_stack(struct work *work)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    memset(stack, 0, sizeof(stack));
+    ck_assert_int_eq(pthread_attr_init(&attributes), 0);
+    ck_assert_int_eq(pthread_attr_setstack(&attributes, stack, sizeof(stack)), 0);
+    ck_assert_int_eq(pthread_create(&thread, &attributes, seal_and_open, work), 0);
+    ck_assert_int_eq(pthread_join(thread, NULL), 0);
+    (void)pthread_attr_destroy(&attributes);
+}
+
+/* How many of the key's words stand on the stack, each counted once. */
+static size_t words_left(const uint8_t key[static CHACHAPOLY_KEY_BYTES])
+{
+    uint32_t word[KEY_WORDS];
+    size_t left = 0;
+    memcpy(word, key, sizeof(word));
+    for (size_t i = 0; i < KEY_WORDS; i++) {
+        size_t at = 0;
+        while (at < STACK_BYTES / sizeof(*stack) && stack[at] != word[i]) {
+            at++;
+        }
+        left += at < STACK_BYTES / sizeof(*stack);
+    }
+    return left;
+}
+
+START_TEST(no_key_stays_on_the_stack)
+{
+    static struct work work;
+    for (size_t body_bytes = 24; level_set(_i) && body_bytes <= 1100; body_bytes += 52) {
+        randombytes_buf(work.key, sizeof(work.key));
+        fill(work.packet, body_bytes);
+        work.body_bytes = body_bytes;
+        run_on_stack(&work);
+        ck_assert(work.opened);
+        ck_assert_msg(words_left(work.key) == 0, "%zu words of the key, %zu bytes of body",
+                      words_left(work.key), body_bytes);
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("chachapoly");
@@ -148,6 +215,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, every_flipped_bit_is_refused, 0, LEVELS);
     tcase_add_test(tests, open_leaves_the_length_encrypted);
     tcase_add_test(tests, another_key_sequence_or_length_is_refused);
+    tcase_add_loop_test(tests, no_key_stays_on_the_stack, 0, LEVELS);
     suite_add_tcase(suite, tests);
     return suite;
 }
