@@ -128,7 +128,9 @@
  * sessions have to wait for all that is under way. */
 #define LIMIT_NEAR_WINDOW_BYTES 262144
 
-/* More than this waits for a program only if it takes less than an input buffer in so long. */
+/* More than this waits for a program that reads slowly only if it takes less than an input buffer
+ * in so long; for one that does not read because its own output is stuck, what the windows allow.
+ */
 #define LIMIT_PENDING_BYTES 262144
 #define LIMIT_HOLD_MS       100
 

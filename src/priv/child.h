@@ -12,9 +12,12 @@
  *
  * Not with fork(): to copy our memory for the exec to throw it away, and the faults of both sides
  * on the copy, were a third of what starting a program cost. Until then the child has our memory
- * and a stack of its own of `stack_bytes`, and we stand still: on a file system that hangs, for as
- * long as the child does, and with us all sessions of the connection. It may write nothing but that stack;
- * errno is the exception. Signal handlers of ours could run in it: there must be none.
+ * and a stack of its own of `stack_bytes`. It may write nothing but that stack; errno is the
+ * exception. Signal handlers of ours could run in it: there must be none.
+ *
+ * We stand still until its exec: on a file system that hangs, for as long as it does, and with us
+ * all sessions of the connection.
+ *
  * Returns its pid, or -1 with errno.
  */
 pid_t child_start(int (*become)(void *), void *argument, size_t stack_bytes);

@@ -169,6 +169,7 @@ def measure(bench):
     if not bench.world.privileged:
         bench.leave_out("memory: needs root, other users' processes don't show theirs")
         return
-    bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender), bench.with_builds)
+    bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender),
+                 bench.with_builds)
     bench.rounds(bench.plan.peaks, "peak memory", lambda contender: peaks(bench, contender))
     bench.rounds(bench.plan.stalls, "client stopped reading", lambda contender: stalled(bench, contender))
