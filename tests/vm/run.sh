@@ -39,6 +39,7 @@ e2fsprogs:has mke2fs
 util-linux:has unshare
 zstd:has zstd
 cpio:has cpio
+busybox-static:! ldd /bin/busybox
 "
 mkdir -p build/vm/logs
 ensure_packages "$top/build/vm/apt.log" "some machines are skipped" || exit 1

@@ -52,3 +52,12 @@ def write(root, name, text, mode=0o644):
         file.write(text)
     os.chmod(path, mode)
     return path
+
+
+def static_busybox():
+    """The host's, which run.sh installs."""
+    for path in ("/usr/bin/busybox", "/bin/busybox"):
+        with open(path, "rb") as file:
+            if b"ld-linux" not in file.read(4096):
+                return path
+    raise Failed("no static busybox here (package busybox-static)")

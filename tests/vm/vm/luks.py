@@ -1,0 +1,67 @@
+"""An encrypted root and what its init tells: what of the initramfs is still there when the real system starts."""
+
+import os
+
+from . import debian
+from .place import Failed
+
+UUID = "5b0e4a35-8d0c-4a27-9a8e-3f2d8c1b7a60"
+SECOND = "b1f6c7d2-3e9a-4c58-8b21-60d94e7fa3c5"
+PASSPHRASE = "correct horse battery staple"
+
+# What would let anybody in, or keep somebody in: processes of the server (by their program: a name can be anyone's),
+# programs that a session started, listening sockets, addresses. The console is the one other place to be.
+INIT = """#!/bin/sh
+export PATH=/bin
+[ -e /proc/mounts ] || mount -t proc proc /proc
+[ -e /sys/class ] || mount -t sysfs sysfs /sys
+sshd=0 programs=0
+for process in /proc/[0-9]*; do
+    case $(readlink $process/exe) in *wrensshd*) sshd=$((sshd + 1)) ;; esac
+    [ -z "$(readlink $process/exe)" ] || [ $process = /proc/1 ] || [ $process = /proc/$$ ] || programs=$((programs + 1))
+done
+listening=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -c ' 0A 0')
+addresses=$(ip address show | grep -v ' lo$' | grep -c ' inet6\\? .*scope \\(global\\|link\\)')
+up=$(ip link show | grep -v ' lo:' | grep -c '[<,]UP[,>]')
+echo
+echo "REAL ROOT sshd=$sshd programs=$programs listening=$listening addresses=$addresses up=$up"
+poweroff -f
+"""
+
+
+def make_image(place, name, uuid=UUID, init=INIT):
+    """
+    A LUKS2 image with a real root in it; its path. No device mapper is needed: the file system is made in a plain file,
+    which cryptsetup then encrypts in place.
+    """
+    folder = place.path(name + ".folder")
+    for part in ("dev", "proc", "sys", "run", "tmp", "etc", "bin", "sbin", "usr"):
+        os.makedirs(os.path.join(folder, part))
+    busybox = os.path.join(folder, "bin", "busybox")
+    place.run(["cp", debian.static_busybox(), busybox])
+    for applet in ("sh", "cat", "grep", "ip", "ls", "mount", "poweroff", "readlink", "sleep"):
+        os.symlink("busybox", os.path.join(folder, "bin", applet))
+    debian.write(folder, "/sbin/init", init, 0o755)
+    debian.write(folder, "/etc/os-release", "ID=real\nNAME=real\n")
+    image, key = place.path(name), place.path("passphrase")
+    with open(key, "w", encoding="ascii") as file:
+        file.write(PASSPHRASE)
+    place.run(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-d", folder, image, "32M"])
+    place.run(["truncate", "-s", "+32M", image])
+    place.run(["cryptsetup", "reencrypt", "--encrypt", "--type", "luks2", "--batch-mode", "--reduce-device-size", "32M",
+               "--uuid", uuid, "--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", "--cipher", "aes-xts-plain64",
+               "--key-size", "512", "--key-file", key, image])
+    return image
+
+
+def what_is_left(machine, seconds=90):
+    """What the real root's init has counted."""
+    found = machine.wait(r"^REAL ROOT (.*)$", seconds, "the real root")
+    return {name: int(number) for name, number in (pair.split("=") for pair in found[1].split())}
+
+
+def check_nothing_is_left(machine, ignore=()):
+    left = what_is_left(machine)
+    wrong = {name: count for name, count in left.items() if count and name not in ignore}
+    if wrong:
+        raise Failed(f"{machine.name}: left over from the initramfs: {wrong}")
