@@ -3,10 +3,12 @@
 #
 #     wren_prepare || return      # reads and checks /etc/wrensshd/initramfs; says what is wrong, and returns 1
 #     wren_fill FOLDER            # puts keys and settings into the image below FOLDER
+#     wren_fill_systemd FOLDER    # also what systemd in an initramfs needs, but programs: wren_programs names these
 #
 # Without a good wren_prepare the image is built all the same, without the server.
 
 wren_folder=${WREN_FOLDER:-/etc/wrensshd/initramfs}
+wren_shared=${WREN_SHARED:-/usr/share/wrensshd/initramfs}
 
 wren_say() { printf 'wrensshd: %s\n' "$*" >&2; }
 
@@ -135,4 +137,53 @@ END
     chmod 600 "$1/etc/wrensshd/settings"
     # Root, with a password that fits nothing. No home, no list of shells.
     grep -qs '^root:' "$1/etc/passwd" || echo 'root:*:0:0:root:/root:/bin/sh' >>"$1/etc/passwd"
+}
+
+# ---- the same with systemd in it -------------------------------------------------------------------------------------
+
+# systemd-networkd is taken wherever it is installed: it reads ip= and needs no D-Bus.
+wren_has_networkd() {
+    [ -x /usr/lib/systemd/systemd-networkd ] && [ -x /usr/lib/systemd/systemd-network-generator ]
+}
+
+# What the scripts run.
+wren_programs="ip stty sleep /usr/lib/systemd/systemd-reply-password"
+
+# wren_put MODE NAME FILE: one of ours, into the image.
+wren_put() {
+    mkdir -p "$(dirname "$3")"
+    cp "$wren_shared/systemd/$2" "$3"
+    chmod "$1" "$3"
+}
+
+wren_want() { ln -sf "${2:-/etc/systemd/system}/$1" "$wren_units/sysinit.target.wants/$1"; }
+
+wren_copy_user() {
+    grep -qs "^$1:" "$2/etc/passwd" || grep "^$1:" /etc/passwd >>"$2/etc/passwd"
+    grep -qs "^$1:" "$2/etc/group" || grep "^$1:" /etc/group >>"$2/etc/group"
+}
+
+wren_fill_systemd() {
+    wren_fill "$1"
+    wren_put 755 unlock "$1/usr/bin/wrensshd-unlock"
+    wren_put 755 connection "$1/usr/lib/wrensshd/connection"
+    wren_put 755 network "$1/usr/lib/wrensshd/network"
+    wren_units=$1/etc/systemd/system
+    mkdir -p "$wren_units/sysinit.target.wants" "$wren_units/wrensshd-initrd.socket.d"
+    for wren_name in wrensshd-initrd.socket wrensshd-initrd@.service wrensshd-initrd-network.service; do
+        wren_put 644 $wren_name "$wren_units/$wren_name"
+    done
+    {
+        printf '[Socket]\nListenStream=%s\n' "$wren_port"
+        [ -z "$wren_interface" ] || printf 'BindToDevice=%s\n' "$wren_interface"
+    } >"$wren_units/wrensshd-initrd.socket.d/settings.conf"
+    wren_want wrensshd-initrd.socket
+    wren_want wrensshd-initrd-network.service
+    wren_has_networkd || return 0
+    wren_name=$1/etc/systemd/network/99-wrensshd-initrd.network
+    wren_put 644 wrensshd-initrd.network "$wren_name"
+    [ -z "$wren_interface" ] || sed -i "s/^Type=ether/Name=$wren_interface/" "$wren_name"
+    wren_copy_user systemd-network "$1"
+    wren_want systemd-network-generator.service /usr/lib/systemd/system
+    wren_want systemd-networkd.service /usr/lib/systemd/system
 }

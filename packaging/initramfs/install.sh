@@ -45,11 +45,26 @@ put() {
 }
 
 shared=/usr/share/wrensshd/initramfs
+
+put_busybox() {
+    put 644 initramfs/server.sh $shared/server.sh
+    put 644 initramfs/passphrase.sh $shared/passphrase.sh
+    put 755 "$1/unlock" $shared/unlock
+}
+
+put_systemd() {
+    for file in connection network unlock; do
+        put 755 initramfs/systemd/$file $shared/systemd/$file
+    done
+    for file in wrensshd-initrd.socket wrensshd-initrd@.service wrensshd-initrd-network.service wrensshd-initrd.network; do
+        put 644 "initramfs/systemd/$file" "$shared/systemd/$file"
+    done
+}
+
 put 644 initramfs/image.sh $shared/image.sh
 case $tool in
 initramfs-tools)
-    put 644 initramfs/server.sh $shared/server.sh
-    put 755 initramfs-tools/unlock $shared/unlock
+    put_busybox initramfs-tools
     put 644 initramfs-tools/conf-hook /usr/share/initramfs-tools/conf-hooks.d/wrensshd
     put 755 initramfs-tools/hook /usr/share/initramfs-tools/hooks/wrensshd
     put 755 initramfs-tools/init-premount /usr/share/initramfs-tools/scripts/init-premount/wrensshd
@@ -57,19 +72,13 @@ initramfs-tools)
     next='update-initramfs -u'
     ;;
 dracut)
-    module=/usr/lib/dracut/modules.d/46wrensshd
-    put 755 dracut/module-setup.sh $module/module-setup.sh
-    for file in wrensshd-initrd.socket wrensshd-initrd@.service wrensshd-initrd-network.service; do
-        put 644 "dracut/$file" "$module/$file"
-    done
-    put 755 dracut/network $module/network
-    put 755 dracut/serve $module/serve
-    put 755 dracut/unlock $module/unlock
+    put_systemd
+    put 755 dracut/module-setup.sh /usr/lib/dracut/modules.d/46wrensshd/module-setup.sh
     next='dracut -f'
     ;;
 mkinitcpio)
-    put 644 initramfs/server.sh $shared/server.sh
-    put 755 mkinitcpio/unlock $shared/unlock
+    put_busybox mkinitcpio
+    put_systemd
     put 644 mkinitcpio/install /usr/lib/initcpio/install/wrensshd
     put 644 mkinitcpio/hook /usr/lib/initcpio/hooks/wrensshd
     next='mkinitcpio -P'

@@ -55,7 +55,7 @@ wren_stop() {
     while [ -d /proc/"$wren_pid" ] && [ $wren_turns -lt 100 ]; do
         read -r wren_line 2>/dev/null </proc/"$wren_pid"/stat || break
         case $wren_line in *') Z '*) break ;; esac
-        sleep 0.1
+        sleep 0.1 2>/dev/null || sleep 1
         wren_turns=$((wren_turns + 1))
     done
     [ $wren_turns -lt 100 ] || echo "wrensshd: sessions can't be ended" >&2

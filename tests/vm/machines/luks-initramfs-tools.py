@@ -19,8 +19,6 @@ LONG = False
 PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "initramfs-tools",
             "cryptsetup-initramfs", "klibc-utils"]
 MODULES = "virtio_pci virtio_blk virtio_net virtio_rng dm_crypt ext4 aes xts ecb cbc sha256 aesni_intel"
-STATIC = "ip=10.0.2.15::10.0.2.2:255.255.255.0:::off"
-DHCP = "ip=dhcp"
 BOTTOM = "/usr/share/initramfs-tools/scripts/init-bottom/wrensshd"
 KEYS = "/etc/wrensshd/initramfs/authorized_keys"
 
@@ -112,18 +110,18 @@ def run(place):
     place.check(os.stat(initrd).st_mode & 0o077 == 0, "others may read the image, which has a secret key")
     person.knows(key.splitlines()[0])
 
-    machine = boot(place, "stdin", system, initrd, images, STATIC)
+    machine = boot(place, "stdin", system, initrd, images, luks.STATIC)
     unlock_by_stdin(place, person, machine)
     machine.stop()
 
     again, said = system.make_image("again.img")
     place.check(fingerprint in said, "the host key was not kept")
-    machine = boot(place, "terminal", system, again, images, DHCP)
+    machine = boot(place, "terminal", system, again, images, luks.DHCP)
     unlock_on_terminal(place, person, machine)
     machine.stop()
 
     os.unlink(system.root + BOTTOM)
-    machine = boot(place, "not-cleared", system, system.make_image("not-cleared.img")[0], images, STATIC)
+    machine = boot(place, "not-cleared", system, system.make_image("not-cleared.img")[0], images, luks.STATIC)
     person.ssh(machine)(input=luks.PASSPHRASE)
     left = luks.what_is_left(machine)
     place.check(left["sshd"] and left["listening"] and left["addresses"] and left["up"],
