@@ -147,7 +147,7 @@ wren_has_networkd() {
 }
 
 # What the scripts run.
-wren_programs="ip stty sleep /usr/lib/systemd/systemd-reply-password"
+wren_programs="ip stty sleep tr /usr/lib/systemd/systemd-reply-password"
 
 # wren_put MODE NAME FILE: one of ours, into the image.
 wren_put() {
