@@ -35,7 +35,6 @@ tool=${1:-$(find_tool)}
 put() {
     if [ -n "$remove" ]; then
         rm -f "$root$3"
-        rmdir "$root$(dirname "$3")" 2>/dev/null || :
         return
     fi
     mkdir -p "$root$(dirname "$3")"
@@ -45,6 +44,7 @@ put() {
 }
 
 shared=/usr/share/wrensshd/initramfs
+settings=/etc/wrensshd/initramfs
 
 put_busybox() {
     put 644 initramfs/server.sh $shared/server.sh
@@ -86,11 +86,13 @@ mkinitcpio)
 *) die "no such tool: $tool" ;;
 esac
 
-folder=/etc/wrensshd/initramfs
 if [ -n "$remove" ]; then
-    echo "Removed, all but $folder. Now: $next"
+    for folder in $shared/systemd $shared /usr/share/wrensshd /usr/lib/dracut/modules.d/46wrensshd; do
+        [ ! -d "$root$folder" ] || rmdir --ignore-fail-on-non-empty "$root$folder"
+    done
+    echo "Removed, all but $settings. Now: $next"
     exit
 fi
-mkdir -p "$root$folder"
-[ -e "$root$folder/wrensshd.conf" ] || cp "$here/initramfs/wrensshd.conf" "$root$folder/wrensshd.conf"
-echo "Installed for $tool. Now put public keys into $folder/authorized_keys, and: $next"
+mkdir -p "$root$settings"
+[ -e "$root$settings/wrensshd.conf" ] || cp "$here/initramfs/wrensshd.conf" "$root$settings/wrensshd.conf"
+echo "Installed for $tool. Now put public keys into $settings/authorized_keys, and: $next"

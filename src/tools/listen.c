@@ -149,7 +149,7 @@ static int bind_port(const struct listener *listener)
 static void log_start(const struct listener *listener)
 {
     struct log_line line;
-    struct sockaddr_in6 bound;
+    struct sockaddr_in6 bound = {.sin6_port = 0};
     socklen_t bytes = sizeof(bound);
     getsockname(listener->socket, (struct sockaddr *)&bound, &bytes);
     log_begin(&line, "listen");

@@ -212,6 +212,7 @@ def test_installs_and_removes(tool, tmp_path):
         assert "\nPORT=2222\n" in file.read()
     assert run(["sh", script, "--remove", tool], env=environment).returncode == 0
     assert list(installed()) == ["etc/wrensshd/initramfs/wrensshd.conf"]
+    assert not os.path.exists(root + "/usr/share/wrensshd")
 
 
 def test_installer_asks_which(tmp_path):
