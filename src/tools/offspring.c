@@ -3,23 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* As getdents64(2) writes it; not opendir(), which allocates. */
-struct listed {
-    uint64_t inode;
-    int64_t next;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-};
+#include "folder.h"
 
 bool offspring_adopt(void)
 {
@@ -42,29 +33,23 @@ static pid_t parent_of(pid_t pid)
     return name_end != NULL && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
 }
 
-/* Children that are dead already are found as well, until waitpid() has taken them. */
+static void kill_child(void *context, int list, int pid)
+{
+    bool *seen_self = context;
+    (void)list;
+    const pid_t self = getpid();
+    *seen_self = *seen_self || pid == self;
+    if (pid > 1 && parent_of(pid) == self) {
+        kill(pid, SIGKILL);
+    }
+}
+
+/* Children that are dead already are found as well, until waitpid() has taken them. False if there
+ * is no /proc. */
 static bool kill_children(void)
 {
-    _Alignas(struct listed) char piece[1024];
-    const struct listed *entry;
-    const pid_t self = getpid();
-    long bytes;
-    int list = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool found_self = false;
-    while (list >= 0 && (bytes = syscall(SYS_getdents64, list, piece, sizeof(piece))) > 0) {
-        for (long at = 0; at < bytes; at += entry->bytes) {
-            entry = (const struct listed *)(const void *)(piece + at);
-            pid_t pid = (pid_t)strtol(entry->name, NULL, 10);
-            found_self = found_self || pid == self;
-            if (pid > 1 && parent_of(pid) == self) {
-                kill(pid, SIGKILL);
-            }
-        }
-    }
-    if (list >= 0) {
-        close(list);
-    }
-    return found_self;
+    bool seen_self = false;
+    return folder_numbers("/proc", kill_child, &seen_self) && seen_self;
 }
 
 bool offspring_end(const int *children, int count)
