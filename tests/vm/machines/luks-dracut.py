@@ -1,7 +1,8 @@
 """Debian's dracut, with systemd in the initramfs: an encrypted root and a second disk unlocked over ssh
 
 As luks-initramfs-tools, with systemd's own questions for passphrases, its socket for the listener, and its
-systemd-networkd for ip= of the kernel's command line.
+systemd-networkd for ip= of the kernel's command line. systemd ends the sessions; what the second boot leaves out is the
+unit that takes the network down.
 """
 
 import os
@@ -51,29 +52,10 @@ def run(place):
     person.knows(key[0])
 
     machine = boot(place, "stdin", root, kernel, initrd, images, luks.STATIC)
-    ssh = person.ssh(machine)
-    held = person.terminal(machine)
-    held.read_until("passphrase for disk")
-    wrong = ssh(input="wrong")
-    place.check(wrong.returncode == 1 and "Wrong passphrase" in wrong.stderr, f"a wrong passphrase: {wrong}")
-    right = ssh(input=luks.PASSPHRASE + "\n")
-    place.check(right.returncode == 0 and "Unlocked" in right.stderr, f"the right passphrase: {right}")
-    luks.check_nothing_is_left(machine)
-    held.read_all()
-    place.check(held.proc.returncode == 255, "a session outlived the initramfs")
-    machine.stop()
+    luks.unlock_by_stdin(place, person, machine, "passphrase for disk")
 
     # The unit that takes the network down is left out: the check must notice.
     machine = boot(place, "terminal", root, kernel, initrd, images,
                    luks.DHCP + " rd.systemd.mask=wrensshd-initrd-network.service")
-    session = person.terminal(machine)
-    session.read_until("passphrase for disk")
-    session.type("wrong\n")
-    session.read_until("Wrong passphrase")
-    for _ in range(2):
-        session.read_until("passphrase for disk")
-        session.type(luks.PASSPHRASE + "\n")
-        session.read_until("Accepted")
-    said = session.read_all()
-    place.check(session.proc.returncode == 0, f"the session's end: {session.proc.returncode}, {said!r}")
+    luks.unlock_on_terminal(place, person, machine, "passphrase for disk", "Wrong passphrase", "Accepted")
     luks.check_all_is_left(machine, ("addresses", "up"))

@@ -65,34 +65,6 @@ def boot(place, name, system, initrd, images, network):
     return machine
 
 
-def unlock_by_stdin(place, person, machine):
-    """Wrong, then right; both devices; a session that stays open must end."""
-    ssh = person.ssh(machine)
-    held = person.terminal(machine)
-    held.read_until("Please unlock disk")
-    wrong = ssh(input="wrong")
-    place.check(wrong.returncode == 1 and "Wrong passphrase for crypt" in wrong.stderr, f"a wrong passphrase: {wrong}")
-    right = ssh(input=luks.PASSPHRASE + "\n")  # as echo would send it
-    place.check(right.returncode == 0 and "Unlocked" in right.stderr, f"the right passphrase: {right}")
-    luks.check_nothing_is_left(machine)
-    held.read_all()
-    place.check(held.proc.returncode == 255, "a session outlived the initramfs")
-
-
-def unlock_on_terminal(place, person, machine):
-    """`ssh root@host` asks at once."""
-    session = person.terminal(machine)
-    session.read_until("Please unlock disk crypt")
-    session.type("wrong\n")
-    session.read_until("bad password")
-    for _ in range(2):
-        session.read_until("Please unlock disk crypt")
-        session.type(luks.PASSPHRASE + "\n")
-        session.read_until("set up successfully")
-    said = session.read_all()
-    place.check(session.proc.returncode == 0, f"the session's end: {session.proc.returncode}, {said!r}")
-
-
 def run(place):
     person = Person(place)
     place.step("unpacking Debian")
@@ -110,13 +82,12 @@ def run(place):
     person.knows(key.splitlines()[0])
 
     machine = boot(place, "stdin", system, initrd, images, luks.STATIC)
-    unlock_by_stdin(place, person, machine)
-    machine.stop()
+    luks.unlock_by_stdin(place, person, machine, "Please unlock disk crypt")
 
     # The script that clears up is taken out: the check must notice.
     os.unlink(system.root + BOTTOM)
     initrd, said = system.make_image("not-cleared.img")
     place.check(fingerprint in said, "the host key was not kept")
     machine = boot(place, "terminal", system, initrd, images, luks.DHCP)
-    unlock_on_terminal(place, person, machine)
+    luks.unlock_on_terminal(place, person, machine, "Please unlock disk crypt", "bad password", "set up successfully")
     luks.check_all_is_left(machine, ("sshd", "listening", "addresses", "up"))

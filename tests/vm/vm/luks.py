@@ -73,3 +73,29 @@ def check_all_is_left(machine, names):
     left = what_is_left(machine)
     if not all(left[name] for name in names):
         raise Failed(f"{machine.name}: nothing was cleared up, and the check sees {left}")
+
+
+def unlock_by_stdin(place, person, machine, prompt):
+    """Wrong, then right, for both devices; nothing is left. A session that someone holds open must end."""
+    ssh = person.ssh(machine)
+    held = person.terminal(machine)
+    held.read_until(prompt)
+    wrong = ssh(input="wrong")
+    place.check(wrong.returncode == 1 and "Wrong passphrase" in wrong.stderr, f"a wrong passphrase: {wrong}")
+    right = ssh(input=PASSPHRASE + "\n")  # as echo would send it
+    place.check(right.returncode == 0 and "Unlocked" in right.stderr, f"the right passphrase: {right}")
+    check_nothing_is_left(machine)
+    held.read_all()
+    place.check(held.proc.returncode == 255, "a session outlived the initramfs")
+    machine.stop()
+
+
+def unlock_on_terminal(place, person, machine, prompt, wrong, right):
+    """`ssh root@host` asks at once, and again after a wrong passphrase, and for the second device."""
+    session = person.terminal(machine)
+    for text, verdict in (("wrong", wrong), (PASSPHRASE, right), (PASSPHRASE, right)):
+        session.read_until(prompt)
+        session.type(text + "\n")
+        session.read_until(verdict)
+    said = session.read_all()
+    place.check(session.proc.returncode == 0, f"the session's end: {session.proc.returncode}, {said!r}")
