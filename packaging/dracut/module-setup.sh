@@ -1,5 +1,6 @@
 #!/bin/bash
 # dracut: wrensshd, its keys and its units into the image, with the network.
+# shellcheck disable=SC1091
 
 . /usr/share/wrensshd/initramfs/image.sh
 

@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2034
 # What the hooks of initramfs-tools, dracut and mkinitcpio do alike when an image is made. Sourced by them:
 #
 #     wren_prepare || return      # reads and checks /etc/wrensshd/initramfs; says what is wrong, and returns 1

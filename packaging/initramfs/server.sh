@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC1091,SC2015
 # The server in an initramfs without systemd. Sourced by the scripts of initramfs-tools and mkinitcpio.
 
 wren_pid_file=/run/wrensshd-listen.pid

@@ -260,8 +260,11 @@ def arch(site, tmp_path):
 
 
 def test_mkinitcpio_busybox_image(arch, site):
-    """A part of it would be missing in the image."""
+    """A part of it would be missing in the image, or a program be written through a link, over busybox."""
+    os.makedirs(arch.out + "/usr/bin")
+    os.symlink("busybox", arch.out + "/usr/bin/cat")
     _, notes = mkinitcpio_build(arch)
+    assert "binary cat" not in notes
     assert {"runscript", f"binary {site.daemon} /usr/bin/wrensshd", "binary ip"} <= set(notes)
     assert os.readlink(arch.out + "/usr/bin/wrensshd-listen") == "wrensshd"
     assert os.access(arch.out + "/usr/bin/wrensshd-unlock", os.X_OK)
