@@ -88,6 +88,6 @@ def run(place):
     os.unlink(system.root + BOTTOM)
     initrd, said = system.make_image("not-cleared.img")
     place.check(fingerprint in said, "the host key was not kept")
-    machine = boot(place, "terminal", system, initrd, images, luks.DHCP)
+    machine = boot(place, "terminal", system, initrd, images, luks.UNSAID)
     luks.unlock_on_terminal(place, person, machine, "Please unlock disk crypt", "bad password", "set up successfully")
     luks.check_all_is_left(machine, ("sshd", "listening", "addresses", "up"))

@@ -8,7 +8,7 @@ from .place import Failed
 UUID = "5b0e4a35-8d0c-4a27-9a8e-3f2d8c1b7a60"
 SECOND = "b1f6c7d2-3e9a-4c58-8b21-60d94e7fa3c5"
 STATIC = "ip=10.0.2.15::10.0.2.2:255.255.255.0:::off"
-DHCP = "ip=dhcp"
+UNSAID = ""  # DHCP, on whatever interface there is
 PASSPHRASE = "correct horse battery staple"
 
 # What would let anybody in, or keep somebody in: processes of the server (by their program: a name can be anyone's),
