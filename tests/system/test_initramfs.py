@@ -295,6 +295,7 @@ def test_mkinitcpio_help():
 
 
 @pytest.mark.root
+@pytest.mark.sandbox
 def test_mkinitcpio_hook_runs(arch, site):
     """
     The image as it was built, in a chroot with busybox, in namespaces of its own: passphrases are sent by ssh, the hook
