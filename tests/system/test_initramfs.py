@@ -188,6 +188,27 @@ def test_systemd_image(image):
         assert "Name=lan0" in image.read("etc/systemd/network/99-wrensshd-initrd.network")
 
 
+@pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"], ["bash"]], ids=["sh", "busybox", "bash"])
+def test_a_network_that_never_comes(shell, tmp_path):
+    """Unlocked at the console, the system would start with someone still at work on its network."""
+    if not shutil.which(shell[0]):
+        pytest.skip(f"no {shell[0]} here")
+    with open(SHARED + "/server.sh", encoding="ascii") as file:
+        text = file.read().replace("/etc/wrensshd/settings", "/dev/null").replace("/run/", str(tmp_path) + "/")
+    seconds = str(200000 + os.getpid())
+    script = text + f"""
+wait_for_network() {{ (sleep {seconds}; sleep {seconds}) || :; sleep {seconds}; }}
+wren_start wait_for_network
+while ! ps -eo args | grep -qx 'sleep {seconds}'; do sleep 0.1; done
+wren_stop
+"""
+    run([*shell, "-c", script])
+    left = proc.with_command(seconds.encode())
+    for pid in left:
+        os.kill(pid, 9)
+    assert left == []
+
+
 # ---- the installer ---------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("tool", ["initramfs-tools", "dracut", "mkinitcpio"])
