@@ -4,18 +4,45 @@
 #include <sodium.h>
 #include <string.h>
 
-#define BLOCK_BYTES  64
-#define STATE_WORDS  16
-#define LANES        4
-#define STRIDE_BYTES (LANES * BLOCK_BYTES)
+#include "chacha20_kernels.h"
+#include "cpu.h"
 
-/* One word of LANES consecutive blocks: lane l belongs to block counter + l. */
-typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
+#define MOST_LANES 16
 
-struct keystream {
-    lanes state[STATE_WORDS];
-    lanes block[STATE_WORDS];
+/* One of the functions of chacha20_kernels.h. */
+struct kernel {
+    chacha20_kernel *run;
+    size_t stride_bytes; /* a stride takes as long however few of its bytes are wanted */
 };
+
+#define KERNEL(run, lanes)                                                                         \
+    (struct kernel)                                                                                \
+    {                                                                                              \
+        run, (lanes)*CHACHA20_BLOCK_BYTES                                                          \
+    }
+
+/* The best for so many bytes. */
+static struct kernel choose(size_t count)
+{
+    (void)count; /* most machines have one that is the best for all */
+#if defined(__x86_64__)
+    if (cpu_level() >= CPU_AVX512) {
+        return count > 8 * CHACHA20_BLOCK_BYTES ? KERNEL(chacha20_avx512, 16)
+                                                : KERNEL(chacha20_avx512vl, 8);
+    }
+    if (cpu_level() >= CPU_AVX2) {
+        return count > 4 * CHACHA20_BLOCK_BYTES ? KERNEL(chacha20_avx2, 8)
+                                                : KERNEL(chacha20_avx2_four, 4);
+    }
+    return KERNEL(chacha20_sse2, 4);
+#elif defined(__AARCH64EL__)
+    return KERNEL(chacha20_neon, 4);
+#elif defined(__ARMEL__)
+    return cpu_level() >= CPU_NEON ? KERNEL(chacha20_neon, 4) : KERNEL(chacha20_portable, 1);
+#else
+    return KERNEL(chacha20_portable, 1);
+#endif
+}
 
 static uint32_t read_word(const uint8_t bytes[static 4])
 {
@@ -24,107 +51,80 @@ static uint32_t read_word(const uint8_t bytes[static 4])
     return le32toh(word);
 }
 
-static lanes spread(uint32_t word)
+static void set_counter(uint32_t state[static CHACHA20_STATE_WORDS], uint64_t counter)
 {
-    return (lanes){word, word, word, word};
+    state[CHACHA20_COUNTER] = (uint32_t)counter;
+    state[CHACHA20_COUNTER + 1] = (uint32_t)(counter >> 32);
 }
 
-/* Words 0-3 are "expand 32-byte k", 4-11 the key, 12-13 the counter, 14-15 the nonce. */
-static void start(struct keystream *stream, const uint8_t key[static 32],
-                  const uint8_t nonce[static 8])
+static void write_state(uint32_t state[static CHACHA20_STATE_WORDS], const uint8_t key[static 32],
+                        const uint8_t nonce[static 8], uint64_t counter)
 {
     static const uint8_t constant[] = "expand 32-byte k";
     for (size_t i = 0; i < 4; i++) {
-        stream->state[i] = spread(read_word(constant + 4 * i));
+        state[i] = read_word(constant + 4 * i);
     }
     for (size_t i = 0; i < 8; i++) {
-        stream->state[4 + i] = spread(read_word(key + 4 * i));
+        state[4 + i] = read_word(key + 4 * i);
     }
-    stream->state[14] = spread(read_word(nonce));
-    stream->state[15] = spread(read_word(nonce + 4));
+    set_counter(state, counter);
+    state[14] = read_word(nonce);
+    state[15] = read_word(nonce + 4);
 }
 
-static void set_counter(lanes state[static STATE_WORDS], uint64_t counter)
+/* Less than a stride. */
+static void xor_rest(uint8_t *out, const uint8_t *in, size_t count, struct kernel kernel,
+                     const uint32_t state[static CHACHA20_STATE_WORDS])
 {
-    for (unsigned lane = 0; lane < LANES; lane++) {
-        state[12][lane] = (uint32_t)(counter + lane);
-        state[13][lane] = (uint32_t)((counter + lane) >> 32);
-    }
-}
-
-static inline lanes rotate(lanes word, int bits)
-{
-    return word << bits | word >> (32 - bits);
-}
-
-static inline void quarter_round(lanes *a, lanes *b, lanes *c, lanes *d)
-{
-    *a += *b;
-    *d = rotate(*d ^ *a, 16);
-    *c += *d;
-    *b = rotate(*b ^ *c, 12);
-    *a += *b;
-    *d = rotate(*d ^ *a, 8);
-    *c += *d;
-    *b = rotate(*b ^ *c, 7);
-}
-
-static void make_blocks(struct keystream *stream)
-{
-    lanes x[STATE_WORDS];
-    memcpy(x, stream->state, sizeof(x));
-    for (int double_round = 0; double_round < 10; double_round++) {
-        quarter_round(&x[0], &x[4], &x[8], &x[12]);
-        quarter_round(&x[1], &x[5], &x[9], &x[13]);
-        quarter_round(&x[2], &x[6], &x[10], &x[14]);
-        quarter_round(&x[3], &x[7], &x[11], &x[15]);
-        quarter_round(&x[0], &x[5], &x[10], &x[15]);
-        quarter_round(&x[1], &x[6], &x[11], &x[12]);
-        quarter_round(&x[2], &x[7], &x[8], &x[13]);
-        quarter_round(&x[3], &x[4], &x[9], &x[14]);
-    }
-    for (int i = 0; i < STATE_WORDS; i++) {
-        stream->block[i] = x[i] + stream->state[i];
-    }
-}
-
-static void xor_stride(uint8_t *out, const uint8_t *in, const lanes block[static STATE_WORDS])
-{
-    for (unsigned lane = 0; lane < LANES; lane++) {
-        for (unsigned i = 0; i < STATE_WORDS; i++) {
-            size_t at = lane * BLOCK_BYTES + 4 * i;
-            uint32_t word = htole32(read_word(in + at) ^ block[i][lane]);
-            memcpy(out + at, &word, sizeof(word));
-        }
-    }
-}
-
-static void xor_rest(uint8_t *out, const uint8_t *in, size_t count,
-                     const lanes block[static STATE_WORDS])
-{
-    for (size_t at = 0; at < count; at++) {
-        uint32_t word = block[at % BLOCK_BYTES / 4][at / BLOCK_BYTES];
-        out[at] = (uint8_t)(in[at] ^ word >> (8 * (at % 4)));
-    }
+    uint8_t stride[MOST_LANES * CHACHA20_BLOCK_BYTES];
+    memcpy(stride, in, count);
+    memset(stride + count, 0, kernel.stride_bytes - count);
+    kernel.run(stride, stride, 1, state, state);
+    memcpy(out, stride, count);
+    sodium_memzero(stride, kernel.stride_bytes);
 }
 
 void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t key[static 32],
                   const uint8_t nonce[static 8], uint64_t counter)
 {
-    struct keystream stream;
-    start(&stream, key, nonce);
+    uint32_t state[CHACHA20_STATE_WORDS];
+    write_state(state, key, nonce, counter);
     while (count > 0) {
-        set_counter(stream.state, counter);
-        make_blocks(&stream);
-        if (count < STRIDE_BYTES) {
-            xor_rest(out, in, count, stream.block);
+        struct kernel kernel = choose(count);
+        size_t strides = count / kernel.stride_bytes, done = strides * kernel.stride_bytes;
+        if (strides == 0) {
+            xor_rest(out, in, count, kernel, state);
             break;
         }
-        xor_stride(out, in, stream.block);
-        out += STRIDE_BYTES;
-        in += STRIDE_BYTES;
-        count -= STRIDE_BYTES;
-        counter += LANES;
+        kernel.run(out, in, strides, state, state);
+        out += done;
+        in += done;
+        count -= done;
+        counter += done / CHACHA20_BLOCK_BYTES;
+        set_counter(state, counter);
     }
-    sodium_memzero(&stream, sizeof(stream));
+    sodium_memzero(state, sizeof(state));
+}
+
+size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count,
+                     const uint8_t lone_key[static 32], const uint8_t key[static 32],
+                     const uint8_t nonce[static 8])
+{
+    struct kernel kernel = choose(count < CHACHA20_PAIR_BYTES ? count : CHACHA20_PAIR_BYTES);
+    size_t blocks = kernel.stride_bytes / CHACHA20_BLOCK_BYTES;
+    uint32_t lone[CHACHA20_STATE_WORDS], state[CHACHA20_STATE_WORDS];
+    memset(keystream, 0, kernel.stride_bytes);
+    write_state(lone, lone_key, nonce, 0);
+    write_state(state, key, nonce, UINT64_MAX); /* in the place of the lone block: 0 is next */
+    kernel.run(keystream, keystream, 1, state, lone);
+    if (blocks == 1) {
+        uint8_t *second = keystream + CHACHA20_BLOCK_BYTES;
+        memset(second, 0, CHACHA20_BLOCK_BYTES);
+        set_counter(state, 0);
+        kernel.run(second, second, 1, state, state);
+        blocks++;
+    }
+    sodium_memzero(lone, sizeof(lone));
+    sodium_memzero(state, sizeof(state));
+    return blocks - 1;
 }

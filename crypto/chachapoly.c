@@ -13,10 +13,19 @@
 #include "chacha20.h"
 #include "poly1305.h"
 
-#define NONCE_BYTES        8
-#define POLY1305_KEY_BYTES 32
-#define K_2_OFFSET         0
-#define K_1_OFFSET         32
+#define NONCE_BYTES 8
+#define K_2_OFFSET  0
+#define K_1_OFFSET  32
+
+/* What a packet needs first, from one run of ChaCha20. */
+struct keystream {
+    uint8_t bytes[CHACHA20_PAIR_BYTES];
+    size_t blocks; /* of K_2 */
+};
+
+#define LENGTH_OFFSET       0                          /* block 0 of K_1 */
+#define POLY1305_KEY_OFFSET CHACHA20_BLOCK_BYTES       /* block 0 of K_2 */
+#define BODY_OFFSET         (2 * CHACHA20_BLOCK_BYTES) /* block 1 of K_2 */
 
 static void write_nonce(uint8_t nonce[static NONCE_BYTES], uint32_t sequence)
 {
@@ -24,14 +33,32 @@ static void write_nonce(uint8_t nonce[static NONCE_BYTES], uint32_t sequence)
     memcpy(nonce, &big_endian, NONCE_BYTES);
 }
 
-static void make_tag(uint8_t tag[static CHACHAPOLY_TAG_BYTES], const uint8_t *packet,
-                     size_t body_bytes, const uint8_t key_2[static 32],
-                     const uint8_t nonce[static NONCE_BYTES])
+static void start(struct keystream *stream, size_t body_bytes,
+                  const uint8_t key[static CHACHAPOLY_KEY_BYTES],
+                  const uint8_t nonce[static NONCE_BYTES])
 {
-    uint8_t poly1305_key[POLY1305_KEY_BYTES] = {0};
-    chacha20_xor(poly1305_key, poly1305_key, sizeof(poly1305_key), key_2, nonce, 0);
-    poly1305(tag, packet, CHACHAPOLY_LENGTH_BYTES + body_bytes, poly1305_key);
-    sodium_memzero(poly1305_key, sizeof(poly1305_key));
+    stream->blocks = chacha20_pair(stream->bytes, BODY_OFFSET + body_bytes, key + K_1_OFFSET,
+                                   key + K_2_OFFSET, nonce);
+}
+
+static void xor_bytes(uint8_t *data, const uint8_t *keystream, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        data[i] ^= keystream[i];
+    }
+}
+
+/* With what there is of the keystream, and then with more. */
+static void xor_body(uint8_t *body, size_t body_bytes, const struct keystream *stream,
+                     const uint8_t key_2[static 32], const uint8_t nonce[static NONCE_BYTES])
+{
+    size_t first_bytes = (stream->blocks - 1) * CHACHA20_BLOCK_BYTES;
+    if (first_bytes > body_bytes) {
+        first_bytes = body_bytes;
+    }
+    xor_bytes(body, stream->bytes + BODY_OFFSET, first_bytes);
+    body += first_bytes;
+    chacha20_xor(body, body, body_bytes - first_bytes, key_2, nonce, stream->blocks);
 }
 
 uint32_t chachapoly_length(const uint8_t sealed[static CHACHAPOLY_LENGTH_BYTES],
@@ -49,10 +76,14 @@ void chachapoly_seal(uint8_t *packet, size_t body_bytes,
 {
     uint8_t nonce[NONCE_BYTES];
     uint8_t *body = packet + CHACHAPOLY_LENGTH_BYTES;
+    struct keystream stream;
     write_nonce(nonce, sequence);
-    chacha20_xor(packet, packet, CHACHAPOLY_LENGTH_BYTES, key + K_1_OFFSET, nonce, 0);
-    chacha20_xor(body, body, body_bytes, key + K_2_OFFSET, nonce, 1);
-    make_tag(body + body_bytes, packet, body_bytes, key + K_2_OFFSET, nonce);
+    start(&stream, body_bytes, key, nonce);
+    xor_bytes(packet, stream.bytes + LENGTH_OFFSET, CHACHAPOLY_LENGTH_BYTES);
+    xor_body(body, body_bytes, &stream, key + K_2_OFFSET, nonce);
+    poly1305(body + body_bytes, packet, CHACHAPOLY_LENGTH_BYTES + body_bytes,
+             stream.bytes + POLY1305_KEY_OFFSET);
+    sodium_memzero(&stream, sizeof(stream));
 }
 
 bool chachapoly_open(uint8_t *packet, size_t body_bytes,
@@ -61,13 +92,16 @@ bool chachapoly_open(uint8_t *packet, size_t body_bytes,
     uint8_t nonce[NONCE_BYTES];
     uint8_t tag[CHACHAPOLY_TAG_BYTES];
     uint8_t *body = packet + CHACHAPOLY_LENGTH_BYTES;
+    struct keystream stream;
     write_nonce(nonce, sequence);
-    make_tag(tag, packet, body_bytes, key + K_2_OFFSET, nonce);
+    start(&stream, body_bytes, key, nonce);
+    poly1305(tag, packet, CHACHAPOLY_LENGTH_BYTES + body_bytes, stream.bytes + POLY1305_KEY_OFFSET);
     bool authentic = sodium_memcmp(tag, body + body_bytes, sizeof(tag)) == 0;
     if (authentic) {
-        chacha20_xor(body, body, body_bytes, key + K_2_OFFSET, nonce, 1);
+        xor_body(body, body_bytes, &stream, key + K_2_OFFSET, nonce);
     }
     /* The right tag of a refused packet would be a forgery. */
     sodium_memzero(tag, sizeof(tag));
+    sodium_memzero(&stream, sizeof(stream));
     return authentic;
 }

@@ -1,27 +1,63 @@
 #include "cpu.h"
 
-#if defined(__arm__)
+#if defined(__x86_64__)
+#include <cpuid.h>
+#elif defined(__ARMEL__)
 #include <sys/auxv.h>
-#define HWCAP_NEON_BIT (1UL << 12) /* HWCAP_NEON of the kernel's asm/hwcap.h, which -nostdinc hides */
+#define HWCAP_NEON_BIT                                                                             \
+    (1UL << 12) /* HWCAP_NEON of the kernel's asm/hwcap.h, which -nostdinc hides */
 #endif
 
 static enum cpu_level limit = CPU_AVX512IFMA;
 
+#if defined(__x86_64__)
+
+/* What the operating system saves of a process's registers: those of 16 and 32 bytes; and those of
+ * 64 bytes, the upper sixteen, and the masks. */
+#define SAVES_AVX    0x06
+#define SAVES_AVX512 (SAVES_AVX | 0xe0)
+
+#define AVX512 (bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL)
+
+static unsigned saved_registers(void)
+{
+    unsigned low, high;
+    __asm__("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    (void)high;
+    return low;
+}
+
+/* Not the compiler's __builtin_cpu_supports(): its library asks the processor a dozen questions at
+ * the start of every process, and in a virtual machine each goes to the host. */
 static enum cpu_level find_level(void)
 {
-#if defined(__x86_64__)
-    __builtin_cpu_init();
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
-        return __builtin_cpu_supports("avx512ifma") ? CPU_AVX512IFMA : CPU_AVX512;
+    unsigned eax, ebx, ecx, edx;
+    if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & bit_OSXSAVE) ||
+        (saved_registers() & SAVES_AVX) != SAVES_AVX ||
+        !__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx) || !(ebx & bit_AVX2)) {
+        return CPU_BASELINE;
     }
-    return __builtin_cpu_supports("avx2") ? CPU_AVX2 : CPU_BASELINE;
-#elif defined(__arm__)
-    return getauxval(AT_HWCAP) & HWCAP_NEON_BIT ? CPU_NEON : CPU_BASELINE;
-#else
-    return CPU_BASELINE;
-#endif
+    if ((ebx & AVX512) != AVX512 || (saved_registers() & SAVES_AVX512) != SAVES_AVX512) {
+        return CPU_AVX2;
+    }
+    return ebx & bit_AVX512IFMA ? CPU_AVX512IFMA : CPU_AVX512;
 }
+
+#elif defined(__ARMEL__)
+
+static enum cpu_level find_level(void)
+{
+    return getauxval(AT_HWCAP) & HWCAP_NEON_BIT ? CPU_NEON : CPU_BASELINE;
+}
+
+#else
+
+static enum cpu_level find_level(void)
+{
+    return CPU_BASELINE;
+}
+
+#endif
 
 enum cpu_level cpu_level(void)
 {

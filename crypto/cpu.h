@@ -10,7 +10,7 @@
 /* Each of the x86 levels contains the ones before it. */
 enum cpu_level {
     CPU_BASELINE,   /* SSE2 on x86_64, NEON on aarch64, plain ARMv7 */
-    CPU_NEON,       /* ARMv7 with NEON */
+    CPU_NEON,       /* ARMv7 with NEON, little-endian */
     CPU_AVX2,       /* with the operating system's support for its registers */
     CPU_AVX512,     /* F, BW, DQ and VL */
     CPU_AVX512IFMA, /* 52-bit multiplication as well */

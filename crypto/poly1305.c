@@ -5,6 +5,10 @@
  * A number is held in saturated limbs: LIMBS of them make 128 bits, and h has one more for what
  * stands above. Clamping clears the low two bits of every limb of r but the first. So
  * 2^128 r[i] = 2^130 (r[i] / 4) = 5 (r[i] / 4) = r[i] + r[i] / 4 =: folded[i], without remainder.
+ *
+ * h is multiplied before a block is added, not after: what is left to do is a last multiplication.
+ * A kernel, which does the same to several h, can then start from one and end with one without
+ * treating its first or last blocks in a way of their own.
  */
 #include "poly1305.h"
 
@@ -12,27 +16,22 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "cpu.h"
+#include "poly1305_kernel.h"
+
+#define LIMBS     POLY1305_LIMBS
+#define LIMB_BITS (8 * sizeof(limb))
+
+typedef poly1305_limb limb;
 #ifdef __SIZEOF_INT128__
-typedef uint64_t limb;
 typedef unsigned __int128 wide;
 #define limb_from_little(x) le64toh(x)
 #define limb_to_little(x)   htole64(x)
 #else
-typedef uint32_t limb;
 typedef uint64_t wide;
 #define limb_from_little(x) le32toh(x)
 #define limb_to_little(x)   htole32(x)
 #endif
-
-#define BLOCK_BYTES 16
-#define LIMB_BITS   (8 * sizeof(limb))
-#define LIMBS       (BLOCK_BYTES / sizeof(limb))
-
-struct poly1305_state {
-    limb h[LIMBS + 1];
-    limb r[LIMBS];
-    limb folded[LIMBS];
-};
 
 static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_BYTES])
 {
@@ -43,20 +42,24 @@ static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_
 }
 
 /* RFC 8439 section 2.5: r &= 0x0ffffffc0ffffffc0ffffffc0fffffff. */
-static void start(struct poly1305_state *state, const uint8_t key[static 32])
+void poly1305_start(struct poly1305_state *state, const uint8_t key[static 32])
 {
     static const uint8_t clamp[BLOCK_BYTES] = {
         0xff, 0xff, 0xff, 0x0f, 0xfc, 0xff, 0xff, 0x0f,
         0xfc, 0xff, 0xff, 0x0f, 0xfc, 0xff, 0xff, 0x0f,
     };
+    struct poly1305_scalars *scalars = &state->scalars;
     limb mask[LIMBS];
     read_limbs(mask, clamp);
-    read_limbs(state->r, key);
-    memset(state->h, 0, sizeof(state->h));
+    read_limbs(scalars->r, key);
+    read_limbs(state->s, key + BLOCK_BYTES);
+    memset(scalars->h, 0, sizeof(scalars->h));
     for (size_t i = 0; i < LIMBS; i++) {
-        state->r[i] &= mask[i];
-        state->folded[i] = state->r[i] + (state->r[i] >> 2);
+        scalars->r[i] &= mask[i];
+        scalars->folded[i] = scalars->r[i] + (scalars->r[i] >> 2);
     }
+    state->kernel = NULL;
+    state->powers_of = NULL;
 }
 
 /* h += block + marker 2^128 */
@@ -74,10 +77,11 @@ static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[stati
     h[LIMBS] += marker + (limb)carry;
 }
 
-/* h *= r. What stands at 2^130 and above comes back times 5; h stays below 2^130 + 2^64. */
-static inline void multiply(struct poly1305_state *state)
+/* h *= r. What stands at 2^130 and above comes back times 5. From below 2^131 + 2^130, where `top`
+ * just has room, that leads to below 2^130 + 2^65. */
+static inline void multiply(struct poly1305_scalars *scalars)
 {
-    const limb *h = state->h, *r = state->r, *folded = state->folded;
+    const limb *h = scalars->h, *r = scalars->r, *folded = scalars->folded;
     limb product[LIMBS];
     wide carry = 0;
     for (size_t i = 0; i < LIMBS; i++) {
@@ -95,64 +99,191 @@ static inline void multiply(struct poly1305_state *state)
     carry = (wide)(top >> 2) + (top & ~(limb)3);
     for (size_t i = 0; i < LIMBS; i++) {
         carry += product[i];
-        state->h[i] = (limb)carry;
+        scalars->h[i] = (limb)carry;
         carry >>= LIMB_BITS;
     }
-    state->h[LIMBS] = (top & 3) + (limb)carry;
+    scalars->h[LIMBS] = (top & 3) + (limb)carry;
+}
+
+/* For where it is not in the loop: one copy of it will do. */
+static __attribute__((noinline)) void multiply_once(struct poly1305_scalars *scalars)
+{
+    multiply(scalars);
 }
 
 static void absorb(struct poly1305_state *state, const uint8_t *message, size_t count)
 {
-    struct poly1305_state work = *state;
+    struct {
+        struct poly1305_scalars scalars;
+        uint8_t last[BLOCK_BYTES];
+    } work = {state->scalars, {0}};
     for (; count >= BLOCK_BYTES; message += BLOCK_BYTES, count -= BLOCK_BYTES) {
-        add_block(work.h, message, 1);
-        multiply(&work);
+        multiply(&work.scalars);
+        add_block(work.scalars.h, message, 1);
     }
     if (count > 0) {
-        uint8_t last[BLOCK_BYTES] = {0};
-        memcpy(last, message, count);
-        last[count] = 1;
-        add_block(work.h, last, 0);
-        multiply(&work);
-        sodium_memzero(last, sizeof(last));
+        memcpy(work.last, message, count);
+        work.last[count] = 1;
+        multiply_once(&work.scalars);
+        add_block(work.scalars.h, work.last, 0);
     }
-    *state = work;
+    state->scalars = work.scalars;
     sodium_memzero(&work, sizeof(work));
 }
 
-/* Brings h below 2^130 - 5, adds s and keeps 128 bits. */
-static void finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state,
-                   const uint8_t s[static BLOCK_BYTES])
+/* The fastest for so many bytes, or NULL where none pays. */
+static const struct poly1305_kernel *find_kernel(size_t count)
 {
-    limb reduced[LIMBS], pad[LIMBS];
+    const struct poly1305_kernel *found = NULL;
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#if defined(__x86_64__)
+    enum cpu_level level = cpu_level();
+    if (level >= CPU_AVX512IFMA) {
+        found = &poly1305_avx512ifma;
+    } else if (level >= CPU_AVX512 && count >= poly1305_avx512.least_bytes) {
+        found = &poly1305_avx512;
+    } else if (level >= CPU_AVX2) {
+        found = &poly1305_avx2;
+    }
+#elif defined(__aarch64__)
+    found = &poly1305_neon;
+#elif defined(__arm__)
+    found = cpu_level() >= CPU_NEON ? &poly1305_neon : NULL;
+#endif
+#endif
+    return found != NULL && count >= found->least_bytes ? found : NULL;
+}
+
+/* The last digit keeps what stands above it. */
+static void write_digits(uint64_t digit[static 5], const limb h[static LIMBS + 1],
+                         const struct poly1305_kernel *kernel)
+{
+    for (size_t i = 0; i < kernel->digits; i++) {
+        size_t at = i * kernel->digit_bits / LIMB_BITS, shift = i * kernel->digit_bits % LIMB_BITS;
+        uint64_t two_limbs = (uint64_t)(((wide)h[at + 1] << LIMB_BITS | h[at]) >> shift);
+        uint64_t mask = (UINT64_C(1) << kernel->digit_bits) - 1;
+        digit[i] = i + 1 < kernel->digits ? two_limbs & mask : two_limbs;
+    }
+}
+
+static void add_digit(limb h[static LIMBS + 1], uint64_t digit, size_t bits)
+{
+    wide carry = (wide)digit << bits % LIMB_BITS;
+    for (size_t i = bits / LIMB_BITS; i < LIMBS; i++) {
+        carry += h[i];
+        h[i] = (limb)carry;
+        carry >>= LIMB_BITS;
+    }
+    h[LIMBS] += (limb)carry;
+}
+
+static void find_powers(struct poly1305_state *state, const struct poly1305_kernel *kernel)
+{
+    struct poly1305_scalars power = state->scalars;
+    memset(power.h, 0, sizeof(power.h));
+    memcpy(power.h, power.r, sizeof(power.r));
+    for (size_t i = 1; i < 2 * kernel->lanes; i++) {
+        if (i == kernel->lanes) {
+            write_digits(state->lanes.power[0], power.h, kernel);
+        }
+        multiply_once(&power);
+    }
+    write_digits(state->lanes.power[1], power.h, kernel);
+    state->powers_of = kernel;
+    sodium_memzero(&power, sizeof(power));
+}
+
+static void enter_lanes(struct poly1305_state *state, const struct poly1305_kernel *kernel)
+{
+    uint64_t digit[5];
+    if (state->powers_of != kernel) {
+        find_powers(state, kernel);
+    }
+    memset(state->lanes.h, 0, sizeof(state->lanes.h));
+    write_digits(digit, state->scalars.h, kernel);
+    for (size_t i = 0; i < kernel->digits; i++) {
+        state->lanes.h[i][kernel->lanes - 1] = digit[i];
+    }
+    state->kernel = kernel;
+    sodium_memzero(digit, sizeof(digit));
+}
+
+/* Horner's rule. A sum is below 2^130 + 2^65 + 2^130 + 2^114, which multiply() can take. */
+static void leave_lanes(struct poly1305_state *state)
+{
+    const struct poly1305_kernel *kernel = state->kernel;
+    limb *h = state->scalars.h;
+    memset(h, 0, sizeof(state->scalars.h));
+    for (size_t block = 0; block < kernel->lanes; block++) {
+        size_t lane = 2 * block < kernel->lanes ? 2 * block : 2 * block - kernel->lanes + 1;
+        multiply_once(&state->scalars);
+        for (size_t i = 0; i < kernel->digits; i++) {
+            add_digit(h, state->lanes.h[i][lane], i * kernel->digit_bits);
+        }
+    }
+    state->kernel = NULL;
+}
+
+void poly1305_blocks(struct poly1305_state *state, const uint8_t *message, size_t count)
+{
+    const struct poly1305_kernel *kernel = state->kernel;
+    if (kernel == NULL) {
+        kernel = find_kernel(count);
+        if (kernel != NULL) {
+            enter_lanes(state, kernel);
+        }
+    }
+    if (kernel != NULL) {
+        size_t stride_bytes = 2 * kernel->lanes * BLOCK_BYTES;
+        size_t strides = count / stride_bytes;
+        if (strides > 0) {
+            kernel->take(&state->lanes, message, strides);
+        }
+        message += strides * stride_bytes;
+        count -= strides * stride_bytes;
+    }
+    if (count > 0) {
+        if (kernel != NULL) {
+            leave_lanes(state);
+        }
+        absorb(state, message, count);
+    }
+}
+
+/* Brings h below 2^130 - 5, adds s and keeps 128 bits. */
+void poly1305_finish(uint8_t tag[static BLOCK_BYTES], struct poly1305_state *state)
+{
+    if (state->kernel != NULL) {
+        leave_lanes(state);
+    }
+    multiply_once(&state->scalars);
+    /* These are wiped with the rest of the state; r is of no more use. */
+    limb *h = state->scalars.h, *reduced = state->scalars.r, *s = state->s;
     wide carry = 5;
-    read_limbs(pad, s);
     for (size_t i = 0; i < LIMBS; i++) {
-        carry += state->h[i];
+        carry += h[i];
         reduced[i] = (limb)carry;
         carry >>= LIMB_BITS;
     }
     /* h + 5 >= 2^130 says h >= 2^130 - 5; subtracting that once is enough, h < 2 (2^130 - 5). */
-    limb is_reduced = (state->h[LIMBS] + (limb)carry) >> 2;
+    limb is_reduced = (h[LIMBS] + (limb)carry) >> 2;
     limb mask = 0 - is_reduced;
     carry = 0;
     for (size_t i = 0; i < LIMBS; i++) {
-        limb h = (state->h[i] & ~mask) | (reduced[i] & mask);
-        carry += (wide)h + pad[i];
-        pad[i] = limb_to_little((limb)carry);
+        carry += (wide)((h[i] & ~mask) | (reduced[i] & mask)) + s[i];
+        s[i] = limb_to_little((limb)carry);
         carry >>= LIMB_BITS;
     }
-    memcpy(tag, pad, BLOCK_BYTES);
-    sodium_memzero(reduced, sizeof(reduced));
-    sodium_memzero(pad, sizeof(pad));
+    memcpy(tag, s, BLOCK_BYTES);
+    sodium_memzero(state, state->powers_of != NULL ? sizeof(*state)
+                                                   : offsetof(struct poly1305_state, lanes));
 }
 
 void poly1305(uint8_t tag[static 16], const uint8_t *message, size_t count,
               const uint8_t key[static 32])
 {
     struct poly1305_state state;
-    start(&state, key);
-    absorb(&state, message, count);
-    finish(tag, &state, key + BLOCK_BYTES);
-    sodium_memzero(&state, sizeof(state));
+    poly1305_start(&state, key);
+    poly1305_blocks(&state, message, count);
+    poly1305_finish(tag, &state);
 }

@@ -13,10 +13,13 @@
 
 #include <endian.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <string.h>
 
+#include "chacha20.h"
+#include "cpu.h"
 #include "sntrup761_code.h"
-#include "sort.h"
+#include "sntrup761_kernel.h"
 
 #define P          SNTRUP761_P
 #define Q          SNTRUP761_Q
@@ -24,111 +27,121 @@
 #define W          286
 #define HASH_BYTES 32
 
-/* A sum of GROUP products of a coefficient of R/q and one of a short polynomial fits 16 bits. */
-#define GROUP        14
-#define GROUPS       ((P + GROUP - 1) / GROUP)
-#define PADDED_P     (GROUPS * GROUP)
-#define WINDOW       (P + GROUP - 1)
-#define PRODUCT_SIZE (PADDED_P - GROUP + WINDOW)
-
-_Static_assert(GROUP *Q_HALF <= INT16_MAX, "GROUP products fit");
 _Static_assert(SNTRUP761_RQ_BYTES == SNTRUP761_PUBLIC_KEY_BYTES, "a public key is h");
 _Static_assert(SNTRUP761_ROUNDED_BYTES + HASH_BYTES == SNTRUP761_CIPHERTEXT_BYTES, "c, confirm");
 _Static_assert(P * sizeof(uint32_t) == SNTRUP761_RANDOM_BYTES, "a word each coefficient");
 
-/* Short: the low two bits of a word are the coefficient plus one (W even words for +-1, the others
- * for 0), the bits above put them into random order. */
-static void make_short(int8_t r[static P], const uint8_t random[static SNTRUP761_RANDOM_BYTES])
+const struct sntrup761_kernel *sntrup761_best_kernel(void)
 {
-    uint32_t words[P];
-    memcpy(words, random, sizeof(words));
-    for (size_t i = 0; i < P; i++) {
-        uint32_t word = le32toh(words[i]);
-        words[i] = i < W ? word & ~(uint32_t)1 : (word & ~(uint32_t)3) | 1;
+#if defined(__x86_64__)
+    if (cpu_level() >= CPU_AVX512) {
+        return &sntrup761_avx512;
     }
-    sort_uint32(words, P);
-    for (size_t i = 0; i < P; i++) {
-        r[i] = (int8_t)((int)(words[i] & 3) - 1);
+    if (cpu_level() >= CPU_AVX2) {
+        return &sntrup761_avx2;
     }
+#elif defined(__ARMEL__)
+    if (cpu_level() >= CPU_NEON) {
+        return &sntrup761_neon;
+    }
+#endif
+    return &sntrup761_baseline;
+}
+
+/* Short: the low two bits of a word are the coefficient plus one (W even words for +-1, the others
+ * for 0), the bits above put them into random order. Moved by half their range the words keep that
+ * order as signed ones; the largest ones are for rows that no coefficient is in. */
+static void make_short(int8_t r[static P], const uint8_t random[static SNTRUP761_RANDOM_BYTES],
+                       const struct sntrup761_kernel *kernel)
+{
+    const uint32_t half_range = (uint32_t)1 << 31;
+    uint32_t drawn[P];
+    int32_t words[SNTRUP761_ROWS];
+    memcpy(drawn, random, sizeof(drawn));
+    for (size_t i = 0; i < W; i++) {
+        words[i] = (int32_t)((le32toh(drawn[i]) & ~(uint32_t)1) ^ half_range);
+    }
+    for (size_t i = W; i < P; i++) {
+        words[i] = (int32_t)(((le32toh(drawn[i]) & ~(uint32_t)3) | 1) ^ half_range);
+    }
+    for (size_t i = P; i < SNTRUP761_ROWS; i++) {
+        words[i] = INT32_MAX;
+    }
+    kernel->sort(words);
+    for (size_t i = 0; i < P; i++) {
+        r[i] = (int8_t)((words[i] & 3) - 1);
+    }
+    sodium_memzero(drawn, sizeof(drawn));
     sodium_memzero(words, sizeof(words));
 }
 
-static void read_rq(int16_t h[static P], const uint8_t in[static SNTRUP761_RQ_BYTES])
+/* Q less if the value is above Q_HALF. The sign is a mask, for nothing here may become a branch; 16
+ * bits are enough and let compilers do many at once. */
+static inline int16_t fall(int16_t value)
 {
-    uint16_t values[P];
-    sntrup761_decode_rq(values, in);
-    for (size_t i = 0; i < P; i++) {
-        h[i] = (int16_t)(values[i] - Q_HALF);
-    }
+    int16_t room = (int16_t)(Q_HALF - value);
+    return (int16_t)(value - (Q & (int16_t)(room >> 15)));
 }
 
-/* product[k] += r[0] h[k] + r[1] h[k - 1] + ... over a group, where h[0] is padded[GROUP - 1] and
- * zeros stand around h. */
-static void add_group(int32_t product[restrict static WINDOW],
-                      const int16_t padded[restrict static WINDOW + GROUP - 1],
-                      const int16_t r[restrict static GROUP])
+/* The representative mod Q nearest to 0, for values from -3 Q_HALF to 5 Q_HALF: all that sums of
+ * two coefficients and the kernels' products can be. */
+static inline int16_t reduce(int16_t value)
 {
-    for (size_t k = 0; k < WINDOW; k++) {
-        int16_t sum = 0;
-        for (size_t j = 0; j < GROUP; j++) {
-            sum = (int16_t)(sum + r[j] * padded[k + GROUP - 1 - j]);
-        }
-        product[k] += sum;
-    }
+    return fall(fall(fall((int16_t)(value + Q))));
 }
 
-/* The product as polynomials over the integers, of degree 2 (P - 1). */
-static void multiply(int32_t product[static PRODUCT_SIZE], const int16_t h[static P],
-                     const int8_t r[static P])
+/*
+ * The product's coefficients are the rows of a matrix times r that is the same all along each of
+ * its diagonals, if the coefficient of 1 counts as that of x^p, the last one. Its last row is h
+ * from the back to the front, h[0] last, and one row up each diagonal is one place further: row k
+ * begins with h[k]. What comes in behind h[0], in the row's place j > k, is the coefficient of x^k
+ * in x^j h that x^p = x + 1 makes of those above: h[p + k - j] and h[p + k - j - 1], with h[0] for
+ * h[p].
+ *
+ * `window` is one such diagonal after the other, and as r goes through it forwards, r is reversed.
+ */
+static void make_window(int16_t window[static SNTRUP761_WINDOW], const uint16_t h[static P])
 {
-    int16_t padded[WINDOW + GROUP - 1] = {0};
-    int16_t wide_r[PADDED_P] = {0};
-    memcpy(padded + GROUP - 1, h, P * sizeof(*h));
-    for (size_t i = 0; i < P; i++) {
-        wide_r[i] = r[i];
+    int16_t *rotated = window + P - 1;
+    for (size_t i = 0; i < P - 1; i++) {
+        rotated[i] = (int16_t)(h[i + 1] - Q_HALF);
     }
-    memset(product, 0, PRODUCT_SIZE * sizeof(*product));
-    for (size_t i = 0; i < PADDED_P; i += GROUP) {
-        add_group(product + i, padded, wide_r + i);
+    rotated[P - 1] = (int16_t)(h[0] - Q_HALF);
+    for (size_t i = 0; i < P - 1; i++) {
+        window[i] = reduce((int16_t)(rotated[i] + rotated[i + 1]));
     }
-    sodium_memzero(wide_r, sizeof(wide_r));
-}
-
-/* The representative of value mod Q nearest to 0, for |value| < 2^23. The quotient is value / Q
- * rounded: that is at least 1 / (2 Q) away from where rounding changes, and the error of
- * multiplying by a rounded 2^40 / Q is below 2^-17. */
-static int32_t reduce(int32_t value)
-{
-    const int64_t inverse = ((int64_t)1 << 40) / Q;
-    const int64_t half = (int64_t)1 << 39;
-    return value - Q * (int32_t)((value * inverse + half) >> 40);
+    memset(rotated + P, 0, (SNTRUP761_WINDOW - (2 * P - 1)) * sizeof(*window));
 }
 
 /* Round takes v to 3 t, t = round(v / 3), and encoding stores t + Q_HALF / 3, which is
  * floor((v + Q_HALF + 1) / 3): 21846 / 2^16 is near enough to 1/3 for numbers up to Q. */
-static uint16_t round_to_third(int32_t v)
+static uint16_t round_to_third(int16_t v)
 {
-    return (uint16_t)((uint32_t)(v + Q_HALF + 1) * 21846 >> 16);
+    uint16_t from_0 = (uint16_t)(v + Q_HALF + 1);
+    return (uint16_t)((uint32_t)from_0 * 21846 >> 16);
 }
 
 /* c = Encode(Round(h r)) */
 static void write_rounded_product(uint8_t out[static SNTRUP761_ROUNDED_BYTES],
-                                  const int16_t h[static P], const int8_t r[static P])
+                                  const uint8_t public_key[static SNTRUP761_RQ_BYTES],
+                                  const int8_t r[static P], const struct sntrup761_kernel *kernel)
 {
-    int32_t product[PRODUCT_SIZE];
-    uint16_t rounded[P];
-    multiply(product, h, r);
-    /* x^i = x^(i-p+1) + x^(i-p) */
-    for (size_t i = 2 * (P - 1); i >= P; i--) {
-        product[i - P] += product[i];
-        product[i - P + 1] += product[i];
-    }
+    int16_t window[SNTRUP761_WINDOW], reversed[SNTRUP761_TERMS] = {0}, product[SNTRUP761_ROWS];
+    uint16_t values[P];
+    sntrup761_decode_rq(values, public_key);
+    make_window(window, values);
     for (size_t i = 0; i < P; i++) {
-        rounded[i] = round_to_third(reduce(product[i]));
+        reversed[i] = r[P - 1 - i];
     }
-    sntrup761_encode_rounded(out, rounded);
+    kernel->multiply(product, window, reversed);
+    values[0] = round_to_third(reduce(product[P - 1]));
+    for (size_t i = 1; i < P; i++) {
+        values[i] = round_to_third(reduce(product[i - 1]));
+    }
+    sntrup761_encode_rounded(out, values);
+    sodium_memzero(reversed, sizeof(reversed));
     sodium_memzero(product, sizeof(product));
-    sodium_memzero(rounded, sizeof(rounded));
+    sodium_memzero(values, sizeof(values));
 }
 
 /* Hash_b(x || y) */
@@ -147,20 +160,27 @@ static void hash(uint8_t out[static HASH_BYTES], uint8_t b, const uint8_t *x, si
     sodium_memzero(&state, sizeof(state));
 }
 
+void sntrup761_random(uint8_t random[static SNTRUP761_RANDOM_BYTES],
+                      const uint8_t seed[static SNTRUP761_SEED_BYTES])
+{
+    static const uint8_t nonce[8];
+    memset(random, 0, SNTRUP761_RANDOM_BYTES);
+    chacha20_xor(random, random, SNTRUP761_RANDOM_BYTES, seed, nonce, 0);
+}
+
 void sntrup761_encapsulate(uint8_t ciphertext[static SNTRUP761_CIPHERTEXT_BYTES],
                            uint8_t secret[static SNTRUP761_SECRET_BYTES],
                            const uint8_t public_key[static SNTRUP761_PUBLIC_KEY_BYTES],
                            const uint8_t random[static SNTRUP761_RANDOM_BYTES])
 {
     static const uint8_t nothing[1];
-    int16_t h[P];
+    const struct sntrup761_kernel *kernel = sntrup761_best_kernel();
     int8_t r[P];
     uint8_t encoded_r[SNTRUP761_SHORT_BYTES], r_hash[HASH_BYTES], key_hash[HASH_BYTES];
     uint8_t *confirm = ciphertext + SNTRUP761_ROUNDED_BYTES;
 
-    read_rq(h, public_key);
-    make_short(r, random);
-    write_rounded_product(ciphertext, h, r);
+    make_short(r, random, kernel);
+    write_rounded_product(ciphertext, public_key, r, kernel);
 
     sntrup761_encode_short(encoded_r, r);
     hash(r_hash, 3, encoded_r, sizeof(encoded_r), nothing, 0);

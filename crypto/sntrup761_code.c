@@ -4,7 +4,7 @@
  * vector; the halves are encoded the same way until one number stands, which is written out whole.
  *
  * All moduli of a vector are equal but perhaps the last. They are public, and so is every number of
- * bytes below.
+ * bytes below: 1 or 2 for each pair.
  */
 #include "sntrup761_code.h"
 
@@ -78,15 +78,24 @@ static uint8_t *write_low_bytes(uint8_t *out, uint32_t *value, unsigned count)
     return out;
 }
 
+/* Inline so that there is one for each number of low bytes, without a loop over them. */
+static inline uint8_t *encode_pairs(uint8_t *out, uint16_t *values, size_t pairs, uint32_t modulus,
+                                    unsigned low_bytes)
+{
+    for (size_t i = 0; i < pairs; i++) {
+        uint32_t r = values[2 * i] + modulus * values[2 * i + 1];
+        out = write_low_bytes(out, &r, low_bytes);
+        values[i] = (uint16_t)r;
+    }
+    return out;
+}
+
 static uint8_t *encode_layer(uint8_t *out, uint16_t *values, const struct layer *layer)
 {
     struct pair pair = pair_up(layer->modulus, layer->modulus);
     size_t pairs = whole_pairs(layer);
-    for (size_t i = 0; i < pairs; i++) {
-        uint32_t r = values[2 * i] + layer->modulus * values[2 * i + 1];
-        out = write_low_bytes(out, &r, pair.low_bytes);
-        values[i] = (uint16_t)r;
-    }
+    out = pair.low_bytes == 1 ? encode_pairs(out, values, pairs, layer->modulus, 1)
+                              : encode_pairs(out, values, pairs, layer->modulus, 2);
     uint32_t last = values[2 * pairs];
     if (last_is_paired(layer)) {
         last += layer->modulus * values[2 * pairs + 1];
@@ -108,27 +117,20 @@ void sntrup761_encode_rounded(uint8_t out[static SNTRUP761_ROUNDED_BYTES],
     (void)write_low_bytes(out, &whole, whole_bytes(layer.last_modulus));
 }
 
-struct quotient {
-    uint32_t quotient;
-    uint32_t remainder;
-};
-
-/* `inverse` is 2^32 / divisor, rounded down: the first quotient is right or one too small. */
-static inline struct quotient divide(uint32_t value, uint32_t divisor, uint32_t inverse)
-{
-    uint32_t quotient = (uint32_t)((uint64_t)value * inverse >> 32);
-    uint32_t remainder = value - quotient * divisor;
-    uint32_t too_small = 1 - ((remainder - divisor) >> 31);
-    remainder -= divisor & (0 - too_small);
-    return (struct quotient){quotient + too_small, remainder};
-}
-
+/* 2^40 / divisor, rounded up: value * invert(divisor) >> 40 is value / divisor, rounded down, while
+ * value * divisor < 2^40, for rounding adds less than value * divisor / 2^40 < 1 to what would have
+ * to reach the next multiple of the divisor. */
 static uint32_t invert(uint32_t divisor)
 {
-    return (uint32_t)(((uint64_t)1 << 32) / divisor);
+    return (uint32_t)((((uint64_t)1 << 40) + divisor - 1) / divisor);
 }
 
-static uint32_t read_low_bytes(const uint8_t *in, uint32_t high, unsigned count)
+static inline uint32_t divide(uint32_t value, uint32_t inverse)
+{
+    return (uint32_t)((uint64_t)value * inverse >> 40);
+}
+
+static inline uint32_t read_low_bytes(const uint8_t *in, uint32_t high, unsigned count)
 {
     for (; count > 0; count--) {
         high = high << 8 | in[count - 1];
@@ -136,35 +138,45 @@ static uint32_t read_low_bytes(const uint8_t *in, uint32_t high, unsigned count)
     return high;
 }
 
-/* Takes one pair apart: values[0] mod m0 and values[1] mod m1. */
+/* Takes one pair apart: values[0] mod m0 and values[1] mod m1. What is in the low bytes can take r
+ * above m0 m1, but never to 2 m0 m1: one subtraction is enough. */
 static inline void split(uint16_t values[static 2], uint32_t r, uint32_t m0, uint32_t m0_inverse,
-                         uint32_t m1, uint32_t m1_inverse)
+                         uint32_t m1)
 {
-    struct quotient first = divide(r, m0, m0_inverse);
-    values[0] = (uint16_t)first.remainder;
-    values[1] = (uint16_t)divide(first.quotient, m1, m1_inverse).remainder;
+    uint32_t quotient = divide(r, m0_inverse);
+    uint32_t less = quotient - m1;
+    values[0] = (uint16_t)(r - quotient * m0);
+    values[1] = (uint16_t)(less + (m1 & (0 - (less >> 31))));
 }
 
-/* Turns the half vector that `values` begins with into `layer`, from the back so that nothing is
- * overwritten before it is read. `in` is the layer's low bytes. */
+/* From the back so that nothing is overwritten before it is read. Inline for the sake of
+ * low_bytes. */
+static inline void decode_pairs(uint16_t *values, const uint8_t *in, size_t pairs, uint32_t modulus,
+                                unsigned low_bytes)
+{
+    const uint32_t inverse = invert(modulus);
+    for (size_t i = pairs; i > 0; i--) {
+        uint32_t r = read_low_bytes(in + (i - 1) * low_bytes, values[i - 1], low_bytes);
+        split(values + 2 * (i - 1), r, modulus, inverse, modulus);
+    }
+}
+
+/* Turns the half vector that `values` begins with into `layer`. `in` is the layer's low bytes. */
 static void decode_layer(uint16_t *values, const uint8_t *in, const struct layer *layer)
 {
     struct pair pair = pair_up(layer->modulus, layer->modulus);
-    uint32_t inverse = invert(layer->modulus);
     size_t pairs = whole_pairs(layer);
-    in += pairs * pair.low_bytes;
     if (last_is_paired(layer)) {
         struct pair last = pair_up(layer->modulus, layer->last_modulus);
-        uint32_t r = read_low_bytes(in, values[pairs], last.low_bytes);
-        split(values + 2 * pairs, r, layer->modulus, inverse, layer->last_modulus,
-              invert(layer->last_modulus));
+        uint32_t r = read_low_bytes(in + pairs * pair.low_bytes, values[pairs], last.low_bytes);
+        split(values + 2 * pairs, r, layer->modulus, invert(layer->modulus), layer->last_modulus);
     } else {
         values[2 * pairs] = values[pairs];
     }
-    for (size_t i = pairs; i > 0; i--) {
-        in -= pair.low_bytes;
-        uint32_t r = read_low_bytes(in, values[i - 1], pair.low_bytes);
-        split(values + 2 * (i - 1), r, layer->modulus, inverse, layer->modulus, inverse);
+    if (pair.low_bytes == 1) {
+        decode_pairs(values, in, pairs, layer->modulus, 1);
+    } else {
+        decode_pairs(values, in, pairs, layer->modulus, 2);
     }
 }
 
@@ -188,7 +200,7 @@ void sntrup761_decode_rq(uint16_t values[static SNTRUP761_P],
     }
     uint32_t modulus = layers[last].last_modulus;
     uint32_t whole = read_low_bytes(in, 0, whole_bytes(modulus));
-    values[0] = (uint16_t)divide(whole, modulus, invert(modulus)).remainder;
+    values[0] = (uint16_t)(whole - modulus * divide(whole, invert(modulus)));
     while (last > 0) {
         last--;
         in -= layer_bytes(&layers[last]);
@@ -199,10 +211,11 @@ void sntrup761_decode_rq(uint16_t values[static SNTRUP761_P],
 void sntrup761_encode_short(uint8_t out[static SNTRUP761_SHORT_BYTES],
                             const int8_t r[static SNTRUP761_P])
 {
-    for (size_t i = 0; i < SNTRUP761_SHORT_BYTES - 1; i++) {
-        const int8_t *four = r + 4 * i;
-        out[i] =
-            (uint8_t)((four[0] + 1) | (four[1] + 1) << 2 | (four[2] + 1) << 4 | (four[3] + 1) << 6);
+    for (size_t i = 0; i < SNTRUP761_SHORT_BYTES; i++) {
+        unsigned digits = 0;
+        for (size_t j = 4 * i + 4; j > 4 * i; j--) {
+            digits = digits << 2 | (j > SNTRUP761_P ? 0 : (unsigned)(r[j - 1] + 1));
+        }
+        out[i] = (uint8_t)digits;
     }
-    out[SNTRUP761_SHORT_BYTES - 1] = (uint8_t)(r[SNTRUP761_P - 1] + 1);
 }

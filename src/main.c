@@ -61,9 +61,6 @@ static bool have_standard_descriptors(void)
 static void set_signals(void)
 {
     signals_reset();
-    /* A closed pipe, or a log that may not grow, is an error of write() and not the end of us. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
     sigset_t mask;
     sigemptyset(&mask);
     sigaddset(&mask, SIGCHLD); /* the monitor reads it from a signalfd */
@@ -146,6 +143,9 @@ static void serve(const struct options *options, const struct peer *peer)
     if (connection == MAP_FAILED) {
         _exit(trouble("no memory for the connection"));
     }
+    /* Quiet sessions need a few pages of it; a huge page would be 2 MiB for each. Kernels without
+     * them refuse. */
+    madvise(connection, sizeof(*connection), MADV_NOHUGEPAGE);
     uint32_t layers = sandbox_enter();
     connection_init(connection, options, IPC_DESCRIPTOR, peer->tcp);
     loop_run(connection, layers);
@@ -184,7 +184,8 @@ static int part(const struct options *options, const struct peer *peer)
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
     close(NULL_DESCRIPTOR);
     log_connect();
-    return monitor_run(options, peer, IPC_DESCRIPTOR, network);
+    /* Nothing waits for exit()'s handlers, which would only visit each library once more. */
+    _exit(monitor_run(options, peer, IPC_DESCRIPTOR, network));
 }
 
 static int daemon_main(int argc, char **argv)

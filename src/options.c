@@ -2,9 +2,10 @@
 
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "number.h"
 
 #define EXIT_USAGE   100
 #define EXIT_TROUBLE 111
@@ -70,16 +71,14 @@ static int refuse_flag(const char *what, int flag)
 
 static int parse_number(unsigned *number, const char *text, unsigned least, int flag)
 {
-    char *end;
-    unsigned long value = strtoul(text, &end, 10);
-    bool digits = text[0] >= '0' && text[0] <= '9' && *end == '\0';
+    unsigned value;
     /* A day's worth of seconds times a hundred: in milliseconds it still fits anywhere. */
-    if (!digits || value < least || value > 8640000) {
+    if (!number_read(&value, text) || value < least || value > 8640000) {
         char what[80];
         snprintf(what, sizeof(what), "-%c takes a whole number from %u to 8640000", flag, least);
         return refuse(what, text);
     }
-    *number = (unsigned)value;
+    *number = value;
     return 0;
 }
 
@@ -181,10 +180,8 @@ static int parse_keydir(struct options *options, const char *keydir)
         if (strncmp(keydir, labels[i], bytes) != 0) {
             continue;
         }
-        char *end;
-        long number = strtol(keydir + bytes, &end, 10);
-        bool digits = keydir[bytes] >= '0' && keydir[bytes] <= '9' && *end == '\0';
-        if (!digits || number < 3 || number > 65535) {
+        unsigned number;
+        if (!number_read(&number, keydir + bytes) || number < 3 || number > 65535) {
             return refuse("the key's descriptor must be a number from 3 to 65535", keydir);
         }
         options->key_descriptor = (int)number;

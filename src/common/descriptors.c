@@ -57,13 +57,34 @@ void descriptors_close_from(int first)
     }
 }
 
+/* A closed pipe, or a log that may not grow, is an error of write() and not the end of us. */
+static const int ignored[] = {SIGPIPE, SIGXFSZ};
+
+#define IGNORED (sizeof(ignored) / sizeof(ignored[0]))
+
+static void unblock_all(void)
+{
+    sigset_t none;
+    sigemptyset(&none);
+    sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 void signals_reset(void)
 {
-    struct sigaction standard = {.sa_handler = SIG_DFL};
-    sigset_t none;
+    const struct sigaction standard = {.sa_handler = SIG_DFL};
     for (int number = 1; number < NSIG; number++) {
         sigaction(number, &standard, NULL);
     }
-    sigemptyset(&none);
-    sigprocmask(SIG_SETMASK, &none, NULL);
+    for (size_t i = 0; i < IGNORED; i++) {
+        signal(ignored[i], SIG_IGN);
+    }
+    unblock_all();
+}
+
+void signals_hand_on(void)
+{
+    for (size_t i = 0; i < IGNORED; i++) {
+        signal(ignored[i], SIG_DFL);
+    }
+    unblock_all();
 }

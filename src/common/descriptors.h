@@ -1,5 +1,6 @@
 /*
- * What a forked child does first: nothing of the monitor's may stay with it.
+ * Descriptors and signals: what the daemon does about its launcher's when it starts, and its
+ * children about its own.
  */
 #ifndef WREN_DESCRIPTORS_H
 #define WREN_DESCRIPTORS_H
@@ -7,8 +8,13 @@
 /* Closes every descriptor from `first` on; on kernels before 5.9 without /proc, up to 65535. */
 void descriptors_close_from(int first);
 
-/* All signals at their default disposition, none blocked: launchers hand over ignored ones, and an
- * ignored signal would stay ignored in every program of the session. */
+/* All signals at their default disposition, none blocked; then those ignored that would be the end
+ * of us where write() can tell as well. Launchers hand over ignored ones, and an ignored signal
+ * would stay ignored in every program of the session. */
 void signals_reset(void);
+
+/* For children: takes back what signals_reset() has the daemon ignore, and what it has blocked
+ * since. It changes nothing else. */
+void signals_hand_on(void);
 
 #endif

@@ -2,9 +2,10 @@
 
 #include <fcntl.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "number.h"
 
 /* As getdents64(2) writes it. */
 struct listed {
@@ -19,6 +20,7 @@ bool folder_numbers(const char *path, folder_visit *visit, void *context)
 {
     _Alignas(struct listed) char piece[1024];
     const struct listed *entry;
+    unsigned number;
     long bytes;
     int list = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (list < 0) {
@@ -27,8 +29,8 @@ bool folder_numbers(const char *path, folder_visit *visit, void *context)
     while ((bytes = syscall(SYS_getdents64, list, piece, sizeof(piece))) > 0) {
         for (long at = 0; at < bytes; at += entry->bytes) {
             entry = (const struct listed *)(const void *)(piece + at);
-            if (entry->name[0] >= '0' && entry->name[0] <= '9') {
-                visit(context, list, (int)strtol(entry->name, NULL, 10));
+            if (number_read(&number, entry->name)) {
+                visit(context, list, (int)number);
             }
         }
     }

@@ -9,8 +9,8 @@
 /* `list` is the descriptor by which the folder is read. */
 typedef void folder_visit(void *context, int list, int number);
 
-/* Calls `visit` for each entry whose name begins with a digit. False if the folder can't be opened,
- * or reading it breaks off. */
+/* Calls `visit` for each entry whose name is a number. False if the folder can't be opened, or
+ * reading it breaks off. */
 bool folder_numbers(const char *path, folder_visit *visit, void *context);
 
 #endif

@@ -37,8 +37,11 @@
 /* Sealed output waiting for the socket: bulk data is added only while LIMIT_REPLY_BYTES stay free,
  * and a packet is taken from the input only while as much is free: no packet's answer is longer (a
  * PONG echoes its packet; the others are below 300 bytes). */
-#define LIMIT_OUTPUT_BYTES 196608
+#define LIMIT_OUTPUT_BYTES 229376
 #define LIMIT_REPLY_BYTES  40960
+
+/* What the socket takes of output before it has left: enough to be sent while we make more. */
+#define LIMIT_UNSENT_BYTES 131072
 
 /* Plain answers held back between our KEXINIT and our NEWKEYS (RFC 4253 section 7.1). A peer that
  * needs more than this before it answers a KEXINIT is not answering it. */
@@ -109,9 +112,36 @@
 /* Channels open at once. OpenSSH allows 10 sessions; a few more for clients that open early. */
 #define LIMIT_CHANNELS 16
 
-/* What a client may have in flight on one channel; its data is ours to keep when the child does
- * not read. */
+/* What a client may have under way on one channel before we know that the program reads; its data
+ * is ours to keep when the program does not. */
 #define LIMIT_WINDOW_BYTES 65536
+
+/* A window grows up to this while the program keeps up with the client: so much is under way on a
+ * connection of 160 Mbit/s with a round trip of 100 ms. */
+#define LIMIT_LARGEST_WINDOW_BYTES 2097152
+
+/* All windows of a connection: the first ones of all channels, and growth of as much as one channel
+ * may want. More than this is never kept for programs that have stopped reading. */
+#define LIMIT_WINDOWS_BYTES ((LIMIT_CHANNELS - 1) * LIMIT_WINDOW_BYTES + LIMIT_LARGEST_WINDOW_BYTES)
+
+/* A window of a client as near as this machine itself need be no larger, and is not while other
+ * sessions have to wait for all that is under way. */
+#define LIMIT_NEAR_WINDOW_BYTES 262144
+
+/* More than this waits for a program only if it takes less than an input buffer in so long. */
+#define LIMIT_PENDING_BYTES 262144
+#define LIMIT_HOLD_MS       100
+
+/* What a pipe holds as it is made: a program that got more than this has read some of it. */
+#define LIMIT_FIRST_PIPE_BYTES 65536
+
+/* The pipe of a bulk transfer, in place of the usual 64 KiB: the program and we can work at the
+ * same time, and each has much to do when it is woken. */
+#define LIMIT_PIPE_BYTES 262144
+
+/* While a program writes in small pieces as fast as it can, we look after it so often: in that time
+ * it fills no pipe of that size. */
+#define LIMIT_BREATH_US 100
 
 /* A command line: git and rsync send some kilobytes. It fits one packet. */
 #define LIMIT_COMMAND_BYTES 32768
@@ -141,6 +171,10 @@
 
 /* After DISCONNECT: how long we wait for the client to take it and close. */
 #define LIMIT_GOODBYE_MS 500
+
+/* A connection with nothing to do for so long gives back the memory that it does not need. Taking
+ * it again, for a transfer that has paused, costs a tenth of a millisecond at most. */
+#define LIMIT_REST_MS 100
 
 /* How much of a command the log shows. */
 #define LIMIT_LOGGED_COMMAND_BYTES 200

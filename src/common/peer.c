@@ -9,6 +9,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "number.h"
+
 static void put_text(char *out, size_t out_bytes, const char *text)
 {
     snprintf(out, out_bytes, "%s", text);
@@ -99,10 +101,9 @@ static bool put_named_address(char out[static PEER_ADDRESS_BYTES], const char *v
 static void put_named_port(char out[static PEER_PORT_BYTES], const char *variable)
 {
     const char *value = getenv(variable);
-    size_t bytes = value != NULL ? strlen(value) : 0;
-    if (bytes >= 1 && bytes <= 5 && strspn(value, "0123456789") == bytes &&
-        strtoul(value, NULL, 10) <= 65535) {
-        snprintf(out, PEER_PORT_BYTES, "%lu", strtoul(value, NULL, 10));
+    unsigned port;
+    if (value != NULL && number_read(&port, value) && port <= 65535) {
+        snprintf(out, PEER_PORT_BYTES, "%u", port);
     }
 }
 

@@ -82,6 +82,31 @@ bool table_field(struct table *table, char separator, char *out, size_t out_byte
     return fits;
 }
 
+bool table_is(struct table *table, char separator, const char *wanted)
+{
+    if (table->ended) {
+        return false;
+    }
+    const char *at = wanted;
+    bool same = true;
+    int byte;
+    while ((byte = take(table)) != END && byte != separator) {
+        same = same && byte != '\0' && byte == (unsigned char)*at;
+        at += same ? 1 : 0;
+    }
+    return same && at != wanted && *at == '\0';
+}
+
+bool table_skip(struct table *table, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!table_field(table, ':', NULL, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
 bool table_parse(uint64_t *number, const char *text, uint64_t most)
 {
     uint64_t value = 0;
@@ -102,10 +127,19 @@ bool table_number(struct table *table, char separator, uint64_t *number, uint64_
     return table_field(table, separator, text, sizeof(text)) && table_parse(number, text, most);
 }
 
+/* Most lines are somebody else's: their bytes are passed over many at a time. */
 bool table_whole(struct table *table)
 {
-    while (take(table) != END) {
+    while (!table->ended && peek(table) != END) {
+        const char *from = table->bytes + table->start;
+        size_t count = table->used - table->start;
+        const char *feed = memchr(from, '\n', count);
+        count = feed != NULL ? (size_t)(feed - from) : count;
+        table->has_nul = table->has_nul || memchr(from, '\0', count) != NULL;
+        table->start += count + (feed != NULL ? 1 : 0);
+        table->ended = feed != NULL;
     }
+    table->ended = true;
     return !table->has_nul && table->error == 0;
 }
 

@@ -3,8 +3,7 @@
  * without a limit to the length of lines: a group may have thousands of members.
  *
  *     while (table_next(&table)) {
- *         if (table_field(&table, ':', name, sizeof(name)) && table_field(&table, ':', NULL, 0) &&
- *             ... && table_whole(&table)) {
+ *         if (table_is(&table, ':', name) && table_skip(&table, 1) && ... && table_whole(&table)) {
  */
 #ifndef WREN_TABLE_H
 #define WREN_TABLE_H
@@ -17,6 +16,9 @@
 
 /* The digits of a number and a NUL; leading zeros leave less room for others. */
 #define TABLE_NUMBER_BYTES 24
+
+/* The largest id of a user or a group: the one above it means "none" to system calls. */
+#define TABLE_ID_MAX ((uint64_t)UINT32_MAX - 1)
 
 struct table {
     int fd;
@@ -46,7 +48,13 @@ bool table_next(struct table *table);
  */
 bool table_field(struct table *table, char separator, char *out, size_t out_bytes);
 
-/* The same for a number, see table_parse(). */
+/* Reads the next field; true if it is just `wanted`, which is not empty. */
+bool table_is(struct table *table, char separator, const char *wanted);
+
+/* Passes over fields that end with a colon. False if the line has fewer. */
+bool table_skip(struct table *table, int count);
+
+/* table_field() for a number, see table_parse(). */
 bool table_number(struct table *table, char separator, uint64_t *number, uint64_t most);
 
 /* Reads a number: decimal digits alone, one at least, of a value of `most` at most. */

@@ -10,76 +10,19 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "passwd.h"
 #include "table.h"
-
-#define ID_MAX ((uint64_t)(uid_t)-1 - 1)
-
-/* A name with its NUL. A group's may be longer than a user's in files of other systems. */
-#define NAME_BYTES 512
-
-static bool read_name(struct table *table, char separator, const char *wanted)
-{
-    char name[NAME_BYTES];
-    return table_field(table, separator, name, sizeof(name)) && name[0] != '\0' &&
-           strcmp(name, wanted) == 0;
-}
-
-static bool skip_fields(struct table *table, int count)
-{
-    for (int i = 0; i < count; i++) {
-        if (!table_field(table, ':', NULL, 0)) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* name:password:uid:gid:gecos:home:shell */
-static bool read_user(struct table *table, struct user *user, const char *name, bool *fits)
-{
-    uint64_t uid, gid;
-    if (!read_name(table, ':', name) || !skip_fields(table, 1) ||
-        !table_number(table, ':', &uid, ID_MAX) || !table_number(table, ':', &gid, ID_MAX) ||
-        !skip_fields(table, 1)) {
-        return false;
-    }
-    bool home_fits = table_field(table, ':', user->home, sizeof(user->home));
-    if (table->ended) {
-        return false;
-    }
-    bool shell_fits = table_field(table, '\n', user->shell, sizeof(user->shell));
-    if (!table_whole(table)) {
-        return false;
-    }
-    *fits = home_fits && shell_fits;
-    user->uid = (uid_t)uid;
-    user->gid = (gid_t)gid;
-    return true;
-}
 
 int users_find(struct user *user, const char *name)
 {
-    struct table table;
-    bool fits = true;
-    int found = table_open(&table, "passwd");
-    if (found <= 0) {
-        return found;
-    }
-    for (found = 0; found == 0 && table_next(&table);) {
-        found = read_user(&table, user, name, &fits) ? 1 : 0;
-    }
-    if (table_close(&table) != 0) {
-        return -1;
-    }
-    errno = ENAMETOOLONG;
-    return fits ? found : -1;
+    return passwd_find(user, name);
 }
 
 /* name:password:gid:member,member */
 static bool read_group(struct table *table, gid_t *gid)
 {
     uint64_t number;
-    if (!skip_fields(table, 1) || !table_number(table, ':', &number, ID_MAX) || table->ended) {
+    if (!table_skip(table, 1) || !table_number(table, ':', &number, TABLE_ID_MAX) || table->ended) {
         return false;
     }
     *gid = (gid_t)number;
@@ -94,7 +37,7 @@ int users_find_group(gid_t *gid, const char *name)
         return found;
     }
     for (found = 0; found == 0 && table_next(&table);) {
-        found = read_name(&table, ':', name) && read_group(&table, gid) && table_whole(&table);
+        found = table_is(&table, ':', name) && read_group(&table, gid) && table_whole(&table);
     }
     return table_close(&table) != 0 ? -1 : found;
 }
@@ -103,7 +46,7 @@ static bool lists_member(struct table *table, const char *name)
 {
     bool listed = false;
     while (!table->ended) {
-        listed = read_name(table, ',', name) || listed;
+        listed = table_is(table, ',', name) || listed;
     }
     return table_whole(table) && listed;
 }
@@ -119,7 +62,7 @@ int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t
         return found == 0 ? count : -1;
     }
     while (table_next(&table)) {
-        if (!skip_fields(&table, 1) || !read_group(&table, &gid) || !lists_member(&table, name) ||
+        if (!table_skip(&table, 1) || !read_group(&table, &gid) || !lists_member(&table, name) ||
             gid == primary) {
             continue;
         }
@@ -141,7 +84,7 @@ static bool read_expiry(struct table *table, int64_t *day, const char *name, int
 {
     char text[TABLE_NUMBER_BYTES];
     uint64_t number = 0;
-    if (!read_name(table, ':', name) || !skip_fields(table, 6) || table->ended) {
+    if (!table_is(table, ':', name) || !table_skip(table, 6) || table->ended) {
         return false;
     }
     bool good = table_field(table, ':', text, sizeof(text));

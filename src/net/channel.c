@@ -1,24 +1,22 @@
 #include "channel.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ask.h"
 #include "connection.h"
+#include "feed.h"
 #include "hostkeys.h"
 #include "reader.h"
-#include "relay.h"
 #include "transport.h"
-
-/* The client gets its window back in steps of at least this: often enough never to stall, seldom
- * enough that adjusts cost nothing beside the data. */
-#define ADJUST_STEP_BYTES (LIMIT_WINDOW_BYTES / 2)
+#include "window.h"
 
 void channel_init(struct channel *channel)
 {
-    /* `pending` is left alone: its pages stay untouched until a program does not read. */
-    memset(channel, 0, offsetof(struct channel, pending));
+    /* The environment is left alone: its pages stay untouched until a client sends variables. */
+    memset(channel, 0, offsetof(struct channel, environment));
     channel->child_stdin = -1;
     channel->child_stdout = -1;
     channel->child_stderr = -1;
@@ -30,7 +28,7 @@ static uint32_t number_of(const struct connection *connection, const struct chan
     return (uint32_t)(channel - connection->channels);
 }
 
-struct channel *channel_named(struct connection *connection, struct reader *message)
+static struct channel *find_channel(struct connection *connection, struct reader *message)
 {
     uint32_t number = reader_u32(message);
     if (message->failed || number >= LIMIT_CHANNELS || !connection->channels[number].open) {
@@ -41,6 +39,12 @@ struct channel *channel_named(struct connection *connection, struct reader *mess
     return &connection->channels[number];
 }
 
+struct channel *channel_named(struct connection *connection, struct reader *message)
+{
+    feed_flush(connection);
+    return find_channel(connection, message);
+}
+
 static void close_descriptor(int *fd)
 {
     if (*fd >= 0) {
@@ -49,19 +53,28 @@ static void close_descriptor(int *fd)
     }
 }
 
-void channel_close_stdin(struct channel *channel)
+void channel_close_stdin(struct connection *connection, struct channel *channel)
 {
     if (channel->child_stdin != channel->child_stdout) {
         close_descriptor(&channel->child_stdin);
     }
     channel->child_stdin = -1; /* a terminal's master goes with stdout */
-    channel->consumed += (uint32_t)(channel->pending_end - channel->pending_start);
-    channel->pending_start = channel->pending_end = 0;
+    channel->consumed += (uint32_t)channel->pending.bytes;
+    queue_drop(&connection->pool, &channel->pending, channel->pending.bytes);
 }
 
-static void close_child(struct channel *channel)
+bool channel_widen_pipe(int fd, bool *widened)
 {
-    channel_close_stdin(channel);
+    if (*widened) {
+        return false;
+    }
+    *widened = true;
+    return fcntl(fd, F_SETPIPE_SZ, LIMIT_PIPE_BYTES) > 0;
+}
+
+static void close_child(struct connection *connection, struct channel *channel)
+{
+    channel_close_stdin(connection, channel);
     close_descriptor(&channel->child_stdout);
     close_descriptor(&channel->child_stderr);
     close_descriptor(&channel->child_exit);
@@ -69,7 +82,7 @@ static void close_child(struct channel *channel)
 
 void channel_close(struct connection *connection, struct channel *channel)
 {
-    close_child(channel);
+    close_child(connection, channel);
     if (!channel->close_sent) {
         channel->close_sent = true;
         struct writer message = message_begin(connection, SSH_MSG_CHANNEL_CLOSE);
@@ -82,6 +95,20 @@ void channel_close(struct connection *connection, struct channel *channel)
         }
         channel_init(channel);
     }
+}
+
+bool channel_is_live(const struct channel *channel)
+{
+    return channel->open && channel->started && !channel->close_sent;
+}
+
+bool channel_shares(const struct connection *connection)
+{
+    size_t live = 0;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        live += channel_is_live(&connection->channels[i]);
+    }
+    return live > 1;
 }
 
 struct writer channel_request_begin(struct connection *connection, const struct channel *channel,
@@ -183,7 +210,7 @@ enum phase channel_on_open(struct connection *connection, struct reader *message
         channel->remote_window = window;
         channel->remote_packet =
             packet < LIMIT_CHANNEL_PACKET_BYTES ? packet : LIMIT_CHANNEL_PACKET_BYTES;
-        channel->window = LIMIT_WINDOW_BYTES;
+        channel->limit = channel->window = LIMIT_WINDOW_BYTES;
         confirm_open(connection, channel);
     }
     return connection->phase;
@@ -206,6 +233,7 @@ enum phase channel_on_window_adjust(struct connection *connection, struct reader
                                  "window beyond 2^32-1 bytes");
     }
     channel->remote_window += more;
+    pace_returned(&channel->pace, more, connection->now_ms);
     return connection->phase;
 }
 
@@ -230,7 +258,7 @@ static bool spend_window(struct connection *connection, struct channel *channel,
 
 enum phase channel_on_data(struct connection *connection, struct reader *message)
 {
-    struct channel *channel = channel_named(connection, message);
+    struct channel *channel = find_channel(connection, message);
     if (channel == NULL) {
         return PHASE_ENDED;
     }
@@ -242,8 +270,7 @@ enum phase channel_on_data(struct connection *connection, struct reader *message
         return PHASE_ENDED;
     }
     connection->used_ms = connection->now_ms;
-    relay_to_child(channel, data.bytes, data.left);
-    channel_return_window(connection, channel);
+    feed_data(connection, channel, data.bytes, data.left);
     return connection->phase;
 }
 
@@ -262,22 +289,8 @@ enum phase channel_on_extended_data(struct connection *connection, struct reader
         return PHASE_ENDED;
     }
     channel->consumed += (uint32_t)data.left;
-    channel_return_window(connection, channel);
+    window_return(connection, channel);
     return connection->phase;
-}
-
-void channel_return_window(struct connection *connection, struct channel *channel)
-{
-    if (channel->consumed < ADJUST_STEP_BYTES || channel->eof_received || channel->close_sent ||
-        connection->kex.sent) {
-        return;
-    }
-    struct writer message = message_begin(connection, SSH_MSG_CHANNEL_WINDOW_ADJUST);
-    writer_u32(&message, channel->remote);
-    writer_u32(&message, channel->consumed);
-    message_send(connection, &message);
-    channel->window += channel->consumed;
-    channel->consumed = 0;
 }
 
 /* ---- closing (RFC 4254 section 5.3) ---------------------------------------------------------- */
@@ -292,7 +305,7 @@ enum phase channel_on_eof(struct connection *connection, struct reader *message)
         return transport_refuse_malformed(connection, "CHANNEL_EOF");
     }
     channel->eof_received = true;
-    relay_end_of_input(channel);
+    feed_close_drained(connection, channel);
     return connection->phase;
 }
 
@@ -309,7 +322,7 @@ enum phase channel_on_close(struct connection *connection, struct reader *messag
     /* After our EOF the client has no more to wait for but the exit status, and some send CLOSE
      * without waiting: it gets the status all the same, before our CLOSE. */
     if (channel->eof_sent && channel->child_exit >= 0) {
-        channel_close_stdin(channel);
+        channel_close_stdin(connection, channel);
     } else {
         channel_close(connection, channel);
     }

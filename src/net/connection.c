@@ -76,6 +76,9 @@ void message_send(struct connection *connection, struct writer *message)
     }
     connection->output_end +=
         packet_seal(&connection->out, connection->output + connection->output_end, message->used);
+    if (connection->output_end > connection->output_touched) {
+        connection->output_touched = connection->output_end;
+    }
 }
 
 void message_send_deferred(struct connection *connection)

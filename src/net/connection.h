@@ -12,12 +12,14 @@
 
 #include "agree.h"
 #include "channel.h"
+#include "feed.h"
 #include "hash.h"
 #include "ipc.h"
 #include "limit.h"
 #include "numbers.h"
 #include "options.h"
 #include "packet.h"
+#include "queue.h"
 #include "writer.h"
 
 /* What may arrive next. The first key exchange takes the first five in order; then the client asks
@@ -49,13 +51,14 @@ struct kex {
     unsigned exchanges;   /* begun before login */
     struct agree_key key; /* our X25519 pair for the next exchange */
     size_t client_kexinit_bytes, server_kexinit_bytes;
-    uint8_t client_kexinit[LIMIT_CLIENT_KEXINIT_BYTES]; /* I_C */
-    uint8_t server_kexinit[LIMIT_KEXINIT_BYTES];        /* I_S */
-    uint8_t client_key[CHACHAPOLY_KEY_BYTES];           /* in force at the client's NEWKEYS */
-    size_t session_id_bytes;                            /* 0 until the first exchange is done */
+    uint8_t client_key[CHACHAPOLY_KEY_BYTES]; /* in force at the client's NEWKEYS */
+    size_t session_id_bytes;                  /* 0 until the first exchange is done */
     uint8_t session_id[HASH_MAX_BYTES];
     uint64_t since_ms; /* when the keys in force were made */
     uint64_t asked_ms; /* when we sent KEXINIT */
+    /* From KEXINIT until the exchange hash is made. */
+    uint8_t server_kexinit[LIMIT_KEXINIT_BYTES];        /* I_S */
+    uint8_t client_kexinit[LIMIT_CLIENT_KEXINIT_BYTES]; /* I_C */
 };
 
 /* What is public of the host keys, as the monitor told it. */
@@ -77,7 +80,6 @@ struct connection {
 
     struct packet_direction in;
     struct packet_direction out;
-    struct kex kex;
     uint8_t host_public_key[32];
     struct host_keys host_keys;
     size_t client_version_bytes;
@@ -90,25 +92,37 @@ struct connection {
     struct channel channels[LIMIT_CHANNELS];
 
     uint64_t start_ms;
-    uint64_t now_ms;  /* of this turn of the loop */
-    uint64_t used_ms; /* when a session last moved a byte */
+    uint64_t now_ms;   /* of this turn of the loop */
+    uint64_t used_ms;  /* when a session last moved a byte */
+    uint64_t woken_ms; /* when there last was anything to do */
+    uint64_t read_ms;  /* when the socket was last read */
     uint64_t bytes_in;
     uint64_t bytes_out;
 
     /* The first reason to end. */
     bool ended;
-    bool refused; /* DISCONNECT is on its way: the client gets time to take it */
+    bool refused;       /* DISCONNECT is on its way: the client gets time to take it */
     uint32_t end_cause; /* enum ipc_end_cause */
     char end_reason[LIMIT_NOTE_BYTES + 1];
 
     /* Raw input [input_start, input_end), sealed output [output_start, output_end). */
-    bool input_waits; /* for room in the output: whole packets may be left */
+    bool input_waits;   /* for room in the output: whole packets may be left */
+    bool input_drained; /* the last reading left nothing in the socket */
     size_t input_start, input_end;
     size_t output_start, output_end;
+    size_t input_touched, output_touched; /* the furthest ends since pages were given back */
+    uint64_t begun_ms;                    /* when the last session began */
+    uint64_t spared_ms; /* when pages were given back that it or a key exchange had touched */
+    struct feed feed;
     size_t deferred_bytes;
+
+    /* Side by side, to be given back together: the KEXINITs in `kex`, and all up to the pool. */
+    struct kex kex;
     uint8_t deferred[LIMIT_DEFERRED_BYTES]; /* held back while kex.sent: u32 size, payload */
     uint8_t input[LIMIT_INPUT_BYTES];
     uint8_t output[LIMIT_OUTPUT_BYTES];
+
+    struct pool pool; /* of what programs have not taken yet */
 };
 
 /* `connection` is all zero: a static one, so that the pages of what is not used stay untouched. */

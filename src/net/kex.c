@@ -57,10 +57,12 @@ enum phase kex_on_wrong_guess(struct connection *connection, struct reader *mess
 
 static bool agree_on_hybrid(const struct kex *kex, struct exchange *exchange)
 {
-    uint8_t random[SNTRUP761_RANDOM_BYTES];
-    randombytes_buf(random, sizeof(random));
+    uint8_t seed[SNTRUP761_SEED_BYTES], random[SNTRUP761_RANDOM_BYTES];
+    randombytes_buf(seed, sizeof(seed));
+    sntrup761_random(random, seed);
     bool agreed = agree_hybrid(exchange->secret, exchange->q_s, &kex->key, exchange->q_c, random);
     exchange->q_s_bytes = AGREE_HYBRID_SERVER_BYTES;
+    sodium_memzero(seed, sizeof(seed));
     sodium_memzero(random, sizeof(random));
     return agreed;
 }

@@ -12,8 +12,10 @@
 
 #include "ask.h"
 #include "dispatch.h"
+#include "feed.h"
 #include "kex.h"
 #include "kexinit.h"
+#include "pages.h"
 #include "rekey_limits.h"
 #include "relay.h"
 #include "version.h"
@@ -33,7 +35,8 @@ static uint64_t clock_ms(void)
 
 /* The stock client has Nagle's algorithm on until it has logged in: it waits for our
  * acknowledgement before it sends a second small packet, and our kernel would delay that by 40 ms.
- * The option does not last, so it is set again after each read. */
+ * The option does not last, so it is set after each turn that read and did not answer: an answer
+ * brings the acknowledgement along, and one in front of it would be a segment more. */
 static void acknowledge_at_once(const struct connection *connection)
 {
     if (connection->hurry) {
@@ -44,18 +47,23 @@ static void acknowledge_at_once(const struct connection *connection)
 
 static void read_socket(struct connection *connection)
 {
-    if (connection->input_end == LIMIT_INPUT_BYTES) {
-        size_t count = connection->input_end - connection->input_start;
-        memmove(connection->input, connection->input + connection->input_start, count);
-        connection->input_start = 0;
-        connection->input_end = count;
+    /* Behind what is there of an unfinished packet, which gets all the room. */
+    size_t left = connection->input_end - connection->input_start;
+    memmove(connection->input, connection->input + connection->input_start, left);
+    connection->input_start = 0;
+    connection->input_end = left;
+    if (left == LIMIT_INPUT_BYTES) {
+        return; /* whole packets, which have waited for room in the output */
     }
-    ssize_t count = read(STDIN_FILENO, connection->input + connection->input_end,
-                         LIMIT_INPUT_BYTES - connection->input_end);
+    ssize_t count = read(STDIN_FILENO, connection->input + left, LIMIT_INPUT_BYTES - left);
+    connection->read_ms = connection->now_ms;
+    connection->input_drained = left + (size_t)(count > 0 ? count : 0) < LIMIT_INPUT_BYTES;
     if (count > 0) {
         connection->input_end += (size_t)count;
+        if (connection->input_end > connection->input_touched) {
+            connection->input_touched = connection->input_end;
+        }
         connection->bytes_in += (uint64_t)count;
-        acknowledge_at_once(connection);
     } else if (count == 0) {
         connection_leave(connection, "client closed the connection");
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -124,6 +132,7 @@ static void take_input(struct connection *connection)
             break;
         }
     }
+    feed_flush(connection);
     if (connection->input_start == connection->input_end) {
         connection->input_start = connection->input_end = 0;
     }
@@ -191,16 +200,34 @@ static int timeout_ms(const struct connection *connection)
         uint64_t idle_ms = connection->used_ms + connection->options->idle_seconds * 1000ULL;
         next_ms = idle_ms < next_ms ? idle_ms : next_ms;
     }
-    uint64_t linger_ms = relay_linger_ends_ms(connection);
-    next_ms = linger_ms < next_ms ? linger_ms : next_ms;
+    uint64_t relay_ms = relay_next_ms(connection);
+    next_ms = relay_ms < next_ms ? relay_ms : next_ms;
+    uint64_t enough_ms = feed_enough_until_ms(connection);
+    if (enough_ms > now_ms && enough_ms < next_ms) {
+        next_ms = enough_ms;
+    }
+    uint64_t rest_ms = connection->woken_ms + LIMIT_REST_MS;
+    if (pages_to_spare(connection) && rest_ms < next_ms) {
+        next_ms = rest_ms;
+    }
     return next_ms > now_ms ? (int)(next_ms - now_ms) : 0;
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* How long to wait at most. */
+static struct timespec patience(const struct connection *connection)
+{
+    int ms = timeout_ms(connection);
+    if (ms > 0 && relay_breathes(connection)) {
+        return (struct timespec){.tv_nsec = LIMIT_BREATH_US * 1000};
+    }
+    return (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
+}
+
 /* poll() without the entries that wait for nothing: it refuses more entries than the limit of
  * descriptors, which a launcher may have set low. */
-static int poll_wanted(struct pollfd *entries, size_t count, int timeout)
+static int poll_wanted(struct pollfd *entries, size_t count, struct timespec timeout)
 {
     struct pollfd wanted[POLL_ENTRIES];
     size_t used = 0;
@@ -210,7 +237,7 @@ static int poll_wanted(struct pollfd *entries, size_t count, int timeout)
             wanted[used++] = entries[i];
         }
     }
-    int ready = poll(wanted, used, timeout);
+    int ready = ppoll(wanted, used, &timeout, NULL);
     used = 0;
     for (size_t i = 0; i < count && ready >= 0; i++) {
         if (entries[i].fd >= 0) {
@@ -224,19 +251,25 @@ static void wait_for_events(struct connection *connection)
 {
     struct pollfd entries[POLL_ENTRIES];
     bool has_output = connection->output_start < connection->output_end;
-    bool reads = output_room(connection) >= LIMIT_REPLY_BYTES;
+    bool reads = output_room(connection) >= LIMIT_REPLY_BYTES &&
+                 connection->now_ms >= feed_enough_until_ms(connection);
     entries[SOCKET_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
     entries[SOCKET_OUT] = (struct pollfd){.fd = has_output ? STDOUT_FILENO : -1, .events = POLLOUT};
     entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = 0};
     size_t channel_entries = relay_wait_for(connection, entries + FIRST_CHANNEL);
 
-    int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, timeout_ms(connection));
+    int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, patience(connection));
     connection->now_ms = clock_ms();
     if (ready < 0) {
         if (errno != EINTR) {
             connection_fail(connection, "poll failed");
         }
         return;
+    }
+    if (ready > 0) {
+        connection->woken_ms = connection->now_ms;
+    } else if (connection->now_ms - connection->woken_ms >= LIMIT_REST_MS) {
+        pages_give_back(connection);
     }
     relay_note(connection, entries + FIRST_CHANNEL);
     if (entries[MONITOR].revents != 0) {
@@ -251,7 +284,11 @@ static void greet(struct connection *connection)
     if (connection->tcp) {
         const int on = 1;
         setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        acknowledge_at_once(connection);
+        /* What has not left yet can't be overtaken: a keystroke's echo would wait behind all that
+         * the kernel is willing to keep for a far client. */
+        const int unsent_bytes = LIMIT_UNSENT_BYTES;
+        setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes,
+                   sizeof(unsent_bytes));
     }
     version_send(connection);
     kexinit_send(connection);
@@ -289,12 +326,19 @@ void loop_run(struct connection *connection, uint32_t layers)
     }
     greet(connection);
     while (!connection->ended) {
+        uint64_t bytes_in = connection->bytes_in;
+        uint64_t bytes_out = connection->bytes_out;
         wait_for_events(connection);
         take_input(connection);
         relay_turn(connection);
-        kex_rekey_if_due(connection);
-        check_deadlines(connection);
+        if (!connection->ended) {
+            kex_rekey_if_due(connection);
+            check_deadlines(connection);
+        }
         write_socket(connection);
+        if (connection->bytes_in != bytes_in && connection->bytes_out == bytes_out) {
+            acknowledge_at_once(connection);
+        }
     }
     if (connection->refused) {
         say_goodbye(connection);

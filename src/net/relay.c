@@ -1,12 +1,12 @@
 #include "relay.h"
 
 #include <errno.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "feed.h"
 #include "ipc.h"
-#include "reader.h"
 #include "signals.h"
+#include "window.h"
 
 /* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
 #define DATA_HEADER_BYTES (1 + 4 + 4 + 4)
@@ -15,86 +15,6 @@
  * their share. */
 #define PACKETS_A_TURN 4
 
-/* ---- client to program ----------------------------------------------------------------------- */
-
-static void note_consumed(struct channel *channel, size_t count)
-{
-    channel->consumed += (uint32_t)count;
-}
-
-/* How much the program took: 0 if it takes nothing now. Its closed stdin (EPIPE; EIO from a
- * terminal) is not the end: what it still prints goes on. */
-static size_t write_child(struct channel *channel, const uint8_t *data, size_t count)
-{
-    ssize_t written = write(channel->child_stdin, data, count);
-    if (written >= 0) {
-        note_consumed(channel, (size_t)written);
-        return (size_t)written;
-    }
-    if (errno != EAGAIN && errno != EINTR) {
-        channel->stdin_broken = true;
-    }
-    return 0;
-}
-
-static void keep(struct channel *channel, const uint8_t *data, size_t count)
-{
-    if (channel->pending_end + count > sizeof(channel->pending)) {
-        size_t kept = channel->pending_end - channel->pending_start;
-        memmove(channel->pending, channel->pending + channel->pending_start, kept);
-        channel->pending_start = 0;
-        channel->pending_end = kept;
-    }
-    memcpy(channel->pending + channel->pending_end, data, count);
-    channel->pending_end += count;
-}
-
-void relay_to_child(struct channel *channel, const uint8_t *data, size_t count)
-{
-    bool takes_none = channel->started && channel->child_stdin < 0;
-    if (takes_none || channel->stdin_broken || channel->close_sent) {
-        note_consumed(channel, count);
-        return;
-    }
-    size_t taken = 0;
-    if (channel->child_stdin >= 0 && channel->started &&
-        channel->pending_start == channel->pending_end && count > 0) {
-        taken = write_child(channel, data, count);
-    }
-    if (taken < count) {
-        keep(channel, data + taken, count - taken);
-    }
-}
-
-/* A terminal has no end of input that we could pass on: its programs read until they are told to
- * stop. */
-static void close_drained_stdin(struct channel *channel)
-{
-    if (channel->eof_received && channel->started && !channel->has_pty &&
-        channel->pending_start == channel->pending_end) {
-        channel_close_stdin(channel);
-    }
-}
-
-void relay_end_of_input(struct channel *channel)
-{
-    close_drained_stdin(channel);
-}
-
-static void drain_pending(struct channel *channel)
-{
-    if (channel->child_stdin < 0 || !channel->stdin_ready ||
-        channel->pending_start == channel->pending_end) {
-        return;
-    }
-    channel->pending_start += write_child(channel, channel->pending + channel->pending_start,
-                                          channel->pending_end - channel->pending_start);
-    if (channel->pending_start == channel->pending_end) {
-        channel->pending_start = channel->pending_end = 0;
-        close_drained_stdin(channel);
-    }
-}
-
 /* ---- program to client ----------------------------------------------------------------------- */
 
 static size_t smaller(size_t a, size_t b)
@@ -102,16 +22,29 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-/* Room for one more full packet of data beside the answers that incoming packets may need. */
-static bool has_room(const struct connection *connection)
+#define DATA_PACKET_BYTES (LIMIT_CHANNEL_PACKET_BYTES + DATA_HEADER_BYTES + PACKET_OVERHEAD_BYTES)
+
+/* So much of one program in one turn is not what somebody types and reads. */
+#define BULK_BYTES 4096
+
+/* Room for one more full packet of data beside the answers that incoming packets may need; and for
+ * bulk data beside a packet that is not. */
+static bool has_room(const struct connection *connection, const struct channel *channel)
 {
-    return output_room(connection) >= LIMIT_REPLY_BYTES + LIMIT_CHANNEL_PACKET_BYTES +
-                                          DATA_HEADER_BYTES + PACKET_OVERHEAD_BYTES;
+    return output_room(connection) >=
+           LIMIT_REPLY_BYTES + (channel->bulk ? 2 : 1) * DATA_PACKET_BYTES;
+}
+
+/* True if what the program has to say would only make the other sessions wait. */
+static bool is_held(const struct connection *connection, const struct channel *channel)
+{
+    return pace_holds(&channel->pace) && channel_shares(connection);
 }
 
 static bool may_send_data(const struct connection *connection, const struct channel *channel)
 {
-    return channel->remote_window > 0 && has_room(connection) && !connection->kex.sent;
+    return channel->remote_window > 0 && has_room(connection, channel) && !connection->kex.sent &&
+           !is_held(connection, channel);
 }
 
 /* Reads once, straight into a packet in the output buffer. False when there is no more for now. */
@@ -135,7 +68,7 @@ static bool read_child(struct connection *connection, struct channel *channel, i
         /* End of file; EIO is a terminal's, when its last program has gone. The unfinished message
          * is dropped. */
         if (fd == &channel->child_stdout && channel->child_stdin == *fd) {
-            channel_close_stdin(channel);
+            channel_close_stdin(connection, channel);
         }
         close(*fd);
         *fd = -1;
@@ -145,19 +78,40 @@ static bool read_child(struct connection *connection, struct channel *channel, i
     writer_string_end(&message, mark);
     message_send(connection, &message);
     channel->remote_window -= (uint32_t)count;
+    pace_sent(&channel->pace, (uint32_t)count, connection->now_ms);
     connection->used_ms = connection->now_ms;
     return (size_t)count == most;
 }
 
-static void read_stream(struct connection *connection, struct channel *channel, int *fd, bool ready,
-                        bool is_stderr)
+/* Returns how many packets were filled, so that there is more to be had. */
+static int read_stream(struct connection *connection, struct channel *channel, int *fd, bool ready,
+                       bool is_stderr)
 {
-    for (int i = 0; i < PACKETS_A_TURN && ready && *fd >= 0; i++) {
-        if (!may_send_data(connection, channel) ||
-            !read_child(connection, channel, fd, is_stderr)) {
-            break;
-        }
+    int filled = 0;
+    while (filled < PACKETS_A_TURN && ready && *fd >= 0 && may_send_data(connection, channel) &&
+           read_child(connection, channel, fd, is_stderr)) {
+        filled++;
     }
+    return filled;
+}
+
+static void read_output(struct connection *connection, struct channel *channel)
+{
+    bool ready =
+        (channel->stdout_ready || channel->stderr_ready) && may_send_data(connection, channel);
+    uint32_t window = channel->remote_window;
+    int filled =
+        read_stream(connection, channel, &channel->child_stdout, channel->stdout_ready, false);
+    if (filled > 1 && !channel->has_pty && channel->child_stdout >= 0) {
+        channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
+    }
+    read_stream(connection, channel, &channel->child_stderr, channel->stderr_ready, true);
+    if (ready) {
+        channel->bulk = window - channel->remote_window >= BULK_BYTES;
+    }
+    channel->breathes = ready && channel->bulk && filled < PACKETS_A_TURN &&
+                        channel->stdout_widened && channel->child_stdout >= 0 &&
+                        may_send_data(connection, channel);
 }
 
 /* ---- the end of a program -------------------------------------------------------------------- */
@@ -207,12 +161,12 @@ static bool lingers(const struct channel *channel)
 }
 
 /* Background jobs keep a terminal open for as long as they like: the session ends without them. */
-static void end_linger(const struct connection *connection, struct channel *channel)
+static void end_linger(struct connection *connection, struct channel *channel)
 {
     /* Without room in the window there may be output that poll() was not asked about. */
     if (lingers(channel) && may_send_data(connection, channel) && !channel->stdout_ready &&
         connection->now_ms >= channel->exited_ms + LIMIT_LINGER_MS) {
-        channel_close_stdin(channel);
+        channel_close_stdin(connection, channel);
         close(channel->child_stdout);
         channel->child_stdout = -1;
     }
@@ -243,59 +197,84 @@ static void finish(struct connection *connection, struct channel *channel)
         if (!channel->has_pty) {
             send_eow(connection, channel);
         }
-        channel_close_stdin(channel);
+        channel_close_stdin(connection, channel);
     }
 }
 
-/* Small messages need room as well, and none may leave during our key exchange. */
+/* Small messages need room as well; none may leave during our key exchange or behind DISCONNECT. */
 static bool may_send(const struct connection *connection)
 {
-    return output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent;
-}
-
-static bool is_live(const struct channel *channel)
-{
-    return channel->open && channel->started && !channel->close_sent;
+    return output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent &&
+           !connection->ended;
 }
 
 static void channel_turn(struct connection *connection, struct channel *channel)
 {
-    if (is_live(channel)) {
-        drain_pending(channel);
+    if (channel_is_live(channel)) {
+        if (is_held(connection, channel) &&
+            connection->now_ms >= pace_patience_ends_ms(&channel->pace)) {
+            pace_give_up(&channel->pace);
+        }
+        feed_drain(connection, channel);
         if (may_send(connection)) {
-            read_stream(connection, channel, &channel->child_stdout, channel->stdout_ready, false);
-            read_stream(connection, channel, &channel->child_stderr, channel->stderr_ready, true);
+            read_output(connection, channel);
             take_exit(connection, channel);
             end_linger(connection, channel);
             finish(connection, channel);
         }
     }
     if (channel->open && may_send(connection)) {
-        channel_return_window(connection, channel);
+        window_return(connection, channel);
     }
 }
 
-uint64_t relay_linger_ends_ms(const struct connection *connection)
+/* When a channel has something to do though poll() finds nothing. */
+static uint64_t next_ms(const struct connection *connection, const struct channel *channel)
+{
+    if (is_held(connection, channel)) {
+        return pace_patience_ends_ms(&channel->pace);
+    }
+    if (lingers(channel) && may_send_data(connection, channel)) {
+        return channel->exited_ms + LIMIT_LINGER_MS;
+    }
+    return UINT64_MAX;
+}
+
+uint64_t relay_next_ms(const struct connection *connection)
 {
     uint64_t first_ms = UINT64_MAX;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         const struct channel *channel = &connection->channels[i];
-        uint64_t ends_ms = channel->exited_ms + LIMIT_LINGER_MS;
-        if (is_live(channel) && lingers(channel) && may_send_data(connection, channel) &&
-            ends_ms < first_ms) {
-            first_ms = ends_ms;
-        }
+        uint64_t channel_ms = channel_is_live(channel) ? next_ms(connection, channel) : UINT64_MAX;
+        first_ms = channel_ms < first_ms ? channel_ms : first_ms;
     }
     return first_ms;
 }
 
+bool relay_breathes(const struct connection *connection)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        if (connection->channels[i].breathes) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void relay_turn(struct connection *connection)
 {
-    /* Another channel is first each time: a busy one can fill the output, but not every time. */
+    /* Who has little to say is not kept waiting by those who have much. Of these another one is
+     * first each time: it can fill the output, but not every time. */
+    bool was_bulk[LIMIT_CHANNELS];
     connection->first_channel = (connection->first_channel + 1) % LIMIT_CHANNELS;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        was_bulk[i] = connection->channels[i].bulk;
+    }
+    for (size_t i = 0; i < 2 * LIMIT_CHANNELS; i++) {
         size_t number = (connection->first_channel + i) % LIMIT_CHANNELS;
-        channel_turn(connection, &connection->channels[number]);
+        if (was_bulk[number] == (i >= LIMIT_CHANNELS)) {
+            channel_turn(connection, &connection->channels[number]);
+        }
     }
 }
 
@@ -306,20 +285,20 @@ size_t relay_wait_for(const struct connection *connection, struct pollfd *entrie
     size_t count = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         const struct channel *channel = &connection->channels[i];
-        if (!is_live(channel)) {
+        if (!channel_is_live(channel)) {
             continue;
         }
         /* Asking for what this turn can't act on would make poll() return at once, over and over.
          * Negative descriptors are skipped by it. */
         bool sends = may_send_data(connection, channel);
-        bool has_pending = channel->pending_start < channel->pending_end;
+        bool has_pending = channel->pending.bytes > 0;
         /* A pipe's POLLERR, which needs no asking, tells that the program has closed its stdin; a
          * terminal's stdin is asked about only with data at hand. */
         bool watches_stdin = !channel->stdin_broken && (has_pending || !channel->has_pty);
         entries[count++] = (struct pollfd){.fd = watches_stdin ? channel->child_stdin : -1,
                                            .events = has_pending ? POLLOUT : 0};
-        entries[count++] =
-            (struct pollfd){.fd = sends ? channel->child_stdout : -1, .events = POLLIN};
+        entries[count++] = (struct pollfd){
+            .fd = sends && !channel->breathes ? channel->child_stdout : -1, .events = POLLIN};
         entries[count++] =
             (struct pollfd){.fd = sends ? channel->child_stderr : -1, .events = POLLIN};
         entries[count++] = (struct pollfd){.fd = may_send(connection) ? channel->child_exit : -1,
@@ -332,7 +311,7 @@ void relay_note(struct connection *connection, const struct pollfd *entries)
 {
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         struct channel *channel = &connection->channels[i];
-        if (!is_live(channel)) {
+        if (!channel_is_live(channel)) {
             continue;
         }
         channel->stdin_ready = entries[0].revents != 0;
@@ -340,7 +319,8 @@ void relay_note(struct connection *connection, const struct pollfd *entries)
         if ((entries[0].revents & (POLLERR | POLLHUP)) != 0) {
             channel->stdin_broken = true;
         }
-        channel->stdout_ready = entries[1].revents != 0;
+        channel->stdout_ready = entries[1].revents != 0 || channel->breathes;
+        channel->breathes = false;
         channel->stderr_ready = entries[2].revents != 0;
         channel->exit_ready = entries[3].revents != 0;
         entries += RELAY_POLL_ENTRIES;

@@ -1,6 +1,6 @@
 /*
- * Moves bytes between channels and the programs behind them, and tells the client when a program
- * ends.
+ * From programs to the client: their output, and how they end. It also says what the loop has to
+ * wait for. What goes the other way is feed.c's.
  */
 #ifndef WREN_RELAY_H
 #define WREN_RELAY_H
@@ -11,14 +11,6 @@
 
 #include "connection.h"
 
-/* Data from the client: straight to the program as far as it takes it, the rest to `pending`. Data
- * for a program that takes none any more counts as consumed. `count` is within the window already
- * spent. */
-void relay_to_child(struct channel *channel, const uint8_t *data, size_t count);
-
-/* The client's EOF: the program's stdin is closed once `pending` is empty. */
-void relay_end_of_input(struct channel *channel);
-
 /* At most this many poll entries a channel. */
 #define RELAY_POLL_ENTRIES 4
 
@@ -28,9 +20,15 @@ size_t relay_wait_for(const struct connection *connection, struct pollfd *entrie
 /* Notes what poll() found, from entries in the order relay_wait_for() added them. */
 void relay_note(struct connection *connection, const struct pollfd *entries);
 
-/* When the first terminal whose program has exited will have lingered long enough, or UINT64_MAX.
+/* When relay_turn() has something to do though nothing happens, or UINT64_MAX. */
+uint64_t relay_next_ms(const struct connection *connection);
+
+/*
+ * True if a program is in the middle of a bulk transfer and we have taken all of its output. Waking
+ * up for each of its writes would cost both of us more than the bytes do: after a breath there is
+ * much to read. relay_wait_for() leaves that program out, and relay_turn() looks all the same.
  */
-uint64_t relay_linger_ends_ms(const struct connection *connection);
+bool relay_breathes(const struct connection *connection);
 
 /*
  * One turn: pending data on to programs, programs' output into the output buffer as far as windows

@@ -16,10 +16,10 @@
 #include "entropy.h"
 #include "ipc.h"
 #include "limit.h"
+#include "passwd.h"
 #include "sandbox_layers.h"
 #include "seccomp.h"
 #include "seccomp_abi.h"
-#include "users.h"
 
 /* Where there is no passwd file at all, as in an initramfs: the kernel's own overflow id. */
 #define FALLBACK_ID 65534
@@ -33,13 +33,14 @@ struct identity {
     gid_t gid;
 };
 
-/* Looked up before the root goes. An entry that says root is no choice. */
+/* Looked up before the root goes, and not by name services: what they bring into a process would
+ * stay in this one for life. An entry that says root is no choice. */
 static struct identity find_identity(void)
 {
     static const char *const names[] = {"wrensshd", "nobody"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct user user;
-        if (users_find(&user, names[i]) > 0 && user.uid != 0 && user.gid != 0) {
+        if (passwd_find(&user, names[i]) > 0 && user.uid != 0 && user.gid != 0) {
             return (struct identity){.uid = user.uid, .gid = user.gid};
         }
     }
@@ -144,7 +145,7 @@ static uint32_t enter_as_root(void)
 uint32_t sandbox_enter(void)
 {
     uint32_t layers = geteuid() == 0 ? enter_as_root() : 0;
-    /* Name services keep descriptors open, of files and sockets that only root may have. */
+    /* There should be none. */
     descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);
     drop_capabilities();
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {

@@ -21,9 +21,10 @@ struct bpf_program {
     const struct bpf_instruction *instructions;
 };
 
-#define BPF_LOAD_WORD  0x20 /* BPF_LD | BPF_W | BPF_ABS */
-#define BPF_JUMP_EQUAL 0x15 /* BPF_JMP | BPF_JEQ | BPF_K */
-#define BPF_RETURN     0x06 /* BPF_RET | BPF_K */
+#define BPF_LOAD_WORD    0x20 /* BPF_LD | BPF_W | BPF_ABS */
+#define BPF_JUMP_EQUAL   0x15 /* BPF_JMP | BPF_JEQ | BPF_K */
+#define BPF_JUMP_GREATER 0x25 /* BPF_JMP | BPF_JGT | BPF_K */
+#define BPF_RETURN       0x06 /* BPF_RET | BPF_K */
 
 /* Offsets in struct seccomp_data: int nr, uint32 arch, uint64 instruction_pointer, uint64 args[6].
  */

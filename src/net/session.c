@@ -7,7 +7,7 @@
 
 #include "ask.h"
 #include "environment.h"
-#include "relay.h"
+#include "feed.h"
 #include "signals.h"
 #include "terminal.h"
 #include "transport.h"
@@ -110,10 +110,8 @@ static enum outcome start(struct connection *connection, struct channel *channel
     channel->started = true;
     /* The first program runs: acknowledgements can be delayed again. */
     connection->hurry = false;
-    connection->used_ms = connection->now_ms;
-    if (channel->eof_received) {
-        relay_end_of_input(channel);
-    }
+    connection->used_ms = connection->begun_ms = connection->now_ms;
+    feed_close_drained(connection, channel);
     return SUCCESS;
 }
 

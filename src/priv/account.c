@@ -41,7 +41,13 @@ static bool copy_text(char *out, size_t out_bytes, const char *text)
     return true;
 }
 
-void account_nobody(struct account *account)
+static void find_groups(struct account_groups *groups, const struct account *account)
+{
+    groups->count = users_groups(groups->ids, account->user, account->gid);
+    groups->error = errno;
+}
+
+void account_nobody(struct account *account, struct account_groups *groups)
 {
     memset(account, 0, sizeof(*account));
     copy_text(account->user, sizeof(account->user), "nobody");
@@ -50,6 +56,10 @@ void account_nobody(struct account *account)
     bool as_root = geteuid() == 0;
     account->uid = as_root ? NOBODY : geteuid();
     account->gid = as_root ? NOBODY : getegid();
+    groups->count = 0;
+    if (as_root) {
+        find_groups(groups, account);
+    }
 }
 
 static const char *judge_expiry(const char *user)
@@ -62,16 +72,14 @@ static const char *judge_expiry(const char *user)
     return given > 0 && day < time(NULL) / SECONDS_PER_DAY ? "account has expired" : NULL;
 }
 
-static bool is_member(const struct account *account, const char *group)
+static bool is_member(const struct account_groups *groups, const char *group)
 {
-    gid_t groups[LIMIT_USER_GROUPS];
     gid_t gid;
     if (users_find_group(&gid, group) <= 0) {
         return false;
     }
-    int count = users_groups(groups, account->user, account->gid);
-    for (int i = 0; i < count; i++) {
-        if (groups[i] == gid) {
+    for (int i = 0; i < groups->count; i++) {
+        if (groups->ids[i] == gid) {
             return true;
         }
     }
@@ -105,7 +113,7 @@ static const char *look_up(struct account *account, const char *user)
     return NULL;
 }
 
-static const char *judge(const struct account *account, const char *group)
+static const char *judge(const struct account *account)
 {
     bool as_root = geteuid() == 0;
     if (!as_root && account->uid != geteuid()) {
@@ -121,13 +129,11 @@ static const char *judge(const struct account *account, const char *group)
     if (account->uid != 0 && access("/etc/nologin", F_OK) == 0) {
         return "/etc/nologin exists";
     }
-    if (group != NULL && !is_member(account, group)) {
-        return "not a member of the group that -g names";
-    }
     return NULL;
 }
 
-const char *account_find(struct account *account, const char *user, const char *group)
+const char *account_find(struct account *account, struct account_groups *groups, const char *user,
+                         const char *group)
 {
     const char *reason = "name is too long or holds characters that are not allowed";
     memset(account, 0, sizeof(*account));
@@ -135,10 +141,17 @@ const char *account_find(struct account *account, const char *user, const char *
         reason = look_up(account, user);
     }
     if (reason == NULL) {
-        reason = judge(account, group);
+        reason = judge(account);
+    }
+    groups->count = 0;
+    if (reason == NULL && (group != NULL || geteuid() == 0)) {
+        find_groups(groups, account);
+    }
+    if (reason == NULL && group != NULL && !is_member(groups, group)) {
+        reason = "not a member of the group that -g names";
     }
     if (reason != NULL) {
-        account_nobody(account);
+        account_nobody(account, groups);
     }
     return reason;
 }
@@ -159,11 +172,13 @@ static bool is_exactly(const struct account *account)
     return true;
 }
 
-static int become(const struct account *account)
+static int become(const struct account *account, const struct account_groups *groups)
 {
-    gid_t groups[LIMIT_USER_GROUPS];
-    int count = users_groups(groups, account->user, account->gid);
-    if (count < 0 || setgroups((size_t)count, groups) != 0 ||
+    if (groups->count < 0) {
+        errno = groups->error;
+        return -1;
+    }
+    if (setgroups((size_t)groups->count, groups->ids) != 0 ||
         setresgid(account->gid, account->gid, account->gid) != 0 ||
         setresuid(account->uid, account->uid, account->uid) != 0) {
         return -1;
@@ -180,11 +195,11 @@ static int become(const struct account *account)
     return back ? -1 : 0;
 }
 
-int account_become(const struct account *account)
+int account_become(const struct account *account, const struct account_groups *groups)
 {
     int result = 0;
     if (geteuid() == 0) {
-        result = become(account);
+        result = become(account, groups);
     } else if (account->uid != geteuid() || account->uid != getuid()) {
         errno = EPERM;
         result = -1;

@@ -16,18 +16,28 @@ struct account {
     gid_t gid;
 };
 
+/* All groups of an account, looked up with it: a process that becomes the user needs no name
+ * service for that. None where we aren't root and nobody asks for one. */
+struct account_groups {
+    int count; /* -1: they could not be told, and `error` says why */
+    int error;
+    gid_t ids[LIMIT_USER_GROUPS];
+};
+
 /*
  * Looks `user` up and decides whether it may log in at all: a name without surprises, known to the
  * system, with an executable shell ("" means /bin/sh), not expired, not kept out by /etc/nologin, a
  * member of `group` unless that is NULL, and, where we aren't root, the user we run as. A locked
  * password keeps nobody out: there are no passwords here.
- * Returns NULL, or the reason for the log; then *account is account_nobody()'s.
+ * Returns NULL, or the reason for the log; then *account and *groups are
+ * account_nobody()'s.
  */
-const char *account_find(struct account *account, const char *user, const char *group);
+const char *account_find(struct account *account, struct account_groups *groups, const char *user,
+                         const char *group);
 
 /* Stands in for users that do not exist or may not log in, so that the same work is done for them:
  * no rights, a home that does not exist. */
-void account_nobody(struct account *account);
+void account_nobody(struct account *account, struct account_groups *groups);
 
 /*
  * Makes this process the user's for good: supplementary groups, real, effective and saved gid and
@@ -35,6 +45,6 @@ void account_nobody(struct account *account);
  * root. Leaves the process non-dumpable.
  * Returns 0, or -1 with errno: then the process must not go on.
  */
-int account_become(const struct account *account);
+int account_become(const struct account *account, const struct account_groups *groups);
 
 #endif

@@ -33,14 +33,14 @@ __attribute__((noreturn)) static void run_child(const struct authkeys_query *que
     struct authkeys_verdict verdict;
     memset(&verdict, 0, sizeof(verdict));
     sodium_memzero(query->hostkey, sizeof(*query->hostkey));
-    signals_reset();
+    signals_hand_on();
     if (reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) {
         _exit(1);
     }
     descriptors_close_from(REPLY_DESCRIPTOR + 1);
     const struct authkeys_file authorities = authkeys_open_admins(query->ca_path);
     const struct authkeys_file revoked = authkeys_open_admins(query->revoked_path);
-    if (account_become(query->account) != 0) {
+    if (account_become(query->account, query->groups) != 0) {
         verdict.reason = AUTHKEYS_NO_USER;
         verdict.error = (uint32_t)errno;
     } else {

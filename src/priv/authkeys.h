@@ -69,8 +69,9 @@ struct authkeys_query {
     const char *address;      /* the client's, or NULL */
     bool may_set_environment;
     const struct account *account;
-    uint32_t key_type;   /* IPC_KEY_* */
-    const uint8_t *blob; /* as the client sent it */
+    const struct account_groups *groups; /* the account's */
+    uint32_t key_type;                   /* IPC_KEY_* */
+    const uint8_t *blob;                 /* as the client sent it */
     size_t blob_bytes;
     struct hostkey *hostkey; /* the child wipes its copy first */
     int watched;             /* no need to go on once this one hangs up */

@@ -31,12 +31,12 @@ enum grant_flag {
 struct grant {
     uint32_t flags;
     uint32_t environment_bytes;
-    uint64_t serial;                 /* of the certificate */
-    struct signature_key key;        /* what verifies the login's signature */
-    uint32_t command_bytes;          /* without its NUL */
-    char key_id[LIMIT_KEY_ID_BYTES]; /* of the certificate; cut off */
-    char command[LIMIT_FORCED_COMMAND_BYTES];
+    uint64_t serial;                                 /* of the certificate */
+    struct signature_key key;                        /* what verifies the login's signature */
+    uint32_t command_bytes;                          /* without its NUL */
+    char key_id[LIMIT_KEY_ID_BYTES];                 /* of the certificate; cut off */
     char environment[LIMIT_GRANT_ENVIRONMENT_BYTES]; /* "NAME=VALUE\0"... */
+    char command[LIMIT_FORCED_COMMAND_BYTES];        /* the last: most have none */
 };
 
 #endif

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -160,6 +161,7 @@ static bool ask_for_key(const struct login *login, const struct ipc_auth *reques
         .address = peer_has_address(login->peer) ? login->peer->address : NULL,
         .may_set_environment = options->user_environment,
         .account = &outcome->account,
+        .groups = &outcome->groups,
         .key_type = request->key_type,
         .blob = blob,
         .blob_bytes = request->blob_bytes,
@@ -171,11 +173,12 @@ static bool ask_for_key(const struct login *login, const struct ipc_auth *reques
 }
 
 static const char *find_account(const struct login *login, const struct ipc_auth *request,
-                                struct account *account)
+                                struct login_outcome *outcome)
 {
-    const char *reason = account_find(account, request->user, login->options->group);
-    if (reason == NULL && account->uid == 0 && login->options->no_root) {
-        account_nobody(account);
+    const char *reason =
+        account_find(&outcome->account, &outcome->groups, request->user, login->options->group);
+    if (reason == NULL && outcome->account.uid == 0 && login->options->no_root) {
+        account_nobody(&outcome->account, &outcome->groups);
         reason = "root may not log in here";
     }
     return reason;
@@ -206,11 +209,11 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
 static void decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                    struct login_outcome *outcome)
 {
-    const char *reason = find_account(login, request, &outcome->account);
+    const char *reason = find_account(login, request, outcome);
     bool unsupported = request->key_type == IPC_KEY_UNSUPPORTED;
     outcome->account_refused = reason != NULL || unsupported;
     if (reason == NULL && unsupported) {
-        account_nobody(&outcome->account);
+        account_nobody(&outcome->account, &outcome->groups);
     }
     crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
     const char *wrong_key = judge_key(login, request, blob, outcome);
@@ -226,6 +229,12 @@ static void decide(struct login *login, const struct ipc_auth *request, const ui
     } else {
         outcome->accepted = true;
     }
+}
+
+/* Into a place that is all zero: the pages of a long command that is not there stay untouched. */
+static void keep_grant(struct grant *kept, const struct grant *grant)
+{
+    memcpy(kept, grant, offsetof(struct grant, command) + grant->command_bytes + 1);
 }
 
 /* Answers a refusal at the next multiple of LIMIT_REFUSAL_MS after its request. */
@@ -263,12 +272,12 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     }
     if (request->stage == IPC_AUTH_PROBE) {
         remember_probe(login, request, &outcome);
-    } else if (account_become(&outcome.account) != 0) {
+    } else if (account_become(&outcome.account, &outcome.groups) != 0) {
         log_trouble("could not become the user", NULL, strerror(errno));
         return "could not become the user";
     } else {
         login->account = outcome.account;
-        login->grant = outcome.keys.grant;
+        keep_grant(&login->grant, &outcome.keys.grant);
     }
     *verdict = IPC_VERDICT_ACCEPTED;
     login_log(request, &outcome);

@@ -27,17 +27,17 @@ struct login {
     uint8_t session_id[64];
     unsigned refusals;
 
+    /* Who is logged in, after the login, and what the key that signed may do. */
+    struct account account;
+    struct grant grant;
+
     /* The last probe, if its key could log in: the signed request for just this user and key
-     * needs no second look. */
+     * needs no second look. Of no use after the login. */
     bool probed;
     char probed_user[LIMIT_USER_BYTES];
     uint32_t probed_type;
     uint8_t probed_blob[32]; /* SHA-256 of the key blob */
     struct authkeys_verdict probed_verdict;
-
-    /* Who is logged in, after the login, and what the key that signed may do. */
-    struct account account;
-    struct grant grant;
 };
 
 /*
@@ -62,6 +62,7 @@ size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct lo
 /* What came out of one request. */
 struct login_outcome {
     struct account account; /* nobody's if it may not log in */
+    struct account_groups groups;
     bool account_refused;
     bool accepted;
     char reason[LOGIN_REASON_BYTES];

@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -14,6 +15,7 @@
 #include "clock.h"
 #include "entropy.h"
 #include "log.h"
+#include "memory.h"
 #include "requests.h"
 #include "state.h"
 
@@ -78,6 +80,11 @@ static void reap(struct monitor *monitor)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+struct whole {
+    struct monitor monitor;
+    union request request; /* the one that is being served */
+};
+
 static void deadline_passed(struct monitor *monitor)
 {
     char reason[64];
@@ -94,12 +101,30 @@ static void hear_last_words(struct monitor *monitor, union request *request)
     monitor->phase = PHASE_OVER;
 }
 
-static void turn(struct monitor *monitor, union request *request)
+/* What the login has left behind: a logged-in user's monitor may have nothing to do for days. What
+ * was probed is the end of the one, and the request follows. */
+static void rest(struct whole *whole)
 {
+    const size_t start = offsetof(struct whole, monitor.login.probed);
+    whole->monitor.login.probed = false;
+    memory_give_back((uint8_t *)whole + start, sizeof(*whole) - start);
+    memory_give_back_stack();
+}
+
+static void turn(struct whole *whole)
+{
+    struct monitor *monitor = &whole->monitor;
+    union request *request = &whole->request;
     struct pollfd waiting[] = {{.fd = monitor->ipc, .events = POLLIN},
                                {.fd = monitor->signals, .events = POLLIN}};
     int timeout = monitor->deadline_ms == INT64_MAX ? -1 : clock_timeout_ms(monitor->deadline_ms);
-    int ready = poll(waiting, 2, timeout);
+    bool rests = monitor->phase == PHASE_AFTER_LOGIN && !monitor->rested;
+    int ready = poll(waiting, 2, rests ? LIMIT_REST_MS : timeout);
+    monitor->rested = ready == 0;
+    if (ready == 0 && rests) {
+        rest(whole);
+        return;
+    }
     if (ready < 0 && errno != EINTR) {
         monitor_fail(monitor, "poll failed");
         return;
@@ -144,11 +169,10 @@ static void await_exit(struct monitor *monitor)
     decide(&monitor->ending, EXIT_TROUBLE, "network process can't be killed");
 }
 
-static void serve(struct monitor *monitor)
+static void serve(struct whole *whole)
 {
-    union request request;
-    while (monitor->phase != PHASE_OVER) {
-        turn(monitor, &request);
+    while (whole->monitor.phase != PHASE_OVER) {
+        turn(whole);
     }
 }
 
@@ -187,7 +211,6 @@ static int take_signals(void)
 static void init(struct monitor *monitor, const struct options *options, const struct peer *peer,
                  int ipc, pid_t network)
 {
-    memset(monitor, 0, sizeof(*monitor));
     monitor->options = options;
     monitor->ipc = ipc;
     monitor->network = network;
@@ -201,8 +224,8 @@ static void init(struct monitor *monitor, const struct options *options, const s
     monitor->login.hostkey = &monitor->hostkey;
     monitor->login.ipc = ipc;
     monitor->login.deadline_ms = monitor->deadline_ms;
-    sessions_init(&monitor->sessions, options, peer, &monitor->login.account, &monitor->login.grant,
-                  &monitor->hostkey);
+    sessions_init(&monitor->sessions, options, peer, &monitor->login.account,
+                  &monitor->login.grant);
     monitor->signals = take_signals();
 }
 
@@ -230,16 +253,19 @@ static void prepare(struct monitor *monitor)
 
 int monitor_run(const struct options *options, const struct peer *peer, int ipc, pid_t network)
 {
-    struct monitor monitor;
-    init(&monitor, options, peer, ipc, network);
-    prepare(&monitor);
-    serve(&monitor);
-    sodium_memzero(&monitor.hostkey, sizeof(monitor.hostkey));
-    await_exit(&monitor);
-    if (!monitor.ending.told) {
-        log_ending(&monitor);
+    /* Not on the stack: what is never written to costs nothing, and from where the loop waits all
+     * of the stack can be given back. */
+    static struct whole whole;
+    struct monitor *monitor = &whole.monitor;
+    init(monitor, options, peer, ipc, network);
+    prepare(monitor);
+    serve(&whole);
+    sodium_memzero(&monitor->hostkey, sizeof(monitor->hostkey));
+    await_exit(monitor);
+    if (!monitor->ending.told) {
+        log_ending(monitor);
     }
-    close(monitor.signals);
+    close(monitor->signals);
     close(ipc);
-    return monitor.ending.status;
+    return monitor->ending.status;
 }

@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "descriptors.h"
 #include "limit.h"
 
@@ -25,6 +26,9 @@
 
 #define PATH_OF_USERS "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 #define PATH_OF_ROOT  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* Of the child until its exec: the environment, and some kilobytes for the calls below it. */
+#define STACK_BYTES (sizeof(struct environment) + 65536)
 
 struct environment {
     size_t count;
@@ -180,7 +184,7 @@ static void run_shell(const struct program *program, struct environment *environ
     execve(shell, arguments, environment->entries);
 }
 
-void program_run(const struct program *program)
+__attribute__((noreturn)) static void run(const struct program *program)
 {
     struct environment environment;
     environment.count = 0;
@@ -188,7 +192,7 @@ void program_run(const struct program *program)
     environment.entries[0] = NULL;
 
     setsid();
-    signals_reset();
+    signals_hand_on();
     if (program->terminal_name != NULL && ioctl(program->standard[0], TIOCSCTTY, 0) != 0) {
         _exit(EXIT_CANNOT_RUN);
     }
@@ -208,4 +212,14 @@ void program_run(const struct program *program)
     int error = errno;
     say("could not run", program->account->shell, error);
     _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
+}
+
+static int become(void *program)
+{
+    run(program);
+}
+
+pid_t program_start(struct program *program)
+{
+    return child_start(become, program, STACK_BYTES);
 }

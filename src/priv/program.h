@@ -1,11 +1,12 @@
 /*
- * The child's side of a spawn: from fork to exec.
+ * A session's program: from the child's start to exec.
  */
 #ifndef WREN_PROGRAM_H
 #define WREN_PROGRAM_H
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "account.h"
 #include "peer.h"
@@ -26,10 +27,12 @@ struct program {
 };
 
 /*
- * Turns a fresh child into the program: own session and controlling terminal, signals and
- * descriptors as at boot, home directory, an environment built from nothing, exec. Says on the
- * session's stderr what went wrong; exits 127 if the shell is missing, 126 if it can't be run.
+ * Starts the program in a child: own session and controlling terminal, signals and descriptors as
+ * at boot, home directory, an environment built from nothing, exec. The child says on the session's
+ * stderr what went wrong; it exits 127 if the shell is missing, 126 if it can't be run.
+ *
+ * Returns its pid, or -1 with errno.
  */
-__attribute__((noreturn)) void program_run(const struct program *program);
+pid_t program_start(struct program *program);
 
 #endif

@@ -139,6 +139,15 @@ static enum revoked on_serial(struct search *search, struct text *text)
                : REVOKED_NOT;
 }
 
+static bool has_comment(const struct text *text)
+{
+    const char *at = text->at;
+    while (at < text->end && !(at[0] == '#' && at > text->at && at[-1] == ' ')) {
+        at++;
+    }
+    return at < text->end;
+}
+
 static enum revoked on_id(struct search *search, struct text *text)
 {
     const struct certificate *certificate = search->offer->certificate;
@@ -147,7 +156,7 @@ static enum revoked on_id(struct search *search, struct text *text)
         text->end--;
     }
     /* Behind an id a comment would be part of it, and the id revoked would be another. */
-    if (text_bytes(text) == 0 || memmem(text->at, text_bytes(text), " #", 2) != NULL) {
+    if (text_bytes(text) == 0 || has_comment(text)) {
         return REVOKED_BROKEN;
     }
     return certificate != NULL && search->is_our_authority &&

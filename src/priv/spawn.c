@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <sodium.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,14 +24,13 @@ struct task {
 
 void sessions_init(struct sessions *sessions, const struct options *options,
                    const struct peer *peer, const struct account *account,
-                   const struct grant *grant, struct hostkey *hostkey)
+                   const struct grant *grant)
 {
     memset(sessions, 0, sizeof(*sessions));
     sessions->options = options;
     sessions->peer = peer;
     sessions->account = account;
     sessions->grant = grant;
-    sessions->hostkey = hostkey;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         sessions->slots[i].terminal = -1;
         sessions->slots[i].exit_pipe = -1;
@@ -215,7 +213,7 @@ static pid_t start(const struct sessions *sessions, const struct slot *slot,
     bool on_terminal = slot->state == SLOT_TERMINAL;
     /* The user's variables (LD_PRELOAD, BASH_ENV) would lead past the administrator's command. */
     bool user_environment = sessions->options->forced_command == NULL;
-    const struct program program = {
+    struct program program = {
         .account = sessions->account,
         .peer = sessions->peer,
         .command = task->command,
@@ -230,12 +228,7 @@ static pid_t start(const struct sessions *sessions, const struct slot *slot,
                      on_terminal ? slot->terminal : pipes->theirs[1],
                      on_terminal ? slot->terminal : pipes->theirs[2]},
     };
-    pid_t pid = fork();
-    if (pid == 0) {
-        sodium_memzero(sessions->hostkey, sizeof(*sessions->hostkey));
-        program_run(&program);
-    }
-    return pid;
+    return program_start(&program);
 }
 
 static void log_session(const struct sessions *sessions, const struct slot *slot,
@@ -344,7 +337,7 @@ const char *spawn_signal(struct sessions *sessions, const struct ipc_signal *req
         return NULL;
     }
     int number = (int)request->number;
-    /* Between fork and setsid the group does not exist yet. */
+    /* Where clone() does not wait for the exec, as in an emulator, there may be no group yet. */
     if (kill(-slot->program, number) == 0 || kill(slot->program, number) == 0) {
         *done = 1;
     }

@@ -10,7 +10,6 @@
 
 #include "account.h"
 #include "grant.h"
-#include "hostkey.h"
 #include "ipc.h"
 #include "options.h"
 #include "peer.h"
@@ -36,7 +35,6 @@ struct sessions {
     const struct peer *peer;
     const struct account *account;
     const struct grant *grant; /* of the key that logged in */
-    struct hostkey *hostkey;   /* a child wipes its copy first */
     struct slot slots[LIMIT_CHANNELS];
 };
 
@@ -48,7 +46,7 @@ struct passed {
 
 void sessions_init(struct sessions *sessions, const struct options *options,
                    const struct peer *peer, const struct account *account,
-                   const struct grant *grant, struct hostkey *hostkey);
+                   const struct grant *grant);
 
 /*
  * Each answers one request: sets *done to 0 after logging why it failed, else to 1, and fills in

@@ -43,15 +43,16 @@ struct monitor {
     int network_status;
     bool as_root; /* at the start */
     enum monitor_phase phase;
+    bool rested; /* nothing has happened since memory was given back */
     int64_t started_ms;
     int64_t deadline_ms; /* of the login, then of the network process's exit */
     unsigned signatures;
     unsigned proofs[2]; /* of the first and the second host key */
     unsigned notes;
-    struct hostkey hostkey;
-    struct login login;
     struct sessions sessions;
     struct ending ending;
+    struct hostkey hostkey;
+    struct login login; /* the last: its end is given back after the login */
 };
 
 /* The connection is over: keeps the first reason, gives the network process LIMIT_EXIT_MS to

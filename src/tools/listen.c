@@ -9,17 +9,17 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "descriptors.h"
 #include "limit.h"
 #include "log.h"
+#include "number.h"
 #include "offspring.h"
 #include "peer.h"
 #include "tools.h"
@@ -28,25 +28,17 @@
 #define EXIT_TROUBLE 111
 
 static const char help[] =
-    "usage: wrensshd-listen [-c number] [-s number] [-i interface] [-k seconds] [-h] [-V]\n"
-    "                       port program [argument ...]\n"
-    "Listens on a TCP port, IPv4 and IPv6, and runs program for each connection, as its standard\n"
-    "input and output.\n"
-    "  -c  at most so many connections at once; the default is 64\n"
-    "  -s  at most so many from one address; the default is 8\n"
-    "  -i  only connections that come in by this interface\n"
-    "  -k  at the end (SIGTERM), leave the connections so many seconds, then kill all of their\n"
-    "      processes, and end when none is left; without -k they go on\n"
-    "  -h  print this\n"
-    "  -V  print the version\n";
+    "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (8)] [-i interface]\n"
+    "                       [-k seconds before all is killed at the end] [-h] [-V]\n"
+    "                       port program [argument ...]\n";
 
 struct listener {
-    long most, most_from_one, last_seconds; /* the latter is -1 without -k */
-    long port;
+    unsigned most, most_from_one, last_seconds, port;
+    bool ends_all; /* -k */
     const char *interface;
     char **program;
     int socket, signals;
-    int open;
+    unsigned open;
     int children[LIMIT_LISTEN_CONNECTIONS]; /* 0 where there is none */
     struct in6_addr sources[LIMIT_LISTEN_CONNECTIONS];
 };
@@ -55,35 +47,30 @@ static const struct tool tool = {.name = "wrensshd-listen", .help = help};
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-static bool read_number(long *number, const char *text, long least, long most)
+static bool read_number(unsigned *number, const char *text, unsigned least, unsigned most)
 {
-    char *end;
-    errno = 0;
-    *number = strtol(text, &end, 10);
-    return text[0] >= '0' && text[0] <= '9' && *end == '\0' && errno == 0 && *number >= least &&
-           *number <= most;
+    return number_read(number, text) && *number >= least && *number <= most;
 }
 
 static const char *set_value(struct listener *listener, int flag, char *text)
 {
     switch (flag) {
     case 'c':
-        return read_number(&listener->most, text, 1, LIMIT_LISTEN_CONNECTIONS)
-                   ? NULL
-                   : "-c takes a number from 1 to 1024";
     case 's':
-        return read_number(&listener->most_from_one, text, 1, LIMIT_LISTEN_CONNECTIONS)
+        return read_number(flag == 'c' ? &listener->most : &listener->most_from_one, text, 1,
+                           LIMIT_LISTEN_CONNECTIONS)
                    ? NULL
-                   : "-s takes a number from 1 to 1024";
+                   : "-c and -s take 1 to 1024";
     case 'k':
+        listener->ends_all = true;
         return read_number(&listener->last_seconds, text, 0, LIMIT_LISTEN_LAST_SECONDS)
                    ? NULL
-                   : "-k takes seconds from 0 to 3600";
+                   : "-k takes 0 to 3600";
     case 'i':
         listener->interface = text;
         return text[0] != '\0' && strlen(text) < IF_NAMESIZE ? NULL : "-i takes an interface";
     default:
-        return flag == ':' ? "a flag lacks its argument" : "unknown flag";
+        return "unknown flag, or one without its argument";
     }
 }
 
@@ -93,7 +80,7 @@ static int parse(struct listener *listener, int argc, char **argv, int *status)
     const char *wrong = NULL;
     int flag;
     opterr = 0;
-    while (wrong == NULL && (flag = getopt(argc, argv, "+:c:s:i:k:hV")) != -1) {
+    while (wrong == NULL && (flag = getopt(argc, argv, "+c:s:i:k:hV")) != -1) {
         if (flag == 'h' || flag == 'V') {
             *status = tool_print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
             return -1;
@@ -101,13 +88,13 @@ static int parse(struct listener *listener, int argc, char **argv, int *status)
         wrong = set_value(listener, flag, optarg);
     }
     if (wrong == NULL && argc - optind < 2) {
-        wrong = argc == optind ? "no port" : "no program";
+        wrong = "no port or no program";
     }
     if (wrong == NULL && !read_number(&listener->port, argv[optind], 0, 65535)) {
-        wrong = "the port must be a number from 0 to 65535";
+        wrong = "the port must be 0 to 65535";
     }
     if (wrong == NULL && argv[optind + 1][0] != '/') {
-        wrong = "the program's path must begin with a slash";
+        wrong = "the program must be a path from /";
     }
     if (wrong != NULL) {
         *status = tool_refuse(&tool, wrong);
@@ -119,27 +106,26 @@ static int parse(struct listener *listener, int argc, char **argv, int *status)
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
-/* One for both families; for IPv4 alone where the kernel has no IPv6. */
+/* One for both families; for IPv4 alone where the kernel has no IPv6. Their addresses begin alike,
+ * and what follows the port is all zeros for any address. */
 static int bind_port(const struct listener *listener)
 {
     const int on = 1, off = 0;
-    uint16_t port = htons((uint16_t)listener->port);
-    struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = port};
-    struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = port};
     const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    const char *interface = listener->interface;
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6,
+                               .sin6_port = htons((uint16_t)listener->port)};
     int fd = socket(AF_INET6, type, 0);
-    bool is_six = fd >= 0;
-    if (!is_six) {
+    if (fd < 0) {
+        any.sin6_family = AF_INET;
         fd = socket(AF_INET, type, 0);
     }
-    const struct sockaddr *address = is_six ? (void *)&six : (void *)&four;
-    if (fd < 0 || (is_six && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)) != 0) ||
-        setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-        (listener->interface != NULL &&
-         setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, listener->interface,
-                    (socklen_t)strlen(listener->interface) + 1) != 0) ||
-        bind(fd, address, is_six ? sizeof(six) : sizeof(four)) != 0 || listen(fd, SOMAXCONN) != 0) {
-        log_trouble("can't listen", listener->interface, strerror(errno));
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* refused by IPv4's */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if ((interface != NULL && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
+                                         (socklen_t)strlen(interface) + 1) != 0) ||
+        bind(fd, (struct sockaddr *)&any, sizeof(any)) != 0 || listen(fd, SOMAXCONN) != 0) {
+        log_trouble("can't listen", interface, strerror(errno));
         return -1;
     }
     return fd;
@@ -175,10 +161,10 @@ static void read_source(struct in6_addr *source, const struct sockaddr_in6 *clie
     }
 }
 
-static int count_from(const struct listener *listener, const struct in6_addr *source)
+static unsigned count_from(const struct listener *listener, const struct in6_addr *source)
 {
-    int count = 0;
-    for (int i = 0; i < listener->most; i++) {
+    unsigned count = 0;
+    for (unsigned i = 0; i < listener->most; i++) {
         count += listener->children[i] != 0 &&
                  memcmp(&listener->sources[i], source, sizeof(*source)) == 0;
     }
@@ -193,7 +179,7 @@ static void log_refusal(int connection)
     log_begin(&line, "refused");
     log_text(&line, "from", peer.address);
     log_text(&line, "port", peer.port);
-    log_text(&line, "reason", "too many connections from one address");
+    log_text(&line, "reason", "too many from one address");
     log_end(&line, LOG_EVENT);
 }
 
@@ -206,8 +192,9 @@ static pid_t start(const struct listener *listener, int connection)
         return 0;
     }
     if (child == 0) {
-        signals_reset();
+        signals_hand_on();
         if (dup2(connection, STDIN_FILENO) >= 0 && dup2(connection, STDOUT_FILENO) >= 0) {
+            close(connection);
             execv(listener->program[0], listener->program);
         }
         log_trouble("can't run", listener->program[0], strerror(errno));
@@ -222,7 +209,7 @@ static void take_connection(struct listener *listener)
     struct sockaddr_in6 client = {.sin6_family = AF_UNSPEC};
     socklen_t bytes = sizeof(client);
     struct in6_addr source;
-    int connection = accept4(listener->socket, (struct sockaddr *)&client, &bytes, SOCK_CLOEXEC);
+    int connection = accept(listener->socket, (struct sockaddr *)&client, &bytes);
     if (connection < 0) {
         /* No descriptors or no memory would be met again at once. */
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
@@ -248,7 +235,7 @@ static void reap(struct listener *listener)
 {
     pid_t child;
     while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
-        for (int i = 0; i < listener->most; i++) {
+        for (unsigned i = 0; i < listener->most; i++) {
             if (listener->children[i] == child) {
                 listener->children[i] = 0;
                 listener->open--;
@@ -282,30 +269,23 @@ static bool start_signals(struct listener *listener)
     return listener->signals >= 0;
 }
 
-static int64_t now_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 static int finish(struct listener *listener)
 {
     close(listener->socket);
-    if (listener->last_seconds < 0) {
+    if (!listener->ends_all) {
         return 0;
     }
     struct pollfd watched = {.fd = listener->signals, .events = POLLIN};
-    int64_t end = now_ms() + listener->last_seconds * 1000;
+    int64_t end = clock_now_ms() + (int64_t)listener->last_seconds * 1000;
     int64_t left;
-    while (listener->open > 0 && (left = end - now_ms()) > 0) {
+    while (listener->open > 0 && (left = end - clock_now_ms()) > 0) {
         /* A second SIGTERM is impatience. */
         if (poll(&watched, 1, (int)left) > 0 && take_signal(listener)) {
             break;
         }
     }
-    if (!offspring_end(listener->children, (int)listener->most)) {
-        log_trouble("processes of connections may be left", "/proc", "not mounted");
+    if (!offspring_end()) {
+        log_trouble("processes may be left", "/proc", NULL);
         return EXIT_TROUBLE;
     }
     return 0;
@@ -335,7 +315,6 @@ int listen_main(int argc, char **argv)
     int status = 0;
     listener.most = LIMIT_LISTEN_DEFAULT;
     listener.most_from_one = LIMIT_LISTEN_DEFAULT_FROM_ONE;
-    listener.last_seconds = -1;
     log_name(tool.name);
     if (parse(&listener, argc, argv, &status) != 0) {
         return status;
@@ -345,7 +324,7 @@ int listen_main(int argc, char **argv)
         return EXIT_USAGE;
     }
     signals_reset(); /* an inherited SIGCHLD that is ignored would hide ends */
-    if (!start_signals(&listener) || (listener.last_seconds >= 0 && !offspring_adopt())) {
+    if (!start_signals(&listener) || (listener.ends_all && !offspring_adopt())) {
         log_trouble("signals or processes", NULL, strerror(errno));
         return EXIT_TROUBLE;
     }

@@ -1,21 +1,15 @@
 #include "offspring.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "folder.h"
-
-bool offspring_adopt(void)
-{
-    return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0;
-}
+#include "number.h"
 
 /* The fourth field of /proc/PID/stat; the second, in parentheses, can hold anything. */
 static pid_t parent_of(pid_t pid)
@@ -29,46 +23,53 @@ static pid_t parent_of(pid_t pid)
         close(fd);
     }
     text[bytes > 0 ? bytes : 0] = '\0';
-    const char *name_end = strrchr(text, ')');
-    return name_end != NULL && strlen(name_end) > 4 ? (pid_t)strtol(name_end + 4, NULL, 10) : 0;
+    char *word = strrchr(text, ')');
+    unsigned parent = 0;
+    if (word != NULL && strlen(word) > 4) {
+        word += 4; /* ") S " */
+        word[strcspn(word, " ")] = '\0';
+        number_read(&parent, word);
+    }
+    return (pid_t)parent;
 }
 
-static void kill_child(void *context, int list, int pid)
+struct search {
+    pid_t self;
+    int signal; /* 0 sends none, as kill(2) has it */
+    bool seen_self;
+};
+
+static void look_at(void *context, int list, int pid)
 {
-    bool *seen_self = context;
+    struct search *search = context;
     (void)list;
-    const pid_t self = getpid();
-    *seen_self = *seen_self || pid == self;
-    if (pid > 1 && parent_of(pid) == self) {
-        kill(pid, SIGKILL);
+    search->seen_self = search->seen_self || pid == search->self;
+    if (parent_of(pid) == search->self) {
+        kill(pid, search->signal);
     }
 }
 
 /* Children that are dead already are found as well, until waitpid() has taken them. False if there
  * is no /proc. */
-static bool kill_children(void)
+static bool signal_children(int signal)
 {
-    bool seen_self = false;
-    return folder_numbers("/proc", kill_child, &seen_self) && seen_self;
+    struct search search = {.self = getpid(), .signal = signal};
+    return folder_numbers("/proc", look_at, &search) && search.seen_self;
 }
 
-bool offspring_end(const int *children, int count)
+bool offspring_adopt(void)
 {
-    for (int i = 0; i < count; i++) {
-        if (children[i] > 0) {
-            kill(children[i], SIGKILL);
-        }
-    }
+    return signal_children(0) && prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0;
+}
+
+bool offspring_end(void)
+{
     /* One generation after the other: what a killed one leaves has become ours once it can be
      * waited for. */
-    for (;;) {
-        bool seen = kill_children();
-        pid_t taken = waitpid(-1, NULL, seen ? 0 : WNOHANG);
-        if (taken < 0 && errno == ECHILD) {
-            return true;
-        }
-        if (taken <= 0 && !seen) {
+    do {
+        if (!signal_children(SIGKILL)) {
             return false;
         }
-    }
+    } while (waitpid(-1, NULL, 0) > 0);
+    return true;
 }

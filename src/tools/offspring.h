@@ -8,12 +8,11 @@
 #include <stdbool.h>
 
 /* From here on processes whose parent ends become our children, however they have parted from it.
- * Returns false on kernels before 3.4. */
+ * Returns false on kernels before 3.4, and where there is no /proc to find them by. */
 bool offspring_adopt(void);
 
-/* Kills all children, their children, and so on; returns true when none of them is left. False if
- * that can't be known because there is no /proc: then only children have been killed that
- * `children` names, `count` of them, where 0 stands for none. */
-bool offspring_end(const int *children, int count);
+/* Kills all children, their children, and so on; returns true when none of them is left, false if
+ * /proc has gone. */
+bool offspring_end(void);
 
 #endif

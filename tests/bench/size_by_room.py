@@ -24,7 +24,9 @@ ROOMS = ("main", "common", "net", "sandbox", "priv", "tools", "static", "crypto"
 # Static libraries by their name between lib and .a; the longer ones are what a libc consists of, or comes with.
 ROOM_OF_LIBRARY = {
     "common": "common", "net": "net", "rekey_limits": "net", "sandbox": "sandbox", "priv": "priv", "tools": "tools",
-    "wrencrypto": "crypto", "sodium": "libsodium", "static_printf": "static",
+    "sodium": "libsodium", "static_printf": "static",
+    **dict.fromkeys(("wrencrypto", "wrencrypto_avx2", "wrencrypto_avx512", "wrencrypto_avx512ifma", "wrencrypto_neon"),
+                    "crypto"),
     **dict.fromkeys(("users_nss", "users_files", "etc"), "common"),
     **dict.fromkeys(("c", "c_nonshared", "gcc", "gcc_eh", "m", "pthread", "rt", "util", "compiler_rt",
                      "clang_rt.builtins"), "libc"),

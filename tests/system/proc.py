@@ -72,6 +72,20 @@ def memory_kilobytes(pid):
     return int(values["RssAnon"].split()[0])
 
 
+def anonymous_kilobytes(pid):
+    """Memory that no file backs, page by page: older kernels' RssAnon is off by some pages for each processor. Needs
+    root."""
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith("Anonymous:"))
+
+
+def stack_kilobytes(pid):
+    """Pages of the stack that are there; needs root."""
+    with open(f"/proc/{pid}/smaps", encoding="ascii", errors="replace") as file:
+        behind = file.read().partition("[stack]\n")[2]
+    return next(int(line.split()[1]) for line in behind.splitlines() if line.startswith("Rss:"))
+
+
 def wait_until(condition, seconds):
     """The condition's first true value, or its last one when the time is over."""
     end = time.monotonic() + seconds

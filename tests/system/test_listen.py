@@ -106,7 +106,7 @@ def test_one_address_gets_a_part(listen):
     assert echoes(first) and echoes(second)
     with listener.connect() as third:
         assert is_closed(third)
-    assert re.search(r'event=refused from=127\.0\.0\.1 port=\d+ reason="too many', listener.log.text())
+    assert re.search(r'event=refused from=127\.0\.0\.1 port=\d+ reason="too many from', listener.log.text())
     first.close()
     assert proc.wait_until(lambda: len(proc.children(listener.proc.pid)) == 1, PATIENCE_SECONDS)
     with listener.connect() as again:
@@ -153,6 +153,21 @@ def test_ignored_children_are_counted(listen):
     for _ in range(3):
         with listener.connect() as client:
             assert echoes(client)
+
+
+def test_programs_get_clean_signals(listen):
+    """A program would not notice a closed pipe, or never see its children end."""
+    listener = listen(program=["/bin/sh", "-c", "exec cat /proc/self/status"],
+                      prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    with listener.connect() as client:
+        status = client.makefile().read()
+    assert re.findall(r"^Sig(?:Ign|Blk):\t0+$", status, re.M) == re.findall(r"^Sig(?:Ign|Blk):.*", status, re.M) != []
+
+
+def test_programs_get_two_descriptors(listen):
+    """The connection would stay open behind a program that closes its input and output, or the listener's socket."""
+    with listen(program=["/bin/sh", "-c", "ls /proc/$$/fd"]).connect() as client:
+        assert client.makefile().read().split() == ["0", "1", "2"]
 
 
 # A session's program that has parted from everything above it and does not hear SIGTERM.
@@ -222,21 +237,21 @@ def test_without_k_sessions_go_on(listen):
 
 
 @pytest.mark.parametrize("args, words", [
-    ([], "no port"),
-    (["22"], "no program"),
-    (["-c", "0", "22", CAT], "-c takes"),
-    (["-c", "1025", "22", CAT], "-c takes"),
-    (["-s", "x", "22", CAT], "-s takes"),
+    ([], "no port or no program"),
+    (["22"], "no port or no program"),
+    (["-c", "0", "22", CAT], "-c and -s take"),
+    (["-c", "1025", "22", CAT], "-c and -s take"),
+    (["-s", "x", "22", CAT], "-c and -s take"),
     (["-k", "-1", "22", CAT], "-k takes"),
     (["-k", "99999999999999999999", "22", CAT], "-k takes"),
     (["-i", "sixteen-bytes-xx", "22", CAT], "-i takes"),
     (["-i", "", "22", CAT], "-i takes"),
-    (["-k"], "lacks its argument"),
+    (["-k"], "without its argument"),
     (["-z", "22", CAT], "unknown flag"),
     (["65536", CAT], "the port must be"),
     (["ssh", CAT], "the port must be"),
     (["", CAT], "the port must be"),
-    (["22", "cat"], "must begin with a slash"),
+    (["22", "cat"], "path from /"),
     (["22", "/does/not/exist"], "can't run"),
 ])
 def test_wrong_usage(site, args, words):

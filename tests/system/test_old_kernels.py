@@ -365,3 +365,11 @@ def test_no_orphans_without_subreapers(site, without):
     """It would promise to end what it can't find."""
     done = run([*without(f"prctl={SUBREAPER}"), site.listen, "-k", "0", "0", "/bin/cat"], env=daemon_environment())
     assert done.returncode == 111 and "event=trouble" in done.stderr
+
+
+@pytest.mark.root
+def test_no_orphans_without_proc(site):
+    """The same."""
+    done = run([*in_own_mounts("mount -t tmpfs none /proc"), site.listen, "-k", "0", "0", "/bin/cat"],
+               env=daemon_environment())
+    assert done.returncode == 111 and "event=trouble" in done.stderr

@@ -104,6 +104,13 @@ def test_environment_and_arguments(reach, state, mode):
     assert proc.status(raw.line.network)["Threads"] == "1"
 
 
+def test_no_name_service_comes_in(reach, mode):
+    """A module of nsswitch.conf's would stay in it for life, with its pages and its mistakes."""
+    raw = reach("logged in", mode)
+    with open(f"/proc/{raw.line.network}/maps", encoding="utf-8") as maps:
+        assert "libnss_" not in maps.read()
+
+
 def test_layers_are_logged(reach, mode):
     """Nobody could tell from the log whether the sandbox holds."""
     raw = reach("connected", mode)

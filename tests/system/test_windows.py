@@ -1,5 +1,8 @@
 """Channel windows: how much may be under way, and clients that send or ask for too much."""
 
+import os
+import signal
+
 import pytest
 
 import proc
@@ -8,6 +11,9 @@ from wire import DATA, EXTENDED_DATA, OPEN_FAILURE, PING, PONG, string
 
 PROTOCOL_ERROR = 2
 CHANNELS = 16
+
+# The window that a channel begins with, the largest one, and what the kernel's pipe takes of the first.
+FIRST, LARGEST, PIPE = 65536, 2097152, 16 * os.sysconf("SC_PAGESIZE")
 
 
 # ---- windows ----------------------------------------------------------------------------------
@@ -113,22 +119,111 @@ def test_data_beyond_the_maximum_packet(client, refused):
     refused(raw, PROTOCOL_ERROR, 5)
 
 
-def test_window_grows_with_what_is_read(client):
-    """An upload would stop after the first window, or the server give room before there is some."""
-    raw = client().login()
-    channel = raw.exec("sleep 0.5; cat | wc -c")
-    first, total = channel.window, 0
-    while total < first:
-        channel.send(bytes(min(channel.packet, first - total)))
-        total += min(channel.packet, first - total)
-    while total < 2_000_000:
-        channel.wait(lambda: channel.window > 0)
+def fill(channel):
+    """Sends what the window allows; returns how much that was."""
+    sent = 0
+    while channel.window:
         size = min(channel.window, channel.packet)
         channel.send(bytes(size))
-        total += size
-        assert channel.window <= first, "more room than the first window"
+        sent += size
+    return sent
+
+
+def ping(raw):
+    """The server has seen all that was sent before, and answers."""
+    raw.send(bytes([PING]) + string(b"there"))
+    while True:
+        payload = raw.next()
+        if payload[0] == PONG:
+            return
+        raw.route(payload)
+
+
+def grow(channel):
+    """Uploads until the window is near its largest; returns how much that took."""
+    total = widest = 0
+    while widest < LARGEST * 3 // 4:
+        total += fill(channel)
+        channel.wait(lambda: channel.window > 0)
+        ping(channel.client)
+        widest = max(widest, channel.window)
+        assert widest <= LARGEST, "more room than the server has"
+        assert total < 30 * LARGEST, "the window does not grow"
+    return total
+
+
+def test_window_grows_with_what_is_read(client):
+    """An upload from afar would wait for window in each round trip, or stop after the first one."""
+    raw = client().login()
+    channel = raw.exec("cat | wc -c")
+    assert channel.window == FIRST
+    total = grow(channel)
     channel.send_eof()
     assert int(channel.wait_closed().output) == total
+
+
+def test_window_does_not_grow_unread(client):
+    """A client could make the server hold more than the first window for a program that never reads."""
+    raw = client().login()
+    channel = raw.exec("sleep 21.5")
+    sent = 0
+    for _ in range(20):
+        sent += fill(channel)
+        ping(raw)
+    assert sent == PIPE + FIRST
+
+
+def test_program_stops_behind_a_grown_window(client, refused):
+    """A program that stops reading would block the other sessions, or cost more memory than there is for it; or the
+    client's window be cut off behind its back."""
+    raw = client().login()
+    channel = raw.exec("echo $$; exec cat >/dev/null", number=1)
+    channel.wait_output(b"\n")
+    program = int(channel.output)
+    before = proc.memory_kilobytes(raw.line.network)
+    grow(channel)
+    os.kill(program, signal.SIGSTOP)
+    try:
+        quiet = sent = 0
+        while quiet < 3:
+            more = fill(channel)
+            ping(raw)
+            sent, quiet = sent + more, 0 if more else quiet + 1
+        assert sent > LARGEST // 4
+        other = raw.exec("cat", number=2)
+        other.send(b"still here")
+        other.wait_output(b"still here")
+        assert proc.memory_kilobytes(raw.line.network) - before < LARGEST // 1024 + 1000
+        raw.send(channel.data_bytes(b"x"))
+        refused(raw, PROTOCOL_ERROR)
+    finally:
+        os.kill(program, signal.SIGKILL)
+
+
+def test_program_that_waits_for_its_own_output(client):
+    """A program that does not read because nobody takes what it writes, whose client sends on: with the rest of it
+    left unread in the socket, the window that both wait for would never be seen."""
+    raw = client().login()
+    channel = raw.exec("cat", window=1000)
+    channel.feed = False
+    total = 0
+    for _ in range(30):
+        total += fill(channel)
+        ping(raw)
+    channel.adjust(2**30)
+    channel.send_eof()
+    assert len(channel.wait_closed().output) == total > FIRST
+
+
+def test_memory_of_bulk_is_given_back(client):
+    """A connection would keep for its life what one transfer needed."""
+    raw = client().login()
+    channel = raw.exec("sleep 0.5; cat; sleep 25.5")
+    before = proc.memory_kilobytes(raw.line.network)
+    sent = fill(channel)
+    ping(raw)
+    channel.wait(lambda: len(channel.output) == sent)
+    assert proc.wait_until(lambda: proc.memory_kilobytes(raw.line.network) - before < 40, 5)
 
 
 def test_stalled_program_takes_no_memory(client):
@@ -137,11 +232,6 @@ def test_stalled_program_takes_no_memory(client):
     before = proc.memory_kilobytes(raw.line.network)
     channels = [raw.exec("sleep 22.5", number=number) for number in range(CHANNELS)]
     for channel in channels:
-        while channel.window:
-            channel.send(bytes(min(channel.window, channel.packet)))
-    raw.send(bytes([PING]) + string(b"there"))
-    while True:
-        payload = raw.next()
-        if payload[0] == PONG:
-            break
+        fill(channel)
+    ping(raw)
     assert proc.memory_kilobytes(raw.line.network) - before < 4000

@@ -30,6 +30,8 @@ static const char users[] = "root:x:0:0::/root:/bin/sh\n"
 
 static const char names[] = "passwd: files\ngroup: files\nshadow: files\n";
 
+static struct account_groups all;
+
 static bool own_etc(void)
 {
     char etc[SCRATCH_BYTES];
@@ -98,7 +100,7 @@ START_TEST(who_may_log_in)
     if (!own_etc()) {
         return;
     }
-    const char *reason = account_find(&account, cases[_i].user, cases[_i].group);
+    const char *reason = account_find(&account, &all, cases[_i].user, cases[_i].group);
     if (cases[_i].reason == NULL) {
         ck_assert_msg(reason == NULL, "%s: %s", cases[_i].user, reason);
         ck_assert_str_eq(account.user, cases[_i].user);
@@ -117,7 +119,7 @@ START_TEST(fields_of_an_account)
     if (!own_etc()) {
         return;
     }
-    ck_assert_ptr_null(account_find(&account, "bob", NULL));
+    ck_assert_ptr_null(account_find(&account, &all, "bob", NULL));
     ck_assert_str_eq(account.home, "/home/bob");
     ck_assert_str_eq(account.shell, "/bin/sh");
     ck_assert_uint_eq(account.uid, 4001);
@@ -132,8 +134,8 @@ START_TEST(nologin_stops_all_but_root)
         return;
     }
     scratch_write("/etc", "nologin", "", 0, 0600);
-    ck_assert_ptr_null(account_find(&account, "root", NULL));
-    assert_contains(account_find(&account, "alice", NULL), "nologin");
+    ck_assert_ptr_null(account_find(&account, &all, "root", NULL));
+    assert_contains(account_find(&account, &all, "alice", NULL), "nologin");
 }
 END_TEST
 
@@ -145,17 +147,17 @@ START_TEST(ordinary_user_serves_itself_only)
     }
     ck_assert_int_eq(setresgid(4000, 4000, 4000), 0);
     ck_assert_int_eq(setresuid(4000, 4000, 4000), 0);
-    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
     ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
-    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
-    assert_contains(account_find(&account, "bob", NULL), "not the user");
+    assert_contains(account_find(&account, &all, "bob", NULL), "not the user");
     /* Nobody's stand-in is one that the helper child can be. */
     ck_assert_uint_eq(account.uid, 4000);
-    ck_assert_int_eq(account_become(&account), 0);
-    assert_contains(account_find(&account, "root", NULL), "not the user");
+    ck_assert_int_eq(account_become(&account, &all), 0);
+    assert_contains(account_find(&account, &all, "root", NULL), "not the user");
     account.uid = 4001;
-    ck_assert_int_eq(account_become(&account), -1);
+    ck_assert_int_eq(account_become(&account, &all), -1);
 }
 END_TEST
 
@@ -181,8 +183,8 @@ START_TEST(becoming_a_user_is_for_good)
         return;
     }
     ck_assert_int_eq(setgroups(3, inherited), 0);
-    ck_assert_ptr_null(account_find(&account, "alice", NULL));
-    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(getresuid(&uids[0], &uids[1], &uids[2]), 0);
     ck_assert_int_eq(getresgid(&gids[0], &gids[1], &gids[2]), 0);
     for (int i = 0; i < 3; i++) {
@@ -205,8 +207,8 @@ START_TEST(a_way_back_is_found)
     if (!own_etc() || prctl(PR_SET_SECUREBITS, 1 << 2) != 0) { /* SECBIT_NO_SETUID_FIXUP */
         return;
     }
-    ck_assert_ptr_null(account_find(&account, "alice", NULL));
-    ck_assert_int_eq(account_become(&account), -1);
+    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_int_eq(account_become(&account, &all), -1);
 }
 END_TEST
 
@@ -229,8 +231,8 @@ START_TEST(users_of_many_groups)
         return;
     }
     join_groups(LIMIT_USER_GROUPS - 2); /* alice's own, and wheel */
-    ck_assert_ptr_null(account_find(&account, "alice", "g1021"));
-    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert_ptr_null(account_find(&account, &all, "alice", "g1021"));
+    ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(getgroups(0, NULL), LIMIT_USER_GROUPS);
 }
 END_TEST
@@ -242,8 +244,8 @@ START_TEST(users_of_too_many_groups)
         return;
     }
     join_groups(LIMIT_USER_GROUPS - 1);
-    ck_assert_ptr_null(account_find(&account, "alice", NULL));
-    ck_assert_int_eq(account_become(&account), -1);
+    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_int_eq(account_become(&account, &all), -1);
     ck_assert_int_eq(errno, ERANGE);
     ck_assert_uint_eq(geteuid(), 0);
 }
@@ -263,10 +265,10 @@ START_TEST(expiry_that_can_not_be_told)
         return;
     }
     break_file("/etc/shadow");
-    assert_contains(account_find(&account, "alice", NULL), "could not be looked up");
+    assert_contains(account_find(&account, &all, "alice", NULL), "could not be looked up");
     ck_assert_uint_eq(account.uid, 65534);
     ck_assert_int_eq(rmdir("/etc/shadow"), 0);
-    ck_assert_ptr_null(account_find(&account, "alice", NULL));
+    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
 }
 END_TEST
 
@@ -277,11 +279,11 @@ START_TEST(groups_that_can_not_be_told)
         return;
     }
     break_file("/etc/group");
-    assert_contains(account_find(&account, "alice", "wheel"), "member");
+    assert_contains(account_find(&account, &all, "alice", "wheel"), "member");
     ck_assert_int_eq(rmdir("/etc/group"), 0);
-    assert_contains(account_find(&account, "alice", "wheel"), "member");
-    ck_assert_ptr_null(account_find(&account, "alice", NULL));
-    ck_assert_int_eq(account_become(&account), 0);
+    assert_contains(account_find(&account, &all, "alice", "wheel"), "member");
+    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(!has_group(4100) && !has_group(0));
 }
 END_TEST
@@ -293,8 +295,22 @@ START_TEST(users_that_can_not_be_told)
         return;
     }
     break_file("/etc/passwd");
-    ck_assert_ptr_nonnull(account_find(&account, "alice", NULL));
-    ck_assert_ptr_nonnull(account_find(&account, "root", NULL));
+    ck_assert_ptr_nonnull(account_find(&account, &all, "alice", NULL));
+    ck_assert_ptr_nonnull(account_find(&account, &all, "root", NULL));
+}
+END_TEST
+
+/* They are the ones that were found: who becomes the user asks nobody any more. */
+START_TEST(groups_stay_as_found)
+{
+    struct account account;
+    if (!own_etc()) {
+        return;
+    }
+    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    break_file("/etc/group");
+    ck_assert_int_eq(account_become(&account, &all), 0);
+    ck_assert(has_group(4100) && has_group(4000) && !has_group(0));
 }
 END_TEST
 
@@ -306,8 +322,8 @@ START_TEST(root_becomes_root)
         return;
     }
     ck_assert_int_eq(setgroups(1, inherited), 0);
-    ck_assert_ptr_null(account_find(&account, "root", NULL));
-    ck_assert_int_eq(account_become(&account), 0);
+    ck_assert_ptr_null(account_find(&account, &all, "root", NULL));
+    ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(!has_group(4200));
 }
 END_TEST
@@ -315,7 +331,7 @@ END_TEST
 START_TEST(nobody_has_no_home)
 {
     struct account account;
-    account_nobody(&account);
+    account_nobody(&account, &all);
     ck_assert_int_ne(access(account.home, F_OK), 0);
     ck_assert_uint_eq(account.uid, geteuid() == 0 ? 65534 : geteuid());
 }
@@ -336,6 +352,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, expiry_that_can_not_be_told);
     tcase_add_test(tests, groups_that_can_not_be_told);
     tcase_add_test(tests, users_that_can_not_be_told);
+    tcase_add_test(tests, groups_stay_as_found);
     tcase_add_test(tests, root_becomes_root);
     tcase_add_test(tests, nobody_has_no_home);
     suite_add_tcase(suite, tests);

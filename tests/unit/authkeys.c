@@ -148,11 +148,13 @@ static const struct authkeys_file no_file = {.fd = -1};
 
 static struct authkeys_query make_query(const char *pattern)
 {
+    static const struct account_groups none = {.count = 0};
     static uint8_t blob[HOSTKEY_BLOB_BYTES];
     hostkey_blob(blob, key);
     return (struct authkeys_query){
         .pattern = pattern,
         .account = &account,
+        .groups = &none,
         .key_type = IPC_KEY_ED25519,
         .blob = blob,
         .blob_bytes = sizeof(blob),

@@ -4,17 +4,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "chacha20_kernels.h"
+#include "levels.h"
 #include "unit.h"
 #include "vectors/hex.h"
 #include "vectors/rfc8439.h"
 
-#define ROOM 2100
+#define ROOM       2100
+#define LARGE      35000
+#define ALIGNMENTS 64
 
 /* The RFC's last four state words are a 32-bit counter and a 96-bit nonce, ours a 64-bit counter
  * and a 64-bit nonce: the nonce's first word is the counter's upper half. */
-START_TEST(vectors_of_rfc_8439)
+static void try_vector(const struct chacha20_vector *vector)
 {
-    const struct chacha20_vector *vector = &rfc8439_chacha20[_i];
     uint8_t key[32], nonce[12], in[ROOM], expected[ROOM], out[ROOM];
     ck_assert_uint_eq(unhex(key, sizeof(key), vector->key), sizeof(key));
     ck_assert_uint_eq(unhex(nonce, sizeof(nonce), vector->nonce), sizeof(nonce));
@@ -25,34 +28,45 @@ START_TEST(vectors_of_rfc_8439)
     chacha20_xor(out, in, count, key, nonce + 4, vector->counter | upper << 32);
     ck_assert_msg(memcmp(out, expected, count) == 0, "RFC 8439 %s", vector->section);
 }
+
+START_TEST(vectors_of_rfc_8439)
+{
+    for (size_t i = 0; level_set(_i) && i < sizeof(rfc8439_chacha20) / sizeof(rfc8439_chacha20[0]);
+         i++) {
+        try_vector(&rfc8439_chacha20[i]);
+    }
+}
 END_TEST
 
 /* Same bytes as libsodium, and not one more, from and to any alignment, in place or not. */
 static void compare(size_t count, uint64_t counter)
 {
-    uint8_t key[32], nonce[8], in[ROOM + 16], out[ROOM + 16], expected[ROOM + 16];
-    size_t in_offset = randombytes_uniform(16), out_offset = randombytes_uniform(16);
+    static uint8_t in[LARGE + ALIGNMENTS], out[LARGE + ALIGNMENTS], expected[LARGE + ALIGNMENTS];
+    uint8_t key[32], nonce[8];
+    size_t room = count + ALIGNMENTS;
+    size_t in_offset = randombytes_uniform(ALIGNMENTS);
+    size_t out_offset = randombytes_uniform(ALIGNMENTS);
     randombytes_buf(key, sizeof(key));
     randombytes_buf(nonce, sizeof(nonce));
-    randombytes_buf(in, sizeof(in));
-    randombytes_buf(out, sizeof(out));
-    memcpy(expected, out, sizeof(out));
+    randombytes_buf(in, room);
+    randombytes_buf(out, room);
+    memcpy(expected, out, room);
     crypto_stream_chacha20_xor_ic(expected + out_offset, in + in_offset, count, nonce, counter,
                                   key);
     chacha20_xor(out + out_offset, in + in_offset, count, key, nonce, counter);
-    ck_assert_mem_eq(out, expected, sizeof(out));
+    ck_assert_mem_eq(out, expected, room);
 
-    memcpy(out, in, sizeof(in));
-    memcpy(expected, in, sizeof(in));
+    memcpy(out, in, room);
+    memcpy(expected, in, room);
     crypto_stream_chacha20_xor_ic(expected + in_offset, expected + in_offset, count, nonce, counter,
                                   key);
     chacha20_xor(out + in_offset, out + in_offset, count, key, nonce, counter);
-    ck_assert_mem_eq(out, expected, sizeof(out));
+    ck_assert_mem_eq(out, expected, room);
 }
 
 START_TEST(all_short_lengths_as_libsodium)
 {
-    for (size_t count = 0; count <= 600; count++) {
+    for (size_t count = 0; level_set(_i) && count <= ROOM; count++) {
         compare(count, 1);
     }
 }
@@ -60,15 +74,15 @@ END_TEST
 
 START_TEST(random_lengths_as_libsodium)
 {
-    for (int i = 0; i < 2000; i++) {
-        compare(randombytes_uniform(ROOM), randombytes_random());
+    for (int i = 0; level_set(_i) && i < 1000; i++) {
+        compare(randombytes_uniform(i % 10 == 0 ? LARGE : ROOM), randombytes_random());
     }
 }
 END_TEST
 
 START_TEST(counter_carries_past_32_bits)
 {
-    for (uint64_t back = 0; back < 40; back++) {
+    for (uint64_t back = 0; level_set(_i) && back < 40; back++) {
         compare(ROOM, ((uint64_t)1 << 32) - back);
         compare(ROOM, ((uint64_t)7 << 32) - back);
     }
@@ -77,24 +91,104 @@ END_TEST
 
 START_TEST(counter_wraps_at_64_bits)
 {
-    uint8_t key[32] = {1}, nonce[8] = {2}, across[512] = {0}, after[256] = {0};
-    chacha20_xor(across, across, sizeof(across), key, nonce, UINT64_MAX - 1);
-    chacha20_xor(after, after, sizeof(after), key, nonce, 0);
-    ck_assert_mem_eq(across + 2 * 64, after, sizeof(after));
+    for (size_t back = 0; level_set(_i) && back < 20; back++) {
+        uint8_t key[32] = {1}, nonce[8] = {2}, across[ROOM] = {0}, after[256] = {0};
+        chacha20_xor(across, across, sizeof(across), key, nonce, 0 - (uint64_t)back);
+        chacha20_xor(after, after, sizeof(after), key, nonce, 0);
+        ck_assert_mem_eq(across + back * CHACHA20_BLOCK_BYTES, after, sizeof(after));
+    }
 }
 END_TEST
+
+START_TEST(a_lone_block_and_those_of_another_key)
+{
+    uint8_t lone_key[32], key[32], nonce[8];
+    uint8_t pair[CHACHA20_PAIR_BYTES + 64], expected[CHACHA20_PAIR_BYTES + 64];
+    for (int i = 0; level_set(_i) && i < 200; i++) {
+        randombytes_buf(lone_key, sizeof(lone_key));
+        randombytes_buf(key, sizeof(key));
+        randombytes_buf(nonce, sizeof(nonce));
+        randombytes_buf(pair, sizeof(pair));
+        memcpy(expected, pair, sizeof(pair));
+        size_t count = randombytes_uniform(2 * CHACHA20_PAIR_BYTES);
+        size_t blocks = chacha20_pair(pair, count, lone_key, key, nonce);
+        ck_assert_uint_ge(blocks, 1);
+        ck_assert_uint_lt(blocks, CHACHA20_PAIR_BYTES / CHACHA20_BLOCK_BYTES);
+        crypto_stream_chacha20(expected, CHACHA20_BLOCK_BYTES, nonce, lone_key);
+        crypto_stream_chacha20(expected + CHACHA20_BLOCK_BYTES, blocks * CHACHA20_BLOCK_BYTES,
+                               nonce, key);
+        ck_assert_mem_eq(pair, expected, (1 + blocks) * CHACHA20_BLOCK_BYTES);
+        ck_assert_mem_eq(pair + CHACHA20_PAIR_BYTES, expected + CHACHA20_PAIR_BYTES, 64);
+    }
+}
+END_TEST
+
+/* Where nothing chooses it, too. */
+START_TEST(portable_as_libsodium)
+{
+    static const uint32_t counters[] = {0, 1, 0xfffffffe, 0xffffffff};
+    uint8_t in[5 * CHACHA20_BLOCK_BYTES], out[sizeof(in)], expected[sizeof(in)];
+    uint32_t state[CHACHA20_STATE_WORDS] = {0x61707865, 0x3320646e, 0x79622d32, 0x6b206574};
+    for (size_t i = 0; i < sizeof(counters) / sizeof(counters[0]); i++) {
+        uint8_t key[32] = {0}, nonce[8] = {0};
+        randombytes_buf(in, sizeof(in));
+        state[CHACHA20_COUNTER] = counters[i];
+        chacha20_portable(out, in, 5, state, state);
+        crypto_stream_chacha20_xor_ic(expected, in, sizeof(in), nonce, counters[i], key);
+        ck_assert_mem_eq(out, expected, sizeof(in));
+    }
+}
+END_TEST
+
+#ifdef __x86_64__
+/* Chosen for what is less than two of its strides, it makes as many as it is told to. */
+START_TEST(four_at_a_time_as_portable)
+{
+    uint8_t in[12 * CHACHA20_BLOCK_BYTES], out[sizeof(in)], expected[sizeof(in)];
+    uint32_t state[CHACHA20_STATE_WORDS];
+    for (uint32_t back = 0; cpu_level() >= CPU_AVX2 && back < 14; back++) {
+        randombytes_buf(in, sizeof(in));
+        randombytes_buf(state, sizeof(state));
+        state[CHACHA20_COUNTER] = 0 - back;
+        chacha20_avx2_four(out, in, 3, state, state);
+        chacha20_portable(expected, in, 12, state, state);
+        ck_assert_mem_eq(out, expected, sizeof(in));
+    }
+}
+END_TEST
+
+START_TEST(level_is_what_the_compiler_finds)
+{
+    enum cpu_level expected = CPU_BASELINE;
+    if (__builtin_cpu_supports("avx2")) {
+        expected = CPU_AVX2;
+    }
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+        __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+        expected = __builtin_cpu_supports("avx512ifma") ? CPU_AVX512IFMA : CPU_AVX512;
+    }
+    ck_assert_int_eq(cpu_level(), expected);
+}
+END_TEST
+#endif
 
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("chacha20");
     TCase *tests = tcase_create("chacha20");
+    levels_tell();
     tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, vectors_of_rfc_8439, 0,
-                        (int)(sizeof(rfc8439_chacha20) / sizeof(rfc8439_chacha20[0])));
-    tcase_add_test(tests, all_short_lengths_as_libsodium);
-    tcase_add_test(tests, random_lengths_as_libsodium);
-    tcase_add_test(tests, counter_carries_past_32_bits);
-    tcase_add_test(tests, counter_wraps_at_64_bits);
+    tcase_add_loop_test(tests, vectors_of_rfc_8439, 0, LEVELS);
+    tcase_add_loop_test(tests, all_short_lengths_as_libsodium, 0, LEVELS);
+    tcase_add_loop_test(tests, random_lengths_as_libsodium, 0, LEVELS);
+    tcase_add_loop_test(tests, counter_carries_past_32_bits, 0, LEVELS);
+    tcase_add_loop_test(tests, counter_wraps_at_64_bits, 0, LEVELS);
+    tcase_add_loop_test(tests, a_lone_block_and_those_of_another_key, 0, LEVELS);
+    tcase_add_test(tests, portable_as_libsodium);
+#ifdef __x86_64__
+    tcase_add_test(tests, four_at_a_time_as_portable);
+    tcase_add_test(tests, level_is_what_the_compiler_finds);
+#endif
     suite_add_tcase(suite, tests);
     return suite;
 }

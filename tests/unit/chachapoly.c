@@ -3,9 +3,11 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "levels.h"
 #include "unit.h"
 
-#define BODY_ROOM   2048
+#define BODY_SHORT  2048
+#define BODY_ROOM   35000
 #define PACKET_ROOM (CHACHAPOLY_LENGTH_BYTES + BODY_ROOM + CHACHAPOLY_TAG_BYTES)
 
 static size_t packet_bytes(size_t body_bytes)
@@ -41,34 +43,35 @@ static void seal_by_the_draft(uint8_t *packet, size_t body_bytes, const uint8_t 
     crypto_onetimeauth(packet + 4 + body_bytes, packet, 4 + body_bytes, poly1305_key);
 }
 
-START_TEST(seals_as_the_draft_says)
+static void try_both(size_t body_bytes)
 {
-    uint8_t key[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM], expected[PACKET_ROOM];
-    for (int i = 0; i < 1000; i++) {
-        size_t body_bytes = randombytes_uniform(BODY_ROOM);
-        uint32_t sequence = randombytes_random() >> randombytes_uniform(32);
-        randombytes_buf(key, sizeof(key));
-        fill(packet, body_bytes);
-        memcpy(expected, packet, sizeof(packet));
-        chachapoly_seal(packet, body_bytes, key, sequence);
-        seal_by_the_draft(expected, body_bytes, key, sequence);
-        ck_assert_mem_eq(packet, expected, sizeof(packet));
+    static uint8_t packet[PACKET_ROOM], expected[PACKET_ROOM], plain[PACKET_ROOM];
+    uint8_t key[CHACHAPOLY_KEY_BYTES];
+    uint32_t sequence = randombytes_random() >> randombytes_uniform(32);
+    randombytes_buf(key, sizeof(key));
+    fill(packet, body_bytes);
+    memcpy(plain, packet, sizeof(packet));
+    memcpy(expected, packet, sizeof(packet));
+    chachapoly_seal(packet, body_bytes, key, sequence);
+    seal_by_the_draft(expected, body_bytes, key, sequence);
+    ck_assert_mem_eq(packet, expected, sizeof(packet));
+    ck_assert_uint_eq(chachapoly_length(packet, key, sequence), body_bytes);
+    ck_assert(chachapoly_open(packet, body_bytes, key, sequence));
+    ck_assert_mem_eq(packet + CHACHAPOLY_LENGTH_BYTES, plain + CHACHAPOLY_LENGTH_BYTES, body_bytes);
+}
+
+START_TEST(short_ones_are_as_the_draft_says)
+{
+    for (size_t body_bytes = 0; level_set(_i) && body_bytes <= BODY_SHORT; body_bytes++) {
+        try_both(body_bytes);
     }
 }
 END_TEST
 
-START_TEST(opens_what_it_sealed)
+START_TEST(long_ones_are_as_the_draft_says)
 {
-    uint8_t key[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM], plain[PACKET_ROOM];
-    for (size_t body_bytes = 0; body_bytes <= BODY_ROOM; body_bytes += 8) {
-        uint32_t sequence = randombytes_random();
-        randombytes_buf(key, sizeof(key));
-        fill(packet, body_bytes);
-        memcpy(plain, packet, sizeof(packet));
-        chachapoly_seal(packet, body_bytes, key, sequence);
-        ck_assert_uint_eq(chachapoly_length(packet, key, sequence), body_bytes);
-        ck_assert(chachapoly_open(packet, body_bytes, key, sequence));
-        ck_assert_mem_eq(packet + 4, plain + 4, body_bytes);
+    for (int i = 0; level_set(_i) && i < 200; i++) {
+        try_both(randombytes_uniform(BODY_ROOM));
     }
 }
 END_TEST
@@ -89,25 +92,29 @@ END_TEST
 static void refuses(const uint8_t sealed[static PACKET_ROOM], size_t body_bytes,
                     const uint8_t key[static CHACHAPOLY_KEY_BYTES], uint32_t sequence)
 {
-    uint8_t packet[PACKET_ROOM];
-    memcpy(packet, sealed, sizeof(packet));
+    static uint8_t packet[PACKET_ROOM];
+    size_t count = packet_bytes(body_bytes);
+    memcpy(packet, sealed, count);
     ck_assert(!chachapoly_open(packet, body_bytes, key, sequence));
-    ck_assert_mem_eq(packet, sealed, sizeof(packet));
+    ck_assert_mem_eq(packet, sealed, count);
 }
 
 START_TEST(every_flipped_bit_is_refused)
 {
-    const size_t body_bytes = 24;
-    uint8_t key[CHACHAPOLY_KEY_BYTES], packet[PACKET_ROOM];
-    randombytes_buf(key, sizeof(key));
-    fill(packet, body_bytes);
-    chachapoly_seal(packet, body_bytes, key, 5);
-    for (size_t bit = 0; bit < 8 * packet_bytes(body_bytes); bit++) {
-        packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        refuses(packet, body_bytes, key, 5);
-        packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+    static const size_t sizes[] = {24, 500, 1500};
+    static uint8_t packet[PACKET_ROOM];
+    uint8_t key[CHACHAPOLY_KEY_BYTES];
+    for (size_t i = 0; level_set(_i) && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        randombytes_buf(key, sizeof(key));
+        fill(packet, sizes[i]);
+        chachapoly_seal(packet, sizes[i], key, 5);
+        for (size_t bit = 0; bit < 8 * packet_bytes(sizes[i]); bit++) {
+            packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            refuses(packet, sizes[i], key, 5);
+            packet[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        ck_assert(chachapoly_open(packet, sizes[i], key, 5));
     }
-    ck_assert(chachapoly_open(packet, body_bytes, key, 5));
 }
 END_TEST
 
@@ -134,11 +141,12 @@ Suite *unit_suite(void)
 {
     Suite *suite = suite_create("chachapoly");
     TCase *tests = tcase_create("chachapoly");
+    levels_tell();
     tcase_set_timeout(tests, 60);
-    tcase_add_test(tests, seals_as_the_draft_says);
-    tcase_add_test(tests, opens_what_it_sealed);
+    tcase_add_loop_test(tests, short_ones_are_as_the_draft_says, 0, LEVELS);
+    tcase_add_loop_test(tests, long_ones_are_as_the_draft_says, 0, LEVELS);
+    tcase_add_loop_test(tests, every_flipped_bit_is_refused, 0, LEVELS);
     tcase_add_test(tests, open_leaves_the_length_encrypted);
-    tcase_add_test(tests, every_flipped_bit_is_refused);
     tcase_add_test(tests, another_key_sequence_or_length_is_refused);
     suite_add_tcase(suite, tests);
     return suite;

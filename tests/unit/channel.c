@@ -208,7 +208,7 @@ START_TEST(data_to_the_last_byte_of_the_window)
     rig_expect_alive(&rig, PHASE_OPEN);
     rig_expect_silence(&rig);
     ck_assert_uint_eq(channel_of(number)->window, 0);
-    ck_assert_uint_eq(channel_of(number)->pending_end, LIMIT_WINDOW_BYTES);
+    ck_assert_uint_eq(channel_of(number)->pending.bytes, LIMIT_WINDOW_BYTES);
     say_data(number, false, 0);
     rig_expect_alive(&rig, PHASE_OPEN);
     say_data(number, _i == 1, 1);
@@ -228,13 +228,13 @@ END_TEST
 START_TEST(extended_data_is_dropped)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
-    say_data(number, true, LIMIT_WINDOW_BYTES / 2 - 1);
+    say_data(number, true, LIMIT_WINDOW_BYTES / 4 - 1);
     rig_expect_silence(&rig);
     say_data(number, true, 1);
-    rig_expect(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", 1, LIMIT_WINDOW_BYTES / 2);
+    rig_expect(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", 1, LIMIT_WINDOW_BYTES / 4);
     rig_expect_silence(&rig);
     ck_assert_uint_eq(channel_of(number)->window, LIMIT_WINDOW_BYTES);
-    ck_assert_uint_eq(channel_of(number)->pending_end, 0);
+    ck_assert_uint_eq(channel_of(number)->pending.bytes, 0);
 }
 END_TEST
 
@@ -323,7 +323,7 @@ START_TEST(a_reused_number_starts_afresh)
     const struct channel *channel = channel_of(number);
     ck_assert(!channel->eof_received && !channel->close_sent && !channel->started);
     ck_assert_uint_eq(channel->environment_bytes, 0);
-    ck_assert_uint_eq(channel->pending_end, 0);
+    ck_assert_uint_eq(channel->pending.bytes, 0);
     ck_assert_uint_eq(channel->consumed, 0);
     ck_assert_int_eq(channel->child_stdin, -1);
     say_data(number, false, LIMIT_CHANNEL_PACKET_BYTES);

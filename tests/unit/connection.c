@@ -49,7 +49,7 @@ START_TEST(answers_leave_behind_newkeys)
     rig_send(&rig, SSH_MSG_PING, "s", "last");
     rig_expect_alive(&rig, PHASE_OPEN);
     ck_assert(rig.connection->channels[0].open);
-    ck_assert_uint_eq(rig.connection->channels[0].pending_end, strlen("typed ahead"));
+    ck_assert_uint_eq(rig.connection->channels[0].pending.bytes, strlen("typed ahead"));
     rig_expect_silence(&rig);
     client_say_kexinit(&rig, &client, &offer);
     rig_expect_silence(&rig);
@@ -194,7 +194,8 @@ START_TEST(an_overflow_ends_the_connection)
         rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
     }
     ck_assert_str_eq(rig.connection->end_reason, "output overflow");
-    for (int i = 0; i < 24; i++) {
+    size_t fit = LIMIT_OUTPUT_BYTES / (sizeof(zeros) + PACKET_OVERHEAD_BYTES);
+    for (size_t i = 0; i < fit; i++) {
         rig_expect(&rig, SSH_MSG_PONG, "d", zeros, sizeof(zeros));
     }
     rig_expect_failed(&rig, "output overflow");

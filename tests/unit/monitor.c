@@ -23,10 +23,11 @@
 
 static char home[SCRATCH_BYTES];
 
-const char *account_find(struct account *account, const char *user, const char *group)
+const char *account_find(struct account *account, struct account_groups *groups, const char *user,
+                         const char *group)
 {
     (void)group;
-    account_nobody(account);
+    account_nobody(account, groups);
     if (strcmp(user, "alice") == 0) {
         snprintf(account->user, sizeof(account->user), "alice");
         snprintf(account->home, sizeof(account->home), "%s", home);
@@ -36,16 +37,18 @@ const char *account_find(struct account *account, const char *user, const char *
     return "unknown user";
 }
 
-void account_nobody(struct account *account)
+void account_nobody(struct account *account, struct account_groups *groups)
 {
+    groups->count = 0;
     memset(account, 0, sizeof(*account));
     snprintf(account->home, sizeof(account->home), "/nonexistent");
     account->uid = geteuid();
     account->gid = getegid();
 }
 
-int account_become(const struct account *account)
+int account_become(const struct account *account, const struct account_groups *groups)
 {
+    (void)groups;
     (void)account;
     return 0;
 }

@@ -232,6 +232,96 @@ START_TEST(channels_without_a_program_ask_nothing)
 }
 END_TEST
 
+/* ---- a program that writes in small pieces --------------------------------------------------- */
+
+static struct channel *channel(void)
+{
+    return &rig.connection->channels[program->channel];
+}
+
+static void write_pieces(int count)
+{
+    for (int i = 0; i < count; i++) {
+        program_write(program->out, bytes, 4096);
+    }
+}
+
+/* While it is at it poll() is not asked about it, but it is looked after all the same; when it is
+ * done poll() waits for it again. */
+START_TEST(a_stream_of_small_pieces)
+{
+    struct pollfd entries[RELAY_POLL_ENTRIES];
+    program_run(&rig, program, REMOTE);
+    channel()->stdout_widened = true; /* as it is in a bulk transfer */
+    write_pieces(3);
+    program_turn(&rig, 0);
+    ck_assert(relay_breathes(rig.connection));
+    relay_wait_for(rig.connection, entries);
+    ck_assert_int_eq(entries[1].fd, -1);
+    ck_assert_int_ge(entries[2].fd, 0);
+    program_drop_output(&rig);
+    write_pieces(2);
+    ck_assert_int_eq(program_turn(&rig, 0), 0);
+    ck_assert_uint_gt(rig.connection->output_end, 8192);
+    ck_assert(relay_breathes(rig.connection));
+    program_turn(&rig, 0);
+    ck_assert(!relay_breathes(rig.connection));
+    relay_wait_for(rig.connection, entries);
+    ck_assert_int_eq(entries[1].fd, channel()->child_stdout);
+    program_expect_rest(&rig);
+}
+END_TEST
+
+/* Not even a key exchange makes it look again and again. */
+START_TEST(a_stream_that_is_held_up)
+{
+    program_run(&rig, program, REMOTE);
+    channel()->stdout_widened = true;
+    write_pieces(2);
+    program_turn(&rig, 0);
+    ck_assert(relay_breathes(rig.connection));
+    hold_up_output(_i);
+    write_pieces(2);
+    program_turn(&rig, 0);
+    program_turn(&rig, 0);
+    ck_assert(!relay_breathes(rig.connection));
+}
+END_TEST
+
+/* A few bytes are an answer that somebody waits for; and so is all that comes of a program that
+ * never had much to say. */
+START_TEST(no_breath_for_small_answers)
+{
+    program_run(&rig, program, REMOTE);
+    write_pieces(2);
+    program_turn(&rig, 0);
+    ck_assert(!relay_breathes(rig.connection));
+    channel()->stdout_widened = true;
+    program_write(program->out, bytes, 100);
+    program_turn(&rig, 0);
+    ck_assert(!relay_breathes(rig.connection));
+}
+END_TEST
+
+/* Its last bytes and its end are not missed. */
+START_TEST(a_stream_that_ends)
+{
+    program_run(&rig, program, REMOTE);
+    channel()->stdout_widened = true;
+    write_pieces(2);
+    program_turn(&rig, 0);
+    write_pieces(1);
+    program_exit(program, 0, 0, 0);
+    program_close_all(program);
+    for (int i = 0; i < 4; i++) {
+        program_turn(&rig, 0);
+    }
+    ck_assert(channel()->close_sent);
+    ck_assert_uint_eq(channel()->pace.under_way, 3 * 4096);
+    ck_assert(!relay_breathes(rig.connection));
+}
+END_TEST
+
 /* ---- several channels ------------------------------------------------------------------------ */
 
 /* Each has what its own program wrote; one that is always full leaves the others their turn. */
@@ -260,6 +350,37 @@ START_TEST(channels_share_the_output)
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         ck_assert_msg(heard[i], "channel %zu never had its turn", i);
     }
+}
+END_TEST
+
+/* Between a program that never stops and one that says a word now and then, whichever is asked
+ * first: the word goes out first, and finds room when the other one has none any more. */
+START_TEST(a_word_goes_before_a_stream)
+{
+    struct program *const bulk = &programs[_i], *const other = &programs[1 - _i];
+    program_run(&rig, &programs[0], 100);
+    program_run(&rig, &programs[1], 101);
+    for (int round = 0; round < 40; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_turn(&rig, 0);
+        program_drop_output(&rig);
+    }
+    ck_assert(rig.connection->channels[bulk->channel].bulk);
+    for (int round = 0; round < 5; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_write(other->out, "word", 4);
+        program_turn(&rig, 0);
+        rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", other->remote, "word");
+        program_drop_output(&rig);
+    }
+    for (int round = 0; round < 20; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_turn(&rig, 0);
+    }
+    size_t full = rig.connection->output_end;
+    program_write(other->out, "word", 4);
+    program_turn(&rig, 0);
+    ck_assert_uint_gt(rig.connection->output_end, full);
 }
 END_TEST
 
@@ -379,7 +500,12 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, rests_on_a_terminal, 0, TERMINAL_STATES * HOLD_UPS);
     tcase_add_loop_test(tests, rests_with_output_that_may_not_leave, 0, HOLD_UPS);
     tcase_add_test(tests, channels_without_a_program_ask_nothing);
+    tcase_add_test(tests, a_stream_of_small_pieces);
+    tcase_add_loop_test(tests, a_stream_that_is_held_up, 0, NO_HOLD_UP);
+    tcase_add_test(tests, no_breath_for_small_answers);
+    tcase_add_test(tests, a_stream_that_ends);
     tcase_add_test(tests, channels_share_the_output);
+    tcase_add_loop_test(tests, a_word_goes_before_a_stream, 0, 2);
     tcase_add_loop_test(tests, the_windows_add_up, 0, 4);
     suite_add_tcase(suite, tests);
     return suite;

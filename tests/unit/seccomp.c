@@ -12,23 +12,28 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "ipc.h"
+#include "limit.h"
 #include "seccomp_abi.h"
 #include "unit.h"
 
 #define NO_FILTER 77
 
 /* The descriptors of the network process: 0 and 1 a socket, 2 null, IPC_DESCRIPTOR the monitor's;
- * and a terminal and a spare socket behind them. */
-enum { TERMINAL = 10, SPARE = 11 };
+ * and a terminal, a spare socket and a pipe behind them. */
+enum { TERMINAL = 10, SPARE = 11, PIPE = 12 };
+
+static void *memory; /* a page */
 
 static void place(int fd, int number)
 {
@@ -39,28 +44,31 @@ static void place(int fd, int number)
 
 static void set_up(void)
 {
-    int client[2], monitor[2], spare[2], master, slave;
+    int client[2], monitor[2], spare[2], pipe_ends[2], master, slave;
     struct rlimit none = {0};
     setrlimit(RLIMIT_CORE, &none);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, client) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET, 0, monitor) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET, 0, spare) != 0 ||
-        openpty(&master, &slave, NULL, NULL, NULL) != 0) {
+        openpty(&master, &slave, NULL, NULL, NULL) != 0 || pipe(pipe_ends) != 0) {
         _exit(99);
     }
-    int parts[] = {client[1], monitor[0], monitor[1], master, spare[0], spare[1]};
-    for (int i = 0; i < 6; i++) {
+    memory = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int parts[] = {client[1], monitor[0], monitor[1], master, spare[0], spare[1], pipe_ends[1]};
+    for (int i = 0; i < 7; i++) {
         place(parts[i], 40 + i);
     }
     if (write(client[0], "xyz", 3) != 3 || write(42, "xyz", 3) != 3 || write(45, "xyz", 3) != 3) {
         _exit(97);
     }
-    place(client[0], 46); /* the other end stays open, wherever it was */
+    place(client[0], 47); /* the other end stays open, wherever it was */
     place(40, STDIN_FILENO);
     place(40, STDOUT_FILENO);
     place(41, IPC_DESCRIPTOR);
     place(43, TERMINAL);
     place(44, SPARE);
+    place(46, PIPE);
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     place(open("/dev/null", O_RDWR), NULL_DESCRIPTOR);
     if (!seccomp_enter()) {
@@ -107,6 +115,8 @@ static void bytes_move(void)
     need(read(STDIN_FILENO, &byte, 1) == 1 && byte == 'x');
     need(write(STDOUT_FILENO, &byte, 1) == 1);
     need(write(STDERR_FILENO, "nowhere", 7) == 7);
+    const struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    need(writev(STDOUT_FILENO, &part, 1) == 1);
     need(close(SPARE) == 0);
 }
 
@@ -122,6 +132,7 @@ static void sockets_are_set(void)
     const int on = 1;
     setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(STDIN_FILENO, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
+    setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &on, sizeof(on));
     need(shutdown(STDOUT_FILENO, SHUT_WR) == 0);
 }
 
@@ -135,6 +146,18 @@ static void terminals_are_set(void)
     need(syscall(SYS_ioctl, TERMINAL, TCGETS, raw) == 0);
     need(syscall(SYS_ioctl, TERMINAL, TERMINAL_GET_MODES2, raw) == 0);
     ioctl(TERMINAL, TIOCSIG, SIGINT);
+}
+
+static void memory_is_given_back(void)
+{
+    char *page = memory;
+    *page = 'x';
+    need(madvise(page, (size_t)sysconf(_SC_PAGESIZE), MADV_DONTNEED) == 0 && *page == '\0');
+}
+
+static void pipes_are_widened(void)
+{
+    need(fcntl(PIPE, F_SETPIPE_SZ, LIMIT_PIPE_BYTES) == LIMIT_PIPE_BYTES);
 }
 
 static void time_passes(void)
@@ -163,9 +186,9 @@ static void one_thread_exits(void)
     syscall(SYS_exit, 0);
 }
 
-static void (*const allowed[])(void) = {bytes_move,        messages_pass, sockets_are_set,
-                                        terminals_are_set, time_passes,   random_bytes_come,
-                                        one_thread_exits};
+static void (*const allowed[])(void) = {bytes_move,        messages_pass,     sockets_are_set,
+                                        terminals_are_set, time_passes,       random_bytes_come,
+                                        one_thread_exits,  pipes_are_widened, memory_is_given_back};
 
 START_TEST(allowed_calls_work)
 {
@@ -239,7 +262,12 @@ static const struct call {
     {"unshare", SYS_unshare, {0}},
     {"setns", SYS_setns, {-1}},
     {"mount", SYS_mount, {0}},
-    {"fcntl", SYS_fcntl, {0, F_GETFL}},
+    {"fcntl F_GETFL", SYS_fcntl, {0, F_GETFL}},
+    {"fcntl F_SETFL", SYS_fcntl, {0, F_SETFL, O_ASYNC}},
+    {"fcntl F_SETOWN", SYS_fcntl, {0, F_SETOWN, 1}},
+    {"fcntl F_DUPFD", SYS_fcntl, {0, F_DUPFD}},
+    {"madvise MADV_DONTFORK", SYS_madvise, {0, 0, MADV_DONTFORK}},
+    {"readv", SYS_readv, {0}},
     {"dup", SYS_dup, {0}},
     {"getpid", SYS_getpid, {0}},
     {"nanosleep", SYS_nanosleep, {0}},

@@ -101,6 +101,7 @@ START_TEST(starts_a_program)
     ck_assert(channel()->started);
     ck_assert(!rig.connection->hurry);
     ck_assert_uint_eq(rig.connection->used_ms, 55);
+    ck_assert_uint_eq(rig.connection->begun_ms, 55);
     /* One of them a channel. */
     for (size_t i = 0; i < 4; i++) {
         say_start(starts[i].type, starts[i].command, 1);

@@ -3,6 +3,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "cpu.h"
 #include "sntrup761_code.h"
 #include "unit.h"
 #include "vectors/hex.h"
@@ -17,14 +18,27 @@ struct result {
     uint8_t second_guard;
 };
 
-static struct result encapsulate(const uint8_t public_key[static SNTRUP761_PUBLIC_KEY_BYTES],
-                                 const uint8_t random[static SNTRUP761_RANDOM_BYTES])
+static struct result encapsulate_at(enum cpu_level level, const uint8_t *public_key,
+                                    const uint8_t *random)
 {
     struct result result = {.guard = GUARD, .second_guard = GUARD};
+    cpu_limit(level);
     sntrup761_encapsulate(result.ciphertext, result.secret, public_key, random);
     ck_assert_uint_eq(result.guard, GUARD);
     ck_assert_uint_eq(result.second_guard, GUARD);
     return result;
+}
+
+/* With each kernel that this processor has. */
+static struct result encapsulate(const uint8_t public_key[static SNTRUP761_PUBLIC_KEY_BYTES],
+                                 const uint8_t random[static SNTRUP761_RANDOM_BYTES])
+{
+    struct result baseline = encapsulate_at(CPU_BASELINE, public_key, random);
+    for (enum cpu_level level = CPU_BASELINE + 1; level <= CPU_AVX512IFMA; level++) {
+        struct result result = encapsulate_at(level, public_key, random);
+        ck_assert_mem_eq(&result, &baseline, sizeof(result));
+    }
+    return baseline;
 }
 
 START_TEST(known_answers)
@@ -75,6 +89,17 @@ START_TEST(random_bytes_as_the_second_implementation)
     crypto_hash_sha512_final(&hash, digest);
     ck_assert_uint_eq(unhex(expected, sizeof(expected), sntrup761_stream_digest), sizeof(expected));
     ck_assert_mem_eq(digest, expected, sizeof(digest));
+}
+END_TEST
+
+START_TEST(random_bytes_out_of_a_seed)
+{
+    static const uint8_t nonce[8];
+    uint8_t seed[SNTRUP761_SEED_BYTES], random[SNTRUP761_RANDOM_BYTES], expected[sizeof(random)];
+    randombytes_buf(seed, sizeof(seed));
+    crypto_stream_chacha20(expected, sizeof(expected), nonce, seed);
+    sntrup761_random(random, seed);
+    ck_assert_mem_eq(random, expected, sizeof(random));
 }
 END_TEST
 
@@ -157,6 +182,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, monotonous_bytes, 0,
                         (int)(sizeof(sntrup761_edges) / sizeof(sntrup761_edges[0])));
     tcase_add_test(tests, random_bytes_as_the_second_implementation);
+    tcase_add_test(tests, random_bytes_out_of_a_seed);
     tcase_add_test(tests, every_public_key_has_its_own_secret);
     tcase_add_test(tests, encodes_extreme_values);
     tcase_add_test(tests, decodes_below_q_whatever_comes);

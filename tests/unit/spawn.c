@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
+#include "descriptors.h"
 #include "log.h"
 #include "priv_help.h"
 #include "unit.h"
@@ -14,7 +15,6 @@
 static struct options options;
 static struct peer peer;
 static struct account account;
-static struct hostkey hostkey;
 static struct grant grant;
 static struct sessions sessions;
 static char scratch[SCRATCH_BYTES];
@@ -46,7 +46,7 @@ static void begin(void)
     account.gid = getegid();
     memset(&grant, 0, sizeof(grant));
     grant.flags = GRANT_OF_PLAIN_LINE;
-    sessions_init(&sessions, &options, &peer, &account, &grant, &hostkey);
+    sessions_init(&sessions, &options, &peer, &account, &grant);
 }
 
 static void finish(void)
@@ -268,7 +268,7 @@ START_TEST(environment_of_the_key)
     ck_assert_str_eq(out, "key x key a b 192.0.2.1 4711 22\n");
     reap_one(&running);
     /* They would lead past the administrator's command. */
-    sessions_init(&sessions, &options, &peer, &account, &grant, &hostkey);
+    sessions_init(&sessions, &options, &peer, &account, &grant);
     options.forced_command = "echo $LANG $USER $OWN";
     ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "alice\n");
 }
@@ -376,14 +376,14 @@ START_TEST(our_descriptors_do_not_leak_either)
 }
 END_TEST
 
+/* After what the daemon does at its start: its launcher's signals are gone by then. */
 START_TEST(signals_are_reset)
 {
     sigset_t all;
-    for (int number = 1; number < NSIG; number++) {
-        if (number != SIGCHLD) { /* or we could not wait */
-            signal(number, SIG_IGN);
-        }
-    }
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    signals_reset();
+    ck_assert(signal(SIGPIPE, SIG_IGN) == SIG_IGN);
     sigfillset(&all);
     sigprocmask(SIG_SETMASK, &all, NULL);
     output_of(IPC_SESSION_EXEC, "while read k v; do case $k in SigBlk:|SigIgn:) echo $v;; esac; "
@@ -402,12 +402,41 @@ START_TEST(limits_stay_as_they_are)
 }
 END_TEST
 
-START_TEST(host_key_is_wiped_before_the_program)
+/* statm's first number. */
+static size_t mapped_pages(void)
 {
-    /* The child runs until exec with a copy of our memory: its wipe must not reach ours. */
-    memset(&hostkey, 0x5a, sizeof(hostkey));
+    char line[64];
+    FILE *file = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(fgets(line, sizeof(line), file));
+    fclose(file);
+    return strtoul(line, NULL, 10);
+}
+
+/* Until its exec the child has our memory: its mask and its dispositions are not ours for that. */
+START_TEST(nothing_of_the_child_stays)
+{
+    sigset_t before, after;
+    sigprocmask(SIG_BLOCK, NULL, &before);
+    signal(SIGHUP, SIG_IGN);
     output_of(IPC_SESSION_EXEC, "exit 0");
-    ck_assert_uint_eq(hostkey.secret_key[0], 0x5a);
+    sigprocmask(SIG_BLOCK, NULL, &after);
+    for (int number = 1; number < NSIG; number++) {
+        ck_assert_int_eq(sigismember(&before, number), sigismember(&after, number));
+    }
+    ck_assert(signal(SIGHUP, SIG_DFL) == SIG_IGN);
+}
+END_TEST
+
+/* Half of what they would come to, as an emulator maps pages of its own. */
+START_TEST(no_stack_of_a_child_stays)
+{
+    const size_t programs = 40;
+    size_t pages = mapped_pages();
+    for (size_t i = 0; i < programs; i++) {
+        output_of(IPC_SESSION_EXEC, "exit 0");
+    }
+    ck_assert_uint_lt(mapped_pages(), pages + programs * 20 / 2);
 }
 END_TEST
 
@@ -695,7 +724,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, our_descriptors_do_not_leak_either);
     tcase_add_test(tests, signals_are_reset);
     tcase_add_test(tests, limits_stay_as_they_are);
-    tcase_add_test(tests, host_key_is_wiped_before_the_program);
+    tcase_add_test(tests, nothing_of_the_child_stays);
+    tcase_add_test(tests, no_stack_of_a_child_stays);
     tcase_add_test(tests, own_session_and_home);
     tcase_add_test(tests, missing_home);
     tcase_add_test(tests, shell_that_can_not_run);

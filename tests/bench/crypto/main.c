@@ -1,15 +1,19 @@
 /* Times the primitives of all libraries that there are, in rounds, so that what slows the machine
  * down slows all.
  *
- *     crypto_bench ROUNDS                        a line for each: row, bytes, library, nanoseconds
- *     crypto_bench ROW LIBRARY BYTES COUNT       does one thing that often, for a counter of
- * instructions */
+ *     crypto_bench ROUNDS                     a line for each: row, bytes, library, nanoseconds
+ *     crypto_bench ROW LIBRARY BYTES COUNT    does one thing that often, for a counter of
+ *                                             instructions
+ *
+ * --level baseline, avx2 or avx512, first: as on a processor that has no more than this. OpenSSL
+ * and we obey, the others don't know how. Nothing is printed if this processor doesn't reach it. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "cpu.h"
 #include "rivals.h"
 
 #define BATCH_NS 8000000LL /* long against the clock's steps, short against the machine's moods */
@@ -26,6 +30,7 @@ static const struct {
 } rows[] = {
     {"seal", {64, 256, 1024, 8192, LARGEST_BYTES}},
     {"open", {64, 256, 1024, 8192, LARGEST_BYTES}},
+    {"both", {64, 1024, LARGEST_BYTES}},
     {"chacha20", {64, 1024, LARGEST_BYTES}},
     {"poly1305", {64, 1024, LARGEST_BYTES}},
     {"encapsulate", {0}},
@@ -134,13 +139,59 @@ static int one_task(char **words)
     return 111;
 }
 
+/* What OpenSSL is to forget of what the processor can do. On x86 (OPENSSL_ia32cap(3)) that are bits
+ * of CPUID's leaf 1, EDX and above it ECX, and of leaf 7, EBX. */
+#ifdef __arm__
+#define OPENSSL_VARIABLE "OPENSSL_armcap"
+#define OPENSSL_BASELINE "0"
+#else
+#define OPENSSL_VARIABLE "OPENSSL_ia32cap"
+#define OPENSSL_BASELINE "~0x1000020000000000:~0xd0230020" /* nor SSSE3, AVX, AVX2 */
+#endif
+#define OPENSSL_AVX2   ":~0xd0230000"
+#define OPENSSL_AVX512 ":~0x200000" /* no IFMA */
+
+static const struct level {
+    const char *name;
+    enum cpu_level level;
+    const char *openssl;
+} levels[] = {
+    {"baseline", CPU_BASELINE, OPENSSL_BASELINE},
+    {"avx2", CPU_AVX2, OPENSSL_AVX2},
+    {"avx512", CPU_AVX512, OPENSSL_AVX512},
+};
+
+static const struct level *find_level(const char *name)
+{
+    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
+        if (strcmp(levels[i].name, name) == 0) {
+            return &levels[i];
+        }
+    }
+    return NULL;
+}
+
+/* Before any library is opened: OpenSSL looks when it is loaded. */
+static int set_level(const struct level *level)
+{
+    cpu_limit(level->level);
+    return setenv(OPENSSL_VARIABLE, level->openssl, 1) == 0 && cpu_level() == level->level;
+}
+
 int main(int count, char **arguments)
 {
+    if (count > 2 && strcmp(arguments[1], "--level") == 0 && find_level(arguments[2]) != NULL) {
+        if (!set_level(find_level(arguments[2]))) {
+            return 0;
+        }
+        count -= 2;
+        arguments += 2;
+    }
     if (count == 5 && atoll(arguments[3]) <= LARGEST_BYTES) {
         return one_task(arguments + 1);
     }
     if (count != 2 || atoi(arguments[1]) <= 0) {
-        fputs("usage: crypto_bench ROUNDS | ROW LIBRARY BYTES COUNT\n", stderr);
+        fputs("usage: crypto_bench [--level LEVEL] ROUNDS | ROW LIBRARY BYTES COUNT\n", stderr);
         return 100;
     }
     all_rounds(atoi(arguments[1]));

@@ -91,21 +91,32 @@ static void seal(size_t bytes)
     seal_to(data, tag, bytes);
 }
 
-static void open_packet(size_t bytes)
+static void open_from(const uint8_t *in, uint8_t *in_tag, size_t bytes)
 {
     int done;
 
+    evp.decrypt_init(opener, NULL, NULL, NULL, nonce);
+    evp.cipher_control(opener, CTRL_SET_TAG, 16, in_tag);
+    evp.decrypt(opener, NULL, &done, extra, sizeof(extra));
+    evp.decrypt(opener, data, &done, in, (int)bytes);
+    if (evp.decrypt_end(opener, data, &done) != 1) {
+        __builtin_trap();
+    }
+}
+
+static void open_packet(size_t bytes)
+{
     if (sealed_bytes != bytes) {
         seal_to(sealed, sealed_tag, bytes);
         sealed_bytes = bytes;
     }
-    evp.decrypt_init(opener, NULL, NULL, NULL, nonce);
-    evp.cipher_control(opener, CTRL_SET_TAG, 16, sealed_tag);
-    evp.decrypt(opener, NULL, &done, extra, sizeof(extra));
-    evp.decrypt(opener, data, &done, sealed, (int)bytes);
-    if (evp.decrypt_end(opener, data, &done) != 1) {
-        __builtin_trap();
-    }
+    open_from(sealed, sealed_tag, bytes);
+}
+
+static void seal_and_open(size_t bytes)
+{
+    seal_to(data, tag, bytes);
+    open_from(data, tag, bytes);
 }
 
 static void stream(size_t bytes)
@@ -201,8 +212,9 @@ static int open_openssl(void)
 }
 
 static struct task tasks[] = {
-    {"seal", seal},    {"open", open_packet}, {"chacha20", stream}, {"poly1305", authenticate},
-    {"x25519", agree}, {"sign", sign},        {"verify", verify},   {NULL, NULL},
+    {"seal", seal},       {"open", open_packet},      {"both", seal_and_open},
+    {"chacha20", stream}, {"poly1305", authenticate}, {"x25519", agree},
+    {"sign", sign},       {"verify", verify},         {NULL, NULL},
 };
 
 struct rival openssl = {"openssl", open_openssl, tasks};

@@ -12,7 +12,7 @@
 
 /* One thing to do over and over, on `bytes` of data where it works on data. */
 struct task {
-    const char *row; /* seal, open, chacha20, poly1305, encapsulate, x25519, sign, verify */
+    const char *row; /* seal, open, both, chacha20, poly1305, encapsulate, x25519, sign, verify */
     void (*run)(size_t bytes);
 };
 

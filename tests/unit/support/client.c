@@ -10,7 +10,7 @@
 /* ---- random bytes that the test knows -------------------------------------------------------- */
 
 static uint64_t random_seed;
-static uint8_t last_random[SNTRUP761_RANDOM_BYTES];
+static uint8_t last_seed[SNTRUP761_SEED_BYTES];
 
 static void known_random(void *const bytes, const size_t count)
 {
@@ -18,8 +18,8 @@ static void known_random(void *const bytes, const size_t count)
     random_seed++;
     memcpy(seed, &random_seed, sizeof(random_seed));
     randombytes_buf_deterministic(bytes, count, seed);
-    if (count == sizeof(last_random)) {
-        memcpy(last_random, bytes, count);
+    if (count == sizeof(last_seed)) {
+        memcpy(last_seed, bytes, count);
     }
 }
 
@@ -126,8 +126,9 @@ static void compute_k(struct client *client)
     ck_assert_int_eq(crypto_scalarmult(both + 32, client->secret, client->q_s + kem_bytes), 0);
     static uint8_t packed[WIRE_ROOM];
     if (client->hybrid) {
-        uint8_t ciphertext[SNTRUP761_CIPHERTEXT_BYTES];
-        sntrup761_encapsulate(ciphertext, both, client->q_c, last_random);
+        uint8_t ciphertext[SNTRUP761_CIPHERTEXT_BYTES], random[SNTRUP761_RANDOM_BYTES];
+        sntrup761_random(random, last_seed);
+        sntrup761_encapsulate(ciphertext, both, client->q_c, random);
         ck_assert_mem_eq(ciphertext, client->q_s, sizeof(ciphertext));
         uint8_t k[64];
         crypto_hash_sha512(k, both, sizeof(both));

@@ -154,14 +154,24 @@ void program_expect_rest(struct rig *rig)
 
 void program_check_windows(const struct rig *rig)
 {
+    size_t limits = 0, pending = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         const struct channel *channel = &rig->connection->channels[i];
         if (channel->open) {
-            size_t pending = channel->pending_end - channel->pending_start;
-            ck_assert_uint_le(channel->pending_end, LIMIT_WINDOW_BYTES);
-            ck_assert_uint_eq(channel->window + pending + channel->consumed, LIMIT_WINDOW_BYTES);
+            ck_assert_uint_ge(channel->limit, LIMIT_WINDOW_BYTES);
+            ck_assert_uint_le(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
+            ck_assert_uint_eq(channel->window + channel->pending.bytes + channel->consumed,
+                              channel->limit);
+            limits += channel->limit;
+            pending += channel->pending.bytes;
+        } else {
+            ck_assert_uint_eq(channel->pending.bytes, 0);
+            limits += LIMIT_WINDOW_BYTES; /* which it will have */
         }
     }
+    ck_assert_uint_le(limits, LIMIT_WINDOWS_BYTES);
+    ck_assert_uint_le(rig->connection->pool.in_use, QUEUE_CHUNKS);
+    ck_assert(pending > 0 || rig->connection->pool.in_use == 0);
 }
 
 void program_fill_output(struct rig *rig)

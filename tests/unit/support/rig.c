@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dispatch.h"
+#include "feed.h"
 
 void rig_open(struct rig *rig, enum phase phase)
 {
@@ -77,6 +78,7 @@ void rig_say_bytes(struct rig *rig, const void *payload, size_t payload_bytes)
     ck_assert_ptr_nonnull(exact);
     memcpy(exact, payload, payload_bytes);
     dispatch(rig->connection, exact, payload_bytes, rig->sequence++);
+    feed_flush(rig->connection);
     free(exact);
 }
 
@@ -117,6 +119,7 @@ void rig_deliver(struct rig *rig, const void *bytes, size_t count)
         dispatch(connection, packet.payload, packet.payload_bytes, sequence);
         connection->input_start += packet.total_bytes;
     }
+    feed_flush(connection);
     if (connection->input_start == connection->input_end) {
         connection->input_start = connection->input_end = 0;
     }

@@ -1,0 +1,3 @@
+#include "sntrup761_lanes.h"
+
+const struct sntrup761_kernel sntrup761_avx2 = {sort, multiply};

@@ -1,0 +1,29 @@
+#include "memory.h"
+
+#include <stdint.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* More than the deepest of our calls take: a program is started with 100 KiB of variables and
+ * command on the stack. Kernels put nothing else so near below a stack. */
+#define STACK_BYTES ((size_t)256 * 1024)
+
+/* What this file's own calls may take below their caller's frame. */
+#define STACK_IN_USE_BYTES 1024
+
+void memory_give_back(void *start, size_t bytes)
+{
+    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t before = -(uintptr_t)start & (page_bytes - 1);
+    size_t whole = bytes > before ? (bytes - before) & -page_bytes : 0;
+    if (whole > 0) {
+        madvise((uint8_t *)start + before, whole, MADV_DONTNEED);
+    }
+}
+
+__attribute__((noinline)) void memory_give_back_stack(void)
+{
+    uint8_t *here = __builtin_frame_address(0);
+    /* Where less is mapped the kernel does what there is. */
+    memory_give_back(here - STACK_BYTES, STACK_BYTES - STACK_IN_USE_BYTES);
+}

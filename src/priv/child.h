@@ -1,0 +1,21 @@
+/*
+ * A child that is about to become another program.
+ */
+#ifndef WREN_CHILD_H
+#define WREN_CHILD_H
+
+#include <stddef.h>
+#include <sys/types.h>
+
+/*
+ * Starts a child that runs `become(argument)`, which ends in exec() or _exit().
+ *
+ * Not with fork(): to copy our memory for the exec to throw it away, and the faults of both sides
+ * on the copy, were a third of what starting a program cost. Until then the child has our memory
+ * and a stack of its own of `stack_bytes`, and we stand still. It may write nothing but that stack;
+ * errno is the exception. Signal handlers of ours could run in it: there must be none.
+ * Returns its pid, or -1 with errno.
+ */
+pid_t child_start(int (*become)(void *), void *argument, size_t stack_bytes);
+
+#endif

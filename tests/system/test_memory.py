@@ -1,0 +1,107 @@
+"""What a session that rests keeps: a server of many idle sessions would run out of memory by what each had needed
+once, and a secret that has passed through would stay for days."""
+
+import os
+import re
+
+import pytest
+
+import proc
+from wire import SNTRUP
+
+pytestmark = [pytest.mark.root, pytest.mark.sandbox]  # a sanitizer's runtime has memory of its own
+
+REST_SECONDS = 5
+SLACK_KILOBYTES = 16
+STACK_KILOBYTES = 24
+NEEDLE = b"a pass phrase that was typed"
+
+
+def settled(pid):
+    """Its own memory once nothing has changed for three times as long as it takes until a process rests."""
+    last = []
+
+    def rests():
+        last.append(proc.anonymous_kilobytes(pid))
+        return len(last) > 30 and len(set(last[-30:])) == 1
+    assert proc.wait_until(rests, REST_SECONDS), f"memory does not come to rest: {last[-30:]}"
+    return last[-1]
+
+
+@pytest.fixture
+def resting(client, mode):
+    """A client that is logged in, with cat on its first channel, and has been quiet for a while."""
+    raw = client(kex=[SNTRUP], started={"mode": mode}).login()  # which has the deepest stack
+    raw.cat = raw.exec("exec cat")
+    raw.before = {pid: settled(pid) for pid in (raw.line.network, raw.line.monitor)}
+    return raw
+
+
+def assert_given_back(raw, pid):
+    bound = raw.before[pid] + SLACK_KILOBYTES
+    assert proc.wait_until(lambda: proc.anonymous_kilobytes(pid) <= bound, REST_SECONDS), \
+        f"{proc.anonymous_kilobytes(pid)} kB stay, {raw.before[pid]} kB were enough before"
+
+
+def test_network_process_after_a_transfer(resting):
+    sent = 0
+    while sent < 2_000_000:
+        resting.cat.send(b"x" * 32000)
+        sent += 32000
+        resting.cat.wait(lambda: len(resting.cat.output) >= sent)
+    assert_given_back(resting, resting.line.network)
+
+
+def assert_stacks_given_back(raw):
+    """What lies above the loops: the arguments, the environment and a few frames."""
+    for pid in (raw.line.network, raw.line.monitor):
+        assert proc.wait_until(lambda pid=pid: proc.stack_kilobytes(pid) <= STACK_KILOBYTES, REST_SECONDS), \
+            f"{proc.stack_kilobytes(pid)} kB of the stack stay"
+
+
+@pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="this kernel has no huge pages")
+def test_no_huge_pages(resting):
+    """Where they are given to all who do not decline, each connection would have 2 MiB of them."""
+    with open(f"/proc/{resting.line.network}/smaps", encoding="ascii", errors="replace") as file:
+        text = file.read()
+    for size, flags in re.findall(r"^Size: +(\d+) kB\n(?:.*\n)*?VmFlags: (.*)$", text, re.M):
+        assert int(size) < 2048 or "wr" not in flags.split() or "nh" in flags.split(), (size, flags)
+
+
+def test_stacks_after_the_login(resting):
+    assert_stacks_given_back(resting)
+
+
+def test_stacks_after_a_key_exchange(resting):
+    resting.rekey()
+    assert_stacks_given_back(resting)
+
+
+def test_monitor_after_a_long_command(resting):
+    resting.exec("exec true " + 30000 * "x", number=1).wait_closed()
+    assert_given_back(resting, resting.line.monitor)
+
+
+def test_nothing_that_passed_stays(resting):
+    """What stands at the begin of a buffer is soon written over; what stands behind would stay."""
+    resting.cat.send(10000 * b"y" + NEEDLE)
+    resting.cat.wait_output(NEEDLE)
+    settled(resting.line.network)
+    assert not proc.memory_holds(resting.line.network, NEEDLE)
+
+
+def test_session_goes_on_after_each_rest(resting):
+    for turn in range(3):
+        resting.cat.send(5000 * b"z")
+        resting.cat.wait(lambda wanted=5000 * (turn + 1): len(resting.cat.output) >= wanted)
+        settled(resting.line.network)
+    assert resting.cat.output == 15000 * b"z"
+
+
+def test_what_the_key_may_do_outlives_the_rest(client, authorize, site):
+    """After a while the client could run what it likes; or a rekey, which the host key signs, would end the session."""
+    authorize(f'command="echo forced" {site.key_line(site.key)}')
+    raw = client(kex=[SNTRUP]).login()
+    settled(raw.line.monitor)
+    raw.rekey()
+    assert raw.exec("echo chosen").wait_closed().output == b"forced\n"

@@ -1,0 +1,331 @@
+/*
+ * Windows that grow with what programs read, and shrink when they stop; and what this may cost.
+ */
+#include "window.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pages.h"
+#include "program.h"
+#include "unit.h"
+
+#define REMOTE 42
+
+static struct rig rig;
+static struct program programs[LIMIT_CHANNELS];
+static struct program *const program = &programs[0];
+static uint8_t bytes[LIMIT_CHANNEL_PACKET_BYTES], back[LIMIT_LARGEST_WINDOW_BYTES];
+
+static void start(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    rig_open(&rig, PHASE_OPEN);
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        programs[i] = (struct program){.in = -1, .out = -1, .err = -1, .exit = -1, .slave = -1};
+    }
+    memset(bytes, 'x', sizeof(bytes));
+    /* As the loop has it when it has read all that there was. */
+    rig.connection->input_drained = true;
+}
+
+static void finish(void)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        program_close_all(&programs[i]);
+    }
+    rig_close(&rig);
+}
+
+static struct channel *channel_of(const struct program *one)
+{
+    return &rig.connection->channels[one->channel];
+}
+
+/* What adjusts have given since the last time, by all channels. */
+static size_t take_adjusts(void)
+{
+    size_t sum = 0;
+    while (rig.connection->output_start < rig.connection->output_end) {
+        struct reader message = rig_hear(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST);
+        reader_u32(&message);
+        sum += reader_u32(&message);
+        ck_assert(reader_end(&message));
+    }
+    return sum;
+}
+
+static void say_data(const struct program *one, size_t count)
+{
+    while (count > 0) {
+        size_t part = count < sizeof(bytes) ? count : sizeof(bytes);
+        rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", one->channel, bytes, part);
+        program_check_windows(&rig);
+        count -= part;
+    }
+}
+
+/* The client sends a quarter of its window, and the program reads it all. */
+static void move_a_step(const struct program *one)
+{
+    size_t left = channel_of(one)->limit / 4;
+    while (left > 0) {
+        size_t part = left < sizeof(bytes) ? left : sizeof(bytes);
+        say_data(one, part);
+        ck_assert_uint_eq(program_read(one->in, back, sizeof(back)), part);
+        left -= part;
+    }
+    program_turn(&rig, 0);
+}
+
+/* As a client does that is 100 ms away. */
+static void grow(const struct program *one)
+{
+    for (int i = 0; i < 20; i++) {
+        rig.connection->now_ms += 100;
+        move_a_step(one);
+        take_adjusts();
+    }
+}
+
+START_TEST(grows_with_a_program_that_reads)
+{
+    program_run(&rig, program, REMOTE);
+    const struct channel *channel = channel_of(program);
+    /* A pipe may have held so much. */
+    for (size_t moved = 0; moved < LIMIT_FIRST_PIPE_BYTES; moved += LIMIT_WINDOW_BYTES / 4) {
+        move_a_step(program);
+        ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 4);
+    }
+    move_a_step(program);
+    ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 4 + 3 * LIMIT_WINDOW_BYTES);
+    ck_assert_uint_eq(channel->limit, 4 * LIMIT_WINDOW_BYTES);
+    ck_assert_uint_eq(channel->window, 4 * LIMIT_WINDOW_BYTES);
+    grow(program);
+    ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
+    ck_assert_uint_eq(channel->window, LIMIT_LARGEST_WINDOW_BYTES);
+}
+END_TEST
+
+START_TEST(does_not_grow_while_there_is_more_to_read)
+{
+    program_run(&rig, program, REMOTE);
+    rig.connection->input_drained = false;
+    for (int i = 0; i < 5; i++) {
+        move_a_step(program);
+        ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 4);
+    }
+    ck_assert_uint_eq(channel_of(program)->limit, LIMIT_WINDOW_BYTES);
+}
+END_TEST
+
+/* For good: it is not made wider. */
+static size_t fill_stdin(const struct program *one)
+{
+    struct channel *channel = channel_of(one);
+    size_t filled = 0;
+    channel->stdin_widened = true;
+    while (write(channel->child_stdin, bytes, 4096) > 0) {
+        filled += 4096;
+    }
+    return filled;
+}
+
+/* Nor with what the program has left with us. */
+START_TEST(does_not_grow_while_the_program_is_behind)
+{
+    program_run(&rig, program, REMOTE);
+    fill_stdin(program);
+    say_data(program, LIMIT_WINDOW_BYTES);
+    program_turn(&rig, 0);
+    ck_assert_uint_eq(take_adjusts(), 0);
+    ck_assert_uint_gt(channel_of(program)->pending.bytes, 0);
+    ck_assert_uint_eq(channel_of(program)->limit, LIMIT_WINDOW_BYTES);
+}
+END_TEST
+
+/* The last byte of a grown window has its place, and no more is allowed. */
+START_TEST(a_program_that_stops_after_growth)
+{
+    program_run(&rig, program, REMOTE);
+    grow(program);
+    const struct channel *channel = channel_of(program);
+    fill_stdin(program);
+    say_data(program, channel->window);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    ck_assert_uint_gt(channel->pending.bytes, LIMIT_LARGEST_WINDOW_BYTES - 4096);
+    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)1);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data beyond the window");
+}
+END_TEST
+
+/* It takes what is there in its own time, and has the first window again; then it grows anew. */
+START_TEST(shrinks_with_a_program_that_stops)
+{
+    program_run(&rig, program, REMOTE);
+    grow(program);
+    const struct channel *channel = channel_of(program);
+    size_t got = 0, given = 0, sent = fill_stdin(program) + channel->window;
+    say_data(program, channel->window);
+    for (int i = 0; i < 100000 && channel->limit > LIMIT_WINDOW_BYTES; i++) {
+        got += program_read(program->in, back, 10000);
+        program_turn(&rig, 0);
+        given += take_adjusts();
+        ck_assert(given == 0 || channel->limit <= LIMIT_LARGEST_WINDOW_BYTES / 4 * 3);
+        sent += channel->window; /* as fast as it may */
+        say_data(program, channel->window);
+    }
+    ck_assert_uint_eq(channel->limit, LIMIT_WINDOW_BYTES);
+    for (size_t more; (more = program_read(program->in, back, sizeof(back))) > 0; got += more) {
+        program_turn(&rig, 0);
+    }
+    take_adjusts();
+    ck_assert_uint_eq(got, sent);
+    ck_assert_uint_eq(channel->pending.bytes, 0);
+    ck_assert_uint_eq(rig.connection->pool.in_use, 0);
+    grow(program);
+    ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
+}
+END_TEST
+
+/* A near client's window stays small while another session would have to wait, and becomes so. */
+START_TEST(near_windows_that_share)
+{
+    const struct channel *channel = &rig.connection->channels[0];
+    program_run(&rig, program, REMOTE);
+    program_run(&rig, &programs[1], REMOTE + 1);
+    for (int i = 0; i < 20; i++) {
+        move_a_step(program);
+        take_adjusts();
+    }
+    ck_assert_uint_eq(channel->limit, LIMIT_NEAR_WINDOW_BYTES);
+    grow(program);
+    ck_assert_uint_eq(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
+    for (int i = 0; i < 20; i++) {
+        move_a_step(program);
+        take_adjusts();
+    }
+    ck_assert_uint_eq(channel->limit, LIMIT_NEAR_WINDOW_BYTES);
+    ck_assert_uint_ge(channel->window, LIMIT_NEAR_WINDOW_BYTES / 2);
+}
+END_TEST
+
+START_TEST(near_windows_of_one_session)
+{
+    program_run(&rig, program, REMOTE);
+    for (int i = 0; i < 20; i++) {
+        move_a_step(program);
+        take_adjusts();
+    }
+    ck_assert_uint_eq(channel_of(program)->limit, LIMIT_LARGEST_WINDOW_BYTES);
+}
+END_TEST
+
+/* Whoever grows first leaves less for the others, but never less than the first window. */
+START_TEST(all_windows_together_are_bounded)
+{
+    for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
+        program_run(&rig, &programs[i], i);
+    }
+    size_t limits = 0;
+    for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
+        grow(&programs[i]);
+        limits += channel_of(&programs[i])->limit;
+    }
+    ck_assert_uint_eq(limits, LIMIT_WINDOWS_BYTES);
+    ck_assert_uint_eq(channel_of(&programs[1])->limit, LIMIT_WINDOW_BYTES);
+    for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
+        fill_stdin(&programs[i]);
+        say_data(&programs[i], channel_of(&programs[i])->window);
+    }
+    rig_expect_alive(&rig, PHASE_OPEN);
+    /* A channel that closes gives its share back. */
+    struct ipc_release release;
+    program_close_all(program);
+    rig_reply_done(&rig, IPC_RELEASE, 1);
+    rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program->channel);
+    rig_request(&rig, IPC_RELEASE, &release, sizeof(release));
+    program_drop_output(&rig);
+    program_run(&rig, program, 0);
+    grow(program);
+    ck_assert_uint_eq(channel_of(program)->limit, LIMIT_LARGEST_WINDOW_BYTES);
+}
+END_TEST
+
+/* ---- memory that is given back --------------------------------------------------------------- */
+
+static bool is_zero(const uint8_t *at, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (at[i] != 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+START_TEST(a_pool_that_is_empty_is_given_back)
+{
+    struct pool *pool = &rig.connection->pool;
+    program_run(&rig, program, REMOTE);
+    fill_stdin(program);
+    say_data(program, LIMIT_WINDOW_BYTES);
+    ck_assert(!is_zero(pool->chunks[0], sizeof(pool->chunks[0])));
+    /* Not while it is needed. */
+    pages_give_back(rig.connection);
+    const uint8_t *front = pool->chunks[channel_of(program)->pending.first - 1];
+    ck_assert_mem_eq(front + channel_of(program)->pending.start, bytes, 4096);
+    program_close(&program->in);
+    for (int i = 0; i < 3; i++) {
+        program_turn(&rig, 0);
+    }
+    program_drop_output(&rig);
+    ck_assert_uint_eq(pool->in_use, 0);
+    ck_assert(pages_to_spare(rig.connection));
+    pages_give_back(rig.connection);
+    ck_assert(!pages_to_spare(rig.connection));
+    /* All but parts of pages at its ends. */
+    ck_assert(is_zero(pool->chunks[0] + 4096, QUEUE_CHUNK_BYTES - 4096));
+}
+END_TEST
+
+START_TEST(an_output_that_is_empty_is_given_back)
+{
+    struct connection *connection = rig.connection;
+    rig_say(&rig, SSH_MSG_PING, "s", "small");
+    rig_hear(&rig, SSH_MSG_PONG);
+    ck_assert(!pages_to_spare(connection));
+    rig_say(&rig, SSH_MSG_PING, "d", bytes, (size_t)20000);
+    ck_assert(!pages_to_spare(connection));
+    pages_give_back(connection);
+    rig_expect(&rig, SSH_MSG_PONG, "d", bytes, (size_t)20000);
+    ck_assert(pages_to_spare(connection));
+    ck_assert(!is_zero(connection->output + 4096, 8000));
+    pages_give_back(connection);
+    ck_assert(!pages_to_spare(connection));
+    ck_assert(is_zero(connection->output + 4096, 8000));
+    rig_say(&rig, SSH_MSG_PING, "s", "again");
+    rig_expect(&rig, SSH_MSG_PONG, "s", "again");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("window");
+    TCase *tests = tcase_create("window");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, grows_with_a_program_that_reads);
+    tcase_add_test(tests, does_not_grow_while_there_is_more_to_read);
+    tcase_add_test(tests, does_not_grow_while_the_program_is_behind);
+    tcase_add_test(tests, a_program_that_stops_after_growth);
+    tcase_add_test(tests, shrinks_with_a_program_that_stops);
+    tcase_add_test(tests, near_windows_that_share);
+    tcase_add_test(tests, near_windows_of_one_session);
+    tcase_add_test(tests, all_windows_together_are_bounded);
+    tcase_add_test(tests, a_pool_that_is_empty_is_given_back);
+    tcase_add_test(tests, an_output_that_is_empty_is_given_back);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
