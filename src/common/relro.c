@@ -4,12 +4,28 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
+/* Where the segment ends in memory that `address` lies in: linkers that count on larger pages than
+ * these let PT_GNU_RELRO reach beyond it, to where the kernel has mapped nothing. */
+static uintptr_t mapped_end(const ElfW(Phdr) * headers, size_t count, uintptr_t address,
+                            size_t page_bytes)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (headers[i].p_type == PT_LOAD && address >= headers[i].p_vaddr &&
+            address - headers[i].p_vaddr < headers[i].p_memsz) {
+            return (headers[i].p_vaddr + headers[i].p_memsz + page_bytes - 1) & -page_bytes;
+        }
+    }
+    return UINTPTR_MAX;
+}
+
 struct relro_range relro_range(const ElfW(Phdr) * headers, size_t count, size_t page_bytes)
 {
     for (size_t i = 0; i < count; i++) {
         if (headers[i].p_type == PT_GNU_RELRO) {
             uintptr_t start = headers[i].p_vaddr & -page_bytes;
             uintptr_t end = (headers[i].p_vaddr + headers[i].p_memsz) & -page_bytes;
+            uintptr_t mapped = mapped_end(headers, count, headers[i].p_vaddr, page_bytes);
+            end = mapped < end ? mapped : end;
             return (struct relro_range){start, end - start};
         }
     }

@@ -63,6 +63,22 @@ START_TEST(larger_pages)
 }
 END_TEST
 
+/* As lld lays out what may run with pages of 64 KiB: between the segments nothing is mapped. */
+START_TEST(made_for_larger_pages)
+{
+    ElfW(Phdr) headers[] = {LOAD(0, 0), LOAD(0x33990, 0x53990), LOAD(0x349d0, 0x649d0),
+                            RELRO(0x53990, 0xc670)};
+    headers[1].p_memsz = 0x1040;
+    struct relro_range range = relro_range(headers, 4, PAGE);
+    ck_assert_uint_eq(range.start, 0x53000);
+    ck_assert_uint_eq(range.bytes, 0x2000);
+    ck_assert_uint_eq(relro_range(headers, 4, 0x4000).bytes, 0x8000);
+    ck_assert_uint_eq(relro_range(headers, 4, 0x10000).bytes, 0x10000);
+    headers[1].p_memsz = 0x670; /* to the end of a page */
+    ck_assert_uint_eq(relro_range(headers, 4, PAGE).bytes, 0x1000);
+}
+END_TEST
+
 START_TEST(found_among_others)
 {
     const ElfW(Phdr) headers[] = {LOAD(0, 0), LOAD(0x1000, 0x1000), RELRO(0x3000, 0x1000)};
@@ -200,6 +216,7 @@ Suite *unit_suite(void)
     TCase *headers = tcase_create("headers");
     tcase_add_loop_test(headers, whole_pages, 0, sizeof(ranges) / sizeof(ranges[0]));
     tcase_add_test(headers, larger_pages);
+    tcase_add_test(headers, made_for_larger_pages);
     tcase_add_test(headers, found_among_others);
     tcase_add_test(headers, bias_by_own_header);
     tcase_add_test(headers, bias_by_first_segment);
