@@ -56,10 +56,9 @@ def build(architectures):
 
 
 def try_one(module, place):
-    """passed, failed or skipped, and the reason."""
+    """passed, failed or skipped, and the reason, or what it found."""
     try:
-        module.run(place)
-        return "passed", None
+        return "passed", module.run(place)
     except Skipped as why:
         return "skipped", str(why)
     except (Failed, AssertionError) as why:
