@@ -15,9 +15,10 @@ SLOWNESS = float(os.environ.get("WREN_SLOWNESS", "1"))
 PRCTL = ctypes.CDLL(None).prctl  # looked up before any fork
 PR_SET_PDEATHSIG = 1
 
-# Weaker processors than max hang or oops on x86. What is left out of a card's name is its bus.
+# Weaker processors than max hang or oops on x86, and on a busy host its kernel finds the timer too slow and gives up,
+# unless told not to look. What is left out of a card's name is its bus.
 MODELS = {
-    "x86_64": ("qemu-system-x86_64", ("-M", "q35", "-cpu", "max"), "pci", "ttyS0"),
+    "x86_64": ("qemu-system-x86_64", ("-M", "q35", "-cpu", "max"), "pci", "ttyS0 no_timer_check"),
     "aarch64": ("qemu-system-aarch64", ("-M", "virt", "-cpu", "cortex-a53"), "device", "ttyAMA0"),
     "armv7": ("qemu-system-arm", ("-M", "virt", "-cpu", "cortex-a7"), "device", "ttyAMA0"),
 }
@@ -31,16 +32,21 @@ def free_port():
 
 class Machine:
     def __init__(self, place, name, *, kernel, initrd, append="", disks=(), architecture="x86_64", memory=256,
-                 keep_writes=False, random=True):
-        """Starts it. Disks are raw images, which stay as they are unless `keep_writes`."""
+                 keep_writes=False, random=True, forward=()):
+        """
+        Starts it. Disks are raw images, which stay as they are unless `keep_writes`. The guest's ports in `forward`
+        are in `ports` as ours, as 22 is in `port`.
+        """
         program, model, bus, console = MODELS[architecture]
         self.place, self.name, self.port = place, name, free_port()
+        self.ports = {22: self.port, **{port: free_port() for port in forward}}
         self.console = os.path.join(LOGS, f"{place.name}.{name}.console")
+        forwards = ",".join(f"hostfwd=tcp:127.0.0.1:{ours}-:{guests}" for guests, ours in self.ports.items())
         command = [program, *model, "-nodefaults", "-no-reboot", "-display", "none", "-serial", "file:" + self.console,
                    "-smp", "1", "-m", str(memory), "-accel", "tcg,thread=multi,tb-size=128",
                    "-kernel", kernel, "-initrd", initrd,
                    "-append", f"console={console} panic=-1 mitigations=off {append}",
-                   "-netdev", f"user,id=n,restrict=on,hostfwd=tcp:127.0.0.1:{self.port}-:22",
+                   "-netdev", f"user,id=n,restrict=on,{forwards}",
                    "-device", f"virtio-net-{bus},netdev=n" + (",romfile=" if bus == "pci" else "")]
         if random:
             command += ["-device", f"virtio-rng-{bus}"]
