@@ -84,8 +84,8 @@ mkdir -p "$root"
 tar --zstd -xpf "$tarball" -C "$root" || die "the chroot can't be unpacked"
 mkdir "$root/packages" "$root/packages/later"
 for package in wrensshd wrensshd-initramfs; do
-    cp build/debian/"$package"_*.deb "$root/packages/$package.deb" && later "$root/packages/$package.deb" "$root/packages/later/$package.deb" ||
-        die "no package $package"
+    cp build/debian/"$package"_*.deb "$root/packages/$package.deb" || die "no package $package"
+    later "$root/packages/$package.deb" "$root/packages/later/$package.deb" || die "$package can't be packed again"
 done
 cp tests/debian/life.sh "$root/life.sh"
 env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root DEBIAN_FRONTEND=noninteractive \
