@@ -383,8 +383,8 @@ START_TEST(signals_are_reset)
 {
     static const unsigned long standard[8];
     sigset_t all;
-    /* What starts us by glibc's posix_spawn(), as make does, leaves its two signals ignored, and glibc lets nobody
-     * change them. */
+    /* What starts us by glibc's posix_spawn(), as make does, leaves its two signals ignored, and
+     * glibc lets nobody change them. */
     syscall(SYS_rt_sigaction, 32, standard, NULL, 8);
     syscall(SYS_rt_sigaction, 33, standard, NULL, 8);
     signal(SIGHUP, SIG_IGN);
