@@ -249,5 +249,8 @@ int main(int argc, char **argv)
     if (strcmp(name, "wrensshd-printkey") == 0) {
         return printkey_main(argc, argv);
     }
+    if (strcmp(name, "wrensshd-listen") == 0) {
+        return listen_main(argc, argv);
+    }
     return daemon_main(argc, argv);
 }

@@ -64,6 +64,10 @@ rsync:has rsync
 git:has git
 systemd:has systemd-socket-activate
 ipsvd:has tcpsvd
+runit:has runsvdir
+s6:has s6-svscan
+daemontools:has svscan
+nftables:has nft
 busybox:has busybox
 iproute2:has ip
 mandoc:has mandoc
@@ -73,18 +77,20 @@ ca-certificates:test -d /etc/ssl/certs
 python3-venv:has_python ensurepip
 "
 
-# An inetd and TinySSH's tools are looked at without installing them: their packages would set up services.
+# Inetds, TinySSH's tools and fail2ban are looked at without installing them: their packages would set up services.
 unpack_tools() {
     mkdir -p "$tools"
-    for pair in inetutils-inetd:usr/sbin/inetutils-inetd tinysshd:usr/sbin/tinysshd; do
-        program=$tools/${pair##*/}
-        { [ -x "$program" ] || ! has apt-get || ! has dpkg; } && continue
+    for pair in inetutils-inetd:usr/sbin/inetutils-inetd openbsd-inetd:usr/sbin/inetd xinetd:usr/sbin/xinetd \
+        tinysshd:usr/sbin/tinysshd fail2ban:usr/bin/fail2ban-regex fail2ban:usr/lib/python3/dist-packages/fail2ban; do
+        name=${pair##*/}
+        [ "$name" = inetd ] && name=openbsd-inetd
+        { [ -e "$tools/$name" ] || ! has apt-get || ! has dpkg; } && continue
         (
             scratch=$(mktemp -d) && cd "$scratch" && apt-get download -q "${pair%%:*}" && dpkg -x ./*.deb . &&
-                cp "${pair#*:}" "$program"
+                cp -r "${pair#*:}" "$tools/$name"
             rm -rf "$scratch"
         ) >>"$top/build/apt.log" 2>&1
-        [ -x "$program" ] || echo "no ${pair%%:*} to be had, so its tests are skipped"
+        [ -e "$tools/$name" ] || echo "no ${pair%%:*} to be had, so its tests are skipped"
     done
     [ -x "$tools/tinysshd" ] && for name in makekey printkey; do ln -sf tinysshd "$tools/tinysshd-$name"; done
     return 0
@@ -212,6 +218,17 @@ cross_tests() {
         # shellcheck disable=SC2046,SC2086 # a list of files
         system_tests "$arch" "$emulated" "$@" $(printf 'tests/system/test_%s.py ' $emulated_tests)
     done
+    boot_boards
+}
+
+# The quickest of the machines, where seccomp is seen on ARM, which the emulator above has not.
+boot_boards() {
+    say "booted boards, aarch64 and armv7; the other machines: sh tests/vm/run.sh"
+    WREN_COUNTS=$top/build/vm-counts.json
+    export WREN_COUNTS
+    echo '{"passed": 0, "failed": 1, "skipped": 0}' >"$WREN_COUNTS"
+    sh tests/vm/run.sh --no-build aarch64 armv7 || broken=1
+    results="$results $WREN_COUNTS"
 }
 
 mkdir -p build

@@ -1,15 +1,12 @@
 #include "descriptors.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "number.h"
+#include "folder.h"
 
 /* The same number on every architecture; the C library may be older than the kernel. */
 #ifndef SYS_close_range
@@ -20,50 +17,27 @@
  * lowered later. */
 #define MOST_DESCRIPTORS 65536
 
-/* As getdents64(2) writes it; not opendir(), which allocates. */
-struct listed {
-    uint64_t inode;
-    int64_t next;
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
+struct closing {
+    int first;
+    bool itself;
 };
 
-/* Closes what a piece of the list names. True if the list's own descriptor was among it. */
-static bool close_piece(const char *piece, long bytes, int list, int first)
+static void close_one(void *context, int list, int fd)
 {
-    bool itself = false;
-    const struct listed *entry;
-    for (long at = 0; at < bytes; at += entry->bytes) {
-        entry = (const struct listed *)(const void *)(piece + at);
-        unsigned fd;
-        if (!number_read(&fd, entry->name)) {
-            continue; /* "." and ".." */
-        }
-        if (fd == (unsigned)list) {
-            itself = true;
-        } else if (fd >= (unsigned)first) {
-            close((int)fd);
-        }
+    struct closing *closing = context;
+    if (fd == list) {
+        closing->itself = true;
+    } else if (fd >= closing->first) {
+        close(fd);
     }
-    return itself;
 }
 
-/* Returns false if that can't be said of all of them: no /proc, or one that breaks off. */
+/* Returns false if that can't be said of all of them: no /proc, one that breaks off, or a folder
+ * that does not name the descriptor by which it is read. */
 static bool close_listed(int first)
 {
-    _Alignas(struct listed) char piece[1024];
-    int list = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (list < 0) {
-        return false;
-    }
-    bool itself = false;
-    long bytes;
-    while ((bytes = syscall(SYS_getdents64, list, piece, sizeof(piece))) > 0) {
-        itself = close_piece(piece, bytes, list, first) || itself;
-    }
-    close(list);
-    return bytes == 0 && itself;
+    struct closing closing = {.first = first};
+    return folder_numbers("/proc/self/fd", close_one, &closing) && closing.itself;
 }
 
 /* Kernels before 5.9, and emulators. */

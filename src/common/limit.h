@@ -193,4 +193,19 @@
 /* How long the network process may take to exit after it has sent END. */
 #define LIMIT_EXIT_MS 2000
 
+/* ---- wrensshd-listen ------------------------------------------------------------------------- */
+
+/* Connections at once: what may be asked for, and what it is unless told otherwise. Each has two
+ * processes and may take until LIMIT_LOGIN_SECONDS without a login; one address gets a part of
+ * them, so that it alone can't keep others out. */
+#define LIMIT_LISTEN_CONNECTIONS      1024
+#define LIMIT_LISTEN_DEFAULT          64
+#define LIMIT_LISTEN_DEFAULT_FROM_ONE 8
+
+/* What open connections can be left at the end. */
+#define LIMIT_LISTEN_LAST_SECONDS 3600
+
+/* Before the next try where accept() fails for lack of something. */
+#define LIMIT_LISTEN_PAUSE_MS 100
+
 #endif

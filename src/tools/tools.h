@@ -1,5 +1,5 @@
 /*
- * The two small commands that live in wrensshd's binary under their own names.
+ * The small commands that live in wrensshd's binary under their own names.
  */
 #ifndef WREN_TOOLS_H
 #define WREN_TOOLS_H
@@ -20,7 +20,14 @@ int makekey_main(int argc, char **argv);
  */
 int printkey_main(int argc, char **argv);
 
-/* ---- what both use, tool.c ------------------------------------------------------------------ */
+/*
+ * wrensshd-listen [-c N] [-s N] [-i INTERFACE] [-k SECONDS] [-h] [-V] port program [argument ...]:
+ * runs the program for each connection to a TCP port, until SIGTERM or SIGINT. Returns the exit
+ * code: 0, 100 for wrong usage or a program that can't be run, 111 for trouble.
+ */
+int listen_main(int argc, char **argv);
+
+/* ---- what they use, tool.c ------------------------------------------------------------------ */
 
 struct tool {
     const char *name;

@@ -107,20 +107,33 @@ def test_runs(target):
     assert "keydir" in subprocess.run(target.command("-h"), capture_output=True, text=True, check=True).stdout
 
 
+SERVICES = {"share/wrensshd/" + name for name in (
+    "listen/run", "tcpserver/run", "tcpserver/log/run", "runit/run", "runit/log/run", "s6/run", "s6/log/run",
+    "inetd/inetd.conf", "inetd/wrensshd.xinetd", "nftables/wrensshd.nft",
+    "fail2ban/filter.d/wrensshd.conf", "fail2ban/jail.d/wrensshd.conf")}
+
+
 def test_archive_holds_what_is_promised(target):
     """A user would miss the links, the pages, the units or the licenses."""
     found = {os.path.relpath(os.path.join(folder, name), target.folder)
              for folder, _, names in os.walk(target.folder) for name in names}
     assert found == {
-        "sbin/wrensshd", "sbin/wrensshd-makekey", "sbin/wrensshd-printkey",
+        "sbin/wrensshd", "sbin/wrensshd-makekey", "sbin/wrensshd-printkey", "sbin/wrensshd-listen",
         "share/man/man8/wrensshd.8", "share/man/man8/wrensshd-makekey.8", "share/man/man8/wrensshd-printkey.8",
+        "share/man/man8/wrensshd-listen.8",
         "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
         "lib/systemd/system/wrensshd-keygen.service",
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
-        "share/doc/wrensshd/README.md"}
-    for name in ("wrensshd-makekey", "wrensshd-printkey"):
+        "share/doc/wrensshd/README.md", *SERVICES} | {
+        os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
+        for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio")
+        for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names}
+    for name in ("wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen"):
         assert os.readlink(os.path.join(target.folder, "sbin", name)) == "wrensshd"
     assert os.stat(target.daemon).st_mode & 0o777 == 0o755
+    for name in SERVICES:
+        mode = 0o755 if name.endswith("/run") else 0o644
+        assert os.stat(os.path.join(target.folder, name)).st_mode & 0o777 == mode
 
 
 @pytest.mark.parametrize("unit", ["wrensshd@.service", "wrensshd-keygen.service"])

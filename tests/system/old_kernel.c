@@ -1,6 +1,7 @@
 /*
  * Starts a program as an older or smaller kernel would run it: the system calls that are named
- * are answered with ENOSYS, and the options of prctl() with EINVAL.
+ * are answered with ENOSYS, the options of prctl() with EINVAL, and the families of socket() with
+ * EAFNOSUPPORT.
  *
  *     old_kernel close_range,getrandom,prctl=22 wrensshd ...
  *
@@ -102,14 +103,14 @@ static void leave_out_call(const char *name)
     die("is not a call that I know", name);
 }
 
-/* The low half of the argument; all that run this are little-endian. */
-static void leave_out_option(const char *number)
+/* The low half of the first argument; all that run this are little-endian. */
+static void leave_out_option(unsigned call, const char *number, unsigned error)
 {
     load(offsetof(struct seccomp_data, nr));
-    add(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 3);
+    add(BPF_JMP | BPF_JEQ | BPF_K, call, 3);
     load(offsetof(struct seccomp_data, args[0]));
     add(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)strtoul(number, NULL, 10), 1);
-    answer(EINVAL);
+    answer(error);
 }
 
 static void let_random_numbers_wait(void)
@@ -159,7 +160,9 @@ int main(int argc, char **argv)
         if (strcmp(name, "early") == 0) {
             let_random_numbers_wait();
         } else if (strncmp(name, "prctl=", 6) == 0) {
-            leave_out_option(name + 6);
+            leave_out_option(SYS_prctl, name + 6, EINVAL);
+        } else if (strncmp(name, "socket=", 7) == 0) {
+            leave_out_option(SYS_socket, name + 7, EAFNOSUPPORT);
         } else {
             leave_out_call(name);
         }

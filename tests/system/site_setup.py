@@ -103,9 +103,9 @@ class Site:
         self.daemon = shutil.copy(find_daemon(), os.path.join(self.bin, "wrensshd"))
         rekey = find_rekey_daemon()
         self.rekey_daemon = rekey and shutil.copy(rekey, os.path.join(self.bin, "wrensshd-rekey-test"))
-        self.makekey, self.printkey = (os.path.join(self.bin, name)
-                                       for name in ("wrensshd-makekey", "wrensshd-printkey"))
-        for link in (self.makekey, self.printkey):
+        self.makekey, self.printkey, self.listen = (
+            os.path.join(self.bin, name) for name in ("wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen"))
+        for link in (self.makekey, self.printkey, self.listen):
             os.symlink("wrensshd", link)
         self.user = self.add_user() if self.root else pwd.getpwuid(os.getuid())
         self._keydirs = {mode: self._make_keydir(mode) for mode in self.modes}

@@ -4,12 +4,14 @@ import fcntl
 import os
 import platform
 import re
+import socket
+import subprocess
 import time
 
 import pytest
 
 import proc
-from daemon import daemon_environment, run
+from daemon import PATIENCE_SECONDS, daemon_environment, run
 from openssh import OpenSSH
 from site_setup import run_or_fail
 from wire import SNTRUP, USERAUTH_FAILURE, string, u32
@@ -20,6 +22,7 @@ CALLS = ["close_range", "getrandom", "keyctl", "seccomp", "landlock_create_rules
          "statx", "faccessat2", "rseq", "clone3", "openat2", "renameat2", "memfd_create", "membarrier", "execveat"]
 ALL = ",".join(CALLS)
 NO_SECCOMP, NO_NEW_PRIVS, NOT_DUMPABLE = "prctl=22", "prctl=38", "prctl=4"
+SUBREAPER = 36
 URANDOM = "/dev/urandom"
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="rseq's number is x86-64's")
@@ -338,3 +341,35 @@ def test_no_terminals(client):
     channel = raw.open(0)
     assert not channel.request(b"pty-req", pty_request())
     assert raw.exec("echo in", number=1).wait_closed().output == b"in\n"
+
+
+# ---- the launcher -------------------------------------------------------------------------------
+
+def test_listens_without_ipv6(site, without, new_log):
+    """A kernel without IPv6 would have no server at all."""
+    log = new_log()
+    listener = subprocess.Popen([*without(f"socket={int(socket.AF_INET6)}"), site.listen, "0", "/bin/cat"],
+                                stdin=subprocess.DEVNULL, stdout=log.file, stderr=log.file, env=daemon_environment())
+    try:
+        port = proc.wait_until(lambda: re.search(r"event=listen port=(\d+)", log.text()), PATIENCE_SECONDS)
+        assert port, log.text()
+        with socket.create_connection(("127.0.0.1", int(port[1])), PATIENCE_SECONDS) as client:
+            client.sendall(b"hello")
+            assert client.recv(16) == b"hello"
+    finally:
+        listener.terminate()
+        listener.wait(PATIENCE_SECONDS)
+
+
+def test_no_orphans_without_subreapers(site, without):
+    """It would promise to end what it can't find."""
+    done = run([*without(f"prctl={SUBREAPER}"), site.listen, "-k", "0", "0", "/bin/cat"], env=daemon_environment())
+    assert done.returncode == 111 and "event=trouble" in done.stderr
+
+
+@pytest.mark.root
+def test_no_orphans_without_proc(site):
+    """The same."""
+    done = run([*in_own_mounts("mount -t tmpfs none /proc"), site.listen, "-k", "0", "0", "/bin/cat"],
+               env=daemon_environment())
+    assert done.returncode == 111 and "event=trouble" in done.stderr

@@ -1,0 +1,31 @@
+#!/bin/sh
+# Builds the Debian packages wrensshd and wrensshd-initramfs, and the source package wrenssh, as the user who says so.
+#
+#     sh packaging/debian/build.sh [dpkg-buildpackage's arguments]
+#
+# Leaves them in build/debian. Needs the packages dpkg-dev and those of Build-Depends in packaging/debian/control:
+# dpkg-buildpackage says which are missing. The unit tests run unless DEB_BUILD_OPTIONS=nocheck.
+set -eu
+top=$(cd "$(dirname "$0")/../.." && pwd)
+case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+
+work=$top/build/debian
+version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
+packaged=$(dpkg-parsechangelog -l "$top/packaging/debian/changelog" -S Version)
+[ "$packaged" = "$version" ] || {
+    echo "build.sh: meson.build has version $version, packaging/debian/changelog $packaged" >&2
+    exit 1
+}
+source=$work/wrenssh-$version
+rm -rf "$source"
+rm -f "$work"/wrenssh_* "$work"/wrensshd_* "$work"/wrensshd-*
+mkdir -p "$source"
+
+# What is in the tree, but for what was built or fetched there.
+(cd "$top" && tar -c --exclude-vcs --exclude=./build --exclude=__pycache__ --exclude=./subprojects/packagecache \
+    --exclude='./subprojects/*-[0-9]*' .) | tar -x -C "$source"
+mv "$source/packaging/debian" "$source/debian"
+rm "$source/debian/build.sh"
+
+(cd "$source" && dpkg-buildpackage -us -uc "$@")
+ls "$work"/*.deb

@@ -1,0 +1,48 @@
+#!/bin/bash
+# dracut: wrensshd, its keys and its units into the image, with the network.
+# shellcheck disable=SC1091
+
+. /usr/share/wrensshd/initramfs/image.sh
+
+# Not before the system has been set up for it: image.sh says what is missing.
+check() {
+    # shellcheck disable=SC2086,SC2154 # a list of words; image.sh sets it
+    require_binaries $wren_programs || return 1
+    wren_prepare
+}
+
+# Where there is no systemd-networkd, dracut's own module brings what there is.
+depends() {
+    echo systemd systemd-initrd
+    wren_has_networkd || echo network
+}
+
+installkernel() {
+    instmods af_packet ipv6
+    # In a host's own image: its interfaces' drivers. In a generic one: all.
+    if [[ ${hostonly-} ]]; then
+        local module
+        for module in /sys/class/net/*/device/driver/module; do
+            [[ ! -e $module ]] || instmods "$(basename "$(readlink -f "$module")")"
+        done
+    else
+        instmods virtio_net '=drivers/net/ethernet' '=drivers/net/usb' '=drivers/net/phy' '=drivers/net/mdio'
+    fi
+}
+
+# shellcheck disable=SC2154 # dracut and image.sh set them
+install() {
+    wren_prepare 2>/dev/null # its settings; it has spoken in check()
+    inst "$wren_daemon" /usr/sbin/wrensshd
+    # shellcheck disable=SC2086 # a list of words
+    inst_multiple $wren_programs
+    wren_fill_systemd "$initdir"
+    if wren_has_networkd; then
+        inst_multiple -o /usr/lib/systemd/systemd-networkd /usr/lib/systemd/systemd-network-generator networkctl \
+            "$systemdsystemunitdir"/systemd-networkd.{service,socket} \
+            "$systemdsystemunitdir/systemd-network-generator.service"
+    else
+        mkdir -p "$initdir/etc/cmdline.d"
+        echo rd.neednet=1 >"$initdir/etc/cmdline.d/46wrensshd.conf"
+    fi
+}

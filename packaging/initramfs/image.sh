@@ -1,0 +1,189 @@
+# shellcheck shell=sh disable=SC2034
+# What the hooks of initramfs-tools, dracut and mkinitcpio do alike when an image is made. Sourced by them:
+#
+#     wren_prepare || return      # reads and checks /etc/wrensshd/initramfs; says what is wrong, and returns 1
+#     wren_fill FOLDER            # puts keys and settings into the image below FOLDER
+#     wren_fill_systemd FOLDER    # also what systemd in an initramfs needs, but programs: wren_programs names these
+#
+# Without a good wren_prepare the image is built all the same, without the server.
+
+wren_folder=${WREN_FOLDER:-/etc/wrensshd/initramfs}
+wren_shared=${WREN_SHARED:-/usr/share/wrensshd/initramfs}
+
+wren_say() { printf 'wrensshd: %s\n' "$*" >&2; }
+
+wren_refuse() {
+    wren_say "ERROR: $*"
+    wren_say "ERROR: nobody can log in to this initramfs; mend it, and make the image again"
+    return 1
+}
+
+# Sets wren_daemon.
+wren_find_daemon() {
+    for wren_daemon in ${WREN_DAEMON:-/usr/sbin/wrensshd /usr/local/sbin/wrensshd}; do
+        [ -x "$wren_daemon" ] && [ -e "$wren_daemon-makekey" ] && return 0
+    done
+    wren_refuse "no wrensshd in /usr/sbin or /usr/local/sbin"
+}
+
+# ---- wrensshd.conf ---------------------------------------------------------------------------------------------------
+
+wren_is_port() {
+    case $1 in '' | *[!0-9]* | 0* | ??????*) return 1 ;; esac
+    [ "$1" -le 65535 ]
+}
+
+# Takes one setting; returns 1 if it is none.
+wren_set() {
+    case $2 in *"'"*) return 1 ;; esac
+    case $1 in
+    PORT) wren_is_port "$2" && wren_port=$2 ;;
+    INTERFACE)
+        case $2 in *[!A-Za-z0-9._-]* | ????????????????*) return 1 ;; esac
+        wren_interface=$2
+        ;;
+    COMMAND) wren_command=$2 ;;
+    OPTIONS) wren_options=$2 ;;
+    NETWORK)
+        case $2 in down | keep) wren_network=$2 ;; *) return 1 ;; esac
+        ;;
+    *) return 1 ;;
+    esac
+}
+
+wren_read_settings() {
+    wren_port=22 wren_interface='' wren_command=wrensshd-unlock wren_options='' wren_network=down
+    [ -e "$wren_folder/wrensshd.conf" ] || return 0
+    wren_number=0
+    while read -r wren_line || [ -n "$wren_line" ]; do
+        wren_number=$((wren_number + 1))
+        case $wren_line in '' | '#'*) continue ;; esac
+        wren_value=${wren_line#*=}
+        case $wren_value in \"*\" | \'*\') wren_value=${wren_value#?} wren_value=${wren_value%?} ;; esac
+        case $wren_line in *=*) ;; *) wren_value="'" ;; esac
+        wren_set "${wren_line%%=*}" "$wren_value" || {
+            wren_refuse "$wren_folder/wrensshd.conf, line $wren_number: not understood: $wren_line"
+            return 1
+        }
+    done <"$wren_folder/wrensshd.conf"
+    # wrensshd reads its command line from left to right: -V is reached only if all before it is right.
+    # shellcheck disable=SC2086 # a list of words
+    wren_words=$("$wren_daemon" $wren_options -V 2>&1 >/dev/null) || {
+        wren_refuse "$wren_folder/wrensshd.conf: OPTIONS=$wren_options: $(printf '%s\n' "$wren_words" | head -n 1)"
+        return 1
+    }
+}
+
+# ---- keys ------------------------------------------------------------------------------------------------------------
+
+# Sets wren_keys to the number of keys that can be used. Their blobs have a fixed beginning and length.
+wren_check_authorized_keys() {
+    wren_file=$wren_folder/authorized_keys
+    if [ ! -s "$wren_file" ]; then
+        wren_refuse "$wren_file is missing or empty: put the public keys into it that may unlock, one a line"
+        return 1
+    fi
+    if [ ! -r "$wren_file" ] || [ ! -f "$wren_file" ]; then
+        wren_refuse "$wren_file can't be read"
+        return 1
+    fi
+    wren_good='(ssh-ed25519 +AAAAC3NzaC1lZDI1NTE5AAAAI[A-Za-z0-9+/]{43}|sk-ssh-ed25519@openssh.com +AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAI[A-Za-z0-9+/]{43,}=*)'
+    wren_good="^[[:space:]]*([^#[:space:]].*[[:space:]])?$wren_good([[:space:]]|\$)"
+    wren_keys=$(grep -cE "$wren_good" "$wren_file") || true
+    grep -nvE "$wren_good|^[[:space:]]*(#|\$)" "$wren_file" | while IFS=: read -r wren_number wren_line; do
+        wren_say "WARNING: $wren_file, line $wren_number: no ed25519 key, so it lets nobody in: $(printf '%.40s' "$wren_line")"
+    done
+    [ "$wren_keys" -gt 0 ] || wren_refuse "$wren_file has no ed25519 key (make one: ssh-keygen -t ed25519)"
+}
+
+# Of the initramfs alone: an image on an unencrypted disk can be read by who holds the disk. Made once.
+wren_have_host_key() {
+    if [ ! -e "$wren_folder/ssh_host_ed25519_key" ] || [ -e "$wren_folder/.ed25519.sk" ]; then
+        "$wren_daemon-makekey" -q "$wren_folder" || { wren_refuse "no host key in $wren_folder"; return 1; }
+    fi
+    wren_fingerprint=$("$wren_daemon-printkey" "$wren_folder" | sed -n '2s/^256 \([^ ]*\).*/\1/p')
+    [ -n "$wren_fingerprint" ] || wren_refuse "the host key in $wren_folder can't be used"
+}
+
+wren_prepare() {
+    wren_find_daemon && wren_read_settings && wren_check_authorized_keys && wren_have_host_key || return 1
+    wren_say "port $wren_port, keys that may log in: $wren_keys, host key $wren_fingerprint"
+}
+
+# ---- the image -------------------------------------------------------------------------------------------------------
+
+# The files of a host key that are there, with its certificate.
+wren_key_files() {
+    for wren_name in ed25519.pk .ed25519.sk ed25519-cert.pub ssh_host_ed25519_key ssh_host_ed25519_key-cert.pub; do
+        [ ! -f "$wren_folder/$wren_name" ] || echo "$wren_name"
+    done
+}
+
+wren_fill() {
+    mkdir -p "$1/etc/wrensshd/hostkey"
+    for wren_name in $(wren_key_files); do
+        cp -p "$wren_folder/$wren_name" "$1/etc/wrensshd/hostkey/$wren_name"
+    done
+    chmod 700 "$1/etc/wrensshd/hostkey"
+    cp "$wren_folder/authorized_keys" "$1/etc/wrensshd/authorized_keys"
+    chmod 644 "$1/etc/wrensshd/authorized_keys"
+    cat >"$1/etc/wrensshd/settings" <<END
+WREN_PORT='$wren_port'
+WREN_INTERFACE='$wren_interface'
+WREN_COMMAND='$wren_command'
+WREN_OPTIONS='$wren_options'
+WREN_NETWORK='$wren_network'
+END
+    chmod 600 "$1/etc/wrensshd/settings"
+    # Root, with a password that fits nothing. No home, no list of shells.
+    grep -qs '^root:' "$1/etc/passwd" || echo 'root:*:0:0:root:/root:/bin/sh' >>"$1/etc/passwd"
+}
+
+# ---- the same with systemd in it -------------------------------------------------------------------------------------
+
+# systemd-networkd is taken wherever it is installed: it reads ip= and needs no D-Bus.
+wren_has_networkd() {
+    [ -x /usr/lib/systemd/systemd-networkd ] && [ -x /usr/lib/systemd/systemd-network-generator ]
+}
+
+# What the scripts run.
+wren_programs="ip stty sleep tr /usr/lib/systemd/systemd-reply-password"
+
+# wren_put MODE NAME FILE: one of ours, into the image.
+wren_put() {
+    mkdir -p "$(dirname "$3")"
+    cp "$wren_shared/systemd/$2" "$3"
+    chmod "$1" "$3"
+}
+
+wren_want() { ln -sf "${2:-/etc/systemd/system}/$1" "$wren_units/sysinit.target.wants/$1"; }
+
+wren_copy_user() {
+    grep -qs "^$1:" "$2/etc/passwd" || grep "^$1:" /etc/passwd >>"$2/etc/passwd"
+    grep -qs "^$1:" "$2/etc/group" || grep "^$1:" /etc/group >>"$2/etc/group"
+}
+
+wren_fill_systemd() {
+    wren_fill "$1"
+    wren_put 755 unlock "$1/usr/bin/wrensshd-unlock"
+    wren_put 755 connection "$1/usr/lib/wrensshd/connection"
+    wren_put 755 network "$1/usr/lib/wrensshd/network"
+    wren_units=$1/etc/systemd/system
+    mkdir -p "$wren_units/sysinit.target.wants" "$wren_units/wrensshd-initrd.socket.d"
+    for wren_name in wrensshd-initrd.socket wrensshd-initrd@.service wrensshd-initrd-network.service; do
+        wren_put 644 $wren_name "$wren_units/$wren_name"
+    done
+    {
+        printf '[Socket]\nListenStream=%s\n' "$wren_port"
+        [ -z "$wren_interface" ] || printf 'BindToDevice=%s\n' "$wren_interface"
+    } >"$wren_units/wrensshd-initrd.socket.d/settings.conf"
+    wren_want wrensshd-initrd.socket
+    wren_want wrensshd-initrd-network.service
+    wren_has_networkd || return 0
+    wren_name=$1/etc/systemd/network/99-wrensshd-initrd.network
+    wren_put 644 wrensshd-initrd.network "$wren_name"
+    [ -z "$wren_interface" ] || sed -i "s/^Type=ether/Name=$wren_interface/" "$wren_name"
+    wren_copy_user systemd-network "$1"
+    wren_want systemd-network-generator.service /usr/lib/systemd/system
+    wren_want systemd-networkd.service /usr/lib/systemd/system
+}

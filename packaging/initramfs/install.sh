@@ -1,0 +1,98 @@
+#!/bin/sh
+# Puts what makes wrensshd part of the initramfs where this system's tool for that looks for it.
+#
+#     sh packaging/initramfs/install.sh [--remove] [initramfs-tools|dracut|mkinitcpio]
+#
+# Without a name it takes the tool that is installed. The program itself is installed before: /usr/local/sbin/wrensshd or
+# /usr/sbin/wrensshd. With DESTDIR set it installs below that folder. --remove takes all away but /etc/wrensshd.
+set -eu
+here=$(cd "$(dirname "$0")/.." && pwd)
+root=${DESTDIR:-}
+remove=
+
+die() { echo "install.sh: $*" >&2; exit 1; }
+
+find_tool() {
+    # Debian's packages of dracut and initramfs-tools exclude each other.
+    if command -v update-initramfs >/dev/null && [ -d /usr/share/initramfs-tools ]; then echo initramfs-tools
+    elif command -v dracut >/dev/null; then echo dracut
+    elif command -v mkinitcpio >/dev/null; then echo mkinitcpio
+    else die "no initramfs-tools, dracut or mkinitcpio here: say which"
+    fi
+}
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --remove) remove=yes; shift ;;
+    -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) die "unknown option: $1" ;;
+    *) break ;;
+    esac
+done
+tool=${1:-$(find_tool)}
+
+# put MODE SOURCE DESTINATION
+put() {
+    if [ -n "$remove" ]; then
+        rm -f "$root$3"
+        return
+    fi
+    mkdir -p "$root$(dirname "$3")"
+    cp "$here/$2" "$root$3.new"
+    chmod "$1" "$root$3.new"
+    mv "$root$3.new" "$root$3"
+}
+
+shared=/usr/share/wrensshd/initramfs
+settings=/etc/wrensshd/initramfs
+
+put_busybox() {
+    put 644 initramfs/server.sh $shared/server.sh
+    put 644 initramfs/passphrase.sh $shared/passphrase.sh
+    put 755 "$1/unlock" $shared/unlock
+}
+
+put_systemd() {
+    for file in connection network unlock; do
+        put 755 initramfs/systemd/$file $shared/systemd/$file
+    done
+    for file in wrensshd-initrd.socket wrensshd-initrd@.service wrensshd-initrd-network.service wrensshd-initrd.network; do
+        put 644 "initramfs/systemd/$file" "$shared/systemd/$file"
+    done
+}
+
+put 644 initramfs/image.sh $shared/image.sh
+case $tool in
+initramfs-tools)
+    put_busybox initramfs-tools
+    put 644 initramfs-tools/conf-hook /usr/share/initramfs-tools/conf-hooks.d/wrensshd
+    put 755 initramfs-tools/hook /usr/share/initramfs-tools/hooks/wrensshd
+    put 755 initramfs-tools/init-premount /usr/share/initramfs-tools/scripts/init-premount/wrensshd
+    put 755 initramfs-tools/init-bottom /usr/share/initramfs-tools/scripts/init-bottom/wrensshd
+    next='update-initramfs -u'
+    ;;
+dracut)
+    put_systemd
+    put 755 dracut/module-setup.sh /usr/lib/dracut/modules.d/46wrensshd/module-setup.sh
+    next='dracut -f'
+    ;;
+mkinitcpio)
+    put_busybox mkinitcpio
+    put_systemd
+    put 644 mkinitcpio/install /usr/lib/initcpio/install/wrensshd
+    put 644 mkinitcpio/hook /usr/lib/initcpio/hooks/wrensshd
+    next='mkinitcpio -P'
+    ;;
+*) die "no such tool: $tool" ;;
+esac
+
+if [ -n "$remove" ]; then
+    for folder in $shared/systemd $shared /usr/share/wrensshd /usr/lib/dracut/modules.d/46wrensshd; do
+        [ ! -d "$root$folder" ] || rmdir --ignore-fail-on-non-empty "$root$folder"
+    done
+    echo "Removed, all but $settings. Now: $next"
+    exit
+fi
+mkdir -p "$root$settings"
+[ -e "$root$settings/wrensshd.conf" ] || cp "$here/initramfs/wrensshd.conf" "$root$settings/wrensshd.conf"
+echo "Installed for $tool. Now put public keys into $settings/authorized_keys, and: $next"

@@ -1,0 +1,23 @@
+# shellcheck shell=sh
+# What wrensshd-unlock does with standard input where a passphrase can be any bytes. Sourced.
+
+say() { printf '%s\n' "$*" >&2; }
+
+# Sets folder and key: a file in memory with what comes on standard input, gone at the end of the program.
+take_passphrase() {
+    say "Taking the passphrase from standard input, up to its end (to be asked for it: ssh -t)."
+    umask 077
+    folder=$(mktemp -d /run/wrensshd-unlock-XXXXXX) || exit 1
+    trap 'rm -rf "$folder"' EXIT
+    trap 'exit 1' HUP INT TERM
+    key=$folder/key
+    head -c 8388609 >"$key" # one more than cryptsetup would read
+    [ -s "$key" ] || { say "Standard input was empty."; exit 1; }
+}
+
+# Takes a newline off the passphrase's end, as `echo` has put it there. Fails if there is none.
+cut_newline() {
+    bytes=$(wc -c <"$key")
+    [ -z "$(tail -c 1 "$key")" ] && [ "$bytes" -gt 1 ] || return 1
+    head -c $((bytes - 1)) "$key" >"$key.cut" && mv "$key.cut" "$key"
+}

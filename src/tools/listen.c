@@ -1,0 +1,337 @@
+/*
+ * wrensshd-listen: a launcher for places without one. It reads nothing from a connection and gives
+ * each to a program of its own.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <net/if.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "descriptors.h"
+#include "limit.h"
+#include "log.h"
+#include "number.h"
+#include "offspring.h"
+#include "peer.h"
+#include "tools.h"
+
+#define EXIT_USAGE   100
+#define EXIT_TROUBLE 111
+
+static const char help[] =
+    "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (8)] [-i interface]\n"
+    "                       [-k seconds before all is killed at the end] [-h] [-V]\n"
+    "                       port program [argument ...]\n";
+
+struct listener {
+    unsigned most, most_from_one, last_seconds, port;
+    bool ends_all; /* -k */
+    const char *interface;
+    char **program;
+    int socket, signals;
+    unsigned open;
+    int children[LIMIT_LISTEN_CONNECTIONS]; /* 0 where there is none */
+    struct in6_addr sources[LIMIT_LISTEN_CONNECTIONS];
+};
+
+static const struct tool tool = {.name = "wrensshd-listen", .help = help};
+
+/* ---- the command line ------------------------------------------------------------------------ */
+
+static bool read_number(unsigned *number, const char *text, unsigned least, unsigned most)
+{
+    return number_read(number, text) && *number >= least && *number <= most;
+}
+
+static const char *set_value(struct listener *listener, int flag, char *text)
+{
+    switch (flag) {
+    case 'c':
+    case 's':
+        return read_number(flag == 'c' ? &listener->most : &listener->most_from_one, text, 1,
+                           LIMIT_LISTEN_CONNECTIONS)
+                   ? NULL
+                   : "-c and -s take 1 to 1024";
+    case 'k':
+        listener->ends_all = true;
+        return read_number(&listener->last_seconds, text, 0, LIMIT_LISTEN_LAST_SECONDS)
+                   ? NULL
+                   : "-k takes 0 to 3600";
+    case 'i':
+        listener->interface = text;
+        return text[0] != '\0' && strlen(text) < IF_NAMESIZE ? NULL : "-i takes an interface";
+    default:
+        return "unknown flag, or one without its argument";
+    }
+}
+
+/* Returns 0 to go on, or -1: *status is the exit code. */
+static int parse(struct listener *listener, int argc, char **argv, int *status)
+{
+    const char *wrong = NULL;
+    int flag;
+    opterr = 0;
+    while (wrong == NULL && (flag = getopt(argc, argv, "+c:s:i:k:hV")) != -1) {
+        if (flag == 'h' || flag == 'V') {
+            *status = tool_print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
+            return -1;
+        }
+        wrong = set_value(listener, flag, optarg);
+    }
+    if (wrong == NULL && argc - optind < 2) {
+        wrong = "no port or no program";
+    }
+    if (wrong == NULL && !read_number(&listener->port, argv[optind], 0, 65535)) {
+        wrong = "the port must be 0 to 65535";
+    }
+    if (wrong == NULL && argv[optind + 1][0] != '/') {
+        wrong = "the program must be a path from /";
+    }
+    if (wrong != NULL) {
+        *status = tool_refuse(&tool, wrong);
+        return -1;
+    }
+    listener->program = argv + optind + 1;
+    return 0;
+}
+
+/* ---- the socket ------------------------------------------------------------------------------ */
+
+/* One for both families; for IPv4 alone where the kernel has no IPv6. Their addresses begin alike,
+ * and what follows the port is all zeros for any address. */
+static int bind_port(const struct listener *listener)
+{
+    const int on = 1, off = 0;
+    const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
+    const char *interface = listener->interface;
+    struct sockaddr_in6 any = {.sin6_family = AF_INET6,
+                               .sin6_port = htons((uint16_t)listener->port)};
+    int fd = socket(AF_INET6, type, 0);
+    if (fd < 0) {
+        any.sin6_family = AF_INET;
+        fd = socket(AF_INET, type, 0);
+    }
+    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* refused by IPv4's */
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+    if ((interface != NULL && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
+                                         (socklen_t)strlen(interface) + 1) != 0) ||
+        bind(fd, (struct sockaddr *)&any, sizeof(any)) != 0 || listen(fd, SOMAXCONN) != 0) {
+        log_trouble("can't listen", interface, strerror(errno));
+        return -1;
+    }
+    return fd;
+}
+
+/* The port that the kernel chose for 0, for the log. */
+static void log_start(const struct listener *listener)
+{
+    struct log_line line;
+    struct sockaddr_in6 bound = {.sin6_port = 0};
+    socklen_t bytes = sizeof(bound);
+    getsockname(listener->socket, (struct sockaddr *)&bound, &bytes);
+    log_begin(&line, "listen");
+    log_number(&line, "port", ntohs(bound.sin6_port)); /* at the same place in both families */
+    log_end(&line, LOG_EVENT);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
+
+/* What is counted as one address: of IPv6 a network of 64 bits, which is what one subscriber has at
+ * the least. */
+static void read_source(struct in6_addr *source, const struct sockaddr_in6 *client)
+{
+    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
+    memset(source, 0, sizeof(*source));
+    if (client->sin6_family == AF_INET) {
+        memcpy(source, &((const struct sockaddr_in *)(const void *)client)->sin_addr, 4);
+    } else if (memcmp(&client->sin6_addr, mapped, sizeof(mapped)) == 0) {
+        memcpy(source, &client->sin6_addr.s6_addr[12], 4);
+    } else {
+        memcpy(source, &client->sin6_addr, 8);
+        source->s6_addr[15] = 6; /* no IPv4 address looks like that */
+    }
+}
+
+static unsigned count_from(const struct listener *listener, const struct in6_addr *source)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < listener->most; i++) {
+        count += listener->children[i] != 0 &&
+                 memcmp(&listener->sources[i], source, sizeof(*source)) == 0;
+    }
+    return count;
+}
+
+static void log_refusal(int connection)
+{
+    static struct peer peer;
+    struct log_line line;
+    peer_learn(&peer, connection);
+    log_begin(&line, "refused");
+    log_text(&line, "from", peer.address);
+    log_text(&line, "port", peer.port);
+    log_text(&line, "reason", "too many from one address");
+    log_end(&line, LOG_EVENT);
+}
+
+/* Returns the child's number, or 0. */
+static pid_t start(const struct listener *listener, int connection)
+{
+    pid_t child = fork();
+    if (child < 0) {
+        log_trouble("fork", NULL, strerror(errno));
+        return 0;
+    }
+    if (child == 0) {
+        signals_hand_on();
+        if (dup2(connection, STDIN_FILENO) >= 0 && dup2(connection, STDOUT_FILENO) >= 0) {
+            close(connection);
+            execv(listener->program[0], listener->program);
+        }
+        log_trouble("can't run", listener->program[0], strerror(errno));
+        _exit(EXIT_TROUBLE);
+    }
+    return child;
+}
+
+/* There is a free place: the socket is not watched otherwise. */
+static void take_connection(struct listener *listener)
+{
+    struct sockaddr_in6 client = {.sin6_family = AF_UNSPEC};
+    socklen_t bytes = sizeof(client);
+    struct in6_addr source;
+    int connection = accept(listener->socket, (struct sockaddr *)&client, &bytes);
+    if (connection < 0) {
+        /* No descriptors or no memory would be met again at once. */
+        if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
+            poll(NULL, 0, LIMIT_LISTEN_PAUSE_MS);
+        }
+        return;
+    }
+    int place = 0;
+    while (listener->children[place] != 0) {
+        place++;
+    }
+    read_source(&source, &client);
+    if (count_from(listener, &source) >= listener->most_from_one) {
+        log_refusal(connection);
+    } else if ((listener->children[place] = start(listener, connection)) != 0) {
+        listener->sources[place] = source;
+        listener->open++;
+    }
+    close(connection);
+}
+
+static void reap(struct listener *listener)
+{
+    pid_t child;
+    while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
+        for (unsigned i = 0; i < listener->most; i++) {
+            if (listener->children[i] == child) {
+                listener->children[i] = 0;
+                listener->open--;
+            }
+        }
+    }
+}
+
+/* True if it was told to end. */
+static bool take_signal(struct listener *listener)
+{
+    struct signalfd_siginfo signal;
+    if (read(listener->signals, &signal, sizeof(signal)) != sizeof(signal)) {
+        return false;
+    }
+    reap(listener);
+    return signal.ssi_signo != SIGCHLD;
+}
+
+/* ---- the loop and its end -------------------------------------------------------------------- */
+
+static bool start_signals(struct listener *listener)
+{
+    sigset_t mask;
+    sigemptyset(&mask);
+    sigaddset(&mask, SIGCHLD);
+    sigaddset(&mask, SIGTERM);
+    sigaddset(&mask, SIGINT);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    listener->signals = signalfd(-1, &mask, SFD_CLOEXEC);
+    return listener->signals >= 0;
+}
+
+static int finish(struct listener *listener)
+{
+    close(listener->socket);
+    if (!listener->ends_all) {
+        return 0;
+    }
+    struct pollfd watched = {.fd = listener->signals, .events = POLLIN};
+    int64_t end = clock_now_ms() + (int64_t)listener->last_seconds * 1000;
+    int64_t left;
+    while (listener->open > 0 && (left = end - clock_now_ms()) > 0) {
+        /* A second SIGTERM is impatience. */
+        if (poll(&watched, 1, (int)left) > 0 && take_signal(listener)) {
+            break;
+        }
+    }
+    if (!offspring_end()) {
+        log_trouble("processes may be left", "/proc", NULL);
+        return EXIT_TROUBLE;
+    }
+    return 0;
+}
+
+static int serve(struct listener *listener)
+{
+    for (;;) {
+        bool full = listener->open >= listener->most;
+        struct pollfd watched[] = {{.fd = listener->signals, .events = POLLIN},
+                                   {.fd = full ? -1 : listener->socket, .events = POLLIN}};
+        if (poll(watched, 2, -1) < 0) {
+            continue;
+        }
+        if (watched[0].revents != 0 && take_signal(listener)) {
+            return finish(listener);
+        }
+        if (watched[1].revents != 0) {
+            take_connection(listener);
+        }
+    }
+}
+
+int listen_main(int argc, char **argv)
+{
+    static struct listener listener; /* without initial values: the file would hold its zeros */
+    int status = 0;
+    listener.most = LIMIT_LISTEN_DEFAULT;
+    listener.most_from_one = LIMIT_LISTEN_DEFAULT_FROM_ONE;
+    log_name(tool.name);
+    if (parse(&listener, argc, argv, &status) != 0) {
+        return status;
+    }
+    if (access(listener.program[0], X_OK) != 0) {
+        log_trouble("can't run", listener.program[0], strerror(errno));
+        return EXIT_USAGE;
+    }
+    signals_reset(); /* an inherited SIGCHLD that is ignored would hide ends */
+    if (!start_signals(&listener) || (listener.ends_all && !offspring_adopt())) {
+        log_trouble("signals or processes", NULL, strerror(errno));
+        return EXIT_TROUBLE;
+    }
+    listener.socket = bind_port(&listener);
+    if (listener.socket < 0) {
+        return EXIT_TROUBLE;
+    }
+    log_start(&listener);
+    return serve(&listener);
+}

@@ -1,0 +1,18 @@
+/*
+ * All processes that descend from this one, ended for certain: what the initramfs needs before the
+ * real root starts.
+ */
+#ifndef WREN_OFFSPRING_H
+#define WREN_OFFSPRING_H
+
+#include <stdbool.h>
+
+/* From here on processes whose parent ends become our children, however they have parted from it.
+ * Returns false on kernels before 3.4, and where there is no /proc to find them by. */
+bool offspring_adopt(void);
+
+/* Kills all children, their children, and so on; returns true when none of them is left, false if
+ * /proc has gone. */
+bool offspring_end(void);
+
+#endif

@@ -1,0 +1,37 @@
+"""
+ask_password.py NAME FOLDER RIGHT TRIES: asks for a passphrase as systemd does, through files and sockets in FOLDER
+(https://systemd.io/PASSWORD_AGENTS), until it has got the right one, and makes FOLDER/mapper/NAME, or the
+tries are used up.
+"""
+
+import os
+import socket
+import sys
+
+
+def ask(folder, name, number):
+    """The answer to one question."""
+    sock = os.path.join(folder, f"sck.{name}{number}")
+    question = os.path.join(folder, f"ask.{name}{number}")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asker:
+        asker.bind(sock)
+        with open(question + ".new", "w", encoding="ascii") as file:
+            file.write(f"[Ask]\nPID={os.getpid()}\nSocket={sock}\nAcceptCached=0\nEcho=0\n"
+                       f"Message=Please enter passphrase for disk {name}:\nId=cryptsetup:/dev/{name}\n")
+        os.rename(question + ".new", question)
+        answer = asker.recv(4096).rstrip(b"\0")
+    os.unlink(question)
+    os.unlink(sock)
+    return answer
+
+
+def main(name, folder, right, tries):
+    folder = os.path.abspath(folder)
+    for number in range(int(tries)):
+        if ask(folder, name, number) == b"+" + right.encode():
+            with open(os.path.join(folder, "mapper", name), "w", encoding="ascii"):
+                return 0
+    return 1
+
+
+sys.exit(main(*sys.argv[1:]))

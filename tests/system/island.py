@@ -1,0 +1,84 @@
+"""A copy of this machine with its own network, processes and /etc, where files of packaging/ run as they are shipped."""
+
+import os
+import shutil
+import subprocess
+
+import proc
+from daemon import PATIENCE_SECONDS, daemon_environment, run
+from openssh import OpenSSH
+from site_setup import PROJECT
+
+# The daemon's folder is what stands in /usr/local/sbin there.
+SETUP = """mount --make-rprivate /
+ip link set lo up
+mkdir -p "$0/etc" && cp -a /etc/. "$0/etc" && mount --bind "$0/etc" /etc
+mount --bind "$1" /usr/local/sbin
+mount -t tmpfs -o mode=755 none /var/log
+echo ready
+exec sleep infinity"""
+
+
+def find(name):
+    """An installed program, or one that tests/run.sh has unpacked without installing it."""
+    return shutil.which(name, path="/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" +
+                        os.path.join(PROJECT, "build", "tools"))
+
+
+class Island:
+    def __init__(self, site):
+        self.site = site
+        self.folder = os.path.join(site.base, "island")
+        os.makedirs(self.folder)
+        self.proc = subprocess.Popen(
+            ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+             "sh", "-ec", SETUP, self.folder, site.bin], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            env=daemon_environment({"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}))
+        assert self.proc.stdout.readline() == b"ready\n"
+        self.inside = ["nsenter", "-t", str(proc.children(self.proc.pid)[0]), "--net", "--mount", "--pid"]
+        run([*self.inside, "wrensshd-makekey", "-q", "/etc/wrensshd"])
+        self.known_hosts = self.path("known_hosts")
+        key = self("wrensshd-printkey", "/etc/wrensshd").stdout.splitlines()[0]
+        with open(self.known_hosts, "w", encoding="ascii") as file:
+            file.write(f"wren {key}\n")
+
+    def path(self, name):
+        """The same inside and outside."""
+        return os.path.join(self.folder, name)
+
+    def __call__(self, *command, **how):
+        return run([*self.inside, *command], env={"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}, **how)
+
+    def start(self, *command, **how):
+        """Ends with the island at the latest."""
+        return subprocess.Popen([*self.inside, *command], stdin=subprocess.DEVNULL,
+                                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, **how)
+
+    def read(self, path):
+        return self("cat", path).stdout
+
+    def ssh(self, source="127.0.0.1", user=None):
+        """The stock client on the island."""
+        return Inhabitant(self, source, user)
+
+    def wait_port(self):
+        def listens():
+            return any(line.split()[1].endswith(":0016") and line.split()[3] == "0A"
+                       for table in ("tcp", "tcp6") for line in self.read(f"/proc/net/{table}").splitlines()[1:])
+        assert proc.wait_until(listens, PATIENCE_SECONDS), "nothing listens on port 22"
+
+    def close(self):
+        self.proc.kill()
+        self.proc.wait()
+        self.proc.stdout.close()
+
+
+class Inhabitant(OpenSSH):
+    def __init__(self, island, source, user):
+        super().__init__(island.site, 22, user=user)
+        self.island, self.source = island, source
+
+    def command(self, *remote, options=(), flags=()):
+        own = [f"UserKnownHostsFile={self.island.known_hosts}"]
+        return [*self.island.inside, *super().command(*remote, options=[*options, *own],
+                                                      flags=["-b", self.source, *flags])]

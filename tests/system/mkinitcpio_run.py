@@ -1,0 +1,111 @@
+"""
+mkinitcpio_run.py IMAGE DAEMON IDENTITY: runs mkinitcpio's hook in an image, in a chroot, with stubs of the init and of
+cryptsetup, and logs in to it. To be started in namespaces of its own: the hook turns all interfaces off.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+INIT = """
+quiet=y cryptdevice=/dev/null:cryptroot:allow-discards rootdelay=
+resolve_device() { echo "$1"; }
+modprobe() { :; }
+. /hook
+run_hook
+echo "hook done: $(cat /crypto_keyfile.bin)"
+read -r _ </go
+run_cleanuphook
+echo "cleaned: $(ls /crypto_keyfile.bin 2>&1)"
+"""
+
+# Takes the device's right passphrase, and nothing else.
+CRYPTSETUP = """#!/bin/sh
+[ "$(cat | od -c)" = "$(printf 'right' | od -c)" ] && [ "$1 $2 $3 $4" = "open --type luks --test-passphrase" ]
+"""
+
+SSH = ["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
+       "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-p", "2222",
+       "root@127.0.0.1"]
+
+
+def fill(image, daemon):
+    for folder in ("bin", "sbin", "usr/bin", "dev", "proc", "sys", "run", "lib"):
+        os.makedirs(os.path.join(image, folder), exist_ok=True)
+    shutil.copy("/bin/busybox", image + "/bin/busybox")
+    for applet in subprocess.run(["/bin/busybox", "--list"], stdout=subprocess.PIPE, check=True).stdout.decode().split():
+        if not os.path.lexists(f"{image}/bin/{applet}"):
+            os.symlink("busybox", f"{image}/bin/{applet}")
+    # The daemon may be dynamic here: what it needs comes with it.
+    libraries = subprocess.run(["ldd", daemon], stdout=subprocess.PIPE, check=False).stdout.decode().split()
+    for library in [word for word in libraries if word.startswith("/")]:
+        os.makedirs(image + os.path.dirname(library), exist_ok=True)
+        shutil.copy(library, image + library)
+    shutil.copy(daemon, image + "/sbin/wrensshd")
+    os.symlink("wrensshd", image + "/sbin/wrensshd-listen")
+    shutil.copy(image + "/sbin/wrensshd", image + "/usr/bin/wrensshd")
+    with open(image + "/usr/bin/cryptsetup", "w", encoding="ascii") as file:
+        file.write(CRYPTSETUP)
+    os.chmod(image + "/usr/bin/cryptsetup", 0o755)
+    os.chown(image, 0, 0)
+
+
+def mount(image):
+    for kind, folder in (("proc", "proc"), ("sysfs", "sys"), ("tmpfs", "dev"), ("tmpfs", "run")):
+        subprocess.run(["mount", "-t", kind, "none", f"{image}/{folder}"], check=True)
+    for name in ("null", "random", "urandom", "tty", "ptmx"):
+        target = f"{image}/dev/{name}"
+        with open(target, "w", encoding="ascii"):
+            pass
+        subprocess.run(["mount", "--bind", "/dev/" + name, target], check=True)
+    os.mkfifo(image + "/dev/console")
+    os.mkfifo(image + "/go")
+
+
+def login(text):
+    return subprocess.run(SSH, input=text, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=60, check=False)
+
+
+def servers():
+    """Processes of the daemon that are left."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if "wrensshd" in os.readlink(f"/proc/{pid}/exe"):
+                found.append(int(pid))
+        except OSError:
+            pass
+    return found
+
+
+def main(image, daemon, identity):
+    SSH[1:1] = ["-i", identity]
+    fill(image, daemon)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+    mount(image)
+    init = subprocess.Popen(["chroot", image, "/bin/sh", "-c", INIT], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/bin:/bin:/sbin"}, text=True)
+    console = os.open(image + "/dev/console", os.O_WRONLY)  # a person who types nothing
+    end = time.monotonic() + 30
+    while login("").returncode == 255 and time.monotonic() < end:
+        time.sleep(0.2)
+    wrong = login(b"wrong")
+    assert wrong.returncode == 1 and b"Wrong passphrase" in wrong.stdout, wrong
+    held = subprocess.Popen(SSH, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    right = login(b"right\n")
+    assert right.returncode == 0 and b"Unlocked" in right.stdout, right
+    first = init.stdout.readline() + init.stdout.readline()
+    assert "hook done: right" in first, first
+    assert servers(), "the server has gone too early"
+    with open(image + "/go", "w", encoding="ascii") as file:
+        file.write("\n")
+    rest = init.stdout.read()
+    assert init.wait(30) == 0 and "No such file" in rest, rest
+    assert not servers(), "servers are left"
+    assert held.wait(30) == 255, "a session is left"
+    os.close(console)
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,445 @@
+"""
+What packaging/ puts into an initramfs, as far as it can be tried without one: the settings, the keys, the installer, and
+the hook for mkinitcpio against stubs of mkinitcpio's functions. tests/vm boots the real thing for initramfs-tools and
+dracut; for mkinitcpio, which Debian does not have, these stubs are all there is.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS, daemon_environment, run
+from site_setup import PROJECT
+from terminal import Terminal
+
+PACKAGING = os.path.join(PROJECT, "packaging")
+SHARED = os.path.join(PACKAGING, "initramfs")
+KEY = "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"
+SK_KEY = ("sk-ssh-ed25519@openssh.com AAAAGnNrLXNzaC1lZDI1NTE5QG9wZW5zc2guY29tAAAAIFFsu5zLVhXkGYvFKk3b"
+          "mHxUlMdHqzLpUpIu4kQ0ZxRxAAAABHNzaDo=")
+RSA_KEY = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7"
+
+
+class Image:
+    """A folder of settings and keys, and what image.sh makes of it."""
+
+    def __init__(self, site, path, shell="sh"):
+        self.site, self.shell = site, shell
+        self.folder, self.out = str(path / "etc"), str(path / "image")
+        os.mkdir(self.folder)
+        os.mkdir(self.out)
+        self.environment = daemon_environment({"WREN_FOLDER": self.folder, "WREN_DAEMON": site.daemon,
+                                               "WREN_SHARED": SHARED, "OUT": self.out})
+
+    def write(self, name, text):
+        with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def read(self, name):
+        with open(os.path.join(self.out, name), encoding="utf-8") as file:
+            return file.read()
+
+    def prepare(self, then="wren_fill"):
+        script = f'. {SHARED}/image.sh; wren_prepare && {then} "$OUT"'
+        return run([self.shell, "-uc", script], env=self.environment)
+
+
+@pytest.fixture(params=["sh", "bash"])
+def image(site, tmp_path, request):
+    """initramfs-tools has a POSIX shell, the other two have bash."""
+    if not shutil.which(request.param):
+        pytest.skip(f"no {request.param} here")
+    made = Image(site, tmp_path, request.param)
+    made.write("authorized_keys", KEY + "\n")
+    return made
+
+
+def test_fills_the_image(image):
+    """Nobody could log in, or others could read the secret key."""
+    done = image.prepare()
+    assert done.returncode == 0, done.stderr
+    assert "keys that may log in: 1, host key SHA256:" in done.stderr
+    assert image.read("etc/wrensshd/authorized_keys") == KEY + "\n"
+    assert image.read("etc/passwd") == "root:*:0:0:root:/root:/bin/sh\n"
+    modes = {name: os.stat(os.path.join(image.out, "etc/wrensshd", name)).st_mode & 0o777
+             for name in ("hostkey", "hostkey/.ed25519.sk", "settings", "authorized_keys")}
+    assert modes == {"hostkey": 0o700, "hostkey/.ed25519.sk": 0o600, "settings": 0o600, "authorized_keys": 0o644}
+
+
+def test_host_key_is_kept(image):
+    """Each update would look like an attack to the client."""
+    first, second = image.prepare(), image.prepare()
+    assert first.stderr == second.stderr
+
+
+def test_openssh_key_is_taken(image):
+    """Who comes from another server could not keep its key."""
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", image.folder + "/ssh_host_ed25519_key"])
+    done = image.prepare()
+    assert done.returncode == 0, done.stderr
+    assert sorted(os.listdir(image.out + "/etc/wrensshd/hostkey")) == ["ssh_host_ed25519_key"]
+
+
+def test_root_that_is_there_stays(image):
+    """Another hook's root would be doubled."""
+    os.mkdir(image.out + "/etc")
+    with open(image.out + "/etc/passwd", "w", encoding="ascii") as file:
+        file.write("root:x:0:0::/:/bin/ash\n")
+    image.prepare()
+    assert image.read("etc/passwd").count("root:") == 1
+
+
+@pytest.mark.parametrize("text, count", [
+    (KEY, 1),
+    (f"  {KEY} comment # 1\n# {KEY}\n\n{SK_KEY} token\n", 2),
+    (f'restrict,pty,command="echo a # b" {KEY}', 1),
+    (f"{KEY}\n{RSA_KEY}\n", 1),
+])
+def test_keys_are_counted(image, text, count):
+    """A wrong count would hide that a key does not work."""
+    image.write("authorized_keys", text)
+    assert f"log in: {count}," in image.prepare().stderr
+
+
+@pytest.mark.parametrize("text, words", [
+    (None, "missing or empty"),
+    ("", "missing or empty"),
+    ("# nobody\n", "has no ed25519 key"),
+    (RSA_KEY, "has no ed25519 key"),
+    (KEY[:-1], "has no ed25519 key"),
+    (KEY + "A", "has no ed25519 key"),
+    (f"# {KEY}", "has no ed25519 key"),
+    ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "has no ed25519 key"),
+])
+def test_no_keys(image, text, words):
+    """The first boot after it would ask for a passphrase in an empty room."""
+    os.unlink(image.folder + "/authorized_keys")
+    if text is not None:
+        image.write("authorized_keys", text)
+    done = image.prepare()
+    assert done.returncode == 1
+    assert "ERROR" in done.stderr and words in done.stderr
+    assert os.listdir(image.out) == []
+
+
+def test_strange_lines_are_named(image):
+    """A key that lets nobody in would look as good as the others."""
+    image.write("authorized_keys", f"{KEY}\n{RSA_KEY} old\n")
+    assert "WARNING" in image.prepare().stderr
+    assert "line 2: no ed25519 key" in image.prepare().stderr
+
+
+@pytest.mark.parametrize("text, settings", [
+    ("", {"PORT": "22", "INTERFACE": "", "COMMAND": "wrensshd-unlock", "OPTIONS": "", "NETWORK": "down"}),
+    ("# x\n\n  PORT=2222\nINTERFACE=\"eth0\"\n", {"PORT": "2222", "INTERFACE": "eth0"}),
+    ("COMMAND=\nNETWORK=keep", {"COMMAND": "", "NETWORK": "keep"}),
+    ("OPTIONS=-v -t 30\nCOMMAND='echo $HOME; id'", {"OPTIONS": "-v -t 30", "COMMAND": "echo $HOME; id"}),
+])
+def test_settings(image, text, settings):
+    """What was set would not be what is used."""
+    image.write("wrensshd.conf", text)
+    assert image.prepare().returncode == 0
+    names = " ".join(f'"{name}=$WREN_{name}"' for name in settings)
+    done = run(["sh", "-c", f". {image.out}/etc/wrensshd/settings; printf '%s\\n' {names}"])
+    assert done.stdout.splitlines() == [f"{name}={value}" for name, value in settings.items()]
+
+
+@pytest.mark.parametrize("line, words", [
+    ("PORT=0", "line 2"), ("PORT=22x", "line 2"), ("PORT=65536", "line 2"), ("PORT=", "line 2"), ("PORT", "line 2"),
+    ("INTERFACE=a b", "line 2"), ("INTERFACE=sixteen-bytes-xx", "line 2"), ("NETWORK=off", "line 2"),
+    ("COMMAND=echo it's", "line 2"), ("port=22", "line 2"), ("rm -rf /", "line 2"), ("PATH=/tmp", "line 2"),
+    ("OPTIONS=-t", "whole number"), ("OPTIONS=-y", "unknown flag"), ("OPTIONS=-t 0", "whole number"),
+    ("OPTIONS=-v keydir", "more than one"),
+])
+def test_wrong_settings(image, line, words):
+    """A server with other settings than were meant is worse than none."""
+    image.write("wrensshd.conf", f"# first\n{line}\n")
+    done = image.prepare()
+    assert done.returncode == 1
+    assert "ERROR" in done.stderr and words in done.stderr, done.stderr
+
+
+def test_the_template_is_the_default(image):
+    """The comments would promise something else."""
+    shutil.copy(SHARED + "/wrensshd.conf", image.folder)
+    image.prepare()
+    given = image.read("etc/wrensshd/settings")
+    text = open(SHARED + "/wrensshd.conf", encoding="ascii").read()
+    image.write("wrensshd.conf", "\n".join(line.lstrip("#") for line in text.splitlines() if line[:1] == "#"
+                                           and line[1:2].isupper()))
+    assert image.prepare().returncode == 0
+    assert image.read("etc/wrensshd/settings") == given
+
+
+def test_systemd_image(image):
+    """No socket, no network, or nobody to end it."""
+    image.write("wrensshd.conf", "PORT=2222\nINTERFACE=lan0\n")
+    assert image.prepare("wren_fill_systemd").returncode == 0
+    units = image.out + "/etc/systemd/system/"
+    wants = os.listdir(units + "sysinit.target.wants")
+    assert {"wrensshd-initrd.socket", "wrensshd-initrd-network.service"} <= set(wants)
+    assert image.read("etc/systemd/system/wrensshd-initrd.socket.d/settings.conf") == (
+        "[Socket]\nListenStream=2222\nBindToDevice=lan0\n")
+    if "systemd-networkd.service" in wants:
+        assert "Name=lan0" in image.read("etc/systemd/network/99-wrensshd-initrd.network")
+
+
+@pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"], ["bash"]], ids=["sh", "busybox", "bash"])
+def test_a_network_that_never_comes(shell, tmp_path):
+    """Unlocked at the console, the system would start with someone still at work on its network."""
+    if not shutil.which(shell[0]):
+        pytest.skip(f"no {shell[0]} here")
+    with open(SHARED + "/server.sh", encoding="ascii") as file:
+        text = file.read().replace("/etc/wrensshd/settings", "/dev/null").replace("/run/", str(tmp_path) + "/")
+    seconds = str(200000 + os.getpid())
+    script = text + f"""
+wait_for_network() {{ (sleep {seconds}; sleep {seconds}) || :; sleep {seconds}; }}
+wren_start wait_for_network
+while ! ps -eo args | grep -qx 'sleep {seconds}'; do sleep 0.1; done
+wren_stop
+"""
+    run([*shell, "-c", script])
+    left = proc.with_command(seconds.encode())
+    for pid in left:
+        os.kill(pid, 9)
+    assert left == []
+
+
+# ---- the installer ---------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("tool", ["initramfs-tools", "dracut", "mkinitcpio"])
+def test_installs_and_removes(tool, tmp_path):
+    """Files would be missing, or stay for ever."""
+    script, root = SHARED + "/install.sh", str(tmp_path)
+    environment = daemon_environment({"DESTDIR": root})
+
+    def installed():
+        return {os.path.relpath(os.path.join(folder, name), root): os.stat(os.path.join(folder, name)).st_mode & 0o777
+                for folder, _, names in os.walk(root) for name in names}
+    assert run(["sh", script, tool], env=environment).returncode == 0
+    found = installed()
+    assert found["usr/share/wrensshd/initramfs/image.sh"] == 0o644
+    unlock = "usr/share/wrensshd/initramfs/" + ("systemd/unlock" if tool == "dracut" else "unlock")
+    assert found[unlock] == 0o755
+    assert found["etc/wrensshd/initramfs/wrensshd.conf"] == 0o644
+    with open(root + "/etc/wrensshd/initramfs/wrensshd.conf", "a", encoding="ascii") as file:
+        file.write("PORT=2222\n")
+    assert run(["sh", script, tool], env=environment).returncode == 0
+    with open(root + "/etc/wrensshd/initramfs/wrensshd.conf", encoding="ascii") as file:
+        assert "\nPORT=2222\n" in file.read()
+    assert run(["sh", script, "--remove", tool], env=environment).returncode == 0
+    assert list(installed()) == ["etc/wrensshd/initramfs/wrensshd.conf"]
+    assert not os.path.exists(root + "/usr/share/wrensshd")
+
+
+def test_installer_asks_which(tmp_path):
+    """It would install for a tool that is not there."""
+    for name in ("sh", "dirname", "sed", "cat"):
+        os.symlink(shutil.which(name), tmp_path / name)
+    done = run(["sh", SHARED + "/install.sh"], env={"PATH": str(tmp_path)})
+    assert done.returncode == 1 and "say which" in done.stderr
+    assert run(["sh", SHARED + "/install.sh", "grub"], env=daemon_environment()).returncode == 1
+
+
+# ---- mkinitcpio, against stubs ---------------------------------------------------------------------------------------
+
+# What mkinitcpio would give to a hook's build(). Programs are noted and copied as plain files.
+STUBS = """
+add_checked_modules() { echo "modules $*" >>"$NOTES"; }
+add_module() { echo "module $*" >>"$NOTES"; }
+add_binary() { echo "binary $*" >>"$NOTES"; }
+add_file() { mkdir -p "$(dirname "$BUILDROOT$2")"; cp "$1" "$BUILDROOT$2"; chmod "${3:-644}" "$BUILDROOT$2"; }
+add_symlink() { mkdir -p "$(dirname "$BUILDROOT$1")"; ln -s "$2" "$BUILDROOT$1"; }
+add_runscript() { echo runscript >>"$NOTES"; }
+"""
+
+
+def mkinitcpio_build(image, more=""):
+    shared = image.folder + "/shared"  # as install.sh leaves it
+    shutil.copytree(SHARED, shared)
+    shutil.copy(os.path.join(PACKAGING, "mkinitcpio", "unlock"), shared + "/unlock")
+    script = STUBS + more + f". {PACKAGING}/mkinitcpio/install; build"
+    notes = image.folder + "/notes"
+    done = run(["bash", "-c", script], env={**image.environment, "BUILDROOT": image.out, "NOTES": notes,
+                                            "WREN_SHARED": shared})
+    assert done.returncode == 0, done.stderr
+    text = open(notes, encoding="ascii").read() if os.path.exists(notes) else ""
+    return done, text.splitlines()
+
+
+@pytest.fixture
+def arch(site, tmp_path):
+    if not shutil.which("bash"):
+        pytest.skip("no bash here")
+    made = Image(site, tmp_path)
+    made.write("authorized_keys", KEY + "\n")
+    return made
+
+
+def test_mkinitcpio_busybox_image(arch, site):
+    """A part of it would be missing in the image, or a program be written through a link, over busybox."""
+    os.makedirs(arch.out + "/usr/bin")
+    os.symlink("busybox", arch.out + "/usr/bin/cat")
+    _, notes = mkinitcpio_build(arch)
+    assert "binary cat" not in notes
+    assert {"runscript", f"binary {site.daemon} /usr/bin/wrensshd", "binary ip"} <= set(notes)
+    assert os.readlink(arch.out + "/usr/bin/wrensshd-listen") == "wrensshd"
+    assert os.access(arch.out + "/usr/bin/wrensshd-unlock", os.X_OK)
+    # What add_full_dir would have left out.
+    assert os.path.exists(arch.out + "/etc/wrensshd/hostkey/.ed25519.sk")
+
+
+def test_mkinitcpio_systemd_image(arch):
+    """The same, with the hook systemd before ours."""
+    _, notes = mkinitcpio_build(arch, "add_systemd_unit() { echo unit $1 >>$NOTES; }\n")
+    assert "runscript" not in notes
+    assert os.path.lexists(arch.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd.socket")
+
+
+def test_mkinitcpio_without_keys(arch):
+    """The image would not be made at all, and the system would not boot."""
+    os.unlink(arch.folder + "/authorized_keys")
+    done, notes = mkinitcpio_build(arch)
+    assert "ERROR" in done.stderr
+    assert notes == [] and os.listdir(arch.out) == []
+
+
+def test_mkinitcpio_help():
+    """mkinitcpio -H wrensshd would say nothing."""
+    done = subprocess.run(["bash", "-c", f". {PACKAGING}/mkinitcpio/install; help"], capture_output=True, text=True,
+                          check=True)
+    assert "HOOKS" in done.stdout
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_mkinitcpio_hook_runs(arch, site):
+    """
+    The image as it was built, in a chroot with busybox, in namespaces of its own: passphrases are sent by ssh, the hook
+    hands the right one on, and its end leaves nothing. cryptsetup and the init are stubs.
+    """
+    if "not a dynamic" not in run(["ldd", "/bin/busybox"]).stderr + run(["ldd", "/bin/busybox"]).stdout:
+        pytest.skip("no static busybox here")
+    arch.write("authorized_keys", open(site.identity + ".pub", encoding="ascii").read())
+    arch.write("wrensshd.conf", "PORT=2222\n")
+    mkinitcpio_build(arch)
+    helper = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mkinitcpio_run.py")
+    shutil.copy(PACKAGING + "/mkinitcpio/hook", arch.out + "/hook")
+    done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, helper,
+                arch.out, site.daemon, site.identity], env=daemon_environment())
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+# ---- systemd's questions ---------------------------------------------------------------------------------------------
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Asking:
+    """The script that a login runs with systemd in the image, with nothing in its PATH but what the image has."""
+
+    def __init__(self, path):
+        self.folder, self.bin, self.askers = str(path / "ask"), str(path / "bin"), []
+        os.makedirs(self.folder + "/mapper")
+        os.mkdir(self.bin)
+        programs = run(["sh", "-c", f". {SHARED}/image.sh; echo $wren_programs"]).stdout.split()
+        for program in ["sh", *programs]:
+            found = shutil.which(program)
+            if found:
+                os.symlink(found, os.path.join(self.bin, os.path.basename(found)))
+        with open(SHARED + "/systemd/unlock", encoding="ascii") as file:
+            text = file.read()
+        for old, new in (("PATH=/", f"PATH={self.bin} #"), ("/run/systemd/ask-password", self.folder),
+                         ("/dev/mapper", self.folder + "/mapper"), ("#!/bin/sh", f"#!{self.bin}/sh")):
+            assert old in text
+            text = text.replace(old, new)
+        self.script = str(path / "unlock")
+        with open(self.script, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(self.script, 0o755)
+
+    def ask(self, name, right, tries=3):
+        # `python3 attach NAME ...`, where a command line of systemd-cryptsetup has its own name first. Under a shell,
+        # which reaps it as init would.
+        shutil.copy(os.path.join(HERE, "ask_password.py"), os.path.join(self.folder, "attach"))
+        command = f'"{sys.executable}" attach {name} . {right} {tries}; exit $?'
+        self.askers.append(subprocess.Popen(["sh", "-c", command], cwd=self.folder, start_new_session=True))
+        assert proc.wait_until(lambda: f"ask.{name}0" in os.listdir(self.folder), PATIENCE_SECONDS)
+
+    def statuses(self):
+        return [asker.wait(PATIENCE_SECONDS) for asker in self.askers]
+
+    def close(self):
+        for asker in self.askers:
+            if asker.poll() is None:
+                os.killpg(asker.pid, 9)
+                asker.wait()
+
+
+@pytest.fixture
+def asking(tmp_path):
+    if not os.path.exists("/usr/lib/systemd/systemd-reply-password"):
+        pytest.skip("no systemd here")
+    made = Asking(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("text", ["right", "right\n", "right\nmore\n"])
+def test_one_line_for_all_devices(asking, text):
+    """The second device would stay locked."""
+    asking.ask("one", "right")
+    asking.ask("two", "right")
+    done = run([asking.script], input=text)
+    assert done.returncode == 0 and "Unlocked" in done.stderr, done.stderr
+    assert asking.statuses() == [0, 0]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("tries", [1, 3])
+def test_wrong_line(asking, tries):
+    """Who sends a wrong passphrase would believe that the system boots: also where it was the last try."""
+    asking.ask("one", "right", tries)
+    done = run([asking.script], input="wrong\n")
+    assert done.returncode == 1
+    assert "Wrong passphrase" in done.stderr and "disk one" in done.stderr and "Unlocked" not in done.stderr
+
+
+@pytest.mark.root
+def test_empty_input(asking):
+    """It would use up a try."""
+    asking.ask("one", "right")
+    done = run([asking.script], input="")
+    assert done.returncode == 1 and "empty" in done.stderr
+    assert asking.askers[0].poll() is None
+
+
+@pytest.mark.root
+def test_terminal(asking):
+    """Nothing would be asked, or the passphrase be shown."""
+    asking.ask("one", "right")
+    terminal = Terminal([asking.script])
+    for text, verdict in (("  wrong \\n", "Wrong passphrase."), ("right", "Accepted.")):
+        terminal.read_until("disk one: ")
+        terminal.type(text + "\n")
+        assert text not in terminal.read_until(verdict)
+    terminal.read_all()
+    assert terminal.proc.returncode == 0
+    assert asking.statuses() == [0]
+
+
+@pytest.mark.root
+def test_terminal_after_the_last_try(asking):
+    """It would say that all is well."""
+    asking.ask("one", "right", 1)
+    terminal = Terminal([asking.script])
+    terminal.read_until("disk one: ")
+    terminal.type("wrong\n")
+    terminal.read_until("not asked for again")
+    terminal.read_all()
+    assert terminal.proc.returncode == 1

@@ -1,0 +1,299 @@
+"""wrensshd-listen: limits, both families, and what is left at its end."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, kill, run
+from openssh import OpenSSH
+
+CAT = "/bin/cat"
+
+
+class Listener:
+    def __init__(self, site, log, *args, program=(CAT,), mode=None, prepare=None):
+        self.log = log
+        self.proc = subprocess.Popen([site.listen, *args, "0", *program], stdin=subprocess.DEVNULL, stdout=log.file,
+                                     stderr=log.file, env=daemon_environment(), preexec_fn=prepare,
+                                     **site.become(mode or site.mode))
+        found = proc.wait_until(lambda: re.search(r"wrensshd-listen\[\d+\]: event=listen port=(\d+)", log.text()),
+                                PATIENCE_SECONDS)
+        assert found, log.text()
+        self.port = int(found[1])
+
+    def connect(self, host="127.0.0.1"):
+        client = socket.create_connection((host, self.port), PATIENCE_SECONDS)
+        client.settimeout(PATIENCE_SECONDS)
+        return client
+
+    def end(self, number=signal.SIGTERM):
+        self.proc.send_signal(number)
+        return self.proc.wait(PATIENCE_SECONDS)
+
+    def close(self):
+        for pid in [*proc.descendants(self.proc.pid), self.proc.pid]:
+            kill(pid)
+        self.proc.wait(5)
+
+
+@pytest.fixture
+def listen(site, new_log):
+    made = []
+
+    def start(*args, **how):
+        made.append(Listener(site, new_log(), *args, **how))
+        return made[-1]
+    yield start
+    for listener in made:
+        listener.close()
+
+
+def echoes(client):
+    client.sendall(b"hello")
+    return client.recv(16) == b"hello"
+
+
+def is_closed(client):
+    try:
+        return client.recv(16) == b""
+    except ConnectionResetError:
+        return True
+
+
+def is_listening(port):
+    for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+        with open(table, encoding="ascii") as file:
+            if any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == "0A" for line in list(file)[1:]):
+                return True
+    return False
+
+
+def has_ipv6():
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+def test_serves_logins(site, listen):
+    """A board or an initramfs that has only this would have no server."""
+    for mode in site.modes:
+        listener = listen(program=[site.daemon, *site.daemon_args(), site.keydir(mode)], mode=mode)
+        OpenSSH(site, listener.port).works()
+        assert proc.wait_until(lambda: not proc.children(listener.proc.pid), PATIENCE_SECONDS)
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
+def test_one_port_for_both_families(listen):
+    """Only half of the clients would get through."""
+    listener = listen()
+    for host in ("127.0.0.1", "::1"):
+        with listener.connect(host) as client:
+            assert echoes(client)
+
+
+def test_one_address_gets_a_part(listen):
+    """One client that opens connections and says nothing would keep everybody out."""
+    listener = listen("-s", "2")
+    first, second = listener.connect(), listener.connect()
+    assert echoes(first) and echoes(second)
+    with listener.connect() as third:
+        assert is_closed(third)
+    assert re.search(r'event=refused from=127\.0\.0\.1 port=\d+ reason="too many from', listener.log.text())
+    first.close()
+    assert proc.wait_until(lambda: len(proc.children(listener.proc.pid)) == 1, PATIENCE_SECONDS)
+    with listener.connect() as again:
+        assert echoes(again)
+    second.close()
+
+
+def connect_from(listener, address):
+    return socket.create_connection(("127.0.0.1", listener.port), PATIENCE_SECONDS, source_address=(address, 0))
+
+
+def test_other_addresses_have_their_own_part(listen):
+    """The limit of one would be everybody's."""
+    listener = listen("-s", "1")
+    with connect_from(listener, "127.0.0.2") as first, connect_from(listener, "127.0.0.3") as second:
+        assert echoes(first) and echoes(second)
+        with connect_from(listener, "127.0.0.3") as third:
+            assert is_closed(third)
+        if has_ipv6():
+            with listener.connect("::1") as six:
+                assert echoes(six)
+
+
+def test_the_rest_waits(listen):
+    """Processes would grow without a limit; or who comes too early would be turned away."""
+    listener = listen("-c", "2")
+    first, second, third = (listener.connect() for _ in range(3))
+    assert echoes(first) and echoes(second)
+    third.sendall(b"hello")
+    third.settimeout(0.3)
+    with pytest.raises(TimeoutError):
+        third.recv(16)
+    assert len(proc.children(listener.proc.pid)) == 2
+    first.close()
+    third.settimeout(PATIENCE_SECONDS)
+    assert third.recv(16) == b"hello"
+    second.close()
+    third.close()
+
+
+def test_ignored_children_are_counted(listen):
+    """Some launchers hand over an ignored SIGCHLD: places would never be free again."""
+    listener = listen("-c", "1", prepare=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+    for _ in range(3):
+        with listener.connect() as client:
+            assert echoes(client)
+
+
+def test_programs_get_clean_signals(listen):
+    """A program would not notice a closed pipe, or never see its children end."""
+    listener = listen(program=["/bin/sh", "-c", "exec cat /proc/self/status"],
+                      prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    with listener.connect() as client:
+        status = client.makefile().read()
+    assert re.findall(r"^Sig(?:Ign|Blk):\t0+$", status, re.M) == re.findall(r"^Sig(?:Ign|Blk):.*", status, re.M) != []
+
+
+def test_programs_get_two_descriptors(listen):
+    """The connection would stay open behind a program that closes its input and output, or the listener's socket."""
+    with listen(program=["/bin/sh", "-c", "ls /proc/$$/fd"]).connect() as client:
+        assert client.makefile().read().split() == ["0", "1", "2"]
+
+
+# A session's program that has parted from everything above it and does not hear SIGTERM.
+SECONDS = str(100000 + os.getpid())
+STUBBORN = f"setsid sh -c 'trap \"\" TERM HUP; sleep {SECONDS} & sleep {SECONDS}' & cat"
+
+
+def stubborn_ones():
+    return [int(name) for name in os.listdir("/proc") if name.isdigit()
+            and proc.command_line(int(name)) == [b"sleep", SECONDS.encode()]]
+
+
+def test_ends_all_of_a_connection(listen):
+    """What a session has left behind would go on in the real system, after the initramfs is gone."""
+    listener = listen("-k", "0", program=["/bin/sh", "-c", STUBBORN])
+    clients = [listener.connect() for _ in range(2)]
+    assert all(echoes(client) for client in clients)
+    assert proc.wait_until(lambda: len(stubborn_ones()) == 4, PATIENCE_SECONDS)
+    assert listener.end() == 0
+    assert stubborn_ones() == []
+    assert all(is_closed(client) for client in clients)
+
+
+def test_orphans_end_too(listen):
+    """As before, of a connection that is over."""
+    listener = listen("-k", "60", program=["/bin/sh", "-c", STUBBORN])
+    with listener.connect() as client:
+        assert echoes(client)
+    assert proc.wait_until(lambda: len(stubborn_ones()) == 2, PATIENCE_SECONDS)
+    assert listener.end() == 0
+    assert stubborn_ones() == []
+
+
+def test_connections_may_end_by_themselves(listen):
+    """Who has just unlocked a system would see a broken connection in place of the last words."""
+    listener = listen("-k", "60", program=["/bin/sh", "-c", "echo ready; read -r line; echo $line"])
+    with listener.connect() as client:
+        assert client.recv(16) == b"ready\n"
+        listener.proc.terminate()
+        assert proc.wait_until(lambda: not is_listening(listener.port), PATIENCE_SECONDS)
+        client.sendall(b"bye\n")
+        assert client.recv(16) == b"bye\n"
+    assert listener.proc.wait(PATIENCE_SECONDS) == 0
+
+
+def test_a_second_signal_is_impatience(listen):
+    """A boot could not be hastened."""
+    listener = listen("-k", "3600")
+    with listener.connect() as client:
+        assert echoes(client)
+        listener.proc.terminate()
+        assert proc.wait_until(lambda: not is_listening(listener.port), PATIENCE_SECONDS)
+        assert listener.proc.poll() is None
+        assert listener.end() == 0
+        assert is_closed(client)
+
+
+def test_without_k_sessions_go_on(listen):
+    """A restart of the listener would throw everybody out."""
+    listener = listen()
+    with listener.connect() as client:
+        assert echoes(client)
+        children = proc.children(listener.proc.pid)
+        assert listener.end(signal.SIGINT) == 0
+        assert echoes(client)
+    assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in children), PATIENCE_SECONDS)
+
+
+@pytest.mark.parametrize("args, words", [
+    ([], "no port or no program"),
+    (["22"], "no port or no program"),
+    (["-c", "0", "22", CAT], "-c and -s take"),
+    (["-c", "1025", "22", CAT], "-c and -s take"),
+    (["-s", "x", "22", CAT], "-c and -s take"),
+    (["-k", "-1", "22", CAT], "-k takes"),
+    (["-k", "99999999999999999999", "22", CAT], "-k takes"),
+    (["-i", "sixteen-bytes-xx", "22", CAT], "-i takes"),
+    (["-i", "", "22", CAT], "-i takes"),
+    (["-k"], "without its argument"),
+    (["-z", "22", CAT], "unknown flag"),
+    (["65536", CAT], "the port must be"),
+    (["ssh", CAT], "the port must be"),
+    (["", CAT], "the port must be"),
+    (["22", "cat"], "path from /"),
+    (["22", "/does/not/exist"], "can't run"),
+])
+def test_wrong_usage(site, args, words):
+    """It would listen with other settings than were meant."""
+    done = run([site.listen, *args], env=daemon_environment())
+    assert done.returncode == 100
+    assert words in done.stderr
+
+
+def test_help_and_version(site):
+    """What it can do would have to be looked up elsewhere."""
+    assert "-k" in run([site.listen, "-h"]).stdout
+    assert run([site.listen, "-V"]).stdout.startswith("wrensshd ")
+
+
+def test_taken_port(site, listen):
+    """It would seem to listen."""
+    done = run([site.listen, str(listen().port), CAT], env=daemon_environment())
+    assert done.returncode == 111
+    assert "Address" in done.stderr
+
+
+@pytest.mark.root
+def test_interface(site, listen):
+    """It would be open to a network that it was to be kept from."""
+    with listen("-i", "lo").connect() as client:
+        assert echoes(client)
+    done = run([site.listen, "-i", "nonesuch0", "0", CAT], env=daemon_environment())
+    assert done.returncode == 111 and "path=nonesuch0" in done.stderr
+
+
+def test_does_not_spin_when_full(listen):
+    """A full listener would burn the processor that unlocking needs."""
+    listener = listen("-c", "1")
+    first, second = listener.connect(), listener.connect()
+    assert echoes(first)
+
+    def ticks():
+        with open(f"/proc/{listener.proc.pid}/stat", encoding="ascii") as file:
+            return sum(int(word) for word in file.read().rpartition(")")[2].split()[11:13])
+    before = ticks()
+    time.sleep(0.5 * SLOWNESS)
+    assert ticks() - before <= 5
+    first.close()
+    second.close()

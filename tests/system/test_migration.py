@@ -1,0 +1,83 @@
+"""The README's ways from other servers, with the commands that stand there. tests/vm changes over a running systemd."""
+
+import os
+import shutil
+
+import pytest
+
+import readme
+from island import Island, find
+from test_services import Service
+
+pytestmark = [pytest.mark.root, pytest.mark.sandbox]
+
+
+@pytest.fixture
+def island(site):
+    made = Island(site)
+    made("rm", "-r", "/etc/wrensshd")
+    yield made
+    made.close()
+    shutil.rmtree(made.folder)
+
+
+def public_key(text):
+    """The blob in whatever a tool prints."""
+    return next(word for word in text.split() if word.startswith("AAAAC3NzaC1lZDI1NTE5"))
+
+
+def type_in(island, script):
+    done = island("sh", "-ec", script)
+    assert done.returncode == 0, done.stderr
+
+
+def assert_same_key(island, keydir, key):
+    assert public_key(island("wrensshd-printkey", keydir).stdout) == key
+    for name in os.listdir(island.path(keydir[1:])):
+        if name in (".ed25519.sk", "ssh_host_ed25519_key"):
+            assert island("stat", "-c", "%a", f"{keydir}/{name}").stdout == "600\n"
+
+
+def test_from_tinyssh(island):
+    """Clients would be told that the host's key has changed."""
+    maker = find("tinysshd-makekey")
+    if not maker:
+        pytest.skip("tinysshd is not there")
+    type_in(island, f"mkdir -p /etc/tinyssh; rm -rf /etc/tinyssh/sshkeydir; {maker} /etc/tinyssh/sshkeydir")
+    key = public_key(island(maker.replace("makekey", "printkey"), "/etc/tinyssh/sshkeydir").stdout)
+    commands = [line for line in readme.blocks("## In the place of TinySSH")[1].splitlines() if "systemctl" not in line]
+    type_in(island, "\n".join(commands))
+    assert_same_key(island, "/etc/wrensshd", key)
+
+
+def make_dropbear_key(island, folder):
+    if not find("dropbearkey") or not find("dropbearconvert"):
+        pytest.skip("dropbear-bin is not installed")
+    type_in(island, f"mkdir -p {folder}; rm -f {folder}/*_key; "
+            f"dropbearkey -t ed25519 -f {folder}/dropbear_ed25519_host_key")
+    return public_key(island("dropbearkey", "-y", "-f", f"{folder}/dropbear_ed25519_host_key").stdout)
+
+
+def test_from_dropbear(island):
+    """Clients would be told that the host's key has changed, or a secret key be left for all to read."""
+    key = make_dropbear_key(island, "/etc/dropbear")
+    type_in(island, readme.blocks("## In the place of Dropbear")[0])
+    assert_same_key(island, "/etc/wrensshd", key)
+    assert not os.path.exists(island.path("etc/dropbear/converted"))
+    with open(island.known_hosts, "w", encoding="ascii") as file:
+        file.write(f"wren ssh-ed25519 {key}\n")
+    if not find("svscan"):
+        pytest.skip("svscan is not installed")
+    service = Service(island, "daemontools")
+    island.ssh().works()
+    service.proc.kill()
+    service.proc.wait()
+
+
+def test_from_dropbear_initramfs(island):
+    """Who unlocks a disk would meet an unknown host, or none that knows the person's key."""
+    key = make_dropbear_key(island, "/etc/dropbear/initramfs")
+    type_in(island, "echo key >/etc/dropbear/initramfs/authorized_keys")
+    type_in(island, readme.blocks("### dropbear-initramfs")[0])
+    assert_same_key(island, "/etc/wrensshd/initramfs", key)
+    assert island.read("/etc/wrensshd/initramfs/authorized_keys") == "key\n"

@@ -1,0 +1,258 @@
+"""The run scripts and inetd files of packaging/, as they are shipped, under the programs that they are made for."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS
+from island import Island, find
+from site_setup import PROJECT
+
+pytestmark = [pytest.mark.root, pytest.mark.sandbox]
+PACKAGING = os.path.join(PROJECT, "packaging")
+LOG = "/var/log/wrensshd/current"
+
+# Opens connections, says how many are greeted, and after a line on its input how many are now; the end of it ends them.
+CROWD = """
+import select, socket, sys, time
+count, source, limit = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
+crowd = [socket.create_connection(("127.0.0.1", 22), 10, (source, 0)) for _ in range(count)]
+greeted, left = set(), set(crowd)
+def listen(seconds):
+    for one in select.select(list(left), [], [], seconds)[0]:
+        left.discard(one)
+        try:
+            greeted.update([one] if one.recv(8) else [])
+        except OSError:
+            pass
+end = time.monotonic() + 30
+while len(greeted) < limit and time.monotonic() < end:
+    listen(1)
+end = time.monotonic() + 0.5
+while left and time.monotonic() < end:
+    listen(0.1)
+print(len(greeted), flush=True)
+sys.stdin.read()
+"""
+
+
+class Service:
+    """One kind of service: how it is started and restarted, what it limits, and how it writes its log."""
+
+    def __init__(self, island, name):
+        self.island, self.name = island, name
+        self.limit, self.by_address, self.log, self.time = 64, False, LOG, None
+        getattr(self, name)()
+        island.wait_port()
+
+    def supervised(self, folder, command, restart, time):
+        directory = self.island.path("scan")
+        shutil.copytree(os.path.join(PACKAGING, folder), os.path.join(directory, "wrensshd"), dirs_exist_ok=True)
+        self.proc = self.island.start(*command, directory)
+        self.restart = [*restart, os.path.join(directory, "wrensshd")]
+        self.time = time
+
+    def listen(self):
+        directory = self.island.path("scan/wrensshd")
+        shutil.copytree(os.path.join(PACKAGING, "runit/log"), os.path.join(directory, "log"))
+        self.supervised("listen", ["runsvdir", "-P"], ["sv", "restart"], r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+")
+        self.limit, self.by_address = 24, True
+
+    def daemontools(self):
+        self.supervised("tcpserver", ["svscan"], ["svc", "-t"], r"@[0-9a-f]{24}")
+
+    def runit(self):
+        self.supervised("runit", ["runsvdir", "-P"], ["sv", "restart"], r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+")
+        self.limit, self.by_address = 24, True
+
+    def s6(self):
+        self.supervised("s6", ["s6-svscan"], ["s6-svc", "-r"], r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ ")
+
+    def xinetd(self):
+        self.proc = self.island.start(find("xinetd"), "-dontfork", "-pidfile", self.island.path("pid"), "-f",
+                                      os.path.join(PACKAGING, "inetd/wrensshd.xinetd"))
+        self.restart = ["sh", "-c", f"kill -HUP $(cat {self.island.path('pid')})"]
+        self.limit, self.by_address, self.log = 24, True, None
+
+    def inetd(self):
+        self.proc = self.island.start(find("openbsd-inetd"), "-i", os.path.join(PACKAGING, "inetd/inetd.conf"))
+        self.restart = ["sh", "-c", "kill -HUP $(ps -e -o pid= -o comm= | sed -n 's/openbsd-inetd//p')"]
+        self.limit, self.log = None, None
+
+
+PROGRAMS = {"listen": "runsvdir", "daemontools": "svscan", "runit": "runsvdir", "s6": "s6-svscan", "xinetd": "xinetd",
+            "inetd": "openbsd-inetd"}
+SUPERVISED = ["listen", "daemontools", "runit", "s6"]
+
+
+@pytest.fixture
+def island(site):
+    made = Island(site)
+    yield made
+    made.close()
+    shutil.rmtree(made.folder)
+
+
+@pytest.fixture
+def service(request, island):
+    program = PROGRAMS[request.param]
+    if not find(program):
+        pytest.skip(f"{program} is not installed")
+    made = Service(island, request.param)
+    yield made
+    made.proc.kill()
+    made.proc.wait()
+
+
+each = pytest.mark.parametrize("service", PROGRAMS, indirect=True)
+each_supervised = pytest.mark.parametrize("service", SUPERVISED, indirect=True)
+
+
+def wait_log(service, pattern):
+    def found():
+        return re.search(pattern, service.island.read(service.log), re.M)
+    return proc.wait_until(found, PATIENCE_SECONDS)
+
+
+@each
+def test_login(service, site):
+    """A file of ours would not start the daemon where people copy it to."""
+    ssh = service.island.ssh()
+    done = ssh("id -u; ulimit -n; ulimit -v; cat", input="through\n")
+    uid, files, memory, rest = done.stdout.splitlines()
+    assert int(uid) == site.user.pw_uid and rest == "through"
+    assert int(files) >= 256 and memory == "unlimited", "a limit of the service holds for users' programs"
+
+
+@each_supervised
+def test_log(service):
+    """Nobody could read when who logged in."""
+    service.island.ssh().works()
+    assert wait_log(service, service.time + r" wrensshd\[\d+\]: event=login from=127\.0\.0\.1 port=\d+ .*"
+                    "verdict=accepted"), service.island.read(service.log)
+    other = service.island("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", LOG)
+    assert other.returncode != 0, "all users may read who logs in"
+
+
+@each
+def test_limit(service):
+    """A flood would take the machine's memory, or the service away from everybody else."""
+    if service.limit is None:
+        pytest.skip("this inetd knows no such limit")
+    crowd = subprocess.Popen([*service.island.inside, sys.executable, "-c", CROWD, str(service.limit + 8),
+                              "127.0.0.1", str(service.limit)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    try:
+        assert int(crowd.stdout.readline()) == service.limit
+        if service.by_address:
+            service.island.ssh("127.0.0.2").works()
+    finally:
+        crowd.communicate(b"")
+    service.island.ssh().works()
+
+
+def listeners(service):
+    return set(service.island("pidof", "tcpserver", "tcpsvd", "wrensshd-listen").stdout.split())
+
+
+@each
+def test_restart_keeps_sessions(service):
+    """A new command line would throw out everybody, and who gave it first."""
+    ssh = service.island.ssh()
+    kept = ssh.start("echo started; cat")
+    assert kept.stdout.readline() == b"started\n"
+    before = listeners(service)
+    assert service.island(*service.restart).returncode == 0
+    if service.name in SUPERVISED:
+        assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
+    service.island.wait_port()
+    ssh.works()
+    out, _ = kept.communicate(b"still here\n", timeout=20)
+    assert out == b"still here\n" and kept.returncode == 0
+
+
+# ---- fail2ban -----------------------------------------------------------------------------------
+
+FORGED = 'wrensshd[1]: event=end from=10.9.9.9 port=1 user="" in=1 out=1 seconds=1 reason="forged"'
+
+
+def fail2ban_regex(*arguments):
+    found = find("fail2ban-regex")
+    if not found:
+        pytest.skip("fail2ban-regex is not there")
+    filters = os.path.join(PACKAGING, "fail2ban/filter.d/wrensshd.conf")
+    done = subprocess.run(["/usr/bin/python3", found, *arguments, filters], stdout=subprocess.PIPE, check=False,
+                          stderr=subprocess.PIPE, text=True, env={"PATH": "/usr/bin:/bin", "PYTHONDONTWRITEBYTECODE": "1"})
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def misbehave(service):
+    """One login, two forgeries, and from another address three connections that are not wanted."""
+    island = service.island
+    island.ssh().works()
+    island.ssh()(f"echo '\n{FORGED}' >/dev/null")
+    script = "import socket, sys; s = socket.create_connection(('127.0.0.1', 22), 10, ('127.0.0.2', 0)); " \
+             "s.recv(8); s.send(sys.argv[1].encode()); s.shutdown(1); s.recv(1000000)"
+    island(sys.executable, "-c", script, "GET / HTTP/1.1\r\n\r\n")
+    island(sys.executable, "-c", script, f"\n{FORGED}\r\n")
+    assert island.ssh("127.0.0.2", user="stranger")("true").returncode == 255
+    assert wait_log(service, r"(?s)(event=end .*){5}"), island.read(service.log)
+    return island.read(service.log)
+
+
+@each_supervised
+def test_fail2ban(service, tmp_path):
+    """Scanners would go on for ever, or users and whole networks be shut out."""
+    log = misbehave(service)
+    path = str(tmp_path / "log")
+    lines = [re.sub(r"^\S+( [\d:.]+)? +", "", line) for line in log.splitlines()]
+    for prefix in (None, "Nov 21 12:00:00 board ", "2026-11-21T12:00:00.123456+00:00 board "):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(log if prefix is None else "".join(prefix + line + "\n" for line in lines))
+        assert fail2ban_regex("--out", "ip", path).split() == ["127.0.0.2"] * 3, prefix
+    ends = len(re.findall("event=end", log))
+    assert f"{ends - 2} ignored" not in fail2ban_regex(path)
+
+
+@pytest.mark.parametrize("reason,counts", [
+    ('"client closed the connection"', True), ('"login deadline of 60 s"', True),
+    ('"too many authentication failures"', True), ('"the client does not speak SSH: GET"', True),
+    ('"sandbox layers missing: root"', False), ('"network process killed by signal 31"', False),
+    ('"the monitor is gone"', False), ('"poll failed"', False), ('"request 9 has the wrong size"', False)])
+def test_fail2ban_counts_what_the_client_did(tmp_path, reason, counts):
+    """Our own trouble would shut out everybody who met with it."""
+    path = str(tmp_path / "log")
+    with open(path, "w", encoding="ascii") as file:
+        file.write("Nov 21 12:00:00 board wrensshd[80]: event=end from=192.0.2.7 port=99 user=\"\" in=1 out=2 "
+                   f"seconds=0 reason={reason}\n")
+        file.write("Nov 21 12:00:00 board wrensshd[80]: event=end from=2001:db8::7 port=99 user=\"\" in=- out=- "
+                   f"seconds=0 reason={reason}\n")
+        file.write("Nov 21 12:00:00 board other[80]: wrensshd[80]: event=end from=192.0.2.9 port=99 user=\"\" in=1 "
+                   f"out=2 seconds=0 reason={reason}\n")
+    assert fail2ban_regex("--out", "ip", path).split() == (["192.0.2.7", "2001:db8::7"] if counts else [])
+
+
+# ---- nftables -----------------------------------------------------------------------------------
+
+def test_nftables(island):
+    """The rules would not load, or let one address take all places, or shut out the others."""
+    if not find("nft") or island("nft", "list", "ruleset").returncode != 0:
+        pytest.skip("no nftables here")
+    if not find("svscan"):
+        pytest.skip("svscan is not installed")
+    service = Service(island, "daemontools")
+    rules = os.path.join(PACKAGING, "nftables/wrensshd.nft")
+    for _ in range(2):
+        loaded = island("nft", "-f", rules)
+        assert loaded.returncode == 0, loaded.stderr
+    script = "import socket\nfor n in range(60):\n    s = socket.socket(); s.bind(('127.0.0.3', 0)); s.settimeout(0.5)\n" \
+             "    try: s.connect(('127.0.0.1', 22))\n    except OSError: break\nprint(n)"
+    assert 20 <= int(island(sys.executable, "-c", script).stdout) < 40
+    island.ssh().works()
+    service.proc.kill()
+    service.proc.wait()

@@ -1,0 +1,11 @@
+"""A 64-bit ARM board of 64 MiB, tcpserver and no systemd: login, seccomp, a terminal, 20 MiB there and back."""
+
+from vm import board, board_login
+
+PROGRAMS = ("qemu-system-aarch64", *board.PROGRAMS)
+ARCHITECTURES = ("aarch64",)
+LONG = False
+
+
+def run(place):
+    board_login.run(place, "aarch64")

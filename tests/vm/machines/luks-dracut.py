@@ -1,0 +1,61 @@
+"""Debian's dracut, with systemd in the initramfs: an encrypted root and a second disk unlocked over ssh
+
+As luks-initramfs-tools, with systemd's own questions for passphrases, its socket for the listener, and its
+systemd-networkd for ip= of the kernel's command line. systemd ends the sessions; what the second boot leaves out is the
+unit that takes the network down.
+"""
+
+import os
+
+from vm import debian, luks
+from vm.client import Person
+from vm.machine import Machine
+
+PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "cryptsetup", "mke2fs", "zstd", "ssh")
+ARCHITECTURES = ("x86_64",)
+LONG = False
+
+PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "dracut", "systemd-sysv",
+            "cryptsetup-bin", "dmsetup", "iproute2"]
+DRIVERS = "virtio_pci virtio_blk virtio_net virtio_rng dm_crypt ext4 aesni_intel xts ecb cbc"
+
+
+def make_image(place, root, name, version):
+    said = debian.chroot(place, root, "sh", "-c", "dracut --force --no-hostonly --no-hostonly-cmdline --compress zstd "
+                         f"--add crypt --drivers '{DRIVERS}' --omit 'i18n ifcfg network plymouth' /{name} {version} 2>&1")
+    return os.path.join(root, name), said
+
+
+def boot(place, name, root, kernel, initrd, images, network):
+    names = f"rd.luks.name={luks.UUID}=cryptroot rd.luks.name={luks.SECOND}=cryptdata"
+    machine = Machine(place, name, kernel=f"{root}/boot/{kernel}", initrd=initrd, disks=images,
+                      append=f"root=/dev/mapper/cryptroot ro {names} {network}", memory=384)
+    machine.wait_for_ssh(120)
+    return machine
+
+
+def run(place):
+    person = Person(place)
+    place.step("unpacking Debian")
+    root = debian.unpack(place, debian.tarball(place, "root-dracut", PACKAGES), "root")
+    place.run(["cp", "-a", place.release("x86_64") + "/.", root + "/usr/local"])
+    debian.chroot(place, root, "sh", "/usr/local/share/wrensshd/packaging/initramfs/install.sh")
+    kernel, = [name for name in os.listdir(root + "/boot") if name.startswith("vmlinuz-")]
+    version = kernel.removeprefix("vmlinuz-")
+    debian.write(root, "/etc/wrensshd/initramfs/authorized_keys", person.public)
+    images = [luks.make_image(place, "root.img"), luks.make_image(place, "data.img", luks.SECOND)]
+
+    place.step("making an initramfs image")
+    initrd, said = make_image(place, root, "first.img", version)
+    key = debian.chroot(place, root, "/usr/local/sbin/wrensshd-printkey", "/etc/wrensshd/initramfs").splitlines()
+    place.check(key[1].split()[1] in said, f"the fingerprint is not told: {said}")
+    person.knows(key[0])
+
+    machine = boot(place, "stdin", root, kernel, initrd, images, luks.STATIC)
+    luks.unlock_by_stdin(place, person, machine, "passphrase for disk")
+
+    # The unit that takes the network down is left out: the check must notice.
+    machine = boot(place, "terminal", root, kernel, initrd, images,
+                   luks.UNSAID + " rd.systemd.mask=wrensshd-initrd-network.service")
+    luks.unlock_on_terminal(place, person, machine, "passphrase for disk", "Wrong passphrase", "Accepted")
+    luks.check_all_is_left(machine, ("addresses", "up"))

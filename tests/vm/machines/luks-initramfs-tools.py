@@ -1,0 +1,93 @@
+"""Debian's initramfs-tools: an encrypted root and a second encrypted disk unlocked over ssh
+
+By standard input, and in a second boot on a terminal, with a wrong passphrase before the right one. The real root's init
+tells what is left of the initramfs: nothing; in the second boot, without the script that clears up, all of it, which shows
+that the check would see it.
+"""
+
+import os
+import subprocess
+
+from vm import debian, luks
+from vm.client import Person
+from vm.machine import Machine
+from vm.place import Failed
+
+PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "cryptsetup", "mke2fs", "zstd", "ssh")
+ARCHITECTURES = ("x86_64",)
+LONG = False
+
+PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "initramfs-tools",
+            "cryptsetup-initramfs", "klibc-utils"]
+MODULES = "virtio_pci virtio_blk virtio_net virtio_rng dm_crypt ext4 aes xts ecb cbc sha256 aesni_intel"
+BOTTOM = "/usr/share/initramfs-tools/scripts/init-bottom/wrensshd"
+KEYS = "/etc/wrensshd/initramfs/authorized_keys"
+
+
+class System:
+    """Debian's root file system with our hook in it, installed as the README says."""
+
+    def __init__(self, place):
+        self.place = place
+        self.root = debian.unpack(place, debian.tarball(place, "root-initramfs-tools", PACKAGES), "root")
+        place.run(["cp", "-a", place.release("x86_64") + "/.", self.root + "/usr/local"])
+        debian.chroot(place, self.root, "sh", "/usr/local/share/wrensshd/packaging/initramfs/install.sh")
+        self.kernel, = [name for name in os.listdir(self.root + "/boot") if name.startswith("vmlinuz-")]
+        self.write("/etc/crypttab", f"cryptroot UUID={luks.UUID} none luks,initramfs\n"
+                                    f"cryptdata UUID={luks.SECOND} none luks,initramfs\n")
+        self.write("/etc/initramfs-tools/modules", MODULES.replace(" ", "\n") + "\n")
+        self.write("/etc/initramfs-tools/conf.d/test", "MODULES=list\nCOMPRESS=zstd\nRESUME=none\n")
+
+    def write(self, name, text):
+        return debian.write(self.root, name, text)
+
+    def make_image(self, name):
+        """The path of the initrd, and what was said while it was made."""
+        version = self.kernel.removeprefix("vmlinuz-")
+        said = debian.chroot(self.place, self.root, "sh", "-c", f"mkinitramfs -o /{name} {version} 2>&1")
+        return os.path.join(self.root, name), said
+
+
+def check_refused(system, what):
+    """The image is made without the server, and it says why. tests/system/test_initramfs.py has the other reasons."""
+    initrd, said = system.make_image("refused.img")
+    listing = subprocess.run(["unshare", "--mount", "chroot", system.root, "lsinitramfs", "/refused.img"],
+                             stdout=subprocess.PIPE, check=True).stdout.decode()
+    if "ERROR" not in said or what not in said or "sbin/wrensshd" in listing or "cryptroot-unlock" not in listing:
+        raise Failed(f"an image without {what}: {said}")
+    os.unlink(initrd)
+
+
+def boot(place, name, system, initrd, images, network):
+    machine = Machine(place, name, kernel=f"{system.root}/boot/{system.kernel}", initrd=initrd, disks=images,
+                      append=f"root=/dev/mapper/cryptroot ro {network}")
+    machine.wait_for_ssh(120)
+    return machine
+
+
+def run(place):
+    person = Person(place)
+    place.step("unpacking Debian")
+    system = System(place)
+    images = [luks.make_image(place, "root.img"), luks.make_image(place, "data.img", luks.SECOND)]
+    place.step("making initramfs images")
+    check_refused(system, "authorized_keys is missing or empty")
+    system.write(KEYS, person.public)
+    system.write("/etc/wrensshd/initramfs/wrensshd.conf", "OPTIONS=-v -t 30\n")
+    initrd, said = system.make_image("first.img")
+    key = debian.chroot(place, system.root, "/usr/local/sbin/wrensshd-printkey", "/etc/wrensshd/initramfs")
+    fingerprint = key.splitlines()[1].split()[1]
+    place.check(fingerprint in said, f"the fingerprint is not told: {said}")
+    place.check(os.stat(initrd).st_mode & 0o077 == 0, "others may read the image, which has a secret key")
+    person.knows(key.splitlines()[0])
+
+    machine = boot(place, "stdin", system, initrd, images, luks.STATIC)
+    luks.unlock_by_stdin(place, person, machine, "Please unlock disk crypt")
+
+    # The script that clears up is taken out: the check must notice.
+    os.unlink(system.root + BOTTOM)
+    initrd, said = system.make_image("not-cleared.img")
+    place.check(fingerprint in said, "the host key was not kept")
+    machine = boot(place, "terminal", system, initrd, images, luks.UNSAID)
+    luks.unlock_on_terminal(place, person, machine, "Please unlock disk crypt", "bad password", "set up successfully")
+    luks.check_all_is_left(machine, ("sshd", "listening", "addresses", "up"))

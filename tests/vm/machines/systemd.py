@@ -1,0 +1,200 @@
+"""systemd as PID 1: the socket, the first key, 20 logins at once, a flood of 500, a power cut, the journal."""
+
+import os
+import re
+import shutil
+import subprocess
+import time
+
+import readme
+from island import find
+from vm import board, debian
+from vm.client import Person
+from vm.machine import Machine
+
+PROGRAMS = ("qemu-system-x86_64", "mke2fs", *board.PROGRAMS)
+ARCHITECTURES = ("x86_64",)
+LONG = False
+
+PACKAGES = ["systemd-sysv", "systemd", "iproute2", "netbase", "openssh-sftp-server", "procps", "tinysshd"]
+FLOOD = 500
+INIT = board.BEGIN + """mkdir /root
+mount -t ext4 /dev/vda /root
+for name in dev proc sys; do mount --move /$name /root/$name; done
+exec switch_root /root /sbin/init
+"""
+
+
+def make_image(place, person):
+    """A disk with Debian's systemd, on which a person has done what the README says."""
+    root = debian.unpack(place, debian.tarball(place, "systemd", PACKAGES), "root")
+    shutil.copytree(place.release("x86_64"), os.path.join(root, "usr/local"), symlinks=True, dirs_exist_ok=True)
+    debian.chroot(place, root, "useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent",
+                  "--shell", "/usr/sbin/nologin", "wrensshd")
+    debian.chroot(place, root, "systemctl", "disable", "tinysshd.socket")
+    debian.chroot(place, root, "systemctl", "enable", "wrensshd.socket")
+    debian.chroot(place, root, "systemctl", "set-default", "multi-user.target")
+    debian.chroot(place, root, "systemd-machine-id-setup")
+    os.makedirs(os.path.join(root, "root/.ssh"), 0o700, exist_ok=True)
+    debian.write(root, "root/.ssh/authorized_keys", person.public, 0o600)
+    image = place.path("disk")
+    place.run(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-d", root, image, "768M"])
+    shutil.rmtree(root)
+    return image
+
+
+def make_initrd(place, system):
+    archive, order = board.begin(system)
+    archive.text("init", INIT.format(modules=order), 0o755)
+    return archive.write(place.path("initrd"))
+
+
+def boot(place, name, system, image):
+    machine = Machine(place, name, kernel=os.path.join(system, "kernel"), initrd=place.path("initrd"), disks=[image],
+                      keep_writes=True)
+    machine.wait_for_ssh(120)
+    return machine
+
+
+def check_first_key(place, ssh):
+    done = ssh("systemctl is-active wrensshd-keygen.service; stat -c '%a %U' /etc/wrensshd/.ed25519.sk")
+    place.check(done.stdout == "active\n600 root\n", f"the key was not made: {done.stdout}{done.stderr}")
+
+
+def check_session_is_free(place, ssh):
+    """No restriction of the unit's reaches a user's shell: it is as free as PID 1."""
+    script = "for who in 1 self; do grep -E '^(NoNewPrivs|Seccomp|CapBnd):' /proc/$who/status; " \
+             "readlink /proc/$who/ns/mnt /proc/$who/ns/net; done"
+    lines = ssh(script).stdout.splitlines()
+    place.check(len(lines) == 10 and lines[:5] == lines[5:], f"a session is restricted: {lines}")
+    status = board.network_process(ssh)
+    place.check(status.get("Seccomp") == "2", f"the network process has no seccomp filter: {status}")
+
+
+def check_parallel_logins(place, ssh):
+    clients = [ssh.start(f"echo {number}; exit {number}") for number in range(20)]
+    for number, client in enumerate(clients):
+        out, err = client.communicate(timeout=300)
+        place.check(out == b"%d\n" % number and client.returncode == number, f"login {number} of 20: {out} {err}")
+
+
+def check_restart(place, ssh):
+    """Sessions, and what they leave running in the background, outlive the socket and the connection."""
+    kept = ssh.start("setsid sleep 4321 </dev/null >/dev/null 2>&1 & echo started; cat")
+    place.check(kept.stdout.readline() == b"started\n", "no session to keep")
+    done = ssh("systemctl restart wrensshd.socket && systemctl is-active wrensshd.socket")
+    place.check(done.stdout == "active\n", f"the socket does not restart: {done.stdout}{done.stderr}")
+    out, _ = kept.communicate(b"still here\n", timeout=60)
+    place.check(out == b"still here\n" and kept.returncode == 0, f"the restart ended a session: {out}")
+    done = ssh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
+    place.check("sleep 4321" in done.stdout, "a background program ended with its connection")
+
+
+# Connections that say nothing, as many as there may be, from another address than the person's.
+FLOOD_SCRIPT = f"""for _ in {{1..{FLOOD}}}; do exec {{one}}<>/dev/tcp/127.0.0.1/22; done; echo flooded; read"""
+GREETING_SCRIPT = "exec 3<>/dev/tcp/127.0.0.1/22; head -c 8 <&3"
+
+
+def socket_counts(ssh):
+    text = ssh("systemctl show -p ActiveState,NAccepted,NConnections,NRefused wrensshd.socket").stdout
+    return dict(line.split("=", 1) for line in text.splitlines())
+
+
+def wait_for(place, what, condition, seconds=120):
+    end = time.monotonic() + seconds
+    while not condition():
+        place.check(time.monotonic() < end, f"awaited {what}")
+        time.sleep(0.5)
+
+
+def check_flood(place, ssh):
+    before = socket_counts(ssh)
+    flood = ssh.start(f"bash -c '{FLOOD_SCRIPT}'")
+    place.check(flood.stdout.readline() == b"flooded\n", "no flood")
+
+    def arrived():
+        now = socket_counts(ssh)
+        place.check(now["ActiveState"] == "active", f"the flood has shut the socket: {now}")
+        return sum(int(now[name]) - int(before[name]) for name in ("NAccepted", "NRefused")) >= FLOOD
+    wait_for(place, f"{FLOOD} connections at the socket", arrived)
+    counts = socket_counts(ssh)
+    refused = int(counts["NRefused"]) - int(before["NRefused"])
+    place.check(refused >= FLOOD // 2, f"one address may have all places: {counts}")
+    place.check(ssh("echo through").stdout == "through\n", "no login during the flood")
+    flood.communicate(b"\n", timeout=60)
+    wait_for(place, "a greeting for the flood's address", lambda: ssh(f"bash -c '{GREETING_SCRIPT}'").stdout == "SSH-2.0-")
+    place.check(socket_counts(ssh)["ActiveState"] == "active", "the socket is shut after the flood")
+
+
+def check_tinyssh(place, person, machine):
+    """From TinySSH by the commands of the README, given in TinySSH's own sessions; clients see one host key."""
+    ssh = person.ssh(machine)
+    ssh("systemctl stop wrensshd.socket wrensshd-keygen.service; rm -r /etc/wrensshd; systemctl start tinysshd.socket")
+    person.knows(board.host_key(place, machine.port))
+    drop_in, change_over = readme.blocks("## In the place of TinySSH")
+    folder = "/etc/systemd/system/tinysshd@.service.d"
+
+    def served_by(ssh):
+        return ssh("ps -o comm= -p $PPID").stdout.strip()
+    place.check(served_by(ssh) == "tinysshd", "TinySSH does not serve")
+    ssh(f"mkdir {folder}; cat >{folder}/wrensshd.conf; systemctl daemon-reload", input=drop_in)
+    place.check(served_by(ssh) == "wrensshd", "the drop-in file does not make wrensshd serve")
+    ssh(f"rm {folder}/wrensshd.conf; systemctl daemon-reload")
+    place.check(served_by(ssh) == "tinysshd", "there is no way back to TinySSH")
+    done = ssh(change_over)
+    place.check(done.returncode == 0 and served_by(ssh) == "wrensshd", f"no change for good: {done.stderr}")
+    units = ssh("systemctl is-enabled tinysshd.socket wrensshd.socket").stdout.split()
+    place.check(units == ["disabled", "enabled"], f"after the next boot it is another server: {units}")
+
+
+def check_journal(place, ssh):
+    lines = ssh("journalctl -t wrensshd --no-pager").stdout
+    for pattern in (r"^\w+ +\d+ [\d:]+ \S+ wrensshd\[\d+\]: event=connection from=10\.0\.2\.2 port=\d+ layers=\S+seccomp",
+                    r"wrensshd\[\d+\]: event=login from=10\.0\.2\.2 port=\d+ user=root key=SHA256:\S+ type=ssh-ed25519 "
+                    r"verdict=accepted", r"event=end from=10\.0\.2\.2 .* reason="):
+        place.check(re.search(pattern, lines, re.M), f"no line like {pattern} in the journal:\n{lines[-2000:]}")
+    failed = ssh("systemctl list-units --failed --no-legend 'wrensshd*'").stdout
+    place.check(failed == "", f"units are left behind: {failed}")
+
+
+def check_fail2ban(place, ssh):
+    """The filter counts the flood's connections, and of the person's only those that asked for the greeting."""
+    filters = os.path.join(place.release("x86_64"), "share/wrensshd/fail2ban/filter.d/wrensshd.conf")
+    log = place.path("journal")
+    with open(log, "w", encoding="utf-8") as file:
+        file.write(ssh("journalctl SYSLOG_IDENTIFIER=wrensshd _UID=0 --no-pager").stdout)
+    found = find("fail2ban-regex")
+    if found:
+        done = subprocess.run(["/usr/bin/python3", found, "--out", "ip", log, filters], stdout=subprocess.PIPE,
+                              check=False, text=True)
+        counts = [done.stdout.split().count(address) for address in ("127.0.0.1", "10.0.2.2")]
+        place.check(counts[0] >= 24 and counts[1] < 10, f"the filter finds {counts}")
+
+
+def run(place):
+    person = Person(place)
+    place.step("makes a disk")
+    system = board.system(place, "x86_64")
+    image = make_image(place, person)
+    make_initrd(place, system)
+    place.step("boots for the first time")
+    machine = boot(place, "first", system, image)
+    person.knows(board.host_key(place, machine.port))
+    place.check(person.ssh(machine)("echo in").stdout == "in\n", "no login after the first boot")
+    machine.stop()  # as if the power was cut
+    place.step("boots again")
+    machine = boot(place, "second", system, image)
+    ssh = person.ssh(machine)
+    done = ssh("echo again")
+    place.check(done.stdout == "again\n", f"the key did not outlive a power cut: {done.stderr}")
+    check_first_key(place, ssh)
+    check_session_is_free(place, ssh)
+    place.step("20 logins at once")
+    check_parallel_logins(place, ssh)
+    check_restart(place, ssh)
+    place.step(f"a flood of {FLOOD} connections")
+    check_flood(place, ssh)
+    check_journal(place, ssh)
+    check_fail2ban(place, ssh)
+    place.step("changes over from TinySSH")
+    check_tinyssh(place, person, machine)

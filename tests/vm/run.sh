@@ -1,0 +1,46 @@
+#!/bin/sh
+# Boots real kernels under qemu, without KVM, and looks at wrensshd in them: the machines of tests/vm/machines.
+#
+#     sh tests/vm/run.sh [--all] [--list] [--no-build] [NAME]...
+#
+#     --all       the long ones, too
+#     --list      name the machines and end
+#     --no-build  take the release binaries as they lie in build/cross
+#
+# As root it installs what it needs (Debian 12). Root file systems are made once and kept in build/vm/cache; the
+# consoles of machines that fail are kept in build/vm/logs.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+cd "$top" || exit 1
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+PYTHONPATH=$top/tests/vm:$top/tests/system PYTHONDONTWRITEBYTECODE=1
+export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE
+unset CC CFLAGS LDFLAGS MAKEFLAGS
+
+python=python3
+[ -x /usr/bin/python3 ] && python=/usr/bin/python3
+
+case " $* " in
+*" -h "* | *" --help "*) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+*" --list "*) exec "$python" -m vm --list ;;
+esac
+
+. "$top/tests/packages.sh"
+needed="
+python3:has python3
+openssh-client:has ssh
+"
+useful="
+qemu-system-x86:has qemu-system-x86_64
+qemu-system-arm:has qemu-system-aarch64
+mmdebstrap:has mmdebstrap
+cryptsetup-bin:has cryptsetup
+e2fsprogs:has mke2fs
+util-linux:has unshare
+zstd:has zstd
+cpio:has cpio
+busybox-static:! ldd /bin/busybox
+"
+mkdir -p build/vm/logs
+ensure_packages "$top/build/vm/apt.log" "some machines are skipped" || exit 1
+exec "$python" -m vm "$@"

@@ -1,0 +1,128 @@
+"""
+A small board without systemd: Debian's kernel and busybox, ucspi-tcp's tcpserver, and a release archive unpacked below
+/usr/local as the README says, in an initramfs. busybox's init starts packaging/tcpserver/run, and packaging/listen/run on
+another port. TinySSH is there as well.
+"""
+
+import glob
+import os
+
+from . import debian
+from .archive import Archive, modules
+from .machine import Machine
+from .place import Failed, Skipped
+
+PROGRAMS = ("mmdebstrap", "zstd", "ssh", "ssh-keyscan", "ssh-keygen")
+# Debian's name of the architecture, its kernel, and the modules that are wanted.
+NAMES = {"x86_64": ("amd64", "linux-image-cloud-amd64",
+                    ("virtio_pci", "virtio_net", "virtio_rng", "virtio_blk", "crc32c_generic", "ext4")),
+         "aarch64": ("arm64", "linux-image-arm64", ("virtio_mmio", "virtio_net", "virtio_rng")),
+         "armv7": ("armhf", "linux-image-armmp", ("virtio_mmio", "virtio_net", "virtio_rng"))}
+# What is taken of Debian's packages, beside modules; the list is what stands in the cache.
+FILES = ("bin/busybox", "usr/bin/tcpserver", "usr/sbin/tinysshd", "usr/sbin/tinysshd-makekey",
+         "lib/ld-linux-*", "lib/*/ld-linux-*", "lib/*/libc.so.6", "usr/lib/*/libsodium.so.*")
+
+INITTAB = """::sysinit:/etc/rc
+::respawn:/usr/local/share/wrensshd/tcpserver/run
+::respawn:/etc/listen
+"""
+LISTEN_PORT = 2200
+
+# How each of our own initramfs begins.
+BEGIN = """#!/bin/busybox sh
+/bin/busybox --install -s /bin
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev
+for module in {modules}; do insmod /$module || echo "no $module"; done
+ip link set lo up
+ip addr add 10.0.2.15/24 dev eth0
+ip link set eth0 up
+"""
+RC = BEGIN + """mkdir /dev/pts
+mount -t devpts none /dev/pts
+mount -t tmpfs none /run
+{more}
+"""
+
+
+def system(place, architecture):
+    """A folder with the kernel as `kernel`, its modules in the order of the file `modules`, and FILES."""
+    debians, kernel, wanted = NAMES[architecture]
+    packages = [kernel, "busybox-static", "ucspi-tcp", "tinysshd"]
+    parts = ["bookworm", debians, *packages, *wanted, *FILES]
+
+    def make(path):
+        root = place.path("packages")
+        try:
+            place.run(["mmdebstrap", "--variant=extract", f"--architectures={debians}", *debian.APT,
+                       "--include=" + ",".join(packages), "bookworm", root, f"deb {debian.mirror()} bookworm main"],
+                      seconds=900)
+        except Failed as why:
+            raise Skipped(f"Debian's packages can't be had: {why}") from why
+        order = modules(root, wanted)
+        with open(os.path.join(root, "modules"), "w", encoding="ascii") as file:
+            file.write("\n".join(order))
+        os.rename(glob.glob(os.path.join(root, "boot/vmlinuz-*"))[0], os.path.join(root, "kernel"))
+        files = [found for name in FILES for found in glob.glob(name, root_dir=root)]
+        place.run(["tar", "-cf", path + ".tar", "-C", root, "kernel", "modules", *order, *files])
+        place.run(["zstd", "-q", "-3", "--rm", path + ".tar", "-o", path])
+        place.run(["rm", "-rf", root])
+    return debian.unpack(place, place.cached(f"board-{architecture}.tar.zst", parts, make), f"system-{architecture}")
+
+
+def begin(root):
+    """An initramfs with what both kinds need, and the names of the modules in it."""
+    with open(os.path.join(root, "modules"), encoding="ascii") as file:
+        order = file.read().split()
+    archive = Archive()
+    for name in ("proc", "sys", "dev", "run", "bin"):
+        archive.folder(name)
+    archive.device("dev/console", 5, 1)
+    archive.device("dev/null", 1, 3, 0o666)
+    archive.copy(os.path.join(root, "lib/modules"), "lib/modules")
+    archive.copy(os.path.join(root, "bin/busybox"), "bin/busybox")
+    return archive, " ".join(order)
+
+
+def boot(place, person, architecture, memory, more="", forward=()):
+    """The machine, with the person's key as root's, and `more` at the end of its rc file."""
+    root = system(place, architecture)
+    archive, order = begin(root)
+    archive.folder("var/log")
+    archive.folder("tmp", 0o1777)
+    archive.folder("root", 0o700)
+    for name in ("lib", "usr"):
+        archive.copy(os.path.join(root, name), name)
+    archive.copy(place.release(architecture), "usr/local")
+    archive.link("init", "bin/busybox")
+    archive.text("etc/inittab", INITTAB)
+    with open(os.path.join(place.release(architecture), "share/wrensshd/listen/run"), encoding="ascii") as file:
+        archive.text("etc/listen", file.read().replace(" 22 ", f" {LISTEN_PORT} "), 0o755)
+    archive.text("etc/rc", RC.format(modules=order, more=more), 0o755)
+    archive.text("etc/passwd", "root:*:0:0::/root:/bin/sh\nwrensshd:*:100:100::/nonexistent:/bin/false\n")
+    archive.text("etc/group", "root:*:0:\nwrensshd:*:100:\n")
+    archive.text("root/.ssh/authorized_keys", person.public, 0o600)
+    initrd = archive.write(place.path("initrd"))
+    machine = Machine(place, "board", kernel=os.path.join(root, "kernel"), initrd=initrd, architecture=architecture,
+                      memory=memory, forward=[LISTEN_PORT, *forward])
+    machine.wait_for_ssh(60)
+    person.knows(host_key(place, machine.port))
+    return machine
+
+
+def host_key(place, port):
+    """What a person would take up at the first login."""
+    return place.run(["ssh-keyscan", "-t", "ed25519", "-p", str(port), "127.0.0.1"]).split(" ", 1)[1]
+
+
+# The network process of the connection that this runs in: the monitor's other child.
+NETWORK_PROCESS = r"""for status in /proc/[0-9]*/status; do
+    grep -q "^Name:.wrensshd" $status && grep -q "^PPid:.$PPID\$" $status && cat $status
+done"""
+
+
+def network_process(ssh):
+    """/proc/PID/status of a connection's network process, as a dict of texts."""
+    lines = ssh(NETWORK_PROCESS).stdout.splitlines()
+    return dict(line.split(":\t", 1) for line in lines if ":\t" in line)

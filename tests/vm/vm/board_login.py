@@ -1,0 +1,66 @@
+"""What a person does with a board of 64 MiB, the same on each architecture."""
+
+import re
+
+from openssh import OpenSSH
+
+from . import board
+from .client import Person
+
+MIB = 1 << 20
+LAYERS = {"root", "uid", "groups", "no-new-privs", "not-dumpable", "rlimits", "seccomp"}
+
+
+def counted(size):
+    """Bytes of which each has its place: the numbers from 1."""
+    return b"".join(b"%d\n" % number for number in range(1, size // 7))[:size]
+
+
+def check_sandbox(place, machine, ssh):
+    """The filter of system calls is one of this machine's own numbers and argument registers."""
+    status = board.network_process(ssh)
+    place.check(status.get("Seccomp") == "2", f"the network process has no seccomp filter: {status}")
+    place.check(status["NoNewPrivs"] == "1" and status["Uid"].split() == ["100"] * 4 and
+                int(status["CapEff"], 16) == 0, f"the network process has rights: {status}")
+    layers = re.search(r"event=connection .* layers=(\S+) missing=none", machine.said())
+    place.check(layers and LAYERS <= set(layers[1].split(",")), "not all layers of the sandbox hold")
+
+
+def check_terminal(place, person, machine):
+    terminal = person.terminal(machine)
+    terminal.type("stty size; tty; echo 'it'' works'\n")
+    seen = terminal.read_until("it works")
+    place.check("24 80" in seen and "/dev/pts/" in seen, f"no terminal: {seen!r}")
+    terminal.type("exit 7\n")
+    terminal.read_all()
+    place.check(terminal.proc.returncode == 7, f"the terminal's shell ended with {terminal.proc.returncode}")
+    terminal.close()
+
+
+def check_transfers(place, ssh):
+    data = counted(20 * MIB)
+    done = ssh("cat", input=data, text=False)
+    place.check(done.stdout == data, f"not all of 20 MiB went there and back: {len(done.stdout)} bytes {done.stderr!r}")
+
+
+def check_listen(place, person, machine):
+    """Our own launcher, where there is no tcpserver."""
+    done = OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root")("cat /proc/$(cut -d ' ' -f 4 /proc/$PPID/stat)/comm")
+    place.check(done.stdout == "wrensshd-listen\n", f"no login behind wrensshd-listen: {done.stderr}")
+
+
+def run(place, architecture):
+    person = Person(place)
+    place.step("boots")
+    machine = board.boot(place, person, architecture, memory=64)
+    ssh = person.ssh(machine)
+    place.step("logs in")
+    done = ssh("uname -m; id -u; grep MemTotal /proc/meminfo")
+    name, uid, memory = done.stdout.splitlines()
+    place.check(name in ("aarch64", "armv7l") and uid == "0" and int(memory.split()[1]) < 64 * 1024,
+                f"not the board that was meant: {done.stdout!r}")
+    check_sandbox(place, machine, ssh)
+    check_terminal(place, person, machine)
+    check_listen(place, person, machine)
+    place.step("20 MiB there and back")
+    check_transfers(place, ssh)

@@ -1,0 +1,101 @@
+"""An encrypted root and what its init tells: what of the initramfs is still there when the real system starts."""
+
+import os
+
+from . import debian
+from .place import Failed
+
+UUID = "5b0e4a35-8d0c-4a27-9a8e-3f2d8c1b7a60"
+SECOND = "b1f6c7d2-3e9a-4c58-8b21-60d94e7fa3c5"
+STATIC = "ip=10.0.2.15::10.0.2.2:255.255.255.0:::off"
+UNSAID = ""  # DHCP, on whatever interface there is
+PASSPHRASE = "correct horse battery staple"
+
+# What would let anybody in, or keep somebody in: processes of the server (by their program: a name can be anyone's),
+# programs that a session started, listening sockets, addresses. The console is the one other place to be.
+INIT = """#!/bin/sh
+export PATH=/bin
+[ -e /proc/mounts ] || mount -t proc proc /proc
+[ -e /sys/class ] || mount -t sysfs sysfs /sys
+sshd=0 programs=0
+for process in /proc/[0-9]*; do
+    case $(readlink $process/exe) in *wrensshd*) sshd=$((sshd + 1)) ;; esac
+    [ -z "$(readlink $process/exe)" ] || [ $process = /proc/1 ] || [ $process = /proc/$$ ] || programs=$((programs + 1))
+done
+listening=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -c ' 0A 0')
+addresses=$(ip address show | grep -v ' lo$' | grep -c ' inet6\\? .*scope \\(global\\|link\\)')
+up=$(ip link show | grep -v ' lo:' | grep -c '[<,]UP[,>]')
+echo
+echo "REAL ROOT sshd=$sshd programs=$programs listening=$listening addresses=$addresses up=$up"
+poweroff -f
+"""
+
+
+def make_image(place, name, uuid=UUID, init=INIT):
+    """
+    A LUKS2 image with a real root in it; its path. No device mapper is needed: the file system is made in a plain file,
+    which cryptsetup then encrypts in place.
+    """
+    folder = place.path(name + ".folder")
+    for part in ("dev", "proc", "sys", "run", "tmp", "etc", "bin", "sbin", "usr"):
+        os.makedirs(os.path.join(folder, part))
+    busybox = os.path.join(folder, "bin", "busybox")
+    place.run(["cp", debian.static_busybox(), busybox])
+    for applet in ("sh", "cat", "grep", "ip", "ls", "mount", "poweroff", "readlink", "sleep"):
+        os.symlink("busybox", os.path.join(folder, "bin", applet))
+    debian.write(folder, "/sbin/init", init, 0o755)
+    debian.write(folder, "/etc/os-release", "ID=real\nNAME=real\n")
+    image, key = place.path(name), place.path("passphrase")
+    with open(key, "w", encoding="ascii") as file:
+        file.write(PASSPHRASE)
+    place.run(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-d", folder, image, "32M"])
+    place.run(["truncate", "-s", "+32M", image])
+    place.run(["cryptsetup", "reencrypt", "--encrypt", "--type", "luks2", "--batch-mode", "--reduce-device-size", "32M",
+               "--uuid", uuid, "--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", "--cipher", "aes-xts-plain64",
+               "--key-size", "512", "--key-file", key, image])
+    return image
+
+
+def what_is_left(machine, seconds=90):
+    """What the real root's init has counted."""
+    found = machine.wait(r"^REAL ROOT (.*)$", seconds, "the real root")
+    return {name: int(number) for name, number in (pair.split("=") for pair in found[1].split())}
+
+
+def check_nothing_is_left(machine):
+    left = {name: count for name, count in what_is_left(machine).items() if count}
+    if left:
+        raise Failed(f"{machine.name}: left over from the initramfs: {left}")
+
+
+def check_all_is_left(machine, names):
+    """Where the clearing up was taken out: a check that sees nothing then is none."""
+    left = what_is_left(machine)
+    if not all(left[name] for name in names):
+        raise Failed(f"{machine.name}: nothing was cleared up, and the check sees {left}")
+
+
+def unlock_by_stdin(place, person, machine, prompt):
+    """Wrong, then right, for both devices; nothing is left. A session that someone holds open must end."""
+    ssh = person.ssh(machine)
+    held = person.terminal(machine)
+    held.read_until(prompt)
+    wrong = ssh(input="wrong")
+    place.check(wrong.returncode == 1 and "Wrong passphrase" in wrong.stderr, f"a wrong passphrase: {wrong}")
+    right = ssh(input=PASSPHRASE + "\n")  # as echo would send it
+    place.check(right.returncode == 0 and "Unlocked" in right.stderr, f"the right passphrase: {right}")
+    check_nothing_is_left(machine)
+    held.read_all()
+    place.check(held.proc.returncode == 255, "a session outlived the initramfs")
+    machine.stop()
+
+
+def unlock_on_terminal(place, person, machine, prompt, wrong, right):
+    """`ssh root@host` asks at once, and again after a wrong passphrase, and for the second device."""
+    session = person.terminal(machine)
+    for text, verdict in (("wrong", wrong), (PASSPHRASE, right), (PASSPHRASE, right)):
+        session.read_until(prompt)
+        session.type(text + "\n")
+        session.read_until(verdict)
+    said = session.read_all()
+    place.check(session.proc.returncode == 0, f"the session's end: {session.proc.returncode}, {said!r}")

@@ -1,0 +1,114 @@
+"""A booted machine: qemu in software, its console in a file, its port 22 as one of ours."""
+
+import ctypes
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+
+from .place import LOGS, Failed
+
+# Of the host: others may have its processors, too.
+SLOWNESS = float(os.environ.get("WREN_SLOWNESS", "1"))
+PRCTL = ctypes.CDLL(None).prctl  # looked up before any fork
+PR_SET_PDEATHSIG = 1
+
+# Weaker processors than max hang or oops on x86, and on a busy host its kernel finds the timer too slow and gives up,
+# unless told not to look. What is left out of a card's name is its bus.
+MODELS = {
+    "x86_64": ("qemu-system-x86_64", ("-M", "q35", "-cpu", "max"), "pci", "ttyS0 no_timer_check"),
+    "aarch64": ("qemu-system-aarch64", ("-M", "virt", "-cpu", "cortex-a53"), "device", "ttyAMA0"),
+    "armv7": ("qemu-system-arm", ("-M", "virt", "-cpu", "cortex-a7"), "device", "ttyAMA0"),
+}
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+class Machine:
+    def __init__(self, place, name, *, kernel, initrd, append="", disks=(), architecture="x86_64", memory=256,
+                 keep_writes=False, random=True, forward=()):
+        """
+        Starts it. Disks are raw images, which stay as they are unless `keep_writes`. The guest's ports in `forward`
+        are in `ports` as ours, as 22 is in `port`.
+        """
+        program, model, bus, console = MODELS[architecture]
+        self.place, self.name, self.port = place, name, free_port()
+        self.ports = {22: self.port, **{port: free_port() for port in forward}}
+        self.console = os.path.join(LOGS, f"{place.name}.{name}.console")
+        forwards = ",".join(f"hostfwd=tcp:127.0.0.1:{ours}-:{guests}" for guests, ours in self.ports.items())
+        command = [program, *model, "-nodefaults", "-no-reboot", "-display", "none", "-serial", "file:" + self.console,
+                   "-smp", "1", "-m", str(memory), "-accel", "tcg,thread=multi,tb-size=128",
+                   "-kernel", kernel, "-initrd", initrd,
+                   "-append", f"console={console} panic=-1 mitigations=off {append}",
+                   "-netdev", f"user,id=n,restrict=on,{forwards}",
+                   "-device", f"virtio-net-{bus},netdev=n" + (",romfile=" if bus == "pci" else "")]
+        if random:
+            command += ["-device", f"virtio-rng-{bus}"]
+        for number, disk in enumerate(disks):
+            writes = "off" if keep_writes else "on"
+            command += ["-drive", f"file={disk},format=raw,if=none,id=d{number},snapshot={writes}",
+                        "-device", f"virtio-blk-{bus},drive=d{number}"]
+        place.machines.append(self)
+        self.begin = time.monotonic()
+        with open(os.path.join(LOGS, f"{place.name}.{name}.qemu"), "wb") as words:
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=words, stderr=words,
+                                            preexec_fn=lambda: PRCTL(PR_SET_PDEATHSIG, signal.SIGKILL))
+
+    def said(self):
+        """All that it has written to its console."""
+        try:
+            with open(self.console, encoding="utf-8", errors="replace") as file:
+                return file.read().replace("\r", "")
+        except FileNotFoundError:
+            return ""
+
+    def seconds(self):
+        return time.monotonic() - self.begin
+
+    def wait(self, pattern, seconds, what=None):
+        """The match of a regular expression on the console, as soon as it is there."""
+        what = what or f"{pattern!r} on the console"
+        end = time.monotonic() + seconds * SLOWNESS
+        while True:
+            ended = self.process.poll() is not None
+            found = re.search(pattern, self.said(), re.MULTILINE)
+            if found:
+                return found
+            if ended or time.monotonic() > end:
+                raise Failed(f"{self.name}: {'ended' if ended else f'{seconds * SLOWNESS:.0f} s'} without {what}")
+            self.place.step(f"{self.name}: waiting for {what}")
+            time.sleep(0.1)
+
+    def banner(self):
+        """What the server in it greets with, or b"". The port takes connections before anyone listens in there."""
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 2) as client:
+                client.settimeout(3 * SLOWNESS)
+                return client.recv(64)
+        except OSError:
+            return b""
+
+    def wait_for_ssh(self, seconds):
+        end = time.monotonic() + seconds * SLOWNESS
+        while not self.banner().startswith(b"SSH-2.0-"):
+            if time.monotonic() > end or self.process.poll() is not None:
+                raise Failed(f"{self.name}: no SSH server within {seconds * SLOWNESS:.0f} s")
+            self.place.step(f"{self.name}: waiting for SSH")
+            time.sleep(0.3)
+
+    def wait_for_end(self, seconds):
+        """Until it has turned itself off."""
+        try:
+            self.process.wait(seconds * SLOWNESS)
+        except subprocess.TimeoutExpired as late:
+            raise Failed(f"{self.name}: still on after {seconds * SLOWNESS:.0f} s") from late
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()

@@ -1,0 +1,119 @@
+"""Where a machine's test happens: its scratch folder, what is kept between runs, and what it says of its progress."""
+
+import glob
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
+BUILD = os.path.join(TOP, "build", "vm")
+CACHE = os.path.join(BUILD, "cache")
+LOGS = os.path.join(BUILD, "logs")
+
+
+class Failed(RuntimeError):
+    """Something is not as it should be."""
+
+
+class Skipped(RuntimeError):
+    """It can't be tried here, and why."""
+
+
+class Progress:
+    """One line that is written over and over on a terminal, and nothing in a file."""
+
+    def __init__(self, machines, out=sys.stderr):
+        self.machines, self.out, self.live = machines, out, out.isatty()
+        self.number, self.name, self.begin = 0, "", time.monotonic()
+
+    def next(self, name):
+        self.number, self.name, self.begin = self.number + 1, name, time.monotonic()
+
+    def say(self, text):
+        if self.live:
+            seconds = time.monotonic() - self.begin
+            place = f"[{self.number}/{self.machines}] {self.name}: " if self.number else ""
+            self.out.write(f"\r\033[K{place}{text} ({seconds:.0f} s)"[:120])
+            self.out.flush()
+
+    def clear(self):
+        if self.live:
+            self.out.write("\r\033[K")
+            self.out.flush()
+
+
+class Place:
+    def __init__(self, name, progress):
+        self.name, self.progress = name, progress
+        self.scratch = os.path.join(BUILD, "work", name)
+        shutil.rmtree(self.scratch, ignore_errors=True)
+        os.makedirs(self.scratch)
+        for folder in (CACHE, LOGS):
+            os.makedirs(folder, exist_ok=True)
+        for old in glob.glob(os.path.join(LOGS, glob.escape(name) + ".*")):
+            os.unlink(old)
+        self.machines = []
+
+    def path(self, *parts):
+        return os.path.join(self.scratch, *parts)
+
+    def step(self, text):
+        """What goes on now, for who waits."""
+        self.progress.say(text)
+
+    def release(self, architecture):
+        """The folder of a release's archive: sbin/wrensshd and what else goes below /usr/local."""
+        found = glob.glob(os.path.join(TOP, "build/cross", architecture, f"wrensshd-*-{architecture}"))
+        if not found:
+            raise Skipped(f"no release binary of {architecture} in build/cross")
+        return max(found, key=os.path.getmtime)
+
+    def cached(self, name, parts, make):
+        """
+        A file that is made once: make(path) is called if there is none yet that was made of the same parts, which are
+        strings. Others of this name are removed then.
+        """
+        digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
+        stem, ending = (name.split(".", 1) + [""])[:2]
+        path = os.path.join(CACHE, f"{stem}-{digest}.{ending}")
+        if not os.path.exists(path):
+            self.step(f"making {name}, which is kept")
+            for old in glob.glob(os.path.join(CACHE, f"{stem}-{'?' * 16}.{ending}")):
+                os.unlink(old)
+            half = os.path.join(CACHE, "new-" + os.path.basename(path))
+            make(half)
+            os.rename(half, path)
+        return path
+
+    def run(self, command, seconds=300, **how):
+        """To its end; its output, or Failed with its last words."""
+        how.setdefault("stdin", subprocess.DEVNULL)
+        log = os.path.join(LOGS, self.name + ".commands")
+        with open(log, "ab") as file:
+            file.write(f"$ {' '.join(command)}\n".encode())
+            file.flush()
+            try:
+                done = subprocess.run(command, timeout=seconds, check=False, stdout=subprocess.PIPE, stderr=file, **how)
+            except subprocess.TimeoutExpired as late:
+                raise Failed(f"{command[0]} takes longer than {seconds} s") from late
+            file.write(done.stdout)
+        if done.returncode != 0:
+            raise Failed(f"status {done.returncode}: {' '.join(command)[:200]}")
+        return done.stdout.decode("utf-8", "replace")
+
+    def check(self, holds, what):
+        if not holds:
+            raise Failed(what)
+
+    def what_is_left(self):
+        """The paths of the logs of a failure."""
+        logs = glob.glob(os.path.join(LOGS, glob.escape(self.name) + ".*"))
+        return "\n".join("    " + os.path.relpath(log, TOP) for log in sorted(logs))
+
+    def close(self):
+        for machine in self.machines:
+            machine.stop()
+        shutil.rmtree(self.scratch, ignore_errors=True)
