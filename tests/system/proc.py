@@ -22,11 +22,13 @@ def children(pid):
     found = []
     for entry in os.listdir("/proc"):
         if entry.isdigit() and status(entry).get("PPid") == str(pid) and alive(entry):
-            found.append(int(entry))
-    return sorted(found, key=start_time)
+            found.append((start_time(entry), int(entry)))
+    # One that has ended since has no time any more: it would come first.
+    return [child for started, child in sorted(found) if started]
 
 
 def start_time(pid):
+    """Clock ticks since boot; 0 if there is no such process."""
     try:
         with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
             return int(file.read().rsplit(")", 1)[1].split()[19])

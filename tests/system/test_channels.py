@@ -266,4 +266,5 @@ def test_many_sessions_leave_nothing(client):
         assert channel.request(b"exec", string(f"exit {number}"))
         assert channel.wait_closed().exit_status == number
     assert proc.wait_until(lambda: proc.descendants(raw.line.monitor) == [raw.line.network], 2)
-    assert proc.wait_until(lambda: held() == before, 2), (held(), before)
+    # Fewer is no leak: what the first session had may not have been closed yet when it was counted.
+    assert proc.wait_until(lambda: all(now <= then for now, then in zip(held(), before)), 2), (held(), before)

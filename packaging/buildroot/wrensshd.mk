@@ -1,0 +1,40 @@
+################################################################################
+#
+# wrensshd
+#
+################################################################################
+
+# To fill in: the site, here and in Config.in, with the first release, and its
+# sum in wrensshd.hash.
+WRENSSHD_VERSION = 0.1.0
+WRENSSHD_SOURCE = wrenssh-$(WRENSSHD_VERSION).tar.xz
+WRENSSHD_SITE = https://wrenssh.example/releases
+WRENSSHD_LICENSE = ISC
+WRENSSHD_LICENSE_FILES = LICENSE
+WRENSSHD_DEPENDENCIES = host-pkgconf libsodium
+WRENSSHD_CONF_OPTS = -Dtests=false -Dinitramfs=false
+
+ifeq ($(BR2_INIT_SYSTEMD),y)
+WRENSSHD_CONF_OPTS += -Dsystemd=true
+else
+WRENSSHD_CONF_OPTS += -Dsystemd=false
+endif
+
+# Where openssh and gesftpserver have it.
+define WRENSSHD_SFTP_SERVER
+	$(SED) 's|/usr/lib/openssh/sftp-server|/usr/libexec/sftp-server|' \
+		$(@D)/packaging/*/run $(@D)/packaging/inetd/* $(@D)/packaging/systemd/*
+endef
+WRENSSHD_POST_PATCH_HOOKS += WRENSSHD_SFTP_SERVER
+
+# The process that reads the network.
+define WRENSSHD_USERS
+	wrensshd -1 wrensshd -1 * - - - wrensshd
+endef
+
+define WRENSSHD_INSTALL_INIT_SYSV
+	$(INSTALL) -D -m 0755 $(WRENSSHD_PKGDIR)/S50wrensshd \
+		$(TARGET_DIR)/etc/init.d/S50wrensshd
+endef
+
+$(eval $(meson-package))

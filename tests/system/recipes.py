@@ -1,0 +1,120 @@
+"""
+The recipes for other distributions, run as far as that goes without these: their tools are stubs that note what they
+are told. meson is the real one, but what it would compile is the daemon under test.
+"""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+
+from daemon import run
+from site_setup import PROJECT
+
+PACKAGING = os.path.join(PROJECT, "packaging")
+SOURCES = ("LICENSE", "crypto", "man", "meson.build", "meson_options.txt", "packaging", "src", "subprojects")
+
+
+def read(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def version():
+    return re.search(r"version: '([^']+)'", read(os.path.join(PROJECT, "meson.build")))[1]
+
+
+def write(path, text, mode=0o755):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, mode)
+
+
+class Place:
+    """A copy of the source, as a recipe finds it, and stubs of the tools."""
+
+    def __init__(self, site, path):
+        self.site, self.path = site, str(path)
+        self.tree = os.path.join(self.path, "wrenssh-" + version())
+        self.root = os.path.join(self.path, "root")
+        self.bin = os.path.join(self.path, "bin")
+        os.makedirs(self.tree)
+        os.mkdir(self.bin)
+        for name in SOURCES:
+            source = os.path.join(PROJECT, name)
+            if os.path.isdir(source):
+                shutil.copytree(source, os.path.join(self.tree, name), symlinks=True)
+            else:
+                shutil.copy(source, self.tree)
+        # "meson compile -C FOLDER", "meson install --no-rebuild -C FOLDER", "meson setup ...", the last without the tests.
+        self.stub("meson", f"""
+for word; do folder=$word; done
+case $1 in
+compile) cp {site.daemon} "$folder/src/wrensshd" ;;
+setup)
+    shift
+    for word; do
+        shift
+        case $word in
+        -Dtests=*) echo "$word" >>{self.path}/tests; set -- "$@" -Dtests=false ;;
+        *) set -- "$@" "$word" ;;
+        esac
+    done
+    exec {shutil.which("meson")} setup -Dtests=false "$@"
+    ;;
+*) exec {shutil.which("meson")} "$@" ;;
+esac
+""")
+
+    def stub(self, name, text):
+        write(os.path.join(self.bin, name), "#!/bin/sh\n" + text)
+
+    def run(self, command, **variables):
+        environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": self.path, **variables}
+        done = subprocess.run(command, cwd=self.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    def meson(self, *options):
+        """What a build system does that has a class of its own for Meson."""
+        self.run(["sh", "-euc", 'tree=$1 root=$2; shift 2; meson setup --prefix /usr "$@" build "$tree"; '
+                  'meson compile -C build; DESTDIR="$root" meson install --no-rebuild -C build',
+                  "sh", self.tree, self.root, *options])
+
+    def make(self, makefile, *targets):
+        path = os.path.join(self.path, "Makefile")
+        write(path, makefile, 0o644)
+        return self.run(["make", "--no-print-directory", "-s", *targets])
+
+    def files(self):
+        """All that was installed, from the root."""
+        found = set()
+        for folder, _, names in os.walk(self.root):
+            found.update(os.path.join(folder, name)[len(self.root):] for name in names)
+        return found
+
+    def read(self, path):
+        return read(self.root + path)
+
+
+class Started:
+    """A command line of wrensshd-listen that an init script has handed to its system."""
+
+    def __init__(self, site, words):
+        self.site, self.words = site, words
+        daemon = words.index("/usr/sbin/wrensshd")
+        self.listen, self.port, self.daemon = words[1:daemon - 1], words[daemon - 1], words[daemon + 1:]
+
+    def check(self):
+        """The flags are read from left to right, so -V is reached only if all before it is right."""
+        assert self.words[0] == "/usr/sbin/wrensshd-listen"
+        for program, flags in ((self.site.listen, self.listen), (self.site.daemon, self.daemon[:-1])):
+            done = run([program, *flags, "-V"])
+            assert done.returncode == 0, (flags, done.stdout, done.stderr)
+        assert self.daemon[-1] == "/etc/wrensshd"
+
+
+def words_of(path):
+    return shlex.split(read(path))

@@ -1,0 +1,361 @@
+"""
+The recipes for Alpine, Arch, OpenWrt, Buildroot and Yocto: that they agree with the source, and that what they put
+together is whole. Their own tools are not here; see recipes.py.
+"""
+
+import glob
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS, run
+from recipes import PACKAGING, Place, Started, read, version, words_of, write
+from site_setup import PROJECT
+from test_listen import Listener
+
+RECIPES = {"alpine": "alpine/APKBUILD", "arch": "arch/PKGBUILD", "openwrt": "openwrt/Makefile",
+           "buildroot": "buildroot/wrensshd.mk", "yocto": f"yocto/wrensshd_{version()}.bb"}
+UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-keygen.service"]
+NAMES = ["wrensshd", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen"]
+
+
+def recipe(name):
+    return read(os.path.join(PACKAGING, RECIPES[name]))
+
+
+@pytest.fixture
+def place(site, tmp_path):
+    if not shutil.which("meson"):
+        pytest.skip("no meson here")
+    return Place(site, tmp_path)
+
+
+# ---- what they say ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name, line", [
+    ("alpine", "pkgver=VERSION\n"), ("arch", "pkgver=VERSION\n"), ("openwrt", "PKG_VERSION:=VERSION\n"),
+    ("buildroot", "WRENSSHD_VERSION = VERSION\n")])
+def test_version(name, line):
+    """The archive would not be found, or an old one built."""
+    assert line.replace("VERSION", version()) in recipe(name)
+
+
+def test_versions_elsewhere():
+    """Yocto takes the version from the file's name; there must be no second file."""
+    assert [os.path.basename(path) for path in glob.glob(PACKAGING + "/yocto/*.bb")] == [f"wrensshd_{version()}.bb"]
+    assert f"wrenssh-{version()}.tar.xz" in read(PACKAGING + "/buildroot/wrensshd.hash")
+
+
+@pytest.mark.parametrize("name, line", [
+    ("alpine", 'license="ISC"'), ("arch", "license=(ISC)"), ("openwrt", "PKG_LICENSE:=ISC"),
+    ("buildroot", "WRENSSHD_LICENSE = ISC"), ("yocto", 'LICENSE = "ISC"')])
+def test_license(name, line):
+    """Who publishes an image lists its licenses from this."""
+    assert line in recipe(name).splitlines()
+    assert "license: 'ISC'" in read(PROJECT + "/meson.build")
+
+
+def test_license_sums():
+    """Both refuse to build when the license has changed."""
+    with open(PROJECT + "/LICENSE", "rb") as file:
+        text = file.read()
+    assert f"sha256  {hashlib.sha256(text).hexdigest()}  LICENSE\n" in read(PACKAGING + "/buildroot/wrensshd.hash")
+    assert f"file://LICENSE;md5={hashlib.md5(text).hexdigest()}\"" in recipe("yocto")
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_source(name):
+    """All of one release come from one place; a sum of an archive that does not exist would be made up."""
+    text = recipe(name)
+    for variable in ("$pkgver", "${PV}", "$(PKG_VERSION)", "$(WRENSSHD_VERSION)"):
+        text = text.replace(variable, version())
+    assert "wrenssh-" + version() + ".tar.xz" in text
+    assert "https://wrenssh.example/releases" in text
+    assert "To fill in" in text
+    assert not re.search(r"\b[0-9a-f]{64,}\b", text)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_options(name):
+    """meson ends at an option that it does not know."""
+    known = set(re.findall(r"^option\('(\w+)'", read(PROJECT + "/meson_options.txt"), re.M))
+    given = dict(re.findall(r"-D(\w+)=(\S+)", recipe(name)))
+    assert set(given) <= known
+    assert given["initramfs"].strip('" \\') == "false"
+
+
+# ---- what their linters say ---------------------------------------------------------------------
+
+@pytest.mark.parametrize("shell, files, excluded", [
+    ("sh", ["alpine/APKBUILD", "alpine/wrensshd.initd", "alpine/wrensshd.pre-install"], ""),
+    ("sh", ["alpine/wrensshd.confd"], "SC2034"),
+    ("bash", ["arch/PKGBUILD", "arch/wrensshd.install", "arch/wrensshd-mkinitcpio.install"], ""),
+    ("dash", ["openwrt/files/wrensshd.init"], ""),
+    ("sh", ["buildroot/S50wrensshd"], "")])
+def test_shellcheck(shell, files, excluded):
+    """What a shell takes for something else than was meant."""
+    if not shutil.which("shellcheck"):
+        pytest.skip("no shellcheck here")
+    exclude = ["-e", excluded] if excluded else []
+    done = run(["shellcheck", "-s", shell, *exclude, *(os.path.join(PACKAGING, name) for name in files)])
+    assert done.returncode == 0, done.stdout
+    for name in files:
+        assert run(["bash" if shell == "bash" else "sh", "-n", os.path.join(PACKAGING, name)]).returncode == 0
+
+
+def test_oelint():
+    """What the rules of OpenEmbedded say, but for those that ask for what a project without releases lacks."""
+    if not shutil.which("oelint-adv"):
+        pytest.skip("no oelint-adv here")
+    left_out = ["oelint.vars.homepageping", "oelint.var.suggestedvar.BUGTRACKER", "oelint.var.suggestedvar.CVE_PRODUCT",
+                "oelint.var.bbclassextend"]
+    done = run(["oelint-adv", "--quiet", *(word for rule in left_out for word in ("--suppress", rule)),
+                os.path.join(PACKAGING, RECIPES["yocto"])])
+    assert done.returncode == 0 and not re.search(r":(warning|error|info):", done.stdout + done.stderr), done.stderr
+
+
+def test_buildroot_rules():
+    """What Buildroot's check-package wants of the two files with layouts of their own."""
+    for number, line in enumerate(read(PACKAGING + "/buildroot/S50wrensshd").splitlines(), 1):
+        assert not line.startswith(" "), f"line {number} is indented with spaces"
+    for line in read(PACKAGING + "/buildroot/Config.in").splitlines():
+        if line.startswith("\t  "):
+            assert len(line.expandtabs(8)) <= 72, line
+    assert not os.access(PACKAGING + "/buildroot/S50wrensshd", os.X_OK)
+
+
+# ---- what they install --------------------------------------------------------------------------
+
+def test_arch(place):
+    """Two packages whose files collide, a unit that starts what is not there, or sftp that never comes."""
+    place.stub("arch-meson", 'exec meson setup --prefix /usr --libexecdir lib --sbindir bin --buildtype plain "$@"\n')
+    recipe_path = os.path.join(PACKAGING, "arch/PKGBUILD")
+    shutil.copy(PACKAGING + "/arch/wrensshd.sysusers", place.path)
+    found = {}
+    for package in ("wrensshd", "wrensshd-mkinitcpio"):
+        shutil.rmtree(place.root, ignore_errors=True)
+        first = "prepare; build >/dev/null; " if package == "wrensshd" else ""
+        out = place.run(["bash", "-euc", f'. {recipe_path}; {first} package_{package}; echo "$install ${{backup-}}"'],
+                        pkgdir=place.root, srcdir=place.path)
+        install, *backup = out.splitlines()[-1].split()
+        assert os.path.exists(os.path.join(PACKAGING, "arch", install))
+        found[package] = place.files()
+        assert all("/" + path in found[package] for path in backup)
+        assert f"/usr/share/licenses/{package}/LICENSE" in found[package]
+        if package == "wrensshd":
+            unit = place.read("/usr/lib/systemd/system/wrensshd@.service")
+            assert "ExecStart=/usr/bin/wrensshd -x sftp=/usr/lib/ssh/sftp-server /etc/wrensshd" in unit
+            assert place.read("/usr/lib/sysusers.d/wrensshd.conf").startswith("u wrensshd ")
+            for service in ("listen", "runit", "s6", "tcpserver"):
+                assert "/usr/lib/ssh/sftp-server" in place.read(f"/usr/share/wrensshd/{service}/run")
+    assert found["wrensshd"] >= {*(f"/usr/bin/{name}" for name in NAMES),
+                                 *(f"/usr/lib/systemd/system/{name}" for name in UNITS)}
+    assert found["wrensshd-mkinitcpio"] >= {"/usr/lib/initcpio/install/wrensshd", "/usr/lib/initcpio/hooks/wrensshd"}
+    assert not found["wrensshd"] & found["wrensshd-mkinitcpio"]
+
+
+def test_alpine(place):
+    """A package without its service, or with one for an init that Alpine has not got."""
+    place.stub("abuild-meson", 'exec meson setup --prefix=/usr --sbindir=/usr/sbin --wrap-mode=nodownload "$@"\n')
+    recipe_path = os.path.join(PACKAGING, "alpine/APKBUILD")
+    for name in ("initd", "confd"):
+        shutil.copy(f"{PACKAGING}/alpine/wrensshd.{name}", place.path)
+    out = place.run(["sh", "-euc", f"default_prepare() {{ :; }}; want_check() {{ false; }}; . {recipe_path}; "
+                     'cd "$builddir"; prepare; build >/dev/null; package >/dev/null; echo $source; echo $install'],
+                    pkgdir=place.root, srcdir=place.path)
+    source, install = out.splitlines()[-2:]
+    for name in [*source.split()[1:], install]:
+        assert os.path.exists(os.path.join(PACKAGING, "alpine", name))
+    files = place.files()
+    assert files >= {*(f"/usr/sbin/{name}" for name in NAMES), "/etc/init.d/wrensshd", "/etc/conf.d/wrensshd"}
+    assert not [name for name in files if "systemd" in name or "initramfs" in name]
+    assert "/usr/lib/ssh/sftp-server" in place.read("/usr/share/wrensshd/listen/run")
+    assert read(place.path + "/tests") == "-Dtests=false\n"
+
+
+OPENWRT = """
+TOPDIR := .
+INCLUDE_DIR := .
+INSTALL_DIR := install -d -m0755
+INSTALL_BIN := install -m0755
+INSTALL_CONF := install -m0600
+CP := cp -fpR
+PKG_INSTALL_DIR := installed
+BuildPackage = $(eval $(call Package/wrensshd))
+include recipe/Makefile
+arguments: ; @echo $(MESON_ARGS)
+package: ; $(call Package/wrensshd/install,$(ROOT))
+"""
+
+
+def test_openwrt(place):
+    """A package that lacks what its service starts."""
+    shutil.copytree(PACKAGING + "/openwrt", place.path + "/recipe")
+    os.symlink("recipe/files", place.path + "/files")
+    for name in ("rules.mk", "package.mk", "meson.mk"):
+        write(os.path.join(place.path, name), "", 0o644)
+    place.meson(*place.make(OPENWRT, "arguments").split())
+    os.rename(place.root, place.path + "/installed")
+    place.make(OPENWRT, "package", f"ROOT={place.root}")
+    assert place.files() == {*(f"/usr/sbin/{name}" for name in NAMES), "/etc/init.d/wrensshd", "/etc/config/wrensshd"}
+    assert os.readlink(place.root + "/usr/sbin/wrensshd-listen") == "wrensshd"
+    text = recipe("openwrt")
+    for path in re.search(r"conffiles\n(.*?)endef", text, re.S)[1].split():
+        assert path == "/etc/wrensshd/" or path in place.files()
+    assert "USERID:=wrensshd:wrensshd" in text
+
+
+# Buildroot sets $(@D) by the paths of its own targets.
+BUILDROOT = """
+WRENSSHD_PKGDIR = recipe
+INSTALL = install
+SED = sed -i -e
+include recipe/wrensshd.mk
+options: ; @echo $(WRENSSHD_CONF_OPTS)
+$(TREE)/patched: ; $(foreach hook,$(WRENSSHD_POST_PATCH_HOOKS),$($(hook)))
+sysv: ; $(WRENSSHD_INSTALL_INIT_SYSV)
+"""
+
+
+@pytest.mark.parametrize("systemd", [True, False])
+def test_buildroot(place, systemd):
+    """An image without a service, or with one for an init that it has not got."""
+    shutil.copytree(PACKAGING + "/buildroot", place.path + "/recipe")
+    settings = [f"TREE={place.tree}", f"TARGET_DIR={place.root}", *(["BR2_INIT_SYSTEMD=y"] if systemd else [])]
+    place.make(BUILDROOT, place.tree + "/patched", *settings)
+    place.meson(*place.make(BUILDROOT, "options", *settings).split())
+    if not systemd:
+        place.make(BUILDROOT, "sysv", *settings)
+    files = place.files()
+    assert files >= {f"/usr/sbin/{name}" for name in NAMES}
+    assert {os.path.basename(name) for name in files if "/systemd/" in name} == set(UNITS if systemd else ())
+    assert ("/etc/init.d/S50wrensshd" in files) != systemd
+    if systemd:
+        assert "sftp=/usr/libexec/sftp-server /etc" in place.read("/usr/lib/systemd/system/wrensshd@.service")
+
+
+YOCTO = {"libexecdir": "/usr/libexec", "sysconfdir": "/etc", "prefix": "/usr", "datadir": "/usr/share"}
+
+
+@pytest.mark.parametrize("units", ["/usr/lib/systemd/system", "/lib/systemd/system"])
+def test_yocto(place, units):
+    """Files that no package has are an error; a unit where systemd does not look is none at all."""
+    text = recipe("yocto")
+    variables = {**YOCTO, "S": place.tree, "D": place.root, "systemd_system_unitdir": units}
+
+    def function(name):
+        body = re.search(rf"^{name}\(\) \{{\n(.*?)^\}}", text, re.S | re.M)[1]
+        place.run(["sh", "-euc", re.sub(r"\$\{(\w+)\}", lambda found: variables[found[1]], body)])
+
+    function("do_configure:prepend")
+    place.meson(*re.search(r'EXTRA_OEMESON = "(.*)"', text)[1].split(),
+                re.search(r'PACKAGECONFIG\[systemd\] = "([^,"]*),', text)[1])
+    function("do_install:append")
+    files = place.files()
+    service = re.search(r'SYSTEMD_SERVICE:\$\{PN\} = "(.*)"', text)[1]
+    assert f"{units}/{service}" in files
+    assert {name for name in files if "/systemd/" in name} == {f"{units}/{name}" for name in UNITS}
+    assert "sftp=/usr/libexec/sftp-server /etc" in place.read(f"{units}/wrensshd@.service")
+    script = re.search(r'INITSCRIPT_NAME = "(.*)"', text)[1]
+    assert os.access(f"{place.root}/etc/init.d/{script}", os.X_OK)
+    packaged = ("/usr/sbin/", "/etc/", "/usr/share/man/", "/usr/share/wrensshd/", units + "/")
+    assert not [name for name in files if not name.startswith(packaged)]
+
+
+# ---- what their services start ------------------------------------------------------------------
+
+class Services:
+    """Runs each init script's start among stubs; the result is the command that was handed over."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.note = os.path.join(self.path, "note")
+
+    def script(self, name, *changes):
+        text = read(os.path.join(PACKAGING, name))
+        # The one path that a script calls itself rather than hands over.
+        for old, new in (("/usr/sbin/wrensshd-makekey", self.path + "/makekey"), *changes):
+            assert old in text, old
+            text = text.replace(old, new)
+        path = os.path.join(self.path, os.path.basename(name))
+        write(path, text)
+        write(self.path + "/makekey", f'#!/bin/sh\necho "$@" >{self.path}/made\n')
+        return path
+
+    def sh(self, text):
+        environment = {"PATH": f"{self.path}:{os.environ['PATH']}"}
+        done = subprocess.run(["sh", "-uc", text], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                              text=True, timeout=30, check=False)
+        assert done.returncode == 0, done.stdout
+        assert read(self.path + "/made") == "-q /etc/wrensshd\n"
+        return words_of(self.note)
+
+    def buildroot(self, verb="start"):
+        write(self.path + "/start-stop-daemon", f'#!/bin/sh\nprintf "\'%s\' " "$@" >{self.note}\n')
+        words = self.sh(f"set -- {verb}; . {self.script('buildroot/S50wrensshd')}")
+        return [words[words.index("-x") + 1], *words[words.index("--") + 1:]]
+
+    def openwrt(self):
+        script = self.script("openwrt/files/wrensshd.init")
+        values = "".join(f"{name}) echo '{value}' ;;\n" for name, value in re.findall(
+            r"option (\w+) '(.*)'", read(PACKAGING + "/openwrt/files/wrensshd.config")))
+        return self.sh(f"""
+value() {{ case $1 in
+{values}*) echo "unknown option: $1" >&2; exit 1 ;; esac; }}
+config_load() {{ [ "$1" = wrensshd ]; }}
+config_foreach() {{ "$1" section; }}
+config_get() {{ got=$(value "$3") || exit; eval "$1=\\$got"; }}
+config_get_bool() {{ config_get "$@"; }}
+procd_open_instance() {{ :; }}
+procd_close_instance() {{ :; }}
+procd_add_reload_trigger() {{ :; }}
+procd_set_param() {{ [ "$1" != command ] || {{ shift; printf "'%s' " "$@" >{self.note}; }}; }}
+. {script}
+start_service && service_triggers""")
+
+    def alpine(self):
+        script = self.script("alpine/wrensshd.initd")
+        return self.sh(f"""
+use() {{ :; }}
+after() {{ :; }}
+. {PACKAGING}/alpine/wrensshd.confd
+. {script}
+depend
+start_pre && eval "set -- $(echo $command_args)" && printf "'%s' " "$command" "$@" >{self.note}""")
+
+
+@pytest.mark.parametrize("name, port", [("buildroot", "22"), ("openwrt", "2222"), ("alpine", "22")])
+def test_init_scripts(site, tmp_path, new_log, name, port):
+    """A flag that is not there would leave the board without a login."""
+    started = Started(site, getattr(Services(tmp_path), name)())
+    started.check()
+    assert started.port == port
+    assert "-l" in started.daemon, "what the daemon says would go to /dev/null"
+    # And it serves: with a port of its own and the test's key.
+    listener = Listener(site, new_log(), *started.listen,
+                        program=(site.daemon, *site.daemon_args(), *started.daemon[:-1], site.keydir(site.mode)))
+    try:
+        with listener.connect() as client:
+            assert client.recv(8) == b"SSH-2.0-"
+    finally:
+        listener.end()
+        proc.wait_until(lambda: not site.daemons_left(), PATIENCE_SECONDS)
+
+
+def test_sysv_restarts(tmp_path):
+    """A restart would end as a usage message."""
+    words = Services(tmp_path).buildroot("reload")
+    assert words[0] == "/usr/sbin/wrensshd-listen"
+
+
+def test_alpine_paths():
+    """A service that starts what the package has elsewhere."""
+    text = read(PACKAGING + "/alpine/wrensshd.initd")
+    assert 'command="/usr/sbin/wrensshd-listen"' in text
+    assert set(re.findall(r"\$(wrensshd_\w+)", text)) == set(
+        re.findall(r"^(wrensshd_\w+)=", read(PACKAGING + "/alpine/wrensshd.confd"), re.M))
