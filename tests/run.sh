@@ -49,7 +49,7 @@ python3-pytest:has_python pytest
 openssh-client:has ssh-keyscan
 ucspi-tcp:has tcpserver
 procps:has ps
-util-linux:has setpriv
+util-linux:has setpriv && has flock
 "
 # The compiler's sanitizer run-time libraries come with gcc's own packages. Without these some tests are skipped.
 useful="
@@ -125,14 +125,14 @@ build() {
     rm -rf "build/$1"
     # shellcheck disable=SC2046 # a list of flags
     CC=$(compiler_of "$1") meson setup "build/$1" --werror $(setup_flags "$1") >"build/$1.log" 2>&1 &&
-        ninja -C "build/$1" >>"build/$1.log" 2>&1 && return 0
+        $yielding ninja -C "build/$1" >>"build/$1.log" 2>&1 && return 0
     tail -n 40 "build/$1.log"
     return 1
 }
 
 unit_tests() {
     say "unit tests, $1"
-    meson test -C "build/$1" --no-rebuild --print-errorlogs >"build/$1-unit.log" 2>&1 || {
+    $yielding meson test -C "build/$1" --no-rebuild --print-errorlogs >"build/$1-unit.log" 2>&1 || {
         sed -n '/FAIL\|TIMEOUT\|ERROR/p' "build/$1-unit.log" | head -n 60
         broken=1
     }
@@ -149,10 +149,10 @@ system_tests() { # BUILD DAEMON pytest's arguments
     shift 2
     say "system tests, $build"
     WREN_COUNTS=$top/build/$build-counts.json
-    WREN_BULK_MIB=200 WREN_SLOWNESS=1 WREN_NO_SANDBOX=
+    WREN_BULK_MIB=200 WREN_SLOWNESS=2 WREN_NO_SANDBOX=
     skip_marks=
-    # The bench suite and its client are the same beside each build.
-    leave_out='--ignore-glob=*/test_bench_* --ignore-glob=*/test_lean_*'
+    # The bench suite and its client, and what is in packaging/, are the same beside each build.
+    leave_out=$(printf -- '--ignore-glob=*/test_%s ' 'bench_*' 'lean_*' initramfs.py migration.py recipes.py services.py)
     case $build in
     gcc) leave_out= ;;
     static) WREN_BULK_MIB=32 skip_marks='not slow' ;;
@@ -173,14 +173,16 @@ system_tests() { # BUILD DAEMON pytest's arguments
     results="$results $WREN_COUNTS"
 }
 
-# Beside what follows, which has the other processor: these tests wait more than they work. In a shell of its own, so
-# what they set there is said again here.
+# Beside what follows, which yields to it: these tests wait more than they work. One build's at a time, as they would
+# disturb each other. In a shell of its own, so what they set there is said again here.
 system_tests_beside() { # BUILD DAEMON pytest's arguments
+    echo "beside what follows: system tests, $1"
     (
         broken=
-        system_tests "$@"
+        flock 9
+        system_tests "$@" 9>&-
         [ -z "$broken" ]
-    ) >"build/$1-system.log" 2>&1 &
+    ) >"build/$1-system.log" 2>&1 9>build/system.lock &
     beside="$beside $!:$1"
     results="$results $top/build/$1-counts.json"
 }
@@ -193,13 +195,17 @@ wait_for_those_beside() {
     beside=
 }
 
+stop_those_beside() {
+    for pair in $beside; do pkill -P "${pair%%:*}"; done
+}
+
 # The static builds and what they must be; then logins to the one for this machine with all its sandbox, and to the ARM
 # ones under an emulator.
 cross_tests() {
     say "static builds for x86_64, aarch64, armv7"
     WREN_COUNTS=$top/build/cross-counts.json
     export WREN_COUNTS
-    sh packaging/cross/build.sh || { unbuilt=$((unbuilt + 1)); return; }
+    $yielding sh packaging/cross/build.sh || { unbuilt=$((unbuilt + 1)); return; }
     for arch in x86_64 aarch64 armv7; do
         results="$results build/cross/$arch/tests/meson-logs/testlog.json"
     done
@@ -241,6 +247,8 @@ fi
 results=
 broken=
 beside=
+yielding='nice -n 10'
+trap stop_those_beside EXIT
 unbuilt=0
 emulated_tests='openssh_exec openssh_pty openssh_bulk openssh_files tools key_exchange'
 for name in $builds; do
@@ -255,7 +263,7 @@ for name in $builds; do
     [ "$only" = system ] || unit_tests "$name"
     [ "$only" = unit ] && continue
     case $name in
-    gcc) system_tests gcc build/gcc/src/wrensshd "$@" tests/system ;;
+    gcc) system_tests_beside gcc build/gcc/src/wrensshd "$@" tests/system ;;
     sanitize) system_tests_beside sanitize build/sanitize/src/wrensshd "$@" tests/system ;;
     esac
 done
