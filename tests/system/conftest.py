@@ -63,7 +63,7 @@ def site():
 def nothing_left(site):
     """Each test ends with no process of the daemon."""
     yield
-    left = proc.wait_until(lambda: not site.daemons_left(), 3) or site.daemons_left()
+    left = proc.wait_until(lambda: not site.daemons_left(), 3 * proc.SLOWNESS) or site.daemons_left()
     if left is not True:
         found = [(pid, proc.command_line(pid)) for pid in left]
         for pid in left:

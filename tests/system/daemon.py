@@ -8,12 +8,10 @@ import subprocess
 import time
 
 import proc
+from proc import PATIENCE_SECONDS, SLOWNESS
 from wire import connect_tcp
 
-# Instrumented builds need more time; tests/run.sh says how much.
-SLOWNESS = float(os.environ.get("WREN_SLOWNESS", "1"))
 GONE_SECONDS = 1.0 * SLOWNESS
-PATIENCE_SECONDS = 10 * SLOWNESS
 
 _PAIR = re.compile(r'([a-z_]+)=("[^"]*"|\S*)')
 _SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:")
@@ -88,6 +86,12 @@ class Line:
             self._network = found[0]
         return self._network
 
+    def wait_launched(self):
+        """For a shell that does more than one thing before it becomes the daemon: its children were seen until now."""
+        program = self.site.daemon.encode()
+        assert proc.wait_until(lambda: proc.command_line(self.monitor)[:1] == [program])
+        self._network = None
+
     def wait_exit(self, seconds=PATIENCE_SECONDS):
         try:
             return self.proc.wait(seconds)
@@ -100,7 +104,7 @@ class Line:
         network = self._network
         assert self.wait_exit(within) == status, self.log.text()
         if network:
-            assert proc.wait_until(lambda: not proc.alive(network), 0.2), "the network process stays"
+            assert proc.wait_until(lambda: not proc.alive(network), 0.2 * SLOWNESS), "the network process stays"
         ends = self.log.events("end")
         assert len(ends) == 1, f"not one line for the end:\n{self.log.text()}"
         assert ends[0].get("reason"), ends

@@ -34,7 +34,7 @@ def _waits(pid):
 
 def system_call(pid, number, *arguments):
     """The process makes this call instead of the one it waits in, when it goes on."""
-    assert proc.wait_until(lambda: _waits(pid), 5), "it never waits"
+    assert proc.wait_until(lambda: _waits(pid)), "it never waits"
     _ptrace(_ATTACH, pid)
     os.waitpid(pid, 0x40000000)  # __WALL
     registers = _Registers()

@@ -3,6 +3,10 @@
 import os
 import time
 
+# Instrumented builds, and those tested beside other work, need more time; tests/run.sh says how much.
+SLOWNESS = float(os.environ.get("WREN_SLOWNESS", "1"))
+PATIENCE_SECONDS = 10 * SLOWNESS
+
 
 def status(pid):
     """/proc/PID/status as a dict of texts; empty if the process is gone."""
@@ -57,6 +61,16 @@ def with_command(wanted):
             and alive(entry) and any(wanted in word for word in command_line(entry))]
 
 
+def seconds_to_sleep(number):
+    """For sleep's argument: long, and no other test's on this machine, for sleepers() to find."""
+    return f"{1000 + number}.{os.getpid()}"
+
+
+def sleepers(seconds):
+    """Processes of `sleep SECONDS`: not the shell that is about to start one, which a signal would find alone."""
+    return [pid for pid in with_command(seconds.encode()) if command_line(pid)[:1] == [b"sleep"]]
+
+
 def of_user(uid):
     return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()
             and alive(entry) and status(entry).get("Uid", "").split()[:1] == [str(uid)]]
@@ -88,7 +102,7 @@ def stack_kilobytes(pid):
     return next(int(line.split()[1]) for line in behind.splitlines() if line.startswith("Rss:"))
 
 
-def wait_until(condition, seconds):
+def wait_until(condition, seconds=PATIENCE_SECONDS):
     """The condition's first true value, or its last one when the time is over."""
     end = time.monotonic() + seconds
     while True:

@@ -37,7 +37,7 @@ class Launched:
         wait_port(port)
 
     def stop(self):
-        proc.wait_until(lambda: not proc.descendants(self.proc.pid), 3)
+        proc.wait_until(lambda: not proc.descendants(self.proc.pid))
         for pid in [*proc.descendants(self.proc.pid), self.proc.pid]:
             os.kill(pid, 15)
         self.proc.wait(5)
@@ -165,14 +165,14 @@ def test_ipv6(site, mode, new_log):
         def listening():
             with open("/proc/net/tcp6", encoding="ascii") as table:
                 return f":{port:04X} " in table.read()
-        assert proc.wait_until(listening, 5)
+        assert proc.wait_until(listening)
         ssh = OpenSSH(site, port)
         command = [word if word != "127.0.0.1" else "::1" for word in ssh.command("echo $SSH_CONNECTION")]
         found = run(command).stdout.split()
         assert (found[0], found[2], found[3]) == ("::1", "::1", str(port))
         assert log.wait("login")[0]["from"] == "::1"
     finally:
-        proc.wait_until(lambda: not proc.descendants(server.pid), 3)
+        proc.wait_until(lambda: not proc.descendants(server.pid))
         server.terminate()
         server.wait(5)
 
@@ -247,7 +247,7 @@ def test_plain_pipes(site, mode, tmp_path):
     assert (done.stdout, done.returncode) == ("piped\n", 6)
     with open(log, encoding="ascii") as file:
         assert "from=pipe" in file.read()
-    proc.wait_until(lambda: not site.daemons_left(), 2)
+    proc.wait_until(lambda: not site.daemons_left())
 
 
 def test_terminal_instead_of_a_connection(site):

@@ -109,11 +109,12 @@ def test_client_gone(ssh, server):
 def test_terminal_job_is_hung_up(ssh, server, tmp_path):
     """An editor on a lost connection would run on for ever, with the terminal gone."""
     del tmp_path
-    client = ssh.start("trap 'exit 0' HUP; echo up; while :; do sleep 0.1; : 31.125; done", flags=["-tt"])
+    mark = proc.seconds_to_sleep(31)
+    client = ssh.start(f"trap 'exit 0' HUP; echo up; while :; do sleep 0.1; : {mark}; done", flags=["-tt"])
     assert b"up" in client.stdout.readline()
     client.kill()
     client.wait()
     for pipe in (client.stdin, client.stdout, client.stderr):
         pipe.close()
     assert server.wait_idle(SLOWNESS)
-    assert proc.wait_until(lambda: not proc.with_command(b": 31.125;"), 2), "the job got no SIGHUP"
+    assert proc.wait_until(lambda: not proc.with_command(f": {mark};".encode())), "the job got no SIGHUP"

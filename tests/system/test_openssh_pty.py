@@ -62,11 +62,11 @@ def test_login_shell(terminal):
 
 def test_terminal_is_the_controlling_one(terminal):
     """Ctrl-C would not interrupt, job control would not work."""
-    session = terminal("echo go; sleep 20.5; echo not reached")
+    seconds = proc.seconds_to_sleep(20)
+    session = terminal(f"echo go; sleep {seconds}; echo not reached")
     session.read_until("go")
     # Before that the shell may be the only one to see the key, and go on.
-    assert proc.wait_until(lambda: any(proc.command_line(pid)[:1] == [b"sleep"]
-                                       for pid in proc.with_command(b"20.5")), 3)
+    assert proc.wait_until(lambda: proc.sleepers(seconds))
     session.type("\x03")
     text = session.read_all()
     assert "not reached" not in text and session.proc.returncode == 255

@@ -268,4 +268,4 @@ def test_monitor_killed(reach, state, mode):
     network = raw.line.network
     os.kill(raw.line.monitor, signal.SIGKILL)
     raw.line.wait_exit()
-    assert proc.wait_until(lambda: not proc.alive(network), 2)
+    assert proc.wait_until(lambda: not proc.alive(network))

@@ -47,7 +47,7 @@ class Collector:
         return self.got.decode("ascii").split("\0")[:-1]
 
     def wait(self, event):
-        proc.wait_until(lambda: any(f"event={event} " in line for line in self.lines()), 5)
+        proc.wait_until(lambda: any(f"event={event} " in line for line in self.lines()))
         found = [line for line in self.lines() if f"event={event} " in line]
         assert found, f"no {event} in {self.lines()}"
         return found
@@ -70,6 +70,7 @@ def logged(client, site):
             collectors.append(Collector(path, kind))
         launch = ["unshare", "--mount", "sh", "-ec", OWN_DEV, path]
         raw = client("-l", *flags, started={"mode": "root", "launch": launch})
+        raw.line.wait_launched()
         return (collectors[-1] if collectors else path), raw
     yield start
     for collector in collectors:

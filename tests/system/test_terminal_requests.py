@@ -139,8 +139,9 @@ SIGNALS = ["ABRT", "ALRM", "FPE", "HUP", "ILL", "INT", "KILL", "PIPE", "QUIT", "
 def test_signals(client, name):
     """A client could not interrupt a remote program."""
     raw = client().login()
-    channel = raw.exec("exec sleep 24.5")
-    assert proc.wait_until(lambda: proc.with_command(b"24.5"), 5)
+    seconds = proc.seconds_to_sleep(24)
+    channel = raw.exec(f"exec sleep {seconds}")
+    assert proc.wait_until(lambda: proc.sleepers(seconds))
     raw.send(channel.request_bytes(b"signal", string(name), reply=False))
     assert channel.wait_closed().exit_signal == name
 
@@ -148,11 +149,12 @@ def test_signals(client, name):
 def test_signal_reaches_the_whole_group(client):
     """A shell's children would go on when the command is interrupted."""
     raw = client().login()
-    channel = raw.exec("sleep 25.5; true")
-    assert proc.wait_until(lambda: proc.with_command(b"25.5"), 5)
+    seconds = proc.seconds_to_sleep(25)
+    channel = raw.exec(f"sleep {seconds}; true")
+    assert proc.wait_until(lambda: proc.sleepers(seconds))
     raw.send(channel.request_bytes(b"signal", string("INT"), reply=False))
     channel.wait_closed()
-    assert proc.wait_until(lambda: not proc.with_command(b"25.5"), 2)
+    assert proc.wait_until(lambda: not proc.sleepers(seconds))
 
 
 @pytest.mark.parametrize("name", ["STOP", "CONT", "CHLD", "SIGTERM", "", "term", "KILL\0", "9", "X" * 5000])
@@ -192,20 +194,22 @@ def test_break(shell_on_terminal, client):
 
 def test_terminal_job_gets_hup_when_the_connection_drops(shell_on_terminal):
     """Programs on a lost terminal would run on for ever."""
-    channel = shell_on_terminal("echo ready; sleep 27.5; true")
+    seconds = proc.seconds_to_sleep(27)
+    channel = shell_on_terminal(f"echo ready; sleep {seconds}; true")
     channel.wait_output(b"ready")
     channel.client.sock.close()
     channel.client.line.assert_over()
-    assert proc.wait_until(lambda: not proc.with_command(b"27.5"), SLOWNESS), "the job got no SIGHUP"
+    assert proc.wait_until(lambda: not proc.sleepers(seconds), SLOWNESS), "the job got no SIGHUP"
 
 
 def test_terminal_job_gets_hup_when_its_channel_closes(shell_on_terminal):
     """The same for one session of several."""
-    channel = shell_on_terminal("echo ready; sleep 28.5; true")
+    seconds = proc.seconds_to_sleep(28)
+    channel = shell_on_terminal(f"echo ready; sleep {seconds}; true")
     channel.wait_output(b"ready")
     channel.send_close()
     channel.wait(lambda: channel.closed)
-    assert proc.wait_until(lambda: not proc.with_command(b"28.5"), SLOWNESS), "the job got no SIGHUP"
+    assert proc.wait_until(lambda: not proc.sleepers(seconds), SLOWNESS), "the job got no SIGHUP"
     channel.client.open(9)
 
 

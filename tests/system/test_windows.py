@@ -223,7 +223,7 @@ def test_memory_of_bulk_is_given_back(client):
     sent = fill(channel)
     ping(raw)
     channel.wait(lambda: len(channel.output) == sent)
-    assert proc.wait_until(lambda: proc.memory_kilobytes(raw.line.network) - before < 40, 5)
+    assert proc.wait_until(lambda: proc.memory_kilobytes(raw.line.network) - before < 40)
 
 
 def test_stalled_program_takes_no_memory(client):
