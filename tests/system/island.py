@@ -25,6 +25,12 @@ def find(name):
                         os.path.join(PROJECT, "build", "tools"))
 
 
+def tree(name):
+    """A package that tests/run.sh has unpacked with what it wants, as a folder that looks like a root."""
+    path = os.path.join(PROJECT, "build", "tools", "tree", name)
+    return path if os.path.isdir(path) else None
+
+
 class Island:
     def __init__(self, site):
         self.site = site
