@@ -12,14 +12,15 @@ from daemon import PATIENCE_SECONDS, daemon_environment, run
 from openssh import OpenSSH
 from site_setup import PROJECT
 
-# The daemon's folder is what stands in /usr/local/sbin there.
+# The daemon's folder is what stands in /usr/local/sbin there. The shell stays as the init that collects dead processes.
 SETUP = """mount --make-rprivate /
 ip link set lo up
 mkdir -p "$0/etc" && cp -a /etc/. "$0/etc" && mount --bind "$0/etc" /etc
 mount --bind "$1" /usr/local/sbin
 mount -t tmpfs -o mode=755 none /var/log
 echo ready
-exec sleep infinity"""
+sleep infinity &
+wait"""
 
 LIBC = ctypes.CDLL(None)
 CLONE_NEWNET = 0x40000000

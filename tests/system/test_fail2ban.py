@@ -158,5 +158,4 @@ def test_ban(island, site, log, address):
     finally:
         bans.close()
         if service:
-            service.proc.kill()
-            service.proc.wait()
+            service.end()

@@ -70,8 +70,7 @@ def test_from_dropbear(island):
         pytest.skip("svscan is not installed")
     service = Service(island, "daemontools")
     island.ssh().works()
-    service.proc.kill()
-    service.proc.wait()
+    service.end()
 
 
 def test_from_dropbear_initramfs(island):
