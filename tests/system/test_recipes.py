@@ -33,10 +33,13 @@ def recipe(name):
 
 
 @pytest.fixture
-def place(site, tmp_path):
+def place(site):
+    """Where the tests' user, who runs makepkg, may go."""
     if not shutil.which("meson"):
         pytest.skip("no meson here")
-    return Place(site, tmp_path)
+    made = Place(site, os.path.join(site.base, "recipe"))
+    yield made
+    shutil.rmtree(made.path)
 
 
 # ---- what they say ------------------------------------------------------------------------------
