@@ -53,6 +53,7 @@ util-linux:has setpriv && has flock
 "
 # The compiler's sanitizer run-time libraries come with gcc's own packages. Without these some tests are skipped.
 useful="
+shellcheck:has shellcheck
 openssh-sftp-server:test -x /usr/lib/openssh/sftp-server
 passwd:has useradd
 netbase:test -e /etc/protocols
@@ -77,7 +78,8 @@ ca-certificates:test -d /etc/ssl/certs
 python3-venv:has_python ensurepip
 "
 
-# Inetds, TinySSH's tools and fail2ban are looked at without installing them: their packages would set up services.
+# Inetds, TinySSH's tools, fail2ban, OpenRC and Arch's tools are used without installing them: their packages would set
+# up services, or bring many others.
 unpack_tools() {
     mkdir -p "$tools"
     for pair in inetutils-inetd:usr/sbin/inetutils-inetd openbsd-inetd:usr/sbin/inetd xinetd:usr/sbin/xinetd \
@@ -92,17 +94,34 @@ unpack_tools() {
         ) >>"$top/build/apt.log" 2>&1
         [ -e "$tools/$name" ] || echo "no ${pair%%:*} to be had, so its tests are skipped"
     done
+    # These are whole trees, for programs that want their own files and libraries.
+    for tree in "fail2ban python3-systemd" "openrc libeinfo1 librc1" \
+        "makepkg pacman-package-manager libalpm13 libarchive-tools libgpgme11 libassuan0"; do
+        folder=$tools/tree/${tree%% *}
+        { [ -e "$folder" ] || ! has apt-get || ! has dpkg; } && continue
+        (
+            # shellcheck disable=SC2086 # a list of packages
+            scratch=$(mktemp -d) && cd "$scratch" && apt-get download -q $tree &&
+                for package in ./*.deb; do dpkg -x "$package" tree || exit; done &&
+                mkdir -p "$tools/tree" && mv tree "$folder"
+            rm -rf "$scratch"
+        ) >>"$top/build/apt.log" 2>&1
+        [ -e "$folder" ] || echo "no ${tree%% *} to be had, so its tests are skipped"
+    done
     [ -x "$tools/tinysshd" ] && for name in makekey printkey; do ln -sf tinysshd "$tools/tinysshd-$name"; done
     return 0
 }
 
-# AsyncSSH comes from the Python package index, into a folder of its own. Its tests are skipped without it.
+# AsyncSSH and the linter of Yocto's recipes come from the Python package index, into a folder of its own. Their tests
+# are skipped without them.
 ensure_venv() {
     "$venv/bin/python" -c 'import asyncssh, pytest' >/dev/null 2>&1 && { python=$venv/bin/python; return 0; }
     rm -rf "$venv"
     if "$python" -m venv "$venv" >"$top/build/venv.log" 2>&1 &&
         "$venv/bin/pip" install -q --disable-pip-version-check asyncssh pytest >>"$top/build/venv.log" 2>&1; then
         python=$venv/bin/python
+        "$venv/bin/pip" install -q --disable-pip-version-check oelint-adv >>"$top/build/venv.log" 2>&1 ||
+            echo "oelint-adv could not be had, so its test is skipped"
     else
         echo "asyncssh could not be had, so its tests are skipped: $(tail -n 1 "$top/build/venv.log")"
     fi

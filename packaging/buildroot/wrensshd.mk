@@ -12,20 +12,17 @@ WRENSSHD_SITE = https://wrenssh.example/releases
 WRENSSHD_LICENSE = ISC
 WRENSSHD_LICENSE_FILES = LICENSE
 WRENSSHD_DEPENDENCIES = host-pkgconf libsodium
-WRENSSHD_CONF_OPTS = -Dtests=false -Dinitramfs=false
+# Where openssh and gesftpserver have it.
+WRENSSHD_CONF_OPTS = \
+	-Dtests=false \
+	-Dinitramfs=false \
+	-Dsftp_server=/usr/libexec/sftp-server
 
 ifeq ($(BR2_INIT_SYSTEMD),y)
 WRENSSHD_CONF_OPTS += -Dsystemd=true
 else
 WRENSSHD_CONF_OPTS += -Dsystemd=false
 endif
-
-# Where openssh and gesftpserver have it.
-define WRENSSHD_SFTP_SERVER
-	$(SED) 's|/usr/lib/openssh/sftp-server|/usr/libexec/sftp-server|' \
-		$(@D)/packaging/*/run $(@D)/packaging/inetd/* $(@D)/packaging/systemd/*
-endef
-WRENSSHD_POST_PATCH_HOOKS += WRENSSHD_SFTP_SERVER
 
 # The process that reads the network.
 define WRENSSHD_USERS

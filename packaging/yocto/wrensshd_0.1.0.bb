@@ -21,7 +21,8 @@ inherit meson pkgconfig systemd update-rc.d useradd
 # The sandbox has its list of system calls for these.
 COMPATIBLE_HOST = "(aarch64|arm|i.86|riscv64|x86_64)-.*-linux.*"
 
-EXTRA_OEMESON = "-Dtests=false -Dinitramfs=false"
+# sftp_server: where the package openssh-sftp-server has it.
+EXTRA_OEMESON = "-Dtests=false -Dinitramfs=false -Dsftp_server=${libexecdir}/sftp-server"
 
 PACKAGECONFIG ??= "${@bb.utils.filter('DISTRO_FEATURES', 'systemd', d)}"
 PACKAGECONFIG[systemd] = "-Dsystemd=true,-Dsystemd=false"
@@ -34,12 +35,6 @@ INITSCRIPT_PARAMS = "defaults 50"
 # The process that reads the network.
 USERADD_PACKAGES = "${PN}"
 USERADD_PARAM:${PN} = "--system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin wrensshd"
-
-# Where the package openssh-sftp-server has it.
-do_configure:prepend() {
-    sed -i 's|/usr/lib/openssh/sftp-server|${libexecdir}/sftp-server|' \
-        ${S}/packaging/*/run ${S}/packaging/inetd/* ${S}/packaging/systemd/*
-}
 
 do_install:append() {
     # The same script serves busybox's init and System V's.

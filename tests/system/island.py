@@ -1,28 +1,41 @@
 """A copy of this machine with its own network, processes and /etc, where files of packaging/ run as they are shipped."""
 
+import ctypes
 import os
 import shutil
+import socket
 import subprocess
+import threading
 
 import proc
 from daemon import PATIENCE_SECONDS, daemon_environment, run
 from openssh import OpenSSH
 from site_setup import PROJECT
 
-# The daemon's folder is what stands in /usr/local/sbin there.
+# The daemon's folder is what stands in /usr/local/sbin there. The shell stays as the init that collects dead processes.
 SETUP = """mount --make-rprivate /
 ip link set lo up
 mkdir -p "$0/etc" && cp -a /etc/. "$0/etc" && mount --bind "$0/etc" /etc
 mount --bind "$1" /usr/local/sbin
 mount -t tmpfs -o mode=755 none /var/log
 echo ready
-exec sleep infinity"""
+sleep infinity &
+wait"""
+
+LIBC = ctypes.CDLL(None)
+CLONE_NEWNET = 0x40000000
 
 
 def find(name):
     """An installed program, or one that tests/run.sh has unpacked without installing it."""
     return shutil.which(name, path="/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin:" +
                         os.path.join(PROJECT, "build", "tools"))
+
+
+def tree(name):
+    """A package that tests/run.sh has unpacked with what it wants, as a folder that looks like a root."""
+    path = os.path.join(PROJECT, "build", "tools", "tree", name)
+    return path if os.path.isdir(path) else None
 
 
 class Island:
@@ -60,6 +73,24 @@ class Island:
     def ssh(self, source="127.0.0.1", user=None):
         """The stock client on the island."""
         return Inhabitant(self, source, user)
+
+    def dial(self, address, source, port=22):
+        """A connection within the island's network, for tests that speak for themselves. Only a thread changes over."""
+        made = []
+
+        def connect():
+            with open(f"/proc/{self.inside[2]}/ns/net", encoding="ascii") as network:
+                if LIBC.setns(network.fileno(), CLONE_NEWNET) == 0:
+                    try:
+                        made.append(socket.create_connection((address, port), PATIENCE_SECONDS, (source, 0)))
+                    except OSError as error:
+                        made.append(error)
+        thread = threading.Thread(target=connect)
+        thread.start()
+        thread.join()
+        if isinstance(made[0], OSError):
+            raise made[0]
+        return made[0]
 
     def wait_port(self):
         def listens():

@@ -1,8 +1,9 @@
 """
-The recipes for other distributions, run as far as that goes without these: their tools are stubs that note what they
-are told. meson is the real one, but what it would compile is the daemon under test.
+The recipes for other distributions, run as far as that goes without these. Arch's makepkg and pacman are real, others'
+tools are stubs that note what they are told. meson is the real one, but what it would compile is the daemon under test.
 """
 
+import glob
 import os
 import re
 import shlex
@@ -10,6 +11,7 @@ import shutil
 import subprocess
 
 from daemon import run
+from island import tree
 from site_setup import PROJECT
 
 PACKAGING = os.path.join(PROJECT, "packaging")
@@ -79,9 +81,33 @@ esac
 
     def meson(self, *options):
         """What a build system does that has a class of its own for Meson."""
-        self.run(["sh", "-euc", 'tree=$1 root=$2; shift 2; meson setup --prefix /usr "$@" build "$tree"; '
-                  'meson compile -C build; DESTDIR="$root" meson install --no-rebuild -C build',
-                  "sh", self.tree, self.root, *options])
+        self.run(["sh", "-euc", 'tree=$1; shift; meson setup --prefix /usr "$@" build "$tree"; meson compile -C build',
+                  "sh", self.tree, *options])
+        self.meson_install()
+
+    def meson_install(self):
+        self.run(["meson", "install", "--no-rebuild", "-C", "build"], DESTDIR=self.root)
+
+    def makepkg(self):
+        """Builds as an ordinary user, as makepkg insists, and has pacman install what came out. Returns what makepkg said."""
+        os.mkdir(self.path + "/recipe")
+        for name in os.listdir(PACKAGING + "/arch"):
+            shutil.copy(os.path.join(PACKAGING, "arch", name), self.path + "/recipe")
+        self.run(["tar", "-cJf", f"recipe/wrenssh-{version()}.tar.xz", os.path.basename(self.tree)], XZ_OPT="-0")
+        found = shutil.copytree(tree("makepkg"), self.path + "/tools", symlinks=True)
+        tools = {"LIBRARY": found + "/usr/share/makepkg", "PATH": f"{self.bin}:{found}/usr/bin:{os.environ['PATH']}",
+                 "LD_LIBRARY_PATH": ":".join(glob.glob(found + "/usr/lib/*-linux-*"))}
+        owner = self.site.user
+        for name in (self.path, self.path + "/recipe"):
+            os.chown(name, owner.pw_uid, owner.pw_gid)
+        said = self.run(["setpriv", f"--reuid={owner.pw_uid}", f"--regid={owner.pw_gid}", "--clear-groups", "sh", "-euc",
+                         "cd recipe; makepkg --nodeps --nocheck --skipinteg --nocolor --config $0/etc/makepkg.conf", found],
+                        PACMAN="true", **tools)
+        os.makedirs(self.root + "/var/lib/pacman")
+        write(self.path + "/pacman.conf", "[options]\nArchitecture = auto\nLocalFileSigLevel = Never\n", 0o644)
+        self.run(["pacman", "--config", "pacman.conf", "--root", self.root, "--cachedir", self.path, "--noconfirm",
+                  "--noscriptlet", "-ddU", *glob.glob(self.path + "/recipe/*.pkg.tar.gz")], **tools)
+        return said
 
     def make(self, makefile, *targets):
         path = os.path.join(self.path, "Makefile")

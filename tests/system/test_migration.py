@@ -1,12 +1,15 @@
 """The README's ways from other servers, with the commands that stand there. tests/vm changes over a running systemd."""
 
 import os
+import re
 import shutil
+import subprocess
 
 import pytest
 
 import readme
 from island import Island, find
+from site_setup import PROJECT
 from test_services import Service
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]
@@ -50,6 +53,29 @@ def test_from_tinyssh(island):
     assert_same_key(island, "/etc/wrensshd", key)
 
 
+def test_in_place_of_tinyssh(island):
+    """A flag would end the server, or its own folder with the key not do as it is."""
+    maker = find("tinysshd-makekey")
+    if not maker:
+        pytest.skip("tinysshd is not there")
+    with open(os.path.join(PROJECT, "README.md"), encoding="utf-8") as file:
+        flags = re.search(r"\n## In the place of TinySSH\n\nThe flags `([^`]*)`", file.read())[1].split()
+    values = {"-x": ["sftp=/usr/lib/openssh/sftp-server"], "-e": ["cat"]}
+    assert len(flags) == 11
+    for flag in flags:
+        assert island("wrensshd", flag, *values.get(flag, []), "-V").returncode == 0, flag
+    type_in(island, f"mkdir -p /etc/tinyssh; rm -rf /etc/tinyssh/sshkeydir; {maker} /etc/tinyssh/sshkeydir")
+    key = public_key(island(maker.replace("makekey", "printkey"), "/etc/tinyssh/sshkeydir").stdout)
+    with open(island.known_hosts, "w", encoding="ascii") as file:
+        file.write(f"wren ssh-ed25519 {key}\n")
+    launcher = island.start("tcpserver", "-HRl0", "0", "22", "/usr/local/sbin/wrensshd", "-v", "-x", *values["-x"], "--",
+                            "/etc/tinyssh/sshkeydir", stderr=subprocess.DEVNULL)
+    island.wait_port()
+    island.ssh().works()
+    launcher.kill()
+    launcher.wait()
+
+
 def make_dropbear_key(island, folder):
     if not find("dropbearkey") or not find("dropbearconvert"):
         pytest.skip("dropbear-bin is not installed")
@@ -70,8 +96,7 @@ def test_from_dropbear(island):
         pytest.skip("svscan is not installed")
     service = Service(island, "daemontools")
     island.ssh().works()
-    service.proc.kill()
-    service.proc.wait()
+    service.end()
 
 
 def test_from_dropbear_initramfs(island):

@@ -9,15 +9,19 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, run
+from island import tree
 from recipes import PACKAGING, Place, Started, read, version, words_of, write
 from site_setup import PROJECT
 from test_listen import Listener
 
+# They do not depend on how the daemon was built.
+pytestmark = pytest.mark.slow
 RECIPES = {"alpine": "alpine/APKBUILD", "arch": "arch/PKGBUILD", "openwrt": "openwrt/Makefile",
            "buildroot": "buildroot/wrensshd.mk", "yocto": f"yocto/wrensshd_{version()}.bb"}
 UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-keygen.service"]
@@ -29,20 +33,22 @@ def recipe(name):
 
 
 @pytest.fixture
-def place(site, tmp_path):
+def place(site):
+    """Where the tests' user, who runs makepkg, may go."""
     if not shutil.which("meson"):
         pytest.skip("no meson here")
-    return Place(site, tmp_path)
+    made = Place(site, os.path.join(site.base, "recipe"))
+    yield made
+    shutil.rmtree(made.path)
 
 
 # ---- what they say ------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name, line", [
-    ("alpine", "pkgver=VERSION\n"), ("arch", "pkgver=VERSION\n"), ("openwrt", "PKG_VERSION:=VERSION\n"),
-    ("buildroot", "WRENSSHD_VERSION = VERSION\n")])
-def test_version(name, line):
+@pytest.mark.parametrize("name, begin", [
+    ("alpine", "pkgver="), ("arch", "pkgver="), ("openwrt", "PKG_VERSION:="), ("buildroot", "WRENSSHD_VERSION = ")])
+def test_version(name, begin):
     """The archive would not be found, or an old one built."""
-    assert line.replace("VERSION", version()) in recipe(name)
+    assert begin + version() in recipe(name).splitlines()
 
 
 def test_versions_elsewhere():
@@ -110,11 +116,12 @@ def test_shellcheck(shell, files, excluded):
 
 def test_oelint():
     """What the rules of OpenEmbedded say, but for those that ask for what a project without releases lacks."""
-    if not shutil.which("oelint-adv"):
+    program = shutil.which("oelint-adv", path=os.environ["PATH"] + ":" + os.path.dirname(sys.executable))
+    if not program:
         pytest.skip("no oelint-adv here")
     left_out = ["oelint.vars.homepageping", "oelint.var.suggestedvar.BUGTRACKER", "oelint.var.suggestedvar.CVE_PRODUCT",
                 "oelint.var.bbclassextend"]
-    done = run(["oelint-adv", "--quiet", *(word for rule in left_out for word in ("--suppress", rule)),
+    done = run([program, "--quiet", *(word for rule in left_out for word in ("--suppress", rule)),
                 os.path.join(PACKAGING, RECIPES["yocto"])])
     assert done.returncode == 0 and not re.search(r":(warning|error|info):", done.stdout + done.stderr), done.stderr
 
@@ -131,32 +138,49 @@ def test_buildroot_rules():
 
 # ---- what they install --------------------------------------------------------------------------
 
+@pytest.mark.root
 def test_arch(place):
     """Two packages whose files collide, a unit that starts what is not there, or sftp that never comes."""
+    if not tree("makepkg"):
+        pytest.skip("makepkg is not there")
     place.stub("arch-meson", 'exec meson setup --prefix /usr --libexecdir lib --sbindir bin --buildtype plain "$@"\n')
-    recipe_path = os.path.join(PACKAGING, "arch/PKGBUILD")
-    shutil.copy(PACKAGING + "/arch/wrensshd.sysusers", place.path)
-    found = {}
-    for package in ("wrensshd", "wrensshd-mkinitcpio"):
-        shutil.rmtree(place.root, ignore_errors=True)
-        first = "prepare; build >/dev/null; " if package == "wrensshd" else ""
-        out = place.run(["bash", "-euc", f'. {recipe_path}; {first} package_{package}; echo "$install ${{backup-}}"'],
-                        pkgdir=place.root, srcdir=place.path)
-        install, *backup = out.splitlines()[-1].split()
-        assert os.path.exists(os.path.join(PACKAGING, "arch", install))
-        found[package] = place.files()
-        assert all("/" + path in found[package] for path in backup)
-        assert f"/usr/share/licenses/{package}/LICENSE" in found[package]
-        if package == "wrensshd":
-            unit = place.read("/usr/lib/systemd/system/wrensshd@.service")
-            assert "ExecStart=/usr/bin/wrensshd -x sftp=/usr/lib/ssh/sftp-server /etc/wrensshd" in unit
-            assert place.read("/usr/lib/sysusers.d/wrensshd.conf").startswith("u wrensshd ")
-            for service in ("listen", "runit", "s6", "tcpserver"):
-                assert "/usr/lib/ssh/sftp-server" in place.read(f"/usr/share/wrensshd/{service}/run")
-    assert found["wrensshd"] >= {*(f"/usr/bin/{name}" for name in NAMES),
-                                 *(f"/usr/lib/systemd/system/{name}" for name in UNITS)}
-    assert found["wrensshd-mkinitcpio"] >= {"/usr/lib/initcpio/install/wrensshd", "/usr/lib/initcpio/hooks/wrensshd"}
-    assert not found["wrensshd"] & found["wrensshd-mkinitcpio"]
+    said = place.makepkg()
+    complaints = [line for line in re.findall(".*(?:WARNING|ERROR|error:).*", said) if "Skipping" not in line]
+    assert not complaints, complaints
+    files = place.files()
+    assert files >= {*(f"/usr/bin/{name}" for name in NAMES), *(f"/usr/lib/systemd/system/{name}" for name in UNITS),
+                     "/usr/lib/initcpio/install/wrensshd", "/usr/lib/initcpio/hooks/wrensshd",
+                     "/etc/wrensshd/initramfs/wrensshd.conf", "/usr/share/licenses/wrensshd/LICENSE",
+                     "/usr/share/licenses/wrensshd-mkinitcpio/LICENSE"}
+    assert "ExecStart=/usr/bin/wrensshd -x sftp=/usr/lib/ssh/sftp-server /etc/wrensshd" in place.read(
+        "/usr/lib/systemd/system/wrensshd@.service")
+    for service in ("listen", "runit", "s6", "tcpserver"):
+        assert "=/usr/lib/ssh/sftp-server " in place.read(f"/usr/share/wrensshd/{service}/run")
+        assert os.access(f"{place.root}/usr/share/wrensshd/{service}/run", os.X_OK)
+    for name in ("inetd.conf", "wrensshd.xinetd"):
+        assert re.search(r"(root|=) /usr/bin/wrensshd", place.read("/usr/share/wrensshd/inetd/" + name).replace("  ", " "))
+    # What pacman knows of each package: an install file has been found, and settings are kept.
+    for package, kept in (("wrensshd", ""), ("wrensshd-mkinitcpio", "etc/wrensshd/initramfs/wrensshd.conf\t")):
+        known = f"/var/lib/pacman/local/{package}-{version()}-1"
+        assert known + "/install" in files
+        assert kept in (place.read(known + "/files") + "\n").partition("%BACKUP%")[2]
+    sysusers = shutil.which("systemd-sysusers")
+    if sysusers:
+        place.run([sysusers, "--root", place.root])
+        assert re.search(r"^wrensshd:.*/nologin$", place.read("/etc/passwd"), re.M)
+
+
+@pytest.mark.parametrize("active, restarts", [(True, True), (False, False)])
+def test_arch_scriptlets(tmp_path, active, restarts):
+    """pacman would complain, or an upgrade leave the old units at work, or start what the person had not started."""
+    write(str(tmp_path / "systemctl"), f'#!/bin/sh\necho "$*" >>{tmp_path}/told\n'
+          f'case $* in *is-active*) {str(active).lower()} ;; esac\n')
+    done = run(["bash", "-euc", f". {PACKAGING}/arch/wrensshd.install; post_install; post_upgrade 2 1; pre_remove"],
+               env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
+    assert done.returncode == 0 and not done.stderr, done.stderr
+    told = read(str(tmp_path / "told")).splitlines()
+    assert ("restart wrensshd.socket" in told) == restarts
+    assert told[-1] == "--quiet disable --now wrensshd.socket"
 
 
 def test_alpine(place):
@@ -165,8 +189,8 @@ def test_alpine(place):
     recipe_path = os.path.join(PACKAGING, "alpine/APKBUILD")
     for name in ("initd", "confd"):
         shutil.copy(f"{PACKAGING}/alpine/wrensshd.{name}", place.path)
-    out = place.run(["sh", "-euc", f"default_prepare() {{ :; }}; want_check() {{ false; }}; . {recipe_path}; "
-                     'cd "$builddir"; prepare; build >/dev/null; package >/dev/null; echo $source; echo $install'],
+    out = place.run(["sh", "-euc", f"want_check() {{ false; }}; . {recipe_path}; "
+                     'cd "$builddir"; build >/dev/null; package >/dev/null; echo $source; echo $install'],
                     pkgdir=place.root, srcdir=place.path)
     source, install = out.splitlines()[-2:]
     for name in [*source.split()[1:], install]:
@@ -210,14 +234,11 @@ def test_openwrt(place):
     assert "USERID:=wrensshd:wrensshd" in text
 
 
-# Buildroot sets $(@D) by the paths of its own targets.
 BUILDROOT = """
 WRENSSHD_PKGDIR = recipe
 INSTALL = install
-SED = sed -i -e
 include recipe/wrensshd.mk
 options: ; @echo $(WRENSSHD_CONF_OPTS)
-$(TREE)/patched: ; $(foreach hook,$(WRENSSHD_POST_PATCH_HOOKS),$($(hook)))
 sysv: ; $(WRENSSHD_INSTALL_INIT_SYSV)
 """
 
@@ -226,8 +247,7 @@ sysv: ; $(WRENSSHD_INSTALL_INIT_SYSV)
 def test_buildroot(place, systemd):
     """An image without a service, or with one for an init that it has not got."""
     shutil.copytree(PACKAGING + "/buildroot", place.path + "/recipe")
-    settings = [f"TREE={place.tree}", f"TARGET_DIR={place.root}", *(["BR2_INIT_SYSTEMD=y"] if systemd else [])]
-    place.make(BUILDROOT, place.tree + "/patched", *settings)
+    settings = [f"TARGET_DIR={place.root}", *(["BR2_INIT_SYSTEMD=y"] if systemd else [])]
     place.meson(*place.make(BUILDROOT, "options", *settings).split())
     if not systemd:
         place.make(BUILDROOT, "sysv", *settings)
@@ -242,29 +262,30 @@ def test_buildroot(place, systemd):
 YOCTO = {"libexecdir": "/usr/libexec", "sysconfdir": "/etc", "prefix": "/usr", "datadir": "/usr/share"}
 
 
-@pytest.mark.parametrize("units", ["/usr/lib/systemd/system", "/lib/systemd/system"])
-def test_yocto(place, units):
+def test_yocto(place):
     """Files that no package has are an error; a unit where systemd does not look is none at all."""
     text = recipe("yocto")
-    variables = {**YOCTO, "S": place.tree, "D": place.root, "systemd_system_unitdir": units}
 
-    def function(name):
-        body = re.search(rf"^{name}\(\) \{{\n(.*?)^\}}", text, re.S | re.M)[1]
-        place.run(["sh", "-euc", re.sub(r"\$\{(\w+)\}", lambda found: variables[found[1]], body)])
+    def expand(value, **more):
+        return re.sub(r"\$\{(\w+)\}", lambda found: {**YOCTO, **more}[found[1]], value)
 
-    function("do_configure:prepend")
-    place.meson(*re.search(r'EXTRA_OEMESON = "(.*)"', text)[1].split(),
-                re.search(r'PACKAGECONFIG\[systemd\] = "([^,"]*),', text)[1])
-    function("do_install:append")
-    files = place.files()
-    service = re.search(r'SYSTEMD_SERVICE:\$\{PN\} = "(.*)"', text)[1]
-    assert f"{units}/{service}" in files
-    assert {name for name in files if "/systemd/" in name} == {f"{units}/{name}" for name in UNITS}
-    assert "sftp=/usr/libexec/sftp-server /etc" in place.read(f"{units}/wrensshd@.service")
-    script = re.search(r'INITSCRIPT_NAME = "(.*)"', text)[1]
-    assert os.access(f"{place.root}/etc/init.d/{script}", os.X_OK)
-    packaged = ("/usr/sbin/", "/etc/", "/usr/share/man/", "/usr/share/wrensshd/", units + "/")
-    assert not [name for name in files if not name.startswith(packaged)]
+    options = re.search(r'EXTRA_OEMESON = "(.*)"', text)[1] + " " + re.search(
+        r'PACKAGECONFIG\[systemd\] = "([^,"]*),', text)[1]
+    append = re.search(r"^do_install:append\(\) \{\n(.*?)^\}", text, re.S | re.M)[1]
+    place.meson(*expand(options).split())
+    for units in ("/usr/lib/systemd/system", "/lib/systemd/system"):
+        shutil.rmtree(place.root)
+        place.meson_install()
+        place.run(["sh", "-euc", expand(append, S=place.tree, D=place.root, systemd_system_unitdir=units)])
+        files = place.files()
+        service = re.search(r'SYSTEMD_SERVICE:\$\{PN\} = "(.*)"', text)[1]
+        assert f"{units}/{service}" in files
+        assert {name for name in files if "/systemd/" in name} == {f"{units}/{name}" for name in UNITS}
+        assert "sftp=/usr/libexec/sftp-server /etc" in place.read(f"{units}/wrensshd@.service")
+        script = re.search(r'INITSCRIPT_NAME = "(.*)"', text)[1]
+        assert os.access(f"{place.root}/etc/init.d/{script}", os.X_OK)
+        packaged = ("/usr/sbin/", "/etc/", "/usr/share/man/", "/usr/share/wrensshd/", units + "/")
+        assert not [name for name in files if not name.startswith(packaged)]
 
 
 # ---- what their services start ------------------------------------------------------------------
@@ -284,6 +305,7 @@ class Services:
             text = text.replace(old, new)
         path = os.path.join(self.path, os.path.basename(name))
         write(path, text)
+        write(self.path + "/sleep", "#!/bin/sh\n")
         write(self.path + "/makekey", f'#!/bin/sh\necho "$@" >{self.path}/made\n')
         return path
 

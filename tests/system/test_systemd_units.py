@@ -30,7 +30,9 @@ def units(site, tmp_path):
     for name in os.listdir(UNITS):
         if name != "meson.build":
             with open(os.path.join(UNITS, name), encoding="ascii") as file:
-                text = file.read().replace("@sbindir@", site.bin)
+                text = file.read()
+            for word, path in (("@sbindir@", site.bin), ("@sftp_server@", "/usr/lib/openssh/sftp-server")):
+                text = text.replace(word, path)
             (tmp_path / name.removesuffix(".in")).write_text(text)
     return str(tmp_path)
 

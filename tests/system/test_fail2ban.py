@@ -1,0 +1,161 @@
+"""fail2ban as its package has it, with our filter and jail: who is shut out in the end, by which lines, and who is not."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+import proc
+import readme
+from daemon import PATIENCE_SECONDS
+from island import Island, find, tree
+from site_setup import PROJECT
+from test_services import FORGED, Service
+from wire import DISCONNECT, Closed, Disconnected, string, u32
+from wire_crypto import Ed25519Key
+from wire_session import Client
+
+pytestmark = [pytest.mark.root, pytest.mark.sandbox, pytest.mark.slow]
+JAIL = "/etc/fail2ban/jail.d/wrensshd.conf"
+SCANNER = {"127.0.0.1": "127.0.0.2", "::1": "2001:db8::7"}
+NAMES = [b"10.9.9.9", b"x from 10.9.9.9", b"x from=10.9.9.9 port=1", FORGED.encode(), b"\r\n" + FORGED.encode() + b"\n",
+         b'x" user="" in=1 out=1 seconds=1 reason="x" from=10.9.9.9']
+
+
+@pytest.fixture
+def island(site):
+    if not tree("fail2ban") or not find("nft"):
+        pytest.skip("fail2ban or nftables is not there")
+    made = Island(site)
+    made("mount", "-t", "tmpfs", "none", "/run")
+    made("ip", "address", "add", SCANNER["::1"], "dev", "lo")
+    if made("nft", "list", "ruleset").returncode != 0:
+        pytest.skip("no nftables here")
+    yield made
+    made.close()
+    shutil.rmtree(made.folder)
+
+
+class Fail2ban:
+    """The server on an island. Our files are put there with the README's commands."""
+
+    def __init__(self, island, log):
+        self.island = island
+        self.run(f"""cp -r {tree("fail2ban")}/etc/fail2ban /etc/; rm /etc/fail2ban/jail.d/defaults-debian.conf
+printf '[DEFAULT]\\nbanaction = nftables-multiport\\nignoreself = false\\n' >/etc/fail2ban/jail.local
+printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fail2ban/fail2ban.local""")
+        self.proc = self.island.start("sh", "-c", self.words("server", "-f", "start"))
+        assert proc.wait_until(lambda: "pong" in self.client("ping"), PATIENCE_SECONDS), self.island.read("/run/f2b.log")
+        copy, reload = re.match(r"(?s)(.*\n)fail2ban-client (.*)\n", readme.blocks("### Under scanning")[1]).groups()
+        self.run(copy.replace("/usr/local/share/wrensshd", os.path.join(PROJECT, "packaging")))
+        if log == "files":
+            # What the file says about that, with the comment signs taken away.
+            self.run(f"sed -i -e '/^backend/d' -e 's/^#\\([a-z]* *=\\)/\\1/' {JAIL}")
+        assert "OK" in self.client(reload)
+        self.wait("Currently banned", "0")
+
+    @staticmethod
+    def words(program, *arguments):
+        root = tree("fail2ban")
+        return (f"PYTHONDONTWRITEBYTECODE=1 PYTHONPATH={root}/usr/lib/python3/dist-packages "
+                f"exec /usr/bin/python3 {root}/usr/bin/fail2ban-{program} {' '.join(arguments)}")
+
+    def run(self, script):
+        done = self.island("sh", "-euc", script)
+        assert done.returncode == 0, done.stderr
+
+    def client(self, *arguments):
+        return self.island("sh", "-c", self.words("client", *arguments)).stdout
+
+    def value(self, name):
+        found = re.search(name + r":\s*(.*)", self.client("status", "wrensshd"))
+        return found and found[1].strip()
+
+    def wait(self, name, value):
+        assert proc.wait_until(lambda: self.value(name) == value, PATIENCE_SECONDS), (
+            self.client("status", "wrensshd") + self.island.read("/run/f2b.log"))
+
+    def close(self):
+        self.client("stop")
+        self.proc.wait(PATIENCE_SECONDS)
+
+
+def start_journal(island):
+    """What systemd does for a unit whose standard error is the journal."""
+    if not os.path.exists("/lib/systemd/systemd-journald"):
+        pytest.skip("no journald here")
+    island("mkdir", "-p", "/run/systemd/journal")
+    island.start("/lib/systemd/systemd-journald")
+    assert proc.wait_until(lambda: island("test", "-S", "/run/systemd/journal/stdout").returncode == 0, PATIENCE_SECONDS)
+    island.start("systemd-cat", "-t", "wrensshd", "sh", "-c", "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec sh "
+                 + os.path.join(PROJECT, "packaging/listen/run"))
+    island.wait_port()
+
+
+def misbehave(island, site, address):
+    """Nine connections from the scanner that end without a login; each tries to have somebody else shut out."""
+    def dial(version=b"SSH-2.0-Raw_1"):
+        return Client(island.dial(address, SCANNER[address]), "", site.key, version=version)
+
+    def until_end(raw):
+        raw.sock.shutdown(1)
+        while raw.sock.recv(65536):
+            pass
+        raw.sock.close()
+
+    for version in (b"GET / HTTP/1.1", b"\n" + FORGED.encode()):
+        raw = dial(version)
+        raw.send_version()
+        until_end(raw)
+    for name in NAMES:
+        raw = dial()
+        raw.handshake()
+        raw.start_userauth()
+        raw.auth_answer(raw.publickey(Ed25519Key(), user=name))
+        until_end(raw)
+    raw = dial()
+    raw.handshake()
+    raw.send(bytes([DISCONNECT]) + u32(11) + string(FORGED) + string("en"))
+    until_end(raw)
+
+
+def refused(island, address):
+    try:
+        island.dial(address, SCANNER[address]).close()
+    except ConnectionRefusedError:
+        return True
+    return False
+
+
+@pytest.mark.parametrize("log, address", [("journal", "::1"), ("files", "127.0.0.1")])
+def test_ban(island, site, log, address):
+    """Scanners would go on for ever; or a scanner's words shut out somebody else, or a user's own."""
+    service = None
+    if log == "journal":
+        start_journal(island)
+    elif find("runsvdir"):
+        service = Service(island, "runit")
+    else:
+        pytest.skip("runit is not installed")
+    bans = Fail2ban(island, log)
+    try:
+        misbehave(island, site, address)
+        if log == "journal":
+            # Any user can call itself wrensshd there.
+            island("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "systemd-cat", "-t", "wrensshd",
+                   "echo", FORGED.partition(" ")[2])
+        for word in (FORGED, f"\n{FORGED}", "x" * 30000 + f"\n{FORGED}"):
+            island.ssh()(f": '{word}'")
+        bans.wait("Total failed", "9")
+        assert bans.value("Currently banned") == "0"
+        island.dial(address, SCANNER[address]).close()
+        bans.wait("Banned IP list", SCANNER[address])
+        assert proc.wait_until(lambda: refused(island, address), PATIENCE_SECONDS), island("nft", "list", "ruleset").stdout
+        island.ssh().works()
+        bans.client("unban", SCANNER[address])
+        assert proc.wait_until(lambda: not refused(island, address), PATIENCE_SECONDS)
+    finally:
+        bans.close()
+        if service:
+            service.end()
