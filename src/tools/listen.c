@@ -17,15 +17,14 @@
 
 #include "clock.h"
 #include "descriptors.h"
+#include "exits.h"
+#include "flags.h"
 #include "limit.h"
 #include "log.h"
 #include "number.h"
 #include "offspring.h"
 #include "peer.h"
 #include "tools.h"
-
-#define EXIT_USAGE   100
-#define EXIT_TROUBLE 111
 
 static const char help[] =
     "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (8)] [-i interface]\n"
@@ -52,7 +51,7 @@ static bool read_number(unsigned *number, const char *text, unsigned least, unsi
     return number_read(number, text) && *number >= least && *number <= most;
 }
 
-static const char *set_value(struct listener *listener, int flag, char *text)
+static const char *set_value(struct listener *listener, int flag, const char *text)
 {
     switch (flag) {
     case 'c':
@@ -75,32 +74,32 @@ static const char *set_value(struct listener *listener, int flag, char *text)
 }
 
 /* Returns 0 to go on, or -1: *status is the exit code. */
-static int parse(struct listener *listener, int argc, char **argv, int *status)
+static int parse(struct listener *listener, char **argv, int *status)
 {
+    struct flags flags = {.known = "c:s:i:k:hV", .rest = argv + 1};
     const char *wrong = NULL;
     int flag;
-    opterr = 0;
-    while (wrong == NULL && (flag = getopt(argc, argv, "+c:s:i:k:hV")) != -1) {
+    while (wrong == NULL && (flag = flags_next(&flags)) != FLAGS_END) {
         if (flag == 'h' || flag == 'V') {
             *status = tool_print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
             return -1;
         }
-        wrong = set_value(listener, flag, optarg);
+        wrong = set_value(listener, flag, flags.value);
     }
-    if (wrong == NULL && argc - optind < 2) {
+    if (wrong == NULL && (flags.rest[0] == NULL || flags.rest[1] == NULL)) {
         wrong = "no port or no program";
     }
-    if (wrong == NULL && !read_number(&listener->port, argv[optind], 0, 65535)) {
+    if (wrong == NULL && !read_number(&listener->port, flags.rest[0], 0, 65535)) {
         wrong = "the port must be 0 to 65535";
     }
-    if (wrong == NULL && argv[optind + 1][0] != '/') {
+    if (wrong == NULL && flags.rest[1][0] != '/') {
         wrong = "the program must be a path from /";
     }
     if (wrong != NULL) {
         *status = tool_refuse(&tool, wrong);
         return -1;
     }
-    listener->program = argv + optind + 1;
+    listener->program = flags.rest + 1;
     return 0;
 }
 
@@ -309,14 +308,14 @@ static int serve(struct listener *listener)
     }
 }
 
-int listen_main(int argc, char **argv)
+int listen_main(char **argv)
 {
     static struct listener listener; /* without initial values: the file would hold its zeros */
     int status = 0;
     listener.most = LIMIT_LISTEN_DEFAULT;
     listener.most_from_one = LIMIT_LISTEN_DEFAULT_FROM_ONE;
     log_name(tool.name);
-    if (parse(&listener, argc, argv, &status) != 0) {
+    if (parse(&listener, argv, &status) != 0) {
         return status;
     }
     if (access(listener.program[0], X_OK) != 0) {
