@@ -65,7 +65,7 @@ static void set_signals(void)
     sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-static bool is_same_file(int one, int other)
+static bool is_same_stream(int one, int other)
 {
     struct stat first, second;
     return fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
@@ -73,10 +73,13 @@ static bool is_same_file(int one, int other)
            first.st_ino == second.st_ino;
 }
 
-/* Some inetds make the connection stderr as well: what is said there would go to the client. */
+/* Some inetds make the connection stderr as well: what is said there would go to the client. No
+ * client is where nothing can come from, and output and errors are for a person's pager. */
 static bool take_stderr_off_connection(void)
 {
-    if (!is_same_file(STDIN_FILENO, STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO)) {
+    if (!is_same_stream(STDIN_FILENO, STDERR_FILENO) &&
+        (!is_same_stream(STDOUT_FILENO, STDERR_FILENO) ||
+         !is_same_stream(STDIN_FILENO, STDIN_FILENO))) {
         return false;
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
