@@ -275,7 +275,7 @@ def test_no_processes(listen, limit):
     limit(listener, "nproc", 1)
     with listener.connect() as client:
         assert is_closed(client)
-    assert "what=fork" in listener.log.text()
+    assert proc.wait_until(lambda: "what=fork" in listener.log.text(), PATIENCE_SECONDS)
     limit(listener, "nproc", 64)
     for _ in range(2):
         with listener.connect() as client:
