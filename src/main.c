@@ -17,6 +17,7 @@
 #include "connection.h"
 #include "descriptors.h"
 #include "entropy.h"
+#include "exits.h"
 #include "log.h"
 #include "loop.h"
 #include "monitor.h"
@@ -25,9 +26,6 @@
 #include "relro.h"
 #include "sandbox.h"
 #include "tools.h"
-
-#define EXIT_USAGE   100
-#define EXIT_TROUBLE 111
 
 /* linux/keyctl.h, which a musl toolchain need not have. */
 #define KEYCTL_JOIN_SESSION_KEYRING 1
@@ -67,7 +65,7 @@ static void set_signals(void)
     sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
-static bool is_same_file(int one, int other)
+static bool is_same_stream(int one, int other)
 {
     struct stat first, second;
     return fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
@@ -75,10 +73,13 @@ static bool is_same_file(int one, int other)
            first.st_ino == second.st_ino;
 }
 
-/* Some inetds make the connection stderr as well: what is said there would go to the client. */
+/* Some inetds make the connection stderr as well: what is said there would go to the client. No
+ * client is where nothing can come from, and output and errors are for a person's pager. */
 static bool take_stderr_off_connection(void)
 {
-    if (!is_same_file(STDIN_FILENO, STDERR_FILENO) && !is_same_file(STDOUT_FILENO, STDERR_FILENO)) {
+    if (!is_same_stream(STDIN_FILENO, STDERR_FILENO) &&
+        (!is_same_stream(STDOUT_FILENO, STDERR_FILENO) ||
+         !is_same_stream(STDIN_FILENO, STDIN_FILENO))) {
         return false;
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -188,12 +189,12 @@ static int part(const struct options *options, const struct peer *peer)
     _exit(monitor_run(options, peer, IPC_DESCRIPTOR, network));
 }
 
-static int daemon_main(int argc, char **argv)
+static int daemon_main(char **argv)
 {
     static struct options options;
     int status = 0;
     bool misused_stderr = take_stderr_off_connection();
-    if (options_parse(&options, argc, argv, &status) != 0) {
+    if (options_parse(&options, argv, &status) != 0) {
         return status;
     }
     log_open(options.syslog || misused_stderr, (enum log_level)(LOG_EVENT + options.verbosity));
@@ -244,13 +245,13 @@ int main(int argc, char **argv)
     const char *slash = strrchr(argv[0], '/');
     const char *name = slash != NULL ? slash + 1 : argv[0];
     if (strcmp(name, "wrensshd-makekey") == 0) {
-        return makekey_main(argc, argv);
+        return makekey_main(argv);
     }
     if (strcmp(name, "wrensshd-printkey") == 0) {
-        return printkey_main(argc, argv);
+        return printkey_main(argv);
     }
     if (strcmp(name, "wrensshd-listen") == 0) {
-        return listen_main(argc, argv);
+        return listen_main(argv);
     }
-    return daemon_main(argc, argv);
+    return daemon_main(argv);
 }

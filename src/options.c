@@ -5,10 +5,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exits.h"
+#include "flags.h"
 #include "number.h"
-
-#define EXIT_USAGE   100
-#define EXIT_TROUBLE 111
 
 #define USAGE                                                                                      \
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"                \
@@ -189,43 +188,43 @@ static int parse_keydir(struct options *options, const char *keydir)
     return 0;
 }
 
-static int check_whole(struct options *options, int argc, char **argv)
+static int check_whole(struct options *options, char **operands)
 {
     if (options->no_curve25519 && options->no_sntrup) {
         return refuse("-S and -P together leave no key exchange method", NULL);
     }
-    if (optind == argc) {
+    if (operands[0] == NULL) {
         return refuse("no key directory given", NULL);
     }
-    if (optind + 1 < argc) {
-        return refuse("more than one key directory given", argv[optind + 1]);
+    if (operands[1] != NULL) {
+        return refuse("more than one key directory given", operands[1]);
     }
-    if (argv[optind][0] == '\0') {
+    if (operands[0][0] == '\0') {
         return refuse("the key directory's name is empty", NULL);
     }
-    return parse_keydir(options, argv[optind]);
+    return parse_keydir(options, operands[0]);
 }
 
-int options_parse(struct options *options, int argc, char **argv, int *status)
+int options_parse(struct options *options, char **argv, int *status)
 {
+    struct flags flags = {.known = "qQvlLsSpPBrEx:e:a:c:R:t:i:m:g:hV", .rest = argv + 1};
     *options = (struct options){.login_seconds = LIMIT_LOGIN_SECONDS, .attempts = LIMIT_ATTEMPTS};
     *status = EXIT_USAGE;
-    opterr = 0;
     int flag;
-    while ((flag = getopt(argc, argv, "+:qQvlLsSpPBrEx:e:a:c:R:t:i:m:g:hV")) != -1) {
+    while ((flag = flags_next(&flags)) != FLAGS_END) {
         if (flag == 'h' || flag == 'V') {
             *status = print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
             return -1;
         }
-        if (flag == ':') {
-            return refuse_flag("this flag needs an argument", optopt);
+        if (flag == FLAGS_NO_VALUE) {
+            return refuse_flag("this flag needs an argument", flags.letter);
         }
-        if (flag == '?') {
-            return refuse_flag("unknown flag", optopt);
+        if (flag == FLAGS_UNKNOWN) {
+            return refuse_flag("unknown flag", flags.letter);
         }
-        if (!set_switch(options, flag) && set_value(options, flag, optarg) != 0) {
+        if (!set_switch(options, flag) && set_value(options, flag, flags.value) != 0) {
             return -1;
         }
     }
-    return check_whole(options, argc, argv);
+    return check_whole(options, flags.rest);
 }

@@ -215,6 +215,7 @@ b_staticpic = false
 [project options]
 accounts = 'files'
 small_printf = true
+no_heap = true
 
 [properties]
 needs_exe_wrapper = $needs_emulator

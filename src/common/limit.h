@@ -197,15 +197,17 @@
 
 /* Connections at once: what may be asked for, and what it is unless told otherwise. Each has two
  * processes and may take until LIMIT_LOGIN_SECONDS without a login; one address gets a part of
- * them, so that it alone can't keep others out. */
+ * them, so that it alone can't keep others out: more than a person's tools open together, or an
+ * office behind one address, and as many as behind the other launchers of packaging/. */
 #define LIMIT_LISTEN_CONNECTIONS      1024
 #define LIMIT_LISTEN_DEFAULT          64
-#define LIMIT_LISTEN_DEFAULT_FROM_ONE 8
+#define LIMIT_LISTEN_DEFAULT_FROM_ONE 24
 
 /* What open connections can be left at the end. */
 #define LIMIT_LISTEN_LAST_SECONDS 3600
 
-/* Before the next try where accept() fails for lack of something. */
-#define LIMIT_LISTEN_PAUSE_MS 100
+/* Before the next try where accept() or fork() fails for lack of something, and says so in the log
+ * each time; unless a connection ends before. */
+#define LIMIT_LISTEN_PAUSE_MS 1000
 
 #endif

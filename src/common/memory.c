@@ -13,7 +13,7 @@
 
 void memory_give_back(void *start, size_t bytes)
 {
-    size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
+    size_t page_bytes = (size_t)getpagesize();
     size_t before = -(uintptr_t)start & (page_bytes - 1);
     size_t whole = bytes > before ? (bytes - before) & -page_bytes : 0;
     if (whole > 0) {

@@ -39,10 +39,10 @@ struct options {
 };
 
 /*
- * Reads argv into `options` (wiped and set to the defaults first). Returns 0 to go on; on -h, -V
- * and wrong usage it has printed what the user needs and sets *status to the exit code (0, or 100)
- * and returns -1.
+ * Reads argv, NULL behind its last, into `options` (wiped and set to the defaults first). Returns 0
+ * to go on; on -h, -V and wrong usage it has printed what the user needs and sets *status to the
+ * exit code (0, or 100) and returns -1.
  */
-int options_parse(struct options *options, int argc, char **argv, int *status);
+int options_parse(struct options *options, char **argv, int *status);
 
 #endif

@@ -69,7 +69,8 @@ bool channel_widen_pipe(int fd, bool *widened)
         return false;
     }
     *widened = true;
-    return fcntl(fd, F_SETPIPE_SZ, LIMIT_PIPE_BYTES) > 0;
+    int bytes = fcntl(fd, F_GETPIPE_SZ);
+    return bytes >= 0 && bytes < LIMIT_PIPE_BYTES && fcntl(fd, F_SETPIPE_SZ, LIMIT_PIPE_BYTES) > 0;
 }
 
 static void close_child(struct connection *connection, struct channel *channel)

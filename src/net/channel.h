@@ -71,7 +71,8 @@ struct channel *channel_named(struct connection *connection, struct reader *mess
 void channel_close_stdin(struct connection *connection, struct channel *channel);
 
 /* For a transfer that turns out to be bulk: asks for a pipe of LIMIT_PIPE_BYTES, once. True if it
- * was given; the kernel refuses when the user has many of them (pipe(7)). */
+ * was given: the kernel refuses when the user has many of them (pipe(7)), and one that the program
+ * has made as large itself stays as it is. */
 bool channel_widen_pipe(int fd, bool *widened);
 
 /* The program is done with: its descriptors are closed and our CLOSE leaves, if it is not out yet.

@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "reader.h"
+
 void connection_init(struct connection *connection, const struct options *options, int ipc,
                      bool tcp)
 {
@@ -86,8 +88,7 @@ void message_send_deferred(struct connection *connection)
     size_t done = 0;
     while (done < connection->deferred_bytes) {
         const uint8_t *size = connection->deferred + done;
-        size_t count =
-            (size_t)size[0] << 24 | (size_t)size[1] << 16 | (size_t)size[2] << 8 | size[3];
+        size_t count = reader_u32_at(size);
         struct writer message = message_begin(connection, (enum ssh_message)size[4]);
         writer_bytes(&message, size + 5, count - 1);
         message_send(connection, &message);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "limit.h"
+#include "reader.h"
 
 /* RFC 4253 section 6: padding is at least this, and brings what is sealed to a multiple of the
  * block. */
@@ -10,11 +11,6 @@
 #define BLOCK_BYTES       8
 
 #define LENGTH_BYTES CHACHAPOLY_LENGTH_BYTES
-
-static uint32_t get_u32(const uint8_t *bytes)
-{
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
 
 static size_t tag_bytes(const struct packet_direction *direction)
 {
@@ -45,7 +41,7 @@ enum packet_status packet_open(struct packet_direction *direction, uint8_t *byte
         }
         uint32_t length = direction->sealed
                               ? chachapoly_length(bytes, direction->key, direction->sequence)
-                              : get_u32(bytes);
+                              : reader_u32_at(bytes);
         if (!length_is_valid(direction, length)) {
             return PACKET_CORRUPT;
         }

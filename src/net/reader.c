@@ -34,10 +34,7 @@ bool reader_bool(struct reader *reader)
 uint32_t reader_u32(struct reader *reader)
 {
     const uint8_t *bytes = reader_bytes(reader, 4);
-    if (bytes == NULL) {
-        return 0;
-    }
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
+    return bytes != NULL ? reader_u32_at(bytes) : 0;
 }
 
 struct reader reader_string(struct reader *reader)

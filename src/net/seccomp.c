@@ -47,8 +47,10 @@ static const struct rule rules[] = {
     {SYS_ioctl, 1, {{1, TERMINAL_GET_MODES2}}}, /* tcgetattr() since glibc 2.42 */
     {SYS_ioctl, 1, {{1, TIOCSIG}}},
     /* Larger pipes for bulk transfers: the kernel bounds them for each user. */
+    {SYS_fcntl, 1, {{1, F_GETPIPE_SZ}}},
     {SYS_fcntl, 1, {{1, F_SETPIPE_SZ}}},
 #ifdef SYS_fcntl64 /* the C library's call on 32-bit machines */
+    {SYS_fcntl64, 1, {{1, F_GETPIPE_SZ}}},
     {SYS_fcntl64, 1, {{1, F_SETPIPE_SZ}}},
 #endif
     /* Memory that is not needed for now: the process loses what is in it, and gets zeros. */

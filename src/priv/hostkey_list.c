@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exits.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
 #include "hostkey_place.h"
@@ -61,7 +62,7 @@ static int read_key(uint8_t public_key[static 32], const char *path, mode_t forb
         forbidden = HOSTKEY_FORBIDDEN_OF_PUBLIC;
     }
     if (fd < 0) {
-        *status = HOSTKEY_EXIT_USAGE;
+        *status = EXIT_USAGE;
         log_trouble("host key", path, strerror(error));
         return -1;
     }

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "exits.h"
 #include "host_certificate.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
@@ -19,7 +20,7 @@
 static int refuse_in(const struct hostkey_place *directory, const char *name, const char *reason,
                      int *status)
 {
-    *status = HOSTKEY_EXIT_USAGE;
+    *status = EXIT_USAGE;
     hostkey_log("host key", directory->name, name, reason);
     return -1;
 }

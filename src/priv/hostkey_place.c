@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "exits.h"
 #include "log.h"
 
 #define CREDENTIAL_LABEL "credential:"
@@ -48,7 +49,7 @@ void hostkey_refuse_place(const struct hostkey_place *place, int error, int *sta
 {
     bool given_wrong = error == 0 || error == ENOENT || error == ENOTDIR || error == EACCES ||
                        error == ELOOP || error == ENAMETOOLONG || error == ENXIO;
-    *status = given_wrong ? HOSTKEY_EXIT_USAGE : HOSTKEY_EXIT_TROUBLE;
+    *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
     if (error != 0) {
         log_trouble("key directory", place->name, strerror(error));
     }
@@ -76,5 +77,5 @@ int hostkey_exit_code(enum hostkey_state state)
 {
     bool given_wrong =
         state != HOSTKEY_FAILED || errno == EACCES || errno == EPERM || errno == ELOOP;
-    return given_wrong ? HOSTKEY_EXIT_USAGE : HOSTKEY_EXIT_TROUBLE;
+    return given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
 }

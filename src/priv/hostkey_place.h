@@ -12,9 +12,6 @@
 #include "hostkey_files.h"
 #include "limit.h"
 
-#define HOSTKEY_EXIT_USAGE   100
-#define HOSTKEY_EXIT_TROUBLE 111
-
 /* The OpenSSH key of a directory. */
 #define HOSTKEY_OPENSSH_NAME "ssh_host_ed25519_key"
 

@@ -14,12 +14,11 @@
 
 #include "clock.h"
 #include "entropy.h"
+#include "exits.h"
 #include "log.h"
 #include "memory.h"
 #include "requests.h"
 #include "state.h"
-
-#define EXIT_TROUBLE 111
 
 static void decide(struct ending *ending, int status, const char *reason)
 {

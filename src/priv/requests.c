@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "exchange.h"
+#include "exits.h"
 #include "log.h"
 #include "sandbox_layers.h"
 
@@ -263,7 +264,7 @@ static const char *on_end(struct monitor *monitor, const union request *request,
     monitor->ending.counted = true;
     monitor->ending.bytes_in = end->bytes_in;
     monitor->ending.bytes_out = end->bytes_out;
-    monitor_end(monitor, end->cause == IPC_END_CLIENT ? 0 : 111, end->reason);
+    monitor_end(monitor, end->cause == IPC_END_CLIENT ? 0 : EXIT_TROUBLE, end->reason);
     return NULL;
 }
 

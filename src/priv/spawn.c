@@ -1,7 +1,6 @@
 #include "spawn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -9,6 +8,7 @@
 
 #include "environment.h"
 #include "log.h"
+#include "pipes.h"
 #include "program.h"
 #include "pty.h"
 
@@ -34,14 +34,6 @@ void sessions_init(struct sessions *sessions, const struct options *options,
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         sessions->slots[i].terminal = -1;
         sessions->slots[i].exit_pipe = -1;
-    }
-}
-
-static void close_if_open(int *fd)
-{
-    if (*fd >= 0) {
-        close(*fd);
-        *fd = -1;
     }
 }
 
@@ -163,49 +155,6 @@ static bool choose_task(struct task *task, const struct sessions *sessions,
     return true;
 }
 
-/* [0] stdin, [1] stdout, [2] stderr, [3] exit pipe. */
-struct pipes {
-    int ours[4];
-    int theirs[4];
-};
-
-static void close_pipes(int ends[static 4])
-{
-    for (size_t i = 0; i < 4; i++) {
-        close_if_open(&ends[i]);
-    }
-}
-
-/* A program's own ends must block; only ours must not. */
-static int open_pipe(struct pipes *pipes, size_t which)
-{
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-        return -1;
-    }
-    bool to_program = which == 0;
-    pipes->ours[which] = ends[to_program ? 1 : 0];
-    pipes->theirs[which] = ends[to_program ? 0 : 1];
-    return fcntl(pipes->ours[which], F_SETFL, O_NONBLOCK);
-}
-
-static int open_pipes(struct pipes *pipes, bool on_terminal)
-{
-    for (size_t i = 0; i < 4; i++) {
-        pipes->ours[i] = pipes->theirs[i] = -1;
-    }
-    for (size_t i = on_terminal ? 3 : 0; i < 4; i++) {
-        if (open_pipe(pipes, i) != 0) {
-            int error = errno;
-            close_pipes(pipes->ours);
-            close_pipes(pipes->theirs);
-            errno = error;
-            return -1;
-        }
-    }
-    return 0;
-}
-
 static pid_t start(const struct sessions *sessions, const struct slot *slot,
                    const struct ipc_spawn *request, const struct task *task, const char *tail,
                    const struct pipes *pipes)
@@ -264,9 +213,9 @@ static void commit(struct slot *slot, struct pipes *pipes, pid_t pid, struct pas
     slot->program = pid;
     slot->exit_pipe = pipes->theirs[3];
     pipes->theirs[3] = -1;
-    close_pipes(pipes->theirs);
-    close_if_open(&slot->terminal);
-    for (size_t i = 0; i < 4; i++) {
+    pipes_close(pipes->theirs);
+    pipes_close_end(&slot->terminal);
+    for (size_t i = 0; i < PIPES; i++) {
         if (pipes->ours[i] >= 0) {
             passed->descriptors[passed->count++] = pipes->ours[i];
         }
@@ -288,15 +237,15 @@ const char *spawn_program(struct sessions *sessions, const struct ipc_spawn *req
         log_session(sessions, slot, request, &task);
         return NULL;
     }
-    if (open_pipes(&pipes, slot->state == SLOT_TERMINAL) != 0) {
+    if (pipes_open(&pipes, slot->state == SLOT_TERMINAL) != 0) {
         log_trouble("no pipe", NULL, strerror(errno));
         return NULL;
     }
     pid_t pid = start(sessions, slot, request, &task, tail, &pipes);
     if (pid < 0) {
         log_trouble("fork", NULL, strerror(errno));
-        close_pipes(pipes.ours);
-        close_pipes(pipes.theirs);
+        pipes_close(pipes.ours);
+        pipes_close(pipes.theirs);
         return NULL;
     }
     commit(slot, &pipes, pid, passed);
@@ -352,8 +301,8 @@ const char *spawn_release(struct sessions *sessions, const struct ipc_release *r
         return bad_slot;
     }
     struct slot *slot = &sessions->slots[request->slot];
-    close_if_open(&slot->terminal);
-    close_if_open(&slot->exit_pipe);
+    pipes_close_end(&slot->terminal);
+    pipes_close_end(&slot->exit_pipe);
     slot->state = SLOT_FREE;
     slot->program = 0;
     *done = 1;
@@ -385,7 +334,7 @@ void spawn_reaped(struct sessions *sessions, pid_t pid, int status)
         /* An empty pipe takes it at once, or nobody reads it any more. */
         ssize_t written = write(slot->exit_pipe, &ended, sizeof(ended));
         (void)written;
-        close_if_open(&slot->exit_pipe);
+        pipes_close_end(&slot->exit_pipe);
         slot->state = SLOT_ENDED;
         slot->program = 0;
         log_exit(&ended, i, pid);

@@ -17,6 +17,8 @@
 
 #include "clock.h"
 #include "descriptors.h"
+#include "exits.h"
+#include "flags.h"
 #include "limit.h"
 #include "log.h"
 #include "number.h"
@@ -24,17 +26,20 @@
 #include "peer.h"
 #include "tools.h"
 
-#define EXIT_USAGE   100
-#define EXIT_TROUBLE 111
-
 static const char help[] =
-    "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (8)] [-i interface]\n"
+    "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (24)]\n"
+    "                       [-b address] [-i interface]\n"
     "                       [-k seconds before all is killed at the end] [-h] [-V]\n"
     "                       port program [argument ...]\n";
+
+/* What an IPv4 address has in front where it stands as one of IPv6: RFC 4291 section 2.5.5.2. */
+static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
 
 struct listener {
     unsigned most, most_from_one, last_seconds, port;
     bool ends_all; /* -k */
+    bool hears_hangup;
+    struct in6_addr address; /* to listen on; all of them if it is zero */
     const char *interface;
     char **program;
     int socket, signals;
@@ -52,7 +57,14 @@ static bool read_number(unsigned *number, const char *text, unsigned least, unsi
     return number_read(number, text) && *number >= least && *number <= most;
 }
 
-static const char *set_value(struct listener *listener, int flag, char *text)
+static bool read_address(struct in6_addr *address, const char *text)
+{
+    memcpy(address, mapped, sizeof(mapped));
+    return inet_pton(AF_INET, text, &address->s6_addr[sizeof(mapped)]) == 1 ||
+           inet_pton(AF_INET6, text, address) == 1;
+}
+
+static const char *set_value(struct listener *listener, int flag, const char *text)
 {
     switch (flag) {
     case 'c':
@@ -66,6 +78,8 @@ static const char *set_value(struct listener *listener, int flag, char *text)
         return read_number(&listener->last_seconds, text, 0, LIMIT_LISTEN_LAST_SECONDS)
                    ? NULL
                    : "-k takes 0 to 3600";
+    case 'b':
+        return read_address(&listener->address, text) ? NULL : "-b takes an IP address";
     case 'i':
         listener->interface = text;
         return text[0] != '\0' && strlen(text) < IF_NAMESIZE ? NULL : "-i takes an interface";
@@ -75,56 +89,74 @@ static const char *set_value(struct listener *listener, int flag, char *text)
 }
 
 /* Returns 0 to go on, or -1: *status is the exit code. */
-static int parse(struct listener *listener, int argc, char **argv, int *status)
+static int parse(struct listener *listener, char **argv, int *status)
 {
+    struct flags flags = {.known = "c:s:b:i:k:hV", .rest = argv + 1};
     const char *wrong = NULL;
     int flag;
-    opterr = 0;
-    while (wrong == NULL && (flag = getopt(argc, argv, "+c:s:i:k:hV")) != -1) {
+    while (wrong == NULL && (flag = flags_next(&flags)) != FLAGS_END) {
         if (flag == 'h' || flag == 'V') {
             *status = tool_print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
             return -1;
         }
-        wrong = set_value(listener, flag, optarg);
+        wrong = set_value(listener, flag, flags.value);
     }
-    if (wrong == NULL && argc - optind < 2) {
+    if (wrong == NULL && (flags.rest[0] == NULL || flags.rest[1] == NULL)) {
         wrong = "no port or no program";
     }
-    if (wrong == NULL && !read_number(&listener->port, argv[optind], 0, 65535)) {
+    if (wrong == NULL && !read_number(&listener->port, flags.rest[0], 0, 65535)) {
         wrong = "the port must be 0 to 65535";
     }
-    if (wrong == NULL && argv[optind + 1][0] != '/') {
+    if (wrong == NULL && flags.rest[1][0] != '/') {
         wrong = "the program must be a path from /";
     }
     if (wrong != NULL) {
         *status = tool_refuse(&tool, wrong);
         return -1;
     }
-    listener->program = argv + optind + 1;
+    listener->program = flags.rest + 1;
     return 0;
 }
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
-/* One for both families; for IPv4 alone where the kernel has no IPv6. Their addresses begin alike,
- * and what follows the port is all zeros for any address. */
-static int bind_port(const struct listener *listener)
+static bool is_mapped(const struct in6_addr *address)
 {
-    const int on = 1, off = 0;
+    return memcmp(address, mapped, sizeof(mapped)) == 0;
+}
+
+/* One for both families; for IPv4 alone where the kernel has no IPv6. */
+static int open_socket(const struct listener *listener, struct sockaddr_in6 *local)
+{
+    const int off = 0;
     const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    const char *interface = listener->interface;
-    struct sockaddr_in6 any = {.sin6_family = AF_INET6,
-                               .sin6_port = htons((uint16_t)listener->port)};
+    const struct in6_addr *address = &listener->address;
+    *local = (struct sockaddr_in6){.sin6_family = AF_INET6,
+                                   .sin6_port = htons((uint16_t)listener->port),
+                                   .sin6_addr = *address};
     int fd = socket(AF_INET6, type, 0);
-    if (fd < 0) {
-        any.sin6_family = AF_INET;
+    if (fd >= 0) {
+        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
+    } else if (is_mapped(address) || memcmp(address, &in6addr_any, sizeof(*address)) == 0) {
+        /* The port is at the same place in both. */
+        struct sockaddr_in *local4 = (struct sockaddr_in *)(void *)local;
+        local4->sin_family = AF_INET;
+        memcpy(&local4->sin_addr, &address->s6_addr[sizeof(mapped)], sizeof(local4->sin_addr));
         fd = socket(AF_INET, type, 0);
     }
-    setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off)); /* refused by IPv4's */
-    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-    if ((interface != NULL && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
+    return fd;
+}
+
+static int bind_port(const struct listener *listener)
+{
+    const int on = 1;
+    const char *interface = listener->interface;
+    struct sockaddr_in6 local;
+    int fd = open_socket(listener, &local);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
+        (interface != NULL && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
                                          (socklen_t)strlen(interface) + 1) != 0) ||
-        bind(fd, (struct sockaddr *)&any, sizeof(any)) != 0 || listen(fd, SOMAXCONN) != 0) {
+        bind(fd, (struct sockaddr *)&local, sizeof(local)) != 0 || listen(fd, SOMAXCONN) != 0) {
         log_trouble("can't listen", interface, strerror(errno));
         return -1;
     }
@@ -149,12 +181,11 @@ static void log_start(const struct listener *listener)
  * the least. */
 static void read_source(struct in6_addr *source, const struct sockaddr_in6 *client)
 {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
     memset(source, 0, sizeof(*source));
     if (client->sin6_family == AF_INET) {
         memcpy(source, &((const struct sockaddr_in *)(const void *)client)->sin_addr, 4);
-    } else if (memcmp(&client->sin6_addr, mapped, sizeof(mapped)) == 0) {
-        memcpy(source, &client->sin6_addr.s6_addr[12], 4);
+    } else if (is_mapped(&client->sin6_addr)) {
+        memcpy(source, &client->sin6_addr.s6_addr[sizeof(mapped)], 4);
     } else {
         memcpy(source, &client->sin6_addr, 8);
         source->s6_addr[15] = 6; /* no IPv4 address looks like that */
@@ -183,14 +214,18 @@ static void log_refusal(int connection)
     log_end(&line, LOG_EVENT);
 }
 
-/* Returns the child's number, or 0. */
+/* What is lacking would be met again at once. A signal may tell of a child's end, or want ours. */
+static void wait_a_moment(const struct listener *listener, const char *what, int error)
+{
+    struct pollfd watched = {.fd = listener->signals, .events = POLLIN};
+    log_trouble(what, NULL, strerror(error));
+    poll(&watched, 1, LIMIT_LISTEN_PAUSE_MS);
+}
+
+/* As fork(2). */
 static pid_t start(const struct listener *listener, int connection)
 {
     pid_t child = fork();
-    if (child < 0) {
-        log_trouble("fork", NULL, strerror(errno));
-        return 0;
-    }
     if (child == 0) {
         signals_hand_on();
         if (dup2(connection, STDIN_FILENO) >= 0 && dup2(connection, STDOUT_FILENO) >= 0) {
@@ -211,24 +246,31 @@ static void take_connection(struct listener *listener)
     struct in6_addr source;
     int connection = accept(listener->socket, (struct sockaddr *)&client, &bytes);
     if (connection < 0) {
-        /* No descriptors or no memory would be met again at once. */
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-            poll(NULL, 0, LIMIT_LISTEN_PAUSE_MS);
+            wait_a_moment(listener, "accept", errno);
         }
+        return;
+    }
+    read_source(&source, &client);
+    if (count_from(listener, &source) >= listener->most_from_one) {
+        log_refusal(connection);
+        close(connection);
+        return;
+    }
+    pid_t child = start(listener, connection);
+    int error = errno;
+    close(connection); /* its client need not wait, whatever has come of it */
+    if (child < 0) {
+        wait_a_moment(listener, "fork", error);
         return;
     }
     int place = 0;
     while (listener->children[place] != 0) {
         place++;
     }
-    read_source(&source, &client);
-    if (count_from(listener, &source) >= listener->most_from_one) {
-        log_refusal(connection);
-    } else if ((listener->children[place] = start(listener, connection)) != 0) {
-        listener->sources[place] = source;
-        listener->open++;
-    }
-    close(connection);
+    listener->children[place] = child;
+    listener->sources[place] = source;
+    listener->open++;
 }
 
 static void reap(struct listener *listener)
@@ -252,7 +294,7 @@ static bool take_signal(struct listener *listener)
         return false;
     }
     reap(listener);
-    return signal.ssi_signo != SIGCHLD;
+    return signal.ssi_signo != SIGCHLD && (signal.ssi_signo != SIGHUP || listener->hears_hangup);
 }
 
 /* ---- the loop and its end -------------------------------------------------------------------- */
@@ -264,6 +306,7 @@ static bool start_signals(struct listener *listener)
     sigaddset(&mask, SIGCHLD);
     sigaddset(&mask, SIGTERM);
     sigaddset(&mask, SIGINT);
+    sigaddset(&mask, SIGHUP);
     sigprocmask(SIG_SETMASK, &mask, NULL);
     listener->signals = signalfd(-1, &mask, SFD_CLOEXEC);
     return listener->signals >= 0;
@@ -309,20 +352,21 @@ static int serve(struct listener *listener)
     }
 }
 
-int listen_main(int argc, char **argv)
+int listen_main(char **argv)
 {
     static struct listener listener; /* without initial values: the file would hold its zeros */
     int status = 0;
     listener.most = LIMIT_LISTEN_DEFAULT;
     listener.most_from_one = LIMIT_LISTEN_DEFAULT_FROM_ONE;
     log_name(tool.name);
-    if (parse(&listener, argc, argv, &status) != 0) {
+    if (parse(&listener, argv, &status) != 0) {
         return status;
     }
     if (access(listener.program[0], X_OK) != 0) {
         log_trouble("can't run", listener.program[0], strerror(errno));
         return EXIT_USAGE;
     }
+    listener.hears_hangup = signal(SIGHUP, SIG_DFL) != SIG_IGN; /* nohup(1) */
     signals_reset(); /* an inherited SIGCHLD that is ignored would hide ends */
     if (!start_signals(&listener) || (listener.ends_all && !offspring_adopt())) {
         log_trouble("signals or processes", NULL, strerror(errno));

@@ -2,6 +2,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "exits.h"
 #include "hostkey.h"
 #include "limit.h"
 #include "tools.h"
@@ -19,18 +20,18 @@ static const char help[] =
 static int make(const struct tool *tool, enum hostkey_change *change)
 {
     struct hostkey key;
-    int status = 111;
+    int status = EXIT_TROUBLE;
     if (tool->value == NULL) {
-        return hostkey_make(tool->keydir, NULL, change) == 0 ? 0 : 111;
+        return hostkey_make(tool->keydir, NULL, change) == 0 ? 0 : EXIT_TROUBLE;
     }
     if (hostkey_load(&key, tool->value, &status) == 0) {
-        status = hostkey_make(tool->keydir, &key, change) == 0 ? 0 : 111;
+        status = hostkey_make(tool->keydir, &key, change) == 0 ? 0 : EXIT_TROUBLE;
     }
     sodium_memzero(&key, sizeof(key));
     return status;
 }
 
-int makekey_main(int argc, char **argv)
+int makekey_main(char **argv)
 {
     static const char *const words[] = {
         [HOSTKEY_KEPT] = "already there",
@@ -38,14 +39,14 @@ int makekey_main(int argc, char **argv)
         [HOSTKEY_REPAIRED] = "repaired",
         [HOSTKEY_REPLACED] = "replaced: its secret half was damaged or missing",
     };
-    struct tool tool = {.name = "wrensshd-makekey", .letters = "+:qi:hV", .help = help};
+    struct tool tool = {.name = "wrensshd-makekey", .flags = "qi:hV", .help = help};
     enum hostkey_change change = HOSTKEY_KEPT;
     struct hostkey_list keys;
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
     char text[LIMIT_PATH_BYTES + 192];
     int status = 0;
 
-    if (tool_parse(&tool, argc, argv, &status) != 0) {
+    if (tool_parse(&tool, argv, &status) != 0) {
         return status;
     }
     status = make(&tool, &change);

@@ -47,13 +47,13 @@ static int print_key(const uint8_t public_key[static 32])
     return tool_print(text);
 }
 
-int printkey_main(int argc, char **argv)
+int printkey_main(char **argv)
 {
-    struct tool tool = {.name = "wrensshd-printkey", .letters = "+:r:hV", .help = help};
+    struct tool tool = {.name = "wrensshd-printkey", .flags = "r:hV", .help = help};
     struct hostkey_list keys;
     int status = 0;
 
-    if (tool_parse(&tool, argc, argv, &status) != 0) {
+    if (tool_parse(&tool, argv, &status) != 0) {
         return status;
     }
     if (tool.value != NULL && strlen(tool.value) > NAME_BYTES) {

@@ -3,11 +3,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "exits.h"
+#include "flags.h"
 #include "log.h"
 #include "tools.h"
-
-#define EXIT_USAGE   100
-#define EXIT_TROUBLE 111
 
 int tool_print(const char *text)
 {
@@ -33,14 +32,14 @@ int tool_refuse(const struct tool *tool, const char *what)
     return EXIT_USAGE;
 }
 
-int tool_parse(struct tool *tool, int argc, char **argv, int *status)
+int tool_parse(struct tool *tool, char **argv, int *status)
 {
-    int letter;
+    struct flags flags = {.known = tool->flags, .rest = argv + 1};
+    int flag;
     char wrong[40];
     log_name(tool->name);
-    opterr = 0;
-    while ((letter = getopt(argc, argv, tool->letters)) != -1) {
-        switch (letter) {
+    while ((flag = flags_next(&flags)) != FLAGS_END) {
+        switch (flag) {
         case 'q':
             tool->quiet = true;
             break;
@@ -52,20 +51,21 @@ int tool_parse(struct tool *tool, int argc, char **argv, int *status)
             return -1;
         case 'i':
         case 'r':
-            tool->value = optarg;
+            tool->value = flags.value;
             break;
         default:
             snprintf(wrong, sizeof(wrong),
-                     letter == ':' ? "flag -%c needs an argument" : "unknown flag -%c", optopt);
+                     flag == FLAGS_NO_VALUE ? "flag -%c needs an argument" : "unknown flag -%c",
+                     flags.letter);
             *status = tool_refuse(tool, wrong);
             return -1;
         }
     }
-    if (argc - optind != 1) {
-        *status =
-            tool_refuse(tool, argc == optind ? "no key directory" : "more than one key directory");
+    tool->keydir = flags.rest[0];
+    if (tool->keydir == NULL || flags.rest[1] != NULL) {
+        *status = tool_refuse(tool, tool->keydir == NULL ? "no key directory"
+                                                         : "more than one key directory");
         return -1;
     }
-    tool->keydir = argv[optind];
     return 0;
 }

@@ -75,6 +75,13 @@ def test_has_canaries(target):
     assert re.search(r" [TtWw] __stack_chk_fail$", symbols, re.MULTILINE)
 
 
+def test_has_neither_heap_nor_streams(target):
+    """What nothing calls would take 6 KiB; and what comes to call it later would go unnoticed."""
+    symbols = subprocess.run(["nm", target.unstripped], capture_output=True, text=True, check=True).stdout
+    assert re.search(r" main$", symbols, re.MULTILINE)
+    assert not re.search(r" (__malloc_context|__stdio_write)$", symbols, re.MULTILINE)
+
+
 def test_is_stripped(binary):
     """Users would carry symbols around."""
     assert not {".symtab", ".debug_info", ".comment"} & set(binary.section_names())

@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import sys
 import time
 
 import pytest
@@ -12,15 +13,16 @@ import pytest
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, kill, run
 from openssh import OpenSSH
+from site_setup import PROJECT
 
 CAT = "/bin/cat"
 
 
 class Listener:
-    def __init__(self, site, log, *args, program=(CAT,), mode=None, prepare=None):
+    def __init__(self, site, log, *args, program=(CAT,), mode=None, prepare=None, through=()):
         self.log = log
-        self.proc = subprocess.Popen([site.listen, *args, "0", *program], stdin=subprocess.DEVNULL, stdout=log.file,
-                                     stderr=log.file, env=daemon_environment(), preexec_fn=prepare,
+        self.proc = subprocess.Popen([*through, site.listen, *args, "0", *program], stdin=subprocess.DEVNULL,
+                                     stdout=log.file, stderr=log.file, env=daemon_environment(), preexec_fn=prepare,
                                      **site.become(mode or site.mode))
         found = proc.wait_until(lambda: re.search(r"wrensshd-listen\[\d+\]: event=listen port=(\d+)", log.text()),
                                 PATIENCE_SECONDS)
@@ -31,6 +33,11 @@ class Listener:
         client = socket.create_connection((host, self.port), PATIENCE_SECONDS)
         client.settimeout(PATIENCE_SECONDS)
         return client
+
+    def ticks(self):
+        """Of the processor, that it has used."""
+        with open(f"/proc/{self.proc.pid}/stat", encoding="ascii") as file:
+            return sum(int(word) for word in file.read().rpartition(")")[2].split()[11:13])
 
     def end(self, number=signal.SIGTERM):
         self.proc.send_signal(number)
@@ -130,6 +137,53 @@ def test_other_addresses_have_their_own_part(listen):
                 assert echoes(six)
 
 
+# Addresses of two networks of 64 bits, in a network of its own.
+TWO_NETWORKS = """ip link set lo up
+for address in 2001:db8:0:1::1 2001:db8:0:1:8000::1 2001:db8:0:2::1; do ip address add dev lo $address/128; done
+exec "$@" """
+FROM_THEM = """import socket, sys
+kept = []
+for source in sys.argv[2:]:
+    client = socket.create_connection(("2001:db8:0:1::1", int(sys.argv[1])), 20, source_address=(source, 0))
+    try:
+        client.sendall(b"hello")
+        print(client.recv(16) == b"hello")
+    except ConnectionError:
+        print(False)
+    kept.append(client)"""
+
+
+@pytest.mark.root
+@pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
+def test_a_network_is_one_address(listen):
+    """Who has one IPv6 network has 2^64 addresses to come from."""
+    listener = listen("-s", "1", through=["unshare", "--net", "sh", "-ec", TWO_NETWORKS, "sh"])
+    served = run(["nsenter", "-t", str(listener.proc.pid), "--net", sys.executable, "-c", FROM_THEM, str(listener.port),
+                  "2001:db8:0:1::1", "2001:db8:0:1:8000::1", "2001:db8:0:2::1"])
+    assert served.stdout.split() == ["True", "False", "True"], served.stderr
+
+
+def test_documented_defaults(site, listen):
+    """An administrator would count on other limits than there are."""
+    listener = listen()
+    told = run([site.listen, "-h"]).stdout
+    most, most_from_one = (int(re.search(words + r" \((\d+)\)", told)[1]) for words in ("at once", "from one address"))
+    with open(os.path.join(PROJECT, "README.md"), encoding="utf-8") as file:
+        assert f"`wrensshd-listen` | {most} | {most_from_one} |" in file.read()
+    with open(os.path.join(PROJECT, "man/wrensshd-listen.8"), encoding="ascii") as file:
+        assert re.findall(r"the default is (\d+)", file.read()) == [str(most), str(most_from_one)]
+    clients = [connect_from(listener, f"127.0.0.{2 + i // most_from_one}") for i in range(most)]
+    assert all(echoes(client) for client in clients)
+    with connect_from(listener, "127.0.0.2") as another:
+        another.settimeout(0.3)
+        with pytest.raises(TimeoutError):
+            another.recv(16)
+        clients.pop().close()
+        another.settimeout(PATIENCE_SECONDS)
+        assert is_closed(another)
+    assert len(re.findall("event=refused", listener.log.text())) == 1
+
+
 def test_the_rest_waits(listen):
     """Processes would grow without a limit; or who comes too early would be turned away."""
     listener = listen("-c", "2")
@@ -145,6 +199,87 @@ def test_the_rest_waits(listen):
     assert third.recv(16) == b"hello"
     second.close()
     third.close()
+
+
+def test_a_flood(listen):
+    """Places would get lost, or somebody in the crowd would never be served."""
+    listener = listen("-c", "16", "-s", "4")
+    for _ in range(2):
+        crowd = [connect_from(listener, f"127.0.0.{2 + i % 50}") for i in range(300)]
+        for client in crowd:
+            client.sendall(b"hello")
+        for client in crowd:
+            assert client.recv(16) == b"hello"
+            client.close()
+    assert proc.wait_until(lambda: not proc.children(listener.proc.pid), PATIENCE_SECONDS)
+    assert "event=refused" not in listener.log.text()
+
+
+def test_many_ends_at_once(listen):
+    """One signal tells of them all: the others' places would be lost."""
+    listener = listen("-c", "16", "-s", "16")
+    crowd = [listener.connect() for _ in range(16)]
+    assert all(echoes(client) for client in crowd)
+    children = proc.children(listener.proc.pid)
+    listener.proc.send_signal(signal.SIGSTOP)
+    for client in crowd:
+        client.close()
+    assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in children), PATIENCE_SECONDS)
+    listener.proc.send_signal(signal.SIGCONT)
+    crowd = [listener.connect() for _ in range(16)]
+    assert all(echoes(client) for client in crowd)
+    for client in crowd:
+        client.close()
+
+
+def test_a_flood_at_the_end(listen):
+    """What came in while it was told to end would be left."""
+    listener = listen("-c", "64", "-s", "64", "-k", "0", program=["/bin/sh", "-c", STUBBORN])
+    crowd = [listener.connect() for _ in range(100)]
+    assert proc.wait_until(stubborn_ones, PATIENCE_SECONDS)
+    assert listener.end() == 0
+    assert stubborn_ones() == []
+    for client in crowd:
+        assert is_closed(client)
+
+
+@pytest.fixture
+def limit(site):
+    """limit(listener, which, number): the soft limit, of a listener of the ordinary user's."""
+    def change(listener, which, number):
+        done = run(["prlimit", "--pid", str(listener.proc.pid), f"--{which}={number}:"], **site.become("user"))
+        assert done.returncode == 0, done.stderr
+    return change
+
+
+def test_no_descriptors(listen, limit):
+    """It would burn the processor, say nothing about it, or not hear that it is to end."""
+    listener = listen(mode="user")
+    limit(listener, "nofile", 5)
+    with listener.connect() as client:
+        assert proc.wait_until(lambda: "what=accept" in listener.log.text(), PATIENCE_SECONDS)
+        ticks = listener.ticks()
+        time.sleep(0.5 * SLOWNESS)
+        assert listener.ticks() - ticks <= 5
+        limit(listener, "nofile", 64)
+        assert echoes(client)
+    limit(listener, "nofile", 5)
+    with listener.connect():
+        assert listener.end() == 0
+
+
+@pytest.mark.root
+def test_no_processes(listen, limit):
+    """Clients would hang, or nobody would be served ever after."""
+    listener = listen("-c", "1", mode="user")
+    limit(listener, "nproc", 1)
+    with listener.connect() as client:
+        assert is_closed(client)
+    assert proc.wait_until(lambda: "what=fork" in listener.log.text(), PATIENCE_SECONDS)
+    limit(listener, "nproc", 64)
+    for _ in range(2):
+        with listener.connect() as client:
+            assert echoes(client)
 
 
 def test_ignored_children_are_counted(listen):
@@ -225,6 +360,21 @@ def test_a_second_signal_is_impatience(listen):
         assert is_closed(client)
 
 
+def test_hangup(listen):
+    """Who closes the terminal would leave what was to end; with nohup, end what was to stay."""
+    listener = listen("-k", "0", program=["/bin/sh", "-c", STUBBORN])
+    with listener.connect() as client:
+        assert echoes(client)
+        assert proc.wait_until(lambda: len(stubborn_ones()) == 2, PATIENCE_SECONDS)
+        assert listener.end(signal.SIGHUP) == 0
+        assert stubborn_ones() == []
+    listener = listen(prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+    listener.proc.send_signal(signal.SIGHUP)
+    with listener.connect() as client:
+        assert echoes(client)
+    assert listener.end() == 0
+
+
 def test_without_k_sessions_go_on(listen):
     """A restart of the listener would throw everybody out."""
     listener = listen()
@@ -246,6 +396,10 @@ def test_without_k_sessions_go_on(listen):
     (["-k", "99999999999999999999", "22", CAT], "-k takes"),
     (["-i", "sixteen-bytes-xx", "22", CAT], "-i takes"),
     (["-i", "", "22", CAT], "-i takes"),
+    (["-b", "", "22", CAT], "-b takes"),
+    (["-b", "localhost", "22", CAT], "-b takes"),
+    (["-b", "1:2", "22", CAT], "-b takes"),
+    (["-b", "127.1", "22", CAT], "-b takes"),
     (["-k"], "without its argument"),
     (["-z", "22", CAT], "unknown flag"),
     (["65536", CAT], "the port must be"),
@@ -274,6 +428,19 @@ def test_taken_port(site, listen):
     assert "Address" in done.stderr
 
 
+def test_address(site, listen):
+    """It would be open to a network that it was to be kept from."""
+    for address, other in ("127.0.0.2", "127.0.0.1"), ("127.0.0.1", "::1"), ("::1", "127.0.0.1"), ("0.0.0.0", "::1"):
+        if has_ipv6() or ":" not in address:
+            listener = listen("-b", address)
+            with listener.connect("127.0.0.3" if address == "0.0.0.0" else address) as client:
+                assert echoes(client)
+            with pytest.raises(OSError):
+                listener.connect(other)
+    done = run([site.listen, "-b", "192.0.2.1", "0", CAT], env=daemon_environment())
+    assert done.returncode == 111 and "Cannot assign" in done.stderr
+
+
 @pytest.mark.root
 def test_interface(site, listen):
     """It would be open to a network that it was to be kept from."""
@@ -288,12 +455,8 @@ def test_does_not_spin_when_full(listen):
     listener = listen("-c", "1")
     first, second = listener.connect(), listener.connect()
     assert echoes(first)
-
-    def ticks():
-        with open(f"/proc/{listener.proc.pid}/stat", encoding="ascii") as file:
-            return sum(int(word) for word in file.read().rpartition(")")[2].split()[11:13])
-    before = ticks()
+    before = listener.ticks()
     time.sleep(0.5 * SLOWNESS)
-    assert ticks() - before <= 5
+    assert listener.ticks() - before <= 5
     first.close()
     second.close()

@@ -345,10 +345,11 @@ def test_no_terminals(client):
 
 # ---- the launcher -------------------------------------------------------------------------------
 
-def test_listens_without_ipv6(site, without, new_log):
+@pytest.mark.parametrize("flags", [(), ("-b", "127.0.0.1")], ids=["any", "one"])
+def test_listens_without_ipv6(site, without, new_log, flags):
     """A kernel without IPv6 would have no server at all."""
     log = new_log()
-    listener = subprocess.Popen([*without(f"socket={int(socket.AF_INET6)}"), site.listen, "0", "/bin/cat"],
+    listener = subprocess.Popen([*without(f"socket={int(socket.AF_INET6)}"), site.listen, *flags, "0", "/bin/cat"],
                                 stdin=subprocess.DEVNULL, stdout=log.file, stderr=log.file, env=daemon_environment())
     try:
         port = proc.wait_until(lambda: re.search(r"event=listen port=(\d+)", log.text()), PATIENCE_SECONDS)
@@ -359,6 +360,13 @@ def test_listens_without_ipv6(site, without, new_log):
     finally:
         listener.terminate()
         listener.wait(PATIENCE_SECONDS)
+
+
+def test_no_address_of_ipv6_without_it(site, without):
+    """It would listen on all of IPv4."""
+    done = run([*without(f"socket={int(socket.AF_INET6)}"), site.listen, "-b", "::1", "0", "/bin/cat"],
+               env=daemon_environment())
+    assert done.returncode == 111 and "not supported" in done.stderr
 
 
 def test_no_orphans_without_subreapers(site, without):

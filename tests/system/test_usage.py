@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import subprocess
 
 import pytest
 
@@ -50,6 +51,20 @@ def test_wrong_flags(wrensshd, site, args, word):
     """A typing mistake would be ignored: the server runs otherwise than its administrator believes."""
     done = wrensshd(*args, site.keydir(site.mode))
     assert_told_usage(done, word)
+
+
+def test_wrong_flags_in_a_pager(site):
+    """With output and errors in one pipe nothing would be said."""
+    done = subprocess.run([site.daemon, "--nonsense"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, env=daemon_environment(), timeout=20, check=False)
+    assert done.returncode == USAGE and b"usage: wrensshd" in done.stdout
+
+
+def test_wrong_flags_are_not_for_the_client(site):
+    """It would learn what the administrator's command line is."""
+    done = subprocess.run([site.daemon, "--nonsense"], input=b"", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                          env=daemon_environment(), timeout=20, check=False)
+    assert done.returncode == USAGE and done.stdout == b""
 
 
 def assert_told_usage(done, word):

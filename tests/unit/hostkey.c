@@ -380,8 +380,8 @@ START_TEST(fingerprint_as_ssh_keygen)
 }
 END_TEST
 
-/* In a process of its own, as getopt(3) wants it. `target` becomes its stdout. */
-static int run_tool(int (*tool)(int, char **), const char *flag, const char *directory, int target)
+/* In a process of its own: `target` becomes its stdout. */
+static int run_tool(int (*tool)(char **), const char *flag, const char *directory, int target)
 {
     int status;
     pid_t child = fork();
@@ -395,7 +395,7 @@ static int run_tool(int (*tool)(int, char **), const char *flag, const char *dir
         } else {
             close(STDOUT_FILENO);
         }
-        _exit(tool(flag != NULL ? 3 : 2, arguments));
+        _exit(tool(arguments));
     }
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert(WIFEXITED(status));
@@ -428,7 +428,7 @@ START_TEST(tools_fail_with_a_status)
     struct capture capture;
     int full = open("/dev/full", O_WRONLY);
     int null = open("/dev/null", O_WRONLY);
-    int (*const tools[])(int, char **) = {makekey_main, printkey_main};
+    int (*const tools[])(char **) = {makekey_main, printkey_main};
     capture_begin(&capture);
     for (size_t i = 0; i < 2; i++) {
         ck_assert_int_eq(run_tool(tools[i], NULL, scratch, full), 111);

@@ -271,8 +271,8 @@ END_TEST
 
 /* ---- the tools ------------------------------------------------------------------------------- */
 
-static int run_tool(int (*tool)(int, char **), const char *flag, const char *value,
-                    const char *keydir, char out[static 2048])
+static int run_tool(int (*tool)(char **), const char *flag, const char *value, const char *keydir,
+                    char out[static 2048])
 {
     int ends[2], exit_status;
     ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
@@ -281,7 +281,7 @@ static int run_tool(int (*tool)(int, char **), const char *flag, const char *val
         char *arguments[] = {strdup("tool"), strdup(flag), strdup(value), strdup(keydir), NULL};
         dup2(ends[1], STDOUT_FILENO);
         dup2(ends[1], STDERR_FILENO);
-        _exit(tool(4, arguments));
+        _exit(tool(arguments));
     }
     close(ends[1]);
     ck_assert_int_eq(waitpid(child, &exit_status, 0), child);

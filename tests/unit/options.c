@@ -10,8 +10,8 @@
 
 #define ARGUMENTS 48
 
-/* One parse in a process of its own, because getopt() keeps its place in globals. Pointers into
- * argv mean the same here. */
+/* One parse in a process of its own, whose output is ours to read. Pointers into argv mean the same
+ * here. */
 struct outcome {
     struct {
         int result, status;
@@ -31,7 +31,7 @@ static size_t read_all(int fd, void *bytes, size_t room)
     return count;
 }
 
-static void parse_in_child(struct outcome *outcome, int argc, char **argv)
+static void parse_in_child(struct outcome *outcome, char **argv)
 {
     int result[2], out[2], err[2], status;
     ck_assert(pipe(result) == 0 && pipe(out) == 0 && pipe(err) == 0);
@@ -44,7 +44,7 @@ static void parse_in_child(struct outcome *outcome, int argc, char **argv)
         dup2(err[1], STDERR_FILENO);
         memset(&outcome->parsed.options, 0xee, sizeof(outcome->parsed.options));
         outcome->parsed.result =
-            options_parse(&outcome->parsed.options, argc, argv, &outcome->parsed.status);
+            options_parse(&outcome->parsed.options, argv, &outcome->parsed.status);
         fflush(stdout);
         ssize_t written = write(result[1], &outcome->parsed, sizeof(outcome->parsed));
         _exit(written == (ssize_t)sizeof(outcome->parsed) ? 0 : 1);
@@ -79,7 +79,7 @@ static struct outcome *parse(const char *line)
         }
         argv[argc++] = word;
     }
-    parse_in_child(&outcome, argc, argv);
+    parse_in_child(&outcome, argv);
     return &outcome;
 }
 

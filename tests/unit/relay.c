@@ -5,6 +5,7 @@
  */
 #include "relay.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
@@ -135,6 +136,22 @@ START_TEST(a_stream_without_end)
 END_TEST
 
 /* The client reads nothing: output stops with room for answers left, and goes on later. */
+/* The second has made its pipe wider itself, and has its reasons. */
+START_TEST(pipes_are_widened_but_never_narrowed)
+{
+    static const int sizes[] = {LIMIT_FIRST_PIPE_BYTES, 2 * LIMIT_PIPE_BYTES};
+    program_run(&rig, &program, REMOTE);
+    if (fcntl(program.out, F_SETPIPE_SZ, sizes[1]) != sizes[1]) {
+        return; /* the user has too many wide pipes already */
+    }
+    ck_assert_int_eq(fcntl(program.out, F_SETPIPE_SZ, sizes[_i]), sizes[_i]);
+    program_write(program.out, bytes, LIMIT_FIRST_PIPE_BYTES);
+    turns(1);
+    ck_assert(channel()->stdout_widened);
+    ck_assert_int_eq(fcntl(program.out, F_GETPIPE_SZ), _i == 0 ? LIMIT_PIPE_BYTES : sizes[_i]);
+}
+END_TEST
+
 START_TEST(output_stops_while_there_is_room_for_answers)
 {
     program_run(&rig, &program, REMOTE);
@@ -360,6 +377,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, nothing_behind_a_disconnect);
     tcase_add_test(tests, small_windows_and_packets);
     tcase_add_test(tests, a_stream_without_end);
+    tcase_add_loop_test(tests, pipes_are_widened_but_never_narrowed, 0, 2);
     tcase_add_test(tests, output_stops_while_there_is_room_for_answers);
     tcase_add_test(tests, two_streams_have_the_same_share);
     tcase_add_test(tests, nothing_leaves_during_our_key_exchange);

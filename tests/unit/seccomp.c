@@ -157,6 +157,7 @@ static void memory_is_given_back(void)
 
 static void pipes_are_widened(void)
 {
+    need(fcntl(PIPE, F_GETPIPE_SZ) == LIMIT_FIRST_PIPE_BYTES);
     need(fcntl(PIPE, F_SETPIPE_SZ, LIMIT_PIPE_BYTES) == LIMIT_PIPE_BYTES);
 }
 

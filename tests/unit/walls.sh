@@ -38,7 +38,7 @@ has "$net" '^dispatch_lookup$'
 has "$crypto" '^chachapoly_open$'
 
 parser='reader_|packet_|dispatch|kexinit_|kex_|channel_|session_|auth_on|transport_|version_read'
-privileged='monitor_|hostkey_|account_|authkeys_|login_|spawn|requests_|program_|pty_'
+privileged='monitor_|hostkey_|account_|authkeys_|login_|spawn|requests_|program_|pty_|pipes_'
 privileged=$privileged'|certificate_|cursor_|revoked_|signature_verify|match_|expiry_|lines_|key_write'
 free_of 'priv' "$priv" "^($parser)"
 free_of 'net' "$net" "^($privileged)"
