@@ -168,7 +168,9 @@ def test_ipv6(site, mode, new_log):
         assert proc.wait_until(listening)
         ssh = OpenSSH(site, port)
         command = [word if word != "127.0.0.1" else "::1" for word in ssh.command("echo $SSH_CONNECTION")]
-        found = run(command).stdout.split()
+        done = run(command)
+        assert done.returncode == 0, done.stderr + log.text()
+        found = done.stdout.split()
         assert (found[0], found[2], found[3]) == ("::1", "::1", str(port))
         assert log.wait("login")[0]["from"] == "::1"
     finally:
