@@ -16,7 +16,7 @@ int flags_next(struct flags *flags)
         }
         flags->within = argument + 1;
     }
-    flags->letter = *flags->within++;
+    flags->letter = (unsigned char)*flags->within++;
     const char *known = flags->letter != ':' ? strchr(flags->known, flags->letter) : NULL;
     if (known == NULL) {
         return FLAGS_UNKNOWN;
