@@ -20,7 +20,7 @@ else
     make_image() { /etc/kernel/postinst.d/dracut $version; }
     unpack() { mkdir -p "$1" && (cd "$1" && lsinitrd --unpack $image); }
     # What the socket's units start, behind our listener: there is no systemd running here.
-    serve() { wrensshd-listen 2222 chroot "$1" /usr/lib/wrensshd/connection; }
+    serve() { wrensshd-listen 2222 /usr/sbin/chroot "$1" /usr/lib/wrensshd/connection; }
 fi
 has_server() { in_image usr/sbin/wrensshd; }
 makes_no_server() { # WORDS: why not
