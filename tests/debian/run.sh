@@ -46,6 +46,7 @@ meson:has meson
 pkg-config:has pkg-config
 libsodium-dev:pkg-config --exists libsodium
 check:pkg-config --exists check
+openssh-client:has ssh-keygen
 systemd:pkg-config --exists systemd
 mmdebstrap:has mmdebstrap
 systemd-container:has systemd-nspawn
@@ -77,7 +78,7 @@ make_root() { # PACKAGES, with commas
 
 # in_root COMMAND...: with processes and a network of its own.
 in_root() {
-    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C.UTF-8 HOME=/root \
+    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root \
         DEBIAN_FRONTEND=noninteractive \
         unshare --net --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" "$@" </dev/null
 }
@@ -85,11 +86,13 @@ in_root() {
 # ---- the packages ----------------------------------------------------------------------------------------------------
 
 build_elsewhere() {
-    make_root build-essential,check,debhelper,libsodium-dev,meson,pkg-config,systemd-dev
+    make_root build-essential,check,debhelper,iproute2,libsodium-dev,meson,openssh-client,pkg-config,systemd-dev
     mkdir "$root/source"
     tar -c --exclude-vcs --exclude=./build --exclude=__pycache__ --exclude=./subprojects/packagecache \
         --exclude='./subprojects/*-[0-9]*' . | tar -x -C "$root/source"
-    in_root sh /source/packaging/debian/build.sh || return 1
+    # The unit tests use terminals and the loopback interface.
+    in_root sh -c 'mount -t devpts -o newinstance,gid=5,mode=620,ptmxmode=666 devpts /dev/pts && ip link set lo up &&
+        exec sh /source/packaging/debian/build.sh' || return 1
     rm -rf build/debian
     mv "$root/source/build/debian" build/debian
 }
@@ -105,12 +108,12 @@ if [ "$suite" = "$own" ]; then
     lintian --allow-root --fail-on error,warning build/debian/wrenssh_*.changes || die "lintian found something"
 fi
 
-# The same packages as a version that comes later, with another limit in the unit.
+# The same packages as a version that comes later, with one port more in the unit.
 later() { # PACKAGE.deb
     rm -rf "$work/later"
     dpkg-deb -R "$1" "$work/later"
     sed -i -e 's/^Version: .*/&+later/' -e 's/\(wrensshd (>= [^)]*\)/\1+later/' "$work/later/DEBIAN/control"
-    find "$work/later" -name wrensshd.socket -exec sed -i 's/^MaxConnections=.*/MaxConnections=100/' {} +
+    find "$work/later" -name wrensshd.socket -exec sed -i 's/^ListenStream=.*/&\nListenStream=2022/' {} +
     dpkg-deb --root-owner-group -Zgzip -b "$work/later" "$2" >/dev/null
 }
 packages=$work/packages
@@ -146,7 +149,7 @@ After=basic.target
 [Service]
 Type=oneshot
 ExecStart=-/bin/sh /tests/booted.sh
-Environment=HOME=/root LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive
+Environment=HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive
 StandardOutput=file:/booted.log
 END
     set -- systemd-nspawn -q --register=no --private-network --resolv-conf=off --timezone=off --link-journal=no \
