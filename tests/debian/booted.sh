@@ -39,6 +39,13 @@ check "has said why" says "Address already in use" journalctl -u wrensshd.socket
 check "upgrades all the same" dpkg -i /packages/later/wrensshd.deb
 # shellcheck disable=SC2046 # a list of words
 check "leaves OpenSSH's server alone" same "$(echo $(systemctl is-active ssh.service ssh.socket))" "$openssh"
+# What `systemctl edit` writes, which wants a terminal.
+mkdir /etc/systemd/system/wrensshd.socket.d
+printf '[Socket]\nListenStream=\nListenStream=2222\n' >/etc/systemd/system/wrensshd.socket.d/override.conf
+systemctl daemon-reload
+check "starts on another port" systemctl restart wrensshd.socket
+check "serves it" await greets 2222
+rm -r /etc/systemd/system/wrensshd.socket.d
 check "is purged" dpkg -P wrensshd
 
 echo "wrensshd below systemd, in OpenSSH's place"
