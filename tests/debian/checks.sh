@@ -45,7 +45,7 @@ client="-F none -i /root/id -o BatchMode=yes -o UserKnownHostsFile=/root/known_h
 # shellcheck disable=SC2086 # a list of words
 login() { ssh $client=yes guest@127.0.0.1 "$@"; }
 logs_in() { same "$(login id -un)" guest; }
-know_host() { printf '127.0.0.1 %s\n' "$(ssh-keyscan 127.0.0.1 2>/dev/null | cut -d ' ' -f 2-)" >/root/known_hosts; }
+know_host() { ssh-keyscan -t ed25519 127.0.0.1 2>/dev/null | grep '^127.0.0.1 ' >/root/known_hosts; }
 
 make_guest() {
     useradd -m guest
