@@ -1,6 +1,7 @@
 #!/bin/sh
 # The life of wrensshd below systemd, beside OpenSSH's server, in a container that has booted: see run.sh.
 set -u
+# shellcheck source=tests/debian/checks.sh
 . /tests/checks.sh
 
 listens() { ss -Hltn 'sport = :22' | grep -q :22; }
@@ -27,9 +28,8 @@ ends() {
 
 make_guest
 await listens
-# shellcheck disable=SC2046 # a list of words
-set -- $(systemctl is-active ssh.service ssh.socket)
-openssh="$*"
+openssh() { systemctl is-active ssh.service ssh.socket; }
+openssh_before=$(openssh)
 
 echo "wrensshd below systemd, port 22 taken by OpenSSH"
 check "installs" dpkg -i /packages/wrensshd.deb
@@ -37,8 +37,7 @@ check "does not listen unless it is asked to" is wrensshd.socket inactive
 check "can't be started" isnt systemctl enable --now wrensshd.socket
 check "has said why" says "Address already in use" journalctl -u wrensshd.socket
 check "upgrades all the same" dpkg -i /packages/later/wrensshd.deb
-# shellcheck disable=SC2046 # a list of words
-check "leaves OpenSSH's server alone" same "$(echo $(systemctl is-active ssh.service ssh.socket))" "$openssh"
+check "leaves OpenSSH's server alone" same "$(openssh)" "$openssh_before"
 # What `systemctl edit` writes, which wants a terminal.
 mkdir /etc/systemd/system/wrensshd.socket.d
 printf '[Socket]\nListenStream=\nListenStream=2222\n' >/etc/systemd/system/wrensshd.socket.d/override.conf
@@ -94,7 +93,7 @@ await greets 22
 know_host
 check "takes a login" logs_in
 check "is purged" dpkg -P wrensshd
-check "leaves no key" same "$(ls -A $folder)" ''
+check "leaves no key" left_in $folder ''
 check "leaves what it is mounted on" umount $folder
 
 end

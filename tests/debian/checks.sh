@@ -1,4 +1,4 @@
-# shellcheck shell=sh
+# shellcheck shell=sh disable=SC2012,SC2029,SC2034
 # What the lives of the packages are told with. Sourced in the chroot: see run.sh.
 folder=/etc/wrensshd
 passed=0
@@ -25,6 +25,8 @@ says() {
     "$@" >/tmp/said.log 2>&1
     grep -qF -e "$said" /tmp/said.log || { cat /tmp/said.log; return 1; }
 }
+# All that a folder has in it, a blank behind each name.
+left_in() { same "$(ls -A "$1" | tr '\n' ' ')" "$2"; }
 state_of() { systemctl is-enabled "$1" 2>/dev/null; }
 # Of a folder, also where there is none.
 keys_of() { (cd "$1" && cat ed25519.pk .ed25519.sk | sha256sum); }

@@ -1,6 +1,7 @@
 #!/bin/sh
 # The life of wrensshd where no systemd is running, in a chroot: see run.sh.
 set -u
+# shellcheck source=tests/debian/checks.sh
 . /tests/checks.sh
 
 # The unit's own command, behind our listener.
@@ -17,7 +18,6 @@ stop() {
     kill "$listener"
     wait "$listener"
 }
-left_in() { same "$(ls -A "$1" | tr '\n' ' ')" "$2"; }
 
 ip link set lo up
 make_guest
