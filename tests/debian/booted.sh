@@ -63,7 +63,7 @@ check "goes on" dpkg --configure -a
 check "listens as the later units say" greets 2022
 check "takes a login, with the host key that is known" logs_in
 check "the open session lives" lives upgraded
-check "keeps its host key" same "$(keys_of $folder)" "$keys"
+check "keeps its host key" keeps_key $folder "$keys"
 check "is removed" dpkg -r wrensshd
 check "its socket is stopped" is wrensshd.socket inactive
 check "listens no more" isnt listens

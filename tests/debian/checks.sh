@@ -28,8 +28,8 @@ says() {
 # All that a folder has in it, a blank behind each name.
 left_in() { same "$(ls -A "$1" | tr '\n' ' ')" "$2"; }
 state_of() { systemctl is-enabled "$1" 2>/dev/null; }
-# Of a folder, also where there is none.
 keys_of() { (cd "$1" && cat ed25519.pk .ed25519.sk | sha256sum); }
+keeps_key() { test -s "$1/.ed25519.sk" && same "$(keys_of "$1")" "$2"; } # FOLDER KEYS
 unit_file() { dpkg -L wrensshd | grep "/system/$1\$"; }
 
 # For a tenth of a second, fifty times.

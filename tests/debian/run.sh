@@ -43,7 +43,7 @@ dpkg-dev:has dpkg-buildpackage
 debhelper:has dh
 lintian:has lintian
 meson:has meson
-pkg-config:has pkg-config
+pkgconf:has pkgconf
 libsodium-dev:pkg-config --exists libsodium
 check:pkg-config --exists check
 openssh-client:has ssh-keygen
@@ -86,7 +86,7 @@ in_root() {
 # ---- the packages ----------------------------------------------------------------------------------------------------
 
 build_elsewhere() {
-    make_root build-essential,check,debhelper,iproute2,libsodium-dev,meson,openssh-client,pkg-config,systemd-dev
+    make_root build-essential,check,debhelper,iproute2,libsodium-dev,meson,openssh-client,pkgconf,systemd-dev
     mkdir "$root/source"
     tar -c --exclude-vcs --exclude=./build --exclude=__pycache__ --exclude=./subprojects/packagecache \
         --exclude='./subprojects/*-[0-9]*' . | tar -x -C "$root/source"
