@@ -37,6 +37,8 @@ def arguments(names):
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     strange = [name for name in options.names if name not in names]
+    if options.jobs < 1:
+        parser.error("--jobs takes a number from 1")
     if strange:
         parser.error(f"no machine is called {strange[0]}: they are {', '.join(names)}")
     return options
