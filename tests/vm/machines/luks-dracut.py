@@ -14,7 +14,7 @@ from vm.machine import Machine
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "cryptsetup", "mke2fs", "zstd", "ssh")
 ARCHITECTURES = ("x86_64",)
 LONG = False
-SECONDS = 95
+SECONDS = 130
 
 PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "dracut", "systemd-sysv",
             "cryptsetup-bin", "dmsetup", "iproute2"]
