@@ -16,7 +16,7 @@ from vm.place import Failed
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "cryptsetup", "mke2fs", "zstd", "ssh")
 ARCHITECTURES = ("x86_64",)
 LONG = False
-SECONDS = 90
+SECONDS = 140
 
 PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "initramfs-tools",
             "cryptsetup-initramfs", "klibc-utils"]
