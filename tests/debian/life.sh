@@ -44,7 +44,7 @@ stop() {
     wait "$listener"
 }
 client="-F none -i /root/id -o BatchMode=yes -o UserKnownHostsFile=/root/known_hosts -o StrictHostKeyChecking"
-# shellcheck disable=SC2086 # a list of words
+# shellcheck disable=SC2029,SC2086 # for the shell over there; a list of words
 login() { ssh $client=yes guest@127.0.0.1 "$@"; }
 logs_in() { same "$(login id -un)" guest; }
 keys_of() { (cd "$1" && cat ed25519.pk .ed25519.sk | sha256sum); }
