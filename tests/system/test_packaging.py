@@ -13,7 +13,7 @@ import pytest
 
 import readme
 from daemon import run
-from recipes import PACKAGING, Place, read
+from recipes import PACKAGING, Place, read, version
 from site_setup import PROJECT
 
 # They do not depend on how the daemon was built.
@@ -84,6 +84,23 @@ def test_fail2ban_numbers():
     found = dict(re.findall(r"^(\w+) += (.*)$", read(PACKAGING + "/fail2ban/jail.d/wrensshd.conf"), re.M))
     assert (found["maxretry"], found["findtime"], found["bantime"]) == ("10", "10m", "1h")
     assert "shuts out for an hour who has connected ten times within ten minutes" in read(PROJECT + "/README.md")
+
+
+# ---- versions and paths -------------------------------------------------------------------------
+
+def test_versions():
+    """Commands of the README would name files that are not there, or the packages be those of an old release."""
+    told = re.findall(r"wrensshd[-_](\d+\.\d+\.\d+)[-_]", read(PROJECT + "/README.md"))
+    assert len(told) > 4 and set(told) == {version()}
+    assert read(PACKAGING + "/debian/changelog").startswith(f"wrenssh ({version()}) ")
+
+
+def test_sftp_server():
+    """A file that lies here would start another program than the option that stands for it says."""
+    default = re.search(r"option\('sftp_server',[^)]*value: '([^']+)'", read(PROJECT + "/meson_options.txt"))[1]
+    assert f"'s|{default}|@0@|'" in read(PACKAGING + "/meson.build")
+    for path in [PROJECT + "/README.md", *(os.path.join(PACKAGING, name) for name in shared_files())]:
+        assert set(re.findall(r"sftp=(\S+)", read(path))) <= {default}, path
 
 
 # ---- logs ---------------------------------------------------------------------------------------
