@@ -12,7 +12,7 @@ from daemon import PATIENCE_SECONDS
 from island import Island, find, tree
 from site_setup import PROJECT
 from test_services import FORGED, Service
-from wire import DISCONNECT, Closed, Disconnected, string, u32
+from wire import DISCONNECT, string, u32
 from wire_crypto import Ed25519Key
 from wire_session import Client
 
