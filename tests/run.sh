@@ -249,7 +249,7 @@ cross_tests() {
 
 # The quickest of the machines, where seccomp is seen on ARM, which the emulator above has not.
 boot_boards() {
-    say "booted boards, aarch64 and armv7; the other machines: sh tests/vm/run.sh"
+    say "booted boards, aarch64 and armv7; the other machines: sh tests/vm/run.sh; Debian's packages: sh tests/debian/run.sh"
     WREN_COUNTS=$top/build/vm-counts.json
     export WREN_COUNTS
     echo '{"passed": 0, "failed": 1, "skipped": 0}' >"$WREN_COUNTS"
