@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import proc
-from daemon import PATIENCE_SECONDS
-from island import Island, find, tree
+from daemon import PATIENCE_SECONDS, run
+from island import SETUP, Island, find, tree
 from site_setup import PROJECT
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]
@@ -145,6 +145,16 @@ def service(request, island):
     made = Service(island, request.param)
     yield made
     made.end()
+
+
+def test_island_is_apart(site, tmp_path):
+    """These tests would write into the machine's own /etc."""
+    for name, text in (("cp", "exit 1"), ("sleep", "exit 0")):
+        (tmp_path / name).write_text("#!/bin/sh\n" + text + "\n")
+        os.chmod(tmp_path / name, 0o755)
+    done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-ec", SETUP,
+                str(tmp_path / "island"), site.bin], env={"PATH": f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin"})
+    assert done.returncode != 0 and "ready" not in done.stdout
 
 
 each = pytest.mark.parametrize("service", [*LIMITED, "inetd", *(
