@@ -91,11 +91,12 @@ static bool take_stderr_off_connection(void)
 }
 
 /* What the launcher's session keyring holds is not for the users who log in (keyrings(7)); kernels
- * without keys have none to leak. An ordinary user's own is that user's. */
+ * without keys have none to leak, and a container's filter, which says EPERM as this call does not
+ * otherwise, keeps users from them as well. An ordinary user's own is that user's. */
 static bool leave_keyring(void)
 {
     return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS ||
-           geteuid() != 0;
+           errno == EPERM || geteuid() != 0;
 }
 
 /* Closes what the launcher has left open, all but the host key's descriptor. */

@@ -2,14 +2,20 @@
 # dracut: wrensshd, its keys and its units into the image, with the network.
 # shellcheck disable=SC1091
 
-. /usr/share/wrensshd/initramfs/image.sh
+. "${WREN_SHARED:-/usr/share/wrensshd/initramfs}/image.sh"
 
 # Not before the system has been set up for it: image.sh says what is missing.
 check() {
     # shellcheck disable=SC2086,SC2154 # a list of words; image.sh sets it
     require_binaries $wren_programs || return 1
+    if ! wren_has_networkd && ! has_network_module; then
+        wren_refuse "no network for the image: neither systemd-networkd nor dracut's module network (package dracut-network)"
+        return 1
+    fi
     wren_prepare
 }
+
+has_network_module() { compgen -G "${dracutbasedir:-/usr/lib/dracut}/modules.d/[0-9][0-9]network/module-setup.sh" >/dev/null; }
 
 # Where there is no systemd-networkd, dracut's own module brings what there is.
 depends() {

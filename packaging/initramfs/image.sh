@@ -74,6 +74,13 @@ wren_read_settings() {
     }
 }
 
+# In the image all is root's: whoever can write here decides who may log in there, and what a login runs.
+wren_check_owners() {
+    wren_unsafe=$(find -L "$wren_folder/.." "$wren_folder" "$wren_folder/authorized_keys" "$wren_folder/wrensshd.conf" \
+        -maxdepth 0 \( -perm /022 -o ! -uid 0 ! -uid "$(id -u)" \) 2>/dev/null | head -n 1)
+    [ -z "$wren_unsafe" ] || wren_refuse "others than root can write to $wren_unsafe (chown root, chmod go-w)"
+}
+
 # ---- keys ------------------------------------------------------------------------------------------------------------
 
 # Sets wren_keys to the number of keys that can be used. Their blobs have a fixed beginning and length.
@@ -106,7 +113,7 @@ wren_have_host_key() {
 }
 
 wren_prepare() {
-    wren_find_daemon && wren_read_settings && wren_check_authorized_keys && wren_have_host_key || return 1
+    wren_find_daemon && wren_check_owners && wren_read_settings && wren_check_authorized_keys && wren_have_host_key || return 1
     wren_say "port $wren_port, keys that may log in: $wren_keys, host key $wren_fingerprint"
 }
 
@@ -147,7 +154,7 @@ wren_has_networkd() {
 }
 
 # What the scripts run.
-wren_programs="ip stty sleep tr /usr/lib/systemd/systemd-reply-password"
+wren_programs="ip stty sleep systemctl tr /usr/lib/systemd/systemd-reply-password"
 
 # wren_put MODE NAME FILE: one of ours, into the image.
 wren_put() {

@@ -1,28 +1,38 @@
 #!/bin/sh
-# Builds the Debian packages, has lintian look at them, and takes them through their life in a chroot: installed beside
-# OpenSSH, a login, upgraded, removed, purged; wrensshd-initramfs with images made by initramfs-tools.
+# Builds the Debian packages, has lintian look at them, and takes them through their lives: in a chroot, in a container
+# with systemd, and with images made by initramfs-tools and by dracut.
 #
-#     sh tests/debian/run.sh [--no-build]
+#     sh tests/debian/run.sh [--no-build] [--suite NAME] [life|booted|initramfs-tools|dracut]...
 #
 #     --no-build  take the packages as they lie in build/debian
+#     --suite     another release than this machine's (trixie): they are built in a chroot of it
 #
-# Needs root, and installs what it needs (Debian 12 or 13). The chroot is made once and kept in build/debian-test.
+# Needs root, and installs what it needs (Debian 12 or 13). Each root file system is made once and kept in
+# build/debian-test.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
 work=$top/build/debian-test
+root=$work/root
 
 die() { echo "run.sh: $*" >&2; exit 1; }
 
 build=yes
-case ${1:-} in
--h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;;
---no-build) build= ;;
-'') ;;
-*) die "unknown argument: $1" ;;
-esac
+own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
+suite=$own
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --no-build) build= ;;
+    --suite) suite=${2:?--suite takes a name}; shift ;;
+    life | booted | initramfs-tools | dracut) break ;;
+    *) die "unknown argument: $1" ;;
+    esac
+    shift
+done
+[ $# -gt 0 ] || set -- life booted initramfs-tools dracut
 [ "$(id -u)" = 0 ] || die "a chroot needs root"
 
 # shellcheck disable=SC2034 # packages.sh reads them
@@ -33,63 +43,146 @@ dpkg-dev:has dpkg-buildpackage
 debhelper:has dh
 lintian:has lintian
 meson:has meson
-pkg-config:has pkg-config
+pkgconf:has pkgconf
 libsodium-dev:pkg-config --exists libsodium
 check:pkg-config --exists check
+openssh-client:has ssh-keygen
 systemd:pkg-config --exists systemd
 mmdebstrap:has mmdebstrap
+systemd-container:has systemd-nspawn
 zstd:has zstd
 "
 . "$top/tests/packages.sh"
 mkdir -p "$work"
 ensure_packages "$work/apt.log" "nothing can be tested" || exit 1
 
+# ---- root file systems -----------------------------------------------------------------------------------------------
+
+# Makes a new $root with these packages and their dependencies.
+make_root() { # PACKAGES, with commas
+    tarball=$work/$suite-$(printf %s "$1" | sha256sum | cut -c 1-12).tar.zst
+    if [ ! -e "$tarball" ]; then
+        echo "making a root file system of $suite, once"
+        # shellcheck disable=SC2016 # for apt-get
+        mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' |
+            head -n 1)
+        mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --include="$1" --format=tar "$suite" \
+            "$work/root.tar" "deb ${mirror:?no Debian mirror among the sources of apt} $suite main" \
+            >"$work/mmdebstrap.log" 2>&1 || { tail -n 20 "$work/mmdebstrap.log"; die "mmdebstrap failed"; }
+        zstd -q -3 --rm "$work/root.tar" -o "$tarball"
+    fi
+    rm -rf "$root"
+    mkdir -p "$root"
+    tar --zstd -xpf "$tarball" -C "$root" || die "the root file system can't be unpacked"
+}
+
+# in_root COMMAND...: with processes and a network of its own.
+in_root() {
+    env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root \
+        DEBIAN_FRONTEND=noninteractive \
+        unshare --net --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" "$@" </dev/null
+}
+
 # ---- the packages ----------------------------------------------------------------------------------------------------
 
-if [ -n "$build" ]; then
-    echo "building (build/debian-test/build.log)"
-    sh packaging/debian/build.sh >"$work/build.log" 2>&1 || { tail -n 40 "$work/build.log"; die "the build failed"; }
-fi
-echo "lintian"
-# Root may look at its own packages.
-lintian --allow-root --fail-on error,warning build/debian/wrenssh_*.changes || die "lintian found something"
+build_elsewhere() {
+    make_root build-essential,check,debhelper,iproute2,libsodium-dev,meson,openssh-client,pkgconf,systemd-dev
+    mkdir "$root/source"
+    tar -c --exclude-vcs --exclude=./build --exclude=__pycache__ --exclude=./subprojects/packagecache \
+        --exclude='./subprojects/*-[0-9]*' . | tar -x -C "$root/source"
+    # The unit tests use terminals and the loopback interface.
+    in_root sh -c 'mount -t devpts -o newinstance,gid=5,mode=620,ptmxmode=666 devpts /dev/pts && ip link set lo up &&
+        exec sh /source/packaging/debian/build.sh' || return 1
+    rm -rf build/debian
+    mv "$root/source/build/debian" build/debian
+}
 
-# The same packages as a version that comes later.
+if [ -n "$build" ]; then
+    echo "building for $suite (build/debian-test/build.log)"
+    if [ "$suite" = "$own" ]; then sh packaging/debian/build.sh; else build_elsewhere; fi >"$work/build.log" 2>&1 ||
+        { tail -n 40 "$work/build.log"; die "the build failed"; }
+fi
+if [ "$suite" = "$own" ]; then
+    echo "lintian"
+    # Root may look at its own packages.
+    lintian --allow-root --fail-on error,warning build/debian/wrenssh_*.changes || die "lintian found something"
+fi
+
+# The same packages as a version that comes later, with one port more in the unit.
 later() { # PACKAGE.deb
     rm -rf "$work/later"
     dpkg-deb -R "$1" "$work/later"
     sed -i -e 's/^Version: .*/&+later/' -e 's/\(wrensshd (>= [^)]*\)/\1+later/' "$work/later/DEBIAN/control"
+    find "$work/later" -name wrensshd.socket -exec sed -i 's/^ListenStream=.*/&\nListenStream=2022/' {} +
     dpkg-deb --root-owner-group -Zgzip -b "$work/later" "$2" >/dev/null
 }
-
-# ---- the chroot ------------------------------------------------------------------------------------------------------
-
-suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
-include=busybox,cryptsetup-initramfs,initramfs-tools,iproute2,libsodium23,openssh-client,openssh-server
-include=$include,openssh-sftp-server,passwd,systemd,zstd
-tarball=$work/$suite-$(printf %s $include | sha256sum | cut -c 1-12).tar.zst
-if [ ! -e "$tarball" ]; then
-    echo "making the chroot, once"
-    # shellcheck disable=SC2016 # for apt-get
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1)
-    mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --include=$include --format=tar "$suite" \
-        "$work/root.tar" "deb ${mirror:?no Debian mirror among the sources of apt} $suite main" \
-        >"$work/mmdebstrap.log" 2>&1 || { tail -n 20 "$work/mmdebstrap.log"; die "mmdebstrap failed"; }
-    zstd -q -3 --rm "$work/root.tar" -o "$tarball"
-fi
-
-root=$work/root
-rm -rf "$root"
-mkdir -p "$root"
-tar --zstd -xpf "$tarball" -C "$root" || die "the chroot can't be unpacked"
-mkdir "$root/packages" "$root/packages/later"
+packages=$work/packages
+rm -rf "$packages"
+mkdir -p "$packages/later"
 for package in wrensshd wrensshd-initramfs; do
-    cp build/debian/"$package"_*.deb "$root/packages/$package.deb" || die "no package $package"
-    later "$root/packages/$package.deb" "$root/packages/later/$package.deb" || die "$package can't be packed again"
+    cp build/debian/"$package"_*.deb "$packages/$package.deb" || die "no package $package"
+    later "$packages/$package.deb" "$packages/later/$package.deb" || die "$package can't be packed again"
 done
-cp tests/debian/life.sh "$root/life.sh"
-env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin LC_ALL=C HOME=/root DEBIAN_FRONTEND=noninteractive \
-    unshare --net --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" sh /life.sh </dev/null
-status=$?
-[ $status -ne 0 ] || rm -rf "$root"
-exit $status
+
+# ---- their lives -----------------------------------------------------------------------------------------------------
+
+common=iproute2,libsodium23,openssh-client,passwd,systemd,zstd
+server=$common,openssh-server,openssh-sftp-server
+packages_of() {
+    case $1 in
+    life | booted) echo $server,systemd-sysv ;;
+    initramfs-tools) echo $common,busybox,cryptsetup-initramfs,initramfs-tools ;;
+    dracut) echo $common,cryptsetup,dracut,udev ;;
+    esac
+}
+
+# Boots $root; /tests/booted.sh is all that it is for. Where no systemd is running here, what the container's makes of
+# control groups stays in one of its own, which goes with it.
+boot_root() {
+    units=$root/etc/systemd/system
+    mkdir -p "$units/multi-user.target.wants"
+    ln -s ../test.service "$units/multi-user.target.wants/"
+    cat >"$units/test.service" <<END
+[Unit]
+DefaultDependencies=no
+After=basic.target
+[Service]
+Type=oneshot
+ExecStart=-/bin/sh /tests/booted.sh
+Environment=HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive
+StandardOutput=file:/booted.log
+END
+    set -- systemd-nspawn -q --register=no --private-network --resolv-conf=off --timezone=off --link-journal=no \
+        --console=pipe -D "$root" --boot
+    groups=
+    if [ ! -d /run/systemd/system ]; then
+        set -- "$@" --keep-unit
+        for hierarchy in /sys/fs/cgroup /sys/fs/cgroup/unified /sys/fs/cgroup/systemd; do
+            [ ! -e $hierarchy/cgroup.procs ] || groups="$groups $hierarchy/wrenssh-test.$$"
+        done
+    fi
+    # shellcheck disable=SC2016,SC2086 # for the shell that becomes the container; a list of words
+    timeout 120 sh -c 'for group in $0; do mkdir "$group" && echo $$ >"$group/cgroup.procs"; done; exec "$@"' \
+        "$groups" "$@" </dev/null >"$work/nspawn.log" 2>&1
+    status=$?
+    # shellcheck disable=SC2086 # a list of words
+    [ -z "$groups" ] || find $groups -depth -type d -exec rmdir {} \;
+    if [ -s "$root/booted.log" ]; then cat "$root/booted.log"; else tail -n 20 "$work/nspawn.log"; fi
+    return $status
+}
+
+failed=0
+for life in "$@"; do
+    make_root "$(packages_of "$life")"
+    cp -r "$packages" "$root/packages"
+    cp -r tests/debian "$root/tests"
+    case $life in
+    life) in_root sh /tests/life.sh ;;
+    booted) boot_root ;;
+    *) in_root sh /tests/image.sh ;;
+    esac || { failed=$((failed + 1)); rm -rf "$work/failed-$life"; mv "$root" "$work/failed-$life"; }
+done
+rm -rf "$root"
+echo
+echo "$(($# - failed)) passed, $failed failed"
+[ $failed -eq 0 ]

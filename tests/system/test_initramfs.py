@@ -12,9 +12,8 @@ import sys
 import pytest
 
 import proc
-from daemon import PATIENCE_SECONDS, daemon_environment, run
+from daemon import daemon_environment, run
 from site_setup import PROJECT
-from terminal import Terminal
 
 PACKAGING = os.path.join(PROJECT, "packaging")
 SHARED = os.path.join(PACKAGING, "initramfs")
@@ -337,112 +336,55 @@ def test_mkinitcpio_hook_runs(arch, site):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-# ---- systemd's questions ---------------------------------------------------------------------------------------------
+# ---- dracut, against stubs ------------------------------------------------------------------------------------------
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-
-class Asking:
-    """The script that a login runs with systemd in the image, with nothing in its PATH but what the image has."""
-
-    def __init__(self, path):
-        self.folder, self.bin, self.askers = str(path / "ask"), str(path / "bin"), []
-        os.makedirs(self.folder + "/mapper")
-        os.mkdir(self.bin)
-        programs = run(["sh", "-c", f". {SHARED}/image.sh; echo $wren_programs"]).stdout.split()
-        for program in ["sh", *programs]:
-            found = shutil.which(program)
-            if found:
-                os.symlink(found, os.path.join(self.bin, os.path.basename(found)))
-        with open(SHARED + "/systemd/unlock", encoding="ascii") as file:
-            text = file.read()
-        for old, new in (("PATH=/", f"PATH={self.bin} #"), ("/run/systemd/ask-password", self.folder),
-                         ("/dev/mapper", self.folder + "/mapper"), ("#!/bin/sh", f"#!{self.bin}/sh")):
-            assert old in text
-            text = text.replace(old, new)
-        self.script = str(path / "unlock")
-        with open(self.script, "w", encoding="ascii") as file:
-            file.write(text)
-        os.chmod(self.script, 0o755)
-
-    def ask(self, name, right, tries=3):
-        # `python3 attach NAME ...`, where a command line of systemd-cryptsetup has its own name first. Under a shell,
-        # which reaps it as init would.
-        shutil.copy(os.path.join(HERE, "ask_password.py"), os.path.join(self.folder, "attach"))
-        command = f'"{sys.executable}" attach {name} . {right} {tries}; exit $?'
-        self.askers.append(subprocess.Popen(["sh", "-c", command], cwd=self.folder, start_new_session=True))
-        assert proc.wait_until(lambda: f"ask.{name}0" in os.listdir(self.folder), PATIENCE_SECONDS)
-
-    def statuses(self):
-        return [asker.wait(PATIENCE_SECONDS) for asker in self.askers]
-
-    def close(self):
-        for asker in self.askers:
-            if asker.poll() is None:
-                os.killpg(asker.pid, 9)
-                asker.wait()
+@pytest.mark.parametrize("networkd, module, works", [(True, False, True), (False, True, True), (False, False, False)])
+def test_dracut_without_a_network(arch, networkd, module, works):
+    """dracut would leave the server out, with a word of modules that nobody connects with it."""
+    base = arch.folder + "/dracut"
+    os.makedirs(base + "/modules.d" + ("/40network" if module else ""))
+    if module:
+        arch.write("dracut/modules.d/40network/module-setup.sh", "")
+    script = (f". {PACKAGING}/dracut/module-setup.sh; require_binaries() {{ :; }}; "
+              f"wren_has_networkd() {{ {str(networkd).lower()}; }}; check && depends")
+    done = run(["bash", "-c", script], env={**arch.environment, "dracutbasedir": base})
+    assert (done.returncode == 0) == works, done.stderr
+    assert ("no network for the image" in done.stderr) != works
+    assert ("network" in done.stdout.split()) == (works and module)
 
 
-@pytest.fixture
-def asking(tmp_path):
-    if not os.path.exists("/usr/lib/systemd/systemd-reply-password"):
-        pytest.skip("no systemd here")
-    made = Asking(tmp_path)
-    yield made
-    made.close()
+# ---- what others could write ----------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", ["", "..", "authorized_keys", "wrensshd.conf"])
+@pytest.mark.parametrize("mode", [0o020, 0o002])
+def test_unsafe_modes(image, name, mode):
+    """Any user of the machine could let himself in at its next boot: in the image the files are root's."""
+    image.write("wrensshd.conf", "COMMAND=\n")
+    path = os.path.join(image.folder, name)
+    os.chmod(path, os.stat(path).st_mode | mode)
+    done = image.prepare()
+    os.chmod(path, os.stat(path).st_mode & ~mode)
+    assert done.returncode == 1 and "others than root can write" in done.stderr, done.stderr
+    assert os.listdir(image.out) == []
 
 
-@pytest.mark.root
-@pytest.mark.parametrize("text", ["right", "right\n", "right\nmore\n"])
-def test_one_line_for_all_devices(asking, text):
-    """The second device would stay locked."""
-    asking.ask("one", "right")
-    asking.ask("two", "right")
-    done = run([asking.script], input=text)
-    assert done.returncode == 0 and "Unlocked" in done.stderr, done.stderr
-    assert asking.statuses() == [0, 0]
+# ---- initramfs-tools' crypttab --------------------------------------------------------------------------------------
 
-
-@pytest.mark.root
-@pytest.mark.parametrize("tries", [1, 3])
-def test_wrong_line(asking, tries):
-    """Who sends a wrong passphrase would believe that the system boots: also where it was the last try."""
-    asking.ask("one", "right", tries)
-    done = run([asking.script], input="wrong\n")
-    assert done.returncode == 1
-    assert "Wrong passphrase" in done.stderr and "disk one" in done.stderr and "Unlocked" not in done.stderr
-
-
-@pytest.mark.root
-def test_empty_input(asking):
-    """It would use up a try."""
-    asking.ask("one", "right")
-    done = run([asking.script], input="")
-    assert done.returncode == 1 and "empty" in done.stderr
-    assert asking.askers[0].poll() is None
-
-
-@pytest.mark.root
-def test_terminal(asking):
-    """Nothing would be asked, or the passphrase be shown."""
-    asking.ask("one", "right")
-    terminal = Terminal([asking.script])
-    for text, verdict in (("  wrong \\n", "Wrong passphrase."), ("right", "Accepted.")):
-        terminal.read_until("disk one: ")
-        terminal.type(text + "\n")
-        assert text not in terminal.read_until(verdict)
-    terminal.read_all()
-    assert terminal.proc.returncode == 0
-    assert asking.statuses() == [0]
-
-
-@pytest.mark.root
-def test_terminal_after_the_last_try(asking):
-    """It would say that all is well."""
-    asking.ask("one", "right", 1)
-    terminal = Terminal([asking.script])
-    terminal.read_until("disk one: ")
-    terminal.type("wrong\n")
-    terminal.read_until("not asked for again")
-    terminal.read_all()
-    assert terminal.proc.returncode == 1
+@pytest.mark.parametrize("line, expected", [
+    ("root UUID=1 none luks", "root UUID=1 none luks,tries=0"),
+    ("root\tUUID=1\tnone\tluks,discard", "root\tUUID=1\tnone\tluks,discard,tries=0"),
+    ("root UUID=1 none", "root UUID=1 none tries=0"),
+    ("root UUID=1 none luks,tries=2", None),
+    ("root UUID=1 none tries=1,luks", None),
+    ("root UUID=1 none luks,keyscript=/bin/x", None),
+    ("root UUID=1 /key luks", None),
+    ("# root UUID=1 none luks", None),
+])
+def test_tries_of_crypttab(line, expected, tmp_path):
+    """After three wrong passphrases nobody far away could unlock; or a key file that is wrong be tried for ever."""
+    with open(os.path.join(PACKAGING, "initramfs-tools/hook"), encoding="ascii") as file:
+        command = file.read().split("crypttab=$DESTDIR", 1)[1].split("\n\n", 1)[0]
+    os.mkdir(tmp_path / "cryptroot")
+    (tmp_path / "cryptroot/crypttab").write_text(line + "\n")
+    run(["sh", "-ec", "crypttab=$DESTDIR" + command], env=daemon_environment({"DESTDIR": str(tmp_path)}))
+    assert (tmp_path / "cryptroot/crypttab").read_text() == (expected or line) + "\n"

@@ -357,10 +357,11 @@ START_TEST(owners)
 }
 END_TEST
 
-/* Up to the home if the file is below it, else up to the root: /tmp is writable by all. */
+/* Up to the home if the file is below it, else up to the root, past one that is writable by all. */
 START_TEST(directories_up_to_the_home_or_the_root)
 {
     assert_listed(KEY, 1);
+    ck_assert_int_eq(chmod(scratch, 01777), 0);
     snprintf(account.home, sizeof(account.home), "%s/.ssh", scratch);
     char pattern[2 * SCRATCH_BYTES];
     snprintf(pattern, sizeof(pattern), "%s/.ssh/authorized_keys", scratch);
@@ -370,7 +371,7 @@ START_TEST(directories_up_to_the_home_or_the_root)
     snprintf(account.home, sizeof(account.home), "/nonexistent");
     verdict = search_with(pattern);
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
-    ck_assert_str_eq(verdict.path, "/tmp");
+    ck_assert_str_eq(verdict.path, scratch);
     ck_assert_uint_eq(verdict.mode, 01777);
 }
 END_TEST

@@ -87,9 +87,12 @@ static bool simple_value(struct simple *simple, const char *name, const char *va
     if (same_word(name, "command")) {
         bool first = (simple->flags & GRANT_FORCED) == 0;
         simple->flags |= GRANT_FORCED;
-        simple->command[0] = '\0';
-        strncat(simple->command, value, sizeof(simple->command) - 1);
-        return first && strlen(value) < sizeof(simple->command);
+        size_t count = strnlen(value, sizeof(simple->command));
+        if (count == sizeof(simple->command)) {
+            return false;
+        }
+        memcpy(simple->command, value, count + 1);
+        return first;
     }
     if (same_word(name, "from")) {
         bool first = !*from;

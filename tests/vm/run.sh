@@ -1,11 +1,12 @@
 #!/bin/sh
 # Boots real kernels under qemu, without KVM, and looks at wrensshd in them: the machines of tests/vm/machines.
 #
-#     sh tests/vm/run.sh [--all] [--list] [--no-build] [NAME]...
+#     sh tests/vm/run.sh [--all] [--list] [--no-build] [--jobs N] [NAME]...
 #
 #     --all       the long ones, too
 #     --list      name the machines and end
 #     --no-build  take the release binaries as they lie in build/cross
+#     --jobs N    so many at once; without it two, where there are two processors
 #
 # As root it installs what it needs (Debian 12). Root file systems are made once and kept in build/vm/cache; the
 # consoles of machines that fail are kept in build/vm/logs.
@@ -14,14 +15,17 @@ top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 PYTHONPATH=$top/tests/vm:$top/tests/system PYTHONDONTWRITEBYTECODE=1
-export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE
+# An emulated processor is slow, and others may have this machine's, too: nothing is awaited for less than that many
+# times what a quiet machine needs.
+WREN_SLOWNESS=4
+export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE WREN_SLOWNESS
 unset CC CFLAGS LDFLAGS MAKEFLAGS
 
 python=python3
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3
 
 case " $* " in
-*" -h "* | *" --help "*) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+*" -h "* | *" --help "*) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
 *" --list "*) exec "$python" -m vm --list ;;
 esac
 

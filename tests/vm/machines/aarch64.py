@@ -5,6 +5,7 @@ from vm import board, board_login
 PROGRAMS = ("qemu-system-aarch64", *board.PROGRAMS)
 ARCHITECTURES = ("aarch64",)
 LONG = False
+SECONDS = 15
 
 
 def run(place):

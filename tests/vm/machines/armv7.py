@@ -5,6 +5,7 @@ from vm import board, board_login
 PROGRAMS = ("qemu-system-arm", *board.PROGRAMS)
 ARCHITECTURES = ("armv7",)
 LONG = False
+SECONDS = 20
 
 
 def run(place):

@@ -10,6 +10,7 @@ from vm.client import Person
 PROGRAMS = ("qemu-system-aarch64", "qemu-system-arm", *board.PROGRAMS)
 ARCHITECTURES = ("aarch64", "armv7")
 LONG = True
+SECONDS = 100
 
 SESSIONS = 50
 TINYSSH_PORT = 2222

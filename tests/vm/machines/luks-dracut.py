@@ -14,6 +14,7 @@ from vm.machine import Machine
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "cryptsetup", "mke2fs", "zstd", "ssh")
 ARCHITECTURES = ("x86_64",)
 LONG = False
+SECONDS = 130
 
 PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "dracut", "systemd-sysv",
             "cryptsetup-bin", "dmsetup", "iproute2"]
@@ -26,11 +27,13 @@ def make_image(place, root, name, version):
     return os.path.join(root, name), said
 
 
-def boot(place, name, root, kernel, initrd, images, network):
-    names = f"rd.luks.name={luks.UUID}=cryptroot rd.luks.name={luks.SECOND}=cryptdata"
+BOTH = f"rd.luks.name={luks.UUID}=cryptroot rd.luks.name={luks.SECOND}=cryptdata"
+
+
+def boot(place, name, root, kernel, initrd, images, network, names=BOTH):
     machine = Machine(place, name, kernel=f"{root}/boot/{kernel}", initrd=initrd, disks=images,
                       append=f"root=/dev/mapper/cryptroot ro {names} {network}", memory=384)
-    machine.wait_for_ssh(120)
+    machine.wait_for_ssh(60)
     return machine
 
 
@@ -51,8 +54,22 @@ def run(place):
     place.check(key[1].split()[1] in said, f"the fingerprint is not told: {said}")
     person.knows(key[0])
 
+    place.check(os.stat(initrd).st_mode & 0o077 == 0, "others may read the image, which has a secret key")
+
     machine = boot(place, "stdin", root, kernel, initrd, images, luks.STATIC)
-    luks.unlock_by_stdin(place, person, machine, "passphrase for disk")
+    luks.unlock_by_stdin(place, person, machine, "passphrase for disk", mistakes=2)
+
+    # After the last try the boot is given up. Who has caused it gets out of it.
+    machine = boot(place, "tries", root, kernel, initrd, images, luks.UNSAID + " rd.luks.options=tries=1",
+                   names=f"rd.luks.name={luks.UUID}=cryptroot")
+    done = person.ssh(machine)(input="wrong")
+    place.check(done.returncode == 1 and "Wrong passphrase" in done.stderr, f"the only try: {done}")
+    session = person.terminal(machine)
+    session.read_until("given up")
+    session.read_until("Reboot now?")
+    session.type("yes\n")
+    machine.wait_for_end(30)
+    session.close()
 
     # The unit that takes the network down is left out: the check must notice.
     machine = boot(place, "terminal", root, kernel, initrd, images,

@@ -16,6 +16,7 @@ from vm.place import Failed
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "cryptsetup", "mke2fs", "zstd", "ssh")
 ARCHITECTURES = ("x86_64",)
 LONG = False
+SECONDS = 140
 
 PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "initramfs-tools",
             "cryptsetup-initramfs", "klibc-utils"]
@@ -34,7 +35,7 @@ class System:
         debian.chroot(place, self.root, "sh", "/usr/local/share/wrensshd/packaging/initramfs/install.sh")
         self.kernel, = [name for name in os.listdir(self.root + "/boot") if name.startswith("vmlinuz-")]
         self.write("/etc/crypttab", f"cryptroot UUID={luks.UUID} none luks,initramfs\n"
-                                    f"cryptdata UUID={luks.SECOND} none luks,initramfs\n")
+                                    f"cryptdata UUID={luks.SECOND} none luks,initramfs,tries=5\n")
         self.write("/etc/initramfs-tools/modules", MODULES.replace(" ", "\n") + "\n")
         self.write("/etc/initramfs-tools/conf.d/test", "MODULES=list\nCOMPRESS=zstd\nRESUME=none\n")
 
@@ -58,10 +59,18 @@ def check_refused(system, what):
     os.unlink(initrd)
 
 
+def check_tries(system, initrd):
+    """Without a word of crypttab's there is no last try, after which nobody far away could unlock."""
+    debian.chroot(system.place, system.root, "unmkinitramfs", "/" + os.path.basename(initrd), "/unpacked")
+    with open(os.path.join(system.root, "unpacked/cryptroot/crypttab"), encoding="ascii") as file:
+        tries = [line.split()[3].split(",")[-1] for line in file]
+    system.place.check(tries == ["tries=0", "tries=5"], f"tries in the image: {tries}")
+
+
 def boot(place, name, system, initrd, images, network):
     machine = Machine(place, name, kernel=f"{system.root}/boot/{system.kernel}", initrd=initrd, disks=images,
                       append=f"root=/dev/mapper/cryptroot ro {network}")
-    machine.wait_for_ssh(120)
+    machine.wait_for_ssh(60)
     return machine
 
 
@@ -80,9 +89,10 @@ def run(place):
     place.check(fingerprint in said, f"the fingerprint is not told: {said}")
     place.check(os.stat(initrd).st_mode & 0o077 == 0, "others may read the image, which has a secret key")
     person.knows(key.splitlines()[0])
+    check_tries(system, initrd)
 
     machine = boot(place, "stdin", system, initrd, images, luks.STATIC)
-    luks.unlock_by_stdin(place, person, machine, "Please unlock disk crypt")
+    luks.unlock_by_stdin(place, person, machine, "Please unlock disk crypt", mistakes=4)
 
     # The script that clears up is taken out: the check must notice.
     os.unlink(system.root + BOTTOM)

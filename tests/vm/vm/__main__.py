@@ -6,14 +6,16 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import time
 import traceback
 
-from .place import BUILD, TOP, Failed, Place, Progress, Skipped
+from .place import BUILD, TOP, Failed, Place, Skipped
+from .workers import Line, run_all, tell
 
 FOLDER = os.path.join(TOP, "tests", "vm", "machines")
+LEAST_FREE = 4 << 30  # two root file systems, their images, and a new one being made
 
 
 def load(name):
@@ -25,13 +27,18 @@ def load(name):
 
 
 def arguments(names):
-    parser = argparse.ArgumentParser(prog="run.sh", description="Boots machines and looks at wrensshd in them.")
+    parser = argparse.ArgumentParser(prog="run.sh", allow_abbrev=False, description="Boots machines and looks at wrensshd in them.")
     parser.add_argument("--all", action="store_true", help="the long ones, too")
     parser.add_argument("--list", action="store_true", help="name the machines and end")
     parser.add_argument("--no-build", action="store_true", help="take the binaries as they lie in build/cross")
+    parser.add_argument("--jobs", type=int, default=min(2, len(os.sched_getaffinity(0))), metavar="N",
+                        help="so many at once (default: 2, or 1 with one processor)")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
     strange = [name for name in options.names if name not in names]
+    if options.jobs < 1:
+        parser.error("--jobs takes a number from 1")
     if strange:
         parser.error(f"no machine is called {strange[0]}: they are {', '.join(names)}")
     return options
@@ -56,58 +63,84 @@ def build(architectures):
     return done.returncode == 0
 
 
-def try_one(module, place):
-    """passed, failed or skipped, and the reason, or what it found."""
+def try_one(name):
+    """In a process of its own: tells passed, failed or skipped, and the reason, or what was found."""
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    place = Place(name, tell)
     try:
-        return "passed", module.run(place)
+        words = "passed", load(name).run(place)
     except Skipped as why:
-        return "skipped", str(why)
+        words = "skipped", str(why)
     except (Failed, AssertionError) as why:
-        return "FAILED", f"{why}\n{place.what_is_left()}"
-    except Exception:  # the others are tried all the same
-        return "FAILED", f"{traceback.format_exc()}\n{place.what_is_left()}"
+        words = "FAILED", f"{why}\n{place.what_is_left()}"
+    except KeyboardInterrupt:
+        words = "FAILED", "interrupted"
+    except Exception:  # of a machine's own
+        words = "FAILED", f"{traceback.format_exc()}\n{place.what_is_left()}"
     finally:
+        for number in (signal.SIGINT, signal.SIGTERM):  # a second one must not keep it from clearing up
+            signal.signal(number, signal.SIG_IGN)
         place.close()
+    tell(verdict=words[0], reason=words[1])
 
 
-def main():
-    names = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(FOLDER, "*.py")))
-    options = arguments(names)
-    modules = {name: load(name) for name in options.names or names}
-    if options.list:
-        for name, module in modules.items():
-            print(f"{name}{' (--all)' if module.LONG else ''}: {module.__doc__.splitlines()[0]}")
-        return 0
-    verdicts = {}
-    chosen = []
+def choose(options, modules):
+    """The names of those that can be tried, the longest first; says why the others can't, and counts them."""
+    chosen, skipped = [], 0
     for name, module in modules.items():
         reason = why_not(module)
         if module.LONG and not options.all and name not in options.names:
             reason = "takes long: --all"
         if reason:
-            verdicts[name] = "skipped"
+            skipped += 1
             print(f"{name}: skipped, {reason}")
         else:
             chosen.append(name)
+    return sorted(chosen, key=lambda name: -modules[name].SECONDS), skipped
+
+
+def boot_all(chosen, jobs, line, counts):
+    def done(worker):
+        counts[worker.verdict] += 1
+        print(f"{worker.name}: {worker.verdict}, {worker.seconds():.0f} s" +
+              (f": {worker.reason}" if worker.reason else ""), flush=True)
+    try:
+        run_all(chosen, jobs, line, done)
+    except KeyboardInterrupt:
+        print("run.sh: interrupted; what it started has ended", file=sys.stderr)
+        sys.exit(130)
+
+
+def main():
+    names = sorted(os.path.basename(path)[:-3] for path in glob.glob(os.path.join(FOLDER, "*.py")))
+    options = arguments(names)
+    if options.one:
+        try_one(options.one)
+        return 0
+    modules = {name: load(name) for name in options.names or names}
+    if options.list:
+        for name, module in modules.items():
+            print(f"{name}{' (--all)' if module.LONG else ''}: {module.__doc__.splitlines()[0]}")
+        return 0
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    chosen, skipped = choose(options, modules)
+    free = shutil.disk_usage(BUILD).free
+    if chosen and free < LEAST_FREE:
+        print(f"run.sh: {BUILD} has {free >> 20} MiB free, and {LEAST_FREE >> 20} MiB are needed", file=sys.stderr)
+        return 1
     architectures = sorted({arch for name in chosen for arch in modules[name].ARCHITECTURES})
-    progress = Progress(len(chosen))
+    line = Line()
     if architectures and not options.no_build:
-        progress.say("building " + ", ".join(architectures))
+        line.write("building " + ", ".join(architectures))
         if not build(architectures):
             return 1
-    for name in chosen:
-        begin = time.monotonic()
-        progress.next(name)
-        verdicts[name], reason = try_one(modules[name], Place(name, progress))
-        progress.clear()
-        print(f"{name}: {verdicts[name]}, {time.monotonic() - begin:.0f} s" + (f": {reason}" if reason else ""),
-              flush=True)
-    counts = [sum(verdict == word for verdict in verdicts.values()) for word in ("passed", "FAILED", "skipped")]
-    print("machines: {} passed, {} failed, {} skipped".format(*counts))
+    counts = {"passed": 0, "FAILED": 0, "skipped": skipped}
+    boot_all(chosen, options.jobs, line, counts)
+    print("machines: {passed} passed, {FAILED} failed, {skipped} skipped".format(**counts))
     if "WREN_COUNTS" in os.environ:  # of tests/run.sh
         with open(os.environ["WREN_COUNTS"], "w", encoding="ascii") as file:
-            json.dump(dict(zip(("passed", "failed", "skipped"), counts)), file)
-    return 1 if counts[1] else 0
+            json.dump({name.lower(): count for name, count in counts.items()}, file)
+    return 1 if counts["FAILED"] else 0
 
 
 if __name__ == "__main__":

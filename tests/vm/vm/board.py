@@ -10,7 +10,6 @@ import os
 from . import debian
 from .archive import Archive, modules
 from .machine import Machine
-from .place import Failed, Skipped
 
 PROGRAMS = ("mmdebstrap", "zstd", "ssh", "ssh-keyscan", "ssh-keygen")
 # Debian's name of the architecture, its kernel, and the modules that are wanted.
@@ -54,12 +53,7 @@ def system(place, architecture):
 
     def make(path):
         root = place.path("packages")
-        try:
-            place.run(["mmdebstrap", "--variant=extract", f"--architectures={debians}", *debian.APT,
-                       "--include=" + ",".join(packages), "bookworm", root, f"deb {debian.mirror()} bookworm main"],
-                      seconds=900)
-        except Failed as why:
-            raise Skipped(f"Debian's packages can't be had: {why}") from why
+        debian.bootstrap(place, packages, root, options=("--variant=extract", f"--architectures={debians}"))
         order = modules(root, wanted)
         with open(os.path.join(root, "modules"), "w", encoding="ascii") as file:
             file.write("\n".join(order))

@@ -1,12 +1,13 @@
 """An encrypted root and what its init tells: what of the initramfs is still there when the real system starts."""
 
 import os
+import uuid
 
 from . import debian
 from .place import Failed
 
-UUID = "5b0e4a35-8d0c-4a27-9a8e-3f2d8c1b7a60"
-SECOND = "b1f6c7d2-3e9a-4c58-8b21-60d94e7fa3c5"
+# New ones each time: cryptsetup has a lock for each, and another machine's disks may be made at the same time.
+UUID, SECOND = str(uuid.uuid4()), str(uuid.uuid4())
 STATIC = "ip=10.0.2.15::10.0.2.2:255.255.255.0:::off"
 UNSAID = ""  # DHCP, on whatever interface there is
 PASSPHRASE = "correct horse battery staple"
@@ -31,7 +32,7 @@ poweroff -f
 """
 
 
-def make_image(place, name, uuid=UUID, init=INIT):
+def make_image(place, name, identity=UUID, init=INIT):
     """
     A LUKS2 image with a real root in it; its path. No device mapper is needed: the file system is made in a plain file,
     which cryptsetup then encrypts in place.
@@ -51,8 +52,8 @@ def make_image(place, name, uuid=UUID, init=INIT):
     place.run(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-d", folder, image, "32M"])
     place.run(["truncate", "-s", "+32M", image])
     place.run(["cryptsetup", "reencrypt", "--encrypt", "--type", "luks2", "--batch-mode", "--reduce-device-size", "32M",
-               "--uuid", uuid, "--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", "--cipher", "aes-xts-plain64",
-               "--key-size", "512", "--key-file", key, image])
+               "--uuid", identity, "--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", "--cipher", "aes-xts-plain64",
+               "--key-size", "512", "--key-file", key, image], cwd=place.scratch)
     return image
 
 
@@ -75,13 +76,33 @@ def check_all_is_left(machine, names):
         raise Failed(f"{machine.name}: nothing was cleared up, and the check sees {left}")
 
 
-def unlock_by_stdin(place, person, machine, prompt):
-    """Wrong, then right, for both devices; nothing is left. A session that someone holds open must end."""
+def check_only_unlocks(place, person, machine, prompt):
+    """What a key lets nobody do but unlock: a shell, by whatever way, another program, or the network behind."""
+    ssh = person.ssh(machine)
+    for remote, flags in ((["/bin/sh"], []), (["sftp"], ["-s"]), ([], ["-W", "127.0.0.1:22"])):
+        done = ssh(*remote, flags=flags, input="")
+        place.check(done.returncode in (1, 255) and done.stdout == "", f"{remote} {flags} in the initramfs: {done}")
+    for keys in ("\x1a\x03", "\x1c"):  # Ctrl-Z and Ctrl-C, Ctrl-\: the session ends, or asks again
+        session = person.terminal(machine)
+        session.read_until(prompt)
+        session.type(keys + "echo sh''ell\n")
+        try:
+            said = session.read_until(prompt)
+        except AssertionError:
+            said = session.seen.decode("latin-1")
+        place.check("shell" not in said, f"{keys!r} at the prompt gives a shell: {said!r}")
+        session.close()
+
+
+def unlock_by_stdin(place, person, machine, prompt, mistakes):
+    """Wrong, more often than there are tries, then right, for both devices; a session that is held open must end."""
     ssh = person.ssh(machine)
     held = person.terminal(machine)
     held.read_until(prompt)
-    wrong = ssh(input="wrong")
-    place.check(wrong.returncode == 1 and "Wrong passphrase" in wrong.stderr, f"a wrong passphrase: {wrong}")
+    for number in range(mistakes):
+        place.step(f"{machine.name}: a wrong passphrase, {number + 1} of {mistakes}")
+        wrong = ssh(input="wrong")
+        place.check(wrong.returncode == 1 and "Wrong passphrase" in wrong.stderr, f"a wrong passphrase: {wrong}")
     right = ssh(input=PASSPHRASE + "\n")  # as echo would send it
     place.check(right.returncode == 0 and "Unlocked" in right.stderr, f"the right passphrase: {right}")
     check_nothing_is_left(machine)
@@ -92,6 +113,7 @@ def unlock_by_stdin(place, person, machine, prompt):
 
 def unlock_on_terminal(place, person, machine, prompt, wrong, right):
     """`ssh root@host` asks at once, and again after a wrong passphrase, and for the second device."""
+    check_only_unlocks(place, person, machine, prompt)
     session = person.terminal(machine)
     for text, verdict in (("wrong", wrong), (PASSPHRASE, right), (PASSPHRASE, right)):
         session.read_until(prompt)

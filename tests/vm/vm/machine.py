@@ -1,6 +1,5 @@
 """A booted machine: qemu in software, its console in a file, its port 22 as one of ours."""
 
-import ctypes
 import os
 import re
 import signal
@@ -9,11 +8,10 @@ import subprocess
 import time
 
 from .place import LOGS, Failed
+from .workers import end_with_parent
 
 # Of the host: others may have its processors, too.
 SLOWNESS = float(os.environ.get("WREN_SLOWNESS", "1"))
-PRCTL = ctypes.CDLL(None).prctl  # looked up before any fork
-PR_SET_PDEATHSIG = 1
 
 # Weaker processors than max hang or oops on x86, and on a busy host its kernel finds the timer too slow and gives up,
 # unless told not to look. What is left out of a card's name is its bus.
@@ -58,7 +56,7 @@ class Machine:
         self.begin = time.monotonic()
         with open(os.path.join(LOGS, f"{place.name}.{name}.qemu"), "wb") as words:
             self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=words, stderr=words,
-                                            preexec_fn=lambda: PRCTL(PR_SET_PDEATHSIG, signal.SIGKILL))
+                                            preexec_fn=end_with_parent(signal.SIGKILL))
 
     def said(self):
         """All that it has written to its console."""

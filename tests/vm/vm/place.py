@@ -5,8 +5,6 @@ import hashlib
 import os
 import shutil
 import subprocess
-import sys
-import time
 
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 BUILD = os.path.join(TOP, "build", "vm")
@@ -22,32 +20,15 @@ class Skipped(RuntimeError):
     """It can't be tried here, and why."""
 
 
-class Progress:
-    """One line that is written over and over on a terminal, and nothing in a file."""
-
-    def __init__(self, machines, out=sys.stderr):
-        self.machines, self.out, self.live = machines, out, out.isatty()
-        self.number, self.name, self.begin = 0, "", time.monotonic()
-
-    def next(self, name):
-        self.number, self.name, self.begin = self.number + 1, name, time.monotonic()
-
-    def say(self, text):
-        if self.live:
-            seconds = time.monotonic() - self.begin
-            place = f"[{self.number}/{self.machines}] {self.name}: " if self.number else ""
-            self.out.write(f"\r\033[K{place}{text} ({seconds:.0f} s)"[:120])
-            self.out.flush()
-
-    def clear(self):
-        if self.live:
-            self.out.write("\r\033[K")
-            self.out.flush()
+def last_line(path):
+    """Of a log: what a program has said before it failed."""
+    with open(path, encoding="utf-8", errors="replace") as file:
+        return ([line.strip() for line in file if line.strip()] or [""])[-1]
 
 
 class Place:
-    def __init__(self, name, progress):
-        self.name, self.progress = name, progress
+    def __init__(self, name, tell):
+        self.name, self.tell, self.last_step = name, tell, None
         self.scratch = os.path.join(BUILD, "work", name)
         shutil.rmtree(self.scratch, ignore_errors=True)
         os.makedirs(self.scratch)
@@ -62,7 +43,9 @@ class Place:
 
     def step(self, text):
         """What goes on now, for who waits."""
-        self.progress.say(text)
+        if text != self.last_step:
+            self.tell(step=text)
+        self.last_step = text
 
     def release(self, architecture):
         """The folder of a release's archive: sbin/wrensshd and what else goes below /usr/local."""
@@ -101,7 +84,7 @@ class Place:
                 raise Failed(f"{command[0]} takes longer than {seconds} s") from late
             file.write(done.stdout)
         if done.returncode != 0:
-            raise Failed(f"status {done.returncode}: {' '.join(command)[:200]}")
+            raise Failed(f"status {done.returncode}: {' '.join(command)[:200]}: {last_line(log)[:200]}")
         return done.stdout.decode("utf-8", "replace")
 
     def check(self, holds, what):

@@ -1,0 +1,163 @@
+"""wrensshd-unlock as it is with systemd in the initramfs, among questions for passphrases that ask_password.py asks."""
+
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS, run
+from site_setup import PROJECT
+from terminal import Terminal
+
+SHARED = os.path.join(PROJECT, "packaging", "initramfs")
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class Asking:
+    """The script that a login runs with systemd in the image, with nothing in its PATH but what the image has."""
+
+    def __init__(self, path):
+        self.folder, self.bin, self.askers = str(path / "ask"), str(path / "bin"), []
+        os.makedirs(self.folder + "/mapper")
+        os.mkdir(self.bin)
+        programs = run(["sh", "-c", f". {SHARED}/image.sh; echo $wren_programs"]).stdout.split()
+        for program in ["sh", *programs]:
+            found = shutil.which(program)
+            if found:
+                os.symlink(found, os.path.join(self.bin, os.path.basename(found)))
+        with open(SHARED + "/systemd/unlock", encoding="ascii") as file:
+            text = file.read()
+        for old, new in (("PATH=/", f"PATH={self.bin} #"), ("/run/systemd/ask-password", self.folder),
+                         ("/dev/mapper", self.folder + "/mapper"), ("#!/bin/sh", f"#!{self.bin}/sh")):
+            assert old in text
+            text = text.replace(old, new)
+        self.script = str(path / "unlock")
+        with open(self.script, "w", encoding="ascii") as file:
+            file.write(text)
+        os.chmod(self.script, 0o755)
+
+    def ask(self, name, right, tries=3):
+        # `python3 attach NAME ...`, where a command line of systemd-cryptsetup has its own name first. Under a shell,
+        # which reaps it as init would.
+        shutil.copy(os.path.join(HERE, "ask_password.py"), os.path.join(self.folder, "attach"))
+        command = f'"{sys.executable}" attach {name} . {right} {tries}; exit $?'
+        self.askers.append(subprocess.Popen(["sh", "-c", command], cwd=self.folder, start_new_session=True))
+        assert proc.wait_until(lambda: f"ask.{name}0" in os.listdir(self.folder), PATIENCE_SECONDS)
+
+    def gives_up(self, *names):
+        """A systemctl that says so, and notes what else it is told."""
+        lines = "\n".join(f"systemd-cryptsetup@{name}.service loaded failed failed Cryptography" for name in names)
+        self.told = os.path.join(self.folder, "told")
+        program = os.path.join(self.bin, "systemctl")
+        if os.path.lexists(program):
+            os.unlink(program)
+        with open(program, "w", encoding="ascii") as file:
+            file.write(f"#!{self.bin}/sh\n[ $1 != list-units ] || {{ echo '{lines}'; exit; }}\n"
+                       f"echo \"$*\" >>{self.told}\n")
+        os.chmod(program, 0o755)
+
+    def statuses(self):
+        return [asker.wait(PATIENCE_SECONDS) for asker in self.askers]
+
+    def close(self):
+        for asker in self.askers:
+            if asker.poll() is None:
+                os.killpg(asker.pid, 9)
+                asker.wait()
+
+
+@pytest.fixture
+def asking(tmp_path):
+    if not os.path.exists("/usr/lib/systemd/systemd-reply-password"):
+        pytest.skip("no systemd here")
+    made = Asking(tmp_path)
+    yield made
+    made.close()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("text", ["right", "right\n", "right\nmore\n"])
+def test_one_line_for_all_devices(asking, text):
+    """The second device would stay locked."""
+    asking.ask("one", "right")
+    asking.ask("two", "right")
+    done = run([asking.script], input=text)
+    assert done.returncode == 0 and "Unlocked" in done.stderr, done.stderr
+    assert asking.statuses() == [0, 0]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("tries", [1, 3])
+def test_wrong_line(asking, tries):
+    """Who sends a wrong passphrase would believe that the system boots: also where it was the last try."""
+    asking.ask("one", "right", tries)
+    done = run([asking.script], input="wrong\n")
+    assert done.returncode == 1
+    assert "Wrong passphrase" in done.stderr and "disk one" in done.stderr and "Unlocked" not in done.stderr
+
+
+@pytest.mark.root
+def test_empty_input(asking):
+    """It would use up a try."""
+    asking.ask("one", "right")
+    done = run([asking.script], input="")
+    assert done.returncode == 1 and "empty" in done.stderr
+    assert asking.askers[0].poll() is None
+
+
+@pytest.mark.root
+def test_terminal(asking):
+    """Nothing would be asked, or the passphrase be shown."""
+    asking.ask("one", "right")
+    terminal = Terminal([asking.script])
+    for text, verdict in (("  wrong \\n", "Wrong passphrase."), ("right", "Accepted.")):
+        terminal.read_until("disk one: ")
+        terminal.type(text + "\n")
+        assert text not in terminal.read_until(verdict)
+    terminal.read_all()
+    assert terminal.proc.returncode == 0
+    assert asking.statuses() == [0]
+
+
+@pytest.mark.root
+def test_terminal_after_the_last_try(asking):
+    """It would say that all is well."""
+    asking.ask("one", "right", 1)
+    terminal = Terminal([asking.script])
+    terminal.read_until("disk one: ")
+    terminal.type("wrong\n")
+    terminal.read_until("not asked for again")
+    terminal.read_all()
+    assert terminal.proc.returncode == 1
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("answer, told", [("yes", "--force reboot\n"), ("no", None), ("", None)])
+def test_boot_that_was_given_up(asking, answer, told):
+    """Who is far away would wait for a question that never comes, for good; or the system reboot unasked."""
+    asking.gives_up("cryptroot")
+    terminal = Terminal([asking.script])
+    assert "given up cryptroot " in terminal.read_until("Reboot now?")
+    terminal.type(answer + "\n")
+    terminal.read_all()
+    assert terminal.proc.returncode == (0 if told else 1)
+    assert (open(asking.told, encoding="ascii").read() if os.path.exists(asking.told) else None) == told
+
+
+@pytest.mark.root
+def test_boot_that_was_given_up_without_a_terminal(asking):
+    """The passphrase on standard input would be an answer to another question."""
+    asking.gives_up("cryptroot")
+    done = run([asking.script], input="yes\n")
+    assert done.returncode == 1 and "given up cryptroot " in done.stderr and not os.path.exists(asking.told)
+
+
+@pytest.mark.root
+def test_one_given_up_device_is_not_the_other(asking):
+    """A question that is there would not be answered."""
+    asking.gives_up("one")
+    asking.ask("two", "right")
+    assert "Unlocked" in run([asking.script], input="right").stderr
