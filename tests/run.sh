@@ -171,7 +171,8 @@ system_tests() { # BUILD DAEMON pytest's arguments
     WREN_BULK_MIB=200 WREN_SLOWNESS=2 WREN_NO_SANDBOX=
     skip_marks=
     # The bench suite and its client, and what is in packaging/, are the same beside each build.
-    leave_out=$(printf -- '--ignore-glob=*/test_%s ' 'bench_*' 'lean_*' initramfs.py migration.py recipes.py services.py)
+    leave_out=$(printf -- '--ignore-glob=*/test_%s ' 'bench_*' 'lean_*' 'initramfs*' \
+        migration.py packaging.py recipes.py services.py)
     case $build in
     gcc) leave_out= ;;
     static) WREN_BULK_MIB=32 skip_marks='not slow' ;;
@@ -248,7 +249,7 @@ cross_tests() {
 
 # The quickest of the machines, where seccomp is seen on ARM, which the emulator above has not.
 boot_boards() {
-    say "booted boards, aarch64 and armv7; the other machines: sh tests/vm/run.sh"
+    say "booted boards, aarch64 and armv7; the other machines: sh tests/vm/run.sh; Debian's packages: sh tests/debian/run.sh"
     WREN_COUNTS=$top/build/vm-counts.json
     export WREN_COUNTS
     echo '{"passed": 0, "failed": 1, "skipped": 0}' >"$WREN_COUNTS"

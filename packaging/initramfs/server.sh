@@ -11,7 +11,7 @@ wren_serve() {
     [ -z "$WREN_COMMAND" ] || set -- -e "$WREN_COMMAND"
     [ ! -w /dev/kmsg ] || exec 2>/dev/kmsg
     # shellcheck disable=SC2086 # a list of words
-    exec /sbin/wrensshd-listen -k 3 -c 32 ${WREN_INTERFACE:+-i "$WREN_INTERFACE"} "$WREN_PORT" \
+    exec /sbin/wrensshd-listen -k 3 -c 32 -s 8 ${WREN_INTERFACE:+-i "$WREN_INTERFACE"} "$WREN_PORT" \
         /sbin/wrensshd -a /etc/wrensshd/authorized_keys "$@" $WREN_OPTIONS /etc/wrensshd/hostkey </dev/null
 }
 

@@ -13,9 +13,13 @@ from openssh import OpenSSH
 from site_setup import PROJECT
 
 # The daemon's folder is what stands in /usr/local/sbin there. The shell stays as the init that collects dead processes.
+# What fails before an && does not end it, and what comes then would be done to the machine's own /etc. Where users are
+# made meanwhile, files vanish under cp: it gets a second try.
 SETUP = """mount --make-rprivate /
 ip link set lo up
-mkdir -p "$0/etc" && cp -a /etc/. "$0/etc" && mount --bind "$0/etc" /etc
+mkdir -p "$0/etc"
+cp -a /etc/. "$0/etc" || cp -a /etc/. "$0/etc"
+mount --bind "$0/etc" /etc
 mount --bind "$1" /usr/local/sbin
 mount -t tmpfs -o mode=755 none /var/log
 echo ready

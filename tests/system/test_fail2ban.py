@@ -12,7 +12,7 @@ from daemon import PATIENCE_SECONDS
 from island import Island, find, tree
 from site_setup import PROJECT
 from test_services import FORGED, Service
-from wire import DISCONNECT, Closed, Disconnected, string, u32
+from wire import DISCONNECT, string, u32
 from wire_crypto import Ed25519Key
 from wire_session import Client
 
@@ -42,7 +42,7 @@ class Fail2ban:
 
     def __init__(self, island, log):
         self.island = island
-        self.run(f"""cp -r {tree("fail2ban")}/etc/fail2ban /etc/; rm /etc/fail2ban/jail.d/defaults-debian.conf
+        self.run(f"""rm -rf /etc/fail2ban; cp -r {tree("fail2ban")}/etc/fail2ban /etc/; rm /etc/fail2ban/jail.d/defaults-debian.conf
 printf '[DEFAULT]\\nbanaction = nftables-multiport\\nignoreself = false\\n' >/etc/fail2ban/jail.local
 printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fail2ban/fail2ban.local""")
         self.proc = self.island.start("sh", "-c", self.words("server", "-f", "start"))

@@ -287,3 +287,12 @@ def test_sshfp_record(site, folder):
         ours = run_or_fail([site.printkey, "-r", "host.example.", place], env=daemon_environment()).splitlines()
         theirs = run_or_fail(["ssh-keygen", "-r", "host.example.", "-f", key + ".pub"]).splitlines()
         assert [line.lower() for line in ours] == [line.lower() for line in theirs if " 4 2 " in line]
+
+
+def test_sshfp_record_of_a_long_name(site, folder):
+    """The record would be cut off, with a fingerprint that is nobody's or none."""
+    key = make_key(f"{folder}/{NAME}")
+    whole = run_or_fail([site.printkey, "-r", "x", key], env=daemon_environment())
+    assert run_or_fail([site.printkey, "-r", "x" * 1024, key], env=daemon_environment()) == "x" * 1023 + whole
+    done = run([site.printkey, "-r", "x" * 1025, key], env=daemon_environment())
+    assert done.returncode == 100 and not done.stdout and "too long" in done.stderr

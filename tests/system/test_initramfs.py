@@ -257,6 +257,9 @@ add_runscript() { echo runscript >>"$NOTES"; }
 """
 
 
+NETWORK_MODULES = ("modules /drivers/net/", "module af_packet?", "module ipv6?")
+
+
 def mkinitcpio_build(image, more=""):
     shared = image.folder + "/shared"  # as install.sh leaves it
     shutil.copytree(SHARED, shared)
@@ -285,7 +288,7 @@ def test_mkinitcpio_busybox_image(arch, site):
     os.symlink("busybox", arch.out + "/usr/bin/cat")
     _, notes = mkinitcpio_build(arch)
     assert "binary cat" not in notes
-    assert {"runscript", f"binary {site.daemon} /usr/bin/wrensshd", "binary ip"} <= set(notes)
+    assert {"runscript", f"binary {site.daemon} /usr/bin/wrensshd", "binary ip", *NETWORK_MODULES} <= set(notes)
     assert os.readlink(arch.out + "/usr/bin/wrensshd-listen") == "wrensshd"
     assert os.access(arch.out + "/usr/bin/wrensshd-unlock", os.X_OK)
     # What add_full_dir would have left out.
@@ -295,7 +298,7 @@ def test_mkinitcpio_busybox_image(arch, site):
 def test_mkinitcpio_systemd_image(arch):
     """The same, with the hook systemd before ours."""
     _, notes = mkinitcpio_build(arch, "add_systemd_unit() { echo unit $1 >>$NOTES; }\n")
-    assert "runscript" not in notes
+    assert "runscript" not in notes and set(NETWORK_MODULES) <= set(notes)
     assert os.path.lexists(arch.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd.socket")
 
 

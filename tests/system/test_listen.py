@@ -137,14 +137,15 @@ def test_other_addresses_have_their_own_part(listen):
                 assert echoes(six)
 
 
-# Addresses of two networks of 64 bits, in a network of its own.
-TWO_NETWORKS = """ip link set lo up
-for address in 2001:db8:0:1::1 2001:db8:0:1:8000::1 2001:db8:0:2::1; do ip address add dev lo $address/128; done
+# Addresses of three networks of 64 bits, and one of IPv4 with the same bytes as the third, in a network of its own.
+THEIR_NETWORKS = """ip link set lo up
+for address in 2001:db8:0:1::1 2001:db8:0:1:8000::1 2001:db8:0:2::1 2001:db8::1; do ip address add dev lo $address/128; done
+ip address add dev lo 32.1.13.184/32
 exec "$@" """
 FROM_THEM = """import socket, sys
 kept = []
 for source in sys.argv[2:]:
-    client = socket.create_connection(("2001:db8:0:1::1", int(sys.argv[1])), 20, source_address=(source, 0))
+    client = socket.create_connection((source, int(sys.argv[1])), 20, source_address=(source, 0))
     try:
         client.sendall(b"hello")
         print(client.recv(16) == b"hello")
@@ -156,11 +157,11 @@ for source in sys.argv[2:]:
 @pytest.mark.root
 @pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
 def test_a_network_is_one_address(listen):
-    """Who has one IPv6 network has 2^64 addresses to come from."""
-    listener = listen("-s", "1", through=["unshare", "--net", "sh", "-ec", TWO_NETWORKS, "sh"])
+    """Who has one IPv6 network has 2^64 addresses to come from; an IPv4 address is none of them."""
+    listener = listen("-s", "1", through=["unshare", "--net", "sh", "-ec", THEIR_NETWORKS, "sh"])
     served = run(["nsenter", "-t", str(listener.proc.pid), "--net", sys.executable, "-c", FROM_THEM, str(listener.port),
-                  "2001:db8:0:1::1", "2001:db8:0:1:8000::1", "2001:db8:0:2::1"])
-    assert served.stdout.split() == ["True", "False", "True"], served.stderr
+                  "2001:db8:0:1::1", "2001:db8:0:1:8000::1", "2001:db8:0:2::1", "2001:db8::1", "32.1.13.184"])
+    assert served.stdout.split() == ["True", "False", "True", "True", "True"], served.stderr
 
 
 def test_documented_defaults(site, listen):
@@ -182,6 +183,18 @@ def test_documented_defaults(site, listen):
         another.settimeout(PATIENCE_SECONDS)
         assert is_closed(another)
     assert len(re.findall("event=refused", listener.log.text())) == 1
+
+
+def test_documented_ranges(site):
+    """The man page or the error would send people the wrong way."""
+    with open(os.path.join(PROJECT, "man/wrensshd-listen.8"), encoding="ascii") as file:
+        man = file.read()
+    for flags, least, most in (("-c", 1, 1024), ("-s", 1, 1024), ("-k", 0, 3600)):
+        assert f"from {least} to {most}" in man
+        for number, status in ((least, 0), (most, 0), (least - 1, 100), (most + 1, 100)):
+            done = run([site.listen, flags, str(number), "-V"])
+            assert done.returncode == status, (flags, number)
+            assert status == 0 or re.search(rf"takes? {least} to {most}\n", done.stderr)
 
 
 def test_the_rest_waits(listen):

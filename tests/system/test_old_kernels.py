@@ -348,7 +348,7 @@ def test_no_terminals(client):
 
 @pytest.mark.parametrize("flags", [(), ("-b", "127.0.0.1")], ids=["any", "one"])
 def test_listens_without_ipv6(site, without, new_log, flags):
-    """A kernel without IPv6 would have no server at all."""
+    """A kernel without IPv6 would have no server at all, or one that is open to what it was to be kept from."""
     log = new_log()
     listener = subprocess.Popen([*without(f"socket={int(socket.AF_INET6)}"), site.listen, *flags, "0", "/bin/cat"],
                                 stdin=subprocess.DEVNULL, stdout=log.file, stderr=log.file, env=daemon_environment())
@@ -358,6 +358,9 @@ def test_listens_without_ipv6(site, without, new_log, flags):
         with socket.create_connection(("127.0.0.1", int(port[1])), PATIENCE_SECONDS) as client:
             client.sendall(b"hello")
             assert client.recv(16) == b"hello"
+        if flags:
+            with pytest.raises(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.2", int(port[1])), PATIENCE_SECONDS)
     finally:
         listener.terminate()
         listener.wait(PATIENCE_SECONDS)

@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import proc
-from daemon import PATIENCE_SECONDS
-from island import Island, find, tree
+from daemon import PATIENCE_SECONDS, run
+from island import SETUP, Island, find, tree
 from site_setup import PROJECT
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]
@@ -145,6 +145,16 @@ def service(request, island):
     made = Service(island, request.param)
     yield made
     made.end()
+
+
+def test_island_is_apart(site, tmp_path):
+    """These tests would write into the machine's own /etc."""
+    for name, text in (("cp", "exit 1"), ("sleep", "exit 0")):
+        (tmp_path / name).write_text("#!/bin/sh\n" + text + "\n")
+        os.chmod(tmp_path / name, 0o755)
+    done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-ec", SETUP,
+                str(tmp_path / "island"), site.bin], env={"PATH": f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin"})
+    assert done.returncode != 0 and "ready" not in done.stdout
 
 
 each = pytest.mark.parametrize("service", [*LIMITED, "inetd", *(
@@ -300,3 +310,31 @@ def test_nftables(island):
     assert 20 <= int(island(sys.executable, "-c", script).stdout) < 40
     island.ssh().works()
     service.end()
+
+
+# From as many addresses of one network. Nothing listens: what the rules let through is refused at once.
+MANY_ADDRESSES = """import socket
+def passes(source):
+    one = socket.socket(socket.AF_INET6)
+    one.bind((source, 0))
+    one.settimeout(0.5)
+    try:
+        one.connect(("::1", 22))
+    except ConnectionRefusedError:
+        return True
+    except TimeoutError:
+        return False
+many = [f"2001:db8:0:1::{n:x}" for n in range(1, 61)]
+print(next(n for n in range(61) if n == 60 or not passes(many[n])), passes("2001:db8:0:2::1"))"""
+
+
+def test_nftables_for_ipv6(island):
+    """Who has one network has 2^64 addresses to come from; or the neighbour's network would be shut out."""
+    if not find("nft") or island("nft", "list", "ruleset").returncode != 0:
+        pytest.skip("no nftables here")
+    addresses = "".join(f"address add 2001:db8:0:1::{n:x}/128 dev lo\n" for n in range(1, 61))
+    island("ip", "-batch", "-", input=addresses + "address add 2001:db8:0:2::1/128 dev lo\n")
+    loaded = island("nft", "-f", os.path.join(PACKAGING, "nftables/wrensshd.nft"))
+    assert loaded.returncode == 0, loaded.stderr
+    through, other = island(sys.executable, "-c", MANY_ADDRESSES).stdout.split()
+    assert 20 <= int(through) < 40 and other == "True"

@@ -10,6 +10,7 @@ import pytest
 from site_setup import PROJECT
 
 UNITS = os.path.join(PROJECT, "packaging/systemd")
+INITRD = os.path.join(PROJECT, "packaging/initramfs/systemd")
 # All that the template may set for a connection: what else there is reaches the users' shells.
 ALLOWED = {"ExecStart", "StandardInput", "StandardOutput", "StandardError", "SyslogFacility", "KillMode", "OOMPolicy"}
 # Out of 10, by systemd 252: lower is safer. For the template it says 9 and more, as for each login server.
@@ -37,20 +38,47 @@ def units(site, tmp_path):
     return str(tmp_path)
 
 
-def settings(folder, name, section):
+@pytest.fixture
+def initrd_units(tmp_path):
+    """Those of an initramfs. What only the image has is put in: a setting, and something for their scripts."""
+    for name in filter(lambda name: name.startswith("wrensshd-initrd"), os.listdir(INITRD)):
+        with open(os.path.join(INITRD, name), encoding="ascii") as file:
+            (tmp_path / name).write_text(re.sub(r"/usr/lib/wrensshd/\w+", "/bin/true", file.read()))
+    drop_in = tmp_path / "wrensshd-initrd.socket.d"
+    drop_in.mkdir()
+    (drop_in / "settings.conf").write_text("[Socket]\nListenStream=22\n")
+    return str(tmp_path)
+
+
+def lines_of(folder, name, section):
     with open(os.path.join(folder, name), encoding="ascii") as file:
         part = re.search(rf"^\[{section}\]\n(.*?)(?=^\[|\Z)", file.read(), re.M | re.S)
-    return dict(line.split("=", 1) for line in part[1].splitlines() if line and line[0] != "#")
+    return [line for line in part[1].splitlines() if line and line[0] != "#"]
+
+
+def settings(folder, name, section):
+    return dict(line.split("=", 1) for line in lines_of(folder, name, section))
+
+
+def verify(folder, name):
+    if "@" in name:
+        os.symlink(name.replace("@1", "@"), os.path.join(folder, name))
+    done = analyze("verify", "--man=no", "--recursive-errors=no", os.path.join(folder, name), folder=folder)
+    ours = [line for line in done.stdout.splitlines() if "wrensshd" in line]
+    assert done.returncode == 0 and not ours, done.stdout
 
 
 @pytest.mark.parametrize("name", ["wrensshd.socket", "wrensshd@1.service", "wrensshd-keygen.service"])
 def test_verify(units, name):
     """systemd would ignore a line, or the unit."""
-    if "@" in name:
-        os.symlink("wrensshd@.service", os.path.join(units, name))
-    done = analyze("verify", "--man=no", "--recursive-errors=no", os.path.join(units, name), folder=units)
-    ours = [line for line in done.stdout.splitlines() if "wrensshd" in line]
-    assert done.returncode == 0 and not ours, done.stdout
+    verify(units, name)
+
+
+@pytest.mark.parametrize("name", ["wrensshd-initrd.socket", "wrensshd-initrd@1.service",
+                                  "wrensshd-initrd-network.service"])
+def test_verify_initrd(initrd_units, name):
+    """The same in an initramfs."""
+    verify(initrd_units, name)
 
 
 def test_what_makes_the_key_has_few_rights(units):
@@ -65,6 +93,46 @@ def test_what_makes_the_key_has_few_rights(units):
 def test_a_connection_is_not_restricted(units):
     """Users could not write files, become root, or debug, and would not know why."""
     assert set(settings(units, "wrensshd@.service", "Service")) <= ALLOWED
+
+
+def test_what_a_connection_leaves(units):
+    """Background programs would end with their connection, or refused connections be listed as failed units."""
+    found = settings(units, "wrensshd@.service", "Service")
+    assert (found["KillMode"], found["OOMPolicy"]) == ("process", "continue")
+    assert settings(units, "wrensshd@.service", "Unit")["CollectMode"] == "inactive-or-failed"
+
+
+def test_the_log_goes_to_the_journal(units):
+    """It would go to the client, as standard error is where standard output goes unless it is said."""
+    assert settings(units, "wrensshd@.service", "Service")["StandardError"] == "journal"
+
+
+def test_the_key_is_made_and_repaired(units):
+    """Nobody could connect after the first boot, or after a power cut while the key was written."""
+    assert settings(units, "wrensshd.socket", "Unit")["Wants"] == "wrensshd-keygen.service"
+    assert settings(units, "wrensshd@.service", "Unit")["After"] == "wrensshd-keygen.service"
+    conditions = [line.partition("=")[2] for line in lines_of(units, "wrensshd-keygen.service", "Unit")
+                  if line.startswith("Condition")]
+    assert conditions == ["|!/etc/wrensshd/ssh_host_ed25519_key", "|/etc/wrensshd/.ed25519.sk"]
+
+
+def test_both_families(units):
+    """IPv4 would be shut out where net.ipv6.bindv6only is set."""
+    assert settings(units, "wrensshd.socket", "Socket")["BindIPv6Only"] == "both"
+
+
+def test_the_end_of_an_initramfs(initrd_units):
+    """A session or an address would be left in the real system; or a flood leave no way in."""
+    for name in os.listdir(initrd_units):
+        if name.endswith((".service", ".socket")):
+            found = settings(initrd_units, name, "Unit")
+            assert "initrd-switch-root.target" in found["Conflicts"], name
+            assert "initrd-switch-root.target" in found["Before"], name
+    found = settings(initrd_units, "wrensshd-initrd.socket", "Socket")
+    assert found["TriggerLimitIntervalSec"] == "0"
+    assert int(found["MaxConnectionsPerSource"]) < int(found["MaxConnections"])
+    found = settings(initrd_units, "wrensshd-initrd@.service", "Service")
+    assert "KillMode" not in found, "not all processes of a session would be killed"
 
 
 def test_the_socket_withstands_floods(units):

@@ -1,0 +1,189 @@
+"""
+packaging/ as a whole: what is said in more than one place there and in the README is the same, all of it is installed,
+and shellcheck finds nothing.
+"""
+
+import os
+import re
+import shutil
+import stat
+import subprocess
+
+import pytest
+
+import readme
+from daemon import run
+from recipes import PACKAGING, Place, read, version
+from site_setup import PROJECT
+
+# They do not depend on how the daemon was built.
+pytestmark = pytest.mark.slow
+
+
+# ---- limits -------------------------------------------------------------------------------------
+
+def numbers(name, *patterns):
+    """What each pattern finds in a file; it must be one thing, wherever it is said there."""
+    found = []
+    for pattern in patterns:
+        values = set(re.findall(pattern, read(os.path.join(PROJECT, name)), re.M))
+        assert len(values) == 1, (name, pattern, values)
+        found.append(int(values.pop()))
+    return tuple(found)
+
+
+# Rows of the README's table, and the files that have the same numbers.
+TCPSVD = (r"tcpsvd .*-c (\d+)", r"tcpsvd .*-C (\d+)")
+LISTEN = (r"-c (\d+) -s \d+ 22\b", r"-c \d+ -s (\d+) 22\b")
+WORDS = (r"^# At most (\d+) connections", r"at most (\d+) from one address")
+LIMITS = [
+    ("systemd", "packaging/systemd/wrensshd.socket", [r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$"]),
+    ("runit, with ipsvd", "packaging/runit/run", TCPSVD),
+    ("runit, with ipsvd", "packaging/runit/run", WORDS),
+    ("daemontools, s6: tcpserver", "packaging/tcpserver/run", [r"tcpserver .*-c (\d+)"]),
+    ("daemontools, s6: tcpserver", "packaging/tcpserver/run", WORDS[:1]),
+    ("daemontools, s6: tcpserver", "packaging/s6/run", [r"tcpserver .*-c (\d+)"]),
+    ("daemontools, s6: tcpserver", "packaging/s6/run", WORDS[:1]),
+    ("daemontools, s6: tcpserver", "README.md", [r"tcpserver .*-c (\d+)"]),
+    ("a board's init: `wrensshd-listen`", "packaging/listen/run", LISTEN),
+    ("a board's init: `wrensshd-listen`", "packaging/listen/run", WORDS),
+    ("a board's init: `wrensshd-listen`", "README.md", LISTEN),
+    ("a board's init: `wrensshd-listen`", "packaging/buildroot/S50wrensshd", LISTEN),
+    ("a board's init: `wrensshd-listen`", "packaging/alpine/wrensshd.confd",
+     [r'^wrensshd_connections="(\d+)"$', r'^wrensshd_connections_from_one="(\d+)"$']),
+    ("a board's init: `wrensshd-listen`", "packaging/openwrt/files/wrensshd.config",
+     [r"option connections '(\d+)'", r"option connections_from_one '(\d+)'"]),
+    ("xinetd", "packaging/inetd/wrensshd.xinetd", [r"instances +=\s(\d+)$", r"per_source +=\s(\d+)$"]),
+    ("busybox tcpsvd", "README.md", TCPSVD),
+]
+
+
+@pytest.mark.parametrize("row, name, patterns", LIMITS)
+def test_limits(row, name, patterns):
+    """An administrator would count on other limits than there are; or one launcher bear less than the others."""
+    cells = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", read(PROJECT + "/README.md"), re.M)[1].split("|")
+    told = tuple(int(cell) for cell in cells[:2] if cell.strip())
+    assert numbers(name, *patterns) == told
+
+
+def test_limits_of_rules():
+    """What the kernel lets through is what a launcher that counts would take from one address."""
+    one, = numbers("packaging/systemd/wrensshd.socket", r"^MaxConnectionsPerSource=(\d+)$")
+    assert numbers("packaging/nftables/wrensshd.nft", r"burst (\d+) packets", r"may open (\d+) connections") == (one, one)
+
+
+def test_limits_in_an_initramfs():
+    """The same machine would bear a flood with one tool's image and not with another's."""
+    assert numbers("packaging/initramfs/server.sh", r"-c (\d+) -s \d+ ", r"-c \d+ -s (\d+) ") == numbers(
+        "packaging/initramfs/systemd/wrensshd-initrd.socket", r"^MaxConnections=(\d+)$",
+        r"^MaxConnectionsPerSource=(\d+)$")
+
+
+def test_fail2ban_numbers():
+    """The README would promise what the jail does not do."""
+    found = dict(re.findall(r"^(\w+) += (.*)$", read(PACKAGING + "/fail2ban/jail.d/wrensshd.conf"), re.M))
+    assert (found["maxretry"], found["findtime"], found["bantime"]) == ("10", "10m", "1h")
+    assert "shuts out for an hour who has connected ten times within ten minutes" in read(PROJECT + "/README.md")
+
+
+# ---- versions and paths -------------------------------------------------------------------------
+
+def test_versions():
+    """Commands of the README would name files that are not there, or the packages be those of an old release."""
+    told = re.findall(r"wrensshd[-_](\d+\.\d+\.\d+)[-_]", read(PROJECT + "/README.md"))
+    assert len(told) > 4 and set(told) == {version()}
+    assert read(PACKAGING + "/debian/changelog").startswith(f"wrenssh ({version()}) ")
+
+
+def test_sftp_server():
+    """A file that lies here would start another program than the option that stands for it says."""
+    default = re.search(r"option\('sftp_server',[^)]*value: '([^']+)'", read(PROJECT + "/meson_options.txt"))[1]
+    assert f"'s|{default}|@0@|'" in read(PACKAGING + "/meson.build")
+    for path in [PROJECT + "/README.md", *(os.path.join(PACKAGING, name) for name in shared_files())]:
+        assert set(re.findall(r"sftp=(\S+)", read(path))) <= {default}, path
+
+
+# ---- logs ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("folder", ["runit", "s6", "tcpserver"])
+def test_log_sizes(folder):
+    """A scan would fill the disk."""
+    text = read(f"{PACKAGING}/{folder}/log/run")
+    assert "# Ten files of at most 1 MB" in text
+    assert re.findall(r"\bs(\d+)(?: |\\n)n(\d+)\b", text) == [("1000000", "10")]
+
+
+# ---- what is installed --------------------------------------------------------------------------
+
+def shared_files():
+    """What of packaging/ a launcher or an administrator takes from /usr/local/share/wrensshd."""
+    return {os.path.relpath(os.path.join(folder, name), PACKAGING)
+            for top in ("fail2ban", "inetd", "listen", "nftables", "runit", "s6", "tcpserver")
+            for folder, _, names in os.walk(os.path.join(PACKAGING, top)) for name in names}
+
+
+@pytest.fixture
+def place(site):
+    if not shutil.which("meson"):
+        pytest.skip("no meson here")
+    made = Place(site, os.path.join(site.base, "packaging"))
+    yield made
+    shutil.rmtree(made.path)
+
+
+@pytest.mark.parametrize("given", [[], ["-Dsystemd=false", "-Dinitramfs=false"]])
+def test_install(place, given):
+    """People would copy what is not there, or what can't be run."""
+    place.meson("--prefix", "/usr/local", *given)
+    files, shared = place.files(), "/usr/local/share/wrensshd/"
+    assert {name.removeprefix(shared) for name in files
+            if name.startswith(shared) and not name.startswith(shared + "packaging/")} == shared_files()
+    for name in shared_files():
+        mode = os.stat(place.root + shared + name).st_mode
+        assert bool(mode & stat.S_IXOTH) == (os.path.basename(name) == "run"), name
+    units = {os.path.basename(name) for name in files if name.startswith("/usr/local/lib/systemd/system/")}
+    initramfs = [name for name in files if name.startswith(shared + "packaging/")]
+    if given:
+        assert not units and not initramfs
+    else:
+        assert units == {name.removesuffix(".in") for name in os.listdir(PACKAGING + "/systemd")} - {"meson.build"}
+        installer = f"{place.root}{shared}packaging/initramfs/install.sh"
+        for tool in ("initramfs-tools", "dracut", "mkinitcpio"):
+            assert run(["sh", installer, tool], env={**os.environ, "DESTDIR": place.path + "/image"}).returncode == 0
+    # Each place of ours that the README names.
+    named = set(re.findall(r"/usr/local/((?:share/wrensshd|sbin)/[\w./-]+)", read(PROJECT + "/README.md")))
+    assert len(named) > 10
+    for name in named:
+        assert os.path.exists(f"{place.root}/usr/local/{name}") or (given and "/packaging/" in name), name
+
+
+def test_template_in_the_readme():
+    """Who writes a unit of their own would take something else than ours."""
+    ours = [line.replace("@sbindir@", "/usr/local/sbin").replace("@sftp_server@", "/usr/lib/openssh/sftp-server")
+            for line in read(PACKAGING + "/systemd/wrensshd@.service.in").splitlines()]
+    told = [line for block in readme.blocks("### systemd") for line in block.splitlines() if re.match(r"[A-Z]\w+=", line)]
+    assert told and set(told) <= set(ours)
+
+
+# ---- shellcheck ---------------------------------------------------------------------------------
+
+def scripts():
+    """All of the tree's: by their first line, or as what is sourced says it in a comment."""
+    for top in ("packaging", "tests", ".ci"):
+        for folder, _, names in os.walk(os.path.join(PROJECT, top)):
+            for path in (os.path.join(folder, name) for name in names):
+                with open(path, "rb") as file:
+                    begin = file.read(200)
+                if re.match(rb"#!\S*(/|env )(ba|da|a)?sh\b|#!/sbin/openrc-run|(#!.*\n)?# shellcheck shell=", begin):
+                    yield os.path.relpath(path, PROJECT)
+
+
+def test_shellcheck():
+    """What a shell takes for something else than was meant."""
+    if not shutil.which("shellcheck"):
+        pytest.skip("no shellcheck here")
+    found = sorted(scripts())
+    assert {"packaging/runit/run", "packaging/initramfs/image.sh", "packaging/mkinitcpio/hook",
+            "packaging/debian/wrensshd.postrm", "packaging/openwrt/files/wrensshd.init", "tests/run.sh"} <= set(found)
+    done = subprocess.run(["shellcheck", *found], cwd=PROJECT, stdout=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stdout
