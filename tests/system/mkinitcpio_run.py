@@ -94,6 +94,9 @@ def main(image, daemon, identity):
     wrong = login(b"wrong")
     assert wrong.returncode == 1 and b"Wrong passphrase" in wrong.stdout, wrong
     held = subprocess.Popen(SSH, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert any(b"Taking" in line for line in iter(held.stdout.readline, b""))
+    held.stdin.write(b"half of a passphrase")
+    held.stdin.flush()
     right = login(b"right\n")
     assert right.returncode == 0 and b"Unlocked" in right.stdout, right
     first = init.stdout.readline() + init.stdout.readline()
@@ -105,6 +108,7 @@ def main(image, daemon, identity):
     assert init.wait(30) == 0 and "No such file" in rest, rest
     assert not servers(), "servers are left"
     assert held.wait(30) == 255, "a session is left"
+    assert os.listdir(image + "/run") == [], "a passphrase goes on to the real system"
     os.close(console)
 
 
