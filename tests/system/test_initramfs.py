@@ -334,6 +334,27 @@ def test_mkinitcpio_hook_runs(arch, site):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+# Two logins: the second opens its file while the first, which has written all, is about to rename its own.
+TWO_LOGINS = """
+(printf right; sleep 1) | sh -c "$0" &
+sleep 0.5
+(sleep 1; printf right) | sh -c "$0" &
+wait $!
+cat "$1"
+"""
+
+
+def test_mkinitcpio_two_logins(tmp_path):
+    """The boot would find half of a passphrase, or none."""
+    place = str(tmp_path / "crypto_keyfile")
+    with open(PACKAGING + "/mkinitcpio/unlock", encoding="ascii") as file:
+        line = next(line for line in file if line.startswith("hand_over()"))
+    script = line.replace("/crypto_keyfile", place) + "hand_over"
+    watched = f'{script} && [ "$(cat {place}.bin)" = right ] || echo torn >>{place}.wrong'
+    done = run(["sh", "-c", TWO_LOGINS, watched, place + ".bin"])
+    assert done.stdout == "right" and not os.path.exists(place + ".wrong")
+
+
 # ---- systemd's questions ---------------------------------------------------------------------------------------------
 
 HERE = os.path.dirname(os.path.abspath(__file__))
