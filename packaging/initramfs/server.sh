@@ -61,9 +61,20 @@ wren_end_listener() {
     [ $wren_turns -lt 100 ] || echo "wrensshd: sessions can't be ended" >&2
 }
 
+# Sessions whose listener has been killed, as for lack of memory. Only the script that calls this may have that name, too.
+wren_end_rest() {
+    for wren_comm in /proc/[0-9]*/comm; do
+        read -r wren_name 2>/dev/null <"$wren_comm" || continue
+        wren_pid=${wren_comm%/comm}
+        wren_pid=${wren_pid##*/}
+        [ "$wren_name" != wrensshd ] || [ "$wren_pid" = $$ ] || wren_kill "$wren_pid" 2>/dev/null
+    done
+}
+
 # /run goes on to the real system; sessions that were killed have left in it what they had read of a passphrase.
 wren_stop() {
     wren_end_listener
+    wren_end_rest
     rm -rf /run/wrensshd-unlock-*
 }
 

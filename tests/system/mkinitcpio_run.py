@@ -1,10 +1,12 @@
 """
-mkinitcpio_run.py IMAGE DAEMON IDENTITY: runs mkinitcpio's hook in an image, in a chroot, with stubs of the init and of
-cryptsetup, and logs in to it. To be started in namespaces of its own: the hook turns all interfaces off.
+mkinitcpio_run.py IMAGE DAEMON IDENTITY [kill]: runs mkinitcpio's hook in an image, in a chroot, with stubs of the init
+and of cryptsetup, and logs in to it; with `kill`, the listener is gone before the hook ends it. To be started in
+namespaces of its own: the hook turns all interfaces off.
 """
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -80,7 +82,14 @@ def servers():
     return found
 
 
-def main(image, daemon, identity):
+def kill_listener():
+    for pid in servers():
+        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            if file.read() == "wrensshd-listen\n":
+                os.kill(pid, signal.SIGKILL)
+
+
+def main(image, daemon, identity, kill=""):
     SSH[1:1] = ["-i", identity]
     fill(image, daemon)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -102,6 +111,8 @@ def main(image, daemon, identity):
     first = init.stdout.readline() + init.stdout.readline()
     assert "hook done: right" in first, first
     assert servers(), "the server has gone too early"
+    if kill:
+        kill_listener()
     with open(image + "/go", "w", encoding="ascii") as file:
         file.write("\n")
     rest = init.stdout.read()

@@ -209,6 +209,23 @@ wren_stop
     assert left == []
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("shell", ["sh", "busybox sh", "bash"])
+def test_the_end_spares_its_script(shell, tmp_path):
+    """initramfs-tools' script has the server's name: it would stop itself, and the boot with it."""
+    if not shutil.which(shell.split()[0]):
+        pytest.skip(f"no {shell} here")
+    with open(SHARED + "/server.sh", encoding="ascii") as file:
+        text = file.read().replace("/etc/wrensshd/settings", "/dev/null").replace("/run/", str(tmp_path) + "/")
+    script = str(tmp_path / "wrensshd")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(f"#!{shutil.which(shell.split()[0])}{shell[len(shell.split()[0]):]}\n{text}\nwren_stop\necho done\n")
+    os.chmod(script, 0o755)
+    done = run(["timeout", "-s", "KILL", "10", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+                "sh", "-c", f"{script}; exit $?"])
+    assert done.stdout == "done\n"
+
+
 # ---- the installer ---------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("tool", ["initramfs-tools", "dracut", "mkinitcpio"])
@@ -317,7 +334,8 @@ def test_mkinitcpio_help():
 
 @pytest.mark.root
 @pytest.mark.sandbox
-def test_mkinitcpio_hook_runs(arch, site):
+@pytest.mark.parametrize("more", [[], ["kill"]], ids=["whole", "listener killed"])
+def test_mkinitcpio_hook_runs(arch, site, more):
     """
     The image as it was built, in a chroot with busybox, in namespaces of its own: passphrases are sent by ssh, the hook
     hands the right one on, and its end leaves nothing. cryptsetup and the init are stubs.
@@ -330,7 +348,7 @@ def test_mkinitcpio_hook_runs(arch, site):
     helper = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mkinitcpio_run.py")
     shutil.copy(PACKAGING + "/mkinitcpio/hook", arch.out + "/hook")
     done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, helper,
-                arch.out, site.daemon, site.identity], env=daemon_environment())
+                arch.out, site.daemon, site.identity, *more], env=daemon_environment())
     assert done.returncode == 0, done.stdout + done.stderr
 
 
