@@ -201,6 +201,10 @@ static int daemon_main(char **argv)
     int status = 0;
     bool misused_stderr = take_stderr_off_connection();
     if (options_parse(&options, argv, &status) != 0) {
+        if (misused_stderr && status == EXIT_USAGE) {
+            log_open(true, LOG_EVENT);
+            log_trouble("wrong command line", NULL, "start wrensshd by hand to see what is wrong");
+        }
         return status;
     }
     log_open(options.syslog || misused_stderr, (enum log_level)(LOG_EVENT + options.verbosity));
