@@ -73,13 +73,19 @@ static bool is_same_stream(int one, int other)
            first.st_ino == second.st_ino;
 }
 
+static bool is_pipe(int fd)
+{
+    struct stat found;
+    return fstat(fd, &found) == 0 && S_ISFIFO(found.st_mode);
+}
+
 /* Some inetds make the connection stderr as well: what is said there would go to the client. No
- * client is where nothing can come from, and output and errors are for a person's pager. */
+ * client is where nothing can come from, and output and errors are a pipe, to a person's pager. */
 static bool take_stderr_off_connection(void)
 {
     if (!is_same_stream(STDIN_FILENO, STDERR_FILENO) &&
         (!is_same_stream(STDOUT_FILENO, STDERR_FILENO) ||
-         !is_same_stream(STDIN_FILENO, STDIN_FILENO))) {
+         (is_pipe(STDERR_FILENO) && !is_same_stream(STDIN_FILENO, STDIN_FILENO)))) {
         return false;
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -196,6 +202,10 @@ static int daemon_main(char **argv)
     int status = 0;
     bool misused_stderr = take_stderr_off_connection();
     if (options_parse(&options, argv, &status) != 0) {
+        if (misused_stderr && status == EXIT_USAGE) {
+            log_open(true, LOG_EVENT);
+            log_trouble("wrong command line", NULL, "start wrensshd by hand to see what is wrong");
+        }
         return status;
     }
     log_open(options.syslog || misused_stderr, (enum log_level)(LOG_EVENT + options.verbosity));

@@ -42,7 +42,7 @@ wren_kill() {
 
 # The listener ends all that has come from it before it ends itself. Until it is the listener, it is a shell that waits
 # for the network.
-wren_stop() {
+wren_end_listener() {
     [ -e $wren_pid_file ] && read -r wren_pid <$wren_pid_file || return 0
     rm -f $wren_pid_file
     read -r wren_name 2>/dev/null </proc/"$wren_pid"/comm || return 0
@@ -59,6 +59,23 @@ wren_stop() {
         wren_turns=$((wren_turns + 1))
     done
     [ $wren_turns -lt 100 ] || echo "wrensshd: sessions can't be ended" >&2
+}
+
+# Sessions whose listener has been killed, as for lack of memory. Only the script that calls this may have that name, too.
+wren_end_rest() {
+    for wren_comm in /proc/[0-9]*/comm; do
+        read -r wren_name 2>/dev/null <"$wren_comm" || continue
+        wren_pid=${wren_comm%/comm}
+        wren_pid=${wren_pid##*/}
+        [ "$wren_name" != wrensshd ] || [ "$wren_pid" = $$ ] || wren_kill "$wren_pid" 2>/dev/null
+    done
+}
+
+# /run goes on to the real system; sessions that were killed have left in it what they had read of a passphrase.
+wren_stop() {
+    wren_end_listener
+    wren_end_rest
+    rm -rf /run/wrensshd-unlock-*
 }
 
 # All of it: who unlocks from afar has no network of the real system's yet.

@@ -1,10 +1,12 @@
 """
-mkinitcpio_run.py IMAGE DAEMON IDENTITY: runs mkinitcpio's hook in an image, in a chroot, with stubs of the init and of
-cryptsetup, and logs in to it. To be started in namespaces of its own: the hook turns all interfaces off.
+mkinitcpio_run.py IMAGE DAEMON IDENTITY [kill]: runs mkinitcpio's hook in an image, in a chroot, with stubs of the init
+and of cryptsetup, and logs in to it; with `kill`, the listener is gone before the hook ends it. To be started in
+namespaces of its own: the hook turns all interfaces off.
 """
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -80,7 +82,14 @@ def servers():
     return found
 
 
-def main(image, daemon, identity):
+def kill_listener():
+    for pid in servers():
+        with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+            if file.read() == "wrensshd-listen\n":
+                os.kill(pid, signal.SIGKILL)
+
+
+def main(image, daemon, identity, kill=""):
     SSH[1:1] = ["-i", identity]
     fill(image, daemon)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
@@ -94,17 +103,23 @@ def main(image, daemon, identity):
     wrong = login(b"wrong")
     assert wrong.returncode == 1 and b"Wrong passphrase" in wrong.stdout, wrong
     held = subprocess.Popen(SSH, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    assert any(b"Taking" in line for line in iter(held.stdout.readline, b""))
+    held.stdin.write(b"half of a passphrase")
+    held.stdin.flush()
     right = login(b"right\n")
     assert right.returncode == 0 and b"Unlocked" in right.stdout, right
     first = init.stdout.readline() + init.stdout.readline()
     assert "hook done: right" in first, first
     assert servers(), "the server has gone too early"
+    if kill:
+        kill_listener()
     with open(image + "/go", "w", encoding="ascii") as file:
         file.write("\n")
     rest = init.stdout.read()
     assert init.wait(30) == 0 and "No such file" in rest, rest
     assert not servers(), "servers are left"
     assert held.wait(30) == 255, "a session is left"
+    assert os.listdir(image + "/run") == [], "a passphrase goes on to the real system"
     os.close(console)
 
 

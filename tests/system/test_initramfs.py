@@ -208,6 +208,23 @@ wren_stop
     assert left == []
 
 
+@pytest.mark.root
+@pytest.mark.parametrize("shell", ["sh", "busybox sh", "bash"])
+def test_the_end_spares_its_script(shell, tmp_path):
+    """initramfs-tools' script has the server's name: it would stop itself, and the boot with it."""
+    if not shutil.which(shell.split()[0]):
+        pytest.skip(f"no {shell} here")
+    with open(SHARED + "/server.sh", encoding="ascii") as file:
+        text = file.read().replace("/etc/wrensshd/settings", "/dev/null").replace("/run/", str(tmp_path) + "/")
+    script = str(tmp_path / "wrensshd")
+    with open(script, "w", encoding="ascii") as file:
+        file.write(f"#!{shutil.which(shell.split()[0])}{shell[len(shell.split()[0]):]}\n{text}\nwren_stop\necho done\n")
+    os.chmod(script, 0o755)
+    done = run(["timeout", "-s", "KILL", "10", "unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
+                "sh", "-c", f"{script}; exit $?"])
+    assert done.stdout == "done\n"
+
+
 # ---- the installer ---------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("tool", ["initramfs-tools", "dracut", "mkinitcpio"])
@@ -319,7 +336,8 @@ def test_mkinitcpio_help():
 
 @pytest.mark.root
 @pytest.mark.sandbox
-def test_mkinitcpio_hook_runs(arch, site):
+@pytest.mark.parametrize("more", [[], ["kill"]], ids=["whole", "listener killed"])
+def test_mkinitcpio_hook_runs(arch, site, more):
     """
     The image as it was built, in a chroot with busybox, in namespaces of its own: passphrases are sent by ssh, the hook
     hands the right one on, and its end leaves nothing. cryptsetup and the init are stubs.
@@ -332,8 +350,29 @@ def test_mkinitcpio_hook_runs(arch, site):
     helper = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mkinitcpio_run.py")
     shutil.copy(PACKAGING + "/mkinitcpio/hook", arch.out + "/hook")
     done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, helper,
-                arch.out, site.daemon, site.identity], env=daemon_environment())
+                arch.out, site.daemon, site.identity, *more], env=daemon_environment())
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+# Two logins: the second opens its file while the first, which has written all, is about to rename its own.
+TWO_LOGINS = """
+(printf right; sleep 1) | sh -c "$0" &
+sleep 0.5
+(sleep 1; printf right) | sh -c "$0" &
+wait $!
+cat "$1"
+"""
+
+
+def test_mkinitcpio_two_logins(tmp_path):
+    """The boot would find half of a passphrase, or none."""
+    place = str(tmp_path / "crypto_keyfile")
+    with open(PACKAGING + "/mkinitcpio/unlock", encoding="ascii") as file:
+        line = next(line for line in file if line.startswith("hand_over()"))
+    script = line.replace("/crypto_keyfile", place) + "hand_over"
+    watched = f'{script} && [ "$(cat {place}.bin)" = right ] || echo torn >>{place}.wrong'
+    done = run(["sh", "-c", TWO_LOGINS, watched, place + ".bin"])
+    assert done.stdout == "right" and not os.path.exists(place + ".wrong")
 
 
 # ---- dracut, against stubs ------------------------------------------------------------------------------------------

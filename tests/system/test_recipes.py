@@ -183,6 +183,20 @@ def test_arch_scriptlets(tmp_path, active, restarts):
     assert told[-1] == "--quiet disable --now wrensshd.socket"
 
 
+@pytest.mark.parametrize("package, folder", [("wrensshd", "wrensshd"), ("wrensshd-initramfs", "wrensshd/initramfs")])
+def test_debian_purge_of_a_link(tmp_path, package, folder):
+    """Where the keys are on another file system, dpkg could never finish the purge."""
+    os.makedirs(tmp_path / "elsewhere")
+    os.makedirs(os.path.dirname(tmp_path / folder), exist_ok=True)
+    os.symlink(tmp_path / "elsewhere", tmp_path / folder)
+    for name in (".ed25519.sk", "other"):
+        (tmp_path / folder / name).touch()
+    script = read(os.path.join(PACKAGING, f"debian/{package}.postrm")).replace("/etc/", str(tmp_path) + "/")
+    done = run(["sh", "-c", script, "postrm", "purge"])
+    assert done.returncode == 0, done.stderr
+    assert os.listdir(tmp_path / "elsewhere") == ["other"]
+
+
 def test_alpine(place):
     """A package without its service, or with one for an init that Alpine has not got."""
     place.stub("abuild-meson", 'exec meson setup --prefix=/usr --sbindir=/usr/sbin --wrap-mode=nodownload "$@"\n')

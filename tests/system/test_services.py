@@ -287,9 +287,11 @@ def test_fail2ban_counts_what_the_client_did(tmp_path, reason, counts):
                    f"seconds=0 reason={reason}\n")
         file.write("Nov 21 12:00:00 board wrensshd[80]: event=end from=2001:db8::7 port=99 user=\"\" in=- out=- "
                    f"seconds=0 reason={reason}\n")
+        file.write("Nov 21 12:00:00 board wrensshd[80]: event=end from=fe80::7%eth0 port=99 user=\"\" in=- out=- "
+                   f"seconds=0 reason={reason}\n")
         file.write("Nov 21 12:00:00 board other[80]: wrensshd[80]: event=end from=192.0.2.9 port=99 user=\"\" in=1 "
                    f"out=2 seconds=0 reason={reason}\n")
-    assert fail2ban_regex("--out", "ip", path).split() == (["192.0.2.7", "2001:db8::7"] if counts else [])
+    assert fail2ban_regex("--out", "ip", path).split() == (["192.0.2.7", "2001:db8::7", "fe80::7"] if counts else [])
 
 
 # ---- nftables -----------------------------------------------------------------------------------

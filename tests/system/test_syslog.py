@@ -3,10 +3,12 @@
 import os
 import re
 import socket
+import subprocess
 
 import pytest
 
 import proc
+from daemon import daemon_environment
 
 pytestmark = pytest.mark.root
 
@@ -92,6 +94,17 @@ def test_a_whole_connection(logged, kind):
     for event, priority in (("connection", 38), ("login", 38), ("session", 38), ("exit", 39)):
         assert collector.wait(event)[0].startswith(f"<{priority}>")
     assert "event=" not in raw.line.log.text()
+
+
+def test_wrong_usage_under_an_inetd(site, tmp_path):
+    """The connection is stderr: every client would be turned away, and nothing say why."""
+    collector = Collector(str(tmp_path / "log"))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        subprocess.run(["unshare", "--mount", "sh", "-ec", OWN_DEV, collector.path, site.daemon, "-l", "--nonsense"],
+                       stdin=theirs, stdout=theirs, stderr=theirs, env=daemon_environment(), timeout=20, check=False)
+    assert "command line" in collector.wait("trouble")[0]
+    collector.close()
 
 
 def test_the_user_may_not_reach_the_socket(logged):

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 
 import pytest
@@ -65,6 +66,18 @@ def test_wrong_flags_are_not_for_the_client(site):
     done = subprocess.run([site.daemon, "--nonsense"], input=b"", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=daemon_environment(), timeout=20, check=False)
     assert done.returncode == USAGE and done.stdout == b""
+
+
+@pytest.mark.parametrize("prepare", [None, lambda: os.close(0)], ids=["null", "closed"])
+@pytest.mark.parametrize("args", [["--nonsense"], ["/nowhere"]])
+def test_a_connection_without_input(site, args, prepare):
+    """The same, where a launcher has forgotten descriptor 0."""
+    client, connection = socket.socketpair()
+    with client, connection:
+        done = subprocess.run([site.daemon, *args], stdin=subprocess.DEVNULL, stdout=connection, stderr=connection,
+                              env=daemon_environment(), timeout=20, check=False, preexec_fn=prepare)
+        connection.close()
+        assert done.returncode == USAGE and client.recv(4096) == b""
 
 
 def assert_told_usage(done, word):
