@@ -218,7 +218,7 @@ def test_a_flood(listen):
     """Places would get lost, or somebody in the crowd would never be served."""
     listener = listen("-c", "16", "-s", "4")
     for _ in range(2):
-        crowd = [connect_from(listener, f"127.0.0.{2 + i % 50}") for i in range(300)]
+        crowd = [connect_from(listener, f"127.0.0.{2 + i % 50}") for i in range(120)]
         for client in crowd:
             client.sendall(b"hello")
         for client in crowd:
@@ -451,7 +451,7 @@ def test_address(site, listen):
             with pytest.raises(OSError):
                 listener.connect(other)
     done = run([site.listen, "-b", "192.0.2.1", "0", CAT], env=daemon_environment())
-    assert done.returncode == 111 and "Cannot assign" in done.stderr
+    assert done.returncode == 111 and re.search("Cannot assign|not available", done.stderr)
 
 
 @pytest.mark.root
