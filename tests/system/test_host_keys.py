@@ -296,3 +296,11 @@ def test_sshfp_record_of_a_long_name(site, folder):
     assert run_or_fail([site.printkey, "-r", "x" * 1024, key], env=daemon_environment()) == "x" * 1023 + whole
     done = run([site.printkey, "-r", "x" * 1025, key], env=daemon_environment())
     assert done.returncode == 100 and not done.stdout and "too long" in done.stderr
+
+
+def test_import_says_what_it_did(site, folder):
+    """Who imports a key would believe that it is used where another one was kept, or the other way round."""
+    key, keydir = make_key(folder + "/mine"), folder + "/keys"
+    for word in ("imported", "already there"):
+        said = run_or_fail([site.makekey, "-i", key, keydir], env=daemon_environment())
+        assert said.startswith(f"{keydir}: host key {word}, SHA256:"), said

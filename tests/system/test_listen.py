@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -293,6 +294,17 @@ def test_no_processes(listen, limit):
     for _ in range(2):
         with listener.connect() as client:
             assert echoes(client)
+
+
+def test_a_program_that_has_gone(listen, site):
+    """Clients would be turned away after an upgrade that failed, and nobody know why."""
+    program = os.path.join(site.folder("gone"), "program")
+    shutil.copy(CAT, program)
+    listener = listen(program=[program])
+    shutil.rmtree(os.path.dirname(program))
+    with listener.connect() as client:
+        assert is_closed(client)
+    assert proc.wait_until(lambda: 'what="can\'t run"' in listener.log.text(), PATIENCE_SECONDS), listener.log.text()
 
 
 def test_ignored_children_are_counted(listen):
