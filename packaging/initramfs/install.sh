@@ -21,15 +21,19 @@ find_tool() {
     fi
 }
 
-while [ $# -gt 0 ]; do
-    case $1 in
-    --remove) remove=yes; shift ;;
+tool=
+for word in "$@"; do
+    case $word in
+    --remove) remove=yes ;;
     -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    -*) die "unknown option: $1" ;;
-    *) break ;;
+    -*) die "unknown option: $word" ;;
+    *)
+        [ -z "$tool" ] || die "more than one tool: $tool $word"
+        tool=$word
+        ;;
     esac
 done
-tool=${1:-$(find_tool)}
+[ -n "$tool" ] || tool=$(find_tool)
 
 # put MODE SOURCE DESTINATION
 put() {

@@ -42,9 +42,14 @@ class Fail2ban:
 
     def __init__(self, island, log):
         self.island = island
-        self.run(f"""rm -rf /etc/fail2ban; cp -r {tree("fail2ban")}/etc/fail2ban /etc/; rm /etc/fail2ban/jail.d/defaults-debian.conf
-printf '[DEFAULT]\\nbanaction = nftables-multiport\\nignoreself = false\\n' >/etc/fail2ban/jail.local
+        self.run(f"""rm -rf /etc/fail2ban; cp -r {tree("fail2ban")}/etc/fail2ban /etc/
+printf '[DEFAULT]\\nignoreself = false\\n' >/etc/fail2ban/jail.local
 printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fail2ban/fail2ban.local""")
+        if log == "files":
+            self.run("rm /etc/fail2ban/jail.d/defaults-debian.conf")
+        else:
+            # What the README says for the jail of OpenSSH, where there is no log file.
+            self.run(readme.blocks("### Under scanning")[2].replace("systemctl restart fail2ban\n", ""))
         self.proc = self.island.start("sh", "-c", self.words("server", "-f", "start"))
         assert proc.wait_until(lambda: "pong" in self.client("ping"), PATIENCE_SECONDS), self.island.read("/run/f2b.log")
         copy, reload = re.match(r"(?s)(.*\n)fail2ban-client (.*)\n", readme.blocks("### Under scanning")[1]).groups()

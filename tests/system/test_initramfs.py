@@ -261,6 +261,17 @@ def test_installer_asks_which(tmp_path):
     assert run(["sh", SHARED + "/install.sh", "grub"], env=daemon_environment()).returncode == 1
 
 
+def test_installer_reads_all_its_words(tmp_path):
+    """What was to be removed would be installed once more."""
+    environment = daemon_environment({"DESTDIR": str(tmp_path)})
+    image = tmp_path / "usr/share/wrensshd/initramfs/image.sh"
+    for words, status in (("dracut mkinitcpio", 1), ("dracut --remvoe", 1), ("dracut", 0)):
+        assert run(["sh", SHARED + "/install.sh", *words.split()], env=environment).returncode == status, words
+        assert image.exists() == (status == 0)
+    assert run(["sh", SHARED + "/install.sh", "dracut", "--remove"], env=environment).returncode == 0
+    assert not image.exists()
+
+
 # ---- mkinitcpio, against stubs ---------------------------------------------------------------------------------------
 
 # What mkinitcpio would give to a hook's build(). Programs are noted and copied as plain files.

@@ -36,6 +36,7 @@ def type_in(island, script):
 
 def assert_same_key(island, keydir, key):
     assert public_key(island("wrensshd-printkey", keydir).stdout) == key
+    assert island("stat", "-c", "%a", keydir).stdout == "755\n"  # no umask stays in the shell for what comes next
     for name in os.listdir(island.path(keydir[1:])):
         if name in (".ed25519.sk", "ssh_host_ed25519_key"):
             assert island("stat", "-c", "%a", f"{keydir}/{name}").stdout == "600\n"
