@@ -34,6 +34,12 @@ for word in "$@"; do
     esac
 done
 [ -n "$tool" ] || tool=$(find_tool)
+case $tool in
+initramfs-tools) next='update-initramfs -u' ;;
+dracut) next='dracut -f' ;;
+mkinitcpio) next='mkinitcpio -P' ;;
+*) die "no such tool: $tool" ;;
+esac
 
 # put MODE SOURCE DESTINATION
 put() {
@@ -73,21 +79,17 @@ initramfs-tools)
     put 755 initramfs-tools/hook /usr/share/initramfs-tools/hooks/wrensshd
     put 755 initramfs-tools/init-premount /usr/share/initramfs-tools/scripts/init-premount/wrensshd
     put 755 initramfs-tools/init-bottom /usr/share/initramfs-tools/scripts/init-bottom/wrensshd
-    next='update-initramfs -u'
     ;;
 dracut)
     put_systemd
     put 755 dracut/module-setup.sh /usr/lib/dracut/modules.d/46wrensshd/module-setup.sh
-    next='dracut -f'
     ;;
 mkinitcpio)
     put_busybox mkinitcpio
     put_systemd
     put 644 mkinitcpio/install /usr/lib/initcpio/install/wrensshd
     put 644 mkinitcpio/hook /usr/lib/initcpio/hooks/wrensshd
-    next='mkinitcpio -P'
     ;;
-*) die "no such tool: $tool" ;;
 esac
 
 if [ -n "$remove" ]; then

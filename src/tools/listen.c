@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -362,8 +363,13 @@ int listen_main(char **argv)
     if (parse(&listener, argv, &status) != 0) {
         return status;
     }
-    if (access(listener.program[0], X_OK) != 0) {
+    struct stat program;
+    if (access(listener.program[0], X_OK) != 0 || stat(listener.program[0], &program) != 0) {
         log_trouble("can't run", listener.program[0], strerror(errno));
+        return EXIT_USAGE;
+    }
+    if (!S_ISREG(program.st_mode)) { /* X_OK lets a folder be searched */
+        log_trouble("can't run", listener.program[0], "no program");
         return EXIT_USAGE;
     }
     listener.hears_hangup = signal(SIGHUP, SIG_DFL) != SIG_IGN; /* nohup(1) */

@@ -432,6 +432,7 @@ def test_without_k_sessions_go_on(listen):
     (["", CAT], "the port must be"),
     (["22", "cat"], "path from /"),
     (["22", "/does/not/exist"], "can't run"),
+    (["22", "/etc"], "no program"),
 ])
 def test_wrong_usage(site, args, words):
     """It would listen with other settings than were meant."""
