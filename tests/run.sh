@@ -196,16 +196,18 @@ system_tests() { # BUILD DAEMON pytest's arguments
     results="$results $WREN_COUNTS"
 }
 
-# Beside what follows, which yields to it: these tests wait more than they work. One build's at a time, as they would
-# disturb each other. In a shell of its own, so what they set there is said again here.
-system_tests_beside() { # BUILD DAEMON pytest's arguments
+# Beside what follows, which yields to it: these tests wait more than they work. Those of one turn run one after the other.
+# In a shell of its own, so what they set there is said again here.
+system_tests_beside() { # TURN BUILD DAEMON pytest's arguments
+    turn=$1
+    shift
     echo "beside what follows: system tests, $1"
     (
         broken=
         flock 9
         system_tests "$@" 9>&-
         [ -z "$broken" ]
-    ) >"build/$1-system.log" 2>&1 9>build/system.lock &
+    ) >"build/$1-system.log" 2>&1 9>"build/turn-$turn.lock" &
     beside="$beside $!:$1"
     results="$results $top/build/$1-counts.json"
 }
@@ -236,7 +238,7 @@ cross_tests() {
     PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/cross || broken=1
     results="$results $WREN_COUNTS"
     [ "$only" = unit ] && return
-    system_tests_beside static build/cross/x86_64/release/src/wrensshd "$@" tests/system
+    system_tests_beside 2 static build/cross/x86_64/release/src/wrensshd "$@" tests/system
     for arch in aarch64 armv7; do
         emulated=build/cross/$arch/wrensshd-emulated
         qemu=$(sed -n "s/^exe_wrapper = '\(.*\)'/\1/p" "build/cross/$arch/clang.ini")
@@ -289,8 +291,8 @@ for name in $builds; do
     [ "$only" = system ] || unit_tests "$name"
     [ "$only" = unit ] && continue
     case $name in
-    gcc) system_tests_beside gcc build/gcc/src/wrensshd "$@" tests/system ;;
-    sanitize) system_tests_beside sanitize build/sanitize/src/wrensshd "$@" tests/system ;;
+    gcc) system_tests_beside 1 gcc build/gcc/src/wrensshd "$@" tests/system ;;
+    sanitize) system_tests_beside 1 sanitize build/sanitize/src/wrensshd "$@" tests/system ;;
     esac
 done
 if [ "$only" != unit ] && [ -x build/gcc/src/wrensshd ]; then
