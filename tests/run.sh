@@ -170,6 +170,7 @@ system_tests() { # BUILD DAEMON pytest's arguments
     WREN_COUNTS=$top/build/$build-counts.json
     WREN_BULK_MIB=200 WREN_SLOWNESS=2 WREN_NO_SANDBOX=
     skip_marks=
+    # shellcheck disable=SC2086 # a list of names
     leave_out=$(printf -- '--ignore-glob=*/test_%s.py ' $built_once)
     case $build in
     packaging) leave_out= ;;
@@ -296,6 +297,7 @@ for name in $builds; do
     esac
 done
 if [ "$only" != unit ] && [ -x build/gcc/src/wrensshd ]; then
+    # shellcheck disable=SC2046,SC2086 # a list of files
     case " $builds " in
     *" gcc "*) system_tests packaging build/gcc/src/wrensshd "$@" $(printf 'tests/system/test_%s.py ' $built_once) ;;
     esac
