@@ -69,14 +69,22 @@ runit:has runsvdir
 s6:has s6-svscan
 daemontools:has svscan
 nftables:has nft
-busybox:has busybox
+busybox-static:has busybox && ! ldd /bin/busybox
 iproute2:has ip
 mandoc:has mandoc
 valgrind:has valgrind
 universal-ctags:has ctags
 ca-certificates:test -d /etc/ssl/certs
 python3-venv:has_python ensurepip
+qemu-system-arm:has qemu-system-aarch64
+qemu-system-x86:has qemu-system-x86_64
+mmdebstrap:has mmdebstrap
+cryptsetup-bin:has cryptsetup
+e2fsprogs:has mke2fs
+zstd:has zstd
+cpio:has cpio
 "
+# The last ones are for tests/vm, which would install them, and another busybox, beside the tests.
 
 # Inetds, TinySSH's tools, fail2ban, OpenRC and Arch's tools are used without installing them: their packages would set
 # up services, or bring many others.
