@@ -65,18 +65,25 @@ static void set_signals(void)
     sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
+/* S_IFIFO and the like; 0 if it can't be told. */
+static mode_t type_of(int fd)
+{
+    struct stat found;
+    return fstat(fd, &found) == 0 ? found.st_mode & S_IFMT : 0;
+}
+
+/* What a client can be behind. */
+static bool is_stream(int fd)
+{
+    mode_t type = type_of(fd);
+    return type == S_IFSOCK || type == S_IFIFO;
+}
+
 static bool is_same_stream(int one, int other)
 {
     struct stat first, second;
-    return fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
-           (S_ISSOCK(first.st_mode) || S_ISFIFO(first.st_mode)) && first.st_dev == second.st_dev &&
-           first.st_ino == second.st_ino;
-}
-
-static bool is_pipe(int fd)
-{
-    struct stat found;
-    return fstat(fd, &found) == 0 && S_ISFIFO(found.st_mode);
+    return is_stream(one) && fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 /* Some inetds make the connection stderr as well: what is said there would go to the client. No
@@ -85,7 +92,7 @@ static bool take_stderr_off_connection(void)
 {
     if (!is_same_stream(STDIN_FILENO, STDERR_FILENO) &&
         (!is_same_stream(STDOUT_FILENO, STDERR_FILENO) ||
-         (is_pipe(STDERR_FILENO) && !is_same_stream(STDIN_FILENO, STDIN_FILENO)))) {
+         (type_of(STDERR_FILENO) == S_IFIFO && !is_stream(STDIN_FILENO)))) {
         return false;
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
