@@ -278,6 +278,7 @@ if [ "$only" != unit ]; then
     ensure_venv
 fi
 
+sh tests/list_tree.sh >build/tree-before || exit 1
 results=
 broken=
 beside=
@@ -311,6 +312,13 @@ if [ "$only" != unit ] && [ -x build/gcc/src/wrensshd ]; then
     esac
 fi
 wait_for_those_beside
+
+sh tests/list_tree.sh | LC_ALL=C comm -13 build/tree-before - >build/tree-left
+if [ -s build/tree-left ]; then
+    say "the tests left files in the source tree"
+    cat build/tree-left
+    broken=1
+fi
 
 # shellcheck disable=SC2046,SC2086 # lists of words
 set -- $("$python" tests/system/counts.py $results)

@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import subprocess
 import sys
 
 import pytest
@@ -13,7 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import proc  # noqa: E402
 from daemon import Line, Log, Server, kill  # noqa: E402
 from openssh import OpenSSH  # noqa: E402
-from site_setup import Site  # noqa: E402
+from site_setup import PROJECT, Site  # noqa: E402
 from wire_session import Client  # noqa: E402
 
 
@@ -57,6 +58,20 @@ def site():
     left = made.daemons_left()
     made.remove()
     assert not left, f"daemons outlived their tests: {left}"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def nothing_left_in_the_tree():
+    """A test that writes into its working directory would have its files committed, secret keys among them."""
+    before = files_of_the_tree()
+    yield
+    left = files_of_the_tree() - before
+    assert not left, f"the tests left files in the source tree: {sorted(left)}"
+
+
+def files_of_the_tree():
+    command = ["sh", os.path.join(PROJECT, "tests", "list_tree.sh")]
+    return set(subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines())
 
 
 @pytest.fixture(autouse=True)

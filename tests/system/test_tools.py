@@ -21,17 +21,18 @@ def folder(site):
     shutil.rmtree(path)
 
 
+# In a directory of their own: a tool that takes a wrong argument for a key directory makes a key there.
 @pytest.fixture
-def makekey(site):
+def makekey(site, tmp_path):
     def start(*args, **how):
-        return run([site.makekey, *args], env=daemon_environment(), **how)
+        return run([site.makekey, *args], env=daemon_environment(), cwd=tmp_path, **how)
     return start
 
 
 @pytest.fixture
-def printkey(site):
+def printkey(site, tmp_path):
     def start(*args, **how):
-        return run([site.printkey, *args], env=daemon_environment(), **how)
+        return run([site.printkey, *args], env=daemon_environment(), cwd=tmp_path, **how)
     return start
 
 

@@ -103,4 +103,21 @@ else
     echo 'no universal-ctags: the length of functions is not looked at' >&2
 fi
 
+# "git add" takes what a test or an editor has left in the tree. Without git nobody can tell which files are ours.
+at_top='\.(ci|clang-format|clang-tidy|editorconfig|gitattributes|gitignore)|(HACKING|NEWS|README|SECURITY)\.md'
+at_top="$at_top|LICENSE|meson\.build|meson_options\.txt|crypto|man|packaging|src|subprojects|tests"
+if up=$(git -C "$root" rev-parse --show-cdup 2>/dev/null) && [ -z "$up" ]; then
+    tracked=$(git -C "$root" ls-files)
+    [ -n "$tracked" ] || fail 'git lists no file'
+    strays=$(printf '%s\n' "$tracked" | cut -d / -f 1 | sort -u | grep -vxE "$at_top" | tr '\n' ' ')
+    [ -z "$strays" ] || fail "these do not belong at the top of the tree: $strays"
+    keys=$({
+        printf '%s\n' "$tracked" | grep -E '(^|/)([^/]*\.(sk|pem)|ssh_host_[a-z0-9]+_key|id_[a-z0-9]+)$'
+        git -C "$root" grep -lE '^-----BEGIN ([A-Z]+ )*PRIVATE KEY'
+    } | tr '\n' ' ')
+    [ -z "$keys" ] || fail "secret keys are in the tree: $keys"
+else
+    echo 'no git repository: stray files are not looked for' >&2
+fi
+
 exit $failed
