@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 
@@ -22,6 +23,9 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "root: needs root (another user's login, /proc of other users)")
     config.addinivalue_line("markers", "sandbox: needs the real sandbox; sanitizer builds and emulated ones have none")
     config.addinivalue_line("markers", "slow: waits for seconds, or repeats what one build shows for all")
+    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+        # Under nohup. What the tests start would inherit that; with a handler, it starts with the default action.
+        signal.signal(signal.SIGHUP, lambda *_: None)
 
 
 def pytest_collection_modifyitems(items):
