@@ -50,7 +50,7 @@ cp $folder/wrensshd.conf /root/wrensshd.conf
 echo PORT=ssh >>$folder/wrensshd.conf
 check "a setting that can't be read" makes_no_server "not understood: PORT=ssh"
 cp /root/wrensshd.conf $folder/wrensshd.conf
-mount -t tmpfs -o size=8k wrensshd-full $folder
+mount -t tmpfs -o size=8k,mode=755 wrensshd-full $folder
 cp /root/id.pub $folder/authorized_keys
 dd if=/dev/zero of=$folder/ballast bs=4k count=1 2>/dev/null
 check "a disk that is full" makes_no_server "No space left on device"
