@@ -71,7 +71,7 @@ static int refuse_flag(const char *what, int flag)
 static int parse_number(unsigned *number, const char *text, unsigned least, int flag)
 {
     unsigned value;
-    /* A day's worth of seconds times a hundred: in milliseconds it still fits anywhere. */
+    /* A day's worth of seconds times a hundred: in milliseconds it needs 64 bits. */
     if (!number_read(&value, text) || value < least || value > 8640000) {
         char what[80];
         snprintf(what, sizeof(what), "-%c takes a whole number from %u to 8640000", flag, least);

@@ -24,6 +24,9 @@ enum { SOCKET_IN, SOCKET_OUT, MONITOR, FIRST_CHANNEL };
 
 #define POLL_ENTRIES (FIRST_CHANNEL + LIMIT_CHANNELS * RELAY_POLL_ENTRIES)
 
+/* No wait is longer: a deadline may be further away than an int holds milliseconds. */
+#define LONGEST_WAIT_MS 3600000
+
 static uint64_t clock_ms(void)
 {
     struct timespec now;
@@ -182,7 +185,8 @@ static void check_deadlines(struct connection *connection)
     }
 }
 
-/* Until the next of our own deadlines (the login deadline is the monitor's), rounded up. */
+/* Until the next of our own deadlines (the login deadline is the monitor's), rounded up, or
+ * LONGEST_WAIT_MS if that is sooner. */
 static int timeout_ms(const struct connection *connection)
 {
     uint64_t now_ms = connection->now_ms;
@@ -210,7 +214,10 @@ static int timeout_ms(const struct connection *connection)
     if (pages_to_spare(connection) && rest_ms < next_ms) {
         next_ms = rest_ms;
     }
-    return next_ms > now_ms ? (int)(next_ms - now_ms) : 0;
+    if (next_ms <= now_ms) {
+        return 0;
+    }
+    return next_ms - now_ms < LONGEST_WAIT_MS ? (int)(next_ms - now_ms) : LONGEST_WAIT_MS;
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */

@@ -65,6 +65,20 @@ def test_deadline_is_off_after_login(client):
     assert channel.wait_closed().output == b"survived\n"
 
 
+@pytest.mark.parametrize("seconds", ["2147484", "4294968", "6442451", "8640000"])
+@pytest.mark.parametrize("flag", ["-t", "-i"])
+def test_limits_beyond_an_int_of_milliseconds(client, flag, seconds):
+    """No login would succeed under -t 2147484: in milliseconds that is more than an int holds."""
+    raw = client(flag, seconds)
+    raw.handshake()
+    time.sleep(0.3)
+    raw.login()
+    time.sleep(0.3)
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+    raw.sock.close()
+    assert raw.line.assert_over()["reason"] == "client closed the connection"
+
+
 def test_idle_limit(client):
     """Forgotten sessions would stay for ever though -i is set."""
     raw = client("-i", "2").login()
