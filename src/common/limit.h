@@ -47,6 +47,11 @@
  * needs more than this before it answers a KEXINIT is not answering it. */
 #define LIMIT_DEFERRED_BYTES 16384
 
+/* The same answers as they leave, each a sealed packet: a short one takes six times what it took
+ * before. With the key exchange's own messages they fit into LIMIT_REPLY_BYTES, which are free when
+ * the client's KEX_ECDH_INIT is taken. */
+#define LIMIT_DEFERRED_SEALED_BYTES 32768
+
 /* ---- login ----------------------------------------------------------------------------------- */
 
 /* Seconds from accept to login, and refused public keys per connection; both can be set. */

@@ -60,20 +60,40 @@ struct writer message_begin(struct connection *connection, enum ssh_message numb
     return message;
 }
 
+static void refuse_flood(struct connection *connection)
+{
+    connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                      "too many requests during a key exchange");
+}
+
+/* The size field in front of a message that is held back. */
+#define DEFERRED_HEADER_BYTES 4
+
+static void hold_back(struct connection *connection, struct writer *message)
+{
+    size_t sealed_bytes = connection->deferred_sealed_bytes +
+                          packet_sealed_bytes(message->used - DEFERRED_HEADER_BYTES);
+    if (sealed_bytes > LIMIT_DEFERRED_SEALED_BYTES) {
+        refuse_flood(connection);
+        return;
+    }
+    writer_string_end(message, 0);
+    connection->deferred_bytes += message->used;
+    connection->deferred_sealed_bytes = sealed_bytes;
+}
+
 void message_send(struct connection *connection, struct writer *message)
 {
     if (writer_failed(message)) {
         if (connection->kex.sent) {
-            connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
-                              "too many requests during a key exchange");
+            refuse_flood(connection);
         } else {
             connection_fail(connection, "output overflow");
         }
         return;
     }
     if (message->bytes == connection->deferred + connection->deferred_bytes) {
-        writer_string_end(message, 0);
-        connection->deferred_bytes += message->used;
+        hold_back(connection, message);
         return;
     }
     connection->output_end +=
@@ -88,13 +108,14 @@ void message_send_deferred(struct connection *connection)
     size_t done = 0;
     while (done < connection->deferred_bytes) {
         const uint8_t *size = connection->deferred + done;
+        const uint8_t *payload = size + DEFERRED_HEADER_BYTES;
         size_t count = reader_u32_at(size);
-        struct writer message = message_begin(connection, (enum ssh_message)size[4]);
-        writer_bytes(&message, size + 5, count - 1);
+        struct writer message = message_begin(connection, (enum ssh_message)payload[0]);
+        writer_bytes(&message, payload + 1, count - 1);
         message_send(connection, &message);
-        done += 4 + count;
+        done += DEFERRED_HEADER_BYTES + count;
     }
-    connection->deferred_bytes = 0;
+    connection->deferred_bytes = connection->deferred_sealed_bytes = 0;
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -115,6 +115,7 @@ struct connection {
     uint64_t spared_ms; /* when pages were given back that it or a key exchange had touched */
     struct feed feed;
     size_t deferred_bytes;
+    size_t deferred_sealed_bytes; /* what they will be in the output */
 
     /* Side by side, to be given back together: the KEXINITs in `kex`, and all up to the pool. */
     struct kex kex;

@@ -145,6 +145,18 @@ static void send_reply(struct connection *connection, const struct exchange *exc
     message_send(connection, &message);
 }
 
+/* K_S, Q_S and the signature with their lengths, and NEWKEYS, each as a packet. EXT_INFO, of the
+ * first exchange, has nothing behind it. */
+#define REPLY_BYTES                                                                                \
+    (1 + 4 + LIMIT_HOST_CERTIFICATE_BYTES + 4 + AGREE_HYBRID_SERVER_BYTES + 4 + 4 +                \
+     sizeof("ssh-ed25519") + 4 + 64)
+#define NEWKEYS_BYTES 1
+
+_Static_assert(REPLY_BYTES + NEWKEYS_BYTES + 2 * PACKET_OVERHEAD_BYTES +
+                       LIMIT_DEFERRED_SEALED_BYTES <=
+                   LIMIT_REPLY_BYTES,
+               "the flight of a key exchange has no room");
+
 /* KEX_ECDH_REPLY, NEWKEYS, EXT_INFO, and what had to wait: one write of the loop. */
 static void send_flight(struct connection *connection, const struct exchange *exchange, bool first)
 {

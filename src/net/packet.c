@@ -68,13 +68,22 @@ enum packet_status packet_open(struct packet_direction *direction, uint8_t *byte
     return PACKET_READY;
 }
 
+/* What is to be padded: the padding length and the payload; in the clear the length field too. */
+static size_t padding_for(size_t bytes)
+{
+    size_t padding = BLOCK_BYTES - bytes % BLOCK_BYTES;
+    return padding < PADDING_MIN_BYTES ? padding + BLOCK_BYTES : padding;
+}
+
+size_t packet_sealed_bytes(size_t payload_bytes)
+{
+    size_t bytes = 1 + payload_bytes;
+    return LENGTH_BYTES + bytes + padding_for(bytes) + CHACHAPOLY_TAG_BYTES;
+}
+
 size_t packet_seal(struct packet_direction *direction, uint8_t *bytes, size_t payload_bytes)
 {
-    size_t partial = aligned_bytes(direction, 1 + payload_bytes) % BLOCK_BYTES;
-    size_t padding = BLOCK_BYTES - partial;
-    if (padding < PADDING_MIN_BYTES) {
-        padding += BLOCK_BYTES;
-    }
+    size_t padding = padding_for(aligned_bytes(direction, 1 + payload_bytes));
     size_t length = 1 + payload_bytes + padding;
     for (int i = 0; i < LENGTH_BYTES; i++) {
         bytes[i] = (uint8_t)(length >> (24 - 8 * i));

@@ -56,6 +56,9 @@ enum packet_status packet_open(struct packet_direction *direction, uint8_t *byte
  */
 size_t packet_seal(struct packet_direction *direction, uint8_t *bytes, size_t payload_bytes);
 
+/* What packet_seal() makes of a payload of that many bytes once the direction has a key. */
+size_t packet_sealed_bytes(size_t payload_bytes);
+
 /* The direction's NEWKEYS: from the next packet on, `key` is in force. Under strict key exchange
  * the sequence number starts again at zero. */
 void packet_new_keys(struct packet_direction *direction,

@@ -1,12 +1,17 @@
 """Later key exchanges: at any time, started by either side, with data under way."""
 
+import fcntl
 import os
+import socket
+import struct
+import termios
 import time
 
 import pytest
 
-from wire import (CURVE, CURVE_LIBSSH, DATA, DEBUG, IGNORE, KEXINIT, NEWKEYS, PING, SNTRUP, SNTRUP_OPENSSH,
-                  UNIMPLEMENTED, string, u32)
+import proc
+from wire import (CURVE, CURVE_LIBSSH, DATA, DEBUG, GLOBAL_REQUEST, IGNORE, KEXINIT, NEWKEYS, PING, PONG,
+                  REQUEST_FAILURE, SNTRUP, SNTRUP_OPENSSH, UNIMPLEMENTED, string, u32)
 from wire_session import Client
 
 PROTOCOL_ERROR, KEY_EXCHANGE_FAILED = 2, 3
@@ -258,3 +263,56 @@ def test_client_that_does_not_answer(eager):
             raw.send(ping)
     raw.sock.close()
     raw.line.assert_over()
+
+
+def unread(sock):
+    """Bytes that the server has not read yet; this kind of socket can tell."""
+    return struct.unpack("i", fcntl.ioctl(sock, termios.TIOCOUTQ, bytes(4)))[0]
+
+
+def fill_output(raw):
+    """PINGs until the server reads no more, since its output has too little room. They are fewer than the packets that
+    make this build start an exchange."""
+    filled = 0
+    for size in [30000] * 5 + [2000] * 50:
+        raw.send(bytes([PING]) + string(b"x" * size))
+        filled += 1
+        if not proc.wait_until(lambda: unread(raw.sock) == 0, 0.5):
+            return filled
+    raise AssertionError("the server's output never fills")
+
+
+@pytest.mark.parametrize("requests", [1000, 2800])
+def test_answers_held_back_behind_a_full_output(site, dial, rekey_daemon, requests):
+    """What is held back during the server's exchange would outgrow the output as it leaves: exit status 111."""
+    pair = socket.socketpair()
+    pair[1].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
+    line = dial(daemon=rekey_daemon, pair=pair)
+    raw = Client(line.sock, site.user.pw_name, site.key)
+    assert line.network
+    raw.login()
+    pings = fill_output(raw)
+    time.sleep(2.5 * proc.SLOWNESS)  # the server's KEXINIT is behind the answers now
+    keepalive = bytes([GLOBAL_REQUEST]) + string(b"keepalive@openssh.com") + b"\1"
+    raw.sock.setblocking(False)
+    waiting = b"".join(raw.sealed(payload) for payload in [keepalive] * requests + [raw.kexinit(), raw.ecdh_init(CURVE)])
+    while waiting:
+        try:
+            waiting = waiting[raw.sock.send(waiting):]
+        except BlockingIOError:
+            raw.buffer += raw.sock.recv(4096)
+    raw.sock.settimeout(10 * proc.SLOWNESS)
+    for _ in range(pings - 1):
+        assert raw.receive()[0] == PONG
+    raw.read_kexinit()
+    if requests == 2800:
+        assert raw.expect_end() == PROTOCOL_ERROR
+        assert line.assert_over()["reason"] == "too many requests during a key exchange"
+        return
+    raw.read_ecdh_reply()
+    raw.read_newkeys()
+    assert raw.receive()[0] == PONG
+    for _ in range(requests):
+        assert raw.receive() == bytes([REQUEST_FAILURE])
+    raw.send_raw(raw.newkeys())
+    assert raw.exec("echo on").wait_closed().output == b"on\n"

@@ -143,6 +143,43 @@ START_TEST(a_flood_during_our_exchange_ends_it)
 }
 END_TEST
 
+static void ask_for_the_shortest_answer(void)
+{
+    rig_send(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", "keepalive@openssh.com", 1);
+}
+
+/* One byte of payload takes a packet of 28 bytes: counted as they leave, one more would not fit. */
+START_TEST(what_is_held_back_fits_when_it_leaves)
+{
+    const struct offer offer = {.methods = HYBRID};
+    const size_t fit = LIMIT_DEFERRED_SEALED_BYTES / packet_sealed_bytes(1);
+    log_in(_i == 1);
+    kexinit_send(rig.connection);
+    client_hear_kexinit(&rig, &client);
+    for (size_t i = 0; i < fit; i++) {
+        ask_for_the_shortest_answer();
+        rig_expect_alive(&rig, PHASE_OPEN);
+    }
+    client_say_kexinit(&rig, &client, &offer);
+    client_exchange(&rig, &client, true);
+    ck_assert_uint_le(rig.connection->output_end, LIMIT_REPLY_BYTES);
+    for (size_t i = 0; i < fit; i++) {
+        rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
+    }
+    rig_expect_silence(&rig);
+    client_newkeys(&rig, &client, _i == 1);
+    /* The next exchange begins to count anew. */
+    kexinit_send(rig.connection);
+    client_hear_kexinit(&rig, &client);
+    for (size_t i = 0; i < fit; i++) {
+        ask_for_the_shortest_answer();
+        rig_expect_alive(&rig, PHASE_OPEN);
+    }
+    ask_for_the_shortest_answer();
+    expect_refused_for_its_flood();
+}
+END_TEST
+
 /* ---- the output buffer ----------------------------------------------------------------------- */
 
 static size_t ping_until_room_is_below(size_t room)
@@ -268,6 +305,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, disconnect_and_key_exchange_are_not_held_back);
     tcase_add_loop_test(tests, the_hold_has_its_size_and_no_more, 0, 2);
     tcase_add_test(tests, a_flood_during_our_exchange_ends_it);
+    tcase_add_loop_test(tests, what_is_held_back_fits_when_it_leaves, 0, 2);
     tcase_add_test(tests, room_is_what_is_free);
     tcase_add_test(tests, the_output_is_a_queue);
     tcase_add_test(tests, an_overflow_ends_the_connection);

@@ -88,6 +88,7 @@ START_TEST(seals_every_size)
         size_t total = seal_ours(size), found;
         ck_assert_uint_eq(wire_open(&peer, packet_bytes, total, opened, &found), total);
         ck_assert_uint_eq(found, size);
+        ck_assert(_i == 0 || total == packet_sealed_bytes(size));
         ck_assert_mem_eq(opened, payload_bytes, size);
         ck_assert_uint_eq(direction.packets, ++packets);
         ck_assert_uint_eq(direction.sequence, peer.sequence);
