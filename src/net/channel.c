@@ -329,3 +329,14 @@ enum phase channel_on_close(struct connection *connection, struct reader *messag
     }
     return connection->ended ? PHASE_ENDED : connection->phase;
 }
+
+/* ---- replies (RFC 4254 section 5.4) ---------------------------------------------------------- */
+
+enum phase channel_on_unwanted_reply(struct connection *connection, struct reader *message)
+{
+    reader_u32(message);
+    if (!reader_end(message)) {
+        return transport_refuse_malformed(connection, "CHANNEL_SUCCESS or CHANNEL_FAILURE");
+    }
+    return connection->phase;
+}

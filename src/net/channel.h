@@ -97,5 +97,8 @@ enum phase channel_on_data(struct connection *connection, struct reader *message
 enum phase channel_on_extended_data(struct connection *connection, struct reader *message);
 enum phase channel_on_eof(struct connection *connection, struct reader *message);
 enum phase channel_on_close(struct connection *connection, struct reader *message);
+/* CHANNEL_SUCCESS and CHANNEL_FAILURE: none of our requests wants a reply. Its channel may be
+ * closed by now. */
+enum phase channel_on_unwanted_reply(struct connection *connection, struct reader *message);
 
 #endif

@@ -49,6 +49,12 @@ static const struct row table[] = {
     {SSH_MSG_CHANNEL_REQUEST, IN(PHASE_OPEN), session_on_request},
     {SSH_MSG_PING, IN(PHASE_OPEN), transport_on_ping},
 
+    /* Replies to requests of ours. These want none, but some clients send one all the same. */
+    {SSH_MSG_REQUEST_SUCCESS, IN(PHASE_OPEN), transport_on_unwanted_reply},
+    {SSH_MSG_REQUEST_FAILURE, IN(PHASE_OPEN), transport_on_unwanted_reply},
+    {SSH_MSG_CHANNEL_SUCCESS, IN(PHASE_OPEN), channel_on_unwanted_reply},
+    {SSH_MSG_CHANNEL_FAILURE, IN(PHASE_OPEN), channel_on_unwanted_reply},
+
     /* What only a server says, or only answers to what we never ask. */
     {SSH_MSG_SERVICE_ACCEPT, NEVER, NULL},
     {SSH_MSG_KEX_ECDH_REPLY, NEVER, NULL},
@@ -56,12 +62,8 @@ static const struct row table[] = {
     {SSH_MSG_USERAUTH_SUCCESS, NEVER, NULL},
     {SSH_MSG_USERAUTH_BANNER, NEVER, NULL},
     {SSH_MSG_USERAUTH_PK_OK, NEVER, NULL},
-    {SSH_MSG_REQUEST_SUCCESS, NEVER, NULL},
-    {SSH_MSG_REQUEST_FAILURE, NEVER, NULL},
     {SSH_MSG_CHANNEL_OPEN_CONFIRMATION, NEVER, NULL},
     {SSH_MSG_CHANNEL_OPEN_FAILURE, NEVER, NULL},
-    {SSH_MSG_CHANNEL_SUCCESS, NEVER, NULL},
-    {SSH_MSG_CHANNEL_FAILURE, NEVER, NULL},
     {SSH_MSG_PONG, NEVER, NULL},
 };
 

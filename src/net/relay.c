@@ -6,6 +6,7 @@
 #include "feed.h"
 #include "ipc.h"
 #include "signals.h"
+#include "version.h"
 #include "window.h"
 
 /* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
@@ -172,10 +173,11 @@ static void end_linger(struct connection *connection, struct channel *channel)
     }
 }
 
-/* Tells an OpenSSH client that it can stop sending (OpenSSH's PROTOCOL, section 2.1). */
+/* Tells an OpenSSH client that it can stop sending (OpenSSH's PROTOCOL, section 2.1). Others may
+ * answer what they do not know though no reply is wanted. */
 static void send_eow(struct connection *connection, struct channel *channel)
 {
-    if (!channel->eow_sent && !channel->eof_received) {
+    if (!channel->eow_sent && !channel->eof_received && version_is_openssh(connection)) {
         struct writer message = channel_request_begin(connection, channel, "eow@openssh.com");
         message_send(connection, &message);
     }

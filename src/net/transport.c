@@ -101,6 +101,12 @@ enum phase transport_on_ping(struct connection *connection, struct reader *messa
     return connection->phase;
 }
 
+enum phase transport_on_unwanted_reply(struct connection *connection, struct reader *message)
+{
+    (void)message; /* what it holds depends on the request */
+    return connection->phase;
+}
+
 void transport_send_unimplemented(struct connection *connection, uint32_t sequence)
 {
     struct writer message = message_begin(connection, SSH_MSG_UNIMPLEMENTED);

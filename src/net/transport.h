@@ -16,6 +16,8 @@ enum phase transport_on_debug(struct connection *connection, struct reader *mess
 enum phase transport_on_service_request(struct connection *connection, struct reader *message);
 enum phase transport_on_ext_info(struct connection *connection, struct reader *message);
 enum phase transport_on_ping(struct connection *connection, struct reader *message);
+/* REQUEST_SUCCESS and REQUEST_FAILURE: none of our global requests wants a reply. */
+enum phase transport_on_unwanted_reply(struct connection *connection, struct reader *message);
 
 /* `sequence` is that of the packet we don't know. */
 void transport_send_unimplemented(struct connection *connection, uint32_t sequence);

@@ -73,3 +73,9 @@ bool version_read(struct connection *connection)
     connection->input_start += taken;
     return true;
 }
+
+bool version_is_openssh(const struct connection *connection)
+{
+    return starts_with((const uint8_t *)connection->client_version,
+                       connection->client_version_bytes, "SSH-2.0-OpenSSH");
+}

@@ -16,4 +16,8 @@ void version_send(struct connection *connection);
  */
 bool version_read(struct connection *connection);
 
+/* The client says that it is OpenSSH's: extensions without a negotiation of their own are for it
+ * alone. */
+bool version_is_openssh(const struct connection *connection);
+
 #endif

@@ -6,7 +6,8 @@ import pytest
 
 import proc
 from wire import (CHANNEL_FAILURE, CHANNEL_REQUEST, CHANNEL_SUCCESS, CLOSE, DATA, EOF, EXTENDED_DATA, GLOBAL_REQUEST,
-                  OPEN_CONFIRMATION, OPEN_FAILURE, PING, PONG, REQUEST_FAILURE, Disconnected, string, u32)
+                  OPEN_CONFIRMATION, OPEN_FAILURE, PING, PONG, REQUEST_FAILURE, REQUEST_SUCCESS, Disconnected, string,
+                  u32)
 from wire_session import pty_request
 
 PROTOCOL_ERROR = 2
@@ -142,8 +143,7 @@ MESSAGES = {
     "data": bytes([DATA]) + u32(9) + string(b"x"), "stderr": bytes([EXTENDED_DATA]) + u32(9) + u32(1) + string(b"x"),
     "adjust": bytes([93]) + u32(9) + u32(1), "eof": bytes([EOF]) + u32(9), "close": bytes([CLOSE]) + u32(9),
     "request": bytes([CHANNEL_REQUEST]) + u32(9) + string(b"shell") + b"\1",
-    "far number": bytes([DATA]) + u32(2**32 - 1) + string(b"x"), "success": bytes([CHANNEL_SUCCESS]) + u32(0),
-    "failure": bytes([CHANNEL_FAILURE]) + u32(0), "confirmation": bytes([OPEN_CONFIRMATION]) + u32(0) * 4}
+    "far number": bytes([DATA]) + u32(2**32 - 1) + string(b"x"), "confirmation": bytes([OPEN_CONFIRMATION]) + u32(0) * 4}
 
 
 @pytest.mark.parametrize("name", MESSAGES)
@@ -238,7 +238,7 @@ def test_stderr_from_the_client(client):
 
 def test_program_that_closes_its_stdin(client):
     """Clients would go on sending to a program that reads no more: eow@openssh.com is missing, or EPIPE ends all."""
-    raw = client().login()
+    raw = client(version=b"SSH-2.0-OpenSSH_9.2p1").login()
     channel = raw.exec("exec 0<&-; echo closed; sleep 0.6; echo done")
     channel.wait_output(b"closed")
     for _ in range(3):
@@ -247,6 +247,48 @@ def test_program_that_closes_its_stdin(client):
     channel.wait_closed()
     assert channel.output == b"closed\ndone\n"
     assert (b"eow@openssh.com", b"") in channel.events
+
+
+def answer_requests(channel):
+    """As sshj does: each request that is not known is answered with CHANNEL_FAILURE, wanted or not."""
+    take = channel.take
+
+    def answering(payload):
+        take(payload)
+        if payload[0] == CHANNEL_REQUEST and channel.events[-1][0] not in (b"exit-status", b"exit-signal"):
+            channel.client.send(bytes([CHANNEL_FAILURE]) + u32(channel.remote))
+    channel.take = answering
+
+
+@pytest.mark.parametrize("version", [b"SSH-2.0-SSHJ_0.38.0", b"SSH-2.0-OpenSSH_9.2p1"])
+def test_client_that_answers_what_wants_no_reply(client, version):
+    """sshj would lose output and exit status of commands that do not read their input."""
+    raw = client(version=version).login()
+    for number in range(10):
+        channel = raw.open(number)
+        answer_requests(channel)
+        assert channel.request(b"exec", string("exec 0<&-; echo out; sleep 0.05; exit 3"))
+        channel.send(b"x" * 100)
+        channel.wait_closed()
+        assert (channel.output, channel.exit_status) == (b"out\n", 3)
+        told = [name for name, _ in channel.events]
+        assert (b"eow@openssh.com" in told) == version.startswith(b"SSH-2.0-OpenSSH")
+
+
+@pytest.mark.parametrize("reply", [bytes([REQUEST_SUCCESS]), bytes([REQUEST_FAILURE]),
+                                   bytes([REQUEST_SUCCESS]) + string(b"more"), bytes([CHANNEL_SUCCESS]) + u32(0),
+                                   bytes([CHANNEL_FAILURE]) + u32(0), bytes([CHANNEL_FAILURE]) + u32(2**32 - 1)])
+def test_replies_that_nobody_asked_for(client, refused, reply):
+    """A client that answers too much would lose its connection, or one that did so before its login keep it."""
+    raw = client().login()
+    raw.open(1)
+    raw.send(reply)
+    assert raw.exec("echo on", number=2).wait_closed().output == b"on\n"
+    raw = client()
+    raw.handshake()
+    raw.start_userauth()
+    raw.send(reply)
+    refused(raw, PROTOCOL_ERROR)
 
 
 @pytest.mark.root

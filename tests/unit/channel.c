@@ -331,6 +331,40 @@ START_TEST(a_reused_number_starts_afresh)
 }
 END_TEST
 
+/* ---- replies --------------------------------------------------------------------------------- */
+
+static const int replies[] = {SSH_MSG_REQUEST_SUCCESS, SSH_MSG_REQUEST_FAILURE,
+                              SSH_MSG_CHANNEL_SUCCESS, SSH_MSG_CHANNEL_FAILURE};
+
+/* On an open channel, a closed one, and one that never was. */
+START_TEST(replies_that_nobody_wants)
+{
+    static const uint32_t numbers[] = {0, 1, 15, 16, UINT32_MAX};
+    program_channel(&rig, 1, 100, 100);
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        rig_say(&rig, replies[_i], "u", numbers[i]);
+    }
+    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_silence(&rig);
+    rig_expect_no_request(&rig);
+}
+END_TEST
+
+START_TEST(replies_to_channel_requests_of_a_wrong_length)
+{
+    static const uint8_t body[5] = {0};
+    for (size_t count = 0; count <= sizeof(body); count++) {
+        rig_reset(&rig, PHASE_OPEN);
+        rig_say(&rig, replies[2 + _i], "r", body, count);
+        if (count == 4) {
+            rig_expect_alive(&rig, PHASE_OPEN);
+        } else {
+            rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_");
+        }
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("channel");
@@ -354,6 +388,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, the_client_closes_first);
     tcase_add_test(tests, we_close_first);
     tcase_add_test(tests, a_reused_number_starts_afresh);
+    tcase_add_loop_test(tests, replies_that_nobody_wants, 0, 4);
+    tcase_add_loop_test(tests, replies_to_channel_requests_of_a_wrong_length, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }

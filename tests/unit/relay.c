@@ -326,9 +326,16 @@ START_TEST(eof_before_the_program)
 }
 END_TEST
 
+static void client_is(const char *version)
+{
+    strcpy(rig.connection->client_version, version);
+    rig.connection->client_version_bytes = strlen(version);
+}
+
 /* eow@openssh.com once; what still comes is dropped and its window given back; output goes on. */
 START_TEST(a_program_that_closes_its_stdin)
 {
+    client_is("SSH-2.0-OpenSSH_9.2p1");
     program_run(&rig, &program, REMOTE);
     program_close(&program.in);
     if (_i == 1) {
@@ -352,8 +359,26 @@ START_TEST(a_program_that_closes_its_stdin)
 }
 END_TEST
 
+/* sshj answers what it does not know, though no reply is wanted. */
+START_TEST(no_eow_to_other_clients)
+{
+    client_is("SSH-2.0-SSHJ_0.38.0");
+    program_run(&rig, &program, REMOTE);
+    program_close(&program.in);
+    say_data(0, 10);
+    turns(2);
+    ck_assert_int_eq(channel()->child_stdin, -1);
+    rig_expect_silence(&rig);
+    program_write(program.out, "on", 2);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "on");
+    rig_expect_silence(&rig);
+}
+END_TEST
+
 START_TEST(no_eow_after_the_clients_eof)
 {
+    client_is("SSH-2.0-OpenSSH_9.2p1");
     program_run(&rig, &program, REMOTE);
     /* Full, so that EOF must wait; then the program closes it. */
     while (write(channel()->child_stdin, bytes, 4096) > 0) {
@@ -387,6 +412,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, eof_closes_stdin_behind_the_last_byte);
     tcase_add_loop_test(tests, eof_before_the_program, 0, 2);
     tcase_add_loop_test(tests, a_program_that_closes_its_stdin, 0, 2);
+    tcase_add_test(tests, no_eow_to_other_clients);
     tcase_add_test(tests, no_eow_after_the_clients_eof);
     suite_add_tcase(suite, tests);
     return suite;

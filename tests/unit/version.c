@@ -1,5 +1,6 @@
 #include "version.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "rig.h"
@@ -174,6 +175,29 @@ START_TEST(the_reason_shows_no_more_than_a_line)
 }
 END_TEST
 
+static const struct {
+    const char *version;
+    bool openssh;
+} makers[] = {
+    {"SSH-2.0-OpenSSH_9.2p1 Debian-2+deb12u2", true},
+    {"SSH-2.0-OpenSSH", true},
+    {"SSH-2.0-OpenSS", false},
+    {"SSH-1.99-OpenSSH_3.0", false},
+    {"SSH-2.0-SSHJ_0.38.0", false},
+    {"SSH-2.0-dropbear_OpenSSH", false},
+    {"SSH-2.0-openssh_9", false},
+};
+
+START_TEST(openssh_is_known_by_its_name)
+{
+    char line[LIMIT_VERSION_LINE_BYTES];
+    ck_assert(!version_is_openssh(rig.connection));
+    int count = snprintf(line, sizeof(line), "%s\r\n", makers[_i].version);
+    ck_assert(arrives(line, (size_t)count));
+    ck_assert_int_eq(version_is_openssh(rig.connection), makers[_i].openssh);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("version");
@@ -189,6 +213,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, refused_as_soon_as_it_shows, 0, lines);
     tcase_add_loop_test(tests, the_longest_line, 0, 6);
     tcase_add_test(tests, the_reason_shows_no_more_than_a_line);
+    tcase_add_loop_test(tests, openssh_is_known_by_its_name, 0, sizeof(makers) / sizeof(makers[0]));
     suite_add_tcase(suite, tests);
     return suite;
 }
