@@ -28,15 +28,31 @@ static uint32_t number_of(const struct connection *connection, const struct chan
     return (uint32_t)(channel - connection->channels);
 }
 
-static struct channel *find_channel(struct connection *connection, struct reader *message)
+static void refuse_not_open(struct connection *connection)
+{
+    connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                      "message for a channel that is not open");
+}
+
+/* The channel that the next uint32 names, open or closed; or NULL after ending the connection. */
+static struct channel *find_numbered(struct connection *connection, struct reader *message)
 {
     uint32_t number = reader_u32(message);
-    if (message->failed || number >= LIMIT_CHANNELS || !connection->channels[number].open) {
-        connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
-                          "message for a channel that is not open");
+    if (message->failed || number >= LIMIT_CHANNELS) {
+        refuse_not_open(connection);
         return NULL;
     }
     return &connection->channels[number];
+}
+
+static struct channel *find_channel(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = find_numbered(connection, message);
+    if (channel != NULL && !channel->open) {
+        refuse_not_open(connection);
+        return NULL;
+    }
+    return channel;
 }
 
 struct channel *channel_named(struct connection *connection, struct reader *message)
@@ -219,15 +235,21 @@ enum phase channel_on_open(struct connection *connection, struct reader *message
 
 /* ---- windows and data (RFC 4254 section 5.2) ------------------------------------------------- */
 
+/* Some clients return window after their CLOSE: that is ignored for a channel that is closed. A
+ * number that we never give to a channel is another matter: no CLOSE explains it. */
 enum phase channel_on_window_adjust(struct connection *connection, struct reader *message)
 {
-    struct channel *channel = channel_named(connection, message);
+    feed_flush(connection);
+    struct channel *channel = find_numbered(connection, message);
     if (channel == NULL) {
         return PHASE_ENDED;
     }
     uint32_t more = reader_u32(message);
     if (!reader_end(message)) {
         return transport_refuse_malformed(connection, "CHANNEL_WINDOW_ADJUST");
+    }
+    if (!channel->open) {
+        return connection->phase;
     }
     if (more > UINT32_MAX - channel->remote_window) {
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,

@@ -141,7 +141,7 @@ def test_unknown_channel_requests(client, name):
 
 MESSAGES = {
     "data": bytes([DATA]) + u32(9) + string(b"x"), "stderr": bytes([EXTENDED_DATA]) + u32(9) + u32(1) + string(b"x"),
-    "adjust": bytes([93]) + u32(9) + u32(1), "eof": bytes([EOF]) + u32(9), "close": bytes([CLOSE]) + u32(9),
+    "adjust": bytes([93]) + u32(16) + u32(1), "eof": bytes([EOF]) + u32(9), "close": bytes([CLOSE]) + u32(9),
     "request": bytes([CHANNEL_REQUEST]) + u32(9) + string(b"shell") + b"\1",
     "far number": bytes([DATA]) + u32(2**32 - 1) + string(b"x"), "confirmation": bytes([OPEN_CONFIRMATION]) + u32(0) * 4}
 
@@ -155,16 +155,26 @@ def test_unknown_channel(client, refused, name):
     refused(raw, PROTOCOL_ERROR)
 
 
-@pytest.mark.parametrize("what", ["data", "eof", "adjust", "request", "close"])
+@pytest.mark.parametrize("what", ["data", "eof", "request", "close"])
 def test_after_close(client, refused, what):
     """A closed channel would still be used: another session gets its data."""
     raw = client().login()
     channel = raw.exec("true").wait_closed()
     messages = {"data": channel.data_bytes(b"x"), "eof": bytes([EOF]) + u32(channel.remote),
-                "adjust": channel.adjust_bytes(1), "request": channel.request_bytes(b"shell"),
+                "request": channel.request_bytes(b"shell"),
                 "close": bytes([CLOSE]) + u32(channel.remote)}
     raw.send(messages[what])
     refused(raw, PROTOCOL_ERROR)
+
+
+def test_window_after_close(client):
+    """A client that returns window after its CLOSE would lose its other sessions."""
+    raw = client().login()
+    other = raw.exec("cat", number=1)
+    channel = raw.exec("echo x", number=2).wait_closed()
+    raw.send(channel.adjust_bytes(2), channel.adjust_bytes(2**32 - 1))
+    other.send(b"still here")
+    other.wait_output(b"still here")
 
 
 def test_data_after_end_of_file(client, refused):

@@ -147,6 +147,12 @@ START_TEST(no_such_channel)
     program_channel(&rig, 1, 100, 100);
     rig_say(&rig, message->number, "ur", numbers[_i / MESSAGES], message->body + 4,
             message->count - 4);
+    if (message->number == SSH_MSG_CHANNEL_WINDOW_ADJUST &&
+        numbers[_i / MESSAGES] < LIMIT_CHANNELS) {
+        rig_expect_alive(&rig, PHASE_OPEN);
+        rig_expect_silence(&rig);
+        return;
+    }
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "a channel that is not open");
 }
 END_TEST
@@ -284,6 +290,25 @@ START_TEST(the_client_closes_first)
 }
 END_TEST
 
+/* The client's window for a channel that is gone is not the next one's at its number. */
+START_TEST(a_late_adjust)
+{
+    uint32_t number = program_channel(&rig, 1, 100, 100);
+    rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", number);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 1);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, 5000);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, UINT32_MAX);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, UINT32_MAX);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(channel_of(number)->remote_window, 0);
+    ck_assert_uint_eq(program_channel(&rig, 2, 7, 100), number);
+    ck_assert_uint_eq(channel_of(number)->remote_window, 7);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uub", number + 1, 5, 0);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_WINDOW_ADJUST");
+}
+END_TEST
+
 START_TEST(we_close_first)
 {
     struct program program;
@@ -386,6 +411,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, no_adjust_during_our_key_exchange);
     tcase_add_loop_test(tests, data_after_eof, 0, 2);
     tcase_add_test(tests, the_client_closes_first);
+    tcase_add_test(tests, a_late_adjust);
     tcase_add_test(tests, we_close_first);
     tcase_add_test(tests, a_reused_number_starts_afresh);
     tcase_add_loop_test(tests, replies_that_nobody_wants, 0, 4);
