@@ -37,12 +37,10 @@ void kex_prepare(struct connection *connection)
 void kex_rekey_if_due(struct connection *connection)
 {
     const struct kex *kex = &connection->kex;
-    bool between = connection->phase == PHASE_SERVICE || connection->phase == PHASE_AUTH ||
-                   connection->phase == PHASE_OPEN;
     bool due = connection->in.packets >= rekey_after_packets ||
                connection->out.packets >= rekey_after_packets ||
                connection->now_ms - kex->since_ms >= rekey_after_ms;
-    if (between && due && !kex->sent) {
+    if (connection->phase == PHASE_OPEN && due && !kex->sent) {
         kexinit_send(connection);
     }
 }

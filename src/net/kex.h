@@ -12,7 +12,8 @@
  * time later. */
 void kex_prepare(struct connection *connection);
 
-/* Starts an exchange of our own when the keys in force are old enough and none is under way. */
+/* Starts an exchange of our own when the keys in force are old enough and none is under way; only
+ * after login, because OpenSSH's client takes no KEXINIT while it logs in. */
 void kex_rekey_if_due(struct connection *connection);
 
 enum phase kex_on_wrong_guess(struct connection *connection, struct reader *message);

@@ -10,6 +10,7 @@ import time
 import pytest
 
 import proc
+from openssh import OpenSSH
 from wire import (CURVE, CURVE_LIBSSH, DATA, DEBUG, GLOBAL_REQUEST, IGNORE, KEXINIT, NEWKEYS, PING, PONG,
                   REQUEST_FAILURE, SNTRUP, SNTRUP_OPENSSH, UNIMPLEMENTED, string, u32)
 from wire_session import Client
@@ -226,6 +227,28 @@ def test_server_starts_the_exchange(eager, strict):
     channel.send_eof()
     assert channel.wait_closed().output == b"".join(b"<%d>" % number for number in range(200))
     assert raw.exchanges > 5
+
+
+@pytest.mark.parametrize("slow", ["packets", "seconds"])
+def test_server_starts_no_exchange_before_the_login(site, dial, rekey_daemon, slow):
+    """A slow login would fail: OpenSSH's client takes no KEXINIT before it is logged in."""
+    raw = Client(dial(daemon=rekey_daemon).sock, site.user.pw_name, site.key)
+    raw.handshake()
+    if slow == "packets":
+        raw.send(*[bytes([IGNORE]) + string(b"")] * 100)
+    else:
+        time.sleep(2.5)
+    raw.login()
+    assert raw.exchanges == 1
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+    assert raw.exchanges == 2
+
+
+@pytest.mark.slow
+def test_slow_login_of_the_stock_client(site, serve, rekey_daemon):
+    """The exchange that is due once a slow client has logged in would come at a time that it does not expect."""
+    ssh = OpenSSH(site, serve(daemon=rekey_daemon).port)
+    ssh.works(options=["KnownHostsCommand=/usr/bin/sleep 3"])
 
 
 def test_clients_data_between_the_two_kexinits(eager):

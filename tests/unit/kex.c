@@ -246,14 +246,13 @@ START_TEST(due_after_packets_and_time)
     }
     static const enum phase never[] = {PHASE_KEXINIT,    PHASE_ECDH,        PHASE_NEWKEYS,
                                        PHASE_REKEY_ECDH, PHASE_REKEY_GUESS, PHASE_REKEY_NEWKEYS,
-                                       PHASE_ENDED};
+                                       PHASE_ENDED,      PHASE_SERVICE,     PHASE_AUTH};
     for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
         connection->phase = never[i];
         kex_rekey_if_due(connection);
         rig_expect_silence(&rig);
     }
-    static const enum phase between[] = {PHASE_SERVICE, PHASE_AUTH, PHASE_OPEN};
-    connection->phase = between[_i];
+    connection->phase = PHASE_OPEN;
     kex_rekey_if_due(connection);
     kex_rekey_if_due(connection);
     client_hear_kexinit(&rig, &client);
@@ -262,7 +261,7 @@ START_TEST(due_after_packets_and_time)
     client_say_kexinit(&rig, &client, &offer);
     client_exchange(&rig, &client, false);
     client_newkeys(&rig, &client, false);
-    rig_expect_alive(&rig, between[_i]);
+    rig_expect_alive(&rig, PHASE_OPEN);
     ck_assert_uint_eq(connection->kex.since_ms, connection->now_ms);
     expect_ping_pong();
 }
