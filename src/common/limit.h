@@ -10,9 +10,12 @@
 #define LIMIT_VERSION_LINE_BYTES 255
 
 /* The whole packet (padding, length field and tag included) every implementation must accept:
- * RFC 4253 section 6.1. We accept no larger one: the client never needs to send one, because our
- * maximum channel packet is below it. */
+ * RFC 4253 section 6.1. Before login we accept no larger one: no client needs to send one. */
 #define LIMIT_PACKET_BYTES 35000
+
+/* The same after login: a packet_length of 256 KiB, the most that OpenSSH takes, with the length
+ * field and the tag. A long command line comes in one packet. */
+#define LIMIT_LOGGED_IN_PACKET_BYTES (262144 + 4 + 16)
 
 /* The channel payload we let the client put into one packet; with its headers it stays below
  * LIMIT_PACKET_BYTES. The same number bounds what we put into one, whatever the client allows. */
@@ -31,12 +34,15 @@
 /* The client's KEXINIT, kept until the exchange hash is made: OpenSSH's has less than 2 KiB. */
 #define LIMIT_CLIENT_KEXINIT_BYTES 8192
 
-/* Raw input: room for two full packets, so that one can be handled while the next arrives. */
-#define LIMIT_INPUT_BYTES 131072
+/* Raw input, as far as one read fills it: room for several packets of data, so that one can be
+ * handled while the next arrives. Only a larger packet takes more: the buffer has room for the
+ * largest, and what has never arrived is never touched. */
+#define LIMIT_READ_BYTES  131072
+#define LIMIT_INPUT_BYTES 262208
 
 /* Sealed output waiting for the socket: bulk data is added only while LIMIT_REPLY_BYTES stay free,
  * and a packet is taken from the input only while as much is free: no packet's answer is longer (a
- * PONG echoes its packet; the others are below 300 bytes). */
+ * PONG echoes up to LIMIT_PACKET_BYTES; the others are below 300 bytes). */
 #define LIMIT_OUTPUT_BYTES 229376
 #define LIMIT_REPLY_BYTES  40960
 

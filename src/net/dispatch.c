@@ -141,6 +141,7 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
         break;
     }
     if (connection->phase == PHASE_AUTH && next == PHASE_OPEN) {
+        connection->in.logged_in = true;
         hostkeys_announce(connection);
     }
     if (is_rekey(next) && !is_rekey(connection->phase)) {

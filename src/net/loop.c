@@ -48,19 +48,39 @@ static void acknowledge_at_once(const struct connection *connection)
     }
 }
 
+_Static_assert(LIMIT_INPUT_BYTES >= LIMIT_LOGGED_IN_PACKET_BYTES &&
+                   LIMIT_READ_BYTES >= LIMIT_PACKET_BYTES,
+               "the largest packet has no room");
+
+/* How far the input is filled: a packet that has begun gets the room that it needs. */
+static size_t input_most_bytes(const struct connection *connection)
+{
+    size_t awaited = packet_awaited_bytes(&connection->in);
+    return awaited > LIMIT_READ_BYTES ? awaited : LIMIT_READ_BYTES;
+}
+
+/* Brings an unfinished packet to the front, where it gets all the room. */
+static size_t compact_input(struct connection *connection)
+{
+    size_t left = connection->input_end - connection->input_start;
+    if (connection->input_start > 0) {
+        memmove(connection->input, connection->input + connection->input_start, left);
+        connection->input_start = 0;
+        connection->input_end = left;
+    }
+    return left;
+}
+
 static void read_socket(struct connection *connection)
 {
-    /* Behind what is there of an unfinished packet, which gets all the room. */
-    size_t left = connection->input_end - connection->input_start;
-    memmove(connection->input, connection->input + connection->input_start, left);
-    connection->input_start = 0;
-    connection->input_end = left;
-    if (left == LIMIT_INPUT_BYTES) {
+    size_t left = compact_input(connection);
+    size_t most = input_most_bytes(connection);
+    if (left >= most) {
         return; /* whole packets, which have waited for room in the output */
     }
-    ssize_t count = read(STDIN_FILENO, connection->input + left, LIMIT_INPUT_BYTES - left);
+    ssize_t count = read(STDIN_FILENO, connection->input + left, most - left);
     connection->read_ms = connection->now_ms;
-    connection->input_drained = left + (size_t)(count > 0 ? count : 0) < LIMIT_INPUT_BYTES;
+    connection->input_drained = left + (size_t)(count > 0 ? count : 0) < most;
     if (count > 0) {
         connection->input_end += (size_t)count;
         if (connection->input_end > connection->input_touched) {
@@ -327,7 +347,7 @@ static void say_goodbye(struct connection *connection)
         return;
     }
     for (int i = 0; i < 64 && wait_until(STDIN_FILENO, POLLIN, end_ms); i++) {
-        if (read(STDIN_FILENO, connection->input, sizeof(connection->input)) <= 0) {
+        if (read(STDIN_FILENO, connection->input, LIMIT_READ_BYTES) <= 0) {
             return;
         }
     }

@@ -24,12 +24,22 @@ static size_t aligned_bytes(const struct packet_direction *direction, size_t pac
     return direction->sealed ? packet_length : packet_length + LENGTH_BYTES;
 }
 
+static size_t most_bytes(const struct packet_direction *direction)
+{
+    return direction->logged_in ? LIMIT_LOGGED_IN_PACKET_BYTES : LIMIT_PACKET_BYTES;
+}
+
 static bool length_is_valid(const struct packet_direction *direction, uint32_t length)
 {
     /* At least a message number and the least padding. */
     return length >= 1 + 1 + PADDING_MIN_BYTES &&
-           length <= LIMIT_PACKET_BYTES - LENGTH_BYTES - tag_bytes(direction) &&
+           length <= most_bytes(direction) - LENGTH_BYTES - tag_bytes(direction) &&
            aligned_bytes(direction, length) % BLOCK_BYTES == 0;
+}
+
+size_t packet_awaited_bytes(const struct packet_direction *direction)
+{
+    return direction->length == 0 ? 0 : LENGTH_BYTES + direction->length + tag_bytes(direction);
 }
 
 enum packet_status packet_open(struct packet_direction *direction, uint8_t *bytes, size_t count,
@@ -47,7 +57,7 @@ enum packet_status packet_open(struct packet_direction *direction, uint8_t *byte
         }
         direction->length = length;
     }
-    size_t total = LENGTH_BYTES + direction->length + tag_bytes(direction);
+    size_t total = packet_awaited_bytes(direction);
     if (count < total) {
         return PACKET_INCOMPLETE;
     }

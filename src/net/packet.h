@@ -23,6 +23,7 @@
 
 struct packet_direction {
     bool sealed;
+    bool logged_in;    /* the limit is LIMIT_LOGGED_IN_PACKET_BYTES, else LIMIT_PACKET_BYTES */
     uint32_t sequence; /* of the next packet; wraps, but a rekey comes long before */
     uint32_t packets;  /* since the last packet_new_keys() */
     uint32_t length;   /* packet_length of the packet being read, once known; else 0 */
@@ -44,10 +45,14 @@ struct packet {
 /*
  * Opens the packet at the start of `bytes` in place if all of it is there. Call again with the same
  * start and more bytes after PACKET_INCOMPLETE; the direction is beyond use after PACKET_CORRUPT.
- * Never looks for more than LIMIT_PACKET_BYTES.
+ * Never looks for more than the direction's limit.
  */
 enum packet_status packet_open(struct packet_direction *direction, uint8_t *bytes, size_t count,
                                struct packet *packet);
+
+/* After PACKET_INCOMPLETE: how large the packet is in all, or 0 as long as not even its length has
+ * arrived. Nothing vouches for that length yet. */
+size_t packet_awaited_bytes(const struct packet_direction *direction);
 
 /*
  * Seals the payload that stands at bytes + PACKET_HEADER_BYTES: writes the header in front of it,

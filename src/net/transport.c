@@ -95,6 +95,9 @@ enum phase transport_on_ping(struct connection *connection, struct reader *messa
     if (!reader_end(message)) {
         return transport_refuse_malformed(connection, "PING");
     }
+    if (data.left > LIMIT_PACKET_BYTES) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "PING is too long");
+    }
     struct writer answer = message_begin(connection, SSH_MSG_PONG);
     writer_string(&answer, data.bytes, data.left);
     message_send(connection, &answer);

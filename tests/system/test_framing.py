@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from wire import (DATA, EOF, IGNORE, NEWKEYS, PING, SERVICE_REQUEST, UNIMPLEMENTED, WINDOW_ADJUST,
+from wire import (DATA, EOF, IGNORE, NEWKEYS, PING, PONG, SERVICE_REQUEST, UNIMPLEMENTED, WINDOW_ADJUST,
                   string, u32)
 
 PROTOCOL_ERROR, MAC_ERROR = 2, 5
@@ -76,12 +76,15 @@ def test_wrong_length_in_the_clear(client, refused, length):
     refused(raw, *BROKEN_FRAME)
 
 
-@pytest.mark.parametrize("state", ["sealed", "logged in"])
-@pytest.mark.parametrize("length", [0, 1, 4, 7, 9, 12, 15, 35008, 65536, 262144, 0x7ffffff8, 0x80000000,
-                                    0xfffffff8, 0xffffffff])
+LARGEST = {"sealed": 34976, "logged in": 262144}  # packet_length
+
+
+@pytest.mark.parametrize("state", LARGEST)
+@pytest.mark.parametrize("length", [0, 1, 4, 7, 9, 12, 15, "largest", 0x7ffffff8, 0x80000000, 0xfffffff8, 0xffffffff])
 def test_wrong_length_sealed(client, refused, state, length):
     """Guessing at the encrypted length would tell an attacker something, or move memory it should not."""
     raw = begin(client, state)
+    length = LARGEST[state] + 8 if length == "largest" else length
     raw.send_raw(raw.sealer.seal(raw.send_sequence, u32(length) + b"\x06\x02" + bytes(62)))
     refused(raw, MAC_ERROR)
 
@@ -103,11 +106,12 @@ def test_wrong_tag(client, refused, state, where):
     refused(raw, MAC_ERROR)
 
 
-def test_wrong_length_and_wrong_tag_look_alike(client, refused):
+@pytest.mark.parametrize("state", LARGEST)
+def test_wrong_length_and_wrong_tag_look_alike(client, refused, state):
     """The answer would tell whether a changed length was plausible (the attack on CBC modes, again)."""
     answers = []
-    for length, flip in ((24, 1), (9, 0), (70000, 0)):
-        raw = begin(client, "sealed")
+    for length, flip in ((24, 1), (9, 0), (LARGEST[state] + 8, 0)):
+        raw = begin(client, state)
         packet = raw.sealer.seal(raw.send_sequence, u32(length) + b"\x16\x02" + bytes(22))
         raw.send_raw(packet[:-1] + bytes([packet[-1] ^ flip]))
         refused(raw, MAC_ERROR)
@@ -121,6 +125,31 @@ def test_largest_packets_are_taken(client, size):
     raw = begin(client, "sealed")
     raw.send(bytes([IGNORE]) + string(bytes(size - 5)))
     raw.login()
+
+
+@pytest.mark.parametrize("length", [35000, 131072, 262144])
+def test_larger_packets_after_login(client, length):
+    """A long command line, which comes in one packet, would end the connection."""
+    raw = begin(client, "logged in")
+    for _ in range(3):
+        packet = raw.sealed(bytes([IGNORE]) + string(bytes(length - 1 - 5 - 11)), padding=11)
+        assert len(packet) == 4 + length + 16
+        raw.send_raw(packet[:5])
+        raw.send_raw(packet[5:] + raw.sealed(bytes([PING]) + string(b"behind it")))
+        assert raw.expect(PONG).string() == b"behind it"
+
+
+@pytest.mark.parametrize("size", [35000, 35001, 200_000])
+def test_longest_ping(client, refused, size):
+    """An answer as long as the largest packet would outgrow the output: the server would fail."""
+    raw = begin(client, "logged in")
+    for _ in range(20):
+        raw.send(bytes([PING]) + string(bytes(size)))
+        if size > 35000:
+            refused(raw, PROTOCOL_ERROR, word="ping")
+            return
+    for _ in range(20):
+        assert len(raw.expect(PONG).string()) == size
 
 
 def test_longest_padding_is_taken(client):

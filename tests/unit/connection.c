@@ -242,11 +242,11 @@ END_TEST
 /* As full as can be, byte by byte: the last message fits or it ends the connection. */
 START_TEST(the_edge_of_the_output)
 {
-    static const uint8_t zeros[40000];
+    static const uint8_t zeros[33064];
     for (size_t size = 0; size < 64; size++) {
         rig_reset(&rig, PHASE_OPEN);
-        for (int i = 0; i < 5; i++) {
-            rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros) - 800 + size);
+        for (int i = 0; i < 6; i++) {
+            rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros) - 64 + size);
         }
         rig_expect_alive(&rig, PHASE_OPEN);
         while (!rig.connection->ended) {

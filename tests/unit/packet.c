@@ -202,6 +202,34 @@ START_TEST(the_largest_packet_fits)
 }
 END_TEST
 
+START_TEST(larger_packets_after_login)
+{
+    static const uint32_t too_long[] = {262145, 262148, 262152, 0x7ffffff8};
+    struct packet packet;
+    seal_both(true);
+    direction.logged_in = true;
+    for (uint32_t length = 34976; length <= 262144; length += 56792) {
+        size_t total = wire_seal_padded(&peer, packet_bytes, payload_bytes, length - 1 - 11, 11);
+        ck_assert_uint_eq(total, 4 + length + 16);
+        memcpy(opened, packet_bytes, total);
+        ck_assert_uint_eq(packet_awaited_bytes(&direction), 0);
+        ck_assert_int_eq(packet_open(&direction, opened, 4, &packet), PACKET_INCOMPLETE);
+        ck_assert_uint_eq(packet_awaited_bytes(&direction), total);
+        ck_assert_int_eq(packet_open(&direction, opened, total - 1, &packet), PACKET_INCOMPLETE);
+        expect_opened(packet_bytes, total, length - 1 - 11);
+        ck_assert_uint_eq(packet_awaited_bytes(&direction), 0);
+    }
+    for (size_t i = 0; i < sizeof(too_long) / sizeof(too_long[0]); i++) {
+        struct packet_direction before = direction;
+        uint8_t body[64] = {4, 2};
+        wire_seal_body(&peer, packet_bytes, too_long[i], body, sizeof(body));
+        expect_corrupt(packet_bytes, 4);
+        direction = before;
+        peer.sequence = direction.sequence;
+    }
+}
+END_TEST
+
 START_TEST(bad_padding)
 {
     seal_both(_i == 1);
@@ -319,6 +347,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, bad_lengths_are_told_from_the_length_alone, 0,
                         sizeof(bad_lengths) / sizeof(bad_lengths[0]));
     tcase_add_loop_test(tests, the_largest_packet_fits, 0, 2);
+    tcase_add_test(tests, larger_packets_after_login);
     tcase_add_loop_test(tests, bad_padding, 0, 2);
     tcase_add_test(tests, every_flipped_bit_is_found);
     tcase_add_test(tests, another_sequence_number_is_corrupt);

@@ -177,6 +177,18 @@ START_TEST(what_we_send_ourselves)
 }
 END_TEST
 
+/* As long as the answer always finds room in the output. */
+START_TEST(the_longest_ping)
+{
+    static const uint8_t zeros[LIMIT_PACKET_BYTES + 1];
+    rig_say(&rig, SSH_MSG_PING, "d", zeros, (size_t)LIMIT_PACKET_BYTES);
+    ck_assert_uint_le(rig.connection->output_end, LIMIT_REPLY_BYTES);
+    rig_expect(&rig, SSH_MSG_PONG, "d", zeros, (size_t)LIMIT_PACKET_BYTES);
+    rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "PING is too long");
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("transport");
@@ -191,6 +203,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, ext_info_is_read_over);
     tcase_add_test(tests, ping_is_echoed);
     tcase_add_test(tests, what_we_send_ourselves);
+    tcase_add_test(tests, the_longest_ping);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define WIRE_ROOM 70000
+#define WIRE_ROOM 270000
 
 /*
  * Writes what the format names, one letter a field, and returns how many bytes it took:
