@@ -156,8 +156,10 @@
  * it fills no pipe of that size. */
 #define LIMIT_BREATH_US 100
 
-/* A command line: git and rsync send some kilobytes. It fits one packet. */
-#define LIMIT_COMMAND_BYTES 32768
+/* A command line, as long as a program can get it: Linux takes 131072 bytes, with a NUL, of one
+ * argument and of one variable, and under a forced command it stands behind
+ * "SSH_ORIGINAL_COMMAND=". */
+#define LIMIT_COMMAND_BYTES 131000
 
 /* Environment of one session, "NAME=VALUE" with a NUL each. */
 #define LIMIT_ENVIRONMENT_BYTES 2048

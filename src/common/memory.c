@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* More than the deepest of our calls take: a program is started with 100 KiB of variables and
- * command on the stack. Kernels put nothing else so near below a stack. */
+/* More than the deepest of our calls take: a program is started with 128 KiB of command on the
+ * stack. Kernels put nothing else so near below a stack. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
 /* What this file's own calls may take below their caller's frame. */

@@ -1,6 +1,7 @@
 #include "session.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "ask.h"
 #include "environment.h"
 #include "feed.h"
+#include "log.h"
 #include "signals.h"
 #include "terminal.h"
 #include "transport.h"
@@ -97,10 +99,23 @@ static enum outcome on_env(struct connection *connection, struct channel *channe
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
+/* The client only sees that its request failed. */
+static void note_length(struct connection *connection, size_t bytes)
+{
+    char text[LIMIT_NOTE_BYTES + 1];
+    snprintf(text, sizeof(text), "refused a command of %zu bytes: it may have %d", bytes,
+             LIMIT_COMMAND_BYTES);
+    ask_note(connection, LOG_EVENT, text);
+}
+
 static enum outcome start(struct connection *connection, struct channel *channel,
                           enum ipc_session_kind kind, const struct reader *command)
 {
-    if (channel->started || reader_has_nul(command) || command->left > LIMIT_COMMAND_BYTES) {
+    if (channel->started || reader_has_nul(command)) {
+        return FAILURE;
+    }
+    if (command->left > LIMIT_COMMAND_BYTES) {
+        note_length(connection, command->left);
         return FAILURE;
     }
     if (!ask_spawn(connection, channel, slot_of(connection, channel), kind, command->bytes,

@@ -6,8 +6,7 @@ import pytest
 
 import proc
 from wire import (CHANNEL_FAILURE, CHANNEL_REQUEST, CHANNEL_SUCCESS, CLOSE, DATA, EOF, EXTENDED_DATA, GLOBAL_REQUEST,
-                  OPEN_CONFIRMATION, OPEN_FAILURE, PING, PONG, REQUEST_FAILURE, REQUEST_SUCCESS, Disconnected, string,
-                  u32)
+                  OPEN_CONFIRMATION, OPEN_FAILURE, PING, PONG, REQUEST_FAILURE, REQUEST_SUCCESS, string, u32)
 from wire_session import pty_request
 
 PROTOCOL_ERROR = 2
@@ -207,17 +206,32 @@ def test_channel_without_a_program(client):
         channel.wait(lambda: channel.closed)
 
 
-def test_huge_command(client):
-    """A command that fits the packet would be cut short, or overrun its place."""
+@pytest.mark.parametrize("length", [131001, 200_000, 262_000])
+def test_huge_command(client, length):
+    """A command that no program can get would end all sessions of the connection, or be refused without a reason."""
     raw = client().login()
-    word = b"y" * 32000
-    channel = raw.exec(b"echo " + word)
-    assert channel.wait_closed().output == word + b"\n"
-    try:
-        channel = raw.open(5)
-        channel.request(b"exec", string(b"echo " + b"z" * 34000))
-    except Disconnected as end:
-        assert end.reason in (PROTOCOL_ERROR, 5)
+    other = raw.exec("cat", number=1)
+    channel = raw.open(2)
+    for name in (b"exec", b"subsystem"):
+        assert not channel.request(name, string(b"echo " + b"z" * (length - 5)))
+    notes = [note["text"] for note in raw.line.log.wait("net", 2)]
+    assert notes == [f"refused a command of {length} bytes: it may have 131000"] * 2
+    assert channel.request(b"exec", string(b"echo " + b"z" * (131000 - 5)))
+    assert channel.wait_closed().output == b"z" * (131000 - 5) + b"\n"
+    other.send(b"still here")
+    other.wait_output(b"still here")
+
+
+def test_many_huge_commands(client):
+    """A client could fill the log with refused commands."""
+    raw = client().login()
+    channel = raw.open()
+    for _ in range(100):
+        assert not channel.request(b"exec", string(b"z" * 131001))
+    assert channel.request(b"exec", string("exit 5"))
+    assert channel.wait_closed().exit_status == 5
+    raw.line.log.wait("session")
+    assert len(raw.line.log.events("net")) <= 64
 
 
 def test_command_with_a_zero_byte(client):

@@ -77,9 +77,11 @@ def test_stacks_after_a_key_exchange(resting):
     assert_stacks_given_back(resting)
 
 
-def test_monitor_after_a_long_command(resting):
-    resting.exec("exec true " + 30000 * "x", number=1).wait_closed()
+def test_both_processes_after_a_long_command(resting):
+    resting.exec("exec true " + 130000 * "x", number=1).wait_closed()
     assert_given_back(resting, resting.line.monitor)
+    assert_given_back(resting, resting.line.network)
+    assert_stacks_given_back(resting)
 
 
 def test_nothing_that_passed_stays(resting):

@@ -69,10 +69,44 @@ def test_command_line_reaches_the_shell_unchanged(ssh):
     assert done.stdout == text
 
 
-def test_long_command(ssh):
-    """git and rsync with many arguments would fail."""
-    word = "x" * 30000
-    assert ssh("echo " + word).stdout == word + "\n"
+def long_command(length):
+    """As two arguments: a client's own may not be longer. It prints how long its own line is."""
+    begin = "printf %s '"
+    half = (length - len(begin) - len(" ' | wc -c")) // 2
+    rest = length - len(begin) - len(" ' | wc -c") - half
+    return begin + half * "x", rest * "y" + "' | wc -c"
+
+
+LENGTHS = [30000, 32768, 40000, 130000, 131000]
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_long_command(ssh, length):
+    """`xargs ssh host rm`, git and rsync with many arguments would fail."""
+    command = long_command(length)
+    assert len(" ".join(command)) == length
+    done = ssh(*command)
+    assert (done.stdout, done.stderr) == (f"{length - 20}\n", "")
+
+
+@pytest.mark.parametrize("length", LENGTHS)
+def test_long_command_under_a_forced_one(site, serve, length):
+    """What the client asked for would be cut short, or too long for the forced command's environment."""
+    ssh = OpenSSH(site, serve("-e", 'printf %s "$SSH_ORIGINAL_COMMAND" | wc -c').port)
+    done = ssh(*long_command(length))
+    assert (done.stdout, done.stderr) == (f"{length}\n", "")
+
+
+@pytest.mark.parametrize("length", [131001, 200_000])
+@pytest.mark.parametrize("flags", [(), ("-e", "echo forced")])
+def test_command_that_is_too_long(site, serve, flags, length):
+    """A command that no program can get would end the connection, and nobody would learn why."""
+    server = serve(*flags)
+    done = OpenSSH(site, server.port)(*long_command(length))
+    assert (done.stdout, done.returncode) == ("", 255)
+    assert "exec request failed on channel 0" in done.stderr
+    assert server.log.wait("net")[0]["text"] == f"refused a command of {length} bytes: it may have 131000"
+    assert server.log.wait("end")[0]["reason"] == "client closed the connection"
 
 
 def test_stdin_half_close(ssh):
