@@ -98,19 +98,24 @@ static void drop_capabilities(void)
     syscall(SYS_capset, &header, none);
 }
 
-static bool set_limits(void)
+/* A launcher's lower limit can't be raised, and needn't be. */
+static bool lower_limit(int resource, rlim_t most)
 {
-    const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
-    struct rlimit few;
-    if (getrlimit(RLIMIT_NOFILE, &few) != 0) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0) {
         return false;
     }
-    /* A launcher's lower limit can't be raised, and needn't be. */
-    if (few.rlim_max > DESCRIPTORS_MAX) {
-        few.rlim_cur = few.rlim_max = DESCRIPTORS_MAX;
+    if (limit.rlim_max > most) {
+        limit.rlim_cur = limit.rlim_max = most;
     }
-    return setrlimit(RLIMIT_FSIZE, &none) == 0 && setrlimit(RLIMIT_NPROC, &none) == 0 &&
-           setrlimit(RLIMIT_CORE, &none) == 0 && setrlimit(RLIMIT_NOFILE, &few) == 0;
+    return setrlimit(resource, &limit) == 0;
+}
+
+static bool set_limits(void)
+{
+    return lower_limit(RLIMIT_FSIZE, 0) && lower_limit(RLIMIT_NPROC, 0) &&
+           lower_limit(RLIMIT_CORE, 0) && lower_limit(RLIMIT_NOFILE, DESCRIPTORS_MAX) &&
+           lower_limit(RLIMIT_STACK, LIMIT_STACK_BYTES);
 }
 
 /* A rule set that handles every kind of access and allows none. */

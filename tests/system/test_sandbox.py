@@ -89,11 +89,33 @@ def test_descriptors(reach, mode, state):
 
 @pytest.mark.parametrize("state", ["connected", "with sessions"])
 def test_limits(reach, mode, state):
-    """It could fill disks, start processes or dump its memory to a file."""
+    """It could fill disks, start processes, dump its memory to a file or let its stack grow."""
     with open(f"/proc/{reach(state, mode).line.network}/limits", encoding="ascii") as file:
         limits = dict((match[1].strip(), match[2]) for match in re.finditer(r"^(Max [a-z ]+?)  +(\S+)", file.read(), re.M))
     assert limits["Max file size"] == limits["Max processes"] == limits["Max core file size"] == "0"
     assert int(limits["Max open files"]) <= 128
+    assert int(limits["Max stack size"]) == 262144
+
+
+@pytest.mark.parametrize("limits", ["-s 192", "-Ss unlimited", "-Hs unlimited", "-Ss 192"])
+def test_launchers_limit_of_the_stack(client, site, limits):
+    """A launcher's other limit would be an obstacle: no login, or a stack that grows."""
+    if limits == "-Hs unlimited" and os.getuid() != 0:
+        pytest.skip("needs root")
+    raw = client(kex=[SNTRUP], started={"launch": ["sh", "-c", f'ulimit {limits}; exec "$0" "$@"']}).login()
+    with open(f"/proc/{raw.line.network}/limits", encoding="ascii") as file:
+        found = re.search(r"^Max stack size +(\S+) +(\S+)", file.read(), re.M)
+    assert int(found[1]) <= 262144 and int(found[2]) <= 262144
+    raw.rekey()
+    assert raw.exec("echo on").wait_closed().output == b"on\n"
+
+
+def test_large_environment_of_the_launcher(client, site):
+    """What the launcher's variables take of the stack would be missing in it."""
+    large = {f"LARGE_{number}": "x" * 100_000 for number in range(6)}
+    raw = client(kex=[SNTRUP], started={"env": large}).login()
+    raw.rekey()
+    assert raw.exec("echo on").wait_closed().output == b"on\n"
 
 
 @pytest.mark.parametrize("state", ["connected", "logged in"])
