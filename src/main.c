@@ -4,6 +4,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
@@ -18,6 +20,7 @@
 #include "descriptors.h"
 #include "entropy.h"
 #include "exits.h"
+#include "limit.h"
 #include "log.h"
 #include "loop.h"
 #include "monitor.h"
@@ -203,6 +206,23 @@ static int part(const struct options *options, const struct peer *peer)
     _exit(monitor_run(options, peer, IPC_DESCRIPTOR, network));
 }
 
+/* Where the kernel takes none of these, the system's times hold. */
+static void find_dead_links(int fd)
+{
+    static const struct {
+        int level, option, value;
+    } settings[] = {
+        {IPPROTO_TCP, TCP_KEEPIDLE, LIMIT_KEEPALIVE_IDLE_SECONDS},
+        {IPPROTO_TCP, TCP_KEEPINTVL, LIMIT_KEEPALIVE_INTERVAL_SECONDS},
+        {IPPROTO_TCP, TCP_KEEPCNT, LIMIT_KEEPALIVE_PROBES},
+        {SOL_SOCKET, SO_KEEPALIVE, 1},
+    };
+    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+        setsockopt(fd, settings[i].level, settings[i].option, &settings[i].value,
+                   sizeof(settings[i].value));
+    }
+}
+
 static int daemon_main(char **argv)
 {
     static struct options options;
@@ -230,8 +250,9 @@ static int daemon_main(char **argv)
     static struct peer peer;
     peer_learn(&peer, STDIN_FILENO);
     log_peer(peer.address, peer.port);
-    const int on = 1;
-    setsockopt(STDIN_FILENO, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+    if (peer.tcp) {
+        find_dead_links(STDIN_FILENO);
+    }
     if (!make_nonblocking(STDIN_FILENO) || !make_nonblocking(STDOUT_FILENO)) {
         return trouble("the connection can't be made non-blocking");
     }

@@ -184,6 +184,13 @@
 /* How long a key exchange after the first may take before the connection ends. */
 #define LIMIT_REKEY_ANSWER_SECONDS 60
 
+/* TCP asks a silent client whether it is still there, where the system would wait two hours. A
+ * laptop may sleep for some minutes; a link that is dead is found within a quarter of an hour, and
+ * its processes end. */
+#define LIMIT_KEEPALIVE_IDLE_SECONDS     600
+#define LIMIT_KEEPALIVE_INTERVAL_SECONDS 60
+#define LIMIT_KEEPALIVE_PROBES           5
+
 /* After DISCONNECT: how long we wait for the client to take it and close. */
 #define LIMIT_GOODBYE_MS 500
 

@@ -1,5 +1,6 @@
 """The login deadline and the idle limit."""
 
+import socket
 import time
 
 import pytest
@@ -127,6 +128,30 @@ def test_keepalives_do_not_count(client, message):
             time.sleep(0.1)
     assert time.monotonic() - start < 4 * SLOWNESS
     raw.line.assert_over()
+
+
+TCP_SETTINGS = {socket.TCP_KEEPIDLE: 600, socket.TCP_KEEPINTVL: 60, socket.TCP_KEEPCNT: 5}
+
+
+@pytest.mark.parametrize("family,address", [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_dead_links_are_looked_for(client, family, address):
+    """A client that went without a word would hold its processes for two hours, or for ever."""
+    with socket.create_server((address, 0), family=family) as listener:
+        ours = socket.create_connection(listener.getsockname()[:2])
+        theirs, _ = listener.accept()
+    with theirs.dup() as seen:
+        client(started={"pair": (ours, theirs)}).login()
+        assert seen.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert {option: seen.getsockopt(socket.IPPROTO_TCP, option) for option in TCP_SETTINGS} == TCP_SETTINGS
+
+
+def test_no_tcp_no_keepalive(client):
+    """Options of TCP would be set on what is no TCP, or be needed there."""
+    ours, theirs = socket.socketpair()
+    with theirs.dup() as seen:
+        raw = client(started={"pair": (ours, theirs)}).login()
+        assert seen.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 0
+        assert raw.exec("echo in").wait_closed().output == b"in\n"
 
 
 def test_no_idle_limit_by_default(client):
