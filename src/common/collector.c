@@ -7,7 +7,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 500
+#include "limit.h"
 
 static struct {
     int fd; /* 0: not connected */
@@ -71,7 +71,7 @@ static int send_patiently(const char *line, size_t bytes)
     int error = send_once(line, bytes);
     if (error == EAGAIN && !collector.is_stuck) {
         struct pollfd ready = {.fd = collector.fd, .events = POLLOUT};
-        poll(&ready, 1, PATIENCE_MS);
+        poll(&ready, 1, LIMIT_LOG_WAIT_MS);
         error = send_once(line, bytes);
     }
     collector.is_stuck = error == EAGAIN;

@@ -19,8 +19,8 @@ bool collector_open(void);
 /*
  * Sends one line of `bytes` bytes with a NUL behind them, `<priority>name[pid]: text`. It says no
  * time: rsyslog, syslog-ng, journald and busybox then take their own. A collector that was started
- * anew is connected to again. Waits half a second for one that does not read, and not again until
- * it has: what is lost is a line, not the login. False if the line was not taken.
+ * anew is connected to again. Waits LIMIT_LOG_WAIT_MS for one that does not read, and not again
+ * until it has: what is lost is a line, not the login. False if the line was not taken.
  */
 bool collector_send(const char *line, size_t bytes);
 

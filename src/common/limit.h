@@ -201,6 +201,10 @@
 /* How much of a command the log shows. */
 #define LIMIT_LOGGED_COMMAND_BYTES 200
 
+/* What a line of the log waits for a reader that has stopped, before it is dropped. Short beside a
+ * login's deadline, long beside the pause of a reader that starts a new file. */
+#define LIMIT_LOG_WAIT_MS 500
+
 /* ---- between our processes ------------------------------------------------------------------- */
 
 /* A log text or an end reason sent from the network process. */

@@ -1,6 +1,5 @@
 #include "log.h"
 
-#include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "collector.h"
+#include "log_stderr.h"
 
 #define NUMBER_BYTES 24
 #define PREFIX_BYTES 64
@@ -21,7 +21,11 @@ static struct {
     enum log_level shown;
     bool use_syslog;
     bool journal; /* stderr is systemd's journal, which adds name and pid itself */
+    pid_t pid;    /* of the process that opened the log; 0: not open yet */
 } settings = {.name = "wrensshd", .shown = LOG_EVENT};
+
+/* Lines lost since the last that went out. */
+static uint64_t dropped;
 
 /* systemd.exec(5): JOURNAL_STREAM holds device and inode of the stream. */
 static bool stderr_is_journal(void)
@@ -42,6 +46,7 @@ void log_open(bool use_syslog, enum log_level shown)
     settings.use_syslog = use_syslog;
     settings.shown = shown;
     settings.journal = stderr_is_journal();
+    settings.pid = getpid();
 }
 
 void log_connect(void)
@@ -49,6 +54,7 @@ void log_connect(void)
     if (settings.use_syslog) {
         collector_open();
     }
+    log_stderr_open();
 }
 
 void log_name(const char *name)
@@ -216,7 +222,8 @@ static size_t format_name(char out[static PREFIX_BYTES])
     size_t used = strnlen(settings.name, PREFIX_BYTES - NUMBER_BYTES - 3);
     memcpy(out, settings.name, used);
     out[used++] = '[';
-    used += format_number(out + used, (uint64_t)getpid(), 10);
+    pid_t pid = settings.pid != 0 ? settings.pid : getpid();
+    used += format_number(out + used, (uint64_t)pid, 10);
     memcpy(out + used, "]: ", 3);
     return used + 3;
 }
@@ -230,17 +237,14 @@ static size_t format_priority(char out[static NUMBER_BYTES + 2], int priority)
     return used;
 }
 
-static void write_stderr(const struct log_line *line, enum log_level level)
+static bool write_stderr(const struct log_line *line, enum log_level level)
 {
     char out[PREFIX_BYTES + LOG_LINE_BYTES];
     size_t used = settings.journal ? format_priority(out, priority_of(level)) : format_name(out);
     memcpy(out + used, line->bytes, line->used);
     used += line->used;
     out[used++] = '\n';
-    ssize_t written;
-    do {
-        written = write(STDERR_FILENO, out, used);
-    } while (written < 0 && errno == EINTR);
+    return log_stderr_write(out, used);
 }
 
 static bool write_syslog(const struct log_line *line, enum log_level level)
@@ -254,13 +258,34 @@ static bool write_syslog(const struct log_line *line, enum log_level level)
     return collector_send(out, used);
 }
 
+static bool put(const struct log_line *line, enum log_level level)
+{
+    return (settings.use_syslog && write_syslog(line, level)) || write_stderr(line, level);
+}
+
+/* False if lines are still lost. */
+static bool report_dropped(void)
+{
+    struct log_line line;
+    if (dropped == 0) {
+        return true;
+    }
+    log_begin(&line, "dropped");
+    log_number(&line, "lines", dropped);
+    if (!put(&line, LOG_TROUBLE)) {
+        return false;
+    }
+    dropped = 0;
+    return true;
+}
+
 void log_end(struct log_line *line, enum log_level level)
 {
     if (!log_shows(level)) {
         return;
     }
-    if (!settings.use_syslog || !write_syslog(line, level)) {
-        write_stderr(line, level);
+    if (!report_dropped() || !put(line, level)) {
+        dropped++;
     }
 }
 

@@ -11,6 +11,14 @@
  * gives `wrensshd[812]: event=login user=bob line=3`. Values that are empty or hold anything but
  * letters, digits and plain punctuation are quoted; quotes, backslashes and every byte
  * outside printable ASCII become \xNN, so a line can't be forged or a terminal driven.
+ *
+ * A line waits LIMIT_LOG_WAIT_MS for a reader that has stopped, and the next ones do not wait until
+ * one has gone out. Lines that are lost are counted, in each process by itself; as soon as lines go
+ * out again, the first says how many there were: `event=dropped lines=N`, at LOG_TROUBLE.
+ *
+ * After log_connect() the log makes these system calls and no other: write or sendto, poll (ppoll)
+ * and, where the kernel has no vDSO, clock_gettime; with syslog also socket, connect, fcntl
+ * (F_DUPFD_CLOEXEC) and close, if the collector was started anew.
  */
 #ifndef WREN_LOG_H
 #define WREN_LOG_H
@@ -38,10 +46,12 @@ struct log_line {
     char bytes[LOG_LINE_BYTES]; /* cut off, never overrun; the line end always fits */
 };
 
-/* Sets where lines go and the highest level shown; before it, LOG_EVENT and below on stderr. */
+/* Sets where lines go and the highest level shown; before it, LOG_EVENT and below on stderr. The
+ * process id of who calls it stands in later lines, its children's too. */
 void log_open(bool use_syslog, enum log_level shown);
 
-/* Connects to the system's log, if that is where lines go; see collector_open() for when. */
+/* Connects to the system's log, if that is where lines go, and opens stderr once more; see
+ * collector_open() and log_stderr_open() for when. */
 void log_connect(void);
 
 /* The program's name in front of every later line instead of `wrensshd`; must stay valid. To be
@@ -61,7 +71,7 @@ void log_number(struct log_line *line, const char *key, uint64_t value);
 void log_octal(struct log_line *line, const char *key, unsigned value);
 
 /* Writes the line out if its level is shown; what syslog does not take goes to stderr. Never fails:
- * there is nowhere else to say it. */
+ * a line that nobody takes is counted. */
 void log_end(struct log_line *line, enum log_level level);
 
 /* `event=trouble what=… path=… reason=…` at LOG_TROUBLE; path and reason may be NULL. */

@@ -228,6 +228,104 @@ def test_restart_keeps_sessions(service):
     assert out == b"still here\n" and kept.returncode == 0
 
 
+# ---- a log that nobody reads --------------------------------------------------------------------
+
+LOGGERS = ["svlogd", "multilog", "s6-log"]
+
+# Until nobody has taken anything for a while.
+FILL = """
+import os, sys, time
+pipe = os.open(f"/proc/{sys.argv[1]}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+taken = time.monotonic()
+while time.monotonic() < taken + 1:
+    for chunk in (b"x" * 4095 + b"\\n", b"\\n"):
+        try:
+            while os.write(pipe, chunk):
+                taken = time.monotonic()
+        except BlockingIOError:
+            time.sleep(0.01)
+"""
+
+
+def set_deadline(service, seconds):
+    """Another command line, and a restart."""
+    path, before = service.island.path("scan/wrensshd/run"), listeners(service)
+    with open(path, encoding="ascii") as file:
+        text = file.read()
+    assert " -x sftp=" in text
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text.replace(" -x sftp=", f" -t {seconds} -x sftp="))
+    assert service.island(*service.restart).returncode == 0
+    assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
+    service.island.wait_port()
+
+
+class Stuck:
+    """The log's reader, which stops while its disk is full or by itself, and the pipe to it, full as well."""
+
+    def __init__(self, service, how):
+        self.island, self.how = service.island, how
+        self.logins = len(re.findall("event=login", self.island.read(LOG)))
+        if how == "full":
+            self.sh("mount -o remount,size=1m /var/log; head -c 2m /dev/zero >/var/log/full || :")
+        else:
+            self.sh(f"kill -STOP $(pidof {' '.join(LOGGERS)})")
+        for pid in listeners(service):
+            self.sh('exec "$@"', sys.executable, "-c", FILL, pid)
+
+    def sh(self, script, *arguments):
+        done = self.island("sh", "-ec", script, "sh", *arguments)
+        assert done.returncode == 0, done.stderr
+
+    def go_on(self):
+        if self.how == "full":
+            self.sh("rm /var/log/full; mount -o remount,size=16m /var/log")
+        else:
+            self.sh(f"kill -CONT $(pidof {' '.join(LOGGERS)})")
+
+        def goes_on():
+            self.island.ssh().works()
+            return len(re.findall("event=login", self.island.read(LOG))) > self.logins
+        assert proc.wait_until(goes_on, PATIENCE_SECONDS)
+
+
+def assert_ended_by_server(connection):
+    connection.settimeout(PATIENCE_SECONDS)
+    while connection.recv(4096):
+        pass
+    connection.close()
+
+
+# s6-log goes on to read while its disk is full.
+@pytest.mark.slow
+@pytest.mark.parametrize("service, how", [*((name, "stopped") for name in SUPERVISED),
+                                          *((name, "full") for name in SUPERVISED if name != "s6")], indirect=["service"])
+def test_log_that_nobody_reads(service, how):
+    """The first full disk would lock everybody out, those who come to make room first of all."""
+    island, ssh = service.island, service.island.ssh()
+    set_deadline(service, 5)
+    ssh.works()
+    assert wait_log(service, "event=end")
+    stuck = Stuck(service, how)
+    silent = [island.dial("127.0.0.1", "127.0.0.2") for _ in range(3)]
+    for _ in range(3):
+        ssh.works()
+    kept = ssh.start("echo started; cat")
+    assert kept.stdout.readline() == b"started\n"
+    for connection in silent:
+        assert_ended_by_server(connection)
+    if service.by_address:
+        # The listener has lines of its own to write, about those that it refuses.
+        crowd = [island.dial("127.0.0.1", "127.0.0.2") for _ in range(service.limit + 8)]
+        ssh.works()
+        for connection in crowd:
+            assert_ended_by_server(connection)
+    stuck.go_on()
+    out, _ = kept.communicate(b"still here\n", timeout=20)
+    assert out == b"still here\n" and kept.returncode == 0
+    assert wait_log(service, r" event=dropped from=127\.0\.0\.1 port=\d+ lines=3$"), island.read(LOG)[-1000:]
+
+
 # ---- fail2ban -----------------------------------------------------------------------------------
 
 FORGED = 'wrensshd[1]: event=end from=10.9.9.9 port=1 user="" in=1 out=1 seconds=1 reason="forged"'

@@ -179,13 +179,13 @@ START_TEST(lines_of_the_log)
     struct capture capture;
     struct log_line line;
     int log = listen_as(SOCK_DGRAM);
+    capture_begin(&capture);
     log_open(true, LOG_TRACE);
     ck_assert_int_eq(connects, 0);
     log_connect();
     ck_assert_int_eq(connects, 1);
     static const enum log_level levels[] = {LOG_TROUBLE, LOG_EVENT, LOG_DETAIL};
     static const int priorities[] = {35, 38, 39};
-    capture_begin(&capture);
     for (size_t i = 0; i < 3; i++) {
         log_begin(&line, "test");
         log_end(&line, levels[i]);
@@ -200,6 +200,31 @@ START_TEST(lines_of_the_log)
     capture_end(&capture, out, sizeof(out));
     snprintf(wanted, sizeof(wanted), "wrensshd[%d]: event=test\n", (int)getpid());
     ck_assert_str_eq(out, wanted);
+}
+END_TEST
+
+/* As where stderr was the connection: it is /dev/null then, which takes nothing down. */
+START_TEST(lines_that_nobody_got_are_counted)
+{
+    char wanted[128];
+    struct log_line line;
+    int before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    ck_assert_int_eq(dup2(null, STDERR_FILENO), STDERR_FILENO);
+    log_open(true, LOG_EVENT);
+    log_connect();
+    for (int i = 0; i < 3; i++) {
+        log_begin(&line, "lost");
+        log_end(&line, LOG_EVENT);
+    }
+    int log = listen_as(SOCK_DGRAM);
+    log_begin(&line, "test");
+    log_end(&line, LOG_EVENT);
+    dup2(before, STDERR_FILENO);
+    snprintf(wanted, sizeof(wanted), "<35>wrensshd[%d]: event=dropped lines=3", (int)getpid());
+    assert_received(log, wanted, strlen(wanted));
+    snprintf(wanted, sizeof(wanted), "<38>wrensshd[%d]: event=test", (int)getpid());
+    assert_received(log, wanted, strlen(wanted));
 }
 END_TEST
 
@@ -237,6 +262,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_collector_that_does_not_read, 0, 2);
     tcase_add_test(tests, a_descriptor_out_of_the_way);
     tcase_add_test(tests, lines_of_the_log);
+    tcase_add_test(tests, lines_that_nobody_got_are_counted);
     tcase_add_test(tests, no_line_is_cut);
     suite_add_tcase(suite, tests);
     return suite;

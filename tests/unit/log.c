@@ -1,7 +1,38 @@
+/* This program's own poll() counts how often a line waits.
+ */
 #include "log.h"
 
+#include <errno.h>
+#include <poll.h>
+#include <pty.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "limit.h"
 #include "priv_help.h"
 #include "unit.h"
+
+static int waits;
+
+int poll(struct pollfd *watched, nfds_t count, int timeout_ms)
+{
+    const struct timespec timeout = {.tv_sec = timeout_ms / 1000,
+                                     .tv_nsec = timeout_ms % 1000 * 1000000L};
+    waits += timeout_ms > 0;
+    ck_assert_int_ge(timeout_ms, 0);
+    ck_assert_int_le(timeout_ms, LIMIT_LOG_WAIT_MS + 1);
+    return ppoll(watched, count, &timeout, NULL);
+}
+
+static void say(const char *event)
+{
+    struct log_line line;
+    log_begin(&line, event);
+    log_end(&line, LOG_EVENT);
+}
 
 /* Writes one line with one field and returns what came out, without the prefix. */
 static const char *field(const char *key, const void *value, size_t value_bytes)
@@ -177,6 +208,228 @@ START_TEST(trouble_names_path_and_reason)
 }
 END_TEST
 
+START_TEST(children_show_the_number_of_who_opened_the_log)
+{
+    char out[512], expected[128];
+    struct capture capture;
+    log_open(false, LOG_EVENT);
+    capture_begin(&capture);
+    pid_t child = fork();
+    if (child == 0) {
+        say("child");
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(child, NULL, 0), child);
+    capture_end(&capture, out, sizeof(out));
+    snprintf(expected, sizeof(expected), "wrensshd[%d]: event=child\n", (int)getpid());
+    ck_assert_str_eq(out, expected);
+}
+END_TEST
+
+/* ---- a reader that has stopped --------------------------------------------------------------- */
+
+enum kind { PIPE, TERMINAL, SOCKET, KINDS };
+
+/* Both ends of what stands in the place of stderr. */
+struct stopped {
+    enum kind kind;
+    int stderr_before, ours, theirs;
+};
+
+static void open_ends(struct stopped *stopped)
+{
+    int ends[2];
+    if (stopped->kind == TERMINAL) {
+        ck_assert_int_eq(openpty(&ends[0], &ends[1], NULL, NULL, NULL), 0);
+    } else if (stopped->kind == PIPE) {
+        ck_assert_int_eq(pipe(ends), 0);
+    } else {
+        ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    }
+    stopped->ours = ends[0];
+    stopped->theirs = ends[1];
+    fcntl(stopped->ours, F_SETFL, fcntl(stopped->ours, F_GETFL) | O_NONBLOCK);
+    stopped->stderr_before = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
+    ck_assert_int_eq(dup2(ends[1], STDERR_FILENO), STDERR_FILENO);
+}
+
+/* Full to the last byte; a terminal is stopped as by ^S. */
+static void stop(const struct stopped *stopped)
+{
+    if (stopped->kind == TERMINAL) {
+        ck_assert_int_eq(tcflow(stopped->theirs, TCOOFF), 0);
+        return;
+    }
+    int flags = fcntl(stopped->theirs, F_GETFL);
+    fcntl(stopped->theirs, F_SETFL, flags | O_NONBLOCK);
+    static const char filler[4096];
+    while (write(stopped->theirs, filler, sizeof(filler)) > 0) {
+    }
+    while (write(stopped->theirs, filler, 1) > 0) {
+    }
+    fcntl(stopped->theirs, F_SETFL, flags);
+}
+
+/* Reads all there is. */
+static void drain(const struct stopped *stopped, char *out, size_t out_bytes)
+{
+    size_t used = 0;
+    struct timespec pause = {.tv_nsec = 20000000};
+    nanosleep(&pause, NULL); /* a terminal hands on what it got in its own time */
+    ssize_t count;
+    while ((count = read(stopped->ours, out + used, out_bytes - 1 - used)) > 0) {
+        used += (size_t)count;
+    }
+    out[used] = '\0';
+}
+
+static void go_on(const struct stopped *stopped)
+{
+    static char drained[1 << 20];
+    if (stopped->kind == TERMINAL) {
+        ck_assert_int_eq(tcflow(stopped->theirs, TCOON), 0);
+    } else {
+        drain(stopped, drained, sizeof(drained));
+    }
+}
+
+/* Every kind, before and after log_connect(). */
+START_TEST(a_reader_that_has_stopped)
+{
+    char out[4096], expected[256];
+    struct stopped stopped = {.kind = (enum kind)(_i / 2)};
+    open_ends(&stopped);
+    if (_i % 2 != 0) {
+        log_connect();
+    }
+    say("before");
+    drain(&stopped, out, sizeof(out));
+    assert_contains(out, "event=before");
+    for (int round = 0; round < 2; round++) {
+        stop(&stopped);
+        waits = 0;
+        for (int i = 0; i < 5; i++) {
+            say("lost");
+        }
+        ck_assert_int_eq(waits, 1);
+        go_on(&stopped);
+        log_trouble("again", NULL, NULL);
+        say("more");
+        drain(&stopped, out, sizeof(out));
+        const char *end = stopped.kind == TERMINAL ? "\r\n" : "\n";
+        snprintf(expected, sizeof(expected),
+                 "wrensshd[%d]: event=dropped lines=5%swrensshd[%d]: event=trouble what=again%s"
+                 "wrensshd[%d]: event=more%s",
+                 (int)getpid(), end, (int)getpid(), end, (int)getpid(), end);
+        ck_assert_str_eq(out, expected);
+    }
+    /* It is the launcher's, too. */
+    ck_assert_int_eq(fcntl(STDERR_FILENO, F_GETFL) & O_NONBLOCK, 0);
+    dup2(stopped.stderr_before, STDERR_FILENO);
+}
+END_TEST
+
+/* Somebody who reads late, not never, gets the line. */
+START_TEST(a_slow_reader_loses_nothing)
+{
+    static char out[1 << 20];
+    struct stopped stopped = {.kind = (enum kind)_i};
+    open_ends(&stopped);
+    log_connect();
+    stop(&stopped);
+    pid_t reader = fork();
+    if (reader == 0) {
+        struct timespec pause = {.tv_nsec = 50000000};
+        nanosleep(&pause, NULL);
+        go_on(&stopped);
+        _exit(0);
+    }
+    say("late");
+    ck_assert_int_eq(waitpid(reader, NULL, 0), reader);
+    say("more");
+    drain(&stopped, out, sizeof(out));
+    dup2(stopped.stderr_before, STDERR_FILENO);
+    assert_lacks(out, "dropped");
+    assert_contains(out, "event=more");
+}
+END_TEST
+
+START_TEST(nobody_reads_any_more)
+{
+    char out[1024];
+    struct stopped stopped = {.kind = _i % 2 == 0 ? PIPE : SOCKET};
+    struct capture capture;
+    signal(SIGPIPE, SIG_IGN); /* as the daemon has it */
+    open_ends(&stopped);
+    close(stopped.theirs);
+    close(stopped.ours);
+    if (_i / 2 != 0) {
+        log_connect();
+    }
+    waits = 0;
+    say("lost");
+    say("lost");
+    ck_assert_int_eq(waits, 0);
+    dup2(stopped.stderr_before, STDERR_FILENO);
+    if (_i / 2 == 0) {
+        capture_begin(&capture);
+        say("more");
+        capture_end(&capture, out, sizeof(out));
+        assert_contains(out, "event=dropped lines=2\n");
+    }
+}
+END_TEST
+
+static char scratch[SCRATCH_BYTES];
+
+/* A file in the place of stderr. */
+static int open_file(void)
+{
+    char path[2 * SCRATCH_BYTES];
+    scratch_make(scratch);
+    snprintf(path, sizeof(path), "%s/log", scratch);
+    int fd = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(dup2(fd, STDERR_FILENO), STDERR_FILENO);
+    return fd;
+}
+
+static const char *read_file(int fd)
+{
+    static char text[1 << 20];
+    ssize_t count = pread(fd, text, sizeof(text) - 1, 0);
+    ck_assert_int_ge(count, 0);
+    text[count] = '\0';
+    return text;
+}
+
+/* A disk that is full takes the beginning of a line. */
+START_TEST(a_part_of_a_line_stands_alone)
+{
+    char expected[256];
+    signal(SIGXFSZ, SIG_IGN); /* as the daemon has it */
+    int fd = open_file();
+    say("before");
+    struct rlimit limit;
+    ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    const rlim_t before = limit.rlim_cur;
+    limit.rlim_cur = strlen(read_file(fd)) + 5;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    say("cut");
+    say("lost");
+    limit.rlim_cur = before;
+    ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    say("after");
+    const int pid = (int)getpid();
+    snprintf(expected, sizeof(expected),
+             "wrensshd[%d]: event=before\nwrens\nwrensshd[%d]: event=dropped lines=2\n"
+             "wrensshd[%d]: event=after\n",
+             pid, pid, pid);
+    ck_assert_str_eq(read_file(fd), expected);
+    scratch_remove(scratch);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("log");
@@ -189,6 +442,11 @@ Suite *unit_suite(void)
     tcase_add_test(tests, lines_never_overrun);
     tcase_add_test(tests, levels_are_kept);
     tcase_add_test(tests, trouble_names_path_and_reason);
+    tcase_add_test(tests, children_show_the_number_of_who_opened_the_log);
+    tcase_add_loop_test(tests, a_reader_that_has_stopped, 0, 2 * KINDS);
+    tcase_add_loop_test(tests, a_slow_reader_loses_nothing, 0, KINDS);
+    tcase_add_loop_test(tests, nobody_reads_any_more, 0, 4);
+    tcase_add_test(tests, a_part_of_a_line_stands_alone);
     suite_add_tcase(suite, tests);
     return suite;
 }

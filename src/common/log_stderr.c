@@ -1,0 +1,120 @@
+#include "log_stderr.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "collector.h"
+#include "limit.h"
+
+enum way {
+    AFTER_POLL = 0, /* files, and pipes and terminals that can't be opened once more */
+    OWN,            /* an open file description of ours, with O_NONBLOCK */
+    SOCKET,
+    NOWHERE, /* /dev/null */
+};
+
+static struct {
+    enum way way;
+    int own;       /* the descriptor, if there is one */
+    bool stuck;    /* the last wait was in vain */
+    bool mid_line; /* a part of a line went out */
+} output;
+
+/* Linux's numbers for /dev/null. */
+static bool is_null(const struct stat *found)
+{
+    return S_ISCHR(found->st_mode) && found->st_rdev == makedev(1, 3);
+}
+
+/* Returns a descriptor of an open file description of our own, or -1. */
+static int reopen(void)
+{
+    int append = fcntl(STDERR_FILENO, F_GETFL) & O_APPEND;
+    int fd = open("/proc/self/fd/2", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC | append);
+    if (fd < 0) {
+        return -1;
+    }
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, COLLECTOR_DESCRIPTOR_MIN);
+    close(fd);
+    return moved;
+}
+
+void log_stderr_open(void)
+{
+    struct stat found;
+    if (fstat(STDERR_FILENO, &found) != 0) {
+        return;
+    }
+    if (S_ISSOCK(found.st_mode)) {
+        output.way = SOCKET;
+    } else if (is_null(&found)) {
+        output.way = NOWHERE;
+    } else if (S_ISFIFO(found.st_mode) || S_ISCHR(found.st_mode)) {
+        output.own = reopen();
+        output.way = output.own >= 0 ? OWN : AFTER_POLL;
+    }
+}
+
+/* True if something may be written now, or write() will say what is wrong. */
+static bool wait_ready(int timeout_ms)
+{
+    struct pollfd ready = {.fd = output.way == OWN ? output.own : STDERR_FILENO, .events = POLLOUT};
+    return poll(&ready, 1, timeout_ms) > 0;
+}
+
+/* As write(2), but it does not block: EAGAIN. */
+static ssize_t write_now(const char *bytes, size_t count)
+{
+    if (output.way == SOCKET) {
+        return send(STDERR_FILENO, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
+    }
+    if (output.way == OWN) {
+        return write(output.own, bytes, count);
+    }
+    if (!wait_ready(0)) {
+        errno = EAGAIN;
+        return -1;
+    }
+    return write(STDERR_FILENO, bytes, count);
+}
+
+/* Returns how many bytes went out before `end_ms`. */
+static size_t write_until(const char *bytes, size_t count, int64_t end_ms)
+{
+    size_t sent = 0;
+    while (sent < count) {
+        ssize_t written = write_now(bytes + sent, count - sent);
+        if (written > 0) {
+            sent += (size_t)written;
+        } else if (written == 0 || errno != EAGAIN) {
+            if (written == 0 || errno != EINTR) {
+                return sent;
+            }
+        } else if (output.stuck || clock_now_ms() >= end_ms) {
+            output.stuck = true;
+            return sent;
+        } else {
+            wait_ready(clock_timeout_ms(end_ms));
+        }
+    }
+    return sent;
+}
+
+bool log_stderr_write(const char *line, size_t bytes)
+{
+    int64_t end_ms = clock_now_ms() + LIMIT_LOG_WAIT_MS;
+    if (output.way == NOWHERE || (output.mid_line && write_until("\n", 1, end_ms) == 0)) {
+        return false;
+    }
+    size_t sent = write_until(line, bytes, end_ms);
+    output.mid_line = sent > 0 && sent < bytes;
+    output.stuck = output.stuck && sent < bytes;
+    return sent == bytes;
+}

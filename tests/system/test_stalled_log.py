@@ -1,0 +1,80 @@
+"""Nobody reads the log any more: its lines are lost, and counted, but no login and no deadline."""
+
+import fcntl
+import os
+import re
+
+import pytest
+
+from daemon import PATIENCE_SECONDS
+
+pytestmark = pytest.mark.slow
+
+
+class Pipe:
+    def __init__(self):
+        self.reader, self.writer = os.pipe()
+        os.set_blocking(self.reader, False)
+
+    def fill(self):
+        """To the last byte."""
+        os.set_blocking(self.writer, False)
+        for chunk in (b"x" * 4095 + b"\n", b"\n"):
+            try:
+                while True:
+                    os.write(self.writer, chunk)
+            except BlockingIOError:
+                pass
+        os.set_blocking(self.writer, True)
+
+    def read(self):
+        text = b""
+        try:
+            while chunk := os.read(self.reader, 65536):
+                text += chunk
+        except BlockingIOError:
+            pass
+        return text.decode("ascii")
+
+
+@pytest.fixture
+def pipe():
+    made = Pipe()
+    yield made
+    os.close(made.reader)
+    os.close(made.writer)
+
+
+def test_logins_go_on(client, pipe):
+    """A stopped logger would keep everybody out, or keep processes of those who have gone."""
+    pipe.fill()
+    raw = client(started={"stderr": pipe.writer}).login()
+    assert raw.exec("echo out").wait_closed().output == b"out\n"
+    raw.sock.close()
+    assert raw.line.wait_exit() == 0
+    flags = fcntl.fcntl(pipe.writer, fcntl.F_GETFL)
+    assert not flags & os.O_NONBLOCK, "the launcher and all of its programs would find their standard error changed"
+
+
+def test_the_deadline_holds(client, pipe):
+    """Connections that never log in would take up all places."""
+    pipe.fill()
+    raw = client("-t", "1", started={"stderr": pipe.writer})
+    raw.handshake()
+    raw.sock.settimeout(PATIENCE_SECONDS)
+    raw.expect_end()
+    assert raw.line.wait_exit() == 0
+
+
+def test_what_is_lost_is_counted(client, pipe):
+    """A gap in the log would look like an idle server."""
+    pipe.fill()
+    raw = client(started={"stderr": pipe.writer}).login()
+    raw.exec("true").wait_closed()
+    assert "event=" not in pipe.read()
+    raw.exec("true", 1).wait_closed()
+    raw.sock.close()
+    assert raw.line.wait_exit() == 0
+    lines = pipe.read().splitlines()
+    assert [re.search(r"event=(\w+)", line)[1] for line in lines] == ["dropped", "session", "end"], lines
+    assert re.fullmatch(rf"wrensshd\[{raw.line.monitor}\]: event=dropped from=127.0.0.1 port=\d+ lines=3", lines[0])
