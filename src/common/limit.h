@@ -205,6 +205,13 @@
  * login's deadline, long beside the pause of a reader that starts a new file. */
 #define LIMIT_LOG_WAIT_MS 500
 
+/* Lines that the sessions of one connection may cause at once, and a minute after these. A client
+ * that keeps one connection open all day and runs some thousand commands on it loses none, even if
+ * they come all at once; one that asks for what is refused 30,000 times a second leaves less than a
+ * megabyte, and then as much in an hour. */
+#define LIMIT_LOG_BURST            4000
+#define LIMIT_LOG_LINES_PER_MINUTE 60
+
 /* ---- between our processes ------------------------------------------------------------------- */
 
 /* A log text or an end reason sent from the network process. */

@@ -8,7 +8,9 @@
 #include <syslog.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "collector.h"
+#include "limit.h"
 #include "log_stderr.h"
 
 #define NUMBER_BYTES 24
@@ -26,6 +28,15 @@ static struct {
 
 /* Lines lost since the last that went out. */
 static uint64_t dropped;
+
+/* A bucket of time: a line takes LINE_MS out of it, and it holds those of LIMIT_LOG_BURST lines. */
+#define LINE_MS   (60000 / LIMIT_LOG_LINES_PER_MINUTE)
+#define BUCKET_MS ((int64_t)LINE_MS * LIMIT_LOG_BURST)
+
+static struct {
+    bool limited;
+    int64_t empty_ms; /* when it would have been empty: what it holds is the time since */
+} budget;
 
 /* systemd.exec(5): JOURNAL_STREAM holds device and inode of the stream. */
 static bool stderr_is_journal(void)
@@ -55,6 +66,12 @@ void log_connect(void)
         collector_open();
     }
     log_stderr_open();
+}
+
+void log_budget(void)
+{
+    budget.limited = true;
+    budget.empty_ms = clock_now_ms() - BUCKET_MS;
 }
 
 void log_name(const char *name)
@@ -263,6 +280,22 @@ static bool put(const struct log_line *line, enum log_level level)
     return (settings.use_syslog && write_syslog(line, level)) || write_stderr(line, level);
 }
 
+/* True if so many lines may go out now. */
+static bool take_budget(unsigned lines)
+{
+    if (!budget.limited) {
+        return true;
+    }
+    int64_t now = clock_now_ms();
+    int64_t empty_ms = budget.empty_ms > now - BUCKET_MS ? budget.empty_ms : now - BUCKET_MS;
+    empty_ms += (int64_t)lines * LINE_MS;
+    if (empty_ms > now) {
+        return false;
+    }
+    budget.empty_ms = empty_ms;
+    return true;
+}
+
 /* False if lines are still lost. */
 static bool report_dropped(void)
 {
@@ -284,7 +317,7 @@ void log_end(struct log_line *line, enum log_level level)
     if (!log_shows(level)) {
         return;
     }
-    if (!report_dropped() || !put(line, level)) {
+    if (!take_budget(dropped > 0 ? 2 : 1) || !report_dropped() || !put(line, level)) {
         dropped++;
     }
 }

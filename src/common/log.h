@@ -54,6 +54,11 @@ void log_open(bool use_syslog, enum log_level shown);
  * collector_open() and log_stderr_open() for when. */
 void log_connect(void);
 
+/* From now on at most LIMIT_LOG_BURST lines of any level at once and LIMIT_LOG_LINES_PER_MINUTE
+ * after these; others are lost and counted. The first line after lost ones counts as two. For a
+ * process whose lines a client can cause as often as it likes. */
+void log_budget(void);
+
 /* The program's name in front of every later line instead of `wrensshd`; must stay valid. To be
  * called before log_open(). */
 void log_name(const char *name);

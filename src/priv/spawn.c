@@ -31,6 +31,7 @@ void sessions_init(struct sessions *sessions, const struct options *options,
     sessions->peer = peer;
     sessions->account = account;
     sessions->grant = grant;
+    log_budget();
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         sessions->slots[i].terminal = -1;
         sessions->slots[i].exit_pipe = -1;

@@ -6,9 +6,12 @@ import re
 
 import pytest
 
+import proc
 from daemon import PATIENCE_SECONDS
+from wire import string
 
 pytestmark = pytest.mark.slow
+LINES_AT_ONCE = 4000  # LIMIT_LOG_BURST
 
 
 class Pipe:
@@ -78,3 +81,13 @@ def test_what_is_lost_is_counted(client, pipe):
     lines = pipe.read().splitlines()
     assert [re.search(r"event=(\w+)", line)[1] for line in lines] == ["dropped", "session", "end"], lines
     assert re.fullmatch(rf"wrensshd\[{raw.line.monitor}\]: event=dropped from=127.0.0.1 port=\d+ lines=3", lines[0])
+
+
+def test_flood(client):
+    """One user would fill the disk that the log is on: some 30,000 lines a second."""
+    raw = client().login()
+    channel = raw.open()
+    for _ in range(LINES_AT_ONCE + 1000):
+        assert not channel.request(b"subsystem", string("x"))
+    assert proc.wait_until(lambda: raw.line.log.text().count("event=session") > LINES_AT_ONCE // 2)
+    assert LINES_AT_ONCE - 10 < raw.line.log.text().count("event=session") < LINES_AT_ONCE + 200

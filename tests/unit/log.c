@@ -1,4 +1,4 @@
-/* This program's own poll() counts how often a line waits.
+/* This program's own clock_gettime() and poll() let a test set the clock forward and count waits.
  */
 #include "log.h"
 
@@ -15,7 +15,16 @@
 #include "priv_help.h"
 #include "unit.h"
 
+static time_t ahead_seconds;
 static int waits;
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    (void)clock;
+    timespec_get(now, TIME_UTC);
+    now->tv_sec += ahead_seconds;
+    return 0;
+}
 
 int poll(struct pollfd *watched, nfds_t count, int timeout_ms)
 {
@@ -430,6 +439,78 @@ START_TEST(a_part_of_a_line_stands_alone)
 }
 END_TEST
 
+/* ---- the budget ------------------------------------------------------------------------------ */
+
+static unsigned count_lines(const char *text)
+{
+    unsigned count = 0;
+    for (; (text = strchr(text, '\n')) != NULL; text++) {
+        count++;
+    }
+    return count;
+}
+
+/* Says so many lines and returns how many came out. */
+static unsigned flood(int fd, unsigned lines)
+{
+    ck_assert_int_eq(ftruncate(fd, 0), 0);
+    for (unsigned i = 0; i < lines; i++) {
+        if (i % 2 == 0) {
+            say("flood");
+        } else {
+            log_trouble("flood", NULL, NULL);
+        }
+    }
+    return count_lines(read_file(fd));
+}
+
+START_TEST(a_budget_of_lines)
+{
+    int fd = open_file();
+    ck_assert_uint_eq(flood(fd, 5), 5);
+    log_budget();
+    /* What a second more or less of a slow machine gives. */
+    const unsigned slack = LIMIT_LOG_LINES_PER_MINUTE;
+    unsigned lines = flood(fd, LIMIT_LOG_BURST + 500);
+    ck_assert_uint_ge(lines, LIMIT_LOG_BURST);
+    ck_assert_uint_le(lines, LIMIT_LOG_BURST + slack);
+    assert_lacks(read_file(fd), "event=dropped");
+    ck_assert_uint_le(flood(fd, 500), slack);
+
+    ahead_seconds += 600;
+    lines = flood(fd, 20 * LIMIT_LOG_LINES_PER_MINUTE);
+    ck_assert_uint_ge(lines, 10 * LIMIT_LOG_LINES_PER_MINUTE);
+    ck_assert_uint_le(lines, 10 * LIMIT_LOG_LINES_PER_MINUTE + slack);
+    const char *first = strstr(read_file(fd), "event=dropped lines=");
+    ck_assert_ptr_nonnull(first);
+    ck_assert_int_ge(atoi(first + strlen("event=dropped lines=")), 1000 - (int)slack);
+    ck_assert_int_le(atoi(first + strlen("event=dropped lines=")), 1000);
+
+    ahead_seconds += 30 * 86400;
+    lines = flood(fd, 2 * LIMIT_LOG_BURST);
+    ck_assert_uint_ge(lines, LIMIT_LOG_BURST);
+    ck_assert_uint_le(lines, LIMIT_LOG_BURST + slack);
+    ahead_seconds = 0; /* Check looks at the clock, too */
+    scratch_remove(scratch);
+}
+END_TEST
+
+/* A connection that stays open, with as many commands a day as the budget's reason says. */
+START_TEST(a_busy_day_loses_nothing)
+{
+    int fd = open_file();
+    log_budget();
+    for (int hour = 0; hour < 24; hour++) {
+        ck_assert_uint_eq(flood(fd, 400), 400);
+        ahead_seconds += 3600;
+    }
+    ck_assert_uint_eq(flood(fd, 3500), 3500);
+    assert_lacks(read_file(fd), "dropped");
+    ahead_seconds = 0;
+    scratch_remove(scratch);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("log");
@@ -447,6 +528,8 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_slow_reader_loses_nothing, 0, KINDS);
     tcase_add_loop_test(tests, nobody_reads_any_more, 0, 4);
     tcase_add_test(tests, a_part_of_a_line_stands_alone);
+    tcase_add_test(tests, a_budget_of_lines);
+    tcase_add_test(tests, a_busy_day_loses_nothing);
     suite_add_tcase(suite, tests);
     return suite;
 }
