@@ -190,7 +190,11 @@ static void log_session(const struct sessions *sessions, const struct slot *slot
         [IPC_SESSION_SUBSYSTEM] = "subsystem",
     };
     struct log_line line;
-    size_t client_bytes = strnlen(task->client, LIMIT_LOGGED_COMMAND_BYTES);
+    /* A command may hold a passphrase, and so may what was typed in the place of a subsystem's
+     * name. The name of one that runs is the administrator's. */
+    bool shows_command = log_shows(LOG_DETAIL);
+    bool is_replaced = task->command != NULL && task->command != task->client;
+    bool is_known = request->kind == IPC_SESSION_SUBSYSTEM && is_replaced && task->original == NULL;
     log_begin(&line, "session");
     log_text(&line, "user", sessions->account->user);
     log_number(&line, "channel", request->slot);
@@ -199,11 +203,17 @@ static void log_session(const struct sessions *sessions, const struct slot *slot
     if (slot->program > 0) {
         log_number(&line, "pid", (uint64_t)slot->program);
     }
-    log_bytes(&line, "command", task->client, client_bytes);
+    if (shows_command || is_known) {
+        log_bytes(&line, "command", task->client,
+                  strnlen(task->client, LIMIT_LOGGED_COMMAND_BYTES));
+    }
     if (task->command == NULL && request->kind == IPC_SESSION_SUBSYSTEM) {
         log_text(&line, "reason", "no such subsystem");
-    } else if (task->command != NULL && task->command != task->client) {
+    } else if (shows_command && is_replaced) {
         log_bytes(&line, "runs", task->command, strnlen(task->command, LIMIT_LOGGED_COMMAND_BYTES));
+    }
+    if (request->kind != IPC_SESSION_SHELL) {
+        log_number(&line, "command-bytes", request->command_bytes);
     }
     log_end(&line, LOG_EVENT);
 }

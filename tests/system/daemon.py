@@ -13,7 +13,7 @@ from wire import connect_tcp
 
 GONE_SECONDS = 1.0 * SLOWNESS
 
-_PAIR = re.compile(r'([a-z_]+)=("[^"]*"|\S*)')
+_PAIR = re.compile(r'([a-z_-]+)=("[^"]*"|\S*)')
 _SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:")
 
 

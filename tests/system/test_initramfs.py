@@ -147,6 +147,14 @@ def test_settings(image, text, settings):
     assert done.stdout.splitlines() == [f"{name}={value}" for name, value in settings.items()]
 
 
+@pytest.mark.parametrize("script", ["server.sh", "systemd/connection"])
+def test_no_command_in_the_kernel_log(script):
+    """With -v the log, which is the kernel's, would hold commands, and a passphrase may be in one."""
+    with open(os.path.join(SHARED, script), encoding="ascii") as file:
+        words = re.search(r"sbin/wrensshd (.*hostkey.*)", file.read())[1].split()
+    assert "-a" in words and not [word for word in words if re.match("-[a-zA-Z]*v", word)]
+
+
 @pytest.mark.parametrize("line, words", [
     ("PORT=0", "line 2"), ("PORT=22x", "line 2"), ("PORT=65536", "line 2"), ("PORT=", "line 2"), ("PORT", "line 2"),
     ("INTERFACE=a b", "line 2"), ("INTERFACE=sixteen-bytes-xx", "line 2"), ("NETWORK=off", "line 2"),

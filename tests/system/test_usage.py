@@ -8,6 +8,7 @@ import subprocess
 import pytest
 
 from daemon import daemon_environment, run
+from wire import string
 
 USAGE, TROUBLE = 100, 111
 
@@ -146,6 +147,21 @@ def test_the_fixed_lines(client, site):
     end, login = log.events("end")[0], log.events("login")[0]
     assert int(end["in"]) > 500 and int(end["out"]) > 1000 and end["reason"]
     assert login["user"] == site.user.pw_name and log.events("session")
+
+
+@pytest.mark.parametrize("flags, shown", [([], False), (["-v"], True), (["-e", ": own-secret"], False),
+                                          (["-v", "-e", ": own-secret"], True)])
+def test_commands_are_logged_with_v_only(client, flags, shown):
+    """A passphrase that is unlocked with by a command would stand in the log, and on a board's console."""
+    raw = client(*flags).login()
+    raw.exec("echo client-secret >/dev/null").wait_closed()
+    assert not raw.open(1).request(b"subsystem", string("client-secret")) or "-e" in flags
+    raw.sock.close()
+    raw.line.wait_exit()
+    text = raw.line.log.text()
+    assert ("client-secret" in text) == shown and ("own-secret" in text) == (shown and "-e" in flags)
+    first = raw.line.log.events("session")[0]
+    assert first["command-bytes"] == "29" and first["kind"] == "exec" and int(first["pid"]) > 1
 
 
 def test_bytes_in_the_log(client):

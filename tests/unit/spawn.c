@@ -168,7 +168,8 @@ START_TEST(exec_reads_and_writes)
     assert_started(&running, 4);
     assert_contains(said, "event=session");
     assert_contains(said, " user=alice channel=0 kind=exec pty=none pid=");
-    assert_contains(said, " command=\"cat; echo problem >&2; exit 7\"\n");
+    assert_contains(said, " command-bytes=29\n");
+    assert_lacks(said, "problem");
     ck_assert_int_eq(write(running.passed.descriptors[0], "hello", 5), 5);
     close(running.passed.descriptors[0]);
     read_all(running.passed.descriptors[1]);
@@ -228,11 +229,71 @@ START_TEST(forced_command_wins)
     options.subsystem_count = 1;
     options.subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil $(x) 'a b'"), "forced\nevil $(x) 'a b'\n");
-    assert_contains(said, "command=\"evil $(x) 'a b'\" runs=");
+    assert_contains(said, " command-bytes=15\n");
+    assert_lacks(said, "evil");
+    assert_lacks(said, "forced");
     ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "forced\nunset\n");
     ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "forced\nsftp\n");
     ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "other"), "forced\nother\n");
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, ""), "forced\n\n");
+}
+END_TEST
+
+/* What the line says of a session, from its kind on and without the program's number. */
+static const char *line_of(uint32_t kind, const char *command)
+{
+    static char line[1024];
+    struct running running = spawn(kind, command);
+    ck_assert_ptr_null(running.fatal);
+    if (running.done != 0) {
+        close(running.passed.descriptors[0]);
+        reap_one(&running);
+        ck_assert_uint_eq(release(0), 1);
+    }
+    const char *start = strstr(said, " kind=");
+    ck_assert_ptr_nonnull(start);
+    const char *number = strstr(start, " pid=");
+    size_t before = number != NULL ? (size_t)(number - start) : 0;
+    const char *rest = number != NULL ? number + 5 + strspn(number + 5, "0123456789") : start;
+    snprintf(line, sizeof(line), "%.*s%s", (int)before, start, rest);
+    return line;
+}
+
+static const struct {
+    enum log_level shown;
+    const char *forced;
+    uint32_t kind;
+    const char *asked, *line;
+} session_lines[] = {
+    {LOG_EVENT, NULL, IPC_SESSION_SHELL, "", " kind=shell pty=none\n"},
+    {LOG_EVENT, NULL, IPC_SESSION_EXEC, ": secret", " kind=exec pty=none command-bytes=8\n"},
+    {LOG_EVENT, NULL, IPC_SESSION_SUBSYSTEM, "sftp",
+     " kind=subsystem pty=none command=sftp command-bytes=4\n"},
+    {LOG_EVENT, NULL, IPC_SESSION_SUBSYSTEM, "secret",
+     " kind=subsystem pty=none reason=\"no such subsystem\" command-bytes=6\n"},
+    {LOG_EVENT, "true", IPC_SESSION_EXEC, ": secret", " kind=exec pty=none command-bytes=8\n"},
+    {LOG_EVENT, "true", IPC_SESSION_SUBSYSTEM, "secret",
+     " kind=subsystem pty=none command-bytes=6\n"},
+    {LOG_DETAIL, NULL, IPC_SESSION_SHELL, "", " kind=shell pty=none command=\"\"\n"},
+    {LOG_DETAIL, NULL, IPC_SESSION_EXEC, ": secret",
+     " kind=exec pty=none command=\": secret\" command-bytes=8\n"},
+    {LOG_DETAIL, NULL, IPC_SESSION_SUBSYSTEM, "sftp",
+     " kind=subsystem pty=none command=sftp runs=true command-bytes=4\n"},
+    {LOG_DETAIL, NULL, IPC_SESSION_SUBSYSTEM, "secret",
+     " kind=subsystem pty=none command=secret reason=\"no such subsystem\" command-bytes=6\n"},
+    {LOG_DETAIL, "true", IPC_SESSION_EXEC, ": secret",
+     " kind=exec pty=none command=\": secret\" runs=true command-bytes=8\n"},
+};
+
+/* A command may hold a passphrase, and so may what was typed in the place of a subsystem. */
+START_TEST(commands_are_logged_with_v_only)
+{
+    options.subsystem_count = 1;
+    options.subsystems[0] = (struct subsystem){"sftp", 4, "true"};
+    options.forced_command = session_lines[_i].forced;
+    log_open(false, session_lines[_i].shown);
+    ck_assert_str_eq(line_of(session_lines[_i].kind, session_lines[_i].asked),
+                     session_lines[_i].line);
 }
 END_TEST
 
@@ -721,6 +782,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, login_shell);
     tcase_add_test(tests, subsystems);
     tcase_add_test(tests, forced_command_wins);
+    tcase_add_loop_test(tests, commands_are_logged_with_v_only, 0,
+                        sizeof(session_lines) / sizeof(session_lines[0]));
     tcase_add_test(tests, command_of_the_key);
     tcase_add_test(tests, environment_of_the_key);
     tcase_add_test(tests, no_terminal_for_the_key);
