@@ -378,6 +378,7 @@ int listen_main(char **argv)
         log_trouble("signals or processes", NULL, strerror(errno));
         return EXIT_TROUBLE;
     }
+    log_connect();
     listener.socket = bind_port(&listener);
     if (listener.socket < 0) {
         return EXIT_TROUBLE;
