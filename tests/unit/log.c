@@ -279,17 +279,23 @@ static void stop(const struct stopped *stopped)
     fcntl(stopped->theirs, F_SETFL, flags);
 }
 
-/* Reads all there is. */
-static void drain(const struct stopped *stopped, char *out, size_t out_bytes)
+/* Reads all there is, and on until `last` has come: a terminal hands on in its own time. */
+static void drain(const struct stopped *stopped, char *out, size_t out_bytes, const char *last)
 {
+    const struct timespec pause = {.tv_nsec = 10000000};
     size_t used = 0;
-    struct timespec pause = {.tv_nsec = 20000000};
-    nanosleep(&pause, NULL); /* a terminal hands on what it got in its own time */
-    ssize_t count;
-    while ((count = read(stopped->ours, out + used, out_bytes - 1 - used)) > 0) {
-        used += (size_t)count;
+    out[0] = '\0';
+    for (int turns = 0; turns < 200; turns++) {
+        ssize_t count;
+        while ((count = read(stopped->ours, out + used, out_bytes - 1 - used)) > 0) {
+            used += (size_t)count;
+            out[used] = '\0';
+        }
+        if (last == NULL || strstr(out, last) != NULL) {
+            return;
+        }
+        nanosleep(&pause, NULL);
     }
-    out[used] = '\0';
 }
 
 static void go_on(const struct stopped *stopped)
@@ -298,7 +304,7 @@ static void go_on(const struct stopped *stopped)
     if (stopped->kind == TERMINAL) {
         ck_assert_int_eq(tcflow(stopped->theirs, TCOON), 0);
     } else {
-        drain(stopped, drained, sizeof(drained));
+        drain(stopped, drained, sizeof(drained), NULL);
     }
 }
 
@@ -312,7 +318,7 @@ START_TEST(a_reader_that_has_stopped)
         log_connect();
     }
     say("before");
-    drain(&stopped, out, sizeof(out));
+    drain(&stopped, out, sizeof(out), stopped.kind == TERMINAL ? "before\r\n" : "before\n");
     assert_contains(out, "event=before");
     for (int round = 0; round < 2; round++) {
         stop(&stopped);
@@ -324,8 +330,8 @@ START_TEST(a_reader_that_has_stopped)
         go_on(&stopped);
         log_trouble("again", NULL, NULL);
         say("more");
-        drain(&stopped, out, sizeof(out));
         const char *end = stopped.kind == TERMINAL ? "\r\n" : "\n";
+        drain(&stopped, out, sizeof(out), stopped.kind == TERMINAL ? "more\r\n" : "more\n");
         snprintf(expected, sizeof(expected),
                  "wrensshd[%d]: event=dropped lines=5%swrensshd[%d]: event=trouble what=again%s"
                  "wrensshd[%d]: event=more%s",
@@ -356,7 +362,7 @@ START_TEST(a_slow_reader_loses_nothing)
     say("late");
     ck_assert_int_eq(waitpid(reader, NULL, 0), reader);
     say("more");
-    drain(&stopped, out, sizeof(out));
+    drain(&stopped, out, sizeof(out), "more");
     dup2(stopped.stderr_before, STDERR_FILENO);
     assert_lacks(out, "dropped");
     assert_contains(out, "event=more");
