@@ -127,18 +127,6 @@ START_TEST(a_failed_start_can_be_tried_again)
 }
 END_TEST
 
-static void expect_note(const char *text)
-{
-    struct {
-        struct ipc_note note;
-        char text[LIMIT_NOTE_BYTES + 1];
-    } note = {0};
-    rig_request(&rig, IPC_NOTE, &note, sizeof(note) - 1);
-    ck_assert_uint_eq(note.note.level, LOG_EVENT);
-    ck_assert_uint_eq(note.note.text_bytes, strlen(text));
-    ck_assert_str_eq(note.text, text);
-}
-
 START_TEST(commands_with_nul_or_too_long)
 {
     static char command[LIMIT_COMMAND_BYTES + 2];
@@ -149,11 +137,11 @@ START_TEST(commands_with_nul_or_too_long)
     rig_reply_done(&rig, IPC_NOTE, 1);
     say_start("exec", command, 1);
     expect_answer(false);
-    expect_note("refused a command of 131001 bytes: it may have 131000");
+    rig_expect_note(&rig, LOG_EVENT, "refused a command of 131001 bytes: it may have 131000");
     rig_reply_done(&rig, IPC_NOTE, 0); /* there were too many of them */
     say_start("subsystem", command, 1);
     expect_answer(false);
-    expect_note("refused a command of 131001 bytes: it may have 131000");
+    rig_expect_note(&rig, LOG_EVENT, "refused a command of 131001 bytes: it may have 131000");
     rig_expect_no_request(&rig);
     rig_expect_alive(&rig, PHASE_OPEN);
     command[LIMIT_COMMAND_BYTES] = '\0';

@@ -69,18 +69,6 @@ START_TEST(truncated_or_longer_is_malformed)
 }
 END_TEST
 
-static void expect_note(uint32_t level, const char *text)
-{
-    struct {
-        struct ipc_note note;
-        char text[LIMIT_NOTE_BYTES + 1];
-    } request = {0};
-    rig_request(&rig, IPC_NOTE, &request, sizeof(request) - 1);
-    ck_assert_uint_eq(request.note.level, level);
-    ck_assert_uint_eq(request.note.text_bytes, strlen(text));
-    ck_assert_str_eq(request.text, text);
-}
-
 START_TEST(debug_is_logged_at_vv)
 {
     rig.options.verbosity = 1;
@@ -89,13 +77,13 @@ START_TEST(debug_is_logged_at_vv)
     rig.options.verbosity = 2;
     rig_reply_done(&rig, IPC_NOTE, 1);
     rig_say(&rig, SSH_MSG_DEBUG, "bss", 0, "loud", "");
-    expect_note(3, "client's debug message: loud");
+    rig_expect_note(&rig, 3, "client's debug message: loud");
     char text[2000] = {0}, shown[200] = "client's debug message: ";
     memset(text, 'z', sizeof(text) - 1);
     memset(shown + strlen(shown), 'z', 150);
     rig_reply_done(&rig, IPC_NOTE, 1);
     rig_say(&rig, SSH_MSG_DEBUG, "bss", 0, text, "");
-    expect_note(3, shown);
+    rig_expect_note(&rig, 3, shown);
     rig_expect_alive(&rig, PHASE_OPEN);
 }
 END_TEST

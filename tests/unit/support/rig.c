@@ -256,6 +256,18 @@ size_t rig_request(struct rig *rig, uint32_t type, void *request, size_t request
     return (size_t)count;
 }
 
+void rig_expect_note(struct rig *rig, uint32_t level, const char *text)
+{
+    struct {
+        struct ipc_note note;
+        char text[LIMIT_NOTE_BYTES + 1];
+    } request = {0};
+    rig_request(rig, IPC_NOTE, &request, sizeof(request) - 1);
+    ck_assert_uint_eq(request.note.level, level);
+    ck_assert_uint_eq(request.note.text_bytes, strlen(text));
+    ck_assert_str_eq(request.text, text);
+}
+
 void rig_expect_no_request(const struct rig *rig)
 {
     uint8_t byte;

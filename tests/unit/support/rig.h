@@ -65,6 +65,9 @@ void rig_reply_done(struct rig *rig, uint32_t type, uint32_t done);
 size_t rig_request(struct rig *rig, uint32_t type, void *request, size_t request_bytes);
 void rig_expect_no_request(const struct rig *rig);
 
+/* The next request is a note of this level and text. */
+void rig_expect_note(struct rig *rig, uint32_t level, const char *text);
+
 /* Descriptors that are open, for tests that nothing leaks. */
 int rig_open_descriptors(void);
 
