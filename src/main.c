@@ -1,6 +1,6 @@
 /*
- * wrensshd: one SSH connection on descriptors 0 and 1. This file parts the process in two and is
- * the only one that knows both: the network process (net/) and the monitor (priv/).
+ * wrensshd: one SSH connection on descriptors 0 and 1. This file does the set-up, forks, and is the
+ * only one that knows both sides: the network process (net/) and the monitor (priv/).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,12 +14,15 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include "connection.h"
 #include "descriptors.h"
 #include "entropy.h"
 #include "exits.h"
+#include "identity.h"
+#include "launcher_environment.h"
 #include "limit.h"
 #include "log.h"
 #include "loop.h"
@@ -55,17 +58,6 @@ static bool have_standard_descriptors(void)
     }
     close(fd);
     return true;
-}
-
-/* Launchers hand over what they please: SIGCHLD ignored (busybox), SIGPIPE ignored (Python), masks.
- */
-static void set_signals(void)
-{
-    signals_reset();
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGCHLD); /* the monitor reads it from a signalfd */
-    sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
 /* S_IFIFO and the like; 0 if it can't be told. */
@@ -131,6 +123,7 @@ static bool close_descriptors(struct options *options)
     }
     options->key_descriptor = KEY_DESCRIPTOR;
     close(IPC_DESCRIPTOR);
+    close(SESSION_DESCRIPTOR);
     close(NULL_DESCRIPTOR);
     close(ENTROPY_DESCRIPTOR);
     descriptors_close_from(KEY_DESCRIPTOR + 1);
@@ -143,7 +136,7 @@ static bool make_nonblocking(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* Gives a descriptor the number that both processes expect it under. */
+/* Gives a descriptor the number that it is expected under. */
 static void place(int fd, int number)
 {
     if (fd != number) {
@@ -153,7 +146,8 @@ static void place(int fd, int number)
 }
 
 /* The network process from fork to exit. */
-static void serve(const struct options *options, const struct peer *peer)
+static void serve(const struct options *options, const struct peer *peer,
+                  const struct identity *identity)
 {
     /* Not static: the compiler would write its address into every function that it is given to. */
     struct connection *connection =
@@ -164,46 +158,88 @@ static void serve(const struct options *options, const struct peer *peer)
     /* Quiet sessions need a few pages of it; a huge page would be 2 MiB for each. Kernels without
      * them refuse. */
     madvise(connection, sizeof(*connection), MADV_NOHUGEPAGE);
-    uint32_t layers = sandbox_enter();
-    connection_init(connection, options, IPC_DESCRIPTOR, peer->tcp);
+    uint32_t layers = sandbox_enter(identity);
+    connection_init(connection, options, IPC_DESCRIPTOR, SESSION_DESCRIPTOR, peer->tcp);
     loop_run(connection, layers);
 }
 
-/* Expects that IPC_DESCRIPTOR and NULL_DESCRIPTOR are not open. */
-static int part(const struct options *options, const struct peer *peer)
+/* What both processes expect to be open: /dev/null, and an end each of two socket pairs. Expects
+ * that their numbers are free. ends[0] are the monitor's. */
+static bool open_descriptors(int monitor[2], int session[2])
 {
-    int pair[2];
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0) {
-        return trouble("/dev/null");
+        return false;
     }
     place(null, NULL_DESCRIPTOR);
-    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
-        return trouble("socketpair");
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, monitor) == 0 &&
+           socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session) == 0;
+}
+
+/* Both pairs are above their numbers or at them, in any order: what is in the way is moved. */
+static void place_ends(int monitor, int session, const int others[2])
+{
+    close(others[0]);
+    close(others[1]);
+    int moved = fcntl(session, F_DUPFD_CLOEXEC, KEY_DESCRIPTOR + 1);
+    close(session);
+    place(monitor, IPC_DESCRIPTOR);
+    place(moved, SESSION_DESCRIPTOR);
+}
+
+/* How long a reply may take before ask.c looks whether the client is still there. */
+static void limit_waiting(void)
+{
+    const struct timeval wait = {.tv_sec = LIMIT_REPLY_WAIT_MS / 1000,
+                                 .tv_usec = LIMIT_REPLY_WAIT_MS % 1000 * 1000};
+    setsockopt(IPC_DESCRIPTOR, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+    setsockopt(SESSION_DESCRIPTOR, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+}
+
+/* The monitor from fork to exit; returns its exit code. The connection is the network process's:
+ * the monitor keeps a copy only to count its bytes and to shut it down. */
+static int monitor(struct monitor_setup *setup)
+{
+    /* The monitor signs and verifies: neither takes random bytes. */
+    entropy_stop();
+    setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, KEY_DESCRIPTOR + 1);
+    dup2(NULL_DESCRIPTOR, STDIN_FILENO);
+    dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
+    close(NULL_DESCRIPTOR);
+    log_connect();
+    return monitor_run(setup);
+}
+
+static int part(const struct options *options, const struct peer *peer)
+{
+    int monitors[2];
+    int sessions[2];
+    const struct identity identity = identity_find();
+    if (!open_descriptors(monitors, sessions)) {
+        return trouble("/dev/null or a socket pair");
     }
     pid_t network = fork();
     if (network < 0) {
         return trouble("fork");
     }
-    bool is_network = network == 0;
-    if (is_network && options->key_descriptor != 0) {
-        close(options->key_descriptor);
-    }
-    close(is_network ? pair[0] : pair[1]);
-    place(is_network ? pair[1] : pair[0], IPC_DESCRIPTOR);
-    if (is_network) {
-        serve(options, peer);
+    int mine = network == 0 ? 1 : 0;
+    const int others[] = {monitors[1 - mine], sessions[1 - mine]};
+    place_ends(monitors[mine], sessions[mine], others);
+    if (network == 0) {
+        if (options->key_descriptor != 0) {
+            close(options->key_descriptor);
+        }
+        limit_waiting();
+        serve(options, peer, &identity);
         _exit(0);
     }
-    /* The monitor signs and verifies: neither takes random bytes. */
-    entropy_stop();
-    /* The connection is the network process's alone: it closes when that ends. */
-    dup2(NULL_DESCRIPTOR, STDIN_FILENO);
-    dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
-    close(NULL_DESCRIPTOR);
-    log_connect();
+    struct monitor_setup setup = {.options = options,
+                                  .peer = peer,
+                                  .identity = &identity,
+                                  .ipc = IPC_DESCRIPTOR,
+                                  .network = network};
     /* Nothing waits for exit()'s handlers, which would only visit each library once more. */
-    _exit(monitor_run(options, peer, IPC_DESCRIPTOR, network));
+    _exit(monitor(&setup));
 }
 
 /* Where the kernel takes none of these, the system's times hold. */
@@ -241,7 +277,8 @@ static int daemon_main(char **argv)
                     "start wrensshd from a launcher: systemd, tcpserver or inetd");
         return EXIT_USAGE;
     }
-    set_signals();
+    /* Launchers hand over what they please: SIGCHLD ignored (busybox), SIGPIPE ignored (Python). */
+    signals_reset();
     if (!close_descriptors(&options)) {
         return EXIT_USAGE;
     }
@@ -256,6 +293,7 @@ static int daemon_main(char **argv)
     if (!make_nonblocking(STDIN_FILENO) || !make_nonblocking(STDOUT_FILENO)) {
         return trouble("the connection can't be made non-blocking");
     }
+    launcher_environment_wipe();
     if (!leave_keyring()) {
         return trouble("the launcher's keyring can't be left");
     }

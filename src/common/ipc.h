@@ -1,11 +1,11 @@
 /*
- * What the network process asks of the monitor.
+ * What the network process asks of the monitor and, after the login, of the session process.
  *
- * A SOCK_SEQPACKET pair carries strictly request then reply; one receive is one message. A request
- * is a struct of exactly its size, in some cases followed by exactly the tail whose length it
- * names. The monitor ends the connection on a wrong size, an unknown type, a type that is not
- * of its phase, a count that is used up, or a value out of range. Texts are fixed arrays,
- * NUL-terminated and zero-filled.
+ * A SOCK_SEQPACKET pair to each carries strictly request then reply; one receive is one message. A
+ * request is a struct of exactly its size, in some cases followed by exactly the tail whose length
+ * it names. The receiver ends the connection on a wrong size, an unknown type, a type that is not
+ * its own or not of its phase, a count that is used up, or a value out of range. Texts are fixed
+ * arrays, NUL-terminated and zero-filled.
  *
  * `type` comes first in every struct. The structs hold no padding, so what is sent is what was set.
  */
@@ -18,23 +18,29 @@
 
 #include "limit.h"
 
-/* The number that both processes give their end of the pair: behind stdin, stdout and stderr. */
+/* The pair between the network process and the monitor: both ends have this number. */
 #define IPC_DESCRIPTOR 3
 
+/* The pair between the network process and the session process: both ends have this number. The
+ * monitor keeps the session process's end for it until the login. */
+#define SESSION_DESCRIPTOR 4
+
 /* Where /dev/null waits for both to put it in place of what they must not keep. */
-#define NULL_DESCRIPTOR 4
+#define NULL_DESCRIPTOR 5
 
 enum ipc_type {
+    /* To the monitor. */
     IPC_START = 1, /* once, first:     struct ipc_start   → ipc_start_reply               */
     IPC_SIGN,      /* always:          struct ipc_sign + tail → ipc_sign_reply            */
     IPC_PROVE,     /* after login:     struct ipc_prove   → ipc_prove_reply               */
     IPC_AUTH,      /* before login:    struct ipc_auth + tail → ipc_auth_reply            */
-    IPC_PTY,       /* after login:     struct ipc_pty     → ipc_done + pty master         */
-    IPC_SPAWN,     /* after login:     struct ipc_spawn + tail → ipc_done + descriptors   */
-    IPC_SIGNAL,    /* after login:     struct ipc_signal  → ipc_done                      */
-    IPC_RELEASE,   /* after login:     struct ipc_release → ipc_done                      */
     IPC_NOTE,      /* always:          struct ipc_note + tail → ipc_done                  */
     IPC_END,       /* always, last:    struct ipc_end     → no reply                      */
+    /* To the session process. */
+    IPC_PTY,     /* struct ipc_pty     → ipc_done + pty master         */
+    IPC_SPAWN,   /* struct ipc_spawn + tail → ipc_done + descriptors   */
+    IPC_SIGNAL,  /* struct ipc_signal  → ipc_done                      */
+    IPC_RELEASE, /* struct ipc_release → ipc_done                      */
     IPC_TYPES
 };
 
@@ -113,8 +119,8 @@ enum ipc_key_type {
 /*
  * RFC 4252 section 7. The tail is the key blob as the client sent it; empty with
  * IPC_KEY_UNSUPPORTED. The monitor rebuilds the signed data from these fields, its own session
- * identifier and the blob, which it never looks into: that is for the child that has become the
- * user.
+ * identifier and the blob, which it never looks into: that is for the child that has given up
+ * every right.
  */
 struct ipc_auth {
     uint32_t type;
@@ -203,7 +209,7 @@ struct ipc_release {
 
 struct ipc_done {
     uint32_t type;
-    uint32_t done; /* 0: it failed and the monitor has logged why */
+    uint32_t done; /* 0: it failed, and who was asked has logged why */
 };
 
 /* ---- log ------------------------------------------------------------------------------------- */
@@ -229,7 +235,35 @@ struct ipc_end {
     char reason[LIMIT_NOTE_BYTES + 1];
 };
 
-/* The largest request with its tail. */
-#define IPC_REQUEST_BYTES (sizeof(struct ipc_spawn) + IPC_SPAWN_TAIL_BYTES)
+/* ---- sizes ----------------------------------------------------------------------------------- */
+
+/* The largest request to the monitor with its tail: a SIGN, whose two public keys (agree.h) have
+ * less than 4096 bytes. */
+#define IPC_MONITOR_REQUEST_BYTES                                                                  \
+    (sizeof(struct ipc_sign) + LIMIT_VERSION_LINE_BYTES + LIMIT_CLIENT_KEXINIT_BYTES +             \
+     LIMIT_KEXINIT_BYTES + 4096)
+
+/* The same to the session process. */
+#define IPC_SESSION_REQUEST_BYTES (sizeof(struct ipc_spawn) + IPC_SPAWN_TAIL_BYTES)
+
+_Static_assert(sizeof(struct ipc_auth) + LIMIT_KEY_BLOB_BYTES <= IPC_MONITOR_REQUEST_BYTES,
+               "an AUTH request fits");
+_Static_assert(sizeof(struct ipc_end) <= IPC_MONITOR_REQUEST_BYTES, "an END request fits");
+
+/* No padding: each struct is as long as its members. */
+_Static_assert(sizeof(struct ipc_sign) == 6 * 4 + 64, "no padding in ipc_sign");
+_Static_assert(sizeof(struct ipc_sign_reply) == 2 * 4 + 64 + 64, "no padding in ipc_sign_reply");
+_Static_assert(sizeof(struct ipc_start_reply) ==
+                   4 + 32 + 4 + 32 + 4 + LIMIT_HOST_CERTIFICATE_BYTES,
+               "no padding in ipc_start_reply");
+_Static_assert(sizeof(struct ipc_auth) == 7 * 4 + LIMIT_USER_BYTES + IPC_ALGORITHM_BYTES + 64,
+               "no padding in ipc_auth");
+_Static_assert(sizeof(struct ipc_pty) ==
+                   2 * 4 + sizeof(struct winsize) + sizeof(struct termios),
+               "no padding in ipc_pty");
+_Static_assert(sizeof(struct ipc_spawn) == 5 * 4 + LIMIT_TERM_BYTES, "no padding in ipc_spawn");
+_Static_assert(sizeof(struct ipc_exit) == 3 * 4, "no padding in ipc_exit");
+_Static_assert(sizeof(struct ipc_end) == 2 * 4 + 2 * 8 + LIMIT_NOTE_BYTES + 1,
+               "no padding in ipc_end");
 
 #endif

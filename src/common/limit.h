@@ -64,17 +64,25 @@
 #define LIMIT_LOGIN_SECONDS 60
 #define LIMIT_ATTEMPTS      6
 
-/* The monitor ends a login that long behind its deadline: a network process in order has gone by
+/* The monitor ends a login that long after its deadline: a network process in order has gone by
  * itself, after saying why. */
 #define LIMIT_LOGIN_GRACE_MS 250
 
+/* The kernel ends a monitor that hangs in a system call (a host key or a log on a dead file system)
+ * that long after it should have ended the login itself. */
+#define LIMIT_LOGIN_ALARM_MS 2000
+
 /* All USERAUTH_REQUESTs before login, of any method: well above what a client with a full agent
- * sends, small enough that guessing method names costs us nothing. */
+ * sends, small enough that guessing method names costs us nothing. The monitor counts those that
+ * concern a key by the same number: each costs it a child. */
 #define LIMIT_AUTH_REQUESTS 64
 
-/* Refusals leave the monitor this long after the request came, so that the answer's time does not
- * tell a known user from an unknown one or a missing file from a refused key. */
-#define LIMIT_REFUSAL_MS 20
+/* Refusals leave the monitor this long after the request came, and some milliseconds of the user's
+ * own, so that the answer's time does not tell a known user from an unknown one or a missing file
+ * from a refused key. Reading 10,000 lines of keys takes a tenth of it: the work does not overrun it
+ * on a busy machine either. */
+#define LIMIT_REFUSAL_MS        50
+#define LIMIT_REFUSAL_JITTER_MS 16
 
 /* Signatures the monitor makes before login: the first key exchange and a few rekeys. */
 #define LIMIT_SIGNATURES_BEFORE_LOGIN 8
@@ -227,6 +235,10 @@
 
 /* How long the network process may take to exit after it has sent END. */
 #define LIMIT_EXIT_MS 2000
+
+/* How long the network process waits for a reply before it looks whether the client is still there:
+ * a home directory on a dead file system holds up the session process for ever. */
+#define LIMIT_REPLY_WAIT_MS 1000
 
 /* ---- wrensshd-listen ------------------------------------------------------------------------- */
 

@@ -60,6 +60,11 @@ void log_open(bool use_syslog, enum log_level shown)
     settings.pid = getpid();
 }
 
+bool log_is_syslog(void)
+{
+    return settings.use_syslog;
+}
+
 void log_connect(void)
 {
     if (settings.use_syslog) {

@@ -1,6 +1,6 @@
 /*
- * The log: one line an event, `key=value` pairs, to stderr or syslog. Only the monitor's side
- * writes it; the network process sends its texts there.
+ * The log: one line an event, `key=value` pairs, to stderr or syslog. The monitor and the
+ * session process write it; the network process has the monitor log its texts.
  *
  *     struct log_line line;
  *     log_begin(&line, "login");
@@ -49,6 +49,9 @@ struct log_line {
 /* Sets where lines go and the highest level shown; before it, LOG_EVENT and below on stderr. The
  * process id of who calls it stands in later lines, its children's too. */
 void log_open(bool use_syslog, enum log_level shown);
+
+/* True if lines go to the system's log: then the process may have to connect to it anew. */
+bool log_is_syslog(void);
 
 /* Connects to the system's log, if that is where lines go, and opens stderr once more; see
  * collector_open() and log_stderr_open() for when. */

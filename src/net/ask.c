@@ -1,6 +1,7 @@
 #include "ask.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sodium.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,18 +15,46 @@ struct descriptors {
     int fds[IPC_REPLY_DESCRIPTORS];
 };
 
+static bool is_of_session(uint32_t type)
+{
+    return type >= IPC_PTY;
+}
+
+static int socket_for(const struct connection *connection, uint32_t type)
+{
+    return is_of_session(type) ? connection->session_ipc : connection->ipc;
+}
+
+static bool fail_gone(struct connection *connection, uint32_t type)
+{
+    connection_fail(connection,
+                    is_of_session(type) ? "the session process is gone" : "the monitor is gone");
+    return false;
+}
+
+static bool fail_wrong(struct connection *connection, uint32_t type)
+{
+    connection_fail(connection, is_of_session(type) ? "the session process gave a wrong reply"
+                                                    : "the monitor gave a wrong reply");
+    return false;
+}
+
+static uint32_t type_of(const struct iovec *parts)
+{
+    uint32_t type;
+    memcpy(&type, parts[0].iov_base, sizeof(type));
+    return type;
+}
+
 static bool send_request(struct connection *connection, struct iovec *parts, uint8_t part_count)
 {
+    uint32_t type = type_of(parts);
     struct msghdr message = {.msg_iov = parts, .msg_iovlen = part_count};
     ssize_t sent;
     do {
-        sent = sendmsg(connection->ipc, &message, MSG_NOSIGNAL);
+        sent = sendmsg(socket_for(connection, type), &message, MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
-    if (sent < 0) {
-        connection_fail(connection, "the monitor is gone");
-        return false;
-    }
-    return true;
+    return sent >= 0 || fail_gone(connection, type);
 }
 
 static void take_descriptors(struct msghdr *message, struct descriptors *descriptors)
@@ -45,6 +74,13 @@ static void close_all(const struct descriptors *descriptors)
     }
 }
 
+/* Only its going is looked at: what it still sends waits for the answer. */
+static bool is_client_gone(void)
+{
+    struct pollfd client[] = {{.fd = STDIN_FILENO, .events = POLLRDHUP}, {.fd = STDOUT_FILENO}};
+    return poll(client, 2, 0) > 0;
+}
+
 static bool receive_reply(struct connection *connection, uint32_t type, void *reply,
                           size_t reply_bytes, struct descriptors *descriptors)
 {
@@ -60,12 +96,18 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
     ssize_t received;
     *descriptors = (struct descriptors){.count = 0};
     memset(reply, 0, reply_bytes);
+    int socket = socket_for(connection, type);
+    /* The socket has a time limit (LIMIT_REPLY_WAIT_MS): a program's start may wait for a dead file
+     * system, and the client need not. */
     do {
-        received = recvmsg(connection->ipc, &message, MSG_CMSG_CLOEXEC);
-    } while (received < 0 && errno == EINTR);
-    if (received <= 0) {
-        connection_fail(connection, "the monitor is gone");
+        received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+    } while (received < 0 && (errno == EINTR || (errno == EAGAIN && !is_client_gone())));
+    if (received < 0 && errno == EAGAIN) {
+        connection_leave(connection, "client left while a request was under way");
         return false;
+    }
+    if (received <= 0) {
+        return fail_gone(connection, type);
     }
     take_descriptors(&message, descriptors);
     descriptors->cut_off = (message.msg_flags & MSG_CTRUNC) != 0;
@@ -74,8 +116,7 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
     if (received != (ssize_t)reply_bytes || reply_type != type ||
         (message.msg_flags & MSG_TRUNC) != 0) {
         close_all(descriptors);
-        connection_fail(connection, "the monitor gave a wrong reply");
-        return false;
+        return fail_wrong(connection, type);
     }
     return true;
 }
@@ -94,19 +135,14 @@ static struct iovec part_of(const void *bytes, size_t count)
 static bool ask_in_parts(struct connection *connection, struct iovec *parts, uint8_t part_count,
                          void *reply, size_t reply_bytes)
 {
-    uint32_t type;
-    memcpy(&type, parts[0].iov_base, sizeof(type));
+    uint32_t type = type_of(parts);
     struct descriptors none;
     if (!send_request(connection, parts, part_count) ||
         !receive_reply(connection, type, reply, reply_bytes, &none)) {
         return false;
     }
     close_all(&none);
-    if (none.count != 0 || none.cut_off) {
-        connection_fail(connection, "the monitor gave a wrong reply");
-        return false;
-    }
-    return true;
+    return (none.count == 0 && !none.cut_off) || fail_wrong(connection, type);
 }
 
 static bool ask(struct connection *connection, void *request, size_t request_bytes, void *reply,
@@ -119,7 +155,8 @@ static bool ask(struct connection *connection, void *request, size_t request_byt
 static bool ask_done(struct connection *connection, void *request, size_t request_bytes)
 {
     struct ipc_done reply;
-    return ask(connection, request, request_bytes, &reply, sizeof(reply)) && reply.done == 1;
+    return !connection->ended && ask(connection, request, request_bytes, &reply, sizeof(reply)) &&
+           reply.done == 1;
 }
 
 bool ask_start(struct connection *connection, uint32_t layers)
@@ -131,8 +168,7 @@ bool ask_start(struct connection *connection, uint32_t layers)
     }
     struct host_keys *keys = &connection->host_keys;
     if (reply.has_second > 1 || reply.certificate_bytes > sizeof(keys->certificate)) {
-        connection_fail(connection, "the monitor gave a wrong reply");
-        return false;
+        return fail_wrong(connection, IPC_START);
     }
     memcpy(connection->host_public_key, reply.host_public_key, sizeof(reply.host_public_key));
     keys->count = 1 + reply.has_second;
@@ -175,8 +211,7 @@ bool ask_sign(struct connection *connection, const uint8_t secret[static 64], co
         ask_in_parts(connection, parts, sizeof(parts) / sizeof(parts[0]), reply, sizeof(*reply));
     sodium_memzero(&request, sizeof(request));
     if (asked && reply->hash_bytes != 32 && reply->hash_bytes != 64) {
-        connection_fail(connection, "the monitor gave a wrong reply");
-        return false;
+        return fail_wrong(connection, IPC_SIGN);
     }
     return asked;
 }
@@ -199,10 +234,9 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
 static bool ask_descriptors(struct connection *connection, struct iovec *parts, uint8_t part_count,
                             size_t count, struct descriptors *descriptors)
 {
-    uint32_t type;
-    memcpy(&type, parts[0].iov_base, sizeof(type));
+    uint32_t type = type_of(parts);
     struct ipc_done reply;
-    if (!send_request(connection, parts, part_count) ||
+    if (connection->ended || !send_request(connection, parts, part_count) ||
         !receive_reply(connection, type, &reply, sizeof(reply), descriptors)) {
         return false;
     }
@@ -212,13 +246,12 @@ static bool ask_descriptors(struct connection *connection, struct iovec *parts, 
     }
     if (descriptors->count != (reply.done == 1 ? count : 0)) {
         close_all(descriptors);
-        connection_fail(connection, "the monitor gave a wrong reply");
-        return false;
+        return fail_wrong(connection, type);
     }
     return reply.done == 1;
 }
 
-/* The monitor has done its part, but not all of it could reach us: the slot is given up. */
+/* The session process has done its part, but not all of it could reach us: the slot is given up. */
 static void release_if_cut_off(struct connection *connection, uint32_t slot,
                                const struct descriptors *descriptors)
 {

@@ -1,7 +1,8 @@
 /*
- * The network process's side of common/ipc.h: one function for each request. Each blocks until the
- * monitor has answered. If the monitor is gone or answers wrongly, the connection is ended and they
- * return false.
+ * The network process's side of common/ipc.h: one function for each request, to the monitor or to
+ * the session process. Each blocks until the answer is there. If the process that was asked is gone
+ * or answers wrongly, or the client goes while we wait, the connection is ended and they return
+ * false.
  */
 #ifndef WREN_ASK_H
 #define WREN_ASK_H
@@ -30,8 +31,8 @@ bool ask_prove(struct connection *connection, uint32_t key, uint8_t signature[st
 bool ask_auth(struct connection *connection, struct ipc_auth *request, const void *blob,
               enum ipc_verdict *verdict);
 
-/* These return whether it was done; `connection->ended` tells whether the monitor is still there.
- */
+/* Of the session process. These return whether it was done; `connection->ended` tells whether the
+ * connection goes on. */
 
 /* On success *master is the terminal's master. */
 bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize *size,
@@ -45,7 +46,7 @@ bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t 
 bool ask_signal(struct connection *connection, uint32_t slot, uint32_t number);
 bool ask_release(struct connection *connection, uint32_t slot);
 
-/* Has a text logged; `level` is an enum log_level. */
+/* Has the monitor log a text; `level` is an enum log_level. */
 bool ask_note(struct connection *connection, uint32_t level, const char *text);
 
 /* Tells why the connection ends and how much went over the wire. The last request; no answer. */

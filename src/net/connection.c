@@ -6,10 +6,11 @@
 #include "reader.h"
 
 void connection_init(struct connection *connection, const struct options *options, int ipc,
-                     bool tcp)
+                     int session_ipc, bool tcp)
 {
     connection->options = options;
     connection->ipc = ipc;
+    connection->session_ipc = session_ipc;
     connection->tcp = tcp;
     connection->hurry = tcp;
     connection->phase = PHASE_VERSION;
@@ -131,16 +132,22 @@ static bool end(struct connection *connection, enum ipc_end_cause cause, const c
     return true;
 }
 
+static void send_disconnect(struct connection *connection, enum ssh_disconnect code,
+                            const char *reason)
+{
+    connection->refused = true;
+    struct writer message = message_begin(connection, SSH_MSG_DISCONNECT);
+    writer_u32(&message, code);
+    writer_text(&message, reason);
+    writer_text(&message, "");
+    message_send(connection, &message);
+}
+
 enum phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
                              const char *reason)
 {
     if (end(connection, IPC_END_CLIENT, reason)) {
-        connection->refused = true;
-        struct writer message = message_begin(connection, SSH_MSG_DISCONNECT);
-        writer_u32(&message, code);
-        writer_text(&message, reason);
-        writer_text(&message, "");
-        message_send(connection, &message);
+        send_disconnect(connection, code, reason);
     }
     return PHASE_ENDED;
 }
@@ -153,6 +160,8 @@ enum phase connection_leave(struct connection *connection, const char *reason)
 
 enum phase connection_fail(struct connection *connection, const char *reason)
 {
-    end(connection, IPC_END_OURS, reason);
+    if (end(connection, IPC_END_OURS, reason)) {
+        send_disconnect(connection, SSH_DISCONNECT_BY_APPLICATION, "the server can't go on");
+    }
     return PHASE_ENDED;
 }

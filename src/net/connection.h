@@ -72,7 +72,8 @@ struct host_keys {
 
 struct connection {
     const struct options *options;
-    int ipc;
+    int ipc;         /* to the monitor */
+    int session_ipc; /* to the session process */
     bool tcp;   /* fd 0 and 1 are a TCP socket */
     bool hurry; /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
     enum phase phase;
@@ -128,7 +129,7 @@ struct connection {
 
 /* `connection` is all zero: a static one, so that the pages of what is not used stay untouched. */
 void connection_init(struct connection *connection, const struct options *options, int ipc,
-                     bool tcp);
+                     int session_ipc, bool tcp);
 
 /* ---- messages out ---------------------------------------------------------------------------- */
 
@@ -154,7 +155,7 @@ enum phase connection_refuse(struct connection *connection, enum ssh_disconnect 
                              const char *reason);
 /* The client left, or asked for what can't be had: nothing is sent. */
 enum phase connection_leave(struct connection *connection, const char *reason);
-/* We can't go on. */
+/* We can't go on: DISCONNECT goes out, without the reason. */
 enum phase connection_fail(struct connection *connection, const char *reason);
 
 #endif

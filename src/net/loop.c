@@ -20,7 +20,7 @@
 #include "relay.h"
 #include "version.h"
 
-enum { SOCKET_IN, SOCKET_OUT, MONITOR, FIRST_CHANNEL };
+enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
 
 #define POLL_ENTRIES (FIRST_CHANNEL + LIMIT_CHANNELS * RELAY_POLL_ENTRIES)
 
@@ -282,7 +282,8 @@ static void wait_for_events(struct connection *connection)
                  connection->now_ms >= feed_enough_until_ms(connection);
     entries[SOCKET_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
     entries[SOCKET_OUT] = (struct pollfd){.fd = has_output ? STDOUT_FILENO : -1, .events = POLLOUT};
-    entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = 0};
+    entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = POLLRDHUP};
+    entries[SESSION] = (struct pollfd){.fd = connection->session_ipc, .events = 0};
     size_t channel_entries = relay_wait_for(connection, entries + FIRST_CHANNEL);
 
     int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, patience(connection));
@@ -299,8 +300,12 @@ static void wait_for_events(struct connection *connection)
         pages_give_back(connection);
     }
     relay_note(connection, entries + FIRST_CHANNEL);
-    if (entries[MONITOR].revents != 0) {
+    if ((entries[MONITOR].revents & (POLLHUP | POLLERR)) != 0) {
         connection_fail(connection, "the monitor is gone");
+    } else if (entries[MONITOR].revents != 0) {
+        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "the server was told to end");
+    } else if (entries[SESSION].revents != 0) {
+        connection_fail(connection, "the session process is gone");
     } else if (entries[SOCKET_IN].revents != 0) {
         read_socket(connection);
     }

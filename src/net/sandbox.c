@@ -2,50 +2,31 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "confine.h"
 #include "descriptors.h"
 #include "entropy.h"
+#include "exits.h"
 #include "ipc.h"
 #include "limit.h"
-#include "passwd.h"
 #include "sandbox_layers.h"
 #include "seccomp.h"
 #include "seccomp_abi.h"
 
-/* Where there is no passwd file at all, as in an initramfs: the kernel's own overflow id. */
-#define FALLBACK_ID 65534
-
-/* Descriptors of all channels, the connection, stderr, the monitor's, random bytes, and some in
- * flight. */
-#define DESCRIPTORS_MAX (LIMIT_CHANNELS * IPC_REPLY_DESCRIPTORS + 8)
-
-struct identity {
-    uid_t uid;
-    gid_t gid;
-};
-
-/* Looked up before the root goes, and not by name services: what they bring into a process would
- * stay in this one for life. An entry that says root is no choice. */
-static struct identity find_identity(void)
-{
-    static const char *const names[] = {"wrensshd", "nobody"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        struct user user;
-        if (passwd_find(&user, names[i]) > 0 && user.uid != 0 && user.gid != 0) {
-            return (struct identity){.uid = user.uid, .gid = user.gid};
-        }
-    }
-    return (struct identity){.uid = FALLBACK_ID, .gid = FALLBACK_ID};
-}
+/* Descriptors of all channels, the connection, stderr, the other two processes', random bytes, and
+ * some in flight. */
+#define DESCRIPTORS_MAX (LIMIT_CHANNELS * IPC_REPLY_DESCRIPTORS + 9)
 
 /* Makes a directory below `parent`, enters it as the root, and takes its name away: nothing can be
  * put into it any more, by anybody. */
@@ -75,27 +56,6 @@ static bool enter_root(void)
         }
     }
     return false;
-}
-
-static bool drop_uid(const struct identity *identity)
-{
-    uid_t real, effective, saved;
-    gid_t real_group, effective_group, saved_group;
-    return setresgid(identity->gid, identity->gid, identity->gid) == 0 &&
-           setresuid(identity->uid, identity->uid, identity->uid) == 0 &&
-           getresgid(&real_group, &effective_group, &saved_group) == 0 &&
-           getresuid(&real, &effective, &saved) == 0 && real == identity->uid &&
-           effective == identity->uid && saved == identity->uid && real_group == identity->gid &&
-           effective_group == identity->gid && saved_group == identity->gid && setuid(0) != 0;
-}
-
-/* The change of uid takes root's capabilities away; this takes those that a launcher may have
- * handed on. */
-static void drop_capabilities(void)
-{
-    const struct capability_header header = {.version = CAPABILITY_VERSION_3};
-    const struct capability_data none[2] = {{0}};
-    syscall(SYS_capset, &header, none);
 }
 
 /* A launcher's lower limit can't be raised, and needn't be. */
@@ -131,33 +91,50 @@ static bool enter_landlock(void)
     return entered;
 }
 
-static uint32_t enter_as_root(void)
+static uint32_t enter_as_root(const struct identity *identity)
 {
     uint32_t layers = 0;
-    const struct identity identity = find_identity();
     if (enter_root()) {
         layers |= SANDBOX_ROOT;
     }
     if (setgroups(0, NULL) == 0) {
         layers |= SANDBOX_GROUPS;
     }
-    if (drop_uid(&identity)) {
+    if (confine_identity(identity)) {
         layers |= SANDBOX_UID;
     }
     return layers;
 }
 
-uint32_t sandbox_enter(void)
+/* The monitor has gone: nobody else could end this process, or tell the client. */
+static void on_orphaned(int number)
 {
-    uint32_t layers = geteuid() == 0 ? enter_as_root() : 0;
+    (void)number;
+    shutdown(STDOUT_FILENO, SHUT_RDWR);
+    _exit(EXIT_TROUBLE);
+}
+
+/* The kernel sends the signal when the monitor ends, however it ends. After the change of uid,
+ * which would forget it. A monitor that has gone before is seen as the end of its socket. */
+static void end_with_monitor(void)
+{
+    signal(SIGTERM, on_orphaned);
+    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0L, 0L, 0L);
+}
+
+uint32_t sandbox_enter(const struct identity *identity)
+{
+    uint32_t layers = geteuid() == 0 ? enter_as_root(identity) : 0;
     /* There should be none. */
     descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);
-    drop_capabilities();
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0) {
+    end_with_monitor();
+    /* The change of uid takes root's capabilities away; this takes those that a launcher may have
+     * handed on. */
+    confine_capabilities();
+    if (confine_new_privileges()) {
         layers |= SANDBOX_NO_NEW_PRIVS;
     }
-    /* After the change of uid, which sets the flag anew. */
-    if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) == 0) {
+    if (confine_not_dumpable()) {
         layers |= SANDBOX_NOT_DUMPABLE;
     }
     if (set_limits()) {

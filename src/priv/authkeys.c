@@ -4,52 +4,13 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sodium.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/types.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
-#include "descriptors.h"
+#include "ipc.h"
 #include "log.h"
-
-/* Where the child keeps its end of the pipe: everything above is closed. */
-#define REPLY_DESCRIPTOR 3
-
-/* A huge file can't keep a processor until the login deadline, and the child makes nothing. */
-static void limit_child(void)
-{
-    const struct rlimit cpu = {LIMIT_AUTHKEYS_CPU_SECONDS, LIMIT_AUTHKEYS_CPU_SECONDS};
-    const struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CPU, &cpu);
-    setrlimit(RLIMIT_FSIZE, &none);
-    setrlimit(RLIMIT_NPROC, &none);
-    setrlimit(RLIMIT_CORE, &none);
-}
-
-__attribute__((noreturn)) static void run_child(const struct authkeys_query *query, int reply)
-{
-    struct authkeys_verdict verdict;
-    memset(&verdict, 0, sizeof(verdict));
-    sodium_memzero(query->hostkey, sizeof(*query->hostkey));
-    signals_hand_on();
-    if (reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) {
-        _exit(1);
-    }
-    descriptors_close_from(REPLY_DESCRIPTOR + 1);
-    const struct authkeys_file authorities = authkeys_open_admins(query->ca_path);
-    const struct authkeys_file revoked = authkeys_open_admins(query->revoked_path);
-    if (account_become(query->account, query->groups) != 0) {
-        verdict.reason = AUTHKEYS_NO_USER;
-        verdict.error = (uint32_t)errno;
-    } else {
-        limit_child();
-        authkeys_search(&verdict, query, &authorities, &revoked);
-    }
-    ssize_t written = write(REPLY_DESCRIPTOR, &verdict, sizeof(verdict));
-    _exit(written == (ssize_t)sizeof(verdict) ? 0 : 1);
-}
 
 /* Every variable is NAME=VALUE with its NUL, and they fill the environment's bytes. */
 static bool is_environment_whole(const struct grant *grant)
@@ -79,7 +40,27 @@ static bool is_grant_whole(const struct grant *grant)
            is_environment_whole(grant);
 }
 
-/* The child ran as the user: what it says is checked like any other input. */
+#define AUTHKEYS_NO_ANSWER "no answer about authorized_keys"
+
+static bool is_text(const char *text, size_t room)
+{
+    return memchr(text, '\0', room) != NULL;
+}
+
+/* One that may log in must be the one who was asked for. */
+static bool is_account_whole(const struct authkeys_account *account,
+                             const struct authkeys_query *query)
+{
+    const struct account *found = &account->account;
+    bool named = account->reason[0] != '\0' || query->key_type == IPC_KEY_UNSUPPORTED ||
+                 strncmp(found->user, query->user, sizeof(found->user)) == 0;
+    return named && is_text(account->reason, sizeof(account->reason)) &&
+           is_text(found->user, sizeof(found->user)) && is_text(found->home, sizeof(found->home)) &&
+           is_text(found->shell, sizeof(found->shell)) && account->groups.count >= -1 &&
+           account->groups.count <= LIMIT_USER_GROUPS;
+}
+
+/* What the child has parsed was not ours: what it says is checked like any other input. */
 static bool accept_verdict(struct authkeys_verdict *verdict, const struct authkeys_verdict *said)
 {
     if (said->reason < AUTHKEYS_LISTED || said->reason >= AUTHKEYS_NO_CHILD ||
@@ -93,8 +74,8 @@ static bool accept_verdict(struct authkeys_verdict *verdict, const struct authke
     return verdict->reason == AUTHKEYS_LISTED;
 }
 
-/* Waits until the verdict is there. False at the deadline, or if nobody waits for the answer. */
-static bool await_verdict(const struct authkeys_query *query, int reply)
+/* Waits until more of the answer is there. False at the deadline, or if nobody waits for it. */
+static bool await_answer(const struct authkeys_query *query, int reply)
 {
     for (;;) {
         if (clock_now_ms() >= query->deadline_ms) {
@@ -112,27 +93,45 @@ static bool await_verdict(const struct authkeys_query *query, int reply)
     }
 }
 
-/* The verdict is longer than a pipe must take at once. */
-static bool read_verdict(struct authkeys_verdict *said, const struct authkeys_query *query,
-                         int reply)
+/* It is longer than a pipe must take at once. */
+static bool read_whole(void *out, size_t bytes, const struct authkeys_query *query, int reply)
 {
     size_t used = 0;
-    while (used < sizeof(*said) && await_verdict(query, reply)) {
-        ssize_t count = read(reply, (char *)said + used, sizeof(*said) - used);
+    while (used < bytes && await_answer(query, reply)) {
+        ssize_t count = read(reply, (char *)out + used, bytes - used);
         if (count == 0 || (count < 0 && errno != EINTR)) {
             break;
         }
         used += count > 0 ? (size_t)count : 0;
     }
-    return used == sizeof(*said);
+    return used == bytes;
 }
 
-bool authkeys_ask(struct authkeys_verdict *verdict, const struct authkeys_query *query)
+static void doubt_account(struct authkeys_account *account)
+{
+    memset(account, 0, sizeof(*account));
+    memcpy(account->reason, AUTHKEYS_NO_ANSWER, sizeof(AUTHKEYS_NO_ANSWER));
+}
+
+/* Not part of its caller's frame, below which the session process lives. */
+__attribute__((noinline)) static bool read_answer(struct authkeys_account *account, struct authkeys_verdict *verdict,
+                        const struct authkeys_query *query, int reply)
 {
     struct authkeys_verdict said;
+    if (!read_whole(account, sizeof(*account), query, reply) || !is_account_whole(account, query)) {
+        doubt_account(account);
+        return false;
+    }
+    return read_whole(&said, sizeof(said), query, reply) && accept_verdict(verdict, &said);
+}
+
+bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *verdict,
+                  const struct authkeys_query *query)
+{
     int ends[2];
     bool listed = false;
 
+    doubt_account(account);
     memset(verdict, 0, sizeof(*verdict));
     verdict->reason = AUTHKEYS_NO_CHILD;
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -141,15 +140,16 @@ bool authkeys_ask(struct authkeys_verdict *verdict, const struct authkeys_query 
     }
     pid_t child = fork();
     if (child == 0) {
-        run_child(query, ends[1]);
+        authkeys_child(query, ends[1]);
     }
     close(ends[1]);
     if (child < 0) {
         log_trouble("fork", NULL, strerror(errno));
-    } else if (read_verdict(&said, query, ends[0])) {
-        listed = accept_verdict(verdict, &said);
     } else {
-        kill(child, SIGKILL);
+        listed = read_answer(account, verdict, query, ends[0]);
+    }
+    if (child > 0 && !listed) {
+        kill(child, SIGKILL); /* it may hang; we have not reaped it, so that the number is its own */
     }
     close(ends[0]);
     return listed;
@@ -170,7 +170,7 @@ const char *authkeys_words(const struct authkeys_verdict *verdict)
         [AUTHKEYS_ELSEWHERE] = "key is not for the client's address",
         [AUTHKEYS_EXPIRED] = "key has expired",
         [AUTHKEYS_FOR_AUTHORITY] = "key's line is for certificates only",
-        [AUTHKEYS_NO_AUTHORITY] = "key's line has no cert-authority",
+        [AUTHKEYS_NO_AUTHORITY] = "no line has cert-authority",
         [AUTHKEYS_PRINCIPAL] = "certificate is not for this user",
         [AUTHKEYS_COMMANDS_DIFFER] = "certificate and key's line force different commands",
         [AUTHKEYS_CERT_SIGNATURE] = "certificate is not signed by its authority",
@@ -179,8 +179,9 @@ const char *authkeys_words(const struct authkeys_verdict *verdict)
         [AUTHKEYS_CERT_EXPIRED] = "certificate has expired",
         [AUTHKEYS_REVOKED] = "key is revoked",
         [AUTHKEYS_REVOKED_BROKEN] = "file of revoked keys is broken",
-        [AUTHKEYS_NO_USER] = "could not become the user",
-        [AUTHKEYS_NO_CHILD] = "no answer about authorized_keys",
+        [AUTHKEYS_NO_USER] = "could not take on the user's rights",
+        [AUTHKEYS_NOT_CONFINED] = "child that reads keys could not give up its rights",
+        [AUTHKEYS_NO_CHILD] = AUTHKEYS_NO_ANSWER,
     };
     if (verdict->reason == AUTHKEYS_MISSING || verdict->reason == AUTHKEYS_UNREADABLE) {
         return strerror((int)verdict->error);

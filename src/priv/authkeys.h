@@ -1,7 +1,8 @@
 /*
- * Does a user's authorized_keys, or an authority that is trusted for every account, let a key in,
- * and with what restrictions? Only a short-lived child that has become the user ever parses a key,
- * a certificate or one of the files; the monitor gets a verdict of fixed size.
+ * May this user log in, does a file of keys or an authority let this key in, and with what
+ * restrictions? A short-lived child answers. It looks the account up and opens the files, as the
+ * user; then it gives up every right; only then it parses a key, a certificate or one of the files.
+ * The monitor gets an answer and a verdict of fixed size.
  */
 #ifndef WREN_AUTHKEYS_H
 #define WREN_AUTHKEYS_H
@@ -11,8 +12,10 @@
 #include <stdint.h>
 
 #include "account.h"
+#include "account_find.h"
 #include "grant.h"
 #include "hostkey.h"
+#include "identity.h"
 #include "limit.h"
 
 enum authkeys_reason {
@@ -40,7 +43,8 @@ enum authkeys_reason {
     AUTHKEYS_CERT_EXPIRED,
     AUTHKEYS_REVOKED,        /* by `line` of -R's file */
     AUTHKEYS_REVOKED_BROKEN, /* -R's file can't be understood in `line` */
-    AUTHKEYS_NO_USER,        /* the child could not become the user */
+    AUTHKEYS_NO_USER,        /* the child could not open files as the user */
+    AUTHKEYS_NOT_CONFINED,   /* the child could not give up its rights */
     AUTHKEYS_NO_CHILD,       /* there was no child, or it died or took too long */
     AUTHKEYS_REASONS,
 };
@@ -62,33 +66,51 @@ struct authkeys_verdict {
     struct grant grant; /* its key, key id and serial are set even on a refusal */
 };
 
+/* Why an account may not log in, with its NUL. */
+#define AUTHKEYS_ACCOUNT_REASON_BYTES 80
+
+/* What the child says first, before it has parsed anything that the client or a user wrote: no
+ * mistake of a parser can change whose account it is. */
+struct authkeys_account {
+    char reason[AUTHKEYS_ACCOUNT_REASON_BYTES]; /* "": it may log in; else the account is nobody's */
+    struct account account;
+    struct account_groups groups;
+};
+
 struct authkeys_query {
+    const char *user; /* as the client sent it */
+    struct account_rules rules;
     const char *pattern;      /* -a: with %u, %h and %%; NULL for ~/.ssh/authorized_keys */
     const char *ca_path;      /* -c: authorities for every account, or NULL */
     const char *revoked_path; /* -R, or NULL */
     const char *address;      /* the client's, or NULL */
+    int64_t now;              /* seconds since 1970 */
     bool may_set_environment;
-    const struct account *account;
-    const struct account_groups *groups; /* the account's */
-    uint32_t key_type;                   /* IPC_KEY_* */
-    const uint8_t *blob;                 /* as the client sent it */
+    bool best_effort;                /* -B: go on without a seccomp filter */
+    const struct identity *identity; /* what a child that starts as root ends as */
+    uint32_t key_type;               /* IPC_KEY_* */
+    const uint8_t *blob;             /* as the client sent it */
     size_t blob_bytes;
-    struct hostkey *hostkey; /* the child wipes its copy first */
+    struct hostkey *hostkey; /* memory of secret_new(), which the child takes off its own */
     int watched;             /* no need to go on once this one hangs up */
     int64_t deadline_ms;     /* clock_now_ms() at which the child is killed */
 };
 
 /*
- * Forks the child, waits for its verdict and fills in *verdict, with AUTHKEYS_NO_CHILD where there
- * is none. Returns true if the key may log in, should it sign. The child is left to the caller's
- * reaping.
+ * Forks the child, waits for its answer about the account and its verdict about the key, and fills
+ * in both, with AUTHKEYS_NO_CHILD where there is none. Returns true if the key may log in, should
+ * it sign and the account's reason be empty. The child is left to the caller's reaping.
  */
-bool authkeys_ask(struct authkeys_verdict *verdict, const struct authkeys_query *query);
+bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *verdict,
+                  const struct authkeys_query *query);
 
 /* The reason in an administrator's words. */
 const char *authkeys_words(const struct authkeys_verdict *verdict);
 
 /* ---- the child's part ------------------------------------------------------------------------ */
+
+/* The child from fork to exit; `reply` is the writing end of its pipe to the monitor. */
+__attribute__((noreturn)) void authkeys_child(const struct authkeys_query *query, int reply);
 
 /* A file of the administrator's (-c, -R), opened before the child becomes the user, so that it may
  * be readable by root only. */
@@ -97,6 +119,19 @@ struct authkeys_file {
     int fd;           /* -1: it can't be used, and `reason` tells why */
     enum authkeys_reason reason;
     int error;
+};
+
+/* The user's file, opened with the user's rights. */
+struct authkeys_users_file {
+    int fd; /* -1: `refused` has reason, path, owner, mode and error */
+    char path[LIMIT_PATH_BYTES];
+    struct authkeys_verdict refused;
+};
+
+struct authkeys_files {
+    struct authkeys_file authorities;
+    struct authkeys_file revoked;
+    struct authkeys_users_file users;
 };
 
 /* Opens without being held by a FIFO or a device. The file must be regular, root's or ours, and not
@@ -108,21 +143,21 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
                      const struct account *account);
 
 /*
- * Opens the user's file, as the user that the process is, without being held by a FIFO or a device;
- * refuses it, as OpenSSH's StrictModes does, if it or a directory from it up to the home (up to the
- * root if it is not below the home) has an owner other than root and the user or is writable by
- * group or others. Returns its descriptor, or -1 with reason, path and more in *verdict. `path`
- * receives its path.
+ * Opens the user's file, with the rights that the process has at the moment, without being held by
+ * a FIFO or a device; refuses it, as OpenSSH's StrictModes does, if it or a directory from it up to
+ * the home (up to the root if it is not below the home) has an owner other than root and the user
+ * or is writable by group or others.
  */
-int authkeys_open_users(struct authkeys_verdict *verdict, char path[static LIMIT_PATH_BYTES],
-                        const char *pattern, const struct account *account);
+void authkeys_open_users(struct authkeys_users_file *file, const char *pattern,
+                         const struct account *account);
 
 /*
  * Judges the key: first by what is revoked, a certificate then by -c's authorities, at last by the
  * user's file. The first line that lets it in counts; if none does, the reason is the first that a
- * line of this key gave. The descriptors stay open.
+ * line of this key gave. A certificate is parsed only if there is an authority that could let it
+ * in: -c, or a line with cert-authority. The descriptors stay open.
  */
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
-                     const struct authkeys_file *authorities, const struct authkeys_file *revoked);
+                     const char *user, const struct authkeys_files *files);
 
 #endif

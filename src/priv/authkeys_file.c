@@ -200,21 +200,22 @@ struct authkeys_file authkeys_open_admins(const char *path)
     return file;
 }
 
-int authkeys_open_users(struct authkeys_verdict *verdict, char path[static LIMIT_PATH_BYTES],
-                        const char *pattern, const struct account *account)
+void authkeys_open_users(struct authkeys_users_file *file, const char *pattern,
+                         const struct account *account)
 {
-    if (!authkeys_expand(path, pattern, account)) {
-        refuse(verdict, AUTHKEYS_BAD_PATTERN, pattern);
-        return -1;
+    struct authkeys_verdict *refused = &file->refused;
+    memset(refused, 0, sizeof(*refused));
+    file->fd = -1;
+    if (!authkeys_expand(file->path, pattern, account)) {
+        refuse(refused, AUTHKEYS_BAD_PATTERN, pattern);
+        return;
     }
-    int fd = open_plainly(path);
+    int fd = open_plainly(file->path);
     if (fd < 0) {
-        refuse_error(verdict, path);
-        return -1;
-    }
-    if (!is_file_safe(verdict, fd, path, account)) {
+        refuse_error(refused, file->path);
+    } else if (is_file_safe(refused, fd, file->path, account)) {
+        file->fd = fd;
+    } else {
         close(fd);
-        return -1;
     }
-    return fd;
 }

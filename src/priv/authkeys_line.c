@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+#include "authkeys_options.h"
+
 /* As OpenSSH reads them: \" inside or outside of quotes is no quote. */
 static struct text read_options(struct text *text)
 {
@@ -25,11 +27,17 @@ static struct text read_options(struct text *text)
     return options;
 }
 
-bool authkeys_line_lists(struct text *options, const char *line, size_t line_bytes,
-                         const struct key_text *wanted)
+/* The parts of a line; false for an empty one and a comment. */
+struct parts {
+    struct text options;
+    struct text type;
+    struct text base64;
+};
+
+static bool split(struct parts *parts, const char *line, size_t line_bytes)
 {
     struct text text = text_over(line, line_bytes);
-    *options = text_over(line, 0);
+    parts->options = text_over(line, 0);
     text_skip_blanks(&text);
     if (text.at == text.end || *text.at == '#') {
         return false;
@@ -38,12 +46,30 @@ bool authkeys_line_lists(struct text *options, const char *line, size_t line_byt
     struct text rest = text;
     const struct text first = text_word(&rest);
     if (!text_is_key_type(&first)) {
-        *options = read_options(&text);
+        parts->options = read_options(&text);
         text_skip_blanks(&text);
     }
-    const struct text type = text_word(&text);
+    parts->type = text_word(&text);
     text_skip_blanks(&text);
-    const struct text base64 = text_word(&text);
-    return text_is(&type, wanted->type) && text_bytes(&base64) == wanted->base64_bytes &&
-           memcmp(base64.at, wanted->base64, wanted->base64_bytes) == 0;
+    parts->base64 = text_word(&text);
+    return true;
+}
+
+bool authkeys_line_lists(struct text *options, const char *line, size_t line_bytes,
+                         const struct key_text *wanted)
+{
+    struct parts parts;
+    if (!split(&parts, line, line_bytes)) {
+        return false;
+    }
+    *options = parts.options;
+    return text_is(&parts.type, wanted->type) &&
+           text_bytes(&parts.base64) == wanted->base64_bytes &&
+           memcmp(parts.base64.at, wanted->base64, wanted->base64_bytes) == 0;
+}
+
+bool authkeys_line_has_authority(const char *line, size_t line_bytes)
+{
+    struct parts parts;
+    return split(&parts, line, line_bytes) && authkeys_options_name_authority(parts.options);
 }

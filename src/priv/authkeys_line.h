@@ -17,4 +17,7 @@
 bool authkeys_line_lists(struct text *options, const char *line, size_t line_bytes,
                          const struct key_text *wanted);
 
+/* True if cert-authority is among the line's options, whatever the rest of it says. */
+bool authkeys_line_has_authority(const char *line, size_t line_bytes);
+
 #endif

@@ -350,6 +350,25 @@ void authkeys_begin_grant(struct grant *grant, uint32_t flags)
     memset(grant->environment, 0, sizeof(grant->environment));
 }
 
+bool authkeys_options_name_authority(struct text options)
+{
+    static const char wanted[] = "cert-authority";
+    struct reading reading = {.asker = NULL};
+    while (options.at < options.end) {
+        struct text name = read_name(&options);
+        bool valued = options.at < options.end && *options.at == '=';
+        if (!valued && text_bytes(&name) == strlen(wanted) &&
+            strncasecmp(name.at, wanted, strlen(wanted)) == 0) {
+            return true;
+        }
+        options.at += valued ? 1 : 0;
+        if ((valued && !read_quoted(&reading, &options)) || !take_comma(&options)) {
+            return false;
+        }
+    }
+    return false;
+}
+
 /* All are read even where one says no: a broken one behind it is the better thing to log. */
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,

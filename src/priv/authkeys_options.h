@@ -38,6 +38,10 @@ enum authkeys_reason authkeys_options_of_certificate(struct grant *grant,
  * before stays in it. Its key and what it tells of the certificate stay. */
 void authkeys_begin_grant(struct grant *grant, uint32_t flags);
 
+/* True if cert-authority is one of a line's options. Nothing is judged; what stands behind a broken
+ * option does not count, as that line grants nothing. */
+bool authkeys_options_name_authority(struct text options);
+
 /* An option's name for the log, cut off. */
 void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
                           size_t name_bytes);

@@ -2,8 +2,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "asker.h"
 #include "authkeys.h"
@@ -17,12 +15,15 @@
 
 struct search {
     const struct authkeys_query *query;
+    const struct authkeys_files *files;
     struct authkeys_verdict *verdict;
     struct asker asker;
     struct certificate certificate;
     struct key_text key;
     struct key_text authority; /* of a certificate */
     bool settled;              /* a line of this key has given a reason */
+    bool read;                 /* the offer has been parsed */
+    bool over;                 /* the offer is malformed or revoked */
 };
 
 /* The first reason that a line of this key gave stays; before it, any. */
@@ -63,31 +64,84 @@ static void describe_certificate(struct search *search)
     search->asker.certificate = &search->certificate;
 }
 
+static bool is_certificate(const struct search *search)
+{
+    uint32_t type = search->query->key_type;
+    return type == IPC_KEY_ED25519_CERT || type == IPC_KEY_SK_ED25519_CERT;
+}
+
 static bool read_offer(struct search *search)
 {
     const struct authkeys_query *query = search->query;
     uint32_t type = query->key_type;
     bool sk = type == IPC_KEY_SK_ED25519 || type == IPC_KEY_SK_ED25519_CERT;
     struct key key;
-    switch (type) {
-    case IPC_KEY_ED25519:
-    case IPC_KEY_SK_ED25519:
-        if (!key_read(&key, cursor_over(query->blob, query->blob_bytes)) || key.sk != sk) {
-            return false;
-        }
-        describe(search, &key);
-        return true;
-    case IPC_KEY_ED25519_CERT:
-    case IPC_KEY_SK_ED25519_CERT:
+    search->read = true;
+    if (is_certificate(search)) {
         if (!certificate_read(&search->certificate, sk, query->blob, query->blob_bytes)) {
             return false;
         }
         describe(search, &search->certificate.key);
         describe_certificate(search);
         return true;
-    default:
+    }
+    if ((type != IPC_KEY_ED25519 && type != IPC_KEY_SK_ED25519) ||
+        !key_read(&key, cursor_over(query->blob, query->blob_bytes)) || key.sk != sk) {
         return false;
     }
+    describe(search, &key);
+    return true;
+}
+
+/* ---- revocation ------------------------------------------------------------------------------ */
+
+static void refuse_by_file(struct search *search, const struct authkeys_file *file)
+{
+    search->verdict->error = (uint32_t)file->error;
+    refuse(search, file->reason, file->path, 0);
+    search->settled = true;
+}
+
+/* What can't be read revokes everything. */
+static bool is_revoked(struct search *search)
+{
+    const struct authkeys_file *file = &search->files->revoked;
+    bool certified = search->asker.certificate != NULL;
+    const struct revoked_offer offer = {
+        .key = &search->key,
+        .authority = certified ? &search->authority : NULL,
+        .certificate = search->asker.certificate,
+    };
+    uint32_t line;
+    if (file->path == NULL) {
+        return false;
+    }
+    if (file->fd < 0) {
+        refuse_by_file(search, file);
+        return true;
+    }
+    enum revoked revoked = revoked_look(file->fd, &offer, &line);
+    int error = errno;
+    if (revoked == REVOKED_UNREADABLE) {
+        search->verdict->error = (uint32_t)error;
+        refuse(search, AUTHKEYS_UNREADABLE, file->path, 0);
+    } else if (revoked != REVOKED_NOT) {
+        refuse(search, revoked == REVOKED ? AUTHKEYS_REVOKED : AUTHKEYS_REVOKED_BROKEN, file->path,
+               line);
+    }
+    return revoked != REVOKED_NOT;
+}
+
+/* Reads the key or the certificate that the client offers, and looks whether it is revoked. False,
+ * with the reason, if it is out of the question. */
+static bool open_offer(struct search *search)
+{
+    bool good = read_offer(search);
+    if (!good) {
+        search->verdict->reason = AUTHKEYS_BAD_KEY;
+    }
+    search->over = !good || is_revoked(search);
+    return !search->over;
 }
 
 /* ---- one line -------------------------------------------------------------------------------- */
@@ -137,6 +191,17 @@ static enum authkeys_reason judge_authority(struct search *search, struct text o
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
+/* A certificate is opened at the first line that names an authority. */
+static bool lists_offer(struct search *search, struct text *options, const char *line,
+                        size_t line_bytes)
+{
+    if (!search->read && (!authkeys_line_has_authority(line, line_bytes) || !open_offer(search))) {
+        return false;
+    }
+    return authkeys_line_lists(options, line, line_bytes,
+                               is_certificate(search) ? &search->authority : &search->key);
+}
+
 /* True if a line let the key in. Later refusals must not overwrite the name of the option that goes
  * with the first. */
 static bool search_lines(struct search *search, int fd, const char *path,
@@ -145,15 +210,13 @@ static bool search_lines(struct search *search, int fd, const char *path,
     struct lines lines;
     const char *line;
     size_t line_bytes;
-    int got;
-    const struct key_text *wanted =
-        search->asker.certificate != NULL ? &search->authority : &search->key;
+    int got = 0;
 
     lines_init(&lines, fd);
-    while ((got = lines_next(&lines, &line, &line_bytes)) == 1) {
+    while (!search->over && (got = lines_next(&lines, &line, &line_bytes)) == 1) {
         struct text options;
         char first_option[AUTHKEYS_OPTION_BYTES];
-        if (!authkeys_line_lists(&options, line, line_bytes, wanted)) {
+        if (!lists_offer(search, &options, line, line_bytes)) {
             continue;
         }
         memcpy(first_option, search->verdict->option, sizeof(first_option));
@@ -170,52 +233,17 @@ static bool search_lines(struct search *search, int fd, const char *path,
             search->settled = true;
         }
     }
-    if (got < 0 && !search->settled) {
+    if (got < 0 && !search->settled && !search->over) {
         search->verdict->error = (uint32_t)errno;
         refuse(search, AUTHKEYS_UNREADABLE, path, 0);
     }
     return false;
 }
 
-static void refuse_by_file(struct search *search, const struct authkeys_file *file)
+static bool search_authorities(struct search *search)
 {
-    search->verdict->error = (uint32_t)file->error;
-    refuse(search, file->reason, file->path, 0);
-    search->settled = true;
-}
-
-/* What can't be read revokes everything. */
-static bool is_revoked(struct search *search, const struct authkeys_file *file)
-{
-    bool certified = search->asker.certificate != NULL;
-    const struct revoked_offer offer = {
-        .key = &search->key,
-        .authority = certified ? &search->authority : NULL,
-        .certificate = search->asker.certificate,
-    };
-    uint32_t line;
-    if (file->path == NULL) {
-        return false;
-    }
-    if (file->fd < 0) {
-        refuse_by_file(search, file);
-        return true;
-    }
-    enum revoked revoked = revoked_look(file->fd, &offer, &line);
-    int error = errno;
-    if (revoked == REVOKED_UNREADABLE) {
-        search->verdict->error = (uint32_t)error;
-        refuse(search, AUTHKEYS_UNREADABLE, file->path, 0);
-    } else if (revoked != REVOKED_NOT) {
-        refuse(search, revoked == REVOKED ? AUTHKEYS_REVOKED : AUTHKEYS_REVOKED_BROKEN, file->path,
-               line);
-    }
-    return revoked != REVOKED_NOT;
-}
-
-static bool search_authorities(struct search *search, const struct authkeys_file *file)
-{
-    if (file->path == NULL || search->asker.certificate == NULL) {
+    const struct authkeys_file *file = &search->files->authorities;
+    if (file->path == NULL || !is_certificate(search)) {
         return false;
     }
     if (file->fd < 0) {
@@ -227,41 +255,38 @@ static bool search_authorities(struct search *search, const struct authkeys_file
 
 static void search_users(struct search *search)
 {
-    char path[LIMIT_PATH_BYTES];
-    struct authkeys_verdict refused;
-    memset(&refused, 0, sizeof(refused));
-    int fd = authkeys_open_users(&refused, path, search->query->pattern, search->query->account);
-    if (fd >= 0) {
+    const struct authkeys_users_file *file = &search->files->users;
+    if (file->fd >= 0) {
         if (!search->settled) {
-            refuse(search, AUTHKEYS_NOT_LISTED, path, 0);
+            refuse(search, AUTHKEYS_NOT_LISTED, file->path, 0);
         }
-        search_lines(search, fd, path, judge_line);
-        close(fd);
+        search_lines(search, file->fd, file->path, judge_line);
+        if (!search->read && search->verdict->reason == AUTHKEYS_NOT_LISTED) {
+            refuse(search, AUTHKEYS_NO_AUTHORITY, file->path, 0);
+        }
     } else if (!search->settled) {
-        search->verdict->owner = refused.owner;
-        search->verdict->mode = refused.mode;
-        search->verdict->error = refused.error;
-        refuse(search, (enum authkeys_reason)refused.reason, refused.path, 0);
+        search->verdict->owner = file->refused.owner;
+        search->verdict->mode = file->refused.mode;
+        search->verdict->error = file->refused.error;
+        refuse(search, (enum authkeys_reason)file->refused.reason, file->refused.path, 0);
     }
 }
 
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
-                     const struct authkeys_file *authorities, const struct authkeys_file *revoked)
+                     const char *user, const struct authkeys_files *files)
 {
     struct search search = {
         .query = query,
+        .files = files,
         .verdict = verdict,
-        .asker = {.user = query->account->user,
+        .asker = {.user = user,
                   .address = query->address,
-                  .now = time(NULL),
+                  .now = query->now,
                   .may_set_environment = query->may_set_environment},
     };
     memset(verdict, 0, sizeof(*verdict));
-    if (!read_offer(&search)) {
-        verdict->reason = AUTHKEYS_BAD_KEY;
-        return;
-    }
-    if (!is_revoked(&search, revoked) && !search_authorities(&search, authorities)) {
+    bool read_at_once = !is_certificate(&search) || files->authorities.path != NULL;
+    if ((!read_at_once || open_offer(&search)) && !search_authorities(&search)) {
         search_users(&search);
     }
 }

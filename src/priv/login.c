@@ -67,8 +67,9 @@ size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct lo
     return writer_failed(&writer) ? 0 : writer.used;
 }
 
-/* By the key that the child found in the blob; by none if it found none. */
-static bool is_signature_good(const struct login *login, const struct ipc_auth *request,
+/* By the key that the child found in the blob; by none if it found none. Not part of its caller's
+ * frame, below which the session process lives. */
+__attribute__((noinline)) static bool is_signature_good(const struct login *login, const struct ipc_auth *request,
                               const uint8_t *blob, const struct grant *grant)
 {
     uint8_t data[LOGIN_SIGNED_BYTES];
@@ -99,8 +100,12 @@ static const char *check_authenticator(const struct ipc_auth *request, const str
     return NULL;
 }
 
-static const char *check_request(const struct login *login, const struct ipc_auth *request)
+static const char *check_request(struct login *login, const struct ipc_auth *request)
 {
+    /* Probes that are accepted cost a child each, too. */
+    if (++login->requests > LIMIT_AUTH_REQUESTS) {
+        return "too many login requests";
+    }
     if (request->stage != IPC_AUTH_PROBE && request->stage != IPC_AUTH_SIGNED) {
         return "login request of an unknown stage";
     }
@@ -131,37 +136,42 @@ static const char *check_request(const struct login *login, const struct ipc_aut
     return NULL;
 }
 
-static bool is_as_probed(const struct login *login, const struct ipc_auth *request,
+static bool is_as_probed(const struct login_probe *probe, const struct ipc_auth *request,
                          const struct login_outcome *outcome)
 {
-    return login->probed && request->key_type == login->probed_type &&
-           strcmp(login->probed_user, request->user) == 0 &&
-           memcmp(login->probed_blob, outcome->blob_hash, sizeof(login->probed_blob)) == 0;
+    return probe->found && request->key_type == probe->key_type &&
+           strcmp(probe->user, request->user) == 0 &&
+           memcmp(probe->blob_hash, outcome->blob_hash, sizeof(probe->blob_hash)) == 0;
 }
 
-static void remember_probe(struct login *login, const struct ipc_auth *request,
+static void remember_probe(struct login_probe *probe, const struct ipc_auth *request,
                            const struct login_outcome *outcome)
 {
-    login->probed = true;
-    login->probed_type = request->key_type;
-    memcpy(login->probed_user, request->user, sizeof(login->probed_user));
-    memcpy(login->probed_blob, outcome->blob_hash, sizeof(login->probed_blob));
-    login->probed_verdict = outcome->keys;
+    probe->found = true;
+    probe->key_type = request->key_type;
+    memcpy(probe->user, request->user, sizeof(probe->user));
+    memcpy(probe->blob_hash, outcome->blob_hash, sizeof(probe->blob_hash));
+    probe->account = outcome->account;
+    probe->keys = outcome->keys;
 }
 
-/* Nobody's file is looked for just the same: the work tells nothing about the user. */
-static bool ask_for_key(const struct login *login, const struct ipc_auth *request,
-                        const uint8_t *blob, struct login_outcome *outcome)
+static bool ask_child(const struct login *login, const struct ipc_auth *request,
+                      const uint8_t *blob, struct login_outcome *outcome)
 {
     const struct options *options = login->options;
     const struct authkeys_query query = {
-        .pattern = outcome->account_refused ? NULL : options->authkeys,
+        .user = request->user,
+        .rules = {.group = options->group,
+                  .no_root = options->no_root,
+                  .reserved_uid = login->reserved_uid},
+        .pattern = options->authkeys,
         .ca_path = options->authorities,
         .revoked_path = options->revoked,
         .address = peer_has_address(login->peer) ? login->peer->address : NULL,
+        .now = time(NULL),
         .may_set_environment = options->user_environment,
-        .account = &outcome->account,
-        .groups = &outcome->groups,
+        .best_effort = options->best_effort,
+        .identity = login->identity,
         .key_type = request->key_type,
         .blob = blob,
         .blob_bytes = request->blob_bytes,
@@ -169,31 +179,23 @@ static bool ask_for_key(const struct login *login, const struct ipc_auth *reques
         .watched = login->ipc,
         .deadline_ms = login->deadline_ms,
     };
-    return authkeys_ask(&outcome->keys, &query);
+    return authkeys_ask(&outcome->account, &outcome->keys, &query);
 }
 
-static const char *find_account(const struct login *login, const struct ipc_auth *request,
-                                struct login_outcome *outcome)
-{
-    const char *reason =
-        account_find(&outcome->account, &outcome->groups, request->user, login->options->group);
-    if (reason == NULL && outcome->account.uid == 0 && login->options->no_root) {
-        account_nobody(&outcome->account, &outcome->groups);
-        reason = "root may not log in here";
-    }
-    return reason;
-}
-
-/* After the account: NULL, or the first thing that is wrong with the key and its signature. */
+/* NULL, or the first thing that is wrong with the key and its signature. */
 static const char *judge_key(const struct login *login, const struct ipc_auth *request,
                              const uint8_t *blob, struct login_outcome *outcome)
 {
-    bool listed = !outcome->account_refused && is_as_probed(login, request, outcome);
-    if (listed) {
-        outcome->keys = login->probed_verdict;
+    const struct login_probe *probe = &login->scratch->probe;
+    bool listed;
+    if (is_as_probed(probe, request, outcome)) {
+        outcome->account = probe->account;
+        outcome->keys = probe->keys;
+        listed = true;
     } else {
-        listed = ask_for_key(login, request, blob, outcome);
+        listed = ask_child(login, request, blob, outcome);
     }
+    /* Also for an account that may not log in: the work shall tell nothing about the user. */
     bool is_signed = request->stage == IPC_AUTH_SIGNED;
     bool signed_well = !is_signed || is_signature_good(login, request, blob, &outcome->keys.grant);
     if (!listed) {
@@ -205,43 +207,54 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
     return is_signed ? check_authenticator(request, &outcome->keys.grant) : NULL;
 }
 
-/* First the user, then the key, then the signature: the log tells the first that fails. */
+/* First the user, then the key, then the signature: the log names the first that fails. */
 static void decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                    struct login_outcome *outcome)
 {
-    const char *reason = find_account(login, request, outcome);
     bool unsupported = request->key_type == IPC_KEY_UNSUPPORTED;
-    outcome->account_refused = reason != NULL || unsupported;
-    if (reason == NULL && unsupported) {
-        account_nobody(&outcome->account, &outcome->groups);
-    }
     crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
     const char *wrong_key = judge_key(login, request, blob, outcome);
+    const char *wrong_account = outcome->account.reason;
+    outcome->account_refused = wrong_account[0] != '\0' || unsupported;
 
-    if (reason == NULL && unsupported) {
+    if (wrong_account[0] == '\0' && unsupported) {
         snprintf(outcome->reason, sizeof(outcome->reason),
                  is_supported(request->algorithm) ? "malformed key or signature of type %s"
                                                   : "key type %s is not supported",
                  request->algorithm);
-    } else if (reason != NULL || wrong_key != NULL) {
+    } else if (wrong_account[0] != '\0' || wrong_key != NULL) {
         snprintf(outcome->reason, sizeof(outcome->reason), "%s",
-                 reason != NULL ? reason : wrong_key);
+                 wrong_account[0] != '\0' ? wrong_account : wrong_key);
     } else {
         outcome->accepted = true;
     }
 }
 
-/* Into a place that is all zero: the pages of a long command that is not there stay untouched. */
-static void keep_grant(struct grant *kept, const struct grant *grant)
+/* Of this host and user: what an observer learns from one user's answers does not help with
+ * another's. 0 to LIMIT_REFUSAL_JITTER_MS - 1. */
+static int64_t jitter_ms(const struct login *login, const char *user)
 {
-    memcpy(kept, grant, offsetof(struct grant, command) + grant->command_bytes + 1);
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, login->hostkey->secret_key,
+                              sizeof(login->hostkey->secret_key));
+    crypto_hash_sha256_update(&state, (const uint8_t *)user, strlen(user));
+    crypto_hash_sha256_final(&state, hash);
+    sodium_memzero(&state, sizeof(state));
+    return hash[0] % LIMIT_REFUSAL_JITTER_MS;
 }
 
-/* Answers a refusal at the next multiple of LIMIT_REFUSAL_MS after its request. */
-static void wait_for_refusal(int64_t asked_ms)
+/* A refusal leaves a fixed time after its request, and the user's jitter. Work that has taken
+ * longer than that doubles the time until it has not. */
+static void wait_for_refusal(const struct login *login, const char *user, int64_t asked_ms)
 {
-    int64_t spent = clock_now_ms() - asked_ms;
-    int64_t answer_ms = asked_ms + (spent / LIMIT_REFUSAL_MS + 1) * LIMIT_REFUSAL_MS;
+    int64_t spent_ms = clock_now_ms() - asked_ms;
+    int64_t wanted_ms = LIMIT_REFUSAL_MS + jitter_ms(login, user);
+    while (wanted_ms < spent_ms) {
+        wanted_ms *= 2;
+    }
+    int64_t answer_ms = asked_ms + wanted_ms;
     const struct timespec until = {
         .tv_sec = (time_t)(answer_ms / 1000),
         .tv_nsec = (long)(answer_ms % 1000) * 1000000,
@@ -250,36 +263,52 @@ static void wait_for_refusal(int64_t asked_ms)
     }
 }
 
+static const char *enter(struct login *login, const struct ipc_auth *request,
+                         const struct login_outcome *outcome)
+{
+    const char *wrong =
+        login->enter(login->monitor, &outcome->account, &outcome->keys.grant);
+    if (wrong == NULL) {
+        memcpy(login->user, request->user, sizeof(login->user));
+        login->forced = (outcome->keys.grant.flags & GRANT_FORCED) != 0;
+    }
+    return wrong;
+}
+
+static void refuse(struct login *login, const struct ipc_auth *request,
+                   const struct login_outcome *outcome, int64_t asked_ms, uint32_t *verdict)
+{
+    login->scratch->probe.found = false;
+    login->refusals++;
+    *verdict = login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
+    login_log(request, outcome);
+    wait_for_refusal(login, request->user, asked_ms);
+}
+
 const char *login_answer(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                          uint32_t *verdict)
 {
-    struct login_outcome outcome = {.accepted = false};
+    struct login_outcome *outcome = &login->scratch->outcome;
     int64_t asked_ms = clock_now_ms();
     const char *wrong = check_request(login, request);
     if (wrong != NULL) {
         return wrong;
     }
-
-    decide(login, request, blob, &outcome);
-    if (!outcome.accepted) {
-        login->probed = false;
-        login->refusals++;
-        *verdict =
-            login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
-        login_log(request, &outcome);
-        wait_for_refusal(asked_ms);
+    memset(outcome, 0, sizeof(*outcome));
+    decide(login, request, blob, outcome);
+    if (!outcome->accepted) {
+        refuse(login, request, outcome, asked_ms, verdict);
         return NULL;
     }
     if (request->stage == IPC_AUTH_PROBE) {
-        remember_probe(login, request, &outcome);
-    } else if (account_become(&outcome.account, &outcome.groups) != 0) {
-        log_trouble("could not become the user", NULL, strerror(errno));
-        return "could not become the user";
+        remember_probe(&login->scratch->probe, request, outcome);
     } else {
-        login->account = outcome.account;
-        keep_grant(&login->grant, &outcome.keys.grant);
+        wrong = enter(login, request, outcome);
+        if (wrong != NULL) {
+            return wrong;
+        }
     }
     *verdict = IPC_VERDICT_ACCEPTED;
-    login_log(request, &outcome);
+    login_log(request, outcome);
     return NULL;
 }

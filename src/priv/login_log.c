@@ -18,7 +18,8 @@ static bool is_certificate(const struct ipc_auth *request)
            request->key_type == IPC_KEY_SK_ED25519_CERT;
 }
 
-/* Of a certificate the child knows the key in it; without its answer we only know the whole. */
+/* Of a certificate the child knows the key in it; for one that it has not parsed we only know
+ * the whole. */
 static void log_key(struct log_line *line, const struct ipc_auth *request,
                     const struct login_outcome *outcome)
 {

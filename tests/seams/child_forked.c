@@ -1,4 +1,4 @@
-/* In place of priv/child.c, in sanitizer builds: what their runtime notes of a stack that the exec
+/* In place of session/child.c, in sanitizer builds: what their runtime notes of a stack that the exec
  * leaves behind would be of our memory, and wrong. */
 #include "child.h"
 

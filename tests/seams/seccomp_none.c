@@ -1,5 +1,5 @@
-/* In place of net/seccomp.c in sanitizer builds: their runtime makes system calls at will and
- * reports on stderr. The layer is missing then, and the daemon says so; it serves only with -B. */
+/* In place of net/seccomp.c in sanitizer builds: their runtime reports on stderr, which must stay
+ * open. The layer is missing then, and the daemon says so; it serves only with -B. */
 #include "seccomp.h"
 
 #include <unistd.h>

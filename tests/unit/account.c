@@ -1,5 +1,6 @@
 /* With an /etc of its own where the test is root and may mount; else only what needs none. */
-#include "account.h"
+#include "account_become.h"
+#include "account_find.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -7,10 +8,12 @@
 #include <stdbool.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "priv_help.h"
+#include "seccomp_abi.h"
 #include "unit.h"
 
 /* Below the root's group, a user's own, and one that alice is in as a supplementary member. */
@@ -32,6 +35,12 @@ static const char names[] = "passwd: files\ngroup: files\nshadow: files\n";
 
 static struct account_groups all;
 
+static const char *find(struct account *account, const char *user, const char *group)
+{
+    const struct account_rules rules = {.group = group, .reserved_uid = (uid_t)-1};
+    return account_find(account, &all, user, &rules);
+}
+
 static bool own_etc(void)
 {
     char etc[SCRATCH_BYTES];
@@ -43,6 +52,10 @@ static bool own_etc(void)
     }
     scratch_make(etc);
     if (mount("none", etc, "tmpfs", 0, "mode=755") != 0) {
+        return false;
+    }
+    /* Nor may what keeps users out of this machine count. */
+    if (mount("none", "/run", "tmpfs", 0, "mode=755") != 0) {
         return false;
     }
     long day = (long)(time(NULL) / 86400);
@@ -100,7 +113,7 @@ START_TEST(who_may_log_in)
     if (!own_etc()) {
         return;
     }
-    const char *reason = account_find(&account, &all, cases[_i].user, cases[_i].group);
+    const char *reason = find(&account, cases[_i].user, cases[_i].group);
     if (cases[_i].reason == NULL) {
         ck_assert_msg(reason == NULL, "%s: %s", cases[_i].user, reason);
         ck_assert_str_eq(account.user, cases[_i].user);
@@ -119,7 +132,7 @@ START_TEST(fields_of_an_account)
     if (!own_etc()) {
         return;
     }
-    ck_assert_ptr_null(account_find(&account, &all, "bob", NULL));
+    ck_assert_ptr_null(find(&account, "bob", NULL));
     ck_assert_str_eq(account.home, "/home/bob");
     ck_assert_str_eq(account.shell, "/bin/sh");
     ck_assert_uint_eq(account.uid, 4001);
@@ -129,13 +142,47 @@ END_TEST
 
 START_TEST(nologin_stops_all_but_root)
 {
+    static const char *const folders[] = {"/etc", "/run"};
     struct account account;
     if (!own_etc()) {
         return;
     }
-    scratch_write("/etc", "nologin", "", 0, 0600);
-    ck_assert_ptr_null(account_find(&account, &all, "root", NULL));
-    assert_contains(account_find(&account, &all, "alice", NULL), "nologin");
+    ck_assert_ptr_null(find(&account, "alice", NULL));
+    scratch_write(folders[_i], "nologin", "", 0, 0600);
+    ck_assert_ptr_null(find(&account, "root", NULL));
+    assert_contains(find(&account, "alice", NULL), _i == 0 ? "/etc/nologin" : "/run/nologin");
+    ck_assert_uint_eq(account.uid, 65534);
+}
+END_TEST
+
+START_TEST(no_root_keeps_root_out)
+{
+    struct account account;
+    const struct account_rules rules = {.no_root = true, .reserved_uid = (uid_t)-1};
+    if (!own_etc()) {
+        return;
+    }
+    assert_contains(account_find(&account, &all, "root", &rules), "root may not log in");
+    ck_assert_str_eq(account.home, "/nonexistent");
+    ck_assert_ptr_null(account_find(&account, &all, "alice", &rules));
+}
+END_TEST
+
+/* It could stop the monitor and read what the network process knows. */
+START_TEST(the_servers_own_user_stays_out)
+{
+    struct account account;
+    const struct account_rules rules = {.reserved_uid = 4001};
+    if (!own_etc()) {
+        return;
+    }
+    assert_contains(account_find(&account, &all, "bob", &rules), "the server's own");
+    ck_assert_ptr_null(account_find(&account, &all, "alice", &rules));
+    ck_assert_ptr_null(account_find(&account, &all, "root", &rules));
+    /* Where the server runs as an ordinary user it has no other. */
+    ck_assert_int_eq(setresgid(4001, 4001, 4001), 0);
+    ck_assert_int_eq(setresuid(4001, 4001, 4001), 0);
+    ck_assert_ptr_null(account_find(&account, &all, "bob", &rules));
 }
 END_TEST
 
@@ -147,15 +194,15 @@ START_TEST(ordinary_user_serves_itself_only)
     }
     ck_assert_int_eq(setresgid(4000, 4000, 4000), 0);
     ck_assert_int_eq(setresuid(4000, 4000, 4000), 0);
-    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_ptr_null(find(&account, "alice", NULL));
     ck_assert_int_eq(prctl(PR_SET_DUMPABLE, 1), 0);
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
-    assert_contains(account_find(&account, &all, "bob", NULL), "not the user");
+    assert_contains(find(&account, "bob", NULL), "not the user");
     /* Nobody's stand-in is one that the helper child can be. */
     ck_assert_uint_eq(account.uid, 4000);
     ck_assert_int_eq(account_become(&account, &all), 0);
-    assert_contains(account_find(&account, &all, "root", NULL), "not the user");
+    assert_contains(find(&account, "root", NULL), "not the user");
     account.uid = 4001;
     ck_assert_int_eq(account_become(&account, &all), -1);
 }
@@ -183,7 +230,7 @@ START_TEST(becoming_a_user_is_for_good)
         return;
     }
     ck_assert_int_eq(setgroups(3, inherited), 0);
-    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_ptr_null(find(&account, "alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(getresuid(&uids[0], &uids[1], &uids[2]), 0);
     ck_assert_int_eq(getresgid(&gids[0], &gids[1], &gids[2]), 0);
@@ -200,6 +247,28 @@ START_TEST(becoming_a_user_is_for_good)
 }
 END_TEST
 
+/* What a launcher has made inheritable reaches no program of the user's. */
+START_TEST(no_capability_is_inherited)
+{
+    struct account account;
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
+    struct capability_data data[2];
+    if (!own_etc()) {
+        return;
+    }
+    ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
+    data[0].inheritable = data[0].permitted;
+    ck_assert_int_eq(syscall(SYS_capset, &header, data), 0);
+    ck_assert_ptr_null(find(&account, _i == 0 ? "alice" : "root", NULL));
+    ck_assert_int_eq(account_become(&account, &all), 0);
+    ck_assert_int_eq(syscall(SYS_capget, &header, data), 0);
+    ck_assert_uint_eq(data[0].inheritable | data[1].inheritable, 0);
+    if (_i == 0) {
+        ck_assert_uint_eq(data[0].permitted | data[1].permitted | data[0].effective, 0);
+    }
+}
+END_TEST
+
 /* A launcher's securebits may keep capabilities over the change: then there is a way back. */
 START_TEST(a_way_back_is_found)
 {
@@ -207,7 +276,7 @@ START_TEST(a_way_back_is_found)
     if (!own_etc() || prctl(PR_SET_SECUREBITS, 1 << 2) != 0) { /* SECBIT_NO_SETUID_FIXUP */
         return;
     }
-    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_ptr_null(find(&account, "alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), -1);
 }
 END_TEST
@@ -231,7 +300,7 @@ START_TEST(users_of_many_groups)
         return;
     }
     join_groups(LIMIT_USER_GROUPS - 2); /* alice's own, and wheel */
-    ck_assert_ptr_null(account_find(&account, &all, "alice", "g1021"));
+    ck_assert_ptr_null(find(&account, "alice", "g1021"));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(getgroups(0, NULL), LIMIT_USER_GROUPS);
 }
@@ -244,7 +313,7 @@ START_TEST(users_of_too_many_groups)
         return;
     }
     join_groups(LIMIT_USER_GROUPS - 1);
-    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_ptr_null(find(&account, "alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), -1);
     ck_assert_int_eq(errno, ERANGE);
     ck_assert_uint_eq(geteuid(), 0);
@@ -265,10 +334,10 @@ START_TEST(expiry_that_can_not_be_told)
         return;
     }
     break_file("/etc/shadow");
-    assert_contains(account_find(&account, &all, "alice", NULL), "could not be looked up");
+    assert_contains(find(&account, "alice", NULL), "could not be looked up");
     ck_assert_uint_eq(account.uid, 65534);
     ck_assert_int_eq(rmdir("/etc/shadow"), 0);
-    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_ptr_null(find(&account, "alice", NULL));
 }
 END_TEST
 
@@ -279,10 +348,10 @@ START_TEST(groups_that_can_not_be_told)
         return;
     }
     break_file("/etc/group");
-    assert_contains(account_find(&account, &all, "alice", "wheel"), "member");
+    assert_contains(find(&account, "alice", "wheel"), "member");
     ck_assert_int_eq(rmdir("/etc/group"), 0);
-    assert_contains(account_find(&account, &all, "alice", "wheel"), "member");
-    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    assert_contains(find(&account, "alice", "wheel"), "member");
+    ck_assert_ptr_null(find(&account, "alice", NULL));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(!has_group(4100) && !has_group(0));
 }
@@ -295,8 +364,8 @@ START_TEST(users_that_can_not_be_told)
         return;
     }
     break_file("/etc/passwd");
-    ck_assert_ptr_nonnull(account_find(&account, &all, "alice", NULL));
-    ck_assert_ptr_nonnull(account_find(&account, &all, "root", NULL));
+    ck_assert_ptr_nonnull(find(&account, "alice", NULL));
+    ck_assert_ptr_nonnull(find(&account, "root", NULL));
 }
 END_TEST
 
@@ -307,7 +376,7 @@ START_TEST(groups_stay_as_found)
     if (!own_etc()) {
         return;
     }
-    ck_assert_ptr_null(account_find(&account, &all, "alice", NULL));
+    ck_assert_ptr_null(find(&account, "alice", NULL));
     break_file("/etc/group");
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(has_group(4100) && has_group(4000) && !has_group(0));
@@ -322,7 +391,7 @@ START_TEST(root_becomes_root)
         return;
     }
     ck_assert_int_eq(setgroups(1, inherited), 0);
-    ck_assert_ptr_null(account_find(&account, &all, "root", NULL));
+    ck_assert_ptr_null(find(&account, "root", NULL));
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert(!has_group(4200));
 }
@@ -343,9 +412,12 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("account");
     tcase_add_loop_test(tests, who_may_log_in, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_test(tests, fields_of_an_account);
-    tcase_add_test(tests, nologin_stops_all_but_root);
+    tcase_add_loop_test(tests, nologin_stops_all_but_root, 0, 2);
+    tcase_add_test(tests, no_root_keeps_root_out);
+    tcase_add_test(tests, the_servers_own_user_stays_out);
     tcase_add_test(tests, ordinary_user_serves_itself_only);
     tcase_add_test(tests, becoming_a_user_is_for_good);
+    tcase_add_loop_test(tests, no_capability_is_inherited, 0, 2);
     tcase_add_test(tests, a_way_back_is_found);
     tcase_add_test(tests, users_of_many_groups);
     tcase_add_test(tests, users_of_too_many_groups);

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "log.h"
@@ -129,7 +130,7 @@ static void lay_out(uint32_t type, size_t reply_bytes, uint32_t done, size_t des
 START_TEST(the_right_reply)
 {
     const struct request *request = &requests[_i];
-    static uint8_t heard[IPC_REQUEST_BYTES];
+    static uint8_t heard[IPC_SESSION_REQUEST_BYTES]; /* the longer of the two */
     lay_out(request->type, request->reply_bytes, 1, request->descriptors);
     ck_assert(request->ask());
     ck_assert(!rig.connection->ended);
@@ -164,16 +165,16 @@ START_TEST(the_start_tells_the_host_keys)
 }
 END_TEST
 
-static void expect_gone(void)
+static void expect_gone(const struct request *request)
 {
-    rig_expect_failed(&rig, "the monitor ");
+    rig_expect_failed(&rig, request->type < IPC_PTY ? "the monitor " : "the session process ");
 }
 
 START_TEST(a_reply_of_another_type)
 {
     lay_out(requests[_i].type + 1, requests[_i].reply_bytes, 1, 0);
     ck_assert(!requests[_i].ask());
-    expect_gone();
+    expect_gone(&requests[_i]);
 }
 END_TEST
 
@@ -182,7 +183,7 @@ START_TEST(a_reply_of_another_size)
     size_t size = requests[_i / 2].reply_bytes;
     lay_out(requests[_i / 2].type, _i % 2 == 0 ? size - 4 : size / 2, 1, 0);
     ck_assert(!requests[_i / 2].ask());
-    expect_gone();
+    expect_gone(&requests[_i / 2]);
 }
 END_TEST
 
@@ -191,23 +192,44 @@ START_TEST(a_longer_reply)
 {
     lay_out(requests[_i].type, requests[_i].reply_bytes + 4, 1, requests[_i].descriptors);
     ck_assert(!requests[_i].ask());
-    expect_gone();
+    expect_gone(&requests[_i]);
 }
 END_TEST
 
+/* A program's start may wait for a dead file system: the client's going ends that. */
 START_TEST(no_reply)
 {
+    close(rig_client());
     ck_assert(!requests[_i].ask());
-    expect_gone();
+    rig_expect_left(&rig, "client left while a request was under way");
+}
+END_TEST
+
+/* While the client is there, the reply may take longer than the socket waits at once. */
+START_TEST(a_late_reply)
+{
+    int client = rig_client();
+    pid_t later = fork();
+    if (later == 0) {
+        usleep(350000);
+        lay_out(requests[_i].type, requests[_i].reply_bytes, 1, requests[_i].descriptors);
+        _exit(0);
+    }
+    ck_assert_int_eq(write(client, "from the client", 15), 15); /* that it speaks is no end */
+    ck_assert(requests[_i].ask());
+    ck_assert(!rig.connection->ended);
+    ck_assert_int_eq(waitpid(later, NULL, 0), later);
+    close(client);
 }
 END_TEST
 
 START_TEST(the_other_end_is_closed)
 {
-    close(rig.monitor);
-    rig.monitor = -1;
+    int *end = requests[_i].type < IPC_PTY ? &rig.monitor : &rig.session;
+    close(*end);
+    *end = -1;
     ck_assert(!requests[_i].ask());
-    expect_gone();
+    expect_gone(&requests[_i]);
 }
 END_TEST
 
@@ -221,8 +243,18 @@ START_TEST(another_number_of_descriptors)
     }
     int before = rig_open_descriptors();
     lay_out(request->type, request->reply_bytes, 1, count);
+    /* What was cut off is given up: the session process has done its part. */
+    bool given_up = request->descriptors > 0 && count > IPC_REPLY_DESCRIPTORS;
+    if (given_up) {
+        rig_reply_done(&rig, IPC_RELEASE, 1);
+    }
     ck_assert(!request->ask());
     ck_assert_int_eq(rig_open_descriptors(), before);
+    if (given_up) {
+        static uint8_t heard[IPC_SESSION_REQUEST_BYTES];
+        rig_request(&rig, request->type, heard, sizeof(heard));
+        rig_request(&rig, IPC_RELEASE, heard, sizeof(heard));
+    }
 }
 END_TEST
 
@@ -321,6 +353,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_reply_of_another_size, 0, 2 * REQUESTS);
     tcase_add_loop_test(tests, a_longer_reply, 0, REQUESTS);
     tcase_add_loop_test(tests, no_reply, 0, REQUESTS);
+    tcase_add_loop_test(tests, a_late_reply, 0, REQUESTS);
     tcase_add_loop_test(tests, the_other_end_is_closed, 0, REQUESTS);
     tcase_add_loop_test(tests, another_number_of_descriptors, 0, 7 * REQUESTS);
     tcase_add_loop_test(tests, not_done, 4, REQUESTS);

@@ -1,6 +1,7 @@
 #include "auth.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "rig.h"
 #include "unit.h"
@@ -170,6 +171,8 @@ END_TEST
 
 START_TEST(the_monitor_is_gone)
 {
+    close(rig.monitor);
+    rig.monitor = -1;
     log_in("bob", ED25519, false);
     rig_expect_failed(&rig, "the monitor is gone");
     ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);

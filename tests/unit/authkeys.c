@@ -1,14 +1,20 @@
+/* The children find people.h's accounts. */
 #include "authkeys.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <sodium.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 
 #include "authkeys_line.h"
 #include "clock.h"
 #include "ipc.h"
 #include "key.h"
+#include "people.h"
 #include "priv_help.h"
+#include "search.h"
+#include "secret.h"
 #include "unit.h"
 
 /* The key of the bytes 0 to 31. */
@@ -129,6 +135,7 @@ static void begin(void)
         key[i] = i;
     }
     scratch_make(scratch);
+    people_begin(scratch);
     memset(&account, 0, sizeof(account));
     snprintf(account.user, sizeof(account.user), "alice");
     snprintf(account.home, sizeof(account.home), "%s", scratch);
@@ -144,17 +151,13 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
-static const struct authkeys_file no_file = {.fd = -1};
-
 static struct authkeys_query make_query(const char *pattern)
 {
-    static const struct account_groups none = {.count = 0};
     static uint8_t blob[HOSTKEY_BLOB_BYTES];
     hostkey_blob(blob, key);
     return (struct authkeys_query){
         .pattern = pattern,
-        .account = &account,
-        .groups = &none,
+        .user = "alice",
         .key_type = IPC_KEY_ED25519,
         .blob = blob,
         .blob_bytes = sizeof(blob),
@@ -165,7 +168,7 @@ static struct authkeys_verdict search_with(const char *pattern)
 {
     struct authkeys_verdict verdict;
     const struct authkeys_query query = make_query(pattern);
-    authkeys_search(&verdict, &query, &no_file, &no_file);
+    search_files(&verdict, &query, &account);
     return verdict;
 }
 
@@ -452,16 +455,30 @@ END_TEST
 
 /* ---- the child ------------------------------------------------------------------------------- */
 
-static struct hostkey hostkey;
+static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
+static struct hostkey *hostkey;
+static struct authkeys_account found;
+
+static struct authkeys_query make_question(int watched, int64_t wait_ms)
+{
+    struct authkeys_query query = make_query(NULL);
+    if (hostkey == NULL) {
+        hostkey = secret_new(sizeof(*hostkey));
+        ck_assert_ptr_nonnull(hostkey);
+        memset(hostkey, 0x5a, sizeof(*hostkey));
+    }
+    query.hostkey = hostkey;
+    query.identity = &unprivileged;
+    query.best_effort = !people_have_seccomp();
+    query.watched = watched;
+    query.deadline_ms = clock_now_ms() + wait_ms;
+    return query;
+}
 
 static bool ask(struct authkeys_verdict *verdict, int watched, int64_t wait_ms)
 {
-    memset(&hostkey, 0x5a, sizeof(hostkey));
-    struct authkeys_query query = make_query(NULL);
-    query.hostkey = &hostkey;
-    query.watched = watched;
-    query.deadline_ms = clock_now_ms() + wait_ms;
-    return authkeys_ask(verdict, &query);
+    const struct authkeys_query query = make_question(watched, wait_ms);
+    return authkeys_ask(&found, verdict, &query);
 }
 
 START_TEST(child_answers)
@@ -473,7 +490,12 @@ START_TEST(child_answers)
     ck_assert(ask(&verdict, ends[0], 5000));
     ck_assert_uint_eq(verdict.line, 1);
     assert_contains(verdict.path, "/.ssh/authorized_keys");
-    ck_assert_uint_eq(hostkey.secret_key[0], 0x5a); /* only the child's copy is wiped */
+    ck_assert_uint_eq(hostkey->secret_key[0], 0x5a); /* only the child's copy is gone */
+    ck_assert_str_eq(found.reason, "");
+    ck_assert_str_eq(found.account.user, "alice");
+    ck_assert_str_eq(found.account.home, scratch);
+    ck_assert_uint_eq(found.account.uid, geteuid());
+    ck_assert_int_eq(found.groups.count, 0);
     key[0] ^= 1;
     ck_assert(!ask(&verdict, ends[0], 5000));
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_NOT_LISTED);
@@ -516,17 +538,162 @@ START_TEST(child_that_is_not_waited_for)
 }
 END_TEST
 
-START_TEST(child_that_can_not_become_the_user)
+static void lose_groups(struct account *of, struct account_groups *groups)
+{
+    (void)of;
+    groups->count = -1;
+    groups->error = ERANGE;
+}
+
+START_TEST(child_that_can_not_take_the_users_rights)
 {
     struct authkeys_verdict verdict;
     int ends[2];
-    if (geteuid() == 0) {
+    if (geteuid() != 0) {
         return;
     }
     ck_assert_int_eq(pipe(ends), 0);
-    account.uid = 0;
+    scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
+    people->spoil = lose_groups;
     ck_assert(!ask(&verdict, ends[0], 5000));
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_NO_USER);
+    ck_assert_uint_eq(verdict.error, ERANGE);
+    ck_assert_str_eq(found.reason, ""); /* the account may log in, this time it can't */
+    ck_assert_int_eq(found.groups.count, -1);
+}
+END_TEST
+
+/* ---- the answer about the account ------------------------------------------------------------ */
+
+START_TEST(account_that_may_not_log_in)
+{
+    struct authkeys_verdict verdict;
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    struct authkeys_query query = make_question(ends[0], 5000);
+    query.user = "carol";
+    query.rules = (struct account_rules){.group = "wheel", .no_root = true, .reserved_uid = 4711};
+    ck_assert(!authkeys_ask(&found, &verdict, &query));
+    ck_assert_str_eq(found.reason, "unknown user");
+    ck_assert_str_eq(found.account.home, "/nonexistent");
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_MISSING); /* nobody's file was looked for */
+    ck_assert_uint_eq(people->asked, 1);
+    ck_assert_str_eq(people->rules.group, "wheel");
+    ck_assert(people->rules.no_root);
+    ck_assert_uint_eq(people->rules.reserved_uid, 4711);
+}
+END_TEST
+
+/* The file of a user whose key can't be looked up is not opened. */
+START_TEST(account_of_an_unsupported_key)
+{
+    struct authkeys_verdict verdict;
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
+    struct authkeys_query query = make_question(ends[0], 5000);
+    query.key_type = IPC_KEY_UNSUPPORTED;
+    query.blob_bytes = 0;
+    ck_assert(!authkeys_ask(&found, &verdict, &query));
+    ck_assert_str_eq(found.reason, "");
+    ck_assert_str_eq(found.account.user, "nobody");
+    assert_lacks(verdict.path, scratch);
+}
+END_TEST
+
+static void rename_to_bob(struct account *of, struct account_groups *groups)
+{
+    (void)groups;
+    memcpy(of->user, "bob", 4);
+}
+
+static void fill_user(struct account *of, struct account_groups *groups)
+{
+    (void)groups;
+    memset(of->user, 'a', sizeof(of->user));
+}
+
+static void fill_home(struct account *of, struct account_groups *groups)
+{
+    (void)groups;
+    memset(of->shell, '\0', sizeof(of->shell));
+    memset(of->home, 'h', sizeof(of->home));
+}
+
+static void fill_shell(struct account *of, struct account_groups *groups)
+{
+    (void)groups;
+    memset(of->shell, 's', sizeof(of->shell));
+}
+
+static void add_many_groups(struct account *of, struct account_groups *groups)
+{
+    (void)of;
+    groups->count = LIMIT_USER_GROUPS + 1;
+}
+
+static void add_fewer_groups(struct account *of, struct account_groups *groups)
+{
+    (void)of;
+    groups->count = -2;
+    groups->error = EIO;
+}
+
+static void longest_texts(struct account *of, struct account_groups *groups)
+{
+    (void)groups;
+    memset(of->shell, 's', sizeof(of->shell) - 1);
+}
+
+static const struct {
+    void (*spoil)(struct account *account, struct account_groups *groups);
+    bool whole;
+} answers[] = {
+    {NULL, true},       {longest_texts, true}, {rename_to_bob, false},   {fill_user, false},
+    {fill_home, false}, {fill_shell, false},   {add_many_groups, false}, {add_fewer_groups, false},
+};
+
+/* Whatever the child says, it names the account that was asked for, within its bounds. */
+START_TEST(account_that_is_not_whole)
+{
+    struct authkeys_verdict verdict;
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
+    people->spoil = answers[_i].spoil;
+    ck_assert_int_eq(ask(&verdict, ends[0], 5000), answers[_i].whole);
+    if (!answers[_i].whole) {
+        ck_assert_str_eq(found.reason, "no answer about authorized_keys");
+        ck_assert_str_eq(found.account.user, "");
+        ck_assert_int_eq(found.groups.count, 0);
+        ck_assert_uint_eq(verdict.reason, AUTHKEYS_NO_CHILD);
+    }
+}
+END_TEST
+
+/* ---- what the child has ---------------------------------------------------------------------- */
+
+/* Says by the home's name what it sees. */
+static void look_around(struct account *of, struct account_groups *groups)
+{
+    (void)groups;
+    bool gone = msync(hostkey, sizeof(*hostkey), MS_ASYNC) != 0 && errno == ENOMEM;
+    int above = 0;
+    for (int fd = 4; fd < 64; fd++) {
+        above += fcntl(fd, F_GETFD) >= 0;
+    }
+    snprintf(of->shell, sizeof(of->shell), "%s, %d", gone ? "no host key" : "host key", above);
+}
+
+START_TEST(child_has_no_host_key)
+{
+    struct authkeys_verdict verdict;
+    int ends[2];
+    ck_assert_int_eq(pipe(ends), 0);
+    people->spoil = look_around;
+    ask(&verdict, ends[0], 5000);
+    ck_assert_str_eq(found.account.shell, "no host key, 0");
+    ck_assert_uint_eq(hostkey->secret_key[0], 0x5a);
 }
 END_TEST
 
@@ -554,7 +721,11 @@ Suite *unit_suite(void)
     tcase_add_test(tests, child_answers);
     tcase_add_test(tests, child_that_reads_on);
     tcase_add_test(tests, child_that_is_not_waited_for);
-    tcase_add_test(tests, child_that_can_not_become_the_user);
+    tcase_add_test(tests, child_that_can_not_take_the_users_rights);
+    tcase_add_test(tests, account_that_may_not_log_in);
+    tcase_add_test(tests, account_of_an_unsupported_key);
+    tcase_add_loop_test(tests, account_that_is_not_whole, 0, sizeof(answers) / sizeof(answers[0]));
+    tcase_add_test(tests, child_has_no_host_key);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -8,6 +8,7 @@
 #include "authkeys.h"
 #include "ipc.h"
 #include "priv_help.h"
+#include "search.h"
 #include "unit.h"
 
 #define FILES_PER_SEED 500
@@ -346,17 +347,15 @@ static unsigned listed_files, restricted_files;
 static void compare(const char *file, size_t count, unsigned number)
 {
     static char pattern[] = "keys";
-    static const struct authkeys_file none = {.fd = -1};
     static struct authkeys_verdict verdict;
     static struct simple simple;
     const struct authkeys_query query = {.pattern = pattern,
                                          .address = "192.0.2.1",
-                                         .account = &account,
                                          .key_type = IPC_KEY_ED25519,
                                          .blob = blob,
                                          .blob_bytes = sizeof(blob)};
     scratch_write(scratch, "keys", file, count, 0600);
-    authkeys_search(&verdict, &query, &none, &none);
+    search_files(&verdict, &query, &account);
     if (has_other_from(file, count)) {
         return;
     }

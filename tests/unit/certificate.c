@@ -10,6 +10,7 @@
 #include "ipc.h"
 #include "priv_help.h"
 #include "revoked.h"
+#include "search.h"
 #include "unit.h"
 #include "writer.h"
 
@@ -166,15 +167,13 @@ static enum authkeys_reason judge_blob(uint32_t key_type, const uint8_t *blob, s
     snprintf(revoked, sizeof(revoked), "%s/revoked", scratch);
     const struct authkeys_query query = {.pattern = pattern,
                                          .address = address,
-                                         .account = &account,
+                                         .ca_path = with_authorities ? authorities : NULL,
+                                         .revoked_path = with_revoked ? revoked : NULL,
+                                         .now = time(NULL),
                                          .key_type = key_type,
                                          .blob = exact,
                                          .blob_bytes = count};
-    struct authkeys_file ca_file = authkeys_open_admins(with_authorities ? authorities : NULL);
-    struct authkeys_file revoked_file = authkeys_open_admins(with_revoked ? revoked : NULL);
-    authkeys_search(&verdict, &query, &ca_file, &revoked_file);
-    close(ca_file.fd);
-    close(revoked_file.fd);
+    search_files(&verdict, &query, &account);
     free(exact);
     return (enum authkeys_reason)verdict.reason;
 }
@@ -293,14 +292,25 @@ START_TEST(signatures)
 }
 END_TEST
 
+/* The authority's key behind the line of another one, for which a certificate is parsed. */
+static void write_behind_an_authority(const char *options)
+{
+    static const uint8_t another[32] = {9};
+    char text[2048];
+    int count = snprintf(text, sizeof(text), "cert-authority %s\n%s %s\n", key_line(false, another),
+                         options, key_line(false, ca_public));
+    scratch_write(scratch, "keys", text, (size_t)count, 0600);
+}
+
 START_TEST(the_authoritys_line)
 {
     struct terms terms = good_terms;
-    write_keys("", false);
+    write_behind_an_authority("");
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_NO_AUTHORITY);
+    ck_assert_uint_eq(verdict.line, 2);
     write_keys("cert-authority,nonsense", false);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_UNKNOWN_OPTION);
-    write_keys("principals=\"alice\"", false);
+    write_behind_an_authority("principals=\"alice\"");
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
     write_keys("cert-authority,no-pty,no-touch-required", false);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
@@ -310,6 +320,13 @@ START_TEST(the_authoritys_line)
     ck_assert_uint_eq(verdict.grant.flags, GRANT_CERTIFICATE | GRANT_PTY | GRANT_VERIFY);
     /* The user's own key in the file is no authority, and lets no certificate in. */
     write_admins("keys", key_line(false, user_public));
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_NO_AUTHORITY);
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
+    static const uint8_t another[32] = {9};
+    char both[1200];
+    snprintf(both, sizeof(both), "cert-authority %s\n%s\n", key_line(false, another),
+             key_line(false, user_public));
+    write_admins("keys", both);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_NOT_LISTED);
     ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
     /* Nor is an authority a user. */
@@ -323,6 +340,51 @@ START_TEST(the_authoritys_line)
     write_admins("authorities", line);
     with_authorities = true;
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_BROKEN_OPTION);
+}
+END_TEST
+
+/* Where no authority could let one in, not a byte of a certificate is looked at. */
+START_TEST(parsed_only_for_an_authority)
+{
+    static const char *const none[] = {
+        "",
+        "# cert-authority %s",
+        "%s",
+        "from=\"cert-authority\" %s",
+        "restrict,no-pty %s",
+        "cert-authority=\"x\" %s",
+        "from=\"1.2.3.4,cert-authority %s",
+        "xcert-authority %s",
+    };
+    static const char *const some[] = {
+        "cert-authority %s",
+        "CERT-Authority %s",
+        "restrict,cert-authority %s",
+        "command=\"a \\\"b\",cert-authority,nonsense %s",
+        "# nothing\n\n\tcert-authority ssh-ed25519 AAAA\n%s",
+    };
+    static const uint8_t garbage[] = "no certificate";
+    char text[1200];
+    for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++) {
+        snprintf(text, sizeof(text), none[i], key_line(false, ca_public));
+        write_admins("keys", text);
+        ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, garbage, sizeof(garbage)),
+                          AUTHKEYS_NO_AUTHORITY);
+        ck_assert(sodium_is_zero(verdict.fingerprint, 32) && sodium_is_zero(verdict.authority, 32));
+        assert_contains(verdict.path, "/keys");
+        assert_contains(authkeys_words(&verdict), "no line has cert-authority");
+        ck_assert_uint_eq(judge(&good_terms), AUTHKEYS_NO_AUTHORITY);
+    }
+    for (size_t i = 0; i < sizeof(some) / sizeof(some[0]); i++) {
+        snprintf(text, sizeof(text), some[i], key_line(false, ca_public));
+        write_admins("keys", text);
+        ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, garbage, sizeof(garbage)),
+                          AUTHKEYS_BAD_KEY);
+    }
+    write_admins("keys", "");
+    write_admins("authorities", "");
+    with_authorities = true;
+    ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, garbage, sizeof(garbage)), AUTHKEYS_BAD_KEY);
 }
 END_TEST
 
@@ -616,6 +678,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, principals);
     tcase_add_loop_test(tests, signatures, 0, 2);
     tcase_add_test(tests, the_authoritys_line);
+    tcase_add_test(tests, parsed_only_for_an_authority);
     tcase_add_loop_test(tests, critical_options, 0, sizeof(critical) / sizeof(critical[0]));
     tcase_add_test(tests, extensions);
     tcase_add_loop_test(tests, every_byte_counts, 0, 2);

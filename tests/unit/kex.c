@@ -5,6 +5,7 @@
 #include "kex.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "client.h"
 #include "kexinit.h"
@@ -216,6 +217,8 @@ START_TEST(no_signature_no_reply)
     static const uint8_t q_c[32] = {9};
     const struct offer offer = {.methods = CURVE25519};
     client_kexinit(&rig, &client, &offer);
+    close(rig.monitor);
+    rig.monitor = -1;
     rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "d", q_c, sizeof(q_c));
     rig_expect_failed(&rig, "the monitor is gone");
     ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);

@@ -29,8 +29,8 @@
 
 #define NO_FILTER 77
 
-/* The descriptors of the network process: 0 and 1 a socket, 2 null, IPC_DESCRIPTOR the monitor's;
- * and a terminal, a spare socket and a pipe behind them. */
+/* The descriptors of the network process: 0 and 1 a socket, 2 null, IPC_DESCRIPTOR the monitor's,
+ * SESSION_DESCRIPTOR the session process's; and a terminal, a spare socket and a pipe behind them. */
 enum { TERMINAL = 10, SPARE = 11, PIPE = 12 };
 
 static void *memory; /* a page */
@@ -44,28 +44,32 @@ static void place(int fd, int number)
 
 static void set_up(void)
 {
-    int client[2], monitor[2], spare[2], pipe_ends[2], master, slave;
+    int client[2], monitor[2], session[2], spare[2], pipe_ends[2], master, slave;
     struct rlimit none = {0};
     setrlimit(RLIMIT_CORE, &none);
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, client) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET, 0, monitor) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET, 0, session) != 0 ||
         socketpair(AF_UNIX, SOCK_SEQPACKET, 0, spare) != 0 ||
         openpty(&master, &slave, NULL, NULL, NULL) != 0 || pipe(pipe_ends) != 0) {
         _exit(99);
     }
     memory = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    int parts[] = {client[1], monitor[0], monitor[1], master, spare[0], spare[1], pipe_ends[1]};
-    for (int i = 0; i < 7; i++) {
+    int parts[] = {client[1], monitor[0], monitor[1],   master,    spare[0],
+                   spare[1],  pipe_ends[1], session[0], session[1]};
+    for (int i = 0; i < 9; i++) {
         place(parts[i], 40 + i);
     }
-    if (write(client[0], "xyz", 3) != 3 || write(42, "xyz", 3) != 3 || write(45, "xyz", 3) != 3) {
+    if (write(client[0], "xyz", 3) != 3 || write(42, "xyz", 3) != 3 || write(45, "xyz", 3) != 3 ||
+        write(48, "xyz", 3) != 3) {
         _exit(97);
     }
-    place(client[0], 47); /* the other end stays open, wherever it was */
+    place(client[0], 49); /* the other end stays open, wherever it was */
     place(40, STDIN_FILENO);
     place(40, STDOUT_FILENO);
     place(41, IPC_DESCRIPTOR);
+    place(47, SESSION_DESCRIPTOR);
     place(43, TERMINAL);
     place(44, SPARE);
     place(46, PIPE);
@@ -124,6 +128,8 @@ static void messages_pass(void)
 {
     need(pass_message(true, IPC_DESCRIPTOR) == 8);
     need(pass_message(false, IPC_DESCRIPTOR) == 3);
+    need(pass_message(true, SESSION_DESCRIPTOR) == 8);
+    need(pass_message(false, SESSION_DESCRIPTOR) == 3);
 }
 
 static void sockets_are_set(void)
@@ -296,6 +302,7 @@ static const struct call {
     {"recvmmsg", SYS_recvmmsg, {IPC_DESCRIPTOR}},
     {"shutdown of 0", SYS_shutdown, {STDIN_FILENO, SHUT_WR}},
     {"shutdown of the monitor", SYS_shutdown, {IPC_DESCRIPTOR, SHUT_WR}},
+    {"shutdown of the session process", SYS_shutdown, {SESSION_DESCRIPTOR, SHUT_WR}},
     {"a number too large", 0x7fffffff, {0}},
     {"-1", -1, {0}},
 };

@@ -710,6 +710,52 @@ START_TEST(signals_of_the_rfc_only)
 }
 END_TEST
 
+/* ---- how many -------------------------------------------------------------------------------- */
+
+/* A program counts until it is reaped: who opens and closes channels in a loop has no more of them
+ * than who keeps them open. */
+START_TEST(programs_of_released_slots_count)
+{
+    static const char waiting[] = "read line";
+    struct running all[LIMIT_CHANNELS];
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        all[i] = spawn(IPC_SESSION_EXEC, waiting);
+        assert_started(&all[i], 4);
+        ck_assert_uint_eq(release(0), 1);
+    }
+    struct running more = spawn(IPC_SESSION_EXEC, waiting);
+    ck_assert_ptr_null(more.fatal);
+    ck_assert_uint_eq(more.done, 0);
+    ck_assert_uint_eq(more.passed.count, 0);
+    assert_contains(said, "event=trouble what=\"no more programs for this connection\"");
+    ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+    /* One that has ended makes room for one. */
+    int status;
+    close(all[7].passed.descriptors[0]);
+    pid_t ended = wait(&status);
+    ck_assert_int_gt(ended, 0);
+    ck_assert_uint_eq(spawn(IPC_SESSION_EXEC, waiting).done, 0);
+    spawn_reaped(&sessions, ended, status);
+    more = spawn(IPC_SESSION_EXEC, waiting);
+    assert_started(&more, 4);
+    ck_assert_uint_eq(release(0), 1);
+    ck_assert_uint_eq(spawn(IPC_SESSION_EXEC, waiting).done, 0);
+}
+END_TEST
+
+/* Nor does one that could not start. */
+START_TEST(programs_that_do_not_start_do_not_count)
+{
+    for (size_t i = 0; i < 2 * LIMIT_CHANNELS; i++) {
+        struct running running = spawn(IPC_SESSION_SUBSYSTEM, "no-such-thing");
+        ck_assert_uint_eq(running.done, 0);
+    }
+    ck_assert_uint_eq(sessions.programs, 0);
+    output_of(IPC_SESSION_EXEC, "true");
+    ck_assert_uint_eq(sessions.programs, 0);
+}
+END_TEST
+
 /* ---- when the system says no ----------------------------------------------------------------- */
 
 START_TEST(no_descriptors_left)
@@ -732,7 +778,7 @@ START_TEST(no_descriptors_left)
                 close(running.passed.descriptors[i]);
             }
             int status;
-            waitpid(-1, &status, 0);
+            spawn_reaped(&sessions, waitpid(-1, &status, 0), status);
             release(0);
         } else {
             ck_assert_uint_eq(running.passed.count, 0);
@@ -807,6 +853,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, requests_that_break_a_rule);
     tcase_add_test(tests, texts_that_break_a_rule);
     tcase_add_test(tests, signals_of_the_rfc_only);
+    tcase_add_test(tests, programs_of_released_slots_count);
+    tcase_add_test(tests, programs_that_do_not_start_do_not_count);
     tcase_add_test(tests, no_descriptors_left);
     tcase_add_test(tests, no_processes_left);
     suite_add_tcase(suite, tests);

@@ -1,15 +1,15 @@
 #!/bin/sh
 # The walls between the rooms, as the built libraries show them, and the tree's sizes.
 #
-#     walls.sh SOURCE_ROOT libpriv.a libnet.a libwrencrypto.a [OTHER]...
+#     walls.sh SOURCE_ROOT libpriv.a libnet.a libsession.a libwrencrypto.a [OTHER]...
 #
 # The others are what may be linked besides: none of it all allocates, or has stdio's streams.
 # Says what is wrong, one line each; exit 1 if anything is.
 set -u
 export LC_ALL=C
-root=$1 priv=$2 net=$3 crypto=$4
+root=$1 priv=$2 net=$3 session=$4 crypto=$5
 failed=0
-shift 4
+shift 5
 
 fail() {
     printf '%s\n' "$*" >&2
@@ -35,13 +35,22 @@ has() {
 has "$priv" '^monitor_run$'
 has "$net" '^reader_end$'
 has "$net" '^dispatch_lookup$'
+has "$net" '^session_on_request$'
+has "$session" '^session_process_start$'
+has "$session" '^spawn_program$'
 has "$crypto" '^chachapoly_open$'
 
-parser='reader_|packet_|dispatch|kexinit_|kex_|channel_|session_|auth_on|transport_|version_read'
-privileged='monitor_|hostkey_|account_|authkeys_|login_|spawn|requests_|program_|pty_|pipes_'
-privileged=$privileged'|certificate_|cursor_|revoked_|signature_verify|match_|expiry_|lines_|key_write'
-free_of 'priv' "$priv" "^($parser)"
-free_of 'net' "$net" "^($privileged)"
+parser='reader_|packet_|dispatch|kexinit_|kex_|channel_|session_on|auth_on|transport_|version_read'
+privileged='monitor_|hostkey_|account_find|account_nobody|authkeys_|login_|exchange_|users_|passwd_|identity_find'
+privileged=$privileged'|certificate_|cursor_|revoked_|signature_verify|match_|expiry_|lines_|key_|openssh_key_'
+of_session='spawn_|sessions_|session_request|program_|pty_|pipes_|child_start|account_become'
+free_of 'priv' "$priv" "^($parser|$of_session)"
+free_of 'net' "$net" "^($privileged|$of_session|session_process_|request_serve|secret_)"
+# The session process is the user's: it has nothing of the host key, of logins, of keys or of the wire.
+free_of 'session' "$session" "^($privileged|$parser|secret_(new|free))"
+# It is entered by what its one header for the monitor names.
+entered=$(names "$priv" | grep '^session_' | grep -v '^session_process_' | tr '\n' ' ')
+[ -z "$entered" ] || fail "priv enters the session process by $entered"
 free_of 'crypto' "$crypto" '^(sodium_)?(malloc|calloc|realloc|free|allocarray|aligned_alloc)$'
 free_of 'crypto' "$crypto" '^(__)?(v?f?printf|vd?printf|dprintf|puts|fputs|fwrite|putchar|write)(_chk)?$'
 free_of 'crypto' "$crypto" '^(read|open|openat|close|exit|abort|__errno_location|getenv)$'
@@ -57,14 +66,14 @@ strangers=$(nm -A --defined-only "$crypto" 2>/dev/null | awk '$(NF - 1) !~ /^[A-
 heap='malloc|calloc|realloc|reallocarray|free|strn?dup|v?asprintf|getline|opendir|fdopendir|scandir'
 streams='fopen|fdopen|fmemopen|v?f?printf|f?puts|f?putc|putchar|fwrite|fflush|v?f?scanf|perror|std(in|out|err)'
 calls='syslog|vsyslog|openlog|closelog|strftime|localtime|ctime|initgroups'
-for part in "$priv" "$net" "$@"; do
+for part in "$priv" "$net" "$session" "$@"; do
     free_of "$part" "$part" "^(__)?($heap|$streams|$calls)(64|_r)?(_chk)?(@.*)?$"
 done
-for library in "$priv" "$net"; do
+for library in "$priv" "$net" "$session"; do
     free_of "$library" "$library" '^(get(pw|gr|sp)(nam|uid|gid|ent)(_r)?|getgrouplist)$'
 done
 
-# no_include FOLDER OTHER: no file of the one includes a header of the other.
+# no_include FOLDER OTHER [HEADER]: no file of the one includes a header of the other, but for the one that is named.
 no_include() {
     for file in "$root/$1"/*.[ch]; do
         # shellcheck disable=SC2013 # no header's name has a space
@@ -72,7 +81,8 @@ no_include() {
             case $header in
             */*) fail "$file includes $header by a path" ;;
             esac
-            if [ -e "$root/$2/$header" ] && [ ! -e "$root/$1/$header" ]; then
+            if [ -e "$root/$2/$header" ] && [ ! -e "$root/$1/$header" ] &&
+                [ "$header" != "${3-}" ]; then
                 fail "$file includes $2/$header"
             fi
         done
@@ -81,10 +91,16 @@ no_include() {
 
 no_include src/net src/priv
 no_include src/priv src/net
+no_include src/net src/session
+no_include src/priv src/session session_process.h
+no_include src/session src/net
+no_include src/session src/priv
 no_include src/common src/net
 no_include src/common src/priv
+no_include src/common src/session
 no_include src/tools src/net
-for folder in common net priv tools; do
+no_include src/tools src/session
+for folder in common net priv session tools; do
     no_include crypto src/$folder
 done
 

@@ -32,7 +32,7 @@ uint32_t program_channel(struct rig *rig, uint32_t remote, uint32_t window, uint
 
 static void spawn(struct rig *rig, const struct program *program, const int *fds, size_t count)
 {
-    static uint8_t request[IPC_REQUEST_BYTES];
+    static uint8_t request[IPC_SESSION_REQUEST_BYTES];
     const struct ipc_done done = {.type = IPC_SPAWN, .done = 1};
     rig_reply_descriptors(rig, &done, sizeof(done), fds, count);
     for (size_t i = 0; i < count; i++) {

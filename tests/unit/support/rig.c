@@ -12,18 +12,26 @@
 #include "dispatch.h"
 #include "feed.h"
 
-void rig_open(struct rig *rig, enum phase phase)
+/* Sets *end to the other process's end of a new pair; returns ours. */
+static int make_pair(int *end)
 {
     int pair[2];
-    ck_assert_int_ge(sodium_init(), 0);
-    memset(rig, 0, sizeof(*rig));
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
     const struct timeval patience = {.tv_usec = 100000};
     setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience));
-    rig->monitor = pair[1];
+    *end = pair[1];
+    return pair[0];
+}
+
+void rig_open(struct rig *rig, enum phase phase)
+{
+    ck_assert_int_ge(sodium_init(), 0);
+    memset(rig, 0, sizeof(*rig));
+    int ipc = make_pair(&rig->monitor);
+    int session_ipc = make_pair(&rig->session);
     rig->connection = calloc(1, sizeof(*rig->connection));
     ck_assert_ptr_nonnull(rig->connection);
-    connection_init(rig->connection, &rig->options, pair[0], false);
+    connection_init(rig->connection, &rig->options, ipc, session_ipc, false);
     rig->connection->phase = phase;
 }
 
@@ -54,7 +62,9 @@ void rig_close(struct rig *rig)
 {
     close_channels(rig->connection);
     close_if_open(rig->connection->ipc);
+    close_if_open(rig->connection->session_ipc);
     close_if_open(rig->monitor);
+    close_if_open(rig->session);
     free(rig->connection);
 }
 
@@ -62,9 +72,10 @@ void rig_reset(struct rig *rig, enum phase phase)
 {
     struct connection *connection = rig->connection;
     int ipc = connection->ipc;
+    int session_ipc = connection->session_ipc;
     close_channels(connection);
     memset(connection, 0, sizeof(*connection));
-    connection_init(connection, &rig->options, ipc, false);
+    connection_init(connection, &rig->options, ipc, session_ipc, false);
     connection->phase = phase;
     rig->sequence = 0;
     rig->up = rig->down = (struct wire){0};
@@ -199,6 +210,7 @@ void rig_expect_left(struct rig *rig, const char *reason)
 void rig_expect_failed(struct rig *rig, const char *reason)
 {
     expect_end(rig, IPC_END_OURS, reason);
+    rig_expect(rig, SSH_MSG_DISCONNECT, "uss", 11, "the server can't go on", "");
     rig_expect_silence(rig);
 }
 
@@ -208,7 +220,16 @@ void rig_expect_alive(const struct rig *rig, enum phase phase)
     ck_assert_int_eq(rig->connection->phase, phase);
 }
 
-/* ---- the monitor ----------------------------------------------------------------------------- */
+/* ---- the monitor and the session process ------------------------------------------------------
+ */
+
+/* Who has requests of the type that stands first in the message. */
+static int end_for(const struct rig *rig, const void *message)
+{
+    uint32_t type;
+    memcpy(&type, message, sizeof(type));
+    return type < IPC_PTY ? rig->monitor : rig->session;
+}
 
 void rig_reply_descriptors(struct rig *rig, const void *reply, size_t reply_bytes, const int *fds,
                            size_t count)
@@ -231,7 +252,7 @@ void rig_reply_descriptors(struct rig *rig, const void *reply, size_t reply_byte
         rights->cmsg_len = (socklen_t)CMSG_LEN(count * sizeof(int));
         memcpy(CMSG_DATA(rights), fds, count * sizeof(int));
     }
-    ck_assert_int_eq(sendmsg(rig->monitor, &message, 0), (int)reply_bytes);
+    ck_assert_int_eq(sendmsg(end_for(rig, reply), &message, 0), (int)reply_bytes);
 }
 
 void rig_reply(struct rig *rig, const void *reply, size_t reply_bytes)
@@ -247,7 +268,7 @@ void rig_reply_done(struct rig *rig, uint32_t type, uint32_t done)
 
 size_t rig_request(struct rig *rig, uint32_t type, void *request, size_t request_bytes)
 {
-    ssize_t count = recv(rig->monitor, request, request_bytes, MSG_DONTWAIT | MSG_TRUNC);
+    ssize_t count = recv(end_for(rig, &type), request, request_bytes, MSG_DONTWAIT | MSG_TRUNC);
     ck_assert_msg(count > 0, "no request %u", type);
     ck_assert_uint_le((size_t)count, request_bytes);
     uint32_t heard;
@@ -272,6 +293,17 @@ void rig_expect_no_request(const struct rig *rig)
 {
     uint8_t byte;
     ck_assert_int_lt(recv(rig->monitor, &byte, 1, MSG_DONTWAIT | MSG_PEEK), 0);
+    ck_assert_int_lt(recv(rig->session, &byte, 1, MSG_DONTWAIT | MSG_PEEK), 0);
+}
+
+int rig_client(void)
+{
+    int pair[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    ck_assert_int_eq(dup2(pair[0], STDIN_FILENO), STDIN_FILENO);
+    ck_assert_int_eq(dup2(pair[0], STDOUT_FILENO), STDOUT_FILENO);
+    close(pair[0]);
+    return pair[1];
 }
 
 int rig_open_descriptors(void)

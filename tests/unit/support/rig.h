@@ -1,8 +1,8 @@
 /*
  * A connection without a socket: the test says messages to dispatch(), reads what stands in the
- * output buffer, and plays the monitor at the other end of the IPC pair. Requests and replies are
- * strictly in turn, so a reply can be laid out before the request that it answers; a request
- * without one fails after a moment.
+ * output buffer, and plays the monitor and the session process at the other ends of their pairs.
+ * Requests and replies are strictly in turn, so a reply can be laid out before the request that it
+ * answers; a request without one fails after a moment, as one whose client has gone.
  */
 #ifndef WREN_UNIT_RIG_H
 #define WREN_UNIT_RIG_H
@@ -14,7 +14,8 @@
 struct rig {
     struct options options;
     struct connection *connection;
-    int monitor;       /* the monitor's end of the pair */
+    int monitor;       /* the monitor's end of its pair */
+    int session;       /* the session process's */
     uint32_t sequence; /* of the next message that is said */
     struct wire up;    /* client to server, for rig_deliver() */
     struct wire down;  /* server to client */
@@ -47,15 +48,18 @@ struct reader rig_hear(struct rig *rig, int number);
 void rig_expect(struct rig *rig, int number, const char *format, ...);
 void rig_expect_silence(const struct rig *rig);
 
-/* The connection has ended: with DISCONNECT, this code and a reason that holds `reason`; or
- * without a word. */
+/* The connection has ended: with DISCONNECT, this code and a reason that holds `reason`; without a
+ * word; or for our own sake, with a DISCONNECT that does not tell the reason. */
 void rig_expect_refusal(struct rig *rig, uint32_t code, const char *reason);
 void rig_expect_left(struct rig *rig, const char *reason);
 void rig_expect_failed(struct rig *rig, const char *reason);
 void rig_expect_alive(const struct rig *rig, enum phase phase);
 
-/* ---- the monitor ----------------------------------------------------------------------------- */
+/* ---- the monitor and the session process ------------------------------------------------------
+ */
 
+/* Each goes by the type, with which every request and reply starts, to the one of the two that has
+ * it. */
 void rig_reply(struct rig *rig, const void *reply, size_t reply_bytes);
 void rig_reply_descriptors(struct rig *rig, const void *reply, size_t reply_bytes, const int *fds,
                            size_t count);
@@ -67,6 +71,9 @@ void rig_expect_no_request(const struct rig *rig);
 
 /* The next request is a note of this level and text. */
 void rig_expect_note(struct rig *rig, uint32_t level, const char *text);
+
+/* Puts a socket pair in place of descriptors 0 and 1; returns the client's end. */
+int rig_client(void);
 
 /* Descriptors that are open, for tests that nothing leaks. */
 int rig_open_descriptors(void);

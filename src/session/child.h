@@ -16,7 +16,7 @@
  * exception. Signal handlers of ours could run in it: there must be none.
  *
  * We stand still until its exec: on a file system that hangs, for as long as it does, and with us
- * all sessions of the connection.
+ * all sessions of the connection. The network process still sees the client go.
  *
  * Returns its pid, or -1 with errno.
  */

@@ -14,6 +14,7 @@
 #include "options.h"
 #include "peer.h"
 #include "pty.h"
+#include "requests.h"
 
 enum slot_state {
     SLOT_FREE,
@@ -35,13 +36,8 @@ struct sessions {
     const struct peer *peer;
     const struct account *account;
     const struct grant *grant; /* of the key that logged in */
+    unsigned programs;         /* not reaped yet, those of released slots as well */
     struct slot slots[LIMIT_CHANNELS];
-};
-
-/* Descriptors that go out with a reply; their receiver closes ours. */
-struct passed {
-    unsigned count;
-    int descriptors[IPC_REPLY_DESCRIPTORS];
 };
 
 void sessions_init(struct sessions *sessions, const struct options *options,
@@ -63,7 +59,7 @@ const char *spawn_signal(struct sessions *sessions, const struct ipc_signal *req
 const char *spawn_release(struct sessions *sessions, const struct ipc_release *request,
                           uint32_t *done);
 
-/* A child was reaped: if it was a slot's program, its exit goes down the exit pipe. */
+/* A program was reaped: if it still has its slot, its exit goes down the exit pipe. */
 void spawn_reaped(struct sessions *sessions, pid_t pid, int status);
 
 #endif

@@ -31,7 +31,6 @@ void sessions_init(struct sessions *sessions, const struct options *options,
     sessions->peer = peer;
     sessions->account = account;
     sessions->grant = grant;
-    log_budget();
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         sessions->slots[i].terminal = -1;
         sessions->slots[i].exit_pipe = -1;
@@ -244,6 +243,11 @@ const char *spawn_program(struct sessions *sessions, const struct ipc_spawn *req
         return wrong;
     }
     struct slot *slot = &sessions->slots[request->slot];
+    if (sessions->programs >= LIMIT_CHANNELS) {
+        log_trouble("no more programs for this connection", NULL,
+                    "those of closed channels still run");
+        return NULL;
+    }
     if (!choose_task(&task, sessions, request, tail + request->environment_bytes)) {
         log_session(sessions, slot, request, &task);
         return NULL;
@@ -259,6 +263,7 @@ const char *spawn_program(struct sessions *sessions, const struct ipc_spawn *req
         pipes_close(pipes.theirs);
         return NULL;
     }
+    sessions->programs++;
     commit(slot, &pipes, pid, passed);
     log_session(sessions, slot, request, &task);
     slot->state = SLOT_RUNNING;
@@ -337,6 +342,7 @@ void spawn_reaped(struct sessions *sessions, pid_t pid, int status)
         .status = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)),
         .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status),
     };
+    sessions->programs--;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         struct slot *slot = &sessions->slots[i];
         if (slot->state != SLOT_RUNNING || slot->program != pid) {

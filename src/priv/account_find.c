@@ -1,11 +1,8 @@
-#include "account.h"
+#include "account_find.h"
 
 #include <errno.h>
-#include <grp.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -113,7 +110,15 @@ static const char *look_up(struct account *account, const char *user)
     return NULL;
 }
 
-static const char *judge(const struct account *account)
+/* Both keep out everybody but root, as pam_nologin(8) has it. */
+static const char *judge_nologin(void)
+{
+    return access("/run/nologin", F_OK) == 0   ? "/run/nologin exists"
+           : access("/etc/nologin", F_OK) == 0 ? "/etc/nologin exists"
+                                               : NULL;
+}
+
+static const char *judge(const struct account *account, const struct account_rules *rules)
 {
     bool as_root = geteuid() == 0;
     if (!as_root && account->uid != geteuid()) {
@@ -126,14 +131,18 @@ static const char *judge(const struct account *account)
     if (expiry != NULL) {
         return expiry;
     }
-    if (account->uid != 0 && access("/etc/nologin", F_OK) == 0) {
-        return "/etc/nologin exists";
+    if (account->uid == 0 && rules->no_root) {
+        return "root may not log in here";
     }
-    return NULL;
+    /* It could stop the monitor and read what the network process knows. */
+    if (as_root && account->uid == rules->reserved_uid) {
+        return "account is the server's own";
+    }
+    return account->uid != 0 ? judge_nologin() : NULL;
 }
 
 const char *account_find(struct account *account, struct account_groups *groups, const char *user,
-                         const char *group)
+                         const struct account_rules *rules)
 {
     const char *reason = "name is too long or holds characters that are not allowed";
     memset(account, 0, sizeof(*account));
@@ -141,74 +150,17 @@ const char *account_find(struct account *account, struct account_groups *groups,
         reason = look_up(account, user);
     }
     if (reason == NULL) {
-        reason = judge(account);
+        reason = judge(account, rules);
     }
     groups->count = 0;
-    if (reason == NULL && (group != NULL || geteuid() == 0)) {
+    if (reason == NULL && (rules->group != NULL || geteuid() == 0)) {
         find_groups(groups, account);
     }
-    if (reason == NULL && group != NULL && !is_member(groups, group)) {
+    if (reason == NULL && rules->group != NULL && !is_member(groups, rules->group)) {
         reason = "not a member of the group that -g names";
     }
     if (reason != NULL) {
         account_nobody(account, groups);
     }
     return reason;
-}
-
-static bool is_exactly(const struct account *account)
-{
-    uid_t uids[3];
-    gid_t gids[3];
-    if (getresuid(&uids[0], &uids[1], &uids[2]) != 0 ||
-        getresgid(&gids[0], &gids[1], &gids[2]) != 0) {
-        return false;
-    }
-    for (int i = 0; i < 3; i++) {
-        if (uids[i] != account->uid || gids[i] != account->gid) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static int become(const struct account *account, const struct account_groups *groups)
-{
-    if (groups->count < 0) {
-        errno = groups->error;
-        return -1;
-    }
-    if (setgroups((size_t)groups->count, groups->ids) != 0 ||
-        setresgid(account->gid, account->gid, account->gid) != 0 ||
-        setresuid(account->uid, account->uid, account->uid) != 0) {
-        return -1;
-    }
-    if (!is_exactly(account)) {
-        errno = EPERM;
-        return -1;
-    }
-    /* Capabilities kept by a launcher's secure bits would lead back. */
-    bool back =
-        account->uid != 0 && (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ||
-                              (account->gid != 0 && setresgid((gid_t)-1, 0, (gid_t)-1) == 0));
-    errno = EPERM;
-    return back ? -1 : 0;
-}
-
-int account_become(const struct account *account, const struct account_groups *groups)
-{
-    int result = 0;
-    if (geteuid() == 0) {
-        result = become(account, groups);
-    } else if (account->uid != geteuid() || account->uid != getuid()) {
-        errno = EPERM;
-        result = -1;
-    }
-    /* The kernel makes a process dumpable again when its uid changes. */
-    int error = errno;
-    if (prctl(PR_SET_DUMPABLE, 0) != 0 && result == 0) {
-        return -1;
-    }
-    errno = error;
-    return result;
 }

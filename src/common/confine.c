@@ -1,0 +1,73 @@
+#include "confine.h"
+
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "seccomp_abi.h"
+
+/* linux/prctl.h since Linux 4.3. */
+#ifndef PR_CAP_AMBIENT
+#define PR_CAP_AMBIENT           47
+#define PR_CAP_AMBIENT_CLEAR_ALL 4
+#endif
+
+static bool is_exactly(const struct identity *identity)
+{
+    uid_t uids[3];
+    gid_t gids[3];
+    if (getresuid(&uids[0], &uids[1], &uids[2]) != 0 ||
+        getresgid(&gids[0], &gids[1], &gids[2]) != 0) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (uids[i] != identity->uid || gids[i] != identity->gid) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Capabilities kept by a launcher's secure bits would lead back. */
+static bool is_way_back(const struct identity *identity)
+{
+    return identity->uid != 0 && (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ||
+                                  (identity->gid != 0 && setresgid((gid_t)-1, 0, (gid_t)-1) == 0));
+}
+
+bool confine_identity(const struct identity *identity)
+{
+    return setresgid(identity->gid, identity->gid, identity->gid) == 0 &&
+           setresuid(identity->uid, identity->uid, identity->uid) == 0 && is_exactly(identity) &&
+           !is_way_back(identity);
+}
+
+bool confine_capabilities(void)
+{
+    const struct capability_header header = {.version = CAPABILITY_VERSION_3};
+    const struct capability_data none[2] = {{0}};
+    return syscall(SYS_capset, &header, none) == 0;
+}
+
+bool confine_inheritable(void)
+{
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
+    struct capability_data data[2] = {{0}};
+    if (syscall(SYS_capget, &header, data) != 0) {
+        return false;
+    }
+    data[0].inheritable = data[1].inheritable = 0;
+    /* Kernels before 4.3 have no ambient set. */
+    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0L, 0L, 0L);
+    return syscall(SYS_capset, &header, data) == 0;
+}
+
+bool confine_new_privileges(void)
+{
+    return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) == 0;
+}
+
+bool confine_not_dumpable(void)
+{
+    return prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) == 0;
+}

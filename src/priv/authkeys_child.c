@@ -1,0 +1,147 @@
+/*
+ * The part of authkeys.h that runs in the child, in this order: look the account up as root, open
+ * the administrator's files as root and the user's with the user's rights, tell the monitor whose
+ * account it is, give up every right, parse, tell the monitor the verdict.
+ */
+#include <errno.h>
+#include <grp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "authkeys.h"
+#include "confine.h"
+#include "descriptors.h"
+#include "ipc.h"
+#include "seccomp_filter.h"
+#include "secret.h"
+
+/* Where the child keeps its end of the pipe: everything above is closed. */
+#define REPLY_DESCRIPTOR 3
+
+/* ---- accounts and files ---------------------------------------------------------------------- */
+
+static bool find_account(struct authkeys_account *found, const struct authkeys_query *query)
+{
+    const char *reason =
+        account_find(&found->account, &found->groups, query->user, &query->rules);
+    snprintf(found->reason, sizeof(found->reason), "%s", reason != NULL ? reason : "");
+    /* Nobody's file is looked up for a key of an unknown type: the answer takes as long. */
+    if (reason == NULL && query->key_type == IPC_KEY_UNSUPPORTED) {
+        account_nobody(&found->account, &found->groups);
+        return false;
+    }
+    return reason == NULL;
+}
+
+/* The effective ids alone: the user's processes can't signal this one, as their ids are neither its
+ * real nor its saved ones, and the way back to root stays open. */
+static bool take_users_rights(const struct authkeys_account *found)
+{
+    const struct account *account = &found->account;
+    const struct account_groups *groups = &found->groups;
+    if (geteuid() != 0) {
+        return true;
+    }
+    if (groups->count < 0) {
+        errno = groups->error;
+        return false;
+    }
+    return setgroups((size_t)groups->count, groups->ids) == 0 &&
+           setresgid((gid_t)-1, account->gid, (gid_t)-1) == 0 &&
+           setresuid((uid_t)-1, account->uid, (uid_t)-1) == 0;
+}
+
+static bool open_files(struct authkeys_files *files, const struct authkeys_account *found,
+                       const char *pattern, const struct authkeys_query *query)
+{
+    files->authorities = authkeys_open_admins(query->ca_path);
+    files->revoked = authkeys_open_admins(query->revoked_path);
+    bool as_root = geteuid() == 0;
+    if (!take_users_rights(found)) {
+        return false;
+    }
+    authkeys_open_users(&files->users, pattern, &found->account);
+    /* Back to root, who alone can give up everything. */
+    return !as_root || setresuid((uid_t)-1, 0, (uid_t)-1) == 0;
+}
+
+/* ---- giving up every right ------------------------------------------------------------------- */
+
+/* A huge file can't keep a processor until the login deadline, and the child makes nothing. */
+static void limit_resources(void)
+{
+    const struct rlimit cpu = {LIMIT_AUTHKEYS_CPU_SECONDS, LIMIT_AUTHKEYS_CPU_SECONDS};
+    const struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CPU, &cpu);
+    setrlimit(RLIMIT_FSIZE, &none);
+    setrlimit(RLIMIT_NPROC, &none);
+    setrlimit(RLIMIT_NOFILE, &none);
+    setrlimit(RLIMIT_CORE, &none);
+}
+
+static const struct seccomp_rule rules[] = {
+    {.number = SYS_read},
+    {SYS_write, 1, {{0, REPLY_DESCRIPTOR}}},
+    {.number = SYS_exit_group},
+    {.number = SYS_exit},
+};
+
+static bool confine(const struct authkeys_query *query)
+{
+    bool as_root = getuid() == 0;
+    limit_resources();
+    if (as_root && (setgroups(0, NULL) != 0 || !confine_identity(query->identity))) {
+        return false;
+    }
+    confine_capabilities();
+    if (!confine_new_privileges() || !confine_not_dumpable()) {
+        return false;
+    }
+    return seccomp_install(rules, sizeof(rules) / sizeof(rules[0])) || query->best_effort;
+}
+
+/* ---- from fork to exit ----------------------------------------------------------------------- */
+
+static void tell(const void *answer, size_t bytes)
+{
+    if (write(REPLY_DESCRIPTOR, answer, bytes) != (ssize_t)bytes) {
+        _exit(1);
+    }
+}
+
+void authkeys_child(const struct authkeys_query *query, int reply)
+{
+    struct authkeys_account found;
+    struct authkeys_files files;
+    struct authkeys_verdict verdict;
+    memset(&found, 0, sizeof(found));
+    memset(&verdict, 0, sizeof(verdict));
+    secret_abandon(query->hostkey, sizeof(*query->hostkey));
+    signals_hand_on();
+    if (reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) {
+        _exit(1);
+    }
+    descriptors_close_from(REPLY_DESCRIPTOR + 1);
+
+    bool known = find_account(&found, query);
+    descriptors_close_from(REPLY_DESCRIPTOR + 1); /* of name services */
+    if (!open_files(&files, &found, known ? query->pattern : NULL, query)) {
+        verdict.reason = AUTHKEYS_NO_USER;
+        verdict.error = (uint32_t)errno;
+    }
+    tell(&found, sizeof(found));
+    tzset(); /* for expiry-time: no file can be opened any more later */
+    if (!confine(query)) {
+        verdict.reason = AUTHKEYS_NOT_CONFINED;
+    }
+    if (verdict.reason == 0) {
+        authkeys_search(&verdict, query, found.account.user, &files);
+    }
+    tell(&verdict, sizeof(verdict));
+    _exit(0);
+}

@@ -1,0 +1,216 @@
+/*
+ * The child that reads keys, up to where it parses: authkeys_search() is this file's, so that the
+ * test acts in its place, under the child's list of system calls. The accounts are people.h's.
+ * Built only without sanitizers, whose runtimes the filter would kill.
+ */
+#include "authkeys.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "calls.h"
+#include "ipc.h"
+#include "people.h"
+#include "priv_help.h"
+#include "secret.h"
+#include "unit.h"
+
+static char scratch[SCRATCH_BYTES];
+static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
+static struct hostkey *hostkey;
+static int answer[2];
+static void (*action)(void);
+static const struct authkeys_files *opened;
+
+void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
+                     const char *user, const struct authkeys_files *files)
+{
+    (void)query;
+    opened = files;
+    action();
+    memset(verdict, 0, sizeof(*verdict));
+    verdict->reason = AUTHKEYS_LISTED;
+    snprintf(verdict->path, sizeof(verdict->path), "%s", user);
+}
+
+static void begin(void)
+{
+    scratch_make(scratch);
+    people_begin(scratch);
+    scratch_write(scratch, "keys", "a line\n", 7, 0600);
+    scratch_write(scratch, "authorities", "an authority\n", 13, 0400);
+    hostkey = secret_new(sizeof(*hostkey));
+    ck_assert_ptr_nonnull(hostkey);
+    ck_assert_int_eq(pipe(answer), 0);
+}
+
+static void finish(void)
+{
+    scratch_remove(scratch);
+}
+
+static void run_child(void)
+{
+    static char authorities[2 * SCRATCH_BYTES];
+    snprintf(authorities, sizeof(authorities), "%s/authorities", scratch);
+    const struct authkeys_query query = {
+        .user = "alice",
+        .rules = {.reserved_uid = (uid_t)-1},
+        .pattern = "keys",
+        .ca_path = authorities,
+        .identity = &unprivileged,
+        .key_type = IPC_KEY_ED25519,
+        .hostkey = hostkey,
+    };
+    authkeys_child(&query, answer[1]);
+}
+
+/* Reads both parts of the answer. */
+static void expect_answer(void)
+{
+    static struct authkeys_account account;
+    static struct authkeys_verdict verdict;
+    ck_assert_int_eq(read(answer[0], &account, sizeof(account)), sizeof(account));
+    ck_assert_int_eq(read(answer[0], &verdict, sizeof(verdict)), sizeof(verdict));
+    ck_assert_str_eq(account.account.user, "alice");
+    ck_assert_str_eq(account.reason, "");
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    ck_assert_str_eq(verdict.path, "alice");
+}
+
+/* ---- allowed --------------------------------------------------------------------------------- */
+
+static void read_both_files(void)
+{
+    char bytes[32];
+    call_need(read(opened->users.fd, bytes, sizeof(bytes)) == 7);
+    call_need(read(opened->authorities.fd, bytes, sizeof(bytes)) == 13);
+    call_need(opened->revoked.fd == -1);
+}
+
+START_TEST(files_are_read)
+{
+    action = read_both_files;
+    int status = call_end_of(run_child);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
+                  (unsigned)status);
+    expect_answer();
+}
+END_TEST
+
+/* ---- forbidden ------------------------------------------------------------------------------- */
+
+static const struct call *call;
+
+static const struct call forbidden[] = {
+    {"write elsewhere", SYS_write, {STDERR_FILENO}},
+    {"writev", SYS_writev, {3}},
+    {"close", SYS_close, {3}},
+    {"fcntl F_DUPFD", SYS_fcntl, {0, F_DUPFD_CLOEXEC}},
+    {"recvmsg", SYS_recvmsg, {3}},
+    {"sendmsg", SYS_sendmsg, {3}},
+    {"sendto", SYS_sendto, {3}},
+    {"connect", SYS_connect, {3}},
+    {"brk", SYS_brk, {0}},
+    {"munmap", SYS_munmap, {0}},
+    {"madvise", SYS_madvise, {0, 0, MADV_DONTNEED}},
+    {"getpid", SYS_getpid, {0}},
+    {"lseek", SYS_lseek, {0}},
+    {"wait4", SYS_wait4, {0}},
+    {"getrandom", SYS_getrandom, {0}},
+};
+
+static void make_call(void)
+{
+    call_make(call);
+}
+
+START_TEST(forbidden_calls_kill)
+{
+    call = _i < CALLS_OF_NOBODY ? &calls_of_nobody[_i] : &forbidden[_i - CALLS_OF_NOBODY];
+    action = make_call;
+    call_expect_kill(call_end_of(run_child), call->name);
+}
+END_TEST
+
+/* ---- what it has given up -------------------------------------------------------------------- */
+
+/* Waits, under the filter, for the test to have looked at it. */
+static void wait_at_the_gate(void)
+{
+    char byte;
+    call_need(read(STDIN_FILENO, &byte, 1) == 1);
+}
+
+static void status_line(char out[static 256], pid_t pid, const char *name)
+{
+    char path[64], line[256];
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    out[0] = '\0';
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, name, strlen(name)) == 0) {
+            snprintf(out, 256, "%s", line + strlen(name));
+        }
+    }
+    fclose(file);
+}
+
+START_TEST(every_right_is_given_up)
+{
+    static const char *const lines[][2] = {
+        {"NoNewPrivs:", "\t1\n"},
+        {"Seccomp:", "\t2\n"},
+        {"CapInh:", "\t0000000000000000\n"},
+        {"CapPrm:", "\t0000000000000000\n"},
+        {"CapEff:", "\t0000000000000000\n"},
+        {"Uid:", "\t65534\t65534\t65534\t65534\n"},
+        {"Gid:", "\t65534\t65534\t65534\t65534\n"},
+        {"Groups:", "\t \n"},
+    };
+    int gate[2];
+    char found[256];
+    static struct authkeys_account account;
+    ck_assert_int_eq(pipe(gate), 0);
+    action = wait_at_the_gate;
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(gate[0], STDIN_FILENO);
+        run_child();
+    }
+    ck_assert_int_eq(read(answer[0], &account, sizeof(account)), sizeof(account));
+    size_t count = geteuid() == 0 ? 8 : 5;
+    for (int turn = 0; turn < 500; turn++) { /* it gives up its rights after the first part */
+        status_line(found, child, "Seccomp:");
+        if (strcmp(found, "\t2\n") == 0) {
+            break;
+        }
+        usleep(10000);
+    }
+    for (size_t i = 0; i < count; i++) {
+        status_line(found, child, lines[i][0]);
+        ck_assert_msg(strcmp(found, lines[i][1]) == 0, "%s%s", lines[i][0], found);
+    }
+    ck_assert_int_eq(write(gate[1], "g", 1), 1);
+    int status;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("authkeys_child");
+    TCase *tests = tcase_create("authkeys_child");
+    if (people_have_seccomp()) {
+        tcase_set_timeout(tests, 60);
+        tcase_add_checked_fixture(tests, begin, finish);
+        tcase_add_test(tests, files_are_read);
+        tcase_add_loop_test(tests, forbidden_calls_kill, 0,
+                            CALLS_OF_NOBODY + (int)(sizeof(forbidden) / sizeof(forbidden[0])));
+        tcase_add_test(tests, every_right_is_given_up);
+    }
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,175 @@
+/* Each in a process of its own: what was given up does not come back. */
+#include "confine.h"
+
+#include <errno.h>
+#include <grp.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "seccomp_abi.h"
+#include "unit.h"
+
+static const struct identity somebody = {.uid = 4000, .gid = 4001};
+
+/* Runs in a fork, as some of this can't be undone; false fails the test. */
+static void in_a_fork(bool (*action)(void))
+{
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        _exit(action() ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+
+static bool read_capabilities(struct capability_data data[static 2])
+{
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
+    return syscall(SYS_capget, &header, data) == 0;
+}
+
+static bool write_capabilities(const struct capability_data data[static 2])
+{
+    struct capability_header header = {.version = CAPABILITY_VERSION_3};
+    return syscall(SYS_capset, &header, data) == 0;
+}
+
+/* ---- identity -------------------------------------------------------------------------------- */
+
+static bool takes_on_all_ids(void)
+{
+    uid_t uids[3];
+    gid_t gids[3];
+    if (!confine_identity(&somebody) || getresuid(&uids[0], &uids[1], &uids[2]) != 0 ||
+        getresgid(&gids[0], &gids[1], &gids[2]) != 0) {
+        return false;
+    }
+    for (int i = 0; i < 3; i++) {
+        if (uids[i] != somebody.uid || gids[i] != somebody.gid) {
+            return false;
+        }
+    }
+    return setuid(0) != 0 && setgid(0) != 0;
+}
+
+/* SECBIT_NO_SETUID_FIXUP keeps the capabilities over the change. */
+static bool finds_a_way_back(void)
+{
+    return prctl(PR_SET_SECUREBITS, 1UL << 2, 0L, 0L, 0L) == 0 && !confine_identity(&somebody);
+}
+
+/* -1 leaves an id as it is: what was asked for is not what is there. */
+static bool refuses_no_id(void)
+{
+    const struct identity no_gid = {.uid = 4000, .gid = (gid_t)-1};
+    const struct identity no_uid = {.uid = (uid_t)-1, .gid = 4001};
+    return !confine_identity(&no_gid) && !confine_identity(&no_uid);
+}
+
+static bool lets_root_be_root(void)
+{
+    const struct identity root = {.uid = 0, .gid = 0};
+    return confine_identity(&root) && geteuid() == 0;
+}
+
+static bool needs_the_right(void)
+{
+    const struct identity other = {.uid = 4002, .gid = 4001};
+    return (geteuid() != 0 || confine_identity(&somebody)) && !confine_identity(&other);
+}
+
+static bool (*const of_root[])(void) = {takes_on_all_ids, finds_a_way_back, refuses_no_id,
+                                        lets_root_be_root};
+
+START_TEST(identities)
+{
+    if (geteuid() == 0) {
+        in_a_fork(of_root[_i]);
+    }
+    in_a_fork(needs_the_right);
+}
+END_TEST
+
+/* ---- capabilities ---------------------------------------------------------------------------- */
+
+static bool empties_all_sets(void)
+{
+    struct capability_data data[2];
+    if (!read_capabilities(data)) {
+        return false;
+    }
+    data[0].inheritable = data[0].permitted;
+    if (!write_capabilities(data) || !confine_capabilities() || !read_capabilities(data)) {
+        return false;
+    }
+    return (data[0].effective | data[0].permitted | data[0].inheritable | data[1].effective |
+            data[1].permitted | data[1].inheritable) == 0;
+}
+
+#ifndef PR_CAP_AMBIENT
+#define PR_CAP_AMBIENT        47
+#define PR_CAP_AMBIENT_IS_SET 1
+#define PR_CAP_AMBIENT_RAISE  2
+#endif
+
+#define CAP_KILL_NUMBER 5UL
+
+/* What runs on keeps its rights; what it starts inherits none. */
+static bool empties_the_inheritable_set(void)
+{
+    struct capability_data before[2], after[2];
+    if (!read_capabilities(before)) {
+        return false;
+    }
+    before[0].inheritable = before[0].permitted;
+    if (!write_capabilities(before)) {
+        return false;
+    }
+    bool ambient = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_KILL_NUMBER, 0L, 0L) == 0;
+    if (!confine_inheritable() || !read_capabilities(after)) {
+        return false;
+    }
+    return after[0].inheritable == 0 && after[1].inheritable == 0 &&
+           after[0].permitted == before[0].permitted && after[0].effective == before[0].effective &&
+           (!ambient || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_KILL_NUMBER, 0L, 0L) == 0);
+}
+
+START_TEST(capabilities)
+{
+    in_a_fork(_i == 0 ? empties_all_sets : empties_the_inheritable_set);
+}
+END_TEST
+
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+static bool sets_the_flags(void)
+{
+    return prctl(PR_SET_DUMPABLE, 1L, 0L, 0L, 0L) == 0 &&
+           prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L) == 0 && confine_new_privileges() &&
+           prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L) == 1 &&
+           prctl(PR_GET_DUMPABLE, 0L, 0L, 0L, 0L) == 1 && confine_not_dumpable() &&
+           prctl(PR_GET_DUMPABLE, 0L, 0L, 0L, 0L) == 0;
+}
+
+START_TEST(flags)
+{
+    in_a_fork(sets_the_flags);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("confine");
+    TCase *tests = tcase_create("confine");
+    if (!unit_is_emulated()) {
+        tcase_add_loop_test(tests, identities, 0, sizeof(of_root) / sizeof(of_root[0]));
+        tcase_add_loop_test(tests, capabilities, 0, 2);
+        tcase_add_test(tests, flags);
+    }
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,125 @@
+#include "launcher_environment.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "limit.h"
+#include "unit.h"
+
+static char secret[] = "PASSPHRASE=hunter2";
+static char zone[] = "TZ=Europe/Vienna";
+static char folder[] = "CREDENTIALS_DIRECTORY=/run/credentials/x";
+static char similar[] = "TZX=1";
+static char prefixed[] = "XTZ=1";
+static char no_value[] = "CREDENTIALS_DIRECTORY";
+static char empty[] = "";
+
+static bool is_wiped(const char *text, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i++) {
+        if (text[i] != '\0') {
+            return false;
+        }
+    }
+    return true;
+}
+
+START_TEST(all_is_overwritten_and_two_are_kept)
+{
+    char *handed_over[] = {secret, similar, zone, empty, prefixed, folder, no_value, NULL};
+    environ = handed_over;
+    launcher_environment_wipe();
+    ck_assert(is_wiped(secret, sizeof(secret)));
+    ck_assert(is_wiped(zone, sizeof(zone)));
+    ck_assert(is_wiped(folder, sizeof(folder)));
+    ck_assert(is_wiped(similar, sizeof(similar)));
+    ck_assert(is_wiped(prefixed, sizeof(prefixed)));
+    ck_assert(is_wiped(no_value, sizeof(no_value)));
+    ck_assert_str_eq(getenv("TZ"), "Europe/Vienna");
+    ck_assert_str_eq(getenv("CREDENTIALS_DIRECTORY"), "/run/credentials/x");
+    ck_assert_ptr_null(getenv("PASSPHRASE"));
+    size_t count = 0;
+    for (char **variable = environ; *variable != NULL; variable++) {
+        count++;
+    }
+    ck_assert_uint_eq(count, 2);
+}
+END_TEST
+
+START_TEST(an_empty_one_stays_empty)
+{
+    char *handed_over[] = {NULL};
+    environ = handed_over;
+    launcher_environment_wipe();
+    ck_assert_ptr_null(environ[0]);
+}
+END_TEST
+
+/* With its NUL it is kept up to the limit, to the byte. */
+START_TEST(too_long_ones_are_dropped)
+{
+    static char value[LIMIT_PATH_BYTES + 2];
+    memset(value, 'x', sizeof(value));
+    memcpy(value, "TZ=", 3);
+    value[LIMIT_PATH_BYTES - 1 + _i] = '\0';
+    char *handed_over[] = {value, NULL};
+    environ = handed_over;
+    launcher_environment_wipe();
+    ck_assert(is_wiped(value, (size_t)LIMIT_PATH_BYTES));
+    if (_i == 0) {
+        ck_assert_uint_eq(strlen(getenv("TZ")), LIMIT_PATH_BYTES - 1 - 3);
+    } else {
+        ck_assert_ptr_null(getenv("TZ"));
+    }
+}
+END_TEST
+
+/* A launcher may name one twice: there is room for no more than two. */
+START_TEST(repeated_ones_do_not_overflow)
+{
+    char names[8][32];
+    char *handed_over[9] = {NULL};
+    for (int i = 0; i < 8; i++) {
+        snprintf(names[i], sizeof(names[i]), "TZ=zone %d", i);
+        handed_over[i] = names[i];
+    }
+    environ = handed_over;
+    launcher_environment_wipe();
+    ck_assert_str_eq(environ[0], "TZ=zone 0");
+    ck_assert_str_eq(environ[1], "TZ=zone 1");
+    ck_assert_ptr_null(environ[2]);
+}
+END_TEST
+
+/* What the kernel shows of this process: the memory that the launcher's strings came in. */
+START_TEST(proc_shows_nothing)
+{
+    char text[4096];
+    FILE *file = popen("tr -d '\\0' </proc/$PPID/environ | wc -c", "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_int_eq(fscanf(file, "%4095s", text), 1);
+    pclose(file);
+    ck_assert_int_ne(atoi(text), 0);
+    launcher_environment_wipe();
+    file = fopen("/proc/self/environ", "r");
+    ck_assert_ptr_nonnull(file);
+    size_t count = fread(text, 1, sizeof(text), file);
+    fclose(file);
+    ck_assert(is_wiped(text, count));
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("launcher_environment");
+    TCase *tests = tcase_create("launcher_environment");
+    tcase_add_test(tests, all_is_overwritten_and_two_are_kept);
+    tcase_add_test(tests, an_empty_one_stays_empty);
+    tcase_add_loop_test(tests, too_long_ones_are_dropped, 0, 2);
+    tcase_add_test(tests, repeated_ones_do_not_overflow);
+    tcase_add_test(tests, proc_shows_nothing);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,174 @@
+#include "secret.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+#define BYTES 5000 /* more than one page */
+
+/* The flags of the mapping at `address`; "" if there is none, or the kernel does not say. */
+static void find_flags(char flags[static 256], const void *address)
+{
+    char line[512];
+    bool here = false;
+    FILE *file = fopen("/proc/self/smaps", "r");
+    flags[0] = '\0';
+    if (file == NULL) {
+        return;
+    }
+    while (fgets(line, sizeof(line), file) != NULL) {
+        unsigned long first, end;
+        if (sscanf(line, "%lx-%lx ", &first, &end) == 2) {
+            here = (uintptr_t)address >= first && (uintptr_t)address < end;
+        } else if (here && strncmp(line, "VmFlags:", 8) == 0) {
+            line[strcspn(line, "\n")] = '\0';
+            snprintf(flags, 256, "%.250s ", line + 8);
+        }
+    }
+    fclose(file);
+}
+
+static bool has(const char *flags, const char *flag)
+{
+    return strstr(flags, flag) != NULL;
+}
+
+START_TEST(memory_is_zeroed_and_ones_own)
+{
+    uint8_t *one = secret_new(BYTES);
+    uint8_t *other = secret_new(1);
+    ck_assert(one != NULL && other != NULL);
+    ck_assert_uint_eq((uintptr_t)one % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
+    ck_assert_uint_eq((uintptr_t)other % (uintptr_t)sysconf(_SC_PAGESIZE), 0);
+    for (size_t i = 0; i < BYTES; i++) {
+        ck_assert_uint_eq(one[i], 0);
+    }
+    memset(one, 'x', BYTES);
+    ck_assert_uint_eq(other[0], 0);
+    secret_free(one, BYTES);
+    secret_free(other, 1);
+}
+END_TEST
+
+START_TEST(memory_is_not_dumped_and_wiped_in_forks)
+{
+    char flags[256];
+    void *secret = secret_new(BYTES);
+    find_flags(flags, secret);
+    if (flags[0] == '\0' || unit_is_emulated()) {
+        return;
+    }
+    ck_assert_msg(has(flags, " dd "), "%s", flags);
+    /* Where the kernel has it: a mapping of our own shows whether it does. */
+    void *probe = mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool wipes = madvise(probe, 1, 18) == 0;
+    ck_assert_msg(has(flags, " wf ") == wipes, "%s", flags);
+    /* A sanitizer's runtime locks nothing, and a limit may forbid it. */
+    char probes[256];
+    mlock(probe, 1);
+    find_flags(probes, probe);
+    ck_assert_msg(has(flags, " lo ") == has(probes, " lo "), "%s", flags);
+}
+END_TEST
+
+/* Without the right to lock, it comes unlocked. */
+START_TEST(memory_that_can_not_be_locked)
+{
+    const struct rlimit none = {0, 0};
+    int status;
+    pid_t child = fork();
+    if (child == 0) {
+        setrlimit(RLIMIT_MEMLOCK, &none);
+        if (geteuid() == 0 && setuid(65534) != 0) {
+            _exit(1);
+        }
+        char *secret = secret_new(BYTES);
+        _exit(secret != NULL && secret[BYTES - 1] == '\0' ? 0 : 2);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+START_TEST(a_fork_sees_zeros)
+{
+    uint8_t *secret = secret_new(BYTES);
+    void *probe = mmap(NULL, 1, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    int status;
+    memset(secret, 0x5a, BYTES);
+    if (unit_is_emulated() || madvise(probe, 1, 18) != 0) {
+        return;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        unsigned sum = 0;
+        for (size_t i = 0; i < BYTES; i++) {
+            sum += secret[i];
+        }
+        _exit(sum == 0 ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_uint_eq(secret[BYTES - 1], 0x5a);
+}
+END_TEST
+
+static bool is_mapped(void *address)
+{
+    return msync(address, 1, MS_ASYNC) == 0 || errno != ENOMEM;
+}
+
+START_TEST(a_fork_abandons_its_own)
+{
+    uint8_t *secret = secret_new(BYTES);
+    int status;
+    memset(secret, 0x5a, BYTES);
+    pid_t child = fork();
+    if (child == 0) {
+        secret_abandon(secret, BYTES);
+        _exit(is_mapped(secret) || is_mapped(secret + 4096) ? 1 : 0);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+    ck_assert_uint_eq(secret[0], 0x5a);
+    ck_assert_uint_eq(secret[BYTES - 1], 0x5a);
+}
+END_TEST
+
+START_TEST(freed_memory_is_gone)
+{
+    uint8_t *secret = secret_new(BYTES);
+    ck_assert(is_mapped(secret));
+    secret_free(secret, BYTES);
+    ck_assert(!is_mapped(secret));
+}
+END_TEST
+
+START_TEST(no_memory_left)
+{
+    ck_assert_ptr_null(secret_new(SIZE_MAX / 2));
+    ck_assert_int_eq(errno, ENOMEM);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("secret");
+    TCase *tests = tcase_create("secret");
+    tcase_add_test(tests, memory_is_zeroed_and_ones_own);
+    tcase_add_test(tests, memory_is_not_dumped_and_wiped_in_forks);
+    tcase_add_test(tests, memory_that_can_not_be_locked);
+    tcase_add_test(tests, a_fork_sees_zeros);
+    tcase_add_test(tests, a_fork_abandons_its_own);
+    tcase_add_test(tests, freed_memory_is_gone);
+    tcase_add_test(tests, no_memory_left);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

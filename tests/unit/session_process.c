@@ -1,0 +1,642 @@
+/*
+ * Drives session_process_start() from a process that stands for the monitor, and the session
+ * process from the network process's end of its socket. Links nothing of priv/.
+ */
+#include "session_process.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "clock.h"
+#include "ipc.h"
+#include "priv_help.h"
+#include "secret.h"
+#include "unit.h"
+
+static char home[SCRATCH_BYTES];
+static struct options options;
+static struct peer peer = {.address = "192.0.2.1", .port = "4711"};
+static struct account account;
+static struct account_groups groups;
+static struct grant grant;
+
+/* What the process that stands for the monitor says of the start, and of the end. */
+struct report {
+    int result, error;
+    pid_t pid;
+    int status;
+    void *secret;
+    int not_its_own[SESSION_NOT_ITS_OWN];
+    char words[LIMIT_NOTE_BYTES + 1];
+};
+
+static pid_t monitor;
+static int session;    /* the network process's end */
+static int reports[2]; /* [0] ours */
+static int orders[2];  /* [1] ours: each byte asks for a report, 'e' for one of the end */
+static int reader;     /* the log */
+static struct report report;
+static char said[65536];
+
+static void begin(void)
+{
+    scratch_make(home);
+    memset(&options, 0, sizeof(options));
+    memset(&account, 0, sizeof(account));
+    memset(&groups, 0, sizeof(groups));
+    memset(&grant, 0, sizeof(grant));
+    snprintf(account.user, sizeof(account.user), "alice");
+    snprintf(account.home, sizeof(account.home), "%s", home);
+    snprintf(account.shell, sizeof(account.shell), "/bin/sh");
+    account.uid = geteuid();
+    account.gid = getegid();
+    grant.flags = GRANT_OF_PLAIN_LINE;
+}
+
+static void finish(void)
+{
+    scratch_remove(home);
+}
+
+static int move_high(int fd)
+{
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, 30);
+    close(fd);
+    return high;
+}
+
+__attribute__((noreturn)) static void run_monitor(int session_end)
+{
+    struct session_handle handle = {0};
+    char byte;
+    int own_reports = move_high(reports[1]);
+    int own_orders = move_high(orders[0]);
+    int own_session = move_high(session_end);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN); /* as the monitor has it */
+    close(reports[0]);
+    close(orders[1]);
+    close(session);
+    close(reader);
+    dup2(own_session, SESSION_DESCRIPTOR);
+    fcntl(SESSION_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
+    close(own_session);
+    report.secret = secret_new(4096);
+    for (int i = 0; i < SESSION_NOT_ITS_OWN; i++) {
+        report.not_its_own[i] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 40);
+    }
+    const struct session_setup setup = {
+        .options = &options,
+        .peer = &peer,
+        .account = &account,
+        .groups = &groups,
+        .grant = &grant,
+        .not_its_own = {report.not_its_own[0], report.not_its_own[1], report.not_its_own[2]},
+        .secret = report.secret,
+        .secret_bytes = 4096,
+        .deadline_ms = clock_now_ms() + 20000,
+    };
+    report.result = session_process_start(&handle, &setup);
+    report.error = errno;
+    report.pid = report.result == 0 ? handle.pid : waitpid(-1, NULL, WNOHANG);
+    close(SESSION_DESCRIPTOR);
+    if (write(own_reports, &report, sizeof(report)) != sizeof(report)) {
+        _exit(1);
+    }
+    while (read(own_orders, &byte, 1) == 1) {
+        if (byte == 'e') {
+            waitpid(handle.pid, &report.status, 0);
+        }
+        session_process_words(&handle, report.words);
+        if (write(own_reports, &report, sizeof(report)) != sizeof(report)) {
+            _exit(1);
+        }
+    }
+    _exit(0);
+}
+
+static void start(void)
+{
+    int pair[2], log_ends[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+    ck_assert_int_eq(pipe2(reports, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(orders, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(log_ends, O_CLOEXEC), 0);
+    session = pair[1];
+    reader = log_ends[0];
+    monitor = fork();
+    ck_assert_int_ge(monitor, 0);
+    if (monitor == 0) {
+        dup2(log_ends[1], STDERR_FILENO);
+        close(log_ends[1]);
+        run_monitor(pair[0]);
+    }
+    close(pair[0]);
+    close(reports[1]);
+    close(orders[0]);
+    close(log_ends[1]);
+    ck_assert_int_eq(read(reports[0], &report, sizeof(report)), sizeof(report));
+}
+
+static void start_well(void)
+{
+    start();
+    ck_assert_msg(report.result == 0, "start: errno %d", report.error);
+}
+
+static void ask_monitor(char what)
+{
+    ck_assert_int_eq(write(orders[1], &what, 1), 1);
+    ck_assert_int_eq(read(reports[0], &report, sizeof(report)), sizeof(report));
+}
+
+/* Waits for the session process, then lets the monitor go; the log is in `said`. */
+static void await_end(void)
+{
+    size_t used = 0;
+    ssize_t count;
+    alarm(20);
+    ask_monitor('e');
+    close(orders[1]);
+    while ((count = read(reader, said + used, sizeof(said) - 1 - used)) > 0) {
+        used += (size_t)count;
+    }
+    said[used] = '\0';
+    ck_assert_int_eq(waitpid(monitor, NULL, 0), monitor);
+}
+
+/* It ended by itself, having nothing to say. */
+static void expect_good_end(void)
+{
+    await_end();
+    ck_assert_msg(WIFEXITED(report.status) && WEXITSTATUS(report.status) == 0, "wait status %#x",
+                  (unsigned)report.status);
+    ck_assert_str_eq(report.words, "");
+}
+
+static ssize_t ask(const void *request, size_t request_bytes, void *reply, size_t reply_bytes)
+{
+    struct pollfd waiting = {.fd = session, .events = POLLIN};
+    ck_assert_int_eq(send(session, request, request_bytes, MSG_NOSIGNAL), (ssize_t)request_bytes);
+    ck_assert_int_eq(poll(&waiting, 1, 10000), 1);
+    return recv(session, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
+}
+
+/* The request must end the process, which says why before. */
+static void assert_fatal(const void *request, size_t request_bytes, const char *reason)
+{
+    char reply[512];
+    ck_assert_int_le(ask(request, request_bytes, reply, sizeof(reply)), 0);
+    await_end();
+    ck_assert(WIFEXITED(report.status) && WEXITSTATUS(report.status) == 111);
+    assert_contains(report.words, reason);
+}
+
+/* ---- who it is ------------------------------------------------------------------------------- */
+
+static void status_line(char out[static 256], pid_t pid, const char *name)
+{
+    char path[64], line[4096];
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    out[0] = '\0';
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, name, strlen(name)) == 0) {
+            snprintf(out, 256, "%.255s", line + strlen(name));
+        }
+    }
+    fclose(file);
+}
+
+START_TEST(it_is_the_user_for_good)
+{
+    static const char *const lines[][2] = {
+        {"Uid:", "\t4000\t4000\t4000\t4000\n"}, {"Gid:", "\t4001\t4001\t4001\t4001\n"},
+        {"Groups:", "\t4001 4100 \n"},          {"CapInh:", "\t0000000000000000\n"},
+        {"CapPrm:", "\t0000000000000000\n"},    {"CapEff:", "\t0000000000000000\n"},
+    };
+    char found[256], path[64], target[64];
+    struct stat owner;
+    if (geteuid() != 0) {
+        return;
+    }
+    account.uid = 4000;
+    account.gid = 4001;
+    groups.count = 2;
+    groups.ids[0] = 4001;
+    groups.ids[1] = 4100;
+    start_well();
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+        status_line(found, report.pid, lines[i][0]);
+        ck_assert_msg(strcmp(found, lines[i][1]) == 0, "%s%s", lines[i][0], found);
+    }
+    snprintf(path, sizeof(path), "/proc/%d/cwd", report.pid);
+    ssize_t count = readlink(path, target, sizeof(target));
+    ck_assert(count == 1 && target[0] == '/');
+    /* Not dumpable: what /proc shows of it is root's. */
+    snprintf(path, sizeof(path), "/proc/%d/environ", report.pid);
+    ck_assert_int_eq(stat(path, &owner), 0);
+    ck_assert_uint_eq(owner.st_uid, 0);
+    close(session);
+    expect_good_end();
+}
+END_TEST
+
+static bool maps_address(pid_t pid, const void *address)
+{
+    char path[64], line[512];
+    bool found = false;
+    snprintf(path, sizeof(path), "/proc/%d/maps", pid);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    while (fgets(line, sizeof(line), file) != NULL) {
+        unsigned long first, end;
+        if (sscanf(line, "%lx-%lx", &first, &end) == 2) {
+            found = found || ((unsigned long)address >= first && (unsigned long)address < end);
+        }
+    }
+    fclose(file);
+    return found;
+}
+
+START_TEST(nothing_of_the_monitors_stays)
+{
+    char path[64];
+    struct stat link;
+    if (geteuid() != 0) {
+        return; /* it is not dumpable: nobody else sees it */
+    }
+    start_well();
+    ck_assert(maps_address(monitor, report.secret));
+    ck_assert(!maps_address(report.pid, report.secret));
+    for (int i = 0; i < SESSION_NOT_ITS_OWN; i++) {
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", monitor, report.not_its_own[i]);
+        ck_assert_int_eq(lstat(path, &link), 0);
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", report.pid, report.not_its_own[i]);
+        ck_assert_int_ne(lstat(path, &link), 0);
+    }
+    close(session);
+    expect_good_end();
+}
+END_TEST
+
+START_TEST(user_that_can_not_be_become)
+{
+    char byte;
+    if (_i == 0 && geteuid() == 0) {
+        groups.count = -1;
+        groups.error = ERANGE;
+    } else if (geteuid() == 0) {
+        account.gid = (gid_t)-1;
+    } else {
+        account.uid++;
+    }
+    start();
+    ck_assert_int_eq(report.result, -1);
+    ck_assert_int_eq(report.error, _i == 0 && geteuid() == 0 ? ERANGE : EPERM);
+    ck_assert_int_eq(report.pid, -1); /* no child is left */
+    ck_assert_int_eq(recv(session, &byte, 1, 0), 0);
+}
+END_TEST
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+union any {
+    uint32_t type;
+    struct ipc_pty pty;
+    struct ipc_spawn spawn;
+    struct ipc_signal signal;
+    struct ipc_release release;
+    char bytes[IPC_SESSION_REQUEST_BYTES + 64];
+};
+
+/* The second copy of the matrix. */
+static const struct {
+    uint32_t type;
+    size_t bytes; /* with the tail of make_good() */
+} matrix[] = {
+    {IPC_PTY, 8 + sizeof(struct winsize) + sizeof(struct termios)},
+    {IPC_SPAWN, 20 + 64 + 7 + 4},
+    {IPC_SIGNAL, 12},
+    {IPC_RELEASE, 8},
+};
+
+#define ROWS (sizeof(matrix) / sizeof(matrix[0]))
+
+static union any make_good(uint32_t type)
+{
+    static union any good;
+    memset(&good, 0, sizeof(good));
+    good.type = type;
+    if (type == IPC_SPAWN) {
+        good.spawn.kind = IPC_SESSION_EXEC;
+        good.spawn.environment_bytes = 7;
+        good.spawn.command_bytes = 4;
+        memcpy(good.bytes + sizeof(good.spawn), "LANG=C\0true", 11);
+    } else if (type == IPC_SIGNAL) {
+        good.signal.number = SIGTERM;
+    }
+    return good;
+}
+
+START_TEST(every_request)
+{
+    union any good = make_good(matrix[_i].type);
+    struct ipc_done reply;
+    start_well();
+    ck_assert_int_eq(ask(&good, matrix[_i].bytes, &reply, sizeof(reply)), sizeof(reply));
+    ck_assert_uint_eq(reply.type, matrix[_i].type);
+    ck_assert_uint_eq(reply.done, matrix[_i].type != IPC_SIGNAL); /* nothing runs there */
+    close(session);
+    expect_good_end();
+}
+END_TEST
+
+START_TEST(every_request_of_a_wrong_size)
+{
+    size_t row = (size_t)_i / 4;
+    union any good = make_good(matrix[row].type);
+    const size_t sizes[] = {matrix[row].bytes - 1, matrix[row].bytes + 1, 4, sizeof(good)};
+    start_well();
+    assert_fatal(&good, sizes[_i % 4], "request of a wrong size");
+}
+END_TEST
+
+/* Those of the monitor are none of its own. */
+static const uint32_t unknown_types[] = {0,          IPC_START, IPC_SIGN,  IPC_PROVE,     IPC_AUTH,
+                                         IPC_NOTE,   IPC_END,   IPC_TYPES, IPC_TYPES + 1, 255,
+                                         0x7fffffff, 0xffffffff};
+
+START_TEST(unknown_types_are_fatal)
+{
+    union any request = make_good(unknown_types[_i]);
+    start_well();
+    assert_fatal(&request, 8, "request of an unknown type");
+}
+END_TEST
+
+START_TEST(requests_too_short_for_a_type)
+{
+    const uint8_t zeros[4] = {0};
+    start_well();
+    assert_fatal(zeros, 3, "request of an unknown type");
+}
+END_TEST
+
+START_TEST(descriptors_with_a_request_are_fatal)
+{
+    union any good = make_good(IPC_RELEASE);
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int))];
+    } control;
+    struct iovec part = {&good, 8};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    const int fd = STDERR_FILENO;
+    memset(&control, 0, sizeof(control));
+    control.header.cmsg_level = SOL_SOCKET;
+    control.header.cmsg_type = SCM_RIGHTS;
+    control.header.cmsg_len = CMSG_LEN(sizeof(fd));
+    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+    start_well();
+    ck_assert_int_eq(sendmsg(session, &message, 0), 8);
+    await_end();
+    ck_assert_str_eq(report.words, "request of a wrong size");
+}
+END_TEST
+
+/* Values out of range, one at a time. */
+enum { BAD_VALUES = 5 };
+
+START_TEST(values_out_of_range)
+{
+    static const uint32_t types[BAD_VALUES] = {IPC_SPAWN, IPC_SPAWN, IPC_PTY, IPC_SPAWN,
+                                               IPC_SIGNAL};
+    static const char *const reasons[BAD_VALUES] = {"wrong size", "kind", "slot out of range",
+                                                    "environment", "signal that RFC 4254"};
+    union any bad = make_good(types[_i]);
+    size_t bytes = 0;
+    for (size_t row = 0; row < ROWS; row++) {
+        bytes = matrix[row].type == types[_i] ? matrix[row].bytes : bytes;
+    }
+    switch (_i) {
+    case 0:
+        bad.spawn.environment_bytes = 0xffffffff; /* the sum wraps to the right size */
+        bad.spawn.command_bytes = 12;
+        break;
+    case 1:
+        bad.spawn.kind = 9;
+        break;
+    case 2:
+        bad.pty.slot = LIMIT_CHANNELS;
+        break;
+    case 3:
+        bad.bytes[sizeof(bad.spawn)] = 'l'; /* lANG */
+        break;
+    default:
+        bad.signal.number = SIGSTOP;
+    }
+    start_well();
+    assert_fatal(&bad, bytes, reasons[_i]);
+}
+END_TEST
+
+START_TEST(replies_that_nobody_reads)
+{
+    const union any good = make_good(IPC_RELEASE);
+    start_well();
+    for (int i = 0; i < 100000; i++) {
+        if (send(session, &good, 8, MSG_NOSIGNAL) != 8) {
+            break;
+        }
+    }
+    await_end();
+    assert_contains(report.words, "does not read its replies");
+}
+END_TEST
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+static int spawn(const char *command, int fds[static IPC_REPLY_DESCRIPTORS])
+{
+    struct {
+        struct ipc_spawn spawn;
+        char command[64];
+    } request;
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof(int) * IPC_REPLY_DESCRIPTORS)];
+    } control;
+    struct ipc_done done;
+    struct iovec part = {&done, sizeof(done)};
+    struct msghdr message = {.msg_iov = &part,
+                             .msg_iovlen = 1,
+                             .msg_control = &control,
+                             .msg_controllen = sizeof(control)};
+    memset(&request, 0, sizeof(request));
+    request.spawn.type = IPC_SPAWN;
+    request.spawn.slot = 5;
+    request.spawn.kind = IPC_SESSION_EXEC;
+    request.spawn.command_bytes = (uint32_t)strlen(command);
+    memcpy(request.command, command, strlen(command));
+    ck_assert_int_gt(send(session, &request, sizeof(request.spawn) + strlen(command), 0), 0);
+    ck_assert_int_eq(recvmsg(session, &message, MSG_CMSG_CLOEXEC), sizeof(done));
+    ck_assert_uint_eq(done.done, 1);
+    size_t count = (control.header.cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    memcpy(fds, CMSG_DATA(&control.header), count * sizeof(int));
+    return (int)count;
+}
+
+START_TEST(session_over_the_socket)
+{
+    int fds[IPC_REPLY_DESCRIPTORS];
+    char out[64];
+    struct ipc_exit ended;
+    start_well();
+    ck_assert_int_eq(spawn("echo hi; exit 9", fds), 4);
+    struct pollfd waiting = {.fd = fds[3], .events = POLLIN};
+    ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+    ck_assert_int_eq(read(fds[3], &ended, sizeof(ended)), sizeof(ended));
+    ck_assert_uint_eq(ended.status, 9);
+    ck_assert_int_eq(read(fds[1], out, sizeof(out)), 3);
+    close(session);
+    expect_good_end();
+    assert_contains(said, "channel=5 kind=exec pty=none pid=");
+}
+END_TEST
+
+/* The session process is at rest by then, and what it gave back is there again. */
+START_TEST(session_after_a_rest)
+{
+    int fds[IPC_REPLY_DESCRIPTORS];
+    struct ipc_exit ended;
+    const struct ipc_release release = {IPC_RELEASE, 5};
+    struct ipc_done reply;
+    start_well();
+    for (int i = 0; i < 3; i++) {
+        usleep(2 * LIMIT_REST_MS * 1000);
+        ck_assert_int_eq(spawn("exit 3", fds), 4);
+        usleep(2 * LIMIT_REST_MS * 1000);
+        struct pollfd waiting = {.fd = fds[3], .events = POLLIN};
+        ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+        ck_assert_int_eq(read(fds[3], &ended, sizeof(ended)), sizeof(ended));
+        ck_assert_uint_eq(ended.status, 3);
+        ck_assert_int_eq(ask(&release, sizeof(release), &reply, sizeof(reply)), sizeof(reply));
+    }
+    close(session);
+    expect_good_end();
+}
+END_TEST
+
+/* The client is gone, its command is not: it is left alone, and so is our exit. */
+START_TEST(programs_outlive_the_connection)
+{
+    int fds[IPC_REPLY_DESCRIPTORS];
+    char byte;
+    start_well();
+    ck_assert_int_eq(spawn("exec 2>&-; read line; echo", fds), 4);
+    close(session);
+    expect_good_end();
+    ck_assert_int_eq(write(fds[0], "\n", 1), 1);
+    struct pollfd waiting = {.fd = fds[1], .events = POLLIN};
+    ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+    ck_assert_int_eq(read(fds[1], &byte, 1), 1);
+}
+END_TEST
+
+/* The programs of a user have nothing of the session process but their pipes. */
+START_TEST(programs_have_no_descriptor_of_ours)
+{
+    int fds[IPC_REPLY_DESCRIPTORS];
+    char out[256] = "";
+    start_well();
+    ck_assert_int_eq(spawn("for fd in /proc/self/fd/*; do printf %s, ${fd##*/}; done", fds), 4);
+    struct pollfd waiting = {.fd = fds[3], .events = POLLIN};
+    ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+    ck_assert_int_gt(read(fds[1], out, sizeof(out) - 1), 0);
+    assert_contains(out, "0,1,2,");
+    assert_lacks(out, ",4,");
+    close(session);
+    expect_good_end();
+}
+END_TEST
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static bool hangs_up(int fd)
+{
+    struct pollfd waiting = {.fd = fd, .events = POLLRDHUP};
+    return poll(&waiting, 1, 10000) == 1;
+}
+
+/* Also where the user has stopped it: what the kernel sends kills. */
+START_TEST(it_ends_with_the_monitor)
+{
+    int status;
+    start_well();
+    if (_i == 1) {
+        ck_assert_int_eq(kill(report.pid, SIGSTOP), 0);
+    }
+    ck_assert_int_eq(kill(monitor, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(monitor, &status, 0), monitor);
+    if (_i == 1) {
+        kill(report.pid, SIGCONT);
+    }
+    ck_assert(hangs_up(session));
+}
+END_TEST
+
+START_TEST(words_do_not_wait)
+{
+    start_well();
+    ask_monitor('w');
+    ck_assert_str_eq(report.words, "");
+    close(session);
+    expect_good_end();
+}
+END_TEST
+
+START_TEST(it_is_killed)
+{
+    start_well();
+    ck_assert_int_eq(kill(report.pid, SIGKILL), 0);
+    await_end();
+    ck_assert(WIFSIGNALED(report.status) && WTERMSIG(report.status) == SIGKILL);
+    ck_assert_str_eq(report.words, "");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("session_process");
+    TCase *tests = tcase_create("session_process");
+    tcase_set_timeout(tests, 60);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, it_is_the_user_for_good);
+    tcase_add_test(tests, nothing_of_the_monitors_stays);
+    tcase_add_loop_test(tests, user_that_can_not_be_become, 0, 2);
+    tcase_add_loop_test(tests, every_request, 0, ROWS);
+    tcase_add_loop_test(tests, every_request_of_a_wrong_size, 0, (int)ROWS * 4);
+    tcase_add_loop_test(tests, unknown_types_are_fatal, 0,
+                        sizeof(unknown_types) / sizeof(unknown_types[0]));
+    tcase_add_test(tests, requests_too_short_for_a_type);
+    tcase_add_test(tests, descriptors_with_a_request_are_fatal);
+    tcase_add_loop_test(tests, values_out_of_range, 0, BAD_VALUES);
+    tcase_add_test(tests, replies_that_nobody_reads);
+    tcase_add_test(tests, session_over_the_socket);
+    tcase_add_test(tests, session_after_a_rest);
+    tcase_add_test(tests, programs_outlive_the_connection);
+    tcase_add_test(tests, programs_have_no_descriptor_of_ours);
+    tcase_add_loop_test(tests, it_ends_with_the_monitor, 0, 2);
+    tcase_add_test(tests, words_do_not_wait);
+    tcase_add_test(tests, it_is_killed);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

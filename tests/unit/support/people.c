@@ -1,0 +1,65 @@
+#include "people.h"
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "seccomp_filter.h"
+
+struct people *people;
+
+void people_begin(const char *home)
+{
+    if (people == NULL) {
+        people =
+            mmap(NULL, sizeof(*people), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        ck_assert_ptr_ne(people, MAP_FAILED);
+    }
+    memset(people, 0, sizeof(*people));
+    snprintf(people->home, sizeof(people->home), "%s", home);
+}
+
+const char *account_find(struct account *account, struct account_groups *groups, const char *user,
+                         const struct account_rules *rules)
+{
+    people->rules = *rules;
+    people->asked++;
+    account_nobody(account, groups);
+    if (strcmp(user, "alice") != 0 && strcmp(user, "bob") != 0) {
+        return "unknown user";
+    }
+    snprintf(account->user, sizeof(account->user), "%s", user);
+    snprintf(account->home, sizeof(account->home), "%s", people->home);
+    snprintf(account->shell, sizeof(account->shell), "/bin/sh");
+    if (people->spoil != NULL) {
+        people->spoil(account, groups);
+    }
+    return NULL;
+}
+
+void account_nobody(struct account *account, struct account_groups *groups)
+{
+    memset(groups, 0, sizeof(*groups));
+    memset(account, 0, sizeof(*account));
+    snprintf(account->user, sizeof(account->user), "nobody");
+    snprintf(account->home, sizeof(account->home), "/nonexistent");
+    account->uid = geteuid();
+    account->gid = getegid();
+}
+
+bool people_have_seccomp(void)
+{
+    static const struct seccomp_rule rules[] = {{.number = SYS_exit_group}};
+    int status = -1;
+    pid_t child = fork();
+    if (child == 0) {
+        confine_new_privileges();
+        _exit(seccomp_install(rules, 1) ? 0 : 1);
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}

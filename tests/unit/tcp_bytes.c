@@ -1,0 +1,112 @@
+#include "tcp_bytes.h"
+
+#include <netinet/in.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "unit.h"
+
+static int client, server;
+
+static void begin(void)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof(address);
+    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
+    ck_assert_int_eq(listen(listener, 1), 0);
+    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
+    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    ck_assert_int_eq(connect(client, (struct sockaddr *)&address, sizeof(address)), 0);
+    server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+    ck_assert_int_ge(server, 0);
+    close(listener);
+}
+
+static void finish(void)
+{
+    close(client);
+    close(server);
+}
+
+static uint8_t data[100000];
+
+static void send_all(int from, int to, size_t count)
+{
+    static uint8_t in[sizeof(data)];
+    ck_assert_int_eq(send(from, data, count, 0), (ssize_t)count);
+    ck_assert_int_eq(recv(to, in, count, MSG_WAITALL), (ssize_t)count);
+}
+
+/* What was sent counts at once or once it is acknowledged, as the kernel's age has it. */
+static void expect(uint64_t received, uint64_t sent)
+{
+    uint64_t in = 0, out = 0;
+    for (int turn = 0; turn < 500; turn++) {
+        ck_assert(tcp_bytes(&in, &out, server));
+        if (in == received && out == sent) {
+            return;
+        }
+        usleep(10000);
+    }
+    ck_abort_msg("%llu in, %llu out", (unsigned long long)in, (unsigned long long)out);
+}
+
+START_TEST(both_directions_are_counted)
+{
+    if (unit_is_emulated()) {
+        return; /* it passes on less of the kernel's answer */
+    }
+    expect(0, 0);
+    send_all(client, server, 17);
+    expect(17, 0);
+    send_all(server, client, sizeof(data));
+    expect(17, sizeof(data));
+    send_all(client, server, 5);
+    send_all(server, client, 1);
+    expect(22, sizeof(data) + 1);
+}
+END_TEST
+
+/* Read or not: nobody who holds the socket can make it less. */
+START_TEST(unread_bytes_count)
+{
+    if (unit_is_emulated()) {
+        return;
+    }
+    ck_assert_int_eq(send(client, data, 300, 0), 300);
+    expect(300, 0);
+    shutdown(server, SHUT_RD);
+    expect(300, 0);
+}
+END_TEST
+
+START_TEST(other_descriptors_have_no_count)
+{
+    uint64_t in = 1, out = 2;
+    int pair[2];
+    ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+    int datagrams = socket(AF_INET, SOCK_DGRAM, 0);
+    ck_assert(!tcp_bytes(&in, &out, pair[0]));
+    ck_assert(!tcp_bytes(&in, &out, datagrams));
+    ck_assert(!tcp_bytes(&in, &out, STDERR_FILENO));
+    ck_assert(!tcp_bytes(&in, &out, -1));
+    ck_assert_uint_eq(in, 1);
+    ck_assert_uint_eq(out, 2);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("tcp_bytes");
+    TCase *tests = tcase_create("tcp_bytes");
+    tcase_set_timeout(tests, 30);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, both_directions_are_counted);
+    tcase_add_test(tests, unread_bytes_count);
+    tcase_add_test(tests, other_descriptors_have_no_count);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
