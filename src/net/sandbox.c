@@ -59,23 +59,25 @@ static bool enter_root(void)
 }
 
 /* A launcher's lower limit can't be raised, and needn't be. */
-static bool lower_limit(int resource, rlim_t most)
+static void lower(struct rlimit *limit, rlim_t most)
 {
-    struct rlimit limit;
-    if (getrlimit(resource, &limit) != 0) {
-        return false;
+    if (limit->rlim_max > most) {
+        limit->rlim_cur = limit->rlim_max = most;
     }
-    if (limit.rlim_max > most) {
-        limit.rlim_cur = limit.rlim_max = most;
-    }
-    return setrlimit(resource, &limit) == 0;
 }
 
 static bool set_limits(void)
 {
-    return lower_limit(RLIMIT_FSIZE, 0) && lower_limit(RLIMIT_NPROC, 0) &&
-           lower_limit(RLIMIT_CORE, 0) && lower_limit(RLIMIT_NOFILE, DESCRIPTORS_MAX) &&
-           lower_limit(RLIMIT_STACK, LIMIT_STACK_BYTES);
+    const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
+    struct rlimit few, stack;
+    if (getrlimit(RLIMIT_NOFILE, &few) != 0 || getrlimit(RLIMIT_STACK, &stack) != 0) {
+        return false;
+    }
+    lower(&few, DESCRIPTORS_MAX);
+    lower(&stack, LIMIT_STACK_BYTES);
+    return setrlimit(RLIMIT_FSIZE, &none) == 0 && setrlimit(RLIMIT_NPROC, &none) == 0 &&
+           setrlimit(RLIMIT_CORE, &none) == 0 && setrlimit(RLIMIT_NOFILE, &few) == 0 &&
+           setrlimit(RLIMIT_STACK, &stack) == 0;
 }
 
 /* A rule set that handles every kind of access and allows none. */
