@@ -27,6 +27,7 @@
 #include "log.h"
 #include "loop.h"
 #include "monitor.h"
+#include "oom.h"
 #include "options.h"
 #include "peer.h"
 #include "relro.h"
@@ -215,6 +216,8 @@ static int part(const struct options *options, const struct peer *peer)
     int monitors[2];
     int sessions[2];
     const struct identity identity = identity_find();
+    struct oom oom;
+    oom_raise(&oom, KEY_DESCRIPTOR + 1);
     if (!open_descriptors(monitors, sessions)) {
         return trouble("/dev/null or a socket pair");
     }
@@ -236,6 +239,7 @@ static int part(const struct options *options, const struct peer *peer)
     struct monitor_setup setup = {.options = options,
                                   .peer = peer,
                                   .identity = &identity,
+                                  .oom = &oom,
                                   .ipc = IPC_DESCRIPTOR,
                                   .network = network};
     /* Nothing waits for exit()'s handlers, which would only visit each library once more. */

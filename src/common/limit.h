@@ -126,6 +126,10 @@
 /* Groups of one user: who is in more can't log in, as none may be left out. */
 #define LIMIT_USER_GROUPS 1024
 
+/* Until the login a connection's processes have this oom_score_adj, half of the highest: connections
+ * that anybody can make go first when memory runs out, before the programs of the machine. */
+#define LIMIT_OOM_SCORE 500
+
 /* ---- sessions -------------------------------------------------------------------------------- */
 
 /* Channels open at once. OpenSSH allows 10 sessions; a few more for clients that open early. */

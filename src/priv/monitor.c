@@ -294,6 +294,7 @@ static void init(struct monitor *monitor, const struct monitor_setup *setup,
     monitor->spare = spare;
     monitor->peer = setup->peer;
     monitor->identity = setup->identity;
+    monitor->oom = setup->oom;
     monitor->ipc = setup->ipc;
     monitor->connection = setup->connection;
     monitor->network = setup->network;

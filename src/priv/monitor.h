@@ -14,6 +14,7 @@
 #include <sys/types.h>
 
 #include "identity.h"
+#include "oom.h"
 #include "options.h"
 #include "peer.h"
 
@@ -21,6 +22,7 @@ struct monitor_setup {
     const struct options *options;
     const struct peer *peer;
     const struct identity *identity; /* of the unprivileged processes, where we start as root */
+    struct oom *oom;                 /* what oom_raise() did before the fork */
     int ipc;                         /* to the network process */
     int connection;                  /* a copy of its descriptor 0 */
     pid_t network;

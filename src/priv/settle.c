@@ -147,6 +147,7 @@ const char *monitor_settle(void *process, const struct authkeys_account *account
         .deadline_ms = monitor->deadline_ms,
     };
     stop_alarm();
+    oom_restore(monitor->oom, monitor->network);
     if (session_process_start(&monitor->session, &setup) != 0) {
         log_trouble("session process could not become the user", NULL, strerror(errno));
         return "could not become the user";

@@ -12,6 +12,7 @@
 #include "identity.h"
 #include "ipc.h"
 #include "login.h"
+#include "oom.h"
 #include "options.h"
 #include "peer.h"
 #include "session_process.h"
@@ -41,6 +42,7 @@ struct monitor {
     const struct options *options;
     const struct peer *peer;
     const struct identity *identity;
+    struct oom *oom;
     int ipc;
     int connection; /* a copy of descriptor 0: only to count and to shut it down */
     int signals;    /* signalfd: SIGCHLD and those that ask us to end */
