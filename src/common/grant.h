@@ -1,7 +1,7 @@
 /*
  * What a login may do: the restrictions of the line and of the certificate that let it in, of fixed
- * size. The child that has given up every right makes it; the session process applies the one of the
- * key that signed, for the whole connection. All zero is the narrowest.
+ * size. The child that has given up every right makes it; the session process applies the one of
+ * the key that signed, for the whole connection. All zero is the narrowest.
  */
 #ifndef WREN_GRANT_H
 #define WREN_GRANT_H

@@ -253,13 +253,11 @@ _Static_assert(sizeof(struct ipc_end) <= IPC_MONITOR_REQUEST_BYTES, "an END requ
 /* No padding: each struct is as long as its members. */
 _Static_assert(sizeof(struct ipc_sign) == 6 * 4 + 64, "no padding in ipc_sign");
 _Static_assert(sizeof(struct ipc_sign_reply) == 2 * 4 + 64 + 64, "no padding in ipc_sign_reply");
-_Static_assert(sizeof(struct ipc_start_reply) ==
-                   4 + 32 + 4 + 32 + 4 + LIMIT_HOST_CERTIFICATE_BYTES,
+_Static_assert(sizeof(struct ipc_start_reply) == 4 + 32 + 4 + 32 + 4 + LIMIT_HOST_CERTIFICATE_BYTES,
                "no padding in ipc_start_reply");
 _Static_assert(sizeof(struct ipc_auth) == 7 * 4 + LIMIT_USER_BYTES + IPC_ALGORITHM_BYTES + 64,
                "no padding in ipc_auth");
-_Static_assert(sizeof(struct ipc_pty) ==
-                   2 * 4 + sizeof(struct winsize) + sizeof(struct termios),
+_Static_assert(sizeof(struct ipc_pty) == 2 * 4 + sizeof(struct winsize) + sizeof(struct termios),
                "no padding in ipc_pty");
 _Static_assert(sizeof(struct ipc_spawn) == 5 * 4 + LIMIT_TERM_BYTES, "no padding in ipc_spawn");
 _Static_assert(sizeof(struct ipc_exit) == 3 * 4, "no padding in ipc_exit");

@@ -79,8 +79,8 @@
 
 /* Refusals leave the monitor this long after the request came, and some milliseconds of the user's
  * own, so that the answer's time does not tell a known user from an unknown one or a missing file
- * from a refused key. Reading 10,000 lines of keys takes a tenth of it: the work does not overrun it
- * on a busy machine either. */
+ * from a refused key. Reading 10,000 lines of keys takes a tenth of it: the work does not overrun
+ * it on a busy machine either. */
 #define LIMIT_REFUSAL_MS        50
 #define LIMIT_REFUSAL_JITTER_MS 16
 
@@ -126,8 +126,9 @@
 /* Groups of one user: who is in more can't log in, as none may be left out. */
 #define LIMIT_USER_GROUPS 1024
 
-/* Until the login a connection's processes have this oom_score_adj, half of the highest: connections
- * that anybody can make go first when memory runs out, before the programs of the machine. */
+/* Until the login a connection's processes have this oom_score_adj, half of the highest:
+ * connections that anybody can make go first when memory runs out, before the programs of the
+ * machine. */
 #define LIMIT_OOM_SCORE 500
 
 /* ---- sessions -------------------------------------------------------------------------------- */

@@ -35,9 +35,9 @@ void reply_done(struct reply *reply, uint32_t type);
 /* A row of a process's table, whose index is the request's type; all zero where there is no such
  * request. */
 struct request_row {
-    size_t bytes;                             /* of the struct */
+    size_t bytes;                              /* of the struct */
     size_t (*tail_bytes)(const void *request); /* NULL: no tail; REQUEST_TAIL_TOO_LONG */
-    unsigned phases;                          /* a set of the process's phases */
+    unsigned phases;                           /* a set of the process's phases */
     /* Handles a request that has just the right size, in `process`. Returns NULL after filling in
      * the reply, or why the connection must end. */
     const char *(*handle)(void *process, const void *request, struct reply *reply);

@@ -52,7 +52,8 @@ static void add_rule(struct builder *builder, const struct seccomp_rule *rule)
     }
 }
 
-static void add_group(struct builder *builder, const struct seccomp_rule *const *group, size_t count)
+static void add_group(struct builder *builder, const struct seccomp_rule *const *group,
+                      size_t count)
 {
     size_t length = 0;
     for (size_t i = 0; i < count; i++) {

@@ -10,8 +10,7 @@
 
 void *secret_new(size_t bytes)
 {
-    void *secret =
-        mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    void *secret = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (secret == MAP_FAILED) {
         return NULL;
     }

@@ -74,8 +74,8 @@ struct connection {
     const struct options *options;
     int ipc;         /* to the monitor */
     int session_ipc; /* to the session process */
-    bool tcp;   /* fd 0 and 1 are a TCP socket */
-    bool hurry; /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
+    bool tcp;        /* fd 0 and 1 are a TCP socket */
+    bool hurry;      /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
     enum phase phase;
     enum phase resume; /* where a rekey goes back to */
 

@@ -114,8 +114,9 @@ static void doubt_account(struct authkeys_account *account)
 }
 
 /* Not part of its caller's frame, below which the session process lives. */
-__attribute__((noinline)) static bool read_answer(struct authkeys_account *account, struct authkeys_verdict *verdict,
-                        const struct authkeys_query *query, int reply)
+__attribute__((noinline)) static bool read_answer(struct authkeys_account *account,
+                                                  struct authkeys_verdict *verdict,
+                                                  const struct authkeys_query *query, int reply)
 {
     struct authkeys_verdict said;
     if (!read_whole(account, sizeof(*account), query, reply) || !is_account_whole(account, query)) {
@@ -149,7 +150,8 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
         listed = read_answer(account, verdict, query, ends[0]);
     }
     if (child > 0 && !listed) {
-        kill(child, SIGKILL); /* it may hang; we have not reaped it, so that the number is its own */
+        kill(child,
+             SIGKILL); /* it may hang; we have not reaped it, so that the number is its own */
     }
     close(ends[0]);
     return listed;

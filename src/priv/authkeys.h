@@ -72,7 +72,8 @@ struct authkeys_verdict {
 /* What the child says first, before it has parsed anything that the client or a user wrote: no
  * mistake of a parser can change whose account it is. */
 struct authkeys_account {
-    char reason[AUTHKEYS_ACCOUNT_REASON_BYTES]; /* "": it may log in; else the account is nobody's */
+    char
+        reason[AUTHKEYS_ACCOUNT_REASON_BYTES]; /* "": it may log in; else the account is nobody's */
     struct account account;
     struct account_groups groups;
 };

@@ -69,8 +69,10 @@ size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct lo
 
 /* By the key that the child found in the blob; by none if it found none. Not part of its caller's
  * frame, below which the session process lives. */
-__attribute__((noinline)) static bool is_signature_good(const struct login *login, const struct ipc_auth *request,
-                              const uint8_t *blob, const struct grant *grant)
+__attribute__((noinline)) static bool is_signature_good(const struct login *login,
+                                                        const struct ipc_auth *request,
+                                                        const uint8_t *blob,
+                                                        const struct grant *grant)
 {
     uint8_t data[LOGIN_SIGNED_BYTES];
     struct signature signature = {.sk_flags = (uint8_t)request->sk_flags,
@@ -266,8 +268,7 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
 static const char *enter(struct login *login, const struct ipc_auth *request,
                          const struct login_outcome *outcome)
 {
-    const char *wrong =
-        login->enter(login->monitor, &outcome->account, &outcome->keys.grant);
+    const char *wrong = login->enter(login->monitor, &outcome->account, &outcome->keys.grant);
     if (wrong == NULL) {
         memcpy(login->user, request->user, sizeof(login->user));
         login->forced = (outcome->keys.grant.flags & GRANT_FORCED) != 0;

@@ -101,8 +101,8 @@ static void judge_session(struct monitor *monitor, int status)
     }
 }
 
-/* Reaps the other processes, and children that read keys. Before the session process's end is judged the
- * network process's requests count: its END may be among them. */
+/* Reaps the other processes, and children that read keys. Before the session process's end is
+ * judged the network process's requests count: its END may be among them. */
 static void reap(struct monitor *monitor, union monitor_request *request)
 {
     int status;
@@ -323,8 +323,8 @@ static int load_hostkey(struct monitor *monitor, int *status)
 {
     const struct options *options = monitor->options;
     return options->key_descriptor > 0
-               ? hostkey_load_descriptor(monitor->hostkey, options->key_descriptor,
-                                         options->keydir, status)
+               ? hostkey_load_descriptor(monitor->hostkey, options->key_descriptor, options->keydir,
+                                         status)
                : hostkey_load(monitor->hostkey, options->keydir, status);
 }
 

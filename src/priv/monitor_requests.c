@@ -137,8 +137,8 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
     memcpy(&auth, request, sizeof(auth));
     reply->bytes = sizeof(reply->body.auth);
     reply->body.auth.type = IPC_AUTH;
-    const char *wrong = login_answer(&monitor->login, &auth, (const uint8_t *)request + sizeof(auth),
-                                     &reply->body.auth.verdict);
+    const char *wrong = login_answer(
+        &monitor->login, &auth, (const uint8_t *)request + sizeof(auth), &reply->body.auth.verdict);
     if (wrong == NULL && auth.stage == IPC_AUTH_SIGNED &&
         reply->body.auth.verdict == IPC_VERDICT_ACCEPTED) {
         monitor->phase = MONITOR_AFTER_LOGIN;

@@ -18,8 +18,8 @@
 
 #include "confine.h"
 #include "log.h"
-#include "seccomp_filter.h"
 #include "monitor_requests.h"
+#include "seccomp_filter.h"
 
 /* ---- the list of system calls ---------------------------------------------------------------- */
 
@@ -85,8 +85,8 @@ __attribute__((noinline)) static bool enter_seccomp(const struct monitor *monito
     struct seccomp_rule all[RULES + SYSLOG_RULES + 1];
     size_t count = RULES;
     memcpy(all, rules, sizeof(rules));
-    all[count++] = (struct seccomp_rule){
-        SYS_kill, 2, {{0, (uint32_t)monitor->network}, {1, SIGKILL}}};
+    all[count++] =
+        (struct seccomp_rule){SYS_kill, 2, {{0, (uint32_t)monitor->network}, {1, SIGKILL}}};
     if (log_is_syslog()) {
         memcpy(all + count, syslog_rules, sizeof(syslog_rules));
         count += SYSLOG_RULES;
@@ -108,8 +108,7 @@ static void limit_resources(void)
  * slow down or see the monitor. */
 static const char *confine(const struct monitor *monitor)
 {
-    if (monitor->as_root &&
-        (setgroups(0, NULL) != 0 || !confine_identity(monitor->identity))) {
+    if (monitor->as_root && (setgroups(0, NULL) != 0 || !confine_identity(monitor->identity))) {
         return "monitor could not give up root";
     }
     confine_capabilities();

@@ -30,7 +30,7 @@ struct session_handle {
 struct session_setup {
     const struct options *options;
     const struct peer *peer;
-    const struct account *account;        /* copied, as is the grant */
+    const struct account *account; /* copied, as is the grant */
     const struct account_groups *groups;
     const struct grant *grant;            /* of the key that logged in */
     int not_its_own[SESSION_NOT_ITS_OWN]; /* the monitor's descriptors, which it closes */
