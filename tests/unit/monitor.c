@@ -31,6 +31,7 @@ static struct options options;
 static struct peer peer = {.address = "192.0.2.1", .port = "4711"};
 static pid_t monitor;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
+static struct oom oom = {.fd = -1};
 static int ipc;     /* the network process's end */
 static int session; /* the same of the session process's socket */
 static int client;  /* the other end of the connection */
@@ -124,6 +125,7 @@ static void run_monitor(struct ends *ends)
     const struct monitor_setup setup = {.options = &options,
                                         .peer = &peer,
                                         .identity = &unprivileged,
+                                        .oom = &oom,
                                         .ipc = IPC_DESCRIPTOR,
                                         .connection = ends->connection[0],
                                         .network = network};

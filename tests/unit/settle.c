@@ -26,6 +26,7 @@ enum { CONNECTION = 10, SPARE = 11 };
 static struct options options;
 static struct peer peer;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
+static struct oom oom = {.fd = -1};
 static struct monitor monitor;
 static void *page;
 
@@ -77,6 +78,7 @@ static void set_up_monitor(void)
     monitor.options = &options;
     monitor.peer = &peer;
     monitor.identity = &unprivileged;
+    monitor.oom = &oom;
     monitor.ipc = IPC_DESCRIPTOR;
     monitor.connection = CONNECTION;
     monitor.signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
