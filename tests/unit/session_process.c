@@ -76,6 +76,7 @@ __attribute__((noreturn)) static void run_monitor(int session_end)
     int own_orders = move_high(orders[0]);
     int own_session = move_high(session_end);
     signal(SIGTERM, SIG_DFL);
+    signal(SIGIO, SIG_DFL);
     signal(SIGPIPE, SIG_IGN); /* as the monitor has it */
     close(reports[0]);
     close(orders[1]);
@@ -593,6 +594,47 @@ START_TEST(it_ends_with_the_monitor)
 }
 END_TEST
 
+static bool is_alive(pid_t pid)
+{
+    char path[64], line[512] = "";
+    snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    FILE *file = fopen(path, "r");
+    if (file == NULL) {
+        return false;
+    }
+    bool read = fgets(line, sizeof(line), file) != NULL;
+    fclose(file);
+    const char *behind = strrchr(line, ')');
+    return read && behind != NULL && behind[2] != 'Z' && behind[2] != 'X';
+}
+
+/* A program's start that waits: for a file that somebody holds a lease on, as for a dead file
+ * system. */
+START_TEST(it_ends_with_the_monitor_while_a_program_starts)
+{
+    union any good = make_good(IPC_SPAWN);
+    signal(SIGIO, SIG_IGN); /* that somebody wants the file */
+    scratch_write(home, "shell", "#!/bin/sh\n", 10, 0755);
+    snprintf(account.shell, sizeof(account.shell), "%s/shell", home);
+    int held = open(account.shell, O_RDWR | O_CLOEXEC);
+    ck_assert_int_ge(held, 0);
+    if (fcntl(held, F_SETLEASE, F_WRLCK) != 0) {
+        return; /* not on this file system */
+    }
+    start_well();
+    ck_assert_int_eq(send(session, &good, matrix[1].bytes, 0), (ssize_t)matrix[1].bytes);
+    struct pollfd waiting = {.fd = session, .events = POLLIN};
+    ck_assert_int_eq(poll(&waiting, 1, 300), 0);
+    ck_assert(is_alive(report.pid));
+    ck_assert_int_eq(kill(monitor, SIGKILL), 0);
+    for (int turn = 0; turn < 500 && is_alive(report.pid); turn++) {
+        usleep(20000);
+    }
+    ck_assert(!is_alive(report.pid));
+    close(held);
+}
+END_TEST
+
 START_TEST(words_do_not_wait)
 {
     start_well();
@@ -635,6 +677,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, programs_outlive_the_connection);
     tcase_add_test(tests, programs_have_no_descriptor_of_ours);
     tcase_add_loop_test(tests, it_ends_with_the_monitor, 0, 2);
+    tcase_add_test(tests, it_ends_with_the_monitor_while_a_program_starts);
     tcase_add_test(tests, words_do_not_wait);
     tcase_add_test(tests, it_is_killed);
     suite_add_tcase(suite, tests);
