@@ -12,6 +12,7 @@
 #include "ipc.h"
 #include "people.h"
 #include "priv_help.h"
+#include "proc.h"
 #include "seccomp_abi.h"
 #include "secret.h"
 #include "unit.h"
@@ -143,21 +144,6 @@ static void wait_at_the_gate(void)
     call_need(read(STDIN_FILENO, &byte, 1) == 1);
 }
 
-static void status_line(char out[static 256], pid_t pid, const char *name)
-{
-    char path[64], line[256];
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    FILE *file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    out[0] = '\0';
-    while (fgets(line, sizeof(line), file) != NULL) {
-        if (strncmp(line, name, strlen(name)) == 0) {
-            snprintf(out, 256, "%s", line + strlen(name));
-        }
-    }
-    fclose(file);
-}
-
 /* As some launchers hand them on: a change of uid leaves them. */
 static void make_inheritable(void)
 {
@@ -195,14 +181,14 @@ START_TEST(every_right_is_given_up)
     ck_assert_int_eq(read(answer[0], &account, sizeof(account)), sizeof(account));
     size_t count = geteuid() == 0 ? 8 : 5;
     for (int turn = 0; turn < 500; turn++) { /* it gives up its rights after the first part */
-        status_line(found, child, "Seccomp:");
+        proc_status(found, child, "Seccomp:");
         if (strcmp(found, "\t2\n") == 0) {
             break;
         }
         usleep(10000);
     }
     for (size_t i = 0; i < count; i++) {
-        status_line(found, child, lines[i][0]);
+        proc_status(found, child, lines[i][0]);
         ck_assert_msg(strcmp(found, lines[i][1]) == 0, "%s%s", lines[i][0], found);
     }
     ck_assert_int_eq(write(gate[1], "g", 1), 1);

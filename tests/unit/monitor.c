@@ -3,7 +3,6 @@
 #include "monitor.h"
 
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
@@ -15,6 +14,7 @@
 #include "ipc.h"
 #include "keygen_help.h"
 #include "login.h"
+#include "loopback.h"
 #include "people.h"
 #include "priv_help.h"
 #include "sandbox_layers.h"
@@ -60,21 +60,6 @@ static void run_network_process(int end)
 struct ends {
     int ipc[2], session[2], connection[2], leash[2], log[2];
 };
-
-static void connect_tcp(int pair[2])
-{
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t bytes = sizeof(address);
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
-    ck_assert_int_eq(listen(listener, 1), 0);
-    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
-    pair[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(connect(pair[1], (struct sockaddr *)&address, sizeof(address)), 0);
-    pair[0] = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    ck_assert_int_ge(pair[0], 0);
-    close(listener);
-}
 
 static int move_high(int fd)
 {
@@ -138,7 +123,7 @@ static void start(void)
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.ipc), 0);
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends.session), 0);
     if (over_tcp) {
-        connect_tcp(ends.connection);
+        loopback_connect(ends.connection);
     } else {
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.connection), 0);
     }

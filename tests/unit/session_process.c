@@ -13,6 +13,7 @@
 #include "clock.h"
 #include "ipc.h"
 #include "priv_help.h"
+#include "proc.h"
 #include "secret.h"
 #include "unit.h"
 
@@ -198,21 +199,6 @@ static void assert_fatal(const void *request, size_t request_bytes, const char *
 
 /* ---- who it is ------------------------------------------------------------------------------- */
 
-static void status_line(char out[static 256], pid_t pid, const char *name)
-{
-    char path[64], line[4096];
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    FILE *file = fopen(path, "r");
-    ck_assert_ptr_nonnull(file);
-    out[0] = '\0';
-    while (fgets(line, sizeof(line), file) != NULL) {
-        if (strncmp(line, name, strlen(name)) == 0) {
-            snprintf(out, 256, "%.255s", line + strlen(name));
-        }
-    }
-    fclose(file);
-}
-
 START_TEST(it_is_the_user_for_good)
 {
     static const char *const lines[][2] = {
@@ -232,7 +218,7 @@ START_TEST(it_is_the_user_for_good)
     groups.ids[1] = 4100;
     start_well();
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
-        status_line(found, report.pid, lines[i][0]);
+        proc_status(found, report.pid, lines[i][0]);
         ck_assert_msg(strcmp(found, lines[i][1]) == 0, "%s%s", lines[i][0], found);
     }
     snprintf(path, sizeof(path), "/proc/%d/cwd", report.pid);

@@ -1,28 +1,20 @@
 #include "tcp_bytes.h"
 
-#include <netinet/in.h>
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "loopback.h"
 #include "unit.h"
 
 static int client, server;
 
 static void begin(void)
 {
-    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    socklen_t bytes = sizeof(address);
-    int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(bind(listener, (struct sockaddr *)&address, sizeof(address)), 0);
-    ck_assert_int_eq(listen(listener, 1), 0);
-    ck_assert_int_eq(getsockname(listener, (struct sockaddr *)&address, &bytes), 0);
-    client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    ck_assert_int_eq(connect(client, (struct sockaddr *)&address, sizeof(address)), 0);
-    server = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-    ck_assert_int_ge(server, 0);
-    close(listener);
+    int pair[2];
+    loopback_connect(pair);
+    server = pair[0];
+    client = pair[1];
 }
 
 static void finish(void)

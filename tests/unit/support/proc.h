@@ -1,0 +1,26 @@
+/* What /proc says of another process. */
+#ifndef WREN_UNIT_PROC_H
+#define WREN_UNIT_PROC_H
+
+#include <check.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+
+/* The rest of the line that starts with `name`, newline included; "" if there is none. */
+static inline void proc_status(char out[static 256], pid_t pid, const char *name)
+{
+    char path[64], line[4096];
+    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    FILE *file = fopen(path, "r");
+    ck_assert_ptr_nonnull(file);
+    out[0] = '\0';
+    while (fgets(line, sizeof(line), file) != NULL) {
+        if (strncmp(line, name, strlen(name)) == 0) {
+            snprintf(out, 256, "%.255s", line + strlen(name));
+        }
+    }
+    fclose(file);
+}
+
+#endif
