@@ -30,7 +30,8 @@
 #define NO_FILTER 77
 
 /* The descriptors of the network process: 0 and 1 a socket, 2 null, IPC_DESCRIPTOR the monitor's,
- * SESSION_DESCRIPTOR the session process's; and a terminal, a spare socket and a pipe behind them. */
+ * SESSION_DESCRIPTOR the session process's; and a terminal, a spare socket and a pipe behind them.
+ */
 enum { TERMINAL = 10, SPARE = 11, PIPE = 12 };
 
 static void *memory; /* a page */
@@ -56,7 +57,7 @@ static void set_up(void)
     }
     memory = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    int parts[] = {client[1], monitor[0], monitor[1],   master,    spare[0],
+    int parts[] = {client[1], monitor[0],   monitor[1], master,    spare[0],
                    spare[1],  pipe_ends[1], session[0], session[1]};
     for (int i = 0; i < 9; i++) {
         place(parts[i], 40 + i);
