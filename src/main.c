@@ -32,13 +32,11 @@
 #include "peer.h"
 #include "relro.h"
 #include "sandbox.h"
+#include "status.h"
 #include "tools.h"
 
 /* linux/keyctl.h, which a musl toolchain need not have. */
 #define KEYCTL_JOIN_SESSION_KEYRING 1
-
-/* Where a host key's descriptor (keydir "fd:N") waits for the monitor. */
-#define KEY_DESCRIPTOR (ENTROPY_DESCRIPTOR + 1)
 
 static int trouble(const char *what)
 {
@@ -108,26 +106,24 @@ static bool leave_keyring(void)
            errno == EPERM || geteuid() != 0;
 }
 
-/* Closes what the launcher has left open, all but the host key's descriptor. */
+/* Closes what the launcher has left open, all but the host key's descriptor and the status pipe,
+ * each of which can have the other's number. */
 static bool close_descriptors(struct options *options)
 {
-    if (options->key_descriptor == 0) {
-        descriptors_close_from(IPC_DESCRIPTOR);
-        return true;
-    }
-    bool there = options->key_descriptor == KEY_DESCRIPTOR
-                     ? fcntl(KEY_DESCRIPTOR, F_SETFD, FD_CLOEXEC) == 0
-                     : dup3(options->key_descriptor, KEY_DESCRIPTOR, O_CLOEXEC) >= 0;
+    int key = options->key_descriptor;
+    status_take();
+    bool there = key == KEY_DESCRIPTOR ? fcntl(key, F_SETFD, FD_CLOEXEC) == 0
+                                       : key == 0 || dup3(key, KEY_DESCRIPTOR, O_CLOEXEC) >= 0;
     if (!there) {
         log_trouble("host key", options->keydir, strerror(errno));
         return false;
     }
-    options->key_descriptor = KEY_DESCRIPTOR;
-    close(IPC_DESCRIPTOR);
-    close(SESSION_DESCRIPTOR);
-    close(NULL_DESCRIPTOR);
-    close(ENTROPY_DESCRIPTOR);
-    descriptors_close_from(KEY_DESCRIPTOR + 1);
+    options->key_descriptor = key == 0 ? 0 : KEY_DESCRIPTOR;
+    for (int fd = IPC_DESCRIPTOR; fd < KEY_DESCRIPTOR + (key == 0); fd++) {
+        close(fd);
+    }
+    status_place();
+    descriptors_close_from(STATUS_DESCRIPTOR + 1);
     return true;
 }
 
@@ -182,7 +178,7 @@ static void place_ends(int monitor, int session, const int others[2])
 {
     close(others[0]);
     close(others[1]);
-    int moved = fcntl(session, F_DUPFD_CLOEXEC, KEY_DESCRIPTOR + 1);
+    int moved = fcntl(session, F_DUPFD_CLOEXEC, STATUS_DESCRIPTOR + 1);
     close(session);
     place(monitor, IPC_DESCRIPTOR);
     place(moved, SESSION_DESCRIPTOR);
@@ -203,7 +199,7 @@ static int monitor(struct monitor_setup *setup)
 {
     /* The monitor signs and verifies: neither takes random bytes. */
     entropy_stop();
-    setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, KEY_DESCRIPTOR + 1);
+    setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STATUS_DESCRIPTOR + 1);
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
     close(NULL_DESCRIPTOR);
@@ -217,7 +213,7 @@ static int part(const struct options *options, const struct peer *peer)
     int sessions[2];
     const struct identity identity = identity_find();
     struct oom oom;
-    oom_raise(&oom, KEY_DESCRIPTOR + 1);
+    oom_raise(&oom, STATUS_DESCRIPTOR + 1);
     if (!open_descriptors(monitors, sessions)) {
         return trouble("/dev/null or a socket pair");
     }

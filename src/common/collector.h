@@ -7,10 +7,10 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "entropy.h"
+#include "descriptors.h"
 
 /* The connection's descriptor is not below this: behind those that have a fixed number. */
-#define COLLECTOR_DESCRIPTOR_MIN (ENTROPY_DESCRIPTOR + 2)
+#define COLLECTOR_DESCRIPTOR_MIN (STATUS_DESCRIPTOR + 1)
 
 /* Connects, if that isn't done yet. To be called before the login, as later the user may not be let
  * to /dev/log, and after the launcher's descriptors are closed. False if nobody is there. */

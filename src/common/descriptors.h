@@ -5,6 +5,13 @@
 #ifndef WREN_DESCRIPTORS_H
 #define WREN_DESCRIPTORS_H
 
+#include "entropy.h"
+
+/* Where a host key's descriptor (keydir "fd:N") waits for the monitor, and where the launcher's
+ * status pipe stays (status.h). */
+#define KEY_DESCRIPTOR    (ENTROPY_DESCRIPTOR + 1)
+#define STATUS_DESCRIPTOR (KEY_DESCRIPTOR + 1)
+
 /* Closes every descriptor from `first` on; on kernels before 5.9 without /proc, up to 65535. */
 void descriptors_close_from(int first);
 

@@ -21,6 +21,7 @@
 #include "monitor_requests.h"
 #include "secret.h"
 #include "state.h"
+#include "status.h"
 #include "tcp_bytes.h"
 
 static void decide(struct ending *ending, int status, const char *reason)
@@ -363,5 +364,7 @@ int monitor_run(const struct monitor_setup *setup)
     if (!monitor->ending.told) {
         log_ending(monitor);
     }
+    status_end(monitor->login.refusals > 0, clock_now_ms() - monitor->started_ms,
+               monitor->options->login_seconds);
     return monitor->ending.status;
 }

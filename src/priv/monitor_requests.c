@@ -9,6 +9,7 @@
 #include "log.h"
 #include "requests.h"
 #include "sandbox_layers.h"
+#include "status.h"
 
 #define PHASES_SERVING (MONITOR_BEFORE_LOGIN | MONITOR_AFTER_LOGIN)
 #define PHASES_ALL     (MONITOR_START | PHASES_SERVING)
@@ -141,6 +142,7 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
         &monitor->login, &auth, (const uint8_t *)request + sizeof(auth), &reply->body.auth.verdict);
     if (wrong == NULL && auth.stage == IPC_AUTH_SIGNED &&
         reply->body.auth.verdict == IPC_VERDICT_ACCEPTED) {
+        status_say(STATUS_LOGGED_IN);
         monitor->phase = MONITOR_AFTER_LOGIN;
         reply->body.auth.forced = monitor->login.forced ? 1 : 0;
         monitor->deadline_ms = INT64_MAX;

@@ -19,6 +19,7 @@
 #include "memory.h"
 #include "secret.h"
 #include "session_requests.h"
+#include "status.h"
 
 /* ---- the monitor's side ---------------------------------------------------------------------- */
 
@@ -73,6 +74,7 @@ static int become_user(const struct session_setup *setup, int lifeline)
     for (size_t i = 0; i < SESSION_NOT_ITS_OWN; i++) {
         close(setup->not_its_own[i]);
     }
+    status_close();
     if (account_become(setup->account, setup->groups) != 0 || chdir("/") != 0 ||
         !end_with_monitor(lifeline)) {
         return errno;
