@@ -374,8 +374,13 @@ int listen_main(char **argv)
     }
     listener.hears_hangup = signal(SIGHUP, SIG_DFL) != SIG_IGN; /* nohup(1) */
     signals_reset(); /* an inherited SIGCHLD that is ignored would hide ends */
-    if (!start_signals(&listener) || (listener.ends_all && !offspring_adopt())) {
-        log_trouble("signals or processes", NULL, strerror(errno));
+    if (!start_signals(&listener)) {
+        log_trouble("signals", NULL, strerror(errno));
+        return EXIT_TROUBLE;
+    }
+    const char *lacking = listener.ends_all ? offspring_adopt() : NULL;
+    if (lacking != NULL) {
+        log_trouble("-k can't find what it would have to end", NULL, lacking);
         return EXIT_TROUBLE;
     }
     log_connect();

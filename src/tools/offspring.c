@@ -57,9 +57,13 @@ static bool signal_children(int signal)
     return folder_numbers("/proc", look_at, &search) && search.seen_self;
 }
 
-bool offspring_adopt(void)
+const char *offspring_adopt(void)
 {
-    return signal_children(0) && prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0;
+    if (!signal_children(0)) {
+        return "/proc is not mounted";
+    }
+    return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0 ? NULL
+                                                              : "the kernel is older than 3.4";
 }
 
 bool offspring_end(void)

@@ -8,8 +8,8 @@
 #include <stdbool.h>
 
 /* From here on processes whose parent ends become our children, however they have parted from it.
- * Returns false on kernels before 3.4, and where there is no /proc to find them by. */
-bool offspring_adopt(void);
+ * Returns NULL, or what the system lacks, in words. */
+const char *offspring_adopt(void);
 
 /* Kills all children, their children, and so on; returns true when none of them is left, false if
  * /proc has gone. */

@@ -373,6 +373,16 @@ def test_connections_may_end_by_themselves(listen):
     assert listener.proc.wait(PATIENCE_SECONDS) == 0
 
 
+@pytest.mark.root
+def test_k_without_proc(site):
+    """Who reads 'No such file or directory' would look for a file of ours."""
+    env = daemon_environment({"ASAN_OPTIONS": "detect_leaks=0", "PATH": os.environ["PATH"]})
+    done = run(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh",
+                site.listen, "-k", "0", "0", CAT], env=env)
+    assert done.returncode == 111
+    assert "-k" in done.stderr and "/proc is not mounted" in done.stderr
+
+
 def test_a_second_signal_is_impatience(listen):
     """A boot could not be hastened."""
     listener = listen("-k", "3600")
