@@ -14,6 +14,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import proc  # noqa: E402
 from daemon import Line, Log, Server, kill  # noqa: E402
+from listener import Listener  # noqa: E402
 from openssh import OpenSSH  # noqa: E402
 from site_setup import PROJECT, Site  # noqa: E402
 from wire_session import Client  # noqa: E402
@@ -169,6 +170,19 @@ def refused():
         assert word is None or word in end["reason"].lower(), end
         return end
     return check
+
+
+@pytest.fixture
+def listen(site, new_log):
+    """listen(*flags): a wrensshd-listen, with `program` behind it."""
+    made = []
+
+    def start(*args, **how):
+        made.append(Listener(site, new_log(), *args, **how))
+        return made[-1]
+    yield start
+    for listener in made:
+        listener.close()
 
 
 @pytest.fixture

@@ -16,9 +16,9 @@ import pytest
 import proc
 from daemon import PATIENCE_SECONDS, run
 from island import tree
+from listener import Listener
 from recipes import PACKAGING, Place, Started, read, version, words_of, write
 from site_setup import PROJECT
-from test_listen import Listener
 
 # They do not depend on how the daemon was built.
 pytestmark = pytest.mark.slow
