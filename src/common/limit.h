@@ -249,11 +249,50 @@
 
 /* Connections at once: what may be asked for, and what it is unless told otherwise. Each has two
  * processes and may take until LIMIT_LOGIN_SECONDS without a login; one address gets a part of
- * them, so that it alone can't keep others out: more than a person's tools open together, or an
- * office behind one address, and as many as behind the other launchers of packaging/. */
+ * them: more than a person's tools open together, or an office behind one address, and as many as
+ * behind the other launchers of packaging/. */
 #define LIMIT_LISTEN_CONNECTIONS      1024
 #define LIMIT_LISTEN_DEFAULT          64
 #define LIMIT_LISTEN_DEFAULT_FROM_ONE 24
+
+/* The machine's memory divided by this is how many connections may be without a login, and how many
+ * there may be in all by default: a silent one costs 267 KiB, so that all of them take a fifteenth
+ * of the memory. A machine of 64 MiB has 16 places. It never has fewer than the second number, or
+ * three silent clients would leave none. */
+#define LIMIT_LISTEN_MEMORY_BYTES 4194304
+#define LIMIT_LISTEN_LEAST        8
+
+/* When four fifths of the places before the login are taken, so many in a hundred new connections
+ * are dropped; the part grows from there until all are: whoever tries again gets in, and a flood
+ * can not choose whom it displaces. */
+#define LIMIT_LISTEN_DROP_PERCENT 30
+
+/* What a connection without a login costs its address, by how it has ended. A full agent is one
+ * connection whose keys are refused; a port scan or ssh-keyscan is one that tries nothing; the
+ * deadline is for those who take a place and keep it. */
+#define LIMIT_LISTEN_REFUSED_SECONDS  3
+#define LIMIT_LISTEN_NOTHING_SECONDS  1
+#define LIMIT_LISTEN_DEADLINE_SECONDS 10
+
+/* An address is refused when so much has come together, by default: ten connections with refused
+ * keys within a moment, or three that were silent to the end. No penalty grows above the second. A
+ * day is the most that may be asked for. */
+#define LIMIT_LISTEN_PENALTY_SECONDS      30
+#define LIMIT_LISTEN_PENALTY_MOST_SECONDS 300
+#define LIMIT_LISTEN_PENALTY_DAY_SECONDS  86400
+
+/* Addresses with a penalty: at 32 bytes each and a pass through all of them for each connection, as
+ * many as cost neither. */
+#define LIMIT_LISTEN_PENALTIES 512
+
+/* Log lines of a kind that strangers cause: so many at once, one more in each of these times, and
+ * for the others a line that counts them, so long after the first. */
+#define LIMIT_LISTEN_LINES      10
+#define LIMIT_LISTEN_LINE_MS    1000
+#define LIMIT_LISTEN_SUMMARY_MS 10000
+
+/* Variables that the program inherits; with more it runs as well, without a status pipe. */
+#define LIMIT_LISTEN_ENVIRONMENT 256
 
 /* What open connections can be left at the end. */
 #define LIMIT_LISTEN_LAST_SECONDS 3600

@@ -4,6 +4,7 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -13,118 +14,26 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "clock.h"
 #include "descriptors.h"
 #include "exits.h"
-#include "flags.h"
 #include "limit.h"
+#include "listen.h"
+#include "listen_source.h"
 #include "log.h"
-#include "number.h"
 #include "offspring.h"
 #include "peer.h"
 #include "tools.h"
 
-static const char help[] =
-    "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (24)]\n"
-    "                       [-b address] [-i interface]\n"
-    "                       [-k seconds before all is killed at the end] [-h] [-V]\n"
-    "                       port program [argument ...]\n";
-
-/* What an IPv4 address has in front where it stands as one of IPv6: RFC 4291 section 2.5.5.2. */
-static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-
-struct listener {
-    unsigned most, most_from_one, last_seconds, port;
-    bool ends_all; /* -k */
-    bool hears_hangup;
-    struct in6_addr address; /* to listen on; all of them if it is zero */
-    const char *interface;
-    char **program;
-    int socket, signals;
-    unsigned open;
-    int children[LIMIT_LISTEN_CONNECTIONS]; /* 0 where there is none */
-    struct in6_addr sources[LIMIT_LISTEN_CONNECTIONS];
-};
-
-static const struct tool tool = {.name = "wrensshd-listen", .help = help};
-
-/* ---- the command line ------------------------------------------------------------------------ */
-
-static bool read_number(unsigned *number, const char *text, unsigned least, unsigned most)
-{
-    return number_read(number, text) && *number >= least && *number <= most;
-}
-
-static bool read_address(struct in6_addr *address, const char *text)
-{
-    memcpy(address, mapped, sizeof(mapped));
-    return inet_pton(AF_INET, text, &address->s6_addr[sizeof(mapped)]) == 1 ||
-           inet_pton(AF_INET6, text, address) == 1;
-}
-
-static const char *set_value(struct listener *listener, int flag, const char *text)
-{
-    switch (flag) {
-    case 'c':
-    case 's':
-        return read_number(flag == 'c' ? &listener->most : &listener->most_from_one, text, 1,
-                           LIMIT_LISTEN_CONNECTIONS)
-                   ? NULL
-                   : "-c and -s take 1 to 1024";
-    case 'k':
-        listener->ends_all = true;
-        return read_number(&listener->last_seconds, text, 0, LIMIT_LISTEN_LAST_SECONDS)
-                   ? NULL
-                   : "-k takes 0 to 3600";
-    case 'b':
-        return read_address(&listener->address, text) ? NULL : "-b takes an IP address";
-    case 'i':
-        listener->interface = text;
-        return text[0] != '\0' && strlen(text) < IF_NAMESIZE ? NULL : "-i takes an interface";
-    default:
-        return "unknown flag, or one without its argument";
-    }
-}
-
-/* Returns 0 to go on, or -1: *status is the exit code. */
-static int parse(struct listener *listener, char **argv, int *status)
-{
-    struct flags flags = {.known = "c:s:b:i:k:hV", .rest = argv + 1};
-    const char *wrong = NULL;
-    int flag;
-    while (wrong == NULL && (flag = flags_next(&flags)) != FLAGS_END) {
-        if (flag == 'h' || flag == 'V') {
-            *status = tool_print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
-            return -1;
-        }
-        wrong = set_value(listener, flag, flags.value);
-    }
-    if (wrong == NULL && (flags.rest[0] == NULL || flags.rest[1] == NULL)) {
-        wrong = "no port or no program";
-    }
-    if (wrong == NULL && !read_number(&listener->port, flags.rest[0], 0, 65535)) {
-        wrong = "the port must be 0 to 65535";
-    }
-    if (wrong == NULL && flags.rest[1][0] != '/') {
-        wrong = "the program must be a path from /";
-    }
-    if (wrong != NULL) {
-        *status = tool_refuse(&tool, wrong);
-        return -1;
-    }
-    listener->program = flags.rest + 1;
-    return 0;
-}
+/* linux/random.h: GRND_NONBLOCK. */
+#define DRAW_WITHOUT_WAITING 1
 
 /* ---- the socket ------------------------------------------------------------------------------ */
-
-static bool is_mapped(const struct in6_addr *address)
-{
-    return memcmp(address, mapped, sizeof(mapped)) == 0;
-}
 
 /* One for both families; for IPv4 alone where the kernel has no IPv6. */
 static int open_socket(const struct listener *listener, struct sockaddr_in6 *local)
@@ -138,11 +47,11 @@ static int open_socket(const struct listener *listener, struct sockaddr_in6 *loc
     int fd = socket(AF_INET6, type, 0);
     if (fd >= 0) {
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    } else if (is_mapped(address) || memcmp(address, &in6addr_any, sizeof(*address)) == 0) {
+    } else if (source_is_mapped(address) || memcmp(address, &in6addr_any, sizeof(*address)) == 0) {
         /* The port is at the same place in both. */
         struct sockaddr_in *local4 = (struct sockaddr_in *)(void *)local;
         local4->sin_family = AF_INET;
-        memcpy(&local4->sin_addr, &address->s6_addr[sizeof(mapped)], sizeof(local4->sin_addr));
+        memcpy(&local4->sin_addr, &address->s6_addr[SOURCE_MAPPED_BYTES], sizeof(local4->sin_addr));
         fd = socket(AF_INET, type, 0);
     }
     return fd;
@@ -164,7 +73,9 @@ static int bind_port(const struct listener *listener)
     return fd;
 }
 
-/* The port that the kernel chose for 0, for the log. */
+/* ---- the log --------------------------------------------------------------------------------- */
+
+/* The port that the kernel chose for 0, and what the memory chose. */
 static void log_start(const struct listener *listener)
 {
     struct log_line line;
@@ -173,47 +84,62 @@ static void log_start(const struct listener *listener)
     getsockname(listener->socket, (struct sockaddr *)&bound, &bytes);
     log_begin(&line, "listen");
     log_number(&line, "port", ntohs(bound.sin6_port)); /* at the same place in both families */
+    log_number(&line, "most", listener->places.most);
+    log_number(&line, "from_one", listener->places.most_from_one);
+    if (!listener->places.alike) {
+        log_number(&line, "before_login", listener->places.drop.full);
+    }
     log_end(&line, LOG_EVENT);
 }
 
-/* ---- connections ----------------------------------------------------------------------------- */
-
-/* What is counted as one address: of IPv6 a network of 64 bits, which is what one subscriber has at
- * the least. */
-static void read_source(struct in6_addr *source, const struct sockaddr_in6 *client)
-{
-    memset(source, 0, sizeof(*source));
-    if (client->sin6_family == AF_INET) {
-        memcpy(source, &((const struct sockaddr_in *)(const void *)client)->sin_addr, 4);
-    } else if (is_mapped(&client->sin6_addr)) {
-        memcpy(source, &client->sin6_addr.s6_addr[sizeof(mapped)], 4);
-    } else {
-        memcpy(source, &client->sin6_addr, 8);
-        source->s6_addr[15] = 6; /* no IPv4 address looks like that */
-    }
-}
-
-static unsigned count_from(const struct listener *listener, const struct in6_addr *source)
-{
-    unsigned count = 0;
-    for (unsigned i = 0; i < listener->most; i++) {
-        count += listener->children[i] != 0 &&
-                 memcmp(&listener->sources[i], source, sizeof(*source)) == 0;
-    }
-    return count;
-}
-
-static void log_refusal(int connection)
+static void log_refusal(struct listener *listener, int connection, const char *reason)
 {
     static struct peer peer;
     struct log_line line;
+    if (!lines_take(&listener->refused, clock_now_ms())) {
+        return;
+    }
     peer_learn(&peer, connection);
     log_begin(&line, "refused");
     log_text(&line, "from", peer.address);
     log_text(&line, "port", peer.port);
-    log_text(&line, "reason", "too many from one address");
+    log_text(&line, "reason", reason);
     log_end(&line, LOG_EVENT);
 }
+
+static void log_penalty(struct listener *listener, const struct in6_addr *source, int64_t left_ms)
+{
+    char address[SOURCE_TEXT_BYTES];
+    struct log_line line;
+    if (!lines_take(&listener->penalized, clock_now_ms())) {
+        return;
+    }
+    source_write(address, source);
+    log_begin(&line, "penalty");
+    log_text(&line, "from", address);
+    log_number(&line, "seconds", (uint64_t)(left_ms + 999) / 1000);
+    log_end(&line, LOG_EVENT);
+}
+
+static void log_count(const char *event, struct lines *lines, bool at_once)
+{
+    struct log_line line;
+    uint64_t count = lines_summary(lines, clock_now_ms(), at_once);
+    if (count > 0) {
+        log_begin(&line, event);
+        log_text(&line, "reason", "not logged one by one");
+        log_number(&line, "count", count);
+        log_end(&line, LOG_EVENT);
+    }
+}
+
+static void log_counts(struct listener *listener, bool at_once)
+{
+    log_count("refused", &listener->refused, at_once);
+    log_count("penalty", &listener->penalized, at_once);
+}
+
+/* ---- connections ----------------------------------------------------------------------------- */
 
 /* What is lacking would be met again at once. A signal may tell of a child's end, or want ours. */
 static void wait_a_moment(const struct listener *listener, const char *what, int error)
@@ -223,20 +149,25 @@ static void wait_a_moment(const struct listener *listener, const char *what, int
     poll(&watched, 1, LIMIT_LISTEN_PAUSE_MS);
 }
 
-/* As fork(2). */
-static pid_t start(const struct listener *listener, int connection)
+/* A number from 0 to 99 that no client can foresee. getrandom() would wait early in the boot, and
+ * old kernels lack it. Without any source everybody is dropped who can be. */
+static unsigned draw(void)
 {
-    pid_t child = fork();
-    if (child == 0) {
-        signals_hand_on();
-        if (dup2(connection, STDIN_FILENO) >= 0 && dup2(connection, STDOUT_FILENO) >= 0) {
-            close(connection);
-            execv(listener->program[0], listener->program);
-        }
-        log_trouble("can't run", listener->program[0], strerror(errno));
-        _exit(EXIT_TROUBLE);
+    uint32_t number = 0;
+    ssize_t got = syscall(SYS_getrandom, &number, sizeof(number), DRAW_WITHOUT_WAITING);
+    if (got != (ssize_t)sizeof(number)) {
+        int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+        got = read(fd, &number, sizeof(number));
+        close(fd);
     }
-    return child;
+    return got == (ssize_t)sizeof(number) ? number % 100 : 0;
+}
+
+static const char *find_refusal(const struct listener *listener, const struct in6_addr *source)
+{
+    return penalty_refuses(&listener->penalties, source, clock_now_ms())
+               ? "penalty"
+               : places_refuse(&listener->places, source, draw());
 }
 
 /* There is a free place: the socket is not watched otherwise. */
@@ -245,6 +176,7 @@ static void take_connection(struct listener *listener)
     struct sockaddr_in6 client = {.sin6_family = AF_UNSPEC};
     socklen_t bytes = sizeof(client);
     struct in6_addr source;
+    int status;
     int connection = accept(listener->socket, (struct sockaddr *)&client, &bytes);
     if (connection < 0) {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
@@ -252,37 +184,58 @@ static void take_connection(struct listener *listener)
         }
         return;
     }
-    read_source(&source, &client);
-    if (count_from(listener, &source) >= listener->most_from_one) {
-        log_refusal(connection);
+    source_read(&source, &client);
+    const char *refusal = find_refusal(listener, &source);
+    if (refusal != NULL) {
+        log_refusal(listener, connection, refusal);
         close(connection);
         return;
     }
-    pid_t child = start(listener, connection);
+    pid_t child = listen_start(listener->program, connection, &status);
     int error = errno;
     close(connection); /* its client need not wait, whatever has come of it */
     if (child < 0) {
         wait_a_moment(listener, "fork", error);
         return;
     }
-    int place = 0;
-    while (listener->children[place] != 0) {
-        place++;
+    places_take(&listener->places, &source, child, status);
+}
+
+static void punish(struct listener *listener, const struct place *place)
+{
+    int64_t seconds = place->ending == STATUS_REFUSED    ? LIMIT_LISTEN_REFUSED_SECONDS
+                      : place->ending == STATUS_DEADLINE ? LIMIT_LISTEN_DEADLINE_SECONDS
+                                                         : LIMIT_LISTEN_NOTHING_SECONDS;
+    int64_t refused_ms =
+        penalty_add(&listener->penalties, &place->source, seconds * 1000, clock_now_ms());
+    if (refused_ms > 0) {
+        log_penalty(listener, &place->source, refused_ms);
     }
-    listener->children[place] = child;
-    listener->sources[place] = source;
-    listener->open++;
+}
+
+/* What a child has said; `over` if it has ended, too. */
+static void hear(struct listener *listener, struct place *place, bool over)
+{
+    enum place_state before = place->state;
+    over = places_hear(&listener->places, place) || over;
+    if (place->state == PLACE_LOGGED_IN && before != PLACE_LOGGED_IN) {
+        penalty_forgive(&listener->penalties, &place->source);
+    }
+    if (over) {
+        if (place->state == PLACE_BEFORE_LOGIN) {
+            punish(listener, place);
+        }
+        places_free(&listener->places, place);
+    }
 }
 
 static void reap(struct listener *listener)
 {
     pid_t child;
     while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
-        for (unsigned i = 0; i < listener->most; i++) {
-            if (listener->children[i] == child) {
-                listener->children[i] = 0;
-                listener->open--;
-            }
+        struct place *place = places_find(&listener->places, child);
+        if (place != NULL) {
+            hear(listener, place, true);
         }
     }
 }
@@ -316,13 +269,14 @@ static bool start_signals(struct listener *listener)
 static int finish(struct listener *listener)
 {
     close(listener->socket);
+    log_counts(listener, true);
     if (!listener->ends_all) {
         return 0;
     }
     struct pollfd watched = {.fd = listener->signals, .events = POLLIN};
     int64_t end = clock_now_ms() + (int64_t)listener->last_seconds * 1000;
     int64_t left;
-    while (listener->open > 0 && (left = end - clock_now_ms()) > 0) {
+    while (listener->places.open > 0 && (left = end - clock_now_ms()) > 0) {
         /* A second SIGTERM is impatience. */
         if (poll(&watched, 1, (int)left) > 0 && take_signal(listener)) {
             break;
@@ -335,32 +289,70 @@ static int finish(struct listener *listener)
     return 0;
 }
 
+/* Signals, the socket if there is a free place, and all status pipes. Nothing that is not open:
+ * poll() takes no more than RLIMIT_NOFILE. */
+static nfds_t watch(struct listener *listener)
+{
+    struct places *places = &listener->places;
+    nfds_t count = 2;
+    bool full = places->open >= places->most;
+    listener->watched[0] = (struct pollfd){.fd = listener->signals, .events = POLLIN};
+    listener->watched[1] = (struct pollfd){.fd = full ? -1 : listener->socket, .events = POLLIN};
+    for (unsigned i = 0; i < places->most; i++) {
+        struct place *place = &places->table[i];
+        if (place->state != PLACE_FREE && place->status >= 0) {
+            listener->watched_places[count] = place;
+            listener->watched[count++] = (struct pollfd){.fd = place->status, .events = POLLIN};
+        }
+    }
+    return count;
+}
+
+static void hear_all(struct listener *listener, nfds_t count)
+{
+    for (nfds_t i = 2; i < count; i++) {
+        struct place *place = listener->watched_places[i];
+        /* A signal that was taken first may have freed it. */
+        if (listener->watched[i].revents != 0 && place->state != PLACE_FREE) {
+            hear(listener, place, false);
+        }
+    }
+}
+
 static int serve(struct listener *listener)
 {
     for (;;) {
-        bool full = listener->open >= listener->most;
-        struct pollfd watched[] = {{.fd = listener->signals, .events = POLLIN},
-                                   {.fd = full ? -1 : listener->socket, .events = POLLIN}};
-        if (poll(watched, 2, -1) < 0) {
+        bool counting = listener->refused.left_out + listener->penalized.left_out > 0;
+        nfds_t count = watch(listener);
+        if (poll(listener->watched, count, counting ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
+            if (errno != EINTR) {
+                wait_a_moment(listener, "poll", errno);
+            }
             continue;
         }
-        if (watched[0].revents != 0 && take_signal(listener)) {
+        log_counts(listener, false);
+        if (listener->watched[0].revents != 0 && take_signal(listener)) {
             return finish(listener);
         }
-        if (watched[1].revents != 0) {
+        hear_all(listener, count);
+        if (listener->watched[1].revents != 0) {
             take_connection(listener);
         }
     }
+}
+
+static uint64_t memory_bytes(void)
+{
+    struct sysinfo found;
+    return sysinfo(&found) == 0 ? (uint64_t)found.totalram * found.mem_unit : 0;
 }
 
 int listen_main(char **argv)
 {
     static struct listener listener; /* without initial values: the file would hold its zeros */
     int status = 0;
-    listener.most = LIMIT_LISTEN_DEFAULT;
-    listener.most_from_one = LIMIT_LISTEN_DEFAULT_FROM_ONE;
-    log_name(tool.name);
-    if (parse(&listener, argv, &status) != 0) {
+    log_name(LISTEN_NAME);
+    if (listen_options(&listener, argv, memory_bytes(), &status) != 0) {
         return status;
     }
     struct stat program;

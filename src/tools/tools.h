@@ -21,10 +21,10 @@ int makekey_main(char **argv);
 int printkey_main(char **argv);
 
 /*
- * wrensshd-listen [-c N] [-s N] [-b ADDRESS] [-i INTERFACE] [-k SECONDS] [-h] [-V] port program
- * [argument ...]: runs the program for each connection to a TCP port, until SIGTERM, SIGINT or
- * SIGHUP. Returns the exit code: 0, 100 for wrong usage or a program that can't be run, 111 for
- * trouble.
+ * wrensshd-listen [-c N] [-s N] [-m N:N:N] [-p N:N] [-b ADDRESS] [-i INTERFACE] [-k SECONDS] [-h]
+ * [-V] port program [argument ...]: runs the program for each connection to a TCP port, until
+ * SIGTERM, SIGINT or SIGHUP. Returns the exit code: 0, 100 for wrong usage or a program that can't
+ * be run, 111 for trouble.
  */
 int listen_main(char **argv);
 

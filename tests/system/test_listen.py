@@ -113,7 +113,9 @@ def test_documented_defaults(site, listen):
     with open(os.path.join(PROJECT, "README.md"), encoding="utf-8") as file:
         assert f"`wrensshd-listen` | {most} | {most_from_one} |" in file.read()
     with open(os.path.join(PROJECT, "man/wrensshd-listen.8"), encoding="ascii") as file:
-        assert re.findall(r"the default is (\d+)", file.read()) == [str(most), str(most_from_one)]
+        man = file.read()
+    assert re.findall(r"the default is (\d+),", man) == [str(most), str(most_from_one)]
+    assert re.search(r"the default is ([\d:]+)\.", man)[1] == re.search(r"refuses \((.*)\)", told)[1]
     clients = [connect_from(listener, f"127.0.0.{2 + i // most_from_one}") for i in range(most)]
     assert all(echoes(client) for client in clients)
     with connect_from(listener, "127.0.0.2") as another:
@@ -130,6 +132,7 @@ def test_documented_ranges(site):
     """The man page or the error would send people the wrong way."""
     with open(os.path.join(PROJECT, "man/wrensshd-listen.8"), encoding="ascii") as file:
         man = file.read()
+    assert "up to 1024:100:1024" in man and "up to 86400:86400" in man
     for flags, least, most in (("-c", 1, 1024), ("-s", 1, 1024), ("-k", 0, 3600)):
         assert f"from {least} to {most}" in man
         for number, status in ((least, 0), (most, 0), (least - 1, 100), (most + 1, 100)):
@@ -222,6 +225,15 @@ def test_no_descriptors(listen, limit):
         assert listener.end() == 0
 
 
+def test_no_descriptors_for_a_pipe(listen, limit):
+    """Clients would hang, or be turned away, though there is all that their connection needs."""
+    listener = listen(mode="user", program=["/bin/sh", "-c", "echo .$WRENSSHD_STATUS; exec cat"])
+    limit(listener, "nofile", 6)
+    with listener.connect() as client:
+        assert client.recv(16) == b".\n"
+        assert echoes(client)
+
+
 @pytest.mark.root
 def test_no_processes(listen, limit):
     """Clients would hang, or nobody would be served ever after."""
@@ -264,10 +276,11 @@ def test_programs_get_clean_signals(listen):
     assert re.findall(r"^Sig(?:Ign|Blk):\t0+$", status, re.M) == re.findall(r"^Sig(?:Ign|Blk):.*", status, re.M) != []
 
 
-def test_programs_get_two_descriptors(listen):
+def test_programs_get_no_other_descriptors(listen):
     """The connection would stay open behind a program that closes its input and output, or the listener's socket."""
-    with listen(program=["/bin/sh", "-c", "ls /proc/$$/fd"]).connect() as client:
-        assert client.makefile().read().split() == ["0", "1", "2"]
+    with listen(program=["/bin/sh", "-c", "echo $WRENSSHD_STATUS; ls /proc/$$/fd"]).connect() as client:
+        status, *found = client.makefile().read().split()
+    assert sorted(found) == sorted(["0", "1", "2", status])
 
 
 # A session's program that has parted from everything above it and does not hear SIGTERM.

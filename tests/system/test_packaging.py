@@ -34,7 +34,6 @@ def numbers(name, *patterns):
 
 # Rows of the README's table, and the files that have the same numbers.
 TCPSVD = (r"tcpsvd .*-c (\d+)", r"tcpsvd .*-C (\d+)")
-LISTEN = (r"-c (\d+) -s \d+ 22\b", r"-c \d+ -s (\d+) 22\b")
 WORDS = (r"^# At most (\d+) connections", r"at most (\d+) from one address")
 LIMITS = [
     ("systemd", "packaging/systemd/wrensshd.socket", [r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$"]),
@@ -45,10 +44,7 @@ LIMITS = [
     ("daemontools, s6: tcpserver", "packaging/s6/run", [r"tcpserver .*-c (\d+)"]),
     ("daemontools, s6: tcpserver", "packaging/s6/run", WORDS[:1]),
     ("daemontools, s6: tcpserver", "README.md", [r"tcpserver .*-c (\d+)"]),
-    ("a board's init: `wrensshd-listen`", "packaging/listen/run", LISTEN),
     ("a board's init: `wrensshd-listen`", "packaging/listen/run", WORDS),
-    ("a board's init: `wrensshd-listen`", "README.md", LISTEN),
-    ("a board's init: `wrensshd-listen`", "packaging/buildroot/S50wrensshd", LISTEN),
     ("a board's init: `wrensshd-listen`", "packaging/alpine/wrensshd.confd",
      [r'^wrensshd_connections="(\d+)"$', r'^wrensshd_connections_from_one="(\d+)"$']),
     ("a board's init: `wrensshd-listen`", "packaging/openwrt/files/wrensshd.config",
