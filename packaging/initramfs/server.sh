@@ -5,7 +5,7 @@ wren_pid_file=/run/wrensshd-listen.pid
 
 . /etc/wrensshd/settings
 
-# Becomes the listener. The log goes to the kernel's: it is bounded, and the real system keeps it.
+# Becomes the listener, which has fewer places before the login on a machine with little memory. The log goes to the kernel's: it is bounded, and the real system keeps it.
 wren_serve() {
     set --
     [ -z "$WREN_COMMAND" ] || set -- -e "$WREN_COMMAND"
