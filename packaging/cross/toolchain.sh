@@ -186,6 +186,22 @@ write_wrapper() { # ARCH
 
 list() { printf "'%s', " "$@" | sed 's/, $//'; }
 
+# What hardens the code stands in meson.build, so that every build has it. Bytes of the stripped daemon that each costs
+# here, with Clang 14:
+#
+#                                         x86_64   aarch64    armv7
+#   none of them                         239,560   215,472  190,188
+#   -fstack-clash-protection                +800         -        -   Clang 14 has it for x86_64 only
+#   -ftrivial-auto-var-init=zero          +5,184    +3,528   +3,072   without crypto/ and libsodium
+#   -mbranch-protection=pac-ret                -    +5,304        -
+#
+# Left out, because they would take bytes and protect nothing here:
+#   BTI (+440 bytes on aarch64)   the kernel enforces it only if every object of the program says that it has landing
+#                                 pads, and musl's do not: the linker drops the mark
+#   CET (+384 bytes on x86_64)    Linux has no indirect branch tracking for programs, and shadow stacks need a C library
+#                                 that asks for them, which musl does not
+#   _FORTIFY_SOURCE               musl has none of the functions that it calls: meson.build asks for it, and nothing
+#                                 changes. Builds with glibc have it
 write_cross_file() { # ARCH
     emulator_line='' needs_emulator=false
     if [ -z "$native" ]; then

@@ -10,6 +10,7 @@ import tarfile
 import elf
 import pytest
 from conftest import ARCHITECTURES, TOP
+from machine_code import functions
 
 LARGEST_PAGE = {"x86_64": 4096, "aarch64": 65536, "armv7": 4096}
 
@@ -73,6 +74,26 @@ def test_has_canaries(target):
     """An overflow on the stack would go unnoticed. The linker drops the function if nobody calls it."""
     symbols = subprocess.run(["nm", target.unstripped], capture_output=True, text=True, check=True).stdout
     assert re.search(r" [TtWw] __stack_chk_fail$", symbols, re.MULTILINE)
+
+
+@pytest.mark.parametrize("target", ["x86_64"], indirect=True)
+def test_large_frames_touch_each_page(target):
+    """A large local could step over the guard page below the stack. For ARM, Clang 14 can't prevent that."""
+    code = {name: "\n".join(lines) for name, lines in functions(target).items()}
+    too_far = {name for name, text in code.items()
+               for step in re.findall(r"^subq \$(\w+), %rsp", text, re.MULTILINE) if int(step, 0) > 4096}
+    assert not too_far
+    assert any(re.search(r"^movq \$(0x)?0, \(%rsp\)$", text, re.MULTILINE) for text in code.values())
+
+
+@pytest.mark.parametrize("target", ["aarch64"], indirect=True)
+def test_return_addresses_are_signed(target):
+    """An overflow could choose where a function returns to. Processors before ARMv8.3 take the instruction for a hint."""
+    saving = {name: lines for name, lines in functions(target).items()
+              if any(re.match(r"st[pr] .*\bx30\b", line) for line in lines)}
+    assert len(saving) > 100
+    signs = re.compile(r"paciasp|hint #(25|0x19)$")
+    assert not [name for name, lines in saving.items() if not any(signs.match(line) for line in lines)]
 
 
 def test_has_neither_heap_nor_streams(target):
