@@ -184,13 +184,16 @@ static void place_ends(int monitor, int session, const int others[2])
     place(moved, SESSION_DESCRIPTOR);
 }
 
-/* How long a reply may take before ask.c looks whether the client is still there. */
-static void limit_waiting(void)
+/* How long a reply may take before ask.c looks whether the client is still there; and room for the
+ * longest request, where the system's default has been lowered. */
+static void set_sockets(void)
 {
+    const int bytes = IPC_SESSION_REQUEST_BYTES;
     const struct timeval wait = {.tv_sec = LIMIT_REPLY_WAIT_MS / 1000,
                                  .tv_usec = LIMIT_REPLY_WAIT_MS % 1000 * 1000};
     setsockopt(IPC_DESCRIPTOR, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
     setsockopt(SESSION_DESCRIPTOR, SOL_SOCKET, SO_RCVTIMEO, &wait, sizeof(wait));
+    setsockopt(SESSION_DESCRIPTOR, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
 /* The monitor from fork to exit; returns its exit code. The connection is the network process's:
@@ -228,7 +231,7 @@ static int part(const struct options *options, const struct peer *peer)
         if (options->key_descriptor != 0) {
             close(options->key_descriptor);
         }
-        limit_waiting();
+        set_sockets();
         serve(options, peer, &identity);
         _exit(0);
     }

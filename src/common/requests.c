@@ -99,7 +99,7 @@ enum request_outcome request_serve(int socket, const struct request_row table[st
                                    unsigned phase, void *process, void *request, size_t room,
                                    const char **wrong)
 {
-    struct iovec part = {request, room};
+    struct iovec part = {request, room - 1};
     /* No room for control data: descriptors that come along are dropped and flagged. */
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     *wrong = NULL;
@@ -113,6 +113,7 @@ enum request_outcome request_serve(int socket, const struct request_row table[st
     if (count <= 0) {
         return REQUEST_CLOSED;
     }
+    ((char *)request)[count] = '\0';
     if ((message.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
         *wrong = "request of a wrong size";
     } else {

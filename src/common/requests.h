@@ -54,7 +54,8 @@ enum request_outcome {
 
 /*
  * Receives one request into `request` (aligned for any of them, `room` bytes, wiped afterwards: it
- * may have held the secret of a key exchange), and answers it. Never waits, neither for a request
+ * may have held the secret of a key exchange), and answers it. A NUL follows the request, so that a
+ * text at its end is a C string: the longest has room - 1 bytes. Never waits, neither for a request
  * nor for room for the reply: a sender that does not read its replies ends the connection. `phase`
  * is the process's phase. Sets *wrong to NULL, or to why the connection must end.
  */

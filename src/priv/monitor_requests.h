@@ -15,7 +15,7 @@ union monitor_request {
     uint32_t type;
     struct ipc_sign sign;
     struct ipc_end end; /* the one with the strictest alignment */
-    uint8_t bytes[IPC_MONITOR_REQUEST_BYTES];
+    uint8_t bytes[IPC_MONITOR_REQUEST_BYTES + 1]; /* and a NUL */
 };
 
 /* Of no use after the login, and between two requests: given back to the system when the monitor

@@ -13,7 +13,7 @@
 union session_request {
     uint32_t type;
     struct ipc_pty pty; /* the one with the strictest alignment */
-    uint8_t bytes[IPC_SESSION_REQUEST_BYTES];
+    uint8_t bytes[IPC_SESSION_REQUEST_BYTES + 1]; /* and a NUL */
 };
 
 /* The one that is being served; of no use between two. */

@@ -14,10 +14,9 @@
 
 static const char bad_slot[] = "session request for a slot out of range";
 
-/* A command as a C string, and what the session is of. */
+/* What the session is of. */
 struct task {
-    char
-        client[LIMIT_COMMAND_BYTES + 1]; /* what the client sent: a command or a subsystem's name */
+    const char *client;   /* what the client sent: a command or a subsystem's name */
     const char *command;                 /* what runs; NULL for a login shell */
     const char *original;                /* what was asked for, under a forced command */
 };
@@ -139,8 +138,7 @@ static const char *find_subsystem(const struct options *options, const char *nam
 static bool choose_task(struct task *task, const struct sessions *sessions,
                         const struct ipc_spawn *request, const char *command)
 {
-    memcpy(task->client, command, request->command_bytes);
-    task->client[request->command_bytes] = '\0';
+    task->client = command;
     const char *asked = request->kind == IPC_SESSION_SHELL ? NULL : task->client;
     task->command = asked;
     task->original = NULL;

@@ -48,7 +48,7 @@ void sessions_init(struct sessions *sessions, const struct options *options,
  * Each answers one request: sets *done to 0 after logging why it failed, else to 1, and fills in
  * what to pass. Returns NULL, or why the connection must end: a slot that does not exist or is in
  * another state, a value out of range, a text with a NUL, an environment that the rules forbid, a
- * signal that the RFC does not name.
+ * signal that the RFC does not name. A NUL follows `tail`.
  */
 const char *spawn_terminal(struct sessions *sessions, const struct ipc_pty *request, uint32_t *done,
                            struct passed *passed);

@@ -13,6 +13,7 @@
 #include "entropy.h"
 #include "ipc.h"
 #include "keygen_help.h"
+#include "log.h"
 #include "login.h"
 #include "loopback.h"
 #include "people.h"
@@ -107,6 +108,7 @@ static void run_monitor(struct ends *ends)
     }
     close(end);
     place_descriptors(ends);
+    log_open(false, LOG_EVENT); /* its process id, which the list does not let it ask for */
     const struct monitor_setup setup = {.options = &options,
                                         .peer = &peer,
                                         .identity = &unprivileged,

@@ -75,6 +75,7 @@ static void set_up_monitor(void)
     sigemptyset(&child);
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
+    log_open(options.syslog, LOG_EVENT);
     monitor.options = &options;
     monitor.peer = &peer;
     monitor.identity = &unprivileged;

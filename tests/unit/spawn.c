@@ -68,7 +68,7 @@ static struct running spawn_with(uint32_t slot, uint32_t kind, const char *envir
     static char tail[IPC_SPAWN_TAIL_BYTES + 64];
     struct capture capture;
     memcpy(tail, environment, environment_bytes);
-    memcpy(tail + environment_bytes, command, strlen(command));
+    memcpy(tail + environment_bytes, command, strlen(command) + 1);
     snprintf(request.term, sizeof(request.term), "%s", term);
     capture_begin(&capture);
     running.fatal = spawn_program(&sessions, &request, tail, &running.done, &running.passed);
@@ -777,7 +777,7 @@ START_TEST(no_descriptors_left)
             for (unsigned i = 0; i < running.passed.count; i++) {
                 close(running.passed.descriptors[i]);
             }
-            int status;
+            int status = 0;
             spawn_reaped(&sessions, waitpid(-1, &status, 0), status);
             release(0);
         } else {
