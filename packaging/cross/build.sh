@@ -82,13 +82,14 @@ stage() {
     [ "$bytes" -le "$size_limit" ] || [ "$compiler" = gcc ] || die "wrensshd for $arch is too large"
 }
 
-# No folders in the archive: those that are there keep their owner, mode and links where it is unpacked.
+# No folders in the archive: those that are there keep their owner, mode and links where it is unpacked. Who unpacks it
+# needs as much memory as the dictionary has: -9e alone would ask for 64 MiB, which is all that a small board has.
 pack() {
     archive=$work/$arch/$name.tar
     (cd "$work/$arch" && find "$name" ! -type d | LC_ALL=C sort >"$archive.files")
     tar -C "$work/$arch" -T "$archive.files" --format=ustar --owner=0 --group=0 --numeric-owner \
         --mode='u=rwX,go=rX' --mtime="@${SOURCE_DATE_EPOCH:-0}" -cf "$archive"
-    xz -9e -T1 -f "$archive"
+    xz -T1 --lzma2=preset=9e,dict=1MiB -f "$archive"
     mv "$archive.xz" "$work/$name.tar.xz"
     rm "$archive.files"
     echo "    build/cross/$name.tar.xz"

@@ -3,6 +3,7 @@
 import getpass
 import os
 import re
+import shutil
 import socket
 import subprocess
 import tarfile
@@ -162,6 +163,20 @@ def test_archive_holds_what_is_promised(target):
     for name in SERVICES:
         mode = 0o755 if name.endswith("/run") else 0o644
         assert os.stat(os.path.join(target.folder, name)).st_mode & 0o777 == mode
+
+
+# What the README says, with less memory than a board of 64 MiB has.
+UNPACK = "ulimit -v 60000 && exec busybox tar -xJf \"$0\" -C \"$1\" --strip-components=1 --no-same-owner"
+
+
+def test_unpacks_in_little_memory(target, tmp_path):
+    """The board that it is for could not unpack it."""
+    if not shutil.which("busybox"):
+        pytest.skip("no busybox here")
+    done = subprocess.run(["sh", "-c", UNPACK, target.archive, str(tmp_path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    with open(target.daemon, "rb") as there, open(tmp_path / "sbin" / "wrensshd", "rb") as here:
+        assert here.read() == there.read()
 
 
 @pytest.mark.parametrize("unit", ["wrensshd@.service", "wrensshd-keygen.service"])

@@ -41,6 +41,8 @@ ip link set eth0 up
 RC = BEGIN + """mkdir /dev/pts
 mount -t devpts none /dev/pts
 mount -t tmpfs none /run
+tar -xJf /wrensshd.tar.xz -C /usr/local --strip-components=1 --no-same-owner || echo "the archive can't be unpacked"
+rm /wrensshd.tar.xz
 {more}
 """
 
@@ -88,7 +90,8 @@ def boot(place, person, architecture, memory, more="", forward=()):
     archive.folder("root", 0o700)
     for name in ("lib", "usr"):
         archive.copy(os.path.join(root, name), name)
-    archive.copy(place.release(architecture), "usr/local")
+    archive.folder("usr/local")
+    archive.copy(place.archive(architecture), "wrensshd.tar.xz")
     archive.link("init", "bin/busybox")
     archive.text("etc/inittab", INITTAB)
     with open(os.path.join(place.release(architecture), "share/wrensshd/listen/run"), encoding="ascii") as file:

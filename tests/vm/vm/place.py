@@ -54,6 +54,10 @@ class Place:
             raise Skipped(f"no release binary of {architecture} in build/cross")
         return max(found, key=os.path.getmtime)
 
+    def archive(self, architecture):
+        """The archive itself, as people get it."""
+        return os.path.join(TOP, "build/cross", os.path.basename(self.release(architecture)) + ".tar.xz")
+
     def cached(self, name, parts, make):
         """
         A file that is made once: make(path) is called if there is none yet that was made of the same parts, which are
