@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -44,11 +45,12 @@ sys.stdin.read()
 class Service:
     """One kind of service: how it is started and restarted, what it limits, and how it writes its log."""
 
-    def __init__(self, island, name):
+    def __init__(self, island, name, listens=True):
         self.island, self.name = island, name
         self.limit, self.by_address, self.log, self.time, self.proc = 64, False, LOG, None, None
         getattr(self, name)()
-        island.wait_port()
+        if listens:
+            island.wait_port()
 
     def end(self):
         if self.proc:
@@ -325,6 +327,40 @@ def test_log_that_nobody_reads(service, how):
     out, _ = kept.communicate(b"still here\n", timeout=20)
     assert out == b"still here\n" and kept.returncode == 0
     assert wait_log(service, r" event=dropped from=127\.0\.0\.1 port=\d+ lines=3$"), island.read(LOG)[-1000:]
+
+
+# ---- no host key ------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_read_only_root_without_a_key(island, name):
+    """The log would get a line each second, and none of them say where a key should go."""
+    if not find(PROGRAMS[name]):
+        pytest.skip(f"{PROGRAMS[name]} is not installed")
+    assert island("mount", "-t", "tmpfs", "-o", "ro", "none", "/etc/wrensshd").returncode == 0
+    service = Service(island, name, listens=False)
+    try:
+        assert wait_log(service, "waiting for a host key in /etc/wrensshd"), island.read(LOG)
+        time.sleep(3)  # in which a supervisor starts anew what has ended
+        log = island.read(LOG)
+        assert log.count("event=trouble") == 1 and 'reason="Read-only file system"' in log, log
+        assert log.count("waiting for a host key") == 1 and log.count("\n") == 2, log
+        assert island("mount", "-o", "remount,rw", "/etc/wrensshd").returncode == 0
+        island.wait_port()
+    finally:
+        service.end()
+
+
+@pytest.mark.parametrize("name", SUPERVISED)
+def test_read_only_root_with_a_key(island, name):
+    """OpenSSH's key alone will do, although no pair of ours can be made beside it."""
+    if not find(PROGRAMS[name]):
+        pytest.skip(f"{PROGRAMS[name]} is not installed")
+    assert island("sh", "-ec", """rm /etc/wrensshd/ed25519.pk /etc/wrensshd/.ed25519.sk
+ssh-keygen -q -t ed25519 -N '' -f /etc/wrensshd/ssh_host_ed25519_key
+mount --bind /etc/wrensshd /etc/wrensshd; mount -o remount,bind,ro /etc/wrensshd""").returncode == 0
+    service = Service(island, name)
+    assert not re.search("trouble|waiting", island.read(LOG))
+    service.end()
 
 
 # ---- fail2ban -----------------------------------------------------------------------------------
