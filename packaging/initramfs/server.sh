@@ -2,23 +2,53 @@
 # The server in an initramfs without systemd. Sourced by the scripts of initramfs-tools and mkinitcpio.
 
 wren_pid_file=/run/wrensshd-listen.pid
+wren_network_file=/run/wrensshd-network.pid
 
 . /etc/wrensshd/settings
 
-# Becomes the listener, which has fewer places before the login on a machine with little memory. The log goes to the kernel's: it is bounded, and the real system keeps it.
+# The log goes to the kernel's: it is bounded, and the real system keeps it.
+wren_log() { [ ! -w /dev/kmsg ] || exec 2>/dev/kmsg; }
+
+# Becomes the listener, as soon as there is the interface that it is to listen on. It has fewer places
+# before the login on a machine with little memory.
 wren_serve() {
     set --
     [ -z "$WREN_COMMAND" ] || set -- -e "$WREN_COMMAND"
-    [ ! -w /dev/kmsg ] || exec 2>/dev/kmsg
+    wren_log
+    while [ -n "$WREN_INTERFACE" ] && [ ! -e "/sys/class/net/$WREN_INTERFACE" ]; do
+        sleep 1
+    done
     # shellcheck disable=SC2086 # a list of words
     exec /sbin/wrensshd-listen -k 3 -c 32 -s 8 ${WREN_INTERFACE:+-i "$WREN_INTERFACE"} "$WREN_PORT" \
         /sbin/wrensshd -a /etc/wrensshd/authorized_keys "$@" $WREN_OPTIONS /etc/wrensshd/hostkey </dev/null
 }
 
-# wren_start COMMAND: in the background, the command, which sets up the network, and then the listener, unless it fails.
+# Runs the command until it succeeds. A router can need longer than the command waits, and an interface can come late:
+# this goes on until the system has booted. Only the first try speaks on the console, where a passphrase is asked for; the
+# others speak to the kernel's log.
+wren_set_up_network() {
+    # The one who has started this writes the file; it is removed at the end, because the number can be another's then.
+    until [ -s $wren_network_file ]; do
+        sleep 0.1 2>/dev/null || sleep 1
+    done
+    "$1" || {
+        echo "wrensshd: no network yet; trying again until the system has booted" >&2
+        wren_log
+        until "$1" >&2; do
+            sleep 3
+        done
+        echo "wrensshd: the network is set up" >&2
+    }
+    rm -f $wren_network_file
+}
+
+# wren_start COMMAND: in the background, the listener, and the command, which sets up the network. The listener does not
+# wait for it: the kernel may have made an address of IPv6 meanwhile.
 wren_start() {
-    ("$1" && wren_serve) &
+    (wren_serve) &
     echo $! >$wren_pid_file
+    (wren_set_up_network "$1") &
+    echo $! >$wren_network_file
 }
 
 # The parent stands behind the name of the program, which can hold anything but is in parentheses.
@@ -31,20 +61,31 @@ wren_children() {
     done
 }
 
-# A process and its children; stopped first, so that it starts nothing while we look for them.
+# True if the process can start no other one.
+wren_stands() {
+    read -r wren_line 2>/dev/null </proc/"$1"/stat || return 0
+    case ${wren_line##*) } in [TtZX]*) return 0 ;; *) return 1 ;; esac
+}
+
+# A process and its children; stopped first, so that it starts nothing while we look for them. One that is in the middle
+# of that, or waits for a device, stops a little later.
 wren_kill() {
     kill -STOP "$1"
+    for _ in 1 2 3 4 5 6 7 8 9 10; do
+        ! wren_stands "$1" || break
+        sleep 0.1 2>/dev/null || sleep 1
+    done
     for wren_child in $(wren_children "$1"); do
         wren_kill "$wren_child"
     done
     kill -KILL "$1"
 }
 
-# The listener ends all that has come from it before it ends itself. Until it is the listener, it is a shell that waits
-# for the network.
-wren_end_listener() {
-    [ -e $wren_pid_file ] && read -r wren_pid <$wren_pid_file || return 0
-    rm -f $wren_pid_file
+# Ends what the file names. The listener ends all that has come from it before it ends itself. Until it is the listener,
+# it is a shell, as is what sets up the network: that is killed with all that it has started.
+wren_end() {
+    [ -e "$1" ] && read -r wren_pid <"$1" || return 0
+    rm -f "$1"
     read -r wren_name 2>/dev/null </proc/"$wren_pid"/comm || return 0
     if [ "$wren_name" = wrensshd-listen ]; then
         kill -TERM "$wren_pid"
@@ -58,7 +99,7 @@ wren_end_listener() {
         sleep 0.1 2>/dev/null || sleep 1
         wren_turns=$((wren_turns + 1))
     done
-    [ $wren_turns -lt 100 ] || echo "wrensshd: sessions can't be ended" >&2
+    [ $wren_turns -lt 100 ] || echo "wrensshd: process $wren_pid can't be ended" >&2
 }
 
 # Sessions whose listener has been killed, as for lack of memory. Only the script that calls this may have that name, too.
@@ -73,7 +114,8 @@ wren_end_rest() {
 
 # /run goes on to the real system; sessions that were killed have left in it what they had read of a passphrase.
 wren_stop() {
-    wren_end_listener
+    wren_end $wren_network_file
+    wren_end $wren_pid_file
     wren_end_rest
     rm -rf /run/wrensshd-unlock-*
 }

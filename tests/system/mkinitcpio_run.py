@@ -1,7 +1,8 @@
 """
-mkinitcpio_run.py IMAGE DAEMON IDENTITY [kill]: runs mkinitcpio's hook in an image, in a chroot, with stubs of the init
-and of cryptsetup, and logs in to it; with `kill`, the listener is gone before the hook ends it. To be started in
-namespaces of its own: the hook turns all interfaces off.
+mkinitcpio_run.py IMAGE DAEMON IDENTITY late|never [kill]: runs mkinitcpio's hook in an image, in a chroot, with stubs
+of the init, of ipconfig and of cryptsetup, and logs in to it. With `kill`, the listener is gone before the hook ends it.
+The network comes at the second try of ipconfig, or with `never` only takes its time. To be started in namespaces of its
+own: the hook turns all interfaces off.
 """
 
 import os
@@ -12,7 +13,7 @@ import sys
 import time
 
 INIT = """
-quiet=y cryptdevice=/dev/null:cryptroot:allow-discards rootdelay=
+quiet=y ip=dhcp cryptdevice=/dev/null:cryptroot:allow-discards rootdelay=
 resolve_device() { echo "$1"; }
 modprobe() { :; }
 . /hook
@@ -28,12 +29,28 @@ CRYPTSETUP = """#!/bin/sh
 [ "$(cat | od -c)" = "$(printf 'right' | od -c)" ] && [ "$1 $2 $3 $4" = "open --type luks --test-passphrase" ]
 """
 
+# No interface is there at first; or nobody answers.
+IPCONFIG = {
+    "late": """#!/bin/sh
+echo "$*" >>/tried
+[ "$(wc -l </tried)" -lt 2 ] || ip address add 192.0.2.7/24 dev lo
+""",
+    "never": """#!/bin/sh
+exec sleep 1000
+"""}
+
 SSH = ["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "IdentitiesOnly=yes", "-o", "IdentityAgent=none",
        "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null", "-o", "LogLevel=ERROR", "-p", "2222",
        "root@127.0.0.1"]
 
 
-def fill(image, daemon):
+def put(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+    os.chmod(path, 0o755)
+
+
+def fill(image, daemon, network):
     for folder in ("bin", "sbin", "usr/bin", "dev", "proc", "sys", "run", "lib"):
         os.makedirs(os.path.join(image, folder), exist_ok=True)
     shutil.copy("/bin/busybox", image + "/bin/busybox")
@@ -48,9 +65,8 @@ def fill(image, daemon):
     shutil.copy(daemon, image + "/sbin/wrensshd")
     os.symlink("wrensshd", image + "/sbin/wrensshd-listen")
     shutil.copy(image + "/sbin/wrensshd", image + "/usr/bin/wrensshd")
-    with open(image + "/usr/bin/cryptsetup", "w", encoding="ascii") as file:
-        file.write(CRYPTSETUP)
-    os.chmod(image + "/usr/bin/cryptsetup", 0o755)
+    put(image + "/usr/bin/cryptsetup", CRYPTSETUP)
+    put(image + "/usr/bin/ipconfig", IPCONFIG[network])
     os.chown(image, 0, 0)
 
 
@@ -82,6 +98,30 @@ def servers():
     return found
 
 
+def waits_for_network():
+    """Is anyone still at work on it?"""
+    found = subprocess.run(["ps", "-eo", "args"], stdout=subprocess.PIPE, check=True).stdout
+    return b"sleep 1000" in found
+
+
+def wait_until(condition):
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, condition
+        time.sleep(0.2)
+
+
+def check_network(image, network):
+    """It is tried again until it has come; a try that takes its time goes on."""
+    if network == "never":
+        wait_until(waits_for_network)
+        return
+    wait_until(lambda: b"192.0.2.7" in subprocess.run(["ip", "address"], stdout=subprocess.PIPE, check=True).stdout)
+    wait_until(lambda: not os.path.exists(image + "/run/wrensshd-network.pid"))
+    with open(image + "/tried", encoding="ascii") as file:
+        assert file.read() == "-t 60 ip=dhcp\n" * 2
+
+
 def kill_listener():
     for pid in servers():
         with open(f"/proc/{pid}/comm", encoding="ascii") as file:
@@ -89,9 +129,9 @@ def kill_listener():
                 os.kill(pid, signal.SIGKILL)
 
 
-def main(image, daemon, identity, kill=""):
+def main(image, daemon, identity, network, kill=""):
     SSH[1:1] = ["-i", identity]
-    fill(image, daemon)
+    fill(image, daemon, network)
     subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
     mount(image)
     init = subprocess.Popen(["chroot", image, "/bin/sh", "-c", INIT], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -100,6 +140,7 @@ def main(image, daemon, identity, kill=""):
     end = time.monotonic() + 30
     while login("").returncode == 255 and time.monotonic() < end:
         time.sleep(0.2)
+    check_network(image, network)
     wrong = login(b"wrong")
     assert wrong.returncode == 1 and b"Wrong passphrase" in wrong.stdout, wrong
     held = subprocess.Popen(SSH, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
@@ -118,6 +159,7 @@ def main(image, daemon, identity, kill=""):
     rest = init.stdout.read()
     assert init.wait(30) == 0 and "No such file" in rest, rest
     assert not servers(), "servers are left"
+    assert not waits_for_network(), "someone still waits for the network"
     assert held.wait(30) == 255, "a session is left"
     assert os.listdir(image + "/run") == [], "a passphrase goes on to the real system"
     os.close(console)

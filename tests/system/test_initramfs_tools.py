@@ -38,22 +38,24 @@ def moved(name, *changes):
 
 @SHELLS
 @pytest.mark.parametrize("interface, given, said", [
-    ("", {}, "up:\nlistens\n"),
-    ("lan0", {}, "up: lan0\nlistens\n"),
-    ("lan0", {"DEVICE": "eth1", "IP": "dhcp"}, "up: eth1\nlistens\n"),
+    ("", {}, "up:\nstatus 0\n"),
+    ("lan0", {}, "up: lan0\nstatus 0\n"),
+    ("lan0", {"DEVICE": "eth1", "IP": "dhcp"}, "up: eth1\nstatus 0\n"),
     ("", {"IP": "none"}, ""),
     ("lan0", {"IP": "off"}, ""),
-    ("", {"FAILS": "yes"}, "up:\nlistens\n"),
+    ("", {"FAILS": "exit 1"}, "up:\nstatus 1\n"),
+    ("", {"FAILS": "return 0"}, "up:\nstatus 1\n"),
 ])
 def test_network(shell, interface, given, said, tmp_path):
-    """It would come up on another interface than was said, or where it was to stay off; or nobody listen on IPv6."""
+    """It would come up on another interface than was said, or where it was to stay off, or not be tried again."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
-    functions = put(tmp_path / "functions", 'configure_networking() { echo up: $DEVICE; [ -z "${FAILS:-}" ] || exit 1; }\n')
+    functions = put(tmp_path / "functions",
+                    f'configure_networking() {{ echo up: $DEVICE; ${{FAILS:-}}; : >{tmp_path}/net-eth0.conf; }}\n')
     server = put(tmp_path / "server.sh",
-                 f'WREN_INTERFACE={interface}\nwren_start() {{ "$1" && echo listens; }}\n')
+                 f'WREN_INTERFACE={interface}\nwren_start() {{ "$1"; echo "status $?"; }}\n')
     script = moved("initramfs-tools/init-premount", ("/sbin/wrensshd-listen", "/bin/sh"), ("/scripts/functions", functions),
-                   ("/lib/wrensshd/server.sh", server))
+                   ("/lib/wrensshd/server.sh", server), ("/run/", f"{tmp_path}/"))
     done = run([*shell, "-c", script], env=daemon_environment(given))
     assert done.stdout == said and not done.stderr
 

@@ -1,8 +1,8 @@
 """Debian's dracut, with systemd in the initramfs: an encrypted root and a second disk unlocked over ssh
 
 As luks-initramfs-tools, with systemd's own questions for passphrases, its socket for the listener, and its
-systemd-networkd for ip= of the kernel's command line. systemd ends the sessions; what the second boot leaves out is the
-unit that takes the network down.
+systemd-networkd for ip= of the kernel's command line. systemd ends the sessions; what the last boot leaves out is the
+unit that takes the network down. In one the link is plugged in when the console has asked for the passphrase.
 """
 
 import os
@@ -14,7 +14,7 @@ from vm.machine import Machine
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "cryptsetup", "mke2fs", "zstd", "ssh")
 ARCHITECTURES = ("x86_64",)
 LONG = False
-SECONDS = 130
+SECONDS = 170
 
 PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "dracut", "systemd-sysv",
             "cryptsetup-bin", "dmsetup", "iproute2"]
@@ -30,9 +30,13 @@ def make_image(place, root, name, version):
 BOTH = f"rd.luks.name={luks.UUID}=cryptroot rd.luks.name={luks.SECOND}=cryptdata"
 
 
-def boot(place, name, root, kernel, initrd, images, network, names=BOTH):
-    machine = Machine(place, name, kernel=f"{root}/boot/{kernel}", initrd=initrd, disks=images,
-                      append=f"root=/dev/mapper/cryptroot ro {names} {network}", memory=384)
+def start(place, name, root, kernel, initrd, images, network, names=BOTH, **how):
+    return Machine(place, name, kernel=f"{root}/boot/{kernel}", initrd=initrd, disks=images,
+                   append=f"root=/dev/mapper/cryptroot ro {names} {network}", memory=384, **how)
+
+
+def boot(*what, **how):
+    machine = start(*what, **how)
     machine.wait_for_ssh(60)
     return machine
 
@@ -58,6 +62,9 @@ def run(place):
 
     machine = boot(place, "stdin", root, kernel, initrd, images, luks.STATIC)
     luks.unlock_by_stdin(place, person, machine, "passphrase for disk", mistakes=2)
+
+    machine = start(place, "late", root, kernel, initrd, images, luks.UNSAID, plugged_in=False)
+    luks.unlock_after_late_link(place, person, machine, "Please enter passphrase for disk")
 
     # After the last try the boot is given up. Who has caused it gets out of it.
     machine = boot(place, "tries", root, kernel, initrd, images, luks.UNSAID + " rd.luks.options=tries=1",

@@ -121,3 +121,25 @@ def unlock_on_terminal(place, person, machine, prompt, wrong, right):
         session.read_until(verdict)
     said = session.read_all()
     place.check(session.proc.returncode == 0, f"the session's end: {session.proc.returncode}, {said!r}")
+
+
+def unlock_after_late_link(place, person, machine, sign):
+    """The network's cable is plugged in when whoever waits for it has had time: at a sign on the console."""
+    machine.wait(sign, 60)
+    place.check(not machine.banner(), "it answers without a network")
+    machine.plug_in()
+    machine.wait_for_ssh(60)
+    done = person.ssh(machine)(input=PASSPHRASE)
+    place.check(done.returncode == 0 and "Unlocked" in done.stderr, f"the right passphrase: {done}")
+    check_nothing_is_left(machine)
+    machine.stop()
+
+
+def unlock_at_console(machine, sign, prompts):
+    """Without a network, while it is still being waited for: that must end as well."""
+    machine.wait(sign, 60)
+    for prompt in prompts:
+        machine.wait(prompt, 60)
+        machine.type(PASSPHRASE + "\n")
+    check_nothing_is_left(machine)
+    machine.stop()

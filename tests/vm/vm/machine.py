@@ -5,6 +5,7 @@ import re
 import signal
 import socket
 import subprocess
+import threading
 import time
 
 from .place import LOGS, Failed
@@ -28,19 +29,31 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def read_all(connection):
+    """Until the other end closes it."""
+    try:
+        while connection.recv(65536):
+            pass
+    except OSError:
+        pass
+
+
 class Machine:
     def __init__(self, place, name, *, kernel, initrd, append="", disks=(), architecture="x86_64", memory=256,
-                 keep_writes=False, random=True, forward=()):
+                 keep_writes=False, random=True, forward=(), plugged_in=True):
         """
         Starts it. Disks are raw images, which stay as they are unless `keep_writes`. The guest's ports in `forward`
-        are in `ports` as ours, as 22 is in `port`.
+        are in `ports` as ours, as 22 is in `port`. Without `plugged_in` its network has no link until plug_in().
         """
         program, model, bus, console = MODELS[architecture]
         self.place, self.name, self.port = place, name, free_port()
         self.ports = {22: self.port, **{port: free_port() for port in forward}}
         self.console = os.path.join(LOGS, f"{place.name}.{name}.console")
+        self.keyboard, self.keyboard_name = None, f"wren-{os.getpid()}-{place.name}-{name}"
         forwards = ",".join(f"hostfwd=tcp:127.0.0.1:{ours}-:{guests}" for guests, ours in self.ports.items())
-        command = [program, *model, "-nodefaults", "-no-reboot", "-display", "none", "-serial", "file:" + self.console,
+        command = [program, *model, "-nodefaults", "-no-reboot", "-display", "none", "-monitor", "stdio",
+                   "-chardev", "socket,id=console,abstract=on,server=on,wait=off,"
+                   f"path={self.keyboard_name},logfile={self.console}", "-serial", "chardev:console",
                    "-smp", "1", "-m", str(memory), "-accel", "tcg,thread=multi,tb-size=128",
                    "-kernel", kernel, "-initrd", initrd,
                    "-append", f"console={console} panic=-1 mitigations=off {append}",
@@ -55,8 +68,28 @@ class Machine:
         place.machines.append(self)
         self.begin = time.monotonic()
         with open(os.path.join(LOGS, f"{place.name}.{name}.qemu"), "wb") as words:
-            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=words, stderr=words,
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=words, stderr=words,
                                             preexec_fn=end_with_parent(signal.SIGKILL))
+        if not plugged_in:
+            self.monitor("set_link n off")
+
+    def monitor(self, command):
+        """To qemu itself."""
+        self.process.stdin.write(command.encode() + b"\n")
+        self.process.stdin.flush()
+
+    def plug_in(self):
+        """The network cable."""
+        self.monitor("set_link n on")
+
+    def type(self, text):
+        """On the console."""
+        if not self.keyboard:
+            self.keyboard = socket.socket(socket.AF_UNIX)
+            self.keyboard.connect("\0" + self.keyboard_name)
+            # It gets all output as well, and the machine waits until that is read.
+            threading.Thread(target=read_all, args=(self.keyboard,), daemon=True).start()
+        self.keyboard.sendall(text.encode())  # which is lost if it is closed before the machine has read
 
     def said(self):
         """All that it has written to its console."""
@@ -110,3 +143,6 @@ class Machine:
     def stop(self):
         self.process.kill()
         self.process.wait()
+        self.process.stdin.close()
+        if self.keyboard:
+            self.keyboard.close()
