@@ -39,6 +39,8 @@ installkernel() {
 # shellcheck disable=SC2154 # dracut and image.sh set them
 install() {
     wren_prepare 2>/dev/null # its settings; it has spoken in check()
+    dracut_module_included crypt ||
+        wren_say "WARNING: there is nothing to unlock: dracut's module crypt is not in this image"
     inst "$wren_daemon" /usr/sbin/wrensshd
     # shellcheck disable=SC2086 # a list of words
     inst_multiple $wren_programs

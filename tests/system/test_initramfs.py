@@ -373,6 +373,15 @@ def test_mkinitcpio_systemd_image(arch):
     assert os.path.lexists(arch.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd.socket")
 
 
+@pytest.mark.parametrize("hooks, warns", [
+    ("HOOKS=(base udev net wrensshd encrypt filesystems)", False), ("HOOKS='base systemd wrensshd sd-encrypt'", False),
+    ("HOOKS=(base udev net wrensshd encryption)", True), ("HOOKS=(wrensshd encrypt); _hooks=(wrensshd)", True)])
+def test_mkinitcpio_warns_of_nothing_to_unlock(arch, hooks, warns):
+    """Only at the next boot, and from afar, would it come out that nothing asks for a passphrase."""
+    done, _ = mkinitcpio_build(arch, hooks + "\n")
+    assert ("nothing to unlock" in done.stderr) == warns, done.stderr
+
+
 def test_mkinitcpio_without_keys(arch):
     """The image would not be made at all, and the system would not boot."""
     os.unlink(arch.folder + "/authorized_keys")
@@ -444,6 +453,16 @@ def test_dracut_without_a_network(arch, networkd, module, works):
     assert (done.returncode == 0) == works, done.stderr
     assert ("no network for the image" in done.stderr) != works
     assert ("network" in done.stdout.split()) == (works and module)
+
+
+@pytest.mark.parametrize("modules, warns", [("base crypt", False), ("base dm", True)])
+def test_dracut_warns_of_nothing_to_unlock(arch, modules, warns):
+    """The same, with dracut."""
+    script = (f". {PACKAGING}/dracut/module-setup.sh; inst() {{ :; }}; inst_multiple() {{ :; }}; "
+              f"dracut_module_included() {{ case ' {modules} ' in *\" $1 \"*) ;; *) return 1 ;; esac; }}; install")
+    done = run(["bash", "-c", script], env={**arch.environment, "initdir": arch.out, "systemdsystemunitdir": "/units"})
+    assert done.returncode == 0, done.stderr
+    assert ("nothing to unlock" in done.stderr) == warns, done.stderr
 
 
 # ---- what others could write ----------------------------------------------------------------------------------------

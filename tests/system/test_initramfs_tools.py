@@ -34,6 +34,33 @@ def moved(name, *changes):
     return text
 
 
+# ---- the image ----------------------------------------------------------------------------------
+
+HOOK_FUNCTIONS = "copy_exec() { :; }; copy_file() { :; }; manual_add_modules() { :; }\n"
+IMAGE = """wren_prepare() { wren_daemon=/sbin/wrensshd wren_port=22; }
+wren_fill() { mkdir -p "$1/etc"; }
+wren_say() { echo "$*"; }
+"""
+
+
+@pytest.mark.parametrize("crypttab, warns", [
+    (None, True), ("", True), ("# name device\n\n", True), ("one UUID=1 none luks\n", False)])
+def test_warns_of_nothing_to_unlock(crypttab, warns, tmp_path):
+    """Only at the next boot, and from afar, would it come out that the image has no device of crypttab's."""
+    image = tmp_path / "image"
+    os.makedirs(image / "sbin")
+    os.mkdir(image / "cryptroot")
+    if crypttab is not None:
+        put(image / "cryptroot/crypttab", crypttab)
+    functions, common = put(tmp_path / "functions", HOOK_FUNCTIONS), put(tmp_path / "image.sh", IMAGE)
+    script = moved("initramfs-tools/hook", ("/usr/share/initramfs-tools/hook-functions", functions),
+                   ("/usr/share/wrensshd/initramfs/image.sh", common),
+                   ("/usr/share/initramfs-tools/hooks/cryptroot-unlock", functions))
+    done = run(["sh", "-c", script], env=daemon_environment({"DESTDIR": str(image)}))
+    assert done.returncode == 0, done.stderr
+    assert ("nothing to unlock" in done.stdout) == warns, done.stdout
+
+
 # ---- the network --------------------------------------------------------------------------------
 
 @SHELLS
@@ -92,7 +119,9 @@ def unlock(tmp_path):
                    ("/lib/cryptsetup/passfifo", folder + "/fifo"), ("/cryptroot/crypttab", folder + "/crypttab"),
                    ("/lib/wrensshd/passphrase.sh", common))
 
-    def start(shell, text):
+    def start(shell, text, crypttab=None):
+        if crypttab is not None:
+            put(tmp_path / "crypttab", crypttab)
         if not shutil.which(shell[0]):
             pytest.skip(f"no {shell[0]} here")
         done = subprocess.run([*shell, "-c", script], input=text, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -120,3 +149,19 @@ def test_wrong(unlock, shell, text, words):
     done, open_ones = unlock(shell, text)
     assert done.returncode == 1 and open_ones == []
     assert words in done.stderr and "Unlocked" not in done.stderr
+
+
+@SHELLS
+@pytest.mark.parametrize("crypttab", ["", "# name device\n\n", "  # none\n"])
+def test_nothing_to_unlock(unlock, shell, crypttab):
+    """Who sends a passphrase would believe that it was the right one."""
+    done, _ = unlock(shell, "wrong", crypttab)
+    assert done.returncode == 1 and "nothing to unlock" in done.stderr and "Unlocked" not in done.stderr
+
+
+@SHELLS
+def test_unlocked_already(unlock, shell, tmp_path):
+    """The same, where the console has been quicker."""
+    put(tmp_path / "mapper/one", "")
+    done, _ = unlock(shell, "wrong", "one /dev/1\n")
+    assert done.returncode == 0 and done.stderr == "All is unlocked already; the system goes on to boot.\n"
