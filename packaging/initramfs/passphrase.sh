@@ -1,7 +1,15 @@
 # shellcheck shell=sh
-# What wrensshd-unlock does with standard input where a passphrase can be any bytes. Sourced.
+# What wrensshd-unlock does with standard input without systemd, where a passphrase can be any bytes. Sourced.
 
 say() { printf '%s\n' "$*" >&2; }
+
+# What is typed is a passphrase, also before a question and between two: it is not shown until the end, however that comes.
+hide_typing() {
+    modes=$(stty -g) || exit 1
+    trap 'stty "$modes"' EXIT
+    trap 'echo; exit 1' HUP INT QUIT TERM
+    stty -echo
+}
 
 # Sets folder and key: a file in memory with what comes on standard input, gone at the end of the program.
 take_passphrase() {

@@ -1,12 +1,13 @@
 """
 ask_password.py NAME FOLDER RIGHT TRIES: asks for a passphrase as systemd does, through files and sockets in FOLDER
 (https://systemd.io/PASSWORD_AGENTS), until it has got the right one, and makes FOLDER/mapper/NAME, or the
-tries are used up.
+tries are used up. It judges an answer when there is no FOLDER/hold.
 """
 
 import os
 import socket
 import sys
+import time
 
 
 def ask(folder, name, number):
@@ -28,7 +29,10 @@ def ask(folder, name, number):
 def main(name, folder, right, tries):
     folder = os.path.abspath(folder)
     for number in range(int(tries)):
-        if ask(folder, name, number) == b"+" + right.encode():
+        answer = ask(folder, name, number)
+        while os.path.exists(os.path.join(folder, "hold")):
+            time.sleep(0.05)
+        if answer == b"+" + right.encode():
             with open(os.path.join(folder, "mapper", name), "w", encoding="ascii"):
                 return 0
     return 1

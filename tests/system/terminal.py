@@ -32,6 +32,9 @@ class Terminal:
     def resize(self, rows, columns):
         fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
 
+    def shows_typing(self):
+        return bool(termios.tcgetattr(self.master)[3] & termios.ECHO)
+
     def type(self, text):
         os.write(self.master, text.encode())
 

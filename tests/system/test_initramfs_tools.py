@@ -10,8 +10,10 @@ import subprocess
 
 import pytest
 
-from daemon import daemon_environment, run
+import proc
+from daemon import PATIENCE_SECONDS, daemon_environment, run
 from site_setup import PROJECT
+from terminal import Terminal
 
 PACKAGING = os.path.join(PROJECT, "packaging")
 SHELLS = pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"]], ids=["sh", "busybox"])
@@ -165,3 +167,52 @@ def test_unlocked_already(unlock, shell, tmp_path):
     put(tmp_path / "mapper/one", "")
     done, _ = unlock(shell, "wrong", "one /dev/1\n")
     assert done.returncode == 0 and done.stderr == "All is unlocked already; the system goes on to boot.\n"
+
+
+# ---- typed early, on a terminal -----------------------------------------------------------------
+
+TERMINAL_UNLOCK = """#!/bin/sh
+read -r answer
+[ "$answer" = right ] && : >{folder}/mapper/one
+"""
+CRYPTSETUP = """#!/bin/sh
+[ "$(cat)" = right ]
+"""
+
+
+def with_initramfs_tools(path, common):
+    """The script, and what makes the boot ask."""
+    put(path / "bin/cryptroot-unlock", TERMINAL_UNLOCK.format(folder=path))
+    put(path / "crypttab", "one /dev/1\n")
+    os.mkdir(path / "mapper")
+    script = moved("initramfs-tools/unlock", ("PATH=/", f"PATH={path}/bin:/usr/bin:/bin:/"),
+                   ("/dev/mapper", path / "mapper"), ("/lib/cryptsetup/passfifo", path / "fifo"),
+                   ("/cryptroot/crypttab", path / "crypttab"), ("/lib/wrensshd/passphrase.sh", common))
+    return script, lambda: os.mkfifo(path / "fifo")
+
+
+def with_mkinitcpio(path, common):
+    put(path / "bin/cryptsetup", CRYPTSETUP)
+    script = moved("mkinitcpio/unlock", ("PATH=/", f"PATH={path}/bin:/usr/bin:/bin:/"),
+                   ("/usr/lib/wrensshd/passphrase.sh", common), ("/run/wrensshd-question", path / "question"),
+                   ("/crypto_keyfile", path / "crypto_keyfile"))
+    return script, lambda: (path / "question").write_text("/dev/1\n")
+
+
+@pytest.mark.root
+@SHELLS
+@pytest.mark.parametrize("tool", [with_initramfs_tools, with_mkinitcpio])
+def test_typed_early(tool, shell, tmp_path):
+    """A passphrase would stand on the terminal; or whoever works on there not see what he types."""
+    if not shutil.which(shell[0]):
+        pytest.skip(f"no {shell[0]} here")
+    os.mkdir(tmp_path / "bin")
+    if shell[0] == "busybox":
+        os.symlink(shutil.which("busybox"), tmp_path / "bin/stty")
+    script, ask = tool(tmp_path, put(tmp_path / "passphrase.sh", moved("initramfs/passphrase.sh")))
+    terminal = Terminal([*shell, "-c", script])
+    assert proc.wait_until(lambda: not terminal.shows_typing(), PATIENCE_SECONDS)
+    terminal.type("right\n")
+    ask()
+    assert "right" not in terminal.read_all()
+    assert terminal.proc.returncode == 0 and terminal.shows_typing()

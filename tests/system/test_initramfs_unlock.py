@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -120,6 +121,54 @@ def test_terminal(asking):
     terminal.read_all()
     assert terminal.proc.returncode == 0
     assert asking.statuses() == [0]
+
+
+def hides_typing(terminal):
+    return proc.wait_until(lambda: not terminal.shows_typing(), PATIENCE_SECONDS)
+
+
+@pytest.mark.root
+def test_typed_before_the_question(asking):
+    """A passphrase would stand on the terminal."""
+    terminal = Terminal([asking.script])
+    assert hides_typing(terminal)
+    terminal.type("right\n")
+    asking.ask("one", "right")
+    assert "right" not in terminal.read_until("Accepted.") + terminal.read_all()
+    assert terminal.proc.returncode == 0 and terminal.shows_typing()
+
+
+@pytest.mark.root
+def test_typed_between_two_questions(asking):
+    """The same for who types on while an answer is judged."""
+    asking.ask("one", "right")
+    hold = os.path.join(asking.folder, "hold")
+    with open(hold, "w", encoding="ascii"):
+        pass
+    terminal = Terminal([asking.script])
+    terminal.read_until("disk one: ")
+    terminal.type("wrong\n")
+    assert proc.wait_until(lambda: "ask.one0" not in os.listdir(asking.folder), PATIENCE_SECONDS)
+    terminal.type("right\n")
+    os.unlink(hold)
+    assert "right" not in terminal.read_until("Wrong passphrase.") + terminal.read_until("Accepted.") + terminal.read_all()
+    assert terminal.proc.returncode == 0 and terminal.shows_typing()
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("asked", [True, False], ids=["at a question", "before one"])
+@pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM])
+def test_typing_is_shown_again(asking, number, asked):
+    """Whoever works on at this terminal would not see what he types."""
+    if asked:
+        asking.ask("one", "right")
+    terminal = Terminal([asking.script])
+    if asked:
+        terminal.read_until("disk one: ")
+    assert hides_typing(terminal)
+    os.killpg(terminal.proc.pid, number)
+    terminal.read_all()
+    assert terminal.proc.returncode == 1 and terminal.shows_typing()
 
 
 @pytest.mark.root
