@@ -1,7 +1,7 @@
 """
-A small board without systemd: Debian's kernel and busybox, ucspi-tcp's tcpserver, and a release archive unpacked below
-/usr/local as the README says, in an initramfs. busybox's init starts packaging/tcpserver/run, and packaging/listen/run on
-another port. TinySSH is there as well.
+A small board without systemd: Debian's kernel and busybox, ucspi-tcp's tcpserver, and a release archive that the board
+itself unpacks below /usr/local as the README says, in an initramfs. busybox's init starts packaging/tcpserver/run, and with
+LISTEN_LINE in its inittab packaging/listen/run on another port. TinySSH is there as well.
 """
 
 import glob
@@ -23,8 +23,8 @@ FILES = ("bin/busybox", "usr/bin/tcpserver", "usr/sbin/tinysshd", "usr/sbin/tiny
 
 INITTAB = """::sysinit:/etc/rc
 ::respawn:/usr/local/share/wrensshd/tcpserver/run
-::respawn:/etc/listen
 """
+LISTEN_LINE = "::respawn:/etc/listen"
 LISTEN_PORT = 2200
 
 # How each of our own initramfs begins.

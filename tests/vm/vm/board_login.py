@@ -1,11 +1,15 @@
 """What a person does with a board of 64 MiB, the same on each architecture."""
 
+import io
 import re
+import tarfile
+import time
 
 from openssh import OpenSSH
 
 from . import board
 from .client import Person
+from .machine import SLOWNESS
 
 MIB = 1 << 20
 LAYERS = {"root", "uid", "groups", "no-new-privs", "not-dumpable", "rlimits", "seccomp"}
@@ -43,9 +47,25 @@ def check_transfers(place, ssh):
     place.check(done.stdout == data, f"not all of 20 MiB went there and back: {len(done.stdout)} bytes {done.stderr!r}")
 
 
+def check_folder(place, ssh):
+    """Files to a board without scp and sftp-server, as the man page says."""
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as archive:
+        member = tarfile.TarInfo("site/index")
+        member.size = 5
+        archive.addfile(member, io.BytesIO(b"hello"))
+    done = ssh("tar -xf - -C /tmp && cat /tmp/site/index", input=packed.getvalue(), text=False)
+    place.check(done.stdout == b"hello", f"no folder by tar: {done}")
+
+
 def check_listen(place, person, machine):
-    """Our own launcher, where there is no tcpserver."""
-    done = OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root")("cat /proc/$(cut -d ' ' -f 4 /proc/$PPID/stat)/comm")
+    """Our own launcher, where there is no tcpserver: a line in inittab, which init is told to read."""
+    done = person.ssh(machine)(f"echo {board.LISTEN_LINE} >>/etc/inittab && kill -HUP 1")
+    place.check(done.returncode == 0, f"no line in inittab: {done}")
+    ssh = OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root")
+    end = time.monotonic() + 30 * SLOWNESS
+    while (done := ssh("cat /proc/$(cut -d ' ' -f 4 /proc/$PPID/stat)/comm")).returncode == 255 and time.monotonic() < end:
+        time.sleep(0.5)
     place.check(done.stdout == "wrensshd-listen\n", f"no login behind wrensshd-listen: {done.stderr}")
 
 
@@ -64,3 +84,4 @@ def run(place, architecture):
     check_listen(place, person, machine)
     place.step("20 MiB there and back")
     check_transfers(place, ssh)
+    check_folder(place, ssh)
