@@ -170,6 +170,13 @@ wren_copy_user() {
     grep -qs "^$1:" "$2/etc/group" || grep "^$1:" /etc/group >>"$2/etc/group"
 }
 
+# systemd starts a socket of one interface when that has come, and gives up after 90 s. Here it goes on waiting.
+wren_wait_for_interface() {
+    wren_name=$wren_units/sys-subsystem-net-devices-$(printf '%s' "$wren_interface" | sed 's/-/\\x2d/g').device.d
+    mkdir -p "$wren_name"
+    printf '[Unit]\nJobRunningTimeoutSec=infinity\n' >"$wren_name/wrensshd.conf"
+}
+
 wren_fill_systemd() {
     wren_fill "$1"
     wren_put 755 unlock "$1/usr/bin/wrensshd-unlock"
@@ -184,6 +191,7 @@ wren_fill_systemd() {
         printf '[Socket]\nListenStream=%s\n' "$wren_port"
         [ -z "$wren_interface" ] || printf 'BindToDevice=%s\n' "$wren_interface"
     } >"$wren_units/wrensshd-initrd.socket.d/settings.conf"
+    [ -z "$wren_interface" ] || wren_wait_for_interface
     wren_want wrensshd-initrd.socket
     wren_want wrensshd-initrd-network.service
     wren_has_networkd || return 0

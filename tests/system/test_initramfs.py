@@ -195,6 +195,17 @@ def test_systemd_image(image):
         assert "Name=lan0" in image.read("etc/systemd/network/99-wrensshd-initrd.network")
 
 
+def test_systemd_image_waits_for_its_interface(image):
+    """A driver or an adapter that takes longer than 90 s: nobody could unlock the machine any more."""
+    image.write("wrensshd.conf", "INTERFACE=wan-0\n")
+    assert image.prepare("wren_fill_systemd").returncode == 0
+    folder, = [name for name in os.listdir(image.out + "/etc/systemd/system") if name.endswith(".device.d")]
+    if shutil.which("systemd-escape"):
+        done = run(["systemd-escape", "--path", "--suffix=device", "/sys/subsystem/net/devices/wan-0"])
+        assert folder == done.stdout.strip() + ".d"
+    assert "JobRunningTimeoutSec=infinity" in image.read(f"etc/systemd/system/{folder}/wrensshd.conf").splitlines()
+
+
 # The end of an initramfs kills what has the server's name, wherever it is.
 OWN_PROCESSES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
