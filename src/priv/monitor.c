@@ -219,6 +219,18 @@ static void await_exit(struct monitor *monitor, union monitor_request *request)
     decide(&monitor->ending, EXIT_TROUBLE, "network process can't be killed");
 }
 
+/* The session process has seen the network process go, and ends; what it still had to log comes
+ * before the end line. It may wait for a dead file system, or be stopped: then it ends with us. */
+static void await_session(struct monitor *monitor, union monitor_request *request)
+{
+    int64_t deadline_ms = clock_now_ms() + LIMIT_EXIT_MS;
+    while (monitor->session.pid != 0 && clock_now_ms() < deadline_ms) {
+        struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
+        poll(&waiting, 1, clock_timeout_ms(deadline_ms));
+        take_signal(monitor, request);
+    }
+}
+
 /* Systemd keeps a copy of the connection while a process of its unit lives: without this the client
  * would wait for that one's end. */
 static void close_connection(struct monitor *monitor)
@@ -361,6 +373,7 @@ int monitor_run(const struct monitor_setup *setup)
     await_exit(monitor, &memory.spare.request);
     count_bytes(monitor);
     close_connection(monitor);
+    await_session(monitor, &memory.spare.request);
     if (!monitor->ending.told) {
         log_ending(monitor);
     }
