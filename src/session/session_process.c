@@ -50,12 +50,12 @@ void session_process_words(const struct session_handle *handle, char *words)
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* The kernel sends SIGIO, whose default action ends the process, once the other end is closed:
- * also while a program's start waits for a dead file system. A parent-death signal would not do: a
- * monitor of another uid may not send it. */
+/* The kernel kills the process once the other end is closed: also while a program's start waits for
+ * a dead file system, and if its user has stopped it. A parent-death signal would not do: a monitor
+ * of another uid may not send it. */
 static bool end_with_monitor(int lifeline)
 {
-    return fcntl(lifeline, F_SETOWN, getpid()) == 0 &&
+    return fcntl(lifeline, F_SETOWN, getpid()) == 0 && fcntl(lifeline, F_SETSIG, SIGKILL) == 0 &&
            fcntl(lifeline, F_SETFL, fcntl(lifeline, F_GETFL) | O_ASYNC) == 0;
 }
 
