@@ -86,6 +86,15 @@ class Line:
             self._network = found[0]
         return self._network
 
+    @property
+    def session(self):
+        """The process that has become the user: the monitor's other child, once somebody is logged in."""
+        def others():
+            return [pid for pid in proc.children(self.monitor) if pid != self.network]
+        # The child that has read keys may still be about to end.
+        assert proc.wait_until(lambda: len(others()) == 1, PATIENCE_SECONDS), f"{others()}; the log:\n{self.log.text()}"
+        return others()[0]
+
     def wait_launched(self):
         """For a shell that does more than one thing before it becomes the daemon: its children were seen until now."""
         program = self.site.daemon.encode()

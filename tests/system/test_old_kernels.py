@@ -142,8 +142,9 @@ def test_descriptors(client, without, site, mode, key):
     raw = client(started=started)
     raw.handshake()
     found = proc.descriptors(raw.line.network)
-    assert sorted(found) == [0, 1, 2, 3, 5] and found[5] == URANDOM, found
-    assert found[0] == found[1] != found[3] and found[2] == "/dev/null" and found[3].startswith("socket:")
+    assert sorted(found) == [0, 1, 2, 3, 4, 6] and found[6] == URANDOM, found
+    assert found[0] == found[1] != found[3] and found[2] == "/dev/null"
+    assert found[3] != found[4] and found[3].startswith("socket:") and found[4].startswith("socket:")
     raw.login()
     output = raw.exec("ls -l /proc/self/fd; echo /proc/$PPID/fd/*").wait_closed().output.decode()
     assert "-> " in output and URANDOM not in output, output
@@ -152,7 +153,7 @@ def test_descriptors(client, without, site, mode, key):
     channel.wait_output(b"up")
     program = int(raw.line.log.wait("session", 2)[1]["pid"])
     assert sorted(proc.descriptors(program)) == [0, 1, 2]
-    for pid in (raw.line.monitor, program):
+    for pid in (raw.line.monitor, raw.line.session, program):
         assert URANDOM not in proc.descriptors(pid).values(), proc.descriptors(pid)
     if key == "descriptor":
         os.close(keydir)
@@ -164,7 +165,7 @@ def test_nothing_is_opened_with_getrandom(client):
     """The device is for kernels that need it: here it would be one way more to fail."""
     raw = client()
     raw.handshake()
-    assert sorted(proc.descriptors(raw.line.network)) == [0, 1, 2, 3]
+    assert sorted(proc.descriptors(raw.line.network)) == [0, 1, 2, 3, 4]
     assert URANDOM not in proc.descriptors(raw.line.monitor).values()
 
 
@@ -300,26 +301,20 @@ def test_no_signalfd(dial, without, mode):
 
 
 def test_no_local_sockets(dial, without, mode):
-    """The two processes could not speak with each other: that is for the log, before the first byte."""
+    """The processes could not speak with each other: that is for the log, before the first byte."""
     line = dial(mode=mode, launch=without("socketpair"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
-    assert line.wait_exit() == 111 and line.log.events("trouble")[0]["what"] == "socketpair"
+    assert line.wait_exit() == 111 and line.log.events("trouble")[0]["what"].endswith("socket pair")
 
 
 @pytest.mark.root
 @pytest.mark.sandbox
-def test_kernel_with_one_user(dial, client, without):
+@pytest.mark.parametrize("flags", [[], ["-B"]], ids=["plain", "best available"])
+def test_kernel_with_one_user(dial, without, flags):
     """Where there is only root, the parser would be root."""
-    single = without("setgroups,setresuid,setresgid")
-    line = dial(launch=single)
+    line = dial(*flags, launch=without("setgroups,setresuid,setresgid"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111 and "uid" in line.log.events("end")[0]["reason"]
-    raw = client("-B", started={"launch": single})
-    raw.handshake()
-    raw.start_userauth()
-    raw.send(raw.publickey())
-    raw.expect(USERAUTH_FAILURE)
-    assert raw.line.log.wait("login")[0]["reason"] == "could not become the user"
 
 
 @pytest.mark.root
