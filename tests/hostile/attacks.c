@@ -1,0 +1,208 @@
+/* The table of all attacks, and those of which it is not known how the connection ends. */
+#include "hostile.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- attacks that are none ------------------------------------------------------------------- */
+
+/* Nothing hostile: else the judge might call every end a good one. */
+static void behave(struct attack *attack)
+{
+    log_in(attack);
+    for (uint32_t i = dice_below(&attack->dice, 4); i > 0; i--) {
+        run_program(attack, dice_below(&attack->dice, LIMIT_CHANNELS),
+                    dice_one_in(&attack->dice, 3));
+    }
+    expect_end(attack, 1 + dice_below(&attack->dice, 2), "all was well");
+    attack_send(attack, TO_MONITOR);
+    _exit(0);
+}
+
+/* More than the session process may have descriptors: one that is not closed would tell. */
+static void spawn_and_release(struct attack *attack)
+{
+    log_in(attack);
+    for (int i = 0; i < 120; i++) {
+        uint32_t slot = dice_below(&attack->dice, LIMIT_CHANNELS);
+        if (i % 2 == 0) {
+            run_program(attack, slot, i % 4 == 0);
+        } else {
+            release_early(attack, slot);
+        }
+    }
+}
+
+/* ---- random requests ------------------------------------------------------------------------- */
+
+static void ask_anything(struct attack *attack)
+{
+    come_so_far(attack, dice_below(&attack->dice, 8));
+    for (uint32_t i = 1 + dice_below(&attack->dice, 20); i > 0; i--) {
+        send_any(attack);
+    }
+    take_replies(attack);
+}
+
+/* Without waiting for one side's replies before the other is asked. */
+static void ask_both_at_once(struct attack *attack)
+{
+    static const uint32_t to_session[] = {IPC_PTY, IPC_SPAWN, IPC_SIGNAL, IPC_RELEASE};
+    log_in(attack);
+    for (uint32_t i = 1 + dice_below(&attack->dice, 30); i > 0; i--) {
+        make_any(attack, dice_one_in(&attack->dice, 2) ? IPC_NOTE : IPC_SIGN);
+        attack_send(attack, TO_MONITOR);
+        make_any(attack, to_session[dice_below(&attack->dice, 4)]);
+        attack_send(attack, TO_SESSION);
+    }
+    take_replies(attack);
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void go_on_after_the_end(struct attack *attack)
+{
+    come_so_far(attack, dice_below(&attack->dice, 4));
+    expect_end(attack, 1 + dice_below(&attack->dice, 2), "the first reason");
+    attack_send(attack, TO_MONITOR);
+    for (uint32_t i = dice_below(&attack->dice, 10); i > 0; i--) {
+        send_any(attack);
+    }
+}
+
+static void ignore_the_end(struct attack *attack)
+{
+    come_so_far(attack, dice_below(&attack->dice, 4));
+    expect_end(attack, 1 + dice_below(&attack->dice, 2), "the first reason");
+    attack_send(attack, TO_MONITOR);
+    attack_stay(attack);
+}
+
+static void close_a_side(struct attack *attack)
+{
+    enum side side = dice_one_in(&attack->dice, 2) ? TO_MONITOR : TO_SESSION;
+    log_in(attack);
+    if (dice_one_in(&attack->dice, 2)) {
+        run_program(attack, 0, dice_one_in(&attack->dice, 2));
+    }
+    for (uint32_t i = dice_below(&attack->dice, 3); i > 0; i--) {
+        send_any(attack);
+    }
+    switch (dice_below(&attack->dice, 3)) {
+    case 0:
+        close(attack->sockets[side]);
+        break;
+    case 1:
+        shutdown(attack->sockets[side], SHUT_WR);
+        break;
+    default:
+        shutdown(attack->sockets[side], SHUT_RDWR);
+    }
+    attack_stay(attack);
+}
+
+/* It reads nothing any more: it may go on asking, and its end is the end. */
+static void stop_reading(struct attack *attack)
+{
+    log_in(attack);
+    shutdown(attack->sockets[dice_below(&attack->dice, SIDES)], SHUT_RD);
+    for (uint32_t i = dice_below(&attack->dice, 10); i > 0; i--) {
+        send_any(attack);
+    }
+}
+
+static void die_in_the_middle(struct attack *attack)
+{
+    static const int signals[] = {SIGKILL, SIGABRT, SIGSEGV, SIGSYS, SIGTERM, SIGPIPE};
+    come_so_far(attack, dice_below(&attack->dice, 4));
+    for (uint32_t i = dice_below(&attack->dice, 3); i > 0; i--) {
+        send_any(attack);
+    }
+    int number = signals[dice_below(&attack->dice, sizeof(signals) / sizeof(signals[0]))];
+    signal(number, SIG_DFL); /* a sanitizer's runtime would have something to say */
+    raise(number);
+}
+
+/* The monitor alone counts the time. */
+static void miss_the_deadline(struct attack *attack)
+{
+    attack->record->status = 0;
+    snprintf(attack->record->reason, RECORD_TEXT_BYTES, "login deadline of 1 s");
+    come_so_far(attack, dice_below(&attack->dice, 3));
+    attack_stay(attack);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct kind kinds[] = {
+    {"behave", behave, 4, 0},
+    {"spawn and release", spawn_and_release, 1, 0},
+    {"ask anything", ask_anything, 30, 0},
+    {"ask both at once", ask_both_at_once, 6, 0},
+    {"send a wrong size", send_wrong_size, 8, 0},
+    {"lie about a tail", lie_about_a_tail, 6, 0},
+    {"ask the other process", ask_the_other_process, 5, 0},
+    {"ask too early or late", ask_too_early_or_late, 6, 0},
+    {"pass descriptors", pass_descriptors, 5, 0},
+    {"break a session rule", break_a_session_rule, 8, 0},
+    {"forge", forge, 4, 0},
+    {"replay", replay, 3, 0},
+    {"probe for ever", probe_for_ever, 1, 0},
+    {"sign for ever", sign_for_ever, 1, 0},
+    {"flood", flood, 3, 0},
+    {"start too many programs", start_too_many_programs, 1, 0},
+    {"go on after the end", go_on_after_the_end, 4, 0},
+    {"ignore the end", ignore_the_end, 1, 0},
+    {"close a side", close_a_side, 2, 0},
+    {"stop reading", stop_reading, 2, 0},
+    {"die in the middle", die_in_the_middle, 6, 0},
+    {"miss the deadline", miss_the_deadline, 1, 1},
+};
+
+#define KINDS (sizeof(kinds) / sizeof(kinds[0]))
+
+const struct kind *attack_kind(uint64_t index)
+{
+    uint64_t round = 0;
+    size_t i = 0;
+    for (size_t each = 0; each < KINDS; each++) {
+        round += kinds[each].weight;
+    }
+    /* A number that has no divisor in common with a round's length: neighbours are of other kinds.
+     */
+    for (uint64_t left = index * 31 % round; left >= kinds[i].weight; i++) {
+        left -= kinds[i].weight;
+    }
+    return &kinds[i];
+}
+
+/* Those that still live: how the connection ends is theirs to choose. */
+static void leave(struct attack *attack)
+{
+    switch (dice_below(&attack->dice, 4)) {
+    case 0:
+        make_end(attack, IPC_END_CLIENT, "the attacker's own");
+        attack_send(attack, TO_MONITOR);
+        break;
+    case 1:
+        raise(SIGKILL);
+        break;
+    case 2:
+        close(attack->sockets[TO_MONITOR]);
+        close(attack->sockets[TO_SESSION]);
+        break;
+    default:
+        break;
+    }
+    _exit((int)dice_below(&attack->dice, 256));
+}
+
+void attack_run(struct attack *attack, const struct kind *kind)
+{
+    kind->run(attack);
+    leave(attack);
+    _exit(0);
+}

@@ -1,0 +1,252 @@
+/* Attacks that break a rule, of which it is known how the connection must end. */
+#include "hostile.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- what must end the connection ------------------------------------------------------------ */
+
+void send_wrong_size(struct attack *attack)
+{
+    static const uint32_t types[] = {IPC_SIGN,  IPC_PROVE, IPC_NOTE,   IPC_END,
+                                     IPC_SPAWN, IPC_PTY,   IPC_SIGNAL, IPC_RELEASE};
+    log_in(attack);
+    make_any(attack, types[dice_below(&attack->dice, sizeof(types) / sizeof(types[0]))]);
+    size_t right = attack->bytes;
+    uint32_t more = 1 + dice_below(&attack->dice, dice_one_in(&attack->dice, 2) ? 8 : 60000);
+    bool shorter = dice_one_in(&attack->dice, 2) && right > 5;
+    attack->bytes = shorter ? 4 + dice_below(&attack->dice, (uint32_t)right - 4) : right + more;
+    attack_doom(attack, side_of(attack->message.type), "request of a wrong size");
+}
+
+void lie_about_a_tail(struct attack *attack)
+{
+    static const uint32_t lies[] = {1, 2, 0x7fffffff, 0x80000000, 0xfffffffe, 0xffffffff};
+    uint32_t lie = lies[dice_below(&attack->dice, sizeof(lies) / sizeof(lies[0]))];
+    exchange_keys(attack);
+    switch (dice_below(&attack->dice, 4)) {
+    case 0:
+        make_note(attack, "text");
+        attack->message.note.text_bytes += lie;
+        break;
+    case 1:
+        make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
+        attack->message.auth.blob_bytes += lie;
+        break;
+    case 2:
+        make_sign(attack, true);
+        attack->message.sign.client_kexinit_bytes += lie;
+        break;
+    default:
+        make_sign(attack, false);
+        attack->message.sign.client_version_bytes += lie;
+        attack->message.sign.server_kexinit_bytes -= lie - 1;
+    }
+    attack_doom(attack, TO_MONITOR, "request of a wrong size");
+}
+
+void ask_the_other_process(struct attack *attack)
+{
+    uint32_t type = 1 + dice_below(&attack->dice, IPC_TYPES - 1);
+    log_in(attack);
+    make_any(attack, type);
+    /* A long command is more than the monitor takes of anything. */
+    attack_doom(attack, side_of(type) == TO_MONITOR ? TO_SESSION : TO_MONITOR,
+                attack->bytes > IPC_MONITOR_REQUEST_BYTES ? "request of a wrong size"
+                                                          : "request of an unknown type");
+}
+
+void ask_too_early_or_late(struct attack *attack)
+{
+    static const struct {
+        uint32_t how_far;
+        uint32_t type;
+    } wrong[] = {{0, IPC_SIGN},  {0, IPC_AUTH},  {0, IPC_PROVE}, {1, IPC_START}, {1, IPC_PROVE},
+                 {2, IPC_START}, {2, IPC_PROVE}, {3, IPC_START}, {3, IPC_AUTH}};
+    uint32_t which = dice_below(&attack->dice, sizeof(wrong) / sizeof(wrong[0]));
+    come_so_far(attack, wrong[which].how_far);
+    make_any(attack, wrong[which].type);
+    attack_doom(attack, TO_MONITOR, "request at the wrong time");
+}
+
+void pass_descriptors(struct attack *attack)
+{
+    static const uint32_t types[] = {IPC_SIGN, IPC_NOTE, IPC_END, IPC_PTY, IPC_SPAWN, IPC_RELEASE};
+    int passed[MOST_DESCRIPTORS];
+    unsigned count = 1 + dice_below(&attack->dice, MOST_DESCRIPTORS);
+    log_in(attack);
+    for (unsigned i = 0; i < count; i++) {
+        passed[i] = dice_one_in(&attack->dice, 2) ? attack->sockets[dice_below(&attack->dice, 2)]
+                                                  : STDIN_FILENO;
+    }
+    make_any(attack, types[dice_below(&attack->dice, sizeof(types) / sizeof(types[0]))]);
+    enum side side = side_of(attack->message.type);
+    attack->record->status = 111;
+    snprintf(attack->record->reason, RECORD_TEXT_BYTES, "request of a wrong size");
+    attack_send_with(attack, side, passed, count);
+    attack_stay(attack);
+}
+
+void break_a_session_rule(struct attack *attack)
+{
+    uint32_t slot = LIMIT_CHANNELS + dice_below(&attack->dice, 8);
+    log_in(attack);
+    switch (dice_below(&attack->dice, 6)) {
+    case 0:
+        make_any(attack, IPC_PTY + dice_below(&attack->dice, 4));
+        attack->message.pty.slot = slot; /* the same place in all of them */
+        attack_doom(attack, TO_SESSION,
+                    attack->message.type == IPC_SIGNAL ? ""
+                                                       : "session request for a slot out of range");
+    case 1:
+        make_pty(attack, 1);
+        attack_ask(attack, TO_SESSION);
+        attack_doom(attack, TO_SESSION, "terminal for a session that has begun");
+    case 2:
+        make_spawn(attack, 1, IPC_SESSION_EXEC, "cat");
+        attack_ask(attack, TO_SESSION);
+        attack_doom(attack, TO_SESSION, "second program for a session");
+    case 3:
+        make_spawn(attack, 1, IPC_SESSION_SHELL, "cat");
+        attack_doom(attack, TO_SESSION, "shell with a command");
+    case 4:
+        make_spawn(attack, 1, IPC_SESSION_EXEC, "cat");
+        memcpy(attack->message.raw + sizeof(struct ipc_spawn), "PATH", 4);
+        attack_doom(attack, TO_SESSION, "environment that a client may not set");
+    default:
+        make_signal(attack, 1, SIGSTOP);
+        attack_doom(attack, TO_SESSION, "signal that RFC 4254 does not name");
+    }
+}
+
+/* ---- who gets in ----------------------------------------------------------------------------- */
+
+static void spoil(struct attack *attack)
+{
+    struct ipc_auth *auth = &attack->message.auth;
+    struct key liar;
+    switch (dice_below(&attack->dice, 7)) {
+    case 0:
+        auth->signature[dice_below(&attack->dice, 64)] ^=
+            (uint8_t)(1U << dice_below(&attack->dice, 8));
+        break;
+    case 1:
+        snprintf(auth->user, sizeof(auth->user), "root");
+        break;
+    case 2:
+        auth->hostbound = 1;
+        break;
+    case 3:
+        auth->key_type = IPC_KEY_SK_ED25519 + dice_below(&attack->dice, 3);
+        break;
+    case 4: /* the unlisted key's signature with the listed key's blob */
+        make_auth(attack, IPC_AUTH_SIGNED, &attack->world->unlisted, "alice");
+        memcpy(attack->message.raw + sizeof(*auth), attack->world->listed.blob,
+               sizeof(attack->world->listed.blob));
+        break;
+    case 5: /* the listed key's signature with another blob */
+        liar = attack->world->listed;
+        liar.blob[HOSTKEY_BLOB_BYTES - 1] ^= 1;
+        make_auth(attack, IPC_AUTH_SIGNED, &liar, "alice");
+        break;
+    default:
+        attack->message.raw[sizeof(*auth) + dice_below(&attack->dice, HOSTKEY_BLOB_BYTES)] ^= 1;
+    }
+}
+
+/* As often as it may, mostly behind a probe with the listed key, whose outcome the monitor keeps.
+ */
+void forge(struct attack *attack)
+{
+    exchange_keys(attack);
+    for (int i = 0; i < LIMIT_ATTEMPTS; i++) {
+        if (dice_one_in(&attack->dice, 2)) {
+            make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
+            attack_ask(attack, TO_MONITOR);
+        }
+        make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
+        spoil(attack);
+        attack_ask(attack, TO_MONITOR);
+    }
+    make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
+    attack->record->signed_properly = false;
+    attack_doom(attack, TO_MONITOR, "login request after the last attempt");
+}
+
+/* The signature of another connection's session identifier. */
+void replay(struct attack *attack)
+{
+    uint8_t kept[64];
+    exchange_keys(attack);
+    memcpy(kept, attack->session_id, sizeof(kept));
+    attack->session_id[dice_below(&attack->dice, (uint32_t)attack->session_id_bytes)] ^= 1;
+    make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
+    memcpy(attack->session_id, kept, sizeof(kept));
+    attack_ask(attack, TO_MONITOR);
+}
+
+void probe_for_ever(struct attack *attack)
+{
+    exchange_keys(attack);
+    for (unsigned i = 0; i < LIMIT_AUTH_REQUESTS; i++) {
+        make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
+        attack_ask(attack, TO_MONITOR);
+    }
+    attack_doom(attack, TO_MONITOR, "too many login requests");
+}
+
+void sign_for_ever(struct attack *attack)
+{
+    start(attack);
+    for (unsigned i = 0; i < LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
+        make_sign(attack, i % 2 == 0);
+        attack_ask(attack, TO_MONITOR);
+    }
+    attack_doom(attack, TO_MONITOR, "too many key exchanges before the login");
+}
+
+/* ---- floods ---------------------------------------------------------------------------------- */
+
+/* A full socket is waited for: whoever reads no replies must not be waited for. */
+void flood(struct attack *attack)
+{
+    static const uint32_t types[] = {IPC_SIGN, IPC_NOTE, IPC_SIGNAL, IPC_RELEASE};
+    log_in(attack);
+    make_any(attack, types[dice_below(&attack->dice, sizeof(types) / sizeof(types[0]))]);
+    if (attack->message.type == IPC_RELEASE || attack->message.type == IPC_SIGNAL) {
+        attack->message.release.slot = 1;
+    }
+    if (attack->message.type == IPC_SIGNAL) {
+        attack->message.signal.number = SIGTERM;
+    }
+    enum side side = side_of(attack->message.type);
+    attack->record->status = 111;
+    snprintf(attack->record->reason, RECORD_TEXT_BYTES,
+             "network process does not read its replies");
+    for (int i = 0; i < FACTS; i++) {
+        struct pollfd waiting = {.fd = attack->sockets[side], .events = POLLOUT};
+        if (!attack_send(attack, side) && poll(&waiting, 1, 1000) < 1) {
+            break;
+        }
+    }
+    attack_stay(attack);
+}
+
+void start_too_many_programs(struct attack *attack)
+{
+    uint32_t slot = dice_below(&attack->dice, LIMIT_CHANNELS);
+    log_in(attack);
+    attack->keeps = true;
+    for (unsigned i = 0; i < LIMIT_CHANNELS + 4; i++) {
+        make_spawn(attack, slot, IPC_SESSION_EXEC, "cat");
+        attack_ask(attack, TO_SESSION);
+        if ((attack->reply.done.done == 1) != (i < LIMIT_CHANNELS)) {
+            violate(attack, "program %u: done %u", i + 1, attack->reply.done.done);
+        }
+        make_release(attack, slot);
+        attack_ask(attack, TO_SESSION);
+    }
+}

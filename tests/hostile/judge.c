@@ -1,0 +1,383 @@
+/* Starts a connection, and looks at what is left of it. */
+#include "hostile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "confine.h"
+#include "descriptors.h"
+#include "entropy.h"
+#include "log.h"
+#include "monitor.h"
+#include "oom.h"
+
+/* Nothing of a connection lives so long after the attacker has done its last. */
+#define GONE_MS 5000
+
+/* An attacker that waits in vain for a reply is done before. */
+#define WHOLE_MS 90000
+
+/* Where the monitor and its processes find what main.c gives them. */
+#define CONNECTION_DESCRIPTOR 6
+#define OOM_DESCRIPTOR        7
+
+/* Above all that has a place. */
+#define MOVED 20
+
+/* Few enough for one that is not closed to be missed. */
+#define DESCRIPTORS_MAX 64
+
+#define TAIL_BYTES 4096
+
+/* ---- the connection -------------------------------------------------------------------------- */
+
+static void place(int fd, int number)
+{
+    if (dup3(fd, number, O_CLOEXEC) != number) {
+        _exit(99);
+    }
+}
+
+static int move(int fd)
+{
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, MOVED);
+    close(fd);
+    return moved;
+}
+
+static void give_up_root(const struct world *world)
+{
+    if (world->as_root && (setgroups(0, NULL) != 0 || !confine_identity(&world->identity))) {
+        _exit(99);
+    }
+}
+
+__attribute__((noreturn)) static void be_the_network(const struct world *world, uint64_t index,
+                                                     struct record *record, const int ends[SIDES],
+                                                     int leash)
+{
+    static struct attack attack;
+    place(ends[TO_MONITOR], IPC_DESCRIPTOR);
+    place(ends[TO_SESSION], SESSION_DESCRIPTOR);
+    place(leash, NULL_DESCRIPTOR);
+    descriptors_close_from(NULL_DESCRIPTOR + 1);
+    give_up_root(world);
+    alarm((unsigned)(WHOLE_MS / 1000 * world->slack));
+    attack.world = world;
+    attack.record = record;
+    attack.dice.state = world->seed * 0x2545f4914f6cdd1d + index;
+    attack.sockets[TO_MONITOR] = IPC_DESCRIPTOR;
+    attack.sockets[TO_SESSION] = SESSION_DESCRIPTOR;
+    attack.leash = NULL_DESCRIPTOR;
+    attack_run(&attack, attack_kind(index));
+}
+
+__attribute__((noreturn)) static void be_the_monitor(const struct world *world, uint64_t index,
+                                                     struct record *record, int log, int leash)
+{
+    static struct options options;
+    static struct oom oom;
+    static const struct peer peer = {.address = "192.0.2.1", .port = "4711"};
+    const struct rlimit few = {DESCRIPTORS_MAX, DESCRIPTORS_MAX};
+    int ends[SIDES][2];
+    const struct kind *kind = attack_kind(index);
+    options = world->options;
+    options.login_seconds = kind->login_seconds > 0 ? kind->login_seconds : 60;
+    log = move(log);
+    leash = move(leash);
+    oom_raise(&oom, OOM_DESCRIPTOR);
+    for (int side = 0; side < SIDES; side++) {
+        if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends[side]) != 0) {
+            _exit(99);
+        }
+        ends[side][0] = move(ends[side][0]);
+        ends[side][1] = move(ends[side][1]);
+    }
+    pid_t network = fork();
+    if (network == 0) {
+        const int theirs[SIDES] = {ends[TO_MONITOR][1], ends[TO_SESSION][1]};
+        be_the_network(world, index, record, theirs, leash);
+    }
+    place(ends[TO_MONITOR][0], IPC_DESCRIPTOR);
+    place(ends[TO_SESSION][0], SESSION_DESCRIPTOR);
+    place(STDIN_FILENO, CONNECTION_DESCRIPTOR);
+    dup2(log, STDERR_FILENO);
+    close(NULL_DESCRIPTOR);
+    descriptors_close_from(OOM_DESCRIPTOR + 1);
+    setrlimit(RLIMIT_NOFILE, &few);
+    entropy_stop();
+    log_open(false, LOG_DETAIL);
+    log_peer(peer.address, peer.port);
+    const struct monitor_setup setup = {.options = &options,
+                                        .peer = &peer,
+                                        .identity = &world->identity,
+                                        .oom = &oom,
+                                        .ipc = IPC_DESCRIPTOR,
+                                        .connection = CONNECTION_DESCRIPTOR,
+                                        .network = network};
+    _exit(network < 0 ? 99 : monitor_run(&setup));
+}
+
+/* ---- what it says ---------------------------------------------------------------------------- */
+
+struct trial {
+    const struct world *world;
+    uint64_t index;
+    struct record *record;
+    pid_t monitor;
+    int log; /* the monitor and the session process hold the other end */
+    int leash;
+    int64_t whole_ms; /* by when it must be over in any case */
+    int64_t gone_ms;  /* by when nothing may be left, once the leash has been let go */
+    bool wrong;
+    unsigned ends;
+    bool ends_last;
+    unsigned logins;
+    char reason[RECORD_TEXT_BYTES];
+    size_t line_bytes;
+    char line[2048];
+    size_t tail_bytes;
+    char tail[TAIL_BYTES]; /* the last that the log said */
+};
+
+__attribute__((format(printf, 2, 3))) static void blame(struct trial *trial, const char *format,
+                                                        ...)
+{
+    va_list arguments;
+    fprintf(stderr, "%s %llu (%s): ", trial->wrong ? "          " : "sequence",
+            (unsigned long long)trial->index, attack_kind(trial->index)->name);
+    va_start(arguments, format);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fputc('\n', stderr);
+    trial->wrong = true;
+}
+
+/* reason="..." or reason=word, the last of the line. */
+static void take_reason(struct trial *trial, const char *line)
+{
+    const char *at = strstr(line, " reason=");
+    if (at != NULL) {
+        at += strlen(" reason=");
+        at += *at == '"' ? 1 : 0;
+        snprintf(trial->reason, sizeof(trial->reason), "%.*s", (int)strcspn(at, "\""), at);
+    }
+}
+
+static void take_line(struct trial *trial, const char *line)
+{
+    int pid = 0, name = 0;
+    trial->ends_last = false;
+    if (strstr(line, "Sanitizer") != NULL || strstr(line, "runtime error") != NULL) {
+        blame(trial, "a sanitizer speaks: %s", line);
+    }
+    sscanf(line, "wrensshd[%d]: event=%n", &pid, &name);
+    if (name == 0) {
+        blame(trial, "a line of nobody's: %s", line);
+    } else if (strncmp(line + name, "end ", 4) == 0) {
+        trial->ends++;
+        trial->ends_last = true;
+        take_reason(trial, line);
+        if (pid != trial->monitor) {
+            blame(trial, "the end is told by another process");
+        }
+    } else if (strncmp(line + name, "login ", 6) == 0 &&
+               strstr(line, " verdict=accepted") != NULL) {
+        trial->logins++;
+    }
+}
+
+static void keep_tail(struct trial *trial, char byte)
+{
+    if (trial->tail_bytes == sizeof(trial->tail) - 1) {
+        memmove(trial->tail, trial->tail + sizeof(trial->tail) / 2,
+                trial->tail_bytes - sizeof(trial->tail) / 2);
+        trial->tail_bytes -= sizeof(trial->tail) / 2;
+    }
+    trial->tail[trial->tail_bytes++] = byte;
+    trial->tail[trial->tail_bytes] = '\0';
+}
+
+/* False at the end of the log. */
+static bool take_log(struct trial *trial)
+{
+    char bytes[4096];
+    ssize_t count = read(trial->log, bytes, sizeof(bytes));
+    for (ssize_t i = 0; i < count; i++) {
+        keep_tail(trial, bytes[i]);
+        if (bytes[i] == '\n' || trial->line_bytes == sizeof(trial->line) - 1) {
+            trial->line[trial->line_bytes] = '\0';
+            take_line(trial, trial->line);
+            trial->line_bytes = 0;
+        } else {
+            trial->line[trial->line_bytes++] = bytes[i];
+        }
+    }
+    return count > 0;
+}
+
+/* ---- what is left ---------------------------------------------------------------------------- */
+
+static int64_t deadline_of(const struct trial *trial)
+{
+    return trial->gone_ms < trial->whole_ms ? trial->gone_ms : trial->whole_ms;
+}
+
+static void notice_leash(struct trial *trial)
+{
+    if (trial->gone_ms == INT64_MAX) {
+        trial->gone_ms = clock_now_ms() + (int64_t)(GONE_MS * trial->world->slack);
+    }
+}
+
+/* Until monitor and session process have let go of the log. */
+static void follow(struct trial *trial)
+{
+    for (;;) {
+        bool watches = trial->gone_ms == INT64_MAX;
+        struct pollfd waiting[] = {{.fd = trial->log, .events = POLLIN},
+                                   {.fd = watches ? trial->leash : -1}};
+        int ready = poll(waiting, 2, clock_timeout_ms(deadline_of(trial)));
+        if (ready == 0) {
+            blame(trial, "the monitor or the session process lives on");
+            return;
+        }
+        if (waiting[1].revents != 0) {
+            notice_leash(trial);
+        }
+        if (waiting[0].revents != 0 && !take_log(trial)) {
+            notice_leash(trial);
+            return;
+        }
+    }
+}
+
+/* The oldest of our children, who are all that descend from this connection and have lost their
+ * parent; 0 for none. */
+static pid_t first_child(char name[static 64])
+{
+    char path[64];
+    char list[256] = "";
+    snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t count = fd >= 0 ? read(fd, list, sizeof(list) - 1) : -1;
+    close(fd);
+    list[count > 0 ? count : 0] = '\0';
+    int pid = atoi(list);
+    snprintf(path, sizeof(path), "/proc/%d/comm", pid);
+    fd = open(path, O_RDONLY | O_CLOEXEC);
+    count = fd >= 0 ? read(fd, name, 63) : -1;
+    close(fd);
+    name[count > 1 ? count - 1 : 0] = '\0';
+    return pid;
+}
+
+static void kill_all(void)
+{
+    char name[64];
+    pid_t pid;
+    while ((pid = first_child(name)) > 0) {
+        kill(pid, SIGKILL);
+        waitpid(pid, NULL, 0);
+    }
+}
+
+static void judge_status(struct trial *trial, int status)
+{
+    const struct record *record = trial->record;
+    if (!WIFEXITED(status)) {
+        blame(trial, "the monitor died by signal %d", WTERMSIG(status));
+    } else if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 111) {
+        blame(trial, "the monitor's exit status is %d", WEXITSTATUS(status));
+    } else if (record->status >= 0 && WEXITSTATUS(status) != record->status) {
+        blame(trial, "the exit status is %d in place of %d", WEXITSTATUS(status), record->status);
+    }
+}
+
+static void reap(struct trial *trial)
+{
+    char name[64];
+    int status;
+    for (;;) {
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        if (pid < 0) {
+            return;
+        }
+        if (pid == trial->monitor) {
+            judge_status(trial, status);
+        } else if (pid == 0 && clock_now_ms() >= deadline_of(trial)) {
+            pid = first_child(name);
+            blame(trial, "process %d (%s) lives on", (int)pid, name);
+            kill_all();
+        } else if (pid == 0) {
+            poll(NULL, 0, 1);
+        }
+    }
+}
+
+static void judge(struct trial *trial)
+{
+    const struct record *record = trial->record;
+    if (record->violation[0] != '\0') {
+        blame(trial, "%s", record->violation);
+    }
+    if (trial->ends != 1 || !trial->ends_last) {
+        blame(trial, "%u lines tell of the end%s", trial->ends,
+              trial->ends_last ? "" : ", and more behind them");
+    } else if (trial->reason[0] == '\0') {
+        blame(trial, "the end has no reason");
+    } else if (record->reason[0] != '\0' && strcmp(trial->reason, record->reason) != 0) {
+        blame(trial, "ended by <%s> in place of <%s>", trial->reason, record->reason);
+    }
+    if (trial->logins > (record->signed_properly ? 1 : 0)) {
+        blame(trial, "%u logins in the log%s", trial->logins,
+              record->signed_properly ? "" : " without the listed key's signature");
+    }
+}
+
+bool judge_sequence(const struct world *world, uint64_t index, struct record *record)
+{
+    static struct trial trial;
+    int log[2], leash[2];
+    memset(record, 0, sizeof(*record));
+    memset(&trial, 0, sizeof(trial));
+    record->status = -1;
+    if (pipe2(log, O_CLOEXEC) != 0 || pipe2(leash, O_CLOEXEC) != 0) {
+        perror("pipe");
+        exit(2);
+    }
+    trial.world = world;
+    trial.index = index;
+    trial.record = record;
+    trial.log = log[0];
+    trial.leash = leash[0];
+    trial.gone_ms = INT64_MAX;
+    trial.whole_ms = clock_now_ms() + (int64_t)(2 * WHOLE_MS * world->slack);
+    trial.monitor = fork();
+    if (trial.monitor == 0) {
+        be_the_monitor(world, index, record, log[1], leash[1]);
+    }
+    close(log[1]);
+    close(leash[1]);
+    follow(&trial);
+    reap(&trial);
+    judge(&trial);
+    close(log[0]);
+    close(leash[0]);
+    if (trial.wrong) {
+        fprintf(stderr, "---- its log:\n%s----\n", trial.tail);
+    }
+    return !trial.wrong;
+}

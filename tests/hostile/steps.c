@@ -1,0 +1,144 @@
+/* What attackers do on their way. */
+#include "hostile.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WHILE_MS 20000
+#define SOON_MS  50
+
+/* ---- the way of a good connection ------------------------------------------------------------ */
+
+void start(struct attack *attack)
+{
+    make_start(attack);
+    attack_ask(attack, TO_MONITOR);
+}
+
+void exchange_keys(struct attack *attack)
+{
+    start(attack);
+    make_sign(attack, dice_one_in(&attack->dice, 2));
+    attack_ask(attack, TO_MONITOR);
+}
+
+void log_in(struct attack *attack)
+{
+    exchange_keys(attack);
+    if (dice_one_in(&attack->dice, 2)) {
+        make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
+        attack_ask(attack, TO_MONITOR);
+    }
+    make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
+    attack_ask(attack, TO_MONITOR);
+    if (!attack->record->logged_in) {
+        violate(attack, "refused with the listed key's signature");
+    }
+}
+
+static void expect_done(struct attack *attack, const char *what)
+{
+    if (attack->reply.done.done != 1) {
+        violate(attack, "%s was refused", what);
+    }
+}
+
+/* The program's exit as its pipe tells it, which is the last of the descriptors that have come. */
+static void await_program(struct attack *attack, struct ipc_exit *ended)
+{
+    struct pollfd waiting = {.events = POLLIN};
+    memset(ended, 0xff, sizeof(*ended));
+    if (attack->got > 0) {
+        waiting.fd = attack->descriptors[attack->got - 1];
+        if (poll(&waiting, 1, WHILE_MS) != 1 ||
+            read(waiting.fd, ended, sizeof(*ended)) != sizeof(*ended)) {
+            violate(attack, "a program's end was not told");
+        }
+    }
+}
+
+void run_program(struct attack *attack, uint32_t slot, bool terminal)
+{
+    struct ipc_exit ended;
+    if (terminal) {
+        make_pty(attack, slot);
+        attack_ask(attack, TO_SESSION);
+        expect_done(attack, "a terminal");
+    }
+    make_spawn(attack, slot, IPC_SESSION_EXEC, "exit 7");
+    attack_ask(attack, TO_SESSION);
+    expect_done(attack, "a program");
+    await_program(attack, &ended);
+    if (!terminal && (ended.signaled != 0 || ended.status != 7)) {
+        violate(attack, "exit 7 came as status %u, signal %u", ended.status, ended.signaled);
+    }
+    make_release(attack, slot);
+    attack_ask(attack, TO_SESSION);
+    expect_done(attack, "a release");
+}
+
+void release_early(struct attack *attack, uint32_t slot)
+{
+    char byte;
+    int output = -1;
+    make_spawn(attack, slot, IPC_SESSION_EXEC, "read line");
+    attack_ask(attack, TO_SESSION);
+    expect_done(attack, "a program");
+    if (attack->got == IPC_REPLY_DESCRIPTORS) {
+        output = dup(attack->descriptors[1]);
+    }
+    make_release(attack, slot);
+    attack_ask(attack, TO_SESSION); /* which closes the program's input */
+    struct pollfd waiting = {.fd = output, .events = POLLIN};
+    if (poll(&waiting, 1, WHILE_MS) != 1 || read(output, &byte, 1) != 0) {
+        violate(attack, "a program did not end with its input");
+    }
+    close(output);
+}
+
+void expect_end(struct attack *attack, uint32_t cause, const char *reason)
+{
+    attack->record->status = cause == IPC_END_CLIENT ? 0 : 111;
+    snprintf(attack->record->reason, RECORD_TEXT_BYTES, "%s", reason);
+    make_end(attack, cause, reason);
+}
+
+void come_so_far(struct attack *attack, uint32_t how_far)
+{
+    if (how_far == 1) {
+        start(attack);
+    } else if (how_far == 2) {
+        exchange_keys(attack);
+    } else if (how_far > 2) {
+        log_in(attack);
+    }
+}
+
+/* ---- random requests ------------------------------------------------------------------------- */
+
+void send_any(struct attack *attack)
+{
+    uint32_t type = 1 + dice_below(&attack->dice, IPC_TYPES - 1);
+    enum side side = side_of(type);
+    make_any(attack, type);
+    if (dice_one_in(&attack->dice, 6)) {
+        mutate(attack);
+    }
+    if (dice_one_in(&attack->dice, 30)) {
+        side = side == TO_MONITOR ? TO_SESSION : TO_MONITOR;
+    }
+    bool sent = attack_send(attack, side);
+    if (sent && dice_one_in(&attack->dice, 3)) {
+        attack_receive(attack, side, dice_one_in(&attack->dice, 2) ? SOON_MS : 1000);
+    }
+}
+
+void take_replies(struct attack *attack)
+{
+    for (int side = 0; side < SIDES; side++) {
+        while (attack_receive(attack, (enum side)side, SOON_MS)) {
+        }
+    }
+}
