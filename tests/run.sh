@@ -71,6 +71,7 @@ daemontools:has svscan
 nftables:has nft
 busybox-static:has busybox && ! ldd /bin/busybox
 iproute2:has ip
+bindfs:has bindfs
 mandoc:has mandoc
 valgrind:has valgrind
 universal-ctags:has ctags

@@ -111,6 +111,13 @@ _numbers = itertools.count()
 
 
 @pytest.fixture
+def seed(site):
+    """The secret of the host key."""
+    with open(os.path.join(site.keydir(site.mode), ".ed25519.sk"), "rb") as file:
+        return file.read(32)
+
+
+@pytest.fixture
 def serve(site, new_log):
     """serve(*flags): a tcpserver with the daemon behind it."""
     started = []

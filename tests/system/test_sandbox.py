@@ -165,12 +165,6 @@ def test_nothing_is_left_in_the_file_system(reach):
 
 # ---- what is in memory ------------------------------------------------------------------------
 
-@pytest.fixture
-def seed(site):
-    with open(os.path.join(site.keydir(site.mode), ".ed25519.sk"), "rb") as file:
-        return file.read(32)
-
-
 @pytest.mark.root
 @pytest.mark.parametrize("state", STATES)
 def test_host_key_is_not_in_its_memory(reach, mode, state, seed):

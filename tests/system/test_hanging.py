@@ -1,0 +1,264 @@
+"""File systems and name services that never answer, limits on programs and probes, and who may not log in."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import pytest
+
+import proc
+from site_setup import run_or_fail
+from three import GONE_SECONDS, Three
+from wire import PK_OK, USERAUTH_FAILURE, Disconnected, string
+from wire_crypto import Ed25519Key
+
+# ---- what hangs -------------------------------------------------------------------------------
+
+@pytest.fixture
+def keys_of_all(site):
+    """A file for -a that is root's and lets the tests' key in."""
+    path = os.path.join(site.base, "keys-of-all")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key) + "\n")
+    return path
+
+
+@pytest.fixture
+def dead_folder(site):
+    """dead_folder(content): (path, stop) of a file system whose server stops to answer; killed at the end."""
+    if not shutil.which("bindfs"):
+        pytest.skip("needs bindfs")
+    if not os.path.exists("/dev/fuse"):
+        pytest.skip("needs /dev/fuse")
+    started = []
+
+    def start(behind, place=None):
+        place = place or os.path.join(site.base, f"mount{len(started)}")
+        os.makedirs(place, exist_ok=True)
+        nothing_kept = "allow_other,entry_timeout=0,attr_timeout=0,negative_timeout=0"
+        server = subprocess.Popen(["bindfs", "-f", "-o", nothing_kept, behind, place],
+                                  stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        started.append((place, server))
+        proc.wait_until(lambda: os.path.ismount(place) or server.poll() is not None)
+        if not os.path.ismount(place):
+            pytest.skip("FUSE file systems can't be mounted here")
+        return place, lambda: server.send_signal(signal.SIGSTOP)
+    yield start
+    for place, server in started:
+        server.kill()
+        server.wait()
+        subprocess.run(["umount", "-l", place], check=False, capture_output=True)
+
+
+@pytest.mark.root
+def test_home_on_a_dead_file_system(client, site, keys_of_all, dead_folder):
+    """One user's dead NFS server would take the places of all: the session process waits in chdir() or an open()."""
+    user = site.add_user("x7", home=False)
+    place, stop = dead_folder(site.folder("real-home", owner=user), user.pw_dir)
+    try:
+        raw = client("-a", keys_of_all, user=user.pw_name).login()
+        found = Three(raw)
+        assert raw.exec("pwd").wait_closed().output.decode().strip() == place
+        channel = raw.open(3)
+        stop()
+        raw.send(channel.request_bytes(b"exec", string("echo never")))
+        assert proc.wait_until(lambda: proc.children(found.session))
+        raw.sock.close()
+        found.assert_gone()
+    finally:
+        site.remove_user(user.pw_name)
+
+
+@pytest.mark.root
+def test_keys_on_a_dead_file_system(client, site, dead_folder):
+    """The same before the login: the child that reads keys waits, and the deadline must still count."""
+    behind = site.folder("real-keys")
+    with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key) + "\n")
+    place, stop = dead_folder(behind)
+    raw = client("-a", place + "/keys", "-t", "2")
+    raw.handshake()
+    raw.start_userauth()
+    stop()
+    raw.send(raw.publickey())
+    network = raw.line.network
+    raw.line.wait_exit(GONE_SECONDS)
+    assert not proc.alive(network)
+    assert "deadline" in raw.line.log.events("end")[0]["reason"] or "client" in raw.line.log.events("end")[0]["reason"]
+
+
+@pytest.mark.root
+def test_client_that_leaves_a_hanging_login(client, site, dead_folder):
+    """Nobody waits for the answer any more: the place is free at once, not at the deadline."""
+    behind = site.folder("real-keys2")
+    with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key) + "\n")
+    place, stop = dead_folder(behind)
+    raw = client("-a", place + "/keys", "-t", "600")
+    raw.handshake()
+    raw.start_userauth()
+    stop()
+    raw.send(raw.publickey())
+    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
+    network = raw.line.network
+    raw.sock.close()
+    raw.line.wait_exit(GONE_SECONDS)
+    assert proc.wait_until(lambda: not proc.alive(network)) and len(raw.line.log.events("end")) == 1
+
+
+@pytest.mark.root
+def test_host_key_on_a_dead_file_system(site, dial, dead_folder):
+    """The monitor hangs in the kernel before anybody is served: only the kernel itself can end it."""
+    behind = site.folder("real-keydir")
+    for name in ("ed25519.pk", ".ed25519.sk"):
+        shutil.copy(os.path.join(site.keydir("root"), name), behind)
+    place, stop = dead_folder(behind)
+    stop()
+    line = dial("-t", "1", keydir=place)
+    assert line.wait_exit(GONE_SECONDS) == -signal.SIGALRM
+    line.sock.settimeout(GONE_SECONDS)
+    assert line.sock.recv(100) == b""
+
+
+HANGING_LIBRARY = """
+#include <pwd.h>
+#include <string.h>
+#include <unistd.h>
+int getpwnam_r(const char *name, struct passwd *out, char *bytes, size_t size, struct passwd **found)
+{
+    for (;;) {
+        pause();
+    }
+}
+struct passwd *getpwnam(const char *name)
+{
+    for (;;) {
+        pause();
+    }
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def hanging_names(site):
+    """A library whose name service never answers."""
+    folder = site.folder("hanging")
+    source, library = os.path.join(folder, "hang.c"), os.path.join(folder, "hang.so")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(HANGING_LIBRARY)
+    run_or_fail(["cc", "-w", "-shared", "-fPIC", "-o", library, source])
+    return library
+
+
+@pytest.mark.sandbox
+def test_hanging_name_service(client, site, hanging_names, seed):
+    """A dead directory server would hold every place until it is back, and what it answers meet the host key."""
+    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
+        pytest.skip("this build asks no name service")
+    raw = client("-t", "2", started={"env": {"LD_PRELOAD": hanging_names}})
+    raw.handshake()
+    raw.start_userauth()
+    raw.send(raw.publickey())
+    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2)
+    reader, = [pid for pid in proc.children(raw.line.monitor) if pid != raw.line.network]
+    if site.root:
+        assert not proc.memory_holds(reader, seed[:16]) and proc.memory_holds(raw.line.monitor, seed)
+    network = raw.line.network
+    assert raw.line.wait_exit(GONE_SECONDS) in (0, 111)
+    assert proc.wait_until(lambda: not proc.alive(network) and not proc.alive(reader))
+    ends = raw.line.log.events("end")
+    assert len(ends) == 1 and "login deadline of 2 s" == ends[0]["reason"], raw.line.log.text()
+
+
+# ---- limits -----------------------------------------------------------------------------------
+
+def zombies_of(parent):
+    found = [proc.status(pid) for pid in os.listdir("/proc") if pid.isdigit()]
+    return sum(1 for status in found if status.get("PPid") == str(parent) and status["State"][0] == "Z")
+
+
+@pytest.mark.slow
+def test_probes_are_counted(client, site, authorize):
+    """Two listed keys by turns: a fork as root for each, as fast as the client likes, and zombies of them all."""
+    keys = [site.key, Ed25519Key("second")]
+    authorize(*(site.key_line(key) for key in keys))
+    raw = client()
+    raw.handshake()
+    raw.start_userauth()
+    answers, zombies = 0, 0
+    with pytest.raises(Disconnected):
+        while raw.auth_answer(raw.publickey(key=keys[answers % 2], sign=False))[0] == PK_OK and answers < 200:
+            answers += 1
+            zombies = max(zombies, zombies_of(raw.line.monitor))
+    assert answers == 64 and zombies <= 3, (answers, zombies)
+    raw.line.wait_exit()
+    assert "too many" in raw.line.log.events("end")[0]["reason"]
+
+
+def test_programs_are_counted(client):
+    """exec and CLOSE in a loop: three hundred programs on a connection of sixteen sessions."""
+    raw = client().login()
+    seconds = proc.seconds_to_sleep(16)
+    refused = []
+    for number in range(20):
+        channel = raw.open(number)
+        if not channel.request(b"exec", string(f"exec sleep {seconds}")):
+            refused.append(number)
+        channel.send_close()
+        channel.wait(lambda channel=channel: channel.closed)
+    assert refused == [16, 17, 18, 19]
+    assert proc.wait_until(lambda: len(proc.sleepers(seconds)) == 16)
+    for pid in proc.sleepers(seconds)[:3]:
+        os.kill(pid, signal.SIGTERM)
+    assert proc.wait_until(lambda: len(proc.sleepers(seconds)) == 13)
+    time.sleep(0.1)
+    assert raw.exec("echo again", number=50).wait_closed().output == b"again\n"
+    for pid in proc.sleepers(seconds):
+        os.kill(pid, signal.SIGKILL)
+
+
+# ---- who may not log in -----------------------------------------------------------------------
+
+@pytest.fixture
+def reason_for(client):
+    """reason_for(user): why a login with a good key is refused."""
+    def attempt(user, *flags):
+        raw = client(*flags, user=user)
+        raw.handshake()
+        raw.start_userauth()
+        assert raw.auth_answer(raw.publickey())[0] == USERAUTH_FAILURE
+        return raw.line.log.wait("login")[-1]["reason"]
+    return attempt
+
+
+@pytest.mark.root
+def test_login_as_the_servers_own_user(client, reason_for, keys_of_all):
+    """That user could stop the monitor and trace what runs as him."""
+    raw = client()
+    raw.handshake()
+    uid = int(proc.status(raw.line.network)["Uid"].split()[0])
+    name = f"wrent{os.getpid()}x9"
+    run_or_fail(["useradd", "--no-create-home", "--non-unique", "--uid", str(uid), "--shell", "/bin/sh",
+                 "--password", "*", name])
+    try:
+        assert reason_for(name, "-a", keys_of_all) == "account is the server's own"
+    finally:
+        run_or_fail(["userdel", "--force", name])
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("path", ["/run/nologin", "/etc/nologin"])
+def test_nologin_files(client, site, path):
+    """Users would come in while systemd starts or stops the machine."""
+    if os.path.exists(path):
+        pytest.skip(f"{path} is there")
+    folder = os.path.dirname(path)
+    own = f"mount -t tmpfs none /mnt; cp -ax {folder}/. /mnt/ || :; : >/mnt/nologin; mount --bind /mnt {folder}; "
+    launch = ["unshare", "--mount", "sh", "-ec", own + 'exec "$@"', "x"]
+    raw = client(started={"launch": launch})
+    raw.handshake()
+    raw.start_userauth()
+    assert raw.auth_answer(raw.publickey())[0] == USERAUTH_FAILURE
+    assert raw.line.log.wait("login")[-1]["reason"] == f"{path} exists"

@@ -1,0 +1,379 @@
+"""The network process, the monitor and the session process: what each may, and how they end together."""
+
+import os
+import re
+import signal
+import subprocess
+
+import pytest
+
+import inject
+import proc
+from daemon import run
+from three import GONE_SECONDS, Three
+from wire import string
+
+SECRET = "only-the-launcher-may-know-this"
+MONITOR_CALLS = {"open": (2, 0, 0), "openat": (257, -100, 0, 0), "socket": (41, 1, 1, 0), "fork": (57,),
+                 "clone": (56, 17, 0, 0, 0, 0), "execve": (59, 0, 0, 0), "ptrace": (101, 0, 0, 0, 0),
+                 "setuid": (105, 0), "kill of all": (62, -1, 9), "kill of the launcher": (62, 1, 9),
+                 "mmap executable": (9, 0, 4096, 7, 0x22, -1, 0), "mprotect": (10, 0, 4096, 7),
+                 "prctl": (157, 4, 1, 0, 0, 0),
+                 "sendmsg to the client": (46, 0, 0, 0), "recvmsg of others": (47, 9, 0, 0)}
+
+
+@pytest.fixture
+def three(client):
+    """three(*flags, …): a client that has logged in, and its processes."""
+    def make(*flags, **how):
+        return Three(client(*flags, **how).login())
+    return make
+
+
+def ids(pid):
+    values = proc.status(pid)
+    return set(values["Uid"].split()), set(values["Gid"].split()), sorted(values["Groups"].split())
+
+
+def capabilities(pid):
+    values = proc.status(pid)
+    return {name: int(values[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")}
+
+
+NONE = dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapAmb"), 0)
+
+# ---- from outside: who they are ---------------------------------------------------------------
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_before_the_login(client):
+    """The parser would have rights from the first byte on, or the monitor would have lost its own."""
+    raw = client(started={"launch": ["setpriv", "--groups", "0,1,2", "--inh-caps", "+chown,+setuid"]})
+    raw.handshake()
+    both = Three(raw, logged_in=False)
+    uids, gids, groups = ids(both.network)
+    assert len(uids) == len(gids) == 1 and "0" not in uids | gids and groups == []
+    assert capabilities(both.network) == NONE
+    assert "0" in ids(both.monitor)[0] and capabilities(both.monitor)["CapEff"] != 0
+    assert proc.children(both.monitor) == [both.network]
+    assert proc.status(both.network)["Seccomp"] == "2" and proc.status(both.monitor)["Seccomp"] == "0"
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.parametrize("launch", [[], ["setpriv", "--groups", "0,1,2", "--inh-caps", "+chown,+setuid,+sys_ptrace"],
+                                    ["setpriv", "--inh-caps", "+chown", "--ambient-caps", "+chown"]],
+                         ids=["plain", "inheritable", "ambient"])
+def test_after_the_login(three, site, launch):
+    """Root, or a launcher's capability, would stay in a process that serves a user for days."""
+    found = three(started={"launch": launch})
+    network, monitor, session = ids(found.network), ids(found.monitor), ids(found.session)
+    assert monitor == network and monitor[2] == []
+    assert len(monitor[0]) == len(monitor[1]) == 1 and not {"0", str(site.user.pw_uid)} & (monitor[0] | monitor[1])
+    assert session[:2] == ({str(site.user.pw_uid)}, {str(site.user.pw_gid)})
+    assert sorted(map(int, session[2])) == sorted(os.getgrouplist(site.user.pw_name, site.user.pw_gid))
+    for pid in found.pids.values():
+        assert capabilities(pid) == NONE, proc.command_line(pid)
+    output = found.raw.exec("cat /proc/self/status").wait_closed().output.decode()
+    assert all(int(value, 16) == 0 for value in re.findall(r"^Cap(?:Inh|Prm|Eff|Amb):\s+(\w+)$", output, re.M)), output
+
+
+@pytest.mark.sandbox
+def test_who_is_confined(three, mode):
+    """The monitor could do all that its user may; or a user's sudo would not work."""
+    found = three(started={"mode": mode})
+    for pid in (found.network, found.monitor):
+        values = proc.status(pid)
+        assert (values["Seccomp"], values["NoNewPrivs"]) == ("2", "1")
+    values = proc.status(found.session)
+    assert (values["Seccomp"], values["NoNewPrivs"]) == ("0", "0")
+
+
+def test_nobody_may_look_into_them(three, mode):
+    """The user's own processes could read the host key or session keys in memory, or stop the daemon in a debugger."""
+    found = three(started={"mode": mode})
+    for name, pid in found.pids.items():
+        assert os.stat(f"/proc/{pid}/status").st_uid == 0, f"{name} is dumpable"
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_descriptors_after_the_login(three):
+    """A file, the connection or the other's socket would be where it is not needed."""
+    found = three()
+    network, monitor, session = (proc.descriptors(pid) for pid in (found.network, found.monitor, found.session))
+    connection = network[0]
+    assert sorted(network) == [0, 1, 2, 3, 4]
+    assert connection not in session.values()
+    for held in (monitor, session):
+        assert held[0] == held[1] == "/dev/null" and held[2] == found.line.log.path
+        sockets = [number for number, target in held.items() if target.startswith("socket:")]
+        others = sorted(held[number] for number in held if number > 2 and number not in sockets)
+        assert others == ["anon_inode:[signalfd]"], held
+        assert len(sockets) == (3 if held is monitor else 2), held
+    assert list(monitor.values()).count(connection) == 1
+    # Each pair has its own sockets: nobody has an end that is another's.
+    assert not set(network.values()) & set(session.values()) - {"/dev/null"}
+    assert not {target for target in monitor.values() if target.startswith("socket:")} & set(session.values())
+
+
+@pytest.mark.root
+def test_folders(three, tmp_path):
+    """A launcher's folder could not be unmounted, or would be the monitor's to look into."""
+    found = three(started={"launch": ["env", "-C", str(tmp_path)]})
+    assert os.readlink(f"/proc/{found.monitor}/cwd") == "/"
+    assert os.readlink(f"/proc/{found.session}/cwd") == "/"
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_limits(three):
+    """The monitor could start processes; the users would get its limits."""
+    found = three()
+
+    def limits(pid):
+        with open(f"/proc/{pid}/limits", encoding="ascii") as file:
+            found = re.finditer(r"^(Max [a-z ]+?)  +(\S+)", file.read(), re.M)
+            return {match[1].strip(): match[2] for match in found}
+    assert limits(found.monitor)["Max processes"] == limits(found.monitor)["Max core file size"] == "0"
+    assert limits(found.network)["Max processes"] == limits(found.network)["Max file size"] == "0"
+    assert int(limits(found.network)["Max stack size"]) <= 1 << 20
+    assert limits(found.session) == limits("self")
+
+
+@pytest.mark.root
+def test_the_launchers_environment_is_forgotten(three):
+    """A launcher's passwords would be in the memory of processes that live for days."""
+    found = three(started={"env": {"LAUNCHER_SECRET": SECRET, "TZ": "Europe/Berlin"}})
+    for name, pid in found.pids.items():
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            assert SECRET.encode() not in file.read(), name
+        assert not proc.memory_holds(pid, SECRET.encode()), name
+    assert proc.memory_holds(found.monitor, b"Europe/Berlin"), "the search finds nothing even where it must"
+
+
+# ---- from outside: the host key ---------------------------------------------------------------
+
+@pytest.mark.root
+@pytest.mark.parametrize("state", ["sealed", "logged in", "with a program"])
+def test_only_the_monitor_has_the_host_key(client, seed, state):
+    """Whoever gets into a user's process, or the parser, would have the host key for good."""
+    raw = client()
+    raw.handshake()
+    if state != "sealed":
+        raw.login()
+    program = raw.exec("exec cat") if state == "with a program" else None
+    found = Three(raw, logged_in=state != "sealed")
+    holders = [name for name, pid in found.pids.items() if proc.memory_holds(pid, seed)]
+    assert holders == ["monitor"]
+    assert not any(proc.memory_holds(pid, seed[:16]) for name, pid in found.pids.items() if name != "monitor")
+    if program:
+        pids = proc.children(found.session)
+        assert pids and not any(proc.memory_holds(pid, seed[:16]) for pid in pids)
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_copies_of_the_host_key(three, seed):
+    """A copy on another page would be written to a core file or to the swap, or stay in a fork."""
+    pid = three().monitor
+    places = []
+    with open(f"/proc/{pid}/smaps", encoding="ascii", errors="replace") as file:
+        spans = re.findall(r"^([0-9a-f]+)-([0-9a-f]+) r.*?^VmFlags: ([a-z0-9 ]+)$", file.read(), re.M | re.S)
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for start, end, flags in spans:
+            try:
+                memory.seek(int(start, 16))
+                held = memory.read(int(end, 16) - int(start, 16)).count(seed)
+            except (OSError, OverflowError):
+                continue
+            places += [flags.split()] * held
+    assert len(places) == 1, places
+    assert {"lo", "dd", "wf"} <= set(places[0]), places
+
+
+# ---- from inside: what the user can do to them ------------------------------------------------
+
+@pytest.fixture
+def as_user(site):
+    """as_user(command, …): (status, errors) of it, run as the user who is logged in."""
+    def start(*command):
+        done = run([str(word) for word in command], **site.become("user"), cwd="/")
+        return done.returncode, done.stderr
+    return start
+
+
+ATTACH = """import ctypes, os, sys
+libc = ctypes.CDLL(None, use_errno=True)
+sys.exit(libc.ptrace(16, int(sys.argv[1]), None, None) and os.strerror(ctypes.get_errno()))"""
+TOUCHES = {"STOP": ("kill", "-STOP"), "KILL": ("kill", "-KILL"), "TERM": ("kill", "-TERM"), "HUP": ("kill", "-HUP"),
+           "renice": ("renice", "-n", "19", "-p"), "prlimit": ("prlimit", "--nofile=0:0", "--pid"),
+           "ptrace": ("/usr/bin/python3", "-c", ATTACH), "environ": ("cat",), "memory": ("head", "-c1")}
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", TOUCHES)
+@pytest.mark.parametrize("target", ["network", "monitor"])
+def test_user_can_not_touch(three, as_user, name, target):
+    """A user could hold a place of the launcher's for ever, or make the daemon do as he likes."""
+    found = three()
+    pid = found.pids[target]
+    before = os.getpriority(os.PRIO_PROCESS, pid), proc.status(pid)["State"], proc.descriptors(pid)
+    where = {"environ": f"/proc/{pid}/environ", "memory": f"/proc/{pid}/mem"}.get(name, pid)
+    status, errors = as_user(*TOUCHES[name], where)
+    assert status != 0 and re.search("not permitted|denied", errors, re.I), (status, errors)
+    assert (os.getpriority(os.PRIO_PROCESS, pid), proc.status(pid)["State"], proc.descriptors(pid)) == before
+    assert found.raw.exec("echo works").wait_closed().output == b"works\n"
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["ptrace", "environ", "memory"])
+def test_user_can_not_look_into_the_session_process(three, as_user, name):
+    """It is the user's, and what the daemon left in it would be too."""
+    pid = three().session
+    where = {"environ": f"/proc/{pid}/environ", "memory": f"/proc/{pid}/mem"}.get(name, pid)
+    status, errors = as_user(*TOUCHES[name], where)
+    assert status != 0 and re.search("not permitted|denied", errors, re.I), (status, errors)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
+@pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
+def test_session_process_killed(three, as_user, number, busy):
+    """The connection would go on without the one who starts programs, or the log would not say why it ended."""
+    found = three()
+    if busy:
+        found.raw.exec("exec cat")
+    assert as_user("kill", f"-{int(number)}", found.session)[0] == 0
+    end = found.assert_gone()
+    assert found.line.wait_exit() == 111
+    assert end["reason"] in (f"session process killed by signal {int(number)}", "the session process is gone")
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("asks", [False, True], ids=["nothing asked", "a request under way"])
+def test_session_process_stopped(three, as_user, asks):
+    """A stopped process of the user's would hold the client's place until the machine is restarted."""
+    found = three()
+    channel = found.raw.open(5)
+    assert as_user("kill", "-STOP", found.session)[0] == 0
+    assert proc.wait_until(lambda: proc.status(found.session)["State"][0] == "T")
+    if asks:
+        found.raw.send(channel.request_bytes(b"exec", string("true")))
+    found.raw.sock.close()
+    found.assert_gone()
+
+
+@pytest.mark.root
+def test_session_process_that_its_user_starves(three, as_user):
+    """The user's limits would reach more than the user's own sessions."""
+    found = three()
+    running = found.raw.exec("exec cat")
+    assert as_user("prlimit", "--nofile=3:3", "--pid", found.session)[0] == 0
+    assert as_user("renice", "-n", "19", "-p", found.session)[0] == 0
+    refused = found.raw.open(1)
+    assert not refused.request(b"exec", string("echo in"))
+    running.send(b"alive")
+    running.wait_output(b"alive")
+    found.raw.sock.close()
+    assert "client" in found.assert_gone()["reason"]
+
+
+@pytest.mark.root
+def test_places_are_free_again(serve, site, as_user):
+    """The launcher would count connections that nobody uses."""
+    server = serve()
+    server.expected_status = {0, 111}
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        client = subprocess.Popen(
+            ["ssh", "-F", "none", "-o", f"UserKnownHostsFile={site.known_hosts}", "-o", "HostKeyAlias=wren",
+             "-i", site.identity, "-o", "IdentitiesOnly=yes", "-p", str(server.port), f"{site.user.pw_name}@127.0.0.1", "exec cat"],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        session = proc.wait_until(lambda: next(
+            (pid for pid in proc.of_user(site.user.pw_uid) if site.daemon.encode() in proc.command_line(pid)), None))
+        assert session, server.log.text()
+        assert as_user("kill", f"-{int(number)}", session)[0] == 0
+        client.kill()
+        client.wait()
+        client.stdin.close()
+        assert server.wait_idle(GONE_SECONDS), server.log.text()
+        assert proc.wait_until(lambda pid=session: not proc.alive(pid))
+
+
+# ---- when one of them dies --------------------------------------------------------------------
+
+@pytest.mark.root
+@pytest.mark.parametrize("state", ["sealed", "logged in", "with a program"])
+def test_monitor_killed(client, state):
+    """The others would live on without deadline and log, and the client wait for ever."""
+    raw = client()
+    raw.handshake()
+    if state != "sealed":
+        raw.login()
+    if state == "with a program":
+        raw.exec("exec cat")
+    found = Three(raw, logged_in=state != "sealed")
+    os.kill(found.monitor, signal.SIGKILL)
+    raw.sock.settimeout(GONE_SECONDS)
+    while raw.sock.recv(65536):
+        pass
+    raw.line.wait_exit()
+    assert found.gone()
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_monitor_told_to_end(three, site):
+    """A restart of the service would cut clients off without a word, or wait for what users left in the background."""
+    found = three()
+    seconds = proc.seconds_to_sleep(7)
+    channel = found.raw.exec(f"setsid sleep {seconds} <&- >&- 2>&- & echo started; exec cat")
+    channel.wait_output(b"started")
+    assert proc.wait_until(lambda: proc.sleepers(seconds))
+    os.kill(found.monitor, signal.SIGTERM)
+    found.raw.expect_end()
+    end = found.assert_gone()
+    assert found.line.wait_exit() == 0 and end["reason"] == "ended by signal 15"
+    assert proc.sleepers(seconds)
+
+
+@pytest.mark.root
+def test_session_process_gone_before_a_request(three):
+    """A request into the void would be waited for."""
+    found = three()
+    os.kill(found.session, signal.SIGKILL)
+    try:
+        found.raw.send(found.raw.open_request())
+    except OSError:
+        pass
+    found.assert_gone()
+
+
+# ---- -B -----------------------------------------------------------------------------------------
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.parametrize("launch", [["setpriv", "--bounding-set=-setuid,-setgid"],
+                                    ["unshare", "--user", "--map-root-user"]], ids=["no right", "one user"])
+def test_best_available_is_never_root(dial, launch):
+    """-B would run the parser as root where the change of user fails."""
+    line = dial("-B", launch=launch)
+    assert line.sock.recv(100) == b"", "bytes went out to the client"
+    assert line.wait_exit() == 111
+    assert "uid" in line.log.events("end")[0]["reason"]
+
+
+# ---- what the monitor may do ------------------------------------------------------------------
+
+@pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
+@pytest.mark.sandbox
+@pytest.mark.parametrize("name", MONITOR_CALLS)
+def test_system_calls_that_kill_the_monitor(three, name):
+    """Code in the process that holds the host key could do more than sign."""
+    found = three()
+    found.line.log.wait("login")
+    inject.system_call(found.monitor, *MONITOR_CALLS[name])
+    assert found.line.wait_exit() == -signal.SIGSYS
+    assert found.gone()
