@@ -12,6 +12,32 @@
 #define PR_CAP_AMBIENT_CLEAR_ALL 4
 #endif
 
+/* On older 32-bit architectures the plain calls know ids of 16 bits only. */
+#ifdef SYS_setresuid32
+#define SET_GROUPS SYS_setgroups32
+#define SET_GIDS   SYS_setresgid32
+#define SET_UIDS   SYS_setresuid32
+#else
+#define SET_GROUPS SYS_setgroups
+#define SET_GIDS   SYS_setresgid
+#define SET_UIDS   SYS_setresuid
+#endif
+
+int confine_set_groups(size_t count, const gid_t *groups)
+{
+    return (int)syscall(SET_GROUPS, count, groups);
+}
+
+int confine_set_gids(gid_t real, gid_t effective, gid_t saved)
+{
+    return (int)syscall(SET_GIDS, real, effective, saved);
+}
+
+int confine_set_uids(uid_t real, uid_t effective, uid_t saved)
+{
+    return (int)syscall(SET_UIDS, real, effective, saved);
+}
+
 static bool is_exactly(const struct identity *identity)
 {
     uid_t uids[3];
@@ -31,15 +57,16 @@ static bool is_exactly(const struct identity *identity)
 /* Capabilities kept by a launcher's secure bits would lead back. */
 static bool is_way_back(const struct identity *identity)
 {
-    return identity->uid != 0 && (setresuid((uid_t)-1, 0, (uid_t)-1) == 0 ||
-                                  (identity->gid != 0 && setresgid((gid_t)-1, 0, (gid_t)-1) == 0));
+    return identity->uid != 0 &&
+           (confine_set_uids((uid_t)-1, 0, (uid_t)-1) == 0 ||
+            (identity->gid != 0 && confine_set_gids((gid_t)-1, 0, (gid_t)-1) == 0));
 }
 
 bool confine_identity(const struct identity *identity)
 {
-    return setresgid(identity->gid, identity->gid, identity->gid) == 0 &&
-           setresuid(identity->uid, identity->uid, identity->uid) == 0 && is_exactly(identity) &&
-           !is_way_back(identity);
+    return confine_set_gids(identity->gid, identity->gid, identity->gid) == 0 &&
+           confine_set_uids(identity->uid, identity->uid, identity->uid) == 0 &&
+           is_exactly(identity) && !is_way_back(identity);
 }
 
 bool confine_capabilities(void)

@@ -6,8 +6,19 @@
 #define WREN_CONFINE_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
 
 #include "identity.h"
+
+/*
+ * setgroups(2), setresgid(2) and setresuid(2) without the C library: a process of ours has one
+ * thread, and musl's way to change the ids of all threads costs a static program six system calls
+ * each and the code to stop threads. Return 0, or -1 with errno.
+ */
+int confine_set_groups(size_t count, const gid_t *groups);
+int confine_set_gids(gid_t real, gid_t effective, gid_t saved);
+int confine_set_uids(uid_t real, uid_t effective, uid_t saved);
 
 /* Takes on the identity: real, effective and saved gid and uid. Returns false if the kernel refuses
  * or leaves a way back to root. The process must have CAP_SETUID and CAP_SETGID in effect. */

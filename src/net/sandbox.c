@@ -1,7 +1,6 @@
 #include "sandbox.h"
 
 #include <fcntl.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -99,7 +98,7 @@ static uint32_t enter_as_root(const struct identity *identity)
     if (enter_root()) {
         layers |= SANDBOX_ROOT;
     }
-    if (setgroups(0, NULL) == 0) {
+    if (confine_set_groups(0, NULL) == 0) {
         layers |= SANDBOX_GROUPS;
     }
     if (confine_identity(identity)) {

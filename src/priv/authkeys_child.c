@@ -4,7 +4,6 @@
  * account it is, give up every right, parse, tell the monitor the verdict.
  */
 #include <errno.h>
-#include <grp.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -50,9 +49,9 @@ static bool take_users_rights(const struct authkeys_account *found)
         errno = groups->error;
         return false;
     }
-    return setgroups((size_t)groups->count, groups->ids) == 0 &&
-           setresgid((gid_t)-1, account->gid, (gid_t)-1) == 0 &&
-           setresuid((uid_t)-1, account->uid, (uid_t)-1) == 0;
+    return confine_set_groups((size_t)groups->count, groups->ids) == 0 &&
+           confine_set_gids((gid_t)-1, account->gid, (gid_t)-1) == 0 &&
+           confine_set_uids((uid_t)-1, account->uid, (uid_t)-1) == 0;
 }
 
 static bool open_files(struct authkeys_files *files, const struct authkeys_account *found,
@@ -66,7 +65,7 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
     }
     authkeys_open_users(&files->users, pattern, &found->account);
     /* Back to root, who alone can give up everything. */
-    return !as_root || setresuid((uid_t)-1, 0, (uid_t)-1) == 0;
+    return !as_root || confine_set_uids((uid_t)-1, 0, (uid_t)-1) == 0;
 }
 
 /* ---- giving up every right ------------------------------------------------------------------- */
@@ -94,7 +93,7 @@ static bool confine(const struct authkeys_query *query)
 {
     bool as_root = getuid() == 0;
     limit_resources();
-    if (as_root && (setgroups(0, NULL) != 0 || !confine_identity(query->identity))) {
+    if (as_root && (confine_set_groups(0, NULL) != 0 || !confine_identity(query->identity))) {
         return false;
     }
     confine_capabilities();

@@ -4,7 +4,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <grp.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <signal.h>
@@ -108,7 +107,8 @@ static void limit_resources(void)
  * slow down or see the monitor. */
 static const char *confine(const struct monitor *monitor)
 {
-    if (monitor->as_root && (setgroups(0, NULL) != 0 || !confine_identity(monitor->identity))) {
+    if (monitor->as_root &&
+        (confine_set_groups(0, NULL) != 0 || !confine_identity(monitor->identity))) {
         return "monitor could not give up root";
     }
     confine_capabilities();

@@ -1,7 +1,6 @@
 #include "account_become.h"
 
 #include <errno.h>
-#include <grp.h>
 #include <unistd.h>
 
 #include "confine.h"
@@ -13,7 +12,7 @@ static int become(const struct account *account, const struct account_groups *gr
         errno = groups->error;
         return -1;
     }
-    if (!confine_inheritable() || setgroups((size_t)groups->count, groups->ids) != 0) {
+    if (!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) != 0) {
         return -1;
     }
     errno = EPERM;
