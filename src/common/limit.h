@@ -241,6 +241,10 @@
 /* How long the network process may take to exit after it has sent END. */
 #define LIMIT_EXIT_MS 2000
 
+/* How long the session process may take to exit once the network process has: one that is not
+ * stopped, and waits for no dead file system, takes a few milliseconds. */
+#define LIMIT_SESSION_EXIT_MS 250
+
 /* How long the network process waits for a reply before it looks whether the client is still there:
  * a home directory on a dead file system holds up the session process for ever. */
 #define LIMIT_REPLY_WAIT_MS 1000

@@ -223,7 +223,7 @@ static void await_exit(struct monitor *monitor, union monitor_request *request)
  * before the end line. It may wait for a dead file system, or be stopped: then it ends with us. */
 static void await_session(struct monitor *monitor, union monitor_request *request)
 {
-    int64_t deadline_ms = clock_now_ms() + LIMIT_EXIT_MS;
+    int64_t deadline_ms = clock_now_ms() + LIMIT_SESSION_EXIT_MS;
     while (monitor->session.pid != 0 && clock_now_ms() < deadline_ms) {
         struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
         poll(&waiting, 1, clock_timeout_ms(deadline_ms));

@@ -1,10 +1,13 @@
 #include "program.h"
 
 #include <errno.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include "child.h"
@@ -157,6 +160,13 @@ static void enter_home(const char *home)
     }
 }
 
+/* What waits here for a dead file system, and is no program of the user's yet, goes with the
+ * session process. */
+static void end_with_session(bool on)
+{
+    prctl(PR_SET_PDEATHSIG, on ? (unsigned long)SIGKILL : 0UL, 0L, 0L, 0L);
+}
+
 /* execve() takes `char *` for history's sake and changes nothing. */
 static char *as_argument(const char *text)
 {
@@ -206,7 +216,9 @@ __attribute__((noreturn)) static void run(const struct program *program)
     if (program->original_command != NULL) {
         set(&environment, "SSH_ORIGINAL_COMMAND", program->original_command);
     }
+    end_with_session(true);
     enter_home(program->account->home);
+    end_with_session(false);
     run_shell(program, &environment);
 
     int error = errno;

@@ -64,9 +64,11 @@ def test_home_on_a_dead_file_system(client, site, keys_of_all, dead_folder):
         channel = raw.open(3)
         stop()
         raw.send(channel.request_bytes(b"exec", string("echo never")))
-        assert proc.wait_until(lambda: proc.children(found.session))
+        starting = proc.wait_until(lambda: proc.children(found.session))
+        assert starting
         raw.sock.close()
         found.assert_gone()
+        assert proc.wait_until(lambda: not any(map(proc.alive, starting))), "its program starts once the server is back"
     finally:
         site.remove_user(user.pw_name)
 

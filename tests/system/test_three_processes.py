@@ -333,7 +333,7 @@ def test_monitor_told_to_end(three, site):
     channel.wait_output(b"started")
     assert proc.wait_until(lambda: proc.sleepers(seconds))
     os.kill(found.monitor, signal.SIGTERM)
-    found.raw.expect_end()
+    assert found.raw.expect_end() == 11, "no DISCONNECT by application"
     end = found.assert_gone()
     assert found.line.wait_exit() == 0 and end["reason"] == "ended by signal 15"
     assert proc.sleepers(seconds)
