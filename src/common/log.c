@@ -77,6 +77,7 @@ void log_budget(void)
 {
     budget.limited = true;
     budget.empty_ms = clock_now_ms() - BUCKET_MS;
+    dropped = 0;
 }
 
 void log_name(const char *name)

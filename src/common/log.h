@@ -59,7 +59,8 @@ void log_connect(void);
 
 /* From now on at most LIMIT_LOG_BURST lines of any level at once and LIMIT_LOG_LINES_PER_MINUTE
  * after these; others are lost and counted. The first line after lost ones counts as two. For a
- * process whose lines a client can cause as often as it likes. */
+ * process whose lines a client can cause as often as it likes; to be called once, as it begins: the
+ * lines that its parent has lost are its parent's to count. */
 void log_budget(void);
 
 /* The program's name in front of every later line instead of `wrensshd`; must stay valid. To be
