@@ -68,7 +68,7 @@ def test_out_of_processes(client, site):
 
 def test_refused_requests_are_logged(client):
     """Nobody could tell from the log why sessions fail."""
-    raw = client(started={"launch": ["prlimit", "--nofile=10:10"]}).login()
+    raw = client(started={"launch": ["prlimit", "--nofile=13:13"]}).login()
     channels = [raw.open(number) for number in range(16)]
     assert not all(start(channel) for channel in channels)
     assert raw.line.log.wait("trouble")[0]["reason"]

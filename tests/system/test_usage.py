@@ -136,15 +136,13 @@ def test_the_fixed_lines(client, site):
     """fail2ban and people who read logs could not rely on the lines."""
     raw = client().login()
     raw.exec("echo out; exit 3").wait_closed()
-    session = raw.line.session
     raw.sock.close()
     raw.line.assert_over()
     log = raw.line.log
     assert [event["event"] for event in log.events()][0] == "connection"
     assert [event["event"] for event in log.events()][-1] == "end"
     for event in log.events():
-        assert event["from"] == "127.0.0.1" and event["port"].isdigit()
-        assert event["writer"] == (session if event["event"] == "session" else raw.line.monitor)
+        assert event["from"] == "127.0.0.1" and event["port"].isdigit() and event["writer"] == raw.line.monitor
     assert all(line.startswith("wrensshd[") for line in log.lines())
     end, login = log.events("end")[0], log.events("login")[0]
     assert int(end["in"]) > 500 and int(end["out"]) > 1000 and end["reason"]
