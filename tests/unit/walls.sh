@@ -41,7 +41,7 @@ has "$session" '^spawn_program$'
 has "$crypto" '^chachapoly_open$'
 
 parser='reader_|packet_|dispatch|kexinit_|kex_|channel_|session_on|auth_on|transport_|version_read'
-privileged='monitor_|hostkey_|account_find|account_nobody|authkeys_|login_|exchange_|users_|passwd_|identity_find'
+privileged='monitor_|hostkey_|account_find|account_nobody|authkeys_|login_|exchange_(hash|prove|tail|tell)|users_|passwd_|identity_find'
 privileged=$privileged'|certificate_|cursor_|revoked_|signature_verify|match_|expiry_|lines_|key_|openssh_key_'
 of_session='spawn_|sessions_|session_request|program_|pty_|pipes_|child_start|account_become'
 free_of 'priv' "$priv" "^($parser|$of_session)"
