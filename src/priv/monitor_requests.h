@@ -14,7 +14,7 @@
 union monitor_request {
     uint32_t type;
     struct ipc_sign sign;
-    struct ipc_end end; /* the one with the strictest alignment */
+    struct ipc_end end;                           /* the one with the strictest alignment */
     uint8_t bytes[IPC_MONITOR_REQUEST_BYTES + 1]; /* and a NUL */
 };
 

@@ -12,7 +12,7 @@
 /* Room for any of them. */
 union session_request {
     uint32_t type;
-    struct ipc_pty pty; /* the one with the strictest alignment */
+    struct ipc_pty pty;                           /* the one with the strictest alignment */
     uint8_t bytes[IPC_SESSION_REQUEST_BYTES + 1]; /* and a NUL */
 };
 

@@ -17,8 +17,8 @@ static const char bad_slot[] = "session request for a slot out of range";
 /* What the session is of. */
 struct task {
     const char *client;   /* what the client sent: a command or a subsystem's name */
-    const char *command;                 /* what runs; NULL for a login shell */
-    const char *original;                /* what was asked for, under a forced command */
+    const char *command;  /* what runs; NULL for a login shell */
+    const char *original; /* what was asked for, under a forced command */
 };
 
 void sessions_init(struct sessions *sessions, const struct options *options,

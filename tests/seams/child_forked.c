@@ -1,5 +1,5 @@
-/* In place of session/child.c, in sanitizer builds: what their runtime notes of a stack that the exec
- * leaves behind would be of our memory, and wrong. */
+/* In place of session/child.c, in sanitizer builds: what their runtime notes of a stack that the
+ * exec leaves behind would be of our memory, and wrong. */
 #include "child.h"
 
 #include <unistd.h>
