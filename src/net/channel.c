@@ -1,7 +1,6 @@
 #include "channel.h"
 
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -8,7 +8,6 @@
 #include <time.h>
 
 #include "clock.h"
-#include "log.h"
 #include "numbers.h"
 #include "writer.h"
 

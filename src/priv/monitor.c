@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
