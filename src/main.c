@@ -158,8 +158,8 @@ static void serve(const struct options *options, const struct peer *peer,
     loop_run(connection, layers);
 }
 
-/* What both processes expect to be open: /dev/null, and an end each of two socket pairs. Expects
- * that their numbers are free. ends[0] are the monitor's. */
+/* What both sides of the fork expect to be open: /dev/null, and one end of each of two socket
+ * pairs. Expects that their numbers are free. monitor[0] and session[0] stay with the monitor. */
 static bool open_descriptors(int monitor[2], int session[2])
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);

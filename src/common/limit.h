@@ -199,7 +199,8 @@
 
 /* TCP asks a silent client whether it is still there, where the system would wait two hours. A
  * laptop may sleep for some minutes; a link that is dead is found within a quarter of an hour, and
- * its processes end. */
+ * its processes end. Data that nobody acknowledges ends the connection after as long: that is what
+ * the system's tcp_retries2 comes to, so no TCP_USER_TIMEOUT is set. */
 #define LIMIT_KEEPALIVE_IDLE_SECONDS     600
 #define LIMIT_KEEPALIVE_INTERVAL_SECONDS 60
 #define LIMIT_KEEPALIVE_PROBES           5

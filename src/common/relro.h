@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 /* Makes the whole pages of the program's PT_GNU_RELRO read-only: /proc/PID/maps shows them r--p
- * from then on, in both processes and in what they fork. Both ends are rounded down to a page, as
- * by ld.so, so the segment must begin where no variable shares its page, and what comes after the
- * last border stays writable. Where the segment was made for larger pages than the kernel's, it
+ * from then on, in this process and in those that it forks. Both ends are rounded down to a page,
+ * as by ld.so, so the segment must begin where no variable shares its page, and what comes after
+ * the last border stays writable. Where the segment was made for larger pages than the kernel's, it
  * ends with what is loaded of it. Costs one mprotect(), or nothing if there is no such segment. To
  * be called before anything else. False with errno if it could not be done; then the program must
  * not go on. */

@@ -30,14 +30,14 @@ void status_take(void);
 void status_place(void);
 
 /* Writes one byte and never waits: a launcher that does not read, or is gone, misses it. After
- * STATUS_LOGGED_IN nothing more is said. Safe in a signal handler. */
+ * STATUS_LOGGED_IN nothing more is said. */
 void status_say(enum status status);
 
 /* Says how a connection has ended that took `elapsed_ms` from its start, if there was no login:
  * STATUS_DEADLINE if login_seconds have passed, otherwise STATUS_REFUSED or STATUS_NOTHING. */
 void status_end(bool keys_refused, int64_t elapsed_ms, unsigned login_seconds);
 
-/* For each other process of the connection. */
+/* For the session process, which must not keep the pipe open: its end is the connection's. */
 void status_close(void);
 
 #endif

@@ -14,8 +14,7 @@
 #include "seccomp_filter.h"
 
 static const struct seccomp_rule rules[] = {
-    /* Moving bytes. New descriptors come only from the session process, by
-     * recvmsg. */
+    /* Moving bytes. New descriptors come only from the session process, by recvmsg. */
     {.number = SYS_read},
     {.number = SYS_write},
     {.number = SYS_writev},

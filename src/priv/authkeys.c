@@ -113,7 +113,7 @@ static void doubt_account(struct authkeys_account *account)
     memcpy(account->reason, AUTHKEYS_NO_ANSWER, sizeof(AUTHKEYS_NO_ANSWER));
 }
 
-/* Not part of its caller's frame, below which the session process lives. */
+/* Never inlined: the session process is forked below the caller's frame and keeps a copy of it. */
 __attribute__((noinline)) static bool read_answer(struct authkeys_account *account,
                                                   struct authkeys_verdict *verdict,
                                                   const struct authkeys_query *query, int reply)
@@ -149,9 +149,9 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
     } else {
         listed = read_answer(account, verdict, query, ends[0]);
     }
+    /* It may hang; we have not reaped it, so that the number is its own. */
     if (child > 0 && !listed) {
-        kill(child,
-             SIGKILL); /* it may hang; we have not reaped it, so that the number is its own */
+        kill(child, SIGKILL);
     }
     close(ends[0]);
     return listed;

@@ -72,8 +72,8 @@ struct authkeys_verdict {
 /* What the child says first, before it has parsed anything that the client or a user wrote: no
  * mistake of a parser can change whose account it is. */
 struct authkeys_account {
-    char
-        reason[AUTHKEYS_ACCOUNT_REASON_BYTES]; /* "": it may log in; else the account is nobody's */
+    /* "": it may log in; else the account is nobody's. */
+    char reason[AUTHKEYS_ACCOUNT_REASON_BYTES];
     struct account account;
     struct account_groups groups;
 };
@@ -113,8 +113,8 @@ const char *authkeys_words(const struct authkeys_verdict *verdict);
 /* The child from fork to exit; `reply` is the writing end of its pipe to the monitor. */
 __attribute__((noreturn)) void authkeys_child(const struct authkeys_query *query, int reply);
 
-/* A file of the administrator's (-c, -R), opened before the child becomes the user, so that it may
- * be readable by root only. */
+/* A file of the administrator's (-c, -R), opened before the child takes the user's rights, so that
+ * it may be readable by root only. */
 struct authkeys_file {
     const char *path; /* NULL: there is none */
     int fd;           /* -1: it can't be used, and `reason` tells why */

@@ -28,7 +28,7 @@ static bool find_account(struct authkeys_account *found, const struct authkeys_q
 {
     const char *reason = account_find(&found->account, &found->groups, query->user, &query->rules);
     snprintf(found->reason, sizeof(found->reason), "%s", reason != NULL ? reason : "");
-    /* Nobody's file is looked up for a key of an unknown type: the answer takes as long. */
+    /* A key of an unknown type is in no file: a dummy user's is looked for, which takes as long. */
     if (reason == NULL && query->key_type == IPC_KEY_UNSUPPORTED) {
         account_nobody(&found->account, &found->groups);
         return false;

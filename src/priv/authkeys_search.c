@@ -1,4 +1,4 @@
-/* The part of authkeys.h that judges keys by lines, as the user. */
+/* The part of authkeys.h that judges keys by lines, in the child that has given up every right. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /*
  * The cursor over keys and certificates (RFC 4251 section 5): those of users, in the child that has
- * become the user, and the administrator's host keys. The monitor reads nothing of the wire with
- * it. Getters return zero or empty after the first failure, strings are cursors into the same
+ * given up every right, and the administrator's host keys. The monitor reads nothing of the wire
+ * with it. Getters return zero or empty after the first failure, strings are cursors into the same
  * bytes, nothing is copied.
  */
 #ifndef WREN_CURSOR_H

@@ -78,7 +78,7 @@ static const struct seccomp_rule syslog_rules[] = {
 
 _Static_assert(RULES + SYSLOG_RULES + 1 <= SECCOMP_RULES_MAX, "the monitor's list fits");
 
-/* Not part of its caller's frame, below which the session process lives. */
+/* Never inlined: the session process is forked below the caller's frame and keeps a copy of it. */
 __attribute__((noinline)) static bool enter_seccomp(const struct monitor *monitor)
 {
     struct seccomp_rule all[RULES + SYSLOG_RULES + 1];

@@ -109,7 +109,7 @@ class Line:
                                  + self.log.text()) from late
 
     def assert_over(self, within=GONE_SECONDS, status=0):
-        """Both processes are gone in time, the exit status is right, and the log has one line for the end."""
+        """Its processes are gone in time, the exit status is right, and the log has one line for the end."""
         network = self._network
         assert self.wait_exit(within) == status, self.log.text()
         if network:
