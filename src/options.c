@@ -34,7 +34,7 @@ static const char help[] =
           "  -m number   end connections after so many refused keys (6)\n"
           "  -B          serve even where the kernel lacks a layer of the sandbox\n"
           "  -q, -Q      log only our own trouble; log the fixed lines (default)\n"
-          "  -v          log details; twice: more\n"
+          "  -v          log details, with the text of commands; twice: more\n"
           "  -l, -L      log to syslog; to stderr (default)\n"
           "  -s, -S      with (default), without curve25519-sha256\n"
           "  -p, -P      with (default), without sntrup761x25519-sha512\n"
