@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "entropy.h"
 #include "ipc.h"
 #include "keygen_help.h"
@@ -533,25 +534,9 @@ END_TEST
 
 START_TEST(descriptors_with_a_request_are_fatal)
 {
-    const union any good = make_good(IPC_NOTE);
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    union any copy = good;
-    struct iovec part = {&copy, 17};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    const int fd = STDERR_FILENO;
-    memset(&control, 0, sizeof(control));
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(sizeof(fd));
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
+    union any good = make_good(IPC_NOTE);
     start_at(BEFORE_LOGIN);
-    ck_assert_int_eq(sendmsg(ipc, &message, 0), 17);
+    send_with_descriptor(ipc, &good, 17);
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"request of a wrong size\"");
 }

@@ -8,6 +8,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "descriptor.h"
 #include "unit.h"
 
 enum { EARLY = 1 << 0, LATE = 1 << 1 };
@@ -299,20 +300,9 @@ END_TEST
 START_TEST(descriptors_that_come_in_end_the_connection)
 {
     struct plain plain = {PLAIN, 1};
-    union control control = {0};
-    struct iovec part = {&plain, sizeof(plain)};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = CMSG_SPACE(sizeof(int))};
-    const int fd = STDERR_FILENO;
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(sizeof(fd));
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
     int before = dup(STDERR_FILENO);
     close(before);
-    ck_assert_int_eq(sendmsg(pair[1], &message, 0), sizeof(plain));
+    send_with_descriptor(pair[1], &plain, sizeof(plain));
     expect_wrong(LATE, "request of a wrong size");
     ck_assert_uint_eq(heard.calls, 0);
     int after = dup(STDERR_FILENO);

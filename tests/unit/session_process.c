@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
+#include "descriptor.h"
 #include "ipc.h"
 #include "priv_help.h"
 #include "proc.h"
@@ -377,23 +378,8 @@ END_TEST
 START_TEST(descriptors_with_a_request_are_fatal)
 {
     union any good = make_good(IPC_RELEASE);
-    union {
-        struct cmsghdr header;
-        char bytes[CMSG_SPACE(sizeof(int))];
-    } control;
-    struct iovec part = {&good, 8};
-    struct msghdr message = {.msg_iov = &part,
-                             .msg_iovlen = 1,
-                             .msg_control = &control,
-                             .msg_controllen = sizeof(control)};
-    const int fd = STDERR_FILENO;
-    memset(&control, 0, sizeof(control));
-    control.header.cmsg_level = SOL_SOCKET;
-    control.header.cmsg_type = SCM_RIGHTS;
-    control.header.cmsg_len = CMSG_LEN(sizeof(fd));
-    memcpy(CMSG_DATA(&control.header), &fd, sizeof(fd));
     start_well();
-    ck_assert_int_eq(sendmsg(session, &message, 0), 8);
+    send_with_descriptor(session, &good, 8);
     await_end();
     ck_assert_str_eq(report.words, "request of a wrong size");
 }
