@@ -73,18 +73,27 @@ def test_home_on_a_dead_file_system(client, site, keys_of_all, dead_folder):
         site.remove_user(user.pw_name)
 
 
+@pytest.fixture
+def hanging_login(client, site, dead_folder):
+    """hanging_login(seconds): a client with so much time, whose key is being looked for in a file that hangs."""
+    def start(seconds):
+        behind = site.folder(f"real-keys-{seconds}")
+        with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
+            file.write(site.key_line(site.key) + "\n")
+        place, stop = dead_folder(behind)
+        raw = client("-a", place + "/keys", "-t", str(seconds))
+        raw.handshake()
+        raw.start_userauth()
+        stop()
+        raw.send(raw.publickey())
+        return raw
+    return start
+
+
 @pytest.mark.root
-def test_keys_on_a_dead_file_system(client, site, dead_folder):
+def test_keys_on_a_dead_file_system(hanging_login):
     """The same before the login: the child that reads keys waits, and the deadline must still count."""
-    behind = site.folder("real-keys")
-    with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
-        file.write(site.key_line(site.key) + "\n")
-    place, stop = dead_folder(behind)
-    raw = client("-a", place + "/keys", "-t", "2")
-    raw.handshake()
-    raw.start_userauth()
-    stop()
-    raw.send(raw.publickey())
+    raw = hanging_login(2)
     network = raw.line.network
     raw.line.wait_exit(GONE_SECONDS)
     assert not proc.alive(network)
@@ -92,17 +101,9 @@ def test_keys_on_a_dead_file_system(client, site, dead_folder):
 
 
 @pytest.mark.root
-def test_client_that_leaves_a_hanging_login(client, site, dead_folder):
+def test_client_that_leaves_a_hanging_login(hanging_login):
     """Nobody waits for the answer any more: the place is free at once, not at the deadline."""
-    behind = site.folder("real-keys2")
-    with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
-        file.write(site.key_line(site.key) + "\n")
-    place, stop = dead_folder(behind)
-    raw = client("-a", place + "/keys", "-t", "600")
-    raw.handshake()
-    raw.start_userauth()
-    stop()
-    raw.send(raw.publickey())
+    raw = hanging_login(600)
     assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
     network = raw.line.network
     raw.sock.close()
