@@ -7,7 +7,7 @@
 #include "unit.h"
 
 #define KNOWN "abv:w:"
-#define MOST 5
+#define MOST  5
 
 /* Both read a command line to its end or the first mistake, and must say the same. */
 static void compare(int count, char **arguments)
