@@ -229,6 +229,17 @@ def test_user_can_not_touch(three, as_user, name, target):
 
 
 @pytest.mark.root
+def test_own_server_can_be_stopped(three, as_user):
+    """A limit that SECURITY.md names: a server that a user has started is that user's, with all of its processes."""
+    found = three(started={"mode": "user"})
+    for name, pid in found.pids.items():
+        assert as_user("kill", "-STOP", pid)[0] == 0, name
+        assert proc.wait_until(lambda pid=pid: proc.status(pid)["State"][0] == "T"), name
+        assert as_user("kill", "-CONT", pid)[0] == 0, name
+    assert found.raw.exec("echo works").wait_closed().output == b"works\n"
+
+
+@pytest.mark.root
 @pytest.mark.parametrize("name", ["ptrace", "environ", "memory"])
 def test_user_can_not_look_into_the_session_process(three, as_user, name):
     """It is the user's, and what the daemon left in it would be too."""
