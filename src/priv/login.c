@@ -1,6 +1,6 @@
 #include "login.h"
 
-#include <errno.h>
+#include <poll.h>
 #include <sodium.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -246,8 +246,17 @@ static int64_t jitter_ms(const struct login *login, const char *user)
     return hash[0] % LIMIT_REFUSAL_JITTER_MS;
 }
 
+/* Returns early if nobody waits for the answer any more. */
+static void wait_until(const struct login *login, int64_t until_ms)
+{
+    struct pollfd network = {.fd = login->ipc};
+    while (clock_now_ms() < until_ms && poll(&network, 1, clock_timeout_ms(until_ms)) <= 0) {
+    }
+}
+
 /* A refusal leaves a fixed time after its request, and the user's jitter. Work that has taken
- * longer than that doubles the time until it has not. */
+ * longer than that doubles the time until it has not. A name service that hangs must not keep the
+ * monitor from its deadline. */
 static void wait_for_refusal(const struct login *login, const char *user, int64_t asked_ms)
 {
     int64_t spent_ms = clock_now_ms() - asked_ms;
@@ -256,12 +265,7 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
         wanted_ms *= 2;
     }
     int64_t answer_ms = asked_ms + wanted_ms;
-    const struct timespec until = {
-        .tv_sec = (time_t)(answer_ms / 1000),
-        .tv_nsec = (long)(answer_ms % 1000) * 1000000,
-    };
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL) == EINTR) {
-    }
+    wait_until(login, answer_ms < login->deadline_ms ? answer_ms : login->deadline_ms);
 }
 
 static const char *enter(struct login *login, const struct ipc_auth *request,

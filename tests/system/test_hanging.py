@@ -175,6 +175,38 @@ def test_hanging_name_service(client, site, hanging_names, seed):
     assert len(ends) == 1 and "login deadline of 2 s" == ends[0]["reason"], raw.line.log.text()
 
 
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_hanging_refusal_keeps_the_deadline(client, hanging_names, site):
+    """A refusal takes twice as long as the work at most: that must not outlast the deadline, and SIGALRM not the end
+    line. With nine seconds no user's own milliseconds hide it."""
+    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
+        pytest.skip("this build asks no name service")
+    raw = client("-t", "9", started={"env": {"LD_PRELOAD": hanging_names}})
+    raw.handshake()
+    raw.start_userauth()
+    raw.send(raw.publickey())
+    assert raw.line.wait_exit(12) in (0, 111)
+    ends = raw.line.log.events("end")
+    assert len(ends) == 1 and "login deadline of 9 s" == ends[0]["reason"], raw.line.log.text()
+
+
+@pytest.mark.slow
+@pytest.mark.sandbox
+def test_client_that_leaves_a_hanging_refusal(client, hanging_names, site):
+    """The place of a client that has gone would be kept once more as long as it has waited."""
+    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
+        pytest.skip("this build asks no name service")
+    raw = client("-t", "600", started={"env": {"LD_PRELOAD": hanging_names}})
+    raw.handshake()
+    raw.start_userauth()
+    raw.send(raw.publickey())
+    time.sleep(8.5)
+    raw.sock.close()
+    raw.line.wait_exit(2.5 * proc.SLOWNESS)
+    assert len(raw.line.log.events("end")) == 1
+
+
 # ---- limits -----------------------------------------------------------------------------------
 
 def zombies_of(parent):
