@@ -36,6 +36,17 @@ void sessions_init(struct sessions *sessions, const struct options *options,
     }
 }
 
+/* Where a program's number stands, or 0 for a free entry; NULL if it stands nowhere. */
+static pid_t *find_program(struct sessions *sessions, pid_t pid)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        if (sessions->programs[i] == pid) {
+            return &sessions->programs[i];
+        }
+    }
+    return NULL;
+}
+
 /* ---- pseudo-terminals ------------------------------------------------------------------------ */
 
 const char *spawn_terminal(struct sessions *sessions, const struct ipc_pty *request, uint32_t *done,
@@ -241,7 +252,8 @@ const char *spawn_program(struct sessions *sessions, const struct ipc_spawn *req
         return wrong;
     }
     struct slot *slot = &sessions->slots[request->slot];
-    if (sessions->programs >= LIMIT_CHANNELS) {
+    pid_t *counted = find_program(sessions, 0);
+    if (counted == NULL) {
         log_trouble("no more programs for this connection", NULL,
                     "those of closed channels still run");
         return NULL;
@@ -261,7 +273,7 @@ const char *spawn_program(struct sessions *sessions, const struct ipc_spawn *req
         pipes_close(pipes.theirs);
         return NULL;
     }
-    sessions->programs++;
+    *counted = pid;
     commit(slot, &pipes, pid, passed);
     log_session(sessions, slot, request, &task);
     slot->state = SLOT_RUNNING;
@@ -340,7 +352,11 @@ void spawn_reaped(struct sessions *sessions, pid_t pid, int status)
         .status = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)),
         .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status),
     };
-    sessions->programs--;
+    pid_t *counted = find_program(sessions, pid);
+    if (counted == NULL) {
+        return; /* a program's child, by CLONE_PARENT ours: it frees no place */
+    }
+    *counted = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         struct slot *slot = &sessions->slots[i];
         if (slot->state != SLOT_RUNNING || slot->program != pid) {

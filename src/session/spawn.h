@@ -35,8 +35,8 @@ struct sessions {
     const struct options *options;
     const struct peer *peer;
     const struct account *account;
-    const struct grant *grant; /* of the key that logged in */
-    unsigned programs;         /* not reaped yet, those of released slots as well */
+    const struct grant *grant;      /* of the key that logged in */
+    pid_t programs[LIMIT_CHANNELS]; /* not reaped yet, those of released slots as well; else 0 */
     struct slot slots[LIMIT_CHANNELS];
 };
 

@@ -254,6 +254,45 @@ def test_programs_are_counted(client):
         os.kill(pid, signal.SIGKILL)
 
 
+GIVES_AWAY_A_CHILD = """
+#define _GNU_SOURCE
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(void)
+{
+    if (syscall(SYS_clone, CLONE_PARENT | SIGCHLD, 0, 0, 0, 0) == 0) {
+        _exit(0);
+    }
+    return 0;
+}
+"""
+
+
+def test_children_given_away_are_not_counted(client, site):
+    """A program may make its children the session process's: each freed a place, until no program could start any more."""
+    folder = site.folder("clone")
+    source, program = os.path.join(folder, "clone.c"), os.path.join(folder, "clone")
+    with open(source, "w", encoding="ascii") as file:
+        file.write(GIVES_AWAY_A_CHILD)
+    run_or_fail(["cc", "-w", "-o", program, source])
+    raw = client().login()
+    for number in range(3):
+        assert raw.exec(f"exec {program}", number).wait_closed()
+    assert raw.exec("echo still here", 3).wait_closed().output == b"still here\n"
+    seconds = proc.seconds_to_sleep(16)
+    refused = []
+    for number in range(4, 24):
+        channel = raw.open(number)
+        if not channel.request(b"exec", string(f"{program}; exec sleep {seconds}")):
+            refused.append(number)
+        channel.send_close()
+        channel.wait(lambda channel=channel: channel.closed)
+    assert refused == [20, 21, 22, 23]
+
+
+
 # ---- who may not log in -----------------------------------------------------------------------
 
 @pytest.fixture

@@ -743,6 +743,15 @@ START_TEST(programs_of_released_slots_count)
 }
 END_TEST
 
+static unsigned count_programs(void)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        count += sessions.programs[i] != 0;
+    }
+    return count;
+}
+
 /* Nor does one that could not start. */
 START_TEST(programs_that_do_not_start_do_not_count)
 {
@@ -750,9 +759,9 @@ START_TEST(programs_that_do_not_start_do_not_count)
         struct running running = spawn(IPC_SESSION_SUBSYSTEM, "no-such-thing");
         ck_assert_uint_eq(running.done, 0);
     }
-    ck_assert_uint_eq(sessions.programs, 0);
+    ck_assert_uint_eq(count_programs(), 0);
     output_of(IPC_SESSION_EXEC, "true");
-    ck_assert_uint_eq(sessions.programs, 0);
+    ck_assert_uint_eq(count_programs(), 0);
 }
 END_TEST
 
