@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -21,6 +22,13 @@
 
 /* Where the child keeps its end of the pipe: everything above is closed. */
 #define REPLY_DESCRIPTOR 3
+
+/* A monitor that is killed can't end the child, which may wait for a name service or a file system
+ * that never answers. The kernel forgets it with each change of the effective uid. */
+static void end_with_monitor(void)
+{
+    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
+}
 
 /* ---- accounts and files ---------------------------------------------------------------------- */
 
@@ -63,6 +71,7 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
     if (!take_users_rights(found)) {
         return false;
     }
+    end_with_monitor();
     authkeys_open_users(&files->users, pattern, &found->account);
     /* Back to root, who alone can give up everything. */
     return !as_root || confine_set_uids((uid_t)-1, 0, (uid_t)-1) == 0;
@@ -96,6 +105,7 @@ static bool confine(const struct authkeys_query *query)
     if (as_root && (confine_set_groups(0, NULL) != 0 || !confine_identity(query->identity))) {
         return false;
     }
+    end_with_monitor();
     confine_capabilities();
     if (!confine_new_privileges() || !confine_not_dumpable()) {
         return false;
@@ -121,6 +131,7 @@ void authkeys_child(const struct authkeys_query *query, int reply)
     memset(&verdict, 0, sizeof(verdict));
     secret_abandon(query->hostkey, sizeof(*query->hostkey));
     signals_hand_on();
+    end_with_monitor();
     if (reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) {
         _exit(1);
     }

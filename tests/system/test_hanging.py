@@ -175,6 +175,48 @@ def test_hanging_name_service(client, site, hanging_names, seed):
     assert len(ends) == 1 and "login deadline of 2 s" == ends[0]["reason"], raw.line.log.text()
 
 
+@pytest.mark.sandbox
+def test_monitor_killed_in_a_hanging_login(client, hanging_names, site):
+    """A process of root's would be left for as long as the name service hangs."""
+    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
+        pytest.skip("this build asks no name service")
+    raw = client("-t", "600", started={"env": {"LD_PRELOAD": hanging_names}})
+    raw.handshake()
+    raw.start_userauth()
+    raw.send(raw.publickey())
+    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2)
+    found = proc.children(raw.line.monitor)
+    try:
+        os.kill(raw.line.monitor, signal.SIGKILL)
+        assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in found)), "the child that reads keys is left"
+    finally:
+        for pid in filter(proc.alive, found):
+            os.kill(pid, signal.SIGKILL)
+
+
+@pytest.mark.root
+def test_monitor_killed_while_keys_hang(client, site, dead_folder):
+    """The same with the user's rights, and with none."""
+    behind = site.folder("real-keys3")
+    with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
+        file.write(site.key_line(site.key) + "\n")
+    place, stop = dead_folder(behind)
+    raw = client("-a", place + "/keys", "-t", "600")
+    raw.handshake()
+    raw.start_userauth()
+    stop()
+    raw.send(raw.publickey())
+    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
+    time.sleep(0.2)
+    found = proc.children(raw.line.monitor)
+    try:
+        os.kill(raw.line.monitor, signal.SIGKILL)
+        assert proc.wait_until(lambda: not any(proc.alive(pid) for pid in found)), "the child that reads keys is left"
+    finally:
+        for pid in filter(proc.alive, found):
+            os.kill(pid, signal.SIGKILL)
+
+
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_hanging_refusal_keeps_the_deadline(client, hanging_names, site):
