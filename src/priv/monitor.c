@@ -70,10 +70,15 @@ static void decide_by_exit(struct monitor *monitor)
     decide(&monitor->ending, EXIT_TROUBLE, reason);
 }
 
-/* Serves what is there. */
+/* More than a socket holds at the system's default, some hundred. */
+#define DRAINED_MOST 1024
+
+/* Serves what is there, and not what a hostile network process adds for as long as it is served. */
 static void drain(struct monitor *monitor, union monitor_request *request)
 {
-    while (monitor->phase != MONITOR_OVER && monitor_requests_serve(monitor, request)) {
+    unsigned left = DRAINED_MOST;
+    while (left > 0 && monitor->phase != MONITOR_OVER && monitor_requests_serve(monitor, request)) {
+        left--;
     }
 }
 

@@ -153,6 +153,7 @@ static const struct kind kinds[] = {
     {"probe for ever", probe_for_ever, 1, 0},
     {"sign for ever", sign_for_ever, 1, 0},
     {"flood", flood, 3, 0},
+    {"outtalk the session", outtalk_the_session, 1, 0},
     {"start too many programs", start_too_many_programs, 1, 0},
     {"go on after the end", go_on_after_the_end, 4, 0},
     {"ignore the end", ignore_the_end, 1, 0},

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 /* ---- what must end the connection ------------------------------------------------------------ */
@@ -208,6 +209,9 @@ void sign_for_ever(struct attack *attack)
     attack_doom(attack, TO_MONITOR, "too many key exchanges before the login");
 }
 
+/* Fewer than a socket holds. */
+#define OUTSTANDING 60
+
 /* ---- floods ---------------------------------------------------------------------------------- */
 
 /* A full socket is waited for: whoever reads no replies must not be waited for. */
@@ -233,6 +237,28 @@ void flood(struct attack *attack)
         }
     }
     attack_stay(attack);
+}
+
+/* The session process ends when its socket is closed, and the connection with it, however many
+ * requests to the monitor wait: there is always one more, and every reply is read. */
+void outtalk_the_session(struct attack *attack)
+{
+    uint8_t reply[sizeof(attack->reply.raw)];
+    size_t outstanding = 0;
+    log_in(attack);
+    make_sign(attack, false);
+    close(attack->sockets[TO_SESSION]);
+    close(attack->leash);
+    int monitor = attack->sockets[TO_MONITOR];
+    for (;;) {
+        while (outstanding < OUTSTANDING &&
+               send(monitor, attack->message.raw, attack->bytes, MSG_NOSIGNAL | MSG_DONTWAIT) > 0) {
+            outstanding++;
+        }
+        while (outstanding > 0 && recv(monitor, reply, sizeof(reply), MSG_DONTWAIT) > 0) {
+            outstanding--;
+        }
+    }
 }
 
 void start_too_many_programs(struct attack *attack)

@@ -212,6 +212,7 @@ void forge(struct attack *attack);
 void replay(struct attack *attack);
 void probe_for_ever(struct attack *attack);
 void sign_for_ever(struct attack *attack);
+void outtalk_the_session(struct attack *attack);
 void flood(struct attack *attack);
 void start_too_many_programs(struct attack *attack);
 
