@@ -194,7 +194,8 @@ static const char *on_end(void *process, const void *request, struct reply *repl
     monitor->ending.counted = true;
     monitor->ending.bytes_in = end->bytes_in;
     monitor->ending.bytes_out = end->bytes_out;
-    monitor_end(monitor, end->cause == IPC_END_CLIENT ? 0 : EXIT_TROUBLE, end->reason);
+    monitor_end(monitor, end->cause == IPC_END_CLIENT ? 0 : EXIT_TROUBLE,
+                end->reason[0] != '\0' ? end->reason : "network process gave no reason");
     return NULL;
 }
 
