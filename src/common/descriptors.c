@@ -88,3 +88,26 @@ void signals_hand_on(void)
     }
     unblock_all();
 }
+
+static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+
+#define ENDING (sizeof(ending) / sizeof(ending[0]))
+
+void signals_add_ending(sigset_t *set)
+{
+    for (size_t i = 0; i < ENDING; i++) {
+        sigaddset(set, ending[i]);
+    }
+}
+
+bool signals_ending_wait(void)
+{
+    sigset_t waiting;
+    bool found = false;
+    sigemptyset(&waiting);
+    sigpending(&waiting);
+    for (size_t i = 0; i < ENDING; i++) {
+        found = found || sigismember(&waiting, ending[i]) == 1;
+    }
+    return found;
+}

@@ -5,6 +5,9 @@
 #ifndef WREN_DESCRIPTORS_H
 #define WREN_DESCRIPTORS_H
 
+#include <signal.h>
+#include <stdbool.h>
+
 #include "entropy.h"
 
 /* Where a host key's descriptor (keydir "fd:N") waits for the monitor, and where the launcher's
@@ -23,5 +26,11 @@ void signals_reset(void);
 /* For children: takes back what signals_reset() has the daemon ignore, and what it has blocked
  * since. It changes nothing else. */
 void signals_hand_on(void);
+
+/* Adds the signals that ask a process to end: SIGTERM, SIGINT and SIGHUP. */
+void signals_add_ending(sigset_t *set);
+
+/* True if one of these has come while it is blocked. For waits that do not watch a signalfd. */
+bool signals_ending_wait(void);
 
 #endif

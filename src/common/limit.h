@@ -84,6 +84,9 @@
 #define LIMIT_REFUSAL_MS        50
 #define LIMIT_REFUSAL_JITTER_MS 16
 
+/* While the monitor waits for a child that reads keys it looks so often whether it was asked to end. */
+#define LIMIT_SIGNAL_LOOK_MS 1000
+
 /* Signatures the monitor makes before login: the first key exchange and a few rekeys. */
 #define LIMIT_SIGNATURES_BEFORE_LOGIN 8
 

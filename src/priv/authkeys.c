@@ -9,7 +9,9 @@
 #include <unistd.h>
 
 #include "clock.h"
+#include "descriptors.h"
 #include "ipc.h"
+#include "limit.h"
 #include "log.h"
 
 /* Every variable is NAME=VALUE with its NUL, and they fill the environment's bytes. */
@@ -74,23 +76,23 @@ static bool accept_verdict(struct authkeys_verdict *verdict, const struct authke
     return verdict->reason == AUTHKEYS_LISTED;
 }
 
-/* Waits until more of the answer is there. False at the deadline, or if nobody waits for it. */
+/* Waits until more of the answer is there. False at the deadline, if nobody waits for it, or if we
+ * are asked to end. */
 static bool await_answer(const struct authkeys_query *query, int reply)
 {
-    for (;;) {
-        if (clock_now_ms() >= query->deadline_ms) {
-            return false;
-        }
+    while (clock_now_ms() < query->deadline_ms && !signals_ending_wait()) {
         struct pollfd waiting[] = {{.fd = reply, .events = POLLIN}, {.fd = query->watched}};
-        int ready = poll(waiting, 2, clock_timeout_ms(query->deadline_ms));
-        if (ready < 0 && errno == EINTR) {
-            continue;
+        int left_ms = clock_timeout_ms(query->deadline_ms);
+        int ready =
+            poll(waiting, 2, left_ms < LIMIT_SIGNAL_LOOK_MS ? left_ms : LIMIT_SIGNAL_LOOK_MS);
+        if (ready > 0) {
+            return waiting[1].revents == 0;
         }
-        if (ready <= 0 || waiting[1].revents != 0) {
-            return false;
+        if (ready < 0 && errno != EINTR) {
+            break;
         }
-        return true;
     }
+    return false;
 }
 
 /* It is longer than a pipe must take at once. */

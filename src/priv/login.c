@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "clock.h"
+#include "descriptors.h"
 #include "numbers.h"
 #include "writer.h"
 
@@ -250,7 +251,8 @@ static int64_t jitter_ms(const struct login *login, const char *user)
 static void wait_until(const struct login *login, int64_t until_ms)
 {
     struct pollfd network = {.fd = login->ipc};
-    while (clock_now_ms() < until_ms && poll(&network, 1, clock_timeout_ms(until_ms)) <= 0) {
+    while (clock_now_ms() < until_ms && !signals_ending_wait() &&
+           poll(&network, 1, clock_timeout_ms(until_ms)) <= 0) {
     }
 }
 

@@ -13,6 +13,7 @@
 
 #include "clock.h"
 #include "confine.h"
+#include "descriptors.h"
 #include "entropy.h"
 #include "exits.h"
 #include "log.h"
@@ -280,14 +281,12 @@ static void log_ending(const struct monitor *monitor)
 /* A client that goes away must not take us with it before the end is logged. */
 static int take_signals(void)
 {
-    static const int taken[] = {SIGCHLD, SIGTERM, SIGINT, SIGHUP};
     sigset_t blocked;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
     sigemptyset(&blocked);
-    for (size_t i = 0; i < sizeof(taken) / sizeof(taken[0]); i++) {
-        sigaddset(&blocked, taken[i]);
-    }
+    sigaddset(&blocked, SIGCHLD);
+    signals_add_ending(&blocked);
     sigprocmask(SIG_BLOCK, &blocked, NULL);
     return signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
 }

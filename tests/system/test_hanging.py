@@ -101,6 +101,16 @@ def test_keys_on_a_dead_file_system(hanging_login):
 
 
 @pytest.mark.root
+def test_monitor_told_to_end_in_a_hanging_login(hanging_login):
+    """A shutdown of the machine would wait for the deadline of every login that hangs."""
+    raw = hanging_login(600)
+    assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
+    os.kill(raw.line.monitor, signal.SIGTERM)
+    assert raw.line.wait_exit() == 0
+    assert raw.line.log.events("end")[0]["reason"] == "ended by signal 15"
+
+
+@pytest.mark.root
 def test_client_that_leaves_a_hanging_login(hanging_login):
     """Nobody waits for the answer any more: the place is free at once, not at the deadline."""
     raw = hanging_login(600)
