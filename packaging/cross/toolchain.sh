@@ -231,6 +231,7 @@ b_staticpic = false
 [project options]
 accounts = 'files'
 small_printf = true
+small_time = true
 no_heap = true
 
 [properties]

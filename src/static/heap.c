@@ -1,8 +1,7 @@
 /*
  * The heap of a static build (the option no_heap): there is none. Nothing in wrensshd allocates,
  * but functions that it calls could, if they were called otherwise: realpath(3) without a place for
- * its answer. musl's malloc() would be in the program for them, with 4 KiB of its own. What musl
- * allocates for itself does not come here: its mktime() keeps a copy of TZ, made once.
+ * its answer. musl's malloc() would be in the program for them, with 4 KiB of its own.
  */
 #include <errno.h>
 #include <stddef.h>
