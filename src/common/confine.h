@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "identity.h"
@@ -19,6 +20,11 @@
 int confine_set_groups(size_t count, const gid_t *groups);
 int confine_set_gids(gid_t real, gid_t effective, gid_t saved);
 int confine_set_uids(uid_t real, uid_t effective, uid_t saved);
+
+/* Lowers both limits of a resource (getrlimit(2)) to `most`. A launcher's lower limit can't be
+ * raised, and needn't be. By prlimit(2): musl's setrlimit() stops threads. Returns false with errno
+ * if the kernel refuses. */
+bool confine_limit(int resource, rlim_t most);
 
 /* Takes on the identity: real, effective and saved gid and uid. Returns false if the kernel refuses
  * or leaves a way back to root. The process must have CAP_SETUID and CAP_SETGID in effect. */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -56,26 +55,11 @@ static bool enter_root(void)
     return false;
 }
 
-/* A launcher's lower limit can't be raised, and needn't be. */
-static void lower(struct rlimit *limit, rlim_t most)
-{
-    if (limit->rlim_max > most) {
-        limit->rlim_cur = limit->rlim_max = most;
-    }
-}
-
 static bool set_limits(void)
 {
-    const struct rlimit none = {.rlim_cur = 0, .rlim_max = 0};
-    struct rlimit few, stack;
-    if (getrlimit(RLIMIT_NOFILE, &few) != 0 || getrlimit(RLIMIT_STACK, &stack) != 0) {
-        return false;
-    }
-    lower(&few, DESCRIPTORS_MAX);
-    lower(&stack, LIMIT_STACK_BYTES);
-    return setrlimit(RLIMIT_FSIZE, &none) == 0 && setrlimit(RLIMIT_NPROC, &none) == 0 &&
-           setrlimit(RLIMIT_CORE, &none) == 0 && setrlimit(RLIMIT_NOFILE, &few) == 0 &&
-           setrlimit(RLIMIT_STACK, &stack) == 0;
+    return confine_limit(RLIMIT_FSIZE, 0) && confine_limit(RLIMIT_NPROC, 0) &&
+           confine_limit(RLIMIT_CORE, 0) && confine_limit(RLIMIT_NOFILE, DESCRIPTORS_MAX) &&
+           confine_limit(RLIMIT_STACK, LIMIT_STACK_BYTES);
 }
 
 /* A rule set that handles every kind of access and allows none. */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -82,13 +81,11 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
 /* A huge file can't keep a processor until the login deadline, and the child makes nothing. */
 static void limit_resources(void)
 {
-    const struct rlimit cpu = {LIMIT_AUTHKEYS_CPU_SECONDS, LIMIT_AUTHKEYS_CPU_SECONDS};
-    const struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_CPU, &cpu);
-    setrlimit(RLIMIT_FSIZE, &none);
-    setrlimit(RLIMIT_NPROC, &none);
-    setrlimit(RLIMIT_NOFILE, &none);
-    setrlimit(RLIMIT_CORE, &none);
+    confine_limit(RLIMIT_CPU, LIMIT_AUTHKEYS_CPU_SECONDS);
+    confine_limit(RLIMIT_FSIZE, 0);
+    confine_limit(RLIMIT_NPROC, 0);
+    confine_limit(RLIMIT_NOFILE, 0);
+    confine_limit(RLIMIT_CORE, 0);
 }
 
 static const struct seccomp_rule rules[] = {

@@ -9,7 +9,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -98,9 +97,8 @@ __attribute__((noinline)) static bool enter_seccomp(const struct monitor *monito
 /* Not the size of files: the log may be one. */
 static void limit_resources(void)
 {
-    const struct rlimit none = {0, 0};
-    setrlimit(RLIMIT_NPROC, &none);
-    setrlimit(RLIMIT_CORE, &none);
+    confine_limit(RLIMIT_NPROC, 0);
+    confine_limit(RLIMIT_CORE, 0);
 }
 
 /* As the network process's user the monitor may kill that process, and nobody who logs in may stop,
