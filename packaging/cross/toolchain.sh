@@ -232,6 +232,7 @@ b_staticpic = false
 accounts = 'files'
 small_printf = true
 small_time = true
+plain_calls = true
 no_heap = true
 
 [properties]
