@@ -7,11 +7,12 @@
 #include <stdint.h>
 #include <time.h>
 
-static inline int64_t clock_now_ms(void)
+/* Called from many places, of which none is in a hurry. */
+__attribute__((noinline, unused)) static int64_t clock_now_ms(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+    return (int64_t)now.tv_sec * 1000 + (uint32_t)now.tv_nsec / 1000000;
 }
 
 /* The time until `deadline_ms` for poll(2): rounded up, never negative; far deadlines are woken up

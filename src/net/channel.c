@@ -24,7 +24,9 @@ void channel_init(struct channel *channel)
 
 static uint32_t number_of(const struct connection *connection, const struct channel *channel)
 {
-    return (uint32_t)(channel - connection->channels);
+    /* Unsigned: ARMv7 divides in a function, and in a larger one where there are signs. */
+    size_t offset = (size_t)((uintptr_t)channel - (uintptr_t)connection->channels);
+    return (uint32_t)(offset / sizeof(*channel));
 }
 
 static void refuse_not_open(struct connection *connection)

@@ -26,7 +26,9 @@ typedef enum outcome request_handler(struct connection *connection, struct chann
 
 static uint32_t slot_of(const struct connection *connection, const struct channel *channel)
 {
-    return (uint32_t)(channel - connection->channels);
+    /* Unsigned: ARMv7 divides in a function, and in a larger one where there are signs. */
+    size_t offset = (size_t)((uintptr_t)channel - (uintptr_t)connection->channels);
+    return (uint32_t)(offset / sizeof(*channel));
 }
 
 /* ---- before the program: terminal and environment -------------------------------------------- */

@@ -17,7 +17,7 @@ static int number(const char *digits, size_t count)
 static bool is_calendar(const struct tm *time)
 {
     static const int days[12] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
-    int year = time->tm_year + 1900;
+    unsigned year = (unsigned)time->tm_year + 1900;
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
     if (time->tm_mon < 0 || time->tm_mon > 11 || time->tm_mday < 1 ||
         time->tm_mday > days[time->tm_mon] || (time->tm_mon == 1 && time->tm_mday == 29 && !leap)) {

@@ -247,7 +247,7 @@ static const char *read_number(int *number, const char *text, va_list *arguments
         return text + 1;
     }
     for (*number = 0; *text >= '0' && *text <= '9'; text++) {
-        if (*number > (INT_MAX - (*text - '0')) / 10) {
+        if ((unsigned)*number > (unsigned)(INT_MAX - (*text - '0')) / 10) {
             return NULL;
         }
         *number = *number * 10 + (*text - '0');

@@ -53,15 +53,18 @@ static struct {
 
 /* ---- days ------------------------------------------------------------------------------------ */
 
-/* Since 1970. Years begin in March here, so that a leap day is the last one. Any day will do, and
- * the month after December. */
-static int32_t days_at(int32_t year, int32_t month, int32_t day)
+/* Since 1970, modulo 2^32. Years begin in March here, so that a leap day is the last one, and 400
+ * years earlier, so that each division is of a positive number. Any day will do, and the month
+ * after December. */
+static uint32_t days_at(uint32_t year, uint32_t month, uint32_t day)
 {
+    year += 400;
     if (month <= 2) {
         year--;
         month += 12;
     }
-    return 365 * year + year / 4 - year / 100 + year / 400 + (153 * month - 457) / 5 + day - 719469;
+    return 365 * year + year / 4 - year / 100 + year / 400 + (153 * month - 457) / 5 + day -
+           (719469 + 146097);
 }
 
 /* ---- a rule ---------------------------------------------------------------------------------- */
@@ -75,13 +78,13 @@ static bool take(const char **text, char letter)
     return found;
 }
 
-static int32_t take_number(const char **text)
+static uint32_t take_number(const char **text)
 {
     uint32_t value = 0;
     while (**text >= '0' && **text <= '9') {
         value = value * 10 + (uint32_t)(*(*text)++ - '0');
     }
-    return (int32_t)(value % 100000);
+    return value < 100000 ? value : 0;
 }
 
 /* [+-]hh[:mm[:ss]] */
@@ -89,14 +92,14 @@ static int32_t take_seconds(const char **text)
 {
     bool negative = take(text, '-');
     take(text, '+');
-    int32_t seconds = take_number(text) * 3600;
+    uint32_t seconds = take_number(text) * 3600;
     if (take(text, ':')) {
         seconds += take_number(text) * 60;
     }
     if (take(text, ':')) {
         seconds += take_number(text);
     }
-    return negative ? -seconds : seconds;
+    return (int32_t)(negative ? 0 - seconds : seconds);
 }
 
 static bool take_name(const char **text)
@@ -108,28 +111,28 @@ static bool take_name(const char **text)
 }
 
 /* Mm.w.d, Jn or n */
-static int32_t take_day(const char **text, int32_t year)
+static uint32_t take_day(const char **text, uint32_t year)
 {
     if (take(text, 'J')) { /* from 1 on, without leap days */
-        int32_t number = take_number(text);
+        uint32_t number = take_number(text);
         return number < 60 ? days_at(year, 1, number) : days_at(year, 3, number - 59);
     }
     if (!take(text, 'M')) {
         return days_at(year, 1, 1 + take_number(text));
     }
-    int32_t month = take_number(text);
+    uint32_t month = take_number(text);
     take(text, '.');
-    int32_t week = take_number(text);
+    uint32_t week = take_number(text);
     take(text, '.');
-    int32_t weekday = take_number(text);
-    int32_t first = days_at(year, month, 1);
+    uint32_t weekday = take_number(text);
+    uint32_t first = days_at(year, month, 1);
     /* Day 0 was a Thursday. The fifth week is the last one. */
-    int32_t day = first + (weekday + 7 - (first + 4) % 7) % 7 + (week - 1) * 7;
+    uint32_t day = first + (weekday + 7 - (first + 4) % 7) % 7 + (week - 1) * 7;
     return day < days_at(year, month + 1, 1) ? day : day - 7;
 }
 
 /* When a change is, by the clock before it. */
-static int64_t take_change(const char **text, int32_t year)
+static int64_t take_change(const char **text, uint32_t year)
 {
     take(text, ',');
     int64_t midnight = (int64_t)take_day(text, year) * DAY_SECONDS;
@@ -137,7 +140,7 @@ static int64_t take_change(const char **text, int32_t year)
 }
 
 /* Seconds east of Greenwich at `local` seconds since 1970 by the clock there. */
-static int32_t offset_by_rule(const char *text, int64_t local, int32_t year)
+static int32_t offset_by_rule(const char *text, int64_t local, uint32_t year)
 {
     take_name(&text);
     int32_t standard = -take_seconds(&text);
@@ -234,7 +237,7 @@ static int64_t transition_at(uint32_t number)
 }
 
 /* As offset_by_rule(). */
-static int32_t offset_at(int64_t local, int32_t year)
+static int32_t offset_at(int64_t local, uint32_t year)
 {
     int32_t offset = zone.types != NULL ? offset_of(0) : 0;
     for (uint32_t i = 0; i < zone.transitions; i++) {
@@ -266,12 +269,14 @@ void tzset(void)
 
 time_t timegm(struct tm *time)
 {
-    int32_t days = days_at(time->tm_year + 1900, time->tm_mon + 1, time->tm_mday);
-    return (time_t)days * DAY_SECONDS + time->tm_hour * 3600 + time->tm_min * 60 + time->tm_sec;
+    uint32_t year = (uint32_t)time->tm_year + 1900;
+    uint32_t days = days_at(year, (uint32_t)time->tm_mon + 1, (uint32_t)time->tm_mday);
+    return (time_t)(int32_t)days * DAY_SECONDS + time->tm_hour * 3600 + time->tm_min * 60 +
+           time->tm_sec;
 }
 
 time_t mktime(struct tm *time)
 {
     time_t local = timegm(time);
-    return local - offset_at(local, time->tm_year + 1900);
+    return local - offset_at(local, (uint32_t)time->tm_year + 1900);
 }
