@@ -210,8 +210,8 @@ write_cross_file() { # ARCH
     fi
     # GCC's link-time optimization goes with GNU ld only.
     case $compiler in
-    gcc) prefix=$triple- lto=false ;;
-    clang) prefix=llvm- lto=true ;;
+    gcc) prefix=$triple- lto=false link_flags='' ;;
+    clang) prefix=llvm- lto=true link_flags=$size_flags ;;
     esac
     # shellcheck disable=SC2086 # a list of flags
     cat >"$work/$1/$compiler.ini" <<END
@@ -223,6 +223,7 @@ $emulator_line
 
 [built-in options]
 c_args = [$(list $machine_flags -fno-asynchronous-unwind-tables -fno-unwind-tables)]
+c_link_args = [$([ -z "$link_flags" ] || list $link_flags)]
 default_library = 'static'
 b_lto = $lto
 b_pie = true
