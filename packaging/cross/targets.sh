@@ -10,10 +10,11 @@
 #                by sharing equal code between functions as well, on armv7. Elsewhere that saves next to nothing
 #   page_bytes   the largest page of its kernels: what is read-only after relocation ends with one
 #   size_limit   bytes that the stripped daemon may have at most
+#   zeroed_locals   whether there is room for it below that, with every compiler that Debian 12 and 13 have
 all_targets='x86_64 aarch64 armv7'
 
 target() {
-    machine_flags='' size_flags='' page_bytes=4096
+    machine_flags='' size_flags='' page_bytes=4096 zeroed_locals=true
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
@@ -22,12 +23,13 @@ target() {
     aarch64)
         debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
         cpu_family=aarch64 cpu=aarch64 size_limit=229376 page_bytes=65536
+        zeroed_locals=false
         size_flags='-Wl,-mllvm,-inline-threshold=5'
         ;;
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
         debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
-        cpu_family=arm cpu=armv7 size_limit=196608
+        cpu_family=arm cpu=armv7 size_limit=196608 zeroed_locals=false
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
         size_flags='-Wl,-mllvm,-inline-threshold=5 -Wl,-mllvm,-enable-machine-outliner=always'
         ;;

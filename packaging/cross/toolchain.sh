@@ -192,7 +192,8 @@ list() { printf "'%s', " "$@" | sed 's/, $//'; }
 #                                         x86_64   aarch64    armv7
 #   none of them                         239,560   215,472  190,188
 #   -fstack-clash-protection                +800         -        -   Clang 14 has it for x86_64 only
-#   -ftrivial-auto-var-init=zero          +5,184    +3,528   +3,072   without crypto/ and libsodium
+#   -ftrivial-auto-var-init=zero          +5,184    +3,528   +3,072   without crypto/ and libsodium; not on the ARMs,
+#                                                                     where little more would not fit any more
 #   -mbranch-protection=pac-ret                -    +5,304        -
 #
 # Left out, because they would take bytes and protect nothing here:
@@ -235,6 +236,7 @@ small_printf = true
 small_time = true
 plain_calls = true
 no_heap = true
+zeroed_locals = $zeroed_locals
 
 [properties]
 needs_exe_wrapper = $needs_emulator
