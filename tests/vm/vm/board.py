@@ -113,9 +113,12 @@ def host_key(place, port):
     return place.run(["ssh-keyscan", "-t", "ed25519", "-p", str(port), "127.0.0.1"]).split(" ", 1)[1]
 
 
-# The network process of the connection that this runs in: the monitor's other child.
-NETWORK_PROCESS = r"""for status in /proc/[0-9]*/status; do
-    grep -q "^Name:.wrensshd" $status && grep -q "^PPid:.$PPID\$" $status && cat $status
+# A program's parent is the session process, whose parent is the monitor.
+MONITOR = "$(cut -d ' ' -f 4 /proc/$PPID/stat)"
+# The monitor's other child.
+NETWORK_PROCESS = f"""monitor={MONITOR}
+for status in /proc/[0-9]*/status; do
+    [ $status != /proc/$PPID/status ] && grep -q "^PPid:.$monitor\\$" $status && cat $status
 done"""
 
 

@@ -13,6 +13,7 @@ from .machine import SLOWNESS
 
 MIB = 1 << 20
 LAYERS = {"root", "uid", "groups", "no-new-privs", "not-dumpable", "rlimits", "seccomp"}
+LAUNCHER = f"cat /proc/$(cut -d ' ' -f 4 /proc/{board.MONITOR}/stat)/comm"
 
 
 def counted(size):
@@ -64,7 +65,7 @@ def check_listen(place, person, machine):
     place.check(done.returncode == 0, f"no line in inittab: {done}")
     ssh = OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root")
     end = time.monotonic() + 30 * SLOWNESS
-    while (done := ssh("cat /proc/$(cut -d ' ' -f 4 /proc/$PPID/stat)/comm")).returncode == 255 and time.monotonic() < end:
+    while (done := ssh(LAUNCHER)).returncode == 255 and time.monotonic() < end:
         time.sleep(0.5)
     place.check(done.stdout == "wrensshd-listen\n", f"no login behind wrensshd-listen: {done.stderr}")
 
