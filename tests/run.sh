@@ -264,11 +264,21 @@ cross_tests() {
 
 # The quickest of the machines, where seccomp is seen on ARM, which the emulator above has not.
 boot_boards() {
-    say "booted boards, aarch64 and armv7; the other machines: sh tests/vm/run.sh; Debian's packages: sh tests/debian/run.sh"
+    say "booted boards, aarch64 and armv7; the other machines: sh tests/vm/run.sh"
     WREN_COUNTS=$top/build/vm-counts.json
     export WREN_COUNTS
     echo '{"passed": 0, "failed": 1, "skipped": 0}' >"$WREN_COUNTS"
     sh tests/vm/run.sh --no-build aarch64 armv7 || broken=1
+    results="$results $WREN_COUNTS"
+}
+
+# The quickest of what Debian's packages go through: built, installed, upgraded and purged in a chroot.
+debian_packages() {
+    say "Debian's packages in a chroot; below systemd and in images: sh tests/debian/run.sh"
+    WREN_COUNTS=$top/build/debian-counts.json
+    export WREN_COUNTS
+    echo '{"passed": 0, "failed": 1, "skipped": 0}' >"$WREN_COUNTS"
+    $yielding sh tests/debian/run.sh life || broken=1
     results="$results $WREN_COUNTS"
 }
 
@@ -293,6 +303,7 @@ emulated_tests='openssh_exec openssh_pty openssh_bulk openssh_files tools key_ex
 for name in $builds; do
     if [ "$name" = cross ]; then
         cross_tests "$@"
+        [ "$only" = unit ] || debian_packages
         continue
     fi
     if ! build "$name"; then

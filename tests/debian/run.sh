@@ -8,7 +8,7 @@
 #     --suite     another release than this machine's (trixie): they are built in a chroot of it
 #
 # Needs root, and installs what it needs (Debian 12 or 13). Each root file system is made once and kept in
-# build/debian-test.
+# build/debian-test. Where none can be made it skips all, with the reason.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -18,6 +18,18 @@ work=$top/build/debian-test
 root=$work/root
 
 die() { echo "run.sh: $*" >&2; exit 1; }
+
+# For tests/run.sh.
+count() { # PASSED FAILED SKIPPED
+    [ -z "${WREN_COUNTS:-}" ] || printf '{"passed": %d, "failed": %d, "skipped": %d}\n' "$@" >"$WREN_COUNTS"
+}
+passed=0 failed=0
+skip() {
+    echo "Debian's packages: skipped, $*"
+    count $passed $failed 1
+    [ $failed = 0 ]
+    exit
+}
 
 build=yes
 own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
@@ -33,7 +45,9 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ $# -gt 0 ] || set -- life booted initramfs-tools dracut
-[ "$(id -u)" = 0 ] || die "a chroot needs root"
+[ "$(id -u)" = 0 ] || skip "a chroot needs root"
+has_apt() { command -v apt-get && command -v dpkg; }
+has_apt >/dev/null 2>&1 || skip "this is no Debian"
 
 # shellcheck disable=SC2034 # packages.sh reads them
 python=python3 useful='' needed="
@@ -66,9 +80,11 @@ make_root() { # PACKAGES, with commas
         # shellcheck disable=SC2016 # for apt-get
         mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' |
             head -n 1)
+        [ -n "$mirror" ] || skip "no Debian mirror among the sources of apt"
         mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --include="$1" --format=tar "$suite" \
-            "$work/root.tar" "deb ${mirror:?no Debian mirror among the sources of apt} $suite main" \
-            >"$work/mmdebstrap.log" 2>&1 || { tail -n 20 "$work/mmdebstrap.log"; die "mmdebstrap failed"; }
+            "$work/root.tar" "deb $mirror $suite main" \
+            >"$work/mmdebstrap.log" 2>&1 ||
+            skip "mmdebstrap fails: $(grep -m 1 '^E: ' "$work/mmdebstrap.log" || tail -n 1 "$work/mmdebstrap.log")"
         zstd -q -3 --rm "$work/root.tar" -o "$tarball"
     fi
     rm -rf "$root"
@@ -86,7 +102,6 @@ in_root() {
 # ---- the packages ----------------------------------------------------------------------------------------------------
 
 build_elsewhere() {
-    make_root build-essential,check,debhelper,iproute2,libsodium-dev,meson,openssh-client,pkgconf,systemd-dev
     mkdir "$root/source"
     tar -c --exclude-vcs --exclude=./build --exclude=__pycache__ --exclude=./subprojects/packagecache \
         --exclude='./subprojects/*-[0-9]*' . | tar -x -C "$root/source"
@@ -99,6 +114,8 @@ build_elsewhere() {
 
 if [ -n "$build" ]; then
     echo "building for $suite (build/debian-test/build.log)"
+    [ "$suite" = "$own" ] ||
+        make_root build-essential,check,debhelper,iproute2,libsodium-dev,meson,openssh-client,pkgconf,systemd-dev
     if [ "$suite" = "$own" ]; then sh packaging/debian/build.sh; else build_elsewhere; fi >"$work/build.log" 2>&1 ||
         { tail -n 40 "$work/build.log"; die "the build failed"; }
 fi
@@ -171,18 +188,24 @@ END
     return $status
 }
 
-failed=0
 for life in "$@"; do
     make_root "$(packages_of "$life")"
     cp -r "$packages" "$root/packages"
     cp -r tests/debian "$root/tests"
-    case $life in
-    life) in_root sh /tests/life.sh ;;
-    booted) boot_root ;;
-    *) in_root sh /tests/image.sh ;;
-    esac || { failed=$((failed + 1)); rm -rf "$work/failed-$life"; mv "$root" "$work/failed-$life"; }
+    if case $life in
+        life) in_root sh /tests/life.sh ;;
+        booted) boot_root ;;
+        *) in_root sh /tests/image.sh ;;
+        esac; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        rm -rf "$work/failed-$life"
+        mv "$root" "$work/failed-$life"
+    fi
 done
 rm -rf "$root"
+count $passed $failed 0
 echo
-echo "$(($# - failed)) passed, $failed failed"
+echo "$passed passed, $failed failed"
 [ $failed -eq 0 ]
