@@ -72,14 +72,14 @@ bool confine_identity(const struct identity *identity)
 bool confine_limit(int resource, rlim_t most)
 {
     struct rlimit limit;
-    if (prlimit(0, resource, NULL, &limit) != 0) {
+    if (syscall(SYS_prlimit64, 0, resource, NULL, &limit) != 0) {
         return false;
     }
     if (limit.rlim_max <= most) {
         return true;
     }
     limit.rlim_cur = limit.rlim_max = most;
-    return prlimit(0, resource, &limit, NULL) == 0;
+    return syscall(SYS_prlimit64, 0, resource, &limit, NULL) == 0;
 }
 
 bool confine_capabilities(void)
