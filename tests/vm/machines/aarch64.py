@@ -1,6 +1,6 @@
-"""A 64-bit ARM board of 64 MiB, tcpserver and no systemd: login, seccomp, a terminal, 20 MiB there and back."""
+"""A 64-bit ARM board of 64 MiB, tcpserver and no systemd: login, seccomp, a terminal, 20 MiB there and back, no memory left."""
 
-from vm import board, board_login
+from vm import board, board_login, crowd
 
 PROGRAMS = ("qemu-system-aarch64", *board.PROGRAMS)
 ARCHITECTURES = ("aarch64",)
@@ -9,4 +9,4 @@ SECONDS = 15
 
 
 def run(place):
-    board_login.run(place, "aarch64")
+    return crowd.check(place, *board_login.run(place, "aarch64"))

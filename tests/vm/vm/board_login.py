@@ -71,6 +71,7 @@ def check_listen(place, person, machine):
 
 
 def run(place, architecture):
+    """The person and the machine, for more."""
     person = Person(place)
     place.step("boots")
     machine = board.boot(place, person, architecture, memory=64)
@@ -86,3 +87,4 @@ def run(place, architecture):
     place.step("20 MiB there and back")
     check_transfers(place, ssh)
     check_folder(place, ssh)
+    return person, machine
