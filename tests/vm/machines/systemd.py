@@ -1,4 +1,4 @@
-"""systemd as PID 1: the socket, the first key, 20 logins at once, a flood of 500, a power cut, the journal."""
+"""systemd as PID 1: the socket, the first key, 20 logins at once, a stop, a flood of 500, a power cut, a reboot."""
 
 import os
 import re
@@ -92,6 +92,47 @@ def check_restart(place, ssh):
     place.check(out == b"still here\n" and kept.returncode == 0, f"the restart ended a session: {out}")
     done = ssh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '")
     place.check("sleep 4321" in done.stdout, "a background program ended with its connection")
+
+
+def open_session(place, ssh):
+    """A client whose session has left a program in the background, which holds none of its descriptors."""
+    client = ssh.start("setsid sleep 9876 </dev/null >/dev/null 2>&1 & echo started; cat", options=["LogLevel=INFO"])
+    place.check(client.stdout.readline() == b"started\n", "no session to end")
+    return client
+
+
+def check_end(place, client, what):
+    """systemd has a copy of the connection: the client ends only because wrensshd says goodbye and shuts it down."""
+    try:
+        client.wait(60)  # with its input open
+    except subprocess.TimeoutExpired:
+        client.kill()
+        place.check(False, f"{what}: the client hangs")
+    err = client.communicate()[1]
+    place.check(client.returncode == 255 and b"Received disconnect from" in err,
+                f"{what}: the client ends with status {client.returncode}: {err.decode()}")
+
+
+def check_stop(place, ssh):
+    """A stop of the template ends each connection, also that which asks for it, and no program in the background."""
+    client = open_session(place, ssh)
+    asker = ssh.start("systemctl stop 'wrensshd@*'", options=["LogLevel=INFO"])
+    check_end(place, client, "systemctl stop")
+    check_end(place, asker, "systemctl stop, by its own connection")
+    place.check("sleep 9876" in ssh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout, "a stop ends background programs")
+    # systemd counts a connection, which has ended, while a process of its unit lives.
+    ssh("pkill sleep")
+    wait_for(place, "the places of stopped connections", lambda: socket_counts(ssh)["NConnections"] == "1")
+    lines = ssh("journalctl -t wrensshd --no-pager").stdout
+    ends = re.findall(r"event=end from=10\.0\.2\.2 .* reason=\"ended by signal 15\"", lines)
+    place.check(len(ends) == 2, f"{len(ends)} end lines of 2 stopped connections:\n{lines[-2000:]}")
+
+
+def check_reboot(place, machine, ssh):
+    client = open_session(place, ssh)
+    ssh("systemctl --no-block reboot")
+    check_end(place, client, "reboot")
+    machine.wait_for_end(120)
 
 
 # Connections that say nothing, as many as there may be, from another address than the person's.
@@ -206,6 +247,8 @@ def run(place):
     place.step("20 logins at once")
     check_parallel_logins(place, ssh)
     check_restart(place, ssh)
+    place.step("stops all connections")
+    check_stop(place, ssh)
     place.step(f"a flood of {FLOOD} connections")
     check_flood(place, ssh)
     check_journal(place, ssh)
@@ -213,3 +256,5 @@ def run(place):
     check_repair(place, person, machine)
     place.step("changes over from TinySSH")
     check_tinyssh(place, person, machine)
+    place.step("reboots")
+    check_reboot(place, machine, ssh)
