@@ -264,10 +264,10 @@
 #define LIMIT_LISTEN_DEFAULT_FROM_ONE 24
 
 /* The machine's memory divided by this is how many connections may be without a login, and how many
- * there may be in all by default: a silent one costs 267 KiB, so that all of them take a fifteenth
- * of the memory. A machine of 64 MiB has 16 places. It never has fewer than the second number, or
- * three silent clients would leave none. */
-#define LIMIT_LISTEN_MEMORY_BYTES 4194304
+ * there may be in all by default: a silent one costs 267 KiB, so that all of them take an eighth of
+ * the memory. What counts is what the kernel leaves: of 64 MiB some 35 MiB, for 17 places. It never
+ * has fewer than the second number, or three silent clients would leave none. */
+#define LIMIT_LISTEN_MEMORY_BYTES 2097152
 #define LIMIT_LISTEN_LEAST        8
 
 /* When four fifths of the places before the login are taken, so many in a hundred new connections

@@ -15,7 +15,7 @@ static const char help[] =
     "                       [-b address] [-i interface]\n"
     "                       [-k seconds before all is killed at the end] [-h] [-V]\n"
     "                       port program [argument ...]\n"
-    "With less than 256 MiB of memory, -c is one for each 4 MiB and -s half of that.\n";
+    "With less than 128 MiB of memory, -c is one for each 2 MiB and -s half of that.\n";
 
 static const struct tool tool = {.name = LISTEN_NAME, .help = help};
 

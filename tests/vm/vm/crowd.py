@@ -85,7 +85,7 @@ def check(place, person, machine):
     shell = Shell(person.ssh(machine))
     total = int(shell("sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo"))
     most = int(re.search(r"event=listen .*\bmost=(\d+)", machine.said())[1])
-    place.check(8 <= most <= 16 and most == total // 4096, f"wrensshd-listen has {most} places in {total} KiB")
+    place.check(8 <= most <= 24 and most == total // 2048, f"wrensshd-listen has {most} places in {total} KiB")
     servers, before = shell(SERVERS), int(shell(AVAILABLE))
     # Connections are dropped at random once four fifths of the places are taken.
     inside = int(shell(FROM_INSIDE.format(least=most * 4 // 5, seconds=int(20 * SLOWNESS))))
