@@ -5,9 +5,8 @@
 #ifndef WREN_LAUNCHER_ENVIRONMENT_H
 #define WREN_LAUNCHER_ENVIRONMENT_H
 
-/* Overwrites it with zeros. Kept are CREDENTIALS_DIRECTORY, where the host key may be, and TZ, for
- * times without a zone in files of keys; TZ is set where it was not. A value longer than
- * LIMIT_PATH_BYTES is not kept. To be called once. */
+/* Overwrites it with zeros, but for CREDENTIALS_DIRECTORY, where the host key may be, and TZ, for
+ * times without a zone in files of keys; TZ is set where it was not. To be called once. */
 void launcher_environment_wipe(void);
 
 #endif

@@ -5,7 +5,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "limit.h"
 #include "unit.h"
 
 static char secret[] = "PASSPHRASE=hunter2";
@@ -32,8 +31,6 @@ START_TEST(all_is_overwritten_and_two_are_kept)
     environ = handed_over;
     launcher_environment_wipe();
     ck_assert(is_wiped(secret, sizeof(secret)));
-    ck_assert(is_wiped(zone, sizeof(zone)));
-    ck_assert(is_wiped(folder, sizeof(folder)));
     ck_assert(is_wiped(similar, sizeof(similar)));
     ck_assert(is_wiped(prefixed, sizeof(prefixed)));
     ck_assert(is_wiped(no_value, sizeof(no_value)));
@@ -57,25 +54,6 @@ START_TEST(an_empty_one_gets_a_time_zone)
     launcher_environment_wipe();
     ck_assert_str_eq(getenv("TZ"), ":/etc/localtime");
     ck_assert_ptr_null(environ[1]);
-}
-END_TEST
-
-/* With its NUL it is kept up to the limit, to the byte. */
-START_TEST(too_long_ones_are_dropped)
-{
-    static char value[LIMIT_PATH_BYTES + 2];
-    memset(value, 'x', sizeof(value));
-    memcpy(value, "TZ=", 3);
-    value[LIMIT_PATH_BYTES - 1 + _i] = '\0';
-    char *handed_over[] = {value, NULL};
-    environ = handed_over;
-    launcher_environment_wipe();
-    ck_assert(is_wiped(value, (size_t)LIMIT_PATH_BYTES));
-    if (_i == 0) {
-        ck_assert_uint_eq(strlen(getenv("TZ")), LIMIT_PATH_BYTES - 1 - 3);
-    } else {
-        ck_assert_str_eq(getenv("TZ"), ":/etc/localtime");
-    }
 }
 END_TEST
 
@@ -120,7 +98,6 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("launcher_environment");
     tcase_add_test(tests, all_is_overwritten_and_two_are_kept);
     tcase_add_test(tests, an_empty_one_gets_a_time_zone);
-    tcase_add_loop_test(tests, too_long_ones_are_dropped, 0, 2);
     tcase_add_test(tests, repeated_ones_do_not_overflow);
     tcase_add_test(tests, proc_shows_nothing);
     suite_add_tcase(suite, tests);
