@@ -70,7 +70,9 @@ def test_memory(attempt, authorize, lines, name, granted):
         found = [attempt() for _ in range(ROUNDS)]
         assert {code for code, _ in found} == {USERAUTH_SUCCESS if expected else USERAUTH_FAILURE}
         peaks[kind] = min(peak for _, peak in found)  # the kernel counts pages in batches
-    assert peaks[name] - peaks["one line"] <= MARGIN_KIB, peaks
+    # The kernel counts pages of a process in batches for each processor: several hundred KiB of error were seen.
+    # Below the 1 MiB that reading a file whole would take; test_limit_of_data has the exact figure.
+    assert peaks[name] - peaks["one line"] <= 896, peaks
 
 
 @pytest.fixture
