@@ -78,6 +78,9 @@ END_TEST
 START_TEST(proc_shows_nothing)
 {
     char text[4096];
+    if (unit_is_emulated()) {
+        return; /* the emulator's own environment is seen there */
+    }
     FILE *file = popen("tr -d '\\0' </proc/$PPID/environ | wc -c", "r");
     ck_assert_ptr_nonnull(file);
     ck_assert_int_eq(fscanf(file, "%4095s", text), 1);

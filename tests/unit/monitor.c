@@ -966,6 +966,9 @@ END_TEST
 START_TEST(the_kernels_count_wins)
 {
     char bytes[64];
+    if (unit_is_emulated()) {
+        return; /* no TCP_INFO there */
+    }
     over_tcp = true;
     start_at((enum stage)_i);
     ck_assert_int_eq(write(client, "twelve bytes", 12), 12);

@@ -390,6 +390,7 @@ Suite *unit_suite(void)
 {
     Suite *suite = suite_create("users");
     TCase *tests = tcase_create("users");
+    tcase_set_timeout(tests, 100); /* thousands of groups, under an emulator on a busy machine */
     tcase_add_checked_fixture(tests, set_up, tear_down);
     tcase_add_loop_test(tests, lines_of_passwd, 0, sizeof(passwds) / sizeof(passwds[0]));
     tcase_add_test(tests, names_that_are_no_ones);
