@@ -127,6 +127,9 @@ static bool is_mapped(void *address)
 
 START_TEST(a_fork_abandons_its_own)
 {
+    if (unit_is_emulated()) {
+        return; /* a 32-bit program's whole address space is mapped there */
+    }
     uint8_t *secret = secret_new(BYTES);
     int status;
     memset(secret, 0x5a, BYTES);
@@ -144,6 +147,9 @@ END_TEST
 
 START_TEST(freed_memory_is_gone)
 {
+    if (unit_is_emulated()) {
+        return; /* a 32-bit program's whole address space is mapped there */
+    }
     uint8_t *secret = secret_new(BYTES);
     ck_assert(is_mapped(secret));
     secret_free(secret, BYTES);

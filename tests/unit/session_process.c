@@ -255,8 +255,8 @@ START_TEST(nothing_of_the_monitors_stays)
 {
     char path[64];
     struct stat link;
-    if (geteuid() != 0) {
-        return; /* it is not dumpable: nobody else sees it */
+    if (geteuid() != 0 || unit_is_emulated()) {
+        return; /* not dumpable: nobody else sees it; and an emulator maps all addresses */
     }
     start_well();
     ck_assert(maps_address(monitor, report.secret));
