@@ -143,6 +143,7 @@ def test_limits(three):
 
 
 @pytest.mark.root
+@pytest.mark.sandbox
 def test_the_launchers_environment_is_forgotten(three):
     """A launcher's passwords would be in the memory of processes that live for days."""
     found = three(started={"env": {"LAUNCHER_SECRET": SECRET, "TZ": "Europe/Berlin"}})
@@ -156,6 +157,7 @@ def test_the_launchers_environment_is_forgotten(three):
 # ---- from outside: the host key ---------------------------------------------------------------
 
 @pytest.mark.root
+@pytest.mark.sandbox
 @pytest.mark.parametrize("state", ["sealed", "logged in", "with a program"])
 def test_only_the_monitor_has_the_host_key(client, seed, state):
     """Whoever gets into a user's process, or the parser, would have the host key for good."""
@@ -316,6 +318,7 @@ def test_places_are_free_again(serve, site, as_user):
 # ---- when one of them dies --------------------------------------------------------------------
 
 @pytest.mark.root
+@pytest.mark.sandbox
 @pytest.mark.parametrize("state", ["sealed", "logged in", "with a program"])
 def test_monitor_killed(client, state):
     """The others would live on without deadline and log, and the client wait for ever."""
