@@ -30,9 +30,6 @@
 #define PATH_OF_USERS "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 #define PATH_OF_ROOT  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-/* Of the child until its exec: the environment, and some kilobytes for the calls below it. */
-#define STACK_BYTES (sizeof(struct environment) + 65536)
-
 struct environment {
     size_t count;
     size_t used;
@@ -194,13 +191,10 @@ static void run_shell(const struct program *program, struct environment *environ
     execve(shell, arguments, environment->entries);
 }
 
-__attribute__((noreturn)) static void run(const struct program *program)
+/* The environment starts as zeros. */
+__attribute__((noreturn)) static void run(const struct program *program,
+                                          struct environment *environment)
 {
-    struct environment environment;
-    environment.count = 0;
-    environment.used = 0;
-    environment.entries[0] = NULL;
-
     setsid();
     signals_hand_on();
     if (program->terminal_name != NULL && ioctl(program->standard[0], TIOCSCTTY, 0) != 0) {
@@ -208,30 +202,30 @@ __attribute__((noreturn)) static void run(const struct program *program)
     }
     take_descriptors(program);
 
-    set_user(&environment, program->account);
-    set_all(&environment, program->environment, program->environment_bytes);
-    set_all(&environment, program->grant_environment, program->grant_environment_bytes);
-    set_connection(&environment, program->peer);
-    set_terminal(&environment, program);
+    set_user(environment, program->account);
+    set_all(environment, program->environment, program->environment_bytes);
+    set_all(environment, program->grant_environment, program->grant_environment_bytes);
+    set_connection(environment, program->peer);
+    set_terminal(environment, program);
     if (program->original_command != NULL) {
-        set(&environment, "SSH_ORIGINAL_COMMAND", program->original_command);
+        set(environment, "SSH_ORIGINAL_COMMAND", program->original_command);
     }
     end_with_session(true);
     enter_home(program->account->home);
     end_with_session(false);
-    run_shell(program, &environment);
+    run_shell(program, environment);
 
     int error = errno;
     say("could not run", program->account->shell, error);
     _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
 }
 
-static int become(void *program)
+static int become(void *program, void *environment)
 {
-    run(program);
+    run(program, environment);
 }
 
 pid_t program_start(struct program *program)
 {
-    return child_start(become, program, STACK_BYTES);
+    return child_start(become, program, sizeof(struct environment));
 }
