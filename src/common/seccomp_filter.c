@@ -6,18 +6,25 @@
 
 #ifdef SECCOMP_ARCH
 
-/* When a filter is installed the kernel asks it about each of some hundred system calls, most of
- * which are none of these: the rules are in the order of their numbers, and those above a group are
- * not compared with each of it. */
+/* When a filter is installed the kernel compiles it, and asks it about each of some hundred system
+ * calls, most of which are none of these. So it is kept short, as both cost most of what a filter
+ * costs: the rules are in the order of their numbers, those above a group are not compared with
+ * each of it, and all rules share one verdict at the end. */
 #define GROUP 5
 
 #define GROUPS ((SECCOMP_RULES_MAX + GROUP - 1) / GROUP)
 
-/* For each rule at most: its number, its arguments, the verdict, the number loaded again. */
-#define RULE_MAX (1 + 2 * SECCOMP_RULE_ARGUMENTS + 2)
+/* For each rule at most: its number, its arguments. */
+#define RULE_MAX (1 + 2 * SECCOMP_RULE_ARGUMENTS)
 
-/* The architecture check, the number, the final kill, and what is between them. */
-#define PROGRAM_MAX (5 + GROUPS + SECCOMP_RULES_MAX * RULE_MAX)
+/* The architecture check, the number, what is between them, and both verdicts. */
+#define PROGRAM_MAX (6 + GROUPS + SECCOMP_RULES_MAX * RULE_MAX)
+
+/* Jumps whose distance is known at the end. */
+#define TO_KILL  254
+#define TO_ALLOW 255
+
+_Static_assert(PROGRAM_MAX < TO_KILL, "a jump reaches from the first instruction to the last");
 
 struct builder {
     size_t count;
@@ -31,38 +38,71 @@ static void add(struct builder *builder, uint16_t code, uint32_t k, size_t jump_
         .code = code, .jump_true = (uint8_t)jump_true, .jump_false = (uint8_t)jump_false, .k = k};
 }
 
-static size_t rule_length(const struct seccomp_rule *rule)
+/* How many of the sorted rules, from the first on, are about the same system call. */
+static size_t same_call(const struct seccomp_rule *const *rules, size_t count)
 {
-    return 2 + (rule->argument_count > 0 ? 2 * rule->argument_count + 1 : 0);
+    size_t same = 1;
+    while (same < count && rules[same]->number == rules[0]->number) {
+        same++;
+    }
+    return same;
 }
 
-/* The number is loaded before, and behind. */
-static void add_rule(struct builder *builder, const struct seccomp_rule *rule)
+/* A rule that does not fit jumps to the next about the same call, or kills. */
+static void add_arguments(struct builder *builder, const struct seccomp_rule *rule, bool last)
 {
-    add(builder, BPF_JUMP_EQUAL, rule->number, 0, rule_length(rule) - 1);
-    /* Each failed comparison jumps behind the verdict. */
-    size_t left = 2 * rule->argument_count + 1;
     for (uint32_t i = 0; i < rule->argument_count; i++) {
+        size_t left = rule->argument_count - 1 - i;
         add(builder, BPF_LOAD_WORD, SECCOMP_DATA_ARGUMENT(rule->arguments[i].index), 0, 0);
-        add(builder, BPF_JUMP_EQUAL, rule->arguments[i].value, 0, left -= 2);
-    }
-    add(builder, BPF_RETURN, SECCOMP_RET_ALLOW, 0, 0);
-    if (rule->argument_count > 0) {
-        add(builder, BPF_LOAD_WORD, SECCOMP_DATA_NUMBER, 0, 0);
+        add(builder, BPF_JUMP_EQUAL, rule->arguments[i].value, left == 0 ? TO_ALLOW : 0,
+            last ? TO_KILL : 2 * left);
     }
 }
 
-static void add_group(struct builder *builder, const struct seccomp_rule *const *group,
-                      size_t count)
+/* The rules about one system call. */
+static void add_call(struct builder *builder, const struct seccomp_rule *const *rules, size_t count)
 {
-    size_t length = 0;
+    size_t number = builder->count;
+    add(builder, BPF_JUMP_EQUAL, rules[0]->number, rules[0]->argument_count > 0 ? 0 : TO_ALLOW, 0);
     for (size_t i = 0; i < count; i++) {
-        length += rule_length(group[i]);
+        add_arguments(builder, rules[i], i + 1 == count);
     }
-    add(builder, BPF_JUMP_GREATER, group[count - 1]->number, length, 0);
-    for (size_t i = 0; i < count; i++) {
-        add_rule(builder, group[i]);
+    builder->instructions[number].jump_false = (uint8_t)(builder->count - number - 1);
+}
+
+/* Returns how many rules it has added: those about one call stay together. */
+static size_t add_group(struct builder *builder, const struct seccomp_rule *const *rules,
+                        size_t count)
+{
+    size_t start = builder->count;
+    size_t done = 0;
+    add(builder, BPF_JUMP_GREATER, 0, 0, 0);
+    while (done < count && done < GROUP) {
+        size_t same = same_call(rules + done, count - done);
+        add_call(builder, rules + done, same);
+        done += same;
     }
+    builder->instructions[start].k = rules[done - 1]->number;
+    builder->instructions[start].jump_true = (uint8_t)(builder->count - start - 1);
+    return done;
+}
+
+static void resolve(uint8_t *jump, size_t place, size_t kill)
+{
+    if (*jump >= TO_KILL) {
+        *jump = (uint8_t)(kill + (*jump == TO_ALLOW) - place - 1);
+    }
+}
+
+static void add_verdicts(struct builder *builder)
+{
+    size_t kill = builder->count;
+    for (size_t place = 0; place < kill; place++) {
+        resolve(&builder->instructions[place].jump_true, place, kill);
+        resolve(&builder->instructions[place].jump_false, place, kill);
+    }
+    add(builder, BPF_RETURN, SECCOMP_RET_KILL_PROCESS, 0, 0);
+    add(builder, BPF_RETURN, SECCOMP_RET_ALLOW, 0, 0);
 }
 
 static void sort_rules(const struct seccomp_rule **sorted, const struct seccomp_rule *rules,
@@ -86,13 +126,12 @@ bool seccomp_install(const struct seccomp_rule *rules, size_t count)
     }
     sort_rules(sorted, rules, count);
     add(&builder, BPF_LOAD_WORD, SECCOMP_DATA_ARCH, 0, 0);
-    add(&builder, BPF_JUMP_EQUAL, SECCOMP_ARCH, 1, 0);
-    add(&builder, BPF_RETURN, SECCOMP_RET_KILL_PROCESS, 0, 0);
+    add(&builder, BPF_JUMP_EQUAL, SECCOMP_ARCH, 0, TO_KILL);
     add(&builder, BPF_LOAD_WORD, SECCOMP_DATA_NUMBER, 0, 0);
-    for (size_t i = 0; i < count; i += GROUP) {
-        add_group(&builder, sorted + i, count - i < GROUP ? count - i : GROUP);
+    for (size_t done = 0; done < count;) {
+        done += add_group(&builder, sorted + done, count - done);
     }
-    add(&builder, BPF_RETURN, SECCOMP_RET_KILL_PROCESS, 0, 0);
+    add_verdicts(&builder);
     struct bpf_program program = {.length = (unsigned short)builder.count,
                                   .instructions = builder.instructions};
     return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program, 0, 0) == 0;

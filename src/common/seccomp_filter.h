@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* A rule allows a call if every named argument has the named value. Only the low 32 bits are
- * compared: the arguments are ints. */
+ * compared: the arguments are ints. Several rules may name the same call, each with arguments. */
 #define SECCOMP_RULE_ARGUMENTS 2
 
 struct seccomp_rule {
@@ -23,7 +23,7 @@ struct seccomp_rule {
 };
 
 /* The longest list. */
-#define SECCOMP_RULES_MAX 48
+#define SECCOMP_RULES_MAX 46
 
 /*
  * Installs the filter for the rest of the process's life. Needs no_new_privs. Returns false if
