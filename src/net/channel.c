@@ -123,7 +123,7 @@ bool channel_is_live(const struct channel *channel)
 bool channel_shares(const struct connection *connection)
 {
     size_t live = 0;
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+    for (size_t i = 0; i < connection->channels_used; i++) {
         live += channel_is_live(&connection->channels[i]);
     }
     return live > 1;
@@ -224,6 +224,9 @@ enum phase channel_on_open(struct connection *connection, struct reader *message
     } else {
         channel_init(channel);
         channel->open = true;
+        if (number_of(connection, channel) >= connection->channels_used) {
+            connection->channels_used = number_of(connection, channel) + 1;
+        }
         channel->remote = remote;
         channel->remote_window = window;
         channel->remote_packet =

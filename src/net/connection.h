@@ -90,6 +90,7 @@ struct connection {
     bool no_more_sessions;
     bool forced;          /* the key's grant forces a command: no environment of the client's */
     size_t first_channel; /* whose turn it is to be served first */
+    size_t channels_used; /* none from here on was ever open: its pages are not there */
     struct channel channels[LIMIT_CHANNELS];
 
     uint64_t start_ms;

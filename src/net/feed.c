@@ -130,7 +130,7 @@ void feed_drain(struct connection *connection, struct channel *channel)
 static const struct channel *only_channel(const struct connection *connection)
 {
     const struct channel *only = NULL;
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+    for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
         if (channel->open && only != NULL) {
             return NULL;

@@ -245,7 +245,7 @@ static uint64_t next_ms(const struct connection *connection, const struct channe
 uint64_t relay_next_ms(const struct connection *connection)
 {
     uint64_t first_ms = UINT64_MAX;
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+    for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
         uint64_t channel_ms = channel_is_live(channel) ? next_ms(connection, channel) : UINT64_MAX;
         first_ms = channel_ms < first_ms ? channel_ms : first_ms;
@@ -255,7 +255,7 @@ uint64_t relay_next_ms(const struct connection *connection)
 
 bool relay_breathes(const struct connection *connection)
 {
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+    for (size_t i = 0; i < connection->channels_used; i++) {
         if (connection->channels[i].breathes) {
             return true;
         }
@@ -266,8 +266,8 @@ bool relay_breathes(const struct connection *connection)
 /* The next one that has a program; numbers without one would give their turn to whoever follows. */
 static size_t next_live(const struct connection *connection, size_t number)
 {
-    for (size_t i = 1; i <= LIMIT_CHANNELS; i++) {
-        size_t next = (number + i) % LIMIT_CHANNELS;
+    for (size_t i = 1; i <= connection->channels_used; i++) {
+        size_t next = (number + i) % connection->channels_used;
         if (channel_is_live(&connection->channels[next])) {
             return next;
         }
@@ -280,13 +280,14 @@ void relay_turn(struct connection *connection)
     /* Who has little to say is not kept waiting by those who have much. Of these another one is
      * first each time: it can fill the output, but not every time. */
     bool was_bulk[LIMIT_CHANNELS];
+    size_t used = connection->channels_used;
     connection->first_channel = next_live(connection, connection->first_channel);
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+    for (size_t i = 0; i < used; i++) {
         was_bulk[i] = connection->channels[i].bulk;
     }
-    for (size_t i = 0; i < 2 * LIMIT_CHANNELS; i++) {
-        size_t number = (connection->first_channel + i) % LIMIT_CHANNELS;
-        if (was_bulk[number] == (i >= LIMIT_CHANNELS)) {
+    for (size_t i = 0; i < 2 * used; i++) {
+        size_t number = (connection->first_channel + i) % used;
+        if (was_bulk[number] == (i >= used)) {
             channel_turn(connection, &connection->channels[number]);
         }
     }
@@ -297,7 +298,7 @@ void relay_turn(struct connection *connection)
 size_t relay_wait_for(const struct connection *connection, struct pollfd *entries)
 {
     size_t count = 0;
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+    for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
         if (!channel_is_live(channel)) {
             continue;
@@ -323,7 +324,7 @@ size_t relay_wait_for(const struct connection *connection, struct pollfd *entrie
 
 void relay_note(struct connection *connection, const struct pollfd *entries)
 {
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+    for (size_t i = 0; i < connection->channels_used; i++) {
         struct channel *channel = &connection->channels[i];
         if (!channel_is_live(channel)) {
             continue;

@@ -17,7 +17,7 @@
 static uint32_t spare_window(const struct connection *connection)
 {
     uint32_t spare = LIMIT_WINDOWS_BYTES - LIMIT_CHANNELS * LIMIT_WINDOW_BYTES;
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+    for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
         spare -= channel->open ? channel->limit - LIMIT_WINDOW_BYTES : 0;
     }
