@@ -36,6 +36,7 @@ struct bpf_program {
 #define SECCOMP_DATA_ARGUMENT(n) (16 + 8 * (n) + 4)
 #endif
 
+#define SECCOMP_MODE_STRICT 1
 #define SECCOMP_MODE_FILTER 2
 #define SECCOMP_RET_KILL_PROCESS                                                                   \
     0x80000000U /* a kernel before 4.14 kills the thread: there is one */

@@ -148,3 +148,8 @@ bool seccomp_install(const struct seccomp_rule *rules, size_t count)
 }
 
 #endif
+
+bool seccomp_strict(void)
+{
+    return prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT, 0L, 0L, 0L) == 0;
+}

@@ -1,6 +1,6 @@
 /*
  * A seccomp filter (seccomp(2)) from a list of system calls: every other call kills the process.
- * Each process of a connection that has its own list builds it with this.
+ * Each process of a connection that has its own list builds it with this. Or the kernel's own list.
  */
 #ifndef WREN_SECCOMP_FILTER_H
 #define WREN_SECCOMP_FILTER_H
@@ -30,5 +30,12 @@ struct seccomp_rule {
  * there are more than SECCOMP_RULES_MAX rules, or if the kernel or the architecture has no filters.
  */
 bool seccomp_install(const struct seccomp_rule *rules, size_t count);
+
+/*
+ * Enters strict mode: read(), write(), exit() and the return from a signal handler are all that is
+ * left, and any other call ends the process with SIGKILL; so does rdtsc with SIGSEGV. Returns false
+ * where a launcher has installed a filter already, and without seccomp in the kernel.
+ */
+bool seccomp_strict(void);
 
 #endif
