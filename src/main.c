@@ -1,6 +1,6 @@
 /*
  * wrensshd: one SSH connection on descriptors 0 and 1. This file does the set-up, forks, and is the
- * only one that knows both sides: the network process (net/) and the monitor (priv/).
+ * only one that knows both sides: the network process (net/) and the monitor (monitor/).
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "folder.h"
+#include "dirs.h"
 
 /* The same number on every architecture; the C library may be older than the kernel. */
 #ifndef SYS_close_range
@@ -37,7 +37,7 @@ static void close_one(void *context, int list, int fd)
 static bool close_listed(int first)
 {
     struct closing closing = {.first = first};
-    return folder_numbers("/proc/self/fd", close_one, &closing) && closing.itself;
+    return dirs_numbers("/proc/self/fd", close_one, &closing) && closing.itself;
 }
 
 /* Kernels before 5.9, and emulators. */

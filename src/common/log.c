@@ -9,9 +9,9 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "collector.h"
 #include "limit.h"
 #include "log_stderr.h"
+#include "log_syslog.h"
 
 #define NUMBER_BYTES 24
 #define PREFIX_BYTES 64
@@ -68,7 +68,7 @@ bool log_is_syslog(void)
 void log_connect(void)
 {
     if (settings.use_syslog) {
-        collector_open();
+        log_syslog_open();
     }
     log_stderr_open();
 }
@@ -278,7 +278,7 @@ static bool write_syslog(const struct log_line *line, enum log_level level)
     memcpy(out + used, line->bytes, line->used);
     used += line->used;
     out[used] = '\0';
-    return collector_send(out, used);
+    return log_syslog_send(out, used);
 }
 
 static bool put(const struct log_line *line, enum log_level level)

@@ -54,7 +54,7 @@ void log_open(bool use_syslog, enum log_level shown);
 bool log_is_syslog(void);
 
 /* Connects to the system's log, if that is where lines go, and opens stderr once more; see
- * collector_open() and log_stderr_open() for when. */
+ * log_syslog_open() and log_stderr_open() for when. */
 void log_connect(void);
 
 /* From now on at most LIMIT_LOG_BURST lines of any level at once and LIMIT_LOG_LINES_PER_MINUTE

@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "collector.h"
 #include "limit.h"
+#include "log_syslog.h"
 
 enum way {
     AFTER_POLL = 0, /* files, and pipes and terminals that can't be opened once more */

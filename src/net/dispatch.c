@@ -2,12 +2,12 @@
 
 #include <stdio.h>
 
-#include "auth.h"
 #include "hostkeys.h"
 #include "kex.h"
 #include "kexinit.h"
-#include "session.h"
-#include "transport.h"
+#include "messages.h"
+#include "session_channel.h"
+#include "userauth.h"
 
 #define IN(phase) (1U << (phase))
 
@@ -26,18 +26,18 @@ struct row {
 };
 
 static const struct row table[] = {
-    {SSH_MSG_DISCONNECT, FIRST_KEX | BETWEEN_KEX | LATER_KEX, transport_on_disconnect},
-    {SSH_MSG_IGNORE, BETWEEN_KEX | LATER_KEX, transport_on_ignore},
-    {SSH_MSG_UNIMPLEMENTED, BETWEEN_KEX | LATER_KEX, transport_on_unimplemented},
-    {SSH_MSG_DEBUG, BETWEEN_KEX | LATER_KEX, transport_on_debug},
-    {SSH_MSG_SERVICE_REQUEST, IN(PHASE_SERVICE), transport_on_service_request},
-    {SSH_MSG_EXT_INFO, IN(PHASE_SERVICE), transport_on_ext_info},
+    {SSH_MSG_DISCONNECT, FIRST_KEX | BETWEEN_KEX | LATER_KEX, messages_on_disconnect},
+    {SSH_MSG_IGNORE, BETWEEN_KEX | LATER_KEX, messages_on_ignore},
+    {SSH_MSG_UNIMPLEMENTED, BETWEEN_KEX | LATER_KEX, messages_on_unimplemented},
+    {SSH_MSG_DEBUG, BETWEEN_KEX | LATER_KEX, messages_on_debug},
+    {SSH_MSG_SERVICE_REQUEST, IN(PHASE_SERVICE), messages_on_service_request},
+    {SSH_MSG_EXT_INFO, IN(PHASE_SERVICE), messages_on_ext_info},
 
     {SSH_MSG_KEXINIT, IN(PHASE_KEXINIT) | BETWEEN_KEX, kexinit_on_kexinit},
     {SSH_MSG_KEX_ECDH_INIT, IN(PHASE_ECDH) | IN(PHASE_REKEY_ECDH), kex_on_ecdh_init},
     {SSH_MSG_NEWKEYS, IN(PHASE_NEWKEYS) | IN(PHASE_REKEY_NEWKEYS), kex_on_newkeys},
 
-    {SSH_MSG_USERAUTH_REQUEST, IN(PHASE_AUTH) | IN(PHASE_OPEN), auth_on_request},
+    {SSH_MSG_USERAUTH_REQUEST, IN(PHASE_AUTH) | IN(PHASE_OPEN), userauth_on_request},
 
     {SSH_MSG_GLOBAL_REQUEST, IN(PHASE_OPEN), channel_on_global_request},
     {SSH_MSG_CHANNEL_OPEN, IN(PHASE_OPEN), channel_on_open},
@@ -46,12 +46,12 @@ static const struct row table[] = {
     {SSH_MSG_CHANNEL_EXTENDED_DATA, IN(PHASE_OPEN), channel_on_extended_data},
     {SSH_MSG_CHANNEL_EOF, IN(PHASE_OPEN), channel_on_eof},
     {SSH_MSG_CHANNEL_CLOSE, IN(PHASE_OPEN), channel_on_close},
-    {SSH_MSG_CHANNEL_REQUEST, IN(PHASE_OPEN), session_on_request},
-    {SSH_MSG_PING, IN(PHASE_OPEN), transport_on_ping},
+    {SSH_MSG_CHANNEL_REQUEST, IN(PHASE_OPEN), session_channel_on_request},
+    {SSH_MSG_PING, IN(PHASE_OPEN), messages_on_ping},
 
     /* Replies to requests of ours. These want none, but some clients send one all the same. */
-    {SSH_MSG_REQUEST_SUCCESS, IN(PHASE_OPEN), transport_on_unwanted_reply},
-    {SSH_MSG_REQUEST_FAILURE, IN(PHASE_OPEN), transport_on_unwanted_reply},
+    {SSH_MSG_REQUEST_SUCCESS, IN(PHASE_OPEN), messages_on_unwanted_reply},
+    {SSH_MSG_REQUEST_FAILURE, IN(PHASE_OPEN), messages_on_unwanted_reply},
     {SSH_MSG_CHANNEL_SUCCESS, IN(PHASE_OPEN), channel_on_unwanted_reply},
     {SSH_MSG_CHANNEL_FAILURE, IN(PHASE_OPEN), channel_on_unwanted_reply},
 
@@ -134,7 +134,7 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
         next = handler(connection, &message);
         break;
     case DISPATCH_UNIMPLEMENTED:
-        transport_send_unimplemented(connection, sequence);
+        messages_send_unimplemented(connection, sequence);
         break;
     case DISPATCH_REFUSE:
         next = refuse(connection, number);

@@ -11,18 +11,18 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "channel_output.h"
+#include "channel_stdin.h"
 #include "dispatch.h"
-#include "feed.h"
+#include "idle_trim.h"
 #include "kex.h"
 #include "kexinit.h"
-#include "pages.h"
 #include "rekey_limits.h"
-#include "relay.h"
 #include "version.h"
 
 enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
 
-#define POLL_ENTRIES (FIRST_CHANNEL + LIMIT_CHANNELS * RELAY_POLL_ENTRIES)
+#define POLL_ENTRIES (FIRST_CHANNEL + LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES)
 
 /* No wait is longer: a deadline may be further away than an int holds milliseconds. */
 #define LONGEST_WAIT_MS 3600000
@@ -155,7 +155,7 @@ static void take_input(struct connection *connection)
             break;
         }
     }
-    feed_flush(connection);
+    channel_stdin_flush(connection);
     if (connection->input_start == connection->input_end) {
         connection->input_start = connection->input_end = 0;
     }
@@ -224,14 +224,14 @@ static int timeout_ms(const struct connection *connection)
         uint64_t idle_ms = connection->used_ms + connection->options->idle_seconds * 1000ULL;
         next_ms = idle_ms < next_ms ? idle_ms : next_ms;
     }
-    uint64_t relay_ms = relay_next_ms(connection);
+    uint64_t relay_ms = channel_output_next_ms(connection);
     next_ms = relay_ms < next_ms ? relay_ms : next_ms;
-    uint64_t enough_ms = feed_enough_until_ms(connection);
+    uint64_t enough_ms = channel_stdin_enough_until_ms(connection);
     if (enough_ms > now_ms && enough_ms < next_ms) {
         next_ms = enough_ms;
     }
     uint64_t rest_ms = connection->woken_ms + LIMIT_REST_MS;
-    if (pages_to_spare(connection) && rest_ms < next_ms) {
+    if (idle_trim_due(connection) && rest_ms < next_ms) {
         next_ms = rest_ms;
     }
     if (next_ms <= now_ms) {
@@ -246,7 +246,7 @@ static int timeout_ms(const struct connection *connection)
 static struct timespec patience(const struct connection *connection)
 {
     int ms = timeout_ms(connection);
-    if (ms > 0 && relay_breathes(connection)) {
+    if (ms > 0 && channel_output_breathes(connection)) {
         return (struct timespec){.tv_nsec = LIMIT_BREATH_US * 1000};
     }
     return (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
@@ -279,12 +279,12 @@ static void wait_for_events(struct connection *connection)
     struct pollfd entries[POLL_ENTRIES];
     bool has_output = connection->output_start < connection->output_end;
     bool reads = output_room(connection) >= LIMIT_REPLY_BYTES &&
-                 connection->now_ms >= feed_enough_until_ms(connection);
+                 connection->now_ms >= channel_stdin_enough_until_ms(connection);
     entries[SOCKET_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
     entries[SOCKET_OUT] = (struct pollfd){.fd = has_output ? STDOUT_FILENO : -1, .events = POLLOUT};
     entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = POLLRDHUP};
     entries[SESSION] = (struct pollfd){.fd = connection->session_ipc, .events = 0};
-    size_t channel_entries = relay_wait_for(connection, entries + FIRST_CHANNEL);
+    size_t channel_entries = channel_output_wait_for(connection, entries + FIRST_CHANNEL);
 
     int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, patience(connection));
     connection->now_ms = clock_ms();
@@ -294,12 +294,12 @@ static void wait_for_events(struct connection *connection)
         }
         return;
     }
-    if (ready > 0 || relay_breathes(connection)) {
+    if (ready > 0 || channel_output_breathes(connection)) {
         connection->woken_ms = connection->now_ms;
     } else if (connection->now_ms - connection->woken_ms >= LIMIT_REST_MS) {
-        pages_give_back(connection);
+        idle_trim(connection);
     }
-    relay_note(connection, entries + FIRST_CHANNEL);
+    channel_output_note(connection, entries + FIRST_CHANNEL);
     if ((entries[MONITOR].revents & (POLLHUP | POLLERR)) != 0) {
         connection_fail(connection, "the monitor is gone");
     } else if (entries[MONITOR].revents != 0) {
@@ -371,7 +371,7 @@ void loop_run(struct connection *connection, uint32_t layers)
         uint64_t bytes_out = connection->bytes_out;
         wait_for_events(connection);
         take_input(connection);
-        relay_turn(connection);
+        channel_output_turn(connection);
         if (!connection->ended) {
             kex_rekey_if_due(connection);
             check_deadlines(connection);

@@ -97,7 +97,7 @@ static void reap(struct sessions *sessions, int signals)
     while (read(signals, &drained, sizeof(drained)) > 0) {
     }
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        spawn_reaped(sessions, pid, status);
+        sessions_reaped(sessions, pid, status);
     }
 }
 

@@ -11,7 +11,7 @@ static const char *on_pty(void *process, const void *request, struct reply *repl
     struct ipc_pty pty;
     memcpy(&pty, request, sizeof(pty));
     reply_done(reply, IPC_PTY);
-    return spawn_terminal(process, &pty, &reply->body.done.done, &reply->passed);
+    return sessions_terminal(process, &pty, &reply->body.done.done, &reply->passed);
 }
 
 static size_t spawn_tail(const void *request)
@@ -30,8 +30,8 @@ static const char *on_spawn(void *process, const void *request, struct reply *re
     struct ipc_spawn spawn;
     memcpy(&spawn, request, sizeof(spawn));
     reply_done(reply, IPC_SPAWN);
-    return spawn_program(process, &spawn, (const char *)request + sizeof(spawn),
-                         &reply->body.done.done, &reply->passed);
+    return sessions_program(process, &spawn, (const char *)request + sizeof(spawn),
+                            &reply->body.done.done, &reply->passed);
 }
 
 static const char *on_signal(void *process, const void *request, struct reply *reply)
@@ -39,7 +39,7 @@ static const char *on_signal(void *process, const void *request, struct reply *r
     struct ipc_signal signal;
     memcpy(&signal, request, sizeof(signal));
     reply_done(reply, IPC_SIGNAL);
-    return spawn_signal(process, &signal, &reply->body.done.done);
+    return sessions_signal(process, &signal, &reply->body.done.done);
 }
 
 static const char *on_release(void *process, const void *request, struct reply *reply)
@@ -47,7 +47,7 @@ static const char *on_release(void *process, const void *request, struct reply *
     struct ipc_release release;
     memcpy(&release, request, sizeof(release));
     reply_done(reply, IPC_RELEASE);
-    return spawn_release(process, &release, &reply->body.done.done);
+    return sessions_release(process, &release, &reply->body.done.done);
 }
 
 static const struct request_row table[IPC_TYPES] = {

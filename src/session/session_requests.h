@@ -7,7 +7,7 @@
 
 #include "ipc.h"
 #include "requests.h"
-#include "spawn.h"
+#include "sessions.h"
 
 /* Room for any of them. */
 union session_request {

@@ -44,7 +44,7 @@ LOAD src/wrensshd.p/main.c.o
 
 .rodata         0x0000000000002000       0x10
  .rodata.str1.1
-                0x0000000000002000       0x10 src/libpriv.a.p/priv_login.c.o
+                0x0000000000002000       0x10 src/libmonitor.a.p/monitor_login.c.o
                                          0x18 (size before relaxing)
 
 .data.rel.ro    0x0000000000003000       0x20
@@ -64,7 +64,7 @@ LLD = """             VMA              LMA     Size Align Out     In      Symbol
             1000             1000      120    16 .text
             1000             1000      100    16         src/libnet.a(net_kex.c.o):(.text.kex)
             1000             1000      100     1                 kex
-            1100             1100       20    16         src/libpriv.a(priv_login.c.o):(.text.login)
+            1100             1100       20    16         src/libmonitor.a(monitor_login.c.o):(.text.login)
             2000             2000       80    16 .bss
             2000             2000       80    16         src/libnet.a(net_loop.c.o):(.bss.connection)
                0                0      999     1 .debug_info
@@ -77,7 +77,7 @@ def test_a_map_of_gnu_ld():
         "main": {"text": 0x30, "rodata": 0, "data": 0, "bss": 0},
         "common": {"text": 0, "rodata": 0, "data": 0x20, "bss": 0},
         "net": {"text": 0x100, "rodata": 0, "data": 0, "bss": 0x80},
-        "priv": {"text": 0, "rodata": 0x10, "data": 0, "bss": 0},
+        "monitor": {"text": 0, "rodata": 0x10, "data": 0, "bss": 0},
         "crypto": {"text": 0x40, "rodata": 0, "data": 0, "bss": 0},
         "libsodium": {"text": 0x10, "rodata": 0, "data": 0, "bss": 0},
         "libc": {"text": 0x20, "rodata": 0, "data": 0, "bss": 0},
@@ -89,7 +89,7 @@ def test_a_map_of_gnu_ld():
 def test_a_map_of_lld():
     assert size_by_room.by_room(LLD) == {
         "net": {"text": 0x100, "rodata": 0, "data": 0, "bss": 0x80},
-        "priv": {"text": 0x20, "rodata": 0, "data": 0, "bss": 0},
+        "monitor": {"text": 0x20, "rodata": 0, "data": 0, "bss": 0},
         "linker": {"text": 0, "rodata": 0x1c, "data": 0, "bss": 0},
     }
 
@@ -103,10 +103,10 @@ def test_what_link_time_optimization_makes():
             1120             1120       30    16         lto.tmp:(.text.unlikely.login)
             1150             1150       20    16         lto.tmp:(.text.OUTLINED_FUNCTION_3)
 """
-    owners = {"kex_start": "net", "say": "common", "login": "priv"}
+    owners = {"kex_start": "net", "say": "common", "login": "monitor"}
     found = size_by_room.by_room(text, owners)
     assert {room: row["text"] for room, row in found.items()} == {
-        "net": 0x100, "common": 0x20, "priv": 0x30, "other": 0x20}
+        "net": 0x100, "common": 0x20, "monitor": 0x30, "other": 0x20}
 
 
 @pytest.mark.parametrize("path, room", [
@@ -142,14 +142,14 @@ def test_other_files_are_refused(tmp_path):
 
 def link(linker, folder):
     """A program of two libraries; its map, and what `size` says of it."""
-    for name in ("net", "priv"):
+    for name in ("net", "monitor"):
         (folder / f"{name}.c").write_text(f"int {name}_table[64] = {{1}};\nint {name}(int i);\n"
                                           f"int {name}(int i) {{ return {name}_table[i & 63]; }}\n")
         subprocess.run(["cc", "-ffunction-sections", "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
         subprocess.run(["ar", "rc", f"lib{name}.a", f"{name}.o"], cwd=folder, check=True)
     (folder / "main.c").write_text("int net(int), priv(int);\n"
                                    "int main(int c, char **v) { (void)v; return net(c) + priv(c); }\n")
-    subprocess.run(["cc", *linker, "main.c", "libnet.a", "libpriv.a", "-o", "program", "-Wl,-Map=map"], cwd=folder,
+    subprocess.run(["cc", *linker, "main.c", "libnet.a", "libmonitor.a", "-o", "program", "-Wl,-Map=map"], cwd=folder,
                    check=True)
     told = subprocess.run(["size", "program"], cwd=folder, check=True, text=True, capture_output=True).stdout
     return size_by_room.by_room((folder / "map").read_text()), [int(word) for word in told.splitlines()[1].split()[:3]]
@@ -160,7 +160,7 @@ def test_a_program_linked_here(linker, tmp_path):
     if linker and not shutil.which("ld.lld"):
         pytest.skip("there is no lld")
     table, (text, data, bss) = link(linker, tmp_path)
-    for room in ("net", "priv"):
+    for room in ("net", "monitor"):
         assert table[room]["data"] == 256
         assert 0 < table[room]["text"] < 200
     sums = {kind: sum(row[kind] for row in table.values()) for kind in size_by_room.KINDS}

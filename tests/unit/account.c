@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "priv_help.h"
+#include "scratch.h"
 #include "seccomp_abi.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* The children find people.h's accounts. */
-#include "authkeys.h"
+#include "authkeys_ask.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "ipc.h"
 #include "key.h"
 #include "people.h"
-#include "priv_help.h"
+#include "scratch.h"
 #include "search.h"
 #include "secret.h"
 #include "unit.h"
@@ -459,26 +459,26 @@ static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct hostkey *hostkey;
 static struct authkeys_account found;
 
-static struct authkeys_query make_question(int watched, int64_t wait_ms)
+static struct authkeys_request make_request(int watched, int64_t wait_ms)
 {
-    struct authkeys_query query = make_query(NULL);
+    struct authkeys_request request = {.query = make_query(NULL)};
     if (hostkey == NULL) {
         hostkey = secret_new(sizeof(*hostkey));
         ck_assert_ptr_nonnull(hostkey);
         memset(hostkey, 0x5a, sizeof(*hostkey));
     }
-    query.hostkey = hostkey;
-    query.identity = &unprivileged;
-    query.best_effort = !people_have_seccomp();
-    query.watched = watched;
-    query.deadline_ms = clock_now_ms() + wait_ms;
-    return query;
+    request.hostkey = hostkey;
+    request.identity = &unprivileged;
+    request.best_effort = !people_have_seccomp();
+    request.watched = watched;
+    request.deadline_ms = clock_now_ms() + wait_ms;
+    return request;
 }
 
 static bool ask(struct authkeys_verdict *verdict, int watched, int64_t wait_ms)
 {
-    const struct authkeys_query query = make_question(watched, wait_ms);
-    return authkeys_ask(&found, verdict, &query);
+    const struct authkeys_request request = make_request(watched, wait_ms);
+    return authkeys_ask(&found, verdict, &request);
 }
 
 START_TEST(child_answers)
@@ -570,10 +570,10 @@ START_TEST(account_that_may_not_log_in)
     struct authkeys_verdict verdict;
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);
-    struct authkeys_query query = make_question(ends[0], 5000);
-    query.user = "carol";
-    query.rules = (struct account_rules){.group = "wheel", .no_root = true, .reserved_uid = 4711};
-    ck_assert(!authkeys_ask(&found, &verdict, &query));
+    struct authkeys_request request = make_request(ends[0], 5000);
+    request.query.user = "carol";
+    request.rules = (struct account_rules){.group = "wheel", .no_root = true, .reserved_uid = 4711};
+    ck_assert(!authkeys_ask(&found, &verdict, &request));
     ck_assert_str_eq(found.reason, "unknown user");
     ck_assert_str_eq(found.account.home, "/nonexistent");
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_MISSING); /* nobody's file was looked for */
@@ -591,10 +591,10 @@ START_TEST(account_of_an_unsupported_key)
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);
     scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
-    struct authkeys_query query = make_question(ends[0], 5000);
-    query.key_type = IPC_KEY_UNSUPPORTED;
-    query.blob_bytes = 0;
-    ck_assert(!authkeys_ask(&found, &verdict, &query));
+    struct authkeys_request request = make_request(ends[0], 5000);
+    request.query.key_type = IPC_KEY_UNSUPPORTED;
+    request.query.blob_bytes = 0;
+    ck_assert(!authkeys_ask(&found, &verdict, &request));
     ck_assert_str_eq(found.reason, "");
     ck_assert_str_eq(found.account.user, "nobody");
     assert_lacks(verdict.path, scratch);

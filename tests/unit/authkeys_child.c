@@ -3,7 +3,7 @@
  * test acts in its place, under the child's list of system calls. The accounts are people.h's.
  * Built only without sanitizers, whose runtimes the filter would kill.
  */
-#include "authkeys.h"
+#include "authkeys_ask.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -11,8 +11,8 @@
 #include "calls.h"
 #include "ipc.h"
 #include "people.h"
-#include "priv_help.h"
 #include "proc.h"
+#include "scratch.h"
 #include "seccomp_abi.h"
 #include "secret.h"
 #include "unit.h"
@@ -55,16 +55,16 @@ static void run_child(void)
 {
     static char authorities[2 * SCRATCH_BYTES];
     snprintf(authorities, sizeof(authorities), "%s/authorities", scratch);
-    const struct authkeys_query query = {
-        .user = "alice",
+    const struct authkeys_request request = {
+        .query = {.user = "alice",
+                  .pattern = "keys",
+                  .ca_path = authorities,
+                  .key_type = IPC_KEY_ED25519},
         .rules = {.reserved_uid = (uid_t)-1},
-        .pattern = "keys",
-        .ca_path = authorities,
         .identity = &unprivileged,
-        .key_type = IPC_KEY_ED25519,
         .hostkey = hostkey,
     };
-    authkeys_child(&query, answer[1]);
+    authkeys_child(&request, answer[1]);
 }
 
 /* As below a container or a unit with SystemCallFilter=: strict mode is refused. */

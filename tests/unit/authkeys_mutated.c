@@ -5,9 +5,9 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "authkeys.h"
+#include "authkeys_ask.h"
 #include "ipc.h"
-#include "priv_help.h"
+#include "scratch.h"
 #include "search.h"
 #include "unit.h"
 

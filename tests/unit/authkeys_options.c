@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "priv_help.h"
+#include "scratch.h"
 #include "unit.h"
 
 #define ALL (GRANT_PTY | GRANT_USER_RC)

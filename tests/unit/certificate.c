@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "authkeys.h"
+#include "authkeys_ask.h"
 #include "ipc.h"
-#include "priv_help.h"
 #include "revoked.h"
+#include "scratch.h"
 #include "search.h"
 #include "unit.h"
 #include "writer.h"

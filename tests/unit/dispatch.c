@@ -6,13 +6,13 @@
 
 #include <string.h>
 
-#include "auth.h"
 #include "client.h"
 #include "kex.h"
 #include "kexinit.h"
-#include "session.h"
-#include "transport.h"
+#include "messages.h"
+#include "session_channel.h"
 #include "unit.h"
+#include "userauth.h"
 
 /* A letter for each phase, in the order of enum phase: version, kexinit, guess, ecdh, newkeys,
  * service, auth, open; small ones for a later exchange; x when it has ended. */
@@ -24,25 +24,25 @@ static const struct known {
     const char *taken;
     message_handler *handler;
 } known[] = {
-    {1, "KGENSAOgen", transport_on_disconnect},
-    {2, "SAOgen", transport_on_ignore},
-    {3, "SAOgen", transport_on_unimplemented},
-    {4, "SAOgen", transport_on_debug},
-    {5, "S", transport_on_service_request},
+    {1, "KGENSAOgen", messages_on_disconnect},
+    {2, "SAOgen", messages_on_ignore},
+    {3, "SAOgen", messages_on_unimplemented},
+    {4, "SAOgen", messages_on_debug},
+    {5, "S", messages_on_service_request},
     {6, "", NULL},
-    {7, "S", transport_on_ext_info},
+    {7, "S", messages_on_ext_info},
     {20, "KSAO", kexinit_on_kexinit},
     {21, "Nn", kex_on_newkeys},
     {30, "Ee", kex_on_ecdh_init},
     {31, "", NULL},
-    {50, "AO", auth_on_request},
+    {50, "AO", userauth_on_request},
     {51, "", NULL},
     {52, "", NULL},
     {53, "", NULL},
     {60, "", NULL},
     {80, "O", channel_on_global_request},
-    {81, "O", transport_on_unwanted_reply},
-    {82, "O", transport_on_unwanted_reply},
+    {81, "O", messages_on_unwanted_reply},
+    {82, "O", messages_on_unwanted_reply},
     {90, "O", channel_on_open},
     {91, "", NULL},
     {92, "", NULL},
@@ -51,10 +51,10 @@ static const struct known {
     {95, "O", channel_on_extended_data},
     {96, "O", channel_on_eof},
     {97, "O", channel_on_close},
-    {98, "O", session_on_request},
+    {98, "O", session_channel_on_request},
     {99, "O", channel_on_unwanted_reply},
     {100, "O", channel_on_unwanted_reply},
-    {192, "O", transport_on_ping},
+    {192, "O", messages_on_ping},
     {193, "", NULL},
 };
 

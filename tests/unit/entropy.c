@@ -18,7 +18,7 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "priv_help.h"
+#include "scratch.h"
 #include "unit.h"
 
 #define PLACE 20

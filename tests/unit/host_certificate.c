@@ -2,7 +2,7 @@
 
 #include <sodium.h>
 
-#include "keygen_help.h"
+#include "keygen.h"
 #include "openssh_key.h"
 #include "unit.h"
 

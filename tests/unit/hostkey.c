@@ -3,7 +3,7 @@
 #include <sodium.h>
 #include <sys/wait.h>
 
-#include "priv_help.h"
+#include "scratch.h"
 #include "tools.h"
 #include "unit.h"
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "keygen_help.h"
+#include "keygen.h"
 #include "tools.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
 #include "identity.h"
 
 #include "etc_elsewhere.h"
-#include "priv_help.h"
+#include "scratch.h"
 #include "unit.h"
 
 static char etc[SCRATCH_BYTES];

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "limit.h"
-#include "priv_help.h"
+#include "scratch.h"
 #include "unit.h"
 
 static time_t ahead_seconds;

@@ -1,4 +1,4 @@
-/* Links everything of priv/ but account_find.c: people.h says who exists. */
+/* Links everything of monitor/ but account_find.c: people.h says who exists. */
 #include "login.h"
 
 #include <errno.h>
@@ -10,7 +10,7 @@
 #include "clock.h"
 #include "log.h"
 #include "people.h"
-#include "priv_help.h"
+#include "scratch.h"
 #include "secret.h"
 #include "unit.h"
 

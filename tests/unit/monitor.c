@@ -1,5 +1,5 @@
 /* Drives monitor_run() in a process of its own, from the network process's ends of both sockets.
- * Links everything of priv/ but account_find.c: people.h says who exists. */
+ * Links everything of monitor/ but account_find.c: people.h says who exists. */
 #include "monitor.h"
 
 #include <errno.h>
@@ -13,13 +13,13 @@
 #include "descriptor.h"
 #include "entropy.h"
 #include "ipc.h"
-#include "keygen_help.h"
+#include "keygen.h"
 #include "log.h"
 #include "login.h"
 #include "loopback.h"
 #include "people.h"
-#include "priv_help.h"
 #include "sandbox_layers.h"
+#include "scratch.h"
 #include "unit.h"
 #include "writer.h"
 

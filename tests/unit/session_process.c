@@ -1,6 +1,6 @@
 /*
  * Drives session_process_start() from a process that stands for the monitor, and the session
- * process from the network process's end of its socket. Links nothing of priv/.
+ * process from the network process's end of its socket. Links nothing of monitor/.
  */
 #include "session_process.h"
 
@@ -13,8 +13,8 @@
 #include "clock.h"
 #include "descriptor.h"
 #include "ipc.h"
-#include "priv_help.h"
 #include "proc.h"
+#include "scratch.h"
 #include "secret.h"
 #include "unit.h"
 

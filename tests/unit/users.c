@@ -5,7 +5,7 @@
 #include <inttypes.h>
 
 #include "etc_elsewhere.h"
-#include "priv_help.h"
+#include "scratch.h"
 #include "table.h"
 #include "unit.h"
 

@@ -14,7 +14,7 @@
 #include <sys/mount.h>
 
 #include "etc_elsewhere.h"
-#include "priv_help.h"
+#include "scratch.h"
 #include "unit.h"
 
 #define FILES      1500

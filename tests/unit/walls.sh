@@ -1,15 +1,16 @@
 #!/bin/sh
 # The walls between the rooms, as the built libraries show them, and the tree's sizes.
 #
-#     walls.sh SOURCE_ROOT libpriv.a libnet.a libsession.a libwrencrypto.a [OTHER]...
+#     walls.sh SOURCE_ROOT LIBRARY...
 #
-# The others are what may be linked besides: none of it all allocates, or has stdio's streams.
-# Says what is wrong, one line each; exit 1 if anything is.
+# Of the libraries libcommon.a, libwire.a, libnet.a, libmonitor.a, libauthkeys.a, libhostkey.a, libsession.a and
+# libwrencrypto.a must be there. The others, and programs, may be linked besides: none of it all allocates, or has
+# stdio's streams. Says what is wrong, one line each; exit 1 if anything is.
 set -u
 export LC_ALL=C
-root=$1 priv=$2 net=$3 session=$4 crypto=$5
+root=$1
 failed=0
-shift 5
+shift
 
 fail() {
     printf '%s\n' "$*" >&2
@@ -32,25 +33,51 @@ has() {
     names "$1" | grep -q -E "$2" || fail "nm finds no $2 in $1"
 }
 
-has "$priv" '^monitor_run$'
-has "$net" '^reader_end$'
+# library NAME: its path among the arguments.
+library() {
+    wanted=lib$1.a
+    shift
+    for path; do
+        [ "${path##*/}" = "$wanted" ] && printf '%s' "$path" && return
+    done
+    fail "there is no $wanted"
+}
+
+common=$(library common "$@") wire=$(library wire "$@") net=$(library net "$@") monitor=$(library monitor "$@")
+authkeys=$(library authkeys "$@") hostkey=$(library hostkey "$@") session=$(library session "$@")
+crypto=$(library wrencrypto "$@")
+
+has "$wire" '^reader_end$'
 has "$net" '^dispatch_lookup$'
-has "$net" '^session_on_request$'
+has "$net" '^session_channel_on_request$'
+has "$monitor" '^monitor_run$'
+has "$authkeys" '^authkeys_search$'
+has "$hostkey" '^openssh_key_parse$'
 has "$session" '^session_process_start$'
-has "$session" '^spawn_program$'
+has "$session" '^sessions_program$'
 has "$crypto" '^chachapoly_open$'
 
-parser='reader_|packet_|dispatch|kexinit_|kex_|channel_|session_on|auth_on|transport_|version_read'
-privileged='monitor_|hostkey_|account_find|account_nobody|authkeys_|login_|exchange_(hash|prove|tail|tell)|users_|passwd_|identity_find'
-privileged=$privileged'|certificate_|cursor_|revoked_|signature_verify|match_|expiry_|lines_|key_|openssh_key_'
-of_session='spawn_|sessions_|session_request|program_|pty_|pipes_|child_start|account_become'
-free_of 'priv' "$priv" "^($parser|$of_session)"
-free_of 'net' "$net" "^($privileged|$of_session|session_process_|request_serve|secret_)"
+parser='reader_|cursor_'
+of_net='packet_|dispatch|kexinit_|kex_|channel_|session_channel_|userauth_|messages_|version_read|tty_modes|ask_'
+of_monitor='monitor_|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|users_|passwd_|identity_find'
+of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|lines_|key_|text_'
+of_hostkey='hostkey_|openssh_key_|host_certificate_'
+of_session='sessions_|session_request|program_|pty_|pipes_|child_start|account_become'
+free_of common "$common" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session)"
+free_of wire "$wire" "^($of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session)"
+free_of net "$net" "^($of_monitor|$of_authkeys|$of_hostkey|$of_session|session_process_|signature_verify|request_serve|secret_)"
+# The monitor parses nothing: it enters the parsers' room, and that of the session process, by one header each.
+free_of monitor "$monitor" "^($parser|$of_net|$of_session|openssh_key_|host_certificate_)"
+entered=$(names "$monitor" | grep -E "^($of_authkeys)" |
+    grep -vE '^authkeys_(ask|child|words|open_admins|open_users|search)$' | tr '\n' ' ')
+[ -z "$entered" ] || fail "monitor enters authkeys by $entered"
+entered=$(names "$monitor" | grep '^session_' | grep -v '^session_process_' | tr '\n' ' ')
+[ -z "$entered" ] || fail "monitor enters the session process by $entered"
+# What parses keys has nothing of the host key; what loads the host key has nothing of users' keys.
+free_of authkeys "$authkeys" "^($of_net|$of_monitor|$of_hostkey|$of_session|session_process_|secret_|log_)"
+free_of hostkey "$hostkey" "^($of_net|$of_monitor|$of_authkeys|$of_session|session_process_)"
 # The session process is the user's: it has nothing of the host key, of logins, of keys or of the wire.
-free_of 'session' "$session" "^($privileged|$parser|secret_(new|free))"
-# It is entered by what its one header for the monitor names.
-entered=$(names "$priv" | grep '^session_' | grep -v '^session_process_' | tr '\n' ' ')
-[ -z "$entered" ] || fail "priv enters the session process by $entered"
+free_of session "$session" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|secret_(new|free))"
 free_of 'crypto' "$crypto" '^(sodium_)?(malloc|calloc|realloc|free|allocarray|aligned_alloc)$'
 free_of 'crypto' "$crypto" '^(__)?(v?f?printf|vd?printf|dprintf|puts|fputs|fwrite|putchar|write)(_chk)?$'
 free_of 'crypto' "$crypto" '^(read|open|openat|close|exit|abort|__errno_location|getenv)$'
@@ -66,52 +93,49 @@ strangers=$(nm -A --defined-only "$crypto" 2>/dev/null | awk '$(NF - 1) !~ /^[A-
 heap='malloc|calloc|realloc|reallocarray|free|strn?dup|v?asprintf|getline|opendir|fdopendir|scandir'
 streams='fopen|fdopen|fmemopen|v?f?printf|f?puts|f?putc|putchar|fwrite|fflush|v?f?scanf|perror|std(in|out|err)'
 calls='syslog|vsyslog|openlog|closelog|strftime|localtime|ctime|initgroups'
-for part in "$priv" "$net" "$session" "$@"; do
+for part; do
     free_of "$part" "$part" "^(__)?($heap|$streams|$calls)(64|_r)?(_chk)?(@.*)?$"
 done
-for library in "$priv" "$net" "$session"; do
-    free_of "$library" "$library" '^(get(pw|gr|sp)(nam|uid|gid|ent)(_r)?|getgrouplist)$'
+for part in "$monitor" "$authkeys" "$hostkey" "$net" "$session"; do
+    free_of "$part" "$part" '^(get(pw|gr|sp)(nam|uid|gid|ent)(_r)?|getgrouplist)$'
 done
 
-# no_include FOLDER OTHER [HEADER]: no file of the one includes a header of the other, but for the one that is named.
-no_include() {
-    for file in "$root/$1"/*.[ch]; do
+# may_include FOLDER OTHER...: the files of the folder include headers of their own, of the others, of the system's.
+may_include() {
+    folder=$1
+    for file in "$root/$folder"/*.[ch]; do
         # shellcheck disable=SC2013 # no header's name has a space
         for header in $(sed -n 's/^ *# *include *"\([^"]*\)".*/\1/p' "$file"); do
-            case $header in
-            */*) fail "$file includes $header by a path" ;;
-            esac
-            if [ -e "$root/$2/$header" ] && [ ! -e "$root/$1/$header" ] &&
-                [ "$header" != "${3-}" ]; then
-                fail "$file includes $2/$header"
-            fi
+            found=
+            for other; do [ -e "$root/$other/$header" ] && found=1; done
+            [ -n "$found" ] || fail "$file includes $header"
         done
     done
 }
 
-no_include src/net src/priv
-no_include src/priv src/net
-no_include src/net src/session
-no_include src/priv src/session session_process.h
-no_include src/session src/net
-no_include src/session src/priv
-no_include src/common src/net
-no_include src/common src/priv
-no_include src/common src/session
-no_include src/tools src/net
-no_include src/tools src/session
-for folder in common net priv session tools; do
-    no_include crypto src/$folder
+net_folders='src/net src/net/transport src/net/channels'
+may_include src/common
+may_include src/wire src/common
+for folder in $net_folders; do
+    # shellcheck disable=SC2086 # a list of folders
+    may_include $folder $net_folders src/wire src/common crypto
 done
+may_include src/authkeys src/wire src/common
+may_include src/hostkey src/wire src/common
+may_include src/session src/common
+may_include src/monitor src/authkeys src/hostkey src/session src/wire src/common crypto
+may_include src/tools src/hostkey src/common
+may_include src/listen src/tools src/common
+may_include crypto
 
-for file in "$root"/src/*.c "$root"/src/*/*.[ch] "$root"/crypto/*.[ch]; do
+for file in "$root"/src/*.[ch] "$root"/src/*/*.[ch] "$root"/src/net/*/*.[ch] "$root"/crypto/*.[ch]; do
     lines=$(wc -l <"$file")
     [ "$lines" -le 400 ] || fail "$file has $lines lines"
 done
 
 if ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then
     functions=$(ctags -x --languages=C --kinds-C=f --_xformat='%{end} %n %N %F' \
-        "$root"/src/*.c "$root"/src/*/*.c "$root"/crypto/*.c)
+        "$root"/src/*.c "$root"/src/*/*.c "$root"/src/net/*/*.c "$root"/crypto/*.c)
     [ -n "$functions" ] || fail 'ctags finds no function'
     long=$(printf '%s\n' "$functions" | awk '$1 - $2 + 1 > 80 { print $4 ": " $3 "()" }')
     [ -z "$long" ] || fail "functions over 80 lines: $long"

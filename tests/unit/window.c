@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "pages.h"
+#include "idle_trim.h"
 #include "program.h"
 #include "unit.h"
 
@@ -273,7 +273,7 @@ START_TEST(a_pool_that_is_empty_is_given_back)
     say_data(program, LIMIT_WINDOW_BYTES);
     ck_assert(!is_zero(pool->chunks[0], sizeof(pool->chunks[0])));
     /* Not while it is needed. */
-    pages_give_back(rig.connection);
+    idle_trim(rig.connection);
     const uint8_t *front = pool->chunks[channel_of(program)->pending.first - 1];
     ck_assert_mem_eq(front + channel_of(program)->pending.start, bytes, 4096);
     program_close(&program->in);
@@ -282,9 +282,9 @@ START_TEST(a_pool_that_is_empty_is_given_back)
     }
     program_drop_output(&rig);
     ck_assert_uint_eq(pool->in_use, 0);
-    ck_assert(pages_to_spare(rig.connection));
-    pages_give_back(rig.connection);
-    ck_assert(!pages_to_spare(rig.connection));
+    ck_assert(idle_trim_due(rig.connection));
+    idle_trim(rig.connection);
+    ck_assert(!idle_trim_due(rig.connection));
     /* All but parts of pages at its ends. */
     ck_assert(is_zero(pool->chunks[0] + 4096, QUEUE_CHUNK_BYTES - 4096));
 }
@@ -295,15 +295,15 @@ START_TEST(an_output_that_is_empty_is_given_back)
     struct connection *connection = rig.connection;
     rig_say(&rig, SSH_MSG_PING, "s", "small");
     rig_hear(&rig, SSH_MSG_PONG);
-    ck_assert(!pages_to_spare(connection));
+    ck_assert(!idle_trim_due(connection));
     rig_say(&rig, SSH_MSG_PING, "d", bytes, (size_t)20000);
-    ck_assert(!pages_to_spare(connection));
-    pages_give_back(connection);
+    ck_assert(!idle_trim_due(connection));
+    idle_trim(connection);
     rig_expect(&rig, SSH_MSG_PONG, "d", bytes, (size_t)20000);
-    ck_assert(pages_to_spare(connection));
+    ck_assert(idle_trim_due(connection));
     ck_assert(!is_zero(connection->output + 4096, 8000));
-    pages_give_back(connection);
-    ck_assert(!pages_to_spare(connection));
+    idle_trim(connection);
+    ck_assert(!idle_trim_due(connection));
     ck_assert(is_zero(connection->output + 4096, 8000));
     rig_say(&rig, SSH_MSG_PING, "s", "again");
     rig_expect(&rig, SSH_MSG_PONG, "s", "again");

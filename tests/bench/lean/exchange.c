@@ -145,17 +145,17 @@ static void hash_exchange(const struct client *client, const struct reader *k_s,
                           const struct reader *q_s, struct secrets *secrets)
 {
     const struct exchange *exchange = &client->exchange;
-    struct hash hash;
-    hash_begin(&hash, exchange->method->hybrid);
-    hash_string(&hash, CLIENT_VERSION, strlen(CLIENT_VERSION));
-    hash_string(&hash, client->server_version, strlen(client->server_version));
-    hash_string(&hash, exchange->i_c, exchange->i_c_bytes);
-    hash_string(&hash, exchange->i_s, exchange->i_s_bytes);
-    hash_string(&hash, k_s->bytes, k_s->left);
-    hash_string(&hash, exchange->q_c, exchange->q_c_bytes);
-    hash_string(&hash, q_s->bytes, q_s->left);
-    hash_secret(&hash, secrets->k);
-    secrets->h_bytes = hash_end(&hash, secrets->h);
+    struct exchange_hash hash;
+    exchange_hash_begin(&hash, exchange->method->hybrid);
+    exchange_hash_string(&hash, CLIENT_VERSION, strlen(CLIENT_VERSION));
+    exchange_hash_string(&hash, client->server_version, strlen(client->server_version));
+    exchange_hash_string(&hash, exchange->i_c, exchange->i_c_bytes);
+    exchange_hash_string(&hash, exchange->i_s, exchange->i_s_bytes);
+    exchange_hash_string(&hash, k_s->bytes, k_s->left);
+    exchange_hash_string(&hash, exchange->q_c, exchange->q_c_bytes);
+    exchange_hash_string(&hash, q_s->bytes, q_s->left);
+    exchange_hash_secret(&hash, secrets->k);
+    secrets->h_bytes = exchange_hash_end(&hash, secrets->h);
 }
 
 /* Both blobs are string "ssh-ed25519" and a string of fixed size (RFC 8709 sections 4 and 6). */
@@ -190,17 +190,17 @@ static void derive(const struct exchange *exchange, const struct secrets *secret
     uint8_t blocks[2 * HASH_MAX_BYTES];
     size_t made = 0;
     while (made < CHACHAPOLY_KEY_BYTES) {
-        struct hash hash;
-        hash_begin(&hash, exchange->method->hybrid);
-        hash_secret(&hash, secrets->k);
-        hash_bytes(&hash, secrets->h, secrets->h_bytes);
+        struct exchange_hash hash;
+        exchange_hash_begin(&hash, exchange->method->hybrid);
+        exchange_hash_secret(&hash, secrets->k);
+        exchange_hash_bytes(&hash, secrets->h, secrets->h_bytes);
         if (made == 0) {
-            hash_bytes(&hash, &letter, 1);
-            hash_bytes(&hash, exchange->session_id, exchange->session_id_bytes);
+            exchange_hash_bytes(&hash, &letter, 1);
+            exchange_hash_bytes(&hash, exchange->session_id, exchange->session_id_bytes);
         } else {
-            hash_bytes(&hash, blocks, made);
+            exchange_hash_bytes(&hash, blocks, made);
         }
-        made += hash_end(&hash, blocks + made);
+        made += exchange_hash_end(&hash, blocks + made);
     }
     memcpy(key, blocks, CHACHAPOLY_KEY_BYTES);
 }

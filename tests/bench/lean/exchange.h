@@ -12,7 +12,7 @@
 
 #include "agree.h"
 #include "chachapoly.h"
-#include "hash.h"
+#include "exchange_hash.h"
 #include "limit.h"
 #include "offer.h"
 #include "sntrup761_key.h"

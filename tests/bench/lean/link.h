@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "limit.h"
-#include "numbers.h"
 #include "packet.h"
 #include "reader.h"
+#include "ssh_numbers.h"
 #include "writer.h"
 
 #define LINK_READ_BYTES   524288

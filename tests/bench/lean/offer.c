@@ -3,7 +3,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "numbers.h"
+#include "ssh_numbers.h"
 #include "writer.h"
 
 #define COOKIE_BYTES  16

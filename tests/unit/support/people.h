@@ -1,6 +1,6 @@
 /*
- * Who exists, in place of priv/account_find.c: alice and bob, both with our own uid and gid and one
- * home. It runs in the child that reads keys, so what it is told goes through shared memory.
+ * Who exists, in place of monitor/account_find.c: alice and bob, both with our own uid and gid and
+ * one home. It runs in the child that reads keys, so what it is told goes through shared memory.
  */
 #ifndef WREN_UNIT_PEOPLE_H
 #define WREN_UNIT_PEOPLE_H

@@ -9,8 +9,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "channel_stdin.h"
 #include "dispatch.h"
-#include "feed.h"
 
 /* Sets *end to the other process's end of a new pair; returns ours. */
 static int make_pair(int *end)
@@ -89,7 +89,7 @@ void rig_say_bytes(struct rig *rig, const void *payload, size_t payload_bytes)
     ck_assert_ptr_nonnull(exact);
     memcpy(exact, payload, payload_bytes);
     dispatch(rig->connection, exact, payload_bytes, rig->sequence++);
-    feed_flush(rig->connection);
+    channel_stdin_flush(rig->connection);
     free(exact);
 }
 
@@ -130,7 +130,7 @@ void rig_deliver(struct rig *rig, const void *bytes, size_t count)
         dispatch(connection, packet.payload, packet.payload_bytes, sequence);
         connection->input_start += packet.total_bytes;
     }
-    feed_flush(connection);
+    channel_stdin_flush(connection);
     if (connection->input_start == connection->input_end) {
         connection->input_start = connection->input_end = 0;
     }

@@ -1,0 +1,79 @@
+#include "descendants.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "dirs.h"
+#include "number.h"
+
+/* The fourth field of /proc/PID/stat; the second, in parentheses, can hold anything. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[32];
+    char text[256];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[bytes > 0 ? bytes : 0] = '\0';
+    char *word = strrchr(text, ')');
+    unsigned parent = 0;
+    if (word != NULL && strlen(word) > 4) {
+        word += 4; /* ") S " */
+        word[strcspn(word, " ")] = '\0';
+        number_read(&parent, word);
+    }
+    return (pid_t)parent;
+}
+
+struct search {
+    pid_t self;
+    int signal; /* 0 sends none, as kill(2) has it */
+    bool seen_self;
+};
+
+static void look_at(void *context, int list, int pid)
+{
+    struct search *search = context;
+    (void)list;
+    search->seen_self = search->seen_self || pid == search->self;
+    if (parent_of(pid) == search->self) {
+        kill(pid, search->signal);
+    }
+}
+
+/* Children that are dead already are found as well, until waitpid() has taken them. False if there
+ * is no /proc. */
+static bool signal_children(int signal)
+{
+    struct search search = {.self = getpid(), .signal = signal};
+    return dirs_numbers("/proc", look_at, &search) && search.seen_self;
+}
+
+const char *descendants_adopt(void)
+{
+    if (!signal_children(0)) {
+        return "/proc is not mounted";
+    }
+    return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0 ? NULL
+                                                              : "the kernel is older than 3.4";
+}
+
+bool descendants_end(void)
+{
+    /* One generation after the other: what a killed one leaves has become ours once it can be
+     * waited for. */
+    do {
+        if (!signal_children(SIGKILL)) {
+            return false;
+        }
+    } while (waitpid(-1, NULL, 0) > 0);
+    return true;
+}

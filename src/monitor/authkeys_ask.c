@@ -1,0 +1,195 @@
+#include "authkeys_ask.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "clock.h"
+#include "descriptors.h"
+#include "ipc.h"
+#include "limit.h"
+#include "log.h"
+
+/* Every variable is NAME=VALUE with its NUL, and they fill the environment's bytes. */
+static bool is_environment_whole(const struct grant *grant)
+{
+    const char *at = grant->environment;
+    if (grant->environment_bytes > sizeof(grant->environment)) {
+        return false;
+    }
+    size_t left = grant->environment_bytes;
+    while (left > 0) {
+        const char *end = memchr(at, '\0', left);
+        const char *equals = end != NULL ? memchr(at, '=', (size_t)(end - at)) : NULL;
+        if (equals == NULL || equals == at) {
+            return false;
+        }
+        left -= (size_t)(end + 1 - at);
+        at = end + 1;
+    }
+    return true;
+}
+
+static bool is_grant_whole(const struct grant *grant)
+{
+    return grant->command_bytes < sizeof(grant->command) &&
+           strnlen(grant->command, sizeof(grant->command)) >= grant->command_bytes &&
+           grant->command[grant->command_bytes] == '\0' && grant->key.sk <= 1 &&
+           is_environment_whole(grant);
+}
+
+#define AUTHKEYS_NO_ANSWER "no answer about authorized_keys"
+
+static bool is_text(const char *text, size_t room)
+{
+    return memchr(text, '\0', room) != NULL;
+}
+
+/* One that may log in must be the one who was asked for. */
+static bool is_account_whole(const struct authkeys_account *account,
+                             const struct authkeys_request *request)
+{
+    const struct account *found = &account->account;
+    bool named = account->reason[0] != '\0' || request->query.key_type == IPC_KEY_UNSUPPORTED ||
+                 strncmp(found->user, request->query.user, sizeof(found->user)) == 0;
+    return named && is_text(account->reason, sizeof(account->reason)) &&
+           is_text(found->user, sizeof(found->user)) && is_text(found->home, sizeof(found->home)) &&
+           is_text(found->shell, sizeof(found->shell)) && account->groups.count >= -1 &&
+           account->groups.count <= LIMIT_USER_GROUPS;
+}
+
+/* What the child has parsed was not ours: what it says is checked like any other input. */
+static bool accept_verdict(struct authkeys_verdict *verdict, const struct authkeys_verdict *said)
+{
+    if (said->reason < AUTHKEYS_LISTED || said->reason >= AUTHKEYS_NO_CHILD ||
+        !is_grant_whole(&said->grant)) {
+        return false;
+    }
+    *verdict = *said;
+    verdict->path[sizeof(verdict->path) - 1] = '\0';
+    verdict->option[sizeof(verdict->option) - 1] = '\0';
+    verdict->grant.key_id[sizeof(verdict->grant.key_id) - 1] = '\0';
+    return verdict->reason == AUTHKEYS_LISTED;
+}
+
+/* Waits until more of the answer is there. False at the deadline, if nobody waits for it, or if we
+ * are asked to end. */
+static bool await_answer(const struct authkeys_request *request, int reply)
+{
+    while (clock_now_ms() < request->deadline_ms && !signals_ending_wait()) {
+        struct pollfd waiting[] = {{.fd = reply, .events = POLLIN}, {.fd = request->watched}};
+        int left_ms = clock_timeout_ms(request->deadline_ms);
+        int ready =
+            poll(waiting, 2, left_ms < LIMIT_SIGNAL_LOOK_MS ? left_ms : LIMIT_SIGNAL_LOOK_MS);
+        if (ready > 0) {
+            return waiting[1].revents == 0;
+        }
+        if (ready < 0 && errno != EINTR) {
+            break;
+        }
+    }
+    return false;
+}
+
+/* It is longer than a pipe must take at once. */
+static bool read_whole(void *out, size_t bytes, const struct authkeys_request *request, int reply)
+{
+    size_t used = 0;
+    while (used < bytes && await_answer(request, reply)) {
+        ssize_t count = read(reply, (char *)out + used, bytes - used);
+        if (count == 0 || (count < 0 && errno != EINTR)) {
+            break;
+        }
+        used += count > 0 ? (size_t)count : 0;
+    }
+    return used == bytes;
+}
+
+static void doubt_account(struct authkeys_account *account)
+{
+    memset(account, 0, sizeof(*account));
+    memcpy(account->reason, AUTHKEYS_NO_ANSWER, sizeof(AUTHKEYS_NO_ANSWER));
+}
+
+/* Never inlined: the session process is forked below the caller's frame and keeps a copy of it. */
+__attribute__((noinline)) static bool read_answer(struct authkeys_account *account,
+                                                  struct authkeys_verdict *verdict,
+                                                  const struct authkeys_request *request, int reply)
+{
+    struct authkeys_verdict said;
+    if (!read_whole(account, sizeof(*account), request, reply) ||
+        !is_account_whole(account, request)) {
+        doubt_account(account);
+        return false;
+    }
+    return read_whole(&said, sizeof(said), request, reply) && accept_verdict(verdict, &said);
+}
+
+bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *verdict,
+                  const struct authkeys_request *request)
+{
+    int ends[2];
+    bool listed = false;
+
+    doubt_account(account);
+    memset(verdict, 0, sizeof(*verdict));
+    verdict->reason = AUTHKEYS_NO_CHILD;
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        log_trouble("pipe", NULL, strerror(errno));
+        return false;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        authkeys_child(request, ends[1]);
+    }
+    close(ends[1]);
+    if (child < 0) {
+        log_trouble("fork", NULL, strerror(errno));
+    } else {
+        listed = read_answer(account, verdict, request, ends[0]);
+    }
+    /* It may hang; we have not reaped it, so that the number is its own. */
+    if (child > 0 && !listed) {
+        kill(child, SIGKILL);
+    }
+    close(ends[0]);
+    return listed;
+}
+
+const char *authkeys_words(const struct authkeys_verdict *verdict)
+{
+    static const char *const words[AUTHKEYS_REASONS] = {
+        [AUTHKEYS_LISTED] = "key is listed",
+        [AUTHKEYS_NOT_LISTED] = "key is not listed",
+        [AUTHKEYS_BAD_PATTERN] = "pattern of -a has an unknown % or becomes too long",
+        [AUTHKEYS_NOT_REGULAR] = "not a regular file",
+        [AUTHKEYS_UNSAFE_OWNER] = "unsafe owner",
+        [AUTHKEYS_UNSAFE_MODE] = "unsafe mode",
+        [AUTHKEYS_BAD_KEY] = "key or certificate is malformed",
+        [AUTHKEYS_UNKNOWN_OPTION] = "option is unknown",
+        [AUTHKEYS_BROKEN_OPTION] = "option is broken",
+        [AUTHKEYS_ELSEWHERE] = "key is not for the client's address",
+        [AUTHKEYS_EXPIRED] = "key has expired",
+        [AUTHKEYS_FOR_AUTHORITY] = "key's line is for certificates only",
+        [AUTHKEYS_NO_AUTHORITY] = "no line has cert-authority",
+        [AUTHKEYS_PRINCIPAL] = "certificate is not for this user",
+        [AUTHKEYS_COMMANDS_DIFFER] = "certificate and key's line force different commands",
+        [AUTHKEYS_CERT_SIGNATURE] = "certificate is not signed by its authority",
+        [AUTHKEYS_CERT_TYPE] = "certificate is not for users",
+        [AUTHKEYS_CERT_NOT_YET] = "certificate is not valid yet",
+        [AUTHKEYS_CERT_EXPIRED] = "certificate has expired",
+        [AUTHKEYS_REVOKED] = "key is revoked",
+        [AUTHKEYS_REVOKED_BROKEN] = "file of revoked keys is broken",
+        [AUTHKEYS_NO_USER] = "could not take on the user's rights",
+        [AUTHKEYS_NOT_CONFINED] = "child that reads keys could not give up its rights",
+        [AUTHKEYS_NO_CHILD] = AUTHKEYS_NO_ANSWER,
+    };
+    if (verdict->reason == AUTHKEYS_MISSING || verdict->reason == AUTHKEYS_UNREADABLE) {
+        return strerror((int)verdict->error);
+    }
+    return words[verdict->reason];
+}

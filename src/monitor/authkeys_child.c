@@ -1,0 +1,168 @@
+/*
+ * The part of authkeys.h that runs in the child, in this order: look the account up as root, open
+ * the administrator's files as root and the user's with the user's rights, tell the monitor whose
+ * account it is, give up every right, parse, tell the monitor the verdict.
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "authkeys_ask.h"
+#include "confine.h"
+#include "descriptors.h"
+#include "ipc.h"
+#include "seccomp_filter.h"
+#include "secret.h"
+
+/* Where the child keeps its end of the pipe: everything above is closed. */
+#define REPLY_DESCRIPTOR 3
+
+/* A monitor that is killed can't end the child, which may wait for a name service or a file system
+ * that never answers. The kernel forgets it with each change of the effective uid. */
+static void end_with_monitor(void)
+{
+    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
+}
+
+/* ---- accounts and files ---------------------------------------------------------------------- */
+
+static bool find_account(struct authkeys_account *found, const struct authkeys_request *request)
+{
+    const char *reason =
+        account_find(&found->account, &found->groups, request->query.user, &request->rules);
+    snprintf(found->reason, sizeof(found->reason), "%s", reason != NULL ? reason : "");
+    /* A key of an unknown type is in no file: a dummy user's is looked for, which takes as long. */
+    if (reason == NULL && request->query.key_type == IPC_KEY_UNSUPPORTED) {
+        account_nobody(&found->account, &found->groups);
+        return false;
+    }
+    return reason == NULL;
+}
+
+/* The effective ids alone: the user's processes can't signal this one, as their ids are neither its
+ * real nor its saved ones, and the way back to root stays open. */
+static bool take_users_rights(const struct authkeys_account *found)
+{
+    const struct account *account = &found->account;
+    const struct account_groups *groups = &found->groups;
+    if (geteuid() != 0) {
+        return true;
+    }
+    if (groups->count < 0) {
+        errno = groups->error;
+        return false;
+    }
+    return confine_set_groups((size_t)groups->count, groups->ids) == 0 &&
+           confine_set_gids((gid_t)-1, account->gid, (gid_t)-1) == 0 &&
+           confine_set_uids((uid_t)-1, account->uid, (uid_t)-1) == 0;
+}
+
+static bool open_files(struct authkeys_files *files, const struct authkeys_account *found,
+                       const char *pattern, const struct authkeys_request *request)
+{
+    files->authorities = authkeys_open_admins(request->query.ca_path);
+    files->revoked = authkeys_open_admins(request->query.revoked_path);
+    bool as_root = geteuid() == 0;
+    if (!take_users_rights(found)) {
+        return false;
+    }
+    end_with_monitor();
+    authkeys_open_users(&files->users, pattern, &found->account);
+    /* Back to root, who alone can give up everything. */
+    return !as_root || confine_set_uids((uid_t)-1, 0, (uid_t)-1) == 0;
+}
+
+/* ---- giving up every right ------------------------------------------------------------------- */
+
+/* A huge file can't keep a processor until the login deadline, and the child makes nothing. */
+static void limit_resources(void)
+{
+    confine_limit(RLIMIT_CPU, LIMIT_AUTHKEYS_CPU_SECONDS);
+    confine_limit(RLIMIT_FSIZE, 0);
+    confine_limit(RLIMIT_NPROC, 0);
+    confine_limit(RLIMIT_NOFILE, 0);
+    confine_limit(RLIMIT_CORE, 0);
+}
+
+static const struct seccomp_rule rules[] = {
+    {.number = SYS_read},
+    {.number = SYS_write},
+    {.number = SYS_exit},
+};
+
+/* Strict mode has no filter to compile, which would be a fortieth of what a login costs. */
+static bool enter_seccomp(void)
+{
+    return seccomp_strict() || seccomp_install(rules, sizeof(rules) / sizeof(rules[0]));
+}
+
+static bool confine(const struct authkeys_request *request)
+{
+    bool as_root = getuid() == 0;
+    limit_resources();
+    if (as_root && (confine_set_groups(0, NULL) != 0 || !confine_identity(request->identity))) {
+        return false;
+    }
+    end_with_monitor();
+    confine_capabilities();
+    if (!confine_new_privileges() || !confine_not_dumpable()) {
+        return false;
+    }
+    return enter_seccomp() || request->best_effort;
+}
+
+/* exit_group(), which is _exit() in libraries, is not on the list. */
+__attribute__((noreturn)) static void leave(int status)
+{
+    syscall(SYS_exit, status);
+    _exit(status);
+}
+
+/* ---- from fork to exit ----------------------------------------------------------------------- */
+
+static void tell(const void *answer, size_t bytes)
+{
+    if (write(REPLY_DESCRIPTOR, answer, bytes) != (ssize_t)bytes) {
+        leave(1);
+    }
+}
+
+void authkeys_child(const struct authkeys_request *request, int reply)
+{
+    struct authkeys_account found;
+    struct authkeys_files files;
+    struct authkeys_verdict verdict;
+    memset(&found, 0, sizeof(found));
+    memset(&verdict, 0, sizeof(verdict));
+    secret_abandon(request->hostkey, sizeof(*request->hostkey));
+    signals_hand_on();
+    end_with_monitor();
+    /* What parses can write to the reply alone: the log is not for it. */
+    if ((reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) ||
+        dup2(STDIN_FILENO, STDERR_FILENO) < 0) {
+        _exit(1);
+    }
+    descriptors_close_from(REPLY_DESCRIPTOR + 1);
+
+    bool known = find_account(&found, request);
+    descriptors_close_from(REPLY_DESCRIPTOR + 1); /* of name services */
+    if (!open_files(&files, &found, known ? request->query.pattern : NULL, request)) {
+        verdict.reason = AUTHKEYS_NO_USER;
+        verdict.error = (uint32_t)errno;
+    }
+    tell(&found, sizeof(found));
+    tzset(); /* for expiry-time: no file can be opened any more later */
+    if (!confine(request)) {
+        verdict.reason = AUTHKEYS_NOT_CONFINED;
+    }
+    if (verdict.reason == 0) {
+        authkeys_search(&verdict, &request->query, found.account.user, &files);
+    }
+    tell(&verdict, sizeof(verdict));
+    leave(0);
+}

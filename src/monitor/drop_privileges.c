@@ -1,0 +1,154 @@
+/*
+ * The monitor after a login (state.h): it signs, logs, reaps and can kill the network process. It
+ * opens no file and starts no process any more.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "log.h"
+#include "monitor_requests.h"
+#include "seccomp_filter.h"
+
+/* ---- the list of system calls ---------------------------------------------------------------- */
+
+static const struct seccomp_rule rules[] = {
+    /* Requests, and one reply each. */
+    {SYS_recvmsg, 1, {{0, IPC_DESCRIPTOR}}},
+    {SYS_sendmsg, 1, {{0, IPC_DESCRIPTOR}}},
+/* Waiting; signals come from a descriptor. */
+#ifdef SYS_poll
+    {.number = SYS_poll},
+#endif
+    {.number = SYS_ppoll},
+#ifdef SYS_ppoll_time64
+    {.number = SYS_ppoll_time64},
+#endif
+    {.number = SYS_read},
+    {.number = SYS_restart_syscall},
+    {.number = SYS_wait4},
+#ifdef SYS_clock_gettime
+    {.number = SYS_clock_gettime},
+#endif
+#ifdef SYS_clock_gettime32
+    {.number = SYS_clock_gettime32},
+#endif
+#ifdef SYS_clock_gettime64
+    {.number = SYS_clock_gettime64},
+#endif
+    /* The log; log.h lists what it needs. */
+    {.number = SYS_write},
+    {.number = SYS_sendto},
+    {.number = SYS_close},
+    /* The last words from the session process. */
+    {.number = SYS_recvfrom},
+    /* The connection: how much went over it, and its end. */
+    {SYS_getsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_INFO}}},
+    {SYS_shutdown, 1, {{1, SHUT_RDWR}}},
+    {SYS_shutdown, 1, {{0, IPC_DESCRIPTOR}}},
+    /* Memory that is given back, and the host key's at the end. */
+    {SYS_madvise, 1, {{2, MADV_DONTNEED}}},
+    {.number = SYS_munmap},
+    {.number = SYS_exit_group},
+    {.number = SYS_exit},
+};
+
+/* A syslog that was restarted: only there a socket can be made. */
+static const struct seccomp_rule syslog_rules[] = {
+    {SYS_socket, 1, {{0, AF_UNIX}}},
+    {.number = SYS_connect},
+    {SYS_fcntl, 1, {{1, F_DUPFD_CLOEXEC}}},
+#ifdef SYS_fcntl64
+    {SYS_fcntl64, 1, {{1, F_DUPFD_CLOEXEC}}},
+#endif
+};
+
+#define RULES        (sizeof(rules) / sizeof(rules[0]))
+#define SYSLOG_RULES (sizeof(syslog_rules) / sizeof(syslog_rules[0]))
+
+_Static_assert(RULES + SYSLOG_RULES + 1 <= SECCOMP_RULES_MAX, "the monitor's list fits");
+
+/* Never inlined: the session process is forked below the caller's frame and keeps a copy of it. */
+__attribute__((noinline)) static bool enter_seccomp(const struct monitor *monitor)
+{
+    struct seccomp_rule all[RULES + SYSLOG_RULES + 1];
+    size_t count = RULES;
+    memcpy(all, rules, sizeof(rules));
+    all[count++] =
+        (struct seccomp_rule){SYS_kill, 2, {{0, (uint32_t)monitor->network}, {1, SIGKILL}}};
+    if (log_is_syslog()) {
+        memcpy(all + count, syslog_rules, sizeof(syslog_rules));
+        count += SYSLOG_RULES;
+    }
+    return seccomp_install(all, count);
+}
+
+/* ---- giving up ------------------------------------------------------------------------------- */
+
+/* Not the size of files: the log may be one. */
+static void limit_resources(void)
+{
+    confine_limit(RLIMIT_NPROC, 0);
+    confine_limit(RLIMIT_CORE, 0);
+}
+
+/* As the network process's user the monitor may kill that process, and nobody who logs in may stop,
+ * slow down or see the monitor. */
+static const char *confine(const struct monitor *monitor)
+{
+    if (monitor->as_root &&
+        (confine_set_groups(0, NULL) != 0 || !confine_identity(monitor->identity))) {
+        return "monitor could not give up root";
+    }
+    confine_capabilities();
+    limit_resources();
+    if (!confine_new_privileges() || !confine_not_dumpable() || chdir("/") != 0) {
+        return "monitor could not give up its rights";
+    }
+    if (!enter_seccomp(monitor) && !monitor->options->best_effort) {
+        return "monitor could not enter its seccomp filter";
+    }
+    return NULL;
+}
+
+static void stop_alarm(void)
+{
+    const struct itimerval none = {.it_value = {0}};
+    setitimer(ITIMER_REAL, &none, NULL);
+}
+
+const char *monitor_drop_privileges(void *process, const struct authkeys_account *account,
+                                    const struct grant *grant)
+{
+    struct monitor *monitor = process;
+    const struct session_setup setup = {
+        .options = monitor->options,
+        .peer = monitor->peer,
+        .account = &account->account,
+        .groups = &account->groups,
+        .grant = grant,
+        .not_its_own = {monitor->ipc, monitor->connection, monitor->signals},
+        .secret = monitor->hostkey,
+        .secret_bytes = sizeof(*monitor->hostkey),
+        .monitors_memory = monitor,
+        .monitors_bytes = sizeof(struct monitor_memory),
+        .deadline_ms = monitor->deadline_ms,
+    };
+    stop_alarm();
+    oom_restore(monitor->oom, monitor->network);
+    if (session_process_start(&monitor->session, &setup) != 0) {
+        log_trouble("session process could not become the user", NULL, strerror(errno));
+        return "could not become the user";
+    }
+    close(SESSION_DESCRIPTOR);
+    return confine(monitor);
+}

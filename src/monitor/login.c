@@ -1,0 +1,320 @@
+#include "login.h"
+
+#include <poll.h>
+#include <sodium.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "clock.h"
+#include "descriptors.h"
+#include "ssh_numbers.h"
+#include "writer.h"
+
+static const char *algorithm_name(uint32_t key_type)
+{
+    static const char *const names[] = {
+        [IPC_KEY_ED25519] = "ssh-ed25519",
+        [IPC_KEY_SK_ED25519] = "sk-ssh-ed25519@openssh.com",
+        [IPC_KEY_ED25519_CERT] = "ssh-ed25519-cert-v01@openssh.com",
+        [IPC_KEY_SK_ED25519_CERT] = "sk-ssh-ed25519-cert-v01@openssh.com",
+        [IPC_KEY_UNSUPPORTED] = "",
+    };
+    return names[key_type];
+}
+
+static bool is_supported(const char *algorithm)
+{
+    for (uint32_t type = IPC_KEY_ED25519; type < IPC_KEY_UNSUPPORTED; type++) {
+        if (strcmp(algorithm, algorithm_name(type)) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/*
+ * string    session identifier
+ * byte      SSH_MSG_USERAUTH_REQUEST
+ * string    user name
+ * string    "ssh-connection"
+ * string    "publickey" or "publickey-hostbound-v00@openssh.com"
+ * boolean   TRUE
+ * string    algorithm, which is the key type's name
+ * string    public key blob
+ * string    K_S of the first key exchange (hostbound only)
+ */
+size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct login *login,
+                         const struct ipc_auth *request, const uint8_t *blob)
+{
+    struct writer writer;
+    uint8_t host_blob[HOSTKEY_BLOB_BYTES];
+    writer_init(&writer, out, LOGIN_SIGNED_BYTES);
+    writer_string(&writer, login->session_id, login->session_id_bytes);
+    writer_u8(&writer, SSH_MSG_USERAUTH_REQUEST);
+    writer_text(&writer, request->user);
+    writer_text(&writer, "ssh-connection");
+    writer_text(&writer, request->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey");
+    writer_bool(&writer, true);
+    writer_text(&writer, algorithm_name(request->key_type));
+    writer_string(&writer, blob, request->blob_bytes);
+    if (request->hostbound) {
+        size_t k_s_bytes;
+        const uint8_t *k_s = hostkey_bound(login->hostkey, host_blob, &k_s_bytes);
+        writer_string(&writer, k_s, k_s_bytes);
+    }
+    return writer_failed(&writer) ? 0 : writer.used;
+}
+
+/* By the key that the child found in the blob; by none if it found none. Not part of its caller's
+ * frame, below which the session process lives. */
+__attribute__((noinline)) static bool is_signature_good(const struct login *login,
+                                                        const struct ipc_auth *request,
+                                                        const uint8_t *blob,
+                                                        const struct grant *grant)
+{
+    uint8_t data[LOGIN_SIGNED_BYTES];
+    struct signature signature = {.sk_flags = (uint8_t)request->sk_flags,
+                                  .sk_counter = request->sk_counter};
+    memcpy(signature.bytes, request->signature, sizeof(signature.bytes));
+    size_t data_bytes = login_signed_data(data, login, request, blob);
+    return data_bytes > 0 && signature_verify(&signature, &grant->key, data, data_bytes);
+}
+
+static bool is_sk(uint32_t key_type)
+{
+    return key_type == IPC_KEY_SK_ED25519 || key_type == IPC_KEY_SK_ED25519_CERT;
+}
+
+/* What the authenticator must have seen (PROTOCOL.u2f). Returns NULL, or what is missing. */
+static const char *check_authenticator(const struct ipc_auth *request, const struct grant *grant)
+{
+    if (!is_sk(request->key_type)) {
+        return NULL;
+    }
+    if ((grant->flags & GRANT_UNTOUCHED) == 0 && (request->sk_flags & SIGNATURE_SK_PRESENT) == 0) {
+        return "FIDO key was not touched";
+    }
+    if ((grant->flags & GRANT_VERIFY) != 0 && (request->sk_flags & SIGNATURE_SK_VERIFIED) == 0) {
+        return "FIDO key did not verify its user";
+    }
+    return NULL;
+}
+
+static const char *check_request(struct login *login, const struct ipc_auth *request)
+{
+    /* Probes that are accepted cost a child each, too. */
+    if (++login->requests > LIMIT_AUTH_REQUESTS) {
+        return "too many login requests";
+    }
+    if (request->stage != IPC_AUTH_PROBE && request->stage != IPC_AUTH_SIGNED) {
+        return "login request of an unknown stage";
+    }
+    if (request->key_type < IPC_KEY_ED25519 || request->key_type > IPC_KEY_UNSUPPORTED) {
+        return "login request with an unknown key type";
+    }
+    if ((request->key_type == IPC_KEY_UNSUPPORTED) != (request->blob_bytes == 0) ||
+        request->blob_bytes > LIMIT_KEY_BLOB_BYTES) {
+        return "login request with a key blob of a wrong size";
+    }
+    if (request->sk_flags > 0xff ||
+        (!is_sk(request->key_type) && (request->sk_flags != 0 || request->sk_counter != 0))) {
+        return "login request with wrong flags of an authenticator";
+    }
+    if (request->hostbound > 1) {
+        return "login request with an unknown method";
+    }
+    if (memchr(request->user, '\0', sizeof(request->user)) == NULL ||
+        memchr(request->algorithm, '\0', sizeof(request->algorithm)) == NULL) {
+        return "login request with a text without end";
+    }
+    if (login->session_id_bytes == 0) {
+        return "login request before the first key exchange";
+    }
+    if (login->refusals >= login->options->attempts) {
+        return "login request after the last attempt";
+    }
+    return NULL;
+}
+
+static bool is_as_probed(const struct login_probe *probe, const struct ipc_auth *request,
+                         const struct login_outcome *outcome)
+{
+    return probe->found && request->key_type == probe->key_type &&
+           strcmp(probe->user, request->user) == 0 &&
+           memcmp(probe->blob_hash, outcome->blob_hash, sizeof(probe->blob_hash)) == 0;
+}
+
+static void remember_probe(struct login_probe *probe, const struct ipc_auth *request,
+                           const struct login_outcome *outcome)
+{
+    probe->found = true;
+    probe->key_type = request->key_type;
+    memcpy(probe->user, request->user, sizeof(probe->user));
+    memcpy(probe->blob_hash, outcome->blob_hash, sizeof(probe->blob_hash));
+    probe->account = outcome->account;
+    probe->keys = outcome->keys;
+}
+
+static bool ask_child(const struct login *login, const struct ipc_auth *request,
+                      const uint8_t *blob, struct login_outcome *outcome)
+{
+    const struct options *options = login->options;
+    const struct authkeys_request asked = {
+        .query = {.user = request->user,
+                  .pattern = options->authkeys,
+                  .ca_path = options->authorities,
+                  .revoked_path = options->revoked,
+                  .address = peer_has_address(login->peer) ? login->peer->address : NULL,
+                  .now = time(NULL),
+                  .may_set_environment = options->user_environment,
+                  .key_type = request->key_type,
+                  .blob = blob,
+                  .blob_bytes = request->blob_bytes},
+        .rules = {.group = options->group,
+                  .no_root = options->no_root,
+                  .reserved_uid = login->reserved_uid},
+        .best_effort = options->best_effort,
+        .identity = login->identity,
+        .hostkey = login->hostkey,
+        .watched = login->ipc,
+        .deadline_ms = login->deadline_ms,
+    };
+    return authkeys_ask(&outcome->account, &outcome->keys, &asked);
+}
+
+/* NULL, or the first thing that is wrong with the key and its signature. */
+static const char *judge_key(const struct login *login, const struct ipc_auth *request,
+                             const uint8_t *blob, struct login_outcome *outcome)
+{
+    const struct login_probe *probe = &login->scratch->probe;
+    bool listed;
+    if (is_as_probed(probe, request, outcome)) {
+        outcome->account = probe->account;
+        outcome->keys = probe->keys;
+        listed = true;
+    } else {
+        listed = ask_child(login, request, blob, outcome);
+    }
+    /* Also for an account that may not log in: the work shall tell nothing about the user. */
+    bool is_signed = request->stage == IPC_AUTH_SIGNED;
+    bool signed_well = !is_signed || is_signature_good(login, request, blob, &outcome->keys.grant);
+    if (!listed) {
+        return authkeys_words(&outcome->keys);
+    }
+    if (!signed_well) {
+        return "bad signature";
+    }
+    return is_signed ? check_authenticator(request, &outcome->keys.grant) : NULL;
+}
+
+/* First the user, then the key, then the signature: the log names the first that fails. */
+static void decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                   struct login_outcome *outcome)
+{
+    bool unsupported = request->key_type == IPC_KEY_UNSUPPORTED;
+    crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
+    const char *wrong_key = judge_key(login, request, blob, outcome);
+    const char *wrong_account = outcome->account.reason;
+    outcome->account_refused = wrong_account[0] != '\0' || unsupported;
+
+    if (wrong_account[0] == '\0' && unsupported) {
+        snprintf(outcome->reason, sizeof(outcome->reason),
+                 is_supported(request->algorithm) ? "malformed key or signature of type %s"
+                                                  : "key type %s is not supported",
+                 request->algorithm);
+    } else if (wrong_account[0] != '\0' || wrong_key != NULL) {
+        snprintf(outcome->reason, sizeof(outcome->reason), "%s",
+                 wrong_account[0] != '\0' ? wrong_account : wrong_key);
+    } else {
+        outcome->accepted = true;
+    }
+}
+
+/* Of this host and user: what an observer learns from one user's answers does not help with
+ * another's. 0 to LIMIT_REFUSAL_JITTER_MS - 1. */
+static int64_t jitter_ms(const struct login *login, const char *user)
+{
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    crypto_hash_sha256_state state;
+    crypto_hash_sha256_init(&state);
+    crypto_hash_sha256_update(&state, login->hostkey->secret_key,
+                              sizeof(login->hostkey->secret_key));
+    crypto_hash_sha256_update(&state, (const uint8_t *)user, strlen(user));
+    crypto_hash_sha256_final(&state, hash);
+    sodium_memzero(&state, sizeof(state));
+    return hash[0] % LIMIT_REFUSAL_JITTER_MS;
+}
+
+/* Returns early if nobody waits for the answer any more. */
+static void wait_until(const struct login *login, int64_t until_ms)
+{
+    struct pollfd network = {.fd = login->ipc};
+    while (clock_now_ms() < until_ms && !signals_ending_wait() &&
+           poll(&network, 1, clock_timeout_ms(until_ms)) <= 0) {
+    }
+}
+
+/* A refusal leaves a fixed time after its request, and the user's jitter. Work that has taken
+ * longer than that doubles the time until it has not. A name service that hangs must not keep the
+ * monitor from its deadline. */
+static void wait_for_refusal(const struct login *login, const char *user, int64_t asked_ms)
+{
+    int64_t spent_ms = clock_now_ms() - asked_ms;
+    int64_t wanted_ms = LIMIT_REFUSAL_MS + jitter_ms(login, user);
+    while (wanted_ms < spent_ms) {
+        wanted_ms *= 2;
+    }
+    int64_t answer_ms = asked_ms + wanted_ms;
+    wait_until(login, answer_ms < login->deadline_ms ? answer_ms : login->deadline_ms);
+}
+
+static const char *enter(struct login *login, const struct ipc_auth *request,
+                         const struct login_outcome *outcome)
+{
+    const char *wrong = login->enter(login->monitor, &outcome->account, &outcome->keys.grant);
+    if (wrong == NULL) {
+        memcpy(login->user, request->user, sizeof(login->user));
+        login->forced = (outcome->keys.grant.flags & GRANT_FORCED) != 0;
+    }
+    return wrong;
+}
+
+static void refuse(struct login *login, const struct ipc_auth *request,
+                   const struct login_outcome *outcome, int64_t asked_ms, uint32_t *verdict)
+{
+    login->scratch->probe.found = false;
+    login->refusals++;
+    *verdict = login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
+    login_log(request, outcome);
+    wait_for_refusal(login, request->user, asked_ms);
+}
+
+const char *login_answer(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                         uint32_t *verdict)
+{
+    struct login_outcome *outcome = &login->scratch->outcome;
+    int64_t asked_ms = clock_now_ms();
+    const char *wrong = check_request(login, request);
+    if (wrong != NULL) {
+        return wrong;
+    }
+    memset(outcome, 0, sizeof(*outcome));
+    decide(login, request, blob, outcome);
+    if (!outcome->accepted) {
+        refuse(login, request, outcome, asked_ms, verdict);
+        return NULL;
+    }
+    if (request->stage == IPC_AUTH_PROBE) {
+        remember_probe(&login->scratch->probe, request, outcome);
+    } else {
+        wrong = enter(login, request, outcome);
+        if (wrong != NULL) {
+            return wrong;
+        }
+    }
+    *verdict = IPC_VERDICT_ACCEPTED;
+    login_log(request, outcome);
+    return NULL;
+}

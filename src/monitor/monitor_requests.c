@@ -1,0 +1,225 @@
+#include "monitor_requests.h"
+
+#include <sodium.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exits.h"
+#include "log.h"
+#include "requests.h"
+#include "sandbox_layers.h"
+#include "sign.h"
+#include "status.h"
+
+#define PHASES_SERVING (MONITOR_BEFORE_LOGIN | MONITOR_AFTER_LOGIN)
+#define PHASES_ALL     (MONITOR_START | PHASES_SERVING)
+
+/* ---- transport ------------------------------------------------------------------------------- */
+
+#define LAYER_NAMES_BYTES 96
+
+static void name_layers(char out[static LAYER_NAMES_BYTES], uint32_t layers)
+{
+    static const char *const names[] = {"root",         "uid",     "groups",   "no-new-privs",
+                                        "not-dumpable", "rlimits", "landlock", "seccomp"};
+    size_t used = 0;
+    snprintf(out, LAYER_NAMES_BYTES, "none");
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if ((layers & (1U << i)) != 0) {
+            int count = snprintf(out + used, LAYER_NAMES_BYTES - used, "%s%s", used > 0 ? "," : "",
+                                 names[i]);
+            used += (size_t)count;
+        }
+    }
+}
+
+static const char *on_start(void *process, const void *request, struct reply *reply)
+{
+    struct monitor *monitor = process;
+    struct log_line line;
+    char held[LAYER_NAMES_BYTES];
+    char missing[LAYER_NAMES_BYTES];
+    char reason[LIMIT_NOTE_BYTES + 1];
+    struct ipc_start start;
+    memcpy(&start, request, sizeof(start));
+    uint32_t required = monitor->as_root ? SANDBOX_REQUIRED_AS_ROOT : SANDBOX_REQUIRED_AS_USER;
+    uint32_t lacking = required & ~start.layers;
+    bool still_root = (lacking & SANDBOX_UID) != 0; /* not even -B serves so */
+
+    name_layers(held, start.layers);
+    name_layers(missing, lacking);
+    if (still_root || (lacking != 0 && !monitor->options->best_effort)) {
+        snprintf(reason, sizeof(reason), "sandbox layers missing: %s", missing);
+        monitor_fail(monitor, reason);
+        return NULL;
+    }
+    log_begin(&line, "connection");
+    log_text(&line, "layers", held);
+    log_text(&line, "missing", missing);
+    log_end(&line, LOG_EVENT);
+
+    monitor->phase = MONITOR_BEFORE_LOGIN;
+    reply->bytes = sizeof(reply->body.start);
+    reply->body.start.type = IPC_START;
+    sign_list_keys(&reply->body.start, monitor->hostkey);
+    return NULL;
+}
+
+/* The session identifier keeps the length of its own hash, whatever later exchanges use. */
+static void keep_session_id(struct login *login, const struct ipc_sign_reply *reply, bool certified)
+{
+    if (login->session_id_bytes == 0) {
+        login->hostkey->bound_to_certificate = certified;
+        memcpy(login->session_id, reply->hash, sizeof(login->session_id));
+        login->session_id_bytes = reply->hash_bytes;
+    }
+}
+
+static size_t sign_tail(const void *request)
+{
+    return sign_tail_bytes(request);
+}
+
+static const char *on_sign(void *process, const void *request, struct reply *reply)
+{
+    struct monitor *monitor = process;
+    struct ipc_sign_reply *signed_hash = &reply->body.sign;
+    if (monitor->phase == MONITOR_BEFORE_LOGIN &&
+        ++monitor->signatures > LIMIT_SIGNATURES_BEFORE_LOGIN) {
+        return "too many key exchanges before the login";
+    }
+    const struct ipc_sign *sign = request;
+    const uint8_t *tail = (const uint8_t *)(sign + 1);
+    bool certified = sign->certified != 0;
+    if (certified && monitor->hostkey->certificate_bytes == 0) {
+        return "key exchange with a host certificate that is not there";
+    }
+    reply->bytes = sizeof(*signed_hash);
+    signed_hash->type = IPC_SIGN;
+    signed_hash->hash_bytes =
+        (uint32_t)sign_exchange_hash(signed_hash->hash, sign, tail, monitor->hostkey);
+    crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
+                         monitor->hostkey->secret_key);
+    keep_session_id(&monitor->login, signed_hash, certified);
+    return NULL;
+}
+
+static const char *on_prove(void *process, const void *request, struct reply *reply)
+{
+    struct monitor *monitor = process;
+    struct ipc_prove prove;
+    memcpy(&prove, request, sizeof(prove));
+    if (prove.key > 1 || (prove.key == 1 && !monitor->hostkey->has_second)) {
+        return "proof of a host key that is not there";
+    }
+    if (++monitor->proofs[prove.key] > LIMIT_HOSTKEY_PROOFS) {
+        return "too many proofs of a host key";
+    }
+    reply->bytes = sizeof(reply->body.prove);
+    reply->body.prove.type = IPC_PROVE;
+    sign_proof(reply->body.prove.signature, monitor->hostkey, prove.key == 1,
+               monitor->login.session_id, monitor->login.session_id_bytes);
+    return NULL;
+}
+
+/* ---- login ----------------------------------------------------------------------------------- */
+
+static size_t auth_tail(const void *request)
+{
+    struct ipc_auth auth;
+    memcpy(&auth, request, sizeof(auth));
+    return auth.blob_bytes <= LIMIT_KEY_BLOB_BYTES ? auth.blob_bytes : REQUEST_TAIL_TOO_LONG;
+}
+
+static const char *on_auth(void *process, const void *request, struct reply *reply)
+{
+    struct monitor *monitor = process;
+    struct ipc_auth auth;
+    memcpy(&auth, request, sizeof(auth));
+    reply->bytes = sizeof(reply->body.auth);
+    reply->body.auth.type = IPC_AUTH;
+    const char *wrong = login_answer(
+        &monitor->login, &auth, (const uint8_t *)request + sizeof(auth), &reply->body.auth.verdict);
+    if (wrong == NULL && auth.stage == IPC_AUTH_SIGNED &&
+        reply->body.auth.verdict == IPC_VERDICT_ACCEPTED) {
+        status_say(STATUS_LOGGED_IN);
+        monitor->phase = MONITOR_AFTER_LOGIN;
+        reply->body.auth.forced = monitor->login.forced ? 1 : 0;
+        monitor->deadline_ms = INT64_MAX;
+    }
+    return wrong;
+}
+
+/* ---- log ------------------------------------------------------------------------------------- */
+
+static size_t note_tail(const void *request)
+{
+    struct ipc_note note;
+    memcpy(&note, request, sizeof(note));
+    return note.text_bytes <= LIMIT_NOTE_BYTES ? note.text_bytes : REQUEST_TAIL_TOO_LONG;
+}
+
+static const char *on_note(void *process, const void *request, struct reply *reply)
+{
+    struct monitor *monitor = process;
+    struct log_line line;
+    struct ipc_note note;
+    memcpy(&note, request, sizeof(note));
+    if (note.level < LOG_EVENT || note.level > LOG_TRACE) {
+        return "note of an unknown level";
+    }
+    /* Past the limit it is taken and dropped. */
+    if (monitor->notes < LIMIT_NOTES) {
+        monitor->notes++;
+        log_begin(&line, "net");
+        log_bytes(&line, "text", (const uint8_t *)request + sizeof(note), note.text_bytes);
+        log_end(&line, (enum log_level)note.level);
+    }
+    reply_done(reply, IPC_NOTE);
+    reply->body.done.done = 1;
+    return NULL;
+}
+
+static const char *on_end(void *process, const void *request, struct reply *reply)
+{
+    struct monitor *monitor = process;
+    const struct ipc_end *end = request;
+    (void)reply;
+    if (end->cause != IPC_END_CLIENT && end->cause != IPC_END_OURS) {
+        return "end of an unknown cause";
+    }
+    if (memchr(end->reason, '\0', sizeof(end->reason)) == NULL) {
+        return "end with a text without end";
+    }
+    monitor->ending.counted = true;
+    monitor->ending.bytes_in = end->bytes_in;
+    monitor->ending.bytes_out = end->bytes_out;
+    monitor_end(monitor, end->cause == IPC_END_CLIENT ? 0 : EXIT_TROUBLE,
+                end->reason[0] != '\0' ? end->reason : "network process gave no reason");
+    return NULL;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct request_row table[IPC_TYPES] = {
+    [IPC_START] = {sizeof(struct ipc_start), NULL, MONITOR_START, on_start},
+    [IPC_SIGN] = {sizeof(struct ipc_sign), sign_tail, PHASES_SERVING, on_sign},
+    [IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN, on_prove},
+    [IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, MONITOR_BEFORE_LOGIN, on_auth},
+    [IPC_NOTE] = {sizeof(struct ipc_note), note_tail, PHASES_ALL, on_note},
+    [IPC_END] = {sizeof(struct ipc_end), NULL, PHASES_ALL, on_end},
+};
+
+bool monitor_requests_serve(struct monitor *monitor, union monitor_request *request)
+{
+    const char *wrong;
+    enum request_outcome outcome = request_serve(monitor->ipc, table, monitor->phase, monitor,
+                                                 request, sizeof(*request), &wrong);
+    if (wrong != NULL) {
+        monitor_fail(monitor, wrong);
+    }
+    if (outcome == REQUEST_CLOSED) {
+        monitor->phase = MONITOR_OVER;
+    }
+    return outcome == REQUEST_SERVED;
+}

@@ -1,0 +1,89 @@
+/*
+ * H = HASH(V_C || V_S || I_C || I_S || K_S || Q_C || Q_S || K), each but K as a string.
+ *
+ * Every length is written by us, so that no other exchange's fields, cut differently, give the same
+ * H.
+ */
+#include "sign.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "agree.h"
+#include "limit.h"
+#include "ssh_numbers.h"
+#include "writer.h"
+
+#define PROVE "hostkeys-prove-00@openssh.com"
+
+static size_t client_public_bytes(const struct ipc_sign *request)
+{
+    return request->hybrid != 0 ? AGREE_HYBRID_CLIENT_BYTES : AGREE_X25519_BYTES;
+}
+
+static size_t server_public_bytes(const struct ipc_sign *request)
+{
+    return request->hybrid != 0 ? AGREE_HYBRID_SERVER_BYTES : AGREE_X25519_BYTES;
+}
+
+size_t sign_tail_bytes(const struct ipc_sign *request)
+{
+    if (request->hybrid > 1 || request->certified > 1 ||
+        request->client_version_bytes > LIMIT_VERSION_LINE_BYTES ||
+        request->client_kexinit_bytes > LIMIT_CLIENT_KEXINIT_BYTES ||
+        request->server_kexinit_bytes > LIMIT_KEXINIT_BYTES) {
+        return SIZE_MAX;
+    }
+    return (size_t)request->client_version_bytes + request->client_kexinit_bytes +
+           request->server_kexinit_bytes + client_public_bytes(request) +
+           server_public_bytes(request);
+}
+
+static const uint8_t *hash_field(struct exchange_hash *hash, const uint8_t *field, size_t count)
+{
+    exchange_hash_string(hash, field, count);
+    return field + count;
+}
+
+size_t sign_exchange_hash(uint8_t h[static HASH_MAX_BYTES], const struct ipc_sign *request,
+                          const uint8_t *tail, const struct hostkey *hostkey)
+{
+    struct exchange_hash hash;
+    uint8_t blob[HOSTKEY_BLOB_BYTES];
+    size_t k_s_bytes;
+    const uint8_t *k_s = hostkey_k_s(hostkey, request->certified != 0, blob, &k_s_bytes);
+    exchange_hash_begin(&hash, request->hybrid != 0);
+    const uint8_t *at = hash_field(&hash, tail, request->client_version_bytes);
+    exchange_hash_string(&hash, SSH_SERVER_VERSION, strlen(SSH_SERVER_VERSION));
+    at = hash_field(&hash, at, request->client_kexinit_bytes);
+    at = hash_field(&hash, at, request->server_kexinit_bytes);
+    exchange_hash_string(&hash, k_s, k_s_bytes);
+    at = hash_field(&hash, at, client_public_bytes(request));
+    hash_field(&hash, at, server_public_bytes(request));
+    exchange_hash_secret(&hash, request->secret);
+    return exchange_hash_end(&hash, h);
+}
+
+void sign_list_keys(struct ipc_start_reply *reply, const struct hostkey *hostkey)
+{
+    memcpy(reply->host_public_key, hostkey->public_key, sizeof(reply->host_public_key));
+    reply->has_second = hostkey->has_second ? 1 : 0;
+    memcpy(reply->second_public_key, hostkey->second.public_key, sizeof(reply->second_public_key));
+    reply->certificate_bytes = (uint32_t)hostkey->certificate_bytes;
+    memcpy(reply->certificate, hostkey->certificate, hostkey->certificate_bytes);
+}
+
+void sign_proof(uint8_t signature[static 64], const struct hostkey *hostkey, bool second,
+                const uint8_t *session_id, size_t session_id_bytes)
+{
+    struct writer writer;
+    uint8_t blob[HOSTKEY_BLOB_BYTES];
+    uint8_t data[3 * 4 + sizeof(PROVE) + HASH_MAX_BYTES + HOSTKEY_BLOB_BYTES];
+    hostkey_blob(blob, second ? hostkey->second.public_key : hostkey->public_key);
+    writer_init(&writer, data, sizeof(data));
+    writer_text(&writer, PROVE);
+    writer_string(&writer, session_id, session_id_bytes);
+    writer_string(&writer, blob, sizeof(blob));
+    crypto_sign_detached(signature, NULL, data, writer.used,
+                         second ? hostkey->second.secret_key : hostkey->secret_key);
+}

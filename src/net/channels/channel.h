@@ -1,0 +1,104 @@
+/*
+ * Channels of the connection protocol (RFC 4254 section 5): opening, windows, data, closing. What
+ * runs behind a channel is session.c's; its bytes are moved by relay.c.
+ */
+#ifndef WREN_CHANNEL_H
+#define WREN_CHANNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "limit.h"
+#include "pace.h"
+#include "queue.h"
+
+struct connection;
+struct reader;
+enum phase;
+
+/*
+ * The channel's number on our side is its index in connection.channels, and the monitor's slot.
+ *
+ * Receiving: window + pending.bytes + consumed == limit at all times, and the limits of all
+ * channels are LIMIT_WINDOWS_BYTES at most; so whatever clients may send has its place in the pool,
+ * and nothing need ever be left unread because of one program: the messages of the other channels
+ * may stand behind it, even the window that this program waits for to get rid of its output.
+ */
+struct channel {
+    bool open;
+    bool started; /* shell, exec or subsystem was accepted: there is no second one */
+    bool has_pty;
+
+    uint64_t exited_ms;   /* when the program's exit was told; then `exit_sent` */
+    uint64_t adjusted_ms; /* when the client last got window */
+    uint64_t fed;         /* bytes that went to the program */
+
+    uint32_t remote;        /* the channel's number on the client's side */
+    uint32_t remote_window; /* what we may still send */
+    uint32_t remote_packet; /* the most we may put into one packet */
+    uint32_t limit;         /* of what the client may have under way */
+    uint32_t window;        /* what the client may still send */
+    uint32_t consumed;      /* taken by the program since the last WINDOW_ADJUST */
+
+    bool eof_received, eof_sent, eow_sent, exit_sent, close_sent, close_received;
+
+    /* Non-blocking; -1 when closed. With a terminal the first two are its master. */
+    int child_stdin, child_stdout, child_stderr, child_exit;
+    /* What poll() said about them in this turn. */
+    bool stdin_ready, stdin_broken, stdout_ready, stderr_ready, exit_ready;
+    bool stdin_widened, stdout_widened; /* larger pipes were asked for */
+    bool bulk;     /* the program had much to say in its last turn: others are served first */
+    bool breathes; /* channel_output_breathes() for this one */
+
+    struct pace pace;     /* of what the program's output has under way */
+    struct queue pending; /* client's data that the program has not taken yet */
+
+    size_t environment_bytes;
+    char term[LIMIT_TERM_BYTES];
+    char environment[LIMIT_ENVIRONMENT_BYTES]; /* "NAME=VALUE\0"... until the program starts */
+};
+
+/* For a channel that is not open yet, or is done with: nothing of it is pending. */
+void channel_init(struct channel *channel);
+
+/* The open channel that the next uint32 of the message names, or NULL after ending the connection.
+ * What was on its way to a program has been handed over. */
+struct channel *channel_named(struct connection *connection, struct reader *message);
+
+/* Closes the program's stdin, or drops the terminal's write side; what was pending counts as
+ * consumed. */
+void channel_close_stdin(struct connection *connection, struct channel *channel);
+
+/* For a transfer that turns out to be bulk: asks for a pipe of LIMIT_PIPE_BYTES, once. True if it
+ * was given: the kernel refuses when the user has many of them (pipe(7)), and one that the program
+ * has made as large itself stays as it is. */
+bool channel_widen_pipe(int fd, bool *widened);
+
+/* The program is done with: its descriptors are closed and our CLOSE leaves, if it is not out yet.
+ * Once the client's is here as well, the channel is free again. */
+void channel_close(struct connection *connection, struct channel *channel);
+
+/* True if a program runs behind it, or its end is not told yet. */
+bool channel_is_live(const struct channel *channel);
+
+/* True if more than one is live: what one moves may keep the others waiting. */
+bool channel_shares(const struct connection *connection);
+
+/* Starts a CHANNEL_REQUEST of ours that wants no reply. */
+struct writer channel_request_begin(struct connection *connection, const struct channel *channel,
+                                    const char *type);
+
+/* Handlers, see dispatch.h. */
+enum phase channel_on_global_request(struct connection *connection, struct reader *message);
+enum phase channel_on_open(struct connection *connection, struct reader *message);
+enum phase channel_on_window_adjust(struct connection *connection, struct reader *message);
+enum phase channel_on_data(struct connection *connection, struct reader *message);
+enum phase channel_on_extended_data(struct connection *connection, struct reader *message);
+enum phase channel_on_eof(struct connection *connection, struct reader *message);
+enum phase channel_on_close(struct connection *connection, struct reader *message);
+/* CHANNEL_SUCCESS and CHANNEL_FAILURE: none of our requests wants a reply. Its channel may be
+ * closed by now. */
+enum phase channel_on_unwanted_reply(struct connection *connection, struct reader *message);
+
+#endif

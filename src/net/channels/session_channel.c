@@ -1,0 +1,270 @@
+#include "session_channel.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "channel_stdin.h"
+#include "environment.h"
+#include "log.h"
+#include "messages.h"
+#include "signals.h"
+#include "tty_modes.h"
+
+/* What came of a request: the answer it gets if it wants one. */
+enum outcome {
+    FAILURE,
+    SUCCESS,
+    MALFORMED, /* ends the connection */
+};
+
+typedef enum outcome request_handler(struct connection *connection, struct channel *channel,
+                                     struct reader *message);
+
+static uint32_t slot_of(const struct connection *connection, const struct channel *channel)
+{
+    /* Unsigned: ARMv7 divides in a function, and in a larger one where there are signs. */
+    size_t offset = (size_t)((uintptr_t)channel - (uintptr_t)connection->channels);
+    return (uint32_t)(offset / sizeof(*channel));
+}
+
+/* ---- before the program: terminal and environment -------------------------------------------- */
+
+static unsigned short dimension(uint32_t value)
+{
+    return value > 0xffff ? 0xffff : (unsigned short)value;
+}
+
+/* Columns, rows, width and height in pixels: the order of pty-req and window-change. */
+static struct winsize read_size(struct reader *message)
+{
+    struct winsize size = {0};
+    size.ws_col = dimension(reader_u32(message));
+    size.ws_row = dimension(reader_u32(message));
+    size.ws_xpixel = dimension(reader_u32(message));
+    size.ws_ypixel = dimension(reader_u32(message));
+    return size;
+}
+
+static enum outcome on_pty_req(struct connection *connection, struct channel *channel,
+                               struct reader *message)
+{
+    struct reader term = reader_string(message);
+    struct winsize size = read_size(message);
+    struct reader encoded = reader_string(message);
+    struct termios modes;
+    bool modes_valid = tty_modes_read(&encoded, &modes);
+    if (!reader_end(message) || !modes_valid) {
+        return MALFORMED;
+    }
+    char term_text[LIMIT_TERM_BYTES];
+    if (channel->started || channel->has_pty || !reader_text(&term, term_text, sizeof(term_text))) {
+        return FAILURE;
+    }
+    int master;
+    if (!ask_pty(connection, slot_of(connection, channel), &size, &modes, &master)) {
+        return FAILURE;
+    }
+    channel->has_pty = true;
+    channel->child_stdin = channel->child_stdout = master;
+    memcpy(channel->term, term_text, sizeof(term_text));
+    return SUCCESS;
+}
+
+static enum outcome on_env(struct connection *connection, struct channel *channel,
+                           struct reader *message)
+{
+    struct reader name = reader_string(message);
+    struct reader value = reader_string(message);
+    if (!reader_end(message)) {
+        return MALFORMED;
+    }
+    size_t room = sizeof(channel->environment) - channel->environment_bytes;
+    if (channel->started || connection->options->forced_command != NULL || connection->forced ||
+        !environment_allows((const char *)name.bytes, name.left, (const char *)value.bytes,
+                            value.left) ||
+        name.left + value.left + 2 > room) {
+        return FAILURE;
+    }
+    struct writer entry;
+    writer_init(&entry, channel->environment + channel->environment_bytes, room);
+    writer_bytes(&entry, name.bytes, name.left);
+    writer_u8(&entry, '=');
+    writer_bytes(&entry, value.bytes, value.left);
+    writer_u8(&entry, '\0');
+    channel->environment_bytes += entry.used;
+    return SUCCESS;
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+/* The client only sees that its request failed. */
+static void note_length(struct connection *connection, size_t bytes)
+{
+    char text[LIMIT_NOTE_BYTES + 1];
+    snprintf(text, sizeof(text), "refused a command of %zu bytes: it may have %d", bytes,
+             LIMIT_COMMAND_BYTES);
+    ask_note(connection, LOG_EVENT, text);
+}
+
+static enum outcome start(struct connection *connection, struct channel *channel,
+                          enum ipc_session_kind kind, const struct reader *command)
+{
+    if (channel->started || reader_has_nul(command)) {
+        return FAILURE;
+    }
+    if (command->left > LIMIT_COMMAND_BYTES) {
+        note_length(connection, command->left);
+        return FAILURE;
+    }
+    if (!ask_spawn(connection, channel, slot_of(connection, channel), kind, command->bytes,
+                   command->left)) {
+        return FAILURE;
+    }
+    channel->started = true;
+    /* The first program runs: acknowledgements can be delayed again. */
+    connection->hurry = false;
+    connection->used_ms = connection->begun_ms = connection->now_ms;
+    channel_stdin_close_drained(connection, channel);
+    return SUCCESS;
+}
+
+static enum outcome on_shell(struct connection *connection, struct channel *channel,
+                             struct reader *message)
+{
+    if (!reader_end(message)) {
+        return MALFORMED;
+    }
+    return start(connection, channel, IPC_SESSION_SHELL, message);
+}
+
+static enum outcome on_exec(struct connection *connection, struct channel *channel,
+                            struct reader *message)
+{
+    struct reader command = reader_string(message);
+    if (!reader_end(message)) {
+        return MALFORMED;
+    }
+    return start(connection, channel, IPC_SESSION_EXEC, &command);
+}
+
+static enum outcome on_subsystem(struct connection *connection, struct channel *channel,
+                                 struct reader *message)
+{
+    struct reader name = reader_string(message);
+    if (!reader_end(message)) {
+        return MALFORMED;
+    }
+    return start(connection, channel, IPC_SESSION_SUBSYSTEM, &name);
+}
+
+/* ---- while it runs --------------------------------------------------------------------------- */
+
+static bool has_terminal(const struct channel *channel)
+{
+    return channel->has_pty && channel->child_stdout >= 0;
+}
+
+static enum outcome on_window_change(struct connection *connection, struct channel *channel,
+                                     struct reader *message)
+{
+    (void)connection;
+    struct winsize size = read_size(message);
+    if (!reader_end(message)) {
+        return MALFORMED;
+    }
+    bool done = has_terminal(channel) && ioctl(channel->child_stdout, TIOCSWINSZ, &size) == 0;
+    return done ? SUCCESS : FAILURE;
+}
+
+static enum outcome on_signal(struct connection *connection, struct channel *channel,
+                              struct reader *message)
+{
+    struct reader name = reader_string(message);
+    if (!reader_end(message)) {
+        return MALFORMED;
+    }
+    uint32_t number = signals_number(&name);
+    if (number == 0 || !channel->started || channel->child_exit < 0) {
+        return FAILURE;
+    }
+    return ask_signal(connection, slot_of(connection, channel), number) ? SUCCESS : FAILURE;
+}
+
+/* RFC 4335. A pseudo-terminal has no line to hold: what a break means is done to it as the tty
+ * layer would (termios(3), BRKINT and IGNBRK). */
+static enum outcome on_break(struct connection *connection, struct channel *channel,
+                             struct reader *message)
+{
+    (void)connection;
+    reader_u32(message); /* length in milliseconds */
+    if (!reader_end(message)) {
+        return MALFORMED;
+    }
+    struct termios modes;
+    if (!has_terminal(channel) || tcgetattr(channel->child_stdout, &modes) != 0) {
+        return FAILURE;
+    }
+    if ((modes.c_iflag & IGNBRK) != 0) {
+        return SUCCESS;
+    }
+    if ((modes.c_iflag & BRKINT) != 0) {
+        return ioctl(channel->child_stdout, TIOCSIG, SIGINT) == 0 ? SUCCESS : FAILURE;
+    }
+    static const uint8_t nul = 0;
+    return write(channel->child_stdout, &nul, 1) == 1 ? SUCCESS : FAILURE;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static const struct request {
+    const char *type;
+    request_handler *handler;
+} requests[] = {
+    {"pty-req", on_pty_req},     {"env", on_env},
+    {"shell", on_shell},         {"exec", on_exec},
+    {"subsystem", on_subsystem}, {"window-change", on_window_change},
+    {"signal", on_signal},       {"break", on_break},
+};
+
+static enum outcome handle(struct connection *connection, struct channel *channel,
+                           const struct reader *type, struct reader *message)
+{
+    for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+        if (reader_is(type, requests[i].type)) {
+            return requests[i].handler(connection, channel, message);
+        }
+    }
+    /* Unknown, keepalive@openssh.com, and forwarding (x11-req, auth-agent-req@openssh.com). */
+    return FAILURE;
+}
+
+enum phase session_channel_on_request(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_named(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    struct reader type = reader_string(message);
+    bool want_reply = reader_bool(message);
+    if (message->failed) {
+        return messages_refuse_malformed(connection, "CHANNEL_REQUEST");
+    }
+    if (channel->close_sent) {
+        return connection->phase; /* it crossed our CLOSE: nobody waits for the answer */
+    }
+    enum outcome outcome = handle(connection, channel, &type, message);
+    if (outcome == MALFORMED) {
+        return messages_refuse_malformed(connection, "CHANNEL_REQUEST");
+    }
+    if (want_reply) {
+        struct writer answer = message_begin(
+            connection, outcome == SUCCESS ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);
+        writer_u32(&answer, channel->remote);
+        message_send(connection, &answer);
+    }
+    return connection->phase;
+}

@@ -1,0 +1,132 @@
+#include "hostkeys.h"
+
+#include <string.h>
+
+#include "ask.h"
+#include "messages.h"
+
+#define ED25519 "ssh-ed25519"
+
+static void write_key(struct writer *message, const uint8_t public_key[static 32])
+{
+    size_t mark = writer_string_begin(message);
+    writer_text(message, ED25519);
+    writer_string(message, public_key, 32);
+    writer_string_end(message, mark);
+}
+
+/* string "ssh-ed25519", string 32 bytes; else NULL. */
+static const uint8_t *read_key(struct reader blob)
+{
+    struct reader name = reader_string(&blob);
+    const uint8_t *public_key = reader_string_of(&blob, 32);
+    return reader_is(&name, ED25519) && reader_end(&blob) ? public_key : NULL;
+}
+
+/* ---- K_S ------------------------------------------------------------------------------------- */
+
+void hostkeys_write_k_s(const struct connection *connection, struct writer *message)
+{
+    const struct host_keys *keys = &connection->host_keys;
+    if (connection->kex.certified) {
+        writer_string(message, keys->certificate, keys->certificate_bytes);
+    } else {
+        write_key(message, connection->host_public_key);
+    }
+}
+
+bool hostkeys_is_bound(const struct connection *connection, struct reader blob)
+{
+    const struct host_keys *keys = &connection->host_keys;
+    if (connection->kex.first_certified) {
+        return blob.left == keys->certificate_bytes &&
+               memcmp(blob.bytes, keys->certificate, blob.left) == 0;
+    }
+    const uint8_t *public_key = read_key(blob);
+    return public_key != NULL && memcmp(public_key, connection->host_public_key, 32) == 0;
+}
+
+/* ---- after login ----------------------------------------------------------------------------- */
+
+void hostkeys_announce(struct connection *connection)
+{
+    const struct host_keys *keys = &connection->host_keys;
+    if (keys->count == 0) {
+        return;
+    }
+    struct writer message = message_begin(connection, SSH_MSG_GLOBAL_REQUEST);
+    writer_text(&message, "hostkeys-00@openssh.com");
+    writer_bool(&message, false);
+    for (size_t i = 0; i < keys->count; i++) {
+        write_key(&message, keys->public_keys[i]);
+    }
+    message_send(connection, &message);
+}
+
+/* Which of ours the next string is, or `count` for none. */
+static size_t read_index(const struct host_keys *keys, struct reader *message)
+{
+    const uint8_t *public_key = read_key(reader_string(message));
+    size_t i = 0;
+    while (i < keys->count &&
+           (public_key == NULL || memcmp(public_key, keys->public_keys[i], 32) != 0)) {
+        i++;
+    }
+    return i;
+}
+
+/* Could all of them be proved? Nothing has been asked for yet. */
+static bool may_prove(const struct host_keys *keys, struct reader wanted)
+{
+    unsigned proofs[2] = {keys->proofs[0], keys->proofs[1]};
+    if (wanted.left == 0) {
+        return false;
+    }
+    while (wanted.left > 0) {
+        size_t i = read_index(keys, &wanted);
+        if (i == keys->count || ++proofs[i] > LIMIT_HOSTKEY_PROOFS) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void answer_proofs(struct connection *connection, struct reader wanted)
+{
+    struct host_keys *keys = &connection->host_keys;
+    uint8_t proof[64];
+    struct writer answer = message_begin(connection, SSH_MSG_REQUEST_SUCCESS);
+    while (wanted.left > 0) {
+        size_t i = read_index(keys, &wanted);
+        keys->proofs[i]++;
+        if (!ask_prove(connection, (uint32_t)i, proof)) {
+            return;
+        }
+        size_t mark = writer_string_begin(&answer);
+        writer_text(&answer, ED25519);
+        writer_string(&answer, proof, sizeof(proof));
+        writer_string_end(&answer, mark);
+    }
+    message_send(connection, &answer);
+}
+
+enum phase hostkeys_on_prove(struct connection *connection, struct reader *message, bool want_reply)
+{
+    const struct reader wanted = *message;
+    while (message->left > 0) {
+        reader_string(message);
+    }
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, HOSTKEYS_PROVE);
+    }
+    if (!want_reply) {
+        return connection->phase;
+    }
+    if (may_prove(&connection->host_keys, wanted)) {
+        answer_proofs(connection, wanted);
+    } else {
+        struct writer answer = message_begin(connection, SSH_MSG_REQUEST_FAILURE);
+        message_send(connection, &answer);
+    }
+    return connection->ended ? PHASE_ENDED : connection->phase;
+}

@@ -1,0 +1,207 @@
+#include "kex.h"
+
+#include <sodium.h>
+#include <string.h>
+
+#include "ask.h"
+#include "hostkeys.h"
+#include "kexinit.h"
+#include "messages.h"
+#include "rekey_limits.h"
+
+/* What ECDH_INIT yields, gone when its handler returns. */
+struct exchange {
+    const uint8_t *q_c;
+    size_t q_c_bytes;
+    size_t q_s_bytes;
+    uint8_t q_s[AGREE_HYBRID_SERVER_BYTES];
+    uint8_t secret[AGREE_HYBRID_SECRET_BYTES]; /* K; of X25519 only the first half */
+    size_t h_bytes;
+    uint8_t h[HASH_MAX_BYTES];
+    uint8_t signature[64];
+    uint8_t server_key[CHACHAPOLY_KEY_BYTES];
+};
+
+void kex_prepare(struct connection *connection)
+{
+    struct kex *kex = &connection->kex;
+    if (!kex->key_ready) {
+        uint8_t random[AGREE_X25519_BYTES];
+        randombytes_buf(random, sizeof(random));
+        agree_x25519_key(&kex->key, random);
+        sodium_memzero(random, sizeof(random));
+        kex->key_ready = true;
+    }
+}
+
+void kex_rekey_if_due(struct connection *connection)
+{
+    const struct kex *kex = &connection->kex;
+    bool due = connection->in.packets >= rekey_after_packets ||
+               connection->out.packets >= rekey_after_packets ||
+               connection->now_ms - kex->since_ms >= rekey_after_ms;
+    if (connection->phase == PHASE_OPEN && due && !kex->sent) {
+        kexinit_send(connection);
+    }
+}
+
+enum phase kex_on_wrong_guess(struct connection *connection, struct reader *message)
+{
+    (void)message;
+    return connection->phase == PHASE_GUESS ? PHASE_ECDH : PHASE_REKEY_ECDH;
+}
+
+/* ---- K and Q_S ------------------------------------------------------------------------------- */
+
+static bool agree_on_hybrid(const struct kex *kex, struct exchange *exchange)
+{
+    uint8_t seed[SNTRUP761_SEED_BYTES], random[SNTRUP761_RANDOM_BYTES];
+    randombytes_buf(seed, sizeof(seed));
+    sntrup761_random(random, seed);
+    bool agreed = agree_hybrid(exchange->secret, exchange->q_s, &kex->key, exchange->q_c, random);
+    exchange->q_s_bytes = AGREE_HYBRID_SERVER_BYTES;
+    sodium_memzero(seed, sizeof(seed));
+    sodium_memzero(random, sizeof(random));
+    return agreed;
+}
+
+static bool agree_on_curve25519(const struct kex *kex, struct exchange *exchange)
+{
+    bool agreed = agree_x25519(exchange->secret, &kex->key, exchange->q_c);
+    memcpy(exchange->q_s, kex->key.public_key, AGREE_X25519_BYTES);
+    exchange->q_s_bytes = AGREE_X25519_BYTES;
+    return agreed;
+}
+
+static bool agree(struct connection *connection, struct exchange *exchange)
+{
+    struct kex *kex = &connection->kex;
+    kex_prepare(connection);
+    bool agreed = kex->hybrid ? agree_on_hybrid(kex, exchange) : agree_on_curve25519(kex, exchange);
+    sodium_memzero(&kex->key, sizeof(kex->key));
+    kex->key_ready = false;
+    return agreed;
+}
+
+/* ---- H and the keys -------------------------------------------------------------------------- */
+
+/* H and its signature are the monitor's work, from what it is told here. */
+static bool obtain_signature(struct connection *connection, struct exchange *exchange)
+{
+    struct kex *kex = &connection->kex;
+    struct ipc_sign_reply reply;
+    if (!ask_sign(connection, exchange->secret, exchange->q_c, exchange->q_c_bytes, exchange->q_s,
+                  exchange->q_s_bytes, &reply)) {
+        return false;
+    }
+    exchange->h_bytes = reply.hash_bytes;
+    memcpy(exchange->h, reply.hash, sizeof(exchange->h));
+    memcpy(exchange->signature, reply.signature, sizeof(exchange->signature));
+    if (kex->session_id_bytes == 0) {
+        memcpy(kex->session_id, exchange->h, sizeof(kex->session_id));
+        kex->session_id_bytes = exchange->h_bytes;
+        kex->first_certified = kex->certified;
+    }
+    return true;
+}
+
+/* RFC 4253 section 7.2: HASH(K || H || letter || session_id), extended by HASH(K || H || K1). */
+static void derive_key(const struct kex *kex, const struct exchange *exchange, char letter,
+                       uint8_t key[static CHACHAPOLY_KEY_BYTES])
+{
+    struct exchange_hash hash;
+    uint8_t block[HASH_MAX_BYTES];
+    exchange_hash_begin(&hash, kex->hybrid);
+    exchange_hash_secret(&hash, exchange->secret);
+    exchange_hash_bytes(&hash, exchange->h, exchange->h_bytes);
+    exchange_hash_bytes(&hash, &letter, 1);
+    exchange_hash_bytes(&hash, kex->session_id, kex->session_id_bytes);
+    size_t made = exchange_hash_end(&hash, block);
+    memcpy(key, block, made);
+    if (made < CHACHAPOLY_KEY_BYTES) {
+        exchange_hash_begin(&hash, kex->hybrid);
+        exchange_hash_secret(&hash, exchange->secret);
+        exchange_hash_bytes(&hash, exchange->h, exchange->h_bytes);
+        exchange_hash_bytes(&hash, key, made);
+        exchange_hash_end(&hash, block);
+        memcpy(key + made, block, CHACHAPOLY_KEY_BYTES - made);
+    }
+    sodium_memzero(block, sizeof(block));
+}
+
+/* ---- the flight ------------------------------------------------------------------------------ */
+
+static void send_reply(struct connection *connection, const struct exchange *exchange)
+{
+    struct writer message = message_begin(connection, SSH_MSG_KEX_ECDH_REPLY);
+    hostkeys_write_k_s(connection, &message);
+    writer_string(&message, exchange->q_s, exchange->q_s_bytes);
+    size_t signature = writer_string_begin(&message);
+    writer_text(&message, "ssh-ed25519");
+    writer_string(&message, exchange->signature, sizeof(exchange->signature));
+    writer_string_end(&message, signature);
+    message_send(connection, &message);
+}
+
+/* K_S, Q_S and the signature with their lengths, and NEWKEYS, each as a packet. EXT_INFO, of the
+ * first exchange, has nothing behind it. */
+#define REPLY_BYTES                                                                                \
+    (1 + 4 + LIMIT_HOST_CERTIFICATE_BYTES + 4 + AGREE_HYBRID_SERVER_BYTES + 4 + 4 +                \
+     sizeof("ssh-ed25519") + 4 + 64)
+#define NEWKEYS_BYTES 1
+
+_Static_assert(REPLY_BYTES + NEWKEYS_BYTES + 2 * PACKET_OVERHEAD_BYTES +
+                       LIMIT_DEFERRED_SEALED_BYTES <=
+                   LIMIT_REPLY_BYTES,
+               "the flight of a key exchange has no room");
+
+/* KEX_ECDH_REPLY, NEWKEYS, EXT_INFO, and what had to wait: one write of the loop. */
+static void send_flight(struct connection *connection, const struct exchange *exchange, bool first)
+{
+    struct kex *kex = &connection->kex;
+    send_reply(connection, exchange);
+    struct writer newkeys = message_begin(connection, SSH_MSG_NEWKEYS);
+    message_send(connection, &newkeys);
+    packet_new_keys(&connection->out, exchange->server_key, kex->strict);
+    kex->sent = false;
+    kex->since_ms = connection->now_ms;
+    if (first && kex->ext_info) {
+        messages_send_ext_info(connection);
+    }
+    message_send_deferred(connection);
+}
+
+enum phase kex_on_ecdh_init(struct connection *connection, struct reader *message)
+{
+    struct kex *kex = &connection->kex;
+    bool first = kex->session_id_bytes == 0;
+    struct exchange exchange = {0};
+    exchange.q_c_bytes = kex->hybrid ? AGREE_HYBRID_CLIENT_BYTES : AGREE_X25519_BYTES;
+    exchange.q_c = reader_string_of(message, exchange.q_c_bytes);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "KEX_ECDH_INIT");
+    }
+    enum phase next = PHASE_ENDED;
+    if (!agree(connection, &exchange)) {
+        connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+                          "the client's X25519 point has low order");
+    } else if (obtain_signature(connection, &exchange)) {
+        derive_key(kex, &exchange, 'C', kex->client_key);
+        derive_key(kex, &exchange, 'D', exchange.server_key);
+        send_flight(connection, &exchange, first);
+        next = first ? PHASE_NEWKEYS : PHASE_REKEY_NEWKEYS;
+    }
+    sodium_memzero(&exchange, sizeof(exchange));
+    return next;
+}
+
+enum phase kex_on_newkeys(struct connection *connection, struct reader *message)
+{
+    struct kex *kex = &connection->kex;
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "NEWKEYS");
+    }
+    packet_new_keys(&connection->in, kex->client_key, kex->strict);
+    sodium_memzero(kex->client_key, sizeof(kex->client_key));
+    return connection->phase == PHASE_NEWKEYS ? PHASE_SERVICE : connection->resume;
+}

@@ -1,0 +1,137 @@
+#include "messages.h"
+
+#include <stdio.h>
+
+#include "ask.h"
+#include "log.h"
+
+enum phase messages_refuse_malformed(struct connection *connection, const char *name)
+{
+    char reason[80];
+    snprintf(reason, sizeof(reason), "malformed %s", name);
+    return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
+}
+
+enum phase messages_on_disconnect(struct connection *connection, struct reader *message)
+{
+    uint32_t code = reader_u32(message);
+    struct reader description = reader_string(message);
+    char reason[LIMIT_NOTE_BYTES + 1];
+    snprintf(reason, sizeof(reason), "client disconnected (%u): %.*s", code,
+             (int)(description.left > 150 ? 150 : description.left),
+             description.left > 0 ? (const char *)description.bytes : "");
+    return connection_leave(connection, reason);
+}
+
+enum phase messages_on_ignore(struct connection *connection, struct reader *message)
+{
+    reader_string(message);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "IGNORE");
+    }
+    return connection->phase;
+}
+
+enum phase messages_on_unimplemented(struct connection *connection, struct reader *message)
+{
+    reader_u32(message);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "UNIMPLEMENTED");
+    }
+    return connection->phase;
+}
+
+enum phase messages_on_debug(struct connection *connection, struct reader *message)
+{
+    reader_bool(message);
+    struct reader text = reader_string(message);
+    reader_string(message); /* language */
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "DEBUG");
+    }
+    if (connection->options->verbosity > 1) {
+        char note[LIMIT_NOTE_BYTES + 1];
+        snprintf(note, sizeof(note), "client's debug message: %.*s",
+                 (int)(text.left > 150 ? 150 : text.left),
+                 text.left > 0 ? (const char *)text.bytes : "");
+        ask_note(connection, LOG_TRACE, note);
+    }
+    return connection->phase;
+}
+
+enum phase messages_on_service_request(struct connection *connection, struct reader *message)
+{
+    struct reader service = reader_string(message);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "SERVICE_REQUEST");
+    }
+    if (!reader_is(&service, "ssh-userauth")) {
+        return connection_refuse(connection, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE,
+                                 "only the ssh-userauth service can be requested");
+    }
+    struct writer answer = message_begin(connection, SSH_MSG_SERVICE_ACCEPT);
+    writer_text(&answer, "ssh-userauth");
+    message_send(connection, &answer);
+    return PHASE_AUTH;
+}
+
+enum phase messages_on_ext_info(struct connection *connection, struct reader *message)
+{
+    uint32_t count = reader_u32(message);
+    /* None of a client's extensions concerns us; reading past the end stops the loop. */
+    for (uint32_t i = 0; i < count && !message->failed; i++) {
+        reader_string(message);
+        reader_string(message);
+    }
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "EXT_INFO");
+    }
+    return connection->phase;
+}
+
+enum phase messages_on_ping(struct connection *connection, struct reader *message)
+{
+    struct reader data = reader_string(message);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "PING");
+    }
+    if (data.left > LIMIT_PACKET_BYTES) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "PING is too long");
+    }
+    struct writer answer = message_begin(connection, SSH_MSG_PONG);
+    writer_string(&answer, data.bytes, data.left);
+    message_send(connection, &answer);
+    return connection->phase;
+}
+
+enum phase messages_on_unwanted_reply(struct connection *connection, struct reader *message)
+{
+    (void)message; /* what it holds depends on the request */
+    return connection->phase;
+}
+
+void messages_send_unimplemented(struct connection *connection, uint32_t sequence)
+{
+    struct writer message = message_begin(connection, SSH_MSG_UNIMPLEMENTED);
+    writer_u32(&message, sequence);
+    message_send(connection, &message);
+}
+
+void messages_send_ext_info(struct connection *connection)
+{
+    static const char *const extensions[][2] = {
+        {"server-sig-algs", "ssh-ed25519,sk-ssh-ed25519@openssh.com,"
+                            "ssh-ed25519-cert-v01@openssh.com,"
+                            "sk-ssh-ed25519-cert-v01@openssh.com"},
+        {"publickey-hostbound@openssh.com", "0"},
+        {"ping@openssh.com", "0"},
+    };
+    const uint32_t count = sizeof(extensions) / sizeof(extensions[0]);
+    struct writer message = message_begin(connection, SSH_MSG_EXT_INFO);
+    writer_u32(&message, count);
+    for (uint32_t i = 0; i < count; i++) {
+        writer_text(&message, extensions[i][0]);
+        writer_text(&message, extensions[i][1]);
+    }
+    message_send(connection, &message);
+}

@@ -1,0 +1,192 @@
+#include "userauth.h"
+
+#include <string.h>
+
+#include "ask.h"
+#include "hostkeys.h"
+#include "messages.h"
+
+#define METHOD_PUBLICKEY "publickey"
+#define METHOD_HOSTBOUND "publickey-hostbound-v00@openssh.com"
+
+/* The fields of a publickey request behind the method's name. */
+struct publickey {
+    bool is_signed;
+    struct reader algorithm;
+    struct reader blob;
+    struct reader host_key;  /* hostbound only */
+    struct reader signature; /* signed only */
+};
+
+static enum phase answer_failure(struct connection *connection)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_FAILURE);
+    writer_text(&answer, METHOD_PUBLICKEY);
+    writer_bool(&answer, false);
+    message_send(connection, &answer);
+    return PHASE_AUTH;
+}
+
+static enum phase answer_pk_ok(struct connection *connection, const struct publickey *request)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_PK_OK);
+    writer_string(&answer, request->algorithm.bytes, request->algorithm.left);
+    writer_string(&answer, request->blob.bytes, request->blob.left);
+    message_send(connection, &answer);
+    return PHASE_AUTH;
+}
+
+static enum phase answer_success(struct connection *connection)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_SUCCESS);
+    message_send(connection, &answer);
+    connection->used_ms = connection->now_ms;
+    return PHASE_OPEN;
+}
+
+static void read_publickey(struct reader *message, bool hostbound, struct publickey *request)
+{
+    *request = (struct publickey){0};
+    request->is_signed = reader_bool(message);
+    request->algorithm = reader_string(message);
+    request->blob = reader_string(message);
+    if (hostbound) {
+        request->host_key = reader_string(message);
+    }
+    if (request->is_signed) {
+        request->signature = reader_string(message);
+    }
+}
+
+/* What a key of each algorithm signs with: the name in the signature blob, which for a certificate
+ * is its key's. */
+static const struct algorithm {
+    const char *name;
+    enum ipc_key_type key_type;
+    bool sk;
+} algorithms[] = {
+    {"ssh-ed25519", IPC_KEY_ED25519, false},
+    {"sk-ssh-ed25519@openssh.com", IPC_KEY_SK_ED25519, true},
+    {"ssh-ed25519-cert-v01@openssh.com", IPC_KEY_ED25519_CERT, false},
+    {"sk-ssh-ed25519-cert-v01@openssh.com", IPC_KEY_SK_ED25519_CERT, true},
+};
+
+static const struct algorithm *find_algorithm(const struct reader *name)
+{
+    for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++) {
+        if (reader_is(name, algorithms[i].name)) {
+            return &algorithms[i];
+        }
+    }
+    return NULL;
+}
+
+/* The blob must be of the algorithm; what else is in it is for the monitor's child. */
+static bool is_blob_of(struct reader blob, const struct algorithm *algorithm)
+{
+    size_t bytes = blob.left;
+    struct reader name = reader_string(&blob);
+    return bytes <= LIMIT_KEY_BLOB_BYTES && reader_is(&name, algorithm->name);
+}
+
+/* `string type | string of 64 bytes`, and of a FIDO key `| byte flags | uint32 counter`; nothing
+ * else. */
+static bool read_signature(struct ipc_auth *ask, struct reader blob,
+                           const struct algorithm *algorithm)
+{
+    struct reader name = reader_string(&blob);
+    const uint8_t *bytes = reader_string_of(&blob, sizeof(ask->signature));
+    uint8_t flags = algorithm->sk ? reader_u8(&blob) : 0;
+    uint32_t counter = algorithm->sk ? reader_u32(&blob) : 0;
+    const char *type = algorithm->sk ? "sk-ssh-ed25519@openssh.com" : "ssh-ed25519";
+    if (!reader_is(&name, type) || !reader_end(&blob)) {
+        return false;
+    }
+    memcpy(ask->signature, bytes, sizeof(ask->signature));
+    ask->sk_flags = flags;
+    ask->sk_counter = counter;
+    return true;
+}
+
+/* Into the monitor's terms. A key or signature of another type, or of the right one but of the
+ * wrong size, can't log in; the monitor still counts and logs it, and answers when it would answer
+ * any other. */
+static void fill_request(struct ipc_auth *ask, const struct publickey *request,
+                         const struct reader *user, bool hostbound)
+{
+    ask->stage = request->is_signed ? IPC_AUTH_SIGNED : IPC_AUTH_PROBE;
+    ask->key_type = IPC_KEY_UNSUPPORTED;
+    ask->hostbound = hostbound ? 1 : 0;
+    reader_text(user, ask->user, sizeof(ask->user));
+    struct reader algorithm = request->algorithm;
+    if (algorithm.left >= sizeof(ask->algorithm)) {
+        algorithm.left = sizeof(ask->algorithm) - 1;
+    }
+    reader_text(&algorithm, ask->algorithm, sizeof(ask->algorithm));
+
+    const struct algorithm *found = find_algorithm(&request->algorithm);
+    if (found == NULL || !is_blob_of(request->blob, found) ||
+        (request->is_signed && !read_signature(ask, request->signature, found))) {
+        return;
+    }
+    ask->key_type = found->key_type;
+    ask->blob_bytes = (uint32_t)request->blob.left;
+}
+
+static enum phase publickey(struct connection *connection, struct reader *message,
+                            const struct reader *user, bool hostbound)
+{
+    struct publickey request;
+    read_publickey(message, hostbound, &request);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "publickey request");
+    }
+    if (hostbound && !hostkeys_is_bound(connection, request.host_key)) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                                 "the login is bound to another host key");
+    }
+    struct ipc_auth ask = {0};
+    fill_request(&ask, &request, user, hostbound);
+    enum ipc_verdict verdict = IPC_VERDICT_REFUSED;
+    if (!ask_auth(connection, &ask, request.blob.bytes, &verdict)) {
+        return PHASE_ENDED;
+    }
+    switch (verdict) {
+    case IPC_VERDICT_ACCEPTED:
+        return request.is_signed ? answer_success(connection) : answer_pk_ok(connection, &request);
+    case IPC_VERDICT_LAST:
+        return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,
+                                 "too many authentication failures");
+    case IPC_VERDICT_REFUSED:
+        break;
+    }
+    return answer_failure(connection);
+}
+
+enum phase userauth_on_request(struct connection *connection, struct reader *message)
+{
+    if (connection->phase == PHASE_OPEN) {
+        return PHASE_OPEN;
+    }
+    struct reader user = reader_string(message);
+    struct reader service = reader_string(message);
+    struct reader method = reader_string(message);
+    if (message->failed) {
+        return messages_refuse_malformed(connection, "USERAUTH_REQUEST");
+    }
+    if (!reader_is(&service, "ssh-connection")) {
+        return connection_refuse(connection, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE,
+                                 "only the ssh-connection service can be logged in to");
+    }
+    if (++connection->auth_requests > LIMIT_AUTH_REQUESTS) {
+        return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,
+                                 "too many authentication requests");
+    }
+    bool hostbound = reader_is(&method, METHOD_HOSTBOUND);
+    if (hostbound || reader_is(&method, METHOD_PUBLICKEY)) {
+        return publickey(connection, message, &user, hostbound);
+    }
+    /* `none`, passwords and the rest: their fields don't matter, the answer is the same for
+     * everybody. */
+    return answer_failure(connection);
+}

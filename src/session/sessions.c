@@ -1,0 +1,373 @@
+#include "sessions.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "environment.h"
+#include "log.h"
+#include "pipes.h"
+#include "program.h"
+#include "pty.h"
+
+static const char bad_slot[] = "session request for a slot out of range";
+
+/* What the session is of. */
+struct task {
+    const char *client;   /* what the client sent: a command or a subsystem's name */
+    const char *command;  /* what runs; NULL for a login shell */
+    const char *original; /* what was asked for, under a forced command */
+};
+
+void sessions_init(struct sessions *sessions, const struct options *options,
+                   const struct peer *peer, const struct account *account,
+                   const struct grant *grant)
+{
+    memset(sessions, 0, sizeof(*sessions));
+    sessions->options = options;
+    sessions->peer = peer;
+    sessions->account = account;
+    sessions->grant = grant;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        sessions->slots[i].terminal = -1;
+        sessions->slots[i].exit_pipe = -1;
+    }
+}
+
+/* Where a program's number stands, or 0 for a free entry; NULL if it stands nowhere. */
+static pid_t *find_program(struct sessions *sessions, pid_t pid)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        if (sessions->programs[i] == pid) {
+            return &sessions->programs[i];
+        }
+    }
+    return NULL;
+}
+
+/* ---- pseudo-terminals ------------------------------------------------------------------------ */
+
+const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *request,
+                              uint32_t *done, struct passed *passed)
+{
+    *done = 0;
+    if (request->slot >= LIMIT_CHANNELS) {
+        return bad_slot;
+    }
+    struct slot *slot = &sessions->slots[request->slot];
+    if (slot->state != SLOT_FREE) {
+        return "terminal for a session that has begun";
+    }
+    if ((sessions->grant->flags & GRANT_PTY) == 0) {
+        return NULL;
+    }
+    int master = pty_open(&slot->terminal, slot->terminal_name, request);
+    if (master < 0) {
+        log_trouble("no pseudo-terminal", NULL, strerror(errno));
+        return NULL;
+    }
+    slot->state = SLOT_TERMINAL;
+    passed->descriptors[passed->count++] = master;
+    *done = 1;
+    return NULL;
+}
+
+/* ---- programs -------------------------------------------------------------------------------- */
+
+/* Every entry ends within the tail, and is one that a client may set. */
+static bool is_environment_allowed(const char *bytes, size_t count)
+{
+    while (count > 0) {
+        const char *end = memchr(bytes, '\0', count);
+        const char *equals = end != NULL ? memchr(bytes, '=', (size_t)(end - bytes)) : NULL;
+        if (equals == NULL || !environment_allows(bytes, (size_t)(equals - bytes), equals + 1,
+                                                  (size_t)(end - equals - 1))) {
+            return false;
+        }
+        count -= (size_t)(end + 1 - bytes);
+        bytes = end + 1;
+    }
+    return true;
+}
+
+/* The administrator's command wins over the one of the key. NULL: the client may choose. */
+static const char *forced_command(const struct sessions *sessions)
+{
+    if (sessions->options->forced_command != NULL) {
+        return sessions->options->forced_command;
+    }
+    return (sessions->grant->flags & GRANT_FORCED) != 0 ? sessions->grant->command : NULL;
+}
+
+static const char *check_spawn(const struct sessions *sessions, const struct ipc_spawn *request,
+                               const char *tail)
+{
+    if (request->slot >= LIMIT_CHANNELS) {
+        return bad_slot;
+    }
+    enum slot_state state = sessions->slots[request->slot].state;
+    if (state != SLOT_FREE && state != SLOT_TERMINAL) {
+        return "second program for a session";
+    }
+    if (request->kind < IPC_SESSION_SHELL || request->kind > IPC_SESSION_SUBSYSTEM) {
+        return "session of an unknown kind";
+    }
+    if (request->environment_bytes > LIMIT_ENVIRONMENT_BYTES ||
+        request->command_bytes > LIMIT_COMMAND_BYTES) {
+        return "session request above a limit";
+    }
+    if (request->kind == IPC_SESSION_SHELL && request->command_bytes != 0) {
+        return "shell with a command";
+    }
+    if (memchr(request->term, '\0', sizeof(request->term)) == NULL ||
+        memchr(tail + request->environment_bytes, '\0', request->command_bytes) != NULL) {
+        return "session request with a wrong text";
+    }
+    if (!is_environment_allowed(tail, request->environment_bytes) ||
+        (forced_command(sessions) != NULL && request->environment_bytes != 0)) {
+        return "environment that a client may not set";
+    }
+    return NULL;
+}
+
+static const char *find_subsystem(const struct options *options, const char *name)
+{
+    for (size_t i = 0; i < options->subsystem_count; i++) {
+        const struct subsystem *subsystem = &options->subsystems[i];
+        if (strlen(name) == subsystem->name_bytes &&
+            memcmp(name, subsystem->name, subsystem->name_bytes) == 0) {
+            return subsystem->command;
+        }
+    }
+    return NULL;
+}
+
+/* What is to run: a forced command wins over all the client may ask for. False for a subsystem
+ * that nobody has configured. */
+static bool choose_task(struct task *task, const struct sessions *sessions,
+                        const struct ipc_spawn *request, const char *command)
+{
+    task->client = command;
+    const char *asked = request->kind == IPC_SESSION_SHELL ? NULL : task->client;
+    task->command = asked;
+    task->original = NULL;
+    const char *forced = forced_command(sessions);
+    if (forced != NULL) {
+        task->command = forced;
+        task->original = asked;
+    } else if (request->kind == IPC_SESSION_SUBSYSTEM) {
+        task->command = find_subsystem(sessions->options, task->client);
+        return task->command != NULL;
+    }
+    return true;
+}
+
+static pid_t start(const struct sessions *sessions, const struct slot *slot,
+                   const struct ipc_spawn *request, const struct task *task, const char *tail,
+                   const struct pipes *pipes)
+{
+    bool on_terminal = slot->state == SLOT_TERMINAL;
+    /* The user's variables (LD_PRELOAD, BASH_ENV) would lead past the administrator's command. */
+    bool user_environment = sessions->options->forced_command == NULL;
+    struct program program = {
+        .account = sessions->account,
+        .peer = sessions->peer,
+        .command = task->command,
+        .original_command = task->original,
+        .term = request->term,
+        .terminal_name = on_terminal ? slot->terminal_name : NULL,
+        .environment = tail,
+        .environment_bytes = request->environment_bytes,
+        .grant_environment = sessions->grant->environment,
+        .grant_environment_bytes = user_environment ? sessions->grant->environment_bytes : 0,
+        .standard = {on_terminal ? slot->terminal : pipes->theirs[0],
+                     on_terminal ? slot->terminal : pipes->theirs[1],
+                     on_terminal ? slot->terminal : pipes->theirs[2]},
+    };
+    return program_start(&program);
+}
+
+static void log_session(const struct sessions *sessions, const struct slot *slot,
+                        const struct ipc_spawn *request, const struct task *task)
+{
+    static const char *const kinds[] = {
+        [IPC_SESSION_SHELL] = "shell",
+        [IPC_SESSION_EXEC] = "exec",
+        [IPC_SESSION_SUBSYSTEM] = "subsystem",
+    };
+    struct log_line line;
+    /* A command may hold a passphrase, and so may what was typed in the place of a subsystem's
+     * name. The name of one that runs is the administrator's. */
+    bool shows_command = log_shows(LOG_DETAIL);
+    bool is_replaced = task->command != NULL && task->command != task->client;
+    bool is_known = request->kind == IPC_SESSION_SUBSYSTEM && is_replaced && task->original == NULL;
+    log_begin(&line, "session");
+    log_text(&line, "user", sessions->account->user);
+    log_number(&line, "channel", request->slot);
+    log_text(&line, "kind", kinds[request->kind]);
+    log_text(&line, "pty", slot->state == SLOT_TERMINAL ? slot->terminal_name : "none");
+    if (slot->program > 0) {
+        log_number(&line, "pid", (uint64_t)slot->program);
+    }
+    if (shows_command || is_known) {
+        log_bytes(&line, "command", task->client,
+                  strnlen(task->client, LIMIT_LOGGED_COMMAND_BYTES));
+    }
+    if (task->command == NULL && request->kind == IPC_SESSION_SUBSYSTEM) {
+        log_text(&line, "reason", "no such subsystem");
+    } else if (shows_command && is_replaced) {
+        log_bytes(&line, "runs", task->command, strnlen(task->command, LIMIT_LOGGED_COMMAND_BYTES));
+    }
+    if (request->kind != IPC_SESSION_SHELL) {
+        log_number(&line, "command-bytes", request->command_bytes);
+    }
+    log_end(&line, LOG_EVENT);
+}
+
+/* Both sides' ends that are not ours to keep go; the slot keeps the exit pipe's writing end. */
+static void commit(struct slot *slot, struct pipes *pipes, pid_t pid, struct passed *passed)
+{
+    slot->program = pid;
+    slot->exit_pipe = pipes->theirs[3];
+    pipes->theirs[3] = -1;
+    pipes_close(pipes->theirs);
+    pipes_close_end(&slot->terminal);
+    for (size_t i = 0; i < PIPES; i++) {
+        if (pipes->ours[i] >= 0) {
+            passed->descriptors[passed->count++] = pipes->ours[i];
+        }
+    }
+}
+
+const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *request,
+                             const char *tail, uint32_t *done, struct passed *passed)
+{
+    struct task task;
+    struct pipes pipes;
+    *done = 0;
+    const char *wrong = check_spawn(sessions, request, tail);
+    if (wrong != NULL) {
+        return wrong;
+    }
+    struct slot *slot = &sessions->slots[request->slot];
+    pid_t *counted = find_program(sessions, 0);
+    if (counted == NULL) {
+        log_trouble("no more programs for this connection", NULL,
+                    "those of closed channels still run");
+        return NULL;
+    }
+    if (!choose_task(&task, sessions, request, tail + request->environment_bytes)) {
+        log_session(sessions, slot, request, &task);
+        return NULL;
+    }
+    if (pipes_open(&pipes, slot->state == SLOT_TERMINAL) != 0) {
+        log_trouble("no pipe", NULL, strerror(errno));
+        return NULL;
+    }
+    pid_t pid = start(sessions, slot, request, &task, tail, &pipes);
+    if (pid < 0) {
+        log_trouble("fork", NULL, strerror(errno));
+        pipes_close(pipes.ours);
+        pipes_close(pipes.theirs);
+        return NULL;
+    }
+    *counted = pid;
+    commit(slot, &pipes, pid, passed);
+    log_session(sessions, slot, request, &task);
+    slot->state = SLOT_RUNNING;
+    *done = 1;
+    return NULL;
+}
+
+/* ---- signals and ends ------------------------------------------------------------------------ */
+
+/* RFC 4254 section 6.10. */
+static bool is_signal_named(uint32_t number)
+{
+    static const uint32_t named[] = {SIGABRT, SIGALRM, SIGFPE,  SIGHUP,  SIGILL,  SIGINT, SIGKILL,
+                                     SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM, SIGUSR1, SIGUSR2};
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        if (named[i] == number) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *request,
+                            uint32_t *done)
+{
+    *done = 0;
+    if (request->slot >= LIMIT_CHANNELS) {
+        return bad_slot;
+    }
+    if (!is_signal_named(request->number)) {
+        return "signal that RFC 4254 does not name";
+    }
+    /* One that has just ended is no mistake; a forced command is not the client's to stop. */
+    const struct slot *slot = &sessions->slots[request->slot];
+    if (slot->state != SLOT_RUNNING || forced_command(sessions) != NULL) {
+        return NULL;
+    }
+    int number = (int)request->number;
+    /* Where clone() does not wait for the exec, as in an emulator, there may be no group yet. */
+    if (kill(-slot->program, number) == 0 || kill(slot->program, number) == 0) {
+        *done = 1;
+    }
+    return NULL;
+}
+
+const char *sessions_release(struct sessions *sessions, const struct ipc_release *request,
+                             uint32_t *done)
+{
+    *done = 0;
+    if (request->slot >= LIMIT_CHANNELS) {
+        return bad_slot;
+    }
+    struct slot *slot = &sessions->slots[request->slot];
+    pipes_close_end(&slot->terminal);
+    pipes_close_end(&slot->exit_pipe);
+    slot->state = SLOT_FREE;
+    slot->program = 0;
+    *done = 1;
+    return NULL;
+}
+
+static void log_exit(const struct ipc_exit *ended, size_t channel, pid_t pid)
+{
+    struct log_line line;
+    log_begin(&line, "exit");
+    log_number(&line, "channel", channel);
+    log_number(&line, "pid", (uint64_t)pid);
+    log_number(&line, ended->signaled ? "signal" : "status", ended->status);
+    log_end(&line, LOG_DETAIL);
+}
+
+void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
+{
+    const struct ipc_exit ended = {
+        .signaled = WIFSIGNALED(status),
+        .status = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)),
+        .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status),
+    };
+    pid_t *counted = find_program(sessions, pid);
+    if (counted == NULL) {
+        return; /* a program's child, by CLONE_PARENT ours: it frees no place */
+    }
+    *counted = 0;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        struct slot *slot = &sessions->slots[i];
+        if (slot->state != SLOT_RUNNING || slot->program != pid) {
+            continue;
+        }
+        /* An empty pipe takes it at once, or nobody reads it any more. */
+        ssize_t written = write(slot->exit_pipe, &ended, sizeof(ended));
+        (void)written;
+        pipes_close_end(&slot->exit_pipe);
+        slot->state = SLOT_ENDED;
+        slot->program = 0;
+        log_exit(&ended, i, pid);
+    }
+}

@@ -1,0 +1,232 @@
+/* How a program's end is told to the client, behind all that it said; and terminals. */
+#include "channel_output.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "program.h"
+#include "unit.h"
+
+#define REMOTE 42
+
+static struct rig rig;
+static struct program program;
+static uint8_t bytes[200000], back[200000];
+
+static void start(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    rig_open(&rig, PHASE_OPEN);
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)(i * 7 + i / 251);
+    }
+}
+
+static void finish(void)
+{
+    program_close_all(&program);
+    rig_close(&rig);
+}
+
+static struct channel *channel(void)
+{
+    return &rig.connection->channels[program.channel];
+}
+
+static void turns(int count)
+{
+    for (int i = 0; i < count; i++) {
+        program_turn(&rig, 0);
+    }
+}
+
+static void say_data(size_t from, size_t count)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program.channel, bytes + from, count);
+    program_check_windows(&rig);
+}
+
+/* The next data of this stream must be the bytes from `from` on; returns how many they were. */
+static size_t hear_data(size_t from, size_t most)
+{
+    struct reader message = rig_hear(&rig, SSH_MSG_CHANNEL_DATA);
+    ck_assert_uint_eq(reader_u32(&message), REMOTE);
+    struct reader data = reader_string(&message);
+    ck_assert(reader_end(&message));
+    ck_assert(data.left > 0 && data.left <= most);
+    ck_assert_mem_eq(data.bytes, bytes + from, data.left);
+    return data.left;
+}
+
+static bool is_silent(void)
+{
+    return rig.connection->output_start == rig.connection->output_end;
+}
+
+/* ---- the end of a program -------------------------------------------------------------------- */
+
+static const struct {
+    struct ipc_exit result;
+    const char *signal;
+    uint32_t status;
+} ends[] = {
+    {{0, 0, 0}, NULL, 0},
+    {{0, 255, 0}, NULL, 255},
+    {{1, SIGKILL, 0}, "KILL", 0},
+    {{1, SIGSEGV, 1}, "SEGV", 0},
+    {{1, SIGXCPU, 0}, NULL, 128 + SIGXCPU}, /* the RFC has no name for it */
+};
+
+/* Status, EOF, CLOSE; all output first. */
+START_TEST(exits)
+{
+    program_run(&rig, &program, REMOTE);
+    program_write(program.out, "last", 4);
+    program_exit(&program, ends[_i].result.signaled, ends[_i].result.status,
+                 ends[_i].result.core_dumped);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "last");
+    if (ends[_i].signal != NULL) {
+        rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usbsbss", REMOTE, "exit-signal", 0,
+                   ends[_i].signal, ends[_i].result.core_dumped, "", "");
+    } else {
+        rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usbu", REMOTE, "exit-status", 0,
+                   ends[_i].status);
+    }
+    turns(2);
+    rig_expect_silence(&rig);
+    program_close_all(&program);
+    turns(2);
+    rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
+    rig_expect_silence(&rig);
+    ck_assert(channel()->close_sent);
+}
+END_TEST
+
+/* A pipe's worth behind a window that is too small: the exit is no reason to drop it. */
+START_TEST(output_outlives_the_program)
+{
+    program_start(&rig, &program, program_channel(&rig, REMOTE, 1, 32768), REMOTE);
+    program_write(program.out, bytes, 50000);
+    program_exit(&program, 0, 3, 0);
+    program_close_all(&program);
+    turns(5);
+    size_t heard = hear_data(0, 1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usbu", REMOTE, "exit-status", 0, 3);
+    /* The program's stdin went with it: an OpenSSH client may be told. */
+    if (!is_silent()) {
+        rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usb", REMOTE, "eow@openssh.com", 0);
+    }
+    rig_expect_silence(&rig);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", program.channel, 100000);
+    turns(5);
+    while (heard < 50000) {
+        heard += hear_data(heard, 32768);
+    }
+    rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
+}
+END_TEST
+
+START_TEST(a_program_without_a_status)
+{
+    program_run(&rig, &program, REMOTE);
+    program_close_all(&program);
+    turns(3);
+    rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+START_TEST(eof_but_no_close_while_the_program_runs)
+{
+    program_run(&rig, &program, REMOTE);
+    program_close(&program.out);
+    turns(2);
+    rig_expect_silence(&rig);
+    program_close(&program.err);
+    turns(2);
+    rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
+    rig_expect_silence(&rig);
+    say_data(0, 5);
+    ck_assert_uint_eq(program_read(program.in, back, sizeof(back)), 5);
+}
+END_TEST
+
+/* A client that has had our EOF may close without waiting for more: it gets the status all the
+ * same, then our CLOSE, and the slot is given back. */
+START_TEST(the_status_of_a_channel_that_the_client_closes_early)
+{
+    struct ipc_release release;
+    program_run(&rig, &program, REMOTE);
+    program_close(&program.out);
+    program_close(&program.err);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
+    rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
+    program_expect_rest(&rig);
+    rig_expect_silence(&rig);
+    rig_expect_no_request(&rig);
+    uint8_t byte;
+    ck_assert_int_eq(read(program.in, &byte, 1), 0);
+    rig_reply_done(&rig, IPC_RELEASE, 1);
+    program_exit(&program, 0, 9, 0);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usbu", REMOTE, "exit-status", 0, 9);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
+    rig_expect_silence(&rig);
+    rig_request(&rig, IPC_RELEASE, &release, sizeof(release));
+    ck_assert_uint_eq(release.slot, program.channel);
+    ck_assert(!channel()->open);
+    rig_expect_alive(&rig, PHASE_OPEN);
+}
+END_TEST
+
+/* ---- terminals ------------------------------------------------------------------------------- */
+
+START_TEST(a_terminal)
+{
+    int before = rig_open_descriptors();
+    program_start_on_terminal(&rig, &program, program_channel(&rig, REMOTE, 9999, 9999), REMOTE);
+    ck_assert_int_eq(channel()->child_stdin, channel()->child_stdout);
+    say_data(0, 20);
+    ck_assert_uint_eq(program_read(program.slave, back, sizeof(back)), 20);
+    ck_assert_mem_eq(back, bytes, 20);
+    program_write(program.slave, "prompt", 6);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "prompt");
+    rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", program.channel);
+    turns(2);
+    rig_expect_silence(&rig);
+    ck_assert_int_ge(channel()->child_stdin, 0);
+    program_write(program.slave, "bye", 3);
+    program_exit(&program, 0, 1, 0);
+    turns(1);
+    program_close_all(&program);
+    turns(2);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "bye");
+    rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usbu", REMOTE, "exit-status", 0, 1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
+    ck_assert_int_eq(rig_open_descriptors(), before);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("channel_exit");
+    TCase *tests = tcase_create("channel_exit");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, exits, 0, sizeof(ends) / sizeof(ends[0]));
+    tcase_add_test(tests, output_outlives_the_program);
+    tcase_add_test(tests, a_program_without_a_status);
+    tcase_add_test(tests, eof_but_no_close_while_the_program_runs);
+    tcase_add_test(tests, the_status_of_a_channel_that_the_client_closes_early);
+    tcase_add_test(tests, a_terminal);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

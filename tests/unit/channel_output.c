@@ -1,0 +1,419 @@
+/*
+ * Bytes between channels and programs. How a program's end is told is in relay_exit.c; that poll()
+ * rests when there is nothing to do, and the windows' invariant over a random walk, in
+ * relay_rest.c.
+ */
+#include "channel_output.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "program.h"
+#include "unit.h"
+
+#define REMOTE 42
+
+static struct rig rig;
+static struct program program;
+static uint8_t bytes[500000], back[500000];
+
+static void start(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    rig_open(&rig, PHASE_OPEN);
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)(i * 7 + i / 251);
+    }
+}
+
+static void finish(void)
+{
+    program_close_all(&program);
+    rig_close(&rig);
+}
+
+static struct channel *channel(void)
+{
+    return &rig.connection->channels[program.channel];
+}
+
+static void turns(int count)
+{
+    for (int i = 0; i < count; i++) {
+        program_turn(&rig, 0);
+    }
+}
+
+static void say_data(size_t from, size_t count)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program.channel, bytes + from, count);
+    program_check_windows(&rig);
+}
+
+/* ---- program to client ----------------------------------------------------------------------- */
+
+START_TEST(output_and_errors)
+{
+    program_run(&rig, &program, REMOTE);
+    rig.connection->now_ms = 99;
+    program_write(program.out, "hello", 5);
+    program_write(program.err, "oh no", 5);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "hello");
+    rig_expect(&rig, SSH_MSG_CHANNEL_EXTENDED_DATA, "uus", REMOTE, SSH_EXTENDED_DATA_STDERR,
+               "oh no");
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(rig.connection->used_ms, 99);
+}
+END_TEST
+
+START_TEST(nothing_behind_a_disconnect)
+{
+    program_run(&rig, &program, REMOTE);
+    program_write(program.out, "late", 4);
+    connection_refuse(rig.connection, SSH_DISCONNECT_PROTOCOL_ERROR, "enough");
+    turns(2);
+    rig_hear(&rig, SSH_MSG_DISCONNECT);
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+/* The next data of this stream must be the bytes from `from` on; returns how many they were. */
+static size_t hear_data(size_t from, size_t most)
+{
+    struct reader message = rig_hear(&rig, SSH_MSG_CHANNEL_DATA);
+    ck_assert_uint_eq(reader_u32(&message), REMOTE);
+    struct reader data = reader_string(&message);
+    ck_assert(reader_end(&message));
+    ck_assert(data.left > 0 && data.left <= most);
+    ck_assert_mem_eq(data.bytes, bytes + from, data.left);
+    return data.left;
+}
+
+static bool is_silent(void)
+{
+    return rig.connection->output_start == rig.connection->output_end;
+}
+
+START_TEST(small_windows_and_packets)
+{
+    program_start(&rig, &program, program_channel(&rig, REMOTE, 10, 32), REMOTE);
+    program_write(program.out, bytes, 1000);
+    turns(3);
+    ck_assert_uint_eq(hear_data(0, 10), 10);
+    rig_expect_silence(&rig);
+    size_t sent = 10;
+    for (uint32_t more = 1; sent < 1000; more += 13) {
+        rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", program.channel, more);
+        size_t before = sent;
+        turns(20);
+        while (!is_silent()) {
+            sent += hear_data(sent, 32);
+        }
+        ck_assert_uint_eq(sent, before + more < 1000 ? before + more : 1000);
+        program_check_windows(&rig);
+    }
+}
+END_TEST
+
+/* As much as there is, through ample windows: every byte in order, and no packet too large. */
+START_TEST(a_stream_without_end)
+{
+    program_run(&rig, &program, REMOTE);
+    size_t written = 0, heard = 0;
+    while (heard < sizeof(bytes)) {
+        size_t left = sizeof(bytes) - written;
+        ssize_t count = left > 0 ? write(program.out, bytes + written, left) : 0;
+        written += count > 0 ? (size_t)count : 0;
+        turns(1);
+        while (!is_silent()) {
+            heard += hear_data(heard, LIMIT_CHANNEL_PACKET_BYTES);
+        }
+    }
+}
+END_TEST
+
+/* The client reads nothing: output stops with room for answers left, and goes on later. */
+/* The second has made its pipe wider itself, and has its reasons. */
+START_TEST(pipes_are_widened_but_never_narrowed)
+{
+    static const int sizes[] = {LIMIT_FIRST_PIPE_BYTES, 2 * LIMIT_PIPE_BYTES};
+    program_run(&rig, &program, REMOTE);
+    if (fcntl(program.out, F_SETPIPE_SZ, sizes[1]) != sizes[1]) {
+        return; /* the user has too many wide pipes already */
+    }
+    ck_assert_int_eq(fcntl(program.out, F_SETPIPE_SZ, sizes[_i]), sizes[_i]);
+    program_write(program.out, bytes, LIMIT_FIRST_PIPE_BYTES);
+    turns(1);
+    ck_assert(channel()->stdout_widened);
+    ck_assert_int_eq(fcntl(program.out, F_GETPIPE_SZ), _i == 0 ? LIMIT_PIPE_BYTES : sizes[_i]);
+}
+END_TEST
+
+START_TEST(output_stops_while_there_is_room_for_answers)
+{
+    program_run(&rig, &program, REMOTE);
+    for (int i = 0; i < 20; i++) {
+        (void)!write(program.out, bytes, 65536);
+        turns(1);
+        ck_assert_uint_ge(output_room(rig.connection), LIMIT_REPLY_BYTES);
+    }
+    ck_assert_uint_lt(output_room(rig.connection), 3 * LIMIT_REPLY_BYTES);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    program_drop_output(&rig);
+    turns(1);
+    ck_assert(!is_silent());
+}
+END_TEST
+
+/* Whoever is first fills the output; channels without a program must not pass their turn on. */
+START_TEST(two_streams_have_the_same_share)
+{
+    static struct program other;
+    program_run(&rig, &program, REMOTE);
+    program_run(&rig, &other, REMOTE + 1);
+    for (int i = 0; i < 40; i++) {
+        (void)!write(program.out, bytes, sizeof(bytes));
+        (void)!write(other.out, bytes, sizeof(bytes));
+        turns(1);
+        program_drop_output(&rig);
+    }
+    uint32_t one = (1U << 30) - channel()->remote_window;
+    uint32_t two = (1U << 30) - rig.connection->channels[other.channel].remote_window;
+    ck_assert_uint_gt(one, 2 * (two / 3));
+    ck_assert_uint_gt(two, 2 * (one / 3));
+    program_close_all(&other);
+}
+END_TEST
+
+START_TEST(nothing_leaves_during_our_key_exchange)
+{
+    program_run(&rig, &program, REMOTE);
+    rig.connection->kex.sent = true;
+    program_write(program.out, "later", 5);
+    program_write(program.err, "later", 5);
+    program_exit(&program, 0, 0, 0);
+    program_close(&program.in);
+    turns(3);
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(rig.connection->deferred_bytes, 0);
+    rig.connection->kex.sent = false;
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "later");
+}
+END_TEST
+
+/* ---- client to program ----------------------------------------------------------------------- */
+
+START_TEST(data_typed_ahead_waits_for_the_program)
+{
+    program.channel = program_channel(&rig, REMOTE, 1000, 1000);
+    say_data(0, 3000);
+    program_start(&rig, &program, 0, REMOTE);
+    turns(1);
+    ck_assert_uint_eq(program_read(program.in, back, sizeof(back)), 3000);
+    ck_assert_mem_eq(back, bytes, 3000);
+    say_data(3000, 10);
+    ck_assert_uint_eq(program_read(program.in, back, sizeof(back)), 10);
+    ck_assert_mem_eq(back, bytes + 3000, 10);
+}
+END_TEST
+
+static size_t take_adjusts(void)
+{
+    size_t sum = 0;
+    while (!is_silent()) {
+        struct reader message = rig_hear(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST);
+        ck_assert_uint_eq(reader_u32(&message), REMOTE);
+        uint32_t more = reader_u32(&message);
+        ck_assert(reader_end(&message) && more > 0);
+        sum += more;
+    }
+    return sum;
+}
+
+/* What a program does not read is kept, in order, and bounds what the client may send. */
+START_TEST(a_program_that_does_not_read)
+{
+    program_run(&rig, &program, REMOTE);
+    size_t said = 0;
+    size_t allowed = LIMIT_WINDOW_BYTES;
+    while (allowed > 0) {
+        size_t count = allowed < 5000 ? allowed : 5000;
+        say_data(said, count);
+        said += count;
+        allowed -= count;
+        turns(1);
+        allowed += take_adjusts();
+    }
+    ck_assert_uint_ge(said, LIMIT_WINDOW_BYTES);
+    rig_expect_alive(&rig, PHASE_OPEN);
+    size_t got = 0;
+    for (int i = 0; i < 1000 && got < said; i++) {
+        got += program_read(program.in, back + got, 777);
+        turns(1);
+    }
+    ck_assert_uint_eq(got, said);
+    ck_assert_mem_eq(back, bytes, said);
+    ck_assert_uint_gt(take_adjusts(), 0);
+    ck_assert_uint_eq(channel()->pending.bytes, 0);
+}
+END_TEST
+
+/* One that reads, but in its own steps: what is kept moves around and stays in order. */
+START_TEST(a_program_that_reads_slowly)
+{
+    program_run(&rig, &program, REMOTE);
+    size_t said = 0, got = 0, allowed = LIMIT_WINDOW_BYTES;
+    for (size_t step = 0; got < sizeof(bytes); step++) {
+        size_t count = 3000 + step % 7 * 1000;
+        count = count < allowed ? count : allowed;
+        count = count < sizeof(bytes) - said ? count : sizeof(bytes) - said;
+        say_data(said, count);
+        said += count;
+        allowed -= count;
+        got += said > 120000 ? program_read(program.in, back + got, 1 + step % 5 * 1000) : 0;
+        turns(1);
+        allowed += take_adjusts();
+        if (said <= 120000 && allowed == 0) {
+            got += program_read(program.in, back + got, 5000);
+        }
+    }
+    ck_assert_mem_eq(back, bytes, sizeof(bytes));
+}
+END_TEST
+
+START_TEST(eof_closes_stdin_behind_the_last_byte)
+{
+    program_run(&rig, &program, REMOTE);
+    for (size_t i = 0; i < 14; i++) {
+        say_data(i * 4096 + i, 4097);
+    }
+    while (channel()->pending.bytes == 0) {
+        /* A pipe may take it all: then fill it from behind. */
+        (void)!write(channel()->child_stdin, bytes, 1000);
+        say_data(0, 1);
+    }
+    rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", program.channel);
+    turns(3);
+    ck_assert_int_ge(channel()->child_stdin, 0);
+    uint8_t byte;
+    while (program_read(program.in, back, sizeof(back)) > 0) {
+        turns(2);
+    }
+    ck_assert_int_eq(read(program.in, &byte, 1), 0);
+    ck_assert_int_eq(channel()->child_stdin, -1);
+    take_adjusts();
+    program_write(program.out, "sorted", 6);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "sorted");
+}
+END_TEST
+
+START_TEST(eof_before_the_program)
+{
+    program.channel = program_channel(&rig, REMOTE, 1000, 1000);
+    size_t ahead = (size_t)_i;
+    say_data(0, ahead);
+    rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", program.channel);
+    program_start(&rig, &program, 0, REMOTE);
+    turns(1);
+    uint8_t byte;
+    ck_assert_uint_eq(program_read(program.in, back, ahead), ahead);
+    ck_assert_int_eq(read(program.in, &byte, 1), 0);
+}
+END_TEST
+
+static void client_is(const char *version)
+{
+    strcpy(rig.connection->client_version, version);
+    rig.connection->client_version_bytes = strlen(version);
+}
+
+/* eow@openssh.com once; what still comes is dropped and its window given back; output goes on. */
+START_TEST(a_program_that_closes_its_stdin)
+{
+    client_is("SSH-2.0-OpenSSH_9.2p1");
+    program_run(&rig, &program, REMOTE);
+    program_close(&program.in);
+    if (_i == 1) {
+        say_data(0, 10); /* found by writing, not by poll() */
+        turns(1);
+    } else {
+        turns(1);
+    }
+    rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usb", REMOTE, "eow@openssh.com", 0);
+    rig_expect_silence(&rig);
+    for (int i = 0; i < 20; i++) {
+        say_data(0, 20000);
+        turns(1);
+        ck_assert(!rig.connection->ended);
+        take_adjusts();
+    }
+    program_write(program.out, "on", 2);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "on");
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+/* sshj answers what it does not know, though no reply is wanted. */
+START_TEST(no_eow_to_other_clients)
+{
+    client_is("SSH-2.0-SSHJ_0.38.0");
+    program_run(&rig, &program, REMOTE);
+    program_close(&program.in);
+    say_data(0, 10);
+    turns(2);
+    ck_assert_int_eq(channel()->child_stdin, -1);
+    rig_expect_silence(&rig);
+    program_write(program.out, "on", 2);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "on");
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+START_TEST(no_eow_after_the_clients_eof)
+{
+    client_is("SSH-2.0-OpenSSH_9.2p1");
+    program_run(&rig, &program, REMOTE);
+    /* Full, so that EOF must wait; then the program closes it. */
+    while (write(channel()->child_stdin, bytes, 4096) > 0) {
+    }
+    say_data(0, 100);
+    rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", program.channel);
+    program_close(&program.in);
+    turns(2);
+    ck_assert_int_eq(channel()->child_stdin, -1);
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("channel_output");
+    TCase *tests = tcase_create("channel_output");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, output_and_errors);
+    tcase_add_test(tests, nothing_behind_a_disconnect);
+    tcase_add_test(tests, small_windows_and_packets);
+    tcase_add_test(tests, a_stream_without_end);
+    tcase_add_loop_test(tests, pipes_are_widened_but_never_narrowed, 0, 2);
+    tcase_add_test(tests, output_stops_while_there_is_room_for_answers);
+    tcase_add_test(tests, two_streams_have_the_same_share);
+    tcase_add_test(tests, nothing_leaves_during_our_key_exchange);
+    tcase_add_test(tests, data_typed_ahead_waits_for_the_program);
+    tcase_add_test(tests, a_program_that_does_not_read);
+    tcase_add_test(tests, a_program_that_reads_slowly);
+    tcase_add_test(tests, eof_closes_stdin_behind_the_last_byte);
+    tcase_add_loop_test(tests, eof_before_the_program, 0, 2);
+    tcase_add_loop_test(tests, a_program_that_closes_its_stdin, 0, 2);
+    tcase_add_test(tests, no_eow_to_other_clients);
+    tcase_add_test(tests, no_eow_after_the_clients_eof);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

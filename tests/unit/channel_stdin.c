@@ -1,0 +1,308 @@
+/*
+ * Data of several packets goes to a program in one call, in order, and before anything else that
+ * the client says of its channel. What programs do in the long run is in relay.c's tests.
+ */
+#include "channel_stdin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "dispatch.h"
+#include "program.h"
+#include "unit.h"
+
+static struct rig rig;
+static struct program one, other;
+static uint8_t bytes[LIMIT_WINDOW_BYTES], back[2 * LIMIT_WINDOW_BYTES];
+
+static void start(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    rig_open(&rig, PHASE_OPEN);
+    for (size_t i = 0; i < sizeof(bytes); i++) {
+        bytes[i] = (uint8_t)(i * 13 + i / 251);
+    }
+    program_run(&rig, &one, 1);
+    program_run(&rig, &other, 2);
+}
+
+static void finish(void)
+{
+    program_close_all(&one);
+    program_close_all(&other);
+    rig_close(&rig);
+}
+
+static struct channel *channel_of(const struct program *program)
+{
+    return &rig.connection->channels[program->channel];
+}
+
+/* As the loop does it with data of one packet among several. */
+static void data(const struct program *program, size_t from, size_t count)
+{
+    channel_of(program)->window -= (uint32_t)count;
+    channel_stdin_data(rig.connection, channel_of(program), bytes + from, count);
+}
+
+static size_t waiting(const struct program *program)
+{
+    int count = 0;
+    ck_assert_int_eq(ioctl(program->in, FIONREAD, &count), 0);
+    return (size_t)count;
+}
+
+START_TEST(several_packets_in_one_call)
+{
+    data(&one, 0, 1000);
+    data(&one, 1000, 2000);
+    data(&one, 3000, 0);
+    data(&one, 3000, 1);
+    ck_assert_uint_eq(waiting(&one), 0);
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3001);
+    ck_assert_mem_eq(back, bytes, 3001);
+    ck_assert_uint_eq(channel_of(&one)->consumed, 3001);
+    program_check_windows(&rig);
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(waiting(&one), 0);
+}
+END_TEST
+
+START_TEST(more_packets_than_a_call_takes)
+{
+    for (size_t i = 0; i < 3 * FEED_PARTS + 1; i++) {
+        data(&one, i, 1);
+    }
+    ck_assert_uint_eq(waiting(&one), 3 * FEED_PARTS);
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3 * FEED_PARTS + 1);
+    ck_assert_mem_eq(back, bytes, 3 * FEED_PARTS + 1);
+}
+END_TEST
+
+START_TEST(each_program_has_its_own)
+{
+    data(&one, 0, 10);
+    data(&other, 100, 20);
+    ck_assert_uint_eq(waiting(&one), 10);
+    data(&one, 10, 30);
+    ck_assert_uint_eq(waiting(&other), 20);
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 40);
+    ck_assert_mem_eq(back, bytes, 40);
+    ck_assert_uint_eq(program_read(other.in, back, sizeof(back)), 20);
+    ck_assert_mem_eq(back, bytes + 100, 20);
+}
+END_TEST
+
+/* Messages in the input, as they come, without what the loop does behind the last one. */
+static void hear_of(const struct program *program, int number)
+{
+    uint8_t payload[5] = {(uint8_t)number, 0, 0, 0, (uint8_t)program->channel};
+    dispatch(rig.connection, payload, sizeof(payload), rig.sequence++);
+}
+
+START_TEST(data_is_ahead_of_eof)
+{
+    uint8_t byte;
+    data(&one, 0, 3000);
+    hear_of(&one, SSH_MSG_CHANNEL_EOF);
+    ck_assert_uint_eq(program_read(one.in, back, 3000), 3000);
+    ck_assert_int_eq(read(one.in, &byte, 1), 0);
+    ck_assert_ptr_null(rig.connection->feed.channel);
+}
+END_TEST
+
+START_TEST(data_is_ahead_of_close)
+{
+    data(&one, 0, 3000);
+    rig_reply_done(&rig, IPC_RELEASE, 1);
+    hear_of(&one, SSH_MSG_CHANNEL_CLOSE);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3000);
+    channel_stdin_flush(rig.connection);
+    rig_expect_alive(&rig, PHASE_OPEN);
+}
+END_TEST
+
+/* A pipe that is full takes more once it is wide; the rest waits, and comes in order. */
+START_TEST(a_pipe_is_widened_once)
+{
+    struct channel *channel = channel_of(&one);
+    channel->fed = LIMIT_FIRST_PIPE_BYTES + 1;
+    int before = fcntl(one.in, F_GETPIPE_SZ);
+    size_t filled = 0;
+    for (ssize_t count; (count = write(channel->child_stdin, bytes, 4096)) > 0;) {
+        filled += (size_t)count;
+    }
+    data(&one, 0, 30000);
+    data(&one, 30000, 30000);
+    channel_stdin_flush(rig.connection);
+    int widened = fcntl(one.in, F_GETPIPE_SZ);
+    if (widened == before) { /* the user has too many wide pipes already */
+        ck_assert_uint_eq(channel->pending.bytes, 60000);
+    } else {
+        ck_assert_int_eq(widened, LIMIT_PIPE_BYTES);
+        ck_assert_uint_eq(channel->pending.bytes, 0);
+    }
+    ck_assert(channel->stdin_widened);
+    for (size_t left = filled; left > 0;) {
+        left -= program_read(one.in, back, left < sizeof(back) ? left : sizeof(back));
+    }
+    program_turn(&rig, 0);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 60000);
+    ck_assert_mem_eq(back, bytes, 60000);
+    program_check_windows(&rig);
+    /* The second time it is as wide as it will be. */
+    ck_assert_int_gt(fcntl(one.in, F_SETPIPE_SZ, before), 0);
+    while (write(channel->child_stdin, bytes, 4096) > 0) {
+    }
+    data(&one, 0, 1000);
+    channel_stdin_flush(rig.connection);
+    ck_assert_int_eq(fcntl(one.in, F_GETPIPE_SZ), before);
+    ck_assert_uint_eq(channel->pending.bytes, 1000);
+}
+END_TEST
+
+/* It may never read. */
+START_TEST(a_pipe_is_not_widened_before_the_program_reads)
+{
+    const struct channel *channel = channel_of(&one);
+    int before = fcntl(one.in, F_GETPIPE_SZ);
+    data(&one, 0, LIMIT_WINDOW_BYTES);
+    channel_stdin_flush(rig.connection);
+    while (write(channel->child_stdin, bytes, 1) > 0) {
+    }
+    channel_of(&one)->window += LIMIT_WINDOW_BYTES; /* as if it had read */
+    data(&one, 0, 1000);
+    channel_stdin_flush(rig.connection);
+    ck_assert_int_eq(fcntl(one.in, F_GETPIPE_SZ), before);
+    ck_assert_uint_eq(channel->pending.bytes, 1000);
+}
+END_TEST
+
+/* What waits goes first, even if the pipe has room again before the loop has asked it. */
+START_TEST(nothing_overtakes_what_waits)
+{
+    const struct channel *channel = channel_of(&one);
+    channel_of(&one)->stdin_widened = true;
+    while (write(channel->child_stdin, bytes, 4096) > 0) {
+    }
+    data(&one, 0, 100);
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(channel->pending.bytes, 100);
+    while (program_read(one.in, back, sizeof(back)) > 0) {
+    }
+    data(&one, 100, 200);
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(channel->pending.bytes, 300);
+    program_turn(&rig, 0);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 300);
+    ck_assert_mem_eq(back, bytes, 300);
+}
+END_TEST
+
+/* More than a chunk of the pool waits: it goes out in one turn as far as the pipe takes it. */
+START_TEST(all_that_waits_goes_out_at_once)
+{
+    const struct channel *channel = channel_of(&one);
+    while (write(channel->child_stdin, bytes, 4096) > 0) {
+    }
+    channel_of(&one)->stdin_widened = true;
+    data(&one, 0, 32000);
+    data(&one, 32000, 30000);
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(channel->pending.bytes, 62000);
+    while (program_read(one.in, back, sizeof(back)) > 0) {
+    }
+    program_turn(&rig, 0);
+    ck_assert_uint_eq(channel->pending.bytes, 0);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 62000);
+    ck_assert_mem_eq(back, bytes, 62000);
+}
+END_TEST
+
+START_TEST(what_a_program_takes_later_is_use)
+{
+    const struct channel *channel = channel_of(&one);
+    channel_of(&one)->stdin_widened = true;
+    while (write(channel->child_stdin, bytes, 4096) > 0) {
+    }
+    data(&one, 0, 100);
+    channel_stdin_flush(rig.connection);
+    rig.connection->now_ms = 99;
+    program_turn(&rig, 0);
+    ck_assert_uint_ne(rig.connection->used_ms, 99);
+    while (program_read(one.in, back, sizeof(back)) > 0) {
+    }
+    program_turn(&rig, 0);
+    ck_assert_uint_eq(rig.connection->used_ms, 99);
+}
+END_TEST
+
+/* A program that has stopped reading because its own output is stuck waits for what would be left
+ * unread. */
+START_TEST(the_client_is_held_up_only_for_a_slow_program)
+{
+    struct connection *connection = rig.connection;
+    struct channel *channel = channel_of(&one);
+    for (size_t kept = 0; kept < LIMIT_PENDING_BYTES; kept += sizeof(bytes)) {
+        queue_add(&connection->pool, &channel->pending, bytes, sizeof(bytes));
+    }
+    connection->read_ms = 7;
+    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
+    channel_of(&other)->open = false;
+    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 7 + LIMIT_HOLD_MS);
+    channel->remote_window = 0;
+    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
+    channel->remote_window = 1;
+    connection->kex.sent = true;
+    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
+    connection->kex.sent = false;
+    queue_drop(&connection->pool, &channel->pending, 1);
+    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
+}
+END_TEST
+
+START_TEST(a_program_that_has_closed_its_stdin)
+{
+    program_close(&one.in);
+    data(&one, 0, 1000);
+    data(&one, 1000, 1000);
+    channel_stdin_flush(rig.connection);
+    ck_assert(channel_of(&one)->stdin_broken);
+    data(&one, 2000, 1000);
+    channel_stdin_flush(rig.connection);
+    program_turn(&rig, 0);
+    program_check_windows(&rig);
+    ck_assert_uint_eq(channel_of(&one)->consumed, 3000);
+    ck_assert_uint_eq(rig.connection->pool.in_use, 0);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("channel_stdin");
+    TCase *tests = tcase_create("channel_stdin");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_test(tests, several_packets_in_one_call);
+    tcase_add_test(tests, more_packets_than_a_call_takes);
+    tcase_add_test(tests, each_program_has_its_own);
+    tcase_add_test(tests, data_is_ahead_of_eof);
+    tcase_add_test(tests, data_is_ahead_of_close);
+    tcase_add_test(tests, a_pipe_is_widened_once);
+    tcase_add_test(tests, a_pipe_is_not_widened_before_the_program_reads);
+    tcase_add_test(tests, nothing_overtakes_what_waits);
+    tcase_add_test(tests, all_that_waits_goes_out_at_once);
+    tcase_add_test(tests, what_a_program_takes_later_is_use);
+    tcase_add_test(tests, the_client_is_held_up_only_for_a_slow_program);
+    tcase_add_test(tests, a_program_that_has_closed_its_stdin);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

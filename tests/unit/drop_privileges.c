@@ -1,0 +1,326 @@
+/*
+ * monitor_drop_privileges() at a login, and then each system call in a process of its own, under
+ * the monitor's list. Built only without sanitizers, whose runtimes the filter would kill.
+ */
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+
+#include "calls.h"
+#include "ipc.h"
+#include "log.h"
+#include "memory.h"
+#include "monitor_state.h"
+#include "people.h"
+#include "scratch.h"
+#include "secret.h"
+#include "tcp_bytes.h"
+#include "unit.h"
+
+enum { CONNECTION = 10, SPARE = 11 };
+
+static struct options options;
+static struct peer peer;
+static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
+static struct oom oom = {.fd = -1};
+static struct monitor monitor;
+static void *page;
+
+static void place(int fd, int number)
+{
+    if (fd < 0 || dup2(fd, number) != number) {
+        _exit(98);
+    }
+}
+
+/* A network process: of the uid that the monitor will have, it waits to be killed. */
+static pid_t start_network(void)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) {
+            _exit(1);
+        }
+        for (;;) {
+            pause();
+        }
+    }
+    return pid;
+}
+
+static void set_up_monitor(void)
+{
+    int ipc[2], session[2], connection[2], spare[2];
+    sigset_t child;
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ipc) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session) != 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, connection) != 0 ||
+        socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, spare) != 0 ||
+        write(ipc[1], "xyz", 3) != 3) {
+        _exit(99);
+    }
+    const int parts[] = {ipc[0], session[0], connection[0], spare[0], ipc[1], session[1]};
+    for (int i = 0; i < 6; i++) {
+        place(parts[i], 40 + i);
+    }
+    place(40, IPC_DESCRIPTOR);
+    place(41, SESSION_DESCRIPTOR);
+    close(41); /* the session process alone keeps it */
+    place(42, CONNECTION);
+    place(43, SPARE);
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    sigprocmask(SIG_BLOCK, &child, NULL);
+    log_open(options.syslog, LOG_EVENT);
+    monitor.options = &options;
+    monitor.peer = &peer;
+    monitor.identity = &unprivileged;
+    monitor.oom = &oom;
+    monitor.ipc = IPC_DESCRIPTOR;
+    monitor.connection = CONNECTION;
+    monitor.signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+    monitor.network = start_network();
+    monitor.as_root = geteuid() == 0;
+    monitor.hostkey = secret_new(sizeof(*monitor.hostkey));
+    monitor.deadline_ms = INT64_MAX;
+    page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
+                MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void set_up(void)
+{
+    static struct authkeys_account account;
+    static struct grant grant;
+    set_up_monitor();
+    account.account.uid = geteuid();
+    account.account.gid = getegid();
+    const char *wrong = monitor_drop_privileges(&monitor, &account, &grant);
+    if (wrong != NULL) {
+        _exit(strstr(wrong, "seccomp") != NULL ? CALLS_NO_FILTER : 97);
+    }
+}
+
+/* ---- allowed --------------------------------------------------------------------------------- */
+
+static void requests_are_answered(void)
+{
+    char bytes[8];
+    struct iovec part = {.iov_base = bytes, .iov_len = sizeof(bytes)};
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
+    struct pollfd waiting = {.fd = IPC_DESCRIPTOR, .events = POLLIN};
+    call_need(poll(&waiting, 1, 1000) == 1);
+    call_need(recvmsg(IPC_DESCRIPTOR, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) == 3);
+    call_need(sendmsg(IPC_DESCRIPTOR, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == 8);
+}
+
+static void lines_are_logged(void)
+{
+    log_trouble("a test", NULL, "of the monitor's list");
+}
+
+static void the_network_process_is_killed_and_reaped(void)
+{
+    struct signalfd_siginfo signal;
+    struct pollfd waiting = {.fd = monitor.signals, .events = POLLIN};
+    int status;
+    call_need(kill(monitor.network, SIGKILL) == 0);
+    call_need(poll(&waiting, 1, 5000) == 1);
+    call_need(read(monitor.signals, &signal, sizeof(signal)) == sizeof(signal));
+    call_need(waitpid(-1, &status, WNOHANG) == monitor.network);
+    call_need(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+}
+
+static void the_session_process_is_heard(void)
+{
+    char words[LIMIT_NOTE_BYTES + 1];
+    session_process_words(&monitor.session, words);
+    call_need(words[0] == '\0');
+}
+
+static void the_connection_is_counted_and_shut_down(void)
+{
+    uint64_t in, out;
+    call_need(!tcp_bytes(&in, &out, CONNECTION)); /* it is no TCP socket here */
+    call_need(shutdown(CONNECTION, SHUT_RDWR) == 0);
+    call_need(shutdown(IPC_DESCRIPTOR, SHUT_WR) == 0);
+    call_need(close(CONNECTION) == 0);
+}
+
+static void memory_is_given_back(void)
+{
+    *(char *)page = 'x';
+    memory_give_back(page, (size_t)sysconf(_SC_PAGESIZE));
+    secret_free(monitor.hostkey, sizeof(*monitor.hostkey));
+}
+
+static void time_passes(void)
+{
+    struct timespec now;
+    struct pollfd nothing = {.fd = -1};
+    call_need(ppoll(&nothing, 1, &(struct timespec){.tv_nsec = 1000}, NULL) == 0);
+#ifdef SYS_clock_gettime
+    call_need(syscall(SYS_clock_gettime, CLOCK_MONOTONIC, &now) == 0);
+#endif
+    call_need(clock_gettime(CLOCK_MONOTONIC, &now) == 0);
+}
+
+static void (*const allowed[])(void) = {
+    requests_are_answered,
+    lines_are_logged,
+    the_network_process_is_killed_and_reaped,
+    the_session_process_is_heard,
+    the_connection_is_counted_and_shut_down,
+    memory_is_given_back,
+    time_passes,
+};
+
+static void (*act)(void);
+
+static void drop_and_act(void)
+{
+    set_up();
+    act();
+}
+
+START_TEST(allowed_calls_work)
+{
+    act = allowed[_i];
+    int status = call_end_of(drop_and_act);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
+                  (unsigned)status);
+}
+END_TEST
+
+/* ---- forbidden ------------------------------------------------------------------------------- */
+
+static const struct call forbidden[] = {
+    {"sendmsg on another", SYS_sendmsg, {SPARE}},
+    {"recvmsg on another", SYS_recvmsg, {SPARE}},
+    {"sendmsg to the session process", SYS_sendmsg, {SESSION_DESCRIPTOR}},
+    {"socket of syslog without -l", SYS_socket, {AF_UNIX, SOCK_DGRAM}},
+    {"connect without -l", SYS_connect, {SPARE}},
+    {"kill of init", SYS_kill, {1, SIGKILL}},
+    {"kill of all", SYS_kill, {-1, 0}},
+    {"shutdown of another", SYS_shutdown, {SPARE, SHUT_WR}},
+    {"getsockopt SO_TYPE", SYS_getsockopt, {CONNECTION, SOL_SOCKET, SO_TYPE}},
+    {"madvise MADV_WIPEONFORK", SYS_madvise, {0, 0, 18}},
+    {"fcntl F_GETFL", SYS_fcntl, {0, F_GETFL}},
+    {"brk", SYS_brk, {0}},
+    {"getrandom", SYS_getrandom, {0}},
+    {"setitimer", SYS_setitimer, {0}},
+    {"dup", SYS_dup, {0}},
+    {"pipe2", SYS_pipe2, {0}},
+    {"readv", SYS_readv, {0}},
+};
+
+static const struct call *call;
+
+static void make_call(void)
+{
+    call_make(call);
+}
+
+START_TEST(forbidden_calls_kill)
+{
+    call = _i < CALLS_OF_NOBODY ? &calls_of_nobody[_i] : &forbidden[_i - CALLS_OF_NOBODY];
+    act = make_call;
+    call_expect_kill(call_end_of(drop_and_act), SIGSYS, call->name);
+}
+END_TEST
+
+/* The network process may only be killed. */
+static void stop_the_network_process(void)
+{
+    syscall(SYS_kill, monitor.network, SIGSTOP);
+}
+
+START_TEST(other_signals_kill)
+{
+    act = stop_the_network_process;
+    call_expect_kill(call_end_of(drop_and_act), SIGSYS, "SIGSTOP");
+}
+END_TEST
+
+/* With -l a syslog that was restarted can be found again; nothing else can be reached. */
+static void connect_to_a_collector(void)
+{
+    int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
+    call_need(fd >= 0);
+    call_need(connect(fd, NULL, 0) != 0);
+}
+
+static void make_an_internet_socket(void)
+{
+    syscall(SYS_socket, AF_INET, SOCK_STREAM, 0);
+}
+
+START_TEST(syslog_can_be_reached)
+{
+    options.syslog = true;
+    act = connect_to_a_collector;
+    int status = call_end_of(drop_and_act);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
+                  (unsigned)status);
+    act = make_an_internet_socket;
+    call_expect_kill(call_end_of(drop_and_act), SIGSYS, "socket AF_INET with -l");
+}
+END_TEST
+
+/* ---- what it has given up -------------------------------------------------------------------- */
+
+static void look_at_itself(void)
+{
+    set_up_monitor();
+    static struct authkeys_account account;
+    static struct grant grant;
+    account.account.uid = geteuid();
+    account.account.gid = getegid();
+    options.best_effort = true;
+    bool as_root = geteuid() == 0;
+    /* Before the filter shuts /proc out. */
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    static char text[4096];
+    if (monitor_drop_privileges(&monitor, &account, &grant) != NULL) {
+        _exit(96);
+    }
+    call_need(read(fd, text, sizeof(text) - 1) > 0);
+    call_need(strstr(text, "NoNewPrivs:\t1\n") != NULL);
+    call_need(strstr(text, "Seccomp:\t2\n") != NULL);
+    call_need(strstr(text, "CapInh:\t0000000000000000\n") != NULL);
+    call_need(strstr(text, "CapPrm:\t0000000000000000\n") != NULL);
+    call_need(strstr(text, "CapEff:\t0000000000000000\n") != NULL);
+    call_need(!as_root || strstr(text, "Uid:\t65534\t65534\t65534\t65534\n") != NULL);
+    call_need(!as_root || strstr(text, "Gid:\t65534\t65534\t65534\t65534\n") != NULL);
+    call_need(!as_root || strstr(text, "Groups:\t \n") != NULL);
+    /* The session process's end of its socket is the session process's alone. */
+    call_need(read(SESSION_DESCRIPTOR, text, 1) == -1);
+}
+
+START_TEST(every_right_is_given_up)
+{
+    int status = call_end_of(look_at_itself);
+    ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
+                  (unsigned)status);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("drop_privileges");
+    TCase *tests = tcase_create("drop_privileges");
+    if (people_have_seccomp()) {
+        tcase_set_timeout(tests, 60);
+        tcase_add_loop_test(tests, allowed_calls_work, 0, sizeof(allowed) / sizeof(allowed[0]));
+        tcase_add_loop_test(tests, forbidden_calls_kill, 0,
+                            CALLS_OF_NOBODY + (int)(sizeof(forbidden) / sizeof(forbidden[0])));
+        tcase_add_test(tests, other_signals_kill);
+        tcase_add_test(tests, syslog_can_be_reached);
+        tcase_add_test(tests, every_right_is_given_up);
+    }
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,512 @@
+/*
+ * What relay.c's tests leave: with nothing to do poll() must wait instead of returning at once,
+ * several channels share the output, and the windows add up after every step of a random walk.
+ */
+#include <poll.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel_output.h"
+#include "program.h"
+#include "unit.h"
+
+#define REMOTE 42
+
+static struct rig rig;
+static struct program programs[LIMIT_CHANNELS];
+static struct program *const program = &programs[0];
+static uint8_t bytes[200000];
+
+static void start(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    rig_open(&rig, PHASE_OPEN);
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        programs[i] = (struct program){.in = -1, .out = -1, .err = -1, .exit = -1, .slave = -1};
+    }
+}
+
+static void finish(void)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        program_close_all(&programs[i]);
+    }
+    rig_close(&rig);
+}
+
+/* ---- poll() rests ---------------------------------------------------------------------------- */
+
+enum { NO_ROOM, OUR_KEY_EXCHANGE, NO_WINDOW, NO_HOLD_UP, HOLD_UPS };
+
+static void hold_up_output(int how)
+{
+    if (how == NO_ROOM) {
+        program_fill_output(&rig);
+    } else if (how == OUR_KEY_EXCHANGE) {
+        rig.connection->kex.sent = true;
+    } else if (how == NO_WINDOW) {
+        rig.connection->channels[program->channel].remote_window = 0;
+    }
+}
+
+static void let_output_go(void)
+{
+    struct channel *channel = &rig.connection->channels[program->channel];
+    program_drop_output(&rig);
+    rig.connection->kex.sent = false;
+    channel->remote_window = channel->open ? 1U << 30 : 0;
+}
+
+/* Each a state that lasts, in free and in held-up output. */
+static void rest_idle(void)
+{
+}
+
+static void rest_with_stdin_broken(void)
+{
+    program_close(&program->in);
+}
+
+static void rest_with_stdin_broken_and_data(void)
+{
+    program_close(&program->in);
+    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)1000);
+}
+
+static void rest_with_stdin_full(void)
+{
+    int fd = rig.connection->channels[program->channel].child_stdin;
+    while (write(fd, bytes, 4096) > 0) {
+    }
+    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)1000);
+}
+
+static void rest_with_stdin_full_then_broken(void)
+{
+    rest_with_stdin_full();
+    program_turn(&rig, 0);
+    program_close(&program->in);
+}
+
+static void rest_behind_eof(void)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", program->channel);
+}
+
+static void rest_with_stdout_closed(void)
+{
+    program_close(&program->out);
+}
+
+static void rest_with_all_closed_but_exit(void)
+{
+    program_close(&program->in);
+    program_close(&program->out);
+    program_close(&program->err);
+}
+
+static void rest_after_exit(void)
+{
+    program_exit(program, 0, 0, 0);
+}
+
+static void rest_after_exit_without_stdin(void)
+{
+    program_exit(program, 0, 0, 0);
+    program_close(&program->in);
+}
+
+static void rest_when_all_is_over(void)
+{
+    program_exit(program, 0, 0, 0);
+    program_close_all(program);
+}
+
+static void (*const states[])(void) = {
+    rest_idle,
+    rest_with_stdin_broken,
+    rest_with_stdin_broken_and_data,
+    rest_with_stdin_full,
+    rest_with_stdin_full_then_broken,
+    rest_behind_eof,
+    rest_with_stdout_closed,
+    rest_with_all_closed_but_exit,
+    rest_after_exit,
+    rest_after_exit_without_stdin,
+    rest_when_all_is_over,
+};
+
+#define STATES (int)(sizeof(states) / sizeof(states[0]))
+
+START_TEST(rests_on_pipes)
+{
+    program_run(&rig, program, REMOTE);
+    hold_up_output(_i % HOLD_UPS);
+    states[_i / HOLD_UPS]();
+    program_expect_rest(&rig);
+    /* And when the hold-up is over, what waited comes, and then it rests again. */
+    let_output_go();
+    program_expect_rest(&rig);
+    ck_assert(!rig.connection->ended);
+}
+END_TEST
+
+/* The hold-up begins when the state is there already. */
+START_TEST(rests_on_pipes_held_up_later)
+{
+    program_run(&rig, program, REMOTE);
+    states[_i / HOLD_UPS]();
+    hold_up_output(_i % HOLD_UPS);
+    program_expect_rest(&rig);
+}
+END_TEST
+
+static void terminal_hung_up(void)
+{
+    program_close(&program->slave);
+}
+
+static void terminal_hung_up_with_data(void)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)30000);
+    program_close(&program->slave);
+}
+
+static void terminal_full(void)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)30000);
+}
+
+static void terminal_exited(void)
+{
+    program_exit(program, 0, 0, 0);
+    program_close(&program->slave);
+}
+
+static void (*const terminal_states[])(void) = {
+    rest_idle,     terminal_hung_up, terminal_hung_up_with_data,
+    terminal_full, terminal_exited,  rest_behind_eof,
+};
+
+#define TERMINAL_STATES (int)(sizeof(terminal_states) / sizeof(terminal_states[0]))
+
+START_TEST(rests_on_a_terminal)
+{
+    program_start_on_terminal(&rig, program, program_channel(&rig, REMOTE, 100000, 32768), REMOTE);
+    hold_up_output(_i % HOLD_UPS);
+    terminal_states[_i / HOLD_UPS]();
+    program_expect_rest(&rig);
+    let_output_go();
+    program_expect_rest(&rig);
+    ck_assert(!rig.connection->ended);
+}
+END_TEST
+
+START_TEST(rests_with_output_that_may_not_leave)
+{
+    program_run(&rig, program, REMOTE);
+    hold_up_output(_i);
+    program_write(program->out, bytes, 5000);
+    program_write(program->err, bytes, 5000);
+    program_exit(program, 0, 0, 0);
+    program_expect_rest(&rig);
+    /* An exit needs room, but no window. */
+    ck_assert_int_eq(rig.connection->channels[program->channel].exit_sent, _i >= NO_WINDOW);
+    let_output_go();
+    program_expect_rest(&rig);
+}
+END_TEST
+
+START_TEST(channels_without_a_program_ask_nothing)
+{
+    struct pollfd entries[LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES];
+    program_channel(&rig, 1, 100, 100);
+    program_channel(&rig, 2, 100, 100);
+    ck_assert_uint_eq(channel_output_wait_for(rig.connection, entries), 0);
+    program_run(&rig, program, REMOTE);
+    ck_assert_uint_eq(channel_output_wait_for(rig.connection, entries), CHANNEL_POLL_ENTRIES);
+    program_expect_rest(&rig);
+}
+END_TEST
+
+/* ---- a program that writes in small pieces --------------------------------------------------- */
+
+static struct channel *channel(void)
+{
+    return &rig.connection->channels[program->channel];
+}
+
+static void write_pieces(int count)
+{
+    for (int i = 0; i < count; i++) {
+        program_write(program->out, bytes, 4096);
+    }
+}
+
+/* While it is at it poll() is not asked about it, but it is looked after all the same; when it is
+ * done poll() waits for it again. */
+START_TEST(a_stream_of_small_pieces)
+{
+    struct pollfd entries[CHANNEL_POLL_ENTRIES];
+    program_run(&rig, program, REMOTE);
+    channel()->stdout_widened = true; /* as it is in a bulk transfer */
+    write_pieces(3);
+    program_turn(&rig, 0);
+    ck_assert(channel_output_breathes(rig.connection));
+    channel_output_wait_for(rig.connection, entries);
+    ck_assert_int_eq(entries[1].fd, -1);
+    ck_assert_int_ge(entries[2].fd, 0);
+    program_drop_output(&rig);
+    write_pieces(2);
+    ck_assert_int_eq(program_turn(&rig, 0), 0);
+    ck_assert_uint_gt(rig.connection->output_end, 8192);
+    ck_assert(channel_output_breathes(rig.connection));
+    program_turn(&rig, 0);
+    ck_assert(!channel_output_breathes(rig.connection));
+    channel_output_wait_for(rig.connection, entries);
+    ck_assert_int_eq(entries[1].fd, channel()->child_stdout);
+    program_expect_rest(&rig);
+}
+END_TEST
+
+/* Not even a key exchange makes it look again and again. */
+START_TEST(a_stream_that_is_held_up)
+{
+    program_run(&rig, program, REMOTE);
+    channel()->stdout_widened = true;
+    write_pieces(2);
+    program_turn(&rig, 0);
+    ck_assert(channel_output_breathes(rig.connection));
+    hold_up_output(_i);
+    write_pieces(2);
+    program_turn(&rig, 0);
+    program_turn(&rig, 0);
+    ck_assert(!channel_output_breathes(rig.connection));
+}
+END_TEST
+
+/* A few bytes are an answer that somebody waits for; and so is all that comes of a program that
+ * never had much to say. */
+START_TEST(no_breath_for_small_answers)
+{
+    program_run(&rig, program, REMOTE);
+    write_pieces(2);
+    program_turn(&rig, 0);
+    ck_assert(!channel_output_breathes(rig.connection));
+    channel()->stdout_widened = true;
+    program_write(program->out, bytes, 100);
+    program_turn(&rig, 0);
+    ck_assert(!channel_output_breathes(rig.connection));
+}
+END_TEST
+
+/* Its last bytes and its end are not missed. */
+START_TEST(a_stream_that_ends)
+{
+    program_run(&rig, program, REMOTE);
+    channel()->stdout_widened = true;
+    write_pieces(2);
+    program_turn(&rig, 0);
+    write_pieces(1);
+    program_exit(program, 0, 0, 0);
+    program_close_all(program);
+    for (int i = 0; i < 4; i++) {
+        program_turn(&rig, 0);
+    }
+    ck_assert(channel()->close_sent);
+    ck_assert_uint_eq(channel()->pace.under_way, 3 * 4096);
+    ck_assert(!channel_output_breathes(rig.connection));
+}
+END_TEST
+
+/* ---- several channels ------------------------------------------------------------------------ */
+
+/* Each has what its own program wrote; one that is always full leaves the others their turn. */
+START_TEST(channels_share_the_output)
+{
+    for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
+        program_run(&rig, &programs[i], 100 + i);
+    }
+    bool heard[LIMIT_CHANNELS] = {false};
+    for (int round = 0; round < 60; round++) {
+        for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
+            memset(bytes, (int)i, 65536);
+            (void)!write(programs[i].out, bytes, 65536);
+        }
+        program_turn(&rig, 0);
+        while (rig.connection->output_start < rig.connection->output_end) {
+            struct reader message = rig_hear(&rig, SSH_MSG_CHANNEL_DATA);
+            uint32_t number = reader_u32(&message) - 100;
+            struct reader data = reader_string(&message);
+            ck_assert(number < LIMIT_CHANNELS && data.left > 0);
+            ck_assert_uint_eq(data.bytes[0], number);
+            ck_assert_uint_eq(data.bytes[data.left - 1], number);
+            heard[number] = true;
+        }
+    }
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        ck_assert_msg(heard[i], "channel %zu never had its turn", i);
+    }
+}
+END_TEST
+
+/* Between a program that never stops and one that says a word now and then, whichever is asked
+ * first: the word goes out first, and finds room when the other one has none any more. */
+START_TEST(a_word_goes_before_a_stream)
+{
+    struct program *const bulk = &programs[_i], *const other = &programs[1 - _i];
+    program_run(&rig, &programs[0], 100);
+    program_run(&rig, &programs[1], 101);
+    for (int round = 0; round < 40; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_turn(&rig, 0);
+        program_drop_output(&rig);
+    }
+    ck_assert(rig.connection->channels[bulk->channel].bulk);
+    for (int round = 0; round < 5; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_write(other->out, "word", 4);
+        program_turn(&rig, 0);
+        rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", other->remote, "word");
+        program_drop_output(&rig);
+    }
+    for (int round = 0; round < 20; round++) {
+        (void)!write(bulk->out, bytes, 65536);
+        program_turn(&rig, 0);
+    }
+    size_t full = rig.connection->output_end;
+    program_write(other->out, "word", 4);
+    program_turn(&rig, 0);
+    ck_assert_uint_gt(rig.connection->output_end, full);
+}
+END_TEST
+
+/* ---- a random walk --------------------------------------------------------------------------- */
+
+static uint64_t walk_state;
+
+static size_t some(size_t below)
+{
+    walk_state = walk_state * 6364136223846793005U + 1442695040888963407U;
+    return (size_t)(walk_state >> 33) % below;
+}
+
+/* What the client may say of one channel, within the rules. */
+static void step_of_client(struct program *one)
+{
+    struct channel *channel = &rig.connection->channels[one->channel];
+    size_t count = some(LIMIT_CHANNEL_PACKET_BYTES + 1);
+    count = count < channel->window ? count : channel->window;
+    switch (some(8)) {
+    case 0:
+        rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", one->channel, (uint32_t)some(5000));
+        break;
+    case 1:
+        if (!channel->eof_received) {
+            rig_say(&rig, SSH_MSG_CHANNEL_EXTENDED_DATA, "uud", one->channel, 1, bytes, count);
+        }
+        break;
+    case 2:
+        if (some(40) == 0) {
+            rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", one->channel);
+        }
+        break;
+    default:
+        if (!channel->eof_received) {
+            rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", one->channel, bytes, count);
+        }
+    }
+}
+
+static void step_of_program(struct program *one)
+{
+    switch (some(7)) {
+    case 0:
+        if (one->out >= 0) {
+            (void)!write(one->out, bytes, some(70000));
+        }
+        break;
+    case 1:
+        if (some(30) == 0) {
+            program_close(some(2) == 0 ? &one->out : &one->in);
+        }
+        break;
+    case 2:
+        if (some(60) == 0 && one->exit >= 0) {
+            program_exit(one, 0, 0, 0);
+            program_close_all(one);
+        }
+        break;
+    default:
+        if (one->in >= 0) {
+            static uint8_t back[100000];
+            program_read(one->in, back, some(sizeof(back)));
+        }
+    }
+}
+
+static void open_again(struct program *one, uint32_t remote)
+{
+    const struct channel *channel = &rig.connection->channels[one->channel];
+    if (channel->open && channel->close_sent) {
+        struct ipc_release release;
+        program_close_all(one);
+        rig_reply_done(&rig, IPC_RELEASE, 1);
+        rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", one->channel);
+        rig_request(&rig, IPC_RELEASE, &release, sizeof(release));
+        program_drop_output(&rig);
+        program_run(&rig, one, remote);
+    }
+}
+
+START_TEST(the_windows_add_up)
+{
+    walk_state = (unsigned long)_i + 1;
+    for (uint32_t i = 0; i < 3; i++) {
+        program_run(&rig, &programs[i], i);
+    }
+    for (int step = 0; step < 3000; step++) {
+        uint32_t number = (uint32_t)some(3);
+        if (some(2) == 0) {
+            step_of_client(&programs[number]);
+        } else {
+            step_of_program(&programs[number]);
+        }
+        program_check_windows(&rig);
+        program_turn(&rig, 0);
+        ck_assert_msg(!rig.connection->ended, "%s", rig.connection->end_reason);
+        if (some(10) == 0) {
+            program_drop_output(&rig);
+        }
+        if (output_room(rig.connection) < LIMIT_REPLY_BYTES) {
+            program_drop_output(&rig);
+        }
+        open_again(&programs[number], number);
+    }
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("idle_rest");
+    TCase *tests = tcase_create("idle_rest");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_set_timeout(tests, 60);
+    tcase_add_loop_test(tests, rests_on_pipes, 0, STATES * HOLD_UPS);
+    tcase_add_loop_test(tests, rests_on_pipes_held_up_later, 0, STATES * HOLD_UPS);
+    tcase_add_loop_test(tests, rests_on_a_terminal, 0, TERMINAL_STATES * HOLD_UPS);
+    tcase_add_loop_test(tests, rests_with_output_that_may_not_leave, 0, HOLD_UPS);
+    tcase_add_test(tests, channels_without_a_program_ask_nothing);
+    tcase_add_test(tests, a_stream_of_small_pieces);
+    tcase_add_loop_test(tests, a_stream_that_is_held_up, 0, NO_HOLD_UP);
+    tcase_add_test(tests, no_breath_for_small_answers);
+    tcase_add_test(tests, a_stream_that_ends);
+    tcase_add_test(tests, channels_share_the_output);
+    tcase_add_loop_test(tests, a_word_goes_before_a_stream, 0, 2);
+    tcase_add_loop_test(tests, the_windows_add_up, 0, 4);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

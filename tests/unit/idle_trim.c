@@ -1,0 +1,159 @@
+/* What a key exchange has left is given back once, and nothing that is needed goes with it. What
+ * transfers leave is in window.c. */
+#include "idle_trim.h"
+
+#include <string.h>
+
+#include "rig.h"
+#include "unit.h"
+
+#define NOW_MS 1000
+
+static struct rig rig;
+
+/* Behind a key exchange. */
+static void start(void)
+{
+    rig_open(&rig, PHASE_OPEN);
+    rig.connection->now_ms = NOW_MS;
+    rig.connection->kex.since_ms = NOW_MS - LIMIT_REST_MS;
+}
+
+static void finish(void)
+{
+    rig_close(&rig);
+}
+
+/* ---- when ------------------------------------------------------------------------------------ */
+
+START_TEST(once_after_each_key_exchange_and_session)
+{
+    struct connection *connection = rig.connection;
+    ck_assert(idle_trim_due(connection));
+    idle_trim(connection);
+    ck_assert(!idle_trim_due(connection));
+    connection->kex.since_ms = NOW_MS + 1;
+    ck_assert(idle_trim_due(connection));
+    connection->now_ms = NOW_MS + 2;
+    idle_trim(connection);
+    ck_assert(!idle_trim_due(connection));
+    connection->begun_ms = NOW_MS + 3;
+    ck_assert(idle_trim_due(connection));
+}
+END_TEST
+
+START_TEST(not_during_a_key_exchange)
+{
+    rig.connection->kex.sent = true;
+    memset(rig.connection->kex.client_kexinit, 0xa5, sizeof(rig.connection->kex.client_kexinit));
+    memset(rig.connection->deferred, 0xa5, sizeof(rig.connection->deferred));
+    ck_assert(!idle_trim_due(rig.connection));
+    idle_trim(rig.connection);
+    for (size_t i = 0; i < sizeof(rig.connection->kex.client_kexinit); i++) {
+        ck_assert_uint_eq(rig.connection->kex.client_kexinit[i], 0xa5);
+    }
+    for (size_t i = 0; i < sizeof(rig.connection->deferred); i++) {
+        ck_assert_uint_eq(rig.connection->deferred[i], 0xa5);
+    }
+}
+END_TEST
+
+/* ---- what ------------------------------------------------------------------------------------ */
+
+static size_t count_bytes(const uint8_t *bytes, size_t count, uint8_t value)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < count; i++) {
+        found += bytes[i] == value;
+    }
+    return found;
+}
+
+static size_t kexinits_left(const struct connection *connection)
+{
+    return count_bytes(connection->kex.client_kexinit, sizeof(connection->kex.client_kexinit), 1) +
+           count_bytes(connection->deferred, sizeof(connection->deferred), 1);
+}
+
+static void fill(struct connection *connection)
+{
+    memset(connection->kex.client_kexinit, 1, sizeof(connection->kex.client_kexinit));
+    memset(connection->deferred, 1, sizeof(connection->deferred));
+    memset(connection->input, 2, sizeof(connection->input));
+    memset(connection->output, 3, sizeof(connection->output));
+}
+
+/* Pages at either end may be shared with something that stays. */
+#define BORDERS_BYTES ((size_t)2 * 4096)
+
+START_TEST(all_goes_where_all_is_empty)
+{
+    struct connection *connection = rig.connection;
+    fill(connection);
+    idle_trim(connection);
+    ck_assert_uint_le(kexinits_left(connection) +
+                          count_bytes(connection->input, sizeof(connection->input), 2) +
+                          count_bytes(connection->output, sizeof(connection->output), 3),
+                      BORDERS_BYTES);
+}
+END_TEST
+
+START_TEST(what_is_on_its_way_stays)
+{
+    struct connection *connection = rig.connection;
+    fill(connection);
+    if (_i == 0) {
+        connection->input_end = sizeof(connection->input);
+    } else {
+        connection->output_end = sizeof(connection->output);
+    }
+    idle_trim(connection);
+    ck_assert_uint_le(kexinits_left(connection), BORDERS_BYTES);
+    if (_i == 0) {
+        ck_assert_uint_eq(count_bytes(connection->input, sizeof(connection->input), 2),
+                          sizeof(connection->input));
+    } else {
+        ck_assert_uint_eq(count_bytes(connection->output, sizeof(connection->output), 3),
+                          sizeof(connection->output));
+    }
+}
+END_TEST
+
+/* All before the KEXINITs, and the pool behind the buffers. */
+START_TEST(what_is_kept_for_the_connection_stays)
+{
+    static struct connection before;
+    struct connection *connection = rig.connection;
+    struct pool *pool = &connection->pool;
+    const size_t kept = offsetof(struct connection, kex.server_kexinit);
+    memset(connection->host_keys.certificate, 5, sizeof(connection->host_keys.certificate));
+    memset(connection->channels, 6, sizeof(connection->channels));
+    memset(connection->kex.session_id, 7, sizeof(connection->kex.session_id));
+    pool->in_use = pool->touched = 2;
+    memset(pool->chunks[0], 8, sizeof(pool->chunks[0]));
+    memcpy(&before, connection, kept);
+    idle_trim(connection);
+    before.spared_ms = connection->spared_ms;
+    ck_assert_int_eq(memcmp(&before, connection, kept), 0);
+    ck_assert_uint_eq(pool->in_use, 2);
+    ck_assert_uint_eq(count_bytes(pool->chunks[0], sizeof(pool->chunks[0]), 8),
+                      sizeof(pool->chunks[0]));
+    memset(connection->channels, 0, sizeof(connection->channels));
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("idle_trim");
+    TCase *tests = tcase_create("idle_trim");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_add_test(tests, once_after_each_key_exchange_and_session);
+    tcase_add_test(tests, not_during_a_key_exchange);
+    tcase_add_test(tests, what_is_kept_for_the_connection_stays);
+    if (!unit_is_emulated()) {
+        tcase_add_test(tests, all_goes_where_all_is_empty);
+        tcase_add_loop_test(tests, what_is_on_its_way_stays, 0, 2);
+    }
+    suite_add_tcase(suite, tests);
+    return suite;
+}

@@ -1,0 +1,208 @@
+/* pty-req, window-change and break: what session.c does with a terminal. */
+#include "session_channel.h"
+
+#include <fcntl.h>
+#include <pty.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "program.h"
+#include "unit.h"
+
+#define REMOTE 42
+
+static struct rig rig;
+static struct program program;
+static uint32_t number;
+
+static struct {
+    struct ipc_spawn spawn;
+    uint8_t tail[IPC_SPAWN_TAIL_BYTES];
+} spawned;
+
+static void start(void)
+{
+    rig_open(&rig, PHASE_OPEN);
+    program = (struct program){.in = -1, .out = -1, .err = -1, .exit = -1, .slave = -1};
+    number = program_channel(&rig, 1, 100, 100);
+    number = program_channel(&rig, REMOTE, 100000, 32768);
+}
+
+static void finish(void)
+{
+    program_close_all(&program);
+    rig_close(&rig);
+}
+
+static struct channel *channel(void)
+{
+    return &rig.connection->channels[number];
+}
+
+static void expect_answer(bool success)
+{
+    rig_expect(&rig, success ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE, "u", REMOTE);
+    rig_expect_silence(&rig);
+    rig_expect_alive(&rig, PHASE_OPEN);
+}
+
+static void lay_out_pipes(void)
+{
+    int fds[4];
+    const struct ipc_done done = {.type = IPC_SPAWN, .done = 1};
+    for (int i = 0; i < 4; i++) {
+        fds[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
+    }
+    rig_reply_descriptors(&rig, &done, sizeof(done), fds, 4);
+    for (int i = 0; i < 4; i++) {
+        close(fds[i]);
+    }
+}
+
+static void expect_spawn(uint32_t kind, const char *command)
+{
+    size_t count = rig_request(&rig, IPC_SPAWN, &spawned, sizeof(spawned));
+    ck_assert_uint_eq(spawned.spawn.slot, number);
+    ck_assert_uint_eq(spawned.spawn.kind, kind);
+    ck_assert_uint_eq(spawned.spawn.command_bytes, strlen(command));
+    ck_assert_uint_eq(count, sizeof(spawned.spawn) + spawned.spawn.environment_bytes +
+                                 spawned.spawn.command_bytes);
+    ck_assert_mem_eq(spawned.tail + spawned.spawn.environment_bytes, command, strlen(command));
+}
+
+static void say_start(const char *type, const char *command, int want_reply)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, strcmp(type, "shell") == 0 ? "usb" : "usbs", number,
+            type, want_reply, command);
+}
+
+/* ---- terminals ------------------------------------------------------------------------------- */
+
+static void say_pty(const char *term, uint32_t columns, uint32_t rows)
+{
+    uint8_t modes[WIRE_ROOM];
+    size_t count = wire_pack(modes, "bub", 53, 0, 0);
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbsuuuud", number, "pty-req", 1, term, columns, rows,
+            640, 70000, modes, count);
+}
+
+START_TEST(a_terminal_is_asked_for)
+{
+    struct ipc_pty request;
+    int master = open("/dev/null", O_RDWR | O_CLOEXEC);
+    const struct ipc_done done = {.type = IPC_PTY, .done = 1};
+    rig_reply_descriptors(&rig, &done, sizeof(done), &master, 1);
+    say_pty("xterm-256color", 132, 50);
+    expect_answer(true);
+    rig_request(&rig, IPC_PTY, &request, sizeof(request));
+    ck_assert_uint_eq(request.slot, number);
+    ck_assert_uint_eq(request.size.ws_col, 132);
+    ck_assert_uint_eq(request.size.ws_row, 50);
+    ck_assert_uint_eq(request.size.ws_xpixel, 640);
+    ck_assert_uint_eq(request.size.ws_ypixel, 0xffff);
+    ck_assert_uint_eq(request.modes.c_lflag & (ECHO | ICANON), ICANON);
+    ck_assert(channel()->has_pty && !channel()->started);
+    say_pty("vt100", 80, 24);
+    expect_answer(false);
+    rig_expect_no_request(&rig);
+    rig_reply_descriptors(&rig, &(struct ipc_done){IPC_SPAWN, 1}, sizeof(done), &master, 1);
+    say_start("shell", "", 1);
+    expect_answer(true);
+    expect_spawn(IPC_SESSION_SHELL, "");
+    ck_assert_str_eq(spawned.spawn.term, "xterm-256color");
+    close(master);
+}
+END_TEST
+
+START_TEST(a_terminal_that_can_not_be_had)
+{
+    char term[LIMIT_TERM_BYTES + 1] = {0};
+    memset(term, 't', LIMIT_TERM_BYTES);
+    say_pty(term, 80, 24);
+    expect_answer(false);
+    rig_expect_no_request(&rig);
+    rig_reply_done(&rig, IPC_PTY, 0);
+    say_pty("vt100", 80, 24);
+    expect_answer(false);
+    ck_assert(!channel()->has_pty);
+    ck_assert_int_eq(channel()->child_stdout, -1);
+    lay_out_pipes();
+    say_start("shell", "", 0);
+    say_pty("vt100", 80, 24);
+    expect_answer(false);
+}
+END_TEST
+
+START_TEST(terminal_modes_that_are_cut_off)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbsuuuud", number, "pty-req", 1, "vt100", 80, 24, 0, 0,
+            "\65\0\0\0", (size_t)4);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_REQUEST");
+    rig_expect_no_request(&rig);
+}
+END_TEST
+
+START_TEST(window_change)
+{
+    struct winsize size;
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbuuuu", number, "window-change", 1, 80, 24, 0, 0);
+    expect_answer(false);
+    program_start_on_terminal(&rig, &program, number, REMOTE);
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbuuuu", number, "window-change", 1, 90, 70000, 3, 4);
+    expect_answer(true);
+    ck_assert_int_eq(ioctl(program.slave, TIOCGWINSZ, &size), 0);
+    ck_assert_uint_eq(size.ws_col, 90);
+    ck_assert_uint_eq(size.ws_row, 0xffff);
+    ck_assert_uint_eq(size.ws_xpixel, 3);
+    ck_assert_uint_eq(size.ws_ypixel, 4);
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbuuuu", number, "window-change", 0, 10, 10, 0, 0);
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+static void say_break(bool success)
+{
+    rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbu", number, "break", 1, 500);
+    expect_answer(success);
+}
+
+/* termios(3): IGNBRK ignores it, BRKINT makes it SIGINT, else a NUL is read. */
+START_TEST(breaks)
+{
+    struct termios modes;
+    uint8_t byte = 1;
+    if (unit_is_emulated()) {
+        return; /* TIOCSIG */
+    }
+    say_break(false);
+    program_start_on_terminal(&rig, &program, number, REMOTE);
+    say_break(true);
+    ck_assert_int_eq(read(program.slave, &byte, 1), 1);
+    ck_assert_uint_eq(byte, 0);
+    tcgetattr(program.slave, &modes);
+    modes.c_iflag |= BRKINT;
+    tcsetattr(program.slave, TCSANOW, &modes);
+    say_break(true);
+    ck_assert_int_eq(read(program.slave, &byte, 1), -1);
+    modes.c_iflag = (modes.c_iflag & ~(tcflag_t)BRKINT) | IGNBRK;
+    tcsetattr(program.slave, TCSANOW, &modes);
+    say_break(true);
+    ck_assert_int_eq(read(program.slave, &byte, 1), -1);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("session_channel_pty");
+    TCase *tests = tcase_create("session_channel_pty");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_add_test(tests, a_terminal_is_asked_for);
+    tcase_add_test(tests, a_terminal_that_can_not_be_had);
+    tcase_add_test(tests, terminal_modes_that_are_cut_off);
+    tcase_add_test(tests, window_change);
+    tcase_add_test(tests, breaks);
+    suite_add_tcase(suite, tests);
+    return suite;
+}

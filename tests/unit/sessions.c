@@ -1,0 +1,872 @@
+#include "sessions.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "log.h"
+#include "scratch.h"
+#include "unit.h"
+
+static struct options options;
+static struct peer peer;
+static struct account account;
+static struct grant grant;
+static struct sessions sessions;
+static char scratch[SCRATCH_BYTES];
+static char said[16384];
+static char out[262144];
+
+struct running {
+    uint32_t done;
+    struct passed passed;
+    const char *fatal;
+};
+
+static void begin(void)
+{
+    scratch_make(scratch);
+    /* As the monitor has them; Check has handlers of its own. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGTERM, SIG_DFL);
+    signal(SIGINT, SIG_DFL);
+    memset(&options, 0, sizeof(options));
+    snprintf(peer.address, sizeof(peer.address), "192.0.2.1");
+    snprintf(peer.port, sizeof(peer.port), "4711");
+    snprintf(peer.local_address, sizeof(peer.local_address), "192.0.2.2");
+    snprintf(peer.local_port, sizeof(peer.local_port), "22");
+    snprintf(account.user, sizeof(account.user), "alice");
+    snprintf(account.home, sizeof(account.home), "%s", scratch);
+    snprintf(account.shell, sizeof(account.shell), "/bin/sh");
+    account.uid = geteuid();
+    account.gid = getegid();
+    memset(&grant, 0, sizeof(grant));
+    grant.flags = GRANT_OF_PLAIN_LINE;
+    sessions_init(&sessions, &options, &peer, &account, &grant);
+}
+
+static void finish(void)
+{
+    scratch_remove(scratch);
+}
+
+static struct running spawn_with(uint32_t slot, uint32_t kind, const char *environment,
+                                 size_t environment_bytes, const char *command, const char *term)
+{
+    struct running running = {0};
+    struct ipc_spawn request = {.type = IPC_SPAWN,
+                                .slot = slot,
+                                .kind = kind,
+                                .environment_bytes = (uint32_t)environment_bytes,
+                                .command_bytes = (uint32_t)strlen(command)};
+    static char tail[IPC_SPAWN_TAIL_BYTES + 64];
+    struct capture capture;
+    memcpy(tail, environment, environment_bytes);
+    memcpy(tail + environment_bytes, command, strlen(command) + 1);
+    snprintf(request.term, sizeof(request.term), "%s", term);
+    capture_begin(&capture);
+    running.fatal = sessions_program(&sessions, &request, tail, &running.done, &running.passed);
+    capture_end(&capture, said, sizeof(said));
+    return running;
+}
+
+static struct running spawn(uint32_t kind, const char *command)
+{
+    return spawn_with(0, kind, "", 0, command, "");
+}
+
+/* Reads until the end of file, for at most five seconds of silence. */
+static size_t read_all(int fd)
+{
+    size_t used = 0;
+    for (;;) {
+        struct pollfd waiting = {.fd = fd, .events = POLLIN};
+        ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+        ssize_t count = read(fd, out + used, sizeof(out) - 1 - used);
+        if (count < 0 && errno == EAGAIN) {
+            continue;
+        }
+        if (count <= 0) {
+            break;
+        }
+        used += (size_t)count;
+    }
+    out[used] = '\0';
+    return used;
+}
+
+static struct ipc_exit reap_one(const struct running *running)
+{
+    struct ipc_exit ended;
+    int status;
+    pid_t pid = waitpid(-1, &status, 0);
+    ck_assert_int_gt(pid, 0);
+    sessions_reaped(&sessions, pid, status);
+    int exit_pipe = running->passed.descriptors[running->passed.count - 1];
+    ck_assert_int_eq(read(exit_pipe, &ended, sizeof(ended)), sizeof(ended));
+    ck_assert_int_eq(read(exit_pipe, &ended, sizeof(ended)), 0);
+    return ended;
+}
+
+static void assert_started(const struct running *running, unsigned descriptors)
+{
+    ck_assert_msg(running->fatal == NULL, "%s", running->fatal);
+    ck_assert_uint_eq(running->done, 1);
+    ck_assert_uint_eq(running->passed.count, descriptors);
+    for (unsigned i = 0; i < descriptors; i++) {
+        int fd = running->passed.descriptors[i];
+        ck_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
+        ck_assert(fcntl(fd, F_GETFD) & FD_CLOEXEC);
+    }
+}
+
+static uint32_t release(uint32_t slot)
+{
+    const struct ipc_release request = {IPC_RELEASE, slot};
+    uint32_t done = 0;
+    ck_assert_ptr_null(sessions_release(&sessions, &request, &done));
+    return done;
+}
+
+/* Runs a command to its end and returns what it wrote to stdout. */
+static const char *output_of(uint32_t kind, const char *command)
+{
+    struct running running = spawn(kind, command);
+    assert_started(&running, 4);
+    close(running.passed.descriptors[0]);
+    read_all(running.passed.descriptors[1]);
+    struct ipc_exit ended = reap_one(&running);
+    ck_assert_uint_eq(ended.signaled, 0);
+    ck_assert_uint_eq(ended.status, 0);
+    ck_assert_uint_eq(release(0), 1);
+    return out;
+}
+
+static struct running open_terminal(uint32_t slot)
+{
+    struct running running = {0};
+    struct ipc_pty request = {.type = IPC_PTY, .slot = slot, .size = {24, 80, 0, 0}};
+    request.modes.c_oflag = OPOST | ONLCR;
+    request.modes.c_cflag = CS8 | CREAD | B38400;
+    request.modes.c_lflag = ISIG | ICANON;
+    request.modes.c_cc[VINTR] = 3;
+    running.fatal = sessions_terminal(&sessions, &request, &running.done, &running.passed);
+    return running;
+}
+
+/* ---- programs on pipes ----------------------------------------------------------------------- */
+
+START_TEST(exec_reads_and_writes)
+{
+    struct running running = spawn(IPC_SESSION_EXEC, "cat; echo problem >&2; exit 7");
+    assert_started(&running, 4);
+    assert_contains(said, "event=session");
+    assert_contains(said, " user=alice channel=0 kind=exec pty=none pid=");
+    assert_contains(said, " command-bytes=29\n");
+    assert_lacks(said, "problem");
+    ck_assert_int_eq(write(running.passed.descriptors[0], "hello", 5), 5);
+    close(running.passed.descriptors[0]);
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "hello");
+    read_all(running.passed.descriptors[2]);
+    ck_assert_str_eq(out, "problem\n");
+    struct ipc_exit ended = reap_one(&running);
+    ck_assert_uint_eq(ended.signaled, 0);
+    ck_assert_uint_eq(ended.status, 7);
+}
+END_TEST
+
+START_TEST(death_by_signal)
+{
+    struct running running = spawn(IPC_SESSION_EXEC, "kill -TERM $$");
+    struct ipc_exit ended = reap_one(&running);
+    ck_assert_uint_eq(ended.signaled, 1);
+    ck_assert_uint_eq(ended.status, SIGTERM);
+}
+END_TEST
+
+START_TEST(login_shell)
+{
+    struct running running = spawn(IPC_SESSION_SHELL, "");
+    assert_started(&running, 4);
+    assert_contains(said, "kind=shell");
+    static const char script[] = "echo $0 ${SSH_ORIGINAL_COMMAND-unset}; exit 3\n";
+    ck_assert_int_eq(write(running.passed.descriptors[0], script, strlen(script)),
+                     (ssize_t)strlen(script));
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "-sh unset\n");
+    ck_assert_uint_eq(reap_one(&running).status, 3);
+}
+END_TEST
+
+START_TEST(subsystems)
+{
+    options.subsystem_count = 2;
+    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo sftp ${SSH_ORIGINAL_COMMAND-no}"};
+    options.subsystems[1] = (struct subsystem){"sftp2=x", 5, "echo sftp2"};
+    ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "sftp no\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp2"), "sftp2\n");
+    static const char *const unknown[] = {"", "sft", "sftp3", "SFTP", "sftp2=x", "echo"};
+    for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
+        struct running running = spawn(IPC_SESSION_SUBSYSTEM, unknown[i]);
+        ck_assert_ptr_null(running.fatal);
+        ck_assert_uint_eq(running.done, 0);
+        ck_assert_uint_eq(running.passed.count, 0);
+        assert_contains(said, "no such subsystem");
+    }
+}
+END_TEST
+
+START_TEST(forced_command_wins)
+{
+    options.forced_command = "echo forced; echo \"${SSH_ORIGINAL_COMMAND-unset}\"";
+    options.subsystem_count = 1;
+    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil $(x) 'a b'"), "forced\nevil $(x) 'a b'\n");
+    assert_contains(said, " command-bytes=15\n");
+    assert_lacks(said, "evil");
+    assert_lacks(said, "forced");
+    ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "forced\nunset\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "forced\nsftp\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "other"), "forced\nother\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, ""), "forced\n\n");
+}
+END_TEST
+
+/* What the line says of a session, from its kind on and without the program's number. */
+static const char *line_of(uint32_t kind, const char *command)
+{
+    static char line[1024];
+    struct running running = spawn(kind, command);
+    ck_assert_ptr_null(running.fatal);
+    if (running.done != 0) {
+        close(running.passed.descriptors[0]);
+        reap_one(&running);
+        ck_assert_uint_eq(release(0), 1);
+    }
+    const char *start = strstr(said, " kind=");
+    ck_assert_ptr_nonnull(start);
+    const char *number = strstr(start, " pid=");
+    size_t before = number != NULL ? (size_t)(number - start) : 0;
+    const char *rest = number != NULL ? number + 5 + strspn(number + 5, "0123456789") : start;
+    snprintf(line, sizeof(line), "%.*s%s", (int)before, start, rest);
+    return line;
+}
+
+static const struct {
+    enum log_level shown;
+    const char *forced;
+    uint32_t kind;
+    const char *asked, *line;
+} session_lines[] = {
+    {LOG_EVENT, NULL, IPC_SESSION_SHELL, "", " kind=shell pty=none\n"},
+    {LOG_EVENT, NULL, IPC_SESSION_EXEC, ": secret", " kind=exec pty=none command-bytes=8\n"},
+    {LOG_EVENT, NULL, IPC_SESSION_SUBSYSTEM, "sftp",
+     " kind=subsystem pty=none command=sftp command-bytes=4\n"},
+    {LOG_EVENT, NULL, IPC_SESSION_SUBSYSTEM, "secret",
+     " kind=subsystem pty=none reason=\"no such subsystem\" command-bytes=6\n"},
+    {LOG_EVENT, "true", IPC_SESSION_EXEC, ": secret", " kind=exec pty=none command-bytes=8\n"},
+    {LOG_EVENT, "true", IPC_SESSION_SUBSYSTEM, "secret",
+     " kind=subsystem pty=none command-bytes=6\n"},
+    {LOG_DETAIL, NULL, IPC_SESSION_SHELL, "", " kind=shell pty=none command=\"\"\n"},
+    {LOG_DETAIL, NULL, IPC_SESSION_EXEC, ": secret",
+     " kind=exec pty=none command=\": secret\" command-bytes=8\n"},
+    {LOG_DETAIL, NULL, IPC_SESSION_SUBSYSTEM, "sftp",
+     " kind=subsystem pty=none command=sftp runs=true command-bytes=4\n"},
+    {LOG_DETAIL, NULL, IPC_SESSION_SUBSYSTEM, "secret",
+     " kind=subsystem pty=none command=secret reason=\"no such subsystem\" command-bytes=6\n"},
+    {LOG_DETAIL, "true", IPC_SESSION_EXEC, ": secret",
+     " kind=exec pty=none command=\": secret\" runs=true command-bytes=8\n"},
+};
+
+/* A command may hold a passphrase, and so may what was typed in the place of a subsystem. */
+START_TEST(commands_are_logged_with_v_only)
+{
+    options.subsystem_count = 1;
+    options.subsystems[0] = (struct subsystem){"sftp", 4, "true"};
+    options.forced_command = session_lines[_i].forced;
+    log_open(false, session_lines[_i].shown);
+    ck_assert_str_eq(line_of(session_lines[_i].kind, session_lines[_i].asked),
+                     session_lines[_i].line);
+}
+END_TEST
+
+START_TEST(command_of_the_key)
+{
+    grant.flags |= GRANT_FORCED;
+    snprintf(grant.command, sizeof(grant.command),
+             "echo key; echo \"${SSH_ORIGINAL_COMMAND-unset}\"");
+    options.subsystem_count = 1;
+    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
+    for (int i = 0; i < 2; i++) {
+        ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil 'a b'"), "key\nevil 'a b'\n");
+        ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "key\nunset\n");
+        ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "key\nsftp\n");
+    }
+    struct running running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "");
+    ck_assert_ptr_nonnull(running.fatal);
+    /* An empty one is one. */
+    grant.command[0] = '\0';
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo evil"), "");
+    options.forced_command = "echo administrator";
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil"), "administrator\n");
+}
+END_TEST
+
+START_TEST(environment_of_the_key)
+{
+    static const char set[] = "LANG=key\0USER=key\0SSH_CLIENT=key\0OWN=a b";
+    memcpy(grant.environment, set, sizeof(set));
+    grant.environment_bytes = sizeof(set);
+    struct running running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C\0LC_ALL=x", 16,
+                                        "echo $LANG $LC_ALL $USER $OWN $SSH_CLIENT", "");
+    assert_started(&running, 4);
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "key x key a b 192.0.2.1 4711 22\n");
+    reap_one(&running);
+    /* They would lead past the administrator's command. */
+    sessions_init(&sessions, &options, &peer, &account, &grant);
+    options.forced_command = "echo $LANG $USER $OWN";
+    ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "alice\n");
+}
+END_TEST
+
+START_TEST(no_terminal_for_the_key)
+{
+    struct ipc_pty request = {.type = IPC_PTY};
+    struct passed passed = {0};
+    uint32_t done = 1;
+    grant.flags &= ~(uint32_t)GRANT_PTY;
+    ck_assert_ptr_null(sessions_terminal(&sessions, &request, &done, &passed));
+    ck_assert_uint_eq(done, 0);
+    ck_assert_uint_eq(passed.count, 0);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo still"), "still\n");
+}
+END_TEST
+
+START_TEST(longest_command)
+{
+    static char command[LIMIT_COMMAND_BYTES + 1];
+    memset(command, 'a', sizeof(command) - 1);
+    memcpy(command, "echo ", 5);
+    output_of(IPC_SESSION_EXEC, command);
+    ck_assert_uint_eq(strlen(out), LIMIT_COMMAND_BYTES - 5 + 1);
+    options.forced_command = "printf %s \"$SSH_ORIGINAL_COMMAND\"";
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, command), command);
+}
+END_TEST
+
+/* ---- what a program inherits ----------------------------------------------------------------- */
+
+START_TEST(environment_is_built_from_nothing)
+{
+    char expected[2048];
+    static const char client[] = "LANG=C\0LC_ALL=en_US.UTF-8\0GIT_PROTOCOL=version=2";
+    setenv("LAUNCHERS_SECRET", "x", 1);
+    snprintf(account.shell, sizeof(account.shell), "%s", "/usr/bin/env");
+    /* env(1) as the shell, with a name that makes it ignore its arguments, shows just the block. */
+    struct running running = spawn_with(0, IPC_SESSION_SHELL, client, sizeof(client), "", "xterm");
+    read_all(running.passed.descriptors[1]);
+    snprintf(expected, sizeof(expected),
+             "USER=alice\nLOGNAME=alice\nHOME=%s\nSHELL=/usr/bin/env\n"
+             "PATH=%s\nMAIL=/var/mail/alice\n"
+             "LANG=C\nLC_ALL=en_US.UTF-8\nGIT_PROTOCOL=version=2\n"
+             "SSH_CLIENT=192.0.2.1 4711 22\nSSH_CONNECTION=192.0.2.1 4711 192.0.2.2 22\n",
+             scratch,
+             geteuid() == 0 ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+                            : "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games");
+    ck_assert_str_eq(out, expected);
+    reap_one(&running);
+}
+END_TEST
+
+START_TEST(no_address_no_connection)
+{
+    snprintf(peer.address, sizeof(peer.address), "unix");
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo ${SSH_CONNECTION-no} ${SSH_CLIENT-no}"),
+                     "no no\n");
+}
+END_TEST
+
+START_TEST(descriptors_do_not_leak)
+{
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_ge(open("/dev/null", O_RDONLY), 0); /* not even close-on-exec */
+    }
+    dup2(STDERR_FILENO, 300);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "ls /proc/$$/fd"), "0\n1\n2\n");
+}
+END_TEST
+
+static int open_descriptors(void)
+{
+    int count = 0;
+    for (int fd = 0; fd < 1024; fd++) {
+        count += fcntl(fd, F_GETFD) >= 0;
+    }
+    return count;
+}
+
+START_TEST(our_descriptors_do_not_leak_either)
+{
+    int before = open_descriptors();
+    for (int i = 0; i < 20; i++) {
+        struct running terminal = {0};
+        if (i % 2 == 0) {
+            terminal = open_terminal(0);
+        }
+        struct running running = spawn(IPC_SESSION_EXEC, "exit 0");
+        ck_assert_uint_eq(running.done, 1);
+        if (i % 4 < 2) {
+            reap_one(&running);
+        }
+        ck_assert_uint_eq(release(0), 1);
+        waitpid(-1, NULL, 0);
+        for (unsigned j = 0; j < running.passed.count; j++) {
+            close(running.passed.descriptors[j]);
+        }
+        if (terminal.done) {
+            close(terminal.passed.descriptors[0]);
+        }
+        ck_assert_int_eq(open_descriptors(), before);
+    }
+}
+END_TEST
+
+/* After what the daemon does at its start: its launcher's signals are gone by then. */
+START_TEST(signals_are_reset)
+{
+    static const unsigned long standard[8];
+    sigset_t all;
+    /* What starts us by glibc's posix_spawn(), as make does, leaves its two signals ignored, and
+     * glibc lets nobody change them. */
+    syscall(SYS_rt_sigaction, 32, standard, NULL, 8);
+    syscall(SYS_rt_sigaction, 33, standard, NULL, 8);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGCHLD, SIG_IGN);
+    signals_reset();
+    ck_assert(signal(SIGPIPE, SIG_IGN) == SIG_IGN);
+    sigfillset(&all);
+    sigprocmask(SIG_SETMASK, &all, NULL);
+    output_of(IPC_SESSION_EXEC, "while read k v; do case $k in SigBlk:|SigIgn:) echo $v;; esac; "
+                                "done </proc/self/status");
+    ck_assert_str_eq(out, "0000000000000000\n0000000000000000\n");
+}
+END_TEST
+
+START_TEST(limits_stay_as_they_are)
+{
+    struct rlimit limit;
+    char expected[64];
+    getrlimit(RLIMIT_NOFILE, &limit);
+    snprintf(expected, sizeof(expected), "%llu\n", (unsigned long long)limit.rlim_cur);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "ulimit -n"), expected);
+}
+END_TEST
+
+/* statm's first number. */
+static size_t mapped_pages(void)
+{
+    char line[64];
+    FILE *file = fopen("/proc/self/statm", "r");
+    ck_assert_ptr_nonnull(file);
+    ck_assert_ptr_nonnull(fgets(line, sizeof(line), file));
+    fclose(file);
+    return strtoul(line, NULL, 10);
+}
+
+/* Until its exec the child has our memory: its mask and its dispositions are not ours for that. */
+START_TEST(nothing_of_the_child_stays)
+{
+    sigset_t before, after;
+    sigprocmask(SIG_BLOCK, NULL, &before);
+    signal(SIGHUP, SIG_IGN);
+    output_of(IPC_SESSION_EXEC, "exit 0");
+    sigprocmask(SIG_BLOCK, NULL, &after);
+    for (int number = 1; number < NSIG; number++) {
+        ck_assert_int_eq(sigismember(&before, number), sigismember(&after, number));
+    }
+    ck_assert(signal(SIGHUP, SIG_DFL) == SIG_IGN);
+}
+END_TEST
+
+/* Half of what they would come to, as an emulator maps pages of its own. */
+START_TEST(no_stack_of_a_child_stays)
+{
+    const size_t programs = 40;
+    size_t pages = mapped_pages();
+    for (size_t i = 0; i < programs; i++) {
+        output_of(IPC_SESSION_EXEC, "exit 0");
+    }
+    ck_assert_uint_lt(mapped_pages(), pages + programs * 20 / 2);
+}
+END_TEST
+
+START_TEST(own_session_and_home)
+{
+    char expected[SCRATCH_BYTES + 64];
+    snprintf(expected, sizeof(expected), "%s\nown\n", scratch);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "pwd; read p c s pp pg sid r </proc/$$/stat; "
+                                                 "[ $sid = $$ ] && [ $pg = $$ ] && echo own"),
+                     expected);
+}
+END_TEST
+
+START_TEST(missing_home)
+{
+    snprintf(account.home, sizeof(account.home), "%s/none", scratch);
+    struct running running = spawn(IPC_SESSION_EXEC, "pwd");
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "/\n");
+    read_all(running.passed.descriptors[2]);
+    assert_contains(out, "could not enter home directory ");
+    assert_contains(out, "/none: No such file or directory\n");
+    ck_assert_uint_eq(reap_one(&running).status, 0);
+}
+END_TEST
+
+START_TEST(shell_that_can_not_run)
+{
+    snprintf(account.shell, sizeof(account.shell), "%s/none", scratch);
+    struct running running = spawn(IPC_SESSION_EXEC, "true");
+    read_all(running.passed.descriptors[2]);
+    assert_contains(out, "could not run ");
+    ck_assert_uint_eq(reap_one(&running).status, 127);
+    ck_assert_uint_eq(release(0), 1);
+    scratch_write(scratch, "none", "x", 1, 0644);
+    running = spawn(IPC_SESSION_EXEC, "true");
+    ck_assert_uint_eq(reap_one(&running).status, 126);
+}
+END_TEST
+
+/* ---- pseudo-terminals ------------------------------------------------------------------------ */
+
+/* A terminal's end of file is EIO. */
+static void read_terminal(int master, struct running *running)
+{
+    int status;
+    size_t used = 0;
+    pid_t pid = waitpid(-1, &status, 0);
+    sessions_reaped(&sessions, pid, status);
+    ssize_t count;
+    while ((count = read(master, out + used, sizeof(out) - 1 - used)) > 0) {
+        used += (size_t)count;
+    }
+    out[used] = '\0';
+    struct ipc_exit ended;
+    ck_assert_int_eq(read(running->passed.descriptors[0], &ended, sizeof(ended)), sizeof(ended));
+    ck_assert_uint_eq(ended.status, 0);
+}
+
+START_TEST(program_on_a_terminal)
+{
+    char name[128];
+    struct running terminal = open_terminal(2);
+    assert_started(&terminal, 1);
+    int master = terminal.passed.descriptors[0];
+    ck_assert_int_eq(ptsname_r(master, name, sizeof(name)), 0);
+    struct running running =
+        spawn_with(2, IPC_SESSION_EXEC, "", 0,
+                   "tty; stty size; ls -m /proc/$$/fd; echo $SSH_TTY $TERM; : </dev/tty", "vt100");
+    assert_started(&running, 1);
+    assert_contains(said, name);
+    read_terminal(master, &running);
+    char expected[512];
+    snprintf(expected, sizeof(expected), "%s\r\n24 80\r\n0, 1, 2\r\n%s vt100\r\n", name, name);
+    ck_assert_str_eq(out, expected);
+    ck_assert_int_eq(sessions.slots[2].terminal, -1);
+}
+END_TEST
+
+START_TEST(strange_terminal_names_are_dropped)
+{
+    struct running terminal = open_terminal(0);
+    struct running running =
+        spawn_with(0, IPC_SESSION_EXEC, "", 0, "echo ${TERM-none}", "vt\x1b[100");
+    read_terminal(terminal.passed.descriptors[0], &running);
+    ck_assert_str_eq(out, "none\r\n");
+}
+END_TEST
+
+START_TEST(terminal_hangs_up)
+{
+    int status;
+    struct running terminal = open_terminal(0);
+    struct running running = spawn_with(0, IPC_SESSION_EXEC, "", 0, "sleep 60", "");
+    assert_started(&running, 1);
+    usleep(100000);
+    close(terminal.passed.descriptors[0]);
+    alarm(5);
+    ck_assert_int_gt(waitpid(-1, &status, 0), 0);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP);
+}
+END_TEST
+
+/* ---- slots ----------------------------------------------------------------------------------- */
+
+START_TEST(slots_have_an_order)
+{
+    struct running running = spawn(IPC_SESSION_EXEC, "sleep 60");
+    ck_assert_ptr_null(running.fatal);
+    ck_assert_ptr_nonnull(spawn(IPC_SESSION_EXEC, "true").fatal);
+    ck_assert_ptr_nonnull(open_terminal(0).fatal);
+    kill(sessions.slots[0].program, SIGKILL);
+    ck_assert_uint_eq(reap_one(&running).signaled, 1);
+    ck_assert_ptr_nonnull(spawn(IPC_SESSION_EXEC, "true").fatal);
+    ck_assert_uint_eq(release(0), 1);
+    ck_assert_ptr_null(open_terminal(0).fatal);
+    ck_assert_ptr_nonnull(open_terminal(0).fatal);
+    ck_assert_uint_eq(release(0), 1);
+    ck_assert_int_eq(sessions.slots[0].terminal, -1);
+    ck_assert_uint_eq(release(0), 1);
+    ck_assert_ptr_null(spawn(IPC_SESSION_EXEC, "true").fatal);
+}
+END_TEST
+
+START_TEST(slots_out_of_range)
+{
+    uint32_t done;
+    static const uint32_t slots[] = {LIMIT_CHANNELS, LIMIT_CHANNELS + 1, 0x7fffffff, 0xffffffff};
+    for (size_t i = 0; i < 4; i++) {
+        const struct ipc_release release_request = {IPC_RELEASE, slots[i]};
+        const struct ipc_signal signal_request = {IPC_SIGNAL, slots[i], SIGTERM};
+        ck_assert_ptr_nonnull(spawn_with(slots[i], IPC_SESSION_EXEC, "", 0, "true", "").fatal);
+        ck_assert_ptr_nonnull(open_terminal(slots[i]).fatal);
+        ck_assert_ptr_nonnull(sessions_release(&sessions, &release_request, &done));
+        ck_assert_ptr_nonnull(sessions_signal(&sessions, &signal_request, &done));
+    }
+    ck_assert_ptr_null(spawn_with(LIMIT_CHANNELS - 1, IPC_SESSION_EXEC, "", 0, "true", "").fatal);
+}
+END_TEST
+
+START_TEST(requests_that_break_a_rule)
+{
+    ck_assert_ptr_nonnull(spawn(0, "true").fatal);
+    ck_assert_ptr_nonnull(spawn(4, "true").fatal);
+    ck_assert_ptr_nonnull(spawn(IPC_SESSION_SHELL, "true").fatal);
+    static const struct {
+        const char *bytes;
+        size_t count;
+    } environments[] = {
+        {"LANG=C", 6}, {"LANG", 5},          {"\0", 1},         {"LANG=C\0X", 8},
+        {"=C", 3},     {"BASH_ENV=x\0", 11}, {"LANG=C\0\0", 8}, {"LANG=C\0LD_PRELOAD=x", 20},
+        {"PATH=x", 7}, {"LANG=/etc", 10},    {"LANG=a\nb", 9},  {"SSH_TTY=x", 10},
+    };
+    for (size_t i = 0; i < sizeof(environments) / sizeof(environments[0]); i++) {
+        struct running running = spawn_with(0, IPC_SESSION_EXEC, environments[i].bytes,
+                                            environments[i].count, "true", "");
+        ck_assert_msg(running.fatal != NULL, "environment %zu", i);
+        ck_assert_uint_eq(running.passed.count, 0);
+    }
+    options.forced_command = "true";
+    ck_assert_ptr_nonnull(spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "").fatal);
+    ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+}
+END_TEST
+
+START_TEST(texts_that_break_a_rule)
+{
+    uint32_t done;
+    struct passed passed = {0};
+    struct ipc_spawn request = {.type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 5};
+    ck_assert_ptr_nonnull(sessions_program(&sessions, &request, "tr\0ue", &done, &passed));
+    memset(request.term, 'x', sizeof(request.term));
+    ck_assert_ptr_nonnull(sessions_program(&sessions, &request, "true ", &done, &passed));
+    memset(request.term, 0, sizeof(request.term));
+    request.command_bytes = LIMIT_COMMAND_BYTES + 1;
+    ck_assert_ptr_nonnull(sessions_program(&sessions, &request, "true ", &done, &passed));
+    request.command_bytes = 5;
+    request.environment_bytes = LIMIT_ENVIRONMENT_BYTES + 1;
+    ck_assert_ptr_nonnull(sessions_program(&sessions, &request, "true ", &done, &passed));
+}
+END_TEST
+
+START_TEST(signals_of_the_rfc_only)
+{
+    static const char named[] = {SIGABRT, SIGALRM, SIGFPE,  SIGHUP,  SIGILL,  SIGINT, SIGKILL,
+                                 SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM, SIGUSR1, SIGUSR2};
+    uint32_t done;
+    for (uint32_t number = 0; number < 300; number++) {
+        const struct ipc_signal request = {IPC_SIGNAL, 0, number};
+        bool allowed =
+            number != 0 && number < 128 && memchr(named, (int)number, sizeof(named)) != NULL;
+        const char *fatal = sessions_signal(&sessions, &request, &done);
+        ck_assert_int_eq(fatal == NULL, allowed);
+        ck_assert_uint_eq(done, 0); /* nothing runs there */
+    }
+    struct running running = spawn(IPC_SESSION_EXEC, "sleep 60 & wait");
+    const struct ipc_signal request = {IPC_SIGNAL, 0, SIGTERM};
+    ck_assert_ptr_null(sessions_signal(&sessions, &request, &done));
+    ck_assert_uint_eq(done, 1);
+    ck_assert_uint_eq(reap_one(&running).status, SIGTERM);
+    ck_assert_ptr_null(sessions_signal(&sessions, &request, &done));
+    ck_assert_uint_eq(done, 0);
+}
+END_TEST
+
+/* ---- how many -------------------------------------------------------------------------------- */
+
+/* A program counts until it is reaped: who opens and closes channels in a loop has no more of them
+ * than who keeps them open. */
+START_TEST(programs_of_released_slots_count)
+{
+    static const char waiting[] = "read line";
+    struct running all[LIMIT_CHANNELS];
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        all[i] = spawn(IPC_SESSION_EXEC, waiting);
+        assert_started(&all[i], 4);
+        ck_assert_uint_eq(release(0), 1);
+    }
+    struct running more = spawn(IPC_SESSION_EXEC, waiting);
+    ck_assert_ptr_null(more.fatal);
+    ck_assert_uint_eq(more.done, 0);
+    ck_assert_uint_eq(more.passed.count, 0);
+    assert_contains(said, "event=trouble what=\"no more programs for this connection\"");
+    ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+    /* One that has ended makes room for one. */
+    int status;
+    close(all[7].passed.descriptors[0]);
+    pid_t ended = wait(&status);
+    ck_assert_int_gt(ended, 0);
+    ck_assert_uint_eq(spawn(IPC_SESSION_EXEC, waiting).done, 0);
+    sessions_reaped(&sessions, ended, status);
+    more = spawn(IPC_SESSION_EXEC, waiting);
+    assert_started(&more, 4);
+    ck_assert_uint_eq(release(0), 1);
+    ck_assert_uint_eq(spawn(IPC_SESSION_EXEC, waiting).done, 0);
+}
+END_TEST
+
+static unsigned count_programs(void)
+{
+    unsigned count = 0;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        count += sessions.programs[i] != 0;
+    }
+    return count;
+}
+
+/* Nor does one that could not start. */
+START_TEST(programs_that_do_not_start_do_not_count)
+{
+    for (size_t i = 0; i < 2 * LIMIT_CHANNELS; i++) {
+        struct running running = spawn(IPC_SESSION_SUBSYSTEM, "no-such-thing");
+        ck_assert_uint_eq(running.done, 0);
+    }
+    ck_assert_uint_eq(count_programs(), 0);
+    output_of(IPC_SESSION_EXEC, "true");
+    ck_assert_uint_eq(count_programs(), 0);
+}
+END_TEST
+
+/* ---- when the system says no ----------------------------------------------------------------- */
+
+START_TEST(no_descriptors_left)
+{
+    struct rlimit limit;
+    getrlimit(RLIMIT_NOFILE, &limit);
+    for (rlim_t most = 3; most < 24; most++) {
+        struct rlimit few = {most, limit.rlim_max};
+        int free_before = dup(STDERR_FILENO);
+        close(free_before);
+        setrlimit(RLIMIT_NOFILE, &few);
+        struct running running = {0};
+        struct ipc_spawn request = {
+            .type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 4};
+        running.fatal =
+            sessions_program(&sessions, &request, "true", &running.done, &running.passed);
+        setrlimit(RLIMIT_NOFILE, &limit);
+        ck_assert_ptr_null(running.fatal);
+        if (running.done) {
+            for (unsigned i = 0; i < running.passed.count; i++) {
+                close(running.passed.descriptors[i]);
+            }
+            int status = 0;
+            sessions_reaped(&sessions, waitpid(-1, &status, 0), status);
+            release(0);
+        } else {
+            ck_assert_uint_eq(running.passed.count, 0);
+            ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+        }
+        int free_after = dup(STDERR_FILENO);
+        close(free_after);
+        ck_assert_int_eq(free_before, free_after);
+    }
+    output_of(IPC_SESSION_EXEC, "true");
+}
+END_TEST
+
+static void spawn_without_processes(void)
+{
+    const struct rlimit none = {0, 0};
+    if (geteuid() == 0 && (setgid(54321) != 0 || setuid(54321) != 0)) {
+        _exit(1);
+    }
+    setrlimit(RLIMIT_NPROC, &none);
+    struct running running = spawn(IPC_SESSION_EXEC, "true");
+    bool clean = running.fatal == NULL && running.done == 0 && running.passed.count == 0 &&
+                 sessions.slots[0].state == SLOT_FREE &&
+                 strstr(said, "event=trouble what=fork") != NULL;
+    _exit(clean ? 0 : 2);
+}
+
+START_TEST(no_processes_left)
+{
+    int status;
+    if (fork() == 0) {
+        spawn_without_processes();
+    }
+    ck_assert_int_gt(wait(&status), 0);
+    ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("sessions");
+    TCase *tests = tcase_create("sessions");
+    tcase_set_timeout(tests, 30);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, exec_reads_and_writes);
+    tcase_add_test(tests, death_by_signal);
+    tcase_add_test(tests, login_shell);
+    tcase_add_test(tests, subsystems);
+    tcase_add_test(tests, forced_command_wins);
+    tcase_add_loop_test(tests, commands_are_logged_with_v_only, 0,
+                        sizeof(session_lines) / sizeof(session_lines[0]));
+    tcase_add_test(tests, command_of_the_key);
+    tcase_add_test(tests, environment_of_the_key);
+    tcase_add_test(tests, no_terminal_for_the_key);
+    tcase_add_test(tests, longest_command);
+    tcase_add_test(tests, environment_is_built_from_nothing);
+    tcase_add_test(tests, no_address_no_connection);
+    tcase_add_test(tests, descriptors_do_not_leak);
+    tcase_add_test(tests, our_descriptors_do_not_leak_either);
+    tcase_add_test(tests, signals_are_reset);
+    tcase_add_test(tests, limits_stay_as_they_are);
+    tcase_add_test(tests, nothing_of_the_child_stays);
+    tcase_add_test(tests, no_stack_of_a_child_stays);
+    tcase_add_test(tests, own_session_and_home);
+    tcase_add_test(tests, missing_home);
+    tcase_add_test(tests, shell_that_can_not_run);
+    tcase_add_test(tests, program_on_a_terminal);
+    tcase_add_test(tests, strange_terminal_names_are_dropped);
+    tcase_add_test(tests, terminal_hangs_up);
+    tcase_add_test(tests, slots_have_an_order);
+    tcase_add_test(tests, slots_out_of_range);
+    tcase_add_test(tests, requests_that_break_a_rule);
+    tcase_add_test(tests, texts_that_break_a_rule);
+    tcase_add_test(tests, signals_of_the_rfc_only);
+    tcase_add_test(tests, programs_of_released_slots_count);
+    tcase_add_test(tests, programs_that_do_not_start_do_not_count);
+    tcase_add_test(tests, no_descriptors_left);
+    tcase_add_test(tests, no_processes_left);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
