@@ -149,13 +149,13 @@ struct ipc_auth_reply {
 
 /* ---- sessions -------------------------------------------------------------------------------- */
 
-/* `slot` is the channel's index, 0 to LIMIT_CHANNELS - 1; a slot's life is [PTY,] SPAWN, RELEASE.
- */
+/* `channel` is a channel number, 0 to LIMIT_CHANNELS - 1. Each channel's requests come in this
+ * order: [PTY,] SPAWN, RELEASE; SIGNAL at any time. */
 
-/* Opens a pseudo-terminal for the slot. The reply carries its master, non-blocking. */
+/* Opens a pseudo-terminal for the channel. The reply carries its master, non-blocking. */
 struct ipc_pty {
     uint32_t type;
-    uint32_t slot;
+    uint32_t channel;
     struct winsize size;
     struct termios modes;
 };
@@ -167,7 +167,7 @@ enum ipc_session_kind {
 };
 
 /*
- * Starts the slot's program: on its pseudo-terminal if it has one, else on pipes. The tail is
+ * Starts the channel's program: on its pseudo-terminal if it has one, else on pipes. The tail is
  * `environment_bytes` of "NAME=VALUE\0"..., then `command_bytes` without a NUL. The reply carries,
  * if it says done: [stdin, stdout, stderr,] exit pipe. Without a terminal these are our ends of
  * three pipes; with one there is only the exit pipe. All are non-blocking. The exit pipe gives one
@@ -175,7 +175,7 @@ enum ipc_session_kind {
  */
 struct ipc_spawn {
     uint32_t type;
-    uint32_t slot;
+    uint32_t channel;
     uint32_t kind;
     uint32_t environment_bytes;
     uint32_t command_bytes;
@@ -196,15 +196,15 @@ struct ipc_exit {
 /* Sends a signal to the program's process group. */
 struct ipc_signal {
     uint32_t type;
-    uint32_t slot;
+    uint32_t channel;
     uint32_t number; /* this machine's signal number, one that RFC 4254 section 6.10 names */
 };
 
-/* The channel is gone: forget the slot. Its program is not killed (a pseudo-terminal hangs up when
- * the network process closes the master). */
+/* The channel is closed: its number is free again. Its program is not killed (a pseudo-terminal
+ * hangs up when the network process closes the master). */
 struct ipc_release {
     uint32_t type;
-    uint32_t slot;
+    uint32_t channel;
 };
 
 struct ipc_done {

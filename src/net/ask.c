@@ -263,7 +263,7 @@ static void release_if_cut_off(struct connection *connection, uint32_t slot,
 bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize *size,
              const struct termios *modes, int *master)
 {
-    struct ipc_pty request = {.type = IPC_PTY, .slot = slot, .size = *size, .modes = *modes};
+    struct ipc_pty request = {.type = IPC_PTY, .channel = slot, .size = *size, .modes = *modes};
     struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
     struct descriptors descriptors = {.count = 0};
     if (!ask_descriptors(connection, &part, 1, 1, &descriptors)) {
@@ -278,7 +278,7 @@ bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t 
                enum ipc_session_kind kind, const void *command, size_t command_bytes)
 {
     struct ipc_spawn request = {.type = IPC_SPAWN,
-                                .slot = slot,
+                                .channel = slot,
                                 .kind = kind,
                                 .environment_bytes = (uint32_t)channel->environment_bytes,
                                 .command_bytes = (uint32_t)command_bytes};
@@ -303,13 +303,13 @@ bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t 
 
 bool ask_signal(struct connection *connection, uint32_t slot, uint32_t number)
 {
-    struct ipc_signal request = {.type = IPC_SIGNAL, .slot = slot, .number = number};
+    struct ipc_signal request = {.type = IPC_SIGNAL, .channel = slot, .number = number};
     return ask_done(connection, &request, sizeof(request));
 }
 
 bool ask_release(struct connection *connection, uint32_t slot)
 {
-    struct ipc_release request = {.type = IPC_RELEASE, .slot = slot};
+    struct ipc_release request = {.type = IPC_RELEASE, .channel = slot};
     return ask_done(connection, &request, sizeof(request));
 }
 

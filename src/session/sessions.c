@@ -12,7 +12,7 @@
 #include "program.h"
 #include "pty.h"
 
-static const char bad_slot[] = "session request for a slot out of range";
+static const char bad_channel[] = "session request for a channel out of range";
 
 /* What the session is of. */
 struct task {
@@ -31,8 +31,8 @@ void sessions_init(struct sessions *sessions, const struct options *options,
     sessions->account = account;
     sessions->grant = grant;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        sessions->slots[i].terminal = -1;
-        sessions->slots[i].exit_pipe = -1;
+        sessions->by_channel[i].terminal = -1;
+        sessions->by_channel[i].exit_pipe = -1;
     }
 }
 
@@ -53,22 +53,22 @@ const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *r
                               uint32_t *done, struct passed *passed)
 {
     *done = 0;
-    if (request->slot >= LIMIT_CHANNELS) {
-        return bad_slot;
+    if (request->channel >= LIMIT_CHANNELS) {
+        return bad_channel;
     }
-    struct slot *slot = &sessions->slots[request->slot];
-    if (slot->state != SLOT_FREE) {
+    struct session *session = &sessions->by_channel[request->channel];
+    if (session->state != SESSION_NONE) {
         return "terminal for a session that has begun";
     }
     if ((sessions->grant->flags & GRANT_PTY) == 0) {
         return NULL;
     }
-    int master = pty_open(&slot->terminal, slot->terminal_name, request);
+    int master = pty_open(&session->terminal, session->terminal_name, request);
     if (master < 0) {
         log_trouble("no pseudo-terminal", NULL, strerror(errno));
         return NULL;
     }
-    slot->state = SLOT_TERMINAL;
+    session->state = SESSION_TERMINAL;
     passed->descriptors[passed->count++] = master;
     *done = 1;
     return NULL;
@@ -104,11 +104,11 @@ static const char *forced_command(const struct sessions *sessions)
 static const char *check_spawn(const struct sessions *sessions, const struct ipc_spawn *request,
                                const char *tail)
 {
-    if (request->slot >= LIMIT_CHANNELS) {
-        return bad_slot;
+    if (request->channel >= LIMIT_CHANNELS) {
+        return bad_channel;
     }
-    enum slot_state state = sessions->slots[request->slot].state;
-    if (state != SLOT_FREE && state != SLOT_TERMINAL) {
+    enum session_state state = sessions->by_channel[request->channel].state;
+    if (state != SESSION_NONE && state != SESSION_TERMINAL) {
         return "second program for a session";
     }
     if (request->kind < IPC_SESSION_SHELL || request->kind > IPC_SESSION_SUBSYSTEM) {
@@ -164,11 +164,11 @@ static bool choose_task(struct task *task, const struct sessions *sessions,
     return true;
 }
 
-static pid_t start(const struct sessions *sessions, const struct slot *slot,
+static pid_t start(const struct sessions *sessions, const struct session *session,
                    const struct ipc_spawn *request, const struct task *task, const char *tail,
                    const struct pipes *pipes)
 {
-    bool on_terminal = slot->state == SLOT_TERMINAL;
+    bool on_terminal = session->state == SESSION_TERMINAL;
     /* The user's variables (LD_PRELOAD, BASH_ENV) would lead past the administrator's command. */
     bool user_environment = sessions->options->forced_command == NULL;
     struct program program = {
@@ -177,19 +177,19 @@ static pid_t start(const struct sessions *sessions, const struct slot *slot,
         .command = task->command,
         .original_command = task->original,
         .term = request->term,
-        .terminal_name = on_terminal ? slot->terminal_name : NULL,
+        .terminal_name = on_terminal ? session->terminal_name : NULL,
         .environment = tail,
         .environment_bytes = request->environment_bytes,
         .grant_environment = sessions->grant->environment,
         .grant_environment_bytes = user_environment ? sessions->grant->environment_bytes : 0,
-        .standard = {on_terminal ? slot->terminal : pipes->theirs[0],
-                     on_terminal ? slot->terminal : pipes->theirs[1],
-                     on_terminal ? slot->terminal : pipes->theirs[2]},
+        .standard = {on_terminal ? session->terminal : pipes->theirs[0],
+                     on_terminal ? session->terminal : pipes->theirs[1],
+                     on_terminal ? session->terminal : pipes->theirs[2]},
     };
     return program_start(&program);
 }
 
-static void log_session(const struct sessions *sessions, const struct slot *slot,
+static void log_session(const struct sessions *sessions, const struct session *session,
                         const struct ipc_spawn *request, const struct task *task)
 {
     static const char *const kinds[] = {
@@ -205,11 +205,11 @@ static void log_session(const struct sessions *sessions, const struct slot *slot
     bool is_known = request->kind == IPC_SESSION_SUBSYSTEM && is_replaced && task->original == NULL;
     log_begin(&line, "session");
     log_text(&line, "user", sessions->account->user);
-    log_number(&line, "channel", request->slot);
+    log_number(&line, "channel", request->channel);
     log_text(&line, "kind", kinds[request->kind]);
-    log_text(&line, "pty", slot->state == SLOT_TERMINAL ? slot->terminal_name : "none");
-    if (slot->program > 0) {
-        log_number(&line, "pid", (uint64_t)slot->program);
+    log_text(&line, "pty", session->state == SESSION_TERMINAL ? session->terminal_name : "none");
+    if (session->program > 0) {
+        log_number(&line, "pid", (uint64_t)session->program);
     }
     if (shows_command || is_known) {
         log_bytes(&line, "command", task->client,
@@ -226,14 +226,14 @@ static void log_session(const struct sessions *sessions, const struct slot *slot
     log_end(&line, LOG_EVENT);
 }
 
-/* Both sides' ends that are not ours to keep go; the slot keeps the exit pipe's writing end. */
-static void commit(struct slot *slot, struct pipes *pipes, pid_t pid, struct passed *passed)
+/* Both sides' ends that are not ours to keep go; the session keeps the exit pipe's writing end. */
+static void commit(struct session *session, struct pipes *pipes, pid_t pid, struct passed *passed)
 {
-    slot->program = pid;
-    slot->exit_pipe = pipes->theirs[3];
+    session->program = pid;
+    session->exit_pipe = pipes->theirs[3];
     pipes->theirs[3] = -1;
     pipes_close(pipes->theirs);
-    pipes_close_end(&slot->terminal);
+    pipes_close_end(&session->terminal);
     for (size_t i = 0; i < PIPES; i++) {
         if (pipes->ours[i] >= 0) {
             passed->descriptors[passed->count++] = pipes->ours[i];
@@ -251,7 +251,7 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
     if (wrong != NULL) {
         return wrong;
     }
-    struct slot *slot = &sessions->slots[request->slot];
+    struct session *session = &sessions->by_channel[request->channel];
     pid_t *counted = find_program(sessions, 0);
     if (counted == NULL) {
         log_trouble("no more programs for this connection", NULL,
@@ -259,14 +259,14 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         return NULL;
     }
     if (!choose_task(&task, sessions, request, tail + request->environment_bytes)) {
-        log_session(sessions, slot, request, &task);
+        log_session(sessions, session, request, &task);
         return NULL;
     }
-    if (pipes_open(&pipes, slot->state == SLOT_TERMINAL) != 0) {
+    if (pipes_open(&pipes, session->state == SESSION_TERMINAL) != 0) {
         log_trouble("no pipe", NULL, strerror(errno));
         return NULL;
     }
-    pid_t pid = start(sessions, slot, request, &task, tail, &pipes);
+    pid_t pid = start(sessions, session, request, &task, tail, &pipes);
     if (pid < 0) {
         log_trouble("fork", NULL, strerror(errno));
         pipes_close(pipes.ours);
@@ -274,9 +274,9 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         return NULL;
     }
     *counted = pid;
-    commit(slot, &pipes, pid, passed);
-    log_session(sessions, slot, request, &task);
-    slot->state = SLOT_RUNNING;
+    commit(session, &pipes, pid, passed);
+    log_session(sessions, session, request, &task);
+    session->state = SESSION_RUNNING;
     *done = 1;
     return NULL;
 }
@@ -300,20 +300,20 @@ const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *
                             uint32_t *done)
 {
     *done = 0;
-    if (request->slot >= LIMIT_CHANNELS) {
-        return bad_slot;
+    if (request->channel >= LIMIT_CHANNELS) {
+        return bad_channel;
     }
     if (!is_signal_named(request->number)) {
         return "signal that RFC 4254 does not name";
     }
     /* One that has just ended is no mistake; a forced command is not the client's to stop. */
-    const struct slot *slot = &sessions->slots[request->slot];
-    if (slot->state != SLOT_RUNNING || forced_command(sessions) != NULL) {
+    const struct session *session = &sessions->by_channel[request->channel];
+    if (session->state != SESSION_RUNNING || forced_command(sessions) != NULL) {
         return NULL;
     }
     int number = (int)request->number;
     /* Where clone() does not wait for the exec, as in an emulator, there may be no group yet. */
-    if (kill(-slot->program, number) == 0 || kill(slot->program, number) == 0) {
+    if (kill(-session->program, number) == 0 || kill(session->program, number) == 0) {
         *done = 1;
     }
     return NULL;
@@ -323,14 +323,14 @@ const char *sessions_release(struct sessions *sessions, const struct ipc_release
                              uint32_t *done)
 {
     *done = 0;
-    if (request->slot >= LIMIT_CHANNELS) {
-        return bad_slot;
+    if (request->channel >= LIMIT_CHANNELS) {
+        return bad_channel;
     }
-    struct slot *slot = &sessions->slots[request->slot];
-    pipes_close_end(&slot->terminal);
-    pipes_close_end(&slot->exit_pipe);
-    slot->state = SLOT_FREE;
-    slot->program = 0;
+    struct session *session = &sessions->by_channel[request->channel];
+    pipes_close_end(&session->terminal);
+    pipes_close_end(&session->exit_pipe);
+    session->state = SESSION_NONE;
+    session->program = 0;
     *done = 1;
     return NULL;
 }
@@ -358,16 +358,16 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
     }
     *counted = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        struct slot *slot = &sessions->slots[i];
-        if (slot->state != SLOT_RUNNING || slot->program != pid) {
+        struct session *session = &sessions->by_channel[i];
+        if (session->state != SESSION_RUNNING || session->program != pid) {
             continue;
         }
         /* An empty pipe takes it at once, or nobody reads it any more. */
-        ssize_t written = write(slot->exit_pipe, &ended, sizeof(ended));
+        ssize_t written = write(session->exit_pipe, &ended, sizeof(ended));
         (void)written;
-        pipes_close_end(&slot->exit_pipe);
-        slot->state = SLOT_ENDED;
-        slot->program = 0;
+        pipes_close_end(&session->exit_pipe);
+        session->state = SESSION_ENDED;
+        session->program = 0;
         log_exit(&ended, i, pid);
     }
 }

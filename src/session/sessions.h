@@ -16,19 +16,19 @@
 #include "pty.h"
 #include "requests.h"
 
-enum slot_state {
-    SLOT_FREE,
-    SLOT_TERMINAL, /* has a pseudo-terminal and no program yet */
-    SLOT_RUNNING,
-    SLOT_ENDED, /* its program has ended, the channel has not */
+enum session_state {
+    SESSION_NONE,
+    SESSION_TERMINAL, /* has a pseudo-terminal and no program yet */
+    SESSION_RUNNING,
+    SESSION_ENDED, /* its program has ended, the channel has not */
 };
 
-struct slot {
-    enum slot_state state;
+struct session {
+    enum session_state state;
     int terminal; /* slave of the pseudo-terminal until the program has it, else -1 */
     char terminal_name[PTY_NAME_BYTES];
     int exit_pipe; /* our end while the program runs, else -1 */
-    pid_t program; /* not reaped yet while SLOT_RUNNING, so that the number is still its own */
+    pid_t program; /* not reaped yet while SESSION_RUNNING, so that the number is still its own */
 };
 
 struct sessions {
@@ -36,8 +36,8 @@ struct sessions {
     const struct peer *peer;
     const struct account *account;
     const struct grant *grant;      /* of the key that logged in */
-    pid_t programs[LIMIT_CHANNELS]; /* not reaped yet, those of released slots as well; else 0 */
-    struct slot slots[LIMIT_CHANNELS];
+    pid_t programs[LIMIT_CHANNELS]; /* not reaped yet, those of released channels as well; else 0 */
+    struct session by_channel[LIMIT_CHANNELS]; /* index: the channel number */
 };
 
 void sessions_init(struct sessions *sessions, const struct options *options,
@@ -46,9 +46,9 @@ void sessions_init(struct sessions *sessions, const struct options *options,
 
 /*
  * Each answers one request: sets *done to 0 after logging why it failed, else to 1, and fills in
- * what to pass. Returns NULL, or why the connection must end: a slot that does not exist or is in
- * another state, a value out of range, a text with a NUL, an environment that the rules forbid, a
- * signal that the RFC does not name. A NUL follows `tail`.
+ * what to pass. Returns NULL, or why the connection must end: a channel that does not exist or is
+ * in another state, a value out of range, a text with a NUL, an environment that the rules forbid,
+ * a signal that the RFC does not name. A NUL follows `tail`.
  */
 const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *request,
                               uint32_t *done, struct passed *passed);
@@ -59,7 +59,7 @@ const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *
 const char *sessions_release(struct sessions *sessions, const struct ipc_release *request,
                              uint32_t *done);
 
-/* A program was reaped: if it still has its slot, its exit goes down the exit pipe. */
+/* A program was reaped: if its channel is still open, its exit goes down the exit pipe. */
 void sessions_reaped(struct sessions *sessions, pid_t pid, int status);
 
 #endif

@@ -27,11 +27,11 @@ static void spawn_and_release(struct attack *attack)
 {
     log_in(attack);
     for (int i = 0; i < 120; i++) {
-        uint32_t slot = dice_below(&attack->dice, LIMIT_CHANNELS);
+        uint32_t channel = dice_below(&attack->dice, LIMIT_CHANNELS);
         if (i % 2 == 0) {
-            run_program(attack, slot, i % 4 == 0);
+            run_program(attack, channel, i % 4 == 0);
         } else {
-            release_early(attack, slot);
+            release_early(attack, channel);
         }
     }
 }

@@ -93,15 +93,15 @@ void pass_descriptors(struct attack *attack)
 
 void break_a_session_rule(struct attack *attack)
 {
-    uint32_t slot = LIMIT_CHANNELS + dice_below(&attack->dice, 8);
+    uint32_t channel = LIMIT_CHANNELS + dice_below(&attack->dice, 8);
     log_in(attack);
     switch (dice_below(&attack->dice, 6)) {
     case 0:
         make_any(attack, IPC_PTY + dice_below(&attack->dice, 4));
-        attack->message.pty.slot = slot; /* the same place in all of them */
-        attack_doom(attack, TO_SESSION,
-                    attack->message.type == IPC_SIGNAL ? ""
-                                                       : "session request for a slot out of range");
+        attack->message.pty.channel = channel; /* the same place in all of them */
+        attack_doom(
+            attack, TO_SESSION,
+            attack->message.type == IPC_SIGNAL ? "" : "session request for a channel out of range");
     case 1:
         make_pty(attack, 1);
         attack_ask(attack, TO_SESSION);
@@ -221,7 +221,7 @@ void flood(struct attack *attack)
     log_in(attack);
     make_any(attack, types[dice_below(&attack->dice, sizeof(types) / sizeof(types[0]))]);
     if (attack->message.type == IPC_RELEASE || attack->message.type == IPC_SIGNAL) {
-        attack->message.release.slot = 1;
+        attack->message.release.channel = 1;
     }
     if (attack->message.type == IPC_SIGNAL) {
         attack->message.signal.number = SIGTERM;
@@ -263,16 +263,16 @@ void outtalk_the_session(struct attack *attack)
 
 void start_too_many_programs(struct attack *attack)
 {
-    uint32_t slot = dice_below(&attack->dice, LIMIT_CHANNELS);
+    uint32_t channel = dice_below(&attack->dice, LIMIT_CHANNELS);
     log_in(attack);
     attack->keeps = true;
     for (unsigned i = 0; i < LIMIT_CHANNELS + 4; i++) {
-        make_spawn(attack, slot, IPC_SESSION_EXEC, "cat");
+        make_spawn(attack, channel, IPC_SESSION_EXEC, "cat");
         attack_ask(attack, TO_SESSION);
         if ((attack->reply.done.done == 1) != (i < LIMIT_CHANNELS)) {
             violate(attack, "program %u: done %u", i + 1, attack->reply.done.done);
         }
-        make_release(attack, slot);
+        make_release(attack, channel);
         attack_ask(attack, TO_SESSION);
     }
 }

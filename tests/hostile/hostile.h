@@ -162,10 +162,10 @@ void make_prove(struct attack *attack);
 void make_auth(struct attack *attack, uint32_t stage, const struct key *key, const char *user);
 void make_note(struct attack *attack, const char *text);
 void make_end(struct attack *attack, uint32_t cause, const char *reason);
-void make_pty(struct attack *attack, uint32_t slot);
-void make_spawn(struct attack *attack, uint32_t slot, uint32_t kind, const char *command);
-void make_signal(struct attack *attack, uint32_t slot, uint32_t number);
-void make_release(struct attack *attack, uint32_t slot);
+void make_pty(struct attack *attack, uint32_t channel);
+void make_spawn(struct attack *attack, uint32_t channel, uint32_t kind, const char *command);
+void make_signal(struct attack *attack, uint32_t channel, uint32_t number);
+void make_release(struct attack *attack, uint32_t channel);
 
 /* Any of a type, with fields that are right or nearly so. */
 void make_any(struct attack *attack, uint32_t type);
@@ -187,10 +187,10 @@ void log_in(struct attack *attack);
 void come_so_far(struct attack *attack, uint32_t how_far);
 
 /* From its terminal, if it is to have one, to its release. */
-void run_program(struct attack *attack, uint32_t slot, bool terminal);
+void run_program(struct attack *attack, uint32_t channel, bool terminal);
 
-/* Its slot is released while it runs; then it ends. */
-void release_early(struct attack *attack, uint32_t slot);
+/* Releases the channel while its program runs, then ends the program. */
+void release_early(struct attack *attack, uint32_t channel);
 
 /* Makes an END request, and has the judge expect what it says. */
 void expect_end(struct attack *attack, uint32_t cause, const char *reason);

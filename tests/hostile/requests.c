@@ -132,20 +132,20 @@ void make_end(struct attack *attack, uint32_t cause, const char *reason)
     snprintf(attack->message.end.reason, sizeof(attack->message.end.reason), "%s", reason);
 }
 
-void make_pty(struct attack *attack, uint32_t slot)
+void make_pty(struct attack *attack, uint32_t channel)
 {
     begin(attack, IPC_PTY, sizeof(struct ipc_pty));
-    attack->message.pty.slot = slot;
+    attack->message.pty.channel = channel;
     attack->message.pty.modes.c_cflag = CS8 | CREAD | B38400;
     attack->message.pty.modes.c_lflag = ICANON | ISIG;
 }
 
-void make_spawn(struct attack *attack, uint32_t slot, uint32_t kind, const char *command)
+void make_spawn(struct attack *attack, uint32_t channel, uint32_t kind, const char *command)
 {
     static const char environment[] = "LANG=C";
     struct ipc_spawn *spawn = &attack->message.spawn;
     begin(attack, IPC_SPAWN, sizeof(*spawn));
-    spawn->slot = slot;
+    spawn->channel = channel;
     spawn->kind = kind;
     snprintf(spawn->term, sizeof(spawn->term), "dumb");
     spawn->environment_bytes = sizeof(environment);
@@ -154,17 +154,17 @@ void make_spawn(struct attack *attack, uint32_t slot, uint32_t kind, const char 
     add_tail(attack, command, strlen(command));
 }
 
-void make_signal(struct attack *attack, uint32_t slot, uint32_t number)
+void make_signal(struct attack *attack, uint32_t channel, uint32_t number)
 {
     begin(attack, IPC_SIGNAL, sizeof(struct ipc_signal));
-    attack->message.signal.slot = slot;
+    attack->message.signal.channel = channel;
     attack->message.signal.number = number;
 }
 
-void make_release(struct attack *attack, uint32_t slot)
+void make_release(struct attack *attack, uint32_t channel)
 {
     begin(attack, IPC_RELEASE, sizeof(struct ipc_release));
-    attack->message.release.slot = slot;
+    attack->message.release.channel = channel;
 }
 
 /* ---- others ---------------------------------------------------------------------------------- */
@@ -184,7 +184,7 @@ static const char *any_command(struct attack *attack)
     return long_command;
 }
 
-static uint32_t any_slot(struct attack *attack)
+static uint32_t any_channel(struct attack *attack)
 {
     return dice_below(&attack->dice, dice_one_in(&attack->dice, 16) ? 20 : 4);
 }
@@ -192,20 +192,20 @@ static uint32_t any_slot(struct attack *attack)
 static void make_any_session(struct attack *attack, uint32_t type)
 {
     static const int signals[] = {SIGTERM, SIGKILL, SIGHUP, SIGINT, SIGUSR1, SIGSTOP, 0, 64};
-    uint32_t slot = any_slot(attack);
+    uint32_t channel = any_channel(attack);
     if (type == IPC_PTY) {
-        make_pty(attack, slot);
+        make_pty(attack, channel);
         if (dice_one_in(&attack->dice, 4)) {
             dice_fill(&attack->dice, &attack->message.pty.modes, sizeof(struct termios));
         }
     } else if (type == IPC_SPAWN) {
         uint32_t kind = 1 + dice_below(&attack->dice, 3);
-        make_spawn(attack, slot, kind, kind == IPC_SESSION_SHELL ? "" : any_command(attack));
+        make_spawn(attack, channel, kind, kind == IPC_SESSION_SHELL ? "" : any_command(attack));
     } else if (type == IPC_SIGNAL) {
         bool odd = dice_one_in(&attack->dice, 4);
-        make_signal(attack, slot, (uint32_t)signals[dice_below(&attack->dice, odd ? 8 : 5)]);
+        make_signal(attack, channel, (uint32_t)signals[dice_below(&attack->dice, odd ? 8 : 5)]);
     } else {
-        make_release(attack, slot);
+        make_release(attack, channel);
     }
 }
 

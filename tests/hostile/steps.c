@@ -59,37 +59,37 @@ static void await_program(struct attack *attack, struct ipc_exit *ended)
     }
 }
 
-void run_program(struct attack *attack, uint32_t slot, bool terminal)
+void run_program(struct attack *attack, uint32_t channel, bool terminal)
 {
     struct ipc_exit ended;
     if (terminal) {
-        make_pty(attack, slot);
+        make_pty(attack, channel);
         attack_ask(attack, TO_SESSION);
         expect_done(attack, "a terminal");
     }
-    make_spawn(attack, slot, IPC_SESSION_EXEC, "exit 7");
+    make_spawn(attack, channel, IPC_SESSION_EXEC, "exit 7");
     attack_ask(attack, TO_SESSION);
     expect_done(attack, "a program");
     await_program(attack, &ended);
     if (!terminal && (ended.signaled != 0 || ended.status != 7)) {
         violate(attack, "exit 7 came as status %u, signal %u", ended.status, ended.signaled);
     }
-    make_release(attack, slot);
+    make_release(attack, channel);
     attack_ask(attack, TO_SESSION);
     expect_done(attack, "a release");
 }
 
-void release_early(struct attack *attack, uint32_t slot)
+void release_early(struct attack *attack, uint32_t channel)
 {
     char byte;
     int output = -1;
-    make_spawn(attack, slot, IPC_SESSION_EXEC, "read line");
+    make_spawn(attack, channel, IPC_SESSION_EXEC, "read line");
     attack_ask(attack, TO_SESSION);
     expect_done(attack, "a program");
     if (attack->got == IPC_REPLY_DESCRIPTORS) {
         output = dup(attack->descriptors[1]);
     }
-    make_release(attack, slot);
+    make_release(attack, channel);
     attack_ask(attack, TO_SESSION); /* which closes the program's input */
     struct pollfd waiting = {.fd = output, .events = POLLIN};
     if (poll(&waiting, 1, WHILE_MS) != 1 || read(output, &byte, 1) != 0) {

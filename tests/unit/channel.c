@@ -282,7 +282,7 @@ START_TEST(the_client_closes_first)
     rig_expect_silence(&rig);
     struct ipc_release release;
     rig_request(&rig, IPC_RELEASE, &release, sizeof(release));
-    ck_assert_uint_eq(release.slot, program.channel);
+    ck_assert_uint_eq(release.channel, program.channel);
     ck_assert(!channel_of(program.channel)->open);
     ck_assert_int_eq(rig_open_descriptors(), before);
     rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);

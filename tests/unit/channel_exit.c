@@ -157,7 +157,7 @@ START_TEST(eof_but_no_close_while_the_program_runs)
 END_TEST
 
 /* A client that has had our EOF may close without waiting for more: it gets the status all the
- * same, then our CLOSE, and the slot is given back. */
+ * same, then our CLOSE, and the channel number is given back. */
 START_TEST(the_status_of_a_channel_that_the_client_closes_early)
 {
     struct ipc_release release;
@@ -179,7 +179,7 @@ START_TEST(the_status_of_a_channel_that_the_client_closes_early)
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
     rig_expect_silence(&rig);
     rig_request(&rig, IPC_RELEASE, &release, sizeof(release));
-    ck_assert_uint_eq(release.slot, program.channel);
+    ck_assert_uint_eq(release.channel, program.channel);
     ck_assert(!channel()->open);
     rig_expect_alive(&rig, PHASE_OPEN);
 }

@@ -1052,7 +1052,7 @@ static void run(const char *command)
     struct ipc_done done;
     memset(&request, 0, sizeof(request));
     request.spawn.type = IPC_SPAWN;
-    request.spawn.slot = 5;
+    request.spawn.channel = 5;
     request.spawn.kind = IPC_SESSION_EXEC;
     request.spawn.command_bytes = (uint32_t)strlen(command);
     memcpy(request.command, command, strlen(command));

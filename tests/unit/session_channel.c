@@ -65,7 +65,7 @@ static void lay_out_pipes(void)
 static void expect_spawn(uint32_t kind, const char *command)
 {
     size_t count = rig_request(&rig, IPC_SPAWN, &spawned, sizeof(spawned));
-    ck_assert_uint_eq(spawned.spawn.slot, number);
+    ck_assert_uint_eq(spawned.spawn.channel, number);
     ck_assert_uint_eq(spawned.spawn.kind, kind);
     ck_assert_uint_eq(spawned.spawn.command_bytes, strlen(command));
     ck_assert_uint_eq(count, sizeof(spawned.spawn) + spawned.spawn.environment_bytes +
@@ -238,7 +238,7 @@ START_TEST(signals)
     rig_reply_done(&rig, IPC_SIGNAL, 1);
     say_signal("TERM", true);
     rig_request(&rig, IPC_SIGNAL, &request, sizeof(request));
-    ck_assert_uint_eq(request.slot, number);
+    ck_assert_uint_eq(request.channel, number);
     ck_assert_uint_eq(request.number, SIGTERM);
     rig_reply_done(&rig, IPC_SIGNAL, 0);
     say_signal("KILL", false);

@@ -64,7 +64,7 @@ static void lay_out_pipes(void)
 static void expect_spawn(uint32_t kind, const char *command)
 {
     size_t count = rig_request(&rig, IPC_SPAWN, &spawned, sizeof(spawned));
-    ck_assert_uint_eq(spawned.spawn.slot, number);
+    ck_assert_uint_eq(spawned.spawn.channel, number);
     ck_assert_uint_eq(spawned.spawn.kind, kind);
     ck_assert_uint_eq(spawned.spawn.command_bytes, strlen(command));
     ck_assert_uint_eq(count, sizeof(spawned.spawn) + spawned.spawn.environment_bytes +
@@ -97,7 +97,7 @@ START_TEST(a_terminal_is_asked_for)
     say_pty("xterm-256color", 132, 50);
     expect_answer(true);
     rig_request(&rig, IPC_PTY, &request, sizeof(request));
-    ck_assert_uint_eq(request.slot, number);
+    ck_assert_uint_eq(request.channel, number);
     ck_assert_uint_eq(request.size.ws_col, 132);
     ck_assert_uint_eq(request.size.ws_row, 50);
     ck_assert_uint_eq(request.size.ws_xpixel, 640);

@@ -392,7 +392,7 @@ START_TEST(values_out_of_range)
 {
     static const uint32_t types[BAD_VALUES] = {IPC_SPAWN, IPC_SPAWN, IPC_PTY, IPC_SPAWN,
                                                IPC_SIGNAL};
-    static const char *const reasons[BAD_VALUES] = {"wrong size", "kind", "slot out of range",
+    static const char *const reasons[BAD_VALUES] = {"wrong size", "kind", "channel out of range",
                                                     "environment", "signal that RFC 4254"};
     union any bad = make_good(types[_i]);
     size_t bytes = 0;
@@ -408,7 +408,7 @@ START_TEST(values_out_of_range)
         bad.spawn.kind = 9;
         break;
     case 2:
-        bad.pty.slot = LIMIT_CHANNELS;
+        bad.pty.channel = LIMIT_CHANNELS;
         break;
     case 3:
         bad.bytes[sizeof(bad.spawn)] = 'l'; /* lANG */
@@ -455,7 +455,7 @@ static int spawn(const char *command, int fds[static IPC_REPLY_DESCRIPTORS])
                              .msg_controllen = sizeof(control)};
     memset(&request, 0, sizeof(request));
     request.spawn.type = IPC_SPAWN;
-    request.spawn.slot = 5;
+    request.spawn.channel = 5;
     request.spawn.kind = IPC_SESSION_EXEC;
     request.spawn.command_bytes = (uint32_t)strlen(command);
     memcpy(request.command, command, strlen(command));

@@ -56,12 +56,12 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
-static struct running spawn_with(uint32_t slot, uint32_t kind, const char *environment,
+static struct running spawn_with(uint32_t channel, uint32_t kind, const char *environment,
                                  size_t environment_bytes, const char *command, const char *term)
 {
     struct running running = {0};
     struct ipc_spawn request = {.type = IPC_SPAWN,
-                                .slot = slot,
+                                .channel = channel,
                                 .kind = kind,
                                 .environment_bytes = (uint32_t)environment_bytes,
                                 .command_bytes = (uint32_t)strlen(command)};
@@ -126,9 +126,9 @@ static void assert_started(const struct running *running, unsigned descriptors)
     }
 }
 
-static uint32_t release(uint32_t slot)
+static uint32_t release(uint32_t channel)
 {
-    const struct ipc_release request = {IPC_RELEASE, slot};
+    const struct ipc_release request = {IPC_RELEASE, channel};
     uint32_t done = 0;
     ck_assert_ptr_null(sessions_release(&sessions, &request, &done));
     return done;
@@ -148,10 +148,10 @@ static const char *output_of(uint32_t kind, const char *command)
     return out;
 }
 
-static struct running open_terminal(uint32_t slot)
+static struct running open_terminal(uint32_t channel)
 {
     struct running running = {0};
-    struct ipc_pty request = {.type = IPC_PTY, .slot = slot, .size = {24, 80, 0, 0}};
+    struct ipc_pty request = {.type = IPC_PTY, .channel = channel, .size = {24, 80, 0, 0}};
     request.modes.c_oflag = OPOST | ONLCR;
     request.modes.c_cflag = CS8 | CREAD | B38400;
     request.modes.c_lflag = ISIG | ICANON;
@@ -580,7 +580,7 @@ START_TEST(program_on_a_terminal)
     char expected[512];
     snprintf(expected, sizeof(expected), "%s\r\n24 80\r\n0, 1, 2\r\n%s vt100\r\n", name, name);
     ck_assert_str_eq(out, expected);
-    ck_assert_int_eq(sessions.slots[2].terminal, -1);
+    ck_assert_int_eq(sessions.by_channel[2].terminal, -1);
 }
 END_TEST
 
@@ -608,36 +608,36 @@ START_TEST(terminal_hangs_up)
 }
 END_TEST
 
-/* ---- slots ----------------------------------------------------------------------------------- */
+/* ---- channels -------------------------------------------------------------------------------- */
 
-START_TEST(slots_have_an_order)
+START_TEST(channels_have_an_order)
 {
     struct running running = spawn(IPC_SESSION_EXEC, "sleep 60");
     ck_assert_ptr_null(running.fatal);
     ck_assert_ptr_nonnull(spawn(IPC_SESSION_EXEC, "true").fatal);
     ck_assert_ptr_nonnull(open_terminal(0).fatal);
-    kill(sessions.slots[0].program, SIGKILL);
+    kill(sessions.by_channel[0].program, SIGKILL);
     ck_assert_uint_eq(reap_one(&running).signaled, 1);
     ck_assert_ptr_nonnull(spawn(IPC_SESSION_EXEC, "true").fatal);
     ck_assert_uint_eq(release(0), 1);
     ck_assert_ptr_null(open_terminal(0).fatal);
     ck_assert_ptr_nonnull(open_terminal(0).fatal);
     ck_assert_uint_eq(release(0), 1);
-    ck_assert_int_eq(sessions.slots[0].terminal, -1);
+    ck_assert_int_eq(sessions.by_channel[0].terminal, -1);
     ck_assert_uint_eq(release(0), 1);
     ck_assert_ptr_null(spawn(IPC_SESSION_EXEC, "true").fatal);
 }
 END_TEST
 
-START_TEST(slots_out_of_range)
+START_TEST(channels_out_of_range)
 {
     uint32_t done;
-    static const uint32_t slots[] = {LIMIT_CHANNELS, LIMIT_CHANNELS + 1, 0x7fffffff, 0xffffffff};
+    static const uint32_t channels[] = {LIMIT_CHANNELS, LIMIT_CHANNELS + 1, 0x7fffffff, 0xffffffff};
     for (size_t i = 0; i < 4; i++) {
-        const struct ipc_release release_request = {IPC_RELEASE, slots[i]};
-        const struct ipc_signal signal_request = {IPC_SIGNAL, slots[i], SIGTERM};
-        ck_assert_ptr_nonnull(spawn_with(slots[i], IPC_SESSION_EXEC, "", 0, "true", "").fatal);
-        ck_assert_ptr_nonnull(open_terminal(slots[i]).fatal);
+        const struct ipc_release release_request = {IPC_RELEASE, channels[i]};
+        const struct ipc_signal signal_request = {IPC_SIGNAL, channels[i], SIGTERM};
+        ck_assert_ptr_nonnull(spawn_with(channels[i], IPC_SESSION_EXEC, "", 0, "true", "").fatal);
+        ck_assert_ptr_nonnull(open_terminal(channels[i]).fatal);
         ck_assert_ptr_nonnull(sessions_release(&sessions, &release_request, &done));
         ck_assert_ptr_nonnull(sessions_signal(&sessions, &signal_request, &done));
     }
@@ -666,7 +666,7 @@ START_TEST(requests_that_break_a_rule)
     }
     options.forced_command = "true";
     ck_assert_ptr_nonnull(spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "").fatal);
-    ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+    ck_assert_int_eq(sessions.by_channel[0].state, SESSION_NONE);
 }
 END_TEST
 
@@ -714,7 +714,7 @@ END_TEST
 
 /* A program counts until it is reaped: who opens and closes channels in a loop has no more of them
  * than who keeps them open. */
-START_TEST(programs_of_released_slots_count)
+START_TEST(programs_of_released_channels_count)
 {
     static const char waiting[] = "read line";
     struct running all[LIMIT_CHANNELS];
@@ -728,7 +728,7 @@ START_TEST(programs_of_released_slots_count)
     ck_assert_uint_eq(more.done, 0);
     ck_assert_uint_eq(more.passed.count, 0);
     assert_contains(said, "event=trouble what=\"no more programs for this connection\"");
-    ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+    ck_assert_int_eq(sessions.by_channel[0].state, SESSION_NONE);
     /* One that has ended makes room for one. */
     int status;
     close(all[7].passed.descriptors[0]);
@@ -792,7 +792,7 @@ START_TEST(no_descriptors_left)
             release(0);
         } else {
             ck_assert_uint_eq(running.passed.count, 0);
-            ck_assert_int_eq(sessions.slots[0].state, SLOT_FREE);
+            ck_assert_int_eq(sessions.by_channel[0].state, SESSION_NONE);
         }
         int free_after = dup(STDERR_FILENO);
         close(free_after);
@@ -811,7 +811,7 @@ static void spawn_without_processes(void)
     setrlimit(RLIMIT_NPROC, &none);
     struct running running = spawn(IPC_SESSION_EXEC, "true");
     bool clean = running.fatal == NULL && running.done == 0 && running.passed.count == 0 &&
-                 sessions.slots[0].state == SLOT_FREE &&
+                 sessions.by_channel[0].state == SESSION_NONE &&
                  strstr(said, "event=trouble what=fork") != NULL;
     _exit(clean ? 0 : 2);
 }
@@ -858,12 +858,12 @@ Suite *unit_suite(void)
     tcase_add_test(tests, program_on_a_terminal);
     tcase_add_test(tests, strange_terminal_names_are_dropped);
     tcase_add_test(tests, terminal_hangs_up);
-    tcase_add_test(tests, slots_have_an_order);
-    tcase_add_test(tests, slots_out_of_range);
+    tcase_add_test(tests, channels_have_an_order);
+    tcase_add_test(tests, channels_out_of_range);
     tcase_add_test(tests, requests_that_break_a_rule);
     tcase_add_test(tests, texts_that_break_a_rule);
     tcase_add_test(tests, signals_of_the_rfc_only);
-    tcase_add_test(tests, programs_of_released_slots_count);
+    tcase_add_test(tests, programs_of_released_channels_count);
     tcase_add_test(tests, programs_that_do_not_start_do_not_count);
     tcase_add_test(tests, no_descriptors_left);
     tcase_add_test(tests, no_processes_left);

@@ -18,7 +18,7 @@ struct reader;
 enum phase;
 
 /*
- * The channel's number on our side is its index in connection.channels, and the monitor's slot.
+ * The channel's number on our side is its index in connection.channels, and stands in the requests of ipc.h.
  *
  * Receiving: window + pending.bytes + consumed == limit at all times, and the limits of all
  * channels are LIMIT_WINDOWS_BYTES at most; so whatever clients may send has its place in the pool,
