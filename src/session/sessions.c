@@ -8,9 +8,7 @@
 
 #include "environment.h"
 #include "log.h"
-#include "pipes.h"
 #include "program.h"
-#include "pty.h"
 
 static const char bad_channel[] = "session request for a channel out of range";
 
@@ -63,7 +61,7 @@ const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *r
     if ((sessions->grant->flags & GRANT_PTY) == 0) {
         return NULL;
     }
-    int master = pty_open(&session->terminal, session->terminal_name, request);
+    int master = streams_open_terminal(&session->terminal, session->terminal_name, request);
     if (master < 0) {
         log_trouble("no pseudo-terminal", NULL, strerror(errno));
         return NULL;
@@ -166,7 +164,7 @@ static bool choose_task(struct task *task, const struct sessions *sessions,
 
 static pid_t start(const struct sessions *sessions, const struct session *session,
                    const struct ipc_spawn *request, const struct task *task, const char *tail,
-                   const struct pipes *pipes)
+                   const struct streams *streams)
 {
     bool on_terminal = session->state == SESSION_TERMINAL;
     /* The user's variables (LD_PRELOAD, BASH_ENV) would lead past the administrator's command. */
@@ -182,9 +180,9 @@ static pid_t start(const struct sessions *sessions, const struct session *sessio
         .environment_bytes = request->environment_bytes,
         .grant_environment = sessions->grant->environment,
         .grant_environment_bytes = user_environment ? sessions->grant->environment_bytes : 0,
-        .standard = {on_terminal ? session->terminal : pipes->theirs[0],
-                     on_terminal ? session->terminal : pipes->theirs[1],
-                     on_terminal ? session->terminal : pipes->theirs[2]},
+        .standard = {on_terminal ? session->terminal : streams->theirs[STREAM_STDIN],
+                     on_terminal ? session->terminal : streams->theirs[STREAM_STDOUT],
+                     on_terminal ? session->terminal : streams->theirs[STREAM_STDERR]},
     };
     return program_start(&program);
 }
@@ -227,16 +225,17 @@ static void log_session(const struct sessions *sessions, const struct session *s
 }
 
 /* Both sides' ends that are not ours to keep go; the session keeps the exit pipe's writing end. */
-static void commit(struct session *session, struct pipes *pipes, pid_t pid, struct passed *passed)
+static void commit(struct session *session, struct streams *streams, pid_t pid,
+                   struct passed *passed)
 {
     session->program = pid;
-    session->exit_pipe = pipes->theirs[3];
-    pipes->theirs[3] = -1;
-    pipes_close(pipes->theirs);
-    pipes_close_end(&session->terminal);
-    for (size_t i = 0; i < PIPES; i++) {
-        if (pipes->ours[i] >= 0) {
-            passed->descriptors[passed->count++] = pipes->ours[i];
+    session->exit_pipe = streams->theirs[STREAM_EXIT];
+    streams->theirs[STREAM_EXIT] = -1;
+    streams_close(streams->theirs);
+    streams_close_one(&session->terminal);
+    for (size_t i = 0; i < STREAMS; i++) {
+        if (streams->ours[i] >= 0) {
+            passed->descriptors[passed->count++] = streams->ours[i];
         }
     }
 }
@@ -245,7 +244,7 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
                              const char *tail, uint32_t *done, struct passed *passed)
 {
     struct task task;
-    struct pipes pipes;
+    struct streams streams;
     *done = 0;
     const char *wrong = check_spawn(sessions, request, tail);
     if (wrong != NULL) {
@@ -262,19 +261,19 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         log_session(sessions, session, request, &task);
         return NULL;
     }
-    if (pipes_open(&pipes, session->state == SESSION_TERMINAL) != 0) {
+    if (streams_open(&streams, session->state == SESSION_TERMINAL) != 0) {
         log_trouble("no pipe", NULL, strerror(errno));
         return NULL;
     }
-    pid_t pid = start(sessions, session, request, &task, tail, &pipes);
+    pid_t pid = start(sessions, session, request, &task, tail, &streams);
     if (pid < 0) {
         log_trouble("fork", NULL, strerror(errno));
-        pipes_close(pipes.ours);
-        pipes_close(pipes.theirs);
+        streams_close(streams.ours);
+        streams_close(streams.theirs);
         return NULL;
     }
     *counted = pid;
-    commit(session, &pipes, pid, passed);
+    commit(session, &streams, pid, passed);
     log_session(sessions, session, request, &task);
     session->state = SESSION_RUNNING;
     *done = 1;
@@ -327,8 +326,8 @@ const char *sessions_release(struct sessions *sessions, const struct ipc_release
         return bad_channel;
     }
     struct session *session = &sessions->by_channel[request->channel];
-    pipes_close_end(&session->terminal);
-    pipes_close_end(&session->exit_pipe);
+    streams_close_one(&session->terminal);
+    streams_close_one(&session->exit_pipe);
     session->state = SESSION_NONE;
     session->program = 0;
     *done = 1;
@@ -365,7 +364,7 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         /* An empty pipe takes it at once, or nobody reads it any more. */
         ssize_t written = write(session->exit_pipe, &ended, sizeof(ended));
         (void)written;
-        pipes_close_end(&session->exit_pipe);
+        streams_close_one(&session->exit_pipe);
         session->state = SESSION_ENDED;
         session->program = 0;
         log_exit(&ended, i, pid);

@@ -13,8 +13,8 @@
 #include "ipc.h"
 #include "options.h"
 #include "peer.h"
-#include "pty.h"
 #include "requests.h"
+#include "streams.h"
 
 enum session_state {
     SESSION_NONE,
@@ -26,7 +26,7 @@ enum session_state {
 struct session {
     enum session_state state;
     int terminal; /* slave of the pseudo-terminal until the program has it, else -1 */
-    char terminal_name[PTY_NAME_BYTES];
+    char terminal_name[TERMINAL_NAME_BYTES];
     int exit_pipe; /* our end while the program runs, else -1 */
     pid_t program; /* not reaped yet while SESSION_RUNNING, so that the number is still its own */
 };

@@ -62,7 +62,7 @@ of_net='packet_|dispatch|kexinit_|kex_|channel_|session_channel_|userauth_|messa
 of_monitor='monitor_|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|users_|passwd_|identity_find'
 of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|lines_|key_|text_'
 of_hostkey='hostkey_|openssh_key_|host_certificate_'
-of_session='sessions_|session_request|program_|pty_|pipes_|child_start|account_become'
+of_session='sessions_|session_request|program_|streams_|child_start|account_become'
 free_of common "$common" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session)"
 free_of wire "$wire" "^($of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session)"
 free_of net "$net" "^($of_monitor|$of_authkeys|$of_hostkey|$of_session|session_process_|signature_verify|request_serve|secret_)"

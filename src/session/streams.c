@@ -1,0 +1,97 @@
+#include "streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <unistd.h>
+
+/* asm-generic/ioctls.h since Linux 4.13. */
+#ifndef TIOCGPTPEER
+#define TIOCGPTPEER 0x5441
+#endif
+
+/* ---- pipes ----------------------------------------------------------------------------------- */
+
+void streams_close_one(int *fd)
+{
+    if (*fd >= 0) {
+        close(*fd);
+        *fd = -1;
+    }
+}
+
+void streams_close(int ends[static STREAMS])
+{
+    for (size_t i = 0; i < STREAMS; i++) {
+        streams_close_one(&ends[i]);
+    }
+}
+
+/* Programs expect blocking descriptors: only our end is non-blocking. */
+static int open_pipe(struct streams *streams, size_t which)
+{
+    int ends[2];
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+        return -1;
+    }
+    bool to_program = which == STREAM_STDIN;
+    streams->ours[which] = ends[to_program ? 1 : 0];
+    streams->theirs[which] = ends[to_program ? 0 : 1];
+    return fcntl(streams->ours[which], F_SETFL, O_NONBLOCK);
+}
+
+int streams_open(struct streams *streams, bool on_terminal)
+{
+    for (size_t i = 0; i < STREAMS; i++) {
+        streams->ours[i] = streams->theirs[i] = -1;
+    }
+    for (size_t i = on_terminal ? STREAM_EXIT : 0; i < STREAMS; i++) {
+        if (open_pipe(streams, i) != 0) {
+            int error = errno;
+            streams_close(streams->ours);
+            streams_close(streams->theirs);
+            errno = error;
+            return -1;
+        }
+    }
+    return 0;
+}
+
+/* ---- pseudo-terminals ------------------------------------------------------------------------ */
+
+/* Through the master where the kernel can (Linux 4.13): in a container with another /dev/pts the
+ * name can belong to a different terminal. */
+static int open_slave(int master, const char *name)
+{
+    int slave = ioctl(master, TIOCGPTPEER, O_RDWR | O_NOCTTY | O_CLOEXEC);
+    return slave >= 0 ? slave : open(name, O_RDWR | O_NOCTTY | O_CLOEXEC);
+}
+
+int streams_open_terminal(int *slave, char name[static TERMINAL_NAME_BYTES],
+                          const struct ipc_pty *request)
+{
+    char own_name[TERMINAL_NAME_BYTES];
+    *slave = -1;
+    int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC | O_NONBLOCK);
+    if (master < 0) {
+        return -1;
+    }
+    if (grantpt(master) == 0 && unlockpt(master) == 0 &&
+        ptsname_r(master, own_name, sizeof(own_name)) == 0) {
+        *slave = open_slave(master, own_name);
+    }
+    if (*slave >= 0 && tcsetattr(*slave, TCSANOW, &request->modes) == 0 &&
+        ioctl(*slave, TIOCSWINSZ, &request->size) == 0) {
+        memcpy(name, own_name, sizeof(own_name));
+        return master;
+    }
+    int error = errno;
+    streams_close_one(slave);
+    close(master);
+    errno = error;
+    return -1;
+}
