@@ -1,5 +1,5 @@
 /*
- * Becoming the user who has logged in.
+ * Makes the session process run as the user who has logged in.
  */
 #ifndef WREN_ACCOUNT_BECOME_H
 #define WREN_ACCOUNT_BECOME_H
@@ -7,10 +7,10 @@
 #include "account.h"
 
 /*
- * Makes this process the user's for good: supplementary groups, real, effective and saved gid and
- * uid, no inheritable capability; then makes sure that there is no way back. Where the process is
- * not root it only checks that it is the user's. Leaves the process non-dumpable.
- * Returns 0, or -1 with errno: then the process must not go on.
+ * Sets the supplementary groups, the real, effective and saved gid and uid, and clears the
+ * inheritable capabilities; then verifies that the process can't become root again. A process that
+ * is not root only checks that it already runs as the user. Makes the process non-dumpable.
+ * Returns 0, or -1 with errno: then the process must exit.
  */
 int account_become(const struct account *account, const struct account_groups *groups);
 

@@ -5,37 +5,37 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-/* What any architecture wants of a stack's address. */
+/* Enough for the stack pointer of every architecture. */
 #define STACK_ALIGNMENT 64
 
-/* For the calls before the exec: some paths and a message each. */
+/* For the calls before the exec: their frames hold a few paths and messages. */
 #define STACK_BYTES 65536
 
 struct child {
-    int (*become)(void *argument, void *room);
+    int (*run)(void *argument, void *memory);
     void *argument;
-    void *room;
+    void *memory;
 };
 
-static int run(void *argument)
+static int run_child(void *argument)
 {
     const struct child *child = argument;
-    return child->become(child->argument, child->room);
+    return child->run(child->argument, child->memory);
 }
 
-pid_t child_start(int (*become)(void *argument, void *room), void *argument, size_t room_bytes)
+pid_t child_start(int (*run)(void *argument, void *memory), void *argument, size_t memory_bytes)
 {
     size_t bytes =
-        (room_bytes + STACK_BYTES + STACK_ALIGNMENT - 1) / STACK_ALIGNMENT * STACK_ALIGNMENT;
-    char *room =
+        (memory_bytes + STACK_BYTES + STACK_ALIGNMENT - 1) / STACK_ALIGNMENT * STACK_ALIGNMENT;
+    char *memory =
         mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
-    if (room == MAP_FAILED) {
+    if (memory == MAP_FAILED) {
         return -1;
     }
-    struct child child = {.become = become, .argument = argument, .room = room};
-    pid_t pid = clone(run, room + bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
+    struct child child = {.run = run, .argument = argument, .memory = memory};
+    pid_t pid = clone(run_child, memory + bytes, CLONE_VM | CLONE_VFORK | SIGCHLD, &child);
     int error = errno;
-    munmap(room, bytes);
+    munmap(memory, bytes);
     errno = error;
     return pid;
 }

@@ -1,5 +1,5 @@
 /*
- * A child that is about to become another program.
+ * Starts a child that will execute another program.
  */
 #ifndef WREN_CHILD_H
 #define WREN_CHILD_H
@@ -8,20 +8,23 @@
 #include <sys/types.h>
 
 /*
- * Starts a child that runs `become(argument, room)`, which ends in exec() or _exit(). `room` is
- * `room_bytes` of zeros, aligned for any type, that only the child has.
+ * Starts a child that calls `run(argument, memory)`, which must end in execve(2) or _exit(2).
+ * `memory` is `memory_bytes` of zeros, aligned for any type; the parent can't use it.
  *
- * Not with fork(): to copy our memory for the exec to throw it away, and the faults of both sides
- * on the copy, were a third of what starting a program cost. Until then the child has our memory
- * and a stack of its own. It may write nothing but that stack and the room; errno is the exception.
- * Signal handlers of ours could run in it: there must be none. What is large belongs into the room:
- * the compiler probes each page of a large frame, and the kernel would make all of them.
+ * Uses clone(2) with CLONE_VM and CLONE_VFORK instead of fork(2): copying the page tables, and the
+ * page faults that follow, took a third of the time of starting a program. So until the exec the
+ * child shares our memory:
  *
- * We stand still until its exec: on a file system that hangs, for as long as it does, and with us
- * all sessions of the connection. The network process still sees the client go.
+ * - It has its own stack. It may write only to that stack, to `memory` and to errno.
+ * - The process must have no signal handlers, because one could run in the child.
+ * - Large objects belong in `memory`: in a large stack frame the compiler writes to each page, and
+ *   so the kernel would allocate all of them.
  *
- * Returns its pid, or -1 with errno.
+ * The parent waits until the exec. If a file system hangs, all sessions of the connection wait; the
+ * network process still notices when the client leaves.
+ *
+ * Returns the child's pid, or -1 with errno.
  */
-pid_t child_start(int (*become)(void *argument, void *room), void *argument, size_t room_bytes);
+pid_t child_start(int (*run)(void *argument, void *memory), void *argument, size_t memory_bytes);
 
 #endif

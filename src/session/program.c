@@ -17,12 +17,13 @@
 #define EXIT_CANNOT_RUN 126
 #define EXIT_MISSING    127
 
-/* Ours, the client's (no shorter than "LANG=\0" each), the grant's ("A=\0"), and NULL. */
+/* Our variables, the client's (at least "LANG=\0" each), the grant's (at least "A=\0"), and NULL.
+ */
 #define ENVIRONMENT_ENTRIES                                                                        \
     (16 + LIMIT_ENVIRONMENT_BYTES / 6 + LIMIT_GRANT_ENVIRONMENT_BYTES / 3 + 1)
 
-/* A dozen of ours, of which four hold a path, the client's, the grant's, and the client's command.
- */
+/* Our dozen variables, of which four hold a path, the client's, the grant's, and the client's
+ * command. */
 #define ENVIRONMENT_BYTES                                                                          \
     (4096 + 4 * LIMIT_PATH_BYTES + LIMIT_ENVIRONMENT_BYTES + LIMIT_GRANT_ENVIRONMENT_BYTES +       \
      LIMIT_COMMAND_BYTES)
@@ -37,18 +38,18 @@ struct environment {
     char bytes[ENVIRONMENT_BYTES];
 };
 
-static void say(const char *what, const char *path, int error)
+static void report(const char *what, const char *path, int error)
 {
     char text[LIMIT_PATH_BYTES + 128];
     int bytes = snprintf(text, sizeof(text), "%s %s: %s\n", what, path, strerror(error));
     if (bytes > 0) {
         size_t count = (size_t)bytes < sizeof(text) ? (size_t)bytes : sizeof(text) - 1;
         ssize_t written = write(STDERR_FILENO, text, count);
-        (void)written; /* there is nobody else to tell */
+        (void)written; /* there is no other place to report it */
     }
 }
 
-/* Where the variable stands, or behind the last. */
+/* The variable's index, or the count if it is not set. */
 static size_t find(const struct environment *environment, const char *name)
 {
     size_t name_bytes = strlen(name);
@@ -60,7 +61,7 @@ static size_t find(const struct environment *environment, const char *name)
     return i;
 }
 
-/* The last setting of a variable counts. The sizes above leave room for all that is ever set. */
+/* Replaces an earlier value. The sizes above leave room for all variables. */
 static void set(struct environment *environment, const char *name, const char *value)
 {
     size_t room = sizeof(environment->bytes) - environment->used;
@@ -69,10 +70,10 @@ static void set(struct environment *environment, const char *name, const char *v
     if (bytes < 0 || (size_t)bytes >= room || environment->count + 1 >= ENVIRONMENT_ENTRIES) {
         return;
     }
-    size_t place = find(environment, name);
+    size_t index = find(environment, name);
     environment->used += (size_t)bytes + 1;
-    environment->entries[place] = entry;
-    if (place == environment->count) {
+    environment->entries[index] = entry;
+    if (index == environment->count) {
         environment->entries[++environment->count] = NULL;
     }
 }
@@ -136,7 +137,7 @@ static void set_all(struct environment *environment, const char *variables, size
     }
 }
 
-static void take_descriptors(const struct program *program)
+static void place_descriptors(const struct program *program)
 {
     for (int fd = 0; fd < 3; fd++) {
         if (dup2(program->standard[fd], fd) < 0) {
@@ -151,20 +152,20 @@ static void enter_home(const char *home)
     if (chdir(home) == 0) {
         return;
     }
-    say("could not enter home directory", home, errno);
+    report("could not enter home directory", home, errno);
     if (chdir("/") != 0) {
-        say("could not enter", "/", errno);
+        report("could not enter", "/", errno);
     }
 }
 
-/* What waits here for a dead file system, and is no program of the user's yet, goes with the
- * session process. */
-static void end_with_session(bool on)
+/* While the child may block on a dead file system it must end with the session process. The user's
+ * program itself must outlive it. */
+static void set_end_with_session(bool on)
 {
     prctl(PR_SET_PDEATHSIG, on ? (unsigned long)SIGKILL : 0UL, 0L, 0L, 0L);
 }
 
-/* execve() takes `char *` for history's sake and changes nothing. */
+/* execve() is declared with `char *` for historical reasons, and does not write to it. */
 static char *as_argument(const char *text)
 {
     const union {
@@ -174,7 +175,7 @@ static char *as_argument(const char *text)
     return pointer.taken;
 }
 
-/* "-bash" tells a shell that it is a login shell. */
+/* A shell whose name starts with "-" is a login shell. */
 static void run_shell(const struct program *program, struct environment *environment)
 {
     const char *shell = program->account->shell;
@@ -191,7 +192,7 @@ static void run_shell(const struct program *program, struct environment *environ
     execve(shell, arguments, environment->entries);
 }
 
-/* The environment starts as zeros. */
+/* Runs in the child. The environment's memory is all zeros. */
 __attribute__((noreturn)) static void run(const struct program *program,
                                           struct environment *environment)
 {
@@ -200,7 +201,7 @@ __attribute__((noreturn)) static void run(const struct program *program,
     if (program->terminal_name != NULL && ioctl(program->standard[0], TIOCSCTTY, 0) != 0) {
         _exit(EXIT_CANNOT_RUN);
     }
-    take_descriptors(program);
+    place_descriptors(program);
 
     set_user(environment, program->account);
     set_all(environment, program->environment, program->environment_bytes);
@@ -210,22 +211,22 @@ __attribute__((noreturn)) static void run(const struct program *program,
     if (program->original_command != NULL) {
         set(environment, "SSH_ORIGINAL_COMMAND", program->original_command);
     }
-    end_with_session(true);
+    set_end_with_session(true);
     enter_home(program->account->home);
-    end_with_session(false);
+    set_end_with_session(false);
     run_shell(program, environment);
 
     int error = errno;
-    say("could not run", program->account->shell, error);
+    report("could not run", program->account->shell, error);
     _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
 }
 
-static int become(void *program, void *environment)
+static int run_in_child(void *program, void *environment)
 {
     run(program, environment);
 }
 
 pid_t program_start(struct program *program)
 {
-    return child_start(become, program, sizeof(struct environment));
+    return child_start(run_in_child, program, sizeof(struct environment));
 }

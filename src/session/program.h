@@ -1,5 +1,5 @@
 /*
- * A session's program: from the child's start to exec.
+ * Starts a session's program: the child's work from its start to execve(2).
  */
 #ifndef WREN_PROGRAM_H
 #define WREN_PROGRAM_H
@@ -18,20 +18,21 @@ struct program {
     const char *original_command; /* SSH_ORIGINAL_COMMAND, or NULL */
     const char *term;             /* TERM, used only with a terminal */
     const char *terminal_name;    /* SSH_TTY, or NULL */
-    const char *environment;      /* "NAME=VALUE\0"... of the client, checked */
+    const char *environment;      /* the client's "NAME=VALUE\0"..., checked */
     size_t environment_bytes;
-    const char *grant_environment; /* the same of the key's line; it wins over the client's and
-                                      ours, but for SSH_* */
+    const char *grant_environment; /* the same from the key's line: it overrides the client's
+                                      variables and ours, except SSH_* and TERM */
     size_t grant_environment_bytes;
-    int standard[3]; /* what becomes 0, 1 and 2 */
+    int standard[3]; /* become descriptors 0, 1 and 2 */
 };
 
 /*
- * Starts the program in a child: own session and controlling terminal, signals and descriptors as
- * at boot, home directory, an environment built from nothing, exec. The child says on the session's
- * stderr what went wrong; it exits 127 if the shell is missing, 126 if it can't be run.
+ * Starts the program in a child: a new session with its controlling terminal, default signals, no
+ * descriptors but 0 to 2, the home directory, an environment that inherits nothing, then
+ * execve(2). The child reports errors on the session's stderr. It exits with 127 if the shell is
+ * missing, with 126 if it can't be run.
  *
- * Returns its pid, or -1 with errno.
+ * Returns the child's pid, or -1 with errno.
  */
 pid_t program_start(struct program *program);
 

@@ -1,16 +1,17 @@
-/* In place of session/child.c, in sanitizer builds: what their runtime notes of a stack that the
- * exec leaves behind would be of our memory, and wrong. */
+/* Replaces session/child.c in sanitizer builds. There the child must not share our memory: the
+ * sanitizer records the child's stack frames in that memory, and nothing clears these records at
+ * the exec. */
 #include "child.h"
 
 #include <stdlib.h>
 #include <unistd.h>
 
-pid_t child_start(int (*become)(void *argument, void *room), void *argument, size_t room_bytes)
+pid_t child_start(int (*run)(void *argument, void *memory), void *argument, size_t memory_bytes)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        void *room = calloc(1, room_bytes);
-        _exit(room != NULL ? become(argument, room) : EXIT_FAILURE);
+        void *memory = calloc(1, memory_bytes);
+        _exit(memory != NULL ? run(argument, memory) : EXIT_FAILURE);
     }
     return pid;
 }

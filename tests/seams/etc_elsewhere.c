@@ -1,4 +1,4 @@
-/* In place of common/etc.c: the test says where the files are. */
+/* Replaces common/etc.c: the test sets the folder of these files. */
 #include "etc_elsewhere.h"
 
 #include <fcntl.h>

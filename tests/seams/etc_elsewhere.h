@@ -1,7 +1,7 @@
 #ifndef WREN_ETC_ELSEWHERE_H
 #define WREN_ETC_ELSEWHERE_H
 
-/* The folder that takes the place of /etc. */
+/* The folder that is used instead of /etc. */
 extern const char *etc_elsewhere;
 
 #endif

@@ -1,5 +1,5 @@
-/* In place of net/transport/rekey_limits.c in wrensshd-rekey-test: the server starts a key exchange
- * all the time. */
+/* Replaces net/transport/rekey_limits.c in wrensshd-rekey-test: the server starts a key exchange
+ * every 64 packets or two seconds. */
 #include "rekey_limits.h"
 
 const uint32_t rekey_after_packets = 64;

@@ -1,5 +1,5 @@
-/* In place of common/seccomp_filter.c in sanitizer builds: their runtime makes system calls at
- * will. The filters are missing then, and the daemon serves only with -B. */
+/* Replaces common/seccomp_filter.c in sanitizer builds: the sanitizer's runtime needs system calls
+ * that our filters forbid. The daemon then runs without filters, and only with -B. */
 #include "seccomp_filter.h"
 
 bool seccomp_install(const struct seccomp_rule *rules, size_t count)

@@ -1,5 +1,6 @@
-/* In place of net/seccomp.c in sanitizer builds: their runtime reports on stderr, which must stay
- * open. The layer is missing then, and the daemon says so; it serves only with -B. */
+/* Replaces net/seccomp.c in sanitizer builds: the sanitizer's runtime reports errors on stderr,
+ * which must stay open. The daemon then reports that the layer is missing, and serves only with
+ * -B. */
 #include "seccomp.h"
 
 #include <unistd.h>
