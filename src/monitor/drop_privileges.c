@@ -136,7 +136,7 @@ const char *monitor_drop_privileges(void *process, const struct authkeys_account
         .account = &account->account,
         .groups = &account->groups,
         .grant = grant,
-        .not_its_own = {monitor->ipc, monitor->connection, monitor->signals},
+        .closes = {monitor->ipc, monitor->connection, monitor->signals},
         .secret = monitor->hostkey,
         .secret_bytes = sizeof(*monitor->hostkey),
         .monitors_memory = monitor,

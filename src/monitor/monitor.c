@@ -89,7 +89,7 @@ static void judge_session(struct monitor *monitor, int status)
 {
     char words[LIMIT_NOTE_BYTES + 1];
     char reason[LIMIT_NOTE_BYTES + 1];
-    session_process_words(&monitor->session, words);
+    session_process_reason(&monitor->session, words);
     monitor->session.pid = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         monitor->phase = MONITOR_OVER;

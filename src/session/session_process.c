@@ -23,7 +23,8 @@
 
 /* ---- the monitor's side ---------------------------------------------------------------------- */
 
-/* Waits for the errno of becoming the user, 0 as a rule. Returns -1 if there is none in time. */
+/* Waits until the process reports the errno of becoming the user: 0 is success. Returns 0, or -1
+ * with errno: ECHILD if the process reports nothing before the deadline. */
 static int await_start(int lifeline, int64_t deadline_ms)
 {
     int error;
@@ -42,17 +43,18 @@ static int await_start(int lifeline, int64_t deadline_ms)
     }
 }
 
-void session_process_words(const struct session_handle *handle, char *words)
+void session_process_reason(const struct session_handle *handle,
+                            char reason[static LIMIT_NOTE_BYTES + 1])
 {
-    ssize_t bytes = recv(handle->lifeline, words, LIMIT_NOTE_BYTES, MSG_DONTWAIT);
-    words[bytes > 0 ? bytes : 0] = '\0';
+    ssize_t bytes = recv(handle->lifeline, reason, LIMIT_NOTE_BYTES, MSG_DONTWAIT);
+    reason[bytes > 0 ? bytes : 0] = '\0';
 }
 
 /* ---- the process ----------------------------------------------------------------------------- */
 
-/* The kernel kills the process once the other end is closed: also while a program's start waits for
- * a dead file system, and if its user has stopped it. A parent-death signal would not do: a monitor
- * of another uid may not send it. */
+/* The kernel sends SIGKILL when the monitor's end is closed. This works even while starting a
+ * program blocks on a dead file system, and even if the user has stopped this process. A
+ * parent-death signal does not work here: the monitor has another uid and may not signal us. */
 static bool end_with_monitor(int lifeline)
 {
     return fcntl(lifeline, F_SETOWN, getpid()) == 0 && fcntl(lifeline, F_SETSIG, SIGKILL) == 0 &&
@@ -71,8 +73,8 @@ static int take_signals(void)
 static int become_user(const struct session_setup *setup, int lifeline)
 {
     secret_abandon(setup->secret, setup->secret_bytes);
-    for (size_t i = 0; i < SESSION_NOT_ITS_OWN; i++) {
-        close(setup->not_its_own[i]);
+    for (size_t i = 0; i < SESSION_CLOSES; i++) {
+        close(setup->closes[i]);
     }
     status_close();
     if (account_become(setup->account, setup->groups) != 0 || chdir("/") != 0 ||
@@ -82,10 +84,13 @@ static int become_user(const struct session_setup *setup, int lifeline)
     return 0;
 }
 
-/* A logged-in user's session process may have nothing to do for days. */
-static void rest(void)
+/* Room for the request being served; it holds nothing between two requests. */
+static union session_request request_memory;
+
+/* An idle session may last for days: only what it needs stays in memory. */
+static void give_back_memory(void)
 {
-    memory_give_back(&session_request, sizeof(session_request));
+    memory_give_back(&request_memory, sizeof(request_memory));
     memory_give_back_stack();
 }
 
@@ -101,7 +106,8 @@ static void reap(struct sessions *sessions, int signals)
     }
 }
 
-/* Tells the monitor why it must end the connection; the lifeline takes so little at once. */
+/* Reports to the monitor why it must end the connection. Never blocks: the text fits into the
+ * socket's buffer. */
 __attribute__((noreturn)) static void end(int lifeline, const char *wrong)
 {
     send(lifeline, wrong, strnlen(wrong, LIMIT_NOTE_BYTES), MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -110,15 +116,15 @@ __attribute__((noreturn)) static void end(int lifeline, const char *wrong)
 
 __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifeline, int signals)
 {
-    bool rested = false;
+    bool idle = false;
     for (;;) {
         struct pollfd waiting[] = {{.fd = SESSION_DESCRIPTOR, .events = POLLIN},
                                    {.fd = signals, .events = POLLIN},
                                    {.fd = lifeline}};
-        int ready = poll(waiting, 3, rested ? -1 : LIMIT_REST_MS);
-        rested = ready == 0;
-        if (rested) {
-            rest();
+        int ready = poll(waiting, 3, idle ? -1 : LIMIT_REST_MS);
+        idle = ready == 0;
+        if (idle) {
+            give_back_memory();
         }
         if (waiting[2].revents != 0) {
             _exit(0);
@@ -128,7 +134,7 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
         }
         if (ready > 0 && waiting[0].revents != 0) {
             const char *wrong = NULL;
-            if (session_requests_serve(sessions, &wrong) == REQUEST_CLOSED) {
+            if (session_requests_serve(sessions, &request_memory, &wrong) == REQUEST_CLOSED) {
                 _exit(0);
             }
             if (wrong != NULL) {
@@ -138,28 +144,37 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
     }
 }
 
-/* All that lives as long as the process. On a page of its own with what it needs as a rule: no
- * environment and no command come with most keys. */
-static struct {
+#define PAGE_BYTES 4096
+
+/* All that lives as long as the process, on pages of its own. Most keys have neither an environment
+ * nor a command, which are the last members of a grant: then only the first page is used. */
+struct session_memory {
     struct sessions sessions;
     struct account account;
     struct grant grant;
-} own __attribute__((aligned(4096)));
+};
 
-/* Into memory that is all zero: the pages of what is not there stay untouched. */
+_Static_assert(offsetof(struct session_memory, grant.environment) <= PAGE_BYTES,
+               "a session without an environment and a command uses one page");
+
+static struct session_memory memory __attribute__((aligned(PAGE_BYTES)));
+
+/* Copies only what sessions need, into memory of zeros: untouched pages cost nothing. */
 static void copy_grant(struct grant *copy, const struct grant *grant)
 {
-    memcpy(copy, grant, offsetof(struct grant, environment));
+    copy->flags = grant->flags;
+    copy->environment_bytes = grant->environment_bytes;
+    copy->command_bytes = grant->command_bytes;
     memcpy(copy->environment, grant->environment, grant->environment_bytes);
     memcpy(copy->command, grant->command, grant->command_bytes);
 }
 
-/* Keeps what it needs of the monitor's memory, and gives the rest back. */
-static void move_in(const struct session_setup *setup)
+/* Copies what it needs from the monitor's memory, and gives that memory back. */
+static void replace_monitors_memory(const struct session_setup *setup)
 {
-    own.account = *setup->account;
-    copy_grant(&own.grant, setup->grant);
-    sessions_init(&own.sessions, setup->options, setup->peer, &own.account, &own.grant);
+    memory.account = *setup->account;
+    copy_grant(&memory.grant, setup->grant);
+    sessions_init(&memory.sessions, setup->options, setup->peer, &memory.account, &memory.grant);
     memory_give_back(setup->monitors_memory, setup->monitors_bytes);
 }
 
@@ -170,9 +185,9 @@ __attribute__((noreturn)) static void run(const struct session_setup *setup, int
     if (send(lifeline, &error, sizeof(error), MSG_NOSIGNAL) != sizeof(error) || error != 0) {
         _exit(EXIT_TROUBLE);
     }
-    move_in(setup);
+    replace_monitors_memory(setup);
     log_budget();
-    serve(&own.sessions, lifeline, signals);
+    serve(&memory.sessions, lifeline, signals);
 }
 
 int session_process_start(struct session_handle *handle, const struct session_setup *setup)

@@ -4,8 +4,6 @@
 
 #define SESSION_PHASE 1
 
-union session_request session_request;
-
 static const char *on_pty(void *process, const void *request, struct reply *reply)
 {
     struct ipc_pty pty;
@@ -57,8 +55,9 @@ static const struct request_row table[IPC_TYPES] = {
     [IPC_RELEASE] = {sizeof(struct ipc_release), NULL, SESSION_PHASE, on_release},
 };
 
-enum request_outcome session_requests_serve(struct sessions *sessions, const char **wrong)
+enum request_outcome session_requests_serve(struct sessions *sessions,
+                                            union session_request *request, const char **wrong)
 {
-    return request_serve(SESSION_DESCRIPTOR, table, SESSION_PHASE, sessions, &session_request,
-                         sizeof(session_request), wrong);
+    return request_serve(SESSION_DESCRIPTOR, table, SESSION_PHASE, sessions, request,
+                         sizeof(*request), wrong);
 }

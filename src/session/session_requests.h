@@ -1,6 +1,6 @@
 /*
- * The session process's requests (ipc.h): one table says how large they are. It has one phase, from
- * the login to its end.
+ * The requests to the session process (ipc.h): a table has their sizes and handlers. The session
+ * process has a single phase, from the login to its end.
  */
 #ifndef WREN_SESSION_REQUESTS_H
 #define WREN_SESSION_REQUESTS_H
@@ -9,17 +9,16 @@
 #include "requests.h"
 #include "sessions.h"
 
-/* Room for any of them. */
+/* Room for any request, and its alignment. */
 union session_request {
     uint32_t type;
-    struct ipc_pty pty;                           /* the one with the strictest alignment */
-    uint8_t bytes[IPC_SESSION_REQUEST_BYTES + 1]; /* and a NUL */
+    struct ipc_pty pty;                           /* has the strictest alignment */
+    uint8_t bytes[IPC_SESSION_REQUEST_BYTES + 1]; /* request_serve() adds a NUL */
 };
 
-/* The one that is being served; of no use between two. */
-extern union session_request session_request;
-
-/* Receives one request from SESSION_DESCRIPTOR and answers it, as request_serve() does. */
-enum request_outcome session_requests_serve(struct sessions *sessions, const char **wrong);
+/* Receives one request from SESSION_DESCRIPTOR into `request` and answers it, as request_serve()
+ * does. */
+enum request_outcome session_requests_serve(struct sessions *sessions,
+                                            union session_request *request, const char **wrong);
 
 #endif

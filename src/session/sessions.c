@@ -12,11 +12,11 @@
 
 static const char bad_channel[] = "session request for a channel out of range";
 
-/* What the session is of. */
+/* What a session runs. */
 struct task {
     const char *client;   /* what the client sent: a command or a subsystem's name */
-    const char *command;  /* what runs; NULL for a login shell */
-    const char *original; /* what was asked for, under a forced command */
+    const char *command;  /* the command that runs; NULL for a login shell */
+    const char *original; /* with a forced command, the client's; else NULL */
 };
 
 void sessions_init(struct sessions *sessions, const struct options *options,
@@ -34,7 +34,7 @@ void sessions_init(struct sessions *sessions, const struct options *options,
     }
 }
 
-/* Where a program's number stands, or 0 for a free entry; NULL if it stands nowhere. */
+/* The entry of a program, or with pid 0 a free entry; NULL if there is none. */
 static pid_t *find_program(struct sessions *sessions, pid_t pid)
 {
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
@@ -74,7 +74,7 @@ const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *r
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-/* Every entry ends within the tail, and is one that a client may set. */
+/* True if every entry is NAME=VALUE with its NUL, and a client may set it. */
 static bool is_environment_allowed(const char *bytes, size_t count)
 {
     while (count > 0) {
@@ -90,7 +90,8 @@ static bool is_environment_allowed(const char *bytes, size_t count)
     return true;
 }
 
-/* The administrator's command wins over the one of the key. NULL: the client may choose. */
+/* The command that must run; the administrator's takes precedence over the key's. NULL if the
+ * client may choose. */
 static const char *forced_command(const struct sessions *sessions)
 {
     if (sessions->options->forced_command != NULL) {
@@ -142,19 +143,19 @@ static const char *find_subsystem(const struct options *options, const char *nam
     return NULL;
 }
 
-/* What is to run: a forced command wins over all the client may ask for. False for a subsystem
- * that nobody has configured. */
+/* Decides what runs: a forced command replaces any request of the client's. Returns false for a
+ * subsystem that is not configured. */
 static bool choose_task(struct task *task, const struct sessions *sessions,
                         const struct ipc_spawn *request, const char *command)
 {
     task->client = command;
-    const char *asked = request->kind == IPC_SESSION_SHELL ? NULL : task->client;
-    task->command = asked;
+    const char *requested = request->kind == IPC_SESSION_SHELL ? NULL : task->client;
+    task->command = requested;
     task->original = NULL;
     const char *forced = forced_command(sessions);
     if (forced != NULL) {
         task->command = forced;
-        task->original = asked;
+        task->original = requested;
     } else if (request->kind == IPC_SESSION_SUBSYSTEM) {
         task->command = find_subsystem(sessions->options, task->client);
         return task->command != NULL;
@@ -167,7 +168,8 @@ static pid_t start(const struct sessions *sessions, const struct session *sessio
                    const struct streams *streams)
 {
     bool on_terminal = session->state == SESSION_TERMINAL;
-    /* The user's variables (LD_PRELOAD, BASH_ENV) would lead past the administrator's command. */
+    /* With the user's own variables (LD_PRELOAD, BASH_ENV) the user could replace the
+     * administrator's command. */
     bool user_environment = sessions->options->forced_command == NULL;
     struct program program = {
         .account = sessions->account,
@@ -196,8 +198,8 @@ static void log_session(const struct sessions *sessions, const struct session *s
         [IPC_SESSION_SUBSYSTEM] = "subsystem",
     };
     struct log_line line;
-    /* A command may hold a passphrase, and so may what was typed in the place of a subsystem's
-     * name. The name of one that runs is the administrator's. */
+    /* A command may contain a passphrase, and a user may have typed a command as the subsystem's
+     * name. Only the names of configured subsystems are safe to log. */
     bool shows_command = log_shows(LOG_DETAIL);
     bool is_replaced = task->command != NULL && task->command != task->client;
     bool is_known = request->kind == IPC_SESSION_SUBSYSTEM && is_replaced && task->original == NULL;
@@ -224,7 +226,8 @@ static void log_session(const struct sessions *sessions, const struct session *s
     log_end(&line, LOG_EVENT);
 }
 
-/* Both sides' ends that are not ours to keep go; the session keeps the exit pipe's writing end. */
+/* Passes the network process's ends and closes the program's; keeps the writing end of the exit
+ * pipe. */
 static void commit(struct session *session, struct streams *streams, pid_t pid,
                    struct passed *passed)
 {
@@ -251,8 +254,8 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         return wrong;
     }
     struct session *session = &sessions->by_channel[request->channel];
-    pid_t *counted = find_program(sessions, 0);
-    if (counted == NULL) {
+    pid_t *entry = find_program(sessions, 0);
+    if (entry == NULL) {
         log_trouble("no more programs for this connection", NULL,
                     "those of closed channels still run");
         return NULL;
@@ -272,7 +275,7 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         streams_close(streams.theirs);
         return NULL;
     }
-    *counted = pid;
+    *entry = pid;
     commit(session, &streams, pid, passed);
     log_session(sessions, session, request, &task);
     session->state = SESSION_RUNNING;
@@ -305,13 +308,15 @@ const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *
     if (!is_signal_named(request->number)) {
         return "signal that RFC 4254 does not name";
     }
-    /* One that has just ended is no mistake; a forced command is not the client's to stop. */
+    /* The program may have just ended, which is no error. A client may not signal a forced
+     * command. */
     const struct session *session = &sessions->by_channel[request->channel];
     if (session->state != SESSION_RUNNING || forced_command(sessions) != NULL) {
         return NULL;
     }
     int number = (int)request->number;
-    /* Where clone() does not wait for the exec, as in an emulator, there may be no group yet. */
+    /* In an emulator clone() does not wait for the exec: the program may not have its process group
+     * yet. */
     if (kill(-session->program, number) == 0 || kill(session->program, number) == 0) {
         *done = 1;
     }
@@ -351,17 +356,17 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         .status = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)),
         .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status),
     };
-    pid_t *counted = find_program(sessions, pid);
-    if (counted == NULL) {
-        return; /* a program's child, by CLONE_PARENT ours: it frees no place */
+    pid_t *entry = find_program(sessions, pid);
+    if (entry == NULL) {
+        return; /* not a program but its child, which CLONE_PARENT made ours */
     }
-    *counted = 0;
+    *entry = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         struct session *session = &sessions->by_channel[i];
         if (session->state != SESSION_RUNNING || session->program != pid) {
             continue;
         }
-        /* An empty pipe takes it at once, or nobody reads it any more. */
+        /* Never blocks, as the pipe is empty; fails if the network process has closed its end. */
         ssize_t written = write(session->exit_pipe, &ended, sizeof(ended));
         (void)written;
         streams_close_one(&session->exit_pipe);

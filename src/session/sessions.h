@@ -1,6 +1,7 @@
 /*
- * The sessions of a logged-in user: pseudo-terminals, programs, their ends. The process is the
- * user already, so that nothing here needs or drops a privilege.
+ * The sessions of a logged-in user (RFC 4254 section 6), one for each channel: pseudo-terminals,
+ * programs, their exits. The process already runs as the user: nothing here needs or gives up a
+ * privilege.
  */
 #ifndef WREN_SESSIONS_H
 #define WREN_SESSIONS_H
@@ -18,17 +19,17 @@
 
 enum session_state {
     SESSION_NONE,
-    SESSION_TERMINAL, /* has a pseudo-terminal and no program yet */
+    SESSION_TERMINAL, /* has a pseudo-terminal but no program yet */
     SESSION_RUNNING,
-    SESSION_ENDED, /* its program has ended, the channel has not */
+    SESSION_ENDED, /* its program has ended, the channel is still open */
 };
 
 struct session {
     enum session_state state;
-    int terminal; /* slave of the pseudo-terminal until the program has it, else -1 */
+    int terminal; /* the pseudo-terminal's slave, until the program has it; else -1 */
     char terminal_name[TERMINAL_NAME_BYTES];
-    int exit_pipe; /* our end while the program runs, else -1 */
-    pid_t program; /* not reaped yet while SESSION_RUNNING, so that the number is still its own */
+    int exit_pipe; /* our end while the program runs; else -1 */
+    pid_t program; /* valid while SESSION_RUNNING: not reaped, so the kernel has not reused it */
 };
 
 struct sessions {
@@ -36,7 +37,7 @@ struct sessions {
     const struct peer *peer;
     const struct account *account;
     const struct grant *grant;      /* of the key that logged in */
-    pid_t programs[LIMIT_CHANNELS]; /* not reaped yet, those of released channels as well; else 0 */
+    pid_t programs[LIMIT_CHANNELS]; /* all that are not reaped, also of closed channels; else 0 */
     struct session by_channel[LIMIT_CHANNELS]; /* index: the channel number */
 };
 
@@ -45,10 +46,11 @@ void sessions_init(struct sessions *sessions, const struct options *options,
                    const struct grant *grant);
 
 /*
- * Each answers one request: sets *done to 0 after logging why it failed, else to 1, and fills in
- * what to pass. Returns NULL, or why the connection must end: a channel that does not exist or is
- * in another state, a value out of range, a text with a NUL, an environment that the rules forbid,
- * a signal that the RFC does not name. A NUL follows `tail`.
+ * Each function answers one request. It sets *done to 1 and fills in the descriptors to pass; if
+ * the request fails, it logs why and sets *done to 0. It returns NULL, or the reason why the
+ * connection must end: a channel number out of range or a channel in another state, a value out of
+ * range, a text with a NUL, a variable that a client may not set, a signal that RFC 4254 does not
+ * name. A NUL must follow `tail`.
  */
 const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *request,
                               uint32_t *done, struct passed *passed);
@@ -59,7 +61,8 @@ const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *
 const char *sessions_release(struct sessions *sessions, const struct ipc_release *request,
                              uint32_t *done);
 
-/* A program was reaped: if its channel is still open, its exit goes down the exit pipe. */
+/* Call after reaping a child. If it is the program of an open channel, its exit is written to the
+ * exit pipe. */
 void sessions_reaped(struct sessions *sessions, pid_t pid, int status);
 
 #endif

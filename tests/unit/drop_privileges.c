@@ -137,7 +137,7 @@ static void the_network_process_is_killed_and_reaped(void)
 static void the_session_process_is_heard(void)
 {
     char words[LIMIT_NOTE_BYTES + 1];
-    session_process_words(&monitor.session, words);
+    session_process_reason(&monitor.session, words);
     call_need(words[0] == '\0');
 }
 

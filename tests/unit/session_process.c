@@ -1,6 +1,7 @@
 /*
- * Drives session_process_start() from a process that stands for the monitor, and the session
- * process from the network process's end of its socket. Links nothing of monitor/.
+ * Covers session_process.c, session_requests.c and account_become.c: starts the session process
+ * from a process that plays the monitor, and sends requests from the network process's end of its
+ * socket. Links nothing of monitor/.
  */
 #include "session_process.h"
 
@@ -25,14 +26,14 @@ static struct account account;
 static struct account_groups groups;
 static struct grant grant;
 
-/* What the process that stands for the monitor says of the start, and of the end. */
+/* What the process that plays the monitor reports of the start and of the end. */
 struct report {
     int result, error;
     pid_t pid;
     int status;
     void *secret;
-    int not_its_own[SESSION_NOT_ITS_OWN];
-    char words[LIMIT_NOTE_BYTES + 1];
+    int closes[SESSION_CLOSES];
+    char reason[LIMIT_NOTE_BYTES + 1];
 };
 
 static pid_t monitor;
@@ -88,8 +89,8 @@ __attribute__((noreturn)) static void run_monitor(int session_end)
     fcntl(SESSION_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
     close(own_session);
     report.secret = secret_new(4096);
-    for (int i = 0; i < SESSION_NOT_ITS_OWN; i++) {
-        report.not_its_own[i] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 40);
+    for (int i = 0; i < SESSION_CLOSES; i++) {
+        report.closes[i] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 40);
     }
     const struct session_setup setup = {
         .options = &options,
@@ -97,7 +98,7 @@ __attribute__((noreturn)) static void run_monitor(int session_end)
         .account = &account,
         .groups = &groups,
         .grant = &grant,
-        .not_its_own = {report.not_its_own[0], report.not_its_own[1], report.not_its_own[2]},
+        .closes = {report.closes[0], report.closes[1], report.closes[2]},
         .secret = report.secret,
         .secret_bytes = 4096,
         .deadline_ms = clock_now_ms() + 20000,
@@ -113,7 +114,7 @@ __attribute__((noreturn)) static void run_monitor(int session_end)
         if (byte == 'e') {
             waitpid(handle.pid, &report.status, 0);
         }
-        session_process_words(&handle, report.words);
+        session_process_reason(&handle, report.reason);
         if (write(own_reports, &report, sizeof(report)) != sizeof(report)) {
             _exit(1);
         }
@@ -171,13 +172,13 @@ static void await_end(void)
     ck_assert_int_eq(waitpid(monitor, NULL, 0), monitor);
 }
 
-/* It ended by itself, having nothing to say. */
+/* It exited with status 0 and reported no reason. */
 static void expect_good_end(void)
 {
     await_end();
     ck_assert_msg(WIFEXITED(report.status) && WEXITSTATUS(report.status) == 0, "wait status %#x",
                   (unsigned)report.status);
-    ck_assert_str_eq(report.words, "");
+    ck_assert_str_eq(report.reason, "");
 }
 
 static ssize_t ask(const void *request, size_t request_bytes, void *reply, size_t reply_bytes)
@@ -188,19 +189,19 @@ static ssize_t ask(const void *request, size_t request_bytes, void *reply, size_
     return recv(session, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
 }
 
-/* The request must end the process, which says why before. */
+/* The request must end the process, which reports this reason before. */
 static void assert_fatal(const void *request, size_t request_bytes, const char *reason)
 {
     char reply[512];
     ck_assert_int_le(ask(request, request_bytes, reply, sizeof(reply)), 0);
     await_end();
     ck_assert(WIFEXITED(report.status) && WEXITSTATUS(report.status) == 111);
-    assert_contains(report.words, reason);
+    assert_contains(report.reason, reason);
 }
 
 /* ---- who it is ------------------------------------------------------------------------------- */
 
-START_TEST(it_is_the_user_for_good)
+START_TEST(the_process_becomes_the_user_for_good)
 {
     static const char *const lines[][2] = {
         {"Uid:", "\t4000\t4000\t4000\t4000\n"}, {"Gid:", "\t4001\t4001\t4001\t4001\n"},
@@ -251,7 +252,7 @@ static bool maps_address(pid_t pid, const void *address)
     return found;
 }
 
-START_TEST(nothing_of_the_monitors_stays)
+START_TEST(the_monitors_secrets_and_descriptors_are_gone)
 {
     char path[64];
     struct stat link;
@@ -261,10 +262,10 @@ START_TEST(nothing_of_the_monitors_stays)
     start_well();
     ck_assert(maps_address(monitor, report.secret));
     ck_assert(!maps_address(report.pid, report.secret));
-    for (int i = 0; i < SESSION_NOT_ITS_OWN; i++) {
-        snprintf(path, sizeof(path), "/proc/%d/fd/%d", monitor, report.not_its_own[i]);
+    for (int i = 0; i < SESSION_CLOSES; i++) {
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", monitor, report.closes[i]);
         ck_assert_int_eq(lstat(path, &link), 0);
-        snprintf(path, sizeof(path), "/proc/%d/fd/%d", report.pid, report.not_its_own[i]);
+        snprintf(path, sizeof(path), "/proc/%d/fd/%d", report.pid, report.closes[i]);
         ck_assert_int_ne(lstat(path, &link), 0);
     }
     close(session);
@@ -272,7 +273,7 @@ START_TEST(nothing_of_the_monitors_stays)
 }
 END_TEST
 
-START_TEST(user_that_can_not_be_become)
+START_TEST(user_that_the_process_can_not_become)
 {
     char byte;
     if (_i == 0 && geteuid() == 0) {
@@ -354,7 +355,7 @@ START_TEST(every_request_of_a_wrong_size)
 }
 END_TEST
 
-/* Those of the monitor are none of its own. */
+/* Includes the types that only the monitor serves. */
 static const uint32_t unknown_types[] = {0,          IPC_START, IPC_SIGN,  IPC_PROVE,     IPC_AUTH,
                                          IPC_NOTE,   IPC_END,   IPC_TYPES, IPC_TYPES + 1, 255,
                                          0x7fffffff, 0xffffffff};
@@ -381,7 +382,7 @@ START_TEST(descriptors_with_a_request_are_fatal)
     start_well();
     send_with_descriptor(session, &good, 8);
     await_end();
-    ck_assert_str_eq(report.words, "request of a wrong size");
+    ck_assert_str_eq(report.reason, "request of a wrong size");
 }
 END_TEST
 
@@ -431,7 +432,7 @@ START_TEST(replies_that_nobody_reads)
         }
     }
     await_end();
-    assert_contains(report.words, "does not read its replies");
+    assert_contains(report.reason, "does not read its replies");
 }
 END_TEST
 
@@ -485,7 +486,7 @@ START_TEST(session_over_the_socket)
 }
 END_TEST
 
-/* The session process is at rest by then, and what it gave back is there again. */
+/* By then the idle session process has given memory back; the next request must still work. */
 START_TEST(session_after_a_rest)
 {
     int fds[IPC_REPLY_DESCRIPTORS];
@@ -508,7 +509,7 @@ START_TEST(session_after_a_rest)
 }
 END_TEST
 
-/* The client is gone, its command is not: it is left alone, and so is our exit. */
+/* A command may run on after its client has left: nothing kills it, and it delays no exit. */
 START_TEST(programs_outlive_the_connection)
 {
     int fds[IPC_REPLY_DESCRIPTORS];
@@ -524,7 +525,7 @@ START_TEST(programs_outlive_the_connection)
 }
 END_TEST
 
-/* The programs of a user have nothing of the session process but their pipes. */
+/* Programs inherit only their pipes from the session process. */
 START_TEST(programs_have_no_descriptor_of_ours)
 {
     int fds[IPC_REPLY_DESCRIPTORS];
@@ -549,8 +550,8 @@ static bool hangs_up(int fd)
     return poll(&waiting, 1, 10000) == 1;
 }
 
-/* Also where the user has stopped it: what the kernel sends kills. */
-START_TEST(it_ends_with_the_monitor)
+/* Also if the user has stopped it: the kernel sends SIGKILL. */
+START_TEST(the_process_ends_with_the_monitor)
 {
     int status;
     start_well();
@@ -580,12 +581,11 @@ static bool is_alive(pid_t pid)
     return read && behind != NULL && behind[2] != 'Z' && behind[2] != 'X';
 }
 
-/* A program's start that waits: for a file that somebody holds a lease on, as for a dead file
- * system. */
-START_TEST(it_ends_with_the_monitor_while_a_program_starts)
+/* The shell's file has a lease on it, so the exec waits as it does for a dead file system. */
+START_TEST(the_process_ends_with_the_monitor_while_a_program_starts)
 {
     union any good = make_good(IPC_SPAWN);
-    signal(SIGIO, SIG_IGN); /* that somebody wants the file */
+    signal(SIGIO, SIG_IGN); /* the kernel's request to give up the lease */
     scratch_write(home, "shell", "#!/bin/sh\n", 10, 0755);
     snprintf(account.shell, sizeof(account.shell), "%s/shell", home);
     int held = open(account.shell, O_RDWR | O_CLOEXEC);
@@ -597,7 +597,7 @@ START_TEST(it_ends_with_the_monitor_while_a_program_starts)
     ck_assert_int_eq(send(session, &good, matrix[1].bytes, 0), (ssize_t)matrix[1].bytes);
     struct pollfd waiting = {.fd = session, .events = POLLIN};
     if (poll(&waiting, 1, 300) != 0) {
-        return; /* a build whose start does not wait for the exec: child_forked.c */
+        return; /* in this build the start does not wait for the exec: child_forked.c */
     }
     ck_assert(is_alive(report.pid));
     ck_assert_int_eq(kill(monitor, SIGKILL), 0);
@@ -609,23 +609,23 @@ START_TEST(it_ends_with_the_monitor_while_a_program_starts)
 }
 END_TEST
 
-START_TEST(words_do_not_wait)
+START_TEST(reason_does_not_wait)
 {
     start_well();
     ask_monitor('w');
-    ck_assert_str_eq(report.words, "");
+    ck_assert_str_eq(report.reason, "");
     close(session);
     expect_good_end();
 }
 END_TEST
 
-START_TEST(it_is_killed)
+START_TEST(the_process_is_killed)
 {
     start_well();
     ck_assert_int_eq(kill(report.pid, SIGKILL), 0);
     await_end();
     ck_assert(WIFSIGNALED(report.status) && WTERMSIG(report.status) == SIGKILL);
-    ck_assert_str_eq(report.words, "");
+    ck_assert_str_eq(report.reason, "");
 }
 END_TEST
 
@@ -635,9 +635,9 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("session_process");
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, it_is_the_user_for_good);
-    tcase_add_test(tests, nothing_of_the_monitors_stays);
-    tcase_add_loop_test(tests, user_that_can_not_be_become, 0, 2);
+    tcase_add_test(tests, the_process_becomes_the_user_for_good);
+    tcase_add_test(tests, the_monitors_secrets_and_descriptors_are_gone);
+    tcase_add_loop_test(tests, user_that_the_process_can_not_become, 0, 2);
     tcase_add_loop_test(tests, every_request, 0, ROWS);
     tcase_add_loop_test(tests, every_request_of_a_wrong_size, 0, (int)ROWS * 4);
     tcase_add_loop_test(tests, unknown_types_are_fatal, 0,
@@ -650,10 +650,10 @@ Suite *unit_suite(void)
     tcase_add_test(tests, session_after_a_rest);
     tcase_add_test(tests, programs_outlive_the_connection);
     tcase_add_test(tests, programs_have_no_descriptor_of_ours);
-    tcase_add_loop_test(tests, it_ends_with_the_monitor, 0, 2);
-    tcase_add_test(tests, it_ends_with_the_monitor_while_a_program_starts);
-    tcase_add_test(tests, words_do_not_wait);
-    tcase_add_test(tests, it_is_killed);
+    tcase_add_loop_test(tests, the_process_ends_with_the_monitor, 0, 2);
+    tcase_add_test(tests, the_process_ends_with_the_monitor_while_a_program_starts);
+    tcase_add_test(tests, reason_does_not_wait);
+    tcase_add_test(tests, the_process_is_killed);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,3 +1,4 @@
+/* Covers sessions.c and what it starts programs with: streams.c, program.c and child.c. */
 #include "sessions.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ struct running {
 static void begin(void)
 {
     scratch_make(scratch);
-    /* As the monitor has them; Check has handlers of its own. */
+    /* As in the monitor; Check installs handlers for them. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
@@ -239,7 +240,7 @@ START_TEST(forced_command_wins)
 }
 END_TEST
 
-/* What the line says of a session, from its kind on and without the program's number. */
+/* The log line of a session, from its kind on, without the process id. */
 static const char *line_of(uint32_t kind, const char *command)
 {
     static char line[1024];
@@ -285,7 +286,7 @@ static const struct {
      " kind=exec pty=none command=\": secret\" runs=true command-bytes=8\n"},
 };
 
-/* A command may hold a passphrase, and so may what was typed in the place of a subsystem. */
+/* Commands may contain passphrases, and so may the name of a subsystem that is not configured. */
 START_TEST(commands_are_logged_with_v_only)
 {
     options.subsystem_count = 1;
@@ -311,7 +312,7 @@ START_TEST(command_of_the_key)
     }
     struct running running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "");
     ck_assert_ptr_nonnull(running.fatal);
-    /* An empty one is one. */
+    /* An empty command is a command, too. */
     grant.command[0] = '\0';
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo evil"), "");
     options.forced_command = "echo administrator";
@@ -698,7 +699,7 @@ START_TEST(signals_of_the_rfc_only)
             number != 0 && number < 128 && memchr(named, (int)number, sizeof(named)) != NULL;
         const char *fatal = sessions_signal(&sessions, &request, &done);
         ck_assert_int_eq(fatal == NULL, allowed);
-        ck_assert_uint_eq(done, 0); /* nothing runs there */
+        ck_assert_uint_eq(done, 0); /* no program runs there */
     }
     struct running running = spawn(IPC_SESSION_EXEC, "sleep 60 & wait");
     const struct ipc_signal request = {IPC_SIGNAL, 0, SIGTERM};
@@ -712,8 +713,8 @@ END_TEST
 
 /* ---- how many -------------------------------------------------------------------------------- */
 
-/* A program counts until it is reaped: who opens and closes channels in a loop has no more of them
- * than who keeps them open. */
+/* A program counts until it is reaped: closing channels and opening new ones does not raise the
+ * number of programs. */
 START_TEST(programs_of_released_channels_count)
 {
     static const char waiting[] = "read line";
@@ -729,7 +730,7 @@ START_TEST(programs_of_released_channels_count)
     ck_assert_uint_eq(more.passed.count, 0);
     assert_contains(said, "event=trouble what=\"no more programs for this connection\"");
     ck_assert_int_eq(sessions.by_channel[0].state, SESSION_NONE);
-    /* One that has ended makes room for one. */
+    /* Reaping one lets one more start. */
     int status;
     close(all[7].passed.descriptors[0]);
     pid_t ended = wait(&status);
@@ -752,7 +753,7 @@ static unsigned count_programs(void)
     return count;
 }
 
-/* Nor does one that could not start. */
+/* A program that could not start does not count. */
 START_TEST(programs_that_do_not_start_do_not_count)
 {
     for (size_t i = 0; i < 2 * LIMIT_CHANNELS; i++) {
