@@ -17,6 +17,7 @@
 #include "confine.h"
 #include "log.h"
 #include "monitor_requests.h"
+#include "seccomp_calls.h"
 #include "seccomp_filter.h"
 
 /* ---- the list of system calls ---------------------------------------------------------------- */
@@ -25,26 +26,10 @@ static const struct seccomp_rule rules[] = {
     /* Requests, and one reply each. */
     {SYS_recvmsg, 1, {{0, IPC_DESCRIPTOR}}},
     {SYS_sendmsg, 1, {{0, IPC_DESCRIPTOR}}},
-/* Waiting; signals come from a descriptor. */
-#ifdef SYS_poll
-    {.number = SYS_poll},
-#endif
-    {.number = SYS_ppoll},
-#ifdef SYS_ppoll_time64
-    {.number = SYS_ppoll_time64},
-#endif
+    /* Waiting; signals are read from a descriptor. */
+    SECCOMP_CALLS_WAITING,
     {.number = SYS_read},
-    {.number = SYS_restart_syscall},
     {.number = SYS_wait4},
-#ifdef SYS_clock_gettime
-    {.number = SYS_clock_gettime},
-#endif
-#ifdef SYS_clock_gettime32
-    {.number = SYS_clock_gettime32},
-#endif
-#ifdef SYS_clock_gettime64
-    {.number = SYS_clock_gettime64},
-#endif
     /* The log; log.h lists what it needs. */
     {.number = SYS_write},
     {.number = SYS_sendto},
@@ -66,10 +51,7 @@ static const struct seccomp_rule rules[] = {
 static const struct seccomp_rule syslog_rules[] = {
     {SYS_socket, 1, {{0, AF_UNIX}}},
     {.number = SYS_connect},
-    {SYS_fcntl, 1, {{1, F_DUPFD_CLOEXEC}}},
-#ifdef SYS_fcntl64
-    {SYS_fcntl64, 1, {{1, F_DUPFD_CLOEXEC}}},
-#endif
+    SECCOMP_CALLS_FCNTL(F_DUPFD_CLOEXEC),
 };
 
 #define RULES        (sizeof(rules) / sizeof(rules[0]))

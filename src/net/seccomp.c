@@ -11,6 +11,7 @@
 
 #include "ipc.h"
 #include "seccomp_abi.h"
+#include "seccomp_calls.h"
 #include "seccomp_filter.h"
 
 static const struct seccomp_rule rules[] = {
@@ -33,32 +34,12 @@ static const struct seccomp_rule rules[] = {
     {SYS_ioctl, 1, {{1, TERMINAL_GET_MODES2}}}, /* tcgetattr() since glibc 2.42 */
     {SYS_ioctl, 1, {{1, TIOCSIG}}},
     /* Larger pipes for bulk transfers: the kernel bounds them for each user. */
-    {SYS_fcntl, 1, {{1, F_GETPIPE_SZ}}},
-    {SYS_fcntl, 1, {{1, F_SETPIPE_SZ}}},
-#ifdef SYS_fcntl64 /* the C library's call on 32-bit machines */
-    {SYS_fcntl64, 1, {{1, F_GETPIPE_SZ}}},
-    {SYS_fcntl64, 1, {{1, F_SETPIPE_SZ}}},
-#endif
+    SECCOMP_CALLS_FCNTL(F_GETPIPE_SZ),
+    SECCOMP_CALLS_FCNTL(F_SETPIPE_SZ),
     /* Memory that is not needed for now: the process loses what is in it, and gets zeros. */
     {SYS_madvise, 1, {{2, MADV_DONTNEED}}},
-/* Waiting. */
-#ifdef SYS_poll
-    {.number = SYS_poll},
-#endif
-    {.number = SYS_ppoll},
-#ifdef SYS_ppoll_time64
-    {.number = SYS_ppoll_time64},
-#endif
-    {.number = SYS_restart_syscall},
-#ifdef SYS_clock_gettime
-    {.number = SYS_clock_gettime},
-#endif
-#ifdef SYS_clock_gettime32 /* musl's name for the former on 32-bit machines, tried second */
-    {.number = SYS_clock_gettime32},
-#endif
-#ifdef SYS_clock_gettime64
-    {.number = SYS_clock_gettime64},
-#endif
+    /* Waiting. */
+    SECCOMP_CALLS_WAITING,
     {.number = SYS_getrandom},
     {.number = SYS_exit_group},
     {.number = SYS_exit},
