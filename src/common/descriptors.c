@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -93,11 +94,16 @@ static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
 
 #define ENDING (sizeof(ending) / sizeof(ending[0]))
 
-void signals_add_ending(sigset_t *set)
+int signals_watch(bool with_ending)
 {
-    for (size_t i = 0; i < ENDING; i++) {
-        sigaddset(set, ending[i]);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    for (size_t i = 0; with_ending && i < ENDING; i++) {
+        sigaddset(&blocked, ending[i]);
     }
+    sigprocmask(SIG_SETMASK, &blocked, NULL);
+    return signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
 bool signals_ending_wait(void)

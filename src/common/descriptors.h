@@ -27,10 +27,13 @@ void signals_reset(void);
  * since. It changes nothing else. */
 void signals_hand_on(void);
 
-/* Adds the signals that ask a process to end: SIGTERM, SIGINT and SIGHUP. */
-void signals_add_ending(sigset_t *set);
+/* Blocks SIGCHLD and, if `with_ending`, the signals that ask a process to end: SIGTERM, SIGINT and
+ * SIGHUP; unblocks all others. Returns a signalfd(2) for the blocked ones, close-on-exec and
+ * non-blocking, or -1 with errno. */
+int signals_watch(bool with_ending);
 
-/* True if one of these has come while it is blocked. For waits that do not watch a signalfd. */
+/* True if SIGTERM, SIGINT or SIGHUP is blocked and pending. For waits that do not watch a signalfd.
+ */
 bool signals_ending_wait(void);
 
 #endif

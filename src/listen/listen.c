@@ -252,19 +252,6 @@ static bool take_signal(struct listener *listener)
 
 /* ---- the loop and its end -------------------------------------------------------------------- */
 
-static bool start_signals(struct listener *listener)
-{
-    sigset_t mask;
-    sigemptyset(&mask);
-    sigaddset(&mask, SIGCHLD);
-    sigaddset(&mask, SIGTERM);
-    sigaddset(&mask, SIGINT);
-    sigaddset(&mask, SIGHUP);
-    sigprocmask(SIG_SETMASK, &mask, NULL);
-    listener->signals = signalfd(-1, &mask, SFD_CLOEXEC);
-    return listener->signals >= 0;
-}
-
 static int finish(struct listener *listener)
 {
     close(listener->socket);
@@ -365,7 +352,8 @@ int listen_main(char **argv)
     }
     listener.hears_hangup = signal(SIGHUP, SIG_DFL) != SIG_IGN; /* nohup(1) */
     signals_reset(); /* an inherited SIGCHLD that is ignored would hide ends */
-    if (!start_signals(&listener)) {
+    listener.signals = signals_watch(true);
+    if (listener.signals < 0) {
         log_trouble("signals", NULL, strerror(errno));
         return EXIT_TROUBLE;
     }

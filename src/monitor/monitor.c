@@ -279,16 +279,11 @@ static void log_ending(const struct monitor *monitor)
 /* ---- the start ------------------------------------------------------------------------------- */
 
 /* A client that goes away must not take us with it before the end is logged. */
-static int take_signals(void)
+static int watch_signals(void)
 {
-    sigset_t blocked;
     signal(SIGPIPE, SIG_IGN);
     signal(SIGCHLD, SIG_DFL);
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGCHLD);
-    signals_add_ending(&blocked);
-    sigprocmask(SIG_BLOCK, &blocked, NULL);
-    return signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
+    return signals_watch(true);
 }
 
 /* With the signal's default action, which no handler could replace: only a signal that kills wakes
@@ -320,7 +315,7 @@ static void init(struct monitor *monitor, const struct monitor_setup *setup,
     monitor->deadline_ms =
         monitor->started_ms + (int64_t)options->login_seconds * 1000 + LIMIT_LOGIN_GRACE_MS;
     monitor->hostkey = secret_new(sizeof(*monitor->hostkey));
-    monitor->signals = take_signals();
+    monitor->signals = watch_signals();
     monitor->login = (struct login){
         .options = options,
         .peer = setup->peer,

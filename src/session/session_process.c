@@ -13,6 +13,7 @@
 
 #include "account_become.h"
 #include "clock.h"
+#include "descriptors.h"
 #include "exits.h"
 #include "ipc.h"
 #include "log.h"
@@ -59,15 +60,6 @@ static bool end_with_monitor(int lifeline)
 {
     return fcntl(lifeline, F_SETOWN, getpid()) == 0 && fcntl(lifeline, F_SETSIG, SIGKILL) == 0 &&
            fcntl(lifeline, F_SETFL, fcntl(lifeline, F_GETFL) | O_ASYNC) == 0;
-}
-
-static int take_signals(void)
-{
-    sigset_t blocked;
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGCHLD);
-    sigprocmask(SIG_SETMASK, &blocked, NULL);
-    return signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
 }
 
 static int become_user(const struct session_setup *setup, int lifeline)
@@ -180,7 +172,7 @@ static void replace_monitors_memory(const struct session_setup *setup)
 
 __attribute__((noreturn)) static void run(const struct session_setup *setup, int lifeline)
 {
-    int signals = take_signals();
+    int signals = signals_watch(false);
     int error = signals < 0 ? errno : become_user(setup, lifeline);
     if (send(lifeline, &error, sizeof(error), MSG_NOSIGNAL) != sizeof(error) || error != 0) {
         _exit(EXIT_TROUBLE);
