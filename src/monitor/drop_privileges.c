@@ -1,7 +1,9 @@
 /*
- * The monitor after a login (state.h): it signs, logs, reaps and can kill the network process. It
- * opens no file and starts no process any more.
+ * After a login the monitor signs, logs, reaps and can kill the network process. It opens no files
+ * and starts no processes any more.
  */
+#include "drop_privileges.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -16,7 +18,7 @@
 
 #include "confine.h"
 #include "log.h"
-#include "monitor_requests.h"
+#include "monitor_state.h"
 #include "seccomp_calls.h"
 #include "seccomp_filter.h"
 
@@ -34,20 +36,20 @@ static const struct seccomp_rule rules[] = {
     {.number = SYS_write},
     {.number = SYS_sendto},
     {.number = SYS_close},
-    /* The last words from the session process. */
+    /* The reason that the session process reports. */
     {.number = SYS_recvfrom},
-    /* The connection: how much went over it, and its end. */
+    /* The connection: the count of its bytes, and its shutdown. */
     {SYS_getsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_INFO}}},
     {SYS_shutdown, 1, {{1, SHUT_RDWR}}},
     {SYS_shutdown, 1, {{0, IPC_DESCRIPTOR}}},
-    /* Memory that is given back, and the host key's at the end. */
+    /* Giving memory back; freeing the host key's at the end. */
     {SYS_madvise, 1, {{2, MADV_DONTNEED}}},
     {.number = SYS_munmap},
     {.number = SYS_exit_group},
     {.number = SYS_exit},
 };
 
-/* A syslog that was restarted: only there a socket can be made. */
+/* For a new connection to a restarted syslog: only a monitor that logs there may make a socket. */
 static const struct seccomp_rule syslog_rules[] = {
     {SYS_socket, 1, {{0, AF_UNIX}}},
     {.number = SYS_connect},
@@ -59,7 +61,8 @@ static const struct seccomp_rule syslog_rules[] = {
 
 _Static_assert(RULES + SYSLOG_RULES + 1 <= SECCOMP_RULES_MAX, "the monitor's list fits");
 
-/* Never inlined: the session process is forked below the caller's frame and keeps a copy of it. */
+/* Never inlined: this frame would become part of the caller's, below which the session process is
+ * forked and keeps a copy. */
 __attribute__((noinline)) static bool enter_seccomp(const struct monitor *monitor)
 {
     struct seccomp_rule all[RULES + SYSLOG_RULES + 1];
@@ -76,15 +79,15 @@ __attribute__((noinline)) static bool enter_seccomp(const struct monitor *monito
 
 /* ---- giving up ------------------------------------------------------------------------------- */
 
-/* Not the size of files: the log may be one. */
+/* RLIMIT_FSIZE stays: the log may be a file. */
 static void limit_resources(void)
 {
     confine_limit(RLIMIT_NPROC, 0);
     confine_limit(RLIMIT_CORE, 0);
 }
 
-/* As the network process's user the monitor may kill that process, and nobody who logs in may stop,
- * slow down or see the monitor. */
+/* With the network process's uid the monitor may still kill that process, and the user who has
+ * logged in may not stop, slow down or inspect the monitor. */
 static const char *confine(const struct monitor *monitor)
 {
     if (monitor->as_root &&
@@ -108,8 +111,8 @@ static void stop_alarm(void)
     setitimer(ITIMER_REAL, &none, NULL);
 }
 
-const char *monitor_drop_privileges(void *process, const struct authkeys_account *account,
-                                    const struct grant *grant)
+const char *drop_privileges(void *process, const struct authkeys_account *account,
+                            const struct grant *grant)
 {
     struct monitor *monitor = process;
     const struct session_setup setup = {

@@ -44,13 +44,13 @@ static const char *on_start(void *process, const void *request, struct reply *re
     memcpy(&start, request, sizeof(start));
     uint32_t required = monitor->as_root ? SANDBOX_REQUIRED_AS_ROOT : SANDBOX_REQUIRED_AS_USER;
     uint32_t lacking = required & ~start.layers;
-    bool still_root = (lacking & SANDBOX_UID) != 0; /* not even -B serves so */
+    bool still_root = (lacking & SANDBOX_UID) != 0; /* refused even with -B */
 
     name_layers(held, start.layers);
     name_layers(missing, lacking);
     if (still_root || (lacking != 0 && !monitor->options->best_effort)) {
         snprintf(reason, sizeof(reason), "sandbox layers missing: %s", missing);
-        monitor_fail(monitor, reason);
+        ending_fail(monitor, reason);
         return NULL;
     }
     log_begin(&line, "connection");
@@ -65,7 +65,8 @@ static const char *on_start(void *process, const void *request, struct reply *re
     return NULL;
 }
 
-/* The session identifier keeps the length of its own hash, whatever later exchanges use. */
+/* The session identifier is the first exchange hash; later exchanges may use a longer or shorter
+ * hash. */
 static void keep_session_id(struct login *login, const struct ipc_sign_reply *reply, bool certified)
 {
     if (login->session_id_bytes == 0) {
@@ -168,7 +169,7 @@ static const char *on_note(void *process, const void *request, struct reply *rep
     if (note.level < LOG_EVENT || note.level > LOG_TRACE) {
         return "note of an unknown level";
     }
-    /* Past the limit it is taken and dropped. */
+    /* Above the limit, notes are answered but not logged. */
     if (monitor->notes < LIMIT_NOTES) {
         monitor->notes++;
         log_begin(&line, "net");
@@ -194,8 +195,8 @@ static const char *on_end(void *process, const void *request, struct reply *repl
     monitor->ending.counted = true;
     monitor->ending.bytes_in = end->bytes_in;
     monitor->ending.bytes_out = end->bytes_out;
-    monitor_end(monitor, end->cause == IPC_END_CLIENT ? 0 : EXIT_TROUBLE,
-                end->reason[0] != '\0' ? end->reason : "network process gave no reason");
+    ending_begin(monitor, end->cause == IPC_END_CLIENT ? 0 : EXIT_TROUBLE,
+                 end->reason[0] != '\0' ? end->reason : "network process gave no reason");
     return NULL;
 }
 
@@ -216,7 +217,7 @@ bool monitor_requests_serve(struct monitor *monitor, union monitor_request *requ
     enum request_outcome outcome = request_serve(monitor->ipc, table, monitor->phase, monitor,
                                                  request, sizeof(*request), &wrong);
     if (wrong != NULL) {
-        monitor_fail(monitor, wrong);
+        ending_fail(monitor, wrong);
     }
     if (outcome == REQUEST_CLOSED) {
         monitor->phase = MONITOR_OVER;

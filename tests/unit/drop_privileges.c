@@ -1,6 +1,7 @@
 /*
- * monitor_drop_privileges() at a login, and then each system call in a process of its own, under
- * the monitor's list. Built only without sanitizers, whose runtimes the filter would kill.
+ * Calls drop_privileges() as a login does, then makes each system call in a process of its own,
+ * under the monitor's list. Sanitizer builds leave this test out: the filter would kill their
+ * runtimes.
  */
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -11,6 +12,7 @@
 #include <time.h>
 
 #include "calls.h"
+#include "drop_privileges.h"
 #include "ipc.h"
 #include "log.h"
 #include "memory.h"
@@ -27,7 +29,8 @@ static struct options options;
 static struct peer peer;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct oom oom = {.fd = -1};
-static struct monitor monitor;
+static struct monitor_memory memory;
+static struct monitor *const monitor = &memory.monitor;
 static void *page;
 
 static void place(int fd, int number)
@@ -76,17 +79,17 @@ static void set_up_monitor(void)
     sigaddset(&child, SIGCHLD);
     sigprocmask(SIG_BLOCK, &child, NULL);
     log_open(options.syslog, LOG_EVENT);
-    monitor.options = &options;
-    monitor.peer = &peer;
-    monitor.identity = &unprivileged;
-    monitor.oom = &oom;
-    monitor.ipc = IPC_DESCRIPTOR;
-    monitor.connection = CONNECTION;
-    monitor.signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
-    monitor.network = start_network();
-    monitor.as_root = geteuid() == 0;
-    monitor.hostkey = secret_new(sizeof(*monitor.hostkey));
-    monitor.deadline_ms = INT64_MAX;
+    monitor->options = &options;
+    monitor->peer = &peer;
+    monitor->identity = &unprivileged;
+    monitor->oom = &oom;
+    monitor->ipc = IPC_DESCRIPTOR;
+    monitor->connection = CONNECTION;
+    monitor->signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
+    monitor->network = start_network();
+    monitor->as_root = geteuid() == 0;
+    monitor->hostkey = secret_new(sizeof(*monitor->hostkey));
+    monitor->deadline_ms = INT64_MAX;
     page = mmap(NULL, (size_t)sysconf(_SC_PAGESIZE), PROT_READ | PROT_WRITE,
                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
@@ -98,7 +101,7 @@ static void set_up(void)
     set_up_monitor();
     account.account.uid = geteuid();
     account.account.gid = getegid();
-    const char *wrong = monitor_drop_privileges(&monitor, &account, &grant);
+    const char *wrong = drop_privileges(monitor, &account, &grant);
     if (wrong != NULL) {
         _exit(strstr(wrong, "seccomp") != NULL ? CALLS_NO_FILTER : 97);
     }
@@ -125,19 +128,19 @@ static void lines_are_logged(void)
 static void the_network_process_is_killed_and_reaped(void)
 {
     struct signalfd_siginfo signal;
-    struct pollfd waiting = {.fd = monitor.signals, .events = POLLIN};
+    struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
     int status;
-    call_need(kill(monitor.network, SIGKILL) == 0);
+    call_need(kill(monitor->network, SIGKILL) == 0);
     call_need(poll(&waiting, 1, 5000) == 1);
-    call_need(read(monitor.signals, &signal, sizeof(signal)) == sizeof(signal));
-    call_need(waitpid(-1, &status, WNOHANG) == monitor.network);
+    call_need(read(monitor->signals, &signal, sizeof(signal)) == sizeof(signal));
+    call_need(waitpid(-1, &status, WNOHANG) == monitor->network);
     call_need(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
 static void the_session_process_is_heard(void)
 {
     char words[LIMIT_NOTE_BYTES + 1];
-    session_process_reason(&monitor.session, words);
+    session_process_reason(&monitor->session, words);
     call_need(words[0] == '\0');
 }
 
@@ -154,7 +157,7 @@ static void memory_is_given_back(void)
 {
     *(char *)page = 'x';
     memory_give_back(page, (size_t)sysconf(_SC_PAGESIZE));
-    secret_free(monitor.hostkey, sizeof(*monitor.hostkey));
+    secret_free(monitor->hostkey, sizeof(*monitor->hostkey));
 }
 
 static void time_passes(void)
@@ -235,7 +238,7 @@ END_TEST
 /* The network process may only be killed. */
 static void stop_the_network_process(void)
 {
-    syscall(SYS_kill, monitor.network, SIGSTOP);
+    syscall(SYS_kill, monitor->network, SIGSTOP);
 }
 
 START_TEST(other_signals_kill)
@@ -284,7 +287,7 @@ static void look_at_itself(void)
     /* Before the filter shuts /proc out. */
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     static char text[4096];
-    if (monitor_drop_privileges(&monitor, &account, &grant) != NULL) {
+    if (drop_privileges(monitor, &account, &grant) != NULL) {
         _exit(96);
     }
     call_need(read(fd, text, sizeof(text) - 1) > 0);

@@ -19,7 +19,7 @@ static char home[SCRATCH_BYTES];
 static struct options options;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct hostkey *hostkey;
-static struct login_scratch spare;
+static struct login_scratch scratch;
 static struct login login;
 static struct peer peer = {.address = "192.0.2.1"};
 static int watched[2];
@@ -93,7 +93,7 @@ static void begin(void)
     login.peer = &peer;
     login.identity = &unprivileged;
     login.reserved_uid = 4711;
-    login.scratch = &spare;
+    login.scratch = &scratch;
     login.enter = enter;
     login.monitor = &entered;
     login.ipc = watched[0];
@@ -597,7 +597,7 @@ START_TEST(refusals_name_line_and_option)
     snprintf(peer.address, sizeof(peer.address), "10.1.2.3");
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
     snprintf(peer.address, sizeof(peer.address), "unix");
-    spare.probe.found = false;
+    scratch.probe.found = false;
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(enter_calls, 0);
 }

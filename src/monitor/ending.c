@@ -1,0 +1,86 @@
+#include "ending.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/wait.h>
+
+#include "clock.h"
+#include "entropy.h"
+#include "exits.h"
+#include "log.h"
+#include "monitor_state.h"
+#include "tcp_bytes.h"
+
+void ending_decide(struct ending *ending, int status, const char *reason)
+{
+    if (!ending->decided) {
+        ending->decided = true;
+        ending->status = status;
+        snprintf(ending->reason, sizeof(ending->reason), "%s", reason);
+    }
+}
+
+void ending_begin(struct monitor *monitor, int status, const char *reason)
+{
+    ending_decide(&monitor->ending, status, reason);
+    monitor->phase = MONITOR_OVER;
+}
+
+/* After the process has been reaped the kernel may have given its number to another one. */
+void ending_kill_network(const struct monitor *monitor)
+{
+    if (!monitor->network_gone) {
+        kill(monitor->network, SIGKILL);
+    }
+}
+
+void ending_fail(struct monitor *monitor, const char *reason)
+{
+    ending_begin(monitor, EXIT_TROUBLE, reason);
+    ending_kill_network(monitor);
+}
+
+void ending_decide_by_exit(struct monitor *monitor)
+{
+    char reason[LIMIT_NOTE_BYTES + 1];
+    int status = monitor->network_status;
+    if (WIFSIGNALED(status)) {
+        snprintf(reason, sizeof(reason), "network process killed by signal %d%s", WTERMSIG(status),
+                 WTERMSIG(status) == SIGSYS ? " (seccomp?)" : "");
+    } else if (WEXITSTATUS(status) == ENTROPY_EXIT) {
+        snprintf(reason, sizeof(reason), "network process got no random numbers");
+    } else {
+        snprintf(reason, sizeof(reason), "network process exited with status %d and gave no reason",
+                 WEXITSTATUS(status));
+    }
+    ending_decide(&monitor->ending, EXIT_TROUBLE, reason);
+}
+
+void ending_count_bytes(struct monitor *monitor)
+{
+    struct ending *ending = &monitor->ending;
+    uint64_t in, out;
+    if (tcp_bytes(&in, &out, monitor->connection)) {
+        ending->counted = true;
+        ending->bytes_in = in;
+        ending->bytes_out = out;
+    }
+}
+
+void ending_log(const struct monitor *monitor)
+{
+    struct log_line line;
+    const struct ending *ending = &monitor->ending;
+    log_begin(&line, "end");
+    log_text(&line, "user", monitor->login.user);
+    if (ending->counted) {
+        log_number(&line, "in", ending->bytes_in);
+        log_number(&line, "out", ending->bytes_out);
+    } else {
+        log_text(&line, "in", "-");
+        log_text(&line, "out", "-");
+    }
+    log_number(&line, "seconds", (uint64_t)(clock_now_ms() - monitor->started_ms) / 1000);
+    log_text(&line, "reason", ending->reason);
+    log_end(&line, ending->status == 0 ? LOG_EVENT : LOG_TROUBLE);
+}
