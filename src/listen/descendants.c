@@ -11,7 +11,7 @@
 #include "dirs.h"
 #include "number.h"
 
-/* The fourth field of /proc/PID/stat; the second, in parentheses, can hold anything. */
+/* The fourth field of /proc/PID/stat. The second, in parentheses, can contain any character. */
 static pid_t parent_of(pid_t pid)
 {
     char path[32];
@@ -35,11 +35,11 @@ static pid_t parent_of(pid_t pid)
 
 struct search {
     pid_t self;
-    int signal; /* 0 sends none, as kill(2) has it */
+    int signal; /* 0 for none, as for kill(2) */
     bool seen_self;
 };
 
-static void look_at(void *context, int list, int pid)
+static void signal_if_child(void *context, int list, int pid)
 {
     struct search *search = context;
     (void)list;
@@ -49,12 +49,11 @@ static void look_at(void *context, int list, int pid)
     }
 }
 
-/* Children that are dead already are found as well, until waitpid() has taken them. False if there
- * is no /proc. */
+/* Also signals zombies, until waitpid() has reaped them. Returns false if /proc is not mounted. */
 static bool signal_children(int signal)
 {
     struct search search = {.self = getpid(), .signal = signal};
-    return dirs_numbers("/proc", look_at, &search) && search.seen_self;
+    return dirs_numbers("/proc", signal_if_child, &search) && search.seen_self;
 }
 
 const char *descendants_adopt(void)
@@ -68,8 +67,7 @@ const char *descendants_adopt(void)
 
 bool descendants_end(void)
 {
-    /* One generation after the other: what a killed one leaves has become ours once it can be
-     * waited for. */
+    /* Generation by generation: when waitpid() reports a child, its children have become ours. */
     do {
         if (!signal_children(SIGKILL)) {
             return false;

@@ -1,18 +1,18 @@
 /*
- * All processes that descend from this one, ended for certain: what the initramfs needs before the
- * real root starts.
+ * Ends all descendants of this process. The initramfs needs this before the system on the real root
+ * starts.
  */
 #ifndef WREN_DESCENDANTS_H
 #define WREN_DESCENDANTS_H
 
 #include <stdbool.h>
 
-/* From here on processes whose parent ends become our children, however they have parted from it.
- * Returns NULL, or what the system lacks, in words. */
+/* From now on descendants whose parent ends become our children, even daemons. Returns NULL, or
+ * what the system lacks, as a text for the log. */
 const char *descendants_adopt(void);
 
-/* Kills all children, their children, and so on; returns true when none of them is left, false if
- * /proc has gone. */
+/* Kills all descendants and reaps them. Returns true when none is left, false if /proc is no longer
+ * mounted. */
 bool descendants_end(void);
 
 #endif

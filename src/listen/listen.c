@@ -1,6 +1,6 @@
 /*
- * wrensshd-listen: a launcher for places without one. It reads nothing from a connection and gives
- * each to a program of its own.
+ * wrensshd-listen: a launcher for systems that have none. It starts a program for each connection,
+ * and never reads from a connection itself.
  */
 #include <arpa/inet.h>
 #include <errno.h>
@@ -24,17 +24,17 @@
 #include "exits.h"
 #include "limit.h"
 #include "listen.h"
-#include "listen_source.h"
 #include "log.h"
 #include "peer.h"
+#include "source.h"
 #include "tools.h"
 
 /* linux/random.h: GRND_NONBLOCK. */
-#define DRAW_WITHOUT_WAITING 1
+#define RANDOM_NONBLOCK 1
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
-/* One for both families; for IPv4 alone where the kernel has no IPv6. */
+/* A socket for both families, or for IPv4 alone if the kernel has no IPv6. */
 static int open_socket(const struct listener *listener, struct sockaddr_in6 *local)
 {
     const int off = 0;
@@ -47,7 +47,7 @@ static int open_socket(const struct listener *listener, struct sockaddr_in6 *loc
     if (fd >= 0) {
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
     } else if (source_is_mapped(address) || memcmp(address, &in6addr_any, sizeof(*address)) == 0) {
-        /* The port is at the same place in both. */
+        /* The port has the same offset in both structs. */
         struct sockaddr_in *local4 = (struct sockaddr_in *)(void *)local;
         local4->sin_family = AF_INET;
         memcpy(&local4->sin_addr, &address->s6_addr[SOURCE_MAPPED_BYTES], sizeof(local4->sin_addr));
@@ -74,7 +74,7 @@ static int bind_port(const struct listener *listener)
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
-/* The port that the kernel chose for 0, and what the memory chose. */
+/* Logs the port, which the kernel chooses for 0, and the limits, which may depend on the memory. */
 static void log_start(const struct listener *listener)
 {
     struct log_line line;
@@ -82,11 +82,11 @@ static void log_start(const struct listener *listener)
     socklen_t bytes = sizeof(bound);
     getsockname(listener->socket, (struct sockaddr *)&bound, &bytes);
     log_begin(&line, "listen");
-    log_number(&line, "port", ntohs(bound.sin6_port)); /* at the same place in both families */
-    log_number(&line, "most", listener->places.most);
-    log_number(&line, "from_one", listener->places.most_from_one);
-    if (!listener->places.alike) {
-        log_number(&line, "before_login", listener->places.drop.full);
+    log_number(&line, "port", ntohs(bound.sin6_port)); /* the same offset in both families */
+    log_number(&line, "most", listener->clients.limit);
+    log_number(&line, "from_one", listener->clients.limit_per_source);
+    if (!listener->clients.no_early_drop) {
+        log_number(&line, "before_login", listener->clients.drop.full);
     }
     log_end(&line, LOG_EVENT);
 }
@@ -95,7 +95,7 @@ static void log_refusal(struct listener *listener, int connection, const char *r
 {
     static struct peer peer;
     struct log_line line;
-    if (!lines_take(&listener->refused, clock_now_ms())) {
+    if (!rate_limit_allow(&listener->refusal_lines, clock_now_ms())) {
         return;
     }
     peer_learn(&peer, connection);
@@ -110,7 +110,7 @@ static void log_penalty(struct listener *listener, const struct in6_addr *source
 {
     char address[SOURCE_TEXT_BYTES];
     struct log_line line;
-    if (!lines_take(&listener->penalized, clock_now_ms())) {
+    if (!rate_limit_allow(&listener->penalty_lines, clock_now_ms())) {
         return;
     }
     source_write(address, source);
@@ -120,10 +120,10 @@ static void log_penalty(struct listener *listener, const struct in6_addr *source
     log_end(&line, LOG_EVENT);
 }
 
-static void log_count(const char *event, struct lines *lines, bool at_once)
+static void log_count(const char *event, struct rate_limit *limit, bool at_once)
 {
     struct log_line line;
-    uint64_t count = lines_summary(lines, clock_now_ms(), at_once);
+    uint64_t count = rate_limit_summary(limit, clock_now_ms(), at_once);
     if (count > 0) {
         log_begin(&line, event);
         log_text(&line, "reason", "not logged one by one");
@@ -134,26 +134,26 @@ static void log_count(const char *event, struct lines *lines, bool at_once)
 
 static void log_counts(struct listener *listener, bool at_once)
 {
-    log_count("refused", &listener->refused, at_once);
-    log_count("penalty", &listener->penalized, at_once);
+    log_count("refused", &listener->refusal_lines, at_once);
+    log_count("penalty", &listener->penalty_lines, at_once);
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
 
-/* What is lacking would be met again at once. A signal may tell of a child's end, or want ours. */
-static void wait_a_moment(const struct listener *listener, const char *what, int error)
+/* After an error that would return at once. A signal ends the pause. */
+static void log_and_pause(const struct listener *listener, const char *what, int error)
 {
     struct pollfd watched = {.fd = listener->signals, .events = POLLIN};
     log_trouble(what, NULL, strerror(error));
     poll(&watched, 1, LIMIT_LISTEN_PAUSE_MS);
 }
 
-/* A number from 0 to 99 that no client can foresee. getrandom() would wait early in the boot, and
- * old kernels lack it. Without any source everybody is dropped who can be. */
-static unsigned draw(void)
+/* A number from 0 to 99 that clients can't predict. Early in the boot getrandom() would block, and
+ * old kernels lack it. Without any source the number is 0, which drops the most clients. */
+static unsigned random_percent(void)
 {
     uint32_t number = 0;
-    ssize_t got = syscall(SYS_getrandom, &number, sizeof(number), DRAW_WITHOUT_WAITING);
+    ssize_t got = syscall(SYS_getrandom, &number, sizeof(number), RANDOM_NONBLOCK);
     if (got != (ssize_t)sizeof(number)) {
         int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
         got = read(fd, &number, sizeof(number));
@@ -166,20 +166,20 @@ static const char *find_refusal(const struct listener *listener, const struct in
 {
     return penalty_refuses(&listener->penalties, source, clock_now_ms())
                ? "penalty"
-               : places_refuse(&listener->places, source, draw());
+               : clients_refuse(&listener->clients, source, random_percent());
 }
 
-/* There is a free place: the socket is not watched otherwise. */
-static void take_connection(struct listener *listener)
+/* Called only below the limit: otherwise the socket is not polled. */
+static void accept_client(struct listener *listener)
 {
     struct sockaddr_in6 client = {.sin6_family = AF_UNSPEC};
     socklen_t bytes = sizeof(client);
     struct in6_addr source;
-    int status;
+    int status_pipe;
     int connection = accept(listener->socket, (struct sockaddr *)&client, &bytes);
     if (connection < 0) {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
-            wait_a_moment(listener, "accept", errno);
+            log_and_pause(listener, "accept", errno);
         }
         return;
     }
@@ -190,41 +190,41 @@ static void take_connection(struct listener *listener)
         close(connection);
         return;
     }
-    pid_t child = listen_start(listener->program, connection, &status);
+    pid_t child = listen_start(listener->program, connection, &status_pipe);
     int error = errno;
-    close(connection); /* its client need not wait, whatever has come of it */
+    close(connection); /* the child has it; after an error the client sees the end at once */
     if (child < 0) {
-        wait_a_moment(listener, "fork", error);
+        log_and_pause(listener, "fork", error);
         return;
     }
-    places_take(&listener->places, &source, child, status);
+    clients_add(&listener->clients, &source, child, status_pipe);
 }
 
-static void punish(struct listener *listener, const struct place *place)
+static void add_penalty(struct listener *listener, const struct client *client)
 {
-    int64_t seconds = place->ending == STATUS_REFUSED    ? LIMIT_LISTEN_REFUSED_SECONDS
-                      : place->ending == STATUS_DEADLINE ? LIMIT_LISTEN_DEADLINE_SECONDS
-                                                         : LIMIT_LISTEN_NOTHING_SECONDS;
+    int64_t seconds = client->outcome == STATUS_REFUSED    ? LIMIT_LISTEN_REFUSED_SECONDS
+                      : client->outcome == STATUS_DEADLINE ? LIMIT_LISTEN_DEADLINE_SECONDS
+                                                           : LIMIT_LISTEN_NOTHING_SECONDS;
     int64_t refused_ms =
-        penalty_add(&listener->penalties, &place->source, seconds * 1000, clock_now_ms());
+        penalty_add(&listener->penalties, &client->source, seconds * 1000, clock_now_ms());
     if (refused_ms > 0) {
-        log_penalty(listener, &place->source, refused_ms);
+        log_penalty(listener, &client->source, refused_ms);
     }
 }
 
-/* What a child has said; `over` if it has ended, too. */
-static void hear(struct listener *listener, struct place *place, bool over)
+/* Reads what a child has reported. `ended` if it has been reaped. */
+static void update_client(struct listener *listener, struct client *client, bool ended)
 {
-    enum place_state before = place->state;
-    over = places_hear(&listener->places, place) || over;
-    if (place->state == PLACE_LOGGED_IN && before != PLACE_LOGGED_IN) {
-        penalty_forgive(&listener->penalties, &place->source);
+    enum client_state before = client->state;
+    ended = clients_read_status(&listener->clients, client) || ended;
+    if (client->state == CLIENT_LOGGED_IN && before != CLIENT_LOGGED_IN) {
+        penalty_forgive(&listener->penalties, &client->source);
     }
-    if (over) {
-        if (place->state == PLACE_BEFORE_LOGIN) {
-            punish(listener, place);
+    if (ended) {
+        if (client->state == CLIENT_BEFORE_LOGIN) {
+            add_penalty(listener, client);
         }
-        places_free(&listener->places, place);
+        clients_remove(&listener->clients, client);
     }
 }
 
@@ -232,22 +232,22 @@ static void reap(struct listener *listener)
 {
     pid_t child;
     while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
-        struct place *place = places_find(&listener->places, child);
-        if (place != NULL) {
-            hear(listener, place, true);
+        struct client *client = clients_find(&listener->clients, child);
+        if (client != NULL) {
+            update_client(listener, client, true);
         }
     }
 }
 
-/* True if it was told to end. */
-static bool take_signal(struct listener *listener)
+/* Returns true if the signal asks the listener to end. */
+static bool read_signal(struct listener *listener)
 {
     struct signalfd_siginfo signal;
     if (read(listener->signals, &signal, sizeof(signal)) != sizeof(signal)) {
         return false;
     }
     reap(listener);
-    return signal.ssi_signo != SIGCHLD && (signal.ssi_signo != SIGHUP || listener->hears_hangup);
+    return signal.ssi_signo != SIGCHLD && (signal.ssi_signo != SIGHUP || listener->ends_by_hangup);
 }
 
 /* ---- the loop and its end -------------------------------------------------------------------- */
@@ -262,9 +262,9 @@ static int finish(struct listener *listener)
     struct pollfd watched = {.fd = listener->signals, .events = POLLIN};
     int64_t end = clock_now_ms() + (int64_t)listener->last_seconds * 1000;
     int64_t left;
-    while (listener->places.open > 0 && (left = end - clock_now_ms()) > 0) {
-        /* A second SIGTERM is impatience. */
-        if (poll(&watched, 1, (int)left) > 0 && take_signal(listener)) {
+    while (listener->clients.count > 0 && (left = end - clock_now_ms()) > 0) {
+        /* A second signal ends the waiting. */
+        if (poll(&watched, 1, (int)left) > 0 && read_signal(listener)) {
             break;
         }
     }
@@ -275,32 +275,33 @@ static int finish(struct listener *listener)
     return 0;
 }
 
-/* Signals, the socket if there is a free place, and all status pipes. Nothing that is not open:
- * poll() takes no more than RLIMIT_NOFILE. */
+/* Polls signals, the socket while below the limit, and the open status pipes. Only open descriptors
+ * are listed: poll() accepts no more than RLIMIT_NOFILE. */
 static nfds_t watch(struct listener *listener)
 {
-    struct places *places = &listener->places;
+    struct clients *clients = &listener->clients;
     nfds_t count = 2;
-    bool full = places->open >= places->most;
+    bool full = clients->count >= clients->limit;
     listener->watched[0] = (struct pollfd){.fd = listener->signals, .events = POLLIN};
     listener->watched[1] = (struct pollfd){.fd = full ? -1 : listener->socket, .events = POLLIN};
-    for (unsigned i = 0; i < places->most; i++) {
-        struct place *place = &places->table[i];
-        if (place->state != PLACE_FREE && place->status >= 0) {
-            listener->watched_places[count] = place;
-            listener->watched[count++] = (struct pollfd){.fd = place->status, .events = POLLIN};
+    for (unsigned i = 0; i < clients->limit; i++) {
+        struct client *client = &clients->table[i];
+        if (client->state != CLIENT_NONE && client->status_pipe >= 0) {
+            listener->watched_clients[count] = client;
+            listener->watched[count++] =
+                (struct pollfd){.fd = client->status_pipe, .events = POLLIN};
         }
     }
     return count;
 }
 
-static void hear_all(struct listener *listener, nfds_t count)
+static void update_clients(struct listener *listener, nfds_t count)
 {
     for (nfds_t i = 2; i < count; i++) {
-        struct place *place = listener->watched_places[i];
-        /* A signal that was taken first may have freed it. */
-        if (listener->watched[i].revents != 0 && place->state != PLACE_FREE) {
-            hear(listener, place, false);
+        struct client *client = listener->watched_clients[i];
+        /* Reaping may have removed the client since poll(). */
+        if (listener->watched[i].revents != 0 && client->state != CLIENT_NONE) {
+            update_client(listener, client, false);
         }
     }
 }
@@ -308,21 +309,21 @@ static void hear_all(struct listener *listener, nfds_t count)
 static int serve(struct listener *listener)
 {
     for (;;) {
-        bool counting = listener->refused.left_out + listener->penalized.left_out > 0;
+        bool counting = listener->refusal_lines.suppressed + listener->penalty_lines.suppressed > 0;
         nfds_t count = watch(listener);
         if (poll(listener->watched, count, counting ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
             if (errno != EINTR) {
-                wait_a_moment(listener, "poll", errno);
+                log_and_pause(listener, "poll", errno);
             }
             continue;
         }
         log_counts(listener, false);
-        if (listener->watched[0].revents != 0 && take_signal(listener)) {
+        if (listener->watched[0].revents != 0 && read_signal(listener)) {
             return finish(listener);
         }
-        hear_all(listener, count);
+        update_clients(listener, count);
         if (listener->watched[1].revents != 0) {
-            take_connection(listener);
+            accept_client(listener);
         }
     }
 }
@@ -335,7 +336,7 @@ static uint64_t memory_bytes(void)
 
 int listen_main(char **argv)
 {
-    static struct listener listener; /* without initial values: the file would hold its zeros */
+    static struct listener listener; /* no initial values: it would take space in the file */
     int status = 0;
     log_name(LISTEN_NAME);
     if (listen_options(&listener, argv, memory_bytes(), &status) != 0) {
@@ -346,20 +347,20 @@ int listen_main(char **argv)
         log_trouble("can't run", listener.program[0], strerror(errno));
         return EXIT_USAGE;
     }
-    if (!S_ISREG(program.st_mode)) { /* X_OK lets a folder be searched */
+    if (!S_ISREG(program.st_mode)) { /* for a directory X_OK means search permission */
         log_trouble("can't run", listener.program[0], "no program");
         return EXIT_USAGE;
     }
-    listener.hears_hangup = signal(SIGHUP, SIG_DFL) != SIG_IGN; /* nohup(1) */
-    signals_reset(); /* an inherited SIGCHLD that is ignored would hide ends */
+    listener.ends_by_hangup = signal(SIGHUP, SIG_DFL) != SIG_IGN; /* nohup(1) */
+    signals_reset(); /* with an ignored SIGCHLD, waitpid() would not report children */
     listener.signals = signals_watch(true);
     if (listener.signals < 0) {
         log_trouble("signals", NULL, strerror(errno));
         return EXIT_TROUBLE;
     }
-    const char *lacking = listener.ends_all ? descendants_adopt() : NULL;
-    if (lacking != NULL) {
-        log_trouble("-k can't find what it would have to end", NULL, lacking);
+    const char *missing = listener.ends_all ? descendants_adopt() : NULL;
+    if (missing != NULL) {
+        log_trouble("-k can't find what it would have to end", NULL, missing);
         return EXIT_TROUBLE;
     }
     log_connect();

@@ -1,5 +1,5 @@
 /*
- * The listener: what its command line has set, and what it works with.
+ * The state of wrensshd-listen: its settings, its sockets and its clients.
  */
 #ifndef WREN_LISTEN_H
 #define WREN_LISTEN_H
@@ -10,33 +10,34 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "listen_lines.h"
-#include "listen_penalty.h"
-#include "listen_places.h"
+#include "clients.h"
+#include "penalty.h"
+#include "rate_limit.h"
 
 #define LISTEN_NAME "wrensshd-listen"
 
 struct listener {
     unsigned last_seconds, port;
-    bool ends_all; /* -k */
-    bool hears_hangup;
-    struct in6_addr address; /* to listen on; all of them if it is zero */
+    bool ends_all;           /* -k */
+    bool ends_by_hangup;     /* SIGHUP was not ignored at the start */
+    struct in6_addr address; /* to listen on; zero for all */
     const char *interface;
     char **program;
     int socket, signals;
-    struct places places;
+    struct clients clients;
     struct penalties penalties;
-    struct lines refused, penalized;
+    struct rate_limit refusal_lines, penalty_lines;
     struct pollfd watched[2 + LIMIT_LISTEN_CONNECTIONS];
-    struct place *watched_places[2 + LIMIT_LISTEN_CONNECTIONS]; /* from 2 on */
+    struct client *watched_clients[2 + LIMIT_LISTEN_CONNECTIONS]; /* indexes as in `watched` */
 };
 
-/* Reads the command line, after what the machine's `memory_bytes` say. Returns 0 to go on, or -1:
- * *status is the exit code. */
+/* Sets defaults for a machine with `memory_bytes`, then reads the command line. Returns 0 to go on,
+ * or -1 to exit with *status. */
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status);
 
-/* Starts the program for a connection; returns as fork(2). *status becomes the reading end of its
- * status pipe (status.h), close-on-exec and non-blocking, or -1 if there is none. */
-pid_t listen_start(char **program, int connection, int *status);
+/* Starts the program for a connection. Returns its pid, or -1 with errno. Sets *status_pipe to the
+ * reading end of its status pipe (status.h), close-on-exec and non-blocking, or to -1 if no pipe
+ * could be made. */
+pid_t listen_start(char **program, int connection, int *status_pipe);
 
 #endif

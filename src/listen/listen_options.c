@@ -4,8 +4,8 @@
 
 #include "flags.h"
 #include "listen.h"
-#include "listen_source.h"
 #include "number.h"
+#include "source.h"
 #include "tools.h"
 
 static const char help[] =
@@ -24,7 +24,7 @@ static bool read_number(unsigned *number, const char *text, unsigned least, unsi
     return number_read(number, text) && *number >= least && *number <= most;
 }
 
-/* `count` numbers with a ':' between each two, and nothing else. */
+/* Reads exactly `count` numbers, separated by ':'. */
 static bool read_numbers(unsigned *numbers, size_t count, const char *text)
 {
     char part[NUMBER_MOST_DIGITS + 1];
@@ -43,25 +43,25 @@ static bool read_numbers(unsigned *numbers, size_t count, const char *text)
     return true;
 }
 
-static bool read_drop(struct places *places, const char *text)
+static bool read_drop(struct clients *clients, const char *text)
 {
     unsigned given[3];
-    places->alike = strcmp(text, "0") == 0;
-    if (places->alike) {
+    clients->no_early_drop = strcmp(text, "0") == 0;
+    if (clients->no_early_drop) {
         return true;
     }
     if (!read_numbers(given, 3, text)) {
         return false;
     }
-    places->drop = (struct early_drop){.start = given[0], .percent = given[1], .full = given[2]};
+    clients->drop = (struct early_drop){.start = given[0], .percent = given[1], .full = given[2]};
     return given[0] >= 1 && given[0] <= given[2] && given[1] <= 100 &&
            given[2] <= LIMIT_LISTEN_CONNECTIONS;
 }
 
-static void set_penalties(struct penalties *penalties, unsigned threshold, unsigned most)
+static void set_penalties(struct penalties *penalties, unsigned threshold, unsigned limit)
 {
     penalties->threshold_ms = (int64_t)threshold * 1000;
-    penalties->most_ms = (int64_t)most * 1000;
+    penalties->limit_ms = (int64_t)limit * 1000;
 }
 
 static bool read_penalties(struct penalties *penalties, const char *text)
@@ -85,16 +85,16 @@ static bool read_address(struct in6_addr *address, const char *text)
 
 static const char *set_value(struct listener *listener, int flag, const char *text)
 {
-    struct places *places = &listener->places;
+    struct clients *clients = &listener->clients;
     switch (flag) {
     case 'c':
     case 's':
-        return read_number(flag == 'c' ? &places->most : &places->most_from_one, text, 1,
+        return read_number(flag == 'c' ? &clients->limit : &clients->limit_per_source, text, 1,
                            LIMIT_LISTEN_CONNECTIONS)
                    ? NULL
                    : "-c and -s take 1 to 1024";
     case 'm':
-        return read_drop(places, text)
+        return read_drop(clients, text)
                    ? NULL
                    : "-m takes start:percent:full, such as 48:30:64, up to 1024:100:1024, or 0";
     case 'p':
@@ -131,26 +131,26 @@ static const char *read_operands(struct listener *listener, char **operands)
     return NULL;
 }
 
-static unsigned least_of(unsigned one, unsigned other)
+static unsigned smaller(unsigned one, unsigned other)
 {
     return one < other ? one : other;
 }
 
-static void set_defaults(struct listener *listener, unsigned of_memory)
+static void set_defaults(struct listener *listener, unsigned for_memory)
 {
-    struct places *places = &listener->places;
-    places->most = least_of(LIMIT_LISTEN_DEFAULT, of_memory);
-    places->most_from_one = least_of(LIMIT_LISTEN_DEFAULT_FROM_ONE, places->most / 2);
+    struct clients *clients = &listener->clients;
+    clients->limit = smaller(LIMIT_LISTEN_DEFAULT, for_memory);
+    clients->limit_per_source = smaller(LIMIT_LISTEN_DEFAULT_FROM_ONE, clients->limit / 2);
     set_penalties(&listener->penalties, LIMIT_LISTEN_PENALTY_SECONDS,
                   LIMIT_LISTEN_PENALTY_MOST_SECONDS);
 }
 
-/* What follows from -c, where -m has not said it. */
-static void set_default_drop(struct places *places, unsigned of_memory)
+/* The default of -m depends on -c. */
+static void set_default_drop(struct clients *clients, unsigned for_memory)
 {
-    if (places->drop.full == 0) {
-        unsigned full = least_of(places->most, of_memory);
-        places->drop = (struct early_drop){
+    if (clients->drop.full == 0) {
+        unsigned full = smaller(clients->limit, for_memory);
+        clients->drop = (struct early_drop){
             .start = full - full / 5, .percent = LIMIT_LISTEN_DROP_PERCENT, .full = full};
     }
 }
@@ -158,10 +158,10 @@ static void set_default_drop(struct places *places, unsigned of_memory)
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status)
 {
     struct flags flags = {.known = "c:s:m:p:b:i:k:hV", .rest = argv + 1};
-    unsigned of_memory = places_of_memory(memory_bytes);
+    unsigned for_memory = clients_limit_for_memory(memory_bytes);
     const char *wrong = NULL;
     int flag;
-    set_defaults(listener, of_memory);
+    set_defaults(listener, for_memory);
     while (wrong == NULL && (flag = flags_next(&flags)) != FLAGS_END) {
         if (flag == 'h' || flag == 'V') {
             *status = tool_print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
@@ -176,6 +176,6 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
         *status = tool_refuse(&tool, wrong);
         return -1;
     }
-    set_default_drop(&listener->places, of_memory);
+    set_default_drop(&listener->clients, for_memory);
     return 0;
 }

@@ -1,8 +1,8 @@
-#include "listen_penalty.h"
+#include "penalty.h"
 
 #include <stddef.h>
 
-#include "listen_source.h"
+#include "source.h"
 
 /* The index in the table, or LIMIT_LISTEN_PENALTIES. */
 static size_t find(const struct penalties *penalties, const struct in6_addr *source)
@@ -14,8 +14,8 @@ static size_t find(const struct penalties *penalties, const struct in6_addr *sou
     return i;
 }
 
-/* A free entry if there is one, as its time lies before all others. */
-static size_t find_least(const struct penalties *penalties)
+/* The entry that expires first. Free entries come before all others. */
+static size_t find_first_to_expire(const struct penalties *penalties)
 {
     size_t least = 0;
     for (size_t i = 1; i < LIMIT_LISTEN_PENALTIES; i++) {
@@ -34,7 +34,7 @@ int64_t penalty_add(struct penalties *penalties, const struct in6_addr *source, 
     }
     size_t i = find(penalties, source);
     if (i == LIMIT_LISTEN_PENALTIES) {
-        i = find_least(penalties);
+        i = find_first_to_expire(penalties);
         penalties->table[i] = (struct penalty){.source = *source};
     }
     struct penalty *penalty = &penalties->table[i];
@@ -43,8 +43,8 @@ int64_t penalty_add(struct penalties *penalties, const struct in6_addr *source, 
         penalty->refuses = false;
     }
     penalty->until_ms += added_ms;
-    if (penalty->until_ms > now_ms + penalties->most_ms) {
-        penalty->until_ms = now_ms + penalties->most_ms;
+    if (penalty->until_ms > now_ms + penalties->limit_ms) {
+        penalty->until_ms = now_ms + penalties->limit_ms;
     }
     int64_t left_ms = penalty->until_ms - now_ms;
     if (penalty->refuses || left_ms < penalties->threshold_ms) {

@@ -1,5 +1,5 @@
-/* Penalties: the threshold, the most, how they run off, and a table that is full. */
-#include "listen_penalty.h"
+/* Penalties: their threshold, their limit, how they expire, and a full table. */
+#include "penalty.h"
 
 #include "unit.h"
 
@@ -27,7 +27,7 @@ static bool refuses(unsigned number, int64_t now_ms)
 
 static void set_up(void)
 {
-    penalties = (struct penalties){.threshold_ms = 30000, .most_ms = 300000};
+    penalties = (struct penalties){.threshold_ms = 30000, .limit_ms = 300000};
 }
 
 START_TEST(below_the_threshold_nothing_happens)
@@ -129,8 +129,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("listen_penalty");
-    TCase *tests = tcase_create("listen_penalty");
+    Suite *suite = suite_create("penalty");
+    TCase *tests = tcase_create("penalty");
     tcase_add_checked_fixture(tests, set_up, NULL);
     tcase_add_test(tests, below_the_threshold_nothing_happens);
     tcase_add_test(tests, ends_by_itself);

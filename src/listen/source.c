@@ -1,9 +1,9 @@
-#include "listen_source.h"
+#include "source.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 
-/* In the last byte: no IPv4 address looks like that. */
+/* Marks a network in the last byte, which is zero for IPv4. */
 #define IS_IPV6 6
 
 const uint8_t source_mapped[SOURCE_MAPPED_BYTES] = {[10] = 0xff, [11] = 0xff};
