@@ -6,7 +6,7 @@
 #include "listen.h"
 #include "number.h"
 #include "source.h"
-#include "tools.h"
+#include "tool.h"
 
 static const char help[] =
     "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (24)]\n"

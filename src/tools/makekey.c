@@ -5,6 +5,7 @@
 #include "exits.h"
 #include "hostkey.h"
 #include "limit.h"
+#include "tool.h"
 #include "tools.h"
 
 static const char help[] =
@@ -33,7 +34,7 @@ static int make(const struct tool *tool, enum hostkey_change *change)
 
 int makekey_main(char **argv)
 {
-    static const char *const words[] = {
+    static const char *const results[] = {
         [HOSTKEY_KEPT] = "already there",
         [HOSTKEY_MADE] = "made",
         [HOSTKEY_REPAIRED] = "repaired",
@@ -57,7 +58,8 @@ int makekey_main(char **argv)
         return status;
     }
     hostkey_fingerprint(fingerprint, keys.public_keys[0]);
-    const char *word = change == HOSTKEY_MADE && tool.value != NULL ? "imported" : words[change];
-    snprintf(text, sizeof(text), "%s: host key %s, %s\n", tool.keydir, word, fingerprint);
+    const char *result =
+        change == HOSTKEY_MADE && tool.value != NULL ? "imported" : results[change];
+    snprintf(text, sizeof(text), "%s: host key %s, %s\n", tool.keydir, result, fingerprint);
     return tool_print(text);
 }

@@ -4,9 +4,10 @@
 #include <string.h>
 
 #include "hostkey.h"
+#include "tool.h"
 #include "tools.h"
 
-/* A DNS name as people write it, escapes and the root's dot included. */
+/* Enough for any DNS name in text form, with escapes and the final dot. */
 #define NAME_BYTES 1024
 #define TEXT_BYTES (NAME_BYTES + 256)
 

@@ -1,3 +1,5 @@
+#include "tool.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,7 +8,6 @@
 #include "exits.h"
 #include "flags.h"
 #include "log.h"
-#include "tools.h"
 
 int tool_print(const char *text)
 {
