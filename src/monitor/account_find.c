@@ -110,7 +110,7 @@ static const char *look_up(struct account *account, const char *user)
     return NULL;
 }
 
-/* Both keep out everybody but root, as pam_nologin(8) has it. */
+/* Like pam_nologin(8), which lets only root in while one of the files exists. */
 static const char *judge_nologin(void)
 {
     return access("/run/nologin", F_OK) == 0   ? "/run/nologin exists"
@@ -134,7 +134,7 @@ static const char *judge(const struct account *account, const struct account_rul
     if (account->uid == 0 && rules->no_root) {
         return "root may not log in here";
     }
-    /* It could stop the monitor and read what the network process knows. */
+    /* With that uid a user could stop the monitor and read the network process's memory. */
     if (as_root && account->uid == rules->reserved_uid) {
         return "account is the server's own";
     }

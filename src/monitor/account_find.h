@@ -1,6 +1,6 @@
 /*
- * Who may log in. Only the child that reads keys asks: a name service, and the file with the
- * passwords' hashes, never run or stay in a process that lives on.
+ * Looks users up, and decides which accounts may log in. Only the short-lived child that reads keys
+ * does this: the code of a name service, and what it has read of /etc/shadow, end with that child.
  */
 #ifndef WREN_ACCOUNT_FIND_H
 #define WREN_ACCOUNT_FIND_H
@@ -9,25 +9,27 @@
 
 #include "account.h"
 
-/* What the administrator and the server itself demand of an account. */
+/* What an account must fulfil. */
 struct account_rules {
-    const char *group;  /* -g: it must be a member; NULL for any */
-    bool no_root;       /* -r */
-    uid_t reserved_uid; /* of the server's own unprivileged processes; (uid_t)-1 for none */
+    const char *group;  /* -g: it must be a member of this group; NULL for any */
+    bool no_root;       /* -r: it must not have uid 0 */
+    uid_t reserved_uid; /* it must not have the uid of our unprivileged processes; -1 for none */
 };
 
 /*
- * Looks `user` up and decides whether it may log in at all: a name without surprises, known to the
- * system, with an executable shell ("" means /bin/sh), not expired, not kept out by /etc/nologin or
- * /run/nologin, as the rules demand, and, where we aren't root, the user we run as. A locked
- * password keeps nobody out: there are no passwords here.
- * Returns NULL, or the reason for the log; then *account and *groups are account_nobody()'s.
+ * Looks `user` up and decides whether the account may log in. Its name must consist of printable
+ * ASCII without '/', must not begin with '-', and must not be "." or "..". The system must know it;
+ * its shell must be executable ("" means /bin/sh); it must not have expired; /etc/nologin and
+ * /run/nologin must be missing, unless it is root; it must fulfil the rules. If we do not run as
+ * root, it must be the user we run as. A locked password does not matter: this server has no
+ * passwords. Returns NULL, or the reason for the log; then *account and *groups are
+ * account_nobody()'s.
  */
 const char *account_find(struct account *account, struct account_groups *groups, const char *user,
                          const struct account_rules *rules);
 
-/* Stands in for users that do not exist or may not log in, so that the same work is done for them:
- * no rights, a home that does not exist. */
+/* A dummy account without rights, whose home does not exist. It replaces users who do not exist or
+ * may not log in: the server does the same work for it, so that timing reveals nothing. */
 void account_nobody(struct account *account, struct account_groups *groups);
 
 #endif

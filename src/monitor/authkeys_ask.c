@@ -14,8 +14,8 @@
 #include "limit.h"
 #include "log.h"
 
-/* Every variable is NAME=VALUE with its NUL, and they fill the environment's bytes. */
-static bool is_environment_whole(const struct grant *grant)
+/* True if the environment consists of NAME=VALUE with a NUL each, and nothing else. */
+static bool is_environment_valid(const struct grant *grant)
 {
     const char *at = grant->environment;
     if (grant->environment_bytes > sizeof(grant->environment)) {
@@ -34,12 +34,12 @@ static bool is_environment_whole(const struct grant *grant)
     return true;
 }
 
-static bool is_grant_whole(const struct grant *grant)
+static bool is_grant_valid(const struct grant *grant)
 {
     return grant->command_bytes < sizeof(grant->command) &&
            strnlen(grant->command, sizeof(grant->command)) >= grant->command_bytes &&
            grant->command[grant->command_bytes] == '\0' && grant->key.sk <= 1 &&
-           is_environment_whole(grant);
+           is_environment_valid(grant);
 }
 
 #define AUTHKEYS_NO_ANSWER "no answer about authorized_keys"
@@ -49,8 +49,8 @@ static bool is_text(const char *text, size_t room)
     return memchr(text, '\0', room) != NULL;
 }
 
-/* One that may log in must be the one who was asked for. */
-static bool is_account_whole(const struct authkeys_account *account,
+/* An account that may log in must be the requested user's. */
+static bool is_account_valid(const struct authkeys_account *account,
                              const struct authkeys_request *request)
 {
     const struct account *found = &account->account;
@@ -62,22 +62,23 @@ static bool is_account_whole(const struct authkeys_account *account,
            account->groups.count <= LIMIT_USER_GROUPS;
 }
 
-/* What the child has parsed was not ours: what it says is checked like any other input. */
-static bool accept_verdict(struct authkeys_verdict *verdict, const struct authkeys_verdict *said)
+/* The child has parsed what strangers wrote, so its verdict is checked like any other input. */
+static bool accept_verdict(struct authkeys_verdict *verdict,
+                           const struct authkeys_verdict *received)
 {
-    if (said->reason < AUTHKEYS_LISTED || said->reason >= AUTHKEYS_NO_CHILD ||
-        !is_grant_whole(&said->grant)) {
+    if (received->reason < AUTHKEYS_LISTED || received->reason >= AUTHKEYS_NO_CHILD ||
+        !is_grant_valid(&received->grant)) {
         return false;
     }
-    *verdict = *said;
+    *verdict = *received;
     verdict->path[sizeof(verdict->path) - 1] = '\0';
     verdict->option[sizeof(verdict->option) - 1] = '\0';
     verdict->grant.key_id[sizeof(verdict->grant.key_id) - 1] = '\0';
     return verdict->reason == AUTHKEYS_LISTED;
 }
 
-/* Waits until more of the answer is there. False at the deadline, if nobody waits for it, or if we
- * are asked to end. */
+/* Waits until more of the answer can be read. Returns false at the deadline, if the network process
+ * has hung up, or if a signal has asked us to end. */
 static bool await_answer(const struct authkeys_request *request, int reply)
 {
     while (clock_now_ms() < request->deadline_ms && !signals_ending_wait()) {
@@ -95,7 +96,7 @@ static bool await_answer(const struct authkeys_request *request, int reply)
     return false;
 }
 
-/* It is longer than a pipe must take at once. */
+/* In parts: the answer is longer than PIPE_BUF. */
 static bool read_whole(void *out, size_t bytes, const struct authkeys_request *request, int reply)
 {
     size_t used = 0;
@@ -109,24 +110,26 @@ static bool read_whole(void *out, size_t bytes, const struct authkeys_request *r
     return used == bytes;
 }
 
-static void doubt_account(struct authkeys_account *account)
+static void refuse_account(struct authkeys_account *account)
 {
     memset(account, 0, sizeof(*account));
     memcpy(account->reason, AUTHKEYS_NO_ANSWER, sizeof(AUTHKEYS_NO_ANSWER));
 }
 
-/* Never inlined: the session process is forked below the caller's frame and keeps a copy of it. */
+/* Never inlined: this frame would become part of the caller's, below which the session process is
+ * forked and keeps a copy. */
 __attribute__((noinline)) static bool read_answer(struct authkeys_account *account,
                                                   struct authkeys_verdict *verdict,
                                                   const struct authkeys_request *request, int reply)
 {
-    struct authkeys_verdict said;
+    struct authkeys_verdict received;
     if (!read_whole(account, sizeof(*account), request, reply) ||
-        !is_account_whole(account, request)) {
-        doubt_account(account);
+        !is_account_valid(account, request)) {
+        refuse_account(account);
         return false;
     }
-    return read_whole(&said, sizeof(said), request, reply) && accept_verdict(verdict, &said);
+    return read_whole(&received, sizeof(received), request, reply) &&
+           accept_verdict(verdict, &received);
 }
 
 bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *verdict,
@@ -135,7 +138,7 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
     int ends[2];
     bool listed = false;
 
-    doubt_account(account);
+    refuse_account(account);
     memset(verdict, 0, sizeof(*verdict));
     verdict->reason = AUTHKEYS_NO_CHILD;
     if (pipe2(ends, O_CLOEXEC) != 0) {
@@ -152,7 +155,7 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
     } else {
         listed = read_answer(account, verdict, request, ends[0]);
     }
-    /* It may hang; we have not reaped it, so that the number is its own. */
+    /* It may hang. It has not been reaped, so the number still belongs to it. */
     if (child > 0 && !listed) {
         kill(child, SIGKILL);
     }

@@ -1,8 +1,8 @@
 /*
- * May this user log in, does a file of keys or an authority let this key in, and with what
- * restrictions? A short-lived child answers. It looks the account up and opens the files, as the
- * user; then it gives up every right; only then it parses a key, a certificate or one of the files
- * (authkeys.h). The monitor gets an answer and a verdict of fixed size.
+ * Whether a user may log in with a key, and with which restrictions. A short-lived child decides
+ * that. It looks the account up and opens the files with the user's rights. Then it gives up every
+ * right, and only then it parses a key, a certificate or a file (authkeys.h). The monitor receives
+ * the account and the verdict as structs of fixed size.
  */
 #ifndef WREN_AUTHKEYS_ASK_H
 #define WREN_AUTHKEYS_ASK_H
@@ -18,10 +18,10 @@
 /* Why an account may not log in, with its NUL. */
 #define AUTHKEYS_ACCOUNT_REASON_BYTES 80
 
-/* What the child says first, before it has parsed anything that the client or a user wrote: no
- * mistake of a parser can change whose account it is. */
+/* The child sends this first, before it has parsed anything that the client or a user wrote. So an
+ * error in a parser can't change the account. */
 struct authkeys_account {
-    /* "": it may log in; else the account is nobody's. */
+    /* "" if the user may log in; else `account` is account_nobody()'s. */
     char reason[AUTHKEYS_ACCOUNT_REASON_BYTES];
     struct account account;
     struct account_groups groups;
@@ -31,16 +31,16 @@ struct authkeys_request {
     struct authkeys_query query;
     struct account_rules rules;
     bool best_effort;                /* -B: go on without a seccomp filter */
-    const struct identity *identity; /* what a child that starts as root ends as */
-    struct hostkey *hostkey;         /* memory of secret_new(), which the child takes off its own */
-    int watched;                     /* no need to go on once this one hangs up */
+    const struct identity *identity; /* which a child that starts as root takes on */
+    struct hostkey *hostkey;         /* memory of secret_new(), which the child unmaps */
+    int watched;                     /* a socket: the answer is not needed once it hangs up */
     int64_t deadline_ms;             /* clock_now_ms() at which the child is killed */
 };
 
 /*
- * Forks the child, waits for its answer about the account and its verdict about the key, and fills
- * in both, with AUTHKEYS_NO_CHILD where there is none. Returns true if the key may log in, should
- * it sign and the account's reason be empty. The child is left to the caller's reaping.
+ * Forks the child, receives the account and the verdict, and checks them like any other input. If
+ * the child fails, the verdict is AUTHKEYS_NO_CHILD. Returns true if the key is listed: the login
+ * also needs a signature and an account without a reason. The caller must reap the child.
  */
 bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *verdict,
                   const struct authkeys_request *request);

@@ -1,7 +1,11 @@
 /*
- * The part of authkeys.h that runs in the child, in this order: look the account up as root, open
- * the administrator's files as root and the user's with the user's rights, tell the monitor whose
- * account it is, give up every right, parse, tell the monitor the verdict.
+ * The child that reads keys, from fork to exit. In this order it
+ *
+ * 1. looks the account up as root,
+ * 2. opens the administrator's files as root, and the user's files with the user's rights,
+ * 3. sends the account to the monitor,
+ * 4. gives up every right,
+ * 5. parses the key and the files, and sends the verdict.
  */
 #include <errno.h>
 #include <signal.h>
@@ -19,11 +23,12 @@
 #include "seccomp_filter.h"
 #include "secret.h"
 
-/* Where the child keeps its end of the pipe: everything above is closed. */
+/* The child's end of the pipe. It closes all descriptors above. */
 #define REPLY_DESCRIPTOR 3
 
-/* A monitor that is killed can't end the child, which may wait for a name service or a file system
- * that never answers. The kernel forgets it with each change of the effective uid. */
+/* The child may block on a name service or a file system that never answers, and a killed monitor
+ * can't kill it. The kernel clears this setting when the effective uid changes, so it is set again
+ * after each change. */
 static void end_with_monitor(void)
 {
     prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
@@ -36,7 +41,7 @@ static bool find_account(struct authkeys_account *found, const struct authkeys_r
     const char *reason =
         account_find(&found->account, &found->groups, request->query.user, &request->rules);
     snprintf(found->reason, sizeof(found->reason), "%s", reason != NULL ? reason : "");
-    /* A key of an unknown type is in no file: a dummy user's is looked for, which takes as long. */
+    /* No file can list a key of an unknown type. Looking up the dummy's takes as long. */
     if (reason == NULL && request->query.key_type == IPC_KEY_UNSUPPORTED) {
         account_nobody(&found->account, &found->groups);
         return false;
@@ -44,8 +49,8 @@ static bool find_account(struct authkeys_account *found, const struct authkeys_r
     return reason == NULL;
 }
 
-/* The effective ids alone: the user's processes can't signal this one, as their ids are neither its
- * real nor its saved ones, and the way back to root stays open. */
+/* Changes only the effective ids. The real and saved ones stay root's: so the user's processes
+ * can't signal this one, and it can become root again. */
 static bool take_users_rights(const struct authkeys_account *found)
 {
     const struct account *account = &found->account;
@@ -73,13 +78,14 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
     }
     end_with_monitor();
     authkeys_open_users(&files->users, pattern, &found->account);
-    /* Back to root, who alone can give up everything. */
+    /* Root again: giving up every right needs root. */
     return !as_root || confine_set_uids((uid_t)-1, 0, (uid_t)-1) == 0;
 }
 
 /* ---- giving up every right ------------------------------------------------------------------- */
 
-/* A huge file can't keep a processor until the login deadline, and the child makes nothing. */
+/* Parsing a huge file must not use the processor until the login deadline. The child needs neither
+ * new files, nor processes, nor descriptors. */
 static void limit_resources(void)
 {
     confine_limit(RLIMIT_CPU, LIMIT_AUTHKEYS_CPU_SECONDS);
@@ -95,7 +101,7 @@ static const struct seccomp_rule rules[] = {
     {.number = SYS_exit},
 };
 
-/* Strict mode has no filter to compile, which would be a fortieth of what a login costs. */
+/* Strict mode is cheaper: compiling a filter would take a fortieth of a login's time. */
 static bool enter_seccomp(void)
 {
     return seccomp_strict() || seccomp_install(rules, sizeof(rules) / sizeof(rules[0]));
@@ -116,7 +122,7 @@ static bool confine(const struct authkeys_request *request)
     return enter_seccomp() || request->best_effort;
 }
 
-/* exit_group(), which is _exit() in libraries, is not on the list. */
+/* _exit() calls exit_group(), which is not on the list. */
 __attribute__((noreturn)) static void leave(int status)
 {
     syscall(SYS_exit, status);
@@ -125,7 +131,7 @@ __attribute__((noreturn)) static void leave(int status)
 
 /* ---- from fork to exit ----------------------------------------------------------------------- */
 
-static void tell(const void *answer, size_t bytes)
+static void send_answer(const void *answer, size_t bytes)
 {
     if (write(REPLY_DESCRIPTOR, answer, bytes) != (ssize_t)bytes) {
         leave(1);
@@ -142,7 +148,7 @@ void authkeys_child(const struct authkeys_request *request, int reply)
     secret_abandon(request->hostkey, sizeof(*request->hostkey));
     signals_hand_on();
     end_with_monitor();
-    /* What parses can write to the reply alone: the log is not for it. */
+    /* The parsers can write only to the reply, not to the log. */
     if ((reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) ||
         dup2(STDIN_FILENO, STDERR_FILENO) < 0) {
         _exit(1);
@@ -150,19 +156,19 @@ void authkeys_child(const struct authkeys_request *request, int reply)
     descriptors_close_from(REPLY_DESCRIPTOR + 1);
 
     bool known = find_account(&found, request);
-    descriptors_close_from(REPLY_DESCRIPTOR + 1); /* of name services */
+    descriptors_close_from(REPLY_DESCRIPTOR + 1); /* which a name service may have opened */
     if (!open_files(&files, &found, known ? request->query.pattern : NULL, request)) {
         verdict.reason = AUTHKEYS_NO_USER;
         verdict.error = (uint32_t)errno;
     }
-    tell(&found, sizeof(found));
-    tzset(); /* for expiry-time: no file can be opened any more later */
+    send_answer(&found, sizeof(found));
+    tzset(); /* for expiry-time: later the time zone's file can't be opened */
     if (!confine(request)) {
         verdict.reason = AUTHKEYS_NOT_CONFINED;
     }
     if (verdict.reason == 0) {
         authkeys_search(&verdict, &request->query, found.account.user, &files);
     }
-    tell(&verdict, sizeof(verdict));
+    send_answer(&verdict, sizeof(verdict));
     leave(0);
 }

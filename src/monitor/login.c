@@ -67,8 +67,9 @@ size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct lo
     return writer_failed(&writer) ? 0 : writer.used;
 }
 
-/* By the key that the child found in the blob; by none if it found none. Not part of its caller's
- * frame, below which the session process lives. */
+/* Verifies with the key that the child found in the blob; without one the signature is bad. Never
+ * inlined: this frame would become part of the caller's, below which the session process is forked
+ * and keeps a copy. */
 __attribute__((noinline)) static bool is_signature_good(const struct login *login,
                                                         const struct ipc_auth *request,
                                                         const uint8_t *blob,
@@ -87,7 +88,8 @@ static bool is_sk(uint32_t key_type)
     return key_type == IPC_KEY_SK_ED25519 || key_type == IPC_KEY_SK_ED25519_CERT;
 }
 
-/* What the authenticator must have seen (PROTOCOL.u2f). Returns NULL, or what is missing. */
+/* Checks that the user touched the FIDO authenticator, and verified, where required (PROTOCOL.u2f).
+ * Returns NULL, or what is missing. */
 static const char *check_authenticator(const struct ipc_auth *request, const struct grant *grant)
 {
     if (!is_sk(request->key_type)) {
@@ -104,7 +106,7 @@ static const char *check_authenticator(const struct ipc_auth *request, const str
 
 static const char *check_request(struct login *login, const struct ipc_auth *request)
 {
-    /* Probes that are accepted cost a child each, too. */
+    /* Counts accepted probes as well: each of them costs a child. */
     if (++login->requests > LIMIT_AUTH_REQUESTS) {
         return "too many login requests";
     }
@@ -161,7 +163,7 @@ static bool ask_child(const struct login *login, const struct ipc_auth *request,
                       const uint8_t *blob, struct login_outcome *outcome)
 {
     const struct options *options = login->options;
-    const struct authkeys_request asked = {
+    const struct authkeys_request for_child = {
         .query = {.user = request->user,
                   .pattern = options->authkeys,
                   .ca_path = options->authorities,
@@ -181,7 +183,7 @@ static bool ask_child(const struct login *login, const struct ipc_auth *request,
         .watched = login->ipc,
         .deadline_ms = login->deadline_ms,
     };
-    return authkeys_ask(&outcome->account, &outcome->keys, &asked);
+    return authkeys_ask(&outcome->account, &outcome->keys, &for_child);
 }
 
 /* NULL, or the first thing that is wrong with the key and its signature. */
@@ -197,7 +199,7 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
     } else {
         listed = ask_child(login, request, blob, outcome);
     }
-    /* Also for an account that may not log in: the work shall tell nothing about the user. */
+    /* Also for an account that may not log in, so that timing does not reveal it. */
     bool is_signed = request->stage == IPC_AUTH_SIGNED;
     bool signed_well = !is_signed || is_signature_good(login, request, blob, &outcome->keys.grant);
     if (!listed) {
@@ -209,7 +211,7 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
     return is_signed ? check_authenticator(request, &outcome->keys.grant) : NULL;
 }
 
-/* First the user, then the key, then the signature: the log names the first that fails. */
+/* Of the user, the key and the signature, the log names the first that fails, in this order. */
 static void decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                    struct login_outcome *outcome)
 {
@@ -232,8 +234,8 @@ static void decide(struct login *login, const struct ipc_auth *request, const ui
     }
 }
 
-/* Of this host and user: what an observer learns from one user's answers does not help with
- * another's. 0 to LIMIT_REFUSAL_JITTER_MS - 1. */
+/* 0 to LIMIT_REFUSAL_JITTER_MS - 1, constant for each host and user: timing one user's refusals
+ * does not help to time another's. */
 static int64_t jitter_ms(const struct login *login, const char *user)
 {
     uint8_t hash[crypto_hash_sha256_BYTES];
@@ -247,7 +249,7 @@ static int64_t jitter_ms(const struct login *login, const char *user)
     return hash[0] % LIMIT_REFUSAL_JITTER_MS;
 }
 
-/* Returns early if nobody waits for the answer any more. */
+/* Returns early if the network process has hung up, or if a signal has asked us to end. */
 static void wait_until(const struct login *login, int64_t until_ms)
 {
     struct pollfd network = {.fd = login->ipc};
@@ -256,17 +258,16 @@ static void wait_until(const struct login *login, int64_t until_ms)
     }
 }
 
-/* A refusal leaves a fixed time after its request, and the user's jitter. Work that has taken
- * longer than that doubles the time until it has not. A name service that hangs must not keep the
- * monitor from its deadline. */
-static void wait_for_refusal(const struct login *login, const char *user, int64_t asked_ms)
+/* A refusal is sent at a fixed time after its request, plus the user's jitter. If the work took
+ * longer, the time is doubled until it suffices; it never goes beyond the login deadline. */
+static void wait_for_refusal(const struct login *login, const char *user, int64_t received_ms)
 {
-    int64_t spent_ms = clock_now_ms() - asked_ms;
+    int64_t spent_ms = clock_now_ms() - received_ms;
     int64_t wanted_ms = LIMIT_REFUSAL_MS + jitter_ms(login, user);
     while (wanted_ms < spent_ms) {
         wanted_ms *= 2;
     }
-    int64_t answer_ms = asked_ms + wanted_ms;
+    int64_t answer_ms = received_ms + wanted_ms;
     wait_until(login, answer_ms < login->deadline_ms ? answer_ms : login->deadline_ms);
 }
 
@@ -282,20 +283,20 @@ static const char *enter(struct login *login, const struct ipc_auth *request,
 }
 
 static void refuse(struct login *login, const struct ipc_auth *request,
-                   const struct login_outcome *outcome, int64_t asked_ms, uint32_t *verdict)
+                   const struct login_outcome *outcome, int64_t received_ms, uint32_t *verdict)
 {
     login->scratch->probe.found = false;
     login->refusals++;
     *verdict = login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
     login_log(request, outcome);
-    wait_for_refusal(login, request->user, asked_ms);
+    wait_for_refusal(login, request->user, received_ms);
 }
 
 const char *login_answer(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                          uint32_t *verdict)
 {
     struct login_outcome *outcome = &login->scratch->outcome;
-    int64_t asked_ms = clock_now_ms();
+    int64_t received_ms = clock_now_ms();
     const char *wrong = check_request(login, request);
     if (wrong != NULL) {
         return wrong;
@@ -303,7 +304,7 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     memset(outcome, 0, sizeof(*outcome));
     decide(login, request, blob, outcome);
     if (!outcome->accepted) {
-        refuse(login, request, outcome, asked_ms, verdict);
+        refuse(login, request, outcome, received_ms, verdict);
         return NULL;
     }
     if (request->stage == IPC_AUTH_PROBE) {

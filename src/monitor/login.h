@@ -1,6 +1,6 @@
 /*
- * Decides logins: rebuilds the signed data from the monitor's own session identifier, asks the
- * child that reads keys, verifies, counts, logs.
+ * Decides login requests: has a child look up the user and the key, rebuilds the signed data with
+ * the monitor's own session identifier, verifies the signature, counts and logs.
  */
 #ifndef WREN_LOGIN_H
 #define WREN_LOGIN_H
@@ -19,9 +19,9 @@
 
 #define LOGIN_REASON_BYTES 160
 
-/* What came out of one request. */
+/* The result of one request. */
 struct login_outcome {
-    struct authkeys_account account; /* nobody's if it may not log in */
+    struct authkeys_account account; /* account_nobody()'s if the user may not log in */
     bool account_refused;
     bool accepted;
     char reason[LOGIN_REASON_BYTES];
@@ -29,13 +29,13 @@ struct login_outcome {
     struct authkeys_verdict keys;
 };
 
-/* The one `event=login` line of a request. */
+/* Writes the request's `event=login` line. */
 void login_log(const struct ipc_auth *request, const struct login_outcome *outcome);
 
 /* ---- login.c --------------------------------------------------------------------------------- */
 
-/* The last probe whose key could log in: the signed request for just this user and key needs no
- * second look. */
+/* The last accepted probe. The signed request that follows for the same user and key reuses its
+ * result. */
 struct login_probe {
     bool found;
     uint32_t key_type;
@@ -45,9 +45,9 @@ struct login_probe {
     struct authkeys_verdict keys;
 };
 
-/* Of no use after the login; the monitor gives the memory back. */
+/* Used only before the login; later the monitor gives the memory back. */
 struct login_scratch {
-    struct login_outcome outcome; /* of the request at hand */
+    struct login_outcome outcome; /* of the current request */
     struct login_probe probe;
 };
 
@@ -56,13 +56,13 @@ struct login {
     const struct peer *peer;
     const struct identity *identity;
     struct hostkey *hostkey;
-    int ipc;             /* no need to answer once it hangs up */
+    int ipc;             /* once it hangs up, no answer is needed */
     int64_t deadline_ms; /* of the whole login */
-    uid_t reserved_uid;  /* struct account_rules */
+    uid_t reserved_uid;  /* as in struct account_rules */
     struct login_scratch *scratch;
 
-    /* Makes the login happen: starts the session process with the account and the grant. Returns
-     * NULL, or why the connection must end. */
+    /* Called for an accepted login: starts the session process with the account and the grant.
+     * Returns NULL, or why the connection must end. */
     const char *(*enter)(void *monitor, const struct authkeys_account *account,
                          const struct grant *grant);
     void *monitor;
@@ -71,22 +71,23 @@ struct login {
     uint8_t session_id[64];
     unsigned requests;
     unsigned refusals;
-    char user[LIMIT_USER_BYTES]; /* who is logged in */
-    bool forced;                 /* that login's grant has a forced command */
+    char user[LIMIT_USER_BYTES]; /* who has logged in; "" before */
+    bool forced;                 /* the login's key has a forced command */
 };
 
 /*
- * Answers one request: sets *verdict; after IPC_VERDICT_ACCEPTED of a signed one login->enter() has
- * been called and login->user is set. A refusal's time does not depend on whether the user exists.
- * `blob` has the request's blob_bytes.
- * Returns NULL, or why the connection must end: a value out of range, a text without end, no
- * session identifier yet, a request after the last refusal or above LIMIT_AUTH_REQUESTS, a login
- * that could not be entered.
+ * Answers one request and sets *verdict. If a signed request is accepted, login->enter() has been
+ * called and login->user is set. The time that a refusal takes does not depend on whether the user
+ * exists. `blob` has the request's blob_bytes.
+ * Returns NULL, or why the connection must end: a value out of range, a text without a NUL, no
+ * session identifier yet, a request after the last attempt or above LIMIT_AUTH_REQUESTS, a failure
+ * of login->enter().
  */
 const char *login_answer(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                          uint32_t *verdict);
 
-/* The data that a client signs (RFC 4252 section 7), built into `out`; returns its length. */
+/* Builds the data that a client signs (RFC 4252 section 7) in `out`. Returns its length, or 0 if it
+ * does not fit. */
 #define LOGIN_SIGNED_BYTES (1024 + LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES)
 size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct login *login,
                          const struct ipc_auth *request, const uint8_t *blob);

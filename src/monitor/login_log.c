@@ -18,8 +18,8 @@ static bool is_certificate(const struct ipc_auth *request)
            request->key_type == IPC_KEY_SK_ED25519_CERT;
 }
 
-/* Of a certificate the child knows the key in it; for one that it has not parsed we only know
- * the whole. */
+/* Logs a certificate by the fingerprint of the key in it, if the child has parsed it; otherwise by
+ * the hash of the whole blob. */
 static void log_key(struct log_line *line, const struct ipc_auth *request,
                     const struct login_outcome *outcome)
 {
@@ -48,9 +48,9 @@ static void log_path(struct log_line *line, const struct login_outcome *outcome)
     }
 }
 
-/* Not for accounts that may not log in: their key was not looked at for its own sake. */
-static void log_particulars(struct log_line *line, const struct ipc_auth *request,
-                            const struct login_outcome *outcome)
+/* Not for accounts that may not log in: then the child has looked up the dummy user's key. */
+static void log_details(struct log_line *line, const struct ipc_auth *request,
+                        const struct login_outcome *outcome)
 {
     const struct authkeys_verdict *keys = &outcome->keys;
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
@@ -85,6 +85,6 @@ void login_log(const struct ipc_auth *request, const struct login_outcome *outco
         log_text(&line, "reason", outcome->reason);
     }
     log_path(&line, outcome);
-    log_particulars(&line, request, outcome);
+    log_details(&line, request, outcome);
     log_end(&line, outcome->accepted && probe ? LOG_DETAIL : LOG_EVENT);
 }

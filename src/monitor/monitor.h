@@ -1,12 +1,11 @@
 /*
- * The monitor: the privileged code of a connection, and the process that the launcher waits for. It
- * answers the requests of common/ipc.h, keeps the login deadline and every count, reaps, and writes
- * the log.
+ * The monitor: the privileged process of a connection, for which the launcher waits. It answers the
+ * requests of common/ipc.h, enforces the login deadline and all limits, reaps, and writes the log.
  *
- * Before login it is what the launcher started it as (root, or an ordinary user). At login it
- * starts the session process, which becomes the user, and gives up root itself: as the network
- * process's user, without a capability and under a seccomp filter it can still end that process,
- * and the user can't stop, slow down or read the monitor.
+ * Before the login it keeps the identity that the launcher gave it: root, or an ordinary user. At
+ * the login it starts the session process, which becomes the user. Then it gives up root: it takes
+ * on the network process's uid, drops all capabilities and enters a seccomp filter. With that uid
+ * it can still kill the network process, and the user can't stop, slow down or read the monitor.
  */
 #ifndef WREN_MONITOR_H
 #define WREN_MONITOR_H
@@ -22,18 +21,18 @@ struct monitor_setup {
     const struct options *options;
     const struct peer *peer;
     const struct identity *identity; /* of the unprivileged processes, where we start as root */
-    struct oom *oom;                 /* what oom_raise() did before the fork */
+    struct oom *oom;                 /* of oom_raise(), called before the fork */
     int ipc;                         /* to the network process */
     int connection;                  /* a copy of its descriptor 0 */
     pid_t network;
 };
 
 /*
- * Loads the host key, then serves until the network process ends or must be ended; reaps it.
- * Expects: descriptors 0 and 1 are not the connection any more, SESSION_DESCRIPTOR is the session
- * process's end of its socket, all dispositions but SIGPIPE's and SIGXFSZ's are default. Returns
- * the exit code: 0 if the client was the cause of the end, 111 if we were, 100 if the key directory
- * is wrong. The caller exits.
+ * Loads the host key, serves until the connection ends, and reaps the network process. Expects:
+ * descriptors 0 and 1 are no longer the connection, SESSION_DESCRIPTOR is the session process's end
+ * of its socket, and all signal dispositions but SIGPIPE's and SIGXFSZ's are the default.
+ * Returns the exit code: 0 if the client caused the end, 111 if the server did, 100 if the key
+ * directory can't be used. The caller exits.
  */
 int monitor_run(const struct monitor_setup *setup);
 

@@ -1,8 +1,8 @@
 /*
  * H = HASH(V_C || V_S || I_C || I_S || K_S || Q_C || Q_S || K), each but K as a string.
  *
- * Every length is written by us, so that no other exchange's fields, cut differently, give the same
- * H.
+ * We write the length of each string ourselves. So a hostile network process can't move bytes
+ * between fields to get the H of another exchange.
  */
 #include "sign.h"
 

@@ -1,6 +1,7 @@
 /*
- * The exchange hash H (RFC 5656 section 4), built from what the network process tells of an
- * exchange and what only we know to be true: our identification line and our host key.
+ * Everything that the host key signs: the exchange hash H (RFC 5656 section 4) and proofs of host
+ * keys. H is built from the network process's fields and, as that process may lie, from our own
+ * identification line and our own host key.
  */
 #ifndef WREN_SIGN_H
 #define WREN_SIGN_H
@@ -12,15 +13,15 @@
 #include "hostkey.h"
 #include "ipc.h"
 
-/* Length of the request's tail, or SIZE_MAX if one of its lengths is out of range. */
+/* The length of the request's tail, or SIZE_MAX if one of its lengths is out of range. */
 size_t sign_tail_bytes(const struct ipc_sign *request);
 
-/* Writes H and returns its 32 or 64 bytes' number. `tail` has sign_tail_bytes(). A request with
- * the certificate may only come if there is one. */
+/* Writes H and returns its length, 32 or 64 bytes. `tail` has sign_tail_bytes(). If the request is
+ * `certified`, the host key must have a certificate. */
 size_t sign_exchange_hash(uint8_t h[static HASH_MAX_BYTES], const struct ipc_sign *request,
                           const uint8_t *tail, const struct hostkey *hostkey);
 
-/* Tells the network process what of the host keys is public. */
+/* Fills in the public parts of the host keys, for the network process. */
 void sign_list_keys(struct ipc_start_reply *reply, const struct hostkey *hostkey);
 
 /*
