@@ -1,4 +1,4 @@
-/* Sends requests, and knows of each reply whether it may be. */
+/* Sends requests and checks each reply. */
 #include "hostile.h"
 
 #include <errno.h>
@@ -9,10 +9,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* How long a reply may take, on any machine. */
+/* Enough for a reply on any machine. */
 #define REPLY_MS 20000
 
-void violate(struct attack *attack, const char *format, ...)
+void report_violation(struct attack *attack, const char *format, ...)
 {
     va_list arguments;
     if (attack->record->violation[0] == '\0') {
@@ -24,19 +24,19 @@ void violate(struct attack *attack, const char *format, ...)
 
 /* ---- sending --------------------------------------------------------------------------------- */
 
-static void remember(struct attack *attack, enum side side, bool deserved)
+static void remember(struct attack *attack, enum side side, bool acceptable)
 {
-    struct queue *asked = &attack->asked[side];
-    struct fact *fact = &asked->facts[asked->end++ % FACTS];
-    memset(fact, 0, sizeof(*fact));
-    if (attack->bytes >= sizeof(fact->type)) {
-        fact->type = attack->message.type;
+    struct pending_queue *pending = &attack->pending[side];
+    struct pending_request *request = &pending->requests[pending->end++ % PENDING_LIMIT];
+    memset(request, 0, sizeof(*request));
+    if (attack->bytes >= sizeof(request->type)) {
+        request->type = attack->message.type;
     }
-    if (fact->type == IPC_AUTH && attack->bytes >= sizeof(struct ipc_auth)) {
-        fact->stage = attack->message.auth.stage;
+    if (request->type == IPC_AUTH && attack->bytes >= sizeof(struct ipc_auth)) {
+        request->stage = attack->message.auth.stage;
     }
-    fact->deserved = deserved;
-    if (deserved && fact->stage == IPC_AUTH_SIGNED) {
+    request->acceptable = acceptable;
+    if (acceptable && request->stage == IPC_AUTH_SIGNED) {
         attack->record->signed_properly = true;
     }
 }
@@ -58,13 +58,13 @@ bool attack_send_with(struct attack *attack, enum side side, const int *descript
         message.msg_control = &control;
         message.msg_controllen = CMSG_SPACE(count * sizeof(int));
     }
-    if (attack->asked[side].end - attack->asked[side].first == FACTS) {
+    if (attack->pending[side].end - attack->pending[side].first == PENDING_LIMIT) {
         return false;
     }
-    /* Before it goes: the monitor may be done with it before we are back. */
-    remember(attack, side, count == 0 && deserves_login(attack));
+    /* Before sending: the judge may see the login before sendmsg() returns. */
+    remember(attack, side, count == 0 && is_login_valid(attack));
     if (sendmsg(attack->sockets[side], &message, MSG_NOSIGNAL | MSG_DONTWAIT) < 0) {
-        attack->asked[side].end--;
+        attack->pending[side].end--;
         return false;
     }
     return true;
@@ -79,47 +79,48 @@ bool attack_send(struct attack *attack, enum side side)
 
 static void close_descriptors(struct attack *attack)
 {
-    for (unsigned i = 0; i < attack->got && !attack->keeps; i++) {
+    for (unsigned i = 0; i < attack->descriptor_count && !attack->keeps_descriptors; i++) {
         close(attack->descriptors[i]);
     }
-    attack->got = 0;
+    attack->descriptor_count = 0;
 }
 
 static void take_descriptors(struct attack *attack, struct msghdr *message)
 {
     struct cmsghdr *control = CMSG_FIRSTHDR(message);
     if (control != NULL && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS) {
-        attack->got = (unsigned)((control->cmsg_len - CMSG_LEN(0)) / sizeof(int));
-        memcpy(attack->descriptors, CMSG_DATA(control), attack->got * sizeof(int));
+        attack->descriptor_count = (unsigned)((control->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(attack->descriptors, CMSG_DATA(control), attack->descriptor_count * sizeof(int));
     }
 }
 
-/* Only a terminal or a program that is there brings descriptors, and as many as ipc.h says. */
-static void check_descriptors(struct attack *attack, const struct fact *fact)
+/* Only replies for a terminal or a program have descriptors, with the number that ipc.h requires.
+ */
+static void check_descriptors(struct attack *attack, const struct pending_request *request)
 {
     bool done = attack->reply.done.done == 1;
-    unsigned got = attack->got;
-    bool right = fact->type == IPC_PTY ? got == (done ? 1 : 0)
-                 : fact->type == IPC_SPAWN
-                     ? (done ? got == 1 || got == IPC_REPLY_DESCRIPTORS : got == 0)
-                     : got == 0;
+    unsigned count = attack->descriptor_count;
+    bool right = request->type == IPC_PTY ? count == (done ? 1 : 0)
+                 : request->type == IPC_SPAWN
+                     ? (done ? count == 1 || count == IPC_REPLY_DESCRIPTORS : count == 0)
+                     : count == 0;
     if (!right) {
-        violate(attack, "%u descriptors came with a reply of type %u, done %u", got, fact->type,
-                attack->reply.done.done);
+        report_violation(attack, "%u descriptors came with a reply of type %u, done %u", count,
+                         request->type, attack->reply.done.done);
     }
-    if (fact->type == IPC_SPAWN && done) {
+    if (request->type == IPC_SPAWN && done) {
         attack->record->programs++;
     }
 }
 
-static void check_verdict(struct attack *attack, const struct fact *fact)
+static void check_verdict(struct attack *attack, const struct pending_request *request)
 {
     bool accepted = attack->reply.auth.verdict == IPC_VERDICT_ACCEPTED;
-    if (accepted && !fact->deserved) {
-        violate(attack, "accepted, stage %u, without the listed key%s", fact->stage,
-                fact->stage == IPC_AUTH_SIGNED ? "'s signature" : "");
+    if (accepted && !request->acceptable) {
+        report_violation(attack, "accepted, stage %u, without the listed key%s", request->stage,
+                         request->stage == IPC_AUTH_SIGNED ? "'s signature" : "");
     }
-    if (accepted && fact->stage == IPC_AUTH_SIGNED) {
+    if (accepted && request->stage == IPC_AUTH_SIGNED) {
         attack->record->logged_in = true;
     }
     attack->record->refusals += accepted ? 0 : 1;
@@ -136,21 +137,21 @@ static size_t reply_bytes(uint32_t type)
 
 static void check_reply(struct attack *attack, enum side side, size_t bytes)
 {
-    struct queue *asked = &attack->asked[side];
-    if (asked->first == asked->end) {
-        violate(attack, "a reply that nobody has asked for");
+    struct pending_queue *pending = &attack->pending[side];
+    if (pending->first == pending->end) {
+        report_violation(attack, "a reply without a request");
         return;
     }
-    const struct fact *fact = &asked->facts[asked->first++ % FACTS];
-    if (attack->reply.type != fact->type || bytes != reply_bytes(fact->type)) {
-        violate(attack, "%zu bytes of type %u in reply to type %u", bytes, attack->reply.type,
-                fact->type);
+    const struct pending_request *request = &pending->requests[pending->first++ % PENDING_LIMIT];
+    if (attack->reply.type != request->type || bytes != reply_bytes(request->type)) {
+        report_violation(attack, "%zu bytes of type %u in reply to type %u", bytes,
+                         attack->reply.type, request->type);
         return;
     }
-    check_descriptors(attack, fact);
-    if (fact->type == IPC_AUTH) {
-        check_verdict(attack, fact);
-    } else if (fact->type == IPC_SIGN && attack->session_id_bytes == 0) {
+    check_descriptors(attack, request);
+    if (request->type == IPC_AUTH) {
+        check_verdict(attack, request);
+    } else if (request->type == IPC_SIGN && attack->session_id_bytes == 0) {
         attack->session_id_bytes = attack->reply.sign.hash_bytes;
         memcpy(attack->session_id, attack->reply.sign.hash, sizeof(attack->session_id));
     }
@@ -181,28 +182,28 @@ bool attack_receive(struct attack *attack, enum side side, int timeout_ms)
     return true;
 }
 
-void attack_ask(struct attack *attack, enum side side)
+void attack_request(struct attack *attack, enum side side)
 {
     if (!attack_send(attack, side) || !attack_receive(attack, side, REPLY_MS)) {
-        violate(attack, "no reply to a good request of type %u", attack->message.type);
+        report_violation(attack, "no reply to a good request of type %u", attack->message.type);
         _exit(1);
     }
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-void attack_stay(struct attack *attack)
+void attack_wait_for_kill(struct attack *attack)
 {
-    close(attack->leash);
+    close(attack->busy_pipe);
     for (;;) {
         pause();
     }
 }
 
-void attack_doom(struct attack *attack, enum side side, const char *reason)
+void attack_expect_end(struct attack *attack, enum side side, const char *reason)
 {
     attack->record->status = 111;
     snprintf(attack->record->reason, RECORD_TEXT_BYTES, "%s", reason);
     attack_send(attack, side);
-    attack_stay(attack);
+    attack_wait_for_kill(attack);
 }

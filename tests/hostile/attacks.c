@@ -1,4 +1,4 @@
-/* The table of all attacks, and those of which it is not known how the connection ends. */
+/* The table of all attacks, and the attacks without a known end. */
 #include "hostile.h"
 
 #include <signal.h>
@@ -7,9 +7,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* ---- attacks that are none ------------------------------------------------------------------- */
+/* ---- good connections ------------------------------------------------------------------------ */
 
-/* Nothing hostile: else the judge might call every end a good one. */
+/* Nothing hostile: shows that a good connection passes the judge. */
 static void behave(struct attack *attack)
 {
     log_in(attack);
@@ -22,7 +22,7 @@ static void behave(struct attack *attack)
     _exit(0);
 }
 
-/* More than the session process may have descriptors: one that is not closed would tell. */
+/* So many programs that the session process would run out of descriptors if it leaked them. */
 static void spawn_and_release(struct attack *attack)
 {
     log_in(attack);
@@ -38,17 +38,17 @@ static void spawn_and_release(struct attack *attack)
 
 /* ---- random requests ------------------------------------------------------------------------- */
 
-static void ask_anything(struct attack *attack)
+static void send_random_requests(struct attack *attack)
 {
-    come_so_far(attack, dice_below(&attack->dice, 8));
+    advance_to(attack, dice_below(&attack->dice, 8));
     for (uint32_t i = 1 + dice_below(&attack->dice, 20); i > 0; i--) {
         send_any(attack);
     }
-    take_replies(attack);
+    read_replies(attack);
 }
 
-/* Without waiting for one side's replies before the other is asked. */
-static void ask_both_at_once(struct attack *attack)
+/* Sends to each process while the other's replies are pending. */
+static void send_to_both_at_once(struct attack *attack)
 {
     static const uint32_t to_session[] = {IPC_PTY, IPC_SPAWN, IPC_SIGNAL, IPC_RELEASE};
     log_in(attack);
@@ -58,14 +58,14 @@ static void ask_both_at_once(struct attack *attack)
         make_any(attack, to_session[dice_below(&attack->dice, 4)]);
         attack_send(attack, TO_SESSION);
     }
-    take_replies(attack);
+    read_replies(attack);
 }
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void go_on_after_the_end(struct attack *attack)
 {
-    come_so_far(attack, dice_below(&attack->dice, 4));
+    advance_to(attack, dice_below(&attack->dice, 4));
     expect_end(attack, 1 + dice_below(&attack->dice, 2), "the first reason");
     attack_send(attack, TO_MONITOR);
     for (uint32_t i = dice_below(&attack->dice, 10); i > 0; i--) {
@@ -75,10 +75,10 @@ static void go_on_after_the_end(struct attack *attack)
 
 static void ignore_the_end(struct attack *attack)
 {
-    come_so_far(attack, dice_below(&attack->dice, 4));
+    advance_to(attack, dice_below(&attack->dice, 4));
     expect_end(attack, 1 + dice_below(&attack->dice, 2), "the first reason");
     attack_send(attack, TO_MONITOR);
-    attack_stay(attack);
+    attack_wait_for_kill(attack);
 }
 
 static void close_a_side(struct attack *attack)
@@ -101,10 +101,10 @@ static void close_a_side(struct attack *attack)
     default:
         shutdown(attack->sockets[side], SHUT_RDWR);
     }
-    attack_stay(attack);
+    attack_wait_for_kill(attack);
 }
 
-/* It reads nothing any more: it may go on asking, and its end is the end. */
+/* It no longer reads. It may still send requests; the connection ends with its exit. */
 static void stop_reading(struct attack *attack)
 {
     log_in(attack);
@@ -117,22 +117,22 @@ static void stop_reading(struct attack *attack)
 static void die_in_the_middle(struct attack *attack)
 {
     static const int signals[] = {SIGKILL, SIGABRT, SIGSEGV, SIGSYS, SIGTERM, SIGPIPE};
-    come_so_far(attack, dice_below(&attack->dice, 4));
+    advance_to(attack, dice_below(&attack->dice, 4));
     for (uint32_t i = dice_below(&attack->dice, 3); i > 0; i--) {
         send_any(attack);
     }
     int number = signals[dice_below(&attack->dice, sizeof(signals) / sizeof(signals[0]))];
-    signal(number, SIG_DFL); /* a sanitizer's runtime would have something to say */
+    signal(number, SIG_DFL); /* a sanitizer's runtime would report the signal */
     raise(number);
 }
 
-/* The monitor alone counts the time. */
+/* The monitor enforces the login deadline. */
 static void miss_the_deadline(struct attack *attack)
 {
     attack->record->status = 0;
     snprintf(attack->record->reason, RECORD_TEXT_BYTES, "login deadline of 1 s");
-    come_so_far(attack, dice_below(&attack->dice, 3));
-    attack_stay(attack);
+    advance_to(attack, dice_below(&attack->dice, 3));
+    attack_wait_for_kill(attack);
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -140,12 +140,12 @@ static void miss_the_deadline(struct attack *attack)
 static const struct kind kinds[] = {
     {"behave", behave, 4, 0},
     {"spawn and release", spawn_and_release, 1, 0},
-    {"ask anything", ask_anything, 30, 0},
-    {"ask both at once", ask_both_at_once, 6, 0},
+    {"send random requests", send_random_requests, 30, 0},
+    {"send to both at once", send_to_both_at_once, 6, 0},
     {"send a wrong size", send_wrong_size, 8, 0},
     {"lie about a tail", lie_about_a_tail, 6, 0},
-    {"ask the other process", ask_the_other_process, 5, 0},
-    {"ask too early or late", ask_too_early_or_late, 6, 0},
+    {"send to the other process", send_to_the_other_process, 5, 0},
+    {"send at the wrong time", send_at_the_wrong_time, 6, 0},
     {"pass descriptors", pass_descriptors, 5, 0},
     {"break a session rule", break_a_session_rule, 8, 0},
     {"forge", forge, 4, 0},
@@ -153,7 +153,7 @@ static const struct kind kinds[] = {
     {"probe for ever", probe_for_ever, 1, 0},
     {"sign for ever", sign_for_ever, 1, 0},
     {"flood", flood, 3, 0},
-    {"outtalk the session", outtalk_the_session, 1, 0},
+    {"send without end", send_without_end, 1, 0},
     {"start too many programs", start_too_many_programs, 1, 0},
     {"go on after the end", go_on_after_the_end, 4, 0},
     {"ignore the end", ignore_the_end, 1, 0},
@@ -172,15 +172,15 @@ const struct kind *attack_kind(uint64_t index)
     for (size_t each = 0; each < KINDS; each++) {
         round += kinds[each].weight;
     }
-    /* A number that has no divisor in common with a round's length: neighbours are of other kinds.
-     */
+    /* 31 has no divisor in common with a round's length: so every kind occurs, and neighbours
+     * differ. */
     for (uint64_t left = index * 31 % round; left >= kinds[i].weight; i++) {
         left -= kinds[i].weight;
     }
     return &kinds[i];
 }
 
-/* Those that still live: how the connection ends is theirs to choose. */
+/* An attacker that still runs chooses at random how the connection ends. */
 static void leave(struct attack *attack)
 {
     switch (dice_below(&attack->dice, 4)) {

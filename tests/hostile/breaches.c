@@ -1,4 +1,4 @@
-/* Attacks that break a rule, of which it is known how the connection must end. */
+/* Attacks that break a rule, with the end that the connection must have. */
 #include "hostile.h"
 
 #include <poll.h>
@@ -20,7 +20,7 @@ void send_wrong_size(struct attack *attack)
     uint32_t more = 1 + dice_below(&attack->dice, dice_one_in(&attack->dice, 2) ? 8 : 60000);
     bool shorter = dice_one_in(&attack->dice, 2) && right > 5;
     attack->bytes = shorter ? 4 + dice_below(&attack->dice, (uint32_t)right - 4) : right + more;
-    attack_doom(attack, side_of(attack->message.type), "request of a wrong size");
+    attack_expect_end(attack, side_of(attack->message.type), "request of a wrong size");
 }
 
 void lie_about_a_tail(struct attack *attack)
@@ -46,31 +46,31 @@ void lie_about_a_tail(struct attack *attack)
         attack->message.sign.client_version_bytes += lie;
         attack->message.sign.server_kexinit_bytes -= lie - 1;
     }
-    attack_doom(attack, TO_MONITOR, "request of a wrong size");
+    attack_expect_end(attack, TO_MONITOR, "request of a wrong size");
 }
 
-void ask_the_other_process(struct attack *attack)
+void send_to_the_other_process(struct attack *attack)
 {
     uint32_t type = 1 + dice_below(&attack->dice, IPC_TYPES - 1);
     log_in(attack);
     make_any(attack, type);
-    /* A long command is more than the monitor takes of anything. */
-    attack_doom(attack, side_of(type) == TO_MONITOR ? TO_SESSION : TO_MONITOR,
-                attack->bytes > IPC_MONITOR_REQUEST_BYTES ? "request of a wrong size"
-                                                          : "request of an unknown type");
+    /* A long command exceeds every request to the monitor. */
+    attack_expect_end(attack, side_of(type) == TO_MONITOR ? TO_SESSION : TO_MONITOR,
+                      attack->bytes > IPC_MONITOR_REQUEST_BYTES ? "request of a wrong size"
+                                                                : "request of an unknown type");
 }
 
-void ask_too_early_or_late(struct attack *attack)
+void send_at_the_wrong_time(struct attack *attack)
 {
     static const struct {
-        uint32_t how_far;
+        uint32_t stage;
         uint32_t type;
     } wrong[] = {{0, IPC_SIGN},  {0, IPC_AUTH},  {0, IPC_PROVE}, {1, IPC_START}, {1, IPC_PROVE},
                  {2, IPC_START}, {2, IPC_PROVE}, {3, IPC_START}, {3, IPC_AUTH}};
     uint32_t which = dice_below(&attack->dice, sizeof(wrong) / sizeof(wrong[0]));
-    come_so_far(attack, wrong[which].how_far);
+    advance_to(attack, wrong[which].stage);
     make_any(attack, wrong[which].type);
-    attack_doom(attack, TO_MONITOR, "request at the wrong time");
+    attack_expect_end(attack, TO_MONITOR, "request at the wrong time");
 }
 
 void pass_descriptors(struct attack *attack)
@@ -88,7 +88,7 @@ void pass_descriptors(struct attack *attack)
     attack->record->status = 111;
     snprintf(attack->record->reason, RECORD_TEXT_BYTES, "request of a wrong size");
     attack_send_with(attack, side, passed, count);
-    attack_stay(attack);
+    attack_wait_for_kill(attack);
 }
 
 void break_a_session_rule(struct attack *attack)
@@ -98,37 +98,37 @@ void break_a_session_rule(struct attack *attack)
     switch (dice_below(&attack->dice, 6)) {
     case 0:
         make_any(attack, IPC_PTY + dice_below(&attack->dice, 4));
-        attack->message.pty.channel = channel; /* the same place in all of them */
-        attack_doom(
+        attack->message.pty.channel = channel; /* the same offset in all of them */
+        attack_expect_end(
             attack, TO_SESSION,
             attack->message.type == IPC_SIGNAL ? "" : "session request for a channel out of range");
     case 1:
         make_pty(attack, 1);
-        attack_ask(attack, TO_SESSION);
-        attack_doom(attack, TO_SESSION, "terminal for a session that has begun");
+        attack_request(attack, TO_SESSION);
+        attack_expect_end(attack, TO_SESSION, "terminal for a session that has begun");
     case 2:
         make_spawn(attack, 1, IPC_SESSION_EXEC, "cat");
-        attack_ask(attack, TO_SESSION);
-        attack_doom(attack, TO_SESSION, "second program for a session");
+        attack_request(attack, TO_SESSION);
+        attack_expect_end(attack, TO_SESSION, "second program for a session");
     case 3:
         make_spawn(attack, 1, IPC_SESSION_SHELL, "cat");
-        attack_doom(attack, TO_SESSION, "shell with a command");
+        attack_expect_end(attack, TO_SESSION, "shell with a command");
     case 4:
         make_spawn(attack, 1, IPC_SESSION_EXEC, "cat");
         memcpy(attack->message.raw + sizeof(struct ipc_spawn), "PATH", 4);
-        attack_doom(attack, TO_SESSION, "environment that a client may not set");
+        attack_expect_end(attack, TO_SESSION, "environment that a client may not set");
     default:
         make_signal(attack, 1, SIGSTOP);
-        attack_doom(attack, TO_SESSION, "signal that RFC 4254 does not name");
+        attack_expect_end(attack, TO_SESSION, "signal that RFC 4254 does not name");
     }
 }
 
-/* ---- who gets in ----------------------------------------------------------------------------- */
+/* ---- logins ---------------------------------------------------------------------------------- */
 
-static void spoil(struct attack *attack)
+static void corrupt(struct attack *attack)
 {
     struct ipc_auth *auth = &attack->message.auth;
-    struct key liar;
+    struct key forged;
     switch (dice_below(&attack->dice, 7)) {
     case 0:
         auth->signature[dice_below(&attack->dice, 64)] ^=
@@ -149,35 +149,35 @@ static void spoil(struct attack *attack)
                sizeof(attack->world->listed.blob));
         break;
     case 5: /* the listed key's signature with another blob */
-        liar = attack->world->listed;
-        liar.blob[HOSTKEY_BLOB_BYTES - 1] ^= 1;
-        make_auth(attack, IPC_AUTH_SIGNED, &liar, "alice");
+        forged = attack->world->listed;
+        forged.blob[HOSTKEY_BLOB_BYTES - 1] ^= 1;
+        make_auth(attack, IPC_AUTH_SIGNED, &forged, "alice");
         break;
     default:
         attack->message.raw[sizeof(*auth) + dice_below(&attack->dice, HOSTKEY_BLOB_BYTES)] ^= 1;
     }
 }
 
-/* As often as it may, mostly behind a probe with the listed key, whose outcome the monitor keeps.
- */
+/* Uses all attempts, half of them after a probe with the listed key, whose result the monitor
+ * reuses. */
 void forge(struct attack *attack)
 {
     exchange_keys(attack);
     for (int i = 0; i < LIMIT_ATTEMPTS; i++) {
         if (dice_one_in(&attack->dice, 2)) {
             make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
-            attack_ask(attack, TO_MONITOR);
+            attack_request(attack, TO_MONITOR);
         }
         make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
-        spoil(attack);
-        attack_ask(attack, TO_MONITOR);
+        corrupt(attack);
+        attack_request(attack, TO_MONITOR);
     }
     make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
     attack->record->signed_properly = false;
-    attack_doom(attack, TO_MONITOR, "login request after the last attempt");
+    attack_expect_end(attack, TO_MONITOR, "login request after the last attempt");
 }
 
-/* The signature of another connection's session identifier. */
+/* A signature for the session identifier of another connection. */
 void replay(struct attack *attack)
 {
     uint8_t kept[64];
@@ -186,7 +186,7 @@ void replay(struct attack *attack)
     attack->session_id[dice_below(&attack->dice, (uint32_t)attack->session_id_bytes)] ^= 1;
     make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
     memcpy(attack->session_id, kept, sizeof(kept));
-    attack_ask(attack, TO_MONITOR);
+    attack_request(attack, TO_MONITOR);
 }
 
 void probe_for_ever(struct attack *attack)
@@ -194,9 +194,9 @@ void probe_for_ever(struct attack *attack)
     exchange_keys(attack);
     for (unsigned i = 0; i < LIMIT_AUTH_REQUESTS; i++) {
         make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
-        attack_ask(attack, TO_MONITOR);
+        attack_request(attack, TO_MONITOR);
     }
-    attack_doom(attack, TO_MONITOR, "too many login requests");
+    attack_expect_end(attack, TO_MONITOR, "too many login requests");
 }
 
 void sign_for_ever(struct attack *attack)
@@ -204,17 +204,18 @@ void sign_for_ever(struct attack *attack)
     start(attack);
     for (unsigned i = 0; i < LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
         make_sign(attack, i % 2 == 0);
-        attack_ask(attack, TO_MONITOR);
+        attack_request(attack, TO_MONITOR);
     }
-    attack_doom(attack, TO_MONITOR, "too many key exchanges before the login");
+    attack_expect_end(attack, TO_MONITOR, "too many key exchanges before the login");
 }
 
-/* Fewer than a socket holds. */
+/* Fewer requests than a socket's buffer holds. */
 #define OUTSTANDING 60
 
 /* ---- floods ---------------------------------------------------------------------------------- */
 
-/* A full socket is waited for: whoever reads no replies must not be waited for. */
+/* Sends until the socket's buffer is full, and reads no replies: the other process must not wait.
+ */
 void flood(struct attack *attack)
 {
     static const uint32_t types[] = {IPC_SIGN, IPC_NOTE, IPC_SIGNAL, IPC_RELEASE};
@@ -230,25 +231,25 @@ void flood(struct attack *attack)
     attack->record->status = 111;
     snprintf(attack->record->reason, RECORD_TEXT_BYTES,
              "network process does not read its replies");
-    for (int i = 0; i < FACTS; i++) {
+    for (int i = 0; i < PENDING_LIMIT; i++) {
         struct pollfd waiting = {.fd = attack->sockets[side], .events = POLLOUT};
         if (!attack_send(attack, side) && poll(&waiting, 1, 1000) < 1) {
             break;
         }
     }
-    attack_stay(attack);
+    attack_wait_for_kill(attack);
 }
 
-/* The session process ends when its socket is closed, and the connection with it, however many
- * requests to the monitor wait: there is always one more, and every reply is read. */
-void outtalk_the_session(struct attack *attack)
+/* Closes the session process's socket, which must end the connection, while there is always another
+ * request for the monitor and every reply is read. */
+void send_without_end(struct attack *attack)
 {
     uint8_t reply[sizeof(attack->reply.raw)];
     size_t outstanding = 0;
     log_in(attack);
     make_sign(attack, false);
     close(attack->sockets[TO_SESSION]);
-    close(attack->leash);
+    close(attack->busy_pipe);
     int monitor = attack->sockets[TO_MONITOR];
     for (;;) {
         while (outstanding < OUTSTANDING &&
@@ -265,14 +266,14 @@ void start_too_many_programs(struct attack *attack)
 {
     uint32_t channel = dice_below(&attack->dice, LIMIT_CHANNELS);
     log_in(attack);
-    attack->keeps = true;
+    attack->keeps_descriptors = true;
     for (unsigned i = 0; i < LIMIT_CHANNELS + 4; i++) {
         make_spawn(attack, channel, IPC_SESSION_EXEC, "cat");
-        attack_ask(attack, TO_SESSION);
+        attack_request(attack, TO_SESSION);
         if ((attack->reply.done.done == 1) != (i < LIMIT_CHANNELS)) {
-            violate(attack, "program %u: done %u", i + 1, attack->reply.done.done);
+            report_violation(attack, "program %u: done %u", i + 1, attack->reply.done.done);
         }
         make_release(attack, channel);
-        attack_ask(attack, TO_SESSION);
+        attack_request(attack, TO_SESSION);
     }
 }

@@ -1,9 +1,10 @@
 /*
- * A network process that has been taken over, against the real monitor and session process.
+ * An attacker in the place of the network process, against the real monitor and session process.
  *
- * Each sequence is a connection of its own: judge.c forks the monitor, which forks the attacker as
- * its network process; attacks.c and breaches.c say what that one does; judge.c looks at what is
- * left. What a sequence does follows from the seed and the sequence's number alone.
+ * Each sequence is a connection of its own. judge.c forks the monitor, which forks the attacker as
+ * its network process. attacks.c and breaches.c have the attacks. Then judge.c checks the log, the
+ * exit status, and that no process is left. The seed and the sequence's number determine what a
+ * sequence does.
  */
 #ifndef WREN_HOSTILE_H
 #define WREN_HOSTILE_H
@@ -18,10 +19,11 @@
 #include "ipc.h"
 #include "options.h"
 
-/* ---- world.c: what all sequences share ------------------------------------------------------- */
+/* ---- world.c: keys, users and files of all sequences
+ * ------------------------------------------------------- */
 
-#define PLACE_BYTES 64
-#define PATH_BYTES  128
+#define FOLDER_BYTES 64
+#define PATH_BYTES   128
 
 struct key {
     uint8_t public_key[32];
@@ -30,24 +32,24 @@ struct key {
 };
 
 struct world {
-    char place[PLACE_BYTES]; /* a folder of our own, with all that is below */
+    char folder[FOLDER_BYTES]; /* temporary; has all other files */
     char keydir[PATH_BYTES];
     char authkeys[PATH_BYTES];
     bool as_root;
-    struct identity identity; /* of the attacker, and of the monitor after a login */
+    struct identity identity; /* the attacker's, and the monitor's after a login */
     uid_t user;               /* alice's */
     struct key listed;        /* in her authorized_keys */
     struct key unlisted;
     struct options options;
     uint64_t seed;
-    double slack; /* times what is allowed to take */
+    double slack; /* factor for all time limits */
 };
 
-/* Both end the program if something goes wrong. */
+/* Both exit on an error. */
 void world_make(struct world *world);
 void world_remove(const struct world *world);
 
-/* ---- random numbers, the same for the same start --------------------------------------------- */
+/* ---- reproducible random numbers ------------------------------------------------------------- */
 
 struct dice {
     uint64_t state;
@@ -58,39 +60,39 @@ uint32_t dice_below(struct dice *dice, uint32_t limit); /* 0 to limit - 1 */
 bool dice_one_in(struct dice *dice, uint32_t count);
 void dice_fill(struct dice *dice, void *out, size_t bytes);
 
-/* ---- what the attacker tells the judge, in memory that they share ---------------------------- */
+/* ---- what the attacker reports to the judge, in shared memory -------------------------------- */
 
 #define RECORD_TEXT_BYTES 192
 
 struct record {
-    bool signed_properly; /* a request to log in that deserves it has gone out */
+    bool signed_properly; /* it has sent a valid login request */
     bool logged_in;
     unsigned programs;
     unsigned refusals;
-    /* Set before the attacker does what must end the connection so: NULL-terminated, "" for any. */
+    /* How the connection must end; set before the attacker causes it. "" and -1 accept any end. */
     char reason[RECORD_TEXT_BYTES];
-    int status;                        /* of that end; -1 for any */
-    char violation[RECORD_TEXT_BYTES]; /* what must not have happened: the first */
+    int status;
+    char violation[RECORD_TEXT_BYTES]; /* the first thing that must not happen; "" for none */
 };
 
 /* ---- attacker.c: the tools of the network process -------------------------------------------- */
 
 enum side { TO_MONITOR, TO_SESSION, SIDES };
 
-#define FACTS            4096
+#define PENDING_LIMIT    4096
 #define MESSAGE_BYTES    131072
 #define MOST_DESCRIPTORS 16
 
-/* A request that may be answered. */
-struct fact {
+/* A request without its reply. */
+struct pending_request {
     uint32_t type;
-    uint32_t stage; /* of an AUTH request */
-    bool deserved;  /* it may be accepted */
+    uint32_t stage;  /* of an AUTH request */
+    bool acceptable; /* the monitor may accept it */
 };
 
-struct queue {
+struct pending_queue {
     size_t first, end;
-    struct fact facts[FACTS];
+    struct pending_request requests[PENDING_LIMIT];
 };
 
 struct attack {
@@ -98,14 +100,14 @@ struct attack {
     struct record *record;
     struct dice dice;
     int sockets[SIDES]; /* -1 once closed */
-    int leash;          /* closed when nothing more will come */
-    struct queue asked[SIDES];
+    int busy_pipe;      /* closed when the attacker has finished */
+    struct pending_queue pending[SIDES];
     size_t session_id_bytes; /* 0 until a SIGN was answered */
     uint8_t session_id[64];
-    bool keeps; /* descriptors that come with replies stay open */
-    unsigned got;
+    bool keeps_descriptors; /* those that come with replies stay open */
+    unsigned descriptor_count;
     int descriptors[MOST_DESCRIPTORS];
-    size_t bytes; /* of the message at hand */
+    size_t bytes; /* of the current message */
     union {
         uint8_t raw[MESSAGE_BYTES];
         uint32_t type;
@@ -130,29 +132,31 @@ struct attack {
     } reply;
 };
 
-__attribute__((format(printf, 2, 3))) void violate(struct attack *attack, const char *format, ...);
+__attribute__((format(printf, 2, 3))) void report_violation(struct attack *attack,
+                                                            const char *format, ...);
 
-/* Sends the message at hand, with descriptors. False if it did not go: the other side has closed,
- * or its socket is full. */
+/* Sends the current message, with descriptors. Returns false if the other side has closed its
+ * socket, or if its buffer is full. */
 bool attack_send(struct attack *attack, enum side side);
 bool attack_send_with(struct attack *attack, enum side side, const int *descriptors,
                       unsigned count);
 
-/* Takes one reply and checks that it may be. False if none comes: the connection is over, or
- * `timeout_ms` have passed. */
+/* Receives one reply and checks it. Returns false if the connection has ended or after
+ * `timeout_ms`. */
 bool attack_receive(struct attack *attack, enum side side, int timeout_ms);
 
-/* Sends the message and takes its reply, which must come. */
-void attack_ask(struct attack *attack, enum side side);
+/* Sends the message and receives its reply; a missing reply is a violation. */
+void attack_request(struct attack *attack, enum side side);
 
-/* Sends the message, which must end the connection with this reason; never returns. */
-__attribute__((noreturn)) void attack_doom(struct attack *attack, enum side side,
-                                           const char *reason);
+/* Sends the message, which must end the connection with this reason. */
+__attribute__((noreturn)) void attack_expect_end(struct attack *attack, enum side side,
+                                                 const char *reason);
 
-/* Says that nothing more will come, and waits to be killed. */
-__attribute__((noreturn)) void attack_stay(struct attack *attack);
+/* Reports that the attacker has finished, and waits until it is killed. */
+__attribute__((noreturn)) void attack_wait_for_kill(struct attack *attack);
 
-/* ---- requests.c: requests as they should be -------------------------------------------------- */
+/* ---- requests.c: valid requests, and what can be wrong with them ------------------------------
+ */
 
 enum side side_of(uint32_t type);
 
@@ -167,52 +171,54 @@ void make_spawn(struct attack *attack, uint32_t channel, uint32_t kind, const ch
 void make_signal(struct attack *attack, uint32_t channel, uint32_t number);
 void make_release(struct attack *attack, uint32_t channel);
 
-/* Any of a type, with fields that are right or nearly so. */
+/* A random request of a type, with valid or nearly valid fields. */
 void make_any(struct attack *attack, uint32_t type);
 
-/* Does something to the message that it may not survive. */
+/* Changes the message at random, which may make it invalid. */
 void mutate(struct attack *attack);
 
-/* True if the AUTH request at hand may be accepted. */
-bool deserves_login(const struct attack *attack);
+/* Returns true if the current message is an AUTH request that may be accepted. */
+bool is_login_valid(const struct attack *attack);
 
-/* ---- steps.c: what attackers do on their way ------------------------------------------------- */
+/* ---- steps.c: what several attacks have in common
+ * ------------------------------------------------- */
 
-/* Each violates() if the connection does not go on. */
+/* The steps of a good connection. If one fails, that is a violation. */
 void start(struct attack *attack);
 void exchange_keys(struct attack *attack);
 void log_in(struct attack *attack);
 
-/* 0: nothing, 1: start, 2: exchange keys, from 3 on: log in. */
-void come_so_far(struct attack *attack, uint32_t how_far);
+/* 0: does nothing, 1: start(), 2: exchange_keys(), 3 and more: log_in(). */
+void advance_to(struct attack *attack, uint32_t stage);
 
-/* From its terminal, if it is to have one, to its release. */
+/* Runs a program, with a terminal or without, to its end and releases its channel. */
 void run_program(struct attack *attack, uint32_t channel, bool terminal);
 
 /* Releases the channel while its program runs, then ends the program. */
 void release_early(struct attack *attack, uint32_t channel);
 
-/* Makes an END request, and has the judge expect what it says. */
+/* Makes an END request; the connection must end with its cause and reason. */
 void expect_end(struct attack *attack, uint32_t cause, const char *reason);
 
-/* One request of any type, perhaps spoilt, perhaps to the wrong process; perhaps waits for a reply.
- */
+/* Sends a random request, sometimes an invalid one, sometimes to the wrong process; sometimes waits
+ * for its reply. */
 void send_any(struct attack *attack);
-void take_replies(struct attack *attack);
+void read_replies(struct attack *attack);
 
-/* ---- breaches.c: attacks of which it is known how they must end ------------------------------ */
+/* ---- breaches.c: attacks with a known end -----------------------------------------------------
+ */
 
 void send_wrong_size(struct attack *attack);
 void lie_about_a_tail(struct attack *attack);
-void ask_the_other_process(struct attack *attack);
-void ask_too_early_or_late(struct attack *attack);
+void send_to_the_other_process(struct attack *attack);
+void send_at_the_wrong_time(struct attack *attack);
 void pass_descriptors(struct attack *attack);
 void break_a_session_rule(struct attack *attack);
 void forge(struct attack *attack);
 void replay(struct attack *attack);
 void probe_for_ever(struct attack *attack);
 void sign_for_ever(struct attack *attack);
-void outtalk_the_session(struct attack *attack);
+void send_without_end(struct attack *attack);
 void flood(struct attack *attack);
 void start_too_many_programs(struct attack *attack);
 
@@ -221,11 +227,11 @@ void start_too_many_programs(struct attack *attack);
 struct kind {
     const char *name;
     void (*run)(struct attack *attack);
-    unsigned weight;        /* how often in a round */
-    unsigned login_seconds; /* 0 for many */
+    unsigned weight;        /* how often it occurs in a round */
+    unsigned login_seconds; /* 0 for a minute */
 };
 
-/* Which kind a sequence is of. */
+/* The kind of a sequence. */
 const struct kind *attack_kind(uint64_t index);
 
 /* The attacker from its start to its exit. */
@@ -237,7 +243,7 @@ struct tally {
     unsigned sequences, failures, logins, programs, refusals;
 };
 
-/* Runs one sequence. Returns false after saying on stderr what was wrong. */
+/* Runs one sequence. Returns false after reporting on stderr what was wrong. */
 bool judge_sequence(const struct world *world, uint64_t index, struct record *record);
 
 #endif

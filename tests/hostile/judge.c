@@ -1,4 +1,4 @@
-/* Starts a connection, and looks at what is left of it. */
+/* Starts a connection, and checks how it has ended. */
 #include "hostile.h"
 
 #include <errno.h>
@@ -23,20 +23,20 @@
 #include "monitor.h"
 #include "oom.h"
 
-/* Nothing of a connection lives so long after the attacker has done its last. */
-#define GONE_MS 5000
+/* After the attacker has finished, all processes of the connection must exit within this time. */
+#define EXIT_MS 5000
 
-/* An attacker that waits in vain for a reply is done before. */
-#define WHOLE_MS 90000
+/* Longer than an attacker waits for a missing reply. */
+#define TOTAL_MS 90000
 
-/* Where the monitor and its processes find what main.c gives them. */
+/* Further descriptors that main.c hands to the monitor. */
 #define CONNECTION_DESCRIPTOR 6
 #define OOM_DESCRIPTOR        7
 
-/* Above all that has a place. */
-#define MOVED 20
+/* Above all descriptors with a fixed number. */
+#define FREE_DESCRIPTORS 20
 
-/* Few enough for one that is not closed to be missed. */
+/* So few that a leak makes requests fail. */
 #define DESCRIPTORS_MAX 64
 
 #define TAIL_BYTES 4096
@@ -52,40 +52,40 @@ static void place(int fd, int number)
 
 static int move(int fd)
 {
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, MOVED);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, FREE_DESCRIPTORS);
     close(fd);
     return moved;
 }
 
-static void give_up_root(const struct world *world)
+static void drop_root(const struct world *world)
 {
     if (world->as_root && (setgroups(0, NULL) != 0 || !confine_identity(&world->identity))) {
         _exit(99);
     }
 }
 
-__attribute__((noreturn)) static void be_the_network(const struct world *world, uint64_t index,
-                                                     struct record *record, const int ends[SIDES],
-                                                     int leash)
+__attribute__((noreturn)) static void run_attacker(const struct world *world, uint64_t index,
+                                                   struct record *record, const int ends[SIDES],
+                                                   int busy_pipe)
 {
     static struct attack attack;
     place(ends[TO_MONITOR], IPC_DESCRIPTOR);
     place(ends[TO_SESSION], SESSION_DESCRIPTOR);
-    place(leash, NULL_DESCRIPTOR);
+    place(busy_pipe, NULL_DESCRIPTOR);
     descriptors_close_from(NULL_DESCRIPTOR + 1);
-    give_up_root(world);
-    alarm((unsigned)(WHOLE_MS / 1000 * world->slack));
+    drop_root(world);
+    alarm((unsigned)(TOTAL_MS / 1000 * world->slack));
     attack.world = world;
     attack.record = record;
     attack.dice.state = world->seed * 0x2545f4914f6cdd1d + index;
     attack.sockets[TO_MONITOR] = IPC_DESCRIPTOR;
     attack.sockets[TO_SESSION] = SESSION_DESCRIPTOR;
-    attack.leash = NULL_DESCRIPTOR;
+    attack.busy_pipe = NULL_DESCRIPTOR;
     attack_run(&attack, attack_kind(index));
 }
 
-__attribute__((noreturn)) static void be_the_monitor(const struct world *world, uint64_t index,
-                                                     struct record *record, int log, int leash)
+__attribute__((noreturn)) static void run_monitor(const struct world *world, uint64_t index,
+                                                  struct record *record, int log, int busy_pipe)
 {
     static struct options options;
     static struct oom oom;
@@ -96,7 +96,7 @@ __attribute__((noreturn)) static void be_the_monitor(const struct world *world, 
     options = world->options;
     options.login_seconds = kind->login_seconds > 0 ? kind->login_seconds : 60;
     log = move(log);
-    leash = move(leash);
+    busy_pipe = move(busy_pipe);
     oom_raise(&oom, OOM_DESCRIPTOR);
     for (int side = 0; side < SIDES; side++) {
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends[side]) != 0) {
@@ -108,7 +108,7 @@ __attribute__((noreturn)) static void be_the_monitor(const struct world *world, 
     pid_t network = fork();
     if (network == 0) {
         const int theirs[SIDES] = {ends[TO_MONITOR][1], ends[TO_SESSION][1]};
-        be_the_network(world, index, record, theirs, leash);
+        run_attacker(world, index, record, theirs, busy_pipe);
     }
     place(ends[TO_MONITOR][0], IPC_DESCRIPTOR);
     place(ends[TO_SESSION][0], SESSION_DESCRIPTOR);
@@ -130,7 +130,7 @@ __attribute__((noreturn)) static void be_the_monitor(const struct world *world, 
     _exit(network < 0 ? 99 : monitor_run(&setup));
 }
 
-/* ---- what it says ---------------------------------------------------------------------------- */
+/* ---- the log --------------------------------------------------------------------------------- */
 
 struct trial {
     const struct world *world;
@@ -138,9 +138,10 @@ struct trial {
     struct record *record;
     pid_t monitor;
     int log; /* the monitor and the session process hold the other end */
-    int leash;
-    int64_t whole_ms; /* by when it must be over in any case */
-    int64_t gone_ms;  /* by when nothing may be left, once the leash has been let go */
+    int busy_pipe;
+    int64_t total_ms; /* by then the sequence must have ended */
+    int64_t
+        exit_ms; /* by then all processes must have exited; set when the attacker has finished */
     bool wrong;
     unsigned ends;
     bool ends_last;
@@ -149,11 +150,10 @@ struct trial {
     size_t line_bytes;
     char line[2048];
     size_t tail_bytes;
-    char tail[TAIL_BYTES]; /* the last that the log said */
+    char tail[TAIL_BYTES]; /* the end of the log */
 };
 
-__attribute__((format(printf, 2, 3))) static void blame(struct trial *trial, const char *format,
-                                                        ...)
+__attribute__((format(printf, 2, 3))) static void fail(struct trial *trial, const char *format, ...)
 {
     va_list arguments;
     fprintf(stderr, "%s %llu (%s): ", trial->wrong ? "          " : "sequence",
@@ -181,17 +181,17 @@ static void take_line(struct trial *trial, const char *line)
     int pid = 0, name = 0;
     trial->ends_last = false;
     if (strstr(line, "Sanitizer") != NULL || strstr(line, "runtime error") != NULL) {
-        blame(trial, "a sanitizer speaks: %s", line);
+        fail(trial, "a sanitizer reports: %s", line);
     }
     sscanf(line, "wrensshd[%d]: event=%n", &pid, &name);
     if (name == 0) {
-        blame(trial, "a line of nobody's: %s", line);
+        fail(trial, "not a line of the log: %s", line);
     } else if (strncmp(line + name, "end ", 4) == 0) {
         trial->ends++;
         trial->ends_last = true;
         take_reason(trial, line);
         if (pid != trial->monitor) {
-            blame(trial, "the end is told by another process");
+            fail(trial, "another process logged the end");
         }
     } else if (strncmp(line + name, "login ", 6) == 0 &&
                strstr(line, " verdict=accepted") != NULL) {
@@ -228,44 +228,43 @@ static bool take_log(struct trial *trial)
     return count > 0;
 }
 
-/* ---- what is left ---------------------------------------------------------------------------- */
+/* ---- processes ------------------------------------------------------------------------------- */
 
 static int64_t deadline_of(const struct trial *trial)
 {
-    return trial->gone_ms < trial->whole_ms ? trial->gone_ms : trial->whole_ms;
+    return trial->exit_ms < trial->total_ms ? trial->exit_ms : trial->total_ms;
 }
 
-static void notice_leash(struct trial *trial)
+static void note_attacker_finished(struct trial *trial)
 {
-    if (trial->gone_ms == INT64_MAX) {
-        trial->gone_ms = clock_now_ms() + (int64_t)(GONE_MS * trial->world->slack);
+    if (trial->exit_ms == INT64_MAX) {
+        trial->exit_ms = clock_now_ms() + (int64_t)(EXIT_MS * trial->world->slack);
     }
 }
 
-/* Until monitor and session process have let go of the log. */
+/* Reads the log until the monitor and the session process have exited. */
 static void follow(struct trial *trial)
 {
     for (;;) {
-        bool watches = trial->gone_ms == INT64_MAX;
+        bool watches = trial->exit_ms == INT64_MAX;
         struct pollfd waiting[] = {{.fd = trial->log, .events = POLLIN},
-                                   {.fd = watches ? trial->leash : -1}};
+                                   {.fd = watches ? trial->busy_pipe : -1}};
         int ready = poll(waiting, 2, clock_timeout_ms(deadline_of(trial)));
         if (ready == 0) {
-            blame(trial, "the monitor or the session process lives on");
+            fail(trial, "the monitor or the session process still runs");
             return;
         }
         if (waiting[1].revents != 0) {
-            notice_leash(trial);
+            note_attacker_finished(trial);
         }
         if (waiting[0].revents != 0 && !take_log(trial)) {
-            notice_leash(trial);
+            note_attacker_finished(trial);
             return;
         }
     }
 }
 
-/* The oldest of our children, who are all that descend from this connection and have lost their
- * parent; 0 for none. */
+/* Our oldest child, or 0. As a subreaper this process adopts all orphans of the connection. */
 static pid_t first_child(char name[static 64])
 {
     char path[64];
@@ -298,11 +297,11 @@ static void judge_status(struct trial *trial, int status)
 {
     const struct record *record = trial->record;
     if (!WIFEXITED(status)) {
-        blame(trial, "the monitor died by signal %d", WTERMSIG(status));
+        fail(trial, "the monitor died by signal %d", WTERMSIG(status));
     } else if (WEXITSTATUS(status) != 0 && WEXITSTATUS(status) != 111) {
-        blame(trial, "the monitor's exit status is %d", WEXITSTATUS(status));
+        fail(trial, "the monitor's exit status is %d", WEXITSTATUS(status));
     } else if (record->status >= 0 && WEXITSTATUS(status) != record->status) {
-        blame(trial, "the exit status is %d in place of %d", WEXITSTATUS(status), record->status);
+        fail(trial, "the exit status is %d in place of %d", WEXITSTATUS(status), record->status);
     }
 }
 
@@ -319,7 +318,7 @@ static void reap(struct trial *trial)
             judge_status(trial, status);
         } else if (pid == 0 && clock_now_ms() >= deadline_of(trial)) {
             pid = first_child(name);
-            blame(trial, "process %d (%s) lives on", (int)pid, name);
+            fail(trial, "process %d (%s) still runs", (int)pid, name);
             kill_all();
         } else if (pid == 0) {
             poll(NULL, 0, 1);
@@ -331,30 +330,30 @@ static void judge(struct trial *trial)
 {
     const struct record *record = trial->record;
     if (record->violation[0] != '\0') {
-        blame(trial, "%s", record->violation);
+        fail(trial, "%s", record->violation);
     }
     if (trial->ends != 1 || !trial->ends_last) {
-        blame(trial, "%u lines tell of the end%s", trial->ends,
-              trial->ends_last ? "" : ", and more behind them");
+        fail(trial, "%u lines log the end%s", trial->ends,
+             trial->ends_last ? "" : ", and more lines follow");
     } else if (trial->reason[0] == '\0') {
-        blame(trial, "the end has no reason");
+        fail(trial, "the end has no reason");
     } else if (record->reason[0] != '\0' && strcmp(trial->reason, record->reason) != 0) {
-        blame(trial, "ended by <%s> in place of <%s>", trial->reason, record->reason);
+        fail(trial, "ended by <%s> in place of <%s>", trial->reason, record->reason);
     }
     if (trial->logins > (record->signed_properly ? 1 : 0)) {
-        blame(trial, "%u logins in the log%s", trial->logins,
-              record->signed_properly ? "" : " without the listed key's signature");
+        fail(trial, "%u logins in the log%s", trial->logins,
+             record->signed_properly ? "" : " without the listed key's signature");
     }
 }
 
 bool judge_sequence(const struct world *world, uint64_t index, struct record *record)
 {
     static struct trial trial;
-    int log[2], leash[2];
+    int log[2], busy_pipe[2];
     memset(record, 0, sizeof(*record));
     memset(&trial, 0, sizeof(trial));
     record->status = -1;
-    if (pipe2(log, O_CLOEXEC) != 0 || pipe2(leash, O_CLOEXEC) != 0) {
+    if (pipe2(log, O_CLOEXEC) != 0 || pipe2(busy_pipe, O_CLOEXEC) != 0) {
         perror("pipe");
         exit(2);
     }
@@ -362,20 +361,20 @@ bool judge_sequence(const struct world *world, uint64_t index, struct record *re
     trial.index = index;
     trial.record = record;
     trial.log = log[0];
-    trial.leash = leash[0];
-    trial.gone_ms = INT64_MAX;
-    trial.whole_ms = clock_now_ms() + (int64_t)(2 * WHOLE_MS * world->slack);
+    trial.busy_pipe = busy_pipe[0];
+    trial.exit_ms = INT64_MAX;
+    trial.total_ms = clock_now_ms() + (int64_t)(2 * TOTAL_MS * world->slack);
     trial.monitor = fork();
     if (trial.monitor == 0) {
-        be_the_monitor(world, index, record, log[1], leash[1]);
+        run_monitor(world, index, record, log[1], busy_pipe[1]);
     }
     close(log[1]);
-    close(leash[1]);
+    close(busy_pipe[1]);
     follow(&trial);
     reap(&trial);
     judge(&trial);
     close(log[0]);
-    close(leash[0]);
+    close(busy_pipe[0]);
     if (trial.wrong) {
         fprintf(stderr, "---- its log:\n%s----\n", trial.tail);
     }

@@ -1,7 +1,8 @@
 /*
  *     hostile [-B] [--seed N] [--count N] [--only K] [--jobs N] [--slack N]
  *
- * Runs sequences 0 to count - 1, or just one; says which were wrong, and exits with 1 if any was.
+ * Runs sequences 0 to count - 1, or one of them; reports each failure, and exits with 1 if there
+ * was one.
  */
 #include <sodium.h>
 #include <stdio.h>
@@ -86,7 +87,7 @@ static void run_one(const struct world *world, uint64_t index, struct record *re
     tally->refusals += record->refusals;
 }
 
-/* Its descendants without a parent come to it, so that none can hide. */
+/* As a subreaper it adopts all orphans of its connections, and so finds processes that are left. */
 static void work(const struct world *world, const struct plan *plan, unsigned job,
                  struct tally *tally)
 {
@@ -143,7 +144,7 @@ int main(int argc, char **argv)
     printf("seed %llu: %u sequences, %u wrong; %u logins, %u programs, %u refusals\n",
            (unsigned long long)world.seed, sum.sequences, sum.failures, sum.logins, sum.programs,
            sum.refusals);
-    /* A run in which nobody ever gets in has tried nothing. */
+    /* A run without a login, a program and a refusal has tested nothing. */
     bool tried = plan.alone || (sum.logins > 0 && sum.programs > 0 && sum.refusals > 0);
     return sum.failures == 0 && tried ? 0 : 1;
 }

@@ -1,4 +1,4 @@
-/* Requests as common/ipc.h has them, and what is done to them. */
+/* Makes requests of common/ipc.h, and changes them. */
 #include "hostile.h"
 
 #include <signal.h>
@@ -18,7 +18,7 @@ enum side side_of(uint32_t type)
     return type >= IPC_PTY && type < IPC_TYPES ? TO_SESSION : TO_MONITOR;
 }
 
-/* ---- good ones ------------------------------------------------------------------------------- */
+/* ---- valid requests -------------------------------------------------------------------------- */
 
 static void begin(struct attack *attack, uint32_t type, size_t bytes)
 {
@@ -61,8 +61,8 @@ void make_prove(struct attack *attack)
     begin(attack, IPC_PROVE, sizeof(struct ipc_prove));
 }
 
-/* What the client signs (RFC 4252 section 7), written anew here: it is what the monitor is measured
- * by. */
+/* What a client signs (RFC 4252 section 7). Deliberately not shared with the monitor, which it
+ * checks. */
 static size_t signed_data(uint8_t out[static 1024], const struct attack *attack, const char *user,
                           bool hostbound, const uint8_t *blob, size_t blob_bytes)
 {
@@ -96,7 +96,7 @@ void make_auth(struct attack *attack, uint32_t stage, const struct key *key, con
     add_tail(attack, key->blob, sizeof(key->blob));
 }
 
-bool deserves_login(const struct attack *attack)
+bool is_login_valid(const struct attack *attack)
 {
     const struct ipc_auth *auth = &attack->message.auth;
     const struct key *listed = &attack->world->listed;
@@ -167,7 +167,7 @@ void make_release(struct attack *attack, uint32_t channel)
     attack->message.release.channel = channel;
 }
 
-/* ---- others ---------------------------------------------------------------------------------- */
+/* ---- random requests ------------------------------------------------------------------------- */
 
 static const char *any_command(struct attack *attack)
 {
@@ -239,7 +239,7 @@ void make_any(struct attack *attack, uint32_t type)
     }
 }
 
-/* ---- what is done to them -------------------------------------------------------------------- */
+/* ---- changes --------------------------------------------------------------------------------- */
 
 static size_t head_bytes(const struct attack *attack)
 {

@@ -1,4 +1,4 @@
-/* What attackers do on their way. */
+/* What several attacks have in common. */
 #include "hostile.h"
 
 #include <poll.h>
@@ -6,22 +6,22 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WHILE_MS 20000
-#define SOON_MS  50
+#define PROGRAM_MS 20000
+#define SOON_MS    50
 
-/* ---- the way of a good connection ------------------------------------------------------------ */
+/* ---- the steps of a good connection ---------------------------------------------------------- */
 
 void start(struct attack *attack)
 {
     make_start(attack);
-    attack_ask(attack, TO_MONITOR);
+    attack_request(attack, TO_MONITOR);
 }
 
 void exchange_keys(struct attack *attack)
 {
     start(attack);
     make_sign(attack, dice_one_in(&attack->dice, 2));
-    attack_ask(attack, TO_MONITOR);
+    attack_request(attack, TO_MONITOR);
 }
 
 void log_in(struct attack *attack)
@@ -29,32 +29,32 @@ void log_in(struct attack *attack)
     exchange_keys(attack);
     if (dice_one_in(&attack->dice, 2)) {
         make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
-        attack_ask(attack, TO_MONITOR);
+        attack_request(attack, TO_MONITOR);
     }
     make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
-    attack_ask(attack, TO_MONITOR);
+    attack_request(attack, TO_MONITOR);
     if (!attack->record->logged_in) {
-        violate(attack, "refused with the listed key's signature");
+        report_violation(attack, "refused with the listed key's signature");
     }
 }
 
 static void expect_done(struct attack *attack, const char *what)
 {
     if (attack->reply.done.done != 1) {
-        violate(attack, "%s was refused", what);
+        report_violation(attack, "%s was refused", what);
     }
 }
 
-/* The program's exit as its pipe tells it, which is the last of the descriptors that have come. */
+/* Reads the program's exit from the exit pipe, the last descriptor of the reply. */
 static void await_program(struct attack *attack, struct ipc_exit *ended)
 {
     struct pollfd waiting = {.events = POLLIN};
     memset(ended, 0xff, sizeof(*ended));
-    if (attack->got > 0) {
-        waiting.fd = attack->descriptors[attack->got - 1];
-        if (poll(&waiting, 1, WHILE_MS) != 1 ||
+    if (attack->descriptor_count > 0) {
+        waiting.fd = attack->descriptors[attack->descriptor_count - 1];
+        if (poll(&waiting, 1, PROGRAM_MS) != 1 ||
             read(waiting.fd, ended, sizeof(*ended)) != sizeof(*ended)) {
-            violate(attack, "a program's end was not told");
+            report_violation(attack, "a program's exit was not reported");
         }
     }
 }
@@ -64,18 +64,19 @@ void run_program(struct attack *attack, uint32_t channel, bool terminal)
     struct ipc_exit ended;
     if (terminal) {
         make_pty(attack, channel);
-        attack_ask(attack, TO_SESSION);
+        attack_request(attack, TO_SESSION);
         expect_done(attack, "a terminal");
     }
     make_spawn(attack, channel, IPC_SESSION_EXEC, "exit 7");
-    attack_ask(attack, TO_SESSION);
+    attack_request(attack, TO_SESSION);
     expect_done(attack, "a program");
     await_program(attack, &ended);
     if (!terminal && (ended.signaled != 0 || ended.status != 7)) {
-        violate(attack, "exit 7 came as status %u, signal %u", ended.status, ended.signaled);
+        report_violation(attack, "exit 7 came as status %u, signal %u", ended.status,
+                         ended.signaled);
     }
     make_release(attack, channel);
-    attack_ask(attack, TO_SESSION);
+    attack_request(attack, TO_SESSION);
     expect_done(attack, "a release");
 }
 
@@ -84,16 +85,16 @@ void release_early(struct attack *attack, uint32_t channel)
     char byte;
     int output = -1;
     make_spawn(attack, channel, IPC_SESSION_EXEC, "read line");
-    attack_ask(attack, TO_SESSION);
+    attack_request(attack, TO_SESSION);
     expect_done(attack, "a program");
-    if (attack->got == IPC_REPLY_DESCRIPTORS) {
+    if (attack->descriptor_count == IPC_REPLY_DESCRIPTORS) {
         output = dup(attack->descriptors[1]);
     }
     make_release(attack, channel);
-    attack_ask(attack, TO_SESSION); /* which closes the program's input */
+    attack_request(attack, TO_SESSION); /* which closes the program's input */
     struct pollfd waiting = {.fd = output, .events = POLLIN};
-    if (poll(&waiting, 1, WHILE_MS) != 1 || read(output, &byte, 1) != 0) {
-        violate(attack, "a program did not end with its input");
+    if (poll(&waiting, 1, PROGRAM_MS) != 1 || read(output, &byte, 1) != 0) {
+        report_violation(attack, "a program did not end with its input");
     }
     close(output);
 }
@@ -105,13 +106,13 @@ void expect_end(struct attack *attack, uint32_t cause, const char *reason)
     make_end(attack, cause, reason);
 }
 
-void come_so_far(struct attack *attack, uint32_t how_far)
+void advance_to(struct attack *attack, uint32_t stage)
 {
-    if (how_far == 1) {
+    if (stage == 1) {
         start(attack);
-    } else if (how_far == 2) {
+    } else if (stage == 2) {
         exchange_keys(attack);
-    } else if (how_far > 2) {
+    } else if (stage > 2) {
         log_in(attack);
     }
 }
@@ -135,7 +136,7 @@ void send_any(struct attack *attack)
     }
 }
 
-void take_replies(struct attack *attack)
+void read_replies(struct attack *attack)
 {
     for (int side = 0; side < SIDES; side++) {
         while (attack_receive(attack, (enum side)side, SOON_MS)) {

@@ -1,4 +1,4 @@
-/* The place, the keys and the users of all sequences. */
+/* The keys, users and files of all sequences. */
 #include "hostile.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 #include "etc_elsewhere.h"
 
-/* Of nobody on any machine that runs tests. */
+/* Ids that no user of a test machine has. */
 #define USER_ID     61234
 #define IDENTITY_ID 61235
 
@@ -75,7 +75,7 @@ static void write_text(const char *directory, const char *name, const char *text
 static void make_folder(char path[static PATH_BYTES], const struct world *world, const char *name,
                         uid_t owner)
 {
-    snprintf(path, PATH_BYTES, "%s/%s", world->place, name);
+    snprintf(path, PATH_BYTES, "%s/%s", world->folder, name);
     if (mkdir(path, 0755) != 0 || (owner != geteuid() && chown(path, owner, owner) != 0)) {
         die(path);
     }
@@ -96,7 +96,7 @@ static void make_host_key(struct world *world)
     write_file(world->keydir, ".ed25519.sk", host.secret_key, sizeof(host.secret_key), geteuid());
 }
 
-/* alice, and root, who has no keys. */
+/* alice, and root, who lists no keys. */
 static void make_users(struct world *world)
 {
     static char etc[PATH_BYTES];
@@ -119,9 +119,9 @@ static void make_users(struct world *world)
 void world_make(struct world *world)
 {
     umask(022);
-    snprintf(world->place, sizeof(world->place), "/tmp/wren-hostile-XXXXXX");
-    if (mkdtemp(world->place) == NULL || chmod(world->place, 0755) != 0) {
-        die(world->place);
+    snprintf(world->folder, sizeof(world->folder), "/tmp/wren-hostile-XXXXXX");
+    if (mkdtemp(world->folder) == NULL || chmod(world->folder, 0755) != 0) {
+        die(world->folder);
     }
     world->as_root = geteuid() == 0;
     world->user = world->as_root ? USER_ID : geteuid();
@@ -149,5 +149,5 @@ static int remove_one(const char *path, const struct stat *found, int type, stru
 
 void world_remove(const struct world *world)
 {
-    nftw(world->place, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    nftw(world->folder, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
