@@ -554,7 +554,7 @@ START_TEST(child_that_can_not_take_the_users_rights)
     }
     ck_assert_int_eq(pipe(ends), 0);
     scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
-    people->spoil = lose_groups;
+    people->change_account = lose_groups;
     ck_assert(!ask(&verdict, ends[0], 5000));
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_NO_USER);
     ck_assert_uint_eq(verdict.error, ERANGE);
@@ -577,7 +577,7 @@ START_TEST(account_that_may_not_log_in)
     ck_assert_str_eq(found.reason, "unknown user");
     ck_assert_str_eq(found.account.home, "/nonexistent");
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_MISSING); /* nobody's file was looked for */
-    ck_assert_uint_eq(people->asked, 1);
+    ck_assert_uint_eq(people->lookups, 1);
     ck_assert_str_eq(people->rules.group, "wheel");
     ck_assert(people->rules.no_root);
     ck_assert_uint_eq(people->rules.reserved_uid, 4711);
@@ -660,7 +660,7 @@ START_TEST(account_that_is_not_whole)
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);
     scratch_write(scratch, ".ssh/authorized_keys", KEY, strlen(KEY), 0600);
-    people->spoil = answers[_i].spoil;
+    people->change_account = answers[_i].spoil;
     ck_assert_int_eq(ask(&verdict, ends[0], 5000), answers[_i].whole);
     if (!answers[_i].whole) {
         ck_assert_str_eq(found.reason, "no answer about authorized_keys");
@@ -690,7 +690,7 @@ START_TEST(child_has_no_host_key)
     struct authkeys_verdict verdict;
     int ends[2];
     ck_assert_int_eq(pipe(ends), 0);
-    people->spoil = look_around;
+    people->change_account = look_around;
     ask(&verdict, ends[0], 5000);
     ck_assert_str_eq(found.account.shell, "no host key, 0");
     ck_assert_uint_eq(hostkey->secret_key[0], 0x5a);

@@ -1,4 +1,5 @@
-/* Links everything of monitor/ but account_find.c: people.h says who exists. */
+/* Covers login.c and login_log.c, with the real child that reads keys. people.h replaces
+ * account_find.c. */
 #include "login.h"
 
 #include <errno.h>
@@ -26,10 +27,10 @@ static int watched[2];
 static char said[16384];
 static uint8_t public_a[32], secret_a[64], public_b[32], secret_b[64];
 
-/* ---- what login.c asks for ------------------------------------------------------------------- */
+/* ---- what login.c calls ---------------------------------------------------------------------- */
 
 static unsigned enter_calls;
-static const char *enter_fails; /* NULL: it does not */
+static const char *enter_fails; /* the reason it returns, or NULL */
 static struct authkeys_account entered;
 static struct grant entered_grant;
 
@@ -45,7 +46,7 @@ static const char *enter(void *monitor, const struct authkeys_account *account,
 
 static unsigned sleeps;
 
-/* In place of libc's, unless time_t has grown and it has another name. */
+/* Replaces libc's, except where a 64-bit time_t gives that another name. */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
 {
     sleeps++;
@@ -110,7 +111,7 @@ static void finish(void)
     }
 }
 
-/* The key blob of the request made last. */
+/* The key blob of the last request. */
 static uint8_t request_blob[HOSTKEY_BLOB_BYTES];
 
 static struct ipc_auth make_request(uint32_t stage, const char *user, const uint8_t *public_key)
@@ -182,7 +183,7 @@ static void sign(struct ipc_auth *request, const uint8_t *secret_key)
     crypto_sign_detached(request->signature, NULL, bytes.at, bytes.used, secret_key);
 }
 
-START_TEST(signed_data_is_rfc_4252s)
+START_TEST(signed_data_follows_rfc_4252)
 {
     uint8_t data[LOGIN_SIGNED_BYTES];
     char longest[LIMIT_USER_BYTES];
@@ -256,7 +257,7 @@ START_TEST(login_without_a_probe)
 }
 END_TEST
 
-START_TEST(login_after_a_probe_asks_once)
+START_TEST(login_after_a_probe_starts_one_child)
 {
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
     ck_assert_str_eq(said, ""); /* only at -v */
@@ -299,7 +300,7 @@ START_TEST(probe_a_sign_with_b)
 }
 END_TEST
 
-/* What a probe said counts only until something else is asked. */
+/* A probe's result is used only by the next request. */
 START_TEST(a_probe_is_forgotten)
 {
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
@@ -313,7 +314,7 @@ START_TEST(a_probe_is_forgotten)
 }
 END_TEST
 
-START_TEST(signatures_that_do_not_fit)
+START_TEST(signatures_for_something_else)
 {
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     options.attempts = 1000;
@@ -323,7 +324,7 @@ START_TEST(signatures_that_do_not_fit)
         ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
         request.signature[bit / 8] ^= (uint8_t)(1U << (bit % 8));
     }
-    /* Another session's. */
+    /* The session identifier of another connection. */
     login.session_id[0] ^= 1;
     ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
     login.session_id[0] ^= 1;
@@ -431,7 +432,7 @@ END_TEST
 static uint8_t sk_blob[128];
 static size_t sk_blob_bytes;
 
-/* The blob of key a as an authenticator's, and its line behind `front`. */
+/* Makes a FIDO key's blob with key a, and lists it with the options in `front`. */
 static void list_sk(const char *front)
 {
     struct bytes blob = {0};
@@ -446,7 +447,7 @@ static void list_sk(const char *front)
     scratch_write(home, "keys", text, (size_t)count, 0600);
 }
 
-/* What an authenticator does: PROTOCOL.u2f. */
+/* Signs as an authenticator does (PROTOCOL.u2f). */
 static void sign_sk(struct ipc_auth *request)
 {
     struct bytes data = {0}, message = {0};
@@ -530,7 +531,7 @@ START_TEST(signatures_of_an_authenticator)
     struct ipc_auth bad = good;
     options.attempts = 1000;
     for (uint32_t flags = 0; flags < 256; flags += 15) {
-        bad.sk_flags = flags; /* all but the one that was signed */
+        bad.sk_flags = flags; /* all values but the signed one */
         ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
     }
     bad = good;
@@ -540,7 +541,7 @@ START_TEST(signatures_of_an_authenticator)
     bad.signature[7] ^= 1;
     ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
     assert_contains(said, "reason=\"bad signature\"");
-    /* The bare key's signature over the bare data. */
+    /* A signature of the data itself, as by a plain key. */
     bad = good;
     sign(&bad, secret_a);
     ck_assert_uint_eq(answer_sk(&bad), IPC_VERDICT_REFUSED);
@@ -568,7 +569,7 @@ static void list_with_options(const char *of_a, const char *of_b)
     scratch_write(home, "keys", text, used, 0600);
 }
 
-/* Whatever was probed before: the grant is that of the key that signed. */
+/* The grant is that of the key that signed, whatever was probed before. */
 START_TEST(the_grant_is_the_signers)
 {
     list_with_options("command=\"of a\"", "restrict,command=\"of b\"");
@@ -593,7 +594,7 @@ START_TEST(refusals_name_line_and_option)
     assert_contains(said, "/keys line=1 option=no-pyt\n");
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
     assert_contains(said, "/keys line=2 option=from\n");
-    /* From where it may. */
+    /* From an allowed address. */
     snprintf(peer.address, sizeof(peer.address), "10.1.2.3");
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
     snprintf(peer.address, sizeof(peer.address), "unix");
@@ -603,13 +604,13 @@ START_TEST(refusals_name_line_and_option)
 }
 END_TEST
 
-/* Who may log in is for the child to say, by the rules that it is given. */
-START_TEST(the_child_knows_the_rules)
+/* The child decides who may log in, by the rules in its request. */
+START_TEST(the_child_gets_the_rules)
 {
     options.no_root = _i == 1;
     options.group = _i == 1 ? "wheel" : NULL;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
-    ck_assert_uint_eq(people->asked, 1);
+    ck_assert_uint_eq(people->lookups, 1);
     ck_assert_uint_eq(people->rules.reserved_uid, 4711);
     ck_assert_int_eq(people->rules.no_root, _i == 1);
     ck_assert_ptr_eq(people->rules.group, options.group);
@@ -624,14 +625,14 @@ static void rename_to_bob(struct account *account, struct account_groups *groups
 
 START_TEST(account_of_another_name)
 {
-    people->spoil = rename_to_bob;
+    people->change_account = rename_to_bob;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_REFUSED);
     assert_contains(said, "reason=\"no answer about authorized_keys\"");
     ck_assert_uint_eq(enter_calls, 0);
 }
 END_TEST
 
-/* ---- what a probe has said ------------------------------------------------------------------- */
+/* ---- results of probes ----------------------------------------------------------------------- */
 
 static void find_another_home(struct account *account, struct account_groups *groups)
 {
@@ -639,17 +640,17 @@ static void find_another_home(struct account *account, struct account_groups *gr
     memcpy(account->home, "/elsewhere", 11);
 }
 
-START_TEST(the_login_is_of_the_probed_account)
+START_TEST(the_login_uses_the_probed_account)
 {
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
-    people->spoil = find_another_home;
+    people->change_account = find_another_home;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
-    ck_assert_uint_eq(people->asked, 1);
+    ck_assert_uint_eq(people->lookups, 1);
     ck_assert_str_eq(entered.account.home, home);
 }
 END_TEST
 
-/* A refusal of anybody forgets it, and so does another type of the same bytes. */
+/* Any refusal discards a probe's result, and so does another key type with the same blob. */
 START_TEST(a_probe_that_does_not_count)
 {
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
@@ -677,7 +678,7 @@ static int64_t jitter_ms(const char *user)
     return hash[0] % 16;
 }
 
-/* A host key by which this user waits longest, and another one does not. */
+/* A host key with which this user's jitter is long, and another user's is not. */
 static void find_hostkey(const char *user, const char *other)
 {
     do {
@@ -706,12 +707,12 @@ static void take_long(struct account *account, struct account_groups *groups)
     usleep((LIMIT_REFUSAL_MS + LIMIT_REFUSAL_JITTER_MS + 5) * 1000);
 }
 
-/* Work that overruns the time does not show by how much. */
+/* Work that takes longer than the fixed time does not reveal how long it took. */
 START_TEST(refusals_that_take_longer_take_double)
 {
     find_hostkey("alice", "carol");
     list_keys(true, false);
-    people->spoil = take_long;
+    people->change_account = take_long;
     int64_t before = clock_now_ms();
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
     ck_assert_int_ge(clock_now_ms() - before, 2 * (LIMIT_REFUSAL_MS + 15));
@@ -722,7 +723,7 @@ START_TEST(acceptances_do_not_wait)
 {
     ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_REFUSED);
     if (sleeps == 0) {
-        return; /* the wait has a name that this file does not stand for */
+        return; /* libc's wait has a name that this file does not replace */
     }
     sleeps = 0;
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
@@ -747,7 +748,7 @@ START_TEST(values_out_of_range)
     const struct ipc_auth good = make_request(IPC_AUTH_PROBE, "alice", public_a);
     struct ipc_auth bad = good;
     for (uint32_t value = 0; value < 300; value++) {
-        login.requests = 0; /* they are not what is tested here */
+        login.requests = 0; /* the count is tested below */
         bad = good;
         bad.stage = value;
         if (value != IPC_AUTH_PROBE && value != IPC_AUTH_SIGNED) {
@@ -805,7 +806,7 @@ START_TEST(login_that_can_not_be_entered)
 }
 END_TEST
 
-/* Each costs a child: accepted probes count as well, and so do requests that end the connection. */
+/* Counts accepted probes as well, as each costs a child, and requests that end the connection. */
 START_TEST(requests_are_counted)
 {
     options.attempts = 1000;
@@ -829,13 +830,13 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("login");
     tcase_set_timeout(tests, 60);
     tcase_add_checked_fixture(tests, begin, finish);
-    tcase_add_test(tests, signed_data_is_rfc_4252s);
+    tcase_add_test(tests, signed_data_follows_rfc_4252);
     tcase_add_test(tests, login_without_a_probe);
-    tcase_add_test(tests, login_after_a_probe_asks_once);
+    tcase_add_test(tests, login_after_a_probe_starts_one_child);
     tcase_add_test(tests, hostbound_login);
     tcase_add_test(tests, probe_a_sign_with_b);
     tcase_add_test(tests, a_probe_is_forgotten);
-    tcase_add_test(tests, signatures_that_do_not_fit);
+    tcase_add_test(tests, signatures_for_something_else);
     tcase_add_test(tests, s_above_the_group_order);
     tcase_add_test(tests, key_of_small_order);
     tcase_add_test(tests, attempts_are_counted);
@@ -846,9 +847,9 @@ Suite *unit_suite(void)
     tcase_add_test(tests, signatures_of_an_authenticator);
     tcase_add_loop_test(tests, the_grant_is_the_signers, 0, 2);
     tcase_add_test(tests, refusals_name_line_and_option);
-    tcase_add_loop_test(tests, the_child_knows_the_rules, 0, 2);
+    tcase_add_loop_test(tests, the_child_gets_the_rules, 0, 2);
     tcase_add_test(tests, account_of_another_name);
-    tcase_add_test(tests, the_login_is_of_the_probed_account);
+    tcase_add_test(tests, the_login_uses_the_probed_account);
     tcase_add_loop_test(tests, a_probe_that_does_not_count, 0, 2);
     tcase_add_loop_test(tests, refusals_take_their_time, 0, 2);
     tcase_add_test(tests, refusals_that_take_longer_take_double);

@@ -1,5 +1,6 @@
-/* Drives monitor_run() in a process of its own, from the network process's ends of both sockets.
- * Links everything of monitor/ but account_find.c: people.h says who exists. */
+/* Covers monitor.c, monitor_requests.c, ending.c and sign.c: runs monitor_run() in a process of its
+ * own, and sends requests from the network process's ends of both sockets. people.h replaces
+ * account_find.c. */
 #include "monitor.h"
 
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include "login.h"
 #include "loopback.h"
 #include "people.h"
+#include "process.h"
 #include "sandbox_layers.h"
 #include "scratch.h"
 #include "unit.h"
@@ -38,12 +40,13 @@ static int ipc;     /* the network process's end */
 static int session; /* the same of the session process's socket */
 static int client;  /* the other end of the connection */
 static bool over_tcp;
-static int leash;  /* one byte makes the network process exit with it, or die by it if above DIES */
+static int
+    orders; /* a byte makes the network process exit with it, or above DIES die by a signal */
 static int reader; /* the monitor's log */
 static char said[65536];
 static uint8_t public_key[32], secret_key[64];
 static struct hostkey hostkey;
-static bool ignore_children; /* as some launchers hand it over */
+static bool ignore_children; /* as some launchers leave SIGCHLD */
 
 static void run_network_process(int end)
 {
@@ -58,23 +61,16 @@ static void run_network_process(int end)
     _exit(order);
 }
 
-/* Our ends of all that connects a monitor, and its own. */
+/* Both ends of what connects the monitor and this test. */
 struct ends {
-    int ipc[2], session[2], connection[2], leash[2], log[2];
+    int ipc[2], session[2], connection[2], orders[2], log[2];
 };
-
-static int move_high(int fd)
-{
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, 20);
-    close(fd);
-    return high;
-}
 
 /* The descriptors that monitor.h expects. */
 static void place_descriptors(const struct ends *ends)
 {
-    int own_ipc = move_high(ends->ipc[0]);
-    int own_session = move_high(ends->session[0]);
+    int own_ipc = process_move_high(ends->ipc[0]);
+    int own_session = process_move_high(ends->session[0]);
     dup2(own_ipc, IPC_DESCRIPTOR);
     dup2(own_session, SESSION_DESCRIPTOR);
     fcntl(IPC_DESCRIPTOR, F_SETFD, FD_CLOEXEC);
@@ -94,12 +90,12 @@ static void run_monitor(struct ends *ends)
     close(ends->ipc[1]);
     close(ends->session[1]);
     close(ends->connection[1]);
-    close(ends->leash[1]);
+    close(ends->orders[1]);
     close(ends->log[0]);
     dup2(ends->log[1], STDERR_FILENO);
     close(ends->log[1]);
-    ends->connection[0] = move_high(ends->connection[0]);
-    int end = move_high(ends->leash[0]);
+    ends->connection[0] = process_move_high(ends->connection[0]);
+    int end = process_move_high(ends->orders[0]);
     pid_t network = fork();
     if (network == 0) {
         close(ends->ipc[0]);
@@ -109,7 +105,7 @@ static void run_monitor(struct ends *ends)
     }
     close(end);
     place_descriptors(ends);
-    log_open(false, LOG_EVENT); /* its process id, which the list does not let it ask for */
+    log_open(false, LOG_EVENT); /* looks up the process id, which the filter would not allow */
     const struct monitor_setup setup = {.options = &options,
                                         .peer = &peer,
                                         .identity = &unprivileged,
@@ -130,7 +126,7 @@ static void start(void)
     } else {
         ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.connection), 0);
     }
-    ck_assert_int_eq(pipe2(ends.leash, O_CLOEXEC), 0);
+    ck_assert_int_eq(pipe2(ends.orders, O_CLOEXEC), 0);
     ck_assert_int_eq(pipe2(ends.log, O_CLOEXEC), 0);
     monitor = fork();
     ck_assert_int_ge(monitor, 0);
@@ -140,37 +136,32 @@ static void start(void)
     close(ends.ipc[0]);
     close(ends.session[0]);
     close(ends.connection[0]);
-    close(ends.leash[0]);
+    close(ends.orders[0]);
     close(ends.log[1]);
     ipc = ends.ipc[1];
     session = ends.session[1];
     client = ends.connection[1];
-    leash = ends.leash[1];
+    orders = ends.orders[1];
     reader = ends.log[0];
 }
 
-/* Waits for the monitor, whose exit code is returned; its log is in `said`. */
+/* Waits for the monitor, and returns its exit code. The log is in `said`. */
 static int await_monitor(void)
 {
     int status;
-    size_t used = 0;
-    ssize_t count;
     alarm(20);
-    while ((count = read(reader, said + used, sizeof(said) - 1 - used)) > 0) {
-        used += (size_t)count;
-    }
-    said[used] = '\0';
+    process_read_log(reader, said, sizeof(said));
     close(reader);
     ck_assert_int_eq(waitpid(monitor, &status, 0), monitor);
     ck_assert_msg(WIFEXITED(status), "wait status %#x, log <%s>", (unsigned)status, said);
     close(ipc);
     close(session);
     close(client);
-    close(leash);
+    close(orders);
     return WEXITSTATUS(status);
 }
 
-/* As above, of a connection that was served: the log's last line tells of its end, once. */
+/* The same for a connection that was served: the log's last line, and no other, logs its end. */
 static int finish_monitor(void)
 {
     int code = await_monitor();
@@ -182,14 +173,10 @@ static int finish_monitor(void)
 
 static ssize_t ask(const void *request, size_t request_bytes, void *reply, size_t reply_bytes)
 {
-    struct pollfd waiting = {.fd = ipc, .events = POLLIN};
-    ssize_t sent = send(ipc, request, request_bytes, MSG_NOSIGNAL);
-    ck_assert(sent == (ssize_t)request_bytes || errno == EPIPE);
-    ck_assert_int_eq(poll(&waiting, 1, 10000), 1);
-    return recv(ipc, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
+    return process_ask(ipc, request, request_bytes, reply, reply_bytes);
 }
 
-/* The request must end the connection, with this reason, for our own sake. */
+/* The request must end the connection with this reason and exit code 111. */
 static void assert_fatal(const void *request, size_t request_bytes, const char *reason)
 {
     char reply[512];
@@ -230,7 +217,7 @@ static void finish(void)
     scratch_remove(options.keydir);
 }
 
-/* ---- the way of a good connection ------------------------------------------------------------ */
+/* ---- a good connection ----------------------------------------------------------------------- */
 
 #define ALL_LAYERS (SANDBOX_REQUIRED_AS_ROOT | SANDBOX_LANDLOCK)
 
@@ -243,13 +230,13 @@ static void do_start(void)
     ck_assert_mem_eq(reply.host_public_key, hostkey.public_key, 32);
 }
 
-/* An exchange with this method, of which `first` is the first byte of Q_C: V_C and both KEXINITs
- * are one byte each. */
+/* A request to sign a key exchange. V_C and both KEXINITs are one byte each. */
 struct sign_request {
     struct ipc_sign sign;
     uint8_t tail[3 + 1190 + 1071];
 };
 
+/* `hash_bytes` chooses the method; `first` is the first byte of Q_C. */
 static size_t make_sign(struct sign_request *request, uint32_t hash_bytes, uint8_t first)
 {
     memset(request, 0, sizeof(*request));
@@ -309,7 +296,7 @@ static void do_sign(uint32_t hash_bytes, uint8_t first)
         crypto_sign_verify_detached(reply.signature, h, hash_bytes, hostkey.public_key), 0);
 }
 
-/* A login with the blob of its key behind it. */
+/* A login request and its tail. */
 struct auth_request {
     struct ipc_auth auth;
     uint8_t blob[HOSTKEY_BLOB_BYTES];
@@ -359,7 +346,7 @@ static void do_end(uint32_t cause, const char *reason)
 
 static void order(uint8_t what)
 {
-    ck_assert_int_eq(write(leash, &what, 1), 1);
+    ck_assert_int_eq(write(orders, &what, 1), 1);
 }
 
 enum stage { AT_START, BEFORE_LOGIN, AFTER_LOGIN, STAGES };
@@ -511,7 +498,7 @@ START_TEST(every_request_of_a_wrong_size)
 }
 END_TEST
 
-/* Those of the session process are none of the monitor's. */
+/* Includes the types that only the session process serves. */
 static const uint32_t unknown_types[] = {0,          IPC_TYPES,  IPC_TYPES + 1, 255,
                                          0x7fffffff, 0xffffffff, IPC_PTY,       IPC_SPAWN,
                                          IPC_SIGNAL, IPC_RELEASE};
@@ -574,7 +561,7 @@ START_TEST(values_out_of_range)
         bad.auth.stage = 3;
         break;
     case 5:
-        bad.note.level = 0; /* trouble is the monitor's own */
+        bad.note.level = 0; /* LOG_TROUBLE, which only the monitor may log */
         break;
     case 6:
         bad.note.level = 4;
@@ -654,13 +641,13 @@ START_TEST(proofs_are_counted_for_each_key)
 }
 END_TEST
 
-START_TEST(the_certificate_is_told_and_hashed)
+START_TEST(the_certificate_is_sent_and_hashed)
 {
     static uint8_t all[8192];
     uint8_t h[64];
     struct hostkey loaded;
     struct ipc_start start_request = {IPC_START, ALL_LAYERS};
-    struct ipc_start_reply told;
+    struct ipc_start_reply start_reply;
     struct sign_request request;
     struct ipc_sign_reply reply;
     struct writer writer;
@@ -671,10 +658,11 @@ START_TEST(the_certificate_is_told_and_hashed)
                "ssh-keygen -q -I i -h -s ca ssh_host_ed25519_key.pub");
     ck_assert_int_eq(hostkey_load(&loaded, options.keydir, &status), 0);
     start();
-    ck_assert_int_eq(ask(&start_request, sizeof(start_request), &told, sizeof(told)), sizeof(told));
-    ck_assert_uint_eq(told.has_second, 0);
-    ck_assert_uint_eq(told.certificate_bytes, loaded.certificate_bytes);
-    ck_assert_mem_eq(told.certificate, loaded.certificate, loaded.certificate_bytes);
+    ck_assert_int_eq(ask(&start_request, sizeof(start_request), &start_reply, sizeof(start_reply)),
+                     sizeof(start_reply));
+    ck_assert_uint_eq(start_reply.has_second, 0);
+    ck_assert_uint_eq(start_reply.certificate_bytes, loaded.certificate_bytes);
+    ck_assert_mem_eq(start_reply.certificate, loaded.certificate, loaded.certificate_bytes);
     size_t count = make_sign(&request, 32, 0);
     request.sign.certified = 1;
     ck_assert_int_eq(ask(&request, count, &reply, sizeof(reply)), sizeof(reply));
@@ -791,7 +779,7 @@ START_TEST(missing_layers_end_the_connection)
 }
 END_TEST
 
-/* Not even -B serves as root. */
+/* A network process that is still root is refused even with -B. */
 START_TEST(missing_layers_are_logged_with_best_effort)
 {
     const struct ipc_start none = {IPC_START, 0};
@@ -825,7 +813,7 @@ START_TEST(login_deadline)
 }
 END_TEST
 
-/* Requests don't put the deadline off. */
+/* Requests do not extend the deadline. */
 START_TEST(busy_login_deadline)
 {
     const union any note = make_good(IPC_NOTE);
@@ -916,11 +904,7 @@ START_TEST(replies_that_nobody_reads)
     const union any note = make_good(IPC_NOTE);
     options.login_seconds = 3;
     start_at(BEFORE_LOGIN);
-    for (int i = 0; i < 100000; i++) {
-        if (send(ipc, &note, 17, MSG_NOSIGNAL) != 17) {
-            break;
-        }
-    }
+    process_send_until_closed(ipc, &note, 17);
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "does not read its replies");
 }
@@ -931,7 +915,7 @@ START_TEST(host_key_that_can_not_be_used)
     scratch_write(options.keydir, ".ed25519.sk", hostkey.secret_key, 63, 0600);
     start();
     ck_assert_int_eq(await_monitor(), 100);
-    ck_assert_ptr_eq(strchr(said, '\n') + 1, said + strlen(said)); /* one line says it all */
+    ck_assert_ptr_eq(strchr(said, '\n') + 1, said + strlen(said)); /* a single line */
     assert_contains(said, "event=trouble what=\"host key\" path=");
     assert_contains(said, "/.ed25519.sk reason=\"not 64 bytes long\"\n");
 }
@@ -939,20 +923,14 @@ END_TEST
 
 /* ---- signals --------------------------------------------------------------------------------- */
 
-static bool hangs_up(int fd)
-{
-    struct pollfd waiting = {.fd = fd, .events = POLLRDHUP};
-    return poll(&waiting, 1, 10000) == 1;
-}
-
-/* The network process sees it, and takes leave of the client. */
+/* The network process sees the end of its socket, and can still send a DISCONNECT. */
 START_TEST(signals_that_end_a_connection)
 {
     static const int signals[] = {SIGTERM, SIGINT, SIGHUP};
     char wanted[64];
     start_at(_i / 3 == 0 ? BEFORE_LOGIN : AFTER_LOGIN);
     ck_assert_int_eq(kill(monitor, signals[_i % 3]), 0);
-    ck_assert(hangs_up(ipc));
+    ck_assert(process_hangs_up(ipc));
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
     snprintf(wanted, sizeof(wanted), "reason=\"ended by signal %d\"", signals[_i % 3]);
@@ -962,7 +940,7 @@ END_TEST
 
 /* ---- the bytes ------------------------------------------------------------------------------- */
 
-/* What the kernel has counted goes before what the network process says. */
+/* The kernel's count takes precedence over the network process's. */
 START_TEST(the_kernels_count_wins)
 {
     char bytes[64];
@@ -980,7 +958,7 @@ START_TEST(the_kernels_count_wins)
 }
 END_TEST
 
-/* Others may have a copy of the connection: the client sees its end all the same. */
+/* The client sees the end even if other processes have a copy of the connection. */
 START_TEST(the_connection_is_shut_down)
 {
     char byte;
@@ -1012,7 +990,7 @@ static unsigned count_zombies(void)
     return count;
 }
 
-/* However many requests wait: the children of those before are reaped. */
+/* While requests wait, the children of earlier ones are reaped. */
 START_TEST(children_are_reaped_under_load)
 {
     struct auth_request probe = make_auth("alice", 64);
@@ -1042,21 +1020,12 @@ END_TEST
 
 /* ---- the session process --------------------------------------------------------------------- */
 
-/* Starts a command in it; its output goes nowhere, its input ends once the reply is here. */
+/* Starts a command. The reply's descriptors are dropped, so the command's input ends at once. */
 static void run(const char *command)
 {
-    struct {
-        struct ipc_spawn spawn;
-        char command[64];
-    } request;
+    struct process_command request;
     struct ipc_done done;
-    memset(&request, 0, sizeof(request));
-    request.spawn.type = IPC_SPAWN;
-    request.spawn.channel = 5;
-    request.spawn.kind = IPC_SESSION_EXEC;
-    request.spawn.command_bytes = (uint32_t)strlen(command);
-    memcpy(request.command, command, strlen(command));
-    size_t bytes = sizeof(request.spawn) + strlen(command);
+    size_t bytes = process_command(&request, command);
     ck_assert_int_eq(send(session, &request, bytes, MSG_NOSIGNAL), (ssize_t)bytes);
     ck_assert_int_eq(recv(session, &done, sizeof(done), 0), sizeof(done));
     ck_assert_uint_eq(done.done, 1);
@@ -1074,7 +1043,7 @@ START_TEST(session_over_its_socket)
 }
 END_TEST
 
-/* Before the login there is none. */
+/* Before the login there is no session process. */
 START_TEST(no_session_before_the_login)
 {
     const struct ipc_release request = {IPC_RELEASE, 0};
@@ -1088,18 +1057,18 @@ START_TEST(no_session_before_the_login)
 }
 END_TEST
 
-/* The user can kill it, to the user's own cost: the connection ends and the log says why. */
+/* If the user kills it, the user's connection ends, and the log has the reason. */
 START_TEST(session_process_that_is_killed)
 {
     start_at(AFTER_LOGIN);
     run("read nothing; kill -KILL $PPID");
-    ck_assert(hangs_up(session));
+    ck_assert(process_hangs_up(session));
     ck_assert_int_eq(finish_monitor(), 111);
     assert_contains(said, "reason=\"session process killed by signal 9\"\n");
 }
 END_TEST
 
-/* What the network process does wrong there is the reason of the end, and it is killed. */
+/* A rule that the network process breaks there is the reason of the end, and it is killed. */
 START_TEST(rules_of_the_session_process)
 {
     const union any wrong = make_good(IPC_NOTE);
@@ -1110,7 +1079,7 @@ START_TEST(rules_of_the_session_process)
 }
 END_TEST
 
-/* It ends with the network process's end of its socket; END on the other one says why. */
+/* It exits when the network process closes its socket; END on the other socket has the reason. */
 START_TEST(session_socket_that_is_closed)
 {
     start_at(AFTER_LOGIN);
@@ -1133,9 +1102,9 @@ START_TEST(session_process_ends_with_the_monitor)
         do_end(IPC_END_CLIENT, "");
         order(0);
         ck_assert_int_eq(finish_monitor(), 0);
-        return; /* the log was read to its end: nobody has it any more */
+        return; /* the log's end was read, so the session process has exited */
     }
-    ck_assert(hangs_up(session));
+    ck_assert(process_hangs_up(session));
     order(0);
 }
 END_TEST
@@ -1146,14 +1115,14 @@ static void give_an_impossible_group(struct account *account, struct account_gro
     account->gid = (gid_t)-1;
 }
 
-/* What the child could open files as, the session process can't become. */
-START_TEST(user_that_can_not_be_become)
+/* The child could open files as this user, but the session process can't become it. */
+START_TEST(user_that_the_session_process_can_not_become)
 {
     const struct auth_request request = make_auth("alice", 64);
     if (geteuid() != 0) {
         return;
     }
-    people->spoil = give_an_impossible_group;
+    people->change_account = give_an_impossible_group;
     start_at(BEFORE_LOGIN);
     assert_fatal(&request, sizeof(request.auth) + sizeof(request.blob),
                  "reason=\"could not become the user\"");
@@ -1182,7 +1151,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, signatures_after_login_are_not);
     tcase_add_test(tests, first_hash_is_the_session_id);
     tcase_add_test(tests, proofs_are_counted_for_each_key);
-    tcase_add_test(tests, the_certificate_is_told_and_hashed);
+    tcase_add_test(tests, the_certificate_is_sent_and_hashed);
     tcase_add_test(tests, login_before_a_hash_is_fatal);
     tcase_add_test(tests, attempts_are_capped);
     tcase_add_test(tests, notes_are_logged_escaped_and_dropped);
@@ -1207,7 +1176,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, rules_of_the_session_process);
     tcase_add_test(tests, session_socket_that_is_closed);
     tcase_add_loop_test(tests, session_process_ends_with_the_monitor, 0, 2);
-    tcase_add_test(tests, user_that_can_not_be_become);
+    tcase_add_test(tests, user_that_the_session_process_can_not_become);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -15,6 +15,7 @@
 #include "descriptor.h"
 #include "ipc.h"
 #include "proc.h"
+#include "process.h"
 #include "scratch.h"
 #include "secret.h"
 #include "unit.h"
@@ -64,20 +65,13 @@ static void finish(void)
     scratch_remove(home);
 }
 
-static int move_high(int fd)
-{
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, 30);
-    close(fd);
-    return high;
-}
-
 __attribute__((noreturn)) static void run_monitor(int session_end)
 {
     struct session_handle handle = {0};
     char byte;
-    int own_reports = move_high(reports[1]);
-    int own_orders = move_high(orders[0]);
-    int own_session = move_high(session_end);
+    int own_reports = process_move_high(reports[1]);
+    int own_orders = process_move_high(orders[0]);
+    int own_session = process_move_high(session_end);
     signal(SIGTERM, SIG_DFL);
     signal(SIGIO, SIG_DFL);
     signal(SIGPIPE, SIG_IGN); /* as the monitor has it */
@@ -160,15 +154,10 @@ static void ask_monitor(char what)
 /* Waits for the session process, then lets the monitor go; the log is in `said`. */
 static void await_end(void)
 {
-    size_t used = 0;
-    ssize_t count;
     alarm(20);
     ask_monitor('e');
     close(orders[1]);
-    while ((count = read(reader, said + used, sizeof(said) - 1 - used)) > 0) {
-        used += (size_t)count;
-    }
-    said[used] = '\0';
+    process_read_log(reader, said, sizeof(said));
     ck_assert_int_eq(waitpid(monitor, NULL, 0), monitor);
 }
 
@@ -183,10 +172,7 @@ static void expect_good_end(void)
 
 static ssize_t ask(const void *request, size_t request_bytes, void *reply, size_t reply_bytes)
 {
-    struct pollfd waiting = {.fd = session, .events = POLLIN};
-    ck_assert_int_eq(send(session, request, request_bytes, MSG_NOSIGNAL), (ssize_t)request_bytes);
-    ck_assert_int_eq(poll(&waiting, 1, 10000), 1);
-    return recv(session, reply, reply_bytes, MSG_DONTWAIT | MSG_TRUNC);
+    return process_ask(session, request, request_bytes, reply, reply_bytes);
 }
 
 /* The request must end the process, which reports this reason before. */
@@ -426,11 +412,7 @@ START_TEST(replies_that_nobody_reads)
 {
     const union any good = make_good(IPC_RELEASE);
     start_well();
-    for (int i = 0; i < 100000; i++) {
-        if (send(session, &good, 8, MSG_NOSIGNAL) != 8) {
-            break;
-        }
-    }
+    process_send_until_closed(session, &good, 8);
     await_end();
     assert_contains(report.reason, "does not read its replies");
 }
@@ -440,10 +422,7 @@ END_TEST
 
 static int spawn(const char *command, int fds[static IPC_REPLY_DESCRIPTORS])
 {
-    struct {
-        struct ipc_spawn spawn;
-        char command[64];
-    } request;
+    struct process_command request;
     union {
         struct cmsghdr header;
         char bytes[CMSG_SPACE(sizeof(int) * IPC_REPLY_DESCRIPTORS)];
@@ -454,13 +433,7 @@ static int spawn(const char *command, int fds[static IPC_REPLY_DESCRIPTORS])
                              .msg_iovlen = 1,
                              .msg_control = &control,
                              .msg_controllen = sizeof(control)};
-    memset(&request, 0, sizeof(request));
-    request.spawn.type = IPC_SPAWN;
-    request.spawn.channel = 5;
-    request.spawn.kind = IPC_SESSION_EXEC;
-    request.spawn.command_bytes = (uint32_t)strlen(command);
-    memcpy(request.command, command, strlen(command));
-    ck_assert_int_gt(send(session, &request, sizeof(request.spawn) + strlen(command), 0), 0);
+    ck_assert_int_gt(send(session, &request, process_command(&request, command), 0), 0);
     ck_assert_int_eq(recvmsg(session, &message, MSG_CMSG_CLOEXEC), sizeof(done));
     ck_assert_uint_eq(done.done, 1);
     size_t count = (control.header.cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -544,12 +517,6 @@ END_TEST
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static bool hangs_up(int fd)
-{
-    struct pollfd waiting = {.fd = fd, .events = POLLRDHUP};
-    return poll(&waiting, 1, 10000) == 1;
-}
-
 /* Also if the user has stopped it: the kernel sends SIGKILL. */
 START_TEST(the_process_ends_with_the_monitor)
 {
@@ -563,7 +530,7 @@ START_TEST(the_process_ends_with_the_monitor)
     if (_i == 1) {
         kill(report.pid, SIGCONT);
     }
-    ck_assert(hangs_up(session));
+    ck_assert(process_hangs_up(session));
 }
 END_TEST
 

@@ -28,7 +28,7 @@ const char *account_find(struct account *account, struct account_groups *groups,
                          const struct account_rules *rules)
 {
     people->rules = *rules;
-    people->asked++;
+    people->lookups++;
     account_nobody(account, groups);
     if (strcmp(user, "alice") != 0 && strcmp(user, "bob") != 0) {
         return "unknown user";
@@ -36,8 +36,8 @@ const char *account_find(struct account *account, struct account_groups *groups,
     snprintf(account->user, sizeof(account->user), "%s", user);
     snprintf(account->home, sizeof(account->home), "%s", people->home);
     snprintf(account->shell, sizeof(account->shell), "/bin/sh");
-    if (people->spoil != NULL) {
-        people->spoil(account, groups);
+    if (people->change_account != NULL) {
+        people->change_account(account, groups);
     }
     return NULL;
 }

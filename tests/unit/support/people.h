@@ -1,6 +1,6 @@
 /*
- * Who exists, in place of monitor/account_find.c: alice and bob, both with our own uid and gid and
- * one home. It runs in the child that reads keys, so what it is told goes through shared memory.
+ * Replaces monitor/account_find.c: the only users are alice and bob, both with our own uid and gid
+ * and one home. It runs in the child that reads keys, and reports through shared memory.
  */
 #ifndef WREN_UNIT_PEOPLE_H
 #define WREN_UNIT_PEOPLE_H
@@ -11,18 +11,18 @@
 
 struct people {
     char home[256];
-    /* Changes what is found, in the child; NULL for nothing. */
-    void (*spoil)(struct account *account, struct account_groups *groups);
-    /* What the child was told last, and how often one asked. */
+    /* Changes the account in the child; NULL for no change. */
+    void (*change_account)(struct account *account, struct account_groups *groups);
+    /* The rules of the last lookup, and the number of lookups. */
     struct account_rules rules;
-    unsigned asked;
+    unsigned lookups;
 };
 
-/* Call people_begin() before anything forks. */
+/* Call people_begin() before the first fork(). */
 extern struct people *people;
 void people_begin(const char *home);
 
-/* Whether seccomp_install() works here: not in an emulator, nor beside a sanitizer, whose builds
+/* Returns whether seccomp_install() works: not in an emulator, and not in sanitizer builds, which
  * have no filters. */
 bool people_have_seccomp(void);
 
