@@ -1,6 +1,7 @@
-/* With an /etc of its own where the test is root and may mount; else only what needs none. */
-#include "account_become.h"
+/* Covers account_find.c and account_become.c. If the test is root and may mount, it has an /etc of
+ * its own; otherwise only the tests run that need none. */
 #include "account_find.h"
+#include "account_become.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -54,7 +55,7 @@ static bool own_etc(void)
     if (mount("none", etc, "tmpfs", 0, "mode=755") != 0) {
         return false;
     }
-    /* Nor may what keeps users out of this machine count. */
+    /* This machine's own /run/nologin must not count, either. */
     if (mount("none", "/run", "tmpfs", 0, "mode=755") != 0) {
         return false;
     }
@@ -168,7 +169,7 @@ START_TEST(no_root_keeps_root_out)
 }
 END_TEST
 
-/* It could stop the monitor and read what the network process knows. */
+/* It could stop the monitor and read the network process's memory. */
 START_TEST(the_servers_own_user_stays_out)
 {
     struct account account;
@@ -179,7 +180,7 @@ START_TEST(the_servers_own_user_stays_out)
     assert_contains(account_find(&account, &all, "bob", &rules), "the server's own");
     ck_assert_ptr_null(account_find(&account, &all, "alice", &rules));
     ck_assert_ptr_null(account_find(&account, &all, "root", &rules));
-    /* Where the server runs as an ordinary user it has no other. */
+    /* A server that runs as an ordinary user has no other uid. */
     ck_assert_int_eq(setresgid(4001, 4001, 4001), 0);
     ck_assert_int_eq(setresuid(4001, 4001, 4001), 0);
     ck_assert_ptr_null(account_find(&account, &all, "bob", &rules));
@@ -199,7 +200,7 @@ START_TEST(ordinary_user_serves_itself_only)
     ck_assert_int_eq(account_become(&account, &all), 0);
     ck_assert_int_eq(prctl(PR_GET_DUMPABLE), 0);
     assert_contains(find(&account, "bob", NULL), "not the user");
-    /* Nobody's stand-in is one that the helper child can be. */
+    /* The dummy account is one that the child can become. */
     ck_assert_uint_eq(account.uid, 4000);
     ck_assert_int_eq(account_become(&account, &all), 0);
     assert_contains(find(&account, "root", NULL), "not the user");
@@ -220,7 +221,7 @@ static bool has_group(gid_t wanted)
     return false;
 }
 
-START_TEST(becoming_a_user_is_for_good)
+START_TEST(becoming_a_user_can_not_be_undone)
 {
     struct account account;
     uid_t uids[3];
@@ -247,7 +248,7 @@ START_TEST(becoming_a_user_is_for_good)
 }
 END_TEST
 
-/* What a launcher has made inheritable reaches no program of the user's. */
+/* The user's programs do not inherit capabilities that a launcher has made inheritable. */
 START_TEST(no_capability_is_inherited)
 {
     struct account account;
@@ -269,8 +270,9 @@ START_TEST(no_capability_is_inherited)
 }
 END_TEST
 
-/* A launcher's securebits may keep capabilities over the change: then there is a way back. */
-START_TEST(a_way_back_is_found)
+/* With a launcher's securebits, capabilities may survive the change of uid: this must be noticed.
+ */
+START_TEST(a_way_back_to_root_is_noticed)
 {
     struct account account;
     if (!own_etc() || prctl(PR_SET_SECUREBITS, 1 << 2) != 0) { /* SECBIT_NO_SETUID_FIXUP */
@@ -281,7 +283,8 @@ START_TEST(a_way_back_is_found)
 }
 END_TEST
 
-/* musl's initgroups() stops at 32. What we can't hold refuses the login, and gives nobody fewer. */
+/* musl's initgroups() stops at 32 groups. A login with more than LIMIT_USER_GROUPS is refused, and
+ * never gets fewer groups than it has. */
 static void join_groups(int count)
 {
     static char text[65536];
@@ -320,14 +323,14 @@ START_TEST(users_of_too_many_groups)
 }
 END_TEST
 
-/* A folder in a file's place can be opened, but not read. */
+/* A folder in place of a file can be opened, but not read. */
 static void break_file(const char *path)
 {
     unlink(path);
     ck_assert_int_eq(mkdir(path, 0755), 0);
 }
 
-START_TEST(expiry_that_can_not_be_told)
+START_TEST(expiry_that_can_not_be_read)
 {
     struct account account;
     if (!own_etc()) {
@@ -341,7 +344,7 @@ START_TEST(expiry_that_can_not_be_told)
 }
 END_TEST
 
-START_TEST(groups_that_can_not_be_told)
+START_TEST(groups_that_can_not_be_read)
 {
     struct account account;
     if (!own_etc()) {
@@ -357,7 +360,7 @@ START_TEST(groups_that_can_not_be_told)
 }
 END_TEST
 
-START_TEST(users_that_can_not_be_told)
+START_TEST(users_that_can_not_be_read)
 {
     struct account account;
     if (!own_etc()) {
@@ -369,7 +372,7 @@ START_TEST(users_that_can_not_be_told)
 }
 END_TEST
 
-/* They are the ones that were found: who becomes the user asks nobody any more. */
+/* The session process uses the groups that the child found, and looks up none. */
 START_TEST(groups_stay_as_found)
 {
     struct account account;
@@ -408,22 +411,22 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("account");
-    TCase *tests = tcase_create("account");
+    Suite *suite = suite_create("account_find");
+    TCase *tests = tcase_create("account_find");
     tcase_add_loop_test(tests, who_may_log_in, 0, sizeof(cases) / sizeof(cases[0]));
     tcase_add_test(tests, fields_of_an_account);
     tcase_add_loop_test(tests, nologin_stops_all_but_root, 0, 2);
     tcase_add_test(tests, no_root_keeps_root_out);
     tcase_add_test(tests, the_servers_own_user_stays_out);
     tcase_add_test(tests, ordinary_user_serves_itself_only);
-    tcase_add_test(tests, becoming_a_user_is_for_good);
+    tcase_add_test(tests, becoming_a_user_can_not_be_undone);
     tcase_add_loop_test(tests, no_capability_is_inherited, 0, 2);
-    tcase_add_test(tests, a_way_back_is_found);
+    tcase_add_test(tests, a_way_back_to_root_is_noticed);
     tcase_add_test(tests, users_of_many_groups);
     tcase_add_test(tests, users_of_too_many_groups);
-    tcase_add_test(tests, expiry_that_can_not_be_told);
-    tcase_add_test(tests, groups_that_can_not_be_told);
-    tcase_add_test(tests, users_that_can_not_be_told);
+    tcase_add_test(tests, expiry_that_can_not_be_read);
+    tcase_add_test(tests, groups_that_can_not_be_read);
+    tcase_add_test(tests, users_that_can_not_be_read);
     tcase_add_test(tests, groups_stay_as_found);
     tcase_add_test(tests, root_becomes_root);
     tcase_add_test(tests, nobody_has_no_home);

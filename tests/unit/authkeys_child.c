@@ -1,7 +1,7 @@
 /*
- * The child that reads keys, up to where it parses: authkeys_search() is this file's, so that the
- * test acts in its place, under the child's list of system calls. The accounts are people.h's.
- * Built only without sanitizers, whose runtimes the filter would kill.
+ * Covers authkeys_child.c up to the parsing: this file replaces authkeys_search() and acts there as
+ * a hostile parser would, without the child's rights. people.h replaces account_find.c. Sanitizer
+ * builds leave this test out: the filter would kill their runtimes.
  */
 #include "authkeys_ask.h"
 
@@ -67,7 +67,8 @@ static void run_child(void)
     authkeys_child(&request, answer[1]);
 }
 
-/* As below a container or a unit with SystemCallFilter=: strict mode is refused. */
+/* In a container, or a unit with SystemCallFilter=, there is a filter and strict mode is refused.
+ */
 static void run_child_below_a_filter(void)
 {
     const struct bpf_instruction allow = {.code = BPF_RETURN, .k = SECCOMP_RET_ALLOW};
@@ -176,16 +177,16 @@ START_TEST(log_is_out_of_reach)
 }
 END_TEST
 
-/* ---- what it has given up -------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
-/* Waits, under the filter, for the test to have looked at it. */
-static void wait_at_the_gate(void)
+/* Waits, without rights, until the test has looked at the process. */
+static void wait_for_the_test(void)
 {
     char byte;
     call_need(read(STDIN_FILENO, &byte, 1) == 1);
 }
 
-/* As some launchers hand them on: a change of uid leaves them. */
+/* As some launchers do: a change of uid does not clear inheritable capabilities. */
 static void make_inheritable(void)
 {
     struct capability_header header = {.version = CAPABILITY_VERSION_3};
@@ -212,7 +213,7 @@ START_TEST(every_right_is_given_up)
     char found[256];
     static struct authkeys_account account;
     ck_assert_int_eq(pipe(gate), 0);
-    action = wait_at_the_gate;
+    action = wait_for_the_test;
     pid_t child = fork();
     if (child == 0) {
         dup2(gate[0], STDIN_FILENO);
@@ -221,7 +222,8 @@ START_TEST(every_right_is_given_up)
     }
     ck_assert_int_eq(read(answer[0], &account, sizeof(account)), sizeof(account));
     size_t count = geteuid() == 0 ? 8 : 5;
-    for (int turn = 0; turn < 500; turn++) { /* it gives up its rights after the first part */
+    for (int turn = 0; turn < 500;
+         turn++) { /* it gives up its rights after sending the first part */
         proc_status(found, child, "Seccomp:");
         if (strcmp(found, "\t1\n") == 0) {
             break;

@@ -40,7 +40,7 @@ static void place(int fd, int number)
     }
 }
 
-/* A network process: of the uid that the monitor will have, it waits to be killed. */
+/* Plays the network process: has the uid that the monitor will have, and waits for SIGKILL. */
 static pid_t start_network(void)
 {
     pid_t pid = fork();
@@ -235,7 +235,7 @@ START_TEST(forbidden_calls_kill)
 }
 END_TEST
 
-/* The network process may only be killed. */
+/* The only signal that the monitor may send to the network process is SIGKILL. */
 static void stop_the_network_process(void)
 {
     syscall(SYS_kill, monitor->network, SIGSTOP);
@@ -248,7 +248,7 @@ START_TEST(other_signals_kill)
 }
 END_TEST
 
-/* With -l a syslog that was restarted can be found again; nothing else can be reached. */
+/* With -l the monitor can connect to a restarted syslog, and to nothing else. */
 static void connect_to_a_collector(void)
 {
     int fd = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -273,7 +273,7 @@ START_TEST(syslog_can_be_reached)
 }
 END_TEST
 
-/* ---- what it has given up -------------------------------------------------------------------- */
+/* ---- rights ---------------------------------------------------------------------------------- */
 
 static void look_at_itself(void)
 {
@@ -284,7 +284,7 @@ static void look_at_itself(void)
     account.account.gid = getegid();
     options.best_effort = true;
     bool as_root = geteuid() == 0;
-    /* Before the filter shuts /proc out. */
+    /* /proc must be opened before the filter is installed. */
     int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
     static char text[4096];
     if (drop_privileges(monitor, &account, &grant) != NULL) {
@@ -299,7 +299,7 @@ static void look_at_itself(void)
     call_need(!as_root || strstr(text, "Uid:\t65534\t65534\t65534\t65534\n") != NULL);
     call_need(!as_root || strstr(text, "Gid:\t65534\t65534\t65534\t65534\n") != NULL);
     call_need(!as_root || strstr(text, "Groups:\t \n") != NULL);
-    /* The session process's end of its socket is the session process's alone. */
+    /* Only the session process keeps its end of its socket. */
     call_need(read(SESSION_DESCRIPTOR, text, 1) == -1);
 }
 

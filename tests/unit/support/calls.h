@@ -1,6 +1,6 @@
 /*
- * Each system call in a process of its own, under the list of one of our processes: what the tests
- * of those lists share. A call that is not on the list ends the process.
+ * For the tests of the lists of system calls: makes each call in a process of its own, under the
+ * list of one of our processes. A call that is not on the list kills the process.
  */
 #ifndef WREN_UNIT_CALLS_H
 #define WREN_UNIT_CALLS_H
@@ -17,7 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* How the process ends where there is no filter: an emulator, a kernel built without it. */
+/* Exit status where there are no filters: in an emulator, or a kernel built without them. */
 #define CALLS_NO_FILTER 77
 
 struct call {
@@ -32,7 +32,7 @@ static inline void call_make(const struct call *call)
             call->arguments[3], 0L, 0L);
 }
 
-/* Ends the process under the filter, with 1, if something did not work. */
+/* Exits with 1 if a step did not work. _exit() may not be on the list. */
 static inline void call_need(bool worked)
 {
     if (!worked) {
@@ -40,7 +40,7 @@ static inline void call_need(bool worked)
     }
 }
 
-/* How a process that does `action` ends, as waitpid() tells it. */
+/* Runs `action` in a child and returns its wait status. */
 static inline int call_end_of(void (*action)(void))
 {
     const struct rlimit none = {0, 0};
@@ -54,15 +54,15 @@ static inline int call_end_of(void (*action)(void))
     return waitpid(child, &status, 0) == child ? status : -1;
 }
 
-/* By a filter with SIGSYS, by strict mode with SIGKILL. */
+/* A filter kills with SIGSYS, strict mode with SIGKILL. */
 static inline void call_expect_kill(int status, int number, const char *name)
 {
     ck_assert_msg(WIFSIGNALED(status) && WTERMSIG(status) == number, "%s: wait status %#x", name,
                   (unsigned)status);
 }
 
-/* What none of our processes may do once it has given up its rights. Were it let through, none of
- * these would do harm here. */
+/* Calls that none of our processes may make after giving up its rights. If one were allowed, it
+ * would do no harm here. */
 static const struct call calls_of_nobody[] = {
     {"openat", SYS_openat, {AT_FDCWD}},
     {"openat2", 437, {AT_FDCWD}},
