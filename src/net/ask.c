@@ -194,6 +194,7 @@ bool ask_sign(struct connection *connection, const uint8_t secret[static 64], co
               size_t q_c_bytes, const uint8_t *q_s, size_t q_s_bytes, struct ipc_sign_reply *reply)
 {
     const struct kex *kex = &connection->kex;
+    const struct kex_buffers *buffers = &connection->buffers.kex;
     struct ipc_sign request = {.type = IPC_SIGN,
                                .hybrid = kex->hybrid ? 1 : 0,
                                .certified = kex->certified ? 1 : 0,
@@ -203,8 +204,8 @@ bool ask_sign(struct connection *connection, const uint8_t secret[static 64], co
     memcpy(request.secret, secret, sizeof(request.secret));
     struct iovec parts[] = {part_of(&request, sizeof(request)),
                             part_of(connection->client_version, connection->client_version_bytes),
-                            part_of(kex->client_kexinit, kex->client_kexinit_bytes),
-                            part_of(kex->server_kexinit, kex->server_kexinit_bytes),
+                            part_of(buffers->client_kexinit, kex->client_kexinit_bytes),
+                            part_of(buffers->server_kexinit, kex->server_kexinit_bytes),
                             part_of(q_c, q_c_bytes),
                             part_of(q_s, q_s_bytes)};
     bool asked =

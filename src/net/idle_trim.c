@@ -1,7 +1,5 @@
 #include "idle_trim.h"
 
-#include <stddef.h>
-
 #include "connection.h"
 #include "memory.h"
 
@@ -26,7 +24,7 @@ static bool pool_to_spare(const struct connection *connection)
 
 /* A key exchange leaves more behind than its bytes in the buffers tell, most of it on the stack; so
  * does the begin of a session, when a slow login has had its rest before. */
-static bool exchange_to_spare(const struct connection *connection)
+static bool kex_to_spare(const struct connection *connection)
 {
     return !connection->kex.sent && (connection->kex.since_ms > connection->spared_ms ||
                                      connection->begun_ms > connection->spared_ms);
@@ -34,20 +32,20 @@ static bool exchange_to_spare(const struct connection *connection)
 
 bool idle_trim_due(const struct connection *connection)
 {
-    return exchange_to_spare(connection) || input_to_spare(connection) ||
-           output_to_spare(connection) || pool_to_spare(connection);
+    return kex_to_spare(connection) || input_to_spare(connection) || output_to_spare(connection) ||
+           pool_to_spare(connection);
 }
 
-/* The KEXINITs, the deferred messages, and with them what of the buffers behind is empty. */
-static void give_back_exchange(struct connection *connection)
+/* The buffers of the key exchange; with input and output, by one call, if both are empty. */
+static void give_back_kex(struct connection *connection)
 {
-    const size_t start = offsetof(struct connection, kex.server_kexinit);
-    size_t end = offsetof(struct connection, input);
+    struct buffers *buffers = &connection->buffers;
     if (connection->input_end == 0 && connection->output_end == 0) {
-        end = offsetof(struct connection, pool);
+        memory_give_back(buffers, sizeof(*buffers));
         connection->input_touched = connection->output_touched = 0;
+    } else {
+        memory_give_back(&buffers->kex, sizeof(buffers->kex));
     }
-    memory_give_back((uint8_t *)connection + start, end - start);
     connection->spared_ms = connection->now_ms;
 }
 
@@ -56,20 +54,20 @@ void idle_trim(struct connection *connection)
     if (!idle_trim_due(connection)) {
         return;
     }
-    if (exchange_to_spare(connection)) {
-        give_back_exchange(connection);
+    if (kex_to_spare(connection)) {
+        give_back_kex(connection);
     }
     if (input_to_spare(connection)) {
-        memory_give_back(connection->input, sizeof(connection->input));
+        memory_give_back(connection->buffers.input, sizeof(connection->buffers.input));
         connection->input_touched = 0;
     }
     if (output_to_spare(connection)) {
-        memory_give_back(connection->output, sizeof(connection->output));
+        memory_give_back(connection->buffers.output, sizeof(connection->buffers.output));
         connection->output_touched = 0;
     }
     struct pool *pool = &connection->pool;
     if (pool_to_spare(connection)) {
-        memory_give_back(pool->chunks[0], (size_t)pool->touched * QUEUE_CHUNK_BYTES);
+        memory_give_back(pool->chunks[0], pool->touched * sizeof(pool->chunks[0]));
         pool->touched = pool->free = 0;
     }
     memory_give_back_stack();

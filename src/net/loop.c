@@ -64,7 +64,8 @@ static size_t compact_input(struct connection *connection)
 {
     size_t left = connection->input_end - connection->input_start;
     if (connection->input_start > 0) {
-        memmove(connection->input, connection->input + connection->input_start, left);
+        memmove(connection->buffers.input, connection->buffers.input + connection->input_start,
+                left);
         connection->input_start = 0;
         connection->input_end = left;
     }
@@ -78,7 +79,7 @@ static void read_socket(struct connection *connection)
     if (left >= most) {
         return; /* whole packets, which have waited for room in the output */
     }
-    ssize_t count = read(STDIN_FILENO, connection->input + left, most - left);
+    ssize_t count = read(STDIN_FILENO, connection->buffers.input + left, most - left);
     connection->read_ms = connection->now_ms;
     connection->input_drained = left + (size_t)(count > 0 ? count : 0) < most;
     if (count > 0) {
@@ -102,7 +103,8 @@ static void write_socket(struct connection *connection)
     if (count == 0) {
         return;
     }
-    ssize_t written = write(STDOUT_FILENO, connection->output + connection->output_start, count);
+    ssize_t written =
+        write(STDOUT_FILENO, connection->buffers.output + connection->output_start, count);
     if (written < 0) {
         if (errno != EAGAIN && errno != EINTR) {
             connection_leave(connection, "client closed the connection while data was on its way");
@@ -123,7 +125,7 @@ static bool take_packet(struct connection *connection)
 {
     struct packet packet;
     uint32_t sequence = connection->in.sequence;
-    switch (packet_open(&connection->in, connection->input + connection->input_start,
+    switch (packet_open(&connection->in, connection->buffers.input + connection->input_start,
                         connection->input_end - connection->input_start, &packet)) {
     case PACKET_INCOMPLETE:
         return false;
@@ -352,7 +354,7 @@ static void say_goodbye(struct connection *connection)
         return;
     }
     for (int i = 0; i < 64 && wait_until(STDIN_FILENO, POLLIN, end_ms); i++) {
-        if (read(STDIN_FILENO, connection->input, LIMIT_READ_BYTES) <= 0) {
+        if (read(STDIN_FILENO, connection->buffers.input, LIMIT_READ_BYTES) <= 0) {
             return;
         }
     }

@@ -45,15 +45,17 @@ END_TEST
 START_TEST(not_during_a_key_exchange)
 {
     rig.connection->kex.sent = true;
-    memset(rig.connection->kex.client_kexinit, 0xa5, sizeof(rig.connection->kex.client_kexinit));
-    memset(rig.connection->deferred, 0xa5, sizeof(rig.connection->deferred));
+    memset(rig.connection->buffers.kex.client_kexinit, 0xa5,
+           sizeof(rig.connection->buffers.kex.client_kexinit));
+    memset(rig.connection->buffers.kex.deferred, 0xa5,
+           sizeof(rig.connection->buffers.kex.deferred));
     ck_assert(!idle_trim_due(rig.connection));
     idle_trim(rig.connection);
-    for (size_t i = 0; i < sizeof(rig.connection->kex.client_kexinit); i++) {
-        ck_assert_uint_eq(rig.connection->kex.client_kexinit[i], 0xa5);
+    for (size_t i = 0; i < sizeof(rig.connection->buffers.kex.client_kexinit); i++) {
+        ck_assert_uint_eq(rig.connection->buffers.kex.client_kexinit[i], 0xa5);
     }
-    for (size_t i = 0; i < sizeof(rig.connection->deferred); i++) {
-        ck_assert_uint_eq(rig.connection->deferred[i], 0xa5);
+    for (size_t i = 0; i < sizeof(rig.connection->buffers.kex.deferred); i++) {
+        ck_assert_uint_eq(rig.connection->buffers.kex.deferred[i], 0xa5);
     }
 }
 END_TEST
@@ -71,16 +73,19 @@ static size_t count_bytes(const uint8_t *bytes, size_t count, uint8_t value)
 
 static size_t kexinits_left(const struct connection *connection)
 {
-    return count_bytes(connection->kex.client_kexinit, sizeof(connection->kex.client_kexinit), 1) +
-           count_bytes(connection->deferred, sizeof(connection->deferred), 1);
+    return count_bytes(connection->buffers.kex.client_kexinit,
+                       sizeof(connection->buffers.kex.client_kexinit), 1) +
+           count_bytes(connection->buffers.kex.deferred, sizeof(connection->buffers.kex.deferred),
+                       1);
 }
 
 static void fill(struct connection *connection)
 {
-    memset(connection->kex.client_kexinit, 1, sizeof(connection->kex.client_kexinit));
-    memset(connection->deferred, 1, sizeof(connection->deferred));
-    memset(connection->input, 2, sizeof(connection->input));
-    memset(connection->output, 3, sizeof(connection->output));
+    memset(connection->buffers.kex.client_kexinit, 1,
+           sizeof(connection->buffers.kex.client_kexinit));
+    memset(connection->buffers.kex.deferred, 1, sizeof(connection->buffers.kex.deferred));
+    memset(connection->buffers.input, 2, sizeof(connection->buffers.input));
+    memset(connection->buffers.output, 3, sizeof(connection->buffers.output));
 }
 
 /* Pages at either end may be shared with something that stays. */
@@ -91,10 +96,11 @@ START_TEST(all_goes_where_all_is_empty)
     struct connection *connection = rig.connection;
     fill(connection);
     idle_trim(connection);
-    ck_assert_uint_le(kexinits_left(connection) +
-                          count_bytes(connection->input, sizeof(connection->input), 2) +
-                          count_bytes(connection->output, sizeof(connection->output), 3),
-                      BORDERS_BYTES);
+    ck_assert_uint_le(
+        kexinits_left(connection) +
+            count_bytes(connection->buffers.input, sizeof(connection->buffers.input), 2) +
+            count_bytes(connection->buffers.output, sizeof(connection->buffers.output), 3),
+        BORDERS_BYTES);
 }
 END_TEST
 
@@ -103,18 +109,20 @@ START_TEST(what_is_on_its_way_stays)
     struct connection *connection = rig.connection;
     fill(connection);
     if (_i == 0) {
-        connection->input_end = sizeof(connection->input);
+        connection->input_end = sizeof(connection->buffers.input);
     } else {
-        connection->output_end = sizeof(connection->output);
+        connection->output_end = sizeof(connection->buffers.output);
     }
     idle_trim(connection);
     ck_assert_uint_le(kexinits_left(connection), BORDERS_BYTES);
     if (_i == 0) {
-        ck_assert_uint_eq(count_bytes(connection->input, sizeof(connection->input), 2),
-                          sizeof(connection->input));
+        ck_assert_uint_eq(
+            count_bytes(connection->buffers.input, sizeof(connection->buffers.input), 2),
+            sizeof(connection->buffers.input));
     } else {
-        ck_assert_uint_eq(count_bytes(connection->output, sizeof(connection->output), 3),
-                          sizeof(connection->output));
+        ck_assert_uint_eq(
+            count_bytes(connection->buffers.output, sizeof(connection->buffers.output), 3),
+            sizeof(connection->buffers.output));
     }
 }
 END_TEST
@@ -125,7 +133,7 @@ START_TEST(what_is_kept_for_the_connection_stays)
     static struct connection before;
     struct connection *connection = rig.connection;
     struct pool *pool = &connection->pool;
-    const size_t kept = offsetof(struct connection, kex.server_kexinit);
+    const size_t kept = offsetof(struct connection, buffers);
     memset(connection->host_keys.certificate, 5, sizeof(connection->host_keys.certificate));
     memset(connection->channels, 6, sizeof(connection->channels));
     memset(connection->kex.session_id, 7, sizeof(connection->kex.session_id));

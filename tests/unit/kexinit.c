@@ -52,7 +52,7 @@ static void expect_ours(const char *methods)
     ck_assert_uint_eq(reader_u32(&ours), 0);
     ck_assert(reader_end(&ours));
     ck_assert_uint_eq(rig.heard_bytes, rig.connection->kex.server_kexinit_bytes);
-    ck_assert_mem_eq(rig.heard, rig.connection->kex.server_kexinit, rig.heard_bytes);
+    ck_assert_mem_eq(rig.heard, rig.connection->buffers.kex.server_kexinit, rig.heard_bytes);
     rig_expect_silence(&rig);
 }
 

@@ -21,7 +21,7 @@ static void finish(void)
 static bool arrives(const void *bytes, size_t count)
 {
     struct connection *connection = rig.connection;
-    memcpy(connection->input + connection->input_end, bytes, count);
+    memcpy(connection->buffers.input + connection->input_end, bytes, count);
     connection->input_end += count;
     return version_read(connection);
 }
@@ -31,7 +31,7 @@ START_TEST(ours_goes_out)
     static const char ours[] = "SSH-2.0-wrenssh_" WREN_VERSION "\r\n";
     version_send(rig.connection);
     ck_assert_uint_eq(rig.connection->output_end, sizeof(ours) - 1);
-    ck_assert_mem_eq(rig.connection->output, ours, sizeof(ours) - 1);
+    ck_assert_mem_eq(rig.connection->buffers.output, ours, sizeof(ours) - 1);
     ck_assert_str_eq(SSH_SERVER_VERSION "\r\n", ours);
 }
 END_TEST

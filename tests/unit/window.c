@@ -301,10 +301,10 @@ START_TEST(an_output_that_is_empty_is_given_back)
     idle_trim(connection);
     rig_expect(&rig, SSH_MSG_PONG, "d", bytes, (size_t)20000);
     ck_assert(idle_trim_due(connection));
-    ck_assert(!is_zero(connection->output + 4096, 8000));
+    ck_assert(!is_zero(connection->buffers.output + 4096, 8000));
     idle_trim(connection);
     ck_assert(!idle_trim_due(connection));
-    ck_assert(is_zero(connection->output + 4096, 8000));
+    ck_assert(is_zero(connection->buffers.output + 4096, 8000));
     rig_say(&rig, SSH_MSG_PING, "s", "again");
     rig_expect(&rig, SSH_MSG_PONG, "s", "again");
 }

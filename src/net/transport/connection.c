@@ -31,7 +31,8 @@ static void compact_output(struct connection *connection)
         return;
     }
     size_t count = connection->output_end - connection->output_start;
-    memmove(connection->output, connection->output + connection->output_start, count);
+    memmove(connection->buffers.output, connection->buffers.output + connection->output_start,
+            count);
     connection->output_start = 0;
     connection->output_end = count;
 }
@@ -45,7 +46,7 @@ struct writer message_begin(struct connection *connection, enum ssh_message numb
 {
     struct writer message;
     if (is_held_back(connection, number)) {
-        writer_init(&message, connection->deferred + connection->deferred_bytes,
+        writer_init(&message, connection->buffers.kex.deferred + connection->deferred_bytes,
                     LIMIT_DEFERRED_BYTES - connection->deferred_bytes);
         writer_string_begin(&message);
     } else {
@@ -54,7 +55,8 @@ struct writer message_begin(struct connection *connection, enum ssh_message numb
         }
         size_t room = LIMIT_OUTPUT_BYTES - connection->output_end;
         size_t payload_room = room > PACKET_OVERHEAD_BYTES ? room - PACKET_OVERHEAD_BYTES : 0;
-        writer_init(&message, connection->output + connection->output_end + PACKET_HEADER_BYTES,
+        writer_init(&message,
+                    connection->buffers.output + connection->output_end + PACKET_HEADER_BYTES,
                     payload_room);
     }
     writer_u8(&message, (uint8_t)number);
@@ -93,12 +95,12 @@ void message_send(struct connection *connection, struct writer *message)
         }
         return;
     }
-    if (message->bytes == connection->deferred + connection->deferred_bytes) {
+    if (message->bytes == connection->buffers.kex.deferred + connection->deferred_bytes) {
         hold_back(connection, message);
         return;
     }
-    connection->output_end +=
-        packet_seal(&connection->out, connection->output + connection->output_end, message->used);
+    connection->output_end += packet_seal(
+        &connection->out, connection->buffers.output + connection->output_end, message->used);
     if (connection->output_end > connection->output_touched) {
         connection->output_touched = connection->output_end;
     }
@@ -108,7 +110,7 @@ void message_send_deferred(struct connection *connection)
 {
     size_t done = 0;
     while (done < connection->deferred_bytes) {
-        const uint8_t *size = connection->deferred + done;
+        const uint8_t *size = connection->buffers.kex.deferred + done;
         const uint8_t *payload = size + DEFERRED_HEADER_BYTES;
         size_t count = reader_u32_at(size);
         struct writer message = message_begin(connection, (enum ssh_message)payload[0]);

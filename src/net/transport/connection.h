@@ -56,10 +56,27 @@ struct kex {
     uint8_t session_id[HASH_MAX_BYTES];
     uint64_t since_ms; /* when the keys in force were made */
     uint64_t asked_ms; /* when we sent KEXINIT */
-    /* From KEXINIT until the exchange hash is made. */
+};
+
+/* What only a key exchange needs: nothing of it is in use while kex.sent is false. */
+struct kex_buffers {
     uint8_t server_kexinit[LIMIT_KEXINIT_BYTES];        /* I_S */
     uint8_t client_kexinit[LIMIT_CLIENT_KEXINIT_BYTES]; /* I_C */
+    uint8_t deferred[LIMIT_DEFERRED_BYTES];             /* messages held back: u32 size, payload */
 };
+
+/* The memory that an idle connection returns to the kernel (idle_trim.h). One struct, so that one
+ * call returns all of it. */
+struct buffers {
+    struct kex_buffers kex;
+    uint8_t input[LIMIT_INPUT_BYTES];
+    uint8_t output[LIMIT_OUTPUT_BYTES];
+};
+
+_Static_assert(sizeof(struct buffers) == LIMIT_KEXINIT_BYTES + LIMIT_CLIENT_KEXINIT_BYTES +
+                                             LIMIT_DEFERRED_BYTES + LIMIT_INPUT_BYTES +
+                                             LIMIT_OUTPUT_BYTES,
+               "the buffers lie side by side");
 
 /* What is public of the host keys, as the monitor told it. */
 struct host_keys {
@@ -119,12 +136,8 @@ struct connection {
     size_t deferred_bytes;
     size_t deferred_sealed_bytes; /* what they will be in the output */
 
-    /* Side by side, to be given back together: the KEXINITs in `kex`, and all up to the pool. */
     struct kex kex;
-    uint8_t deferred[LIMIT_DEFERRED_BYTES]; /* held back while kex.sent: u32 size, payload */
-    uint8_t input[LIMIT_INPUT_BYTES];
-    uint8_t output[LIMIT_OUTPUT_BYTES];
-
+    struct buffers buffers;
     struct pool pool; /* of what programs have not taken yet */
 };
 

@@ -101,11 +101,12 @@ static void write_host_keys(const struct connection *connection, struct writer *
 void kexinit_send(struct connection *connection)
 {
     struct kex *kex = &connection->kex;
+    uint8_t *kexinit = connection->buffers.kex.server_kexinit;
     uint8_t cookie[COOKIE_BYTES];
     randombytes_buf(cookie, sizeof(cookie));
 
     struct writer own; /* I_S */
-    writer_init(&own, kex->server_kexinit, sizeof(kex->server_kexinit));
+    writer_init(&own, kexinit, sizeof(connection->buffers.kex.server_kexinit));
     writer_u8(&own, SSH_MSG_KEXINIT);
     writer_bytes(&own, cookie, sizeof(cookie));
     write_methods(connection, &own);
@@ -124,7 +125,7 @@ void kexinit_send(struct connection *connection)
     kex->sent = true;
     kex->asked_ms = connection->now_ms;
     struct writer message = message_begin(connection, SSH_MSG_KEXINIT);
-    writer_bytes(&message, kex->server_kexinit + 1, kex->server_kexinit_bytes - 1);
+    writer_bytes(&message, kexinit + 1, kex->server_kexinit_bytes - 1);
     message_send(connection, &message);
 }
 
@@ -203,15 +204,16 @@ static void log_method(struct connection *connection, const struct method *metho
 }
 
 /* H covers it, and is made when the client's public value is here. */
-static bool keep_client_kexinit(struct kex *kex, const struct reader *message)
+static bool keep_client_kexinit(struct connection *connection, const struct reader *message)
 {
     /* The message number stands right before the message's body. */
     size_t count = message->left + 1;
-    if (count > sizeof(kex->client_kexinit)) {
+    struct kex_buffers *buffers = &connection->buffers.kex;
+    if (count > sizeof(buffers->client_kexinit)) {
         return false;
     }
-    memcpy(kex->client_kexinit, message->bytes - 1, count);
-    kex->client_kexinit_bytes = count;
+    memcpy(buffers->client_kexinit, message->bytes - 1, count);
+    connection->kex.client_kexinit_bytes = count;
     return true;
 }
 
@@ -233,7 +235,7 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
     if (!reader_end(message)) {
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed KEXINIT");
     }
-    if (!keep_client_kexinit(kex, &whole)) {
+    if (!keep_client_kexinit(connection, &whole)) {
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "KEXINIT is too long");
     }
 

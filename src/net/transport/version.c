@@ -11,7 +11,7 @@ static size_t smaller(size_t a, size_t b)
 void version_send(struct connection *connection)
 {
     static const char line[] = SSH_SERVER_VERSION "\r\n";
-    memcpy(connection->output + connection->output_end, line, sizeof(line) - 1);
+    memcpy(connection->buffers.output + connection->output_end, line, sizeof(line) - 1);
     connection->output_end += sizeof(line) - 1;
 }
 
@@ -37,7 +37,7 @@ static bool starts_with(const uint8_t *bytes, size_t count, const char *prefix)
 
 bool version_read(struct connection *connection)
 {
-    const uint8_t *bytes = connection->input + connection->input_start;
+    const uint8_t *bytes = connection->buffers.input + connection->input_start;
     size_t available = connection->input_end - connection->input_start;
     size_t count = smaller(available, LIMIT_VERSION_LINE_BYTES);
     /* No other lines may come first, so the very first bytes tell. */

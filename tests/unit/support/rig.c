@@ -115,13 +115,13 @@ void rig_deliver(struct rig *rig, const void *bytes, size_t count)
 {
     struct connection *connection = rig->connection;
     ck_assert_uint_le(count, LIMIT_INPUT_BYTES - connection->input_end);
-    memcpy(connection->input + connection->input_end, bytes, count);
+    memcpy(connection->buffers.input + connection->input_end, bytes, count);
     connection->input_end += count;
     while (!connection->ended) {
         struct packet packet;
         uint32_t sequence = connection->in.sequence;
         enum packet_status status =
-            packet_open(&connection->in, connection->input + connection->input_start,
+            packet_open(&connection->in, connection->buffers.input + connection->input_start,
                         connection->input_end - connection->input_start, &packet);
         if (status == PACKET_INCOMPLETE) {
             break;
@@ -157,8 +157,9 @@ struct reader rig_hear(struct rig *rig, int number)
     struct connection *connection = rig->connection;
     size_t waiting = connection->output_end - connection->output_start;
     ck_assert_msg(waiting > 0, "expected message %d, heard nothing", number);
-    connection->output_start += wire_open(&rig->down, connection->output + connection->output_start,
-                                          waiting, rig->heard, &rig->heard_bytes);
+    connection->output_start +=
+        wire_open(&rig->down, connection->buffers.output + connection->output_start, waiting,
+                  rig->heard, &rig->heard_bytes);
     if (connection->output_start == connection->output_end) {
         connection->output_start = connection->output_end = 0;
     }
