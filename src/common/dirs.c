@@ -1,6 +1,7 @@
 #include "dirs.h"
 
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -15,6 +16,8 @@ struct listed {
     uint8_t type;
     char name[];
 };
+
+_Static_assert(offsetof(struct listed, name) == 19, "the kernel's struct linux_dirent64");
 
 bool dirs_numbers(const char *path, dirs_visit *visit, void *context)
 {

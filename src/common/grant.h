@@ -39,4 +39,11 @@ struct grant {
     char command[LIMIT_FORCED_COMMAND_BYTES];        /* the last: most have none */
 };
 
+/* The child sends it as bytes: no padding, so what is sent is what was set. */
+_Static_assert(sizeof(struct signature_key) == 4 + 32 + 32, "no padding in signature_key");
+_Static_assert(sizeof(struct grant) == 2 * 4 + 8 + sizeof(struct signature_key) + 4 +
+                                           LIMIT_KEY_ID_BYTES + LIMIT_GRANT_ENVIRONMENT_BYTES +
+                                           LIMIT_FORCED_COMMAND_BYTES,
+               "no padding in grant");
+
 #endif

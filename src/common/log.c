@@ -1,5 +1,6 @@
 #include "log.h"
 
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,8 @@
 
 #define NUMBER_BYTES 24
 #define PREFIX_BYTES 64
+
+_Static_assert(PREFIX_BYTES + LOG_LINE_BYTES <= PIPE_BUF, "a line reaches a pipe in one piece");
 
 static struct {
     const char *name;

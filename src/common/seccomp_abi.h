@@ -21,6 +21,8 @@ struct bpf_program {
     const struct bpf_instruction *instructions;
 };
 
+_Static_assert(sizeof(struct bpf_instruction) == 8, "the kernel's struct sock_filter");
+
 #define BPF_LOAD_WORD    0x20 /* BPF_LD | BPF_W | BPF_ABS */
 #define BPF_JUMP_EQUAL   0x15 /* BPF_JMP | BPF_JEQ | BPF_K */
 #define BPF_JUMP_GREATER 0x25 /* BPF_JMP | BPF_JGT | BPF_K */
@@ -67,6 +69,9 @@ struct landlock_attributes {
     uint64_t handled_access_fs;
 };
 
+_Static_assert(sizeof(struct landlock_attributes) == 8,
+               "the kernel's struct landlock_ruleset_attr");
+
 #define CAPABILITY_VERSION_3 0x20080522U
 
 struct capability_header {
@@ -79,5 +84,8 @@ struct capability_data {
     uint32_t permitted;
     uint32_t inheritable;
 };
+
+_Static_assert(sizeof(struct capability_header) == 8, "the kernel's cap_user_header_t");
+_Static_assert(sizeof(struct capability_data) == 12, "the kernel's cap_user_data_t");
 
 #endif

@@ -141,6 +141,14 @@ struct connection {
     struct pool pool; /* of what programs have not taken yet */
 };
 
+_Static_assert(LIMIT_INPUT_BYTES >= LIMIT_LOGGED_IN_PACKET_BYTES,
+               "the largest packet fits into the input");
+_Static_assert(LIMIT_REPLY_BYTES >= 5 + LIMIT_PACKET_BYTES + PACKET_OVERHEAD_BYTES,
+               "the longest PONG fits into the output");
+_Static_assert(LIMIT_OUTPUT_BYTES >=
+                   LIMIT_REPLY_BYTES + LIMIT_CHANNEL_PACKET_BYTES + PACKET_OVERHEAD_BYTES + 13,
+               "channel data fits beside the space for a reply");
+
 /* `connection` is all zero: a static one, so that the pages of what is not used stay untouched. */
 void connection_init(struct connection *connection, const struct options *options, int ipc,
                      int session_ipc, bool tcp);

@@ -16,7 +16,7 @@
 #include "chachapoly.h"
 
 /* Where the payload starts in a packet. */
-#define PACKET_HEADER_BYTES 5
+#define PACKET_HEADER_BYTES (CHACHAPOLY_LENGTH_BYTES + 1)
 
 /* What a packet takes beyond its payload, at most: header, 4 to 11 bytes of padding, tag. */
 #define PACKET_OVERHEAD_BYTES (PACKET_HEADER_BYTES + 11 + CHACHAPOLY_TAG_BYTES)
