@@ -305,7 +305,7 @@ static bool take_budget(unsigned lines)
     return true;
 }
 
-/* False if lines are still lost. */
+/* Returns false if the report is lost too. */
 static bool report_dropped(void)
 {
     struct log_line line;
@@ -329,6 +329,11 @@ void log_end(struct log_line *line, enum log_level level)
     if (!take_budget(dropped > 0 ? 2 : 1) || !report_dropped() || !put(line, level)) {
         dropped++;
     }
+}
+
+void log_finish(void)
+{
+    report_dropped();
 }
 
 void log_trouble(const char *what, const char *path, const char *reason)

@@ -83,6 +83,10 @@ void log_octal(struct log_line *line, const char *key, unsigned value);
  * a line that nobody takes is counted. */
 void log_end(struct log_line *line, enum log_level level);
 
+/* Reports lines that were lost and that no later line has reported, even beyond the budget. To be
+ * called before a process ends. */
+void log_finish(void);
+
 /* `event=trouble what=… path=… reason=…` at LOG_TROUBLE; path and reason may be NULL. */
 void log_trouble(const char *what, const char *path, const char *reason);
 

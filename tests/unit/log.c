@@ -517,6 +517,32 @@ START_TEST(a_busy_day_loses_nothing)
 }
 END_TEST
 
+/* Every line of the file is one that went out or a report of lines that did not. */
+static void assert_all_accounted(const char *text, unsigned said)
+{
+    static const char key[] = "event=dropped lines=";
+    unsigned accounted = count_lines(text);
+    for (const char *at = text; (at = strstr(at, key)) != NULL; at++) {
+        accounted += (unsigned)atoi(at + strlen(key)) - 1;
+    }
+    ck_assert_uint_eq(accounted, said);
+}
+
+/* The budget is used up, so no later line reports what was lost. */
+START_TEST(the_end_reports_what_was_lost)
+{
+    int fd = open_file();
+    log_budget();
+    unsigned before = flood(fd, LIMIT_LOG_BURST + 500);
+    log_finish();
+    ck_assert_uint_eq(count_lines(read_file(fd)), before + 1);
+    assert_all_accounted(read_file(fd), LIMIT_LOG_BURST + 500);
+    log_finish();
+    ck_assert_uint_eq(count_lines(read_file(fd)), before + 1);
+    scratch_remove(scratch);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("log");
@@ -536,6 +562,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_part_of_a_line_stands_alone);
     tcase_add_test(tests, a_budget_of_lines);
     tcase_add_test(tests, a_busy_day_loses_nothing);
+    tcase_add_test(tests, the_end_reports_what_was_lost);
     suite_add_tcase(suite, tests);
     return suite;
 }
