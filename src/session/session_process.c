@@ -103,6 +103,7 @@ static void reap(struct sessions *sessions, int signals)
 __attribute__((noreturn)) static void end(int lifeline, const char *wrong)
 {
     send(lifeline, wrong, strnlen(wrong, LIMIT_NOTE_BYTES), MSG_NOSIGNAL | MSG_DONTWAIT);
+    log_finish();
     _exit(EXIT_TROUBLE);
 }
 
@@ -119,6 +120,7 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
             give_back_memory();
         }
         if (waiting[2].revents != 0) {
+            log_finish();
             _exit(0);
         }
         if (ready > 0 && waiting[1].revents != 0) {
@@ -127,6 +129,7 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
         if (ready > 0 && waiting[0].revents != 0) {
             const char *wrong = NULL;
             if (session_requests_serve(sessions, &request_memory, &wrong) == REQUEST_CLOSED) {
+                log_finish();
                 _exit(0);
             }
             if (wrong != NULL) {
