@@ -16,7 +16,7 @@ void connection_init(struct connection *connection, const struct options *option
     connection->phase = PHASE_VERSION;
 }
 
-/* ---- messages out ---------------------------------------------------------------------------- */
+/* ---- sending messages ------------------------------------------------------------------------ */
 
 static bool is_held_back(const struct connection *connection, enum ssh_message number)
 {
@@ -24,7 +24,7 @@ static bool is_held_back(const struct connection *connection, enum ssh_message n
     return connection->kex.sent && !of_key_exchange && number != SSH_MSG_DISCONNECT;
 }
 
-/* Brings the output to the front of its buffer when little is free behind it. */
+/* Moves the output to the start of its buffer. */
 static void compact_output(struct connection *connection)
 {
     if (connection->output_start == 0) {
@@ -69,7 +69,7 @@ static void refuse_flood(struct connection *connection)
                       "too many requests during a key exchange");
 }
 
-/* The size field in front of a message that is held back. */
+/* The u32 before each message that is held back: its size. */
 #define DEFERRED_HEADER_BYTES 4
 
 static void hold_back(struct connection *connection, struct writer *message)

@@ -1,7 +1,6 @@
 /*
- * The state of the one connection, and how messages leave it.
- *
- * No part of it is shared with the monitor. Only dispatch.c writes `phase` and `resume`.
+ * The state of the connection, and how messages are sent on it. Only the network process has it.
+ * Only dispatch.c writes `phase` and `resume`.
  */
 #ifndef WREN_CONNECTION_H
 #define WREN_CONNECTION_H
@@ -22,12 +21,13 @@
 #include "ssh_numbers.h"
 #include "writer.h"
 
-/* What may arrive next. The first key exchange takes the first five in order; then the client asks
- * for userauth, logs in, and opens channels. A later key exchange interrupts any of those three. */
+/* Which message may arrive next; the table is in dispatch.c. The first key exchange goes through
+ * the first five phases in order. Then the client requests the service ssh-userauth, logs in, and
+ * opens channels. A later key exchange interrupts one of these three phases and returns to it. */
 enum phase {
     PHASE_VERSION, /* the identification line; no packets yet */
     PHASE_KEXINIT,
-    PHASE_GUESS, /* one packet that the client sent on a wrong guess: dropped */
+    PHASE_GUESS, /* the packet that follows a wrong guess: ignored (RFC 4253 section 7) */
     PHASE_ECDH,
     PHASE_NEWKEYS,
     PHASE_SERVICE,
@@ -41,24 +41,25 @@ enum phase {
 };
 
 struct kex {
-    bool sent;            /* our KEXINIT is out, our NEWKEYS is not: nothing else may leave */
-    bool strict;          /* kex-strict: settled by the first KEXINITs */
-    bool ext_info;        /* the client takes EXT_INFO: settled by the first KEXINIT */
-    bool certified;       /* K_S of this exchange is the host certificate */
-    bool first_certified; /* ... and of the first one, to which logins are bound */
-    bool hybrid; /* the method of this exchange: sntrup761x25519-sha512, else curve25519-sha256 */
-    bool key_ready;
-    unsigned exchanges;   /* begun before login */
+    bool sent;      /* we sent KEXINIT but not yet NEWKEYS: other messages must wait */
+    bool strict;    /* strict key exchange: decided by the first KEXINITs */
+    bool ext_info;  /* the client accepts EXT_INFO: decided by its first KEXINIT */
+    bool certified; /* K_S of this exchange is the host certificate */
+    bool
+        first_certified; /* K_S of the first exchange was the certificate; logins are bound to it */
+    bool hybrid;         /* this exchange uses sntrup761x25519-sha512, else curve25519-sha256 */
+    bool key_ready;      /* `key` holds a pair */
+    unsigned begun_before_login;
     struct agree_key key; /* our X25519 pair for the next exchange */
     size_t client_kexinit_bytes, server_kexinit_bytes;
-    uint8_t client_key[CHACHAPOLY_KEY_BYTES]; /* in force at the client's NEWKEYS */
-    size_t session_id_bytes;                  /* 0 until the first exchange is done */
+    uint8_t client_key[CHACHAPOLY_KEY_BYTES]; /* used from the client's NEWKEYS on */
+    size_t session_id_bytes;                  /* 0 until the first H is made */
     uint8_t session_id[HASH_MAX_BYTES];
-    uint64_t since_ms; /* when the keys in force were made */
+    uint64_t since_ms; /* when we began to use the present keys */
     uint64_t asked_ms; /* when we sent KEXINIT */
 };
 
-/* What only a key exchange needs: nothing of it is in use while kex.sent is false. */
+/* Used only during a key exchange: from our KEXINIT (kex.sent) to our NEWKEYS. */
 struct kex_buffers {
     uint8_t server_kexinit[LIMIT_KEXINIT_BYTES];        /* I_S */
     uint8_t client_kexinit[LIMIT_CLIENT_KEXINIT_BYTES]; /* I_C */
@@ -78,11 +79,11 @@ _Static_assert(sizeof(struct buffers) == LIMIT_KEXINIT_BYTES + LIMIT_CLIENT_KEXI
                                              LIMIT_OUTPUT_BYTES,
                "the buffers lie side by side");
 
-/* What is public of the host keys, as the monitor told it. */
+/* The public parts of the host keys, as the monitor sent them. */
 struct host_keys {
     size_t count; /* 1 or 2 */
     uint8_t public_keys[2][32];
-    unsigned proofs[2]; /* given to the client */
+    unsigned proofs[2]; /* signatures of hostkeys-prove that the client has asked for */
     size_t certificate_bytes;
     uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
@@ -91,10 +92,10 @@ struct connection {
     const struct options *options;
     int ipc;         /* to the monitor */
     int session_ipc; /* to the session process */
-    bool tcp;        /* fd 0 and 1 are a TCP socket */
+    bool tcp;        /* descriptors 0 and 1 are a TCP socket */
     bool hurry;      /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
     enum phase phase;
-    enum phase resume; /* where a rekey goes back to */
+    enum phase resume; /* the phase after a later key exchange */
 
     struct packet_direction in;
     struct packet_direction out;
@@ -120,7 +121,7 @@ struct connection {
 
     /* The first reason to end. */
     bool ended;
-    bool refused;       /* DISCONNECT is on its way: the client gets time to take it */
+    bool refused;       /* DISCONNECT is in the output: wait a moment for the client to read it */
     uint32_t end_cause; /* enum ipc_end_cause */
     char end_reason[LIMIT_NOTE_BYTES + 1];
 
@@ -149,35 +150,38 @@ _Static_assert(LIMIT_OUTPUT_BYTES >=
                    LIMIT_REPLY_BYTES + LIMIT_CHANNEL_PACKET_BYTES + PACKET_OVERHEAD_BYTES + 13,
                "channel data fits beside the space for a reply");
 
-/* `connection` is all zero: a static one, so that the pages of what is not used stay untouched. */
+/* `connection` must be all zero. Members that start as zero are not written, so that their pages
+ * take no memory until they are used. */
 void connection_init(struct connection *connection, const struct options *options, int ipc,
                      int session_ipc, bool tcp);
 
-/* ---- messages out ---------------------------------------------------------------------------- */
+/* ---- sending messages ------------------------------------------------------------------------ */
 
-/* Starts a message in place: its number is written. While our key exchange is under way anything
- * but its own messages and DISCONNECT is held back and leaves, in order, behind NEWKEYS. */
+/* Starts a message in the output buffer and writes its number. Between our KEXINIT and our NEWKEYS
+ * only key exchange messages and DISCONNECT may be sent (RFC 4253 section 7.1): others are held
+ * back, and leave in the same order after NEWKEYS. */
 struct writer message_begin(struct connection *connection, enum ssh_message number);
 
-/* Seals (or holds back) what message_begin() started. One that did not fit ends the connection. */
+/* Encrypts or holds back the message that message_begin() started. A message that does not fit ends
+ * the connection. */
 void message_send(struct connection *connection, struct writer *message);
 
-/* Sends what was held back; kex.c calls it behind our NEWKEYS. */
+/* Sends the messages that were held back. For kex.c, after our NEWKEYS. */
 void message_send_deferred(struct connection *connection);
 
-/* Bytes that can still be added to the output. */
+/* Free bytes in the output buffer. */
 size_t output_room(const struct connection *connection);
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Each keeps only the first reason and returns PHASE_ENDED, for handlers to return. */
+/* Each returns PHASE_ENDED, which the handler returns in turn. Only the first reason counts. */
 
-/* The client broke a rule: DISCONNECT goes out with the code, and the reason as its description. */
+/* The client broke a rule: sends DISCONNECT with the code and the reason. */
 enum phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
                              const char *reason);
-/* The client left, or asked for what can't be had: nothing is sent. */
+/* The client left, or does not speak our protocol: sends nothing. */
 enum phase connection_leave(struct connection *connection, const char *reason);
-/* We can't go on: DISCONNECT goes out, without the reason. */
+/* We cannot continue: sends DISCONNECT without the reason. */
 enum phase connection_fail(struct connection *connection, const char *reason);
 
 #endif

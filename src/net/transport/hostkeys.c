@@ -1,3 +1,10 @@
+/*
+ *     K_S = string "ssh-ed25519" || string public key, or the host certificate
+ *
+ *     server: GLOBAL_REQUEST     "hostkeys-00@openssh.com", false, each host key
+ *     client: GLOBAL_REQUEST     "hostkeys-prove-00@openssh.com", want reply, host keys
+ *     server: REQUEST_SUCCESS    a signature by each of these, or REQUEST_FAILURE
+ */
 #include "hostkeys.h"
 
 #include <string.h>
@@ -15,7 +22,7 @@ static void write_key(struct writer *message, const uint8_t public_key[static 32
     writer_string_end(message, mark);
 }
 
-/* string "ssh-ed25519", string 32 bytes; else NULL. */
+/* Returns the public key of an ssh-ed25519 blob, or NULL if it is anything else. */
 static const uint8_t *read_key(struct reader blob)
 {
     struct reader name = reader_string(&blob);
@@ -63,7 +70,7 @@ void hostkeys_announce(struct connection *connection)
     message_send(connection, &message);
 }
 
-/* Which of ours the next string is, or `count` for none. */
+/* Reads a key. Returns the index of the same key of ours, or `count` if it is not ours. */
 static size_t read_index(const struct host_keys *keys, struct reader *message)
 {
     const uint8_t *public_key = read_key(reader_string(message));
@@ -75,7 +82,7 @@ static size_t read_index(const struct host_keys *keys, struct reader *message)
     return i;
 }
 
-/* Could all of them be proved? Nothing has been asked for yet. */
+/* True if all of these keys may be proved. Asks the monitor for nothing. */
 static bool may_prove(const struct host_keys *keys, struct reader wanted)
 {
     unsigned proofs[2] = {keys->proofs[0], keys->proofs[1]};

@@ -1,3 +1,15 @@
+/*
+ *     client: KEX_ECDH_INIT     Q_C
+ *     server: KEX_ECDH_REPLY    K_S, Q_S, signature of H by the host key
+ *             NEWKEYS           and in the first exchange EXT_INFO (RFC 8308)
+ *     client: NEWKEYS
+ *
+ *     H          = HASH(V_C || V_S || I_C || I_S || K_S || Q_C || Q_S || K)
+ *     session_id = H of the first exchange
+ *     key        = HASH(K || H || letter || session_id), and further blocks
+ *
+ * agree.c has Q_S and K of both methods. The monitor makes H and its signature: monitor/sign.c.
+ */
 #include "kex.h"
 
 #include <sodium.h>
@@ -9,13 +21,13 @@
 #include "messages.h"
 #include "rekey_limits.h"
 
-/* What ECDH_INIT yields, gone when its handler returns. */
+/* The values of one exchange; wiped when the handler of KEX_ECDH_INIT returns. */
 struct exchange {
     const uint8_t *q_c;
     size_t q_c_bytes;
     size_t q_s_bytes;
     uint8_t q_s[AGREE_HYBRID_SERVER_BYTES];
-    uint8_t secret[AGREE_HYBRID_SECRET_BYTES]; /* K; of X25519 only the first half */
+    uint8_t secret[AGREE_HYBRID_SECRET_BYTES]; /* K; curve25519 fills only the first half */
     size_t h_bytes;
     uint8_t h[HASH_MAX_BYTES];
     uint8_t signature[64];
@@ -85,7 +97,7 @@ static bool agree(struct connection *connection, struct exchange *exchange)
 
 /* ---- H and the keys -------------------------------------------------------------------------- */
 
-/* H and its signature are the monitor's work, from what it is told here. */
+/* Has the monitor make H and its signature. */
 static bool obtain_signature(struct connection *connection, struct exchange *exchange)
 {
     struct kex *kex = &connection->kex;
@@ -105,7 +117,11 @@ static bool obtain_signature(struct connection *connection, struct exchange *exc
     return true;
 }
 
-/* RFC 4253 section 7.2: HASH(K || H || letter || session_id), extended by HASH(K || H || K1). */
+/* RFC 4253 section 7.2:
+ *
+ *     K1 = HASH(K || H || letter || session_id)
+ *     K2 = HASH(K || H || K1)                     if K1 is too short
+ */
 static void derive_key(const struct kex *kex, const struct exchange *exchange, char letter,
                        uint8_t key[static CHACHAPOLY_KEY_BYTES])
 {
@@ -116,20 +132,20 @@ static void derive_key(const struct kex *kex, const struct exchange *exchange, c
     exchange_hash_bytes(&hash, exchange->h, exchange->h_bytes);
     exchange_hash_bytes(&hash, &letter, 1);
     exchange_hash_bytes(&hash, kex->session_id, kex->session_id_bytes);
-    size_t made = exchange_hash_end(&hash, block);
+    size_t made = exchange_hash_end(&hash, block); /* K1 */
     memcpy(key, block, made);
     if (made < CHACHAPOLY_KEY_BYTES) {
         exchange_hash_begin(&hash, kex->hybrid);
         exchange_hash_secret(&hash, exchange->secret);
         exchange_hash_bytes(&hash, exchange->h, exchange->h_bytes);
         exchange_hash_bytes(&hash, key, made);
-        exchange_hash_end(&hash, block);
+        exchange_hash_end(&hash, block); /* K2 */
         memcpy(key + made, block, CHACHAPOLY_KEY_BYTES - made);
     }
     sodium_memzero(block, sizeof(block));
 }
 
-/* ---- the flight ------------------------------------------------------------------------------ */
+/* ---- our reply ------------------------------------------------------------------------------- */
 
 static void send_reply(struct connection *connection, const struct exchange *exchange)
 {
@@ -143,8 +159,8 @@ static void send_reply(struct connection *connection, const struct exchange *exc
     message_send(connection, &message);
 }
 
-/* K_S, Q_S and the signature with their lengths, and NEWKEYS, each as a packet. EXT_INFO, of the
- * first exchange, has nothing behind it. */
+/* The payloads of KEX_ECDH_REPLY and NEWKEYS. EXT_INFO needs no place here: it follows only in the
+ * first exchange, when no message is held back. */
 #define REPLY_BYTES                                                                                \
     (1 + 4 + LIMIT_HOST_CERTIFICATE_BYTES + 4 + AGREE_HYBRID_SERVER_BYTES + 4 + 4 +                \
      sizeof("ssh-ed25519") + 4 + 64)
@@ -153,10 +169,11 @@ static void send_reply(struct connection *connection, const struct exchange *exc
 _Static_assert(REPLY_BYTES + NEWKEYS_BYTES + 2 * PACKET_OVERHEAD_BYTES +
                        LIMIT_DEFERRED_SEALED_BYTES <=
                    LIMIT_REPLY_BYTES,
-               "the flight of a key exchange has no room");
+               "the reply and all deferred messages fit");
 
-/* KEX_ECDH_REPLY, NEWKEYS, EXT_INFO, and what had to wait: one write of the loop. */
-static void send_flight(struct connection *connection, const struct exchange *exchange, bool first)
+/* KEX_ECDH_REPLY, NEWKEYS, EXT_INFO and the messages that had to wait: the loop writes them at
+ * once. */
+static void send_answer(struct connection *connection, const struct exchange *exchange, bool first)
 {
     struct kex *kex = &connection->kex;
     send_reply(connection, exchange);
@@ -186,9 +203,9 @@ enum phase kex_on_ecdh_init(struct connection *connection, struct reader *messag
         connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                           "the client's X25519 point has low order");
     } else if (obtain_signature(connection, &exchange)) {
-        derive_key(kex, &exchange, 'C', kex->client_key);
-        derive_key(kex, &exchange, 'D', exchange.server_key);
-        send_flight(connection, &exchange, first);
+        derive_key(kex, &exchange, 'C', kex->client_key);     /* encryption, client to server */
+        derive_key(kex, &exchange, 'D', exchange.server_key); /* and server to client */
+        send_answer(connection, &exchange, first);
         next = first ? PHASE_NEWKEYS : PHASE_REKEY_NEWKEYS;
     }
     sodium_memzero(&exchange, sizeof(exchange));

@@ -1,6 +1,6 @@
 /*
- * The key exchange proper: ECDH_INIT to NEWKEYS (RFC 5656 section 4, RFC 8731,
- * draft-josefsson-ntruprime-ssh), first or later.
+ * The key exchange from KEX_ECDH_INIT to NEWKEYS: RFC 5656 section 4, with the methods of RFC 8731
+ * and draft-josefsson-ntruprime-ssh. The first one and later ones.
  */
 #ifndef WREN_KEX_H
 #define WREN_KEX_H
@@ -8,14 +8,15 @@
 #include "connection.h"
 #include "reader.h"
 
-/* Makes the X25519 pair of the next exchange; called while the client is busy, so that it costs no
- * time later. */
+/* Makes our X25519 pair for the next exchange. Called while we wait for the client, so that the
+ * reply needs less time. */
 void kex_prepare(struct connection *connection);
 
-/* Starts an exchange of our own when the keys in force are old enough and none is under way; only
- * after login, because OpenSSH's client takes no KEXINIT while it logs in. */
+/* Starts a key exchange if the present keys have reached a limit of rekey_limits.h and no key
+ * exchange is running. Only after login: OpenSSH's client accepts no KEXINIT while it logs in. */
 void kex_rekey_if_due(struct connection *connection);
 
+/* Handlers. The packet that follows a wrong guess is ignored, whatever it holds. */
 enum phase kex_on_wrong_guess(struct connection *connection, struct reader *message);
 enum phase kex_on_ecdh_init(struct connection *connection, struct reader *message);
 enum phase kex_on_newkeys(struct connection *connection, struct reader *message);

@@ -1,3 +1,16 @@
+/*
+ *     byte         SSH_MSG_KEXINIT
+ *     byte[16]     cookie
+ *     name-list    kex_algorithms                  strict key exchange and EXT_INFO, too
+ *     name-list    server_host_key_algorithms
+ *     name-list    encryption, MAC, compression, languages: each from client to server, then back
+ *     boolean      first_kex_packet_follows
+ *     uint32       0
+ *
+ * From kex_algorithms and server_host_key_algorithms the first name of the client's that we have is
+ * chosen. The guess of a client that has sent the next packet already is right if its first names
+ * in both are also ours.
+ */
 #include "kexinit.h"
 
 #include <sodium.h>
@@ -10,10 +23,10 @@
 
 #define COOKIE_BYTES 16
 
-/* Key exchange methods in the order of our preference; the client's order decides. */
+/* Key exchange methods. Our order matters only for the guess. */
 static const struct method {
     const char *name;
-    bool hybrid; /* SHA-512, and sntrup761 beside X25519 */
+    bool hybrid; /* sntrup761 and X25519 with SHA-512, else X25519 with SHA-256 */
 } methods[] = {
     {"sntrup761x25519-sha512", true},
     {"sntrup761x25519-sha512@openssh.com", true},
@@ -26,15 +39,15 @@ static const struct method {
 #define STRICT_SERVER "kex-strict-s-v00@openssh.com"
 #define STRICT_CLIENT "kex-strict-c-v00@openssh.com"
 
-/* Host key algorithms in the order of our preference; only the second without a certificate. */
+/* Host key algorithms. We offer the first only if we have a host certificate. */
 static const char *const host_key_algorithms[] = {"ssh-ed25519-cert-v01@openssh.com",
                                                   "ssh-ed25519"};
 
 #define HOST_KEY_ALGORITHMS (sizeof(host_key_algorithms) / sizeof(host_key_algorithms[0]))
 
-/* The name-lists behind the first two, in wire order. `required` ones must share a name with the
- * client's: the MAC list is there for clients that refuse an empty one, and is never used because
- * the cipher authenticates; languages are ignored. */
+/* The name-lists after the first two, in the order of the wire. A `required` name must be in the
+ * client's list. No MAC is required, as the cipher authenticates; we send a name because some
+ * clients refuse an empty list. Languages are ignored. */
 static const struct offer {
     const char *what;
     const char *name;
@@ -63,7 +76,7 @@ static bool is_first_exchange(const struct connection *connection)
     return connection->kex.session_id_bytes == 0;
 }
 
-/* Where in host_key_algorithms ours begin. */
+/* The first of host_key_algorithms that we offer. */
 static size_t first_host_key(const struct connection *connection)
 {
     return connection->host_keys.certificate_bytes > 0 ? 0 : 1;
@@ -148,7 +161,7 @@ static bool first_is(struct reader list, const char *wanted)
     return reader_name(&list, &name) && reader_is(&name, wanted);
 }
 
-/* The client's first method that we have (RFC 4253 section 7.1), or NULL. */
+/* The client's first method that we have, or NULL. */
 static const struct method *choose(const struct connection *connection, struct reader list)
 {
     struct reader name;
@@ -162,7 +175,7 @@ static const struct method *choose(const struct connection *connection, struct r
     return NULL;
 }
 
-/* The client's first host key algorithm that we have, as its place in the table. */
+/* The client's first host key algorithm that we have, as an index; HOST_KEY_ALGORITHMS if none. */
 static size_t choose_host_key(const struct connection *connection, struct reader list)
 {
     struct reader name;
@@ -203,10 +216,10 @@ static void log_method(struct connection *connection, const struct method *metho
     }
 }
 
-/* H covers it, and is made when the client's public value is here. */
+/* I_C is needed for H, when KEX_ECDH_INIT arrives. */
 static bool keep_client_kexinit(struct connection *connection, const struct reader *message)
 {
-    /* The message number stands right before the message's body. */
+    /* I_C begins with the message number, the byte before the reader's first. */
     size_t count = message->left + 1;
     struct kex_buffers *buffers = &connection->buffers.kex;
     if (count > sizeof(buffers->client_kexinit)) {
@@ -239,7 +252,8 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "KEXINIT is too long");
     }
 
-    if (connection->phase != PHASE_OPEN && ++kex->exchanges > LIMIT_SIGNATURES_BEFORE_LOGIN) {
+    if (connection->phase != PHASE_OPEN &&
+        ++kex->begun_before_login > LIMIT_SIGNATURES_BEFORE_LOGIN) {
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
                                  "too many key exchanges before login");
     }
@@ -263,8 +277,8 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
           first_is(client_host_keys, host_key_algorithms[first_host_key(connection)]));
 
     if (first_exchange) {
-        /* Both only count in the first KEXINIT (draft-miller-sshm-strict-kex, RFC 8308 section
-         * 2.1). */
+        /* Only the first KEXINIT decides about both: draft-miller-sshm-strict-kex, RFC 8308 section
+         * 2.1. */
         kex->strict = list_has(client_methods, STRICT_CLIENT);
         kex->ext_info = list_has(client_methods, "ext-info-c");
     }

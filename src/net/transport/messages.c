@@ -78,7 +78,7 @@ enum phase messages_on_service_request(struct connection *connection, struct rea
 enum phase messages_on_ext_info(struct connection *connection, struct reader *message)
 {
     uint32_t count = reader_u32(message);
-    /* None of a client's extensions concerns us; reading past the end stops the loop. */
+    /* We use none of the client's extensions. Reading past the end stops the loop. */
     for (uint32_t i = 0; i < count && !message->failed; i++) {
         reader_string(message);
         reader_string(message);
@@ -106,7 +106,7 @@ enum phase messages_on_ping(struct connection *connection, struct reader *messag
 
 enum phase messages_on_unwanted_reply(struct connection *connection, struct reader *message)
 {
-    (void)message; /* what it holds depends on the request */
+    (void)message; /* its fields depend on the request */
     return connection->phase;
 }
 

@@ -5,8 +5,8 @@
 #include "limit.h"
 #include "reader.h"
 
-/* RFC 4253 section 6: padding is at least this, and brings what is sealed to a multiple of the
- * block. */
+/* RFC 4253 section 6: at least 4 bytes of padding, up to a multiple of the block size, which is 8
+ * for this cipher. */
 #define PADDING_MIN_BYTES 4
 #define BLOCK_BYTES       8
 
@@ -17,8 +17,8 @@ static size_t tag_bytes(const struct packet_direction *direction)
     return direction->sealed ? CHACHAPOLY_TAG_BYTES : 0;
 }
 
-/* With this cipher the length field is not part of what must be a multiple of the block; in the
- * clear it is. */
+/* The bytes that must be a multiple of the block size. With this cipher packet_length does not
+ * count (draft-ietf-sshm-chacha20-poly1305); without a cipher it does. */
 static size_t aligned_bytes(const struct packet_direction *direction, size_t packet_length)
 {
     return direction->sealed ? packet_length : packet_length + LENGTH_BYTES;
@@ -31,7 +31,7 @@ static size_t most_bytes(const struct packet_direction *direction)
 
 static bool length_is_valid(const struct packet_direction *direction, uint32_t length)
 {
-    /* At least a message number and the least padding. */
+    /* At least padding_length, a message number and the smallest padding. */
     return length >= 1 + 1 + PADDING_MIN_BYTES &&
            length <= most_bytes(direction) - LENGTH_BYTES - tag_bytes(direction) &&
            aligned_bytes(direction, length) % BLOCK_BYTES == 0;
@@ -78,7 +78,7 @@ enum packet_status packet_open(struct packet_direction *direction, uint8_t *byte
     return PACKET_READY;
 }
 
-/* What is to be padded: the padding length and the payload; in the clear the length field too. */
+/* `bytes` are those of aligned_bytes(), without the padding. */
 static size_t padding_for(size_t bytes)
 {
     size_t padding = BLOCK_BYTES - bytes % BLOCK_BYTES;
@@ -99,7 +99,7 @@ size_t packet_seal(struct packet_direction *direction, uint8_t *bytes, size_t pa
         bytes[i] = (uint8_t)(length >> (24 - 8 * i));
     }
     bytes[LENGTH_BYTES] = (uint8_t)padding;
-    /* Zeros: the cipher hides them, and in the clear randomness would hide nothing. */
+    /* Not random: the cipher hides the padding, and without a cipher there is nothing to hide. */
     memset(bytes + PACKET_HEADER_BYTES + payload_bytes, 0, padding);
     if (direction->sealed) {
         chachapoly_seal(bytes, length, direction->key, direction->sequence);

@@ -1,6 +1,7 @@
 /*
- * When we start a key exchange ourselves. A file of its own, so that a test can link the daemon
- * with smaller numbers.
+ * When we start a key exchange ourselves: after so many packets in one direction, or so long after
+ * the last one. A file of its own, so that a test can link the daemon with smaller numbers
+ * (tests/seams/rekey_often.c, tests/system/test_rekey.py).
  */
 #ifndef WREN_REKEY_LIMITS_H
 #define WREN_REKEY_LIMITS_H

@@ -15,7 +15,7 @@ void version_send(struct connection *connection)
     connection->output_end += sizeof(line) - 1;
 }
 
-/* What the client sent instead, for the log: up to its first line end. */
+/* Ends the connection. The reason shows the first line of what the client has sent. */
 static void refuse_first_bytes(struct connection *connection, const char *why, const uint8_t *bytes,
                                size_t count)
 {
@@ -40,7 +40,7 @@ bool version_read(struct connection *connection)
     const uint8_t *bytes = connection->buffers.input + connection->input_start;
     size_t available = connection->input_end - connection->input_start;
     size_t count = smaller(available, LIMIT_VERSION_LINE_BYTES);
-    /* No other lines may come first, so the very first bytes tell. */
+    /* A client may send no other line before it: the first bytes decide. */
     if (memcmp(bytes, "SSH-", smaller(count, 4)) != 0) {
         refuse_first_bytes(connection, "the client does not speak SSH", bytes, count);
         return false;

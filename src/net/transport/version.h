@@ -1,23 +1,24 @@
 /*
- * The identification lines (RFC 4253 section 4.2).
+ * The protocol version exchange (RFC 4253 section 4.2): each side first sends one identification
+ * line, without its CR LF V_C of the client and V_S of the server.
+ *
+ *     SSH-protoversion-softwareversion SP comments CR LF
  */
 #ifndef WREN_VERSION_H
 #define WREN_VERSION_H
 
 #include "connection.h"
 
-/* Adds our line to the output. */
+/* Sends our line. */
 void version_send(struct connection *connection);
 
 /*
- * Looks for the client's line at the start of the input; takes it off, keeps it as V_C and returns
- * true once it is there. Ends the connection on anything that can't become one, as soon as that
- * shows.
+ * Reads the client's line from the input and keeps it as V_C. Returns true if all of it was there.
+ * Ends the connection as soon as the input cannot become a valid line.
  */
 bool version_read(struct connection *connection);
 
-/* The client says that it is OpenSSH's: extensions without a negotiation of their own are for it
- * alone. */
+/* True if V_C names OpenSSH. Only its client gets extensions that cannot be negotiated. */
 bool version_is_openssh(const struct connection *connection);
 
 #endif
