@@ -10,7 +10,7 @@
 
 /* A reply's descriptors, in the order they came. */
 struct descriptors {
-    bool cut_off; /* we have no room for all of them: RLIMIT_NOFILE */
+    bool cut_off; /* RLIMIT_NOFILE did not allow all of them */
     size_t count;
     int fds[IPC_REPLY_DESCRIPTORS];
 };
@@ -59,7 +59,7 @@ static bool send_request(struct connection *connection, struct iovec *parts, uin
 
 static void take_descriptors(struct msghdr *message, struct descriptors *descriptors)
 {
-    /* The kernel has all descriptors of a packet in one control message. */
+    /* The kernel puts all descriptors of a packet into one control message. */
     struct cmsghdr *control = CMSG_FIRSTHDR(message);
     if (control != NULL && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS) {
         descriptors->count = (control->cmsg_len - CMSG_LEN(0)) / sizeof(int);
@@ -74,7 +74,7 @@ static void close_all(const struct descriptors *descriptors)
     }
 }
 
-/* Only its going is looked at: what it still sends waits for the answer. */
+/* True if the client has closed the connection. What it sends is read after the reply. */
 static bool is_client_gone(void)
 {
     struct pollfd client[] = {{.fd = STDIN_FILENO, .events = POLLRDHUP}, {.fd = STDOUT_FILENO}};
@@ -97,8 +97,8 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
     *descriptors = (struct descriptors){.count = 0};
     memset(reply, 0, reply_bytes);
     int socket = socket_for(connection, type);
-    /* The socket has a time limit (LIMIT_REPLY_WAIT_MS): a program's start may wait for a dead file
-     * system, and the client need not. */
+    /* The socket has a time limit (LIMIT_REPLY_WAIT_MS). The start of a program may hang on a dead
+     * file system: if the client leaves meanwhile, the connection must still end. */
     do {
         received = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
     } while (received < 0 && (errno == EINTR || (errno == EAGAIN && !is_client_gone())));
@@ -121,7 +121,7 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
     return true;
 }
 
-/* sendmsg() takes pointers to what it only reads. */
+/* struct iovec has no const, although sendmsg() only reads. */
 static struct iovec part_of(const void *bytes, size_t count)
 {
     union {
@@ -131,7 +131,7 @@ static struct iovec part_of(const void *bytes, size_t count)
     return (struct iovec){.iov_base = pointer.part, .iov_len = count};
 }
 
-/* One request, one reply without descriptors. */
+/* Sends a request whose reply brings no descriptors. */
 static bool ask_in_parts(struct connection *connection, struct iovec *parts, uint8_t part_count,
                          void *reply, size_t reply_bytes)
 {
@@ -231,7 +231,7 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
     return true;
 }
 
-/* For the requests whose reply brings exactly `count` descriptors if it says done. */
+/* Sends a request whose reply brings `count` descriptors if it says done, else none. */
 static bool ask_descriptors(struct connection *connection, struct iovec *parts, uint8_t part_count,
                             size_t count, struct descriptors *descriptors)
 {

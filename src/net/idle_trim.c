@@ -3,28 +3,28 @@
 #include "connection.h"
 #include "memory.h"
 
-/* A keystroke and its echo touch no more than this of a buffer, and are not to cost a system call
- * and page faults each time. */
+/* A keystroke and its echo use less than this of a buffer. They should not cost a system call and
+ * page faults each time. */
 #define KEPT_BYTES 4096
 
-static bool input_to_spare(const struct connection *connection)
+static bool input_is_due(const struct connection *connection)
 {
     return connection->input_end == 0 && connection->input_touched > KEPT_BYTES;
 }
 
-static bool output_to_spare(const struct connection *connection)
+static bool output_is_due(const struct connection *connection)
 {
     return connection->output_end == 0 && connection->output_touched > KEPT_BYTES;
 }
 
-static bool pool_to_spare(const struct connection *connection)
+static bool pool_is_due(const struct connection *connection)
 {
     return connection->pool.in_use == 0 && connection->pool.touched > 0;
 }
 
-/* A key exchange leaves more behind than its bytes in the buffers tell, most of it on the stack; so
- * does the begin of a session, when a slow login has had its rest before. */
-static bool kex_to_spare(const struct connection *connection)
+/* A key exchange and the start of a session use more memory than their bytes in the buffers, most
+ * of it on the stack. The pages may have been returned before them: during a slow login. */
+static bool kex_is_due(const struct connection *connection)
 {
     return !connection->kex.sent && (connection->kex.since_ms > connection->spared_ms ||
                                      connection->begun_ms > connection->spared_ms);
@@ -32,11 +32,12 @@ static bool kex_to_spare(const struct connection *connection)
 
 bool idle_trim_due(const struct connection *connection)
 {
-    return kex_to_spare(connection) || input_to_spare(connection) || output_to_spare(connection) ||
-           pool_to_spare(connection);
+    return kex_is_due(connection) || input_is_due(connection) || output_is_due(connection) ||
+           pool_is_due(connection);
 }
 
-/* The buffers of the key exchange; with input and output, by one call, if both are empty. */
+/* Returns the buffers of the key exchange. If input and output are empty, the same call returns
+ * them too. */
 static void give_back_kex(struct connection *connection)
 {
     struct buffers *buffers = &connection->buffers;
@@ -54,19 +55,19 @@ void idle_trim(struct connection *connection)
     if (!idle_trim_due(connection)) {
         return;
     }
-    if (kex_to_spare(connection)) {
+    if (kex_is_due(connection)) {
         give_back_kex(connection);
     }
-    if (input_to_spare(connection)) {
+    if (input_is_due(connection)) {
         memory_give_back(connection->buffers.input, sizeof(connection->buffers.input));
         connection->input_touched = 0;
     }
-    if (output_to_spare(connection)) {
+    if (output_is_due(connection)) {
         memory_give_back(connection->buffers.output, sizeof(connection->buffers.output));
         connection->output_touched = 0;
     }
     struct pool *pool = &connection->pool;
-    if (pool_to_spare(connection)) {
+    if (pool_is_due(connection)) {
         memory_give_back(pool->chunks[0], pool->touched * sizeof(pool->chunks[0]));
         pool->touched = pool->free = 0;
     }

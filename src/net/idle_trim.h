@@ -1,6 +1,6 @@
 /*
- * What a burst of traffic and a key exchange leave behind: pages of buffers that hold nothing any
- * more, and of the stack. A connection that rests gives them back (common/memory.h).
+ * Memory of an idle connection: after a burst of traffic or a key exchange, pages of empty buffers
+ * and of the stack are returned to the kernel (common/memory.h).
  */
 #ifndef WREN_IDLE_TRIM_H
 #define WREN_IDLE_TRIM_H
@@ -9,10 +9,10 @@
 
 struct connection;
 
-/* True if there are pages worth a system call. */
+/* True if enough pages can be returned for a system call to pay. */
 bool idle_trim_due(const struct connection *connection);
 
-/* Gives back all pages of empty buffers, and of the stack below the caller. */
+/* Returns all pages of empty buffers, and of the stack below the caller. */
 void idle_trim(struct connection *connection);
 
 #endif

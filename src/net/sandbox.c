@@ -21,12 +21,12 @@
 #include "seccomp.h"
 #include "seccomp_abi.h"
 
-/* Descriptors of all channels, the connection, stderr, the other two processes', random bytes, and
- * some in flight. */
+/* The descriptors of all channels, and 9 more: the connection, stderr, the sockets to the other
+ * processes, random bytes, and some that a reply is just bringing. */
 #define DESCRIPTORS_MAX (LIMIT_CHANNELS * IPC_REPLY_DESCRIPTORS + 9)
 
-/* Makes a directory below `parent`, enters it as the root, and takes its name away: nothing can be
- * put into it any more, by anybody. */
+/* Makes a directory in `parent`, makes it the root directory, and removes it: nobody can create a
+ * file in a removed directory. */
 static bool enter_nameless_root(const char *parent)
 {
     char path[64];
@@ -90,7 +90,7 @@ static uint32_t enter_as_root(const struct identity *identity)
     return layers;
 }
 
-/* The monitor has gone: nobody else could end this process, or tell the client. */
+/* The monitor has ended: closes the connection and ends, as no other process would do it. */
 static void on_orphaned(int number)
 {
     (void)number;
@@ -98,8 +98,8 @@ static void on_orphaned(int number)
     _exit(EXIT_TROUBLE);
 }
 
-/* The kernel sends the signal when the monitor ends, however it ends. After the change of uid,
- * which would forget it. A monitor that has gone before is seen as the end of its socket. */
+/* Has the kernel send SIGTERM when the monitor ends for any reason. A change of uid resets this, so
+ * it comes after that. If the monitor has already ended, its socket shows it. */
 static void end_with_monitor(void)
 {
     signal(SIGTERM, on_orphaned);
@@ -109,11 +109,11 @@ static void end_with_monitor(void)
 uint32_t sandbox_enter(const struct identity *identity)
 {
     uint32_t layers = geteuid() == 0 ? enter_as_root(identity) : 0;
-    /* There should be none. */
+    /* No others should be open. */
     descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);
     end_with_monitor();
-    /* The change of uid takes root's capabilities away; this takes those that a launcher may have
-     * handed on. */
+    /* The change of uid has removed root's capabilities. This removes those that a launcher may
+     * have given to another user. */
     confine_capabilities();
     if (confine_new_privileges()) {
         layers |= SANDBOX_NO_NEW_PRIVS;

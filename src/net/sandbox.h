@@ -1,5 +1,5 @@
 /*
- * The network process's sandbox, entered before its first byte is read and for life.
+ * The sandbox of the network process: entered before it reads its first byte, and never left.
  */
 #ifndef WREN_SANDBOX_H
 #define WREN_SANDBOX_H
@@ -9,12 +9,14 @@
 #include "identity.h"
 
 /*
- * Puts up every layer that this kernel and our rights allow and returns those that hold
- * (sandbox_layers.h): the caller hands them to the monitor, which decides. Descriptors 0, 1,
- * IPC_DESCRIPTOR and SESSION_DESCRIPTOR stay, as does ENTROPY_DESCRIPTOR where random bytes come
- * from it; 2 becomes NULL_DESCRIPTOR, all others are closed, and the process can't open others; it
- * may only be handed some. A process that starts as root becomes `identity`. From here on the
- * process ends when its parent, the monitor, ends.
+ * Enters every layer that this kernel and our rights allow, and returns the layers in force
+ * (sandbox_layers.h). The caller sends them to the monitor, which decides whether they suffice.
+ *
+ * Descriptors 0, 1, IPC_DESCRIPTOR and SESSION_DESCRIPTOR stay open, and ENTROPY_DESCRIPTOR if
+ * random bytes come from it. Descriptor 2 becomes NULL_DESCRIPTOR; all others are closed. From here
+ * on the process can open no file: new descriptors come only from the session process.
+ *
+ * A process that starts as root becomes `identity`. When the monitor ends, the process ends too.
  */
 uint32_t sandbox_enter(const struct identity *identity);
 

@@ -15,7 +15,7 @@
 #include "seccomp_filter.h"
 
 static const struct seccomp_rule rules[] = {
-    /* Moving bytes. New descriptors come only from the session process, by recvmsg. */
+    /* Reading and writing. recvmsg brings the descriptors that the session process sends. */
     {.number = SYS_read},
     {.number = SYS_write},
     {.number = SYS_writev},
@@ -28,15 +28,15 @@ static const struct seccomp_rule rules[] = {
     {SYS_setsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_NODELAY}}},
     {SYS_setsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_QUICKACK}}},
     {SYS_setsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_NOTSENT_LOWAT}}},
-    /* Terminals: size, a break's meaning. */
+    /* Terminals: the window size, the modes, and the signal of a break. */
     {SYS_ioctl, 1, {{1, TIOCSWINSZ}}},
     {SYS_ioctl, 1, {{1, TCGETS}}},
     {SYS_ioctl, 1, {{1, TERMINAL_GET_MODES2}}}, /* tcgetattr() since glibc 2.42 */
     {SYS_ioctl, 1, {{1, TIOCSIG}}},
-    /* Larger pipes for bulk transfers: the kernel bounds them for each user. */
+    /* Larger pipes for bulk transfers. The kernel limits their memory for each user. */
     SECCOMP_CALLS_FCNTL(F_GETPIPE_SZ),
     SECCOMP_CALLS_FCNTL(F_SETPIPE_SZ),
-    /* Memory that is not needed for now: the process loses what is in it, and gets zeros. */
+    /* Returning memory to the kernel: the process then reads zeros from it. */
     {SYS_madvise, 1, {{2, MADV_DONTNEED}}},
     /* Waiting. */
     SECCOMP_CALLS_WAITING,

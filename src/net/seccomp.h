@@ -1,5 +1,5 @@
 /*
- * The last layer: the system calls that the network process may still make.
+ * The last layer of the network process's sandbox: the list of system calls that it may make.
  */
 #ifndef WREN_SECCOMP_H
 #define WREN_SECCOMP_H
@@ -7,9 +7,9 @@
 #include <stdbool.h>
 
 /*
- * Makes descriptor 2 NULL_DESCRIPTOR (the log is the monitor's) and installs the allow-list: any
- * other system call, or one with other arguments, kills the process. Needs no_new_privs. Returns
- * false if the kernel has no seccomp filters.
+ * Puts NULL_DESCRIPTOR in the place of descriptor 2, as only the monitor writes the log, and
+ * installs the filter: any other system call, or other arguments, kill the process. Needs
+ * no_new_privs. Returns false if the kernel has no seccomp filters.
  */
 bool seccomp_enter(void);
 

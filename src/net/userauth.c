@@ -1,3 +1,17 @@
+/*
+ *     byte      SSH_MSG_USERAUTH_REQUEST
+ *     string    user name
+ *     string    service name: "ssh-connection"
+ *     string    method name
+ *     boolean   TRUE: with signature, a login. FALSE: could this key log in?
+ *     string    public key algorithm name
+ *     string    public key
+ *     string    K_S of the first key exchange      only publickey-hostbound-v00@openssh.com
+ *     string    signature                          only with TRUE
+ *
+ * The answers: with FALSE, USERAUTH_PK_OK or USERAUTH_FAILURE; with TRUE, USERAUTH_SUCCESS or
+ * USERAUTH_FAILURE. The monitor builds the signed data for itself.
+ */
 #include "userauth.h"
 
 #include <string.h>
@@ -9,7 +23,7 @@
 #define METHOD_PUBLICKEY "publickey"
 #define METHOD_HOSTBOUND "publickey-hostbound-v00@openssh.com"
 
-/* The fields of a publickey request behind the method's name. */
+/* The fields after the method name. */
 struct publickey {
     bool is_signed;
     struct reader algorithm;
@@ -58,8 +72,8 @@ static void read_publickey(struct reader *message, bool hostbound, struct public
     }
 }
 
-/* What a key of each algorithm signs with: the name in the signature blob, which for a certificate
- * is its key's. */
+/* The algorithms. A certificate's signature names the algorithm of the key that it certifies, so
+ * `sk` decides which name a signature must have. */
 static const struct algorithm {
     const char *name;
     enum ipc_key_type key_type;
@@ -81,7 +95,7 @@ static const struct algorithm *find_algorithm(const struct reader *name)
     return NULL;
 }
 
-/* The blob must be of the algorithm; what else is in it is for the monitor's child. */
+/* Checks the name in the blob. The child that reads keys parses the rest. */
 static bool is_blob_of(struct reader blob, const struct algorithm *algorithm)
 {
     size_t bytes = blob.left;
@@ -89,8 +103,8 @@ static bool is_blob_of(struct reader blob, const struct algorithm *algorithm)
     return bytes <= LIMIT_KEY_BLOB_BYTES && reader_is(&name, algorithm->name);
 }
 
-/* `string type | string of 64 bytes`, and of a FIDO key `| byte flags | uint32 counter`; nothing
- * else. */
+/* A signature is `string name | string signature`, where the latter has 64 bytes. A FIDO key's
+ * continues with `byte flags | uint32 counter` (OpenSSH's PROTOCOL.u2f). */
 static bool read_signature(struct ipc_auth *ask, struct reader blob,
                            const struct algorithm *algorithm)
 {
@@ -108,9 +122,8 @@ static bool read_signature(struct ipc_auth *ask, struct reader blob,
     return true;
 }
 
-/* Into the monitor's terms. A key or signature of another type, or of the right one but of the
- * wrong size, can't log in; the monitor still counts and logs it, and answers when it would answer
- * any other. */
+/* Fills in the request to the monitor. A key or signature of an unknown type or of a wrong size
+ * becomes IPC_KEY_UNSUPPORTED: the monitor counts, logs and delays it like any refused key. */
 static void fill_request(struct ipc_auth *ask, const struct publickey *request,
                          const struct reader *user, bool hostbound)
 {
@@ -186,7 +199,7 @@ enum phase userauth_on_request(struct connection *connection, struct reader *mes
     if (hostbound || reader_is(&method, METHOD_PUBLICKEY)) {
         return publickey(connection, message, &user, hostbound);
     }
-    /* `none`, passwords and the rest: their fields don't matter, the answer is the same for
-     * everybody. */
+    /* `none`, passwords and others: the fields are not read, and every user gets the same answer.
+     */
     return answer_failure(connection);
 }

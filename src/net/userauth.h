@@ -1,6 +1,7 @@
 /*
- * User authentication (RFC 4252): `none`, `publickey` and `publickey-hostbound-v00@openssh.com`
- * with ssh-ed25519 keys. The decision is the monitor's.
+ * User authentication (RFC 4252): the methods `publickey` (section 7) and
+ * `publickey-hostbound-v00@openssh.com` (OpenSSH's PROTOCOL, section 3.1) with ed25519 keys, FIDO
+ * keys and their certificates. All other methods fail. The monitor decides.
  */
 #ifndef WREN_USERAUTH_H
 #define WREN_USERAUTH_H
