@@ -1,5 +1,6 @@
 /*
- * Who logs in: what the system says of the user, looked up once, in the child that reads keys.
+ * The account of the user who logs in, as the system describes it. The child that reads keys looks
+ * it up, once for each connection.
  */
 #ifndef WREN_ACCOUNT_H
 #define WREN_ACCOUNT_H
@@ -16,10 +17,10 @@ struct account {
     gid_t gid;
 };
 
-/* All groups of an account, looked up with it: a process that becomes the user needs no name
- * service for that. None where the server does not run as root and -g is not given. */
+/* All groups of the account, looked up with it, so that the session process needs no name service.
+ * Empty if the server does not run as root and has no -g. */
 struct account_groups {
-    int count; /* -1: they could not be found, and `error` is the errno */
+    int count; /* -1: the lookup failed, and `error` is the errno */
     int error;
     gid_t ids[LIMIT_USER_GROUPS];
 };

@@ -1,5 +1,5 @@
 /*
- * Time for deadlines: milliseconds of a clock that nobody sets.
+ * Time for deadlines: milliseconds of CLOCK_MONOTONIC, which no administrator sets.
  */
 #ifndef WREN_CLOCK_H
 #define WREN_CLOCK_H
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <time.h>
 
-/* Called from many places, of which none is in a hurry. */
+/* Not inline: many callers, and none needs the speed. */
 __attribute__((noinline, unused)) static int64_t clock_now_ms(void)
 {
     struct timespec now;
@@ -15,8 +15,7 @@ __attribute__((noinline, unused)) static int64_t clock_now_ms(void)
     return (int64_t)now.tv_sec * 1000 + (uint32_t)now.tv_nsec / 1000000;
 }
 
-/* The time until `deadline_ms` for poll(2): rounded up, never negative; far deadlines are woken up
- * for once an hour. */
+/* The time until `deadline_ms` as poll(2) takes it: rounded up, at least 0, at most an hour. */
 static inline int clock_timeout_ms(int64_t deadline_ms)
 {
     int64_t left = deadline_ms - clock_now_ms() + 1;

@@ -12,7 +12,7 @@
 #define PR_CAP_AMBIENT_CLEAR_ALL 4
 #endif
 
-/* On older 32-bit architectures the plain calls know ids of 16 bits only. */
+/* On older 32-bit architectures the calls without "32" have ids of 16 bits. */
 #ifdef SYS_setresuid32
 #define SET_GROUPS SYS_setgroups32
 #define SET_GIDS   SYS_setresgid32
@@ -54,7 +54,7 @@ static bool is_exactly(const struct identity *identity)
     return true;
 }
 
-/* Capabilities kept by a launcher's secure bits would lead back. */
+/* True if the process can become root again: a launcher's securebits may have kept capabilities. */
 static bool is_way_back(const struct identity *identity)
 {
     return identity->uid != 0 &&

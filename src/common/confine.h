@@ -1,6 +1,6 @@
 /*
- * Giving up rights for good: what every process of a connection uses that needs fewer of them from
- * some point on.
+ * Giving up rights for ever: ids, groups, limits, capabilities, core dumps. Each process of a
+ * connection uses these functions when it needs fewer rights from then on.
  */
 #ifndef WREN_CONFINE_H
 #define WREN_CONFINE_H
@@ -13,34 +13,34 @@
 #include "identity.h"
 
 /*
- * setgroups(2), setresgid(2) and setresuid(2) without the C library: a process of ours has one
- * thread, and musl's way to change the ids of all threads costs a static program six system calls
- * each and the code to stop threads. Return 0, or -1 with errno.
+ * The system calls setgroups(2), setresgid(2) and setresuid(2). Our processes have one thread each;
+ * musl's functions change the ids of all threads, which takes six more system calls each and the
+ * code to stop threads. Return 0, or -1 with errno.
  */
 int confine_set_groups(size_t count, const gid_t *groups);
 int confine_set_gids(gid_t real, gid_t effective, gid_t saved);
 int confine_set_uids(uid_t real, uid_t effective, uid_t saved);
 
-/* Lowers both limits of a resource (getrlimit(2)) to `most`. A launcher's lower limit can't be
- * raised, and needn't be. By prlimit(2): musl's setrlimit() stops threads. Returns false with errno
- * if the kernel refuses. */
+/* Lowers both limits of a resource (getrlimit(2)) to `most`; a lower limit of the launcher's stays.
+ * By prlimit(2), as musl's setrlimit() stops threads. Returns false with errno if the kernel
+ * refuses. */
 bool confine_limit(int resource, rlim_t most);
 
-/* Takes on the identity: real, effective and saved gid and uid. Returns false if the kernel refuses
- * or leaves a way back to root. The process must have CAP_SETUID and CAP_SETGID in effect. */
+/* Sets the real, effective and saved gid and uid. Returns false if the kernel refuses, or if the
+ * process could still become root again. Needs CAP_SETUID and CAP_SETGID. */
 bool confine_identity(const struct identity *identity);
 
 /* Empties the effective, permitted and inheritable sets of capabilities. */
 bool confine_capabilities(void);
 
-/* Empties only what a program inherits across exec: the inheritable and the ambient set. */
+/* Empties only the sets that a program inherits by exec: inheritable and ambient. */
 bool confine_inheritable(void);
 
 /* Sets no_new_privs (prctl(2)): seccomp filters need it. */
 bool confine_new_privileges(void);
 
-/* No core dump, no ptrace(2), no /proc/PID/mem for processes of the same user. The kernel sets the
- * flag anew when a uid changes, so this comes after. */
+/* Forbids core dumps, and ptrace(2) and /proc/PID/mem to processes of the same user. To be called
+ * after a change of uid, with which the kernel may reset it. */
 bool confine_not_dumpable(void);
 
 #endif

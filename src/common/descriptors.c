@@ -14,8 +14,8 @@
 #define SYS_close_range 436
 #endif
 
-/* More would take seconds. RLIMIT_NOFILE is no help: a descriptor can be above a limit that was
- * lowered later. */
+/* More would take seconds. RLIMIT_NOFILE does not tell: a descriptor may be above a limit that was
+ * lowered after it was opened. */
 #define MOST_DESCRIPTORS 65536
 
 struct closing {
@@ -33,15 +33,15 @@ static void close_one(void *context, int list, int fd)
     }
 }
 
-/* Returns false if that can't be said of all of them: no /proc, one that breaks off, or a folder
- * that does not name the descriptor by which it is read. */
+/* Closes the descriptors that /proc names. Returns false if some may be left: without /proc, after
+ * a read error, or if the directory does not even name the descriptor by which it is read. */
 static bool close_listed(int first)
 {
     struct closing closing = {.first = first};
     return dirs_numbers("/proc/self/fd", close_one, &closing) && closing.itself;
 }
 
-/* Kernels before 5.9, and emulators. */
+/* For kernels before 5.9, and emulators. */
 static void close_one_by_one(int first)
 {
     if (!close_listed(first)) {
@@ -58,7 +58,7 @@ void descriptors_close_from(int first)
     }
 }
 
-/* A closed pipe, or a log that may not grow, is an error of write() and not the end of us. */
+/* A closed pipe, or a log file at its size limit, is then an error of write(). */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 
 #define IGNORED (sizeof(ignored) / sizeof(ignored[0]))

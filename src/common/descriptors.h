@@ -1,6 +1,6 @@
 /*
- * Descriptors and signals: what the daemon does about its launcher's when it starts, and its
- * children about its own.
+ * Descriptors and signals that a process inherits: the daemon from its launcher, programs of a
+ * session from the daemon.
  */
 #ifndef WREN_DESCRIPTORS_H
 #define WREN_DESCRIPTORS_H
@@ -10,21 +10,21 @@
 
 #include "entropy.h"
 
-/* Where a host key's descriptor (keydir "fd:N") waits for the monitor, and where the launcher's
- * status pipe stays (status.h). */
+/* The fixed numbers of the host key's descriptor (keydir "fd:N"), which the monitor reads, and of
+ * the launcher's status pipe (status.h). */
 #define KEY_DESCRIPTOR    (ENTROPY_DESCRIPTOR + 1)
 #define STATUS_DESCRIPTOR (KEY_DESCRIPTOR + 1)
 
-/* Closes every descriptor from `first` on; on kernels before 5.9 without /proc, up to 65535. */
+/* Closes every descriptor from `first` on. On kernels before 5.9 without /proc only those up to
+ * 65535. */
 void descriptors_close_from(int first);
 
-/* All signals at their default disposition, none blocked; then those ignored that would be the end
- * of us where write() can tell as well. Launchers hand over ignored ones, and an ignored signal
- * would stay ignored in every program of the session. */
+/* Sets all signals to their default disposition and unblocks them; then ignores SIGPIPE and
+ * SIGXFSZ, for which write() returns an error instead. A launcher may have ignored others, and
+ * every program of the session would inherit that. */
 void signals_reset(void);
 
-/* For children: takes back what signals_reset() has the daemon ignore, and what it has blocked
- * since. It changes nothing else. */
+/* For children: sets what signals_reset() ignores back to the default and unblocks all signals. */
 void signals_hand_on(void);
 
 /* Blocks SIGCHLD and, if `with_ending`, the signals that ask a process to end: SIGTERM, SIGINT and

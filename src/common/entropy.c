@@ -30,7 +30,7 @@ static int device = -1;
 
 /* ---- for libsodium --------------------------------------------------------------------------- */
 
-/* By number: a C library's function may allocate memory, which the sandbox kills for. */
+/* By its number: a C library's function may allocate memory, for which the sandbox kills. */
 static ssize_t ask_kernel(void *bytes, size_t count, unsigned flags)
 {
     return syscall(SYS_getrandom, bytes, count, flags);
@@ -49,7 +49,7 @@ static ssize_t ask_source(void *bytes, size_t count)
     }
 }
 
-/* No log here: the network process has none, and syslog() would be the end of it in another way. */
+/* Not by the log: the network process may not write it. */
 __attribute__((noreturn)) static void give_up(void)
 {
     static const char text[] = "wrensshd: no random numbers\n";
@@ -96,10 +96,11 @@ static void wake_up(int signal)
     (void)signal;
 }
 
-/* A call that waits, unlike poll() on the device, has newer kernels fill the pool by themselves. */
+/* Waits in getrandom(): newer kernels then gather randomness themselves. poll() on the device does
+ * not make them. */
 static bool await_kernel(unsigned seconds)
 {
-    /* Again each second: the first alarm may come before the call that it is to end. */
+    /* Repeated each second, as the first alarm may come before the call begins. */
     const struct itimerval alarms = {.it_value.tv_sec = (time_t)seconds, .it_interval.tv_sec = 1};
     const struct itimerval none = {.it_value.tv_sec = 0};
     const struct sigaction wakes = {.sa_handler = wake_up};
@@ -123,7 +124,7 @@ static bool await_kernel(unsigned seconds)
 
 /* ---- the devices ----------------------------------------------------------------------------- */
 
-/* Anything else under the name would give bytes that somebody knows. */
+/* Checks that it is the kernel's device: the bytes of another file may be known to others. */
 static int open_device(const char *path, unsigned minor_number)
 {
     struct stat found;
@@ -141,7 +142,7 @@ static int open_device(const char *path, unsigned minor_number)
     return fd;
 }
 
-/* /dev/urandom of these kernels never waits, not even for the first seed; /dev/random tells. */
+/* /dev/urandom of these kernels never waits, not even for the first seed. /dev/random does. */
 static bool await_seed(unsigned seconds)
 {
     int ready;
@@ -186,7 +187,7 @@ bool entropy_start(int descriptor, unsigned seconds)
     uint8_t byte;
     bool found;
     ssize_t got = ask_kernel(&byte, 1, NOT_WAITING);
-    /* Not there is ENOSYS; a launcher's filter may say EPERM. The devices are as good. */
+    /* ENOSYS: the kernel lacks it. A launcher's filter may say EPERM. The devices are as good. */
     bool there = got == 1 || errno == EAGAIN || errno == EINTR;
     if (there) {
         found = got == 1 || await_kernel(seconds);

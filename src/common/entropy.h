@@ -1,8 +1,8 @@
 /*
- * Where random bytes come from: getrandom(), or /dev/urandom on kernels before 3.17. libsodium is
- * told to ask us. Its own ways differ from build to build, and the one for old kernels keeps a
- * descriptor of a number that nobody has chosen: what is placed there later would be read in place
- * of random bytes.
+ * The source of random bytes: getrandom(), or /dev/urandom on kernels before 3.17. libsodium uses
+ * this source instead of its own, for two reasons: its own differs from build to build; and on old
+ * kernels it keeps a descriptor whose number we do not choose. We might put another file under that
+ * number, and libsodium would take its bytes for random ones.
  */
 #ifndef WREN_ENTROPY_H
 #define WREN_ENTROPY_H
@@ -11,31 +11,31 @@
 
 #include "ipc.h"
 
-/* What /dev/urandom is open under in the network process, where there is no getrandom(). */
+/* The descriptor of /dev/urandom in the network process, if the kernel has no getrandom(). */
 #define ENTROPY_DESCRIPTOR (NULL_DESCRIPTOR + 1)
 
-/* Any number will do. */
+/* Any number. */
 #define ENTROPY_ANYWHERE (-1)
 
-/* How a process ends that has lost its source: it never goes on with other bytes. */
+/* The exit code of a process that can get no more random bytes: it never uses others. */
 #define ENTROPY_EXIT 111
 
 /*
- * Finds the source and sets libsodium to it; to be called before sodium_init(). Waits until the
- * kernel's pool has been filled for the first time, at most `seconds`; 0 is without end. Uses
- * SIGALRM while it waits for getrandom().
+ * Finds the source and makes libsodium use it; to be called before sodium_init(). Waits until the
+ * kernel has gathered enough randomness since it started: at most `seconds`, or without limit if 0.
+ * Uses SIGALRM while it waits for getrandom().
  *
- * If it has to be /dev/urandom, that is opened as `descriptor`, close-on-exec, in place of what may
- * be there, and stays open. Returns false, after a line in the log, if there is no source or it
- * isn't ready in time.
+ * If the source is /dev/urandom, it is opened as `descriptor`, close-on-exec, and stays open; a
+ * file under that number is closed. Returns false and logs why if there is no source, or if it is
+ * not ready in time.
  */
 bool entropy_start(int descriptor, unsigned seconds);
 
-/* True if the source is a descriptor, which must stay open. */
+/* True if the source is /dev/urandom: its descriptor must stay open. */
 bool entropy_is_descriptor(void);
 
-/* For a process that needs no random bytes any more: closes the descriptor, if there is one. Who
- * asks for bytes all the same ends with ENTROPY_EXIT. */
+/* For a process that needs no more random bytes: closes the descriptor, if there is one. A later
+ * request for random bytes ends the process with ENTROPY_EXIT. */
 void entropy_stop(void);
 
 #endif

@@ -16,7 +16,7 @@ static bool is_one_of_ours(const char *name, size_t name_bytes)
     return false;
 }
 
-/* LC_ALL, LC_CTYPE, LC_MY_TERMINAL: people use their own ones to carry small things over. */
+/* LC_ALL, LC_CTYPE, and names like LC_MY_TERMINAL that people use to pass small values. */
 static bool is_locale(const char *name, size_t name_bytes)
 {
     if (name_bytes <= 3 || name_bytes > NAME_BYTES || memcmp(name, "LC_", 3) != 0) {

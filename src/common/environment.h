@@ -9,8 +9,9 @@
 
 /*
  * True for LANG, LC_*, COLORTERM, NO_COLOR and GIT_PROTOCOL with a harmless value: at most 255
- * printable ASCII bytes, no '/' (a path to locale data) and no '%' (a format). Both rooms ask: the
- * network process before it keeps a variable, the session's process before it sets one.
+ * printable ASCII bytes, without '/' (a path to locale data) and '%' (a format). The network
+ * process checks a variable before it keeps it, and the session process checks it again before it
+ * sets it.
  */
 bool environment_allows(const char *name, size_t name_bytes, const char *value, size_t value_bytes);
 

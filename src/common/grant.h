@@ -1,7 +1,7 @@
 /*
- * What a login may do: the restrictions of the line and of the certificate that let it in, of fixed
- * size. The child that has given up every right makes it; the session process applies the one of
- * the key that signed, for the whole connection. All zero is the narrowest.
+ * What a login may do: the options of the line in authorized_keys, and of the certificate if there
+ * is one. The child that reads keys makes it, and the session process applies the grant of the key
+ * that signed, for the whole connection. A grant of all zeros allows least. Its size is fixed.
  */
 #ifndef WREN_GRANT_H
 #define WREN_GRANT_H
@@ -15,17 +15,17 @@ enum grant_flag {
     /* Permissions: a line and a certificate must both give them. */
     GRANT_PTY = 1 << 0,
     GRANT_USER_RC = 1 << 1,   /* this server runs no rc file anyway */
-    GRANT_UNTOUCHED = 1 << 2, /* a signature without user presence will do */
-    /* Restrictions: one of the two is enough. */
-    GRANT_VERIFY = 1 << 3, /* a FIDO key must have verified its user */
-    GRANT_FORCED = 1 << 4, /* `command` runs, whatever is asked for */
-    /* How it came about. */
+    GRANT_UNTOUCHED = 1 << 2, /* a FIDO signature counts without a touch (no-touch-required) */
+    /* Restrictions: it is enough if one of the two sets them. */
+    GRANT_VERIFY = 1 << 3, /* a FIDO key must have verified its user (verify-required) */
+    GRANT_FORCED = 1 << 4, /* `command` runs, whatever the client requests */
+    /* For the log. */
     GRANT_CERTIFICATE = 1 << 5,
 };
 
 #define GRANT_PERMISSIONS (GRANT_PTY | GRANT_USER_RC | GRANT_UNTOUCHED)
 
-/* What a plain line without options gives. */
+/* The grant of a line without options. */
 #define GRANT_OF_PLAIN_LINE (GRANT_PTY | GRANT_USER_RC)
 
 struct grant {
@@ -34,9 +34,9 @@ struct grant {
     uint64_t serial;                                 /* of the certificate */
     struct signature_key key;                        /* what verifies the login's signature */
     uint32_t command_bytes;                          /* without its NUL */
-    char key_id[LIMIT_KEY_ID_BYTES];                 /* of the certificate; cut off */
+    char key_id[LIMIT_KEY_ID_BYTES];                 /* of the certificate, truncated */
     char environment[LIMIT_GRANT_ENVIRONMENT_BYTES]; /* "NAME=VALUE\0"... */
-    char command[LIMIT_FORCED_COMMAND_BYTES];        /* the last: most have none */
+    char command[LIMIT_FORCED_COMMAND_BYTES];        /* last, as most grants have none */
 };
 
 /* The child sends it as bytes: no padding, so what is sent is what was set. */

@@ -1,11 +1,12 @@
 /*
- * What the network process asks of the monitor and, after the login, of the session process.
+ * The requests of the network process to the monitor and, after the login, to the session process.
  *
- * A SOCK_SEQPACKET pair to each carries strictly request then reply; one receive is one message. A
- * request is a struct of exactly its size, in some cases followed by exactly the tail whose length
- * it names. The receiver ends the connection on a wrong size, an unknown type, a type that is not
- * its own or not of its phase, a count that is used up, or a value out of range. Texts are fixed
- * arrays, NUL-terminated and zero-filled.
+ * There is one SOCK_SEQPACKET socket pair to each. The network process sends one request and waits
+ * for its reply; one recvmsg() receives one message. A request is a struct of a fixed size. After
+ * some structs comes a tail, whose length the struct holds. The receiver ends the connection if the
+ * size is wrong, if the type is unknown, for the other process or not allowed in this phase, if the
+ * request came too often, or if a value is out of range. Texts are fixed arrays, filled up with
+ * NULs of which there is at least one.
  *
  * `type` comes first in every request and reply. The structs have no padding between their members
  * or at their end, so no byte of the sender's memory travels that it has not set.
@@ -21,16 +22,16 @@
 
 #include "limit.h"
 
-/* The pair between the network process and the monitor: both ends have this number. */
+/* The socket between network process and monitor: the same number in both. */
 #define IPC_DESCRIPTOR 3
 
 _Static_assert(IPC_DESCRIPTOR == STDERR_FILENO + 1, "the fixed descriptors follow 0, 1 and 2");
 
-/* The pair between the network process and the session process: both ends have this number. The
- * monitor keeps the session process's end for it until the login. */
+/* The socket between network process and session process: the same number in both. Until the login
+ * the monitor keeps the session process's end. */
 #define SESSION_DESCRIPTOR 4
 
-/* Where /dev/null waits for both to put it in place of what they must not keep. */
+/* /dev/null, with which network process and monitor replace descriptors that they must not keep. */
 #define NULL_DESCRIPTOR 5
 
 enum ipc_type {
@@ -51,9 +52,8 @@ enum ipc_type {
 
 /* ---- transport ------------------------------------------------------------------------------- */
 
-/* The sandbox is up and the network process is ready for its first byte: `layers` is a set of
- * SANDBOX_* (sandbox_layers.h). The monitor refuses to go on if one is missing and -B is not
- * given. */
+/* The network process is in its sandbox and has read nothing yet. `layers` is a set of SANDBOX_*
+ * (sandbox_layers.h). If one is missing and -B is not given, the monitor ends the connection. */
 struct ipc_start {
     uint32_t type;
     uint32_t layers;
@@ -62,18 +62,19 @@ struct ipc_start {
 struct ipc_start_reply {
     uint32_t type;
     uint8_t host_public_key[32];
-    uint32_t has_second; /* 1: another host key, which is only announced */
+    uint32_t has_second; /* 1: there is a second host key, which is only announced */
     uint8_t second_public_key[32];
-    uint32_t certificate_bytes; /* of the first; 0: it has none */
+    uint32_t certificate_bytes; /* of the first key; 0: there is no certificate */
     uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
 
 /*
  * Makes the exchange hash H of a key exchange (RFC 5656 section 4) and signs it with the host key.
- * The monitor builds H itself, with its own V_S and K_S: a network process that has been taken over
- * gets no signature, and no session identifier, of an exchange with another server. The first H
- * becomes the session identifier (RFC 4253 section 7.2) that the monitor puts into signed login
- * data. The tail is V_C, I_C, I_S, Q_C, Q_S, the last two of their method's size (agree.h).
+ * The monitor builds H itself, with its own V_S and K_S: a network process that an attacker has
+ * taken over gets no signature and no session identifier of a key exchange with another server. The
+ * first H becomes the session identifier (RFC 4253 section 7.2), which is part of the data that a
+ * login signs. The tail is V_C, I_C, I_S, Q_C, Q_S; the method gives the sizes of Q_C and Q_S
+ * (agree.h).
  */
 struct ipc_sign {
     uint32_t type;
@@ -82,7 +83,7 @@ struct ipc_sign {
     uint32_t client_version_bytes;
     uint32_t client_kexinit_bytes;
     uint32_t server_kexinit_bytes;
-    uint8_t secret[64]; /* K: 64 bytes of the hybrid; 32 of X25519, and zeros */
+    uint8_t secret[64]; /* K: 64 bytes if hybrid, else 32 and then zeros */
 };
 
 struct ipc_sign_reply {
@@ -93,7 +94,7 @@ struct ipc_sign_reply {
 };
 
 /* Proves to a client that we have a host key (hostkeys-prove-00@openssh.com). The monitor builds
- * what it signs: that name, the session identifier and the key. */
+ * the signed data itself: that name, the session identifier and the key. */
 struct ipc_prove {
     uint32_t type;
     uint32_t key; /* 0: the first, 1: the second */
@@ -107,7 +108,7 @@ struct ipc_prove_reply {
 /* ---- login ----------------------------------------------------------------------------------- */
 
 enum ipc_auth_stage {
-    IPC_AUTH_PROBE = 1,  /* could this key log in? `signature` is zero */
+    IPC_AUTH_PROBE = 1,  /* could this key log in? `signature` is all zero */
     IPC_AUTH_SIGNED = 2, /* log in */
 };
 
@@ -116,16 +117,16 @@ enum ipc_key_type {
     IPC_KEY_SK_ED25519,      /* sk-ssh-ed25519@openssh.com */
     IPC_KEY_ED25519_CERT,    /* ssh-ed25519-cert-v01@openssh.com */
     IPC_KEY_SK_ED25519_CERT, /* sk-ssh-ed25519-cert-v01@openssh.com */
-    IPC_KEY_UNSUPPORTED,     /* nothing to look up: counted, logged and refused like any other */
+    IPC_KEY_UNSUPPORTED,     /* any other: counted, logged and refused without reading keys */
 };
 
 #define IPC_ALGORITHM_BYTES 64
 
 /*
  * RFC 4252 section 7. The tail is the key blob as the client sent it; empty with
- * IPC_KEY_UNSUPPORTED. The monitor rebuilds the signed data from these fields, its own session
- * identifier and the blob, which it never looks into: that is for the child that has given up
- * every right.
+ * IPC_KEY_UNSUPPORTED. The monitor builds the signed data from these fields, its own session
+ * identifier and the blob. It does not parse the blob: the child that reads keys does, without any
+ * rights.
  */
 struct ipc_auth {
     uint32_t type;
@@ -136,20 +137,21 @@ struct ipc_auth {
     uint32_t sk_flags;                   /* of a FIDO key's signature (PROTOCOL.u2f), else 0 */
     uint32_t sk_counter;                 /* the same */
     char user[LIMIT_USER_BYTES];         /* "" if the client's is longer or holds a NUL */
-    char algorithm[IPC_ALGORITHM_BYTES]; /* as the client named it, for the log only; cut off */
+    char algorithm[IPC_ALGORITHM_BYTES]; /* the client's name for it, truncated; only for the log */
     uint8_t signature[64];
 };
 
 enum ipc_verdict {
     IPC_VERDICT_REFUSED = 0,
     IPC_VERDICT_ACCEPTED = 1, /* PROBE: the key could log in; SIGNED: it has */
-    IPC_VERDICT_LAST = 2,     /* refused, and that was the last attempt: say so and end */
+    IPC_VERDICT_LAST = 2,     /* refused, and no more attempts: the connection must end */
 };
 
 struct ipc_auth_reply {
     uint32_t type;
     uint32_t verdict;
-    uint32_t forced; /* 1: logged in, and no environment of the client's is taken */
+    uint32_t
+        forced; /* 1: the login has a forced command and takes no environment of the client's */
 };
 
 /* ---- sessions -------------------------------------------------------------------------------- */
