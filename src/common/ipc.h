@@ -216,7 +216,7 @@ struct ipc_release {
 
 struct ipc_done {
     uint32_t type;
-    uint32_t done; /* 0: it failed, and who was asked has logged why */
+    uint32_t done; /* 0: it failed, and the process that was asked has logged why */
 };
 
 /* ---- log ------------------------------------------------------------------------------------- */

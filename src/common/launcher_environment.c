@@ -12,8 +12,8 @@ static const char *const names[KEPT] = {"TZ=", "CREDENTIALS_DIRECTORY="};
 
 static char *kept_environment[KEPT + 2];
 
-/* What no TZ means anyway, but glibc looks at the file each time then, which the child that reads
- * keys may not. */
+/* The meaning of no TZ. But without TZ glibc checks the file at each call, which the child that
+ * reads keys may not do. */
 static char local_time[] = "TZ=:/etc/localtime";
 
 static bool is_ours(const char *variable)

@@ -9,109 +9,114 @@
 /* RFC 4253 section 4.2: an identification line has at most 255 bytes, CR LF included. */
 #define LIMIT_VERSION_LINE_BYTES 255
 
-/* The whole packet (padding, length field and tag included) every implementation must accept:
- * RFC 4253 section 6.1. Before login we accept no larger one: no client needs to send one. */
+/* The largest packet, with length field, padding and tag, that every implementation must accept:
+ * RFC 4253 section 6.1. Before login we accept no larger one, as no client needs it. */
 #define LIMIT_PACKET_BYTES 35000
 
-/* The same after login: a packet_length of 256 KiB, the most that OpenSSH takes, with the length
- * field and the tag. A long command line comes in one packet. */
+/* The same after login: a packet_length of 256 KiB, OpenSSH's limit, with length field and tag. A
+ * long command line needs one packet of its size. */
 #define LIMIT_LOGGED_IN_PACKET_BYTES (262144 + 4 + 16)
 
-/* The channel payload we let the client put into one packet; with its headers it stays below
- * LIMIT_PACKET_BYTES. The same number bounds what we put into one, whatever the client allows. */
+/* Channel data in one packet, in both directions, even if the client would accept more. With its
+ * headers it fits into LIMIT_PACKET_BYTES. */
 #define LIMIT_CHANNEL_PACKET_BYTES 32768
 
-/* The smallest maximum packet a client may ask us to respect: below it, headers would outweigh
- * data and a zero would never let us send at all. */
+/* The smallest "maximum packet size" that we accept from a client. With less, headers would be
+ * larger than the data, and with 0 we could send no data at all. */
 #define LIMIT_CHANNEL_PACKET_MIN_BYTES 32
 
-/* Our KEXINIT: cookie, ten name lists of which the longest has five names. */
+/* Our KEXINIT: a cookie and ten name-lists, the longest with five names. */
 #define LIMIT_KEXINIT_BYTES 512
 
-/* A host certificate, sent as K_S: one of an RSA CA of 4096 bits with forty names fits. */
+/* A host certificate, which is sent as K_S. Signed by a 4096-bit RSA key and with forty names it
+ * fits. */
 #define LIMIT_HOST_CERTIFICATE_BYTES 2560
 
-/* The client's KEXINIT, kept until the exchange hash is made: OpenSSH's has less than 2 KiB. */
+/* The client's KEXINIT, which is kept until H is made. OpenSSH's has less than 2 KiB. */
 #define LIMIT_CLIENT_KEXINIT_BYTES 8192
 
-/* Raw input, as far as one read fills it: room for several packets of data, so that one can be
- * handled while the next arrives. Only a larger packet takes more: the buffer has room for the
- * largest, and what has never arrived is never touched. */
+/* The input buffer. One read() fills it up to LIMIT_READ_BYTES: several packets of data, so that we
+ * handle one while the next arrives. The rest of LIMIT_INPUT_BYTES is for the largest packet, and
+ * uses no memory until one arrives. */
 #define LIMIT_READ_BYTES  131072
 #define LIMIT_INPUT_BYTES 262208
 
-/* Sealed output waiting for the socket: bulk data is added only while LIMIT_REPLY_BYTES stay free,
- * and a packet is taken from the input only while as much is free: no packet's answer is longer (a
- * PONG echoes up to LIMIT_PACKET_BYTES; the others are below 300 bytes). */
+/* The output buffer: encrypted packets that the socket has not yet taken. LIMIT_REPLY_BYTES of it
+ * are for replies: channel data does not use them, and the next packet of the client's is handled
+ * only while they are free. No packet needs a longer reply: a PONG returns up to
+ * LIMIT_PACKET_BYTES, the others have less than 300 bytes. */
 #define LIMIT_OUTPUT_BYTES 229376
 #define LIMIT_REPLY_BYTES  40960
 
-/* What the socket takes of output before it has left: enough to be sent while we make more. */
+/* Unsent data in the kernel's socket buffer (TCP_NOTSENT_LOWAT): enough to send while we encrypt
+ * more. */
 #define LIMIT_UNSENT_BYTES 131072
 
-/* Plain answers held back between our KEXINIT and our NEWKEYS (RFC 4253 section 7.1). A peer that
- * needs more than this before it answers a KEXINIT is not answering it. */
+/* Messages that are held back between our KEXINIT and our NEWKEYS (RFC 4253 section 7.1). A client
+ * that causes more does not mean to answer the KEXINIT. */
 #define LIMIT_DEFERRED_BYTES 16384
 
-/* The same answers as they leave, each a sealed packet: a short one takes six times what it took
- * before. With the key exchange's own messages they fit into LIMIT_REPLY_BYTES, which are free when
- * the client's KEX_ECDH_INIT is taken. */
+/* The same messages as encrypted packets, in which a short message grows to six times its size.
+ * Together with the key exchange's own messages they fit into LIMIT_REPLY_BYTES, which are free
+ * when KEX_ECDH_INIT is handled. */
 #define LIMIT_DEFERRED_SEALED_BYTES 32768
 
 /* ---- login ----------------------------------------------------------------------------------- */
 
-/* Seconds from accept to login, and refused public keys per connection; both can be set. */
+/* Seconds from accept to login (-t), and refused public keys of a connection (-m): the defaults. */
 #define LIMIT_LOGIN_SECONDS 60
 #define LIMIT_ATTEMPTS      6
 
-/* The monitor ends a login that long after its deadline: a network process in order has gone by
- * itself, after saying why. */
+/* The monitor ends a connection without login so long after its deadline. Normally the network
+ * process ends it at the deadline, and sends the reason. */
 #define LIMIT_LOGIN_GRACE_MS 250
 
 /* The kernel ends a monitor that hangs in a system call (a host key or a log on a dead file system)
- * that long after it should have ended the login itself. */
+ * so long after the monitor should have ended the connection. */
 #define LIMIT_LOGIN_ALARM_MS 2000
 
-/* All USERAUTH_REQUESTs before login, of any method: well above what a client with a full agent
- * sends, small enough that guessing method names costs us nothing. The monitor counts those that
- * concern a key by the same number: each costs it a child. */
+/* USERAUTH_REQUESTs of any method before login: more than a client with a full agent sends, and few
+ * enough that guesses of methods cost us nothing. The monitor uses the same limit for requests with
+ * a key, as each costs it a child process. */
 #define LIMIT_AUTH_REQUESTS 64
 
-/* Refusals leave the monitor this long after the request came, and some milliseconds of the user's
- * own, so that the answer's time does not tell a known user from an unknown one or a missing file
- * from a refused key. Reading 10,000 lines of keys takes a tenth of it: the work does not overrun
- * it on a busy machine either. */
+/* The monitor sends a refusal so long after the request, plus a few milliseconds that depend on the
+ * user name and a secret. So the time reveals neither whether the user exists nor whether the file
+ * exists. Reading 10,000 lines of keys takes a tenth of it, so a busy machine keeps to it too. */
 #define LIMIT_REFUSAL_MS        50
 #define LIMIT_REFUSAL_JITTER_MS 16
 
-/* While the monitor waits for a child that reads keys it looks so often whether it was asked to end. */
+/* While the monitor waits for a child that reads keys, it checks so often for signals that ask it
+ * to end. */
 #define LIMIT_SIGNAL_LOOK_MS 1000
 
-/* Signatures the monitor makes before login: the first key exchange and a few rekeys. */
+/* Signatures that the monitor makes before login: for the first key exchange and a few later ones.
+ */
 #define LIMIT_SIGNATURES_BEFORE_LOGIN 8
 
-/* How often a client may have the possession of one host key proved: the stock client asks once. */
+/* Proofs of possession of one host key that a client may ask for. OpenSSH's client asks once. */
 #define LIMIT_HOSTKEY_PROOFS 4
 
 /* A login name with its NUL; Linux's LOGIN_NAME_MAX. */
 #define LIMIT_USER_BYTES 256
 
-/* A line of authorized_keys: an ed25519 line has about 100 bytes, one with certificates and long
- * options a few thousand. A longer line is skipped whole, nothing after the cut counts. */
+/* A line of authorized_keys: an ed25519 line has about 100 bytes, one with a certificate and long
+ * options a few thousand. A longer line is skipped as a whole. */
 #define LIMIT_AUTHKEYS_LINE_BYTES 16384
 
-/* A home directory, shell or authorized_keys path that we work with or log, with its NUL. */
+/* The path of a home directory, a shell or a file of keys, with its NUL. */
 #define LIMIT_PATH_BYTES 1024
 
-/* A public key as the client sends it: a certificate with a forced command of the longest kind and
- * some dozen principals has less than 6 KiB. */
+/* A public key as the client sends it. A certificate with the longest forced command and some dozen
+ * principals has less than 6 KiB. */
 #define LIMIT_KEY_BLOB_BYTES 8192
 
-/* The blob of a key without certificate: an ed25519 one has 51 bytes, a FIDO one 74 and perhaps a
- * longer application name than "ssh:". */
+/* A public key without certificate: ed25519 has 51 bytes, a FIDO key 74 with the application
+ * "ssh:", which may be longer. */
 #define LIMIT_PLAIN_KEY_BYTES 512
 
-/* The value of one option in authorized_keys with its NUL: lists of networks and principals too. */
+/* The value of one option in authorized_keys with its NUL: also a list of networks or principals.
+ */
 #define LIMIT_OPTION_BYTES 4096
 
 /* command= of a line or force-command of a certificate, with its NUL. */
@@ -120,18 +125,17 @@
 /* All of environment= in one line, "NAME=VALUE" with a NUL each. */
 #define LIMIT_GRANT_ENVIRONMENT_BYTES 1024
 
-/* The key id of a certificate with its NUL; only for the log, which would cut it off as well. */
+/* The key id of a certificate with its NUL. Only for the log, which truncates it as well. */
 #define LIMIT_KEY_ID_BYTES 256
 
-/* CPU seconds that reading one authorized_keys may take: gigabytes of it. */
+/* CPU seconds for reading one authorized_keys: enough for gigabytes. */
 #define LIMIT_AUTHKEYS_CPU_SECONDS 5
 
-/* Groups of one user: who is in more can't log in, as none may be left out. */
+/* Groups of one user. A user with more cannot log in, as no group may be left out. */
 #define LIMIT_USER_GROUPS 1024
 
-/* Until the login a connection's processes have this oom_score_adj, half of the highest:
- * connections that anybody can make go first when memory runs out, before the programs of the
- * machine. */
+/* The oom_score_adj of a connection's processes until the login: half of the highest. When memory
+ * runs out, the kernel ends these connections, which anybody can open, before other programs. */
 #define LIMIT_OOM_SCORE 500
 
 /* ---- sessions -------------------------------------------------------------------------------- */
@@ -139,49 +143,49 @@
 /* Channels open at once. OpenSSH allows 10 sessions; a few more for clients that open early. */
 #define LIMIT_CHANNELS 16
 
-/* What a client may have under way on one channel before we know that the program reads; its data
- * is ours to keep when the program does not. */
+/* The first window of a channel. If the program does not read, we must keep as much data. */
 #define LIMIT_WINDOW_BYTES 65536
 
-/* A window grows up to this while the program keeps up with the client: so much is under way on a
- * connection of 160 Mbit/s with a round trip of 100 ms. */
+/* A window grows up to this while the program reads as fast as the client sends. It is the data in
+ * transit on a connection of 160 Mbit/s with a round trip of 100 ms. */
 #define LIMIT_LARGEST_WINDOW_BYTES 2097152
 
-/* All windows of a connection: the first ones of all channels, and growth of as much as one channel
- * may want. More than this is never kept for programs that have stopped reading. */
+/* All windows of a connection together: one of the largest size, the others of the first size. We
+ * never keep more data for programs that have stopped reading. */
 #define LIMIT_WINDOWS_BYTES ((LIMIT_CHANNELS - 1) * LIMIT_WINDOW_BYTES + LIMIT_LARGEST_WINDOW_BYTES)
 
-/* A window of a client as near as this machine itself need be no larger, and is not while other
- * sessions have to wait for all that is under way. */
+/* The largest window of a client that is as near as this machine itself, while several sessions
+ * share the connection. More would not be faster, and the other sessions would wait for all data in
+ * transit. */
 #define LIMIT_NEAR_WINDOW_BYTES 262144
 
-/* More than this waits for a program that reads slowly only if it takes less than an input buffer
- * in so long; for one that does not read because its own output is stuck, what the windows allow.
- */
+/* While more than this waits for the program of the only session, we read from the client only once
+ * in LIMIT_HOLD_MS. But if the program may be waiting for us to take its output, we read on and
+ * keep what the windows allow. */
 #define LIMIT_PENDING_BYTES 262144
 #define LIMIT_HOLD_MS       100
 
-/* What a pipe holds as it is made: a program that got more than this has read some of it. */
+/* The size of a new pipe. A program to which we have written more has read some of it. */
 #define LIMIT_FIRST_PIPE_BYTES 65536
 
-/* The pipe of a bulk transfer, in place of the usual 64 KiB: the program and we can work at the
- * same time, and each has much to do when it is woken. */
+/* The size of a pipe of a bulk transfer, instead of 64 KiB: the program and we work at the same
+ * time, and neither must wake up for a few bytes. */
 #define LIMIT_PIPE_BYTES 262144
 
-/* While a program writes in small pieces as fast as it can, we look after it so often: in that time
- * it fills no pipe of that size. */
+/* While a program writes small pieces as fast as it can, we read its pipe at this interval. In that
+ * time it cannot fill a pipe of that size. */
 #define LIMIT_BREATH_US 100
 
-/* A command line, as long as a program can get it: Linux takes 131072 bytes, with a NUL, of one
- * argument and of one variable, and under a forced command it stands behind
+/* A command line of the greatest length that a program can get: in Linux one argument or variable
+ * has at most 131072 bytes with its NUL, and with a forced command the variable begins with
  * "SSH_ORIGINAL_COMMAND=". */
 #define LIMIT_COMMAND_BYTES 131000
 
 /* Environment of one session, "NAME=VALUE" with a NUL each. */
 #define LIMIT_ENVIRONMENT_BYTES 2048
 
-/* A terminal stays open so long after its program's exit, if others (background jobs) still hold
- * it: what the program printed last may still be on its way through the kernel. */
+/* A terminal that other processes (background jobs) keep open is closed so long after its program's
+ * exit: until then the kernel may still deliver the program's last output. */
 #define LIMIT_LINGER_MS 100
 
 /* TERM with its NUL. */
@@ -197,35 +201,35 @@
 #define LIMIT_REKEY_PACKETS (1U << 30)
 #define LIMIT_REKEY_SECONDS 3600
 
-/* How long a key exchange after the first may take before the connection ends. */
+/* How long a later key exchange may take before the connection ends. */
 #define LIMIT_REKEY_ANSWER_SECONDS 60
 
-/* TCP asks a silent client whether it is still there, where the system would wait two hours. A
- * laptop may sleep for some minutes; a link that is dead is found within a quarter of an hour, and
- * its processes end. Data that nobody acknowledges ends the connection after as long: that is what
- * the system's tcp_retries2 comes to, so no TCP_USER_TIMEOUT is set. */
+/* TCP keepalive: after ten minutes of silence, not the system's two hours, TCP asks whether the
+ * client is still there. A laptop may sleep for some minutes; a dead connection ends within a
+ * quarter of an hour. Data that is not acknowledged ends a connection after as long by the system's
+ * tcp_retries2, so TCP_USER_TIMEOUT is not set. */
 #define LIMIT_KEEPALIVE_IDLE_SECONDS     600
 #define LIMIT_KEEPALIVE_INTERVAL_SECONDS 60
 #define LIMIT_KEEPALIVE_PROBES           5
 
-/* After DISCONNECT: how long we wait for the client to take it and close. */
+/* After DISCONNECT: how long we wait for the client to read it and close the connection. */
 #define LIMIT_GOODBYE_MS 500
 
-/* A connection with nothing to do for so long gives back the memory that it does not need. Taking
- * it again, for a transfer that has paused, costs a tenth of a millisecond at most. */
+/* A connection that is idle for so long returns unused memory to the kernel. Using it again, after
+ * a pause in a transfer, costs a tenth of a millisecond at most. */
 #define LIMIT_REST_MS 100
 
-/* How much of a command the log shows. */
+/* The part of a command that the log shows. */
 #define LIMIT_LOGGED_COMMAND_BYTES 200
 
-/* What a line of the log waits for a reader that has stopped, before it is dropped. Short beside a
- * login's deadline, long beside the pause of a reader that starts a new file. */
+/* How long a log line waits for a log reader that has stopped, before it is lost. Much less than a
+ * login's deadline, and much more than the pause of a reader that starts a new file. */
 #define LIMIT_LOG_WAIT_MS 500
 
-/* Lines that the sessions of one connection may cause at once, and a minute after these. A client
- * that keeps one connection open all day and runs some thousand commands on it loses none, even if
- * they come all at once; one that asks for what is refused 30,000 times a second leaves less than a
- * megabyte, and then as much in an hour. */
+/* Log lines that the sessions of one connection may cause: so many at once, then so many a minute.
+ * A client that runs some thousand commands a day on one connection loses no line, even if all come
+ * at once. A client that causes 30,000 refusals a second fills less than a megabyte, and then as
+ * much in an hour. */
 #define LIMIT_LOG_BURST            4000
 #define LIMIT_LOG_LINES_PER_MINUTE 60
 
@@ -234,79 +238,80 @@
 /* A log text or an end reason sent from the network process. */
 #define LIMIT_NOTE_BYTES 255
 
-/* Notes the network process may have logged; past it they are dropped, so that a hostile one can
- * not fill the log. */
+/* Log texts that the monitor takes from the network process. It ignores later ones, so that a
+ * hostile network process cannot fill the log. */
 #define LIMIT_NOTES 64
 
-/* How far the network process's stack may grow: the hybrid key exchange, its deepest use, takes
- * 32 KiB, under sanitizers several times as much. */
+/* The network process's stack. The hybrid key exchange needs most: 32 KiB, and several times as
+ * much with sanitizers. */
 #define LIMIT_STACK_BYTES 262144
 
 /* How long the network process may take to exit after it has sent END. */
 #define LIMIT_EXIT_MS 2000
 
-/* How long the session process may take to exit once the network process has: one that is not
- * stopped, and waits for no dead file system, takes a few milliseconds. */
+/* How long the session process may take to exit after the network process. It takes a few
+ * milliseconds, unless it is stopped or waits for a dead file system. */
 #define LIMIT_SESSION_EXIT_MS 250
 
-/* How long the network process waits for a reply before it looks whether the client is still there:
- * a home directory on a dead file system holds up the session process for ever. */
+/* How long the network process waits for a reply before it checks whether the client is still
+ * there: a home directory on a dead file system can stop the session process for ever. */
 #define LIMIT_REPLY_WAIT_MS 1000
 
 /* ---- wrensshd-listen ------------------------------------------------------------------------- */
 
-/* Connections at once: what may be asked for, and what it is unless told otherwise. Each has two
- * processes and may take until LIMIT_LOGIN_SECONDS without a login; one address gets a part of
- * them: more than a person's tools open together, or an office behind one address, and as many as
- * behind the other launchers of packaging/. */
+/* Connections at once: the most that can be configured, the default, and the default for one
+ * address. Each has two processes until its login, for which it has LIMIT_LOGIN_SECONDS. One
+ * address gets more than the tools of a person or of an office with one address open together, and
+ * as many as with the other launchers of packaging/. */
 #define LIMIT_LISTEN_CONNECTIONS      1024
 #define LIMIT_LISTEN_DEFAULT          64
 #define LIMIT_LISTEN_DEFAULT_FROM_ONE 24
 
-/* The machine's memory divided by this is how many connections may be without a login, and how many
- * there may be in all by default: a silent one costs 267 KiB, so that all of them take an eighth of
- * the memory. What counts is what the kernel leaves: of 64 MiB some 35 MiB, for 17 places. It never
- * has fewer than the second number, or three silent clients would leave none. */
+/* The machine's memory divided by the first number is the limit of connections before their login,
+ * and by default of all connections. A silent one costs 267 KiB, so all of them take an eighth of
+ * the memory. Memory that the kernel itself uses does not count: of 64 MiB some 35 MiB are left,
+ * enough for 17 connections. The limit is never below the second number, or three silent clients
+ * could use it up. */
 #define LIMIT_LISTEN_MEMORY_BYTES 2097152
 #define LIMIT_LISTEN_LEAST        8
 
-/* When four fifths of the places before the login are taken, so many in a hundred new connections
- * are dropped; the part grows from there until all are: whoever tries again gets in, and a flood
- * can not choose whom it displaces. */
+/* When four fifths of the connections before login are in use, so many in a hundred new connections
+ * are dropped. The share grows with their number, up to all. A client that tries again gets in, and
+ * a flood cannot choose which client is dropped. */
 #define LIMIT_LISTEN_DROP_PERCENT 30
 
-/* What a connection without a login costs its address, by how it has ended. A full agent is one
- * connection whose keys are refused; a port scan or ssh-keyscan is one that tries nothing; the
- * deadline is for those who take a place and keep it. */
+/* The penalty of an address for a connection without login, by its end. A client with a full agent
+ * has its keys refused. A port scan or ssh-keyscan tries no key. A client that only keeps the
+ * connection open reaches the deadline. */
 #define LIMIT_LISTEN_REFUSED_SECONDS  3
 #define LIMIT_LISTEN_NOTHING_SECONDS  1
 #define LIMIT_LISTEN_DEADLINE_SECONDS 10
 
-/* An address is refused when so much has come together, by default: ten connections with refused
- * keys within a moment, or three that were silent to the end. No penalty grows above the second. A
- * day is the most that may be asked for. */
+/* An address is refused from a penalty of the first number on, by default: after ten connections
+ * with refused keys in a short time, or three that were silent until the deadline. No penalty grows
+ * above the second number. The third is the most that can be configured. */
 #define LIMIT_LISTEN_PENALTY_SECONDS      30
 #define LIMIT_LISTEN_PENALTY_MOST_SECONDS 300
 #define LIMIT_LISTEN_PENALTY_DAY_SECONDS  86400
 
-/* Addresses with a penalty: at 32 bytes each and a pass through all of them for each connection, as
- * many as cost neither. */
+/* Addresses with a penalty. Each takes 32 bytes, and each connection searches all of them: so many
+ * cost little of both. */
 #define LIMIT_LISTEN_PENALTIES 512
 
-/* Log lines of a kind that strangers cause: so many at once, one more in each of these times, and
- * for the others a line that counts them, so long after the first. */
+/* Log lines of one kind that strangers can cause: so many at once, and one more in each interval.
+ * The others are counted, and a line reports their number so long after the first of them. */
 #define LIMIT_LISTEN_LINES      10
 #define LIMIT_LISTEN_LINE_MS    1000
 #define LIMIT_LISTEN_SUMMARY_MS 10000
 
-/* Variables that the program inherits; with more it runs as well, without a status pipe. */
+/* Environment variables that the program inherits. With more it runs without a status pipe. */
 #define LIMIT_LISTEN_ENVIRONMENT 256
 
-/* What open connections can be left at the end. */
+/* At the listener's end: the longest time that open connections can be given to finish. */
 #define LIMIT_LISTEN_LAST_SECONDS 3600
 
-/* Before the next try where accept() or fork() fails for lack of something, and says so in the log
- * each time; unless a connection ends before. */
+/* The pause after accept() or fork() has failed for lack of resources. Each failure is logged. The
+ * end of a connection ends the pause. */
 #define LIMIT_LISTEN_PAUSE_MS 1000
 
 #endif
