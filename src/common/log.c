@@ -29,16 +29,17 @@ static struct {
     pid_t pid;    /* of the process that opened the log; 0: not open yet */
 } settings = {.name = "wrensshd", .shown = LOG_EVENT};
 
-/* Lines lost since the last that went out. */
+/* Lines lost since the last line that was written. */
 static uint64_t dropped;
 
-/* A bucket of time: a line takes LINE_MS out of it, and it holds those of LIMIT_LOG_BURST lines. */
+/* A token bucket, in milliseconds: a line takes LINE_MS, and a full bucket is enough for
+ * LIMIT_LOG_BURST lines. */
 #define LINE_MS   (60000 / LIMIT_LOG_LINES_PER_MINUTE)
 #define BUCKET_MS ((int64_t)LINE_MS * LIMIT_LOG_BURST)
 
 static struct {
     bool limited;
-    int64_t empty_ms; /* when it would have been empty: what it holds is the time since */
+    int64_t empty_ms; /* the bucket holds the time since then */
 } budget;
 
 /* systemd.exec(5): JOURNAL_STREAM holds device and inode of the stream. */
@@ -99,7 +100,7 @@ bool log_shows(enum log_level level)
     return level <= settings.shown;
 }
 
-/* All of it or nothing; one byte stays free for the line end. */
+/* Appends all bytes or none. One byte stays free for the line end. */
 static bool append(struct log_line *line, const char *bytes, size_t count)
 {
     if (count > sizeof(line->bytes) - 1 - line->used) {
@@ -143,8 +144,8 @@ static size_t escape(char shown[static 4], unsigned char byte)
     return 4;
 }
 
-/* How many of the bytes fit into LOG_VALUE_BYTES as they are shown; all of them, or as many as
- * leave room for the "...". */
+/* Returns how many of the bytes a line shows: all that fit into LOG_VALUE_BYTES, with "..." after
+ * them if these are not all. */
 static size_t fitting(const unsigned char *bytes, size_t count)
 {
     char shown[4];
@@ -218,7 +219,7 @@ void log_number(struct log_line *line, const char *key, uint64_t value)
     log_bytes(line, key, digits, format_number(digits, value, 10));
 }
 
-/* Four digits at least, as modes are written. */
+/* At least four digits, as file modes are written. */
 void log_octal(struct log_line *line, const char *key, unsigned value)
 {
     char digits[4 + NUMBER_BYTES] = "0000";
@@ -254,7 +255,7 @@ static size_t format_name(char out[static PREFIX_BYTES])
     return used + 3;
 }
 
-/* The "<6>" that journald (sd-daemon(3)) and every collector take off again. */
+/* "<6>", which journald (sd-daemon(3)) and syslog daemons read and remove. */
 static size_t format_priority(char out[static NUMBER_BYTES + 2], int priority)
 {
     out[0] = '<';
@@ -289,7 +290,7 @@ static bool put(const struct log_line *line, enum log_level level)
     return (settings.use_syslog && write_syslog(line, level)) || write_stderr(line, level);
 }
 
-/* True if so many lines may go out now. */
+/* True if so many lines may be written now. */
 static bool take_budget(unsigned lines)
 {
     if (!budget.limited) {

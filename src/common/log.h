@@ -1,6 +1,6 @@
 /*
- * The log: one line an event, `key=value` pairs, to stderr or syslog. The monitor and the
- * session process write it; the network process has the monitor log its texts.
+ * The log: one line for each event, `key=value` pairs, to stderr or syslog. The monitor and the
+ * session process write it. The network process sends its texts to the monitor, which logs them.
  *
  *     struct log_line line;
  *     log_begin(&line, "login");
@@ -8,17 +8,17 @@
  *     log_number(&line, "line", 3);
  *     log_end(&line, LOG_EVENT);
  *
- * gives `wrensshd[812]: event=login user=bob line=3`. Values that are empty or hold anything but
- * letters, digits and plain punctuation are quoted; quotes, backslashes and every byte
- * outside printable ASCII become \xNN, so a line can't be forged or a terminal driven.
+ * writes `wrensshd[812]: event=login user=bob line=3`. A value is quoted if it is empty or holds
+ * anything but letters, digits and plain punctuation. Quotes, backslashes and all bytes outside
+ * printable ASCII become \xNN: no value can forge a line or control a terminal.
  *
- * A line waits LIMIT_LOG_WAIT_MS for a reader that has stopped, and the next ones do not wait until
- * one has gone out. Lines that are lost are counted, in each process by itself; as soon as lines go
- * out again, the first says how many there were: `event=dropped lines=N`, at LOG_TROUBLE.
+ * If the reader of the log has stopped, a line waits up to LIMIT_LOG_WAIT_MS and is then lost. The
+ * next lines do not wait until one was written. Each process counts the lines that it has lost.
+ * When it can write again, the first line is the report `event=dropped lines=N`, at LOG_TROUBLE.
  *
- * After log_connect() the log makes these system calls and no other: write or sendto, poll (ppoll)
- * and, where the kernel has no vDSO, clock_gettime; with syslog also socket, connect, fcntl
- * (F_DUPFD_CLOEXEC) and close, if the collector was started anew.
+ * After log_connect() the log uses only these system calls: write or sendto, poll (ppoll), and
+ * clock_gettime if the kernel has no vDSO; with syslog also socket, connect, fcntl
+ * (F_DUPFD_CLOEXEC) and close, to connect to a syslog daemon that has restarted.
  */
 #ifndef WREN_LOG_H
 #define WREN_LOG_H
@@ -28,47 +28,47 @@
 #include <stdint.h>
 
 enum log_level {
-    LOG_TROUBLE = 0, /* ours: shown even with -q */
-    LOG_EVENT = 1,   /* the fixed lines */
+    LOG_TROUBLE = 0, /* our own errors: shown even with -q */
+    LOG_EVENT = 1,   /* the lines of each connection */
     LOG_DETAIL = 2,  /* -v */
     LOG_TRACE = 3,   /* -vv */
 };
 
-/* Below PIPE_BUF, so that the lines of several servers on one pipe never mix. */
+/* With the prefix below PIPE_BUF, so that lines of several servers on one pipe never mix. */
 #define LOG_LINE_BYTES 1536
 
-/* One value as it is shown, quotes not counted; what is longer ends in "...". No value can push
- * the fields after it (a verdict, a reason) off the line. */
+/* The most that a line shows of one value, without quotes; a longer value ends in "...". So there
+ * is always space for the fields that follow, such as the verdict and the reason. */
 #define LOG_VALUE_BYTES 300
 
 struct log_line {
     size_t used;
-    char bytes[LOG_LINE_BYTES]; /* cut off, never overrun; the line end always fits */
+    char bytes[LOG_LINE_BYTES]; /* a field that does not fit is left out */
 };
 
-/* Sets where lines go and the highest level shown; before it, LOG_EVENT and below on stderr. The
- * process id of who calls it stands in later lines, its children's too. */
+/* Sets the destination and the highest level that is shown. Before this call lines up to LOG_EVENT
+ * go to stderr. Later lines, also of child processes, show the process id of the caller. */
 void log_open(bool use_syslog, enum log_level shown);
 
-/* True if lines go to the system's log: then the process may have to connect to it anew. */
+/* True if lines go to syslog: then the process must be able to connect to it again. */
 bool log_is_syslog(void);
 
-/* Connects to the system's log, if that is where lines go, and opens stderr once more; see
- * log_syslog_open() and log_stderr_open() for when. */
+/* Connects to syslog if lines go there, and reopens stderr. See log_syslog_open() and
+ * log_stderr_open() for when to call it. */
 void log_connect(void);
 
-/* From now on at most LIMIT_LOG_BURST lines of any level at once and LIMIT_LOG_LINES_PER_MINUTE
- * after these; others are lost and counted. The first line after lost ones counts as two. For a
- * process whose lines a client can cause as often as it likes; to be called once, as it begins: the
- * lines that its parent has lost are its parent's to count. */
+/* From now on at most LIMIT_LOG_BURST lines at once, and then LIMIT_LOG_LINES_PER_MINUTE. Others
+ * are lost and counted; the report of lost lines counts as a line. For a process whose lines a
+ * client can cause without limit. To be called once, when the process starts: it also sets the
+ * count of lost lines to zero, as the parent reports its own. */
 void log_budget(void);
 
-/* The program's name in front of every later line instead of `wrensshd`; must stay valid. To be
- * called before log_open(). */
+/* Sets the program's name, with which later lines begin instead of `wrensshd`. The string must stay
+ * valid. To be called before log_open(). */
 void log_name(const char *name);
 
-/* Appended to every later line as ` from=ADDRESS port=PORT`, right after the event. The strings
- * must stay valid. */
+/* Adds ` from=ADDRESS port=PORT` to every later line, after the event. The strings must stay valid.
+ */
 void log_peer(const char *address, const char *port);
 
 bool log_shows(enum log_level level);
@@ -79,8 +79,8 @@ void log_bytes(struct log_line *line, const char *key, const void *value, size_t
 void log_number(struct log_line *line, const char *key, uint64_t value);
 void log_octal(struct log_line *line, const char *key, unsigned value);
 
-/* Writes the line out if its level is shown; what syslog does not take goes to stderr. Never fails:
- * a line that nobody takes is counted. */
+/* Writes the line if its level is shown. A line that syslog does not accept goes to stderr. A line
+ * that can be written to neither is counted as lost. */
 void log_end(struct log_line *line, enum log_level level);
 
 /* Reports lines that were lost and that no later line has reported, even beyond the budget. To be

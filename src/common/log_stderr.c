@@ -14,8 +14,8 @@
 #include "log_syslog.h"
 
 enum way {
-    AFTER_POLL = 0, /* files, and pipes and terminals that can't be opened once more */
-    OWN,            /* an open file description of ours, with O_NONBLOCK */
+    AFTER_POLL = 0, /* files, and pipes and terminals that cannot be opened again */
+    OWN,            /* our own open file description, with O_NONBLOCK */
     SOCKET,
     NOWHERE, /* /dev/null */
 };
@@ -23,17 +23,17 @@ enum way {
 static struct {
     enum way way;
     int own;       /* the descriptor, if there is one */
-    bool stuck;    /* the last wait was in vain */
-    bool mid_line; /* a part of a line went out */
+    bool stuck;    /* the last wait ended without space */
+    bool mid_line; /* only a part of the last line was written */
 } output;
 
-/* Linux's numbers for /dev/null. */
+/* /dev/null has these numbers on Linux. */
 static bool is_null(const struct stat *found)
 {
     return S_ISCHR(found->st_mode) && found->st_rdev == makedev(1, 3);
 }
 
-/* Returns a descriptor of an open file description of our own, or -1. */
+/* Opens standard error again: returns a descriptor of our own open file description, or -1. */
 static int reopen(void)
 {
     int append = fcntl(STDERR_FILENO, F_GETFL) & O_APPEND;
@@ -41,7 +41,7 @@ static int reopen(void)
     if (fd < 0) {
         return -1;
     }
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, COLLECTOR_DESCRIPTOR_MIN);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, LOG_DESCRIPTOR_MIN);
     close(fd);
     return moved;
 }
@@ -62,14 +62,14 @@ void log_stderr_open(void)
     }
 }
 
-/* True if something may be written now, or write() will say what is wrong. */
+/* True if write() has space or returns an error at once. */
 static bool wait_ready(int timeout_ms)
 {
     struct pollfd ready = {.fd = output.way == OWN ? output.own : STDERR_FILENO, .events = POLLOUT};
     return poll(&ready, 1, timeout_ms) > 0;
 }
 
-/* As write(2), but it does not block: EAGAIN. */
+/* As write(2), but returns EAGAIN instead of blocking. */
 static ssize_t write_now(const char *bytes, size_t count)
 {
     if (output.way == SOCKET) {
@@ -85,7 +85,7 @@ static ssize_t write_now(const char *bytes, size_t count)
     return write(STDERR_FILENO, bytes, count);
 }
 
-/* Returns how many bytes went out before `end_ms`. */
+/* Returns how many bytes were written until `end_ms`. */
 static size_t write_until(const char *bytes, size_t count, int64_t end_ms)
 {
     size_t sent = 0;

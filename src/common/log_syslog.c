@@ -12,13 +12,13 @@
 static struct {
     int fd; /* 0: not connected */
     bool is_stream;
-    bool is_stuck; /* the last wait was in vain */
-} collector;
+    bool is_stuck; /* the last wait ended without space */
+} syslogd;
 
 static void disconnect(void)
 {
-    close(collector.fd);
-    collector.fd = 0;
+    close(syslogd.fd);
+    syslogd.fd = 0;
 }
 
 /* Returns 0, or the errno. */
@@ -31,21 +31,21 @@ static int connect_as(int type)
     }
     int moved = -1;
     if (connect(fd, (const struct sockaddr *)&place, sizeof(place)) == 0) {
-        moved = fcntl(fd, F_DUPFD_CLOEXEC, COLLECTOR_DESCRIPTOR_MIN);
+        moved = fcntl(fd, F_DUPFD_CLOEXEC, LOG_DESCRIPTOR_MIN);
     }
     int error = errno;
     close(fd);
     if (moved < 0) {
         return error;
     }
-    collector.fd = moved;
-    collector.is_stream = type == SOCK_STREAM;
+    syslogd.fd = moved;
+    syslogd.is_stream = type == SOCK_STREAM;
     return 0;
 }
 
 bool log_syslog_open(void)
 {
-    if (collector.fd > 0) {
+    if (syslogd.fd > 0) {
         return true;
     }
     int error = connect_as(SOCK_DGRAM);
@@ -58,23 +58,23 @@ bool log_syslog_open(void)
 /* Returns 0, or the errno. */
 static int send_once(const char *line, size_t bytes)
 {
-    ssize_t sent = send(collector.fd, line, bytes, MSG_NOSIGNAL);
+    ssize_t sent = send(syslogd.fd, line, bytes, MSG_NOSIGNAL);
     if (sent < 0) {
         return errno;
     }
-    /* Half a line must not run into the next one. */
+    /* After a part of a line: connect again, so that the next line begins a new one. */
     return (size_t)sent == bytes ? 0 : EPIPE;
 }
 
 static int send_patiently(const char *line, size_t bytes)
 {
     int error = send_once(line, bytes);
-    if (error == EAGAIN && !collector.is_stuck) {
-        struct pollfd ready = {.fd = collector.fd, .events = POLLOUT};
+    if (error == EAGAIN && !syslogd.is_stuck) {
+        struct pollfd ready = {.fd = syslogd.fd, .events = POLLOUT};
         poll(&ready, 1, LIMIT_LOG_WAIT_MS);
         error = send_once(line, bytes);
     }
-    collector.is_stuck = error == EAGAIN;
+    syslogd.is_stuck = error == EAGAIN;
     return error;
 }
 
@@ -82,7 +82,7 @@ bool log_syslog_send(const char *line, size_t bytes)
 {
     for (int attempt = 0; attempt < 2 && log_syslog_open(); attempt++) {
         /* On a stream the NUL ends the line. */
-        int error = send_patiently(line, collector.is_stream ? bytes + 1 : bytes);
+        int error = send_patiently(line, syslogd.is_stream ? bytes + 1 : bytes);
         if (error == 0 || error == EAGAIN) {
             return error == 0;
         }

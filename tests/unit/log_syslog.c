@@ -106,7 +106,7 @@ END_TEST
 
 static const int types[] = {SOCK_DGRAM, SOCK_STREAM};
 
-START_TEST(a_collector_started_anew)
+START_TEST(a_daemon_that_has_restarted)
 {
     int log = listen_as(types[_i]);
     ck_assert(send_line("<35>old"));
@@ -123,7 +123,7 @@ START_TEST(a_collector_started_anew)
 END_TEST
 
 /* One wait, and no more until somebody reads. */
-START_TEST(a_collector_that_does_not_read)
+START_TEST(a_daemon_that_does_not_read)
 {
     char line[1500];
     struct timespec start;
@@ -157,12 +157,12 @@ START_TEST(a_descriptor_out_of_the_way)
 {
     int log = listen_as(SOCK_DGRAM);
     ck_assert(log_syslog_open());
-    for (int fd = 3; fd < COLLECTOR_DESCRIPTOR_MIN; fd++) {
+    for (int fd = 3; fd < LOG_DESCRIPTOR_MIN; fd++) {
         struct stat found;
         ck_assert(fd == log || fstat(fd, &found) != 0 || !S_ISSOCK(found.st_mode));
     }
     int sockets = 0;
-    for (int fd = COLLECTOR_DESCRIPTOR_MIN; fd < 64; fd++) {
+    for (int fd = LOG_DESCRIPTOR_MIN; fd < 64; fd++) {
         struct stat found;
         if (fd != log && fstat(fd, &found) == 0 && S_ISSOCK(found.st_mode)) {
             ck_assert((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
@@ -258,8 +258,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_datagram_each);
     tcase_add_test(tests, a_stream_with_nuls_between);
     tcase_add_test(tests, nobody_there);
-    tcase_add_loop_test(tests, a_collector_started_anew, 0, 2);
-    tcase_add_loop_test(tests, a_collector_that_does_not_read, 0, 2);
+    tcase_add_loop_test(tests, a_daemon_that_has_restarted, 0, 2);
+    tcase_add_loop_test(tests, a_daemon_that_does_not_read, 0, 2);
     tcase_add_test(tests, a_descriptor_out_of_the_way);
     tcase_add_test(tests, lines_of_the_log);
     tcase_add_test(tests, lines_that_nobody_got_are_counted);
