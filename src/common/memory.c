@@ -4,11 +4,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* More than the deepest of our calls take: a program is started with 128 KiB of command on the
- * stack. Kernels put nothing else so near below a stack. */
+/* More than our deepest calls use: a program's start has 128 KiB of command on the stack. Kernels
+ * map nothing else so close below a stack. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
-/* What this file's own calls may take below their caller's frame. */
+/* The most that the calls of this file use below their caller's frame. */
 #define STACK_IN_USE_BYTES 1024
 
 void memory_give_back(void *start, size_t bytes)
@@ -24,6 +24,6 @@ void memory_give_back(void *start, size_t bytes)
 __attribute__((noinline)) void memory_give_back_stack(void)
 {
     uint8_t *here = __builtin_frame_address(0);
-    /* Where less is mapped the kernel does what there is. */
+    /* If less is mapped, the kernel returns that much. */
     memory_give_back(here - STACK_BYTES, STACK_BYTES - STACK_IN_USE_BYTES);
 }

@@ -1,19 +1,19 @@
 /*
- * Memory that has nothing in it any more goes back to the kernel: a connection that rests should
- * not sit on what its busiest moment needed. It reads as zeros from then on and costs nothing until
- * it is written to again, and whatever secret was left in it is gone.
+ * Returning unused memory to the kernel (madvise(2), MADV_DONTNEED), so that an idle connection
+ * does not keep what its busiest moment needed. The memory then reads as zeros, and takes a page
+ * again only when it is written to. A secret that was left in it is erased.
  */
 #ifndef WREN_MEMORY_H
 #define WREN_MEMORY_H
 
 #include <stddef.h>
 
-/* The whole pages within [start, start + bytes): of .bss, of the stack, or of a private mapping
- * without a file. What shares its first or its last page with others stays in that one. Should the
- * kernel refuse, all stays as it is. */
+/* Returns the whole pages within [start, start + bytes): of .bss, of the stack, or of a private
+ * anonymous mapping. A page that is only partly in the range stays as it is. If the kernel refuses,
+ * nothing changes. */
 void memory_give_back(void *start, size_t bytes);
 
-/* The pages of the stack below the caller, which it will need again only for deeper calls. */
+/* Returns the pages of the stack below the caller. Only deeper calls need them again. */
 void memory_give_back_stack(void);
 
 #endif

@@ -9,7 +9,7 @@
 #include "limit.h"
 #include "number.h"
 
-/* A negative one is no number to number_read(). */
+/* number_read() refuses a negative score. */
 static bool is_high(const char *score)
 {
     char digits[OOM_SCORE_BYTES];

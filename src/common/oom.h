@@ -1,5 +1,5 @@
 /*
- * Which process the kernel ends first when memory runs out (proc(5), oom_score_adj).
+ * oom_score_adj (proc(5)): which processes the kernel ends first when memory runs out.
  */
 #ifndef WREN_OOM_H
 #define WREN_OOM_H
@@ -10,19 +10,20 @@
 #define OOM_SCORE_BYTES 8
 
 struct oom {
-    int fd; /* of this process's score; -1 if it was not raised */
+    int fd; /* this process's oom_score_adj; -1 if oom_raise() has not changed it */
     char before[OOM_SCORE_BYTES];
 };
 
 /*
- * Makes this process, and those that it forks, go before others; the descriptor gets a number of
- * at least `least_fd`. The score stays as it is without /proc, and where it is as high already. It
- * is opened now because a process that is not dumpable may not open it, unless it is root's.
+ * Raises the score of this process and its later children to LIMIT_OOM_SCORE. Changes nothing
+ * without /proc, or if the score is as high already. The descriptor has a number of at least
+ * `least_fd`; it stays open because a process that is not dumpable cannot open it again, unless it
+ * is root's.
  */
 void oom_raise(struct oom *oom, int least_fd);
 
-/* Puts back what oom_raise() found, for this process and, which only root may do, for another that
- * was forked since; closes the descriptor. */
+/* Restores the score before oom_raise(), and closes the descriptor. Also restores that of `other`,
+ * a process that was forked since, which only root may do. */
 void oom_restore(struct oom *oom, pid_t other);
 
 #endif

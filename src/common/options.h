@@ -1,5 +1,5 @@
 /*
- * The command line, parsed once in options.c before the processes part, constant ever after.
+ * The command line. options.c parses it before the first fork; later nothing changes it.
  */
 #ifndef WREN_OPTIONS_H
 #define WREN_OPTIONS_H
@@ -18,7 +18,7 @@ struct subsystem {
 
 struct options {
     const char *keydir;
-    int key_descriptor;         /* of a keydir "fd:N"; 0 for none */
+    int key_descriptor;         /* N of a keydir "fd:N", else 0 */
     int verbosity;              /* -1 with -q, 0, then one for each -v */
     bool syslog;                /* -l */
     bool no_sntrup;             /* -P: no sntrup761x25519-sha512 */
@@ -30,7 +30,7 @@ struct options {
     const char *revoked;        /* -R: a file, or NULL */
     const char *group;          /* -g, or NULL */
     bool no_root;               /* -r */
-    bool user_environment;      /* -E: environment= of authorized_keys counts */
+    bool user_environment;      /* -E: apply environment= of authorized_keys */
     unsigned login_seconds;     /* -t */
     unsigned idle_seconds;      /* -i, 0 for no limit */
     unsigned attempts;          /* -m */
@@ -39,9 +39,9 @@ struct options {
 };
 
 /*
- * Reads argv, NULL behind its last, into `options` (wiped and set to the defaults first). Returns 0
- * to go on; on -h, -V and wrong usage it has printed what the user needs and sets *status to the
- * exit code (0, or 100) and returns -1.
+ * Parses argv, which ends with NULL, into `options`, which first gets the defaults. Returns 0 if
+ * the daemon may start. With -h or -V, or if the command line is wrong, prints a text for the user,
+ * sets *status to the exit code (0 or EXIT_USAGE) and returns -1.
  */
 int options_parse(struct options *options, char **argv, int *status);
 

@@ -31,7 +31,7 @@ static void put_ipv6(char out[static PEER_ADDRESS_BYTES], const struct in6_addr 
     }
 }
 
-/* A link-local address means something only together with its interface. */
+/* A link-local address is of use only together with its interface. */
 static void name_zone(char zone[static IF_NAMESIZE], uint32_t index)
 {
     zone[0] = '\0';
@@ -40,7 +40,7 @@ static void name_zone(char zone[static IF_NAMESIZE], uint32_t index)
     }
 }
 
-/* True if the socket address is one of TCP's and was written out. */
+/* Writes the socket address as text. Returns false if it is not TCP's. */
 static bool put_socket_address(char address[static PEER_ADDRESS_BYTES],
                                char port[static PEER_PORT_BYTES],
                                const struct sockaddr_storage *from)
@@ -123,7 +123,7 @@ static bool learn_from_environment(struct peer *peer)
     return false;
 }
 
-/* The kind of connection where there is no address: the family of a socket, else "pipe". */
+/* The kind of a connection without an address: the family of a socket, else "pipe". */
 static const char *kind_of(const struct sockaddr_storage *local)
 {
     static const struct {

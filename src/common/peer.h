@@ -1,29 +1,33 @@
 /*
- * Who is at the other end of the connection, as text for the log and SSH_CONNECTION.
+ * The client's address and port, and our own, as text for the log and SSH_CONNECTION.
  */
 #ifndef WREN_PEER_H
 #define WREN_PEER_H
 
 #include <stdbool.h>
 
-/* An address with an IPv6 zone fits; "unix", "vsock", "tcp" or "pipe" where there is no
- * address. */
+/* Enough for an IPv6 address with a zone. Without an address the text is the kind of connection:
+ * "unix", "vsock", "tcp" or "pipe". */
 #define PEER_ADDRESS_BYTES 64
 #define PEER_PORT_BYTES    8
 
 struct peer {
     char address[PEER_ADDRESS_BYTES];
-    char port[PEER_PORT_BYTES]; /* "0" where there is none */
+    char port[PEER_PORT_BYTES]; /* "0" without an address */
     char local_address[PEER_ADDRESS_BYTES];
     char local_port[PEER_PORT_BYTES];
-    bool tcp; /* the descriptor is a TCP socket: TCP_NODELAY and TCP_QUICKACK make sense */
+    bool tcp; /* the descriptor is a TCP socket: TCP's options can be set */
 };
 
 /*
- * Fills in `peer` from descriptor `fd`: from getpeername if it is a socket with an address, else
- * from a launcher's TCPREMOTEIP, TCPREMOTEPORT, TCPLOCALIP, TCPLOCALPORT (UCSPI-TCP), else from
- * systemd's REMOTE_ADDR and REMOTE_PORT. Values from the environment are taken only if they are
- * IP addresses and port numbers. IPv4-mapped IPv6 addresses become IPv4.
+ * Fills in `peer` from descriptor `fd`. The first of these that has an address counts:
+ *
+ *     getpeername(2), if it is a socket
+ *     TCPREMOTEIP, TCPREMOTEPORT, TCPLOCALIP, TCPLOCALPORT of an UCSPI-TCP launcher
+ *     REMOTE_ADDR and REMOTE_PORT of systemd
+ *
+ * Values of variables must be IP addresses and port numbers. IPv4-mapped IPv6 addresses become
+ * IPv4.
  */
 void peer_learn(struct peer *peer, int fd);
 

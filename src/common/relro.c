@@ -4,8 +4,8 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 
-/* Where the segment ends in memory that `address` lies in: linkers that count on larger pages than
- * these let PT_GNU_RELRO reach beyond it, to where the kernel has mapped nothing. */
+/* The end in memory of the loaded segment that holds `address`. A linker that assumes larger pages
+ * lets PT_GNU_RELRO end after it, where the kernel has mapped nothing. */
 static uintptr_t mapped_end(const ElfW(Phdr) * headers, size_t count, uintptr_t address,
                             size_t page_bytes)
 {

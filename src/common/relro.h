@@ -1,8 +1,8 @@
 /*
- * What the relocations have filled in (tables of functions and of names, the GOT) is not for
- * writing any more when main() begins: the segment PT_GNU_RELRO of the program's headers. Dynamic
- * loaders see to that, and so does glibc in static programs; musl does not in static
- * position-independent ones, where the header would be all there is to "full RELRO".
+ * Relocation read-only (RELRO): at the program's start, relocations fill in the GOT and tables of
+ * pointers. The program header PT_GNU_RELRO names this segment, which should be read-only when
+ * main() runs. Dynamic loaders make it so, and so does glibc in static programs. musl does not in
+ * static position-independent programs, so we do it.
  */
 #ifndef WREN_RELRO_H
 #define WREN_RELRO_H
@@ -12,27 +12,27 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Makes the whole pages of the program's PT_GNU_RELRO read-only: /proc/PID/maps shows them r--p
- * from then on, in this process and in those that it forks. Both ends are rounded down to a page,
- * as by ld.so, so the segment must begin where no variable shares its page, and what comes after
- * the last border stays writable. Where the segment was made for larger pages than the kernel's, it
- * ends with what is loaded of it. Costs one mprotect(), or nothing if there is no such segment. To
- * be called before anything else. False with errno if it could not be done; then the program must
- * not go on. */
+/* Makes the program's PT_GNU_RELRO read-only, in this process and in its later children;
+ * /proc/PID/maps shows it as r--p. As in ld.so, both ends are rounded down to a page: so no
+ * variable may share the first page, and the rest after the last whole page stays writable. If the
+ * segment was linked for larger pages than the kernel's, it ends where the loaded memory ends. To
+ * be called before anything else. Returns false with errno if it fails; the program must then end.
+ */
 bool relro_protect(void);
 
-/* The two steps of it. */
+/* The two steps of relro_protect(), for its test. */
 
 struct relro_range {
-    uintptr_t start; /* as linked */
-    size_t bytes;    /* 0: no whole page, or no PT_GNU_RELRO */
+    uintptr_t start; /* the address in the program's headers */
+    size_t bytes;    /* 0: no PT_GNU_RELRO, or less than a page */
 };
 
 struct relro_range relro_range(const ElfW(Phdr) * headers, size_t count, size_t page_bytes);
 
-/* How far from where it was linked for the program is, by where `headers`, its own table, lies:
- * PT_PHDR says where it should; without one, it follows the ELF header at the begin of the file.
- * False if neither is there, or if the answer is not a multiple of `page_bytes`. */
+/* Finds the load bias: the distance between the program's addresses in memory and in its headers.
+ * `headers` is the program's own table in memory. PT_PHDR has the table's address in the headers;
+ * without PT_PHDR the table follows the ELF header at the start of the file. Returns false if
+ * neither is there, or if the bias is not a multiple of `page_bytes`. */
 bool relro_bias(uintptr_t *bias, const ElfW(Phdr) * headers, size_t count, size_t page_bytes);
 
 #endif

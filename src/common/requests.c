@@ -14,7 +14,8 @@ void reply_done(struct reply *reply, uint32_t type)
     reply->body.done.done = 0;
 }
 
-/* Returns NULL and the row, or what is wrong with a request of this size and type at this time. */
+/* Finds the row. Returns NULL, or what is wrong with a request of this size and type in this phase.
+ */
 static const char *find_row(const struct request_row **found,
                             const struct request_row table[static IPC_TYPES], unsigned phase,
                             const void *request, size_t request_bytes)
@@ -49,8 +50,8 @@ static void close_passed(struct passed *passed)
     passed->count = 0;
 }
 
-/* Never waits: a network process that asks and does not read the answers would hold us past the
- * login deadline. */
+/* Never waits: a network process that does not read its replies could otherwise stop us until after
+ * the login's deadline. */
 static bool send_reply(int socket, struct reply *reply)
 {
     struct iovec part = {&reply->body, reply->bytes};
@@ -91,7 +92,7 @@ static const char *answer(int socket, const struct request_row table[static IPC_
     if (reply.bytes > 0 && !send_reply(socket, &reply) && errno != EPIPE && errno != ECONNRESET) {
         return "network process does not read its replies";
     }
-    /* One that has gone is no matter: END or its exit status says why. */
+    /* If the network process has ended, its END or its exit status says why. */
     return NULL;
 }
 
@@ -100,7 +101,8 @@ enum request_outcome request_serve(int socket, const struct request_row table[st
                                    const char **wrong)
 {
     struct iovec part = {request, room - 1};
-    /* No room for control data: descriptors that come along are dropped and flagged. */
+    /* Without space for control data the kernel drops descriptors that were sent, and sets
+     * MSG_CTRUNC. */
     struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1};
     *wrong = NULL;
     ssize_t count = recvmsg(socket, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
@@ -108,7 +110,7 @@ enum request_outcome request_serve(int socket, const struct request_row table[st
         return REQUEST_NONE;
     }
     if (count < 0 && errno == ECONNRESET) {
-        return REQUEST_SERVED; /* it left a reply unread; what it sent before is still there */
+        return REQUEST_SERVED; /* it has not read a reply; its earlier requests can still be read */
     }
     if (count <= 0) {
         return REQUEST_CLOSED;

@@ -1,6 +1,6 @@
 /*
- * The receiving side of ipc.h, for the monitor and for the session process: receives one request,
- * finds it in the process's table, checks its size and phase, and sends the reply.
+ * The receiving side of ipc.h, in the monitor and in the session process: receives one request,
+ * finds it in the process's table, checks its size and phase, has it handled, and sends the reply.
  */
 #ifndef WREN_REQUESTS_H
 #define WREN_REQUESTS_H
@@ -10,14 +10,14 @@
 
 #include "ipc.h"
 
-/* Descriptors that go out with a reply; they are closed here once they are sent. */
+/* Descriptors that a reply carries. request_serve() closes them. */
 struct passed {
     unsigned count;
     int descriptors[IPC_REPLY_DESCRIPTORS];
 };
 
 struct reply {
-    size_t bytes; /* 0 for none */
+    size_t bytes; /* 0: the request has no reply */
     union {
         uint32_t type;
         struct ipc_start_reply start;
@@ -29,35 +29,36 @@ struct reply {
     struct passed passed;
 };
 
-/* For requests that are answered with struct ipc_done: sets the type, and `done` to 0. */
+/* Begins a reply of struct ipc_done: sets the type, and `done` to 0. */
 void reply_done(struct reply *reply, uint32_t type);
 
-/* A row of a process's table, whose index is the request's type; all zero where there is no such
- * request. */
+/* A row of a process's table. The request's type is the index; rows of the other process's requests
+ * are all zero. */
 struct request_row {
     size_t bytes;                              /* of the struct */
-    size_t (*tail_bytes)(const void *request); /* NULL: no tail; REQUEST_TAIL_TOO_LONG */
-    unsigned phases;                           /* a set of the process's phases */
-    /* Handles a request that has just the right size, in `process`. Returns NULL after filling in
-     * the reply, or why the connection must end. */
+    size_t (*tail_bytes)(const void *request); /* NULL: the request has no tail */
+    unsigned phases;                           /* the phases in which it may come: a set */
+    /* Handles a request of the right size; `process` is the state of the process. Fills in the
+     * reply and returns NULL, or returns why the connection must end. */
     const char *(*handle)(void *process, const void *request, struct reply *reply);
 };
 
-/* No tail of any request can be so long. */
+/* tail_bytes() returns this for a length that is over the limit: no request is so long. */
 #define REQUEST_TAIL_TOO_LONG SIZE_MAX
 
 enum request_outcome {
     REQUEST_NONE,   /* there was nothing to receive */
-    REQUEST_SERVED, /* or there is a reason to end: *wrong */
+    REQUEST_SERVED, /* handled, or *wrong says why the connection must end */
     REQUEST_CLOSED, /* the network process has closed its end */
 };
 
 /*
- * Receives one request into `request` (aligned for any of them, `room` bytes, wiped afterwards: it
- * may have held the secret of a key exchange), and answers it. A NUL follows the request, so that a
- * text at its end is a C string: the longest has room - 1 bytes. Never waits, neither for a request
- * nor for room for the reply: a sender that does not read its replies ends the connection. `phase`
- * is the process's phase. Sets *wrong to NULL, or to why the connection must end.
+ * Receives one request and answers it. `request` has `room` bytes and is aligned for any request;
+ * it is wiped afterwards, as it may have held K of a key exchange. A NUL is put after the request,
+ * so that a text at its end is a C string: the longest request has room - 1 bytes. Never waits for
+ * a request, nor for space for the reply: a network process that does not read its replies ends the
+ * connection. `phase` is the process's present phase. Sets *wrong to NULL, or to the reason why the
+ * connection must end.
  */
 enum request_outcome request_serve(int socket, const struct request_row table[static IPC_TYPES],
                                    unsigned phase, void *process, void *request, size_t room,

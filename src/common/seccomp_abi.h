@@ -1,7 +1,7 @@
 /*
- * The kernel's seccomp, BPF, Landlock and capability interfaces, as far as the sandbox needs them.
- * Written out here because a musl toolchain need not have the kernel's headers (linux/seccomp.h,
- * filter.h, audit.h, landlock.h, capability.h).
+ * The parts of the kernel's interfaces to seccomp, BPF, Landlock and capabilities that the
+ * sandboxes use. They are defined here because a musl toolchain may lack the kernel's headers
+ * (linux/seccomp.h, filter.h, audit.h, landlock.h, capability.h).
  */
 #ifndef WREN_SECCOMP_ABI_H
 #define WREN_SECCOMP_ABI_H
@@ -41,7 +41,7 @@ _Static_assert(sizeof(struct bpf_instruction) == 8, "the kernel's struct sock_fi
 #define SECCOMP_MODE_STRICT 1
 #define SECCOMP_MODE_FILTER 2
 #define SECCOMP_RET_KILL_PROCESS                                                                   \
-    0x80000000U /* a kernel before 4.14 kills the thread: there is one */
+    0x80000000U /* a kernel before 4.14 kills only the thread, but we have just one */
 #define SECCOMP_RET_ALLOW 0x7fff0000U
 
 /* linux/audit.h: the ELF machine number with the 64-bit and little-endian flags. */
@@ -57,13 +57,13 @@ _Static_assert(sizeof(struct bpf_instruction) == 8, "the kernel's struct sock_fi
 #define SECCOMP_ARCH 0xc00000f3U
 #endif
 
-/* TCGETS2 of asm-generic/ioctls.h, which its own header can't spell without struct termios2. */
+/* TCGETS2 of asm-generic/ioctls.h, whose definition there needs the kernel's struct termios2. */
 #define TERMINAL_GET_MODES2 0x802c542aU
 
-/* Landlock numbers its calls the same on every architecture. */
+/* Landlock's system calls have the same numbers on every architecture. */
 #define LANDLOCK_CREATE_RULESET 444
 #define LANDLOCK_RESTRICT_SELF  446
-#define LANDLOCK_ACCESS_FS_ALL  ((1ULL << 13) - 1) /* all that its first version knows */
+#define LANDLOCK_ACCESS_FS_ALL  ((1ULL << 13) - 1) /* all rights of its first version */
 
 struct landlock_attributes {
     uint64_t handled_access_fs;

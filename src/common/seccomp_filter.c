@@ -6,21 +6,22 @@
 
 #ifdef SECCOMP_ARCH
 
-/* When a filter is installed the kernel compiles it, and asks it about each of some hundred system
- * calls, most of which are none of these. So it is kept short, as both cost most of what a filter
- * costs: the rules are in the order of their numbers, those above a group are not compared with
- * each of it, and all rules share one verdict at the end. */
+/* When a filter is installed, the kernel compiles it and runs it for each of some hundred system
+ * calls, most of which are not in the list. This is most of a filter's cost, so the filter is short
+ * and takes few steps: the rules are sorted by number, one comparison skips a whole GROUP of them,
+ * and all rules share the two verdicts at the end. */
 #define GROUP 5
 
 #define GROUPS ((SECCOMP_RULES_MAX + GROUP - 1) / GROUP)
 
-/* For each rule at most: its number, its arguments. */
+/* The most instructions of a rule: for its number and its arguments. */
 #define RULE_MAX (1 + 2 * SECCOMP_RULE_ARGUMENTS)
 
-/* The architecture check, the number, what is between them, and both verdicts. */
+/* The most instructions of a filter: 6 for the architecture, loading the number, and both verdicts.
+ */
 #define PROGRAM_MAX (6 + GROUPS + SECCOMP_RULES_MAX * RULE_MAX)
 
-/* Jumps whose distance is known at the end. */
+/* Jumps whose distance is not known yet; resolve() fills it in. */
 #define TO_KILL  254
 #define TO_ALLOW 255
 
@@ -38,7 +39,7 @@ static void add(struct builder *builder, uint16_t code, uint32_t k, size_t jump_
         .code = code, .jump_true = (uint8_t)jump_true, .jump_false = (uint8_t)jump_false, .k = k};
 }
 
-/* How many of the sorted rules, from the first on, are about the same system call. */
+/* Returns how many of the sorted rules, from the first on, are for the same system call. */
 static size_t same_call(const struct seccomp_rule *const *rules, size_t count)
 {
     size_t same = 1;
@@ -48,7 +49,7 @@ static size_t same_call(const struct seccomp_rule *const *rules, size_t count)
     return same;
 }
 
-/* A rule that does not fit jumps to the next about the same call, or kills. */
+/* If an argument differs, jumps to the next rule for the same call; after the last one, kills. */
 static void add_arguments(struct builder *builder, const struct seccomp_rule *rule, bool last)
 {
     for (uint32_t i = 0; i < rule->argument_count; i++) {
@@ -59,7 +60,7 @@ static void add_arguments(struct builder *builder, const struct seccomp_rule *ru
     }
 }
 
-/* The rules about one system call. */
+/* Adds all rules for one system call. */
 static void add_call(struct builder *builder, const struct seccomp_rule *const *rules, size_t count)
 {
     size_t number = builder->count;
@@ -70,7 +71,7 @@ static void add_call(struct builder *builder, const struct seccomp_rule *const *
     builder->instructions[number].jump_false = (uint8_t)(builder->count - number - 1);
 }
 
-/* Returns how many rules it has added: those about one call stay together. */
+/* Returns how many rules it has added. Rules for the same call stay together. */
 static size_t add_group(struct builder *builder, const struct seccomp_rule *const *rules,
                         size_t count)
 {
@@ -139,7 +140,7 @@ bool seccomp_install(const struct seccomp_rule *rules, size_t count)
 
 #else
 
-/* No filter is written for this architecture: the layer is missing. */
+/* No filter for this architecture: the layer is missing. */
 bool seccomp_install(const struct seccomp_rule *rules, size_t count)
 {
     (void)rules;

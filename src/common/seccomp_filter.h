@@ -1,6 +1,6 @@
 /*
- * A seccomp filter (seccomp(2)) from a list of system calls: every other call kills the process.
- * Each process of a connection that has its own list builds it with this. Or the kernel's own list.
+ * Seccomp (seccomp(2)): a filter that is made from a list of system calls, where every other call
+ * kills the process; and strict mode, in which the kernel has the list.
  */
 #ifndef WREN_SECCOMP_FILTER_H
 #define WREN_SECCOMP_FILTER_H
@@ -9,8 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A rule allows a call if every named argument has the named value. Only the low 32 bits are
- * compared: the arguments are ints. Several rules may name the same call, each with arguments. */
+/* A rule allows a system call if each of the rule's arguments has the given value. Only the low 32
+ * bits are compared, as the arguments are ints. Several rules may be for the same call if each has
+ * arguments. */
 #define SECCOMP_RULE_ARGUMENTS 2
 
 struct seccomp_rule {
@@ -26,15 +27,17 @@ struct seccomp_rule {
 #define SECCOMP_RULES_MAX 46
 
 /*
- * Installs the filter for the rest of the process's life. Needs no_new_privs. Returns false if
- * there are more than SECCOMP_RULES_MAX rules, or if the kernel or the architecture has no filters.
+ * Installs the filter until the process ends. Needs no_new_privs. Returns false if there are more
+ * than SECCOMP_RULES_MAX rules, if the kernel has no filters, or if we know no filter for this
+ * architecture.
  */
 bool seccomp_install(const struct seccomp_rule *rules, size_t count);
 
 /*
- * Enters strict mode: read(), write(), exit() and the return from a signal handler are all that is
- * left, and any other call ends the process with SIGKILL; so does rdtsc with SIGSEGV. Returns false
- * where a launcher has installed a filter already, and without seccomp in the kernel.
+ * Enters strict mode: only read(), write(), exit() and the return from a signal handler are
+ * allowed. Any other call ends the process with SIGKILL, and the instruction rdtsc ends it with
+ * SIGSEGV. Returns false if the kernel has no seccomp, or if a launcher has already installed a
+ * filter.
  */
 bool seccomp_strict(void);
 

@@ -1,6 +1,6 @@
 /*
- * Memory for a secret that must not leave the process: pages of their own that are never swapped
- * out, never part of a core dump, and that a forked child does not get.
+ * Memory for a secret of this process: pages of its own that are never swapped out, never in a core
+ * dump, and that a forked child does not get.
  */
 #ifndef WREN_SECRET_H
 #define WREN_SECRET_H
@@ -8,16 +8,16 @@
 #include <stddef.h>
 
 /*
- * Returns zeroed memory of `bytes`, rounded up to whole pages, or NULL with errno. Where the kernel
- * or a limit denies a property, the memory comes without it: locking needs room in RLIMIT_MEMLOCK,
- * wiping in a fork Linux 4.14. So a child calls secret_abandon() all the same.
+ * Returns zeroed memory of `bytes`, rounded up to whole pages, or NULL with errno. The memory lacks
+ * a property that the kernel or a limit denies: locking needs space in RLIMIT_MEMLOCK, and zeros
+ * for a child need Linux 4.14. So a child must call secret_abandon() in any case.
  */
 void *secret_new(size_t bytes);
 
-/* Wipes the secret and gives the memory back. */
+/* Wipes the secret and unmaps the memory. */
 void secret_free(void *secret, size_t bytes);
 
-/* For a forked child: takes the mapping out of its memory. The parent's stays as it is. */
+/* For a forked child: unmaps the memory in the child only. */
 void secret_abandon(void *secret, size_t bytes);
 
 #endif

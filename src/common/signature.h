@@ -1,5 +1,6 @@
 /*
- * Signatures of ed25519 keys, plain and of a FIDO authenticator (PROTOCOL.u2f).
+ * Signatures of ed25519 keys (RFC 8709) and of ed25519 keys in a FIDO authenticator (OpenSSH's
+ * PROTOCOL.u2f).
  */
 #ifndef WREN_SIGNATURE_H
 #define WREN_SIGNATURE_H
@@ -8,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIGNATURE_SK_PRESENT  0x01U /* somebody touched it */
-#define SIGNATURE_SK_VERIFIED 0x04U /* and gave a PIN or a finger */
+#define SIGNATURE_SK_PRESENT  0x01U /* a person touched the authenticator */
+#define SIGNATURE_SK_VERIFIED 0x04U /* and proved by PIN or fingerprint who it is */
 
 struct signature_key {
-    uint32_t sk; /* 0 or 1: a FIDO authenticator's */
+    uint32_t sk; /* 1: a FIDO authenticator's key, else 0 */
     uint8_t public_key[32];
     uint8_t application_hash[32]; /* SHA-256 of the application; zeros without sk */
 };
@@ -24,9 +25,12 @@ struct signature {
 };
 
 /*
- * True if the signature is over `data`; for an authenticator's over
- * SHA-256(application) || flags || counter || SHA-256(data). Whether the flags suffice is for the
- * caller to judge. S >= L (RFC 8032 section 5.1.7) and keys of small order are refused.
+ * True if the key has signed `data`. An authenticator signs
+ *
+ *     SHA-256(application) || flags || counter || SHA-256(data)
+ *
+ * and the caller must judge the flags. S >= L (RFC 8032 section 5.1.7) and keys of small order are
+ * refused.
  */
 bool signature_verify(const struct signature *signature, const struct signature_key *key,
                       const uint8_t *data, size_t data_bytes);

@@ -55,7 +55,7 @@ void status_say(enum status status)
     if (status_pipe < 0) {
         return;
     }
-    /* Fails for a launcher that has gone or does not read: nobody is left to tell. */
+    /* Fails if the launcher has ended or does not read. */
     ssize_t written = write(status_pipe, &byte, 1);
     (void)written;
     if (status == STATUS_LOGGED_IN) {
@@ -65,7 +65,7 @@ void status_say(enum status status)
 
 void status_end(bool keys_refused, int64_t elapsed_ms, unsigned login_seconds)
 {
-    /* The network process has started its own clock up to so much earlier. */
+    /* The network process may have started its clock so much earlier. */
     if (elapsed_ms + LIMIT_LOGIN_GRACE_MS >= (int64_t)login_seconds * 1000) {
         status_say(STATUS_DEADLINE);
     } else {

@@ -1,9 +1,10 @@
 /*
- * What the daemon tells the launcher about the login: one byte each, down a pipe that the launcher
- * may hand over. wrensshd-listen counts connections before and after the login apart by it.
+ * The status pipe: the daemon reports the state of the login to its launcher, one byte each.
+ * wrensshd-listen needs it to count connections before and after the login separately.
  *
- * The launcher sets WRENSSHD_STATUS to the number of the pipe's writing end, from 3 on. Of a
- * connection the monitor alone keeps that end, so the pipe's end is the connection's.
+ * The launcher sets WRENSSHD_STATUS to the number of the pipe's writing end, at least 3. Of a
+ * connection's processes only the monitor keeps that end open, so the launcher reads end of file
+ * when the connection ends.
  */
 #ifndef WREN_STATUS_H
 #define WREN_STATUS_H
@@ -14,30 +15,29 @@
 #define STATUS_VARIABLE "WRENSSHD_STATUS"
 
 enum status {
-    STATUS_HERE = 'H',      /* the daemon has started, and will say more */
-    STATUS_LOGGED_IN = 'L', /* the last byte; the daemon closes the pipe */
-    STATUS_REFUSED = 'R',   /* over without a login: keys were refused */
-    STATUS_NOTHING = 'N',   /* over without a login: no key was tried */
-    STATUS_DEADLINE = 'D',  /* over without a login: the login's deadline has passed */
+    STATUS_HERE = 'H',      /* the daemon has started; another byte will follow */
+    STATUS_LOGGED_IN = 'L', /* the login succeeded; the daemon closes the pipe */
+    STATUS_REFUSED = 'R',   /* ended without login: keys were refused */
+    STATUS_NOTHING = 'N',   /* ended without login: the client tried no key */
+    STATUS_DEADLINE = 'D',  /* ended without login: at the login's deadline */
 };
 
-/* Takes the descriptor out of the way, above all that have a fixed number, and says STATUS_HERE. A
- * variable that is missing, or names anything but a pipe that can be written to, means that nobody
- * listens: all calls below then do nothing. */
+/* Moves the descriptor above the fixed numbers and writes STATUS_HERE. If the variable is missing
+ * or does not name the writing end of a pipe, all functions below write nothing. */
 void status_take(void);
 
-/* Moves it to STATUS_DESCRIPTOR, close-on-exec; closes what else may be open there. */
+/* Moves the descriptor to STATUS_DESCRIPTOR, close-on-exec, and closes any other file there. */
 void status_place(void);
 
-/* Writes one byte and never waits: a launcher that does not read, or is gone, misses it. After
- * STATUS_LOGGED_IN nothing more is said. */
+/* Writes one byte. Never waits: a launcher that does not read misses it. Closes the pipe after
+ * STATUS_LOGGED_IN. */
 void status_say(enum status status);
 
-/* Says how a connection has ended that took `elapsed_ms` from its start, if there was no login:
- * STATUS_DEADLINE if login_seconds have passed, otherwise STATUS_REFUSED or STATUS_NOTHING. */
+/* Reports the end of a connection without login, `elapsed_ms` after its start: STATUS_DEADLINE if
+ * `login_seconds` have passed, otherwise STATUS_REFUSED or STATUS_NOTHING. */
 void status_end(bool keys_refused, int64_t elapsed_ms, unsigned login_seconds);
 
-/* For the session process, which must not keep the pipe open: its end is the connection's. */
+/* For the session process, which must not keep the pipe open. */
 void status_close(void);
 
 #endif

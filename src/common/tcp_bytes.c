@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* Offsets in linux/tcp.h's struct tcp_info, of which C libraries know a shorter one. */
+/* Offsets in the kernel's struct tcp_info (linux/tcp.h); C libraries have shorter ones. */
 #define BYTES_ACKED    120 /* Linux 4.1 */
 #define BYTES_RECEIVED 128 /* Linux 4.1 */
 #define BYTES_SENT     200 /* Linux 4.19 */

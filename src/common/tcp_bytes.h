@@ -1,6 +1,6 @@
 /*
- * How much went over a TCP connection, as the kernel counted it: nobody who only reads and writes
- * the connection can make it say otherwise.
+ * The bytes of a TCP connection as the kernel counts them: a process that only reads and writes the
+ * connection cannot falsify the count.
  */
 #ifndef WREN_TCP_BYTES_H
 #define WREN_TCP_BYTES_H
@@ -8,8 +8,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Bytes received, read or not, and bytes sent, without what was sent again; the end of either
- * direction may count as one. Returns false if `fd` is no TCP socket, or before Linux 4.1. */
+/* Sets *received to the bytes that have arrived, read or not, and *sent to those sent, without
+ * retransmissions. The end of a direction may count as one byte. Returns false if `fd` is not a TCP
+ * socket, and on kernels before Linux 4.1. */
 bool tcp_bytes(uint64_t *received, uint64_t *sent, int fd);
 
 #endif
