@@ -55,12 +55,12 @@ static void describe(struct search *search, const struct key *key)
 static void describe_certificate(struct search *search)
 {
     struct authkeys_verdict *verdict = search->verdict;
-    const struct cursor *id = &search->certificate.key_id;
+    const struct reader *id = &search->certificate.key_id;
     key_write_text(&search->authority, &search->certificate.authority);
     memcpy(verdict->authority, search->authority.fingerprint, sizeof(verdict->authority));
     verdict->grant.serial = search->certificate.serial;
     size_t bytes = id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1;
-    memcpy(verdict->grant.key_id, id->at, bytes);
+    memcpy(verdict->grant.key_id, id->bytes, bytes);
     search->asker.certificate = &search->certificate;
 }
 
@@ -86,7 +86,7 @@ static bool read_offer(struct search *search)
         return true;
     }
     if ((type != IPC_KEY_ED25519 && type != IPC_KEY_SK_ED25519) ||
-        !key_read(&key, cursor_over(query->blob, query->blob_bytes)) || key.sk != sk) {
+        !key_read(&key, reader_over(query->blob, query->blob_bytes)) || key.sk != sk) {
         return false;
     }
     describe(search, &key);

@@ -20,11 +20,11 @@
 
 #include "match.h"
 
-static bool are_principals_well_formed(struct cursor list)
+static bool are_principals_well_formed(struct reader list)
 {
     while (list.left > 0) {
-        struct cursor name = cursor_string(&list);
-        if (cursor_has_nul(&name)) {
+        struct reader name = reader_string(&list);
+        if (reader_has_nul(&name)) {
             return false;
         }
     }
@@ -34,26 +34,26 @@ static bool are_principals_well_formed(struct cursor list)
 bool certificate_read(struct certificate *certificate, bool sk, const uint8_t *blob,
                       size_t blob_bytes)
 {
-    struct cursor rest = cursor_over(blob, blob_bytes);
+    struct reader rest = reader_over(blob, blob_bytes);
     memset(certificate, 0, sizeof(*certificate));
-    struct cursor kind = cursor_string(&rest);
-    cursor_string(&rest); /* nonce */
+    struct reader kind = reader_string(&rest);
+    reader_string(&rest); /* nonce */
     key_read_fields(&certificate->key, sk, &rest);
-    certificate->serial = cursor_u64(&rest);
-    certificate->type = cursor_u32(&rest);
-    certificate->key_id = cursor_string(&rest);
-    certificate->principals = cursor_string(&rest);
-    certificate->valid_after = cursor_u64(&rest);
-    certificate->valid_before = cursor_u64(&rest);
-    certificate->critical = cursor_string(&rest);
-    certificate->extensions = cursor_string(&rest);
-    cursor_string(&rest); /* reserved */
-    struct cursor authority = cursor_string(&rest);
+    certificate->serial = reader_u64(&rest);
+    certificate->type = reader_u32(&rest);
+    certificate->key_id = reader_string(&rest);
+    certificate->principals = reader_string(&rest);
+    certificate->valid_after = reader_u64(&rest);
+    certificate->valid_before = reader_u64(&rest);
+    certificate->critical = reader_string(&rest);
+    certificate->extensions = reader_string(&rest);
+    reader_string(&rest); /* reserved */
+    struct reader authority = reader_string(&rest);
     certificate->signed_bytes = blob;
     certificate->signed_count = blob_bytes - rest.left;
-    certificate->signature = cursor_string(&rest);
-    return cursor_is(&kind, sk ? KEY_SK_ED25519_CERT : KEY_ED25519_CERT) && cursor_end(&rest) &&
-           key_read(&certificate->authority, authority) && !cursor_has_nul(&certificate->key_id) &&
+    certificate->signature = reader_string(&rest);
+    return reader_is(&kind, sk ? KEY_SK_ED25519_CERT : KEY_ED25519_CERT) && reader_end(&rest) &&
+           key_read(&certificate->authority, authority) && !reader_has_nul(&certificate->key_id) &&
            are_principals_well_formed(certificate->principals);
 }
 
@@ -61,15 +61,15 @@ bool certificate_is_signed(const struct certificate *certificate)
 {
     struct signature_key verifier;
     struct signature signature = {.sk_flags = 0};
-    struct cursor rest = certificate->signature;
+    struct reader rest = certificate->signature;
     bool sk = certificate->authority.sk;
-    struct cursor kind = cursor_string(&rest);
-    const uint8_t *bytes = cursor_string_of(&rest, sizeof(signature.bytes));
+    struct reader kind = reader_string(&rest);
+    const uint8_t *bytes = reader_string_of(&rest, sizeof(signature.bytes));
     if (sk) {
-        signature.sk_flags = cursor_u8(&rest);
-        signature.sk_counter = cursor_u32(&rest);
+        signature.sk_flags = reader_u8(&rest);
+        signature.sk_counter = reader_u32(&rest);
     }
-    if (!cursor_is(&kind, sk ? KEY_SK_ED25519 : KEY_ED25519) || !cursor_end(&rest)) {
+    if (!reader_is(&kind, sk ? KEY_SK_ED25519 : KEY_ED25519) || !reader_end(&rest)) {
         return false;
     }
     memcpy(signature.bytes, bytes, sizeof(signature.bytes));
@@ -80,10 +80,10 @@ bool certificate_is_signed(const struct certificate *certificate)
 
 bool certificate_names(const struct certificate *certificate, const char *name)
 {
-    struct cursor list = certificate->principals;
+    struct reader list = certificate->principals;
     while (list.left > 0) {
-        struct cursor principal = cursor_string(&list);
-        if (principal.left > 0 && cursor_is(&principal, name)) {
+        struct reader principal = reader_string(&list);
+        if (principal.left > 0 && reader_is(&principal, name)) {
             return true;
         }
     }
@@ -92,10 +92,10 @@ bool certificate_names(const struct certificate *certificate, const char *name)
 
 bool certificate_names_one_of(const struct certificate *certificate, const char *list)
 {
-    struct cursor principals = certificate->principals;
+    struct reader principals = certificate->principals;
     while (principals.left > 0) {
-        struct cursor principal = cursor_string(&principals);
-        if (match_name(list, principal.at, principal.left)) {
+        struct reader principal = reader_string(&principals);
+        if (match_name(list, principal.bytes, principal.left)) {
             return true;
         }
     }

@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cursor.h"
 #include "key.h"
+#include "reader.h"
 
-/* Cursors lead into the blob that was read. */
+/* Readers lead into the blob that was read. */
 struct certificate {
     struct key key;
     struct key authority;
@@ -20,11 +20,11 @@ struct certificate {
     uint64_t valid_after; /* seconds since 1970, valid_before is the first that is too late */
     uint64_t valid_before;
     uint32_t type;
-    struct cursor key_id;
-    struct cursor principals;
-    struct cursor critical;
-    struct cursor extensions;
-    struct cursor signature;
+    struct reader key_id;
+    struct reader principals;
+    struct reader critical;
+    struct reader extensions;
+    struct reader signature;
     const uint8_t *signed_bytes;
     size_t signed_count;
 };

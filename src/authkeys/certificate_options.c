@@ -10,24 +10,24 @@
 struct terms {
     const struct asker *asker;
     uint32_t flags;
-    struct cursor command;
+    struct reader command;
     bool has_source;
 };
 
 struct option {
     const char *name;
     uint32_t flag;
-    enum authkeys_reason (*handle)(struct terms *terms, struct cursor data);
+    enum authkeys_reason (*handle)(struct terms *terms, struct reader data);
 };
 
 /* Data that is a text in a string; broken if it is anything else. */
-static bool read_value(struct cursor *value, struct cursor data)
+static bool read_value(struct reader *value, struct reader data)
 {
-    *value = cursor_string(&data);
-    return cursor_end(&data) && !cursor_has_nul(value);
+    *value = reader_string(&data);
+    return reader_end(&data) && !reader_has_nul(value);
 }
 
-static enum authkeys_reason on_force_command(struct terms *terms, struct cursor data)
+static enum authkeys_reason on_force_command(struct terms *terms, struct reader data)
 {
     if ((terms->flags & GRANT_FORCED) != 0 || !read_value(&terms->command, data) ||
         terms->command.left >= LIMIT_FORCED_COMMAND_BYTES) {
@@ -37,15 +37,15 @@ static enum authkeys_reason on_force_command(struct terms *terms, struct cursor 
     return AUTHKEYS_LISTED;
 }
 
-static enum authkeys_reason on_source_address(struct terms *terms, struct cursor data)
+static enum authkeys_reason on_source_address(struct terms *terms, struct reader data)
 {
     char list[LIMIT_OPTION_BYTES];
-    struct cursor value;
+    struct reader value;
     if (terms->has_source || !read_value(&value, data) || value.left >= sizeof(list)) {
         return AUTHKEYS_BROKEN_OPTION;
     }
     terms->has_source = true;
-    memcpy(list, value.at, value.left);
+    memcpy(list, value.bytes, value.left);
     list[value.left] = '\0';
     switch (match_networks(list, terms->asker->address)) {
     case MATCH_YES:
@@ -76,9 +76,9 @@ static const struct option extensions[] = {
 };
 
 static enum authkeys_reason read_one(struct terms *terms, const struct option *known,
-                                     const struct cursor *name, struct cursor data)
+                                     const struct reader *name, struct reader data)
 {
-    while (known->name != NULL && !cursor_is(name, known->name)) {
+    while (known->name != NULL && !reader_is(name, known->name)) {
         known++;
     }
     if (known->name == NULL) {
@@ -93,18 +93,18 @@ static enum authkeys_reason read_one(struct terms *terms, const struct option *k
 
 /* An extension that is not known gives nothing; an option that is critical must be known. */
 static enum authkeys_reason read_all(struct terms *terms, const struct option *known,
-                                     struct cursor list, char option[static AUTHKEYS_OPTION_BYTES])
+                                     struct reader list, char option[static AUTHKEYS_OPTION_BYTES])
 {
     while (list.left > 0) {
-        struct cursor name = cursor_string(&list);
-        struct cursor data = cursor_string(&list);
+        struct reader name = reader_string(&list);
+        struct reader data = reader_string(&list);
         enum authkeys_reason reason =
             list.failed ? AUTHKEYS_BROKEN_OPTION : read_one(terms, known, &name, data);
         if (reason == AUTHKEYS_UNKNOWN_OPTION && known == extensions) {
             continue;
         }
         if (reason != AUTHKEYS_LISTED) {
-            authkeys_name_option(option, name.at, name.left);
+            authkeys_name_option(option, name.bytes, name.left);
             return reason;
         }
     }
@@ -116,11 +116,11 @@ static enum authkeys_reason merge(struct grant *grant, const struct terms *terms
     bool forces = (terms->flags & GRANT_FORCED) != 0;
     if (forces && (grant->flags & GRANT_FORCED) != 0 &&
         (terms->command.left != grant->command_bytes ||
-         memcmp(terms->command.at, grant->command, grant->command_bytes) != 0)) {
+         memcmp(terms->command.bytes, grant->command, grant->command_bytes) != 0)) {
         return AUTHKEYS_COMMANDS_DIFFER;
     }
     if (forces) {
-        memcpy(grant->command, terms->command.at, terms->command.left);
+        memcpy(grant->command, terms->command.bytes, terms->command.left);
         grant->command[terms->command.left] = '\0';
         grant->command_bytes = (uint32_t)terms->command.left;
     }

@@ -8,27 +8,27 @@
 /* Type's name, key and three lengths; the rest may be the application. */
 #define APPLICATION_MAX_BYTES (LIMIT_PLAIN_KEY_BYTES - sizeof(KEY_SK_ED25519) - 32 - 3 * 4)
 
-void key_read_fields(struct key *key, bool sk, struct cursor *cursor)
+void key_read_fields(struct key *key, bool sk, struct reader *reader)
 {
     *key = (struct key){.sk = sk};
-    const uint8_t *bytes = cursor_string_of(cursor, sizeof(key->public_key));
+    const uint8_t *bytes = reader_string_of(reader, sizeof(key->public_key));
     if (bytes != NULL) {
         memcpy(key->public_key, bytes, sizeof(key->public_key));
     }
     if (sk) {
-        key->application = cursor_string(cursor);
+        key->application = reader_string(reader);
         if (key->application.left > APPLICATION_MAX_BYTES) {
-            cursor->failed = true;
+            reader->failed = true;
         }
     }
 }
 
-bool key_read(struct key *key, struct cursor blob)
+bool key_read(struct key *key, struct reader blob)
 {
-    struct cursor type = cursor_string(&blob);
-    bool sk = cursor_is(&type, KEY_SK_ED25519);
+    struct reader type = reader_string(&blob);
+    bool sk = reader_is(&type, KEY_SK_ED25519);
     key_read_fields(key, sk, &blob);
-    return (sk || cursor_is(&type, KEY_ED25519)) && cursor_end(&blob);
+    return (sk || reader_is(&type, KEY_ED25519)) && reader_end(&blob);
 }
 
 void key_write_text(struct key_text *text, const struct key *key)
@@ -40,7 +40,7 @@ void key_write_text(struct key_text *text, const struct key *key)
     writer_text(&writer, text->type);
     writer_string(&writer, key->public_key, sizeof(key->public_key));
     if (key->sk) {
-        writer_string(&writer, key->application.at, key->application.left);
+        writer_string(&writer, key->application.bytes, key->application.left);
     }
     sodium_bin2base64(text->base64, sizeof(text->base64), blob, writer.used,
                       sodium_base64_VARIANT_ORIGINAL);
@@ -54,6 +54,7 @@ void key_write_verifier(struct signature_key *verifier, const struct key *key)
     verifier->sk = key->sk ? 1 : 0;
     memcpy(verifier->public_key, key->public_key, sizeof(verifier->public_key));
     if (key->sk) {
-        crypto_hash_sha256(verifier->application_hash, key->application.at, key->application.left);
+        crypto_hash_sha256(verifier->application_hash, key->application.bytes,
+                           key->application.left);
     }
 }

@@ -8,8 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cursor.h"
 #include "limit.h"
+#include "reader.h"
 #include "signature.h"
 
 #define KEY_ED25519         "ssh-ed25519"
@@ -20,15 +20,15 @@
 struct key {
     bool sk;
     uint8_t public_key[32];
-    struct cursor application; /* sk only; in the bytes that were read */
+    struct reader application; /* sk only; in the bytes that were read */
 };
 
 /* Reads string public key[, string application]: what follows the type's name in a key blob and
- * the nonce in a certificate. On failure the cursor has failed. */
-void key_read_fields(struct key *key, bool sk, struct cursor *cursor);
+ * the nonce in a certificate. On failure the reader has failed. */
+void key_read_fields(struct key *key, bool sk, struct reader *reader);
 
 /* Reads a whole key blob; false if it is anything but one of the two kinds. */
-bool key_read(struct key *key, struct cursor blob);
+bool key_read(struct key *key, struct reader blob);
 
 /* The key as a file shows it. */
 struct key_text {

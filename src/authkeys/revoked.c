@@ -43,14 +43,14 @@ static bool is_certificate_type(const struct text *type)
 
 /* The whole blob is strings, the first of which is the type: one that was cut off would be another
  * key's, and revoke nothing. */
-static bool is_whole(struct cursor blob, const struct text *type)
+static bool is_whole(struct reader blob, const struct text *type)
 {
     size_t strings = 0;
-    const struct cursor name = cursor_string(&blob);
-    bool named =
-        !name.failed && name.left == text_bytes(type) && memcmp(name.at, type->at, name.left) == 0;
+    const struct reader name = reader_string(&blob);
+    bool named = !name.failed && name.left == text_bytes(type) &&
+                 memcmp(name.bytes, type->at, name.left) == 0;
     while (named && !blob.failed && blob.left > 0) {
-        (void)cursor_string(&blob);
+        (void)reader_string(&blob);
         strings++;
     }
     return named && !blob.failed && strings > 0;
@@ -71,7 +71,7 @@ static bool read_key(uint8_t fingerprint[static 32], struct text *text)
         return false;
     }
     crypto_hash_sha256(fingerprint, blob, count);
-    return is_whole(cursor_over(blob, count), &type);
+    return is_whole(reader_over(blob, count), &type);
 }
 
 static bool is_key(const struct key_text *key, const uint8_t fingerprint[static 32])
@@ -161,7 +161,7 @@ static enum revoked on_id(struct search *search, struct text *text)
     }
     return certificate != NULL && search->is_our_authority &&
                    certificate->key_id.left == text_bytes(text) &&
-                   memcmp(certificate->key_id.at, text->at, text_bytes(text)) == 0
+                   memcmp(certificate->key_id.bytes, text->at, text_bytes(text)) == 0
                ? REVOKED
                : REVOKED_NOT;
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cursor.h"
+#include "reader.h"
 
 #define TYPE      "ssh-ed25519-cert-v01@openssh.com"
 #define TYPE_HOST 2
@@ -30,23 +30,23 @@ static bool decode(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES], siz
                              NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
 }
 
-static const char *check(struct cursor blob, const uint8_t public_key[static 32])
+static const char *check(struct reader blob, const uint8_t public_key[static 32])
 {
-    struct cursor type = cursor_string(&blob);
-    cursor_string(&blob); /* nonce */
-    const uint8_t *certified = cursor_string_of(&blob, 32);
-    cursor_bytes(&blob, 8); /* serial */
-    uint32_t kind = cursor_u32(&blob);
-    cursor_string(&blob);    /* key id */
-    cursor_string(&blob);    /* principals */
-    cursor_bytes(&blob, 16); /* validity */
-    struct cursor critical_options = cursor_string(&blob);
-    cursor_string(&blob); /* extensions */
-    cursor_string(&blob); /* reserved */
-    struct cursor authority = cursor_string(&blob);
-    struct cursor signature = cursor_string(&blob);
+    struct reader type = reader_string(&blob);
+    reader_string(&blob); /* nonce */
+    const uint8_t *certified = reader_string_of(&blob, 32);
+    reader_bytes(&blob, 8); /* serial */
+    uint32_t kind = reader_u32(&blob);
+    reader_string(&blob);    /* key id */
+    reader_string(&blob);    /* principals */
+    reader_bytes(&blob, 16); /* validity */
+    struct reader critical_options = reader_string(&blob);
+    reader_string(&blob); /* extensions */
+    reader_string(&blob); /* reserved */
+    struct reader authority = reader_string(&blob);
+    struct reader signature = reader_string(&blob);
 
-    if (!cursor_end(&blob) || !cursor_is(&type, TYPE) || authority.left == 0 ||
+    if (!reader_end(&blob) || !reader_is(&type, TYPE) || authority.left == 0 ||
         signature.left == 0) {
         return damaged;
     }
@@ -73,7 +73,7 @@ const char *host_certificate_parse(uint8_t certificate[static LIMIT_HOST_CERTIFI
         return "is not a certificate of an ed25519 key";
     }
     if (decode(certificate, &bytes, text + head, count - head)) {
-        reason = check(cursor_over(certificate, bytes), public_key);
+        reason = check(reader_over(certificate, bytes), public_key);
     }
     if (reason == NULL) {
         *certificate_bytes = bytes;

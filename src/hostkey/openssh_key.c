@@ -20,9 +20,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "cursor.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
+#include "reader.h"
 
 #define BEGIN   "-----BEGIN OPENSSH PRIVATE KEY-----"
 #define END     "-----END OPENSSH PRIVATE KEY-----"
@@ -89,7 +89,7 @@ static bool decode(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes,
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-static const char *explain_other_type(const struct cursor *type)
+static const char *explain_other_type(const struct reader *type)
 {
     static const struct {
         const char *start, *words;
@@ -100,17 +100,17 @@ static const char *explain_other_type(const struct cursor *type)
         {"sk-", "is a FIDO key; the host key must be ed25519"},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (starts_with((const char *)type->at, type->left, known[i].start)) {
+        if (starts_with((const char *)type->bytes, type->left, known[i].start)) {
             return known[i].words;
         }
     }
     return "is a key of another type; the host key must be ed25519";
 }
 
-static bool is_counted_up(const struct cursor *padding)
+static bool is_counted_up(const struct reader *padding)
 {
     for (size_t i = 0; i < padding->left; i++) {
-        if (padding->at[i] != (uint8_t)(i + 1)) {
+        if (padding->bytes[i] != (uint8_t)(i + 1)) {
             return false;
         }
     }
@@ -118,18 +118,18 @@ static bool is_counted_up(const struct cursor *padding)
 }
 
 /* All copies of the public key must be the one that the seed gives. */
-static const char *read_private_part(struct cursor part, const uint8_t *outer_public_key,
+static const char *read_private_part(struct reader part, const uint8_t *outer_public_key,
                                      uint8_t public_key[static 32], uint8_t secret_key[static 64])
 {
     uint8_t derived[32];
-    if (part.left % 8 != 0 || cursor_u32(&part) != cursor_u32(&part)) {
+    if (part.left % 8 != 0 || reader_u32(&part) != reader_u32(&part)) {
         return damaged;
     }
-    struct cursor type = cursor_string(&part);
-    const uint8_t *inner_public_key = cursor_string_of(&part, 32);
-    const uint8_t *secret = cursor_string_of(&part, 64);
-    cursor_string(&part); /* comment */
-    if (part.failed || !cursor_is(&type, ED25519) || !is_counted_up(&part)) {
+    struct reader type = reader_string(&part);
+    const uint8_t *inner_public_key = reader_string_of(&part, 32);
+    const uint8_t *secret = reader_string_of(&part, 64);
+    reader_string(&part); /* comment */
+    if (part.failed || !reader_is(&type, ED25519) || !is_counted_up(&part)) {
         return damaged;
     }
     if (!hostkey_derive(derived, secret) || memcmp(inner_public_key, derived, 32) != 0 ||
@@ -141,35 +141,35 @@ static const char *read_private_part(struct cursor part, const uint8_t *outer_pu
     return NULL;
 }
 
-static const char *read_decoded(struct cursor file, uint8_t public_key[static 32],
+static const char *read_decoded(struct reader file, uint8_t public_key[static 32],
                                 uint8_t secret_key[static 64])
 {
-    const uint8_t *magic = cursor_bytes(&file, sizeof(MAGIC));
-    struct cursor cipher = cursor_string(&file);
-    struct cursor kdf = cursor_string(&file);
-    struct cursor kdf_options = cursor_string(&file);
-    uint32_t keys = cursor_u32(&file);
-    struct cursor public_part = cursor_string(&file);
-    struct cursor private_part = cursor_string(&file);
-    struct cursor type = cursor_string(&public_part);
+    const uint8_t *magic = reader_bytes(&file, sizeof(MAGIC));
+    struct reader cipher = reader_string(&file);
+    struct reader kdf = reader_string(&file);
+    struct reader kdf_options = reader_string(&file);
+    uint32_t keys = reader_u32(&file);
+    struct reader public_part = reader_string(&file);
+    struct reader private_part = reader_string(&file);
+    struct reader type = reader_string(&public_part);
 
     if (magic == NULL || memcmp(magic, MAGIC, sizeof(MAGIC)) != 0 || file.failed) {
         return damaged;
     }
-    if (!cursor_is(&cipher, "none")) {
+    if (!reader_is(&cipher, "none")) {
         return "is protected by a passphrase; a copy without one is needed (ssh-keygen -p)";
     }
-    if (!cursor_is(&kdf, "none") || kdf_options.left != 0) {
+    if (!reader_is(&kdf, "none") || kdf_options.left != 0) {
         return damaged;
     }
     if (keys != 1) {
         return "does not hold exactly one key";
     }
-    if (!public_part.failed && !cursor_is(&type, ED25519)) {
+    if (!public_part.failed && !reader_is(&type, ED25519)) {
         return explain_other_type(&type);
     }
-    const uint8_t *outer_public_key = cursor_string_of(&public_part, 32);
-    if (!cursor_end(&public_part) || !cursor_end(&file)) {
+    const uint8_t *outer_public_key = reader_string_of(&public_part, 32);
+    if (!reader_end(&public_part) || !reader_end(&file)) {
         return damaged;
     }
     return read_private_part(private_part, outer_public_key, public_key, secret_key);
@@ -187,7 +187,7 @@ const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[
         return explain_other_text(text, count);
     }
     if (decode(decoded, &decoded_bytes, text + strlen(BEGIN), count - strlen(BEGIN))) {
-        reason = read_decoded(cursor_over(decoded, decoded_bytes), public_key, secret_key);
+        reason = read_decoded(reader_over(decoded, decoded_bytes), public_key, secret_key);
     }
     /* No more can have been written, even by a decoder that failed. */
     sodium_memzero(decoded, count < sizeof(decoded) ? count : sizeof(decoded));

@@ -7,12 +7,18 @@ struct reader reader_over(const void *bytes, size_t count)
     return (struct reader){.bytes = bytes, .left = count};
 }
 
+/* What has failed has nothing left, so that loops over `left` end. */
+static const uint8_t *fail(struct reader *reader)
+{
+    reader->failed = true;
+    reader->left = 0;
+    return NULL;
+}
+
 const uint8_t *reader_bytes(struct reader *reader, size_t count)
 {
     if (reader->failed || count > reader->left) {
-        reader->failed = true;
-        reader->left = 0;
-        return NULL;
+        return fail(reader);
     }
     const uint8_t *bytes = reader->bytes;
     reader->bytes += count;
@@ -37,6 +43,12 @@ uint32_t reader_u32(struct reader *reader)
     return bytes != NULL ? reader_u32_at(bytes) : 0;
 }
 
+uint64_t reader_u64(struct reader *reader)
+{
+    const uint8_t *bytes = reader_bytes(reader, 8);
+    return bytes != NULL ? (uint64_t)reader_u32_at(bytes) << 32 | reader_u32_at(bytes + 4) : 0;
+}
+
 struct reader reader_string(struct reader *reader)
 {
     uint32_t count = reader_u32(reader);
@@ -50,11 +62,7 @@ struct reader reader_string(struct reader *reader)
 const uint8_t *reader_string_of(struct reader *reader, size_t count)
 {
     struct reader string = reader_string(reader);
-    if (string.failed || string.left != count) {
-        reader->failed = true;
-        return NULL;
-    }
-    return string.bytes;
+    return string.failed || string.left != count ? fail(reader) : string.bytes;
 }
 
 bool reader_name(struct reader *list, struct reader *name)
@@ -70,7 +78,7 @@ bool reader_name(struct reader *list, struct reader *name)
     }
     /* An empty name: two commas in a row, or one at either end. */
     if (count == 0 || (comma != NULL && list->left == 0)) {
-        list->failed = true;
+        fail(list);
         return false;
     }
     return true;

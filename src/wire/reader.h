@@ -1,7 +1,10 @@
 /*
- * The cursor over bytes from the wire (RFC 4251 section 5). Getters return zero or empty after the
- * first failure; reader_end() tells whether nothing failed and nothing is left, and every handler
- * asks it before it acts. Nothing is copied or allocated: strings are sub-readers into the packet.
+ * Reads fields from a range of bytes: binary ones as RFC 4251 section 5 defines them, in packets,
+ * keys and certificates, and texts of files. The bytes stay where they are; a string is a reader of
+ * its own within them.
+ *
+ * The first getter that fails marks the reader as failed. From then on every getter returns zero,
+ * NULL or an empty reader. Ask reader_end() once, after the last field and before you use any.
  */
 #ifndef WREN_READER_H
 #define WREN_READER_H
@@ -16,7 +19,7 @@ struct reader {
     bool failed;
 };
 
-/* A uint32 whose place is known. */
+/* Reads a uint32 at a known place. */
 static inline uint32_t reader_u32_at(const uint8_t bytes[static 4])
 {
     return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
@@ -25,32 +28,34 @@ static inline uint32_t reader_u32_at(const uint8_t bytes[static 4])
 struct reader reader_over(const void *bytes, size_t count);
 
 uint8_t reader_u8(struct reader *reader);
-bool reader_bool(struct reader *reader); /* any non-zero byte is true */
+bool reader_bool(struct reader *reader); /* any byte but zero is true */
 uint32_t reader_u32(struct reader *reader);
+uint64_t reader_u64(struct reader *reader);
 
 /* The next `count` bytes; on failure NULL. */
 const uint8_t *reader_bytes(struct reader *reader, size_t count);
 
-/* A length and that many bytes; on failure an empty reader that has failed too. */
+/* A uint32 length and that many bytes; on failure an empty reader that has failed too. */
 struct reader reader_string(struct reader *reader);
 
-/* A string that must have exactly `count` bytes, else the reader fails; on failure NULL. */
+/* A string of exactly `count` bytes; any other length is a failure. On failure NULL. */
 const uint8_t *reader_string_of(struct reader *reader, size_t count);
 
-/* The next name of a comma-separated name-list; false when there is none left. An empty name
- * fails the list. */
+/* Reads the next name of a comma-separated name-list. False at the end of the list. An empty name
+ * is a failure. */
 bool reader_name(struct reader *list, struct reader *name);
 
-/* True if the whole of what is left equals `text`. Consumes nothing. */
+/* True if all the bytes left equal `text`. Consumes nothing. */
 bool reader_is(const struct reader *reader, const char *text);
 
-/* True if a NUL is in what is left. Consumes nothing. */
+/* True if a NUL is among the bytes left. Consumes nothing. */
 bool reader_has_nul(const struct reader *reader);
 
-/* Copies all that is left, with a NUL and zeros behind it, into `text`. False, and `text` empty, if
- * it does not fit with its NUL or holds one itself. */
+/* Copies all the bytes left into `text` and fills the rest of it with zeros. False, with `text`
+ * empty, if there is no room for them and a NUL, or if they hold a NUL. */
 bool reader_text(const struct reader *reader, char *text, size_t capacity);
 
+/* True if no getter has failed and no byte is left. */
 bool reader_end(const struct reader *reader);
 
 #endif

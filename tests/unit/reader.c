@@ -26,10 +26,12 @@ static struct reader over(const void *bytes, size_t count)
 static void expect_stuck(struct reader *reader)
 {
     ck_assert(reader->failed);
+    ck_assert_uint_eq(reader->left, 0);
     ck_assert(!reader_end(reader));
     ck_assert_uint_eq(reader_u8(reader), 0);
     ck_assert(!reader_bool(reader));
     ck_assert_uint_eq(reader_u32(reader), 0);
+    ck_assert_uint_eq(reader_u64(reader), 0);
     ck_assert_ptr_null(reader_bytes(reader, 0));
     ck_assert_ptr_null(reader_bytes(reader, 1));
     ck_assert_ptr_null(reader_string_of(reader, 0));
@@ -102,6 +104,31 @@ START_TEST(all_getters_at_every_truncation)
         ck_assert_int_eq(fields.empty.failed, cut < 17);
         ck_assert_int_eq(fields.xy == NULL, cut < 23);
         ck_assert_ptr_null(fields.mno);
+        expect_stuck(&reader);
+    }
+}
+END_TEST
+
+START_TEST(numbers_are_big_endian)
+{
+    static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7, 8};
+    struct reader reader = over(bytes, sizeof(bytes));
+    ck_assert_uint_eq(reader_u64(&reader), 0x0102030405060708);
+    ck_assert(reader_end(&reader));
+    reader = over(bytes, sizeof(bytes));
+    ck_assert_uint_eq(reader_u32(&reader), 0x01020304);
+    ck_assert_uint_eq(reader_u32(&reader), 0x05060708);
+    ck_assert(reader_end(&reader));
+}
+END_TEST
+
+/* The upper half alone is no number. */
+START_TEST(a_number_cut_off_is_zero)
+{
+    static const uint8_t bytes[] = {1, 2, 3, 4, 5, 6, 7};
+    for (size_t cut = 0; cut <= sizeof(bytes); cut++) {
+        struct reader reader = over(bytes, cut);
+        ck_assert_uint_eq(reader_u64(&reader), 0);
         expect_stuck(&reader);
     }
 }
@@ -273,6 +300,8 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, NULL, finish);
     tcase_add_test(tests, all_getters);
     tcase_add_test(tests, all_getters_at_every_truncation);
+    tcase_add_test(tests, numbers_are_big_endian);
+    tcase_add_test(tests, a_number_cut_off_is_zero);
     tcase_add_test(tests, a_byte_left_over_is_no_end);
     tcase_add_test(tests, an_empty_reader_is_at_its_end);
     tcase_add_loop_test(tests, lengths_far_beyond_the_end, 0, 6);

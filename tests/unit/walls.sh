@@ -57,7 +57,7 @@ has "$session" '^session_process_start$'
 has "$session" '^sessions_program$'
 has "$crypto" '^chachapoly_open$'
 
-parser='reader_|cursor_'
+parser='reader_'
 of_net='packet_|dispatch|kexinit_|kex_|channel_|session_channel_|userauth_|messages_|version_read|tty_modes|ask_'
 of_monitor='monitor_|ending_|drop_privileges|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|users_|passwd_|identity_find'
 of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|lines_|key_|text_'
