@@ -6,70 +6,69 @@
  */
 #include "authkeys_line.h"
 
-#include <string.h>
-
 #include "authkeys_options.h"
 
-/* As OpenSSH reads them: \" inside or outside of quotes is no quote. */
-static struct text read_options(struct text *text)
+static bool is_blank(uint8_t byte)
 {
-    struct text options = {text->at, text->at};
-    bool quoted = false;
-    while (text->at < text->end && (quoted || (*text->at != ' ' && *text->at != '\t'))) {
-        if (*text->at == '\\' && text->at + 1 < text->end && text->at[1] == '"') {
-            text->at++;
-        } else if (*text->at == '"') {
-            quoted = !quoted;
-        }
-        text->at++;
-    }
-    options.end = text->at;
-    return options;
+    return byte == ' ' || byte == '\t';
 }
 
-/* The parts of a line; false for an empty one and a comment. */
+/* As OpenSSH reads them: \" inside or outside of quotes is no quote. */
+static struct reader read_options(struct reader *line)
+{
+    const uint8_t *bytes = line->bytes;
+    bool quoted = false;
+    size_t count = 0;
+    for (; count < line->left && (quoted || !is_blank(bytes[count])); count++) {
+        if (bytes[count] == '\\' && count + 1 < line->left && bytes[count + 1] == '"') {
+            count++;
+        } else if (bytes[count] == '"') {
+            quoted = !quoted;
+        }
+    }
+    return reader_over(reader_bytes(line, count), count);
+}
+
 struct parts {
-    struct text options;
-    struct text type;
-    struct text base64;
+    struct reader options;
+    struct reader type;
+    struct reader base64;
 };
 
-static bool split(struct parts *parts, const char *line, size_t line_bytes)
+/* False for an empty line and a comment. */
+static bool split(struct parts *parts, struct reader line)
 {
-    struct text text = text_over(line, line_bytes);
-    parts->options = text_over(line, 0);
-    text_skip_blanks(&text);
-    if (text.at == text.end || *text.at == '#') {
+    parts->options = (struct reader){.failed = false};
+    reader_span(&line, READER_BLANKS);
+    if (line.left == 0 || reader_peek(&line) == '#') {
         return false;
     }
 
-    struct text rest = text;
-    const struct text first = text_word(&rest);
-    if (!text_is_key_type(&first)) {
-        parts->options = read_options(&text);
-        text_skip_blanks(&text);
+    struct reader rest = line;
+    const struct reader first = reader_until(&rest, READER_BLANKS);
+    if (!key_is_type(&first)) {
+        parts->options = read_options(&line);
+        reader_span(&line, READER_BLANKS);
     }
-    parts->type = text_word(&text);
-    text_skip_blanks(&text);
-    parts->base64 = text_word(&text);
+    parts->type = reader_until(&line, READER_BLANKS);
+    reader_span(&line, READER_BLANKS);
+    parts->base64 = reader_until(&line, READER_BLANKS);
     return true;
 }
 
-bool authkeys_line_lists(struct text *options, const char *line, size_t line_bytes,
-                         const struct key_text *wanted)
+bool authkeys_line_lists(struct reader *options, struct reader line, const struct key_text *wanted)
 {
     struct parts parts;
-    if (!split(&parts, line, line_bytes)) {
+    if (!split(&parts, line)) {
         return false;
     }
     *options = parts.options;
-    return text_is(&parts.type, wanted->type) &&
-           text_bytes(&parts.base64) == wanted->base64_bytes &&
-           memcmp(parts.base64.at, wanted->base64, wanted->base64_bytes) == 0;
+    return reader_is(&parts.type, wanted->type) &&
+           reader_equals(&parts.base64, wanted->base64, wanted->base64_bytes);
 }
 
-bool authkeys_line_has_authority(const char *line, size_t line_bytes)
+bool authkeys_line_has_authority(struct reader line)
 {
     struct parts parts;
-    return split(&parts, line, line_bytes) && authkeys_options_name_authority(parts.options);
+    return split(&parts, line) && authkeys_options_name_authority(parts.options);
 }

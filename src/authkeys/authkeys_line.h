@@ -5,19 +5,18 @@
 #define WREN_AUTHKEYS_LINE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "key.h"
-#include "text.h"
+#include "reader.h"
 
 /*
- * True if the line, given without its newline, is of just this key; then *options is what stands in
- * front of it, or empty. The base64 must be exact, as ssh-keygen writes it.
+ * True if the line, given without its newline, lists this key; then *options holds the text before
+ * the key type, without blanks around it, or nothing. The base64 must be exactly what ssh-keygen
+ * writes.
  */
-bool authkeys_line_lists(struct text *options, const char *line, size_t line_bytes,
-                         const struct key_text *wanted);
+bool authkeys_line_lists(struct reader *options, struct reader line, const struct key_text *wanted);
 
-/* True if cert-authority is among the line's options, whatever the rest of it says. */
-bool authkeys_line_has_authority(const char *line, size_t line_bytes);
+/* True if cert-authority is among the line's options, whatever the rest of the line says. */
+bool authkeys_line_has_authority(struct reader line);
 
 #endif

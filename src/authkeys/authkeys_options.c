@@ -246,12 +246,24 @@ static const struct option options_known[] = {
     {"tunnel", VALUED, on_tunnel, 0},
 };
 
-static const struct option *find_option(const struct text *name, unsigned form)
+static bool is_name(const struct reader *name, const char *wanted)
+{
+    return name->left == strlen(wanted) &&
+           strncasecmp((const char *)name->bytes, wanted, name->left) == 0;
+}
+
+/* Consumes "no-" if a name follows it. */
+static bool take_no(struct reader *name)
+{
+    return name->left > 3 && strncasecmp((const char *)name->bytes, "no-", 3) == 0 &&
+           reader_bytes(name, 3) != NULL;
+}
+
+static const struct option *find_option(const struct reader *name, unsigned form)
 {
     for (size_t i = 0; i < sizeof(options_known) / sizeof(options_known[0]); i++) {
         const struct option *option = &options_known[i];
-        if ((option->forms & form) != 0 && text_bytes(name) == strlen(option->name) &&
-            strncasecmp(name->at, option->name, text_bytes(name)) == 0) {
+        if ((option->forms & form) != 0 && is_name(name, option->name)) {
             return option;
         }
     }
@@ -259,61 +271,41 @@ static const struct option *find_option(const struct text *name, unsigned form)
 }
 
 /* Whatever its form: one that is known and stands wrongly is broken, not unknown. */
-static bool is_known(struct text name)
+static bool is_known(struct reader name)
 {
-    if (find_option(&name, PLAIN | NEGATED | VALUED) != NULL) {
-        return true;
-    }
-    if (text_bytes(&name) > 3 && strncasecmp(name.at, "no-", 3) == 0) {
-        name.at += 3;
-        return find_option(&name, NEGATED) != NULL;
-    }
-    return false;
+    return find_option(&name, PLAIN | NEGATED | VALUED) != NULL ||
+           (take_no(&name) && find_option(&name, NEGATED) != NULL);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* A NUL would hide what stands behind it. */
-static bool read_quoted(struct reading *reading, struct text *text)
+static bool read_quoted(struct reading *reading, struct reader *text)
 {
     size_t used = 0;
-    if (text->at == text->end || *text->at++ != '"') {
+    int byte;
+    if (!reader_take(text, "\"")) {
         return false;
     }
-    while (text->at < text->end && *text->at != '"') {
-        if (*text->at == '\\' && text->at + 1 < text->end && text->at[1] == '"') {
-            text->at++;
-        }
-        if (used + 1 >= sizeof(reading->value) || *text->at == '\0') {
+    while ((byte = reader_peek(text)) > 0 && byte != '"') {
+        if (used + 1 >= sizeof(reading->value)) {
             return false;
         }
-        reading->value[used++] = *text->at++;
+        reading->value[used++] = (char)(reader_take(text, "\\\"") ? '"' : reader_u8(text));
     }
     reading->value[used] = '\0';
-    return text->at < text->end && *text->at++ == '"';
+    return reader_take(text, "\"");
 }
 
-static struct text read_name(struct text *text)
+static enum authkeys_reason read_option(struct reading *reading, struct reader *text,
+                                        const struct reader *whole_name)
 {
-    struct text name = {text->at, text->at};
-    while (name.end < text->end && *name.end != ',' && *name.end != '=') {
-        name.end++;
-    }
-    text->at = name.end;
-    return name;
-}
-
-static enum authkeys_reason read_option(struct reading *reading, struct text *text,
-                                        const struct text *whole_name)
-{
-    struct text name = *whole_name;
+    struct reader name = *whole_name;
     enum form form = PLAIN;
-    if (text->at < text->end && *text->at == '=') {
+    if (reader_take(text, "=")) {
         form = VALUED;
-        text->at++;
-    } else if (text_bytes(&name) > 3 && strncasecmp(name.at, "no-", 3) == 0) {
+    } else if (take_no(&name)) {
         form = NEGATED;
-        name.at += 3;
     }
     const struct option *option = find_option(&name, form);
     if (option == NULL) {
@@ -325,10 +317,10 @@ static enum authkeys_reason read_option(struct reading *reading, struct text *te
     return option->handle(reading, option, form);
 }
 
-/* Takes the comma; broken if something else follows, or nothing behind it. */
-static bool take_comma(struct text *text)
+/* An option ends with the text, or with a comma and another option. */
+static bool take_comma(struct reader *text)
 {
-    return text->at == text->end || (*text->at++ == ',' && text->at < text->end);
+    return text->left == 0 || (reader_take(text, ",") && text->left > 0);
 }
 
 void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
@@ -350,18 +342,15 @@ void authkeys_begin_grant(struct grant *grant, uint32_t flags)
     memset(grant->environment, 0, sizeof(grant->environment));
 }
 
-bool authkeys_options_name_authority(struct text options)
+bool authkeys_options_name_authority(struct reader options)
 {
-    static const char wanted[] = "cert-authority";
     struct reading reading = {.asker = NULL};
-    while (options.at < options.end) {
-        struct text name = read_name(&options);
-        bool valued = options.at < options.end && *options.at == '=';
-        if (!valued && text_bytes(&name) == strlen(wanted) &&
-            strncasecmp(name.at, wanted, strlen(wanted)) == 0) {
+    while (options.left > 0) {
+        struct reader name = reader_until(&options, ",=");
+        bool valued = reader_take(&options, "=");
+        if (!valued && is_name(&name, "cert-authority")) {
             return true;
         }
-        options.at += valued ? 1 : 0;
         if ((valued && !read_quoted(&reading, &options)) || !take_comma(&options)) {
             return false;
         }
@@ -373,14 +362,14 @@ bool authkeys_options_name_authority(struct text options)
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,
                                               char option[static AUTHKEYS_OPTION_BYTES],
-                                              struct text options, const struct asker *asker)
+                                              struct reader options, const struct asker *asker)
 {
     struct reading reading = {.asker = asker, .grant = grant, .terms = terms};
     enum authkeys_reason refused = AUTHKEYS_LISTED;
     memset(terms, 0, sizeof(*terms));
     authkeys_begin_grant(grant, GRANT_OF_PLAIN_LINE);
-    while (options.at < options.end) {
-        struct text name = read_name(&options);
+    while (options.left > 0) {
+        struct reader name = reader_until(&options, ",=");
         enum authkeys_reason reason = read_option(&reading, &options, &name);
         bool broken = reason == AUTHKEYS_UNKNOWN_OPTION || reason == AUTHKEYS_BROKEN_OPTION;
         if (!broken && !take_comma(&options)) {
@@ -388,7 +377,7 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
             broken = true;
         }
         if (reason != AUTHKEYS_LISTED && (broken || refused == AUTHKEYS_LISTED)) {
-            authkeys_name_option(option, name.at, text_bytes(&name));
+            authkeys_name_option(option, name.bytes, name.left);
             refused = reason;
         }
         if (broken) {

@@ -7,7 +7,7 @@
 #include "asker.h"
 #include "authkeys.h"
 #include "grant.h"
-#include "text.h"
+#include "reader.h"
 
 /* What a line says beside its grant. */
 struct authkeys_line_terms {
@@ -24,7 +24,7 @@ struct authkeys_line_terms {
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,
                                               char option[static AUTHKEYS_OPTION_BYTES],
-                                              struct text options, const struct asker *asker);
+                                              struct reader options, const struct asker *asker);
 
 /*
  * Judges the certificate's signature, type, time and options and narrows the grant by them;
@@ -40,7 +40,7 @@ void authkeys_begin_grant(struct grant *grant, uint32_t flags);
 
 /* True if cert-authority is one of a line's options. Nothing is judged; what stands behind a broken
  * option does not count, as that line grants nothing. */
-bool authkeys_options_name_authority(struct text options);
+bool authkeys_options_name_authority(struct reader options);
 
 /* An option's name for the log, cut off. */
 void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,

@@ -159,7 +159,7 @@ static enum authkeys_reason judge_certificate(struct search *search,
 }
 
 /* The verdict's grant is made for this line; only AUTHKEYS_LISTED makes it count. */
-static enum authkeys_reason judge_line(struct search *search, struct text options)
+static enum authkeys_reason judge_line(struct search *search, struct reader options)
 {
     struct authkeys_verdict *verdict = search->verdict;
     struct authkeys_line_terms terms;
@@ -179,10 +179,10 @@ static enum authkeys_reason judge_line(struct search *search, struct text option
 }
 
 /* A line of -c's file: a key without options. */
-static enum authkeys_reason judge_authority(struct search *search, struct text options)
+static enum authkeys_reason judge_authority(struct search *search, struct reader options)
 {
     const struct authkeys_line_terms terms = {.is_authority = true};
-    if (text_bytes(&options) != 0) {
+    if (options.left > 0) {
         return AUTHKEYS_BROKEN_OPTION;
     }
     authkeys_begin_grant(&search->verdict->grant, GRANT_PERMISSIONS); /* it alone narrows it */
@@ -192,31 +192,29 @@ static enum authkeys_reason judge_authority(struct search *search, struct text o
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* A certificate is opened at the first line that names an authority. */
-static bool lists_offer(struct search *search, struct text *options, const char *line,
-                        size_t line_bytes)
+static bool lists_offer(struct search *search, struct reader *options, struct reader line)
 {
-    if (!search->read && (!authkeys_line_has_authority(line, line_bytes) || !open_offer(search))) {
+    if (!search->read && (!authkeys_line_has_authority(line) || !open_offer(search))) {
         return false;
     }
-    return authkeys_line_lists(options, line, line_bytes,
+    return authkeys_line_lists(options, line,
                                is_certificate(search) ? &search->authority : &search->key);
 }
 
 /* True if a line let the key in. Later refusals must not overwrite the name of the option that goes
  * with the first. */
 static bool search_lines(struct search *search, int fd, const char *path,
-                         enum authkeys_reason (*judge)(struct search *, struct text))
+                         enum authkeys_reason (*judge)(struct search *, struct reader))
 {
     struct lines lines;
-    const char *line;
-    size_t line_bytes;
+    struct reader line;
     int got = 0;
 
     lines_init(&lines, fd);
-    while (!search->over && (got = lines_next(&lines, &line, &line_bytes)) == 1) {
-        struct text options;
+    while (!search->over && (got = lines_next(&lines, &line)) == 1) {
+        struct reader options;
         char first_option[AUTHKEYS_OPTION_BYTES];
-        if (!lists_offer(search, &options, line, line_bytes)) {
+        if (!lists_offer(search, &options, line)) {
             continue;
         }
         memcpy(first_option, search->verdict->option, sizeof(first_option));

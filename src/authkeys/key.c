@@ -8,6 +8,34 @@
 /* Type's name, key and three lengths; the rest may be the application. */
 #define APPLICATION_MAX_BYTES (LIMIT_PLAIN_KEY_BYTES - sizeof(KEY_SK_ED25519) - 32 - 3 * 4)
 
+bool key_is_type(const struct reader *name)
+{
+    static const char *const types[] = {
+        "ssh-ed25519",
+        "ssh-ed25519-cert-v01@openssh.com",
+        "sk-ssh-ed25519@openssh.com",
+        "sk-ssh-ed25519-cert-v01@openssh.com",
+        "ecdsa-sha2-nistp256",
+        "ecdsa-sha2-nistp256-cert-v01@openssh.com",
+        "ecdsa-sha2-nistp384",
+        "ecdsa-sha2-nistp384-cert-v01@openssh.com",
+        "ecdsa-sha2-nistp521",
+        "ecdsa-sha2-nistp521-cert-v01@openssh.com",
+        "sk-ecdsa-sha2-nistp256@openssh.com",
+        "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com",
+        "ssh-rsa",
+        "ssh-rsa-cert-v01@openssh.com",
+        "ssh-dss",
+        "ssh-dss-cert-v01@openssh.com",
+    };
+    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
+        if (reader_is(name, types[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void key_read_fields(struct key *key, bool sk, struct reader *reader)
 {
     *key = (struct key){.sk = sk};

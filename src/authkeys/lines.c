@@ -32,10 +32,9 @@ static bool read_more(struct lines *lines)
     return true;
 }
 
-int lines_next(struct lines *lines, const char **line, size_t *line_bytes)
+int lines_next(struct lines *lines, struct reader *line)
 {
-    *line = NULL;
-    *line_bytes = 0;
+    *line = reader_over(NULL, 0);
     for (;;) {
         const char *start = lines->bytes + lines->start;
         size_t rest = lines->used - lines->start;
@@ -53,8 +52,8 @@ int lines_next(struct lines *lines, const char **line, size_t *line_bytes)
         lines->start += bytes + (newline != NULL ? 1 : 0);
         lines->number++;
         if (!lines->skipping) {
-            *line = start;
-            *line_bytes = bytes > 0 && start[bytes - 1] == '\r' ? bytes - 1 : bytes;
+            bool has_return = bytes > 0 && start[bytes - 1] == '\r';
+            *line = reader_over(start, has_return ? bytes - 1 : bytes);
             return 1;
         }
         lines->skipping = false;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "limit.h"
+#include "reader.h"
 
 struct lines {
     int fd;
@@ -28,6 +29,6 @@ void lines_init(struct lines *lines, int fd);
  * one is passed over with all that belongs to it. The line stands in the buffer until the next
  * call. Returns 1, 0 at the end, -1 with errno if the file could not be read.
  */
-int lines_next(struct lines *lines, const char **line, size_t *line_bytes);
+int lines_next(struct lines *lines, struct reader *line);
 
 #endif

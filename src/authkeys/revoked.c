@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "lines.h"
-#include "text.h"
 
 /* A fingerprint without padding. */
 #define FINGERPRINT_TEXT_BYTES 43
@@ -14,41 +13,40 @@ struct search {
     bool is_our_authority; /* of the ca: line last read */
 };
 
-static void skip_comment(struct text *text)
+static void skip_comment(struct reader *text)
 {
-    text_skip_blanks(text);
-    if (text->at < text->end && *text->at == '#') {
-        text->at = text->end;
+    reader_span(text, READER_BLANKS);
+    if (reader_peek(text) == '#') {
+        text->left = 0;
     }
 }
 
-/* The word behind SHA256: must be the fingerprint of some key. */
-static bool read_fingerprint(uint8_t fingerprint[static 32], struct text *text)
+/* Reads what follows "SHA256:". */
+static bool read_fingerprint(uint8_t fingerprint[static 32], struct reader *text)
 {
     size_t count = 0;
-    const struct text word = text_word(text);
+    const struct reader base64 = reader_until(text, READER_BLANKS);
     skip_comment(text);
-    return text_bytes(&word) == FINGERPRINT_TEXT_BYTES && text_bytes(text) == 0 &&
-           sodium_base642bin(fingerprint, 32, word.at, FINGERPRINT_TEXT_BYTES, NULL, &count, NULL,
-                             sodium_base64_VARIANT_ORIGINAL_NO_PADDING) == 0 &&
+    return base64.left == FINGERPRINT_TEXT_BYTES && text->left == 0 &&
+           sodium_base642bin(fingerprint, 32, (const char *)base64.bytes, base64.left, NULL, &count,
+                             NULL, sodium_base64_VARIANT_ORIGINAL_NO_PADDING) == 0 &&
            count == 32;
 }
 
-static bool is_certificate_type(const struct text *type)
+static bool is_certificate_type(const struct reader *type)
 {
     static const char mark[] = "-cert-v01@openssh.com";
     const size_t bytes = sizeof(mark) - 1;
-    return text_bytes(type) > bytes && memcmp(type->end - bytes, mark, bytes) == 0;
+    return type->left > bytes && memcmp(type->bytes + type->left - bytes, mark, bytes) == 0;
 }
 
-/* The whole blob is strings, the first of which is the type: one that was cut off would be another
- * key's, and revoke nothing. */
-static bool is_whole(struct reader blob, const struct text *type)
+/* True if the blob is the type's name and then only whole strings. A blob that was cut off would be
+ * that of another key, and revoke nothing. */
+static bool is_whole(struct reader blob, const struct reader *type)
 {
     size_t strings = 0;
     const struct reader name = reader_string(&blob);
-    bool named = !name.failed && name.left == text_bytes(type) &&
-                 memcmp(name.bytes, type->at, name.left) == 0;
+    bool named = reader_equals(&name, type->bytes, type->left);
     while (named && !blob.failed && blob.left > 0) {
         (void)reader_string(&blob);
         strings++;
@@ -56,18 +54,18 @@ static bool is_whole(struct reader blob, const struct text *type)
     return named && !blob.failed && strings > 0;
 }
 
-/* A plain key by its fingerprint. A certificate is none: it is revoked by its key, serial or id,
- * and its own fingerprint would never be met again. */
-static bool read_key(uint8_t fingerprint[static 32], struct text *text)
+/* Reads a plain key. Refuses a certificate: nothing is ever compared with a certificate's own
+ * fingerprint, so that the line would revoke nothing. Its key, serial or id revokes it. */
+static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
 {
     uint8_t blob[LIMIT_AUTHKEYS_LINE_BYTES];
     size_t count = 0;
-    const struct text type = text_word(text);
-    text_skip_blanks(text);
-    const struct text base64 = text_word(text);
-    if (!text_is_key_type(&type) || is_certificate_type(&type) ||
-        sodium_base642bin(blob, sizeof(blob), base64.at, text_bytes(&base64), NULL, &count, NULL,
-                          sodium_base64_VARIANT_ORIGINAL) != 0) {
+    const struct reader type = reader_until(text, READER_BLANKS);
+    reader_span(text, READER_BLANKS);
+    const struct reader base64 = reader_until(text, READER_BLANKS);
+    if (!key_is_type(&type) || is_certificate_type(&type) ||
+        sodium_base642bin(blob, sizeof(blob), (const char *)base64.bytes, base64.left, NULL, &count,
+                          NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
         return false;
     }
     crypto_hash_sha256(fingerprint, blob, count);
@@ -86,51 +84,50 @@ static enum revoked on_key(struct search *search, const uint8_t fingerprint[stat
                : REVOKED_NOT;
 }
 
-static enum revoked on_authority(struct search *search, struct text *text)
+static enum revoked on_authority(struct search *search, struct reader *text)
 {
     uint8_t fingerprint[32];
-    text_skip_blanks(text);
-    if (text_is(text, "*")) {
+    reader_span(text, READER_BLANKS);
+    if (reader_is(text, "*")) {
         search->is_our_authority = true;
         return REVOKED_NOT;
     }
-    if (!(text_take(text, "SHA256:") ? read_fingerprint(fingerprint, text)
-                                     : read_key(fingerprint, text))) {
+    if (!(reader_take(text, "SHA256:") ? read_fingerprint(fingerprint, text)
+                                       : read_key(fingerprint, text))) {
         return REVOKED_BROKEN;
     }
     search->is_our_authority = is_key(search->offer->authority, fingerprint);
     return REVOKED_NOT;
 }
 
-static bool read_number(uint64_t *number, struct text *text)
+static bool read_number(uint64_t *number, struct reader *text)
 {
-    const char *start = text->at;
+    const struct reader digits = reader_span(text, "0123456789");
     *number = 0;
-    while (text->at < text->end && *text->at >= '0' && *text->at <= '9') {
-        uint64_t digit = (uint64_t)(*text->at - '0');
+    for (size_t i = 0; i < digits.left; i++) {
+        uint64_t digit = digits.bytes[i] - (unsigned)'0';
         if (*number > (UINT64_MAX - digit) / 10) {
             return false;
         }
         *number = *number * 10 + digit;
-        text->at++;
     }
-    return text->at > start;
+    return digits.left > 0;
 }
 
-static enum revoked on_serial(struct search *search, struct text *text)
+static enum revoked on_serial(struct search *search, struct reader *text)
 {
     uint64_t first, last;
     const struct certificate *certificate = search->offer->certificate;
-    text_skip_blanks(text);
+    reader_span(text, READER_BLANKS);
     if (!read_number(&first, text)) {
         return REVOKED_BROKEN;
     }
     last = first;
-    if (text_take(text, "-") && !read_number(&last, text)) {
+    if (reader_take(text, "-") && !read_number(&last, text)) {
         return REVOKED_BROKEN;
     }
     skip_comment(text);
-    if (text_bytes(text) != 0 || last < first) {
+    if (text->left != 0 || last < first) {
         return REVOKED_BROKEN;
     }
     return certificate != NULL && search->is_our_authority && certificate->serial >= first &&
@@ -139,51 +136,56 @@ static enum revoked on_serial(struct search *search, struct text *text)
                : REVOKED_NOT;
 }
 
-static bool has_comment(const struct text *text)
+static bool is_blank(uint8_t byte)
 {
-    const char *at = text->at;
-    while (at < text->end && !(at[0] == '#' && at > text->at && at[-1] == ' ')) {
-        at++;
-    }
-    return at < text->end;
+    return byte == ' ' || byte == '\t';
 }
 
-static enum revoked on_id(struct search *search, struct text *text)
+static bool has_comment(const struct reader *text)
+{
+    for (size_t i = 1; i < text->left; i++) {
+        if (text->bytes[i - 1] == ' ' && text->bytes[i] == '#') {
+            return true;
+        }
+    }
+    return false;
+}
+
+static enum revoked on_id(struct search *search, struct reader *text)
 {
     const struct certificate *certificate = search->offer->certificate;
-    text_skip_blanks(text);
-    while (text_bytes(text) > 0 && (text->end[-1] == ' ' || text->end[-1] == '\t')) {
-        text->end--;
+    reader_span(text, READER_BLANKS);
+    while (text->left > 0 && is_blank(text->bytes[text->left - 1])) {
+        text->left--;
     }
-    /* Behind an id a comment would be part of it, and the id revoked would be another. */
-    if (text_bytes(text) == 0 || has_comment(text)) {
+    /* A comment after an id would be part of it, and another id would be revoked. */
+    if (text->left == 0 || has_comment(text)) {
         return REVOKED_BROKEN;
     }
     return certificate != NULL && search->is_our_authority &&
-                   certificate->key_id.left == text_bytes(text) &&
-                   memcmp(certificate->key_id.bytes, text->at, text_bytes(text)) == 0
+                   reader_equals(&certificate->key_id, text->bytes, text->left)
                ? REVOKED
                : REVOKED_NOT;
 }
 
-static enum revoked on_line(struct search *search, struct text text)
+static enum revoked on_line(struct search *search, struct reader text)
 {
     uint8_t fingerprint[32];
     skip_comment(&text);
-    if (text_bytes(&text) == 0) {
+    if (text.left == 0) {
         return REVOKED_NOT;
     }
-    if (text_take(&text, "serial:")) {
+    if (reader_take(&text, "serial:")) {
         return on_serial(search, &text);
     }
-    if (text_take(&text, "id:")) {
+    if (reader_take(&text, "id:")) {
         return on_id(search, &text);
     }
-    if (text_take(&text, "ca:")) {
+    if (reader_take(&text, "ca:")) {
         return on_authority(search, &text);
     }
-    bool read = text_take(&text, "SHA256:") ? read_fingerprint(fingerprint, &text)
-                                            : read_key(fingerprint, &text);
+    bool read = reader_take(&text, "SHA256:") ? read_fingerprint(fingerprint, &text)
+                                              : read_key(fingerprint, &text);
     return read ? on_key(search, fingerprint) : REVOKED_BROKEN;
 }
 
@@ -191,14 +193,12 @@ enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *l
 {
     struct lines lines;
     struct search search = {.offer = offer, .is_our_authority = true};
-    const char *bytes;
-    size_t count;
+    struct reader text;
     int got;
     *line = 0;
     lines_init(&lines, fd);
-    while ((got = lines_next(&lines, &bytes, &count)) == 1) {
-        enum revoked verdict =
-            lines.skipped ? REVOKED_BROKEN : on_line(&search, text_over(bytes, count));
+    while ((got = lines_next(&lines, &text)) == 1) {
+        enum revoked verdict = lines.skipped ? REVOKED_BROKEN : on_line(&search, text);
         if (verdict != REVOKED_NOT) {
             *line = lines.number;
             return verdict;

@@ -65,6 +65,52 @@ const uint8_t *reader_string_of(struct reader *reader, size_t count)
     return string.failed || string.left != count ? fail(reader) : string.bytes;
 }
 
+int reader_peek(const struct reader *reader)
+{
+    return reader->left > 0 ? reader->bytes[0] : -1;
+}
+
+bool reader_take(struct reader *reader, const char *prefix)
+{
+    size_t count = 0;
+    for (; prefix[count] != '\0'; count++) {
+        if (count == reader->left || reader->bytes[count] != (uint8_t)prefix[count]) {
+            return false;
+        }
+    }
+    return reader_bytes(reader, count) != NULL;
+}
+
+static struct reader read_run(struct reader *reader, size_t count)
+{
+    struct reader run = *reader;
+    run.left = count;
+    reader->bytes += count;
+    reader->left -= count;
+    return run;
+}
+
+struct reader reader_span(struct reader *reader, const char *set)
+{
+    size_t count = 0;
+    while (count < reader->left && reader->bytes[count] != '\0' &&
+           strchr(set, reader->bytes[count]) != NULL) {
+        count++;
+    }
+    return read_run(reader, count);
+}
+
+/* By memchr(), which looks at many bytes at a time: files of keys may have many lines. */
+struct reader reader_until(struct reader *reader, const char *set)
+{
+    size_t count = reader->left;
+    for (; *set != '\0' && count > 0; set++) {
+        const uint8_t *found = memchr(reader->bytes, *set, count);
+        count = found != NULL ? (size_t)(found - reader->bytes) : count;
+    }
+    return read_run(reader, count);
+}
+
 bool reader_name(struct reader *list, struct reader *name)
 {
     if (list->failed || list->left == 0) {
@@ -84,10 +130,14 @@ bool reader_name(struct reader *list, struct reader *name)
     return true;
 }
 
+bool reader_equals(const struct reader *reader, const void *bytes, size_t count)
+{
+    return !reader->failed && reader->left == count && memcmp(reader->bytes, bytes, count) == 0;
+}
+
 bool reader_is(const struct reader *reader, const char *text)
 {
-    size_t count = strlen(text);
-    return !reader->failed && reader->left == count && memcmp(reader->bytes, text, count) == 0;
+    return reader_equals(reader, text, strlen(text));
 }
 
 bool reader_has_nul(const struct reader *reader)

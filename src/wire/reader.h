@@ -41,12 +41,28 @@ struct reader reader_string(struct reader *reader);
 /* A string of exactly `count` bytes; any other length is a failure. On failure NULL. */
 const uint8_t *reader_string_of(struct reader *reader, size_t count);
 
+/* ---- texts ----------------------------------------------------------------------------------- */
+
+#define READER_BLANKS " \t"
+
+/* The next byte, or -1 at the end. Consumes nothing. */
+int reader_peek(const struct reader *reader);
+
+/* Consumes `prefix` if the bytes left start with it, else nothing. */
+bool reader_take(struct reader *reader, const char *prefix);
+
+/* Reads all bytes up to the first that is not in `set`, or that is; perhaps none. A NUL is in no
+ * set. */
+struct reader reader_span(struct reader *reader, const char *set);
+struct reader reader_until(struct reader *reader, const char *set);
+
 /* Reads the next name of a comma-separated name-list. False at the end of the list. An empty name
  * is a failure. */
 bool reader_name(struct reader *list, struct reader *name);
 
-/* True if all the bytes left equal `text`. Consumes nothing. */
+/* True if the bytes left are just these; never if the reader has failed. Consumes nothing. */
 bool reader_is(const struct reader *reader, const char *text);
+bool reader_equals(const struct reader *reader, const void *bytes, size_t count);
 
 /* True if a NUL is among the bytes left. Consumes nothing. */
 bool reader_has_nul(const struct reader *reader);

@@ -45,11 +45,11 @@ static struct key_text wanted = {
 
 static enum line_kind kind_of(const char *line, size_t count)
 {
-    struct text options;
-    if (!authkeys_line_lists(&options, line, count, &wanted)) {
+    struct reader options;
+    if (!authkeys_line_lists(&options, reader_over(line, count), &wanted)) {
         return LINE_OTHER;
     }
-    return text_bytes(&options) > 0 ? LINE_OPTIONS : LINE_PLAIN;
+    return options.left > 0 ? LINE_OPTIONS : LINE_PLAIN;
 }
 
 static const struct {

@@ -105,7 +105,7 @@ static enum authkeys_reason read_bytes(const char *options, size_t count)
     memcpy(exact, options, count);
     exact = realloc(exact, count > 0 ? count : 1);
     enum authkeys_reason reason =
-        authkeys_options_of_line(&grant, &terms, option, text_over(exact, count), &asker);
+        authkeys_options_of_line(&grant, &terms, option, reader_over(exact, count), &asker);
     free(exact);
     return reason;
 }

@@ -40,6 +40,10 @@ static void expect_stuck(struct reader *reader)
     ck_assert(!reader_name(reader, &name));
     ck_assert(!reader_is(reader, ""));
     ck_assert(!reader_has_nul(reader));
+    ck_assert_int_eq(reader_peek(reader), -1);
+    ck_assert(!reader_take(reader, ""));
+    string = reader_until(reader, READER_BLANKS);
+    ck_assert(string.failed && string.left == 0);
     char text[4] = "abc";
     ck_assert(!reader_text(reader, text, sizeof(text)));
     ck_assert_str_eq(text, "");
@@ -261,6 +265,60 @@ START_TEST(is_compares_the_whole)
 }
 END_TEST
 
+START_TEST(equals_compares_bytes)
+{
+    struct reader reader = over("a\0b", 3);
+    ck_assert(reader_equals(&reader, "a\0b", 3));
+    ck_assert(!reader_equals(&reader, "a\0c", 3));
+    ck_assert(!reader_equals(&reader, "a", 1));
+    reader_bytes(&reader, 4);
+    ck_assert(!reader_equals(&reader, "", 0));
+}
+END_TEST
+
+START_TEST(peek_and_take)
+{
+    struct reader reader = over("no-pty\xff", 7);
+    ck_assert_int_eq(reader_peek(&reader), 'n');
+    ck_assert(!reader_take(&reader, "no-x"));
+    ck_assert_uint_eq(reader.left, 7);
+    ck_assert(reader_take(&reader, "no-"));
+    ck_assert(reader_take(&reader, ""));
+    ck_assert(!reader_take(&reader, "pty\xff."));
+    ck_assert(reader_take(&reader, "pty"));
+    ck_assert_int_eq(reader_peek(&reader), 0xff);
+    ck_assert(!reader.failed);
+    ck_assert(reader_take(&reader, "\xff"));
+    ck_assert_int_eq(reader_peek(&reader), -1);
+    ck_assert(reader_end(&reader));
+}
+END_TEST
+
+static const struct run {
+    const char *text;
+    size_t bytes;
+    size_t blanks; /* at the start */
+    size_t word;   /* after them */
+} runs[] = {
+    {"", 0, 0, 0},      {" \t ", 3, 3, 0},       {"word", 4, 0, 4}, {" word", 5, 1, 4},
+    {"\ta b", 4, 1, 1}, {"a\0b c", 5, 0, 3},     {"\0", 1, 0, 1},   {" \0 ", 3, 1, 1},
+    {"\n ", 2, 0, 1},   {" \xa0\x80 ", 4, 1, 2},
+};
+
+/* A NUL is in no set, and a byte above 127 is only itself. */
+START_TEST(runs_of_bytes)
+{
+    const struct run *row = &runs[_i];
+    struct reader reader = over(row->text, row->bytes);
+    struct reader blanks = reader_span(&reader, READER_BLANKS);
+    ck_assert(reader_equals(&blanks, row->text, row->blanks));
+    struct reader word = reader_until(&reader, READER_BLANKS);
+    ck_assert(reader_equals(&word, row->text + row->blanks, row->word));
+    ck_assert_uint_eq(reader.left, row->bytes - row->blanks - row->word);
+    ck_assert(!reader.failed);
+}
+END_TEST
+
 START_TEST(nul_is_found_anywhere)
 {
     for (size_t place = 0; place < 6; place++) {
@@ -310,6 +368,9 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_string_of_another_size_fails);
     tcase_add_loop_test(tests, name_lists, 0, sizeof(lists) / sizeof(lists[0]));
     tcase_add_test(tests, is_compares_the_whole);
+    tcase_add_test(tests, equals_compares_bytes);
+    tcase_add_test(tests, peek_and_take);
+    tcase_add_loop_test(tests, runs_of_bytes, 0, sizeof(runs) / sizeof(runs[0]));
     tcase_add_test(tests, nul_is_found_anywhere);
     tcase_add_test(tests, texts_fit_with_their_nul);
     suite_add_tcase(suite, tests);

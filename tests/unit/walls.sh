@@ -60,7 +60,7 @@ has "$crypto" '^chachapoly_open$'
 parser='reader_'
 of_net='packet_|dispatch|kexinit_|kex_|channel_|session_channel_|userauth_|messages_|version_read|tty_modes|ask_'
 of_monitor='monitor_|ending_|drop_privileges|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|users_|passwd_|identity_find'
-of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|lines_|key_|text_'
+of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|lines_|key_'
 of_hostkey='hostkey_|openssh_key_|host_certificate_'
 of_session='sessions_|session_request|program_|streams_|child_start|account_become'
 free_of common "$common" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session)"
