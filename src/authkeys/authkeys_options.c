@@ -33,6 +33,11 @@ struct option {
     uint32_t flag; /* of the grant */
 };
 
+static struct reader value_of(const struct reading *reading)
+{
+    return reader_over(reading->value, strlen(reading->value));
+}
+
 static enum authkeys_reason good_if(bool good)
 {
     return good ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
@@ -109,7 +114,7 @@ static enum authkeys_reason on_principals(struct reading *reading, const struct 
     }
     reading->terms->has_principals = true;
     reading->terms->names_principal =
-        certificate != NULL && certificate_names_one_of(certificate, reading->value);
+        certificate != NULL && certificate_names_one_of(certificate, value_of(reading));
     return AUTHKEYS_LISTED;
 }
 
@@ -122,7 +127,7 @@ static enum authkeys_reason on_from(struct reading *reading, const struct option
         return AUTHKEYS_BROKEN_OPTION;
     }
     reading->has_from = true;
-    switch (match_from(reading->value, reading->asker->address)) {
+    switch (match_from(value_of(reading), reading->asker->address)) {
     case MATCH_YES:
         return AUTHKEYS_LISTED;
     case MATCH_NO:

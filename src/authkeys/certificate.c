@@ -90,12 +90,12 @@ bool certificate_names(const struct certificate *certificate, const char *name)
     return false;
 }
 
-bool certificate_names_one_of(const struct certificate *certificate, const char *list)
+bool certificate_names_one_of(const struct certificate *certificate, struct reader list)
 {
     struct reader principals = certificate->principals;
     while (principals.left > 0) {
         struct reader principal = reader_string(&principals);
-        if (match_name(list, principal.bytes, principal.left)) {
+        if (match_name(list, &principal)) {
             return true;
         }
     }

@@ -40,6 +40,6 @@ bool certificate_is_signed(const struct certificate *certificate);
 bool certificate_names(const struct certificate *certificate, const char *name);
 
 /* True if one of its principals is in the comma-separated list. */
-bool certificate_names_one_of(const struct certificate *certificate, const char *list);
+bool certificate_names_one_of(const struct certificate *certificate, struct reader list);
 
 #endif

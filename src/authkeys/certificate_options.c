@@ -39,14 +39,11 @@ static enum authkeys_reason on_force_command(struct terms *terms, struct reader 
 
 static enum authkeys_reason on_source_address(struct terms *terms, struct reader data)
 {
-    char list[LIMIT_OPTION_BYTES];
-    struct reader value;
-    if (terms->has_source || !read_value(&value, data) || value.left >= sizeof(list)) {
+    struct reader list;
+    if (terms->has_source || !read_value(&list, data) || list.left >= LIMIT_OPTION_BYTES) {
         return AUTHKEYS_BROKEN_OPTION;
     }
     terms->has_source = true;
-    memcpy(list, value.bytes, value.left);
-    list[value.left] = '\0';
     switch (match_networks(list, terms->asker->address)) {
     case MATCH_YES:
         return AUTHKEYS_LISTED;

@@ -4,18 +4,13 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The longest ADDRESS/PREFIX, and the longest ADDRESS%ZONE, have less. */
+/* Longer than any ADDRESS/PREFIX and any ADDRESS%ZONE. */
 #define NETWORK_BYTES 80
 
 struct network {
-    unsigned bits; /* of an address: 32 or 128; 0 if there is none */
+    unsigned bits; /* of an address: 32 or 128; 0 without one */
     unsigned prefix;
     uint8_t bytes[16];
-};
-
-struct entry {
-    const char *at;
-    size_t bytes;
 };
 
 /* ---- networks -------------------------------------------------------------------------------- */
@@ -67,23 +62,21 @@ static bool has_host_bits(const struct network *network)
     return false;
 }
 
-/* MATCH_NO: it is no address at all, and may be a pattern. */
-static enum match read_network(struct network *network, const struct entry *entry)
+/* MATCH_NO: not an address; it may be a pattern. */
+static enum match read_network(struct network *network, const struct reader *entry)
 {
     char text[NETWORK_BYTES];
-    const char *slash = memchr(entry->at, '/', entry->bytes);
-    if (entry->bytes >= sizeof(text)) {
-        return slash != NULL ? MATCH_BROKEN : MATCH_NO;
+    if (!reader_text(entry, text, sizeof(text))) {
+        return memchr(entry->bytes, '/', entry->left) != NULL ? MATCH_BROKEN : MATCH_NO;
     }
-    memcpy(text, entry->at, entry->bytes);
-    text[entry->bytes] = '\0';
+    char *slash = strchr(text, '/');
     if (slash == NULL) {
         return read_address(network, text) ? MATCH_YES : MATCH_NO;
     }
     unsigned prefix;
-    text[slash - entry->at] = '\0';
+    *slash = '\0';
     bool mapped = strchr(text, ':') != NULL;
-    if (!read_address(network, text) || !read_prefix(&prefix, text + (slash - entry->at) + 1)) {
+    if (!read_address(network, text) || !read_prefix(&prefix, slash + 1)) {
         return MATCH_BROKEN;
     }
     mapped = mapped && network->bits == 32;
@@ -107,7 +100,7 @@ static bool is_within(const struct network *address, const struct network *netwo
     return true;
 }
 
-/* The client's, without its zone. Has no bits if there is none. */
+/* Reads the client's address without its zone. `bits` is 0 if the client has none. */
 static void read_client(struct network *network, const char *address)
 {
     char text[NETWORK_BYTES] = "";
@@ -125,11 +118,12 @@ static char lower(char letter)
     return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
 }
 
-/* Goes back to the last star only: no pattern takes more than its length times the text's. */
-static bool is_like(const char *text, const struct entry *pattern)
+/* Goes back to the last star only, so that the time is at most the pattern's length times the
+ * text's. */
+static bool is_like(const char *text, const struct reader *pattern)
 {
-    const char *at = pattern->at;
-    const char *end = pattern->at + pattern->bytes;
+    const char *at = (const char *)pattern->bytes;
+    const char *end = at + pattern->left;
     const char *star = NULL;
     const char *retry = NULL;
     while (*text != '\0') {
@@ -154,37 +148,24 @@ static bool is_like(const char *text, const struct entry *pattern)
 
 /* ---- lists ----------------------------------------------------------------------------------- */
 
-/* False behind the last; "a," has an empty entry at its end. */
-static bool next_entry(const char **list, struct entry *entry)
+static bool has_wildcard(const struct reader *entry)
 {
-    if (*list == NULL) {
-        return false;
-    }
-    entry->at = *list;
-    entry->bytes = strcspn(*list, ",");
-    *list = entry->at[entry->bytes] == ',' ? entry->at + entry->bytes + 1 : NULL;
-    return true;
+    return memchr(entry->bytes, '*', entry->left) != NULL ||
+           memchr(entry->bytes, '?', entry->left) != NULL;
 }
 
-static bool has_wildcard(const struct entry *entry)
-{
-    return memchr(entry->at, '*', entry->bytes) != NULL ||
-           memchr(entry->at, '?', entry->bytes) != NULL;
-}
-
-enum match match_from(const char *list, const char *address)
+/* "a," and "" end with an empty entry. */
+enum match match_from(struct reader list, const char *address)
 {
     struct network client, network;
-    struct entry entry;
     bool found = false;
     bool denied = false;
     read_client(&client, address);
-    while (next_entry(&list, &entry)) {
-        bool negated = entry.bytes > 0 && entry.at[0] == '!';
-        entry.at += negated ? 1 : 0;
-        entry.bytes -= negated ? 1 : 0;
-        enum match kind = entry.bytes > 0 ? read_network(&network, &entry) : MATCH_BROKEN;
-        /* A name is never looked up, so that a negated one would let in whom it is to keep out. */
+    do {
+        struct reader entry = reader_until(&list, ",");
+        bool negated = reader_take(&entry, "!");
+        enum match kind = entry.left > 0 ? read_network(&network, &entry) : MATCH_BROKEN;
+        /* Names are never looked up: a negated one would let in the client that it excludes. */
         if (kind == MATCH_BROKEN || (negated && kind == MATCH_NO && !has_wildcard(&entry))) {
             return MATCH_BROKEN;
         }
@@ -192,33 +173,32 @@ enum match match_from(const char *list, const char *address)
         fits = fits || (client.bits != 0 && is_like(address, &entry));
         found = found || (fits && !negated);
         denied = denied || (fits && negated);
-    }
+    } while (reader_take(&list, ","));
     return found && !denied ? MATCH_YES : MATCH_NO;
 }
 
-enum match match_networks(const char *list, const char *address)
+enum match match_networks(struct reader list, const char *address)
 {
     struct network client, network;
-    struct entry entry;
     bool found = false;
     read_client(&client, address);
-    while (next_entry(&list, &entry)) {
+    do {
+        const struct reader entry = reader_until(&list, ",");
         if (read_network(&network, &entry) != MATCH_YES) {
             return MATCH_BROKEN;
         }
         found = found || is_within(&client, &network);
-    }
+    } while (reader_take(&list, ","));
     return found ? MATCH_YES : MATCH_NO;
 }
 
-bool match_name(const char *list, const void *name, size_t name_bytes)
+bool match_name(struct reader list, const struct reader *name)
 {
-    struct entry entry;
-    while (next_entry(&list, &entry)) {
-        if (entry.bytes > 0 && entry.bytes == name_bytes &&
-            memcmp(entry.at, name, name_bytes) == 0) {
+    do {
+        const struct reader entry = reader_until(&list, ",");
+        if (entry.left > 0 && reader_equals(name, entry.bytes, entry.left)) {
             return true;
         }
-    }
+    } while (reader_take(&list, ","));
     return false;
 }

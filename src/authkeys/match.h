@@ -1,30 +1,30 @@
 /*
- * Address lists and name lists of authorized_keys and certificates. Nothing is ever looked up.
+ * Lists of addresses and of names in authorized_keys and certificates. Names of hosts are never
+ * looked up. The lists hold no NUL.
  */
 #ifndef WREN_MATCH_H
 #define WREN_MATCH_H
 
-#include <stdbool.h>
-#include <stddef.h>
+#include "reader.h"
 
 enum match {
     MATCH_NO,
     MATCH_YES,
-    MATCH_BROKEN, /* the list is not one: nobody matches */
+    MATCH_BROKEN, /* the list is malformed: nobody matches */
 };
 
 /*
- * `from=`: a comma-separated list of addresses, networks (ADDRESS/PREFIX without bits behind the
- * prefix) and patterns with * and ?, each perhaps with ! in front. Matches if one of them does and
- * none with ! does. IPv4-mapped IPv6 addresses are IPv4 on both sides. `address` is the client's
- * in text, or NULL if it has none: then nothing matches.
+ * `from=`: a comma-separated list of addresses, networks (ADDRESS/PREFIX, where all bits after the
+ * prefix are zero) and patterns with * and ?. An entry may start with "!". The list matches if one
+ * entry without "!" matches and none with it does. An IPv4-mapped IPv6 address counts as the IPv4
+ * address. `address` is the client's, as text; with NULL nothing matches.
  */
-enum match match_from(const char *list, const char *address);
+enum match match_from(struct reader list, const char *address);
 
 /* `source-address` of a certificate: addresses and networks only. */
-enum match match_networks(const char *list, const char *address);
+enum match match_networks(struct reader list, const char *address);
 
-/* True if `name` is one of a comma-separated list's, byte for byte; an empty name never is. */
-bool match_name(const char *list, const void *name, size_t name_bytes);
+/* True if `name` is in the comma-separated list, byte for byte. An empty name never is. */
+bool match_name(struct reader list, const struct reader *name);
 
 #endif
