@@ -7,6 +7,7 @@
 #include "authkeys_line.h"
 
 #include "authkeys_options.h"
+#include "ssh_key_types.h"
 
 static bool is_blank(uint8_t byte)
 {
@@ -46,7 +47,7 @@ static bool split(struct parts *parts, struct reader line)
 
     struct reader rest = line;
     const struct reader first = reader_until(&rest, READER_BLANKS);
-    if (!key_is_type(&first)) {
+    if (!ssh_key_type_is_known(&first)) {
         parts->options = read_options(&line);
         reader_span(&line, READER_BLANKS);
     }

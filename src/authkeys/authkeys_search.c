@@ -12,6 +12,7 @@
 #include "key.h"
 #include "lines.h"
 #include "revoked.h"
+#include "ssh_key_types.h"
 
 struct search {
     const struct authkeys_query *query;
@@ -66,15 +67,14 @@ static void describe_certificate(struct search *search)
 
 static bool is_certificate(const struct search *search)
 {
-    uint32_t type = search->query->key_type;
-    return type == IPC_KEY_ED25519_CERT || type == IPC_KEY_SK_ED25519_CERT;
+    return ssh_key_type_is_certificate(search->query->key_type);
 }
 
 static bool read_offer(struct search *search)
 {
     const struct authkeys_query *query = search->query;
     uint32_t type = query->key_type;
-    bool sk = type == IPC_KEY_SK_ED25519 || type == IPC_KEY_SK_ED25519_CERT;
+    bool sk = ssh_key_type_is_sk(type);
     struct key key;
     search->read = true;
     if (is_certificate(search)) {

@@ -19,6 +19,7 @@
 #include <string.h>
 
 #include "match.h"
+#include "ssh_key_types.h"
 
 static bool are_principals_well_formed(struct reader list)
 {
@@ -52,7 +53,7 @@ bool certificate_read(struct certificate *certificate, bool sk, const uint8_t *b
     certificate->signed_bytes = blob;
     certificate->signed_count = blob_bytes - rest.left;
     certificate->signature = reader_string(&rest);
-    return reader_is(&kind, sk ? KEY_SK_ED25519_CERT : KEY_ED25519_CERT) && reader_end(&rest) &&
+    return reader_is(&kind, sk ? SSH_SK_ED25519_CERT : SSH_ED25519_CERT) && reader_end(&rest) &&
            key_read(&certificate->authority, authority) && !reader_has_nul(&certificate->key_id) &&
            are_principals_well_formed(certificate->principals);
 }
@@ -69,7 +70,7 @@ bool certificate_is_signed(const struct certificate *certificate)
         signature.sk_flags = reader_u8(&rest);
         signature.sk_counter = reader_u32(&rest);
     }
-    if (!reader_is(&kind, sk ? KEY_SK_ED25519 : KEY_ED25519) || !reader_end(&rest)) {
+    if (!reader_is(&kind, sk ? SSH_SK_ED25519 : SSH_ED25519) || !reader_end(&rest)) {
         return false;
     }
     memcpy(signature.bytes, bytes, sizeof(signature.bytes));

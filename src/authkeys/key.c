@@ -3,38 +3,11 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "ssh_key_types.h"
 #include "writer.h"
 
 /* Type's name, key and three lengths; the rest may be the application. */
-#define APPLICATION_MAX_BYTES (LIMIT_PLAIN_KEY_BYTES - sizeof(KEY_SK_ED25519) - 32 - 3 * 4)
-
-bool key_is_type(const struct reader *name)
-{
-    static const char *const types[] = {
-        "ssh-ed25519",
-        "ssh-ed25519-cert-v01@openssh.com",
-        "sk-ssh-ed25519@openssh.com",
-        "sk-ssh-ed25519-cert-v01@openssh.com",
-        "ecdsa-sha2-nistp256",
-        "ecdsa-sha2-nistp256-cert-v01@openssh.com",
-        "ecdsa-sha2-nistp384",
-        "ecdsa-sha2-nistp384-cert-v01@openssh.com",
-        "ecdsa-sha2-nistp521",
-        "ecdsa-sha2-nistp521-cert-v01@openssh.com",
-        "sk-ecdsa-sha2-nistp256@openssh.com",
-        "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com",
-        "ssh-rsa",
-        "ssh-rsa-cert-v01@openssh.com",
-        "ssh-dss",
-        "ssh-dss-cert-v01@openssh.com",
-    };
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (reader_is(name, types[i])) {
-            return true;
-        }
-    }
-    return false;
-}
+#define APPLICATION_MAX_BYTES (LIMIT_PLAIN_KEY_BYTES - sizeof(SSH_SK_ED25519) - 32 - 3 * 4)
 
 void key_read_fields(struct key *key, bool sk, struct reader *reader)
 {
@@ -54,16 +27,16 @@ void key_read_fields(struct key *key, bool sk, struct reader *reader)
 bool key_read(struct key *key, struct reader blob)
 {
     struct reader type = reader_string(&blob);
-    bool sk = reader_is(&type, KEY_SK_ED25519);
+    bool sk = reader_is(&type, SSH_SK_ED25519);
     key_read_fields(key, sk, &blob);
-    return (sk || reader_is(&type, KEY_ED25519)) && reader_end(&blob);
+    return (sk || reader_is(&type, SSH_ED25519)) && reader_end(&blob);
 }
 
 void key_write_text(struct key_text *text, const struct key *key)
 {
     uint8_t blob[LIMIT_PLAIN_KEY_BYTES];
     struct writer writer;
-    text->type = key->sk ? KEY_SK_ED25519 : KEY_ED25519;
+    text->type = key->sk ? SSH_SK_ED25519 : SSH_ED25519;
     writer_init(&writer, blob, sizeof(blob));
     writer_text(&writer, text->type);
     writer_string(&writer, key->public_key, sizeof(key->public_key));

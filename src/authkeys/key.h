@@ -12,14 +12,6 @@
 #include "reader.h"
 #include "signature.h"
 
-#define KEY_ED25519         "ssh-ed25519"
-#define KEY_SK_ED25519      "sk-ssh-ed25519@openssh.com"
-#define KEY_ED25519_CERT    "ssh-ed25519-cert-v01@openssh.com"
-#define KEY_SK_ED25519_CERT "sk-ssh-ed25519-cert-v01@openssh.com"
-
-/* True if this is the name of a key type, of this server or of any other. */
-bool key_is_type(const struct reader *name);
-
 struct key {
     bool sk;
     uint8_t public_key[32];

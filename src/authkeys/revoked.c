@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lines.h"
+#include "ssh_key_types.h"
 
 /* A fingerprint without padding. */
 #define FINGERPRINT_TEXT_BYTES 43
@@ -63,7 +64,7 @@ static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
     const struct reader type = reader_until(text, READER_BLANKS);
     reader_span(text, READER_BLANKS);
     const struct reader base64 = reader_until(text, READER_BLANKS);
-    if (!key_is_type(&type) || is_certificate_type(&type) ||
+    if (!ssh_key_type_is_known(&type) || is_certificate_type(&type) ||
         sodium_base642bin(blob, sizeof(blob), (const char *)base64.bytes, base64.left, NULL, &count,
                           NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
         return false;

@@ -12,8 +12,8 @@
 #include <string.h>
 
 #include "reader.h"
+#include "ssh_key_types.h"
 
-#define TYPE      "ssh-ed25519-cert-v01@openssh.com"
 #define TYPE_HOST 2
 
 static const char damaged[] = "is a damaged certificate";
@@ -46,7 +46,7 @@ static const char *check(struct reader blob, const uint8_t public_key[static 32]
     struct reader authority = reader_string(&blob);
     struct reader signature = reader_string(&blob);
 
-    if (!reader_end(&blob) || !reader_is(&type, TYPE) || authority.left == 0 ||
+    if (!reader_end(&blob) || !reader_is(&type, SSH_ED25519_CERT) || authority.left == 0 ||
         signature.left == 0) {
         return damaged;
     }
@@ -65,11 +65,11 @@ const char *host_certificate_parse(uint8_t certificate[static LIMIT_HOST_CERTIFI
                                    size_t *certificate_bytes, const char *text, size_t count,
                                    const uint8_t public_key[static 32])
 {
-    const size_t head = strlen(TYPE " ");
+    const size_t head = strlen(SSH_ED25519_CERT " ");
     const char *reason = damaged;
     size_t bytes = 0;
     *certificate_bytes = 0;
-    if (count < head || memcmp(text, TYPE " ", head) != 0) {
+    if (count < head || memcmp(text, SSH_ED25519_CERT " ", head) != 0) {
         return "is not a certificate of an ed25519 key";
     }
     if (decode(certificate, &bytes, text + head, count - head)) {

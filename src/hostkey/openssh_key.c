@@ -23,11 +23,11 @@
 #include "hostkey.h"
 #include "hostkey_files.h"
 #include "reader.h"
+#include "ssh_key_types.h"
 
-#define BEGIN   "-----BEGIN OPENSSH PRIVATE KEY-----"
-#define END     "-----END OPENSSH PRIVATE KEY-----"
-#define MAGIC   "openssh-key-v1"
-#define ED25519 "ssh-ed25519"
+#define BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"
+#define END   "-----END OPENSSH PRIVATE KEY-----"
+#define MAGIC "openssh-key-v1"
 
 /* Decoded, a file of the largest size. */
 #define DECODED_BYTES (OPENSSH_KEY_FILE_BYTES / 4 * 3)
@@ -129,7 +129,7 @@ static const char *read_private_part(struct reader part, const uint8_t *outer_pu
     const uint8_t *inner_public_key = reader_string_of(&part, 32);
     const uint8_t *secret = reader_string_of(&part, 64);
     reader_string(&part); /* comment */
-    if (part.failed || !reader_is(&type, ED25519) || !is_counted_up(&part)) {
+    if (part.failed || !reader_is(&type, SSH_ED25519) || !is_counted_up(&part)) {
         return damaged;
     }
     if (!hostkey_derive(derived, secret) || memcmp(inner_public_key, derived, 32) != 0 ||
@@ -165,7 +165,7 @@ static const char *read_decoded(struct reader file, uint8_t public_key[static 32
     if (keys != 1) {
         return "does not hold exactly one key";
     }
-    if (!public_part.failed && !reader_is(&type, ED25519)) {
+    if (!public_part.failed && !reader_is(&type, SSH_ED25519)) {
         return explain_other_type(&type);
     }
     const uint8_t *outer_public_key = reader_string_of(&public_part, 32);
@@ -196,12 +196,12 @@ const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[
 
 const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *text, size_t count)
 {
-    static const char head[] = ED25519 " ";
+    static const char head[] = SSH_ED25519 " ";
     uint8_t blob[HOSTKEY_BLOB_BYTES], expected[HOSTKEY_BLOB_BYTES];
     size_t bytes = 0;
     memset(public_key, 0, 32);
     if (!starts_with(text, count, head)) {
-        return "is not a public key of the type ssh-ed25519";
+        return "is not a public key of the type " SSH_ED25519;
     }
     const size_t encoded = sizeof(blob) / 3 * 4;
     if (count < sizeof(head) - 1 + encoded ||

@@ -9,25 +9,14 @@
 
 #include "clock.h"
 #include "descriptors.h"
+#include "ssh_key_types.h"
 #include "ssh_numbers.h"
 #include "writer.h"
-
-static const char *algorithm_name(uint32_t key_type)
-{
-    static const char *const names[] = {
-        [IPC_KEY_ED25519] = "ssh-ed25519",
-        [IPC_KEY_SK_ED25519] = "sk-ssh-ed25519@openssh.com",
-        [IPC_KEY_ED25519_CERT] = "ssh-ed25519-cert-v01@openssh.com",
-        [IPC_KEY_SK_ED25519_CERT] = "sk-ssh-ed25519-cert-v01@openssh.com",
-        [IPC_KEY_UNSUPPORTED] = "",
-    };
-    return names[key_type];
-}
 
 static bool is_supported(const char *algorithm)
 {
     for (uint32_t type = IPC_KEY_ED25519; type < IPC_KEY_UNSUPPORTED; type++) {
-        if (strcmp(algorithm, algorithm_name(type)) == 0) {
+        if (strcmp(algorithm, ssh_key_types[type]) == 0) {
             return true;
         }
     }
@@ -57,7 +46,7 @@ size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct lo
     writer_text(&writer, "ssh-connection");
     writer_text(&writer, request->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey");
     writer_bool(&writer, true);
-    writer_text(&writer, algorithm_name(request->key_type));
+    writer_text(&writer, ssh_key_types[request->key_type]);
     writer_string(&writer, blob, request->blob_bytes);
     if (request->hostbound) {
         size_t k_s_bytes;
@@ -83,16 +72,11 @@ __attribute__((noinline)) static bool is_signature_good(const struct login *logi
     return data_bytes > 0 && signature_verify(&signature, &grant->key, data, data_bytes);
 }
 
-static bool is_sk(uint32_t key_type)
-{
-    return key_type == IPC_KEY_SK_ED25519 || key_type == IPC_KEY_SK_ED25519_CERT;
-}
-
 /* Checks that the user touched the FIDO authenticator, and verified, where required (PROTOCOL.u2f).
  * Returns NULL, or what is missing. */
 static const char *check_authenticator(const struct ipc_auth *request, const struct grant *grant)
 {
-    if (!is_sk(request->key_type)) {
+    if (!ssh_key_type_is_sk(request->key_type)) {
         return NULL;
     }
     if ((grant->flags & GRANT_UNTOUCHED) == 0 && (request->sk_flags & SIGNATURE_SK_PRESENT) == 0) {
@@ -120,8 +104,8 @@ static const char *check_request(struct login *login, const struct ipc_auth *req
         request->blob_bytes > LIMIT_KEY_BLOB_BYTES) {
         return "login request with a key blob of a wrong size";
     }
-    if (request->sk_flags > 0xff ||
-        (!is_sk(request->key_type) && (request->sk_flags != 0 || request->sk_counter != 0))) {
+    if (request->sk_flags > 0xff || (!ssh_key_type_is_sk(request->key_type) &&
+                                     (request->sk_flags != 0 || request->sk_counter != 0))) {
         return "login request with wrong flags of an authenticator";
     }
     if (request->hostbound > 1) {

@@ -3,6 +3,7 @@
 
 #include "log.h"
 #include "login.h"
+#include "ssh_key_types.h"
 
 static void write_fingerprint(char out[static HOSTKEY_FINGERPRINT_BYTES],
                               const uint8_t hash[static 32])
@@ -12,19 +13,14 @@ static void write_fingerprint(char out[static HOSTKEY_FINGERPRINT_BYTES],
     snprintf(out, HOSTKEY_FINGERPRINT_BYTES, "SHA256:%s", base64);
 }
 
-static bool is_certificate(const struct ipc_auth *request)
-{
-    return request->key_type == IPC_KEY_ED25519_CERT ||
-           request->key_type == IPC_KEY_SK_ED25519_CERT;
-}
-
 /* Logs a certificate by the fingerprint of the key in it, if the child has parsed it; otherwise by
  * the hash of the whole blob. */
 static void log_key(struct log_line *line, const struct ipc_auth *request,
                     const struct login_outcome *outcome)
 {
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES] = "-";
-    bool inner = is_certificate(request) && !sodium_is_zero(outcome->keys.fingerprint, 32);
+    bool inner = ssh_key_type_is_certificate(request->key_type) &&
+                 !sodium_is_zero(outcome->keys.fingerprint, 32);
     if (request->key_type != IPC_KEY_UNSUPPORTED) {
         write_fingerprint(fingerprint, inner ? outcome->keys.fingerprint : outcome->blob_hash);
     }
@@ -60,7 +56,7 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
     if (keys->option[0] != '\0') {
         log_text(line, "option", keys->option);
     }
-    if (is_certificate(request) && !sodium_is_zero(keys->authority, 32)) {
+    if (ssh_key_type_is_certificate(request->key_type) && !sodium_is_zero(keys->authority, 32)) {
         write_fingerprint(fingerprint, keys->authority);
         log_text(line, "id", keys->grant.key_id);
         log_number(line, "serial", keys->grant.serial);

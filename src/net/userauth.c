@@ -19,6 +19,7 @@
 #include "ask.h"
 #include "hostkeys.h"
 #include "messages.h"
+#include "ssh_key_types.h"
 
 #define METHOD_PUBLICKEY "publickey"
 #define METHOD_HOSTBOUND "publickey-hostbound-v00@openssh.com"
@@ -72,47 +73,25 @@ static void read_publickey(struct reader *message, bool hostbound, struct public
     }
 }
 
-/* The algorithms. A certificate's signature names the algorithm of the key that it certifies, so
- * `sk` decides which name a signature must have. */
-static const struct algorithm {
-    const char *name;
-    enum ipc_key_type key_type;
-    bool sk;
-} algorithms[] = {
-    {"ssh-ed25519", IPC_KEY_ED25519, false},
-    {"sk-ssh-ed25519@openssh.com", IPC_KEY_SK_ED25519, true},
-    {"ssh-ed25519-cert-v01@openssh.com", IPC_KEY_ED25519_CERT, false},
-    {"sk-ssh-ed25519-cert-v01@openssh.com", IPC_KEY_SK_ED25519_CERT, true},
-};
-
-static const struct algorithm *find_algorithm(const struct reader *name)
-{
-    for (size_t i = 0; i < sizeof(algorithms) / sizeof(algorithms[0]); i++) {
-        if (reader_is(name, algorithms[i].name)) {
-            return &algorithms[i];
-        }
-    }
-    return NULL;
-}
-
 /* Checks the name in the blob. The child that reads keys parses the rest. */
-static bool is_blob_of(struct reader blob, const struct algorithm *algorithm)
+static bool is_blob_of(struct reader blob, enum ipc_key_type type)
 {
     size_t bytes = blob.left;
     struct reader name = reader_string(&blob);
-    return bytes <= LIMIT_KEY_BLOB_BYTES && reader_is(&name, algorithm->name);
+    return bytes <= LIMIT_KEY_BLOB_BYTES && reader_is(&name, ssh_key_types[type]);
 }
 
 /* A signature is `string name | string signature`, where the latter has 64 bytes. A FIDO key's
- * continues with `byte flags | uint32 counter` (OpenSSH's PROTOCOL.u2f). */
-static bool read_signature(struct ipc_auth *ask, struct reader blob,
-                           const struct algorithm *algorithm)
+ * continues with `byte flags | uint32 counter` (OpenSSH's PROTOCOL.u2f). A certificate's names the
+ * algorithm of the key that it certifies. */
+static bool read_signature(struct ipc_auth *ask, struct reader blob, enum ipc_key_type key_type)
 {
+    bool sk = ssh_key_type_is_sk(key_type);
     struct reader name = reader_string(&blob);
     const uint8_t *bytes = reader_string_of(&blob, sizeof(ask->signature));
-    uint8_t flags = algorithm->sk ? reader_u8(&blob) : 0;
-    uint32_t counter = algorithm->sk ? reader_u32(&blob) : 0;
-    const char *type = algorithm->sk ? "sk-ssh-ed25519@openssh.com" : "ssh-ed25519";
+    uint8_t flags = sk ? reader_u8(&blob) : 0;
+    uint32_t counter = sk ? reader_u32(&blob) : 0;
+    const char *type = sk ? SSH_SK_ED25519 : SSH_ED25519;
     if (!reader_is(&name, type) || !reader_end(&blob)) {
         return false;
     }
@@ -137,12 +116,12 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
     }
     reader_text(&algorithm, ask->algorithm, sizeof(ask->algorithm));
 
-    const struct algorithm *found = find_algorithm(&request->algorithm);
-    if (found == NULL || !is_blob_of(request->blob, found) ||
-        (request->is_signed && !read_signature(ask, request->signature, found))) {
+    enum ipc_key_type type = ssh_key_type_find(&request->algorithm);
+    if (type == IPC_KEY_UNSUPPORTED || !is_blob_of(request->blob, type) ||
+        (request->is_signed && !read_signature(ask, request->signature, type))) {
         return;
     }
-    ask->key_type = found->key_type;
+    ask->key_type = type;
     ask->blob_bytes = (uint32_t)request->blob.left;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "hostkey.h"
+#include "ssh_key_types.h"
 #include "tool.h"
 #include "tools.h"
 
@@ -43,7 +44,7 @@ static int print_key(const uint8_t public_key[static 32])
     hostkey_blob(blob, public_key);
     sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob), sodium_base64_VARIANT_ORIGINAL);
     hostkey_fingerprint(fingerprint, public_key);
-    snprintf(text, sizeof(text), "ssh-ed25519 %s\n256 %s no comment (ED25519)\n", base64,
+    snprintf(text, sizeof(text), SSH_ED25519 " %s\n256 %s no comment (ED25519)\n", base64,
              fingerprint);
     return tool_print(text);
 }

@@ -11,6 +11,7 @@
 #include "revoked.h"
 #include "scratch.h"
 #include "search.h"
+#include "ssh_key_types.h"
 #include "unit.h"
 #include "writer.h"
 
@@ -47,7 +48,7 @@ static size_t write_key(uint8_t *out, bool sk, const uint8_t *public_key)
 {
     struct writer writer;
     writer_init(&writer, out, BLOB_BYTES);
-    writer_text(&writer, sk ? KEY_SK_ED25519 : KEY_ED25519);
+    writer_text(&writer, sk ? SSH_SK_ED25519 : SSH_ED25519);
     writer_string(&writer, public_key, 32);
     if (sk) {
         writer_text(&writer, "ssh:");
@@ -86,7 +87,7 @@ static void write_signature(struct writer *writer, const struct terms *terms, si
         crypto_sign_detached(signature, NULL, writer->bytes, count, ca_secret);
     }
     signature[0] ^= terms->flipped;
-    writer_text(writer, terms->sk_authority ? KEY_SK_ED25519 : KEY_ED25519);
+    writer_text(writer, terms->sk_authority ? SSH_SK_ED25519 : SSH_ED25519);
     writer_string(writer, signature, sizeof(signature));
     writer_bytes(writer, behind, terms->sk_authority ? sizeof(behind) : 0);
     writer_string_end(writer, mark);
@@ -97,7 +98,7 @@ static size_t write_certificate(uint8_t *out, const struct terms *terms)
     uint8_t authority[BLOB_BYTES];
     struct writer writer;
     writer_init(&writer, out, BLOB_BYTES);
-    writer_text(&writer, terms->sk ? KEY_SK_ED25519_CERT : KEY_ED25519_CERT);
+    writer_text(&writer, terms->sk ? SSH_SK_ED25519_CERT : SSH_ED25519_CERT);
     writer_text(&writer, "nonce");
     writer_string(&writer, user_public, 32);
     if (terms->sk) {
@@ -136,7 +137,7 @@ static const char *key_line(bool sk, const uint8_t *public_key)
     size_t count = write_key(blob, sk, public_key);
     sodium_bin2base64(base64, sizeof(base64), blob, count, sodium_base64_VARIANT_ORIGINAL);
     turn = (turn + 1) % 4;
-    snprintf(line[turn], sizeof(line[turn]), "%s %s", sk ? KEY_SK_ED25519 : KEY_ED25519, base64);
+    snprintf(line[turn], sizeof(line[turn]), "%s %s", sk ? SSH_SK_ED25519 : SSH_ED25519, base64);
     return line[turn];
 }
 

@@ -124,7 +124,7 @@ may_include src/authkeys src/wire src/common
 may_include src/hostkey src/wire src/common
 may_include src/session src/common
 may_include src/monitor src/authkeys src/hostkey src/session src/wire src/common crypto
-may_include src/tools src/hostkey src/common
+may_include src/tools src/hostkey src/wire src/common
 may_include src/listen src/tools src/common
 may_include crypto
 

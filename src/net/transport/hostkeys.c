@@ -11,13 +11,12 @@
 
 #include "ask.h"
 #include "messages.h"
-
-#define ED25519 "ssh-ed25519"
+#include "ssh_key_types.h"
 
 static void write_key(struct writer *message, const uint8_t public_key[static 32])
 {
     size_t mark = writer_string_begin(message);
-    writer_text(message, ED25519);
+    writer_text(message, SSH_ED25519);
     writer_string(message, public_key, 32);
     writer_string_end(message, mark);
 }
@@ -27,7 +26,7 @@ static const uint8_t *read_key(struct reader blob)
 {
     struct reader name = reader_string(&blob);
     const uint8_t *public_key = reader_string_of(&blob, 32);
-    return reader_is(&name, ED25519) && reader_end(&blob) ? public_key : NULL;
+    return reader_is(&name, SSH_ED25519) && reader_end(&blob) ? public_key : NULL;
 }
 
 /* ---- K_S ------------------------------------------------------------------------------------- */
@@ -110,7 +109,7 @@ static void answer_proofs(struct connection *connection, struct reader wanted)
             return;
         }
         size_t mark = writer_string_begin(&answer);
-        writer_text(&answer, ED25519);
+        writer_text(&answer, SSH_ED25519);
         writer_string(&answer, proof, sizeof(proof));
         writer_string_end(&answer, mark);
     }

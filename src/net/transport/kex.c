@@ -20,6 +20,7 @@
 #include "kexinit.h"
 #include "messages.h"
 #include "rekey_limits.h"
+#include "ssh_key_types.h"
 
 /* The values of one exchange; wiped when the handler of KEX_ECDH_INIT returns. */
 struct exchange {
@@ -153,7 +154,7 @@ static void send_reply(struct connection *connection, const struct exchange *exc
     hostkeys_write_k_s(connection, &message);
     writer_string(&message, exchange->q_s, exchange->q_s_bytes);
     size_t signature = writer_string_begin(&message);
-    writer_text(&message, "ssh-ed25519");
+    writer_text(&message, SSH_ED25519);
     writer_string(&message, exchange->signature, sizeof(exchange->signature));
     writer_string_end(&message, signature);
     message_send(connection, &message);
@@ -163,7 +164,7 @@ static void send_reply(struct connection *connection, const struct exchange *exc
  * first exchange, when no message is held back. */
 #define REPLY_BYTES                                                                                \
     (1 + 4 + LIMIT_HOST_CERTIFICATE_BYTES + 4 + AGREE_HYBRID_SERVER_BYTES + 4 + 4 +                \
-     sizeof("ssh-ed25519") + 4 + 64)
+     sizeof(SSH_ED25519) + 4 + 64)
 #define NEWKEYS_BYTES 1
 
 _Static_assert(REPLY_BYTES + NEWKEYS_BYTES + 2 * PACKET_OVERHEAD_BYTES +

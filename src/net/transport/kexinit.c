@@ -19,6 +19,7 @@
 
 #include "ask.h"
 #include "log.h"
+#include "ssh_key_types.h"
 #include "version.h"
 
 #define COOKIE_BYTES 16
@@ -40,8 +41,7 @@ static const struct method {
 #define STRICT_CLIENT "kex-strict-c-v00@openssh.com"
 
 /* Host key algorithms. We offer the first only if we have a host certificate. */
-static const char *const host_key_algorithms[] = {"ssh-ed25519-cert-v01@openssh.com",
-                                                  "ssh-ed25519"};
+static const char *const host_key_algorithms[] = {SSH_ED25519_CERT, SSH_ED25519};
 
 #define HOST_KEY_ALGORITHMS (sizeof(host_key_algorithms) / sizeof(host_key_algorithms[0]))
 

@@ -4,6 +4,7 @@
 
 #include "ask.h"
 #include "log.h"
+#include "ssh_key_types.h"
 
 enum phase messages_refuse_malformed(struct connection *connection, const char *name)
 {
@@ -120,9 +121,8 @@ void messages_send_unimplemented(struct connection *connection, uint32_t sequenc
 void messages_send_ext_info(struct connection *connection)
 {
     static const char *const extensions[][2] = {
-        {"server-sig-algs", "ssh-ed25519,sk-ssh-ed25519@openssh.com,"
-                            "ssh-ed25519-cert-v01@openssh.com,"
-                            "sk-ssh-ed25519-cert-v01@openssh.com"},
+        {"server-sig-algs",
+         SSH_ED25519 "," SSH_SK_ED25519 "," SSH_ED25519_CERT "," SSH_SK_ED25519_CERT},
         {"publickey-hostbound@openssh.com", "0"},
         {"ping@openssh.com", "0"},
     };
