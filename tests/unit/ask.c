@@ -22,7 +22,7 @@ static void start(void)
     signal(SIGPIPE, SIG_DFL);
     rig_open(&rig, PHASE_OPEN);
     channel_init(&rig.connection->channels[3]);
-    rig.connection->channels[3].open = true;
+    rig.connection->channels[3].output = OUTPUT_WAITING;
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
 }
 

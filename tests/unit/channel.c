@@ -86,7 +86,7 @@ START_TEST(other_types_are_prohibited)
         ck_assert_uint_eq(reader_u32(&answer), 77);
         ck_assert_uint_eq(reader_u32(&answer), SSH_OPEN_ADMINISTRATIVELY_PROHIBITED);
     }
-    ck_assert(!channel_of(0)->open);
+    ck_assert(!channel_is_open(channel_of(0)));
 }
 END_TEST
 
@@ -135,7 +135,7 @@ START_TEST(truncated_or_longer_is_refused)
         rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, cut < 4 ? "" : "malformed ");
         ck_assert_uint_eq(channel_of(0)->window, before.window);
         ck_assert_uint_eq(channel_of(0)->remote_window, before.remote_window);
-        ck_assert_int_eq(channel_of(0)->eof_received, before.eof_received);
+        ck_assert_int_eq(channel_of(0)->input, before.input);
     }
 }
 END_TEST
@@ -167,7 +167,7 @@ START_TEST(malformed_open_and_global_requests)
             rig_expect_alive(&rig, PHASE_OPEN);
         } else {
             rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_OPEN");
-            ck_assert(!channel_of(0)->open);
+            ck_assert(!channel_is_open(channel_of(0)));
         }
     }
     for (size_t cut = 0; cut < 12; cut++) {
@@ -262,7 +262,7 @@ START_TEST(data_after_eof)
     uint32_t number = program_channel(&rig, 1, 100, 100);
     rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", number);
     rig_expect_alive(&rig, PHASE_OPEN);
-    ck_assert(channel_of(number)->eof_received);
+    ck_assert_int_eq(channel_of(number)->input, INPUT_WAITING_EOF);
     say_data(number, _i == 1, 1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data after EOF");
 }
@@ -283,7 +283,7 @@ START_TEST(the_client_closes_first)
     struct ipc_release release;
     rig_request(&rig, IPC_RELEASE, &release, sizeof(release));
     ck_assert_uint_eq(release.channel, program.channel);
-    ck_assert(!channel_of(program.channel)->open);
+    ck_assert(!channel_is_open(channel_of(program.channel)));
     ck_assert_int_eq(rig_open_descriptors(), before);
     rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "a channel that is not open");
@@ -313,11 +313,14 @@ START_TEST(we_close_first)
 {
     struct program program;
     program_run(&rig, &program, 6);
-    channel_close(rig.connection, channel_of(program.channel));
-    channel_close(rig.connection, channel_of(program.channel));
+    program_exit(&program, 0, 0, 0);
+    program_close_all(&program);
+    program_turn(&rig, 0);
+    rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usbu", 6, "exit-status", 0, 0);
+    rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", 6);
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 6);
     rig_expect_silence(&rig);
-    ck_assert(channel_of(program.channel)->open);
+    ck_assert(channel_is_open(channel_of(program.channel)));
     /* What crosses it is taken, and answered no more. */
     say_data(program.channel, false, LIMIT_CHANNEL_PACKET_BYTES);
     say_data(program.channel, true, LIMIT_CHANNEL_PACKET_BYTES);
@@ -329,8 +332,7 @@ START_TEST(we_close_first)
     rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
     rig_expect_silence(&rig);
     rig_expect_alive(&rig, PHASE_OPEN);
-    ck_assert(!channel_of(program.channel)->open);
-    program_close_all(&program);
+    ck_assert(!channel_is_open(channel_of(program.channel)));
 }
 END_TEST
 
@@ -346,7 +348,8 @@ START_TEST(a_reused_number_starts_afresh)
     rig_expect_no_request(&rig);
     ck_assert_uint_eq(program_channel(&rig, 2, 5, 50), number);
     const struct channel *channel = channel_of(number);
-    ck_assert(!channel->eof_received && !channel->close_sent && !channel->started);
+    ck_assert_int_eq(channel->input, INPUT_WAITING);
+    ck_assert_int_eq(channel->output, OUTPUT_WAITING);
     ck_assert_uint_eq(channel->environment_bytes, 0);
     ck_assert_uint_eq(channel->pending.bytes, 0);
     ck_assert_uint_eq(channel->consumed, 0);

@@ -256,7 +256,7 @@ START_TEST(the_client_is_held_up_only_for_a_slow_program)
     }
     connection->read_ms = 7;
     ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
-    channel_of(&other)->open = false;
+    channel_of(&other)->output = OUTPUT_FREE;
     ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 7 + LIMIT_HOLD_MS);
     channel->remote_window = 0;
     ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
@@ -275,7 +275,7 @@ START_TEST(a_program_that_has_closed_its_stdin)
     data(&one, 0, 1000);
     data(&one, 1000, 1000);
     channel_stdin_flush(rig.connection);
-    ck_assert(channel_of(&one)->stdin_broken);
+    ck_assert_int_eq(channel_of(&one)->input, INPUT_BROKEN);
     data(&one, 2000, 1000);
     channel_stdin_flush(rig.connection);
     program_turn(&rig, 0);

@@ -48,7 +48,7 @@ START_TEST(answers_leave_behind_newkeys)
     uint32_t refused = rig.up.sequence - 1;
     rig_send(&rig, SSH_MSG_PING, "s", "last");
     rig_expect_alive(&rig, PHASE_OPEN);
-    ck_assert(rig.connection->channels[0].open);
+    ck_assert(channel_is_open(&rig.connection->channels[0]));
     ck_assert_uint_eq(rig.connection->channels[0].pending.bytes, strlen("typed ahead"));
     rig_expect_silence(&rig);
     client_say_kexinit(&rig, &client, &offer);

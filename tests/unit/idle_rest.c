@@ -57,7 +57,7 @@ static void let_output_go(void)
     struct channel *channel = &rig.connection->channels[program->channel];
     program_drop_output(&rig);
     rig.connection->kex.sent = false;
-    channel->remote_window = channel->open ? 1U << 30 : 0;
+    channel->remote_window = channel_is_open(channel) ? 1U << 30 : 0;
 }
 
 /* Each a state that lasts, in free and in held-up output. */
@@ -214,7 +214,8 @@ START_TEST(rests_with_output_that_may_not_leave)
     program_exit(program, 0, 0, 0);
     program_expect_rest(&rig);
     /* An exit needs room, but no window. */
-    ck_assert_int_eq(rig.connection->channels[program->channel].exit_sent, _i >= NO_WINDOW);
+    ck_assert_int_eq(rig.connection->channels[program->channel].output == OUTPUT_EXITED,
+                     _i >= NO_WINDOW);
     let_output_go();
     program_expect_rest(&rig);
 }
@@ -316,7 +317,7 @@ START_TEST(a_stream_that_ends)
     for (int i = 0; i < 4; i++) {
         program_turn(&rig, 0);
     }
-    ck_assert(channel()->close_sent);
+    ck_assert_int_eq(channel()->output, OUTPUT_CLOSED);
     ck_assert_uint_eq(channel()->pace.under_way, 3 * 4096);
     ck_assert(!channel_output_breathes(rig.connection));
 }
@@ -405,7 +406,7 @@ static void step_of_client(struct program *one)
         rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", one->channel, (uint32_t)some(5000));
         break;
     case 1:
-        if (!channel->eof_received) {
+        if (!channel_input_has_eof(channel->input)) {
             rig_say(&rig, SSH_MSG_CHANNEL_EXTENDED_DATA, "uud", one->channel, 1, bytes, count);
         }
         break;
@@ -415,7 +416,7 @@ static void step_of_client(struct program *one)
         }
         break;
     default:
-        if (!channel->eof_received) {
+        if (!channel_input_has_eof(channel->input)) {
             rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", one->channel, bytes, count);
         }
     }
@@ -451,7 +452,7 @@ static void step_of_program(struct program *one)
 static void open_again(struct program *one, uint32_t remote)
 {
     const struct channel *channel = &rig.connection->channels[one->channel];
-    if (channel->open && channel->close_sent) {
+    if (channel->output == OUTPUT_CLOSED) {
         struct ipc_release release;
         program_close_all(one);
         rig_reply_done(&rig, IPC_RELEASE, 1);

@@ -99,7 +99,7 @@ START_TEST(starts_a_program)
     expect_spawn(starts[_i].kind, starts[_i].command);
     ck_assert_uint_eq(spawned.spawn.environment_bytes, 0);
     ck_assert_str_eq(spawned.spawn.term, "");
-    ck_assert(channel()->started);
+    ck_assert_int_eq(channel()->output, OUTPUT_OPEN);
     ck_assert(!rig.connection->hurry);
     ck_assert_uint_eq(rig.connection->used_ms, 55);
     ck_assert_uint_eq(rig.connection->begun_ms, 55);
@@ -117,13 +117,13 @@ START_TEST(a_failed_start_can_be_tried_again)
     rig_reply_done(&rig, IPC_SPAWN, 0);
     say_start("exec", "one", 1);
     expect_answer(false);
-    ck_assert(!channel()->started);
+    ck_assert_int_eq(channel()->output, OUTPUT_WAITING);
     expect_spawn(IPC_SESSION_EXEC, "one");
     lay_out_pipes();
     say_start("exec", "two", 0);
     rig_expect_silence(&rig);
     expect_spawn(IPC_SESSION_EXEC, "two");
-    ck_assert(channel()->started);
+    ck_assert_int_eq(channel()->output, OUTPUT_OPEN);
 }
 END_TEST
 

@@ -103,7 +103,7 @@ START_TEST(a_terminal_is_asked_for)
     ck_assert_uint_eq(request.size.ws_xpixel, 640);
     ck_assert_uint_eq(request.size.ws_ypixel, 0xffff);
     ck_assert_uint_eq(request.modes.c_lflag & (ECHO | ICANON), ICANON);
-    ck_assert(channel()->has_pty && !channel()->started);
+    ck_assert(channel()->has_pty && channel()->output == OUTPUT_WAITING);
     say_pty("vt100", 80, 24);
     expect_answer(false);
     rig_expect_no_request(&rig);

@@ -22,6 +22,11 @@ void channel_init(struct channel *channel)
     channel->child_exit = -1;
 }
 
+bool channel_is_open(const struct channel *channel)
+{
+    return channel->output != OUTPUT_FREE;
+}
+
 static uint32_t number_of(const struct connection *connection, const struct channel *channel)
 {
     /* Unsigned: ARMv7 divides in a function, and in a larger one where there are signs. */
@@ -49,7 +54,7 @@ static struct channel *find_numbered(struct connection *connection, struct reade
 static struct channel *find_channel(struct connection *connection, struct reader *message)
 {
     struct channel *channel = find_numbered(connection, message);
-    if (channel != NULL && !channel->open) {
+    if (channel != NULL && !channel_is_open(channel)) {
         refuse_not_open(connection);
         return NULL;
     }
@@ -70,8 +75,10 @@ static void close_descriptor(int *fd)
     }
 }
 
-void channel_close_stdin(struct connection *connection, struct channel *channel)
+void channel_close_stdin(struct connection *connection, struct channel *channel,
+                         enum channel_input_event event)
 {
+    channel->input = channel_input_after(channel->input, event);
     if (channel->child_stdin != channel->child_stdout) {
         close_descriptor(&channel->child_stdin);
     }
@@ -92,23 +99,32 @@ bool channel_widen_pipe(int fd, bool *widened)
 
 static void close_child(struct connection *connection, struct channel *channel)
 {
-    channel_close_stdin(connection, channel);
+    channel_close_stdin(connection, channel, INPUT_SHUT);
     close_descriptor(&channel->child_stdout);
     close_descriptor(&channel->child_stderr);
     close_descriptor(&channel->child_exit);
 }
 
-void channel_close(struct connection *connection, struct channel *channel)
+static void send_close(struct connection *connection, const struct channel *channel)
 {
-    close_child(connection, channel);
-    if (!channel->close_sent) {
-        channel->close_sent = true;
-        struct writer message = message_begin(connection, SSH_MSG_CHANNEL_CLOSE);
-        writer_u32(&message, channel->remote);
-        message_send(connection, &message);
+    struct writer message = message_begin(connection, SSH_MSG_CHANNEL_CLOSE);
+    writer_u32(&message, channel->remote);
+    message_send(connection, &message);
+}
+
+void channel_output_event(struct connection *connection, struct channel *channel,
+                          enum channel_output_event event)
+{
+    enum channel_output before = channel->output;
+    enum channel_output after = channel_output_after(before, event);
+    bool ends = after == OUTPUT_CLOSED || after == OUTPUT_FREE;
+    channel->output = after;
+    if (ends && before != OUTPUT_CLOSED) {
+        close_child(connection, channel);
+        send_close(connection, channel);
     }
-    if (channel->close_received) {
-        if (channel->started || channel->has_pty) {
+    if (after == OUTPUT_FREE) {
+        if (before != OUTPUT_WAITING || channel->has_pty) {
             ask_release(connection, number_of(connection, channel));
         }
         channel_init(channel);
@@ -117,7 +133,7 @@ void channel_close(struct connection *connection, struct channel *channel)
 
 bool channel_is_live(const struct channel *channel)
 {
-    return channel->open && channel->started && !channel->close_sent;
+    return channel_output_is_live(channel->output);
 }
 
 bool channel_shares(const struct connection *connection)
@@ -181,7 +197,7 @@ static void refuse_open(struct connection *connection, uint32_t remote, enum ssh
 static struct channel *free_channel(struct connection *connection)
 {
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        if (!connection->channels[i].open) {
+        if (!channel_is_open(&connection->channels[i])) {
             return &connection->channels[i];
         }
     }
@@ -223,7 +239,8 @@ enum phase channel_on_open(struct connection *connection, struct reader *message
                     "the maximum packet size is too small");
     } else {
         channel_init(channel);
-        channel->open = true;
+        channel->input = INPUT_WAITING;
+        channel->output = OUTPUT_WAITING;
         if (number_of(connection, channel) >= connection->channels_used) {
             connection->channels_used = number_of(connection, channel) + 1;
         }
@@ -252,7 +269,7 @@ enum phase channel_on_window_adjust(struct connection *connection, struct reader
     if (!reader_end(message)) {
         return messages_refuse_malformed(connection, "CHANNEL_WINDOW_ADJUST");
     }
-    if (!channel->open) {
+    if (!channel_is_open(channel)) {
         return connection->phase;
     }
     if (more > UINT32_MAX - channel->remote_window) {
@@ -268,7 +285,7 @@ enum phase channel_on_window_adjust(struct connection *connection, struct reader
 static bool spend_window(struct connection *connection, struct channel *channel, size_t count)
 {
     const char *reason = NULL;
-    if (channel->eof_received) {
+    if (channel_input_has_eof(channel->input)) {
         reason = "data after EOF";
     } else if (count > LIMIT_CHANNEL_PACKET_BYTES) {
         reason = "data beyond the maximum packet size";
@@ -331,7 +348,7 @@ enum phase channel_on_eof(struct connection *connection, struct reader *message)
     if (!reader_end(message)) {
         return messages_refuse_malformed(connection, "CHANNEL_EOF");
     }
-    channel->eof_received = true;
+    channel->input = channel_input_after(channel->input, INPUT_EOF);
     channel_stdin_close_drained(connection, channel);
     return connection->phase;
 }
@@ -345,13 +362,11 @@ enum phase channel_on_close(struct connection *connection, struct reader *messag
     if (!reader_end(message)) {
         return messages_refuse_malformed(connection, "CHANNEL_CLOSE");
     }
-    channel->close_received = true;
-    /* After our EOF the client has no more to wait for but the exit status, and some send CLOSE
-     * without waiting: it gets the status all the same, before our CLOSE. */
-    if (channel->eof_sent && channel->child_exit >= 0) {
-        channel_close_stdin(connection, channel);
-    } else {
-        channel_close(connection, channel);
+    /* After our EOF only the exit status is due, and some clients send CLOSE without waiting for
+     * it: they still get it, before our CLOSE. */
+    channel_output_event(connection, channel, OUTPUT_CLOSE);
+    if (channel->output == OUTPUT_LAST_STATUS) {
+        channel_close_stdin(connection, channel, INPUT_SHUT);
     }
     return connection->ended ? PHASE_ENDED : connection->phase;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "channel_state.h"
 #include "limit.h"
 #include "pace.h"
 #include "queue.h"
@@ -16,6 +17,8 @@
 struct connection;
 struct reader;
 enum phase;
+
+enum channel_ready { READY_STDIN = 1, READY_STDOUT = 2, READY_STDERR = 4, READY_EXIT = 8 };
 
 /*
  * The channel's number on our side is its index in connection.channels, and stands in the requests of ipc.h.
@@ -26,11 +29,11 @@ enum phase;
  * may stand behind it, even the window that this program waits for to get rid of its output.
  */
 struct channel {
-    bool open;
-    bool started; /* shell, exec or subsystem was accepted: there is no second one */
+    enum channel_input input;
+    enum channel_output output;
     bool has_pty;
 
-    uint64_t exited_ms;   /* when the program's exit was told; then `exit_sent` */
+    uint64_t exited_ms;   /* when the exit status was sent */
     uint64_t adjusted_ms; /* when the client last got window */
     uint64_t fed;         /* bytes that went to the program */
 
@@ -41,12 +44,9 @@ struct channel {
     uint32_t window;        /* what the client may still send */
     uint32_t consumed;      /* taken by the program since the last WINDOW_ADJUST */
 
-    bool eof_received, eof_sent, eow_sent, exit_sent, close_sent, close_received;
-
     /* Non-blocking; -1 when closed. With a terminal the first two are its master. */
     int child_stdin, child_stdout, child_stderr, child_exit;
-    /* What poll() said about them in this turn. */
-    bool stdin_ready, stdin_broken, stdout_ready, stderr_ready, exit_ready;
+    unsigned ready; /* what poll() found for them in this turn: enum channel_ready */
     bool stdin_widened, stdout_widened; /* larger pipes were asked for */
     bool bulk;     /* the program had much to say in its last turn: others are served first */
     bool breathes; /* channel_output_breathes() for this one */
@@ -59,27 +59,32 @@ struct channel {
     char environment[LIMIT_ENVIRONMENT_BYTES]; /* "NAME=VALUE\0"... until the program starts */
 };
 
-/* For a channel that is not open yet, or is done with: nothing of it is pending. */
+/* Makes the channel FREE; nothing of it may be pending. */
 void channel_init(struct channel *channel);
+
+/* True from CHANNEL_OPEN until both sides have sent CLOSE. */
+bool channel_is_open(const struct channel *channel);
 
 /* The open channel that the next uint32 of the message names, or NULL after ending the connection.
  * What was on its way to a program has been handed over. */
 struct channel *channel_named(struct connection *connection, struct reader *message);
 
-/* Closes the program's stdin, or drops the terminal's write side; what was pending counts as
- * consumed. */
-void channel_close_stdin(struct connection *connection, struct channel *channel);
+/* Closes the program's stdin, or drops the terminal's write side, and changes the state by `event`;
+ * what was pending counts as consumed. */
+void channel_close_stdin(struct connection *connection, struct channel *channel,
+                         enum channel_input_event event);
 
 /* For a transfer that turns out to be bulk: asks for a pipe of LIMIT_PIPE_BYTES, once. True if it
  * was given: the kernel refuses when the user has many of them (pipe(7)), and one that the program
  * has made as large itself stays as it is. */
 bool channel_widen_pipe(int fd, bool *widened);
 
-/* The program is done with: its descriptors are closed and our CLOSE leaves, if it is not out yet.
- * Once the client's is here as well, the channel is free again. */
-void channel_close(struct connection *connection, struct channel *channel);
+/* Changes the output half's state. On the way to CLOSED or FREE the program's descriptors are
+ * closed and our CLOSE leaves, if it is not out yet; a FREE channel's number can be used again. */
+void channel_output_event(struct connection *connection, struct channel *channel,
+                          enum channel_output_event event);
 
-/* True if a program runs behind it, or its end is not told yet. */
+/* True while a program runs, or the end of its output or its exit status is still due. */
 bool channel_is_live(const struct channel *channel);
 
 /* True if more than one is live: what one moves may keep the others waiting. */

@@ -69,7 +69,7 @@ static bool read_child(struct connection *connection, struct channel *channel, i
         /* End of file; EIO is a terminal's, when its last program has gone. The unfinished message
          * is dropped. */
         if (fd == &channel->child_stdout && channel->child_stdin == *fd) {
-            channel_close_stdin(connection, channel);
+            channel_close_stdin(connection, channel, INPUT_SHUT);
         }
         close(*fd);
         *fd = -1;
@@ -98,15 +98,15 @@ static int read_stream(struct connection *connection, struct channel *channel, i
 
 static void read_output(struct connection *connection, struct channel *channel)
 {
-    bool ready =
-        (channel->stdout_ready || channel->stderr_ready) && may_send_data(connection, channel);
+    bool stdout_ready = (channel->ready & READY_STDOUT) != 0;
+    bool stderr_ready = (channel->ready & READY_STDERR) != 0;
+    bool ready = (stdout_ready || stderr_ready) && may_send_data(connection, channel);
     uint32_t window = channel->remote_window;
-    int filled =
-        read_stream(connection, channel, &channel->child_stdout, channel->stdout_ready, false);
+    int filled = read_stream(connection, channel, &channel->child_stdout, stdout_ready, false);
     if (filled > 1 && !channel->has_pty && channel->child_stdout >= 0) {
         channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
     }
-    read_stream(connection, channel, &channel->child_stderr, channel->stderr_ready, true);
+    read_stream(connection, channel, &channel->child_stderr, stderr_ready, true);
     if (ready) {
         channel->bulk = window - channel->remote_window >= BULK_BYTES;
     }
@@ -138,7 +138,7 @@ static void send_exit(struct connection *connection, struct channel *channel,
 
 static void take_exit(struct connection *connection, struct channel *channel)
 {
-    if (channel->child_exit < 0 || !channel->exit_ready) {
+    if (channel->child_exit < 0 || (channel->ready & READY_EXIT) == 0) {
         return;
     }
     struct ipc_exit result;
@@ -151,23 +151,24 @@ static void take_exit(struct connection *connection, struct channel *channel)
     }
     close(channel->child_exit);
     channel->child_exit = -1;
-    channel->exit_sent = true;
     channel->exited_ms = connection->now_ms;
+    channel_output_event(connection, channel, OUTPUT_EXIT);
 }
 
 /* True for a terminal whose program has exited while others hold it still. */
 static bool lingers(const struct channel *channel)
 {
-    return channel->has_pty && channel->exit_sent && channel->child_stdout >= 0;
+    return channel->has_pty && channel->output == OUTPUT_EXITED && channel->child_stdout >= 0;
 }
 
 /* Background jobs keep a terminal open for as long as they like: the session ends without them. */
 static void end_linger(struct connection *connection, struct channel *channel)
 {
     /* Without room in the window there may be output that poll() was not asked about. */
-    if (lingers(channel) && may_send_data(connection, channel) && !channel->stdout_ready &&
+    if (lingers(channel) && may_send_data(connection, channel) &&
+        (channel->ready & READY_STDOUT) == 0 &&
         connection->now_ms >= channel->exited_ms + LIMIT_LINGER_MS) {
-        channel_close_stdin(connection, channel);
+        channel_close_stdin(connection, channel, INPUT_SHUT);
         close(channel->child_stdout);
         channel->child_stdout = -1;
     }
@@ -177,29 +178,24 @@ static void end_linger(struct connection *connection, struct channel *channel)
  * answer what they do not know though no reply is wanted. */
 static void send_eow(struct connection *connection, struct channel *channel)
 {
-    if (!channel->eow_sent && !channel->eof_received && version_is_openssh(connection)) {
+    if (channel->input != INPUT_BROKEN) {
+        return;
+    }
+    if (version_is_openssh(connection)) {
         struct writer message = channel_request_begin(connection, channel, "eow@openssh.com");
         message_send(connection, &message);
     }
-    channel->eow_sent = true;
+    channel->input = channel_input_after(channel->input, INPUT_REPORTED);
 }
 
-static void finish(struct connection *connection, struct channel *channel)
+static void send_eof(struct connection *connection, struct channel *channel)
 {
-    bool output_done = channel->child_stdout < 0 && channel->child_stderr < 0;
-    if (output_done && !channel->eof_sent) {
-        channel->eof_sent = true;
+    bool sent = channel->output != OUTPUT_OPEN && channel->output != OUTPUT_EXITED;
+    if (!sent && channel->child_stdout < 0 && channel->child_stderr < 0) {
         struct writer message = message_begin(connection, SSH_MSG_CHANNEL_EOF);
         writer_u32(&message, channel->remote);
         message_send(connection, &message);
-    }
-    if (output_done && channel->exit_sent) {
-        channel_close(connection, channel);
-    } else if (channel->stdin_broken && channel->child_stdin >= 0) {
-        if (!channel->has_pty) {
-            send_eow(connection, channel);
-        }
-        channel_close_stdin(connection, channel);
+        channel_output_event(connection, channel, OUTPUT_END);
     }
 }
 
@@ -222,10 +218,11 @@ static void channel_turn(struct connection *connection, struct channel *channel)
             read_output(connection, channel);
             take_exit(connection, channel);
             end_linger(connection, channel);
-            finish(connection, channel);
+            send_eof(connection, channel);
+            send_eow(connection, channel);
         }
     }
-    if (channel->open && may_send(connection)) {
+    if (channel_is_open(channel) && may_send(connection)) {
         window_return(connection, channel);
     }
 }
@@ -309,7 +306,7 @@ size_t channel_output_wait_for(const struct connection *connection, struct pollf
         bool has_pending = channel->pending.bytes > 0;
         /* A pipe's POLLERR, which needs no asking, tells that the program has closed its stdin; a
          * terminal's stdin is asked about only with data at hand. */
-        bool watches_stdin = !channel->stdin_broken && (has_pending || !channel->has_pty);
+        bool watches_stdin = has_pending || !channel->has_pty;
         entries[count++] = (struct pollfd){.fd = watches_stdin ? channel->child_stdin : -1,
                                            .events = has_pending ? POLLOUT : 0};
         entries[count++] = (struct pollfd){
@@ -329,15 +326,15 @@ void channel_output_note(struct connection *connection, const struct pollfd *ent
         if (!channel_is_live(channel)) {
             continue;
         }
-        channel->stdin_ready = entries[0].revents != 0;
         /* POLLERR: a pipe's reader is gone. POLLHUP: a terminal's last program is. */
         if ((entries[0].revents & (POLLERR | POLLHUP)) != 0) {
-            channel->stdin_broken = true;
+            channel_stdin_break(connection, channel);
         }
-        channel->stdout_ready = entries[1].revents != 0 || channel->breathes;
+        channel->ready = (entries[0].revents != 0 ? READY_STDIN : 0U) |
+                         (entries[1].revents != 0 || channel->breathes ? READY_STDOUT : 0U) |
+                         (entries[2].revents != 0 ? READY_STDERR : 0U) |
+                         (entries[3].revents != 0 ? READY_EXIT : 0U);
         channel->breathes = false;
-        channel->stderr_ready = entries[2].revents != 0;
-        channel->exit_ready = entries[3].revents != 0;
         entries += CHANNEL_POLL_ENTRIES;
     }
 }

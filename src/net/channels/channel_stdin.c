@@ -6,21 +6,25 @@
 
 #include "connection.h"
 
-static bool takes_none(const struct channel *channel)
+static bool discards(const struct channel *channel)
 {
-    bool stdin_closed = channel->started && channel->child_stdin < 0;
-    return stdin_closed || channel->stdin_broken || channel->close_sent;
+    return channel->input == INPUT_BROKEN || channel->input == INPUT_DISCARDING;
 }
 
 static bool takes_directly(const struct channel *channel)
 {
-    return channel->started && channel->child_stdin >= 0 && channel->pending.bytes == 0;
+    return channel->input == INPUT_OPEN && channel->pending.bytes == 0;
 }
 
+/* For data that can't go to the program now. */
 static void keep(struct connection *connection, struct channel *channel, const uint8_t *data,
                  size_t count)
 {
-    queue_add(&connection->pool, &channel->pending, data, count);
+    if (discards(channel)) {
+        channel->consumed += (uint32_t)count;
+    } else {
+        queue_add(&connection->pool, &channel->pending, data, count);
+    }
 }
 
 /* writev() takes pointers to what it only reads. */
@@ -40,9 +44,7 @@ void channel_stdin_data(struct connection *connection, struct channel *channel, 
     if (feed->channel != channel || feed->count == FEED_PARTS) {
         channel_stdin_flush(connection);
     }
-    if (takes_none(channel)) {
-        channel->consumed += (uint32_t)count;
-    } else if (!takes_directly(channel)) {
+    if (!takes_directly(channel)) {
         keep(connection, channel, data, count);
     } else if (count > 0) {
         feed->channel = channel;
@@ -51,9 +53,15 @@ void channel_stdin_data(struct connection *connection, struct channel *channel, 
     }
 }
 
+void channel_stdin_break(struct connection *connection, struct channel *channel)
+{
+    channel_close_stdin(connection, channel, channel->has_pty ? INPUT_SHUT : INPUT_BREAK);
+}
+
 /* How much the program took: 0 if it takes nothing now. Its closed stdin (EPIPE; EIO from a
  * terminal) is not the end: what it still prints goes on. */
-static size_t write_child(struct channel *channel, const struct iovec *parts, int count)
+static size_t write_child(struct connection *connection, struct channel *channel,
+                          const struct iovec *parts, int count)
 {
     ssize_t written = writev(channel->child_stdin, parts, count);
     if (written >= 0) {
@@ -62,7 +70,7 @@ static size_t write_child(struct channel *channel, const struct iovec *parts, in
         return (size_t)written;
     }
     if (errno != EAGAIN && errno != EINTR) {
-        channel->stdin_broken = true;
+        channel_stdin_break(connection, channel);
     }
     return 0;
 }
@@ -87,12 +95,12 @@ void channel_stdin_flush(struct connection *connection)
     if (channel == NULL) {
         return;
     }
-    advance(feed, write_child(channel, feed->parts, feed->count));
+    advance(feed, write_child(connection, channel, feed->parts, feed->count));
     /* A program that reads, and has more to read at once than its pipe holds: a bulk transfer. */
-    if (feed->bytes > 0 && !channel->stdin_broken && !channel->has_pty &&
+    if (feed->bytes > 0 && channel->child_stdin >= 0 && !channel->has_pty &&
         channel->fed > LIMIT_FIRST_PIPE_BYTES &&
         channel_widen_pipe(channel->child_stdin, &channel->stdin_widened)) {
-        advance(feed, write_child(channel, feed->parts, feed->count));
+        advance(feed, write_child(connection, channel, feed->parts, feed->count));
     }
     for (int i = 0; i < feed->count; i++) {
         keep(connection, channel, feed->parts[i].iov_base, feed->parts[i].iov_len);
@@ -102,24 +110,24 @@ void channel_stdin_flush(struct connection *connection)
 
 void channel_stdin_close_drained(struct connection *connection, struct channel *channel)
 {
-    if (channel->eof_received && channel->started && !channel->has_pty &&
-        channel->pending.bytes == 0) {
-        channel_close_stdin(connection, channel);
+    if (channel->input == INPUT_DRAINING && !channel->has_pty && channel->pending.bytes == 0) {
+        channel_close_stdin(connection, channel, INPUT_SHUT);
     }
 }
 
 void channel_stdin_drain(struct connection *connection, struct channel *channel)
 {
-    while (channel->child_stdin >= 0 && channel->stdin_ready && channel->pending.bytes > 0) {
+    bool ready = (channel->ready & READY_STDIN) != 0;
+    while (ready && channel->child_stdin >= 0 && channel->pending.bytes > 0) {
         size_t count;
         const uint8_t *oldest = queue_front(&connection->pool, &channel->pending, &count);
         struct iovec part = part_of(oldest, count);
-        size_t taken = write_child(channel, &part, 1);
+        size_t taken = write_child(connection, channel, &part, 1);
         queue_drop(&connection->pool, &channel->pending, taken);
         if (taken > 0) {
             connection->used_ms = connection->now_ms;
         }
-        channel->stdin_ready = taken == count;
+        ready = taken == count;
         if (channel->pending.bytes == 0) {
             channel_stdin_close_drained(connection, channel);
         }
@@ -132,10 +140,10 @@ static const struct channel *only_channel(const struct connection *connection)
     const struct channel *only = NULL;
     for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
-        if (channel->open && only != NULL) {
+        if (channel_is_open(channel) && only != NULL) {
             return NULL;
         }
-        only = channel->open ? channel : only;
+        only = channel_is_open(channel) ? channel : only;
     }
     return only;
 }

@@ -46,6 +46,9 @@ void channel_stdin_drain(struct connection *connection, struct channel *channel)
  */
 uint64_t channel_stdin_enough_until_ms(const struct connection *connection);
 
+/* The program has closed its stdin: what the client sends from now on is discarded. */
+void channel_stdin_break(struct connection *connection, struct channel *channel);
+
 /* After the client's EOF: closes the program's stdin once nothing waits. A terminal has no end of
  * input that we could pass on: its programs read until they are told to stop. */
 void channel_stdin_close_drained(struct connection *connection, struct channel *channel);

@@ -61,7 +61,8 @@ static enum outcome on_pty_req(struct connection *connection, struct channel *ch
         return MALFORMED;
     }
     char term_text[LIMIT_TERM_BYTES];
-    if (channel->started || channel->has_pty || !reader_text(&term, term_text, sizeof(term_text))) {
+    if (channel->output != OUTPUT_WAITING || channel->has_pty ||
+        !reader_text(&term, term_text, sizeof(term_text))) {
         return FAILURE;
     }
     int master;
@@ -83,7 +84,8 @@ static enum outcome on_env(struct connection *connection, struct channel *channe
         return MALFORMED;
     }
     size_t room = sizeof(channel->environment) - channel->environment_bytes;
-    if (channel->started || connection->options->forced_command != NULL || connection->forced ||
+    if (channel->output != OUTPUT_WAITING || connection->options->forced_command != NULL ||
+        connection->forced ||
         !environment_allows((const char *)name.bytes, name.left, (const char *)value.bytes,
                             value.left) ||
         name.left + value.left + 2 > room) {
@@ -113,7 +115,7 @@ static void note_length(struct connection *connection, size_t bytes)
 static enum outcome start(struct connection *connection, struct channel *channel,
                           enum ipc_session_kind kind, const struct reader *command)
 {
-    if (channel->started || reader_has_nul(command)) {
+    if (channel->output != OUTPUT_WAITING || reader_has_nul(command)) {
         return FAILURE;
     }
     if (command->left > LIMIT_COMMAND_BYTES) {
@@ -124,7 +126,8 @@ static enum outcome start(struct connection *connection, struct channel *channel
                    command->left)) {
         return FAILURE;
     }
-    channel->started = true;
+    channel->input = channel_input_after(channel->input, INPUT_START);
+    channel_output_event(connection, channel, OUTPUT_START);
     /* The first program runs: acknowledgements can be delayed again. */
     connection->hurry = false;
     connection->used_ms = connection->begun_ms = connection->now_ms;
@@ -188,7 +191,7 @@ static enum outcome on_signal(struct connection *connection, struct channel *cha
         return MALFORMED;
     }
     uint32_t number = signals_number(&name);
-    if (number == 0 || !channel->started || channel->child_exit < 0) {
+    if (number == 0 || channel->child_exit < 0) {
         return FAILURE;
     }
     return ask_signal(connection, slot_of(connection, channel), number) ? SUCCESS : FAILURE;
@@ -253,7 +256,7 @@ enum phase session_channel_on_request(struct connection *connection, struct read
     if (message->failed) {
         return messages_refuse_malformed(connection, "CHANNEL_REQUEST");
     }
-    if (channel->close_sent) {
+    if (channel->output == OUTPUT_CLOSED) {
         return connection->phase; /* it crossed our CLOSE: nobody waits for the answer */
     }
     enum outcome outcome = handle(connection, channel, &type, message);

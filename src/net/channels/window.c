@@ -19,7 +19,7 @@ static uint32_t spare_window(const struct connection *connection)
     uint32_t spare = LIMIT_WINDOWS_BYTES - LIMIT_CHANNELS * LIMIT_WINDOW_BYTES;
     for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
-        spare -= channel->open ? channel->limit - LIMIT_WINDOW_BYTES : 0;
+        spare -= channel_is_open(channel) ? channel->limit - LIMIT_WINDOW_BYTES : 0;
     }
     return spare;
 }
@@ -64,7 +64,8 @@ static void shrink_window(struct channel *channel, uint32_t largest)
 
 void window_return(struct connection *connection, struct channel *channel)
 {
-    if (channel->eof_received || channel->close_sent || connection->kex.sent) {
+    if (channel_input_has_eof(channel->input) || channel->output == OUTPUT_CLOSED ||
+        connection->kex.sent) {
         return;
     }
     /* A program that leaves half of a grown window with us has stopped reading, or is much slower:

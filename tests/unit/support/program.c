@@ -157,7 +157,7 @@ void program_check_windows(const struct rig *rig)
     size_t limits = 0, pending = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         const struct channel *channel = &rig->connection->channels[i];
-        if (channel->open) {
+        if (channel_is_open(channel)) {
             ck_assert_uint_ge(channel->limit, LIMIT_WINDOW_BYTES);
             ck_assert_uint_le(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
             ck_assert_uint_eq(channel->window + channel->pending.bytes + channel->consumed,

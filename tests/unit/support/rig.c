@@ -46,7 +46,7 @@ static void close_channels(struct connection *connection)
 {
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         struct channel *channel = &connection->channels[i];
-        if (!channel->open) {
+        if (!channel_is_open(channel)) {
             continue;
         }
         if (channel->child_stdin != channel->child_stdout) {

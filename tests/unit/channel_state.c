@@ -1,0 +1,99 @@
+/* Both tables of channel_state.h, cell by cell. What leaves at each step is in channel_exit.c. */
+#include "channel_state.h"
+
+#include "unit.h"
+
+/* The table of the header, which leaves out FREE: no event changes it. */
+#define STAYS (-1)
+
+static const int inputs[INPUT_STATES][INPUT_EVENTS] = {
+    /* START, EOF, BREAK, REPORTED, SHUT */
+    {STAYS, STAYS, STAYS, STAYS, STAYS},
+    {INPUT_OPEN, INPUT_WAITING_EOF, STAYS, STAYS, INPUT_DISCARDING},
+    {STAYS, INPUT_DRAINING, INPUT_BROKEN, STAYS, INPUT_DISCARDING},
+    {STAYS, INPUT_CLOSED, STAYS, INPUT_DISCARDING, INPUT_DISCARDING},
+    {STAYS, INPUT_CLOSED, STAYS, STAYS, STAYS},
+    {INPUT_DRAINING, STAYS, STAYS, STAYS, INPUT_CLOSED},
+    {STAYS, STAYS, INPUT_CLOSED, STAYS, INPUT_CLOSED},
+    {STAYS, STAYS, STAYS, STAYS, STAYS},
+};
+
+static const int outputs[OUTPUT_STATES][OUTPUT_EVENTS] = {
+    /* START, END, EXIT, CLOSE */
+    {STAYS, STAYS, STAYS, STAYS},
+    {OUTPUT_OPEN, STAYS, STAYS, OUTPUT_FREE},
+    {STAYS, OUTPUT_EOF_SENT, OUTPUT_EXITED, OUTPUT_FREE},
+    {STAYS, OUTPUT_CLOSED, STAYS, OUTPUT_FREE},
+    {STAYS, STAYS, OUTPUT_CLOSED, OUTPUT_LAST_STATUS},
+    {STAYS, STAYS, OUTPUT_FREE, STAYS},
+    {STAYS, STAYS, STAYS, OUTPUT_FREE},
+};
+
+START_TEST(the_input_table)
+{
+    for (int event = 0; event < INPUT_EVENTS; event++) {
+        int expected = inputs[_i][event] == STAYS ? _i : inputs[_i][event];
+        ck_assert_int_eq(
+            (int)channel_input_after((enum channel_input)_i, (enum channel_input_event)event),
+            expected);
+    }
+}
+END_TEST
+
+START_TEST(the_output_table)
+{
+    for (int event = 0; event < OUTPUT_EVENTS; event++) {
+        int expected = outputs[_i][event] == STAYS ? _i : outputs[_i][event];
+        ck_assert_int_eq(
+            (int)channel_output_after((enum channel_output)_i, (enum channel_output_event)event),
+            expected);
+    }
+}
+END_TEST
+
+/* Whatever comes before or after it, the client's EOF is not forgotten. */
+START_TEST(eof_lasts)
+{
+    for (int event = 0; event < INPUT_EVENTS; event++) {
+        enum channel_input state = channel_input_after((enum channel_input)_i, INPUT_EOF);
+        ck_assert(channel_input_has_eof(state));
+        state = channel_input_after(state, (enum channel_input_event)event);
+        ck_assert(channel_input_has_eof(state));
+    }
+}
+END_TEST
+
+START_TEST(states_before_eof)
+{
+    ck_assert(!channel_input_has_eof(INPUT_FREE));
+    ck_assert(!channel_input_has_eof(INPUT_WAITING));
+    ck_assert(!channel_input_has_eof(INPUT_OPEN));
+    ck_assert(!channel_input_has_eof(INPUT_BROKEN));
+    ck_assert(!channel_input_has_eof(INPUT_DISCARDING));
+}
+END_TEST
+
+START_TEST(states_with_a_program)
+{
+    ck_assert(!channel_output_is_live(OUTPUT_FREE));
+    ck_assert(!channel_output_is_live(OUTPUT_WAITING));
+    ck_assert(channel_output_is_live(OUTPUT_OPEN));
+    ck_assert(channel_output_is_live(OUTPUT_EXITED));
+    ck_assert(channel_output_is_live(OUTPUT_EOF_SENT));
+    ck_assert(channel_output_is_live(OUTPUT_LAST_STATUS));
+    ck_assert(!channel_output_is_live(OUTPUT_CLOSED));
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("channel_state");
+    TCase *tests = tcase_create("channel_state");
+    tcase_add_loop_test(tests, the_input_table, 0, INPUT_STATES);
+    tcase_add_loop_test(tests, the_output_table, 0, OUTPUT_STATES);
+    tcase_add_loop_test(tests, eof_lasts, INPUT_WAITING, INPUT_STATES);
+    tcase_add_test(tests, states_before_eof);
+    tcase_add_test(tests, states_with_a_program);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
