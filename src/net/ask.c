@@ -275,8 +275,9 @@ bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize 
     return true;
 }
 
-bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t slot,
-               enum ipc_session_kind kind, const void *command, size_t command_bytes)
+bool ask_spawn(struct connection *connection, const struct channel *channel, uint32_t slot,
+               enum ipc_session_kind kind, const void *command, size_t command_bytes,
+               int fds[static IPC_REPLY_DESCRIPTORS])
 {
     struct ipc_spawn request = {.type = IPC_SPAWN,
                                 .channel = slot,
@@ -293,12 +294,7 @@ bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t 
         release_if_cut_off(connection, slot, &descriptors);
         return false;
     }
-    if (!channel->has_pty) {
-        channel->child_stdin = descriptors.fds[0];
-        channel->child_stdout = descriptors.fds[1];
-        channel->child_stderr = descriptors.fds[2];
-    }
-    channel->child_exit = descriptors.fds[expected - 1];
+    memcpy(fds + IPC_REPLY_DESCRIPTORS - expected, descriptors.fds, expected * sizeof(fds[0]));
     return true;
 }
 

@@ -40,9 +40,11 @@ bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize 
              const struct termios *modes, int *master);
 
 /* Starts a program with the channel's environment and TERM. `command` is as the client sent it. On
- * success the channel's descriptors are set. */
-bool ask_spawn(struct connection *connection, struct channel *channel, uint32_t slot,
-               enum ipc_session_kind kind, const void *command, size_t command_bytes);
+ * success `fds` has the program's descriptors: stdin, stdout, stderr and exit; for a program on a
+ * terminal the last one alone. */
+bool ask_spawn(struct connection *connection, const struct channel *channel, uint32_t slot,
+               enum ipc_session_kind kind, const void *command, size_t command_bytes,
+               int fds[static IPC_REPLY_DESCRIPTORS]);
 
 bool ask_signal(struct connection *connection, uint32_t slot, uint32_t number);
 bool ask_release(struct connection *connection, uint32_t slot);

@@ -2,6 +2,8 @@
 
 #include <stdio.h>
 
+#include "channel_messages.h"
+#include "channel_stdin.h"
 #include "hostkeys.h"
 #include "kex.h"
 #include "kexinit.h"
@@ -129,6 +131,9 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
     uint8_t number = reader_u8(&message);
     enum phase next = connection->phase;
     message_handler *handler = NULL;
+    if (number != SSH_MSG_CHANNEL_DATA) {
+        channel_stdin_flush(connection);
+    }
     switch (dispatch_lookup(number, connection->phase, &handler)) {
     case DISPATCH_HANDLE:
         next = handler(connection, &message);

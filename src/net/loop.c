@@ -11,8 +11,9 @@
 #include <unistd.h>
 
 #include "ask.h"
-#include "channel_output.h"
+#include "channel_poll.h"
 #include "channel_stdin.h"
+#include "channel_stdout.h"
 #include "dispatch.h"
 #include "idle_trim.h"
 #include "kex.h"
@@ -226,11 +227,11 @@ static int timeout_ms(const struct connection *connection)
         uint64_t idle_ms = connection->used_ms + connection->options->idle_seconds * 1000ULL;
         next_ms = idle_ms < next_ms ? idle_ms : next_ms;
     }
-    uint64_t relay_ms = channel_output_next_ms(connection);
-    next_ms = relay_ms < next_ms ? relay_ms : next_ms;
-    uint64_t enough_ms = channel_stdin_enough_until_ms(connection);
-    if (enough_ms > now_ms && enough_ms < next_ms) {
-        next_ms = enough_ms;
+    uint64_t channels_ms = channel_poll_next_ms(connection);
+    next_ms = channels_ms < next_ms ? channels_ms : next_ms;
+    uint64_t pause_ms = channel_stdin_pause_until_ms(connection);
+    if (pause_ms > now_ms && pause_ms < next_ms) {
+        next_ms = pause_ms;
     }
     uint64_t rest_ms = connection->woken_ms + LIMIT_REST_MS;
     if (idle_trim_due(connection) && rest_ms < next_ms) {
@@ -248,7 +249,7 @@ static int timeout_ms(const struct connection *connection)
 static struct timespec patience(const struct connection *connection)
 {
     int ms = timeout_ms(connection);
-    if (ms > 0 && channel_output_breathes(connection)) {
+    if (ms > 0 && channel_stdout_coalesces(connection)) {
         return (struct timespec){.tv_nsec = LIMIT_BREATH_US * 1000};
     }
     return (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
@@ -281,12 +282,12 @@ static void wait_for_events(struct connection *connection)
     struct pollfd entries[POLL_ENTRIES];
     bool has_output = connection->output_start < connection->output_end;
     bool reads = output_room(connection) >= LIMIT_REPLY_BYTES &&
-                 connection->now_ms >= channel_stdin_enough_until_ms(connection);
+                 connection->now_ms >= channel_stdin_pause_until_ms(connection);
     entries[SOCKET_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
     entries[SOCKET_OUT] = (struct pollfd){.fd = has_output ? STDOUT_FILENO : -1, .events = POLLOUT};
     entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = POLLRDHUP};
     entries[SESSION] = (struct pollfd){.fd = connection->session_ipc, .events = 0};
-    size_t channel_entries = channel_output_wait_for(connection, entries + FIRST_CHANNEL);
+    size_t channel_entries = channel_poll_add(connection, entries + FIRST_CHANNEL);
 
     int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, patience(connection));
     connection->now_ms = clock_ms();
@@ -296,12 +297,12 @@ static void wait_for_events(struct connection *connection)
         }
         return;
     }
-    if (ready > 0 || channel_output_breathes(connection)) {
+    if (ready > 0 || channel_stdout_coalesces(connection)) {
         connection->woken_ms = connection->now_ms;
     } else if (connection->now_ms - connection->woken_ms >= LIMIT_REST_MS) {
         idle_trim(connection);
     }
-    channel_output_note(connection, entries + FIRST_CHANNEL);
+    channel_poll_note(connection, entries + FIRST_CHANNEL);
     if ((entries[MONITOR].revents & (POLLHUP | POLLERR)) != 0) {
         connection_fail(connection, "the monitor is gone");
     } else if (entries[MONITOR].revents != 0) {
@@ -373,7 +374,7 @@ void loop_run(struct connection *connection, uint32_t layers)
         uint64_t bytes_out = connection->bytes_out;
         wait_for_events(connection);
         take_input(connection);
-        channel_output_turn(connection);
+        channel_poll_turn(connection);
         if (!connection->ended) {
             kex_rekey_if_due(connection);
             check_deadlines(connection);

@@ -16,6 +16,7 @@
 
 static struct rig rig;
 static int null;
+static int program_fds[IPC_REPLY_DESCRIPTORS];
 
 static void start(void)
 {
@@ -30,11 +31,6 @@ static void finish(void)
 {
     close(null);
     rig_close(&rig);
-}
-
-static struct channel *channel(void)
-{
-    return &rig.connection->channels[3];
 }
 
 /* ---- each request ---------------------------------------------------------------------------- */
@@ -79,7 +75,8 @@ static bool do_pty(void)
 
 static bool do_spawn(void)
 {
-    return ask_spawn(rig.connection, channel(), 3, IPC_SESSION_EXEC, "ls", 2);
+    return ask_spawn(rig.connection, &rig.connection->channels[3], 3, IPC_SESSION_EXEC, "ls", 2,
+                     program_fds);
 }
 
 static bool do_signal(void)
@@ -294,9 +291,9 @@ START_TEST(the_descriptors_find_their_places)
     rig_reply_descriptors(&rig, &done, sizeof(done), given, 4);
     ck_assert(do_spawn());
     char byte = 0;
-    ck_assert_int_eq(write(channel()->child_stdin, "i", 1), 1);
+    ck_assert_int_eq(write(program_fds[0], "i", 1), 1);
     ck_assert_int_eq(read(ends[0], &byte, 1), 1);
-    const int ours[] = {channel()->child_stdout, channel()->child_stderr, channel()->child_exit};
+    const int *ours = program_fds + 1;
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(write(ends[2 * (i + 1) + 1], &"oex"[i], 1), 1);
         ck_assert_int_eq(read(ours[i], &byte, 1), 1);

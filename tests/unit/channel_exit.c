@@ -1,5 +1,5 @@
 /* How a program's end is told to the client, behind all that it said; and terminals. */
-#include "channel_output.h"
+#include "channel_exit.h"
 
 #include <signal.h>
 #include <string.h>

@@ -134,7 +134,7 @@ END_TEST
 START_TEST(a_pipe_is_widened_once)
 {
     struct channel *channel = channel_of(&one);
-    channel->fed = LIMIT_FIRST_PIPE_BYTES + 1;
+    channel->stdin_bytes = LIMIT_FIRST_PIPE_BYTES + 1;
     int before = fcntl(one.in, F_GETPIPE_SZ);
     size_t filled = 0;
     for (ssize_t count; (count = write(channel->child_stdin, bytes, 4096)) > 0;) {
@@ -255,17 +255,17 @@ START_TEST(the_client_is_held_up_only_for_a_slow_program)
         queue_add(&connection->pool, &channel->pending, bytes, sizeof(bytes));
     }
     connection->read_ms = 7;
-    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
+    ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 0);
     channel_of(&other)->output = OUTPUT_FREE;
-    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 7 + LIMIT_HOLD_MS);
+    ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 7 + LIMIT_HOLD_MS);
     channel->remote_window = 0;
-    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
+    ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 0);
     channel->remote_window = 1;
     connection->kex.sent = true;
-    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
+    ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 0);
     connection->kex.sent = false;
     queue_drop(&connection->pool, &channel->pending, 1);
-    ck_assert_uint_eq(channel_stdin_enough_until_ms(connection), 0);
+    ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 0);
 }
 END_TEST
 

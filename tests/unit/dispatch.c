@@ -6,6 +6,7 @@
 
 #include <string.h>
 
+#include "channel_messages.h"
 #include "client.h"
 #include "kex.h"
 #include "kexinit.h"

@@ -1,27 +1,77 @@
 #include "channel_stdin.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <unistd.h>
 
+#include "channel_window.h"
 #include "connection.h"
+#include "version.h"
 
-static bool discards(const struct channel *channel)
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void close_stdin(struct connection *connection, struct channel *channel,
+                        enum channel_input_event event)
 {
-    return channel->input == INPUT_BROKEN || channel->input == INPUT_DISCARDING;
+    channel->input = channel_input_after(channel->input, event);
+    if (channel->has_pty) {
+        channel->child_stdin = -1;
+    }
+    channel_close_descriptor(&channel->child_stdin);
+    channel_window_consume(channel, channel->pending.bytes);
+    queue_drop(&connection->pool, &channel->pending, channel->pending.bytes);
 }
 
-static bool takes_directly(const struct channel *channel)
+void channel_stdin_shut(struct connection *connection, struct channel *channel)
 {
-    return channel->input == INPUT_OPEN && channel->pending.bytes == 0;
+    close_stdin(connection, channel, INPUT_SHUT);
 }
 
-/* For data that can't go to the program now. */
+/* A terminal's client is not told: other programs may still read from it. */
+void channel_stdin_break(struct connection *connection, struct channel *channel)
+{
+    close_stdin(connection, channel, channel->has_pty ? INPUT_SHUT : INPUT_BREAK);
+}
+
+void channel_stdin_send_eow(struct connection *connection, struct channel *channel)
+{
+    if (channel->input != INPUT_BROKEN) {
+        return;
+    }
+    if (version_is_openssh(connection)) {
+        struct writer message = channel_request_begin(connection, channel, "eow@openssh.com");
+        message_send(connection, &message);
+    }
+    channel->input = channel_input_after(channel->input, INPUT_REPORTED);
+}
+
+static void close_if_drained(struct connection *connection, struct channel *channel)
+{
+    if (channel->input == INPUT_DRAINING && !channel->has_pty && channel->pending.bytes == 0) {
+        channel_stdin_shut(connection, channel);
+    }
+}
+
+void channel_stdin_start(struct connection *connection, struct channel *channel, int fd)
+{
+    channel->child_stdin = fd;
+    channel->input = channel_input_after(channel->input, INPUT_START);
+    close_if_drained(connection, channel);
+}
+
+void channel_stdin_eof(struct connection *connection, struct channel *channel)
+{
+    channel->input = channel_input_after(channel->input, INPUT_EOF);
+    close_if_drained(connection, channel);
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* For data that can't go to the program now, or never can. */
 static void keep(struct connection *connection, struct channel *channel, const uint8_t *data,
                  size_t count)
 {
-    if (discards(channel)) {
-        channel->consumed += (uint32_t)count;
+    if (channel->input == INPUT_BROKEN || channel->input == INPUT_DISCARDING) {
+        channel_window_consume(channel, count);
     } else {
         queue_add(&connection->pool, &channel->pending, data, count);
     }
@@ -44,7 +94,7 @@ void channel_stdin_data(struct connection *connection, struct channel *channel, 
     if (feed->channel != channel || feed->count == FEED_PARTS) {
         channel_stdin_flush(connection);
     }
-    if (!takes_directly(channel)) {
+    if (channel->input != INPUT_OPEN || channel->pending.bytes > 0) {
         keep(connection, channel, data, count);
     } else if (count > 0) {
         feed->channel = channel;
@@ -53,20 +103,15 @@ void channel_stdin_data(struct connection *connection, struct channel *channel, 
     }
 }
 
-void channel_stdin_break(struct connection *connection, struct channel *channel)
-{
-    channel_close_stdin(connection, channel, channel->has_pty ? INPUT_SHUT : INPUT_BREAK);
-}
-
-/* How much the program took: 0 if it takes nothing now. Its closed stdin (EPIPE; EIO from a
- * terminal) is not the end: what it still prints goes on. */
+/* Returns how much the program took: 0 if its pipe is full, or if it has closed its stdin (EPIPE;
+ * EIO from a terminal). */
 static size_t write_child(struct connection *connection, struct channel *channel,
                           const struct iovec *parts, int count)
 {
     ssize_t written = writev(channel->child_stdin, parts, count);
     if (written >= 0) {
-        channel->consumed += (uint32_t)written;
-        channel->fed += (size_t)written;
+        channel_window_consume(channel, (size_t)written);
+        channel->stdin_bytes += (size_t)written;
         return (size_t)written;
     }
     if (errno != EAGAIN && errno != EINTR) {
@@ -75,7 +120,7 @@ static size_t write_child(struct connection *connection, struct channel *channel
     return 0;
 }
 
-/* Takes what is written off the front. */
+/* Takes the written bytes off the front. */
 static void advance(struct feed *feed, size_t written)
 {
     feed->bytes -= written;
@@ -96,9 +141,9 @@ void channel_stdin_flush(struct connection *connection)
         return;
     }
     advance(feed, write_child(connection, channel, feed->parts, feed->count));
-    /* A program that reads, and has more to read at once than its pipe holds: a bulk transfer. */
+    /* If a program reads, and there is more at once than its pipe holds, it is a bulk transfer. */
     if (feed->bytes > 0 && channel->child_stdin >= 0 && !channel->has_pty &&
-        channel->fed > LIMIT_FIRST_PIPE_BYTES &&
+        channel->stdin_bytes > LIMIT_FIRST_PIPE_BYTES &&
         channel_widen_pipe(channel->child_stdin, &channel->stdin_widened)) {
         advance(feed, write_child(connection, channel, feed->parts, feed->count));
     }
@@ -106,13 +151,6 @@ void channel_stdin_flush(struct connection *connection)
         keep(connection, channel, feed->parts[i].iov_base, feed->parts[i].iov_len);
     }
     *feed = (struct feed){0};
-}
-
-void channel_stdin_close_drained(struct connection *connection, struct channel *channel)
-{
-    if (channel->input == INPUT_DRAINING && !channel->has_pty && channel->pending.bytes == 0) {
-        channel_close_stdin(connection, channel, INPUT_SHUT);
-    }
 }
 
 void channel_stdin_drain(struct connection *connection, struct channel *channel)
@@ -129,7 +167,7 @@ void channel_stdin_drain(struct connection *connection, struct channel *channel)
         }
         ready = taken == count;
         if (channel->pending.bytes == 0) {
-            channel_stdin_close_drained(connection, channel);
+            close_if_drained(connection, channel);
         }
     }
 }
@@ -148,12 +186,12 @@ static const struct channel *only_channel(const struct connection *connection)
     return only;
 }
 
-uint64_t channel_stdin_enough_until_ms(const struct connection *connection)
+uint64_t channel_stdin_pause_until_ms(const struct connection *connection)
 {
     const struct channel *channel = only_channel(connection);
-    /* Not while the program may be the one that waits: for the WINDOW_ADJUST that lets it get rid
-     * of its output, or for the end of a key exchange. */
-    bool enough = channel != NULL && channel->pending.bytes >= LIMIT_PENDING_BYTES &&
+    /* Not while the program may wait for the client: for the WINDOW_ADJUST that its output needs,
+     * or for the end of a key exchange. */
+    bool pauses = channel != NULL && channel->pending.bytes >= LIMIT_PENDING_BYTES &&
                   channel->remote_window > 0 && !connection->kex.sent;
-    return enough ? connection->read_ms + LIMIT_HOLD_MS : 0;
+    return pauses ? connection->read_ms + LIMIT_HOLD_MS : 0;
 }

@@ -1,7 +1,7 @@
 /*
- * From the client to programs: data is decrypted where it was read and goes straight on into the
- * program's stdin, that of several packets in one call. What the program does not take waits in the
- * channel's queue.
+ * The input half: the client's data to the program's stdin. Data is decrypted where it was read,
+ * and goes from there into the program's stdin: that of several packets in one call of writev().
+ * What the program does not take waits in the channel's queue.
  */
 #ifndef WREN_CHANNEL_STDIN_H
 #define WREN_CHANNEL_STDIN_H
@@ -13,10 +13,10 @@
 struct channel;
 struct connection;
 
-/* Enough for full packets of a whole input buffer, and for a good many small ones. */
+/* Enough for full packets of a whole input buffer, or for as many small ones. */
 #define FEED_PARTS 16
 
-/* What one program gets with the next call. */
+/* Data for one program, to be written by the next call. */
 struct feed {
     struct channel *channel; /* NULL for none */
     int count;
@@ -24,33 +24,43 @@ struct feed {
     struct iovec parts[FEED_PARTS]; /* in the input buffer */
 };
 
+/* The program runs, and reads from the other end of `fd`: a pipe, or the terminal's master, which
+ * channel_stdout.c closes. */
+void channel_stdin_start(struct connection *connection, struct channel *channel, int fd);
+
 /*
- * Data from the client, within the window already spent. The bytes must stay where they are until
- * channel_stdin_flush(). Data for a program that takes none any more counts as consumed.
+ * Data from the client, already taken off its window. The bytes must stay where they are until
+ * channel_stdin_flush(). Data that no program can take any more counts as consumed.
  */
 void channel_stdin_data(struct connection *connection, struct channel *channel, const uint8_t *data,
                         size_t count);
 
-/* Hands over what channel_stdin_data() has collected: before anything else is done to a channel,
- * and before the input buffer moves. */
+/* Writes what channel_stdin_data() has collected: dispatch.c calls it before any other message is
+ * handled, and before the input buffer moves. */
 void channel_stdin_flush(struct connection *connection);
 
-/* What waits, as far as the program takes it now. */
+/* Writes what is queued, if poll() found room for it. */
 void channel_stdin_drain(struct connection *connection, struct channel *channel);
 
-/*
- * While a program reads more slowly than its client sends, and enough of that is here, the rest can
- * stay where the client notices it, in the socket: until when, or 0 if not at all. Not while that
- * might keep something from another session; and not for long, as it may be in front of a message
- * that the program itself waits for.
- */
-uint64_t channel_stdin_enough_until_ms(const struct connection *connection);
+/* The client's EOF: the program's stdin is closed once nothing is queued. A terminal has no such
+ * end of input: its programs read until they are told to stop. */
+void channel_stdin_eof(struct connection *connection, struct channel *channel);
 
-/* The program has closed its stdin: what the client sends from now on is discarded. */
+/* The program has closed its stdin. Its output goes on; what the client sends is discarded. */
 void channel_stdin_break(struct connection *connection, struct channel *channel);
 
-/* After the client's EOF: closes the program's stdin once nothing waits. A terminal has no end of
- * input that we could pass on: its programs read until they are told to stop. */
-void channel_stdin_close_drained(struct connection *connection, struct channel *channel);
+/* Closes the program's stdin, and drops what is queued. */
+void channel_stdin_shut(struct connection *connection, struct channel *channel);
+
+/* In state BROKEN: tells an OpenSSH client that it can stop sending (OpenSSH's PROTOCOL, section
+ * 2.1). Other clients may answer a request that they do not know, though it wants no reply. */
+void channel_stdin_send_eow(struct connection *connection, struct channel *channel);
+
+/*
+ * While the only program reads more slowly than its client sends, and LIMIT_PENDING_BYTES are
+ * queued, the socket is left unread, so that TCP slows the client down: until when, or 0 for not at
+ * all. Never for long: a message that the program itself waits for may be behind the data.
+ */
+uint64_t channel_stdin_pause_until_ms(const struct connection *connection);
 
 #endif

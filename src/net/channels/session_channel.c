@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include "ask.h"
+#include "channel_exit.h"
 #include "channel_stdin.h"
+#include "channel_stdout.h"
 #include "environment.h"
 #include "log.h"
 #include "messages.h"
@@ -23,13 +25,6 @@ enum outcome {
 
 typedef enum outcome request_handler(struct connection *connection, struct channel *channel,
                                      struct reader *message);
-
-static uint32_t slot_of(const struct connection *connection, const struct channel *channel)
-{
-    /* Unsigned: ARMv7 divides in a function, and in a larger one where there are signs. */
-    size_t offset = (size_t)((uintptr_t)channel - (uintptr_t)connection->channels);
-    return (uint32_t)(offset / sizeof(*channel));
-}
 
 /* ---- before the program: terminal and environment -------------------------------------------- */
 
@@ -66,11 +61,11 @@ static enum outcome on_pty_req(struct connection *connection, struct channel *ch
         return FAILURE;
     }
     int master;
-    if (!ask_pty(connection, slot_of(connection, channel), &size, &modes, &master)) {
+    if (!ask_pty(connection, channel_number(connection, channel), &size, &modes, &master)) {
         return FAILURE;
     }
     channel->has_pty = true;
-    channel->child_stdin = channel->child_stdout = master;
+    channel_stdout_open(channel, master, -1);
     memcpy(channel->term, term_text, sizeof(term_text));
     return SUCCESS;
 }
@@ -122,16 +117,19 @@ static enum outcome start(struct connection *connection, struct channel *channel
         note_length(connection, command->left);
         return FAILURE;
     }
-    if (!ask_spawn(connection, channel, slot_of(connection, channel), kind, command->bytes,
-                   command->left)) {
+    int fds[IPC_REPLY_DESCRIPTORS];
+    if (!ask_spawn(connection, channel, channel_number(connection, channel), kind, command->bytes,
+                   command->left, fds)) {
         return FAILURE;
     }
-    channel->input = channel_input_after(channel->input, INPUT_START);
-    channel_output_event(connection, channel, OUTPUT_START);
+    if (!channel->has_pty) {
+        channel_stdout_open(channel, fds[1], fds[2]);
+    }
+    channel_stdin_start(connection, channel, channel->has_pty ? channel->child_stdout : fds[0]);
+    channel_exit_start(channel, fds[IPC_REPLY_DESCRIPTORS - 1]);
     /* The first program runs: acknowledgements can be delayed again. */
     connection->hurry = false;
     connection->used_ms = connection->begun_ms = connection->now_ms;
-    channel_stdin_close_drained(connection, channel);
     return SUCCESS;
 }
 
@@ -194,7 +192,7 @@ static enum outcome on_signal(struct connection *connection, struct channel *cha
     if (number == 0 || channel->child_exit < 0) {
         return FAILURE;
     }
-    return ask_signal(connection, slot_of(connection, channel), number) ? SUCCESS : FAILURE;
+    return ask_signal(connection, channel_number(connection, channel), number) ? SUCCESS : FAILURE;
 }
 
 /* RFC 4335. A pseudo-terminal has no line to hold: what a break means is done to it as the tty
@@ -247,7 +245,7 @@ static enum outcome handle(struct connection *connection, struct channel *channe
 
 enum phase session_channel_on_request(struct connection *connection, struct reader *message)
 {
-    struct channel *channel = channel_named(connection, message);
+    struct channel *channel = channel_read_open(connection, message);
     if (channel == NULL) {
         return PHASE_ENDED;
     }

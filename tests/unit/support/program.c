@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel_output.h"
+#include "channel_poll.h"
 
 /* A pipe with our end, which is handed over, and the program's; neither blocks. */
 static int make_pipe(bool program_reads, int *program_end)
@@ -130,12 +130,12 @@ void program_close_all(struct program *program)
 int program_turn(struct rig *rig, int patience_ms)
 {
     struct pollfd entries[LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES];
-    size_t count = channel_output_wait_for(rig->connection, entries);
+    size_t count = channel_poll_add(rig->connection, entries);
     ck_assert_uint_le(count, sizeof(entries) / sizeof(entries[0]));
     int found = poll(entries, count, patience_ms);
     ck_assert_int_ge(found, 0);
-    channel_output_note(rig->connection, entries);
-    channel_output_turn(rig->connection);
+    channel_poll_note(rig->connection, entries);
+    channel_poll_turn(rig->connection);
     program_check_windows(rig);
     return found;
 }

@@ -3,7 +3,7 @@
  * rests when there is nothing to do, and the windows' invariant over a random walk, in
  * relay_rest.c.
  */
-#include "channel_output.h"
+#include "channel_stdout.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -394,8 +394,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("channel_output");
-    TCase *tests = tcase_create("channel_output");
+    Suite *suite = suite_create("channel_stdout");
+    TCase *tests = tcase_create("channel_stdout");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, output_and_errors);

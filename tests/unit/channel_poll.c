@@ -9,7 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel_output.h"
+#include "channel_poll.h"
+#include "channel_stdout.h"
 #include "program.h"
 #include "unit.h"
 
@@ -226,9 +227,9 @@ START_TEST(channels_without_a_program_ask_nothing)
     struct pollfd entries[LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES];
     program_channel(&rig, 1, 100, 100);
     program_channel(&rig, 2, 100, 100);
-    ck_assert_uint_eq(channel_output_wait_for(rig.connection, entries), 0);
+    ck_assert_uint_eq(channel_poll_add(rig.connection, entries), 0);
     program_run(&rig, program, REMOTE);
-    ck_assert_uint_eq(channel_output_wait_for(rig.connection, entries), CHANNEL_POLL_ENTRIES);
+    ck_assert_uint_eq(channel_poll_add(rig.connection, entries), CHANNEL_POLL_ENTRIES);
     program_expect_rest(&rig);
 }
 END_TEST
@@ -256,18 +257,18 @@ START_TEST(a_stream_of_small_pieces)
     channel()->stdout_widened = true; /* as it is in a bulk transfer */
     write_pieces(3);
     program_turn(&rig, 0);
-    ck_assert(channel_output_breathes(rig.connection));
-    channel_output_wait_for(rig.connection, entries);
+    ck_assert(channel_stdout_coalesces(rig.connection));
+    channel_poll_add(rig.connection, entries);
     ck_assert_int_eq(entries[1].fd, -1);
     ck_assert_int_ge(entries[2].fd, 0);
     program_drop_output(&rig);
     write_pieces(2);
     ck_assert_int_eq(program_turn(&rig, 0), 0);
     ck_assert_uint_gt(rig.connection->output_end, 8192);
-    ck_assert(channel_output_breathes(rig.connection));
+    ck_assert(channel_stdout_coalesces(rig.connection));
     program_turn(&rig, 0);
-    ck_assert(!channel_output_breathes(rig.connection));
-    channel_output_wait_for(rig.connection, entries);
+    ck_assert(!channel_stdout_coalesces(rig.connection));
+    channel_poll_add(rig.connection, entries);
     ck_assert_int_eq(entries[1].fd, channel()->child_stdout);
     program_expect_rest(&rig);
 }
@@ -280,12 +281,12 @@ START_TEST(a_stream_that_is_held_up)
     channel()->stdout_widened = true;
     write_pieces(2);
     program_turn(&rig, 0);
-    ck_assert(channel_output_breathes(rig.connection));
+    ck_assert(channel_stdout_coalesces(rig.connection));
     hold_up_output(_i);
     write_pieces(2);
     program_turn(&rig, 0);
     program_turn(&rig, 0);
-    ck_assert(!channel_output_breathes(rig.connection));
+    ck_assert(!channel_stdout_coalesces(rig.connection));
 }
 END_TEST
 
@@ -296,11 +297,11 @@ START_TEST(no_breath_for_small_answers)
     program_run(&rig, program, REMOTE);
     write_pieces(2);
     program_turn(&rig, 0);
-    ck_assert(!channel_output_breathes(rig.connection));
+    ck_assert(!channel_stdout_coalesces(rig.connection));
     channel()->stdout_widened = true;
     program_write(program->out, bytes, 100);
     program_turn(&rig, 0);
-    ck_assert(!channel_output_breathes(rig.connection));
+    ck_assert(!channel_stdout_coalesces(rig.connection));
 }
 END_TEST
 
@@ -319,7 +320,7 @@ START_TEST(a_stream_that_ends)
     }
     ck_assert_int_eq(channel()->output, OUTPUT_CLOSED);
     ck_assert_uint_eq(channel()->pace.under_way, 3 * 4096);
-    ck_assert(!channel_output_breathes(rig.connection));
+    ck_assert(!channel_stdout_coalesces(rig.connection));
 }
 END_TEST
 
@@ -492,8 +493,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("idle_rest");
-    TCase *tests = tcase_create("idle_rest");
+    Suite *suite = suite_create("channel_poll");
+    TCase *tests = tcase_create("channel_poll");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, rests_on_pipes, 0, STATES * HOLD_UPS);

@@ -1,7 +1,7 @@
 /*
  * Windows that grow with what programs read, and shrink when they stop; and what this may cost.
  */
-#include "window.h"
+#include "channel_window.h"
 
 #include <signal.h>
 #include <string.h>
@@ -312,8 +312,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("window");
-    TCase *tests = tcase_create("window");
+    Suite *suite = suite_create("channel_window");
+    TCase *tests = tcase_create("channel_window");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, grows_with_a_program_that_reads);

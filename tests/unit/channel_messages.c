@@ -1,4 +1,4 @@
-#include "channel.h"
+#include "channel_messages.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -395,8 +395,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("channel");
-    TCase *tests = tcase_create("channel");
+    Suite *suite = suite_create("channel_messages");
+    TCase *tests = tcase_create("channel_messages");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, global_requests);

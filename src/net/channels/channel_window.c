@@ -1,19 +1,19 @@
-#include "window.h"
+#include "channel_window.h"
 
 #include "connection.h"
 
-/* A window grows by this factor. A TCP connection doubles what is under way in each round trip when
- * it starts, and the window must be ahead of that. */
+/* A window grows by this factor. A TCP connection that starts doubles its congestion window in each
+ * round trip, and ours must stay ahead of that. */
 #define GROWTH 4
 
-/* The client gets window back when this part of it is consumed: seldom enough that adjusts cost
- * nothing beside the data, and early enough to grow before the client has used up what it has. */
+/* WINDOW_ADJUST leaves when this part of the window is consumed: seldom enough that it costs
+ * nothing beside the data, and early enough that the client never waits for it. */
 #define STEP(limit) ((limit) / 4)
 
-/* What a link of 500 Mbit/s carries in a millisecond. */
+/* What a link of 500 Mbit/s carries in a millisecond: a client that sends faster is near. */
 #define NEAR_BYTES_A_MS 65536
 
-/* What channels have beyond the first window, all together, is bounded. */
+/* How much all windows together may still grow. */
 static uint32_t spare_window(const struct connection *connection)
 {
     uint32_t spare = LIMIT_WINDOWS_BYTES - LIMIT_CHANNELS * LIMIT_WINDOW_BYTES;
@@ -24,27 +24,50 @@ static uint32_t spare_window(const struct connection *connection)
     return spare;
 }
 
+bool channel_window_take(struct connection *connection, struct channel *channel, size_t count)
+{
+    const char *reason = NULL;
+    if (channel_input_has_eof(channel->input)) {
+        reason = "data after EOF";
+    } else if (count > LIMIT_CHANNEL_PACKET_BYTES) {
+        reason = "data beyond the maximum packet size";
+    } else if (count > channel->window) {
+        reason = "data beyond the window";
+    }
+    if (reason != NULL) {
+        connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
+        return false;
+    }
+    channel->window -= (uint32_t)count;
+    return true;
+}
+
+void channel_window_consume(struct channel *channel, size_t count)
+{
+    channel->consumed += (uint32_t)count;
+}
+
 static uint32_t smaller(uint32_t a, uint32_t b)
 {
     return a < b ? a : b;
 }
 
-/* How large the window may become. A client that sends faster than networks do is near. */
+/* How large the window may become: a near client needs less. */
 static uint32_t largest_window(const struct connection *connection, const struct channel *channel)
 {
     uint64_t taken_ms = connection->now_ms - channel->adjusted_ms;
     bool near = channel->consumed >= NEAR_BYTES_A_MS * (taken_ms + 1);
-    return near && channel_shares(connection) ? LIMIT_NEAR_WINDOW_BYTES
-                                              : LIMIT_LARGEST_WINDOW_BYTES;
+    return near && channel_several_live(connection) ? LIMIT_NEAR_WINDOW_BYTES
+                                                    : LIMIT_LARGEST_WINDOW_BYTES;
 }
 
-/* When all that has arrived is with the program, we wait for the client: it may be the window that
- * holds it up, if what is under way on a far connection is more. A client that is faster than we
- * are does not come here, because there is always more to read. */
+/* If the program has all that has arrived, we wait for the client; and the client may wait for us,
+ * if its window is smaller than what a far connection has in flight. A client that sends faster
+ * than we read does not get here: there is always more to read. */
 static void grow_window(const struct connection *connection, struct channel *channel,
                         uint32_t largest)
 {
-    if (connection->input_drained && channel->fed > LIMIT_FIRST_PIPE_BYTES &&
+    if (connection->input_drained && channel->stdin_bytes > LIMIT_FIRST_PIPE_BYTES &&
         channel->pending.bytes == 0 && channel->limit < largest) {
         uint32_t more = smaller((GROWTH - 1) * channel->limit, largest - channel->limit);
         more = smaller(more, spare_window(connection));
@@ -62,14 +85,14 @@ static void shrink_window(struct channel *channel, uint32_t largest)
     }
 }
 
-void window_return(struct connection *connection, struct channel *channel)
+void channel_window_return(struct connection *connection, struct channel *channel)
 {
     if (channel_input_has_eof(channel->input) || channel->output == OUTPUT_CLOSED ||
         connection->kex.sent) {
         return;
     }
-    /* A program that leaves half of a grown window with us has stopped reading, or is much slower:
-     * what it takes is not given back until the window is as it was. */
+    /* If half of a grown window waits here, the program has stopped reading or is much slower than
+     * the client: nothing is returned until the window has its first size again. */
     if (channel->pending.bytes > channel->limit / 2) {
         shrink_window(channel, LIMIT_WINDOW_BYTES);
     }

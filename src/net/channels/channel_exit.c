@@ -1,0 +1,141 @@
+#include "channel_exit.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "ask.h"
+#include "channel_stdin.h"
+#include "channel_stdout.h"
+#include "connection.h"
+#include "ipc.h"
+#include "signals.h"
+
+/* ---- states ---------------------------------------------------------------------------------- */
+
+static void close_program(struct connection *connection, struct channel *channel)
+{
+    channel_stdin_shut(connection, channel);
+    channel_stdout_shut(channel);
+    channel_close_descriptor(&channel->child_exit);
+}
+
+static void send_close(struct connection *connection, const struct channel *channel)
+{
+    struct writer message = message_begin(connection, SSH_MSG_CHANNEL_CLOSE);
+    writer_u32(&message, channel->remote);
+    message_send(connection, &message);
+}
+
+/* Does what the new state asks for: see channel_state.h. */
+static void change_output(struct connection *connection, struct channel *channel,
+                          enum channel_output_event event)
+{
+    enum channel_output before = channel->output;
+    enum channel_output after = channel_output_after(before, event);
+    channel->output = after;
+    if ((after == OUTPUT_CLOSED || after == OUTPUT_FREE) && before != OUTPUT_CLOSED) {
+        close_program(connection, channel);
+        send_close(connection, channel);
+    }
+    if (after == OUTPUT_FREE) {
+        if (before != OUTPUT_WAITING || channel->has_pty) {
+            ask_release(connection, channel_number(connection, channel));
+        }
+        channel_init(channel);
+    }
+}
+
+void channel_exit_start(struct channel *channel, int fd)
+{
+    channel->child_exit = fd;
+    channel->output = channel_output_after(channel->output, OUTPUT_START);
+}
+
+void channel_exit_close(struct connection *connection, struct channel *channel)
+{
+    change_output(connection, channel, OUTPUT_CLOSE);
+    if (channel->output == OUTPUT_LAST_STATUS) {
+        channel_stdin_shut(connection, channel);
+    }
+}
+
+/* ---- the program's end ----------------------------------------------------------------------- */
+
+static void send_exit(struct connection *connection, struct channel *channel,
+                      const struct ipc_exit *result)
+{
+    const char *name = result->signaled != 0 ? signals_name(result->status) : NULL;
+    if (name != NULL) {
+        struct writer message = channel_request_begin(connection, channel, "exit-signal");
+        writer_text(&message, name);
+        writer_bool(&message, result->core_dumped != 0);
+        writer_text(&message, "");
+        writer_text(&message, "");
+        message_send(connection, &message);
+    } else {
+        struct writer message = channel_request_begin(connection, channel, "exit-status");
+        /* A signal without a name in the RFC is reported as shells do. */
+        writer_u32(&message, result->signaled != 0 ? 128 + result->status : result->status);
+        message_send(connection, &message);
+    }
+}
+
+static void read_exit(struct connection *connection, struct channel *channel)
+{
+    if (channel->child_exit < 0 || (channel->ready & READY_EXIT) == 0) {
+        return;
+    }
+    struct ipc_exit result;
+    ssize_t count = read(channel->child_exit, &result, sizeof(result));
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return;
+    }
+    if (count == (ssize_t)sizeof(result)) {
+        send_exit(connection, channel, &result);
+    }
+    channel_close_descriptor(&channel->child_exit);
+    channel->exited_ms = connection->now_ms;
+    change_output(connection, channel, OUTPUT_EXIT);
+}
+
+/* True if the program has exited while others, background jobs, keep its terminal open. */
+static bool lingers(const struct channel *channel)
+{
+    return channel->has_pty && channel->output == OUTPUT_EXITED && channel->child_stdout >= 0;
+}
+
+uint64_t channel_exit_linger_ends_ms(const struct connection *connection,
+                                     const struct channel *channel)
+{
+    /* Without window there may be output that poll() was not asked about. */
+    bool due = lingers(channel) && channel_stdout_may_send(connection, channel);
+    return due ? channel->exited_ms + LIMIT_LINGER_MS : UINT64_MAX;
+}
+
+/* They may keep it as long as they like: the session ends without them. */
+static void end_linger(struct connection *connection, struct channel *channel)
+{
+    if ((channel->ready & READY_STDOUT) == 0 &&
+        connection->now_ms >= channel_exit_linger_ends_ms(connection, channel)) {
+        channel_stdin_shut(connection, channel);
+        channel_stdout_shut(channel);
+    }
+}
+
+static void send_eof(struct connection *connection, struct channel *channel)
+{
+    bool due = channel->output == OUTPUT_OPEN || channel->output == OUTPUT_EXITED;
+    if (due && channel_stdout_has_ended(channel)) {
+        struct writer message = message_begin(connection, SSH_MSG_CHANNEL_EOF);
+        writer_u32(&message, channel->remote);
+        message_send(connection, &message);
+        change_output(connection, channel, OUTPUT_END);
+    }
+}
+
+void channel_exit_send(struct connection *connection, struct channel *channel)
+{
+    read_exit(connection, channel);
+    end_linger(connection, channel);
+    send_eof(connection, channel);
+}

@@ -1,0 +1,188 @@
+#include "channel_messages.h"
+
+#include "channel_exit.h"
+#include "channel_stdin.h"
+#include "channel_stdout.h"
+#include "channel_window.h"
+#include "connection.h"
+#include "hostkeys.h"
+#include "messages.h"
+#include "reader.h"
+
+/* ---- global requests (RFC 4254 section 4) ---------------------------------------------------- */
+
+enum phase channel_on_global_request(struct connection *connection, struct reader *message)
+{
+    struct reader type = reader_string(message);
+    bool want_reply = reader_bool(message);
+    if (message->failed) {
+        return messages_refuse_malformed(connection, "GLOBAL_REQUEST");
+    }
+    if (reader_is(&type, HOSTKEYS_PROVE)) {
+        return hostkeys_on_prove(connection, message, want_reply);
+    }
+    /* Forwarding is never done, and a keepalive wants any answer. */
+    bool done = reader_is(&type, "no-more-sessions@openssh.com");
+    if (done) {
+        connection->no_more_sessions = true;
+    }
+    if (want_reply) {
+        struct writer answer =
+            message_begin(connection, done ? SSH_MSG_REQUEST_SUCCESS : SSH_MSG_REQUEST_FAILURE);
+        message_send(connection, &answer);
+    }
+    return connection->phase;
+}
+
+/* ---- opening (RFC 4254 section 5.1) ---------------------------------------------------------- */
+
+static void refuse_open(struct connection *connection, uint32_t remote, enum ssh_open_failure code,
+                        const char *reason)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_CHANNEL_OPEN_FAILURE);
+    writer_u32(&answer, remote);
+    writer_u32(&answer, code);
+    writer_text(&answer, reason);
+    writer_text(&answer, "");
+    message_send(connection, &answer);
+}
+
+static void confirm_open(struct connection *connection, const struct channel *channel)
+{
+    struct writer answer = message_begin(connection, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
+    writer_u32(&answer, channel->remote);
+    writer_u32(&answer, channel_number(connection, channel));
+    writer_u32(&answer, channel->window);
+    writer_u32(&answer, LIMIT_CHANNEL_PACKET_BYTES);
+    message_send(connection, &answer);
+}
+
+enum phase channel_on_open(struct connection *connection, struct reader *message)
+{
+    struct reader type = reader_string(message);
+    uint32_t remote = reader_u32(message);
+    uint32_t window = reader_u32(message);
+    uint32_t packet = reader_u32(message);
+    bool is_session = reader_is(&type, "session");
+    /* Other types have fields of their own after these. */
+    if (message->failed || (is_session && !reader_end(message))) {
+        return messages_refuse_malformed(connection, "CHANNEL_OPEN");
+    }
+    struct channel *channel = channel_find_free(connection);
+    if (!is_session) {
+        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
+                    "this server has no forwarding, only sessions");
+    } else if (connection->no_more_sessions) {
+        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
+                    "no more sessions, as you asked");
+    } else if (channel == NULL) {
+        refuse_open(connection, remote, SSH_OPEN_RESOURCE_SHORTAGE, "too many open sessions");
+    } else if (packet < LIMIT_CHANNEL_PACKET_MIN_BYTES) {
+        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
+                    "the maximum packet size is too small");
+    } else {
+        channel_open(connection, channel, remote, window, packet);
+        confirm_open(connection, channel);
+    }
+    return connection->phase;
+}
+
+/* ---- windows and data (RFC 4254 section 5.2) ------------------------------------------------- */
+
+/* Some clients return window after their CLOSE: for a FREE channel this is ignored. A number that
+ * we never give to a channel is refused. */
+enum phase channel_on_window_adjust(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_read_any(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    uint32_t more = reader_u32(message);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "CHANNEL_WINDOW_ADJUST");
+    }
+    if (!channel_is_open(channel)) {
+        return connection->phase;
+    }
+    if (!channel_stdout_adjust(connection, channel, more)) {
+        return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                                 "window beyond 2^32-1 bytes");
+    }
+    return connection->phase;
+}
+
+enum phase channel_on_data(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_read_open(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    struct reader data = reader_string(message);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "CHANNEL_DATA");
+    }
+    if (!channel_window_take(connection, channel, data.left)) {
+        return PHASE_ENDED;
+    }
+    connection->used_ms = connection->now_ms;
+    channel_stdin_data(connection, channel, data.bytes, data.left);
+    return connection->phase;
+}
+
+enum phase channel_on_extended_data(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_read_open(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    reader_u32(message); /* the type: a program has no second input, so all are discarded */
+    struct reader data = reader_string(message);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "CHANNEL_EXTENDED_DATA");
+    }
+    if (!channel_window_take(connection, channel, data.left)) {
+        return PHASE_ENDED;
+    }
+    channel_window_consume(channel, data.left);
+    channel_window_return(connection, channel);
+    return connection->phase;
+}
+
+/* ---- closing (RFC 4254 section 5.3) ---------------------------------------------------------- */
+
+enum phase channel_on_eof(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_read_open(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "CHANNEL_EOF");
+    }
+    channel_stdin_eof(connection, channel);
+    return connection->phase;
+}
+
+enum phase channel_on_close(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = channel_read_open(connection, message);
+    if (channel == NULL) {
+        return PHASE_ENDED;
+    }
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "CHANNEL_CLOSE");
+    }
+    channel_exit_close(connection, channel);
+    return connection->ended ? PHASE_ENDED : connection->phase;
+}
+
+/* ---- replies (RFC 4254 section 5.4) ---------------------------------------------------------- */
+
+enum phase channel_on_unwanted_reply(struct connection *connection, struct reader *message)
+{
+    reader_u32(message);
+    if (!reader_end(message)) {
+        return messages_refuse_malformed(connection, "CHANNEL_SUCCESS or CHANNEL_FAILURE");
+    }
+    return connection->phase;
+}

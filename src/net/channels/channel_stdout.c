@@ -1,0 +1,157 @@
+#include "channel_stdout.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "channel_stdin.h"
+#include "connection.h"
+
+/* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
+#define DATA_HEADER_BYTES (1 + 4 + 4 + 4)
+
+/* The largest packet with data, as it leaves. */
+#define DATA_PACKET_BYTES (LIMIT_CHANNEL_PACKET_BYTES + DATA_HEADER_BYTES + PACKET_OVERHEAD_BYTES)
+
+/* Packets of one stream in one turn: enough to fill a write, and few enough that other channels get
+ * their share. */
+#define PACKETS_A_TURN 4
+
+/* A program that writes more than this in one turn is a bulk transfer, not a dialogue. */
+#define BULK_BYTES 4096
+
+void channel_stdout_open(struct channel *channel, int child_stdout, int child_stderr)
+{
+    channel->child_stdout = child_stdout;
+    channel->child_stderr = child_stderr;
+}
+
+bool channel_stdout_has_ended(const struct channel *channel)
+{
+    return channel->child_stdout < 0 && channel->child_stderr < 0;
+}
+
+void channel_stdout_shut(struct channel *channel)
+{
+    channel_close_descriptor(&channel->child_stdout);
+    channel_close_descriptor(&channel->child_stderr);
+}
+
+/* ---- when data may leave --------------------------------------------------------------------- */
+
+bool channel_stdout_adjust(const struct connection *connection, struct channel *channel,
+                           uint32_t more)
+{
+    if (more > UINT32_MAX - channel->remote_window) {
+        return false;
+    }
+    channel->remote_window += more;
+    pace_returned(&channel->pace, more, connection->now_ms);
+    return true;
+}
+
+/* Room for a full packet of data beside the answers that incoming packets may need; bulk data
+ * leaves room for a packet of another channel as well. */
+static bool has_room(const struct connection *connection, const struct channel *channel)
+{
+    return output_room(connection) >=
+           LIMIT_REPLY_BYTES + (channel->bulk ? 2 : 1) * DATA_PACKET_BYTES;
+}
+
+bool channel_stdout_is_paced(const struct connection *connection, const struct channel *channel)
+{
+    return pace_holds(&channel->pace) && channel_several_live(connection);
+}
+
+bool channel_stdout_may_send(const struct connection *connection, const struct channel *channel)
+{
+    return channel->remote_window > 0 && has_room(connection, channel) && !connection->kex.sent &&
+           !connection->ended && !channel_stdout_is_paced(connection, channel);
+}
+
+/* ---- reading --------------------------------------------------------------------------------- */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Reads once, straight into a packet in the output buffer. False when there is no more for now. */
+static bool read_child(struct connection *connection, struct channel *channel, int *fd,
+                       bool is_stderr)
+{
+    struct writer message =
+        message_begin(connection, is_stderr ? SSH_MSG_CHANNEL_EXTENDED_DATA : SSH_MSG_CHANNEL_DATA);
+    writer_u32(&message, channel->remote);
+    if (is_stderr) {
+        writer_u32(&message, SSH_EXTENDED_DATA_STDERR);
+    }
+    size_t mark = writer_string_begin(&message);
+    size_t most = smaller(channel->remote_window, channel->remote_packet);
+    most = smaller(most, message.capacity - message.used);
+    ssize_t count = read(*fd, message.bytes + message.used, most);
+    if (count < 0 && (errno == EAGAIN || errno == EINTR)) {
+        return false;
+    }
+    if (count <= 0) {
+        /* The end; EIO is a terminal's, when the last program has closed it. The unfinished message
+         * is dropped. */
+        if (channel->has_pty) {
+            channel_stdin_shut(connection, channel);
+        }
+        channel_close_descriptor(fd);
+        return false;
+    }
+    message.used += (size_t)count;
+    writer_string_end(&message, mark);
+    message_send(connection, &message);
+    channel->remote_window -= (uint32_t)count;
+    pace_sent(&channel->pace, (uint32_t)count, connection->now_ms);
+    connection->used_ms = connection->now_ms;
+    return (size_t)count == most;
+}
+
+/* Returns how many packets were filled: then there is more to read. */
+static int read_stream(struct connection *connection, struct channel *channel, int *fd, bool ready,
+                       bool is_stderr)
+{
+    int filled = 0;
+    while (filled < PACKETS_A_TURN && ready && *fd >= 0 &&
+           channel_stdout_may_send(connection, channel) &&
+           read_child(connection, channel, fd, is_stderr)) {
+        filled++;
+    }
+    return filled;
+}
+
+void channel_stdout_read(struct connection *connection, struct channel *channel)
+{
+    if (channel_stdout_is_paced(connection, channel) &&
+        connection->now_ms >= pace_patience_ends_ms(&channel->pace)) {
+        pace_give_up(&channel->pace);
+    }
+    bool stdout_ready = (channel->ready & READY_STDOUT) != 0;
+    bool stderr_ready = (channel->ready & READY_STDERR) != 0;
+    bool ready = (stdout_ready || stderr_ready) && channel_stdout_may_send(connection, channel);
+    uint32_t window = channel->remote_window;
+    int filled = read_stream(connection, channel, &channel->child_stdout, stdout_ready, false);
+    if (filled > 1 && !channel->has_pty && channel->child_stdout >= 0) {
+        channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
+    }
+    read_stream(connection, channel, &channel->child_stderr, stderr_ready, true);
+    if (ready) {
+        channel->bulk = window - channel->remote_window >= BULK_BYTES;
+    }
+    channel->coalesces = ready && channel->bulk && filled < PACKETS_A_TURN &&
+                         channel->stdout_widened && channel->child_stdout >= 0 &&
+                         channel_stdout_may_send(connection, channel);
+}
+
+bool channel_stdout_coalesces(const struct connection *connection)
+{
+    for (size_t i = 0; i < connection->channels_used; i++) {
+        if (connection->channels[i].coalesces) {
+            return true;
+        }
+    }
+    return false;
+}
