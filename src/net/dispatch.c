@@ -10,6 +10,7 @@
 #include "messages.h"
 #include "session_channel.h"
 #include "userauth.h"
+#include "version.h"
 
 #define IN(phase) (1U << (phase))
 
@@ -155,7 +156,45 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
     connection->phase = connection->ended ? PHASE_ENDED : next;
 }
 
-void dispatch_begin(struct connection *connection)
+/* False if no packet is complete, or after ending the connection. */
+static bool take_packet(struct connection *connection)
 {
-    connection->phase = PHASE_KEXINIT;
+    struct packet packet;
+    uint32_t sequence = connection->in.sequence;
+    switch (packet_open(&connection->in, connection->buffers.input + connection->input_start,
+                        connection->input_end - connection->input_start, &packet)) {
+    case PACKET_INCOMPLETE:
+        return false;
+    case PACKET_CORRUPT:
+        connection->phase =
+            connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "corrupt packet");
+        return false;
+    case PACKET_READY:
+        break;
+    }
+    dispatch(connection, packet.payload, packet.payload_bytes, sequence);
+    connection->input_start += packet.total_bytes;
+    return true;
+}
+
+void dispatch_input(struct connection *connection)
+{
+    if (connection->phase == PHASE_VERSION && connection->input_end > 0 &&
+        version_read(connection)) {
+        connection->phase = PHASE_KEXINIT;
+    }
+    connection->input_waits = false;
+    while (!connection->ended && connection->phase != PHASE_VERSION) {
+        if (output_room(connection) < LIMIT_REPLY_BYTES) {
+            connection->input_waits = true;
+            break;
+        }
+        if (!take_packet(connection)) {
+            break;
+        }
+    }
+    channel_stdin_flush(connection);
+    if (connection->input_start == connection->input_end) {
+        connection->input_start = connection->input_end = 0;
+    }
 }

@@ -28,7 +28,11 @@ enum dispatch_verdict dispatch_lookup(uint8_t number, enum phase phase, message_
 void dispatch(struct connection *connection, const uint8_t *payload, size_t payload_bytes,
               uint32_t sequence);
 
-/* The client's identification line is in: packets from here on. */
-void dispatch_begin(struct connection *connection);
+/*
+ * Handles what has arrived in the input: the client's identification line, then every packet that
+ * is complete, as long as the output has room for an answer. Sets `input_waits` if that room is
+ * missing. Data for programs has left the input buffer when it returns.
+ */
+void dispatch_input(struct connection *connection);
 
 #endif

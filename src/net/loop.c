@@ -120,50 +120,6 @@ static void write_socket(struct connection *connection)
     }
 }
 
-/* ---- what has arrived ------------------------------------------------------------------------ */
-
-static bool take_packet(struct connection *connection)
-{
-    struct packet packet;
-    uint32_t sequence = connection->in.sequence;
-    switch (packet_open(&connection->in, connection->buffers.input + connection->input_start,
-                        connection->input_end - connection->input_start, &packet)) {
-    case PACKET_INCOMPLETE:
-        return false;
-    case PACKET_CORRUPT:
-        connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "corrupt packet");
-        return false;
-    case PACKET_READY:
-        break;
-    }
-    dispatch(connection, packet.payload, packet.payload_bytes, sequence);
-    connection->input_start += packet.total_bytes;
-    return true;
-}
-
-/* Handles all that is complete, while the output has room for answers. */
-static void take_input(struct connection *connection)
-{
-    if (connection->phase == PHASE_VERSION && connection->input_end > 0 &&
-        version_read(connection)) {
-        dispatch_begin(connection);
-    }
-    connection->input_waits = false;
-    while (!connection->ended && connection->phase != PHASE_VERSION) {
-        if (output_room(connection) < LIMIT_REPLY_BYTES) {
-            connection->input_waits = true;
-            break;
-        }
-        if (!take_packet(connection)) {
-            break;
-        }
-    }
-    channel_stdin_flush(connection);
-    if (connection->input_start == connection->input_end) {
-        connection->input_start = connection->input_end = 0;
-    }
-}
-
 /* ---- deadlines ------------------------------------------------------------------------------- */
 
 static bool is_rekeying(const struct connection *connection)
@@ -373,7 +329,7 @@ void loop_run(struct connection *connection, uint32_t layers)
         uint64_t bytes_in = connection->bytes_in;
         uint64_t bytes_out = connection->bytes_out;
         wait_for_events(connection);
-        take_input(connection);
+        dispatch_input(connection);
         channel_poll_turn(connection);
         if (!connection->ended) {
             kex_rekey_if_due(connection);

@@ -168,7 +168,7 @@ START_TEST(a_whole_login_passes_the_phases_in_order)
     const struct offer offer = {.methods = CURVE25519};
     rig_reset(&rig, PHASE_VERSION);
     client_open(&rig, &client);
-    dispatch_begin(rig.connection);
+    rig_deliver(&rig, CLIENT_VERSION "\r\n", strlen(CLIENT_VERSION "\r\n"));
     rig_expect_alive(&rig, PHASE_KEXINIT);
     client_kexinit(&rig, &client, &offer);
     rig_expect_alive(&rig, PHASE_ECDH);
@@ -229,6 +229,37 @@ START_TEST(an_end_in_a_handler_ends_the_phase)
 }
 END_TEST
 
+/* ---- the input ------------------------------------------------------------------------------- */
+
+START_TEST(a_corrupt_packet_ends_the_connection)
+{
+    static const uint8_t packet[16] = {0, 0, 0, 12, 200};
+    rig_deliver(&rig, packet, sizeof(packet));
+    rig_expect_refusal(&rig, SSH_DISCONNECT_MAC_ERROR, "corrupt packet");
+}
+END_TEST
+
+/* Packets stay in the input while their answers have no room, and are handled once there is. */
+START_TEST(input_waits_for_room)
+{
+    static const uint8_t zeros[8000];
+    struct connection *connection = rig.connection;
+    while (output_room(connection) >= LIMIT_REPLY_BYTES) {
+        rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
+    }
+    ck_assert(!connection->input_waits);
+    rig_send(&rig, SSH_MSG_PING, "s", "later");
+    ck_assert(connection->input_waits);
+    ck_assert_uint_gt(connection->input_end, 0);
+    connection->output_start = connection->output_end = 0;
+    rig.down.sequence = connection->out.sequence;
+    dispatch_input(connection);
+    rig_expect(&rig, SSH_MSG_PONG, "s", "later");
+    ck_assert(!connection->input_waits);
+    ck_assert_uint_eq(connection->input_end, 0);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("dispatch");
@@ -241,6 +272,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_whole_login_passes_the_phases_in_order);
     tcase_add_loop_test(tests, a_rekey_resumes_where_it_began, 0, 3);
     tcase_add_test(tests, an_end_in_a_handler_ends_the_phase);
+    tcase_add_test(tests, a_corrupt_packet_ends_the_connection);
+    tcase_add_test(tests, input_waits_for_room);
     suite_add_tcase(suite, tests);
     return suite;
 }

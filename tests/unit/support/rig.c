@@ -110,30 +110,13 @@ void rig_say(struct rig *rig, int number, const char *format, ...)
     rig_say_bytes(rig, payload, count);
 }
 
-/* As loop.c does it. */
 void rig_deliver(struct rig *rig, const void *bytes, size_t count)
 {
     struct connection *connection = rig->connection;
     ck_assert_uint_le(count, LIMIT_INPUT_BYTES - connection->input_end);
     memcpy(connection->buffers.input + connection->input_end, bytes, count);
     connection->input_end += count;
-    while (!connection->ended) {
-        struct packet packet;
-        uint32_t sequence = connection->in.sequence;
-        enum packet_status status =
-            packet_open(&connection->in, connection->buffers.input + connection->input_start,
-                        connection->input_end - connection->input_start, &packet);
-        if (status == PACKET_INCOMPLETE) {
-            break;
-        }
-        ck_assert_int_eq(status, PACKET_READY);
-        dispatch(connection, packet.payload, packet.payload_bytes, sequence);
-        connection->input_start += packet.total_bytes;
-    }
-    channel_stdin_flush(connection);
-    if (connection->input_start == connection->input_end) {
-        connection->input_start = connection->input_end = 0;
-    }
+    dispatch_input(connection);
 }
 
 void rig_send_bytes(struct rig *rig, const void *payload, size_t payload_bytes)
