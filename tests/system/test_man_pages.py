@@ -1,0 +1,56 @@
+"""The man pages describe each flag, and a reader finds each section from the contents list: a board has man or nothing."""
+
+import os
+import re
+import shutil
+
+import pytest
+
+from daemon import run
+from site_setup import PROJECT
+
+PAGES = ("wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey")
+
+
+def page(name):
+    with open(os.path.join(PROJECT, f"man/{name}.8"), encoding="ascii") as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_lint(name):
+    """mandoc reports no error and no warning, so that every man program shows the whole page."""
+    if not shutil.which("mandoc"):
+        pytest.skip("no mandoc")
+    done = run(["mandoc", "-T", "lint", "-W", "warning", os.path.join(PROJECT, f"man/{name}.8")])
+    assert done.returncode == 0 and done.stdout == "", done.stdout
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_flags(site, name):
+    """Each flag of the help has its entry in the page, and the page describes no other flag."""
+    program = {"wrensshd": site.daemon, "wrensshd-listen": site.listen, "wrensshd-makekey": site.makekey,
+               "wrensshd-printkey": site.printkey}[name]
+    text = re.sub(r"ssh-keygen -\w", "", run([program, "-h"]).stdout)
+    usage = re.sub(r"\[-(\w\w+)\]", lambda match: " ".join("-" + letter for letter in match[1]), text)
+    helped = set(re.findall(r"(?<![\w-])-(\w)\b", usage))
+    entries = re.findall(r"^\.It (Fl .*)$", page(name).split(".Sh DESCRIPTION")[1].split("\n.Ss ")[0], re.M)
+    described = {letter for entry in entries for letter in re.findall(r"Fl (\w)\b", entry)}
+    assert described == helped
+
+
+def test_contents():
+    """The contents list of wrensshd(8) names each section, but those that every man page has at the same place."""
+    text = page("wrensshd")
+    contents = text.split("Contents of this page:")[1].split(".El")[0]
+    named = set(re.findall(r"^\.Sx (.*?)(?: [:,.])?$", contents, re.M))
+    sections = set(re.findall(r"^\.Sh (.*)$", text, re.M))
+    assert sections - named == {"NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO", "STANDARDS"}
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_references(name):
+    """Each reference to a section of the page leads to one."""
+    text = page(name)
+    named = set(re.findall(r"^\.Sx (.*?)(?: [:,.])?$", text, re.M))
+    assert named <= set(re.findall(r"^\.S[hs] (.*)$", text, re.M))
