@@ -11,7 +11,7 @@ import time
 
 
 def ask(folder, name, number):
-    """The answer to one question."""
+    """Asks one question and returns the answer to it."""
     sock = os.path.join(folder, f"sck.{name}{number}")
     question = os.path.join(folder, f"ask.{name}{number}")
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asker:

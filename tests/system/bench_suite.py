@@ -1,4 +1,4 @@
-"""Where the tests find the bench suite: beside the package `bench` stand the scripts that are used by themselves."""
+"""Finds the bench suite for the tests: the scripts beside the package `bench` are used by themselves."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ sys.path.insert(0, FOLDER)
 
 
 def compile_helper(source, folder):
-    """A helper in C, built for this test."""
+    """Builds a helper in C for this test."""
     program = os.path.join(folder, os.path.basename(source)[:-2])
     subprocess.run(["cc", "-D_GNU_SOURCE", "-O1", "-o", program, os.path.join(FOLDER, "helpers", source)], check=True)
     return program

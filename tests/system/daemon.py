@@ -1,4 +1,4 @@
-"""Starts wrensshd as a launcher does, and sees to it that nothing of it stays behind."""
+"""Starts wrensshd as a launcher does, and makes sure that none of its processes stays behind."""
 
 import os
 import re
@@ -96,7 +96,7 @@ class Line:
         return others()[0]
 
     def wait_launched(self):
-        """For a shell that does more than one thing before it becomes the daemon: its children were seen until now."""
+        """Waits for the daemon in a shell that does other things first and whose children were seen until now."""
         program = self.site.daemon.encode()
         assert proc.wait_until(lambda: proc.command_line(self.monitor)[:1] == [program])
         self._network = None
@@ -163,7 +163,7 @@ class Server:
         return proc.wait_until(lambda: not self.connections(), seconds)
 
     def statuses(self):
-        """Exit statuses of the connections that are over, as tcpserver tells them."""
+        """Exit statuses of the connections that are over, as tcpserver reports them."""
         return [int(number) >> 8 if int(number) & 0xff == 0 else -int(number)
                 for number in re.findall(r"^tcpserver: end \d+ status (\d+)", self.log.text(), re.M)]
 
@@ -189,7 +189,7 @@ def kill(pid, signal=9):
 
 
 def run(command, timeout=60, **how):
-    """A program to its end, with output as text unless told otherwise."""
+    """Runs a program to its end, with its output as text by default."""
     how.setdefault("stdin", subprocess.DEVNULL if "input" not in how else None)
     if how["stdin"] is None:
         del how["stdin"]
@@ -204,7 +204,7 @@ def free_port():
 
 
 def wait_port(port):
-    """Until something listens there, without spending a connection on it."""
+    """Waits until something listens there, without spending a connection on it."""
     hexport = f":{port:04X}"
 
     def listens():

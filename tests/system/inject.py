@@ -1,4 +1,4 @@
-"""Makes another process try a system call, by ptrace: what code that has taken it over could do. x86-64, root."""
+"""Makes another process try a system call, by ptrace, as an attacker's code in it could. x86-64, root."""
 
 import ctypes
 import os
@@ -27,7 +27,7 @@ def _ptrace(request, pid, data=None):
 
 
 def _waits(pid):
-    """Asleep in ppoll or poll: only there the instruction before the present one is the system call's."""
+    """True while the process sleeps in ppoll or poll: only there the previous instruction is the system call's."""
     with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
         return file.read().split()[0] in ("7", "271")
 

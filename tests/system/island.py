@@ -37,7 +37,7 @@ def find(name):
 
 
 def tree(name):
-    """A package that tests/run.sh has unpacked with what it wants, as a folder that looks like a root."""
+    """A package that tests/run.sh has unpacked with its dependencies, as a folder that looks like a root directory."""
     path = os.path.join(PROJECT, "build", "tools", "tree", name)
     return path if os.path.isdir(path) else None
 
@@ -67,7 +67,7 @@ class Island:
         return run([*self.inside, *command], env={"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}, **how)
 
     def start(self, *command, **how):
-        """Ends with the island at the latest."""
+        """Starts a program that ends with the island at the latest."""
         return subprocess.Popen([*self.inside, *command], stdin=subprocess.DEVNULL,
                                 env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, **how)
 
@@ -79,7 +79,8 @@ class Island:
         return Inhabitant(self, source, user)
 
     def dial(self, address, source, port=22):
-        """A connection within the island's network, for tests that speak for themselves. Only a thread changes over."""
+        """A connection within the island's network, for tests that speak the protocol themselves. Only a thread enters
+        it."""
         made = []
 
         def connect():

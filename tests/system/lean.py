@@ -1,4 +1,4 @@
-"""wren-lean, the benchmarks' own client, and what stands between it and a server in its tests."""
+"""wren-lean, the benchmarks' own client, and the relay that its tests put between it and a server."""
 
 import json
 import os
@@ -41,7 +41,7 @@ class Lean:
         return json.loads(last)
 
     def fails(self, mode, *args, **replaced):
-        """What it says before it gives up."""
+        """What it prints before it gives up."""
         done = self.run(mode, *args, **replaced)
         said = [line for line in done.stderr.splitlines() if line.startswith("wren-lean: ")]
         assert done.returncode == 1 and len(said) == 1 and not done.stdout.startswith("{"), (done, said)

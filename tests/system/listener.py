@@ -28,7 +28,7 @@ class Listener:
         return client
 
     def ticks(self):
-        """Of the processor, that it has used."""
+        """Processor time that it has used, in clock ticks."""
         with open(f"/proc/{self.proc.pid}/stat", encoding="ascii") as file:
             return sum(int(word) for word in file.read().rpartition(")")[2].split()[11:13])
 

@@ -99,7 +99,7 @@ def servers():
 
 
 def waits_for_network():
-    """Is anyone still at work on it?"""
+    """True while a process still sets up the network."""
     found = subprocess.run(["ps", "-eo", "args"], stdout=subprocess.PIPE, check=True).stdout
     return b"sleep 1000" in found
 
@@ -112,7 +112,7 @@ def wait_until(condition):
 
 
 def check_network(image, network):
-    """It is tried again until it has come; a try that takes its time goes on."""
+    """The network is tried again until it is up, and a try that takes its time goes on."""
     if network == "never":
         wait_until(waits_for_network)
         return

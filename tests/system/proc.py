@@ -1,4 +1,4 @@
-"""What /proc tells of processes."""
+"""What /proc says about processes."""
 
 import os
 import time
@@ -62,12 +62,12 @@ def with_command(wanted):
 
 
 def seconds_to_sleep(number):
-    """For sleep's argument: long, and no other test's on this machine, for sleepers() to find."""
+    """An argument for sleep that is long, and that no other test on this machine uses, for sleepers() to find."""
     return f"{1000 + number}.{os.getpid()}"
 
 
 def sleepers(seconds):
-    """Processes of `sleep SECONDS`: not the shell that is about to start one, which a signal would find alone."""
+    """Processes of `sleep SECONDS`, without the shell that is about to start one."""
     return [pid for pid in with_command(seconds.encode()) if command_line(pid)[:1] == [b"sleep"]]
 
 
@@ -77,7 +77,7 @@ def of_user(uid):
 
 
 def descriptors(pid):
-    """number → what it leads to; needs the right to look."""
+    """A dict from number to target; needs the right to look."""
     folder = f"/proc/{pid}/fd"
     return {int(entry): os.readlink(f"{folder}/{entry}") for entry in os.listdir(folder)}
 

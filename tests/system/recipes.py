@@ -1,7 +1,6 @@
-"""
-The recipes for other distributions, run as far as that goes without these. Arch's makepkg and pacman are real, others'
-tools are stubs that note what they are told. meson is the real one, but what it would compile is the daemon under test.
-"""
+"""Runs the recipes for other distributions as far as that goes without these. Arch's makepkg and pacman are real; other
+tools are stubs that record their arguments. meson is real, but the program that it should compile is the daemon under
+test."""
 
 import glob
 import os

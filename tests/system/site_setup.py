@@ -42,7 +42,7 @@ def find_rekey_daemon():
 
 
 def _is_safe(folder):
-    """True if nobody but root and us could put another folder in its place."""
+    """True if only root and we could put another folder in its place."""
     while True:
         info = os.stat(folder)
         if info.st_uid not in (0, os.getuid()) or info.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
@@ -53,7 +53,7 @@ def _is_safe(folder):
 
 
 def remove_stale(parent):
-    """What a run that was killed has left behind."""
+    """Removes what a killed run has left behind."""
     def is_over(pid):
         return not any(b"python" in word for word in proc.command_line(pid))
     for name in os.listdir(parent):
@@ -69,7 +69,7 @@ def remove_stale(parent):
 
 
 def make_base():
-    """A folder under which authorized_keys files pass the owner and mode checks."""
+    """A folder below which authorized_keys files pass the owner and mode checks."""
     if os.getuid() == 0:
         parents = ["/var/lib"]
     else:
@@ -123,7 +123,7 @@ class Site:
     # ---- who runs what ----------------------------------------------------------------------
 
     def become(self, mode):
-        """Arguments of Popen that make a root's child the ordinary user."""
+        """Arguments of Popen that turn root's child into the ordinary user."""
         if mode == "user" and self.root:
             return {"user": self.user.pw_uid, "group": self.user.pw_gid,
                     "extra_groups": os.getgrouplist(self.user.pw_name, self.user.pw_gid)}

@@ -1,4 +1,4 @@
-"""Which users are let in: shells, homes, expiry, groups; and the ordinary user's own server."""
+"""Which users may log in: shells, homes, expiry, groups; and a server that an ordinary user has started."""
 
 import os
 import shutil
@@ -48,7 +48,7 @@ def attempt(client):
 @pytest.mark.root
 @pytest.mark.parametrize("shell", ["/bin/sh", "/bin/bash", ""])
 def test_shells(attempt, someone, shell):
-    """Users with a normal shell, or with none in the file (which means /bin/sh), could not log in."""
+    """Users with a normal shell can log in, and those whose shell field is empty, which means /bin/sh."""
     user = someone(shell=shell or "/bin/sh")
     if not shell:
         run_or_fail(["usermod", "--shell", "", user.pw_name])
@@ -59,7 +59,7 @@ def test_shells(attempt, someone, shell):
 
 @pytest.mark.root
 def test_nologin_shell(attempt, someone):
-    """A service account would run commands: its shell has to decide, as with OpenSSH."""
+    """The shell of a service account decides, as with OpenSSH: nologin runs, and no command does."""
     shell = shutil.which("nologin", path="/usr/sbin:/sbin")
     raw, answer, event = attempt(someone(shell=shell).pw_name)
     if answer == REFUSED:
@@ -72,7 +72,7 @@ def test_nologin_shell(attempt, someone):
 @pytest.mark.root
 @pytest.mark.parametrize("shell", ["/nonexistent/shell", "/etc/passwd", "/tmp"])
 def test_shell_that_is_none(attempt, someone, shell):
-    """A user whose shell is gone would be let in and fail without a word."""
+    """A user whose shell is missing is refused, and the log says why."""
     user = someone()
     run_or_fail(["usermod", "--shell", shell, user.pw_name])
     _, answer, event = attempt(user.pw_name)
@@ -81,7 +81,7 @@ def test_shell_that_is_none(attempt, someone, shell):
 
 @pytest.mark.root
 def test_missing_home(attempt, someone, site):
-    """A user without a home could not log in though the keys lie elsewhere, or would start in a strange place."""
+    """A user without a home directory can log in with keys from elsewhere, and starts in /."""
     user = someone(home=False)
     path = os.path.join(site.base, "other-keys")
     with open(path, "w", encoding="ascii") as file:
@@ -93,7 +93,7 @@ def test_missing_home(attempt, someone, site):
 
 @pytest.mark.root
 def test_missing_home_and_keys_in_it(attempt, someone):
-    """The log would not say why nobody gets in."""
+    """The log says that the file with the keys is missing when the home directory is."""
     user = someone(home=False)
     _, answer, event = attempt(user.pw_name)
     assert answer == REFUSED and user.pw_dir in event["path"]
@@ -101,7 +101,7 @@ def test_missing_home_and_keys_in_it(attempt, someone):
 
 @pytest.mark.root
 def test_expired_account(attempt, someone):
-    """An account that has ended would stay open for keys."""
+    """An expired account is closed for keys, too."""
     user = someone()
     run_or_fail(["chage", "--expiredate", "2000-01-01", user.pw_name])
     _, answer, event = attempt(user.pw_name)
@@ -113,14 +113,14 @@ def test_expired_account(attempt, someone):
 @pytest.mark.root
 @pytest.mark.parametrize("password", ["*", "!", "!!", "", "x"])
 def test_locked_password(attempt, someone, password):
-    """Users who log in by key only have no valid password: they could not log in."""
+    """Users who log in by key only have no valid password, and can log in."""
     user = someone(more=["--password", password])
     assert attempt(user.pw_name)[1][0] == USERAUTH_SUCCESS
 
 
 @pytest.mark.root
 def test_group(attempt, someone):
-    """-g would let in everybody, or keep out a group's members."""
+    """-g lets in the members of the group, and nobody else."""
     user = someone()
     own = run(["id", "-gn", user.pw_name]).stdout.strip()
     for group in ("games", own):
@@ -133,7 +133,7 @@ def test_group(attempt, someone):
 @pytest.mark.root
 @pytest.mark.parametrize("pattern", ["%u", "%h", "relative"])
 def test_authorized_keys_elsewhere(attempt, someone, site, pattern):
-    """-a would read another user's keys, or none."""
+    """-a reads the file of the user who logs in."""
     user, other = someone(), someone()
     folder = site.folder("elsewhere")
     patterns = {"%u": folder + "/%u-keys", "%h": "%h/keys", "relative": "keys"}
@@ -150,14 +150,14 @@ def test_authorized_keys_elsewhere(attempt, someone, site, pattern):
 
 @pytest.mark.root
 def test_unknown_percent_letter(attempt, site):
-    """A mistyped -a would read some other file."""
+    """An unknown % in -a refuses the login, so that a typing error never reads another file."""
     _, answer, event = attempt(site.user.pw_name, "-a", site.base + "/%x-keys")
     assert answer == REFUSED and "%x" in event["path"]
 
 
 @pytest.mark.root
 def test_ordinary_user_serves_nobody_else(attempt, someone, site):
-    """A user's own server would let in others who have a key there: as whom?"""
+    """A user's own server lets in only that user, whose rights are all that it has."""
     other = someone()
     for name in (other.pw_name, "root"):
         raw, answer, event = attempt(name, started={"mode": "user"})
@@ -167,7 +167,7 @@ def test_ordinary_user_serves_nobody_else(attempt, someone, site):
 
 @pytest.mark.root
 def test_no_trace_of_root_after_login(client, site):
-    """A break-out of a user's session process would meet a root process of ours."""
+    """After a login no process of the connection is root's."""
     raw = client().login()
     channel = raw.exec("cat")
     pids = [raw.line.monitor, *proc.descendants(raw.line.monitor)]
@@ -184,7 +184,7 @@ def test_no_trace_of_root_after_login(client, site):
 
 @pytest.mark.root
 def test_root_login(client, site):
-    """Root could not log in with a key, which an initramfs needs."""
+    """Root can log in with a key, as an initramfs needs."""
     path = os.path.join(site.base, "root-keys")
     with open(path, "w", encoding="ascii") as file:
         file.write(site.key_line(site.key) + "\n")
@@ -194,7 +194,7 @@ def test_root_login(client, site):
 
 @pytest.mark.root
 def test_users_own_processes_can_not_read_the_host_key(client):
-    """Any user who is logged in could steal the host key from the monitor."""
+    """A logged-in user can't read the host key from the monitor's memory."""
     raw = client().login()
     pid = raw.line.monitor
     script = f"cat /proc/{pid}/environ /proc/{pid}/maps; kill -0 {raw.line.network}; kill -0 {pid}"

@@ -32,7 +32,7 @@ def talk(site, serve):
 
 @pytest.mark.parametrize("kex", KEX)
 def test_each_key_exchange(talk, kex):
-    """Python programs with a fixed key exchange could not connect."""
+    """A program with a fixed key exchange method can connect, whichever of ours it is."""
     known = [name.decode() for name in asyncssh.kex.get_kex_algs()]
     if kex not in known:
         pytest.skip(f"this asyncssh does not know {kex} (it needs liboqs); the raw client covers it")
@@ -45,7 +45,7 @@ def test_each_key_exchange(talk, kex):
 
 
 def test_many_sessions_at_once(talk):
-    """Programs that run commands in parallel on one connection would mix them up."""
+    """Commands that run in parallel on one connection keep their data apart."""
     async def conversation(connection):
         runs = [connection.run(f"cat; echo {number}; exit {number}", input="x" * 50000) for number in range(12)]
         return await asyncio.gather(*runs)
@@ -54,7 +54,7 @@ def test_many_sessions_at_once(talk):
 
 
 def test_rekey_all_the_time(talk):
-    """A client that rekeys every few kilobytes would lose data or the connection."""
+    """A client that rekeys every few kilobytes loses neither data nor the connection."""
     data = os.urandom(3_000_000)
 
     async def conversation(connection):
@@ -64,14 +64,14 @@ def test_rekey_all_the_time(talk):
 
 
 def test_rekey_by_time_on_an_idle_session(talk):
-    """A rekey on a connection where nothing moves would hang it."""
+    """A rekey on an idle connection works."""
     async def conversation(connection):
         return await connection.run("sleep 2.5; echo done")
     assert talk(conversation, rekey_seconds=1).stdout == "done\n"
 
 
 def test_terminal_and_signal(talk):
-    """Programs that drive an interactive session could not set its size or interrupt it."""
+    """A program can set the size of an interactive session and interrupt it."""
     async def conversation(connection):
         process = await connection.create_process("stty size; read x; stty size; exec sleep 32.5",
                                                   term_type="xterm", term_size=(90, 30))
@@ -89,14 +89,14 @@ def test_terminal_and_signal(talk):
 
 
 def test_environment(talk):
-    """Variables set by a program would not arrive, or too many would."""
+    """Allowed variables that a program sets arrive, and no others."""
     async def conversation(connection):
         return await connection.run("env", env={"LANG": "C", "SECRET": "x"})
     assert "LANG=C\n" in (text := talk(conversation).stdout) and "SECRET" not in text
 
 
 def test_sftp(talk, site, tmp_path):
-    """File transfer from programs would fail."""
+    """File transfer from a program works."""
     path = "/usr/lib/openssh/sftp-server"
     if not os.path.exists(path):
         pytest.skip("there is no sftp-server")
@@ -113,14 +113,14 @@ def test_sftp(talk, site, tmp_path):
 
 
 def test_keepalive(talk):
-    """Programs with keepalives would be cut off."""
+    """The server answers keepalives, so that the client does not close the connection."""
     async def conversation(connection):
         return await connection.run("sleep 2.2; echo alive")
     assert talk(conversation, keepalive_interval="0.5", keepalive_count_max=1).stdout == "alive\n"
 
 
 def test_refusals(talk):
-    """Forwardings would be granted, or their refusal end the connection."""
+    """Forwardings are refused, and the connection goes on."""
     async def conversation(connection):
         with pytest.raises(asyncssh.ChannelOpenError):
             await connection.open_connection("127.0.0.1", 1)

@@ -1,4 +1,4 @@
-"""authorized_keys: who may have written it, and what may stand in it."""
+"""authorized_keys: who may be able to write it, and what may stand in it."""
 
 import os
 import shutil
@@ -28,7 +28,7 @@ def attempt(client):
 
 @pytest.fixture
 def place(site, authorize):
-    """The file, and what is above it: put right again afterwards."""
+    """The file and the folders above it; a test's changes are undone afterwards."""
     del authorize
     path = site.authorize()
     yield path
@@ -43,7 +43,7 @@ def place(site, authorize):
 
 
 def assert_named(event, path, mode=None, owner=None):
-    """The log names what is wrong in a way that can be mended."""
+    """The log names the path and what is wrong with it."""
     assert event["verdict"] == "refused" and event["path"] == os.path.realpath(path), event
     if mode is not None:
         assert int(event["mode"], 8) == mode, event
@@ -55,7 +55,7 @@ def assert_named(event, path, mode=None, owner=None):
 
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666, 0o660])
 def test_file_that_others_may_write(attempt, place, mode):
-    """Others could add their key."""
+    """A file that others can write is refused, because they could add their key."""
     os.chmod(place, mode)
     answer, event = attempt()
     assert answer == REFUSED
@@ -64,7 +64,7 @@ def test_file_that_others_may_write(attempt, place, mode):
 
 @pytest.mark.parametrize("mode", [0o400, 0o600, 0o644, 0o755])
 def test_file_that_others_may_not_write(attempt, place, mode):
-    """Harmless modes would lock users out."""
+    """Files with harmless modes are accepted."""
     os.chmod(place, mode)
     assert attempt()[0][0] == USERAUTH_SUCCESS
 
@@ -73,7 +73,7 @@ def test_file_that_others_may_not_write(attempt, place, mode):
 @pytest.mark.parametrize("mode", [0o720, 0o702, 0o777, 0o1777])
 @pytest.mark.parametrize("which", [".ssh", "home"])
 def test_folder_that_others_may_write(attempt, place, site, which, mode):
-    """Others could put another file in its place."""
+    """A folder that others can write is refused, because they could replace the file."""
     folder = os.path.dirname(place) if which == ".ssh" else site.user.pw_dir
     os.chmod(folder, mode)
     answer, event = attempt()
@@ -84,7 +84,7 @@ def test_folder_that_others_may_write(attempt, place, site, which, mode):
 @pytest.mark.root
 @pytest.mark.parametrize("which", ["file", ".ssh", "home"])
 def test_owner(attempt, place, site, which):
-    """Another user who owns file or folder could change it at will."""
+    """A file or folder of another user is refused, because that user could change it at will."""
     path = {"file": place, ".ssh": os.path.dirname(place), "home": site.user.pw_dir}[which]
     os.chown(path, 1, 1)
     os.chmod(path, 0o755)
@@ -95,7 +95,7 @@ def test_owner(attempt, place, site, which):
 
 @pytest.mark.root
 def test_file_of_root(attempt, place):
-    """Keys that the administrator keeps for a user would not be taken."""
+    """Keys that the administrator keeps for a user, in a file of root's, are accepted."""
     os.chown(place, 0, 0)
     os.chmod(place, 0o644)
     assert attempt()[0][0] == USERAUTH_SUCCESS
@@ -103,7 +103,7 @@ def test_file_of_root(attempt, place):
 
 @pytest.mark.root
 def test_file_that_only_root_may_read(attempt, place):
-    """A file the user can't read would be read with root's rights."""
+    """A file that the user can't read is not read with root's rights."""
     os.chown(place, 0, 0)
     os.chmod(place, 0o600)
     answer, event = attempt()
@@ -113,7 +113,7 @@ def test_file_that_only_root_may_read(attempt, place):
 
 @pytest.mark.root
 def test_link_to_a_file_of_root(attempt, place, site):
-    """A user could have root read any file, and learn from the answer what is in it."""
+    """A link to a file that only root can read reveals nothing of it to the user."""
     secret = os.path.join(site.base, "secret-keys")
     with open(secret, "w", encoding="ascii") as file:
         file.write(site.key_line(site.key) + "\n")
@@ -125,7 +125,7 @@ def test_link_to_a_file_of_root(attempt, place, site):
 
 @pytest.mark.root
 def test_link_to_an_unsafe_folder(attempt, place, site):
-    """The folders of the link would be checked instead of those of the file."""
+    """The folders of the linked file are checked, not only those of the link."""
     open_folder = site.folder("open-to-all", 0o777, site.user)
     target = os.path.join(open_folder, "keys")
     shutil.copy(place, target)
@@ -138,7 +138,7 @@ def test_link_to_an_unsafe_folder(attempt, place, site):
 
 
 def test_link_to_a_safe_file(attempt, place):
-    """Keys kept in a repository of settings and linked from ~/.ssh would be refused."""
+    """Keys that are kept elsewhere and linked from ~/.ssh are accepted."""
     target = os.path.join(os.path.dirname(place), "real-keys")
     os.rename(place, target)
     os.symlink(target, place)
@@ -150,7 +150,7 @@ def test_link_to_a_safe_file(attempt, place):
 
 @pytest.mark.parametrize("kind", ["fifo", "folder", "socket", "missing", "device", "dangling", "loop"])
 def test_not_a_file(attempt, place, kind):
-    """A FIFO in the file's place would hang the login and hold the processes; the log would not say what is wrong."""
+    """A FIFO in the file's place neither hangs the login nor keeps the processes, and the log says what it is."""
     os.unlink(place)
     made = {"fifo": lambda: os.mkfifo(place), "folder": lambda: os.mkdir(place), "missing": lambda: None,
             "device": lambda: os.symlink("/dev/zero", place), "dangling": lambda: os.symlink("/nonexistent/x", place),
@@ -176,7 +176,7 @@ def bind_socket(path):
 # ---- the lines --------------------------------------------------------------------------------
 
 def test_surroundings_of_a_line(attempt, authorize, site):
-    """Comments, empty lines, other keys and Windows line ends would hide a key."""
+    """Comments, empty lines, other keys and Windows line ends do not hide a key."""
     line = site.key_line(site.key)
     for lines in (["# comment", "", "   ", line], [line + " user@host with words"], ["\t  " + line],
                   [line + "\r"], ["ssh-rsa AAAAB3NzaC1yc2E= old", "nonsense", "ssh-ed25519", "ssh-ed25519 !", line],
@@ -186,7 +186,7 @@ def test_surroundings_of_a_line(attempt, authorize, site):
 
 
 def test_no_end_of_line(attempt, authorize, site):
-    """The last key of a file that was edited by hand would not count."""
+    """The last key of a file counts without a line end."""
     path = authorize("x")
     with open(path, "w", encoding="ascii") as file:
         file.write(site.key_line(site.key))
@@ -194,7 +194,7 @@ def test_no_end_of_line(attempt, authorize, site):
 
 
 def test_line_number_in_the_log(attempt, authorize, site):
-    """An administrator could not tell which key of many let someone in."""
+    """The log has the number of the line whose key was used."""
     authorize("# one", "# two", site.key_line(site.key))
     assert attempt()[1]["line"] == "3"
 
@@ -204,7 +204,7 @@ def test_line_number_in_the_log(attempt, authorize, site):
     'from="192.0.2.1"', 'from="10.0.0.1/8"', 'from=""', 'expiry-time="20200101"', 'expiry-time="soon"', "cert-authority",
     'principals="x"', 'permitopen="x"', 'tunnel="x"'])
 def test_lines_that_grant_nothing(attempt, authorize, site, options):
-    """A key would be let in without the restrictions that its line means."""
+    """A line whose restrictions can't be understood lets nobody in."""
     authorize(f"{options} {site.key_line(site.key)}")
     answer, event = attempt()
     assert answer == REFUSED and event["line"] == "1", event
@@ -218,7 +218,7 @@ def test_lines_that_grant_nothing(attempt, authorize, site, options):
     "no-user-rc,no-port-forwarding,no-agent-forwarding,no-X11-forwarding", 'permitopen="h:1",permitlisten="8080"',
     "verify-required,no-touch-required"])
 def test_lines_with_options(attempt, authorize, site, options):
-    """OpenSSH's options would keep people out."""
+    """Lines with OpenSSH's options let their keys in."""
     authorize(f"{options} {site.key_line(site.key)}")
     assert attempt()[0][0] == USERAUTH_SUCCESS
 
@@ -228,7 +228,7 @@ def test_lines_with_options(attempt, authorize, site, options):
     "ssh-ed25519 x{b}", "#ssh-ed25519 {b}", "ssh-ed25519 {b}AAAA", "x ssh-ed25519", '"ssh-ed25519 {b}"',
     'command="ssh-ed25519 {b}', "ssh-ed25519 {other}{b}"])
 def test_almost_a_key(attempt, authorize, site, form):
-    """A line that is no key line for OpenSSH would let someone in."""
+    """A line that OpenSSH would not take for a key lets nobody in."""
     encoded = site.key_line(site.key).split()[1]
     other = site.key_line(Ed25519Key()).split()[1]
     authorize(form.format(b=encoded, cut=encoded[:-4], other=other))
@@ -237,7 +237,7 @@ def test_almost_a_key(attempt, authorize, site, form):
 
 @pytest.mark.parametrize("length", [1000, 4096, 8000, 8192, 16384, 20000, 65536, 100000])
 def test_over_long_line(attempt, authorize, site, length):
-    """What follows the cut of an over-long line would be taken for a line of its own."""
+    """An over-long line is skipped as a whole: what follows the cut is no line of its own."""
     key = site.key_line(site.key)
     authorize(f'unknown="{"x" * length}" {key}')
     assert attempt()[0] == REFUSED
@@ -249,13 +249,13 @@ def test_over_long_line(attempt, authorize, site, length):
 
 
 def test_big_file(attempt, authorize, site):
-    """Many keys would make logins fail."""
+    """A key after many other keys is found."""
     authorize(*["# " + "x" * 90 for _ in range(20000)], site.key_line(site.key))
     assert attempt()[0][0] == USERAUTH_SUCCESS
 
 
 def test_file_changes_while_served(client, authorize, site):
-    """A key that was just taken out would still log in on new connections."""
+    """A key that was just removed can't log in on a new connection."""
     authorize(site.key_line(site.key))
     client().login()
     authorize(site.key_line(Ed25519Key()))

@@ -1,4 +1,4 @@
-"""The bench suite's arithmetic: what samples say, what has changed, and the tables. No test looks at a clock."""
+"""The arithmetic of the bench suite: summaries of samples, changes between runs, tables. No test reads a clock."""
 
 import json
 import random

@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 
 class FakeWorld:
-    """Has the programs it is told to have, and runs nothing."""
+    """Has the programs that it is given, and runs nothing."""
 
     def __init__(self, folder, installed, privileged=True):
         self.base, self.installed, self.privileged = str(folder), installed, privileged
@@ -105,7 +105,7 @@ def test_an_ordinary_users_own_authorized_keys_are_left_alone(tmp_path):
 
 
 class Named:
-    """A contender whose server has nothing to do, unless it is told to be busy."""
+    """A contender whose server does nothing, unless it is given work."""
 
     def __init__(self, name, idle=True):
         self.name = self.title = name

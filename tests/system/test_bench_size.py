@@ -95,7 +95,7 @@ def test_a_map_of_lld():
 
 
 def test_what_link_time_optimization_makes():
-    """All of it would be nobody's: the symbol says whose it was."""
+    """Code from link-time optimization counts for the room of its symbol."""
     text = """             VMA              LMA     Size Align Out     In      Symbol
             1000             1000      170    16 .text
             1000             1000      100    16         lto.tmp:(.text.kex_start)

@@ -63,7 +63,7 @@ def attempt(client, site):
     ("10,000 lines", True), ("1 MiB", True), ("1 MiB line, then key", True), ("1 MiB line with key", False),
     ("1 MiB option", False)])
 def test_memory(attempt, authorize, lines, name, granted):
-    """A user's file could take the machine's memory; a big one could lock its owner out or let its tail count."""
+    """A large file of a user's neither takes the machine's memory, nor locks its owner out, nor counts in part."""
     peaks = {}
     for kind, expected in (("one line", True), (name, granted)):
         authorize(*lines[kind])
@@ -96,8 +96,8 @@ def login_within(client):
 
 @pytest.mark.skipif(bool(os.environ.get("WREN_NO_SANDBOX")), reason="a sanitizer's or an emulator's own memory would be measured")
 def test_limit_of_data(login_within, authorize, lines):
-    """The child that reads the file could grow unseen as long as another process is bigger. A limit holds for each:
-    what the smallest one for one line, and the margin, leave must do for any file."""
+    """The child that reads the file needs no more memory for a large file than for one line, and a margin. A limit of
+    data holds for each process, so a larger process can't hide the child's growth."""
     authorize(*lines["one line"])
     low, high = 0, 8192
     assert login_within(high)

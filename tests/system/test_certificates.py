@@ -25,7 +25,8 @@ class Authority:
         self.fingerprint = keygen("-l", "-f", self.path + ".pub").split()[1]
 
     def sign(self, *options, names=None, key_id="someone"):
-        """A certificate of the tests' key, for the tests' user unless told otherwise; without names: for nobody."""
+        """A certificate of the tests' key, for the tests' user by default; an empty list of names gives no principals.
+        """
         public = os.path.join(self.folder, f"{os.path.basename(self.path)}-{next(self._numbers)}.pub")
         shutil.copy(self.site.identity + ".pub", public)
         names = self.site.user.pw_name if names is None else names
@@ -116,7 +117,7 @@ def visit(site, serve):
 # ---- who trusts whom --------------------------------------------------------------------------
 
 def test_authority_in_the_user_file(visit, ca, other_ca, trust):
-    """A fleet's certificates would not log in, or those of any CA would."""
+    """Certificates of an authority in the user's file log in, and those of another one do not."""
     trust(ca)
     one = visit()
     one.works(ca.sign())
@@ -124,7 +125,7 @@ def test_authority_in_the_user_file(visit, ca, other_ca, trust):
 
 
 def test_key_of_the_authority_alone(site, visit, ca, authorize):
-    """A CA's key on a line without cert-authority would let in all that it signs."""
+    """An authority's key on a line without cert-authority lets in no certificate."""
     one = visit()
     authorize(ca.line)
     one.fails(ca.sign(), "no line has cert-authority")
@@ -134,7 +135,7 @@ def test_key_of_the_authority_alone(site, visit, ca, authorize):
 
 
 def test_authority_for_every_account(visit, ca, other_ca, put, authorize):
-    """-c would have no effect, or would let certificates of other CAs in."""
+    """-c lets in certificates of its authorities, and of no other."""
     authorize("# nobody")
     path = put("# the fleet's", ca.line + " comment")
     visit("-c", path).works(ca.sign())
@@ -143,14 +144,14 @@ def test_authority_for_every_account(visit, ca, other_ca, put, authorize):
 
 
 def test_authorities_file_without_the_user_file(visit, ca, put, authorize):
-    """A user without authorized_keys could not come in with the fleet's certificate."""
+    """A user without authorized_keys can log in with a certificate of -c's authority."""
     os.unlink(authorize("# nobody"))
     visit("-c", put(ca.line)).works(ca.sign())
 
 
 @pytest.mark.parametrize("mode", [0o664, 0o646])
 def test_authorities_file_that_others_can_write(visit, ca, put, authorize, mode):
-    """Whoever may write the file could name a CA of their own and be anyone."""
+    """A file of -c that others can write is refused: they could name an authority of their own."""
     authorize("# nobody")
     path = put(ca.line)
     one = visit("-c", path)
@@ -162,7 +163,7 @@ def test_authorities_file_that_others_can_write(visit, ca, put, authorize, mode)
 # ---- principals -------------------------------------------------------------------------------
 
 def test_principals_of_the_certificate(site, visit, ca, trust):
-    """A certificate for one account would open every other."""
+    """A certificate for one account does not open another."""
     trust(ca)
     one, name = visit(), site.user.pw_name
     one.works(ca.sign(names=f"a,{name},b"))
@@ -171,7 +172,7 @@ def test_principals_of_the_certificate(site, visit, ca, trust):
 
 
 def test_no_principals(visit, ca, trust, put):
-    """A certificate that names nobody would be everybody's."""
+    """A certificate without principals lets nobody in."""
     trust(ca)
     one = visit()
     one.works(ca.sign())
@@ -180,7 +181,7 @@ def test_no_principals(visit, ca, trust, put):
 
 
 def test_principals_of_the_line(visit, ca, trust):
-    """A role named in the line would not let in, or the user's name would although the line wants a role."""
+    """A role in the line's principals= lets in, and the user's name alone does not."""
     trust(ca, 'cert-authority,principals="backup,admins"')
     one = visit()
     for names in ("admins", "x,backup"):
@@ -192,7 +193,7 @@ def test_principals_of_the_line(visit, ca, trust):
 # ---- time and type ----------------------------------------------------------------------------
 
 def test_validity(visit, ca, trust):
-    """A certificate would be good for ever, or before its time."""
+    """A certificate works within its validity only."""
     trust(ca)
     one = visit()
     one.works(ca.sign("-V", "-1h:+1h"))
@@ -203,8 +204,7 @@ def test_validity(visit, ca, trust):
 
 
 def test_host_certificate(site, client, ca, trust):
-    """Any machine of the fleet could log in with its host certificate.
-    The stock client offers none, so this one asks."""
+    """A host certificate does not log in as a user. The stock client offers none, so this client does."""
     trust(ca)
 
     def ask(*options):
@@ -221,7 +221,7 @@ def test_host_certificate(site, client, ca, trust):
 
 
 def test_certificate_that_was_changed(visit, ca, trust):
-    """Anyone could write another name or date into a certificate."""
+    """A certificate with another name or date has no valid signature."""
     trust(ca)
     one, path = visit(), ca.sign(key_id="0123456789")
     one.works(path)
@@ -237,7 +237,7 @@ def test_certificate_that_was_changed(visit, ca, trust):
 # ---- critical options and extensions ----------------------------------------------------------
 
 def test_forced_command(visit, ca, trust):
-    """A certificate for one command would give a shell."""
+    """A certificate for one command runs that command only."""
     trust(ca)
     one = visit("-x", "files=echo free")
     path = ca.sign("-O", "force-command=echo \"forced [$SSH_ORIGINAL_COMMAND]\"; cat")
@@ -248,7 +248,7 @@ def test_forced_command(visit, ca, trust):
 
 
 def test_forced_command_of_both(visit, ca, trust):
-    """Of two commands that are forced the wrong one would run."""
+    """If certificate and line force different commands, the login is refused."""
     trust(ca, 'cert-authority,command="echo line"')
     one = visit()
     assert one(ca.sign(), "echo", "free").stdout == "line\n"
@@ -259,7 +259,7 @@ def test_forced_command_of_both(visit, ca, trust):
 
 
 def test_source_address(visit, ca, trust):
-    """A certificate that was stolen could be used from anywhere."""
+    """A certificate with source-address works from there only."""
     trust(ca)
     one = visit()
     for good in ("127.0.0.1/32", "127.0.0.0/8", "192.0.2.0/24,127.0.0.1"):
@@ -269,7 +269,7 @@ def test_source_address(visit, ca, trust):
 
 
 def test_limits_of_the_line_hold_too(visit, ca, trust):
-    """A certificate could lift what the line of its CA limits."""
+    """A certificate does not lift the restrictions in the line of its authority."""
     one = visit()
     for limit, reason in (('from="192.0.2.1"', "key is not for the client's address"),
                           ('expiry-time="20200101"', "key has expired")):
@@ -280,7 +280,7 @@ def test_limits_of_the_line_hold_too(visit, ca, trust):
 
 
 def test_terminal(visit, ca, trust):
-    """A certificate without permit-pty would give a terminal, or one with it none."""
+    """permit-pty in the certificate decides whether there is a terminal."""
     trust(ca)
     one = visit()
     assert one.has_terminal(ca.sign())
@@ -291,7 +291,7 @@ def test_terminal(visit, ca, trust):
 
 
 def test_unknown_critical_option(visit, ca, trust):
-    """A limit that this server does not know would not hold."""
+    """A certificate with an unknown critical option is refused, because its restriction could not be applied."""
     trust(ca)
     one = visit()
     for option in ("critical:limit@example.org", "critical:limit@example.org=x"):
@@ -300,13 +300,13 @@ def test_unknown_critical_option(visit, ca, trust):
 
 
 def test_unknown_extension(visit, ca, trust):
-    """A certificate with an extension for other servers would be refused."""
+    """A certificate with an unknown extension is accepted, as other servers may use it."""
     trust(ca)
     visit().works(ca.sign("-O", "extension:more@example.org=x"))
 
 
 def test_verify_required_on_a_plain_key(visit, ca, trust):
-    """A fleet that signs all keys with this option would shut out the plain ones, which can't verify anyone."""
+    """verify-required in a certificate has no effect on a plain key, so a fleet can sign all keys with it."""
     trust(ca)
     visit().works(ca.sign("-O", "verify-required"))
 
@@ -314,7 +314,7 @@ def test_verify_required_on_a_plain_key(visit, ca, trust):
 # ---- the log ----------------------------------------------------------------------------------
 
 def test_log_names_the_certificate(visit, ca, trust):
-    """Nobody could tell which of a fleet's certificates came in, or was refused."""
+    """The log identifies the certificate that was accepted or refused."""
     trust(ca)
     one = visit()
     for event in (one.works(ca.sign("-z", "18446744073709551615", key_id="anna at work")),
@@ -334,7 +334,7 @@ def test_log_names_the_certificate(visit, ca, trust):
     ("serial: 7", False), ("serial: 78-80", False), ("id: lost", False), ("id: lost laptop 2", False),
     ("ca: {other}\nserial: 77\nid: lost laptop", False)])
 def test_revoked(site, visit, ca, other_ca, trust, put, listed, revoked):
-    """A lost laptop would still come in, or someone who lost nothing would be shut out."""
+    """A revoked certificate is refused, and others are not."""
     trust(ca)
     key = " ".join(site.identity_line.split()[:2])
     text = listed.format(key=key, key_print=keygen("-l", "-f", site.identity + ".pub").split()[1], ca=ca.line,
@@ -347,7 +347,7 @@ def test_revoked(site, visit, ca, other_ca, trust, put, listed, revoked):
 
 
 def test_plain_key_is_revoked(site, serve, put, other_ca, authorize):
-    """A key that was lost would still log in where a user's file lists it."""
+    """A revoked key is refused, also where a user's file lists it."""
     authorize()
     OpenSSH(site, serve("-R", put(other_ca.line, "serial: 0")).port).works()
     server = serve("-R", put(other_ca.line, site.identity_line.rsplit(" ", 1)[0]))
@@ -358,7 +358,7 @@ def test_plain_key_is_revoked(site, serve, put, other_ca, authorize):
 @pytest.mark.parametrize("text", [
     "nonsense", "serial: x", "serial: 9-1", "SHA256:short", "ssh-ed25519 AAAA", "ca: x", None])
 def test_broken_list(site, visit, ca, trust, put, text):
-    """A slip in the list would let everything in that it names after it."""
+    """With an error in the list nobody can log in, because entries after it may be lost."""
     trust(ca)
     path = put(text) if text else os.path.join(site.base, "no-such-list")
     visit("-R", path).fails(ca.sign(), None if text is None else "file of revoked keys is broken")

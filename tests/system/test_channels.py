@@ -1,4 +1,4 @@
-"""The connection protocol: channels, windows, requests, and clients that abuse them."""
+"""The connection protocol: channels, windows, requests, and clients that misuse them."""
 
 import time
 
@@ -17,7 +17,7 @@ CHANNELS = 16
 # ---- opening ----------------------------------------------------------------------------------
 
 def test_sixteen_channels_and_no_more(client):
-    """A client could open channels until the memory is gone; or fewer than promised would be possible."""
+    """Sixteen channels can be open, and a seventeenth is refused."""
     raw = client().login()
     channels = [raw.open(number) for number in range(CHANNELS)]
     for number in range(40):
@@ -31,7 +31,7 @@ def test_sixteen_channels_and_no_more(client):
 @pytest.mark.parametrize("kind", [b"direct-tcpip", b"forwarded-tcpip", b"x11", b"auth-agent@openssh.com",
                                   b"direct-streamlocal@openssh.com", b"tun@openssh.com", b"", b"sessio", b"session\0"])
 def test_other_channel_types(client, kind):
-    """A client could reach hosts behind the server, or a tunnel."""
+    """Channel types other than session are refused: no client reaches hosts or tunnels through the server."""
     raw = client().login()
     rest = string(b"127.0.0.1") + u32(22) + string(b"127.0.0.1") + u32(1)
     raw.send(raw.open_request(5, kind=kind) + rest)
@@ -43,7 +43,7 @@ def test_other_channel_types(client, kind):
 @pytest.mark.parametrize("name", [b"keepalive@openssh.com", b"tcpip-forward", b"cancel-tcpip-forward",
                                   b"streamlocal-forward@openssh.com", b"hostkeys-prove-00@openssh.com", b"", b"x" * 9000])
 def test_global_requests(client, name):
-    """Keepalives would go unanswered, or a forwarding be granted."""
+    """Keepalives are answered, and forwarding is refused."""
     raw = client().login()
     for want_reply in (True, False, True):
         raw.send(bytes([GLOBAL_REQUEST]) + string(name) + bytes([want_reply]) + string(b"0.0.0.0") + u32(0))
@@ -53,7 +53,7 @@ def test_global_requests(client, name):
 
 
 def test_no_more_sessions(client):
-    """A client's promise not to open sessions any more would not protect it against a stolen socket."""
+    """After no-more-sessions the server opens no session, so a stolen control socket is of no use."""
     raw = client().login()
     channel = raw.open(1)
     raw.send(bytes([GLOBAL_REQUEST]) + string(b"no-more-sessions@openssh.com") + b"\0")
@@ -63,7 +63,7 @@ def test_no_more_sessions(client):
 
 
 def test_ping(client):
-    """Clients that hide keystroke timing would get no answer."""
+    """PING is answered, as clients that hide the timing of keystrokes need."""
     raw = client().login()
     for text in (b"", b"x" * 1000, b"\0\xff"):
         raw.send(bytes([PING]) + string(text))
@@ -71,7 +71,7 @@ def test_ping(client):
 
 
 def test_ping_flood_takes_no_memory(client):
-    """A client that sends PING and reads nothing would make the server hold all answers."""
+    """For a client that sends PING and reads nothing, the server does not store the answers."""
     raw = client().login()
     raw.sock.settimeout(2)
     before = proc.memory_kilobytes(raw.line.network)
@@ -94,7 +94,7 @@ def test_ping_flood_takes_no_memory(client):
 @pytest.mark.parametrize("second", [b"shell", b"exec", b"subsystem"])
 @pytest.mark.parametrize("first", [b"shell", b"exec", b"subsystem"])
 def test_one_program_a_channel(client, first, second):
-    """A second program on a channel would free or mix up what the first one uses."""
+    """A second program on a channel is refused, and the first goes on."""
     raw = client("-x", "name=cat").login()
     channel = raw.open()
     rest = {b"shell": b"", b"exec": string("cat"), b"subsystem": string("name")}
@@ -109,7 +109,7 @@ def test_one_program_a_channel(client, first, second):
 
 @pytest.mark.parametrize("name,rest", [(b"pty-req", pty_request()), (b"env", string("LANG") + string("C"))])
 def test_preparation_after_the_start(client, name, rest):
-    """A terminal or a variable for a program that runs already would be promised and never come."""
+    """A terminal or a variable is refused once the program runs, because it would have no effect."""
     channel = client().login().exec("cat")
     assert not channel.request(name, rest)
     channel.send_eof()
@@ -117,7 +117,7 @@ def test_preparation_after_the_start(client, name, rest):
 
 
 def test_second_terminal(client):
-    """A second terminal on one channel would leak the first."""
+    """A second terminal on one channel is refused, and the first is not leaked."""
     raw = client().login()
     channel = raw.open()
     assert channel.request(b"pty-req", pty_request())
@@ -129,7 +129,7 @@ def test_second_terminal(client):
 @pytest.mark.parametrize("name", [b"x11-req", b"auth-agent-req@openssh.com", b"xon-xoff", b"", b"unknown@example.org",
                                   b"exit-status", b"exit-signal", b"shel", b"shell\0", b"exec\0"])
 def test_unknown_channel_requests(client, name):
-    """Agent or X11 forwarding would be promised, or an unknown request end the connection."""
+    """Forwarding of agents and X11 and unknown requests are refused, and the connection goes on."""
     raw = client().login()
     channel = raw.open()
     assert not channel.request(name, string("x") * 3)
@@ -147,7 +147,7 @@ MESSAGES = {
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_unknown_channel(client, refused, name):
-    """A number from the network would index memory, or reach another session's channel."""
+    """A message for a channel that is not open ends the connection, and reaches no other session."""
     raw = client().login()
     raw.open()
     raw.send(MESSAGES[name])
@@ -156,7 +156,7 @@ def test_unknown_channel(client, refused, name):
 
 @pytest.mark.parametrize("what", ["data", "eof", "request", "close"])
 def test_after_close(client, refused, what):
-    """A closed channel would still be used: another session gets its data."""
+    """Data after CLOSE ends the connection, and reaches no other session."""
     raw = client().login()
     channel = raw.exec("true").wait_closed()
     messages = {"data": channel.data_bytes(b"x"), "eof": bytes([EOF]) + u32(channel.remote),
@@ -167,7 +167,7 @@ def test_after_close(client, refused, what):
 
 
 def test_window_after_close(client):
-    """A client that returns window after its CLOSE would lose its other sessions."""
+    """A client may return window after its CLOSE without losing its other sessions."""
     raw = client().login()
     other = raw.exec("cat", number=1)
     channel = raw.exec("echo x", number=2).wait_closed()
@@ -177,7 +177,7 @@ def test_window_after_close(client):
 
 
 def test_data_after_end_of_file(client, refused):
-    """A client could send on after it said that it was done."""
+    """Data after EOF ends the connection."""
     raw = client().login()
     channel = raw.exec("cat; sleep 23.5")
     channel.send_eof()
@@ -186,7 +186,7 @@ def test_data_after_end_of_file(client, refused):
 
 
 def test_client_closes_a_running_session(client):
-    """Closing one session would leave its channel open, or end the others."""
+    """A client can close one session: its channel is freed, and the others go on."""
     raw = client().login()
     other = raw.exec("cat", number=1)
     channel = raw.exec("cat", number=2)
@@ -198,7 +198,7 @@ def test_client_closes_a_running_session(client):
 
 
 def test_channel_without_a_program(client):
-    """A channel that is opened and closed again would not be given back."""
+    """A channel that is opened and closed without a program is free again."""
     raw = client().login()
     for number in range(50):
         channel = raw.open(number)
@@ -208,7 +208,7 @@ def test_channel_without_a_program(client):
 
 @pytest.mark.parametrize("length", [131001, 200_000, 262_000])
 def test_huge_command(client, length):
-    """A command that no program can get would end all sessions of the connection, or be refused without a reason."""
+    """A command longer than any program can get is refused with a reason, and other sessions go on."""
     raw = client().login()
     other = raw.exec("cat", number=1)
     channel = raw.open(2)
@@ -223,7 +223,7 @@ def test_huge_command(client, length):
 
 
 def test_many_huge_commands(client):
-    """A client could fill the log with refused commands."""
+    """A client can't fill the log with refused commands."""
     raw = client().login()
     channel = raw.open()
     for _ in range(100):
@@ -235,7 +235,7 @@ def test_many_huge_commands(client):
 
 
 def test_command_with_a_zero_byte(client):
-    """What the log and a forced command see would differ from what runs."""
+    """A command with a NUL is refused, because the log and the shell would see different commands."""
     raw = client().login()
     channel = raw.open()
     assert not channel.request(b"exec", string(b"echo a\0; echo b"))
@@ -243,7 +243,7 @@ def test_command_with_a_zero_byte(client):
 
 
 def test_empty_command(client):
-    """An empty command would start something else than an empty command."""
+    """An empty command runs as an empty command."""
     channel = client().login().open()
     assert channel.request(b"exec", string(b""))
     channel.send_eof()
@@ -251,7 +251,7 @@ def test_empty_command(client):
 
 
 def test_stderr_from_the_client(client):
-    """Data that a program can't get would end the connection or reach its stdin."""
+    """Data that no program can get is discarded, and the connection goes on."""
     raw = client().login()
     channel = raw.exec("cat")
     raw.send(bytes([EXTENDED_DATA]) + u32(channel.remote) + u32(1) + string(b"not for stdin"))
@@ -261,7 +261,7 @@ def test_stderr_from_the_client(client):
 
 
 def test_program_that_closes_its_stdin(client):
-    """Clients would go on sending to a program that reads no more: eow@openssh.com is missing, or EPIPE ends all."""
+    """The client learns by eow@openssh.com that a program reads no more, and EPIPE ends nothing."""
     raw = client(version=b"SSH-2.0-OpenSSH_9.2p1").login()
     channel = raw.exec("exec 0<&-; echo closed; sleep 0.6; echo done")
     channel.wait_output(b"closed")
@@ -274,7 +274,7 @@ def test_program_that_closes_its_stdin(client):
 
 
 def answer_requests(channel):
-    """As sshj does: each request that is not known is answered with CHANNEL_FAILURE, wanted or not."""
+    """Answers each unknown request with CHANNEL_FAILURE, wanted or not, as sshj does."""
     take = channel.take
 
     def answering(payload):
@@ -286,7 +286,7 @@ def answer_requests(channel):
 
 @pytest.mark.parametrize("version", [b"SSH-2.0-SSHJ_0.38.0", b"SSH-2.0-OpenSSH_9.2p1"])
 def test_client_that_answers_what_wants_no_reply(client, version):
-    """sshj would lose output and exit status of commands that do not read their input."""
+    """sshj, which answers requests that want no reply, gets all output and the exit status."""
     raw = client(version=version).login()
     for number in range(10):
         channel = raw.open(number)
@@ -303,7 +303,7 @@ def test_client_that_answers_what_wants_no_reply(client, version):
                                    bytes([REQUEST_SUCCESS]) + string(b"more"), bytes([CHANNEL_SUCCESS]) + u32(0),
                                    bytes([CHANNEL_FAILURE]) + u32(0), bytes([CHANNEL_FAILURE]) + u32(2**32 - 1)])
 def test_replies_that_nobody_asked_for(client, refused, reply):
-    """A client that answers too much would lose its connection, or one that did so before its login keep it."""
+    """Replies without a request are ignored after the login, and end the connection before it."""
     raw = client().login()
     raw.open(1)
     raw.send(reply)
@@ -317,7 +317,7 @@ def test_replies_that_nobody_asked_for(client, refused, reply):
 
 @pytest.mark.root
 def test_many_sessions_leave_nothing(client):
-    """Descriptors or zombies would pile up on a connection that stays open for days."""
+    """Many sessions on one connection leave no descriptor and no zombie behind."""
     raw = client().login()
 
     def held():

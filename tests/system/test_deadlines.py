@@ -20,7 +20,7 @@ def seconds_until_end(raw):
 
 @pytest.mark.parametrize("state", ["version", "kexinit", "sealed", "service", "probed"])
 def test_login_deadline(client, state):
-    """A client that stops half-way would hold two processes for ever."""
+    """A client that stops half-way is disconnected at the deadline, and its processes end."""
     raw = client("-t", "2")
     start = time.monotonic()
     if state == "version":
@@ -46,7 +46,7 @@ def test_login_deadline(client, state):
 
 
 def test_deadline_while_a_client_keeps_talking(client):
-    """A client that never stops sending legal messages would not meet the deadline."""
+    """The deadline also ends a client that never stops sending legal messages."""
     raw = client("-t", "2")
     raw.handshake()
     start = time.monotonic()
@@ -59,7 +59,7 @@ def test_deadline_while_a_client_keeps_talking(client):
 
 
 def test_deadline_is_off_after_login(client):
-    """Every session would end when the time for logging in is over."""
+    """Sessions go on after the login deadline."""
     raw = client("-t", "1")
     raw.login()
     channel = raw.exec("sleep 1.8; echo survived")
@@ -69,7 +69,7 @@ def test_deadline_is_off_after_login(client):
 @pytest.mark.parametrize("seconds", ["2147484", "4294968", "6442451", "8640000"])
 @pytest.mark.parametrize("flag", ["-t", "-i"])
 def test_limits_beyond_an_int_of_milliseconds(client, flag, seconds):
-    """No login would succeed under -t 2147484: in milliseconds that is more than an int holds."""
+    """Logins work with -t 2147484, which is more milliseconds than an int holds."""
     raw = client(flag, seconds)
     raw.handshake()
     time.sleep(0.3)
@@ -81,7 +81,7 @@ def test_limits_beyond_an_int_of_milliseconds(client, flag, seconds):
 
 
 def test_idle_limit(client):
-    """Forgotten sessions would stay for ever though -i is set."""
+    """-i ends a session that moves no byte."""
     raw = client("-i", "2").login()
     raw.exec("sleep 30.5")
     took = seconds_until_end(raw)
@@ -91,21 +91,21 @@ def test_idle_limit(client):
 
 
 def test_idle_limit_counts_from_the_login_on(client):
-    """A client that opens no session at all would stay for ever."""
+    """-i also ends a client that opens no session."""
     raw = client("-i", "1").login()
     assert 0.5 < seconds_until_end(raw) < 2.2 * SLOWNESS
     raw.line.assert_over()
 
 
 def test_output_is_not_idle(client):
-    """A build that prints a line now and then would be cut off."""
+    """A program that prints a line now and then is not idle."""
     raw = client("-i", "1").login()
     channel = raw.exec("for i in 1 2 3 4 5 6; do sleep 0.4; echo $i; done")
     assert channel.wait_closed().output == b"1\n2\n3\n4\n5\n6\n"
 
 
 def test_input_is_not_idle(client):
-    """A slow upload would be cut off."""
+    """A slow upload is not idle."""
     raw = client("-i", "1").login()
     channel = raw.exec("cat >/dev/null")
     for _ in range(6):
@@ -118,7 +118,7 @@ def test_input_is_not_idle(client):
 @pytest.mark.parametrize("message", [bytes([GLOBAL_REQUEST]) + string(b"keepalive@openssh.com") + b"\1",
                                      bytes([2]) + string(b""), bytes([PING]) + string(b"")])
 def test_keepalives_do_not_count(client, message):
-    """A client's keepalives would keep a forgotten session open."""
+    """A client's keepalives do not keep an idle session open."""
     raw = client("-i", "2").login()
     raw.exec("cat")
     start = time.monotonic()
@@ -135,7 +135,7 @@ TCP_SETTINGS = {socket.TCP_KEEPIDLE: 600, socket.TCP_KEEPINTVL: 60, socket.TCP_K
 
 @pytest.mark.parametrize("family,address", [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
 def test_dead_links_are_looked_for(client, family, address):
-    """A client that went without a word would hold its processes for two hours, or for ever."""
+    """TCP keepalive is on, so that the processes of a client that vanished end within 15 minutes."""
     with socket.create_server((address, 0), family=family) as listener:
         ours = socket.create_connection(listener.getsockname()[:2])
         theirs, _ = listener.accept()
@@ -146,7 +146,7 @@ def test_dead_links_are_looked_for(client, family, address):
 
 
 def test_no_tcp_no_keepalive(client):
-    """Options of TCP would be set on what is no TCP, or be needed there."""
+    """A connection that is not TCP works without TCP's options."""
     ours, theirs = socket.socketpair()
     with theirs.dup() as seen:
         raw = client(started={"pair": (ours, theirs)}).login()
@@ -155,7 +155,7 @@ def test_no_tcp_no_keepalive(client):
 
 
 def test_no_idle_limit_by_default(client):
-    """Quiet sessions would be cut off though nobody asked for it."""
+    """Without -i a quiet session stays open."""
     raw = client().login()
     channel = raw.exec("sleep 2.5; echo still")
     assert channel.wait_closed().output == b"still\n"

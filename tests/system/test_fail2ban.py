@@ -1,4 +1,4 @@
-"""fail2ban as its package has it, with our filter and jail: who is shut out in the end, by which lines, and who is not."""
+"""fail2ban as its package has it, with our filter and jail: which log lines ban which address."""
 
 import os
 import re
@@ -87,7 +87,7 @@ printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fa
 
 
 def start_journal(island):
-    """What systemd does for a unit whose standard error is the journal."""
+    """Sends standard error to the journal, as systemd does for a unit."""
     if not os.path.exists("/lib/systemd/systemd-journald"):
         pytest.skip("no journald here")
     island("mkdir", "-p", "/run/systemd/journal")
@@ -99,7 +99,7 @@ def start_journal(island):
 
 
 def misbehave(island, site, address):
-    """Nine connections from the scanner that end without a login; each tries to have somebody else shut out."""
+    """Nine connections from the scanner that end without a login; each tries to get another address banned."""
     def dial(version=b"SSH-2.0-Raw_1"):
         return Client(island.dial(address, SCANNER[address]), "", site.key, version=version)
 
@@ -135,7 +135,7 @@ def refused(island, address):
 
 @pytest.mark.parametrize("log, address", [("journal", "::1"), ("files", "127.0.0.1")])
 def test_ban(island, site, log, address):
-    """Scanners would go on for ever; or a scanner's words shut out somebody else, or a user's own."""
+    """The scanner's address is banned, and no other, whatever the scanner sends."""
     service = None
     if log == "journal":
         start_journal(island)

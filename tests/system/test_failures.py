@@ -1,4 +1,4 @@
-"""The machine runs out of something: that request fails, the rest goes on."""
+"""The machine runs out of something: the request that needs it fails, the rest goes on."""
 
 import os
 import time
@@ -28,7 +28,7 @@ def finish(channel):
 @pytest.mark.parametrize("terminal", [False, True])
 @pytest.mark.parametrize("files", [14, 17, 24])
 def test_out_of_descriptors(client, files, terminal):
-    """One session too many would end all others of the connection."""
+    """Without free descriptors a new session is refused, and the others go on."""
     raw = client(started={"launch": ["prlimit", f"--nofile={files}:{files}"]}).login()
     channels = [raw.open(number) for number in range(16)]
     running = [channel for channel in channels if start(channel, terminal)]
@@ -45,14 +45,14 @@ def test_out_of_descriptors(client, files, terminal):
 
 
 def count_processes(uid):
-    """Those that nobody has reaped yet count too."""
+    """Counts zombies, too."""
     return sum(1 for pid in os.listdir("/proc") if pid.isdigit()
                and proc.status(pid).get("Uid", "").split()[:1] == [str(uid)])
 
 
 @pytest.mark.root
 def test_out_of_processes(client, site):
-    """The same when the user may start no more processes."""
+    """If the user may start no more processes, a new session fails, and the others go on."""
     limit = count_processes(site.user.pw_uid) + 6
     raw = client(started={"launch": ["prlimit", f"--nproc={limit}:{limit}"]}).login()
     channels = [raw.open(number) for number in range(15)]
@@ -67,7 +67,7 @@ def test_out_of_processes(client, site):
 
 
 def test_refused_requests_are_logged(client):
-    """Nobody could tell from the log why sessions fail."""
+    """The log says why a session fails."""
     raw = client(started={"launch": ["prlimit", "--nofile=13:13"]}).login()
     channels = [raw.open(number) for number in range(16)]
     assert not all(start(channel) for channel in channels)
@@ -75,14 +75,14 @@ def test_refused_requests_are_logged(client):
 
 
 def test_log_that_can_not_be_written(site, dial):
-    """A full disk or a dead logger would keep everybody out, or end sessions."""
+    """Logins and sessions work on a full disk or with a dead logger."""
     line = dial(launch=["sh", "-c", 'exec "$@" 2>/dev/full', "x"])
     raw = Client(line.sock, site.user.pw_name, site.key).login()
     assert raw.exec("echo in").wait_closed().output == b"in\n"
 
 
 def test_logger_that_is_gone(site, dial):
-    """The end of the log's reader would end sessions by SIGPIPE."""
+    """Sessions survive the end of the log's reader; no SIGPIPE ends them."""
     reader, writer = os.pipe()
     os.close(reader)
     line = dial(stderr=writer)
@@ -94,7 +94,7 @@ def test_logger_that_is_gone(site, dial):
 
 
 def test_program_that_does_not_exist(client):
-    """A missing program would look like success."""
+    """A missing program has an exit status of its own."""
     channel = client().login().exec("/nonexistent/program").wait_closed()
     assert channel.exit_status == 127 and channel.errors
 
@@ -107,7 +107,7 @@ WITHOUT_CHROOT = ["setpriv", "--bounding-set=-sys_chroot"]
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_missing_layer_is_fatal(dial):
-    """A server that can't lock its parser up would run it unlocked, and nobody would know."""
+    """A server that lacks a layer of the sandbox serves nobody, and says so."""
     line = dial(launch=WITHOUT_CHROOT)
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111
@@ -117,7 +117,7 @@ def test_missing_layer_is_fatal(dial):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_best_available_serves_without_a_layer(client):
-    """Emulators and old kernels could not be served at all; or -B would hide what is missing."""
+    """-B serves without a layer, and the log names the missing layer."""
     raw = client("-B", started={"launch": WITHOUT_CHROOT}).login()
     event = raw.line.log.events("connection")[0]
     assert event["missing"] == "root" and "root" not in event["layers"].split(",")
@@ -126,6 +126,6 @@ def test_best_available_serves_without_a_layer(client):
 
 @pytest.mark.skipif(not os.environ.get("WREN_NO_SANDBOX"), reason="this build has the sandbox")
 def test_no_seccomp_is_fatal(site):
-    """The same for the filter of system calls."""
+    """A server without seccomp serves nobody, and says so."""
     done = run([site.daemon, site.keydir(site.mode)], text=False, env=daemon_environment(), timeout=20)
     assert (done.returncode, done.stdout) == (111, b"") and b"seccomp" in done.stderr

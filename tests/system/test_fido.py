@@ -1,5 +1,5 @@
-"""Keys on a FIDO authenticator: the stock client with an authenticator of our own (sk_provider.c), and a raw client
-for what no authenticator would do."""
+"""Keys on a FIDO authenticator: the stock client with an authenticator of our own (sk_provider.c), and a raw client for
+answers that no authenticator gives."""
 
 import base64
 import hashlib
@@ -37,7 +37,7 @@ class Authenticator:
 
     @staticmethod
     def environment(flags=None, counter=None):
-        """No agent, and nobody who is asked on a screen."""
+        """Without an agent and without a program that asks on a screen."""
         plain = {name: value for name, value in os.environ.items()
                  if not name.startswith(("SSH_", "WREN_SK_")) and name not in ("DISPLAY", "WAYLAND_DISPLAY")}
         told = {"WREN_SK_FLAGS": flags, "WREN_SK_COUNTER": counter}
@@ -107,7 +107,7 @@ def attempt(site, sk, serve):
 
 
 def assert_answer(outcome, reason):
-    """In if there is no reason against it; else kept out for just that one."""
+    """The client is let in if no reason is given, else refused for exactly that reason."""
     entered, event = outcome
     assert entered == (reason is None) and event.get("reason") == reason, event
     return event
@@ -116,7 +116,7 @@ def assert_answer(outcome, reason):
 # ---- the stock client -------------------------------------------------------------------------
 
 def test_touched_key(attempt, authorize, sk, mode):
-    """People with a FIDO key could not log in, or the log would not tell which key it was."""
+    """A touched FIDO key logs in, and the log says which key it was."""
     line = line_of(sk.key())
     authorize("# one", line)
     event = assert_answer(attempt(sk.key(), mode=mode), None)
@@ -124,7 +124,7 @@ def test_touched_key(attempt, authorize, sk, mode):
 
 
 def test_other_fido_key(attempt, authorize, sk):
-    """Any FIDO key would do."""
+    """A FIDO key that is not listed is refused."""
     authorize(line_of(sk.key("no-touch-required")))
     entered, event = attempt(sk.key())
     assert not entered and event["reason"], event
@@ -137,13 +137,14 @@ def test_other_fido_key(attempt, authorize, sk):
     ("verify-required", TOUCHED, UNVERIFIED), ("verify-required", BOTH, None), ("verify-required", VERIFIED, UNTOUCHED),
     ("verify-required,no-touch-required", NONE, UNVERIFIED), ("verify-required,no-touch-required", VERIFIED, None)])
 def test_flags_of_the_signature(attempt, authorize, sk, options, flags, reason):
-    """Whoever has the computer, but not the person at it, would be let in; or the owner kept out."""
+    """The signature must show that the authenticator was touched, so that somebody with the computer alone can't log
+    in."""
     authorize(f"{options} {line_of(sk.key())}")
     assert_answer(attempt(sk.key(), flags=flags), reason)
 
 
 def test_key_made_for_no_touch(attempt, authorize, sk):
-    """`ssh-keygen -O no-touch-required` is the owner's wish; that alone must not switch off the server's."""
+    """A key of `ssh-keygen -O no-touch-required` still needs a touch, unless its line says no-touch-required."""
     key = sk.key("no-touch-required")
     authorize(line_of(key))
     assert_answer(attempt(key), UNTOUCHED)
@@ -152,7 +153,7 @@ def test_key_made_for_no_touch(attempt, authorize, sk):
 
 
 def test_key_made_for_verification(attempt, authorize, sk):
-    """A key of `ssh-keygen -O verify-required` would not satisfy the option of that name."""
+    """A key of `ssh-keygen -O verify-required` satisfies the option verify-required."""
     key = sk.key("verify-required")
     authorize("verify-required " + line_of(key))
     assert_answer(attempt(key), None)
@@ -162,7 +163,7 @@ def test_key_made_for_verification(attempt, authorize, sk):
 
 
 def test_option_of_one_line_is_not_that_of_another(attempt, authorize, sk):
-    """A key would profit from what another key's line permits."""
+    """The options of one key's line have no effect on another key."""
     other, key = line_of(sk.key("verify-required")), line_of(sk.key())
     authorize("no-touch-required " + other, key)
     assert_answer(attempt(sk.key(), flags=NONE), UNTOUCHED)
@@ -170,20 +171,20 @@ def test_option_of_one_line_is_not_that_of_another(attempt, authorize, sk):
 
 @pytest.mark.parametrize("counter", [0, 1, 0x01020304, 0xffffffff])
 def test_counter(attempt, authorize, sk, counter):
-    """A cloned authenticator could not be told by its counter."""
+    """The log has the authenticator's counter, by which a clone can be noticed."""
     authorize(line_of(sk.key()))
     event = assert_answer(attempt(sk.key(), counter=counter), None)
     assert event["counter"] == str(counter), event
 
 
 def test_plain_key_has_no_counter(attempt, authorize, site):
-    """The log would show a counter that nobody counted."""
+    """The log has no counter for plain keys."""
     authorize(site.identity_line)
     assert "counter" not in assert_answer(attempt(site.identity, kind="ssh-ed25519"), None)
 
 
 def test_revoked_key(attempt, authorize, site, sk):
-    """A lost authenticator would go on opening doors."""
+    """A revoked FIDO key is refused."""
     authorize(line_of(sk.key()))
     path = os.path.join(site.folder("fido"), "revoked")
     for line in (line_of(sk.key()), fingerprint(line_of(sk.key()))):
@@ -201,7 +202,7 @@ def test_revoked_key(attempt, authorize, site, sk):
     (("verify-required",), "", TOUCHED, UNVERIFIED), ((), "verify-required", TOUCHED, UNVERIFIED),
     (("verify-required",), "", BOTH, None), ((), "verify-required", BOTH, None)])
 def test_certificate(attempt, authorize, authority, site, sk, extension, option, flags, reason):
-    """Either the authority or the user could be overruled by the other."""
+    """no-touch-required and verify-required hold for the certificate and for the line of its authority."""
     made = sk.certify(authority, sk.key(), "-".join(("line", *extension)), *extension, user=site.user.pw_name)
     authorize(f"cert-authority{',' if option else ''}{option} {line_of(authority)}")
     event = assert_answer(attempt(sk.key(), flags=flags, counter=77, certificate=made, kind=SK_CERT), reason)
@@ -213,7 +214,7 @@ def test_certificate(attempt, authorize, authority, site, sk, extension, option,
     ((), TOUCHED, None), ((), NONE, UNTOUCHED), (("no-touch-required",), NONE, None),
     (("verify-required",), TOUCHED, UNVERIFIED), (("verify-required",), BOTH, None)])
 def test_certificate_for_every_account(attempt, authorize, authority, site, sk, extension, flags, reason):
-    """Under -c there is no line: what the certificate says is all."""
+    """With -c there is no line, and only the certificate's options count."""
     made = sk.certify(authority, sk.key(), "-".join(("all", *extension)), *extension, user=site.user.pw_name)
     authorize("# no keys")
     outcome = attempt(sk.key(), "-c", trusted(site, authority), flags=flags, certificate=made, kind=SK_CERT)
@@ -221,7 +222,7 @@ def test_certificate_for_every_account(attempt, authorize, authority, site, sk, 
 
 
 def trusted(site, *authorities):
-    """A file for -c, which the daemon's own user must own: in all these tests that is whoever runs them."""
+    """A file for -c. The daemon's user must own it, who in all these tests is the user who runs them."""
     path = os.path.join(site.folder("fido"), "trusted")
     with open(path, "w", encoding="ascii") as file:
         file.writelines(line_of(authority) + "\n" for authority in authorities)
@@ -230,7 +231,7 @@ def trusted(site, *authorities):
 
 
 def test_certificate_of_another_fido_key(attempt, authorize, authority, site, sk):
-    """A certificate is no secret: with it alone, and another key, nobody must come in."""
+    """A certificate is no secret: it does not let in another key."""
     made = sk.certify(authority, sk.key("verify-required"), "others", user=site.user.pw_name)
     authorize("cert-authority " + line_of(authority))
     entered, event = attempt(sk.key(), certificate=made)
@@ -239,7 +240,7 @@ def test_certificate_of_another_fido_key(attempt, authorize, authority, site, sk
 
 @pytest.mark.parametrize("plain", [True, False])
 def test_authority_on_an_authenticator(attempt, authorize, site, sk, plain):
-    """An authority that is itself a FIDO key would be of no use."""
+    """An authority whose key is on an authenticator works."""
     authority = sk.key("no-touch-required")
     key, kind = (site.identity, "ssh-ed25519-cert-v01@openssh.com") if plain else (sk.key(), SK_CERT)
     made = sk.certify(authority, key, f"by-fido-{plain}", user=site.user.pw_name, flags=TOUCHED)
@@ -286,7 +287,7 @@ MALFORMED = ("plain signature, plain form", "FIDO signature, plain form", "FIDO 
 
 @pytest.fixture
 def forge(client, authorize):
-    """forge(one, make): what is said to a signature made by make(one, the data to sign); and the log."""
+    """forge(one, make): the answer to a signature made by make(one, the data to sign), and the log."""
     def run_it(one, make, blob=None, algorithm=SK):
         raw = client()
         raw.handshake()
@@ -300,7 +301,7 @@ def forge(client, authorize):
 
 
 def test_forger_can_sign(forge, authorize):
-    """The forgeries below would be refused for a mistake of this file."""
+    """The forger's correct signature is accepted, so the forgeries below fail for their own reason."""
     one = Forger()
     authorize(one.line)
     answer, event = forge(one, lambda one, text: string(SK) + string(one.sign(text)) + TAIL)
@@ -309,7 +310,7 @@ def test_forger_can_sign(forge, authorize):
 
 @pytest.mark.parametrize("name", FORGED)
 def test_forged_signature(forge, authorize, name):
-    """A signature that no touched authenticator made would let someone in."""
+    """A signature that no touched authenticator made is refused."""
     one = Forger()
     authorize("no-touch-required " + one.line)
     answer, event = forge(one, FORGED[name])
@@ -320,7 +321,7 @@ def test_forged_signature(forge, authorize, name):
 
 @pytest.mark.parametrize("application", [b"ssh:", b"", b"ssh:some.board", b"web"])
 def test_application(forge, authorize, application):
-    """The application is part of the key: another one's listing must not let this one in."""
+    """The application is part of the key: a signature for another one is refused."""
     one, other = Forger(application), Forger(b"ssh:other")
     authorize(one.line)
     answer = forge(one, lambda one, text: string(SK) + string(one.sign(text, application=application)) + TAIL)[0]
@@ -333,7 +334,7 @@ def test_application(forge, authorize, application):
 
 @pytest.mark.parametrize("listed", ["FIDO", "plain"])
 def test_same_public_key_of_the_other_type(forge, authorize, site, listed):
-    """A plain key would pass for a FIDO key with the same 32 bytes, without touch; and the other way round."""
+    """A plain key is no FIDO key with the same 32 bytes, and the other way round."""
     one = Forger()
     plain = public_blob(one.key)
     authorize(one.line if listed == "FIDO" else site.key_line(one.key))
@@ -346,7 +347,7 @@ def test_same_public_key_of_the_other_type(forge, authorize, site, listed):
 
 @pytest.mark.parametrize(("blob", "algorithm"), [("plain", SK), ("FIDO", ED25519), ("FIDO", SK_CERT.encode())])
 def test_type_that_is_not_the_blobs(forge, authorize, site, blob, algorithm):
-    """The name of the algorithm would decide how the signature is checked, in place of the listed key."""
+    """The algorithm's name must be that of the key; it does not choose how the signature is checked."""
     one = Forger()
     authorize(one.line, site.key_line(one.key))
     blob = one.blob if blob == "FIDO" else public_blob(one.key)

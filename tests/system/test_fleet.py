@@ -1,4 +1,4 @@
-"""One authority, three boards: who is let in where, as an administrator of many machines sets it up."""
+"""One authority, three boards: who may log in where, as an administrator of many machines sets it up."""
 
 import os
 import shutil
@@ -62,7 +62,7 @@ def fleet(site, new_log, folder):
 
 
 def test_story_of_a_fleet(fleet, folder):
-    """People would come in where they should not, stay in after they have left, or have to trust each host anew."""
+    """People log in only where they should, lose access when they leave, and trust each host by its certificate."""
     ca, boards = fleet
     me = make_key(folder + "/me")
     trusted = knows(folder + "/known", "@cert-authority *.example " + public(ca))

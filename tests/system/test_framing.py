@@ -13,7 +13,7 @@ BROKEN_FRAME = (PROTOCOL_ERROR, MAC_ERROR)
 
 
 def begin(client, state):
-    """A client that has come as far as the state says."""
+    """A client in the given state."""
     raw = client()
     if state == "plain":
         raw.send_version()
@@ -27,7 +27,7 @@ def begin(client, state):
 
 
 def body(padding_byte, payload, total):
-    """A packet's content of `total` bytes behind the length, with any padding_length in it."""
+    """The content of a packet of `total` bytes after the length, with any padding_length in it."""
     filled = bytes([padding_byte]) + payload
     return filled + os.urandom(total - len(filled))
 
@@ -55,7 +55,7 @@ def fit(packet, state):
 @pytest.mark.parametrize("state", ["plain", "sealed", "logged in"])
 @pytest.mark.parametrize("name", CONTENT)
 def test_wrong_content(client, refused, state, name):
-    """A hand-made packet could make the daemon read outside it."""
+    """A malformed packet ends the connection, and nothing is read outside it."""
     raw = begin(client, state)
     packet = fit(CONTENT[name], state)
     if raw.sealer:
@@ -70,7 +70,7 @@ PLAIN_LENGTHS = [0, 1, 4, 5, 8, 11, 13, 15, 17, 35001, 35004, 35012, 65536, 2621
 
 @pytest.mark.parametrize("length", PLAIN_LENGTHS)
 def test_wrong_length_in_the_clear(client, refused, length):
-    """A length from the network would be used for an allocation, a subtraction or a wait without end."""
+    """A wrong length ends the connection: it causes no allocation, no underflow and no endless wait."""
     raw = begin(client, "plain")
     raw.send_raw(u32(length) + b"\x04" + bytes([20]) + bytes(60))
     refused(raw, *BROKEN_FRAME)
@@ -82,7 +82,7 @@ LARGEST = {"sealed": 34976, "logged in": 262144}  # packet_length
 @pytest.mark.parametrize("state", LARGEST)
 @pytest.mark.parametrize("length", [0, 1, 4, 7, 9, 12, 15, "largest", 0x7ffffff8, 0x80000000, 0xfffffff8, 0xffffffff])
 def test_wrong_length_sealed(client, refused, state, length):
-    """Guessing at the encrypted length would tell an attacker something, or move memory it should not."""
+    """A guessed encrypted length ends the connection and tells the attacker nothing."""
     raw = begin(client, state)
     length = LARGEST[state] + 8 if length == "largest" else length
     raw.send_raw(raw.sealer.seal(raw.send_sequence, u32(length) + b"\x06\x02" + bytes(62)))
@@ -92,7 +92,7 @@ def test_wrong_length_sealed(client, refused, state, length):
 @pytest.mark.parametrize("state", ["sealed", "logged in"])
 @pytest.mark.parametrize("where", ["tag", "payload", "replay", "swapped keys"])
 def test_wrong_tag(client, refused, state, where):
-    """Someone on the path could change, repeat or make up packets."""
+    """Nobody on the path can change, repeat or make up packets."""
     raw = begin(client, state)
     good = raw.sealed(bytes([IGNORE]) + string(b"x" * 40))
     if where == "replay":
@@ -108,7 +108,7 @@ def test_wrong_tag(client, refused, state, where):
 
 @pytest.mark.parametrize("state", LARGEST)
 def test_wrong_length_and_wrong_tag_look_alike(client, refused, state):
-    """The answer would tell whether a changed length was plausible (the attack on CBC modes, again)."""
+    """The answers to a wrong length and a wrong tag are the same, so none can be used as an oracle."""
     answers = []
     for length, flip in ((24, 1), (9, 0), (LARGEST[state] + 8, 0)):
         raw = begin(client, state)
@@ -121,7 +121,7 @@ def test_wrong_length_and_wrong_tag_look_alike(client, refused, state):
 
 @pytest.mark.parametrize("size", [35000 - 16 - 4 - 4 - 12, 32768 + 9])
 def test_largest_packets_are_taken(client, size):
-    """Clients that use the packet size everyone must accept would be cut off."""
+    """Packets of the size that every server must accept are accepted."""
     raw = begin(client, "sealed")
     raw.send(bytes([IGNORE]) + string(bytes(size - 5)))
     raw.login()
@@ -129,7 +129,7 @@ def test_largest_packets_are_taken(client, size):
 
 @pytest.mark.parametrize("length", [35000, 131072, 262144])
 def test_larger_packets_after_login(client, length):
-    """A long command line, which comes in one packet, would end the connection."""
+    """A long command line, which comes in one packet, is accepted after the login."""
     raw = begin(client, "logged in")
     for _ in range(3):
         packet = raw.sealed(bytes([IGNORE]) + string(bytes(length - 1 - 5 - 11)), padding=11)
@@ -141,7 +141,7 @@ def test_larger_packets_after_login(client, length):
 
 @pytest.mark.parametrize("size", [35000, 35001, 200_000])
 def test_longest_ping(client, refused, size):
-    """An answer as long as the largest packet would outgrow the output: the server would fail."""
+    """The answer to the longest PING fits into the output."""
     raw = begin(client, "logged in")
     for _ in range(20):
         raw.send(bytes([PING]) + string(bytes(size)))
@@ -153,7 +153,7 @@ def test_longest_ping(client, refused, size):
 
 
 def test_longest_padding_is_taken(client):
-    """Clients that hide message lengths with padding would be cut off."""
+    """The longest padding is accepted, as clients use that hide the length of messages."""
     raw = begin(client, "sealed")
     for padding in (4, 12, 252):
         payload = bytes([IGNORE]) + string(bytes(2 if padding != 252 else 2 + 8 - 0))
@@ -164,7 +164,7 @@ def test_longest_padding_is_taken(client):
 
 
 def test_many_small_packets_in_one_segment(client):
-    """Packets behind the first one of a segment would wait for more input."""
+    """All packets of a segment are handled, without waiting for more input."""
     raw = begin(client, "sealed")
     ignore = bytes([IGNORE]) + string(b"")
     raw.send(*[ignore] * 500, raw.service_request(), raw.publickey())
@@ -193,7 +193,7 @@ TRAILING = {
 @pytest.mark.parametrize("change", ["one byte more", "one byte less"])
 @pytest.mark.parametrize("name", TRAILING)
 def test_message_of_wrong_length(client, refused, name, change):
-    """A message with bytes left over or missing would be acted upon, though its sender meant something else."""
+    """A message with missing or extra bytes ends the connection and has no effect."""
     if name == "shell" and change == "one byte less":
         pytest.skip("that is a channel request of its own kind: without want_reply")
     raw = client()
@@ -208,7 +208,7 @@ def test_message_of_wrong_length(client, refused, name, change):
 
 
 def test_kex_messages_of_wrong_length(client, refused):
-    """The key exchange's messages would be taken with bytes left over."""
+    """The same for the messages of the key exchange."""
     for step, change in [(step, change) for step in ("kexinit", "init", "newkeys") for change in (1, -1)]:
         if (step, change) == ("newkeys", -1):
             continue
@@ -230,7 +230,7 @@ def test_kex_messages_of_wrong_length(client, refused):
 
 @pytest.mark.parametrize("number", [0, 8, 9, 19, 22, 29, 32, 49, 54, 61, 70, 79, 83, 89, 101, 127, 191, 194, 255])
 def test_unknown_messages_are_answered_with_their_number(client, number):
-    """Clients that try an extension would be cut off, or told that another message was not understood."""
+    """UNIMPLEMENTED names the sequence number of the unknown message, so clients can try extensions."""
     raw = begin(client, "logged in")
     channel = raw.open()
     sequences = []
@@ -243,7 +243,7 @@ def test_unknown_messages_are_answered_with_their_number(client, number):
 
 
 def test_unimplemented_before_login(client):
-    """The same before login: number right under strict and plain key exchange."""
+    """The same before the login, with strict and with plain key exchange."""
     for strict in (True, False):
         raw = client(strict=strict)
         raw.handshake()
@@ -256,7 +256,7 @@ def test_unimplemented_before_login(client):
 
 
 def test_client_that_ignores_disconnect(client):
-    """A client that neither closes nor reads after DISCONNECT would hold the processes."""
+    """The processes end although the client neither closes nor reads after DISCONNECT."""
     raw = begin(client, "logged in")
     raw.send(bytes([20]))
     assert raw.expect_end(patient=True) in BROKEN_FRAME

@@ -1,4 +1,4 @@
-"""File systems and name services that never answer, limits on programs and probes, and who may not log in."""
+"""File systems and name services that never answer, limits on programs and probes, and accounts that may not log in."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ from wire_crypto import Ed25519Key
 
 @pytest.fixture
 def keys_of_all(site):
-    """A file for -a that is root's and lets the tests' key in."""
+    """A file for -a that root owns and that lists the tests' key."""
     path = os.path.join(site.base, "keys-of-all")
     with open(path, "w", encoding="ascii") as file:
         file.write(site.key_line(site.key) + "\n")
@@ -27,7 +27,7 @@ def keys_of_all(site):
 
 @pytest.fixture
 def dead_folder(site):
-    """dead_folder(content): (path, stop) of a file system whose server stops to answer; killed at the end."""
+    """dead_folder(content): (path, stop) of a file system whose server stops answering; killed at the end."""
     if not shutil.which("bindfs"):
         pytest.skip("needs bindfs")
     if not os.path.exists("/dev/fuse"):
@@ -54,7 +54,8 @@ def dead_folder(site):
 
 @pytest.mark.root
 def test_home_on_a_dead_file_system(client, site, keys_of_all, dead_folder):
-    """One user's dead NFS server would take the places of all: the session process waits in chdir() or an open()."""
+    """The session process waits in chdir() or open() for a dead file system. When the client leaves, the connection
+    still ends, so one user's dead server does not use up the places of all."""
     user = site.add_user("x7", home=False)
     place, stop = dead_folder(site.folder("real-home", owner=user), user.pw_dir)
     try:
@@ -75,7 +76,7 @@ def test_home_on_a_dead_file_system(client, site, keys_of_all, dead_folder):
 
 @pytest.fixture
 def hanging_login(client, site, dead_folder):
-    """hanging_login(seconds): a client with so much time, whose key is being looked for in a file that hangs."""
+    """hanging_login(seconds): a client with this login deadline, whose key is looked up in a file that hangs."""
     def start(seconds):
         behind = site.folder(f"real-keys-{seconds}")
         with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
@@ -92,7 +93,7 @@ def hanging_login(client, site, dead_folder):
 
 @pytest.mark.root
 def test_keys_on_a_dead_file_system(hanging_login):
-    """The same before the login: the child that reads keys waits, and the deadline must still count."""
+    """The child that reads keys waits for a dead file system, and the login deadline still ends the connection."""
     raw = hanging_login(2)
     network = raw.line.network
     raw.line.wait_exit(GONE_SECONDS)
@@ -102,7 +103,7 @@ def test_keys_on_a_dead_file_system(hanging_login):
 
 @pytest.mark.root
 def test_monitor_told_to_end_in_a_hanging_login(hanging_login):
-    """A shutdown of the machine would wait for the deadline of every login that hangs."""
+    """SIGTERM ends a login that hangs, so a shutdown does not wait for its deadline."""
     raw = hanging_login(600)
     assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
     os.kill(raw.line.monitor, signal.SIGTERM)
@@ -112,7 +113,7 @@ def test_monitor_told_to_end_in_a_hanging_login(hanging_login):
 
 @pytest.mark.root
 def test_client_that_leaves_a_hanging_login(hanging_login):
-    """Nobody waits for the answer any more: the place is free at once, not at the deadline."""
+    """When the client leaves, a login that hangs ends at once, not at the deadline."""
     raw = hanging_login(600)
     assert proc.wait_until(lambda: len(proc.children(raw.line.monitor)) == 2), "no child reads keys"
     network = raw.line.network
@@ -123,7 +124,7 @@ def test_client_that_leaves_a_hanging_login(hanging_login):
 
 @pytest.mark.root
 def test_host_key_on_a_dead_file_system(site, dial, dead_folder):
-    """The monitor hangs in the kernel before anybody is served: only the kernel itself can end it."""
+    """A monitor that hangs in the kernel before it serves anybody is ended by the kernel's SIGALRM."""
     behind = site.folder("real-keydir")
     for name in ("ed25519.pk", ".ed25519.sk"):
         shutil.copy(os.path.join(site.keydir("root"), name), behind)
@@ -167,7 +168,8 @@ def hanging_names(site):
 
 @pytest.mark.sandbox
 def test_hanging_name_service(client, site, hanging_names, seed):
-    """A dead directory server would hold every place until it is back, and what it answers meet the host key."""
+    """A directory server that never answers does not hold the connection beyond the deadline, and its library never
+    shares a process with the host key."""
     if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
         pytest.skip("this build asks no name service")
     raw = client("-t", "2", started={"env": {"LD_PRELOAD": hanging_names}})
@@ -187,7 +189,7 @@ def test_hanging_name_service(client, site, hanging_names, seed):
 
 @pytest.mark.sandbox
 def test_monitor_killed_in_a_hanging_login(client, hanging_names, site):
-    """A process of root's would be left for as long as the name service hangs."""
+    """When the monitor is killed, the child that waits for a name service, as root, ends too."""
     if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
         pytest.skip("this build asks no name service")
     raw = client("-t", "600", started={"env": {"LD_PRELOAD": hanging_names}})
@@ -206,7 +208,7 @@ def test_monitor_killed_in_a_hanging_login(client, hanging_names, site):
 
 @pytest.mark.root
 def test_monitor_killed_while_keys_hang(client, site, dead_folder):
-    """The same with the user's rights, and with none."""
+    """The same for a child with the user's rights, and with none."""
     behind = site.folder("real-keys3")
     with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
         file.write(site.key_line(site.key) + "\n")
@@ -230,8 +232,8 @@ def test_monitor_killed_while_keys_hang(client, site, dead_folder):
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_hanging_refusal_keeps_the_deadline(client, hanging_names, site):
-    """A refusal takes twice as long as the work at most: that must not outlast the deadline, and SIGALRM not the end
-    line. With nine seconds no user's own milliseconds hide it."""
+    """A refusal takes at most twice as long as the work, but never longer than the deadline, and SIGALRM does not
+    replace the end line. With nine seconds the user's jitter does not matter."""
     if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
         pytest.skip("this build asks no name service")
     raw = client("-t", "9", started={"env": {"LD_PRELOAD": hanging_names}})
@@ -246,7 +248,7 @@ def test_hanging_refusal_keeps_the_deadline(client, hanging_names, site):
 @pytest.mark.slow
 @pytest.mark.sandbox
 def test_client_that_leaves_a_hanging_refusal(client, hanging_names, site):
-    """The place of a client that has gone would be kept once more as long as it has waited."""
+    """When the client leaves while a refusal is delayed, the connection ends at once."""
     if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
         pytest.skip("this build asks no name service")
     raw = client("-t", "600", started={"env": {"LD_PRELOAD": hanging_names}})
@@ -268,7 +270,7 @@ def zombies_of(parent):
 
 @pytest.mark.slow
 def test_probes_are_counted(client, site, authorize):
-    """Two listed keys by turns: a fork as root for each, as fast as the client likes, and zombies of them all."""
+    """Probes with listed keys are limited, because each costs a fork as root, and they leave no zombies."""
     keys = [site.key, Ed25519Key("second")]
     authorize(*(site.key_line(key) for key in keys))
     raw = client()
@@ -285,7 +287,7 @@ def test_probes_are_counted(client, site, authorize):
 
 
 def test_programs_are_counted(client):
-    """exec and CLOSE in a loop: three hundred programs on a connection of sixteen sessions."""
+    """exec and CLOSE in a loop start no more programs than the limit of sixteen."""
     raw = client().login()
     seconds = proc.seconds_to_sleep(16)
     refused = []
@@ -323,7 +325,8 @@ int main(void)
 
 
 def test_children_given_away_are_not_counted(client, site):
-    """A program may make its children the session process's: each freed a place, until no program could start any more."""
+    """A program may make its children the session process's (CLONE_PARENT). They free no place in the count of
+    programs, nor do they take one."""
     folder = site.folder("clone")
     source, program = os.path.join(folder, "clone.c"), os.path.join(folder, "clone")
     with open(source, "w", encoding="ascii") as file:
@@ -361,7 +364,8 @@ def reason_for(client):
 
 @pytest.mark.root
 def test_login_as_the_servers_own_user(client, reason_for, keys_of_all):
-    """That user could stop the monitor and trace what runs as him."""
+    """Nobody logs in as the user of the network process, who could stop the monitor and trace what runs as that user.
+    """
     raw = client()
     raw.handshake()
     uid = int(proc.status(raw.line.network)["Uid"].split()[0])
@@ -377,7 +381,7 @@ def test_login_as_the_servers_own_user(client, reason_for, keys_of_all):
 @pytest.mark.root
 @pytest.mark.parametrize("path", ["/run/nologin", "/etc/nologin"])
 def test_nologin_files(client, site, path):
-    """Users would come in while systemd starts or stops the machine."""
+    """/etc/nologin and /run/nologin keep users out, as systemd expects while it starts or stops the machine."""
     if os.path.exists(path):
         pytest.skip(f"{path} is there")
     folder = os.path.dirname(path)

@@ -1,4 +1,4 @@
-"""Host keys as people have them: made by ssh-keygen, in credentials and descriptors, two at once, certified."""
+"""Host keys as administrators have them: from ssh-keygen, in credentials and descriptors, two at once, certified."""
 
 import os
 import re
@@ -34,7 +34,7 @@ def folder(site):
 
 @pytest.fixture
 def host(site, new_log):
-    """host(keydir, *flags): the stock client, pointed at a daemon with these keys; `.server` is that one."""
+    """host(keydir, *flags): the stock client for a daemon with these keys; `.server` is the daemon's."""
     started = []
 
     def start(keydir, *args, **how):
@@ -59,7 +59,7 @@ def public(path):
 
 
 def knows(path, *lines):
-    """A known_hosts file; what points the client at it."""
+    """A known_hosts file, and the options that make the client use it."""
     with open(path, "w", encoding="ascii") as file:
         file.write("".join(line + "\n" for line in lines))
     return [f"UserKnownHostsFile={path}"]
@@ -79,7 +79,7 @@ def certify(ca, key, *flags):
 
 @pytest.mark.parametrize("as_folder", [False, True])
 def test_key_of_openssh(host, folder, as_folder):
-    """`wrensshd /etc/ssh/ssh_host_ed25519_key` would not serve, or the clients would warn of another key."""
+    """`wrensshd /etc/ssh/ssh_host_ed25519_key` serves with OpenSSH's key, so clients see no change."""
     key = make_key(f"{folder}/{NAME}")
     host(folder if as_folder else key).works(options=trusting(folder, key))
 
@@ -89,7 +89,7 @@ def test_key_of_openssh(host, folder, as_folder):
     ("passphrase", "passphrase"), ("rsa", "RSA"), ("cut", ""), ("empty", ""), ("mode", "accessible by"),
     ("missing", "")])
 def test_key_that_can_not_be_used(site, folder, fault, word, as_folder):
-    """An administrator would not learn what is wrong, or the connection would begin without a key."""
+    """A key that can't be used is named in one line with the reason, and no connection begins."""
     key = f"{folder}/{NAME}"
     if fault != "missing":
         make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "2048"])}.get(fault, ()))
@@ -107,7 +107,7 @@ def test_key_that_can_not_be_used(site, folder, fault, word, as_folder):
 
 
 def test_credential(host, folder):
-    """systemd's LoadCredential= could not hand the key over."""
+    """systemd's LoadCredential= can hand over the key."""
     key = make_key(f"{folder}/hostkey")
     env = {"CREDENTIALS_DIRECTORY": folder}
     host("credential:hostkey", env=env).works(options=trusting(folder, key))
@@ -117,7 +117,7 @@ def test_credential(host, folder):
     ("hostkey", False, "CREDENTIALS_DIRECTORY"), ("other", True, "other"), ("../x", True, "credential"),
     ("", True, "credential")])
 def test_credential_that_is_not_there(site, folder, name, env, word):
-    """A name could lead out of the credentials, or its absence be unexplained."""
+    """A missing credential is reported, and a name can't lead out of the directory."""
     make_key(f"{folder}/hostkey")
     done = run([site.daemon, *site.daemon_args(), "credential:" + name], timeout=20,
                env=daemon_environment({"CREDENTIALS_DIRECTORY": folder} if env else None))
@@ -128,7 +128,7 @@ def test_credential_that_is_not_there(site, folder, name, env, word):
 @pytest.mark.parametrize("form", ["fd:7", "/dev/fd/7"])
 @pytest.mark.parametrize("what", ["file", "folder"])
 def test_descriptor(host, folder, form, what):
-    """A launcher could not open the key on the daemon's behalf, or only for the first connection."""
+    """A launcher can open the key for the daemon, for each of its connections."""
     key = make_key(f"{folder}/{NAME}")
     opened = key if what == "file" else folder
     ssh = host(form, through=["sh", "-c", f'exec "$0" "$@" 7<"{opened}"'])
@@ -137,14 +137,14 @@ def test_descriptor(host, folder, form, what):
 
 
 def test_descriptor_that_is_not_open(site):
-    """A wrong number would end without a reason."""
+    """A wrong number is reported."""
     done = run([site.daemon, *site.daemon_args(), "fd:77"], timeout=20, env=daemon_environment())
     assert done.returncode in (100, 111) and done.stdout == "", done
     assert len(done.stderr.splitlines()) == 1 and "fd:77" in done.stderr, done.stderr
 
 
 def test_descriptor_stays_with_the_monitor(client, site, folder):
-    """The network process, or a user's program, could read the secret key."""
+    """Neither the network process nor a user's program has the key's descriptor."""
     key = make_key(f"{folder}/{NAME}")
     opened = os.open(key, os.O_RDONLY)
     try:
@@ -167,7 +167,7 @@ def known_keys(path):
 
 
 def test_rotation(site, host, folder):
-    """Each client would warn of an attack on the day when the host's key is replaced."""
+    """A host's key can be replaced without a warning at clients that have connected in between."""
     keydir = folder + "/keys"
     run_or_fail([site.makekey, keydir], env=daemon_environment())
     old = run_or_fail([site.printkey, keydir], env=daemon_environment()).splitlines()[0]
@@ -183,7 +183,7 @@ def test_rotation(site, host, folder):
 
 
 def test_second_key_that_can_not_be_used(site, host, folder):
-    """A half-finished rotation would shut everybody out."""
+    """A broken second key is left out, and the first one still serves."""
     keydir = folder + "/keys"
     run_or_fail([site.makekey, keydir], env=daemon_environment())
     first = run_or_fail([site.printkey, keydir], env=daemon_environment()).splitlines()[0]
@@ -203,7 +203,7 @@ def ca(folder):
 
 
 def test_host_certificate(host, folder, ca):
-    """A fleet's clients, which know only the authority, could not log in, or lose the connection at a key exchange."""
+    """Clients that know only the authority can log in, and keep the connection at a rekey."""
     key = make_key(f"{folder}/{NAME}")
     certify(ca, key, "-h", "-n", "wren")
     ssh = host(folder)
@@ -220,7 +220,7 @@ def test_host_certificate(host, folder, ca):
 
 @pytest.mark.parametrize("fault", ["principal", "authority", "expired"])
 def test_host_certificate_that_the_client_refuses(host, folder, ca, fault):
-    """The test above would pass whatever the certificate says."""
+    """The client does check the certificate, so the test above means something."""
     key = make_key(f"{folder}/{NAME}")
     signer = make_key(folder + "/other-ca") if fault == "authority" else ca
     times = ["-V", "20200101:20210101"] if fault == "expired" else []
@@ -232,7 +232,7 @@ def test_host_certificate_that_the_client_refuses(host, folder, ca, fault):
 @pytest.mark.parametrize("fault,word", [
     ("user", "user"), ("other", "another key"), ("cut", ""), ("mode", "writable by group")])
 def test_certificate_that_is_left_out(host, folder, ca, fault, word):
-    """A wrong certificate would shut out all clients, or be sent as if it were right."""
+    """A wrong certificate is not sent, and the plain key serves."""
     key = make_key(f"{folder}/{NAME}")
     if fault == "other":
         made = certify(ca, make_key(folder + "/other"), "-h", "-n", "wren")
@@ -255,7 +255,7 @@ def test_certificate_that_is_left_out(host, folder, ca, fault, word):
 # ---- the tools --------------------------------------------------------------------------------
 
 def test_import(site, host, folder):
-    """A host that comes from OpenSSH would change its key; a second import would overwrite one that is in use."""
+    """An imported OpenSSH key is the same key, and a second import does not overwrite it."""
     key, other = make_key(folder + "/mine"), make_key(folder + "/other")
     keydir = folder + "/keys"
     env = daemon_environment()
@@ -271,7 +271,7 @@ def test_import(site, host, folder):
 
 @pytest.mark.parametrize("fault", ["passphrase", "rsa", "missing"])
 def test_nothing_to_import(site, folder, fault):
-    """A failed import would leave a key that nobody asked for."""
+    """A failed import leaves no key."""
     key = folder + "/mine"
     if fault != "missing":
         make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "2048"])}[fault])
@@ -281,7 +281,7 @@ def test_nothing_to_import(site, folder, fault):
 
 
 def test_sshfp_record(site, folder):
-    """The DNS would hold a record that no client believes."""
+    """The record for the DNS is the one that ssh-keygen makes."""
     key = make_key(f"{folder}/{NAME}")
     for place in (key, folder):
         ours = run_or_fail([site.printkey, "-r", "host.example.", place], env=daemon_environment()).splitlines()
@@ -290,7 +290,7 @@ def test_sshfp_record(site, folder):
 
 
 def test_sshfp_record_of_a_long_name(site, folder):
-    """The record would be cut off, with a fingerprint that is nobody's or none."""
+    """A name that is too long is refused, not cut off."""
     key = make_key(f"{folder}/{NAME}")
     whole = run_or_fail([site.printkey, "-r", "x", key], env=daemon_environment())
     assert run_or_fail([site.printkey, "-r", "x" * 1024, key], env=daemon_environment()) == "x" * 1023 + whole
@@ -299,7 +299,7 @@ def test_sshfp_record_of_a_long_name(site, folder):
 
 
 def test_import_says_what_it_did(site, folder):
-    """Who imports a key would believe that it is used where another one was kept, or the other way round."""
+    """The import reports whether the key was imported, kept or refused."""
     key, keydir = make_key(folder + "/mine"), folder + "/keys"
     for word in ("imported", "already there"):
         said = run_or_fail([site.makekey, "-i", key, keydir], env=daemon_environment())

@@ -1,4 +1,4 @@
-"""The first line: what else than an SSH client may connect, and how slowly."""
+"""The identification line: other protocols, slow clients, and clients that leave."""
 
 import time
 
@@ -19,7 +19,7 @@ def read_all(sock):
 
 
 def test_server_speaks_first_in_one_segment(dial):
-    """Every login would wait one round trip more."""
+    """Identification and KEXINIT arrive in one segment, which saves a round trip."""
     line = dial()
     first = line.sock.recv(65536)
     version, _, packet = first.partition(b"\r\n")
@@ -32,7 +32,7 @@ def test_server_speaks_first_in_one_segment(dial):
     (b"SSH-2.0-Raw", b"\n"), (b"SSH-1.99-Raw", b"\r\n"), (b"SSH-2.0-", b"\r\n"),
     (b"SSH-2.0-Raw with a comment", b"\r\n"), (b"SSH-2.0-" + b"x" * 245, b"\r\n")])
 def test_versions_that_are_fine(client, version, end):
-    """Clients with an unusual but legal version line could not connect."""
+    """Clients with an unusual but legal identification line can connect."""
     raw = client(version=version)
     raw.send_version(end)
     raw.read_version()
@@ -50,7 +50,7 @@ def test_versions_that_are_fine(client, version, end):
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(500), b"y" * 100000,
     b"first another line\r\nSSH-2.0-Late\r\n", b"EHLO x\r\n"])
 def test_not_an_ssh_2_client(dial, hello):
-    """Scanners, browsers and old clients would keep a process busy, or go unexplained in the log."""
+    """Scanners, browsers and SSH 1 clients are disconnected at once, and the log shows what they sent."""
     line = dial("-t", "20")
     assert line.network
     try:
@@ -63,7 +63,7 @@ def test_not_an_ssh_2_client(dial, hello):
 
 
 def test_endless_lines_before_the_version(dial):
-    """A client that sends line after line would never be cut off, and fill the memory."""
+    """A client that sends line after line is disconnected, and fills no memory."""
     line = dial("-t", "20")
     assert line.network
     with pytest.raises((BrokenPipeError, ConnectionResetError)):
@@ -74,7 +74,7 @@ def test_endless_lines_before_the_version(dial):
 
 
 def test_silence_ends_at_the_deadline(dial):
-    """A client that says nothing would hold its two processes for ever."""
+    """A silent client is disconnected at the deadline."""
     line = dial("-t", "2")
     start = time.monotonic()
     assert line.network
@@ -86,7 +86,7 @@ def test_silence_ends_at_the_deadline(dial):
 
 
 def test_a_byte_a_second_ends_at_the_deadline(dial):
-    """A client that trickles would move the deadline with each byte."""
+    """A client that sends a byte a second does not move the deadline."""
     line = dial("-t", "3")
     assert line.network
     start = time.monotonic()
@@ -105,7 +105,7 @@ def test_a_byte_a_second_ends_at_the_deadline(dial):
 
 
 def test_client_leaves_at_once(dial):
-    """Port scans would leave processes behind or count as the server's own trouble."""
+    """A port scan leaves no process behind and is no failure of the server."""
     line = dial()
     assert line.network
     line.sock.close()
@@ -113,7 +113,7 @@ def test_client_leaves_at_once(dial):
 
 
 def test_client_leaves_without_reading(dial):
-    """A client that is gone before the first write would end the daemon by SIGPIPE: no line in the log."""
+    """A client that is gone before the first write does not end the daemon by SIGPIPE: the log has its end line."""
     line = dial()
     line.sock.close()
     assert line.wait_exit(2 * SLOWNESS) == 0
@@ -121,7 +121,7 @@ def test_client_leaves_without_reading(dial):
 
 
 def test_byte_by_byte(client):
-    """A client behind a slow link would not get in."""
+    """A client whose bytes arrive one by one can log in."""
     raw = client()
     plain = raw.send_raw
 
@@ -136,7 +136,7 @@ def test_byte_by_byte(client):
 
 
 def test_everything_in_one_segment(client):
-    """A client that sends its version and KEXINIT together would wait for a timeout."""
+    """A client that sends identification and KEXINIT together is served without a wait."""
     raw = client()
     raw.server_version = None
     raw.send_raw(raw.version + b"\r\n" + raw.sealed(raw.kexinit()))
@@ -148,7 +148,7 @@ def test_everything_in_one_segment(client):
 
 
 def test_version_in_pieces(client):
-    """A version line that comes in two segments would be misread."""
+    """An identification line in two segments is read whole."""
     raw = client()
     raw.send_raw(b"SSH-2.0-R")
     time.sleep(0.1)
@@ -163,7 +163,7 @@ def test_version_in_pieces(client):
 
 
 def test_version_reaches_the_log_escaped(dial):
-    """A client's version could forge log lines or drive the terminal of whoever reads them."""
+    """A client's identification line can't forge log lines or control a terminal."""
     line = dial("-v")
     assert line.network
     line.sock.sendall(b"SSH-9.9-\x1b[2J\x07%n%s\" event=login user=root\xff\r\n")
@@ -176,7 +176,7 @@ def test_version_reaches_the_log_escaped(dial):
 
 
 def test_kexinit_without_common_algorithms(client, refused):
-    """A client with no algorithm in common would hang instead of being told."""
+    """A client without a common algorithm gets a DISCONNECT with the reason."""
     for lists in ({"kex": [b"diffie-hellman-group14-sha256"]}, {"hostkey": [b"ssh-rsa"]},
                   {"cipher_up": [b"aes128-ctr"]}, {"cipher_down": [b"aes128-ctr"]},
                   {"compression_up": [b"zlib@openssh.com"]}, {"kex": []}):
@@ -189,7 +189,7 @@ def test_kexinit_without_common_algorithms(client, refused):
 
 
 def test_mac_and_language_do_not_matter(client):
-    """Clients that list other MACs, or languages, would be refused though the cipher needs none."""
+    """Clients may list any MAC and language, because the cipher needs no MAC."""
     raw = client()
     raw.send_version()
     raw.read_version()
@@ -201,7 +201,7 @@ def test_mac_and_language_do_not_matter(client):
 
 
 def test_socket_closed_in_the_middle(client):
-    """A client that dies in the key exchange would leave processes behind."""
+    """A client that closes during the key exchange leaves no process behind."""
     raw = client()
     raw.send_version()
     raw.send_raw(raw.sealed(raw.kexinit())[:100])

@@ -1,8 +1,6 @@
-"""
-What packaging/ puts into an initramfs, as far as it can be tried without one: the settings, the keys, the installer, and
-the hook for mkinitcpio against stubs of mkinitcpio's functions. tests/vm boots the real thing for initramfs-tools and
-dracut; for mkinitcpio, which Debian does not have, these stubs are all there is.
-"""
+"""What packaging/ puts into an initramfs, as far as it can be tried without one: settings, keys, the installer, and the
+hook for mkinitcpio with stubs of mkinitcpio's functions. tests/vm boots the images of initramfs-tools and dracut;
+Debian lacks mkinitcpio, so for that these stubs are all there is."""
 
 import os
 import re
@@ -24,7 +22,7 @@ RSA_KEY = "ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7"
 
 
 class Image:
-    """A folder of settings and keys, and what image.sh makes of it."""
+    """A folder with settings and keys, and what image.sh makes of it."""
 
     def __init__(self, site, path, shell="sh"):
         self.site, self.shell = site, shell
@@ -49,7 +47,7 @@ class Image:
 
 @pytest.fixture(params=["sh", "bash"])
 def image(site, tmp_path, request):
-    """initramfs-tools has a POSIX shell, the other two have bash."""
+    """initramfs-tools runs a POSIX shell, the other two run bash."""
     if not shutil.which(request.param):
         pytest.skip(f"no {request.param} here")
     made = Image(site, tmp_path, request.param)
@@ -58,7 +56,7 @@ def image(site, tmp_path, request):
 
 
 def test_fills_the_image(image):
-    """Nobody could log in, or others could read the secret key."""
+    """The image has all that a login needs, and only root can read the secret key."""
     done = image.prepare()
     assert done.returncode == 0, done.stderr
     assert "keys that may log in: 1, host key SHA256:" in done.stderr
@@ -70,13 +68,13 @@ def test_fills_the_image(image):
 
 
 def test_host_key_is_kept(image):
-    """Each update would look like an attack to the client."""
+    """An update of the image keeps its host key, so clients don't warn."""
     first, second = image.prepare(), image.prepare()
     assert first.stderr == second.stderr
 
 
 def test_openssh_key_is_taken(image):
-    """Who comes from another server could not keep its key."""
+    """An OpenSSH host key is accepted, so a host that changes its server keeps its key."""
     run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", image.folder + "/ssh_host_ed25519_key"])
     done = image.prepare()
     assert done.returncode == 0, done.stderr
@@ -84,7 +82,7 @@ def test_openssh_key_is_taken(image):
 
 
 def test_root_that_is_there_stays(image):
-    """Another hook's root would be doubled."""
+    """A root entry that another hook has made is kept, not doubled."""
     os.mkdir(image.out + "/etc")
     with open(image.out + "/etc/passwd", "w", encoding="ascii") as file:
         file.write("root:x:0:0::/:/bin/ash\n")
@@ -99,7 +97,7 @@ def test_root_that_is_there_stays(image):
     (f"{KEY}\n{RSA_KEY}\n", 1),
 ])
 def test_keys_are_counted(image, text, count):
-    """A wrong count would hide that a key does not work."""
+    """The message counts the keys that may log in, so that a key that does not work is noticed."""
     image.write("authorized_keys", text)
     assert f"log in: {count}," in image.prepare().stderr
 
@@ -115,7 +113,7 @@ def test_keys_are_counted(image, text, count):
     ("-----BEGIN OPENSSH PRIVATE KEY-----\n", "has no ed25519 key"),
 ])
 def test_no_keys(image, text, words):
-    """The first boot after it would ask for a passphrase in an empty room."""
+    """An image without a usable key is made without the server, with an error: nobody could unlock it from afar."""
     os.unlink(image.folder + "/authorized_keys")
     if text is not None:
         image.write("authorized_keys", text)
@@ -126,7 +124,7 @@ def test_no_keys(image, text, words):
 
 
 def test_strange_lines_are_named(image):
-    """A key that lets nobody in would look as good as the others."""
+    """Lines that let nobody in are named in the message."""
     image.write("authorized_keys", f"{KEY}\n{RSA_KEY} old\n")
     assert "WARNING" in image.prepare().stderr
     assert "line 2: no ed25519 key" in image.prepare().stderr
@@ -139,7 +137,7 @@ def test_strange_lines_are_named(image):
     ("OPTIONS=-v -t 30\nCOMMAND='echo $HOME; id'", {"OPTIONS": "-v -t 30", "COMMAND": "echo $HOME; id"}),
 ])
 def test_settings(image, text, settings):
-    """What was set would not be what is used."""
+    """The settings in wrensshd.conf are those that the image uses."""
     image.write("wrensshd.conf", text)
     assert image.prepare().returncode == 0
     names = " ".join(f'"{name}=$WREN_{name}"' for name in settings)
@@ -149,7 +147,7 @@ def test_settings(image, text, settings):
 
 @pytest.mark.parametrize("script", ["server.sh", "systemd/connection"])
 def test_no_command_in_the_kernel_log(script):
-    """With -v the log, which is the kernel's, would hold commands, and a passphrase may be in one."""
+    """The scripts start the server without -v: its log is the kernel's, and a command may hold a passphrase."""
     with open(os.path.join(SHARED, script), encoding="ascii") as file:
         words = re.search(r"sbin/wrensshd (.*hostkey.*)", file.read())[1].split()
     assert "-a" in words and not [word for word in words if re.match("-[a-zA-Z]*v", word)]
@@ -163,7 +161,7 @@ def test_no_command_in_the_kernel_log(script):
     ("OPTIONS=-v keydir", "more than one"),
 ])
 def test_wrong_settings(image, line, words):
-    """A server with other settings than were meant is worse than none."""
+    """A line that is not understood is an error, and the image is made without the server."""
     image.write("wrensshd.conf", f"# first\n{line}\n")
     done = image.prepare()
     assert done.returncode == 1
@@ -171,7 +169,7 @@ def test_wrong_settings(image, line, words):
 
 
 def test_the_template_is_the_default(image):
-    """The comments would promise something else."""
+    """The comments in wrensshd.conf show the defaults."""
     shutil.copy(SHARED + "/wrensshd.conf", image.folder)
     image.prepare()
     given = image.read("etc/wrensshd/settings")
@@ -183,7 +181,7 @@ def test_the_template_is_the_default(image):
 
 
 def test_systemd_image(image):
-    """No socket, no network, or nobody to end it."""
+    """The image has the socket, the network and the units that end both."""
     image.write("wrensshd.conf", "PORT=2222\nINTERFACE=lan0\n")
     assert image.prepare("wren_fill_systemd").returncode == 0
     units = image.out + "/etc/systemd/system/"
@@ -196,7 +194,7 @@ def test_systemd_image(image):
 
 
 def test_systemd_image_waits_for_its_interface(image):
-    """A driver or an adapter that takes longer than 90 s: nobody could unlock the machine any more."""
+    """The image waits without a limit for an interface whose driver takes longer than 90 s."""
     image.write("wrensshd.conf", "INTERFACE=wan-0\n")
     assert image.prepare("wren_fill_systemd").returncode == 0
     folder, = [name for name in os.listdir(image.out + "/etc/systemd/system") if name.endswith(".device.d")]
@@ -211,7 +209,7 @@ OWN_PROCESSES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mou
 
 
 def server_script(path):
-    """server.sh with its places below a folder, and an interface that there is not."""
+    """server.sh with its places below a folder, and with an interface that does not exist."""
     with open(SHARED + "/server.sh", encoding="ascii") as file:
         text = file.read()
     for old, new in (("/etc/wrensshd/settings", "/dev/null"), ("/run/", f"{path}/"), ("/dev/kmsg", f"{path}/kmsg")):
@@ -230,7 +228,7 @@ NEVER = ["(sleep 1000; sleep 1000) || :; sleep 1000", "echo >>$tries; false"]
 @SHELLS
 @pytest.mark.parametrize("never", NEVER, ids=["waits", "fails"])
 def test_a_network_that_never_comes(shell, never, tmp_path):
-    """Unlocked at the console, the system would start with someone still at work on its network."""
+    """After an unlock at the console the set-up of the network is stopped before the system starts."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
     script = server_script(tmp_path) + f"""
@@ -249,7 +247,8 @@ wren_stop
 @pytest.mark.root
 @SHELLS
 def test_a_network_that_comes_late(shell, tmp_path):
-    """A power cut, and a router that needs longer than the machine: nobody could unlock it any more."""
+    """The network is set up again and again, so the machine can be unlocked after a power cut although the router needs
+    longer to start."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
     script = server_script(tmp_path) + f"""
@@ -267,7 +266,7 @@ wren_stop
 @pytest.mark.root
 @pytest.mark.parametrize("shell", ["sh", "busybox sh", "bash"])
 def test_the_end_spares_its_script(shell, tmp_path):
-    """initramfs-tools' script has the server's name: it would stop itself, and the boot with it."""
+    """initramfs-tools' script has the server's name; the end of the server does not stop it, and the boot with it."""
     if not shutil.which(shell.split()[0]):
         pytest.skip(f"no {shell} here")
     with open(SHARED + "/server.sh", encoding="ascii") as file:
@@ -284,7 +283,7 @@ def test_the_end_spares_its_script(shell, tmp_path):
 
 @pytest.mark.parametrize("tool", ["initramfs-tools", "dracut", "mkinitcpio"])
 def test_installs_and_removes(tool, tmp_path):
-    """Files would be missing, or stay for ever."""
+    """The installer installs all files and removes them again."""
     script, root = SHARED + "/install.sh", str(tmp_path)
     environment = daemon_environment({"DESTDIR": root})
 
@@ -308,7 +307,7 @@ def test_installs_and_removes(tool, tmp_path):
 
 
 def test_installer_asks_which(tmp_path):
-    """It would install for a tool that is not there."""
+    """Where no tool is installed, the installer asks for a name."""
     for name in ("sh", "dirname", "sed", "cat"):
         os.symlink(shutil.which(name), tmp_path / name)
     done = run(["sh", SHARED + "/install.sh"], env={"PATH": str(tmp_path)})
@@ -316,7 +315,7 @@ def test_installer_asks_which(tmp_path):
 
 
 def test_installer_reads_all_its_words(tmp_path):
-    """What was to be removed would be installed once more."""
+    """--remove counts wherever it stands on the command line."""
     environment = daemon_environment({"DESTDIR": str(tmp_path)})
     image = tmp_path / "usr/share/wrensshd/initramfs/image.sh"
     for words, status in (("grub", 1), ("dracut mkinitcpio", 1), ("dracut --remvoe", 1), ("dracut", 0)):
@@ -365,7 +364,7 @@ def arch(site, tmp_path):
 
 
 def test_mkinitcpio_busybox_image(arch, site):
-    """A part of it would be missing in the image, or a program be written through a link, over busybox."""
+    """The image is complete, and no program is written through a link over busybox."""
     os.makedirs(arch.out + "/usr/bin")
     os.symlink("busybox", arch.out + "/usr/bin/cat")
     _, notes = mkinitcpio_build(arch)
@@ -378,7 +377,7 @@ def test_mkinitcpio_busybox_image(arch, site):
 
 
 def test_mkinitcpio_systemd_image(arch):
-    """The same, with the hook systemd before ours."""
+    """The same with the hook systemd before ours."""
     _, notes = mkinitcpio_build(arch, "add_systemd_unit() { echo unit $1 >>$NOTES; }\n")
     assert "runscript" not in notes and set(NETWORK_MODULES) <= set(notes)
     assert os.path.lexists(arch.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd.socket")
@@ -388,13 +387,14 @@ def test_mkinitcpio_systemd_image(arch):
     ("HOOKS=(base udev net wrensshd encrypt filesystems)", False), ("HOOKS='base systemd wrensshd sd-encrypt'", False),
     ("HOOKS=(base udev net wrensshd encryption)", True), ("HOOKS=(wrensshd encrypt); _hooks=(wrensshd)", True)])
 def test_mkinitcpio_warns_of_nothing_to_unlock(arch, hooks, warns):
-    """Only at the next boot, and from afar, would it come out that nothing asks for a passphrase."""
+    """Making an image without a hook that asks for a passphrase prints a warning: at the next boot it would be too
+    late."""
     done, _ = mkinitcpio_build(arch, hooks + "\n")
     assert ("nothing to unlock" in done.stderr) == warns, done.stderr
 
 
 def test_mkinitcpio_without_keys(arch):
-    """The image would not be made at all, and the system would not boot."""
+    """The image is made without the server, so the system still boots."""
     os.unlink(arch.folder + "/authorized_keys")
     done, notes = mkinitcpio_build(arch)
     assert "ERROR" in done.stderr
@@ -402,7 +402,7 @@ def test_mkinitcpio_without_keys(arch):
 
 
 def test_mkinitcpio_help():
-    """mkinitcpio -H wrensshd would say nothing."""
+    """mkinitcpio -H wrensshd prints a help text."""
     done = subprocess.run(["bash", "-c", f". {PACKAGING}/mkinitcpio/install; help"], capture_output=True, text=True,
                           check=True)
     assert "HOOKS" in done.stdout
@@ -412,10 +412,8 @@ def test_mkinitcpio_help():
 @pytest.mark.sandbox
 @pytest.mark.parametrize("more", [["late"], ["late", "kill"], ["never"]], ids=["whole", "listener killed", "no network"])
 def test_mkinitcpio_hook_runs(arch, site, more):
-    """
-    The image as it was built, in a chroot with busybox, in namespaces of its own: passphrases are sent by ssh, the hook
-    hands the right one on, and its end leaves nothing. cryptsetup and the init are stubs.
-    """
+    """The image as it was built runs in a chroot with busybox, in namespaces of its own: passphrases arrive by ssh, the
+    hook passes the right one on, and its end leaves nothing. cryptsetup and the init are stubs."""
     if "not a dynamic" not in run(["ldd", "/bin/busybox"]).stderr + run(["ldd", "/bin/busybox"]).stdout:
         pytest.skip("no static busybox here")
     arch.write("authorized_keys", open(site.identity + ".pub", encoding="ascii").read())
@@ -439,7 +437,7 @@ cat "$1"
 
 
 def test_mkinitcpio_two_logins(tmp_path):
-    """The boot would find half of a passphrase, or none."""
+    """Two logins at once hand over one whole passphrase."""
     place = str(tmp_path / "crypto_keyfile")
     with open(PACKAGING + "/mkinitcpio/unlock", encoding="ascii") as file:
         line = next(line for line in file if line.startswith("hand_over()"))
@@ -453,7 +451,7 @@ def test_mkinitcpio_two_logins(tmp_path):
 
 @pytest.mark.parametrize("networkd, module, works", [(True, False, True), (False, True, True), (False, False, False)])
 def test_dracut_without_a_network(arch, networkd, module, works):
-    """dracut would leave the server out, with a word of modules that nobody connects with it."""
+    """Without a network module the image is made without the server, and an error names the missing module."""
     base = arch.folder + "/dracut"
     os.makedirs(base + "/modules.d" + ("/40network" if module else ""))
     if module:
@@ -468,7 +466,7 @@ def test_dracut_without_a_network(arch, networkd, module, works):
 
 @pytest.mark.parametrize("modules, warns", [("base crypt", False), ("base dm", True)])
 def test_dracut_warns_of_nothing_to_unlock(arch, modules, warns):
-    """The same, with dracut."""
+    """dracut, too, prints a warning if nothing in the image asks for a passphrase."""
     script = (f". {PACKAGING}/dracut/module-setup.sh; inst() {{ :; }}; inst_multiple() {{ :; }}; "
               f"dracut_module_included() {{ case ' {modules} ' in *\" $1 \"*) ;; *) return 1 ;; esac; }}; install")
     done = run(["bash", "-c", script], env={**arch.environment, "initdir": arch.out, "systemdsystemunitdir": "/units"})
@@ -481,7 +479,7 @@ def test_dracut_warns_of_nothing_to_unlock(arch, modules, warns):
 @pytest.mark.parametrize("name", ["", "..", "authorized_keys", "wrensshd.conf"])
 @pytest.mark.parametrize("mode", [0o020, 0o002])
 def test_unsafe_modes(image, name, mode):
-    """Any user of the machine could let himself in at its next boot: in the image the files are root's."""
+    """Settings and keys that others than root can write are refused, because in the image they are root's."""
     image.write("wrensshd.conf", "COMMAND=\n")
     path = os.path.join(image.folder, name)
     os.chmod(path, os.stat(path).st_mode | mode)
@@ -504,7 +502,8 @@ def test_unsafe_modes(image, name, mode):
     ("# root UUID=1 none luks", None),
 ])
 def test_tries_of_crypttab(line, expected, tmp_path):
-    """After three wrong passphrases nobody far away could unlock; or a key file that is wrong be tried for ever."""
+    """crypttab's tries= holds; without it the passphrase is asked for again and again, and a key file is tried a
+    limited number of times."""
     with open(os.path.join(PACKAGING, "initramfs-tools/hook"), encoding="ascii") as file:
         command = file.read().split("crypttab=$DESTDIR", 1)[1].split("\n\n", 1)[0]
     os.mkdir(tmp_path / "cryptroot")

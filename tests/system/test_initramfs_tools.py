@@ -1,7 +1,5 @@
-"""
-The scripts for Debian's initramfs-tools in the shells that images have, against stubs of what is there in an image.
-tests/vm boots the real thing; what is here is what one machine does not show.
-"""
+"""The scripts for Debian's initramfs-tools in the shells that images have, with stubs of the image's other programs.
+tests/vm boots the real image; these tests show what one machine does not."""
 
 import glob
 import os
@@ -27,7 +25,7 @@ def put(path, text):
 
 
 def moved(name, *changes):
-    """A script's text with the image's places in other ones."""
+    """A script's text with other places in place of the image's."""
     with open(os.path.join(PACKAGING, name), encoding="ascii") as file:
         text = file.read()
     for old, new in changes:
@@ -48,7 +46,7 @@ wren_say() { echo "$*"; }
 @pytest.mark.parametrize("crypttab, warns", [
     (None, True), ("", True), ("# name device\n\n", True), ("one UUID=1 none luks\n", False)])
 def test_warns_of_nothing_to_unlock(crypttab, warns, tmp_path):
-    """Only at the next boot, and from afar, would it come out that the image has no device of crypttab's."""
+    """Making an image without an encrypted device prints a warning: at the next boot it would be too late."""
     image = tmp_path / "image"
     os.makedirs(image / "sbin")
     os.mkdir(image / "cryptroot")
@@ -76,7 +74,7 @@ def test_warns_of_nothing_to_unlock(crypttab, warns, tmp_path):
     ("", {"FAILS": "return 0"}, "up:\nstatus 1\n"),
 ])
 def test_network(shell, interface, given, said, tmp_path):
-    """It would come up on another interface than was said, or where it was to stay off, or not be tried again."""
+    """The network is set up on the given interface only, stays off where it should, and is tried again."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
     functions = put(tmp_path / "functions",
@@ -110,7 +108,7 @@ done
 
 @pytest.fixture
 def unlock(tmp_path):
-    """unlock(shell, text): what a login runs, with two devices that are locked."""
+    """unlock(shell, text): runs what a login runs, with two locked devices."""
     folder = str(tmp_path)
     os.mkdir(folder + "/mapper")
     os.mkfifo(folder + "/fifo")
@@ -136,7 +134,7 @@ def unlock(tmp_path):
 @SHELLS
 @pytest.mark.parametrize("text", ["right", "right\n"])
 def test_unlocks_all(unlock, shell, text):
-    """The second device would stay locked, or who types `echo` never get in."""
+    """One passphrase unlocks both devices, with and without a newline at its end."""
     done, open_ones = unlock(shell, text)
     assert done.returncode == 0 and open_ones == ["one", "two"], done.stderr
     assert "Unlocked" in done.stderr
@@ -147,7 +145,7 @@ def test_unlocks_all(unlock, shell, text):
                                          ("right\n\n", "Wrong passphrase"), ("", "Standard input was empty"),
                                          ("\n", "Wrong passphrase")])
 def test_wrong(unlock, shell, text, words):
-    """Who sends it would believe that the machine boots, or wait for it for ever."""
+    """A wrong passphrase is reported and ends with a failure."""
     done, open_ones = unlock(shell, text)
     assert done.returncode == 1 and open_ones == []
     assert words in done.stderr and "Unlocked" not in done.stderr
@@ -156,14 +154,14 @@ def test_wrong(unlock, shell, text, words):
 @SHELLS
 @pytest.mark.parametrize("crypttab", ["", "# name device\n\n", "  # none\n"])
 def test_nothing_to_unlock(unlock, shell, crypttab):
-    """Who sends a passphrase would believe that it was the right one."""
+    """If nothing is locked, the login says so and fails: the passphrase was not used."""
     done, _ = unlock(shell, "wrong", crypttab)
     assert done.returncode == 1 and "nothing to unlock" in done.stderr and "Unlocked" not in done.stderr
 
 
 @SHELLS
 def test_unlocked_already(unlock, shell, tmp_path):
-    """The same, where the console has been quicker."""
+    """The same if the console was faster."""
     put(tmp_path / "mapper/one", "")
     done, _ = unlock(shell, "wrong", "one /dev/1\n")
     assert done.returncode == 0 and done.stderr == "All is unlocked already; the system goes on to boot.\n"
@@ -181,7 +179,7 @@ CRYPTSETUP = """#!/bin/sh
 
 
 def with_initramfs_tools(path, common):
-    """The script, and what makes the boot ask."""
+    """The script, and what makes the boot ask for a passphrase."""
     put(path / "bin/cryptroot-unlock", TERMINAL_UNLOCK.format(folder=path))
     put(path / "crypttab", "one /dev/1\n")
     os.mkdir(path / "mapper")
@@ -203,7 +201,7 @@ def with_mkinitcpio(path, common):
 @SHELLS
 @pytest.mark.parametrize("tool", [with_initramfs_tools, with_mkinitcpio])
 def test_typed_early(tool, shell, tmp_path):
-    """A passphrase would stand on the terminal; or whoever works on there not see what he types."""
+    """A passphrase that is typed before the question is not shown, and echo is on again afterwards."""
     if not shutil.which(shell[0]):
         pytest.skip(f"no {shell[0]} here")
     os.mkdir(tmp_path / "bin")

@@ -1,4 +1,4 @@
-"""wrensshd-unlock as it is with systemd in the initramfs, among questions for passphrases that ask_password.py asks."""
+"""wrensshd-unlock for systemd in the initramfs, with ask_password.py in the place of systemd's questions."""
 
 import os
 import shutil
@@ -18,7 +18,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Asking:
-    """The script that a login runs with systemd in the image, with nothing in its PATH but what the image has."""
+    """The script that a login runs, with a PATH that has only what the image has."""
 
     def __init__(self, path):
         self.folder, self.bin, self.askers = str(path / "ask"), str(path / "bin"), []
@@ -49,7 +49,7 @@ class Asking:
         assert proc.wait_until(lambda: f"ask.{name}0" in os.listdir(self.folder), PATIENCE_SECONDS)
 
     def gives_up(self, *names):
-        """A systemctl that says so, and notes what else it is told."""
+        """A systemctl that reports a boot that was given up, and records other calls."""
         lines = "\n".join(f"systemd-cryptsetup@{name}.service loaded failed failed Cryptography" for name in names)
         self.told = os.path.join(self.folder, "told")
         program = os.path.join(self.bin, "systemctl")
@@ -82,7 +82,7 @@ def asking(tmp_path):
 @pytest.mark.root
 @pytest.mark.parametrize("text", ["right", "right\n", "right\nmore\n"])
 def test_one_line_for_all_devices(asking, text):
-    """The second device would stay locked."""
+    """One line on standard input unlocks all devices."""
     asking.ask("one", "right")
     asking.ask("two", "right")
     done = run([asking.script], input=text)
@@ -93,7 +93,7 @@ def test_one_line_for_all_devices(asking, text):
 @pytest.mark.root
 @pytest.mark.parametrize("tries", [1, 3])
 def test_wrong_line(asking, tries):
-    """Who sends a wrong passphrase would believe that the system boots: also where it was the last try."""
+    """A wrong passphrase is reported, also at the last try."""
     asking.ask("one", "right", tries)
     done = run([asking.script], input="wrong\n")
     assert done.returncode == 1
@@ -102,7 +102,7 @@ def test_wrong_line(asking, tries):
 
 @pytest.mark.root
 def test_empty_input(asking):
-    """It would use up a try."""
+    """Empty input uses up no try."""
     asking.ask("one", "right")
     done = run([asking.script], input="")
     assert done.returncode == 1 and "empty" in done.stderr
@@ -111,7 +111,7 @@ def test_empty_input(asking):
 
 @pytest.mark.root
 def test_terminal(asking):
-    """Nothing would be asked, or the passphrase be shown."""
+    """A terminal shows the question and not the passphrase."""
     asking.ask("one", "right")
     terminal = Terminal([asking.script])
     for text, verdict in (("  wrong \\n", "Wrong passphrase."), ("right", "Accepted.")):
@@ -129,7 +129,7 @@ def hides_typing(terminal):
 
 @pytest.mark.root
 def test_typed_before_the_question(asking):
-    """A passphrase would stand on the terminal."""
+    """A passphrase that is typed before the question is not shown."""
     terminal = Terminal([asking.script])
     assert hides_typing(terminal)
     terminal.type("right\n")
@@ -140,7 +140,7 @@ def test_typed_before_the_question(asking):
 
 @pytest.mark.root
 def test_typed_between_two_questions(asking):
-    """The same for who types on while an answer is judged."""
+    """The same for one that is typed while an answer is judged."""
     asking.ask("one", "right")
     hold = os.path.join(asking.folder, "hold")
     with open(hold, "w", encoding="ascii"):
@@ -159,7 +159,7 @@ def test_typed_between_two_questions(asking):
 @pytest.mark.parametrize("asked", [True, False], ids=["at a question", "before one"])
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM])
 def test_typing_is_shown_again(asking, number, asked):
-    """Whoever works on at this terminal would not see what he types."""
+    """After the last answer the terminal shows again what is typed."""
     if asked:
         asking.ask("one", "right")
     terminal = Terminal([asking.script])
@@ -173,7 +173,7 @@ def test_typing_is_shown_again(asking, number, asked):
 
 @pytest.mark.root
 def test_terminal_after_the_last_try(asking):
-    """It would say that all is well."""
+    """After the last wrong passphrase the terminal reports the failure."""
     asking.ask("one", "right", 1)
     terminal = Terminal([asking.script])
     terminal.read_until("disk one: ")
@@ -186,7 +186,8 @@ def test_terminal_after_the_last_try(asking):
 @pytest.mark.root
 @pytest.mark.parametrize("answer, told", [("yes", "--force reboot\n"), ("no", None), ("", None)])
 def test_boot_that_was_given_up(asking, answer, told):
-    """Who is far away would wait for a question that never comes, for good; or the system reboot unasked."""
+    """After the boot was given up, the login says so and offers a reboot; it neither waits for ever nor reboots
+    unasked."""
     asking.gives_up("cryptroot")
     terminal = Terminal([asking.script])
     assert "given up cryptroot " in terminal.read_until("Reboot now?")
@@ -198,7 +199,7 @@ def test_boot_that_was_given_up(asking, answer, told):
 
 @pytest.mark.root
 def test_boot_that_was_given_up_without_a_terminal(asking):
-    """The passphrase on standard input would be an answer to another question."""
+    """The passphrase on standard input answers no other question."""
     asking.gives_up("cryptroot")
     done = run([asking.script], input="yes\n")
     assert done.returncode == 1 and "given up cryptroot " in done.stderr and not os.path.exists(asking.told)
@@ -206,7 +207,7 @@ def test_boot_that_was_given_up_without_a_terminal(asking):
 
 @pytest.mark.root
 def test_one_given_up_device_is_not_the_other(asking):
-    """A question that is there would not be answered."""
+    """A question for another device is still answered."""
     asking.gives_up("one")
     asking.ask("two", "right")
     assert "Unlocked" in run([asking.script], input="right").stderr

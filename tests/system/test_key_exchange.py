@@ -1,4 +1,4 @@
-"""The key exchange with a client that does not keep to the rules, or keeps to rarely used ones."""
+"""The key exchange with clients that break its rules, or use the rare ones."""
 
 import os
 import struct
@@ -13,7 +13,7 @@ ALL_KEX = [CURVE, CURVE_LIBSSH, SNTRUP, SNTRUP_OPENSSH]
 
 
 def begin(client, *flags, **how):
-    """Identifications and both KEXINITs are through."""
+    """A client after both identification lines and both KEXINITs."""
     raw = client(*flags, **how)
     raw.send_version()
     raw.read_version()
@@ -26,7 +26,7 @@ def begin(client, *flags, **how):
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("kex", ALL_KEX)
 def test_every_method(client, kex, strict):
-    """A client that knows one method only, with or without strict key exchange, could not connect."""
+    """A client that knows one method only can connect, with and without strict key exchange."""
     raw = client(kex=[kex], strict=strict).login(hostbound=strict)
     assert raw.exec("echo fine").wait_closed().output == b"fine\n"
     assert raw.strict == strict
@@ -36,7 +36,7 @@ def test_every_method(client, kex, strict):
     ((), ALL_KEX), (("-P",), [CURVE, CURVE_LIBSSH]), (("-S",), [SNTRUP, SNTRUP_OPENSSH]),
     (("-P", "-p"), ALL_KEX), (("-S", "-s"), ALL_KEX)])
 def test_what_is_offered(client, flags, offered):
-    """The server would offer what its administrator took out, or something that can be negotiated down to."""
+    """The server offers exactly its algorithms, without those that flags have taken out."""
     lists = begin(client, *flags).server_lists
     assert set(lists["kex"]) == {*offered, STRICT_SERVER}
     assert [name for name in lists["kex"] if name in offered] == sorted(
@@ -48,14 +48,14 @@ def test_what_is_offered(client, flags, offered):
 
 
 def test_client_chooses(client):
-    """The client's preference would not decide, against RFC 4253 section 7.1."""
+    """The client's preference decides (RFC 4253 section 7.1)."""
     raw = client(kex=[b"unknown@example.org", CURVE, SNTRUP])
     raw.handshake()
     assert raw.method == CURVE
 
 
 def test_extensions(client):
-    """Clients would not learn which signatures are taken, nor that host binding and ping work."""
+    """EXT_INFO tells clients which signatures are accepted, and that host binding and PING work."""
     raw = client().login()
     assert raw.extensions[b"publickey-hostbound@openssh.com"] == b"0"
     assert raw.extensions[b"ping@openssh.com"] == b"0"
@@ -63,14 +63,14 @@ def test_extensions(client):
 
 
 def test_no_extensions_unasked(client):
-    """Old clients would get a message they do not know."""
+    """A client that does not ask for EXT_INFO does not get it."""
     raw = client(ext_info=False).login()
     raw.open()
     assert raw.extensions is None
 
 
 def test_extensions_come_first_and_once(client):
-    """EXT_INFO anywhere but right behind NEWKEYS is against RFC 8308; after a rekey it is not sent again."""
+    """EXT_INFO comes right after the first NEWKEYS (RFC 8308), and not after a rekey."""
     raw = client()
     raw.handshake()
     assert raw.receive()[0] == EXT_INFO
@@ -101,7 +101,7 @@ MESSAGES = {
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("name", MESSAGES)
 def test_between_kexinit_and_init(client, refused, name, strict):
-    """Someone on the path could slip in packets that later shift the sealed ones (Terrapin)."""
+    """No other packet is accepted there: somebody on the path could use it to shift the sealed ones (Terrapin)."""
     raw = begin(client, strict=strict)
     raw.send(MESSAGES[name])
     refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
@@ -109,7 +109,7 @@ def test_between_kexinit_and_init(client, refused, name, strict):
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_before_kexinit(client, refused, name):
-    """The same ahead of KEXINIT, which has to be the very first packet."""
+    """The same before KEXINIT, which must be the first packet."""
     raw = client()
     raw.send_version()
     raw.read_version()
@@ -120,7 +120,7 @@ def test_before_kexinit(client, refused, name):
 
 @pytest.mark.parametrize("name", [name for name in MESSAGES if name != "newkeys"])
 def test_between_init_and_newkeys(client, refused, name):
-    """A login or a channel in the clear would be taken, or prefix the protected session."""
+    """No login and no channel is accepted in the clear."""
     raw = begin(client)
     raw.send(raw.ecdh_init())
     raw.read_ecdh_reply()
@@ -130,14 +130,14 @@ def test_between_init_and_newkeys(client, refused, name):
 
 
 def test_second_kexinit(client, refused):
-    """Repeated KEXINITs would pile up memory, or restart the exchange."""
+    """A second KEXINIT ends the connection; it neither restarts the exchange nor takes memory."""
     raw = begin(client)
     raw.send(raw.kexinit())
     refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
 
 
 def test_second_init(client, refused):
-    """A second key would be answered with a second signature."""
+    """A second public key gets no second signature."""
     raw = begin(client)
     raw.send(raw.ecdh_init(), raw.ecdh_init())
     assert raw.receive()[0] == 31
@@ -149,7 +149,7 @@ def test_second_init(client, refused):
 
 
 def test_disconnect_in_the_exchange(client):
-    """A client that gives up would count as an attack, or as the server's trouble."""
+    """A client that disconnects is neither an attack nor a failure of the server."""
     raw = begin(client)
     raw.send(bytes([DISCONNECT]) + u32(11) + string(b"bye") + string(b""))
     assert raw.expect_end() is None
@@ -169,7 +169,7 @@ LOW_ORDER = [bytes(32), b"\1" + bytes(31),
 @pytest.mark.parametrize("kex", [CURVE, SNTRUP])
 @pytest.mark.parametrize("point", LOW_ORDER)
 def test_low_order_points(client, refused, point, kex):
-    """A client could force a shared secret that everyone knows."""
+    """A client can't force a shared secret that everybody knows."""
     raw = begin(client, kex=[kex])
     good = raw.ecdh_init()[5:]
     raw.send(bytes([ECDH_INIT]) + string(good[:-32] + point))
@@ -178,7 +178,7 @@ def test_low_order_points(client, refused, point, kex):
 
 @pytest.mark.parametrize("kex,lengths", [(CURVE, [0, 1, 31, 33, 1190]), (SNTRUP, [0, 32, 1158, 1189, 1191])])
 def test_key_of_wrong_length(client, refused, kex, lengths):
-    """A short key would be read past its end."""
+    """A public key of a wrong length ends the connection, and is not read past its end."""
     for length in lengths:
         raw = begin(client, kex=[kex])
         raw.send(bytes([ECDH_INIT]) + string((raw.ecdh_init()[5:] * 40)[:length]))
@@ -186,7 +186,7 @@ def test_key_of_wrong_length(client, refused, kex, lengths):
 
 
 def test_sntrup_key_out_of_range(client):
-    """A public key whose coefficients are out of range would crash the server; what comes back is of no use to anyone."""
+    """A public key with coefficients out of range does not crash the server."""
     for filler in (b"\xff", b"\0"):
         raw = begin(client, kex=[SNTRUP])
         raw.send(bytes([ECDH_INIT]) + string(filler * 1158 + raw.ecdh_init()[-32:]))
@@ -198,7 +198,7 @@ def test_sntrup_key_out_of_range(client):
 # ---- the guess -------------------------------------------------------------------------------
 
 def guess(client, first, lists=None, packets=1, **how):
-    """KEXINIT with first_kex_packet_follows, `packets` guessed ones, and the version before, all at once."""
+    """KEXINIT with first_kex_packet_follows, `packets` guessed packets and the identification line, all at once."""
     raw = client(kex=first, **how)
     raw.server_lists = {"kex": ALL_KEX}
     out = raw.version + b"\r\n" + raw.sealed(raw.kexinit(follows=True, **(lists or {})))
@@ -212,7 +212,7 @@ def guess(client, first, lists=None, packets=1, **how):
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_right_guess(client, strict):
-    """A client that guesses right to save a round trip would wait for ever."""
+    """A client that guesses right saves a round trip, and is answered."""
     raw = guess(client, [SNTRUP, CURVE], strict=strict)
     raw.read_ecdh_reply()
     raw.send_raw(raw.newkeys())
@@ -223,7 +223,7 @@ def test_right_guess(client, strict):
 @pytest.mark.parametrize("first,lists", [
     ([b"ecdh-sha2-nistp256", CURVE], None), ([CURVE], {"hostkey": [b"ssh-rsa", b"ssh-ed25519"]}), ([CURVE], None)])
 def test_wrong_guess_drops_exactly_one_packet(client, first, lists):
-    """After a wrong guess the real packet would be dropped too, or the wrong one be used."""
+    """After a wrong guess exactly one packet is dropped."""
     raw = guess(client, first, lists)
     raw.kex_names = [CURVE]
     raw.send(raw.ecdh_init(CURVE))
@@ -234,14 +234,14 @@ def test_wrong_guess_drops_exactly_one_packet(client, first, lists):
 
 
 def test_wrong_guess_then_two(client, refused):
-    """A second packet after the dropped one would be dropped as well."""
+    """A second packet after the dropped one is handled."""
     raw = guess(client, [b"ecdh-sha2-nistp256", CURVE])
     raw.send(MESSAGES["ignore"])
     refused(raw, PROTOCOL_ERROR)
 
 
 def test_follows_without_a_guess(client):
-    """A client that announces a guess and is right must send it; nothing may be made up for it."""
+    """A client that announces a right guess must send it; the server waits for it."""
     raw = client(kex=[SNTRUP])
     raw.send_version()
     raw.read_version()
@@ -254,7 +254,7 @@ def test_follows_without_a_guess(client):
 
 @pytest.mark.parametrize("name", ["login", "channel open", "ignore", "newkeys"])
 def test_guess_that_is_no_kex_message(client, refused, name):
-    """The one dropped packet could be anything, and shift what follows."""
+    """The dropped packet must be a key exchange message."""
     raw = client(kex=[b"ecdh-sha2-nistp256", CURVE])
     raw.send_version()
     raw.read_version()
@@ -266,14 +266,14 @@ def test_guess_that_is_no_kex_message(client, refused, name):
 # ---- strict key exchange ---------------------------------------------------------------------
 
 def test_strict_is_offered_once_only(client):
-    """kex-strict in a later KEXINIT means nothing; clients may refuse a server that repeats it."""
+    """A later KEXINIT of the server has no kex-strict; clients may refuse a repeated one."""
     raw = client().login()
     raw.rekey()
     assert STRICT_SERVER not in raw.server_lists["kex"]
 
 
 def test_strict_in_a_rekey_changes_nothing(client):
-    """A client that names strict late would lose its connection: the sequence numbers would go apart."""
+    """kex-strict in a client's later KEXINIT has no effect, so sequence numbers stay in step."""
     raw = client(strict=False).login()
     raw.kex_names = [CURVE, b"kex-strict-c-v00@openssh.com", b"ext-info-c"]
     raw.rekey()
@@ -282,7 +282,7 @@ def test_strict_in_a_rekey_changes_nothing(client):
 
 
 def test_odd_kexinit(client):
-    """Empty lists, unknown names, duplicate names and a nonzero reserved field are all legal."""
+    """Empty lists, unknown names, duplicate names and a nonzero reserved field are legal."""
     raw = client()
     raw.send_version()
     raw.read_version()
@@ -298,7 +298,7 @@ def test_odd_kexinit(client):
 
 
 def test_names_that_only_begin_alike(client, refused):
-    """curve25519-sha25 would match curve25519-sha256."""
+    """curve25519-sha25 is not curve25519-sha256."""
     raw = client(kex=[b"curve25519-sha25", b"curve25519-sha2567", b"urve25519-sha256", b""])
     raw.send_version()
     raw.read_version()
@@ -308,7 +308,7 @@ def test_names_that_only_begin_alike(client, refused):
 
 
 def test_kexinit_cut_short(client, refused):
-    """A name list that reaches past the packet would be read past its end."""
+    """A name list that is longer than the packet ends the connection, and is not read past its end."""
     whole = bytes([KEXINIT]) + os.urandom(16)
     for rest in (b"", u32(0xffffffff), u32(100) + b"curve25519-sha256", u32(0) * 10, u32(0) * 3):
         raw = client()

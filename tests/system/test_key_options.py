@@ -14,7 +14,7 @@ FORCED = r'command="echo \"forced [$SSH_ORIGINAL_COMMAND] ${SSH_ORIGINAL_COMMAND
 
 @pytest.fixture
 def allow(site, authorize):
-    """allow(options): the tests' key stands in the file with these, and nothing else does."""
+    """allow(options): the tests' key stands in the file with these options, and no other key does."""
     def write(options, *more):
         return authorize(f"{options} {site.identity_line}".strip(), *more)
     return write
@@ -28,7 +28,7 @@ def last_login(server):
 
 @pytest.fixture
 def assert_refused(ssh, last_login):
-    """The client is sent away and nothing has run; gives the log's line."""
+    """The client is refused and nothing runs; returns the line in the log."""
     def check(**how):
         done = ssh("echo", "ran", **how)
         assert done.returncode == REFUSED and "Permission denied" in done.stderr, done
@@ -40,7 +40,7 @@ def assert_refused(ssh, last_login):
 
 
 def has_terminal(ssh):
-    """Whether the client that insists on a terminal gets one; else it leaves at once."""
+    """Whether a client that insists on a terminal gets one; otherwise it leaves at once."""
     done = ssh("tty", flags=["-tt"])
     refused = "PTY allocation request failed" in done.stderr
     assert refused != ("/dev/pts/" in done.stdout), done
@@ -55,7 +55,7 @@ def stamp(days, form="%Y%m%d%H%M%S", zone=datetime.timezone.utc):
 # ---- command= ---------------------------------------------------------------------------------
 
 def test_command_instead_of_exec(ssh, allow):
-    """The holder of a backup key could run what they like."""
+    """The holder of a backup key can't choose the command."""
     allow("")
     assert ssh("echo", "free").stdout == "free\n"
     allow(FORCED)
@@ -63,7 +63,7 @@ def test_command_instead_of_exec(ssh, allow):
 
 
 def test_command_instead_of_a_shell(ssh, allow):
-    """The holder of a backup key would get a shell by asking for no command."""
+    """The holder of a backup key gets no shell by asking for no command."""
     allow("")
     assert ssh(input="echo free; exit 3\n").stdout.endswith("free\n")
     allow(FORCED)
@@ -71,7 +71,7 @@ def test_command_instead_of_a_shell(ssh, allow):
 
 
 def test_command_instead_of_a_subsystem(serve, site, allow):
-    """The holder of a backup key could fetch and change files by sftp."""
+    """The holder of a backup key can't read or write files by sftp."""
     ssh = OpenSSH(site, serve("-x", "files=echo free").port)
     allow("")
     assert ssh("files", flags=["-s"]).stdout == "free\n"
@@ -80,27 +80,27 @@ def test_command_instead_of_a_subsystem(serve, site, allow):
 
 
 def test_command_reads_stdin(ssh, allow):
-    """`ssh host < passphrase` would leave a disk locked."""
+    """`ssh host < passphrase` reaches the forced command, as unlocking a disk needs."""
     allow(r'restrict,command="read line; echo \"got $line\""')
     assert ssh(input="a secret\n").stdout == "got a secret\n"
     assert ssh("ignored", input="a secret\n").stdout == "got a secret\n"
 
 
 def test_command_on_a_terminal(ssh, allow):
-    """A terminal would be a way around the command, or the command could not have one."""
+    """A forced command can have a terminal, and runs there, too."""
     allow('command="tty; echo forced"')
     done = ssh("echo", "free", flags=["-tt"])
     assert "/dev/pts/" in done.stdout and "forced" in done.stdout and "free" not in done.stdout
 
 
 def test_command_gives_its_status(ssh, allow):
-    """A script could not tell whether its backup worked."""
+    """The client gets the exit status of the forced command."""
     allow('command="exit 7"')
     assert ssh("true").returncode == 7
 
 
 def test_no_client_environment_under_command(ssh, allow):
-    """The client could steer a forced command by its variables."""
+    """The client can't steer a forced command by variables."""
     how = {"options": ["SendEnv=LC_TEST"], "env": {**os.environ, "LC_TEST": "sneaked"}}
     allow("")
     assert "LC_TEST=sneaked\n" in ssh("env", **how).stdout
@@ -110,7 +110,7 @@ def test_no_client_environment_under_command(ssh, allow):
 
 
 def test_flag_e_wins_over_command(serve, site, allow):
-    """A user could lift the command that the administrator forces, by a line in their own file."""
+    """The administrator's command of -e has precedence over a user's line."""
     ssh = OpenSSH(site, serve("-e", "echo by the flag").port)
     allow('command="echo by the line"')
     assert ssh("echo", "free").stdout == "by the flag\n"
@@ -118,7 +118,7 @@ def test_flag_e_wins_over_command(serve, site, allow):
 
 
 def test_command_holds_for_every_session(ssh, allow, tmp_path):
-    """The second session of a shared connection would be free."""
+    """The second session of a shared connection runs the forced command, too."""
     allow(FORCED)
     options = [f"ControlPath={tmp_path}/c", "ControlMaster=auto", "ControlPersist=20"]
     try:
@@ -129,7 +129,7 @@ def test_command_holds_for_every_session(ssh, allow, tmp_path):
 
 
 def test_quotes_and_escapes(ssh, allow):
-    """A comma, blank, # or quote in a value would end it, and what follows would be lost or taken for an option."""
+    """A comma, blank, # or quote within a quoted value belongs to the value."""
     allow(r'command="echo \"a, b\" \"c  d\" \# no-pty ssh-ed25519",no-pty')
     assert ssh("x").stdout == "a, b c  d # no-pty ssh-ed25519\n"
     allow('command="tty",no-pty')
@@ -139,7 +139,7 @@ def test_quotes_and_escapes(ssh, allow):
 
 
 def test_names_in_any_case(ssh, allow, assert_refused):
-    """A line that OpenSSH takes would keep its owner out, or its limits would not count."""
+    """Options count in upper and lower case, as with OpenSSH."""
     allow('COMMAND="tty",No-PTY,Environment="A=B"')
     assert not has_terminal(ssh)
     allow('FROM="192.0.2.1"')
@@ -153,7 +153,7 @@ def test_names_in_any_case(ssh, allow, assert_refused):
     ("pty,restrict", False), ("no-pty,pty", True), ("pty,no-pty", False), ("RESTRICT,PTY", True),
     ("restrict,user-rc,port-forwarding,agent-forwarding,X11-forwarding", False)])
 def test_terminal(ssh, allow, options, terminal):
-    """A restricted key would get a terminal, or one that should would not; commands must run all the same."""
+    """restrict, pty and no-pty decide about a terminal; commands run in any case."""
     allow(options)
     assert has_terminal(ssh) == terminal
     ssh.works()
@@ -165,7 +165,7 @@ def test_terminal(ssh, allow, options, terminal):
     "127.0.0.1", "127.0.0.0/8", "127.0.0.1/32", "0.0.0.0/0", "127.*", "127.0.0.?", "*", "192.0.2.1,127.0.0.1",
     "!192.0.2.1,127.0.0.1", "!10.0.0.0/8,*", "127.0.0.*,!127.0.0.2", "::1,127.0.0.1"])
 def test_from_here(ssh, allow, value):
-    """A key could not be used from where its line allows."""
+    """A key works from the addresses that its line allows."""
     allow(f'from="{value}"')
     ssh.works()
 
@@ -174,7 +174,7 @@ def test_from_here(ssh, allow, value):
     "192.0.2.1", "10.0.0.0/8", "127.0.0.2/32", "128.*", "127.0.0.??", "!127.0.0.1", "*,!127.0.0.1",
     "!127.0.0.1,127.0.0.1", "127.0.0.0/8,!127.0.0.0/24", "*,!127.*", "localhost", "::1", "::/0"])
 def test_from_elsewhere(allow, assert_refused, value):
-    """A stolen key could be used from anywhere."""
+    """A key does not work from other addresses."""
     allow(f'from="{value}"')
     event = assert_refused()
     assert event["reason"] == "key is not for the client's address" and event["line"] == "1", event
@@ -182,7 +182,7 @@ def test_from_elsewhere(allow, assert_refused, value):
 
 @pytest.mark.parametrize("value", ["127.0.0.1/8", "127.0.0.0/33", "127.0.0.0/", "127.0.0.0/x", ""])
 def test_from_broken(allow, assert_refused, value):
-    """A slip in an address would open the key to all."""
+    """A line with a wrong address lets nobody in."""
     allow(f'from="{value}"')
     event = assert_refused()
     assert event["option"].startswith("from") and event["reason"] == "option is broken", event
@@ -193,7 +193,7 @@ def test_from_broken(allow, assert_refused, value):
 @pytest.mark.parametrize("form", ["%Y%m%d", "%Y%m%d%H%M", "%Y%m%d%H%M%S"])
 @pytest.mark.parametrize("zone", ["", "Z"])
 def test_expiry(ssh, allow, assert_refused, form, zone):
-    """A key for a visitor would stay valid, or end too early."""
+    """A key works until its expiry-time, and not after it."""
     allow(f'expiry-time="{stamp(2, form)}{zone}"')
     ssh.works()
     allow(f'expiry-time="{stamp(-2, form)}{zone}"')
@@ -202,7 +202,7 @@ def test_expiry(ssh, allow, assert_refused, form, zone):
 
 
 def test_expiry_by_the_minute(ssh, allow, assert_refused):
-    """Hours and minutes would not count, or Z would be taken for local time."""
+    """Hours, minutes, seconds and Z for UTC count."""
     minutes = 5 / (24 * 60)
     for zone, letter in ((datetime.timezone.utc, "Z"), (None, "")):
         allow(f'expiry-time="{stamp(minutes, "%Y%m%d%H%M", zone)}{letter}"')
@@ -214,7 +214,7 @@ def test_expiry_by_the_minute(ssh, allow, assert_refused):
 # ---- environment= -----------------------------------------------------------------------------
 
 def test_environment(serve, site, allow):
-    """Variables of a line would be set where nobody has allowed that, or not where someone has."""
+    """Variables of a line are set with -E, and only then."""
     allow('environment="COLOUR=blue",environment="COLOUR=red",environment="TWO=a, \\"b\\""')
     without = OpenSSH(site, serve().port)("env").stdout
     assert "USER=" in without and "COLOUR" not in without and "TWO" not in without
@@ -223,7 +223,7 @@ def test_environment(serve, site, allow):
 
 
 def test_environment_under_a_forced_command(serve, site, allow):
-    """The variables of a line would be lost under its own command, or reach the administrator's."""
+    """The variables of a line reach its own command, and not the administrator's."""
     allow('environment="COLOUR=blue",command="echo [$COLOUR]"')
     assert OpenSSH(site, serve("-E").port)("x").stdout == "[blue]\n"
     assert OpenSSH(site, serve("-E", "-e", "echo [$COLOUR]").port)("x").stdout == "[]\n"
@@ -240,7 +240,7 @@ FORWARDING = ["port-forwarding", "no-port-forwarding", "agent-forwarding", "no-a
 
 @pytest.mark.parametrize("options", FORWARDING)
 def test_options_about_forwarding(ssh, allow, options):
-    """A line taken over from OpenSSH would keep its owner out."""
+    """Lines with options about forwarding are accepted, as files from OpenSSH have them."""
     allow(options)
     ssh.works()
 
@@ -248,7 +248,7 @@ def test_options_about_forwarding(ssh, allow, options):
 @pytest.mark.parametrize("options", [
     "", 'port-forwarding,permitopen="127.0.0.1:*",permitlisten="*:8080"'])
 def test_no_port_is_forwarded(ssh, allow, options):
-    """The board would be a way into the network behind it."""
+    """No option makes the server a way into the network behind it."""
     allow(options)
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(0.2)
@@ -261,7 +261,7 @@ def test_no_port_is_forwarded(ssh, allow, options):
 
 
 def test_no_agent_is_forwarded(ssh, allow, tmp_path):
-    """Root of the board could use the keys of those who log in."""
+    """The agents of users who log in are out of reach."""
     allow("agent-forwarding")
     with socket.socket(socket.AF_UNIX) as agent:
         agent.bind(str(tmp_path / "agent"))
@@ -271,7 +271,7 @@ def test_no_agent_is_forwarded(ssh, allow, tmp_path):
 
 
 def test_no_x11_is_forwarded(ssh, allow):
-    """Programs of the board could see the keyboard of those who log in."""
+    """The screens of users who log in are out of reach."""
     allow("X11-forwarding")
     done = ssh("echo", "[$DISPLAY]", flags=["-Y"], env={**os.environ, "DISPLAY": "127.0.0.1:99"})
     assert done.stdout == "[]\n"
@@ -279,13 +279,13 @@ def test_no_x11_is_forwarded(ssh, allow):
 
 @pytest.mark.parametrize("options", ["no-touch-required", "verify-required", "no-touch-required,verify-required"])
 def test_options_of_fido_keys_on_a_plain_key(ssh, allow, options):
-    """A file with the same options on all lines would keep plain keys out."""
+    """Options for FIDO keys have no effect on plain keys, so a file can have them on all lines."""
     allow(options)
     ssh.works()
 
 
 def test_authority_does_not_log_in_itself(allow, assert_refused):
-    """Whoever holds the key of a CA could log in without any certificate, outside its limits."""
+    """The key of an authority does not log in without a certificate."""
     allow("cert-authority")
     assert assert_refused()["reason"] == "key's line is for certificates only"
 
@@ -304,7 +304,7 @@ def test_authority_does_not_log_in_itself(allow, assert_refused):
     ('permitopen="nothing"', "permitopen"), ('permitlisten="x:y:z"', "permitlisten"), ('tunnel="x"', "tunnel"),
     ('principals="x"', "principals"), ('restrict="x"', "restrict"), ('no-pty="x"', "no-pty")])
 def test_line_with_a_bad_option(ssh, site, allow, assert_refused, last_login, options, name):
-    """A slip in a line would free its key of its limits, or lock out everyone in the file, and nobody could find it."""
+    """A line with a wrong option lets nobody in, the others still count, and the log names line and option."""
     path = allow(options)
     event = assert_refused()
     assert event["option"].split("=")[0] == name and event["line"] == "1", event
@@ -317,7 +317,7 @@ def test_line_with_a_bad_option(ssh, site, allow, assert_refused, last_login, op
 @pytest.mark.parametrize("options", [
     'command="echo ran', "pty,,no-pty", ",pty", "pty,", 'command="id"pty', "pty no-pty"])
 def test_line_with_bad_punctuation(ssh, site, allow, assert_refused, options):
-    """A missing quote or comma would change what a line means."""
+    """A line with a missing quote or comma lets nobody in."""
     allow(options)
     assert_refused()
     allow(options, site.identity_line)
@@ -328,7 +328,7 @@ def test_line_with_bad_punctuation(ssh, site, allow, assert_refused, options):
 
 @pytest.mark.root
 def test_root_may_be_kept_out(serve, site):
-    """Root could log in by key although the administrator has turned that off."""
+    """-r refuses root, also with a listed key."""
     path = os.path.join(site.base, "keys-r")
     with open(path, "w", encoding="ascii") as file:
         file.write(site.identity_line + "\n")

@@ -13,7 +13,7 @@ from daemon import run
 @pytest.mark.root
 @pytest.mark.skipif(not shutil.which("ip"), reason="iproute2 is not installed")
 def test_no_delayed_acknowledgement(site):
-    """Each login would take one or two steps of 40 ms: the client waits for the server's kernel to acknowledge."""
+    """The server's kernel delays no acknowledgement during a login: each would cost the client 40 ms."""
     logins = 20
     script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "latency.py")
     done = run([sys.executable, script, "--count", str(logins)], env={**os.environ, "WRENSSHD": site.daemon}, timeout=120)

@@ -28,7 +28,7 @@ def busybox(applet):
 
 
 class Launched:
-    """A launcher that listens on a port and starts daemons until it is told to stop."""
+    """A launcher that listens on a port and starts daemons until it is stopped."""
 
     def __init__(self, site, log, mode, command, port):
         self.log, self.port = log, port
@@ -73,7 +73,7 @@ def inetd_file(port, daemon, config, user):
 
 
 def inetd(port, daemon, config, user):
-    """It reads /etc/protocols. An ordinary user may not be able to reach the project's folder: a copy does."""
+    """It reads /etc/protocols. A copy of the daemon, because an ordinary user may not reach the project's folder."""
     program = find("inetutils-inetd")
     if not program or not os.path.exists("/etc/protocols"):
         return None
@@ -117,7 +117,7 @@ def launched(request, site, mode, new_log):
 
 
 def test_launcher(launched, site):
-    """The daemon would not run, or not know who connects, under a launcher that people use."""
+    """The daemon runs under each launcher and knows who connects."""
     ssh = OpenSSH(site, launched.port)
     done = ssh("echo $SSH_CONNECTION; id -u; cat", input="through\n")
     connection, uid, rest = done.stdout.splitlines()
@@ -131,7 +131,7 @@ def test_launcher(launched, site):
 
 
 def test_many_connections_at_once(launched, site):
-    """A busy server would mix up or drop connections."""
+    """Many connections at once keep their data apart."""
     ssh = OpenSSH(site, launched.port)
     clients = [ssh.start(f"echo {number}; cat", stdin=subprocess.PIPE) for number in range(6)]
     for number, client in enumerate(clients):
@@ -140,7 +140,7 @@ def test_many_connections_at_once(launched, site):
 
 
 def test_dispositions_of_the_launcher_do_not_reach_the_session(launched, site):
-    """Launchers that ignore SIGCHLD or SIGPIPE would make users' programs misbehave."""
+    """Users' programs have default signals although launchers ignore SIGCHLD or SIGPIPE."""
     text = OpenSSH(site, launched.port)("cat /proc/self/status; ls /proc/self/fd").stdout
     values = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
     assert int(values["SigIgn"], 16) == int(values["SigBlk"], 16) == 0
@@ -151,7 +151,7 @@ def test_dispositions_of_the_launcher_do_not_reach_the_session(launched, site):
 
 @pytest.mark.skipif(not find("systemd-socket-activate"), reason="systemd-socket-activate is not installed")
 def test_ipv6(site, mode, new_log):
-    """Clients that come over IPv6 would not be served, or logged under a wrong address."""
+    """Clients over IPv6 are served and logged with their address."""
     try:
         with socket.create_server(("::1", 0), family=socket.AF_INET6) as listener:
             port = listener.getsockname()[1]
@@ -180,7 +180,7 @@ def test_ipv6(site, mode, new_log):
 
 
 def test_mapped_address(site, dial):
-    """One client would appear under two addresses in the log."""
+    """A client over IPv4 has one address in the log, also on an IPv6 socket."""
     with socket.socket(socket.AF_INET6) as listener:
         listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
         listener.bind(("::", 0))
@@ -194,7 +194,7 @@ def test_mapped_address(site, dial):
 
 
 def test_unix_socket(site, mode, dial):
-    """A connection handed on by a proxy on the same machine would not be served."""
+    """A connection from a proxy on the same machine, over a Unix socket, is served."""
     line = dial(pair=socket.socketpair(), mode=mode)
     raw = Client(line.sock, site.user.pw_name, site.key).login()
     channel = raw.exec("cat; echo $SSH_CONNECTION")
@@ -215,7 +215,7 @@ def test_unix_socket(site, mode, dial):
     ({"TCPREMOTEIP": "host.example", "REMOTE_ADDR": "%n"}, "unix", None),
     ({"TCPREMOTEIP": "192.0.2.7", "TCPREMOTEPORT": "99999x"}, "192.0.2.7", "0"), ({}, "unix", "0")])
 def test_address_from_the_environment(dial, env, address, port):
-    """Behind a proxy the log would not name the client, or whatever the environment says would get into it."""
+    """Behind a proxy the log has the client's address from the environment, if it is one."""
     line = dial(pair=socket.socketpair(), env=env)
     event = line.log.wait("connection")[0]
     assert event["from"] == address and port in (None, event["port"])
@@ -223,13 +223,13 @@ def test_address_from_the_environment(dial, env, address, port):
 
 
 def test_address_of_the_socket_wins(dial):
-    """A variable left in the environment would hide the real client."""
+    """The socket's address has precedence over the environment."""
     line = dial(env={"TCPREMOTEIP": "192.0.2.7", "REMOTE_ADDR": "192.0.2.8"})
     assert line.log.wait("connection")[0]["from"] == "127.0.0.1"
 
 
 def test_connection_is_stderr_too(site, dial):
-    """Under an inetd without -l the log would be written into the middle of the SSH connection."""
+    """Under an inetd without -l the log does not get into the SSH connection."""
     ours, theirs = tcp_pair()
     line = dial(pair=(ours, theirs), stderr=theirs)
     raw = Client(line.sock, site.user.pw_name, site.key).login()
@@ -239,7 +239,7 @@ def test_connection_is_stderr_too(site, dial):
 
 
 def test_plain_pipes(site, mode, tmp_path):
-    """`ProxyCommand` with the daemon itself, or a serial line behind two pipes, would not work."""
+    """The daemon works on pipes, as ProxyCommand and serial lines need."""
     log = str(tmp_path / "log")
     daemon = [site.daemon, *site.daemon_args(), site.keydir(mode)]
     if mode == "user" and site.root:
@@ -253,7 +253,7 @@ def test_plain_pipes(site, mode, tmp_path):
 
 
 def test_terminal_instead_of_a_connection(site):
-    """Someone who starts the daemon by hand would see nothing happen."""
+    """Started by hand in a terminal, the daemon says how it is meant to be started."""
     master, slave = os.openpty()
     done = subprocess.run([site.daemon, site.keydir(site.mode)], stdin=slave, stdout=slave, timeout=10,
                           stderr=subprocess.PIPE, check=False, env=daemon_environment())

@@ -1,4 +1,4 @@
-"""The benchmarks' own client: what it measures must be there, and what is wrong must not pass for a measurement."""
+"""The benchmarks' own client: it must measure what it says, and report an error in place of a wrong measurement."""
 
 import json
 import os
@@ -34,7 +34,7 @@ def lean(site):
 
 @pytest.fixture
 def relay(server):
-    """relay(**how): to `server`, through a relay."""
+    """relay(**how): connects to `server` through a relay."""
     opened = []
 
     def start(**how):
@@ -49,7 +49,7 @@ def relay(server):
 
 @pytest.mark.parametrize("kex", KEX)
 def test_login(lean, kex):
-    """The phases of a login would be missing or in the wrong order, or belong to another key exchange."""
+    """The phases of a login are complete, in order, and belong to the key exchange that was asked for."""
     found = lean("login", command="echo out; echo error >&2", kex=kex)
     phases = [found["phases_ns"][name] for name in ORDER]
     assert None not in phases and phases == sorted(phases), found
@@ -60,7 +60,7 @@ def test_login(lean, kex):
 
 
 def test_login_over_tcp_and_again(site, server):
-    """Rates of logins would be those of one login."""
+    """Rates count many logins, each on a connection of its own."""
     found = Lean(site, ["--connect", f"127.0.0.1:{server.port}"])("login", repeat=5)
     assert found["logins"] == 5 and len(server.log.events("connection")) == 5
     spread = found["login_ns"]
@@ -70,7 +70,7 @@ def test_login_over_tcp_and_again(site, server):
 
 @pytest.mark.parametrize("kex", KEX)
 def test_download(lean, kex):
-    """A rate would be one of bytes that never came."""
+    """A download counts the bytes that arrived."""
     found = lean("download", bytes="16M", kex=kex)
     assert found["bytes"] == 16 * MIB and found["wire_bytes_in"] > 16 * MIB and found["rekeys"] == 0
     assert found["mib_per_second"] == pytest.approx(16 / found["seconds"], rel=0.01)
@@ -80,7 +80,7 @@ def test_download(lean, kex):
 
 @pytest.mark.parametrize("kex", KEX)
 def test_upload(lean, kex):
-    """A rate would be one of bytes that never arrived, or that were no zeros."""
+    """An upload counts the bytes that the program received."""
     found = lean("upload", bytes=16 * MIB + 1, kex=kex, command=f"test $(tr -d '\\1-\\377' | wc -c) = {16 * MIB + 1}")
     assert found["bytes"] == 16 * MIB + 1 and found["wire_bytes_out"] > 16 * MIB
 
@@ -88,7 +88,7 @@ def test_upload(lean, kex):
 @pytest.mark.parametrize("mode", ["rekey", "upload"])
 @pytest.mark.parametrize("kex", KEX)
 def test_rekeys_of_ours(lean, mode, kex):
-    """Measurements during rekeys would be without one."""
+    """Transfers with rekeys of the client do have rekeys."""
     found = lean(mode, bytes="8M", rekey_bytes="1M", kex=kex)
     assert found["bytes"] == 8 * MIB and 6 <= found["rekeys"] <= 9
 
@@ -97,12 +97,12 @@ def test_rekeys_of_ours(lean, mode, kex):
                                   ["sessions", "--bytes", "2M", "--count", "4"], ["echo", "--rounds", "200"],
                                   ["rekey", "--bytes", "8M", "--rekey-bytes", "500K"]], ids=lambda args: args[0])
 def test_rekeys_of_the_server(site, rekey_daemon, args):
-    """A server that rekeys by itself would end the measurement, or meet with a rekey of ours."""
+    """A server that rekeys by itself neither ends the measurement nor collides with a rekey of ours."""
     assert Lean(site, inetd(site, rekey_daemon))(*args)["rekeys"] > 2
 
 
 def test_sessions(lean):
-    """Eight sessions would be fewer, or not whole."""
+    """Eight sessions are eight, and complete."""
     found = lean("sessions", count=8, bytes="1M")
     assert (found["sessions"], found["bytes"]) == (8, 8 * MIB)
     assert found["session_ns"]["max"] <= found["seconds"] * 1e9 * 1.01
@@ -110,7 +110,7 @@ def test_sessions(lean):
 
 @pytest.mark.parametrize("args", [[], ["--pty"], ["--busy", "cat /dev/zero"]], ids=["plain", "pty", "busy"])
 def test_echo(lean, args):
-    """A keystroke's latency would be the terminal's own echo, or be measured beside no load at all."""
+    """An echo comes from the program and not from the terminal, and the load beside it is there."""
     rounds = 2000 if "--busy" in args else 100  # a busy machine may not run the other command for a while
     found = lean("echo", *args, rounds=rounds)
     spread = found["latency_ns"]
@@ -121,7 +121,7 @@ def test_echo(lean, args):
 
 
 def test_echo_counts_every_byte(lean):
-    """Bytes that nobody sent would pass for fast answers, and fewer rounds for all."""
+    """An unexpected byte ends the measurement of echoes."""
     twice = "stty raw -echo; printf +; while c=$(dd bs=1 count=1 2>/dev/null); do printf xx; done"
     assert "more came back" in lean.fails("echo", "--pty", command=twice, rounds=3)
     assert "before the last round" in lean.fails("echo", command="printf +; dd bs=1 count=3 2>/dev/null", rounds=50)
@@ -145,7 +145,7 @@ def held(lean):
 
 
 def test_idle(site, held):
-    """Memory of idle sessions would be measured with fewer of them."""
+    """The number of idle sessions is as asked for."""
     client = held("idle", "--count", "3", "--hold")
     assert len(site.daemons_left()) >= 6  # a monitor and a network process each
     found, said = client.communicate("", timeout=PATIENCE_SECONDS)
@@ -153,7 +153,7 @@ def test_idle(site, held):
 
 
 def test_idle_notices_a_loss(site, held):
-    """... or while some have ended."""
+    """An idle session that ends is noticed."""
     client = held("idle", "--count", "2", "--hold")
     monitor = proc.children(client.pid)[0]
     for pid in [monitor, *proc.children(monitor)]:
@@ -164,7 +164,7 @@ def test_idle_notices_a_loss(site, held):
 
 
 def test_stall(held):
-    """Memory behind a client that does not read would be measured with one that does."""
+    """A client that should not read does not read."""
     client = held("stall")
     monitor = proc.children(client.pid)[0]
     network = proc.wait_until(lambda: proc.children(monitor), PATIENCE_SECONDS)[0]
@@ -183,7 +183,7 @@ def test_stall(held):
 @pytest.mark.parametrize("args,expected", [([], 3), (["--kex", "curve"], 4), (["--polite"], 8)],
                          ids=["eager", "wrong-guess", "polite"])
 def test_round_trips_are_what_a_slow_network_takes(site, relay, args, expected):
-    """The count would be of something else than what a user far away waits for."""
+    """The count of round trips is what a user far away waits for."""
     delay, taken = 0.05 * SLOWNESS, []
     while len(taken) < 6 and min(taken, default=99) >= expected + 0.7:  # a busy machine only takes longer
         found = Lean(site, relay(delay=delay))("login", *args, command="echo out")
@@ -197,12 +197,12 @@ def test_round_trips_are_what_a_slow_network_takes(site, relay, args, expected):
 
 @pytest.mark.parametrize("place", [60_000, 100_001])
 def test_corruption_from_the_server(site, relay, place):
-    """A damaged stream would be counted as if it were whole."""
+    """A damaged stream is an error."""
     assert "corrupt" in Lean(site, relay(corrupt=("down", place))).fails("download", bytes="1M")
 
 
 def test_another_signature(site, server):
-    """A server that only knows the host key's public half would be taken for it."""
+    """A server without the secret half of the host key is not accepted."""
     good = Relay(server.port)
     Lean(site, ["--connect", f"127.0.0.1:{good.port}"])("login")
     blob = b"\0\0\0\x0bssh-ed25519\0\0\0\x40"
@@ -214,20 +214,20 @@ def test_another_signature(site, server):
 
 
 def test_corruption_from_the_client(site, relay):
-    """The server's reason would be lost."""
+    """The server's reason for the end is shown."""
     said = Lean(site, relay(corrupt=("up", 100_000))).fails("upload", bytes="1M")
     assert "the server disconnects (5): corrupt packet" in said
 
 
 def test_wrong_host_key(lean):
-    """It would measure whoever answers."""
+    """A server with another host key is not measured."""
     assert "key exchange: the server has another host key" in lean.fails("login", host_key=OTHER_HOST)
     assert lean("login", host_key="any")["logins"] == 1
 
 
 @pytest.mark.parametrize("args", [[], ["--polite"]], ids=["eager", "polite"])
 def test_wrong_key_or_user(lean, tmp_path, args):
-    """It would not say that the login was refused."""
+    """A refused login is reported."""
     key = str(tmp_path / "other")
     run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
     said = lean.fails("login", *args, key=key)
@@ -238,21 +238,21 @@ def test_wrong_key_or_user(lean, tmp_path, args):
 @pytest.mark.parametrize("command,said", [("exit 3", "the command ended with status 3"),
                                           ("kill -TERM $$", "the command was killed by signal TERM")])
 def test_commands_that_fail(lean, command, said):
-    """A failed command's time would be taken for a good one's."""
+    """A failed command is an error, not a short time."""
     for mode in ("login", "download"):
         assert f"session: {said}" in lean.fails(mode, command=command)
     assert f"session: {said}" in lean.fails("upload", bytes=1, command=command)
 
 
 def test_less_than_was_to_come(site):
-    """A transfer that broke off would be a fast one."""
+    """A transfer that breaks off is an error, not a fast one."""
     lean = Lean(site, inetd(site, flags=["-e", "printf few"]))
     assert "session: 3 bytes came of 1048576" in lean.fails("download", bytes="1M")
     assert "session: 3 bytes came of 1048576" in lean.fails("sessions", bytes="1M")
 
 
 def test_upload_to_a_command_that_takes_less(lean):
-    """Bytes that were never sent would be counted."""
+    """Bytes that were never sent are not counted."""
     assert "before it had all of its input" in lean.fails("upload", bytes="16M", command="true")
 
 
@@ -264,13 +264,13 @@ def test_upload_to_a_command_that_takes_less(lean):
     (["sh", "-c", "printf 'SSH-2.0-x\\r\\n'; yes"], "packet: the server's packet 0"),
 ], ids=["ends", "missing", "old", "endless", "garbage"])
 def test_no_server(site, program, said):
-    """What is no server would be waited for, or worse."""
+    """Something that is no server ends in an error, not in a wait."""
     done = Lean(site, ["--exec", "--", *program]).run("login")
     assert done.returncode == 1 and said in done.stderr
 
 
 def test_nobody_listens(site):
-    """The cause would be a riddle."""
+    """The error says that nobody listens."""
     assert "connect: 127.0.0.1:1: " in Lean(site, ["--connect", "127.0.0.1:1"]).fails("login")
 
 
@@ -290,13 +290,13 @@ def test_nobody_listens(site):
     (["login", "--connect", "h:1", "true"], "what is true for?"),
 ], ids=lambda value: " ".join(value) if isinstance(value, list) else "")
 def test_wrong_usage(args, word):
-    """A typing error would measure something else."""
+    """Wrong usage is an error."""
     done = run([find_lean(), *args])
     assert done.returncode == 100 and word in done.stderr.splitlines()[0] and not done.stdout, done
 
 
 def test_keys_that_cannot_be_used(lean, tmp_path):
-    """A key with a passphrase would look like a server's refusal."""
+    """A key with a passphrase is reported as that."""
     key = str(tmp_path / "locked")
     run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", key])
     assert "passphrase" in lean.fails("login", key=key)
@@ -304,7 +304,7 @@ def test_keys_that_cannot_be_used(lean, tmp_path):
 
 
 def test_help_names_what_comes_out(lean):
-    """Who reads the figures would have to read the source."""
+    """The help explains each figure."""
     text = run([find_lean(), "--help"]).stdout
     for args in (["login"], ["upload", "--bytes", "1"], ["sessions", "--bytes", "1"], ["echo", "--rounds", "1"],
                  ["idle"]):
@@ -349,7 +349,7 @@ PEERS = {"sshd": start_sshd, "dropbear": start_dropbear, "tinysshd": start_tinys
 
 @pytest.fixture(params=PEERS)
 def peer(request, site, tmp_path):
-    """The client with another server; its host key is a new one."""
+    """The client for another server, which has a new host key."""
     if not find(request.param, TOOLS):
         pytest.skip(f"not installed: {request.param}")
     program = PEERS[request.param](str(tmp_path))
@@ -365,7 +365,7 @@ def without_method(said):
 @pytest.mark.root
 @pytest.mark.parametrize("kex", ["sntrup761x25519-sha512", "sntrup761x25519-sha512@openssh.com", "curve25519-sha256"])
 def test_peers_login(peer, kex):
-    """The peers would not be measured with the key exchange that is compared."""
+    """Logins to the peers work, with the key exchange that is compared."""
     done = peer.run("login", kex=kex, command="echo out")
     if done.returncode != 0 and without_method(done.stderr):
         pytest.skip(f"{peer.name} does not have it")
@@ -378,7 +378,7 @@ def test_peers_login(peer, kex):
 
 @pytest.mark.root
 def test_peers_in_bulk(peer):
-    """The peers would not be measured at all."""
+    """Bulk transfers with the peers work."""
     assert peer("download", bytes="8M", kex="curve")["bytes"] == 8 * MIB
     peer("upload", bytes="8M", kex="curve", command=f"test $(wc -c) = {8 * MIB}")
     found = peer("rekey", bytes="8M", rekey_bytes="2M", kex="curve")
@@ -387,7 +387,7 @@ def test_peers_in_bulk(peer):
 
 @pytest.mark.root
 def test_peers_interactively(peer):
-    """Keystrokes through the peers would have nothing to be compared with."""
+    """Keystrokes through the peers work."""
     for args in ([], ["--pty"]):
         assert peer("echo", *args, rounds=50, kex="curve")["rounds"] == 50
     assert peer("idle", count=2, kex="curve")["connections"] == 2
@@ -400,5 +400,5 @@ def test_peers_interactively(peer):
 
 @pytest.mark.root
 def test_peers_host_key(peer):
-    """... or whoever answers."""
+    """A peer with another host key is not measured."""
     assert "another host key" in peer.fails("login", host_key=OTHER_HOST, kex="curve")

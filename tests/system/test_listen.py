@@ -35,7 +35,7 @@ def has_ipv6():
 
 
 def test_serves_logins(site, listen):
-    """A board or an initramfs that has only this would have no server."""
+    """Logins work through wrensshd-listen alone, as on a board or in an initramfs."""
     for mode in site.modes:
         listener = listen(program=[site.daemon, *site.daemon_args(), site.keydir(mode)], mode=mode)
         OpenSSH(site, listener.port).works()
@@ -44,7 +44,7 @@ def test_serves_logins(site, listen):
 
 @pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
 def test_one_port_for_both_families(listen):
-    """Only half of the clients would get through."""
+    """IPv4 and IPv6 share the port."""
     listener = listen()
     for host in ("127.0.0.1", "::1"):
         with listener.connect(host) as client:
@@ -52,7 +52,7 @@ def test_one_port_for_both_families(listen):
 
 
 def test_one_address_gets_a_part(listen):
-    """One client that opens connections and says nothing would keep everybody out."""
+    """One address can't take all connections."""
     listener = listen("-s", "2")
     first, second = listener.connect(), listener.connect()
     assert echoes(first) and echoes(second)
@@ -67,7 +67,7 @@ def test_one_address_gets_a_part(listen):
 
 
 def test_other_addresses_have_their_own_part(listen):
-    """The limit of one would be everybody's."""
+    """Each address has a limit of its own."""
     listener = listen("-s", "1")
     with connect_from(listener, "127.0.0.2") as first, connect_from(listener, "127.0.0.3") as second:
         assert echoes(first) and echoes(second)
@@ -98,7 +98,7 @@ for source in sys.argv[2:]:
 @pytest.mark.root
 @pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
 def test_a_network_is_one_address(listen):
-    """Who has one IPv6 network has 2^64 addresses to come from; an IPv4 address is none of them."""
+    """A /64 of IPv6 counts as one address, because its owner has 2^64 of them; IPv4 addresses count apart."""
     listener = listen("-s", "1", through=["unshare", "--net", "sh", "-ec", THEIR_NETWORKS, "sh"])
     served = run(["nsenter", "-t", str(listener.proc.pid), "--net", sys.executable, "-c", FROM_THEM, str(listener.port),
                   "2001:db8:0:1::1", "2001:db8:0:1:8000::1", "2001:db8:0:2::1", "2001:db8::1", "32.1.13.184"])
@@ -106,7 +106,7 @@ def test_a_network_is_one_address(listen):
 
 
 def test_documented_defaults(site, listen):
-    """An administrator would count on other limits than there are."""
+    """The defaults in help, man page and documents are those of the program."""
     listener = listen()
     told = run([site.listen, "-h"]).stdout
     most, most_from_one = (int(re.search(words + r" \((\d+)\)", told)[1]) for words in ("at once", "from one address"))
@@ -129,7 +129,7 @@ def test_documented_defaults(site, listen):
 
 
 def test_documented_ranges(site):
-    """The man page or the error would send people the wrong way."""
+    """The ranges in man page and errors are those of the program."""
     with open(os.path.join(PROJECT, "man/wrensshd-listen.8"), encoding="ascii") as file:
         man = file.read()
     assert "up to 1024:100:1024" in man and "up to 86400:86400" in man
@@ -142,7 +142,7 @@ def test_documented_ranges(site):
 
 
 def test_the_rest_waits(listen):
-    """Processes would grow without a limit; or who comes too early would be turned away."""
+    """With -c connections open, the next ones wait until one ends, and are then served."""
     listener = listen("-c", "2")
     first, second, third = (listener.connect() for _ in range(3))
     assert echoes(first) and echoes(second)
@@ -159,7 +159,7 @@ def test_the_rest_waits(listen):
 
 
 def test_a_flood(listen):
-    """Places would get lost, or somebody in the crowd would never be served."""
+    """After a flood of connections every place is free again, and each client was served."""
     listener = listen("-c", "16", "-s", "4")
     for _ in range(2):
         crowd = [connect_from(listener, f"127.0.0.{2 + i % 50}") for i in range(120)]
@@ -173,7 +173,7 @@ def test_a_flood(listen):
 
 
 def test_many_ends_at_once(listen):
-    """One signal tells of them all: the others' places would be lost."""
+    """One signal may report many ended programs: all their places are free again."""
     listener = listen("-c", "16", "-s", "16")
     crowd = [listener.connect() for _ in range(16)]
     assert all(echoes(client) for client in crowd)
@@ -190,7 +190,7 @@ def test_many_ends_at_once(listen):
 
 
 def test_a_flood_at_the_end(listen):
-    """What came in while it was told to end would be left."""
+    """A connection that arrives while the listener ends is not left behind."""
     listener = listen("-c", "64", "-s", "64", "-k", "0", program=["/bin/sh", "-c", STUBBORN])
     crowd = [listener.connect() for _ in range(100)]
     assert proc.wait_until(stubborn_ones, PATIENCE_SECONDS)
@@ -202,7 +202,7 @@ def test_a_flood_at_the_end(listen):
 
 @pytest.fixture
 def limit(site):
-    """limit(listener, which, number): the soft limit, of a listener of the ordinary user's."""
+    """limit(listener, which, number): sets the soft limit of a listener that runs as the ordinary user."""
     def change(listener, which, number):
         done = run(["prlimit", "--pid", str(listener.proc.pid), f"--{which}={number}:"], **site.become("user"))
         assert done.returncode == 0, done.stderr
@@ -210,7 +210,7 @@ def limit(site):
 
 
 def test_no_descriptors(listen, limit):
-    """It would burn the processor, say nothing about it, or not hear that it is to end."""
+    """Without descriptors the listener does not spin, reports it, and still reacts to signals."""
     listener = listen(mode="user")
     limit(listener, "nofile", 5)
     with listener.connect() as client:
@@ -226,7 +226,7 @@ def test_no_descriptors(listen, limit):
 
 
 def test_no_descriptors_for_a_pipe(listen, limit):
-    """Clients would hang, or be turned away, though there is all that their connection needs."""
+    """Without a descriptor for the status pipe clients are served all the same."""
     listener = listen(mode="user", program=["/bin/sh", "-c", "echo .$WRENSSHD_STATUS; exec cat"])
     limit(listener, "nofile", 6)
     with listener.connect() as client:
@@ -236,7 +236,7 @@ def test_no_descriptors_for_a_pipe(listen, limit):
 
 @pytest.mark.root
 def test_no_processes(listen, limit):
-    """Clients would hang, or nobody would be served ever after."""
+    """If fork() fails clients are closed, and served again when it works."""
     listener = listen("-c", "1", mode="user")
     limit(listener, "nproc", 1)
     with listener.connect() as client:
@@ -249,7 +249,7 @@ def test_no_processes(listen, limit):
 
 
 def test_a_program_that_has_gone(listen, site):
-    """Clients would be turned away after an upgrade that failed, and nobody know why."""
+    """A program that is missing after a failed upgrade is reported."""
     program = os.path.join(site.folder("gone"), "program")
     shutil.copy(CAT, program)
     listener = listen(program=[program])
@@ -260,7 +260,7 @@ def test_a_program_that_has_gone(listen, site):
 
 
 def test_ignored_children_are_counted(listen):
-    """Some launchers hand over an ignored SIGCHLD: places would never be free again."""
+    """Places are free again although the launcher ignored SIGCHLD."""
     listener = listen("-c", "1", prepare=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
     for _ in range(3):
         with listener.connect() as client:
@@ -268,7 +268,7 @@ def test_ignored_children_are_counted(listen):
 
 
 def test_programs_get_clean_signals(listen):
-    """A program would not notice a closed pipe, or never see its children end."""
+    """Programs start with default signals."""
     listener = listen(program=["/bin/sh", "-c", "exec cat /proc/self/status"],
                       prepare=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
     with listener.connect() as client:
@@ -277,7 +277,7 @@ def test_programs_get_clean_signals(listen):
 
 
 def test_programs_get_no_other_descriptors(listen):
-    """The connection would stay open behind a program that closes its input and output, or the listener's socket."""
+    """Programs inherit neither other connections nor the listening socket."""
     with listen(program=["/bin/sh", "-c", "echo $WRENSSHD_STATUS; ls /proc/$$/fd"]).connect() as client:
         status, *found = client.makefile().read().split()
     assert sorted(found) == sorted(["0", "1", "2", status])
@@ -294,7 +294,7 @@ def stubborn_ones():
 
 
 def test_ends_all_of_a_connection(listen):
-    """What a session has left behind would go on in the real system, after the initramfs is gone."""
+    """-k kills everything that a session has started, so nothing of the initramfs reaches the real system."""
     listener = listen("-k", "0", program=["/bin/sh", "-c", STUBBORN])
     clients = [listener.connect() for _ in range(2)]
     assert all(echoes(client) for client in clients)
@@ -305,7 +305,7 @@ def test_ends_all_of_a_connection(listen):
 
 
 def test_orphans_end_too(listen):
-    """As before, of a connection that is over."""
+    """The same for what a finished connection has left."""
     listener = listen("-k", "60", program=["/bin/sh", "-c", STUBBORN])
     with listener.connect() as client:
         assert echoes(client)
@@ -315,7 +315,7 @@ def test_orphans_end_too(listen):
 
 
 def test_connections_may_end_by_themselves(listen):
-    """Who has just unlocked a system would see a broken connection in place of the last words."""
+    """With -k connections have time to end, so a client sees the last words after an unlock."""
     listener = listen("-k", "60", program=["/bin/sh", "-c", "echo ready; read -r line; echo $line"])
     with listener.connect() as client:
         assert client.recv(16) == b"ready\n"
@@ -329,7 +329,7 @@ def test_connections_may_end_by_themselves(listen):
 @pytest.mark.root
 @pytest.mark.sandbox  # a sanitizer's runtime reads its options from /proc, and fails
 def test_k_without_proc(site):
-    """Who reads 'No such file or directory' would look for a file of ours."""
+    """Without /proc, -k fails with an error that names /proc."""
     done = run(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh",
                 site.listen, "-k", "0", "0", CAT], env=daemon_environment({"PATH": os.environ["PATH"]}))
     assert done.returncode == 111
@@ -337,7 +337,7 @@ def test_k_without_proc(site):
 
 
 def test_a_second_signal_is_impatience(listen):
-    """A boot could not be hastened."""
+    """A second signal ends the wait at once."""
     listener = listen("-k", "3600")
     with listener.connect() as client:
         assert echoes(client)
@@ -349,7 +349,7 @@ def test_a_second_signal_is_impatience(listen):
 
 
 def test_hangup(listen):
-    """Who closes the terminal would leave what was to end; with nohup, end what was to stay."""
+    """SIGHUP ends the listener, unless nohup has it ignored."""
     listener = listen("-k", "0", program=["/bin/sh", "-c", STUBBORN])
     with listener.connect() as client:
         assert echoes(client)
@@ -364,7 +364,7 @@ def test_hangup(listen):
 
 
 def test_without_k_sessions_go_on(listen):
-    """A restart of the listener would throw everybody out."""
+    """A restart of the listener leaves sessions alone."""
     listener = listen()
     with listener.connect() as client:
         assert echoes(client)
@@ -398,27 +398,27 @@ def test_without_k_sessions_go_on(listen):
     (["22", "/etc"], "no program"),
 ])
 def test_wrong_usage(site, args, words):
-    """It would listen with other settings than were meant."""
+    """Wrong usage is an error, and nothing listens."""
     done = run([site.listen, *args], env=daemon_environment())
     assert done.returncode == 100
     assert words in done.stderr
 
 
 def test_help_and_version(site):
-    """What it can do would have to be looked up elsewhere."""
+    """The help names each flag, and -V the version."""
     assert "-k" in run([site.listen, "-h"]).stdout
     assert run([site.listen, "-V"]).stdout.startswith("wrensshd ")
 
 
 def test_taken_port(site, listen):
-    """It would seem to listen."""
+    """A port in use is an error."""
     done = run([site.listen, str(listen().port), CAT], env=daemon_environment())
     assert done.returncode == 111
     assert "Address" in done.stderr
 
 
 def test_address(site, listen):
-    """It would be open to a network that it was to be kept from."""
+    """-b listens on that address only."""
     for address, other in ("127.0.0.2", "127.0.0.1"), ("127.0.0.1", "::1"), ("::1", "127.0.0.1"), ("0.0.0.0", "::1"):
         if has_ipv6() or ":" not in address:
             listener = listen("-b", address)
@@ -432,7 +432,7 @@ def test_address(site, listen):
 
 @pytest.mark.root
 def test_interface(site, listen):
-    """It would be open to a network that it was to be kept from."""
+    """-i accepts connections on that interface only."""
     with listen("-i", "lo").connect() as client:
         assert echoes(client)
     done = run([site.listen, "-i", "nonesuch0", "0", CAT], env=daemon_environment())
@@ -440,7 +440,7 @@ def test_interface(site, listen):
 
 
 def test_does_not_spin_when_full(listen):
-    """A full listener would burn the processor that unlocking needs."""
+    """A full listener uses no processor time, which unlocking needs."""
     listener = listen("-c", "1")
     first, second = listener.connect(), listener.connect()
     assert echoes(first)

@@ -1,4 +1,4 @@
-"""wrensshd-listen: who keeps whom out before the login, penalties, and how much of it is logged."""
+"""wrensshd-listen: limits before the login, penalties, and how much of them is logged."""
 
 import re
 import signal
@@ -35,7 +35,7 @@ def is_served(client):
 
 
 def silent_from(listener, address, most):
-    """Connections that say nothing, until one is refused."""
+    """Silent connections, until one is refused."""
     taken = []
     while len(taken) < most:
         client = connect_from(listener, address)
@@ -86,7 +86,7 @@ def close_all(clients):
 
 
 def test_three_silent_addresses(site, guard):
-    """They would have every place, and nobody could log in until they let go."""
+    """Three silent addresses leave room for others, and are refused when their time is over."""
     listener = guard()
     silent = [client for last in (2, 3, 4) for client in silent_from(listener, f"127.0.0.{last}", 64)]
     assert 30 <= len(silent) < 52
@@ -100,7 +100,7 @@ def test_three_silent_addresses(site, guard):
 
 
 def test_sessions_do_not_count(site, guard):
-    """Those who work would keep others from logging in."""
+    """Connections that have logged in do not count in the limit before the login."""
     listener = guard("-c", "16", "-s", "16", "-m", "4:100:4")
     sessions = [logged_in(site, connect_from(listener, "127.0.0.2")) for _ in range(8)]
     silent = silent_from(listener, "127.0.0.3", 16)
@@ -111,7 +111,7 @@ def test_sessions_do_not_count(site, guard):
 
 
 def test_early_drop(site, guard):
-    """Many addresses would have every place together."""
+    """Many addresses together leave room for new ones."""
     listener = guard("-c", "16", "-m", "4:100:8")
     silent = [connect_from(listener, f"127.0.0.{2 + i}") for i in range(4)]
     assert all(is_served(client) for client in silent)
@@ -125,7 +125,7 @@ def test_early_drop(site, guard):
 
 
 def test_early_drop_is_by_chance(guard):
-    """A flood would know whom it keeps out, or everybody be kept out from the first limit on."""
+    """From the first limit on only some connections are closed, by chance, so a flood can't choose its victims."""
     listener = guard("-c", "16", "-m", "1:50:1024", "-p", "0")
     with connect_from(listener, "127.0.0.2") as silent:
         assert is_served(silent)
@@ -138,7 +138,7 @@ def test_early_drop_is_by_chance(guard):
 
 
 def test_turned_off(guard):
-    """Behind a proxy all clients have its address, and most of them could not log in."""
+    """0 turns the limits before the login off, as a proxy needs whose clients all have its address."""
     listener = guard("-c", "8", "-s", "8", "-m", "0")
     silent = silent_from(listener, "127.0.0.2", 8)
     assert len(silent) == 8
@@ -146,7 +146,7 @@ def test_turned_off(guard):
 
 
 def test_an_office_behind_one_address(site, guard):
-    """Colleagues would be kept out for what one of them does."""
+    """An office behind one address can log in although one of them fails."""
     listener = guard()
     for _ in range(2):
         sockets = [connect_from(listener, "127.0.0.2") for _ in range(20)]
@@ -173,7 +173,7 @@ def pipes_to(listener):
 
 
 def test_only_the_monitor_has_the_pipe(site, guard):
-    """Others could say that somebody has logged in, or keep a place that is free."""
+    """Only the monitor has the pipe, so no other process can report a login or keep a place."""
     listener = guard()
     with connect_from(listener, "127.0.0.2") as client:
         assert is_served(client)
@@ -188,7 +188,7 @@ def test_only_the_monitor_has_the_pipe(site, guard):
 
 @pytest.mark.parametrize("after", ["", 'eval "exec $WRENSSHD_STATUS>&-";'])
 def test_the_last_word_frees_the_place(site, listen, after):
-    """A place would be lost where a script has more to do after its connection."""
+    """The last report frees the place, although a script around the daemon goes on."""
     daemon = " ".join([site.daemon, *site.daemon_args(), site.keydir(site.mode)])
     listener = listen("-c", "1", program=["/bin/sh", "-c", f"{daemon}; {after} exec sleep 1000 </dev/null >/dev/null"])
     for _ in range(3):
@@ -201,7 +201,7 @@ CLOSES_ALL = [sys.executable, "-c", "import os; os.closerange(3, 64); os.execv('
 
 @pytest.mark.parametrize("program", [CLOSES_ALL, [CAT]])
 def test_another_program(listen, program):
-    """A server of another make would serve nobody for long."""
+    """A program that does not know of the pipe is limited by -c and -s alone."""
     listener = listen("-c", "8", "-s", "16", "-m", "1:100:1", program=program)
     for _ in range(2):
         clients = [connect_from(listener, "127.0.0.2") for _ in range(8)]
@@ -211,7 +211,7 @@ def test_another_program(listen, program):
 
 
 def test_the_variable(listen, site):
-    """A program would be told of two descriptors, or of one that it has not got."""
+    """A program gets the number of its own pipe, once, and no number of a pipe that it lacks."""
     told = ["/bin/sh", "-c", "tr '\\0' '\\n' </proc/self/environ; echo .; ls /proc/$$/fd"]
     for many in (0, 1000):
         env = {f"V{i}": "x" for i in range(many)}
@@ -230,7 +230,7 @@ def test_the_variable(listen, site):
 
 
 def test_penalty_for_refused_keys(site, guard):
-    """Who guesses on and on would never be slowed down; or would be kept out for ever."""
+    """An address with many refused keys is refused for a while."""
     listener = guard("-p", "6:8")
     for _ in range(8):
         fail(site, listener, "127.0.0.2")
@@ -253,7 +253,7 @@ def test_penalty_for_refused_keys(site, guard):
 
 
 def test_penalty_for_silence(guard):
-    """Who takes a place to the end would take it again at once."""
+    """An address whose connections run out of time is refused for a while."""
     listener = guard("-p", "9:20", daemon=["-t", "1"])
     with connect_from(listener, "127.0.0.2") as client:
         assert is_served(client)
@@ -263,7 +263,7 @@ def test_penalty_for_silence(guard):
 
 
 def test_a_login_is_forgiven(site, guard):
-    """One user's failures would sooner or later keep out the others of an address."""
+    """A login clears the penalty of its address, so one user's failures do not keep the others out."""
     listener = guard("-p", "8:60")
     for _ in range(4):
         for _ in range(2):
@@ -273,7 +273,7 @@ def test_a_login_is_forgiven(site, guard):
 
 
 def test_no_penalties(site, guard):
-    """An administrator who does not want them would have them."""
+    """-p 0 turns penalties off."""
     listener = guard("-p", "0")
     for _ in range(15):
         fail(site, listener, "127.0.0.2")
@@ -298,7 +298,7 @@ def counts(listener):
 
 
 def test_refusals_do_not_fill_the_log(listen):
-    """A flood would fill the disk, or nobody know how large it was."""
+    """A flood writes few lines, and a summary has its size."""
     listener = listen("-s", "1")
     with connect_from(listener, "127.0.0.2") as first:
         assert echoes(first)
@@ -312,7 +312,7 @@ def test_refusals_do_not_fill_the_log(listen):
 
 @pytest.mark.slow
 def test_refusals_are_counted_meanwhile(listen):
-    """A summary at the end only would come after months."""
+    """The summary comes during the flood, not at its end."""
     listener = listen("-s", "1")
     with connect_from(listener, "127.0.0.2") as first:
         assert echoes(first)
@@ -325,7 +325,7 @@ def test_refusals_are_counted_meanwhile(listen):
 
 
 def test_places_by_memory(listen):
-    """A small board would run out of memory before it runs out of places."""
+    """The default limits fit the memory of a small board."""
     with open("/proc/meminfo", encoding="ascii") as file:
         mib = int(re.search(r"MemTotal: +(\d+) kB", file.read())[1]) // 1024
     places = min(64, max(8, mib // 4))
@@ -339,7 +339,7 @@ def test_places_by_memory(listen):
     (["-m", "0"], "most=64 from_one=24"),
 ])
 def test_flags(listen, flags, told):
-    """It would listen with other limits than were meant."""
+    """Each flag sets its limit, as the first log line shows."""
     assert re.sub(r"port=\d+ ", "", logged(listen(*flags), "listen")[0]) == told
 
 
@@ -349,7 +349,7 @@ def test_flags(listen, flags, told):
     *(("-p", value) for value in ("", "30", "0:30", "31:30", "1:86401", "30:300:", "30:", ":30", "x:30")),
 ])
 def test_wrong_flags(site, flag, value):
-    """It would listen with other limits than were meant."""
+    """Values out of range are errors."""
     done = run([site.listen, flag, value, "0", CAT], env=daemon_environment())
     assert done.returncode == 100 and f"{flag} takes" in done.stderr
 
@@ -357,5 +357,5 @@ def test_wrong_flags(site, flag, value):
 @pytest.mark.parametrize("flag, value", [("-m", "1:0:1"), ("-m", "1024:100:1024"), ("-m", "0"), ("-p", "1:1"),
                                          ("-p", "86400:86400"), ("-p", "0")])
 def test_right_flags(listen, flag, value):
-    """The man page would promise what is refused."""
+    """Values at the ends of the documented ranges are accepted."""
     assert listen(flag, value).end(signal.SIGTERM) == 0

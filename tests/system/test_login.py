@@ -1,4 +1,4 @@
-"""Logging in: every way to be let in without the right key, or to learn who exists."""
+"""Logging in: ways that must not work without the right key, or reveal who exists."""
 
 import base64
 import hashlib
@@ -17,7 +17,7 @@ REFUSED = (USERAUTH_FAILURE, string(b"publickey") + b"\0")
 
 @pytest.fixture
 def knock(client):
-    """knock(*flags, …): a client that stands right before its first login request."""
+    """knock(*flags, …): a client that is about to send its first login request."""
     def start(*flags, **how):
         raw = client(*flags, **how)
         raw.handshake()
@@ -35,7 +35,7 @@ def fingerprint(key):
 
 @pytest.mark.parametrize("hostbound", [False, True])
 def test_probe_then_sign(knock, hostbound):
-    """Clients ask for a key before they sign with it: they could not log in."""
+    """A client can ask for a key before it signs with it."""
     raw = knock()
     number, rest = raw.auth_answer(raw.publickey(sign=False, hostbound=hostbound))
     assert (number, rest) == (PK_OK, string(ED25519) + string(public_blob(raw.key)))
@@ -44,7 +44,7 @@ def test_probe_then_sign(knock, hostbound):
 
 
 def test_none_names_the_methods(knock):
-    """Clients that ask what is possible first would give up."""
+    """The method "none" is answered with the list of methods."""
     raw = knock()
     assert raw.auth_answer(raw.userauth(b"none")) == REFUSED
     raw.send(raw.publickey())
@@ -56,7 +56,7 @@ def test_none_names_the_methods(knock):
     (b"hostbased", string(b"ssh-ed25519") + string(b"x") * 4), (b"gssapi-with-mic", u32(1) + string(b"x")),
     (b"", b""), (b"publickey-hostbound", b""), (b"x" * 5000, b"y" * 5000)])
 def test_other_methods(knock, method, rest):
-    """A client that tries passwords first would be cut off, or a method that does not exist would let it in."""
+    """Passwords and unknown methods are refused, and the client may go on with a key."""
     raw = knock()
     assert raw.auth_answer(raw.userauth(method, rest)) == REFUSED
     raw.send(raw.publickey())
@@ -64,7 +64,7 @@ def test_other_methods(knock, method, rest):
 
 
 def test_login_is_logged(knock, site):
-    """An administrator could not tell who came in from where with which key."""
+    """The log says who logged in, from where, with which key."""
     raw = knock()
     raw.auth_answer(raw.publickey(Ed25519Key()))
     raw.auth_answer(raw.publickey())
@@ -77,7 +77,7 @@ def test_login_is_logged(knock, site):
 
 
 def test_requests_after_login_change_nothing(knock, site):
-    """A later request could switch to another user or lift a restriction."""
+    """Login requests after the login have no effect."""
     raw = knock()
     raw.send(raw.publickey(), raw.publickey(user=b"root"), raw.userauth(b"none", user=b"root"),
              raw.userauth(b"password", b"\0" + string(b"x"), user=b"root"))
@@ -89,7 +89,7 @@ def test_requests_after_login_change_nothing(knock, site):
 # ---- wrong keys and signatures ----------------------------------------------------------------
 
 def test_probe_one_key_sign_with_another(knock):
-    """Anyone who knows a public key could log in with their own."""
+    """A probe with one key does not let in another."""
     raw, own = knock(), Ed25519Key()
     assert raw.auth_answer(raw.publickey(sign=False))[0] == PK_OK
     assert raw.auth_answer(raw.publickey(key=own)) == REFUSED
@@ -98,7 +98,7 @@ def test_probe_one_key_sign_with_another(knock):
 
 
 def test_probe_alone_lets_nobody_in(knock, refused):
-    """A key that is only named would be as good as one that signs."""
+    """A key that is only named does not log in."""
     raw = knock()
     assert raw.auth_answer(raw.publickey(sign=False))[0] == PK_OK
     raw.send(raw.open_request())
@@ -106,7 +106,7 @@ def test_probe_alone_lets_nobody_in(knock, refused):
 
 
 def test_signature_of_another_session(knock):
-    """A server that sees a login could log in elsewhere with it."""
+    """A signature is valid for its session only, so a server can't use a login elsewhere."""
     first, second = knock(), knock()
     assert second.auth_answer(first.publickey()) == REFUSED
 
@@ -115,7 +115,7 @@ def test_signature_of_another_session(knock):
 @pytest.mark.parametrize("change", [
     "flipped bit", "S + L", "empty", "63 bytes", "65 bytes", "other type", "trailing byte", "no blob", "zeroes"])
 def test_bad_signature(knock, change):
-    """A broken or bent signature would be taken for a good one."""
+    """A damaged signature is refused."""
     raw = knock()
     message = string(raw.session_id) + raw.publickey(signature=b"")[:-4]
     good = raw.key.sign(message)
@@ -131,7 +131,7 @@ def test_bad_signature(knock, change):
 
 @pytest.mark.parametrize("what", ["session", "user", "service", "method", "flag", "host key"])
 def test_signature_over_something_else(knock, what):
-    """A signature made for another purpose would log in here."""
+    """A signature over other data is refused."""
     raw = knock()
     request = raw.publickey(signature=b"", hostbound=what == "host key")[:-4]
     session = string(raw.session_id)
@@ -148,7 +148,7 @@ def test_signature_over_something_else(knock, what):
 
 @pytest.mark.parametrize("host_key", [b"", string(ED25519) + string(bytes(32)), b"x" * 51])
 def test_bound_to_another_host(knock, host_key):
-    """A login that a client made for another server would be taken."""
+    """A login that was made for another host key is refused."""
     raw = knock()
     try:
         assert raw.auth_answer(raw.publickey(hostbound=True, host_key=host_key)) == REFUSED
@@ -160,7 +160,7 @@ def test_bound_to_another_host(knock, host_key):
 @pytest.mark.parametrize("sign", [False, True])
 @pytest.mark.parametrize("length", [0, 1, 31, 33, 64])
 def test_key_of_wrong_length(knock, sign, length):
-    """A short key would be read past its end, a long one be cut to a known one."""
+    """A key of a wrong length is refused, not read past its end or cut to a known one."""
     raw = knock()
     blob = string(ED25519) + string((raw.key.public * 2)[:length])
     assert raw.auth_answer(raw.publickey(blob=blob, sign=sign)) == REFUSED
@@ -171,7 +171,7 @@ def test_key_of_wrong_length(knock, sign, length):
 @pytest.mark.parametrize("algorithm", [b"ssh-rsa", b"ssh-ed25519-cert-v01@openssh.com", b"ssh-ed2551", b"",
                                        b"ssh-ed25519\0", b"rsa-sha2-512", b"%n%s", b"x" * 3000])
 def test_other_algorithm(knock, algorithm):
-    """A key type the server does not know would be taken for the one it knows."""
+    """A key type that the server does not know is refused and logged."""
     raw = knock()
     assert raw.auth_answer(raw.publickey(algorithm=algorithm)) == REFUSED
     blob = string(algorithm) + string(raw.key.public)
@@ -180,7 +180,7 @@ def test_other_algorithm(knock, algorithm):
 
 
 def test_key_of_small_order(knock, authorize, site):
-    """A key that everyone can sign for would be a master key, were it ever written into the file."""
+    """A key of small order, for which everybody can sign, is refused even if a file lists it."""
     identity = Ed25519Key()
     identity.public = b"\1" + bytes(31)
     authorize(site.key_line(identity), site.key_line(site.key))
@@ -204,7 +204,7 @@ BEFORE_SERVICE = {
 
 @pytest.mark.parametrize("name", BEFORE_SERVICE)
 def test_before_the_service_request(client, refused, name):
-    """Someone could act as if logged in, or as if they were the server."""
+    """Before the service request nothing that needs a login is accepted, and no message of a server."""
     raw = client()
     raw.handshake()
     raw.send(BEFORE_SERVICE[name])
@@ -223,7 +223,7 @@ def test_before_login(knock, refused, name):
 @pytest.mark.parametrize("name", ["success", "failure", "pk ok", "banner", "service accept", "newkeys", "ecdh",
                                   "open confirmation", "pong"])
 def test_servers_messages_after_login(knock, refused, name):
-    """A client could confuse the server with answers to what it never asked."""
+    """Messages that only a server sends end the connection."""
     raw = knock()
     raw.send(raw.publickey())
     raw.expect(USERAUTH_SUCCESS)
@@ -233,7 +233,7 @@ def test_servers_messages_after_login(knock, refused, name):
 
 @pytest.mark.parametrize("service", [b"ssh-connection", b"", b"ssh-userauth\0", b"x" * 1000])
 def test_other_service(client, refused, service):
-    """The connection service would be open without a login."""
+    """Only ssh-userauth can be requested."""
     raw = client()
     raw.handshake()
     raw.send(raw.service_request(service))
@@ -241,21 +241,21 @@ def test_other_service(client, refused, service):
 
 
 def test_service_request_twice(knock, refused):
-    """A second service request would reset what the first login attempts have used up."""
+    """A second service request ends the connection, so it resets no count."""
     raw = knock()
     raw.send(bytes([SERVICE_REQUEST]) + string(b"ssh-userauth"))
     refused(raw, PROTOCOL_ERROR)
 
 
 def test_login_for_another_service(knock, refused):
-    """A login would be granted for a service that is not there."""
+    """A login for another service than ssh-connection is refused."""
     raw = knock()
     raw.send(raw.userauth(b"none", service=b"ssh-agent"))
     refused(raw, SERVICE_NOT_AVAILABLE)
 
 
 def test_ping_before_login(knock, refused):
-    """PING from anybody would make the server hold answers."""
+    """PING before the login ends the connection."""
     raw = knock()
     raw.send(bytes([PING]) + string(b"x" * 1000))
     refused(raw, PROTOCOL_ERROR)
@@ -264,7 +264,7 @@ def test_ping_before_login(knock, refused):
 # ---- limits -----------------------------------------------------------------------------------
 
 def attempts_until_end(raw, request):
-    """How many of the requests were answered by FAILURE, and the reason code of the end."""
+    """How many requests were answered by FAILURE, and the reason code of the end."""
     for count in range(200):
         try:
             assert raw.auth_answer(request()) == REFUSED
@@ -277,7 +277,7 @@ def attempts_until_end(raw, request):
 
 @pytest.mark.parametrize("flags,limit", [((), 6), (("-m", "1"), 1), (("-m", "3"), 3)])
 def test_attempts_are_counted(knock, flags, limit):
-    """Keys could be tried for ever on one connection."""
+    """After -m refused keys the connection ends."""
     raw = knock(*flags)
     count, reason = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key()))
     assert (count, reason) == (limit - 1, NO_MORE_METHODS)
@@ -287,14 +287,14 @@ def test_attempts_are_counted(knock, flags, limit):
 
 
 def test_probes_count_too(knock):
-    """Keys could be tried for ever without signing."""
+    """Refused probes count like refused signatures."""
     raw = knock("-m", "4")
     count, reason = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key(), sign=False))
     assert (count, reason) == (3, NO_MORE_METHODS)
 
 
 def test_new_user_names_do_not_start_a_new_count(knock):
-    """Changing the user name would give new attempts."""
+    """Another user name does not reset the count."""
     raw = knock("-m", "4")
     names = iter(range(100))
     count, _ = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key(), user=b"u%d" % next(names)))
@@ -303,14 +303,14 @@ def test_new_user_names_do_not_start_a_new_count(knock):
 
 @pytest.mark.parametrize("method", [b"none", b"password", b"nonsense"])
 def test_requests_of_other_methods_end_too(knock, method):
-    """A client could keep the server answering until the deadline."""
+    """Requests of other methods are limited as well."""
     raw = knock()
     count, reason = attempts_until_end(raw, lambda: raw.userauth(method))
     assert 10 < count <= 64 and reason == NO_MORE_METHODS
 
 
 def test_rekeys_before_login_are_limited(knock):
-    """A client could make the monitor sign for it without end."""
+    """A client can't make the monitor sign without end before the login."""
     raw = knock("-t", "20")
     with pytest.raises((Disconnected, Closed, BrokenPipeError, ConnectionResetError)):
         for _ in range(50):
@@ -318,7 +318,7 @@ def test_rekeys_before_login_are_limited(knock):
 
 
 def test_a_few_rekeys_before_login_work(knock):
-    """A slow login with a rekey in it would fail."""
+    """A slow login with a rekey in it works."""
     raw = knock()
     raw.rekey()
     raw.rekey()
@@ -334,7 +334,7 @@ NAMES = [b"no-such-user", b"root", b"nobody", b"daemon", b"", b"a" * 255, b"a" *
 @pytest.mark.parametrize("sign", [False, True])
 @pytest.mark.parametrize("name", NAMES)
 def test_unknown_user_and_unknown_key_look_alike(knock, name, sign):
-    """Anyone could find out which user names exist."""
+    """The answers do not show which users exist."""
     raw = knock("-m", "20")
     stranger = Ed25519Key()
     known = raw.auth_answer(raw.publickey(stranger, sign=sign))
@@ -347,7 +347,7 @@ def test_unknown_user_and_unknown_key_look_alike(knock, name, sign):
 
 
 def test_refusals_take_their_time(knock):
-    """The time of a refusal would tell whether the user exists."""
+    """The time of a refusal does not show which users exist."""
     raw = knock("-m", "100")
     for user in (None, b"no-such-user", b"root"):
         for sign in (False, True):
@@ -357,7 +357,7 @@ def test_refusals_take_their_time(knock):
 
 
 def test_user_name_can_not_forge_log_lines(knock):
-    """fail2ban could be made to lock out anyone."""
+    """A user name can't forge a log line, by which fail2ban would ban somebody else."""
     raw = knock()
     raw.auth_answer(raw.publickey(user=b'x" verdict=accepted\nwrensshd[1]: event=login user=root from=192.0.2.1'))
     events = raw.line.log.events("login")

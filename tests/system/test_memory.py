@@ -1,5 +1,4 @@
-"""What a session that rests keeps: a server of many idle sessions would run out of memory by what each had needed
-once, and a secret that has passed through would stay for days."""
+"""What an idle session keeps: memory that was needed once is given back, and secrets that passed through are gone."""
 
 import os
 import re
@@ -18,7 +17,7 @@ NEEDLE = b"a pass phrase that was typed"
 
 
 def settled(pid):
-    """Its own memory once nothing has changed for three times as long as it takes until a process rests."""
+    """Its own memory once nothing has changed for three times the time after which a process is idle."""
     last = []
 
     def rests():
@@ -53,7 +52,7 @@ def test_network_process_after_a_transfer(resting):
 
 
 def assert_stacks_given_back(raw):
-    """What lies above the loops: the arguments, the environment and a few frames."""
+    """Only the pages above the loops are left: arguments, environment and a few frames."""
     for pid in (raw.line.network, raw.line.monitor):
         assert proc.wait_until(lambda pid=pid: proc.stack_kilobytes(pid) <= STACK_KILOBYTES, REST_SECONDS), \
             f"{proc.stack_kilobytes(pid)} kB of the stack stay"
@@ -61,7 +60,7 @@ def assert_stacks_given_back(raw):
 
 @pytest.mark.skipif(not os.path.exists("/sys/kernel/mm/transparent_hugepage"), reason="this kernel has no huge pages")
 def test_no_huge_pages(resting):
-    """Where they are given to all who do not decline, each connection would have 2 MiB of them."""
+    """No connection gets huge pages of 2 MiB, also where the system gives them to everybody."""
     with open(f"/proc/{resting.line.network}/smaps", encoding="ascii", errors="replace") as file:
         text = file.read()
     for size, flags in re.findall(r"^Size: +(\d+) kB\n(?:.*\n)*?VmFlags: (.*)$", text, re.M):
@@ -85,7 +84,8 @@ def test_both_processes_after_a_long_command(resting):
 
 
 def test_nothing_that_passed_stays(resting):
-    """What stands at the begin of a buffer is soon written over; what stands behind would stay."""
+    """After a while nothing of the data that passed is in memory, neither at the start of a buffer, which is soon
+    overwritten, nor further on."""
     resting.cat.send(10000 * b"y" + NEEDLE)
     resting.cat.wait_output(NEEDLE)
     settled(resting.line.network)
@@ -101,7 +101,7 @@ def test_session_goes_on_after_each_rest(resting):
 
 
 def test_what_the_key_may_do_outlives_the_rest(client, authorize, site):
-    """After a while the client could run what it likes; or a rekey, which the host key signs, would end the session."""
+    """Restrictions of the key and the host key still work after memory was given back."""
     authorize(f'command="echo forced" {site.key_line(site.key)}')
     raw = client(kex=[SNTRUP]).login()
     settled(raw.line.monitor)

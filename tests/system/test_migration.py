@@ -1,4 +1,4 @@
-"""The README's ways from other servers, with the commands that stand there. tests/vm changes over a running systemd."""
+"""The ways from other servers, with the commands that the documents show. tests/vm changes over a running systemd."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def island(site):
 
 
 def public_key(text):
-    """The blob in whatever a tool prints."""
+    """The key's blob in the output of any tool."""
     return next(word for word in text.split() if word.startswith("AAAAC3NzaC1lZDI1NTE5"))
 
 
@@ -43,7 +43,7 @@ def assert_same_key(island, keydir, key):
 
 
 def test_from_tinyssh(island):
-    """Clients would be told that the host's key has changed."""
+    """After TinySSH clients see the same host key."""
     maker = find("tinysshd-makekey")
     if not maker:
         pytest.skip("tinysshd is not there")
@@ -55,7 +55,7 @@ def test_from_tinyssh(island):
 
 
 def test_in_place_of_tinyssh(island):
-    """A flag would end the server, or its own folder with the key not do as it is."""
+    """The daemon serves with TinySSH's flags and key directory as they are."""
     maker = find("tinysshd-makekey")
     if not maker:
         pytest.skip("tinysshd is not there")
@@ -86,7 +86,7 @@ def make_dropbear_key(island, folder):
 
 
 def test_from_dropbear(island):
-    """Clients would be told that the host's key has changed, or a secret key be left for all to read."""
+    """After Dropbear clients see the same host key, and no copy of it stays readable."""
     key = make_dropbear_key(island, "/etc/dropbear")
     type_in(island, readme.blocks("## In the place of Dropbear")[0])
     assert_same_key(island, "/etc/wrensshd", key)
@@ -101,7 +101,7 @@ def test_from_dropbear(island):
 
 
 def test_from_dropbear_initramfs(island):
-    """Who unlocks a disk would meet an unknown host, or none that knows the person's key."""
+    """After dropbear-initramfs clients see the same host key, and the same keys may unlock."""
     key = make_dropbear_key(island, "/etc/dropbear/initramfs")
     type_in(island, "echo key >/etc/dropbear/initramfs/authorized_keys")
     type_in(island, readme.blocks("### dropbear-initramfs")[0])

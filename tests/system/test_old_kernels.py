@@ -1,4 +1,4 @@
-"""Kernels that lack what newer ones have: the calls are missing one by one and all together (old_kernel.c)."""
+"""Kernels that lack newer system calls: the calls are taken away one by one and all together (old_kernel.c)."""
 
 import fcntl
 import os
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="rseq's n
 
 @pytest.fixture(scope="session")
 def without(site):
-    """without(names): what to put in front of a command, so that it lacks the calls."""
+    """without(names): what to put before a command so that it lacks these calls."""
     program = os.path.join(site.folder("old"), "old_kernel")
     run_or_fail(["cc", "-O", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-o", program,
                  os.path.join(HERE, "old_kernel.c")])
@@ -39,14 +39,14 @@ def without(site):
 
 @pytest.fixture
 def old_client(client, without):
-    """old_client(names, …): a raw client of a daemon that lacks the calls."""
+    """old_client(names, …): a raw client of a daemon that lacks these calls."""
     def start(names, *flags, mode=None, through=(), **options):
         return client(*flags, started={"mode": mode, "launch": [*through, *without(names)]}, **options)
     return start
 
 
 def in_own_mounts(script, *arguments):
-    """Runs what follows with other mounts than everybody's."""
+    """Runs the command with mounts of its own."""
     return ["unshare", "--mount", "sh", "-ec", script + '; exec "$@"', "sh", *arguments]
 
 
@@ -59,7 +59,7 @@ def cover(path, with_what):
 # Containers (systemd-nspawn, Docker) refuse keyctl() where kernels without it do not know it.
 @pytest.mark.parametrize("names", [*CALLS, ALL, "keyctl!"], ids=[*CALLS, "all", "container"])
 def test_login_and_command(site, serve, without, mode, names):
-    """An older kernel could not be served at all."""
+    """An older kernel can serve a login and a command."""
     server = serve(mode=mode, prefix=without(names))
     ssh = OpenSSH(site, server.port)
     ssh.works()
@@ -70,7 +70,7 @@ def test_login_and_command(site, serve, without, mode, names):
 @pytest.mark.parametrize("names", ["getrandom", ALL], ids=["getrandom", "all"])
 @pytest.mark.parametrize("kex", [None, [SNTRUP]], ids=["curve25519", "sntrup761"])
 def test_sessions_and_new_keys(old_client, mode, names, kex):
-    """The first key exchange could work, and a later one not."""
+    """Later sessions and key exchanges work as well as the first."""
     raw = old_client(names, mode=mode).login()
     for number in range(3):
         raw.rekey(kex)
@@ -78,7 +78,7 @@ def test_sessions_and_new_keys(old_client, mode, names, kex):
 
 
 def test_a_terminals_break(old_client):
-    """What a session does rarely could be a call that is missing, or not allowed."""
+    """A break on a terminal works: rare operations need no call that is missing or forbidden."""
     raw = old_client(ALL).login()
     channel = raw.open(0)
     assert channel.request(b"pty-req", pty_request())
@@ -88,7 +88,7 @@ def test_a_terminals_break(old_client):
 
 
 def test_tools(site, without, tmp_path):
-    """No host key could be made, or the same one twice."""
+    """The tools make keys, and two keys differ."""
     keys = []
     for name in ("one", "other"):
         folder = str(tmp_path / name)
@@ -103,7 +103,7 @@ def test_tools(site, without, tmp_path):
 # ---- random bytes without getrandom() -----------------------------------------------------------
 
 def secrets_of(raw):
-    """All that the server has drawn by lot and shown: cookies and public halves of several exchanges."""
+    """All random values that the server has shown: cookies and public keys of several exchanges."""
     seen, keep = [], raw._shared_secret
 
     def remember(q_s):
@@ -119,7 +119,7 @@ def secrets_of(raw):
 
 
 def test_random_bytes_do_not_repeat(old_client, mode):
-    """Who knows the random bytes knows the session keys."""
+    """Random values differ between connections, because they give the session keys."""
     pieces = []
     for _ in range(3):
         for value in secrets_of(old_client("getrandom", mode=mode)):
@@ -134,7 +134,7 @@ def test_random_bytes_do_not_repeat(old_client, mode):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("key", ["keydir", "descriptor"])
 def test_descriptors(client, without, site, mode, key):
-    """The device's number could be taken by another file, or be in reach of the users' programs."""
+    """The random device keeps its descriptor, and users' programs do not get it."""
     started = {"mode": mode, "launch": without("getrandom")}
     if key == "descriptor":
         keydir = os.open(site.keydir(mode), os.O_RDONLY)
@@ -162,7 +162,7 @@ def test_descriptors(client, without, site, mode, key):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_nothing_is_opened_with_getrandom(client):
-    """The device is for kernels that need it: here it would be one way more to fail."""
+    """With getrandom() the device is not opened."""
     raw = client()
     raw.handshake()
     assert sorted(proc.descriptors(raw.line.network)) == [0, 1, 2, 3, 4]
@@ -170,7 +170,7 @@ def test_nothing_is_opened_with_getrandom(client):
 
 
 def test_early_boot(dial, without, mode):
-    """Each client would keep a process waiting for ever, or get keys that can be guessed."""
+    """Without a filled pool a client waits until the deadline, and no key is made."""
     started = time.monotonic()
     line = dial("-t", "2", mode=mode, launch=without("early"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
@@ -185,7 +185,7 @@ BAD = [(URANDOM, "/etc/passwd", "is not the kernel"), (URANDOM, "/dev/zero", "is
 @pytest.mark.root
 @pytest.mark.parametrize("path, with_what, word", BAD)
 def test_another_file_in_the_place_of_the_device(dial, without, path, with_what, word):
-    """Keys would be made of bytes that anybody can know."""
+    """A file in the place of the random device is refused, because others could know its bytes."""
     # /dev/null is opened first and must be there.
     script = f'mount --bind "{with_what}" "{path}"' if path != "/dev" else \
         'mount -t tmpfs none /dev; touch /dev/null; mknod -m 666 /dev/n c 1 3; mount --bind /dev/n /dev/null'
@@ -199,7 +199,7 @@ def test_another_file_in_the_place_of_the_device(dial, without, path, with_what,
 
 @pytest.mark.root
 def test_no_key_is_made_of_another_file(site, without, tmp_path):
-    """The host key would be one that anybody can make."""
+    """The same for the host key."""
     done = run([*cover(URANDOM, "/dev/zero"), *without("getrandom"), site.makekey, str(tmp_path / "keys")],
                env=daemon_environment())
     assert done.returncode == 111 and "random numbers" in done.stderr and done.stdout == ""
@@ -208,7 +208,7 @@ def test_no_key_is_made_of_another_file(site, without, tmp_path):
 
 @pytest.mark.root
 def test_the_device_does_not_matter_with_getrandom(client):
-    """The tests above would pass if the device was asked in any case."""
+    """With getrandom() a wrong device does not matter, so the tests above do test the fallback."""
     raw = client(started={"launch": cover(URANDOM, "/dev/zero")}).login()
     assert raw.exec("echo in").wait_closed().output == b"in\n"
 
@@ -220,7 +220,7 @@ def test_the_device_does_not_matter_with_getrandom(client):
     pytest.param(True, id="proc"),
     pytest.param(False, id="no-proc", marks=pytest.mark.sandbox)])  # a sanitizer complains that it is not there
 def test_launchers_descriptors(site, dial, without, proc_there):
-    """What a launcher left open, and the limit now hides, would be every user's."""
+    """Descriptors that the launcher has left open above a lowered limit are closed, too."""
     spare = [os.open("/etc/hostname", os.O_RDONLY)]
     spare += [fcntl.fcntl(spare[0], fcntl.F_DUPFD, least) for least in (150, 700)]
     try:
@@ -245,7 +245,7 @@ def test_launchers_descriptors(site, dial, without, proc_there):
 @pytest.mark.parametrize("names", ["keyctl", "getrandom", "close_range,getrandom"])
 @pytest.mark.parametrize("number", range(3, 9))
 def test_launchers_descriptors_beside_the_keys(client, site, without, names, number):
-    """The numbers that are ours could be the launcher's: one of its files would stay, or the key be lost."""
+    """The launcher's descriptors at our fixed numbers are closed, and the host key's is kept."""
     opened = " ".join(f"{fd}<{site.keydir('root') if fd == number else '/etc/hostname'}" for fd in range(3, 10))
     launch = ["sh", "-c", f'exec "$@" {opened}', "sh", *without(names)]
     raw = client(started={"mode": "root", "keydir": f"fd:{number}", "launch": launch}).login()
@@ -259,7 +259,7 @@ def test_launchers_descriptors_beside_the_keys(client, site, without, names, num
 
 @pytest.mark.root
 def test_user_of_many_groups(client, site, tmp_path):
-    """musl's initgroups() fails for more than 32 groups: the user could not log in."""
+    """A user with more than 32 groups can log in, for which musl's initgroups() fails."""
     with open("/etc/group", encoding="utf-8") as file:
         own = [line for line in file.read().splitlines() if not line.startswith("wrenmany")]
     many = [f"wrenmany{number}:x:{70000 + number}:{site.user.pw_name}" for number in range(100)]
@@ -276,7 +276,7 @@ def test_user_of_many_groups(client, site, tmp_path):
 @pytest.mark.parametrize("names, layers", [(NO_SECCOMP, ["seccomp"]), (NOT_DUMPABLE, []),
                                            (NO_NEW_PRIVS, ["no-new-privs"])], ids=["seccomp", "dumpable", "privs"])
 def test_sandbox_that_the_kernel_can_not_have(dial, without, mode, names, layers):
-    """A kernel without it would run the parser unlocked."""
+    """Without a required layer nobody is served."""
     line = dial(mode=mode, launch=without(names))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111
@@ -286,7 +286,7 @@ def test_sandbox_that_the_kernel_can_not_have(dial, without, mode, names, layers
 
 @pytest.mark.sandbox
 def test_best_available_without_seccomp(old_client, mode):
-    """-B would not serve where it is meant for, or not say what is missing."""
+    """-B serves without seccomp, and the log says so."""
     raw = old_client(NO_SECCOMP + "," + ALL, "-B", mode=mode).login()
     assert raw.exec("echo in").wait_closed().output == b"in\n"
     event = raw.line.log.events("connection")[0]
@@ -294,14 +294,14 @@ def test_best_available_without_seccomp(old_client, mode):
 
 
 def test_no_signalfd(dial, without, mode):
-    """The monitor could not tell when programs end, and would wait for ever."""
+    """Without signalfd the server ends with an error instead of waiting for ever."""
     line = dial(mode=mode, launch=without("signalfd4,signalfd"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111 and "could not be set up" in line.log.events("end")[0]["reason"]
 
 
 def test_no_local_sockets(dial, without, mode):
-    """The processes could not speak with each other: that is for the log, before the first byte."""
+    """Without Unix sockets the server ends with an error before the first byte."""
     line = dial(mode=mode, launch=without("socketpair"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111 and line.log.events("trouble")[0]["what"].endswith("socket pair")
@@ -311,7 +311,7 @@ def test_no_local_sockets(dial, without, mode):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("flags", [[], ["-B"]], ids=["plain", "best available"])
 def test_kernel_with_one_user(dial, without, flags):
-    """Where there is only root, the parser would be root."""
+    """On a kernel with root alone nobody is served, because the parser would be root."""
     line = dial(*flags, launch=without("setgroups,setresuid,setresgid"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111 and "uid" in line.log.events("end")[0]["reason"]
@@ -320,7 +320,7 @@ def test_kernel_with_one_user(dial, without, flags):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_no_place_for_an_empty_root(dial, client):
-    """A read-only system without tmpfs would be served with the machine's files in the parser's reach."""
+    """A read-only system without tmpfs is not served, because the parser could reach files."""
     places = "".join(f"mount -t tmpfs -o ro none {place}; " for place in ("/run", "/dev/shm", "/tmp", "/var/tmp"))
     read_only = in_own_mounts(places + "mount -o remount,bind,ro /")
     line = dial(launch=read_only)
@@ -332,7 +332,7 @@ def test_no_place_for_an_empty_root(dial, client):
 
 @pytest.mark.root
 def test_no_terminals(client):
-    """Commands could not be run either, where only terminals are missing."""
+    """Without terminals commands still run."""
     raw = client(started={"launch": in_own_mounts("mount -t tmpfs none /dev/pts; mount --bind /dev/null /dev/ptmx")}).login()
     channel = raw.open(0)
     assert not channel.request(b"pty-req", pty_request())
@@ -343,7 +343,7 @@ def test_no_terminals(client):
 
 @pytest.mark.parametrize("flags", [(), ("-b", "127.0.0.1")], ids=["any", "one"])
 def test_listens_without_ipv6(site, without, new_log, flags):
-    """A kernel without IPv6 would have no server at all, or one that is open to what it was to be kept from."""
+    """Without IPv6 the listener uses IPv4, on the given address only."""
     log = new_log()
     listener = subprocess.Popen([*without(f"socket={int(socket.AF_INET6)}"), site.listen, *flags, "0", "/bin/cat"],
                                 stdin=subprocess.DEVNULL, stdout=log.file, stderr=log.file, env=daemon_environment())
@@ -362,14 +362,14 @@ def test_listens_without_ipv6(site, without, new_log, flags):
 
 
 def test_no_address_of_ipv6_without_it(site, without):
-    """It would listen on all of IPv4."""
+    """Without IPv6 an IPv6 address for -b is an error."""
     done = run([*without(f"socket={int(socket.AF_INET6)}"), site.listen, "-b", "::1", "0", "/bin/cat"],
                env=daemon_environment())
     assert done.returncode == 111 and "not supported" in done.stderr
 
 
 def test_no_orphans_without_subreapers(site, without):
-    """It would promise to end what it can't find."""
+    """Without subreapers -k is an error."""
     done = run([*without(f"prctl={SUBREAPER}"), site.listen, "-k", "0", "0", "/bin/cat"], env=daemon_environment())
     assert done.returncode == 111 and "event=trouble" in done.stderr
 
@@ -377,7 +377,7 @@ def test_no_orphans_without_subreapers(site, without):
 @pytest.mark.root
 @pytest.mark.skipif("ASAN_OPTIONS" in os.environ, reason="the sanitizers read their options from /proc")
 def test_no_orphans_without_proc(site):
-    """The same."""
+    """Without /proc -k is an error."""
     done = run([*in_own_mounts("mount -t tmpfs none /proc"), site.listen, "-k", "0", "0", "/bin/cat"],
                env=daemon_environment())
     assert done.returncode == 111 and "event=trouble" in done.stderr

@@ -1,4 +1,4 @@
-"""Who goes first when memory runs out: connections that have not logged in, not the machine's programs."""
+"""Which processes the kernel ends first when memory runs out: connections that have not logged in."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def score(pid):
 
 
 def test_before_login(client, mode):
-    """Many silent connections on a small board would end root's shell before they end themselves."""
+    """Processes of connections without a login have a raised oom_score_adj, so root's shell survives them."""
     raw = client(started={"mode": mode})
     raw.handshake()
     assert score(raw.line.monitor) == score(raw.line.network) == 500
@@ -20,7 +20,7 @@ def test_before_login(client, mode):
 
 @pytest.mark.root
 def test_after_login(client):
-    """A user's session, and what it starts, would go before everything else."""
+    """After the login a session and its programs have the launcher's value."""
     raw = client().login()
     channel = raw.exec("cat /proc/self/oom_score_adj; cat")
     channel.wait_output(b"0\n")
@@ -30,7 +30,7 @@ def test_after_login(client):
 
 
 def test_a_users_own_server(client, site):
-    """The programs of a server without root would stay first to go."""
+    """Programs of a server that a user has started do not keep the raised value."""
     raw = client(started={"mode": "user"}).login()
     assert raw.exec("cat /proc/self/oom_score_adj").wait_closed().output == b"0\n"
 
@@ -38,7 +38,7 @@ def test_a_users_own_server(client, site):
 @pytest.mark.root
 @pytest.mark.parametrize("before", ["-900", "700"])
 def test_the_launchers_own(client, before):
-    """What an administrator has set (systemd's OOMScoreAdjust=) would be lost."""
+    """A value that the administrator has set (OOMScoreAdjust=) is restored at the login."""
     if run(["choom", "-n", before, "--", "true"]).returncode != 0:
         pytest.skip("the score can't be set here: no CAP_SYS_RESOURCE")
     raw = client(started={"launch": ["choom", "-n", before, "--"]})

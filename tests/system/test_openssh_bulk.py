@@ -1,4 +1,4 @@
-"""Much data, with and without rekeying under way. Every byte is hashed on both sides."""
+"""Large transfers, with and without rekeying. Every byte is hashed on both sides."""
 
 import hashlib
 import os
@@ -39,7 +39,7 @@ def write_all(pattern, pipe):
 
 
 def both_ways(ssh, mib, options):
-    """Sends a pattern and gets it back while it goes."""
+    """Sends a pattern and receives it back at the same time."""
     pattern = Pattern(mib)
     client = ssh.start("cat", options=options, stderr=subprocess.DEVNULL)
     writer = threading.Thread(target=write_all, args=(pattern, client.stdin))
@@ -54,12 +54,12 @@ def both_ways(ssh, mib, options):
 
 
 def test_both_ways_at_once(ssh):
-    """Large copies would be damaged, or would deadlock when both directions are full."""
+    """Large transfers in both directions at once neither damage data nor deadlock."""
     both_ways(ssh, BULK_MIB, [])
 
 
 def test_upload(ssh):
-    """A backup's bytes would not arrive as they left."""
+    """An upload arrives as it was sent."""
     pattern = Pattern(BULK_MIB)
     client = ssh.start("sha256sum", stderr=subprocess.DEVNULL)
     write_all(pattern, client.stdin)
@@ -69,7 +69,7 @@ def test_upload(ssh):
 
 
 def test_download(ssh, tmp_path, site):
-    """A restore's bytes would not arrive as they left."""
+    """A download arrives as it was sent."""
     del tmp_path
     pattern, path = Pattern(BULK_MIB), os.path.join(site.base, "bulk")
     with open(path, "wb") as file:
@@ -88,12 +88,12 @@ def test_download(ssh, tmp_path, site):
 
 @pytest.mark.parametrize("kex,share", [("curve25519-sha256", 1), ("sntrup761x25519-sha512@openssh.com", 8)])
 def test_rekey_by_the_client_under_load(ssh, kex, share):
-    """A long copy would break at the client's rekey, or its bytes would be swapped around it."""
+    """A transfer survives rekeys of the client."""
     both_ways(ssh, max(8, BULK_MIB // share), ["RekeyLimit=1M", "KexAlgorithms=" + kex])
 
 
 def test_rekey_by_the_server_under_load(site, serve, rekey_daemon):
-    """The daemon's own rekey, an hour into a copy, would break it."""
+    """A transfer survives rekeys of the server."""
     ssh = OpenSSH(site, serve(daemon=rekey_daemon).port)
     both_ways(ssh, max(4, BULK_MIB // 10), [])
     done = ssh("head -c 12000000 /dev/zero", options=["LogLevel=DEBUG1"], text=False)
@@ -102,12 +102,12 @@ def test_rekey_by_the_server_under_load(site, serve, rekey_daemon):
 
 
 def test_rekey_by_both_sides_under_load(site, serve, rekey_daemon):
-    """Two rekeys that cross on the wire would end the connection."""
+    """A transfer survives rekeys that both sides start at once."""
     both_ways(OpenSSH(site, serve(daemon=rekey_daemon).port), max(4, BULK_MIB // 10), ["RekeyLimit=1M"])
 
 
 def test_zero_length_and_exact_window_sizes(ssh):
-    """Sizes at the edge of packet and window would be off by one."""
+    """Transfers of no bytes and of exactly a packet or window work."""
     for count in (0, 1, 32767, 32768, 32769, 65535, 65536, 65537, 2097152):
         data = os.urandom(count)
         done = run(ssh.command("cat"), input=data, text=False)

@@ -1,4 +1,4 @@
-"""One connection, many sessions; keepalive; what the client asks for globally."""
+"""One connection with many sessions; keepalives; global requests."""
 
 import subprocess
 import time
@@ -12,7 +12,7 @@ from openssh import OpenSSH
 
 @pytest.fixture
 def master(ssh, site, tmp_path):
-    """A ControlMaster that is up; its sessions get `-S path`."""
+    """A ControlMaster that is ready; its sessions get `-S path`."""
     path = str(tmp_path / "control")
     client = subprocess.Popen(
         ssh.command(flags=["-M", "-N", "-S", path], options=["ControlPath=" + path]),
@@ -35,7 +35,7 @@ def master(ssh, site, tmp_path):
 
 
 def test_eight_sessions_at_once(master, server):
-    """ControlMaster, ansible and editors that open several sessions would fail or mix up their data."""
+    """Eight sessions at once keep their data apart, as ansible and editors need."""
     sessions = [subprocess.Popen(
         master(f"read a; echo start {n}; sleep 0.3; head -c {100000 + n} /dev/zero; echo end {n}; exit {n}"),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE) for n in range(8)]
@@ -51,13 +51,13 @@ def test_eight_sessions_at_once(master, server):
 
 
 def test_sessions_one_after_the_other(master):
-    """A connection that stays open would run out of sessions."""
+    """Many sessions one after the other work on one connection."""
     for number in range(30):
         assert run(master(f"echo {number}")).stdout == f"{number}\n"
 
 
 def test_a_stalled_session_does_not_stop_the_others(master):
-    """One paused pager would freeze all other sessions of the connection."""
+    """A session that nobody reads does not stop the others."""
     stalled = subprocess.Popen(master("head -c 30000000 /dev/zero"), stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE)
     try:
@@ -71,7 +71,7 @@ def test_a_stalled_session_does_not_stop_the_others(master):
 
 
 def test_keepalive(serve, site):
-    """Idle connections would be cut: the client's keepalives get no answer."""
+    """The server answers the client's keepalives."""
     server = serve()
     done = OpenSSH(site, server.port)("sleep 4; echo alive", options=[
         "ServerAliveInterval=1", "ServerAliveCountMax=1", "LogLevel=DEBUG3"], timeout=20)
@@ -80,7 +80,7 @@ def test_keepalive(serve, site):
 
 
 def test_forwarding_is_refused_but_the_session_runs(ssh):
-    """Asking for a forwarding would end the session, or would be granted."""
+    """A refused forwarding does not end the session."""
     done = ssh("echo here", options=["RemoteForward=127.0.0.1:0 127.0.0.1:1", "ForwardAgent=no"])
     assert done.stdout == "here\n"
     strict = ssh("echo here", options=["RemoteForward=127.0.0.1:0 127.0.0.1:1",
@@ -89,13 +89,13 @@ def test_forwarding_is_refused_but_the_session_runs(ssh):
 
 
 def test_local_forwarding_is_refused(ssh):
-    """`ssh -W` would reach hosts behind the server."""
+    """`ssh -W` reaches no host."""
     done = ssh(flags=["-W", "127.0.0.1:1"], options=["LogLevel=INFO"], timeout=20)
     assert done.returncode == 255 and "administratively prohibited" in done.stderr
 
 
 def test_client_gone(ssh, server):
-    """A killed client would leave the daemon's processes behind for ever."""
+    """A killed client leaves no process of the daemon."""
     client = ssh.start("echo up; sleep 30.75")
     assert client.stdout.readline() == b"up\n"
     client.kill()
@@ -107,7 +107,7 @@ def test_client_gone(ssh, server):
 
 
 def test_terminal_job_is_hung_up(ssh, server, tmp_path):
-    """An editor on a lost connection would run on for ever, with the terminal gone."""
+    """A program on a terminal gets SIGHUP when the client is killed."""
     del tmp_path
     mark = proc.seconds_to_sleep(31)
     client = ssh.start(f"trap 'exit 0' HUP; echo up; while :; do sleep 0.1; : {mark}; done", flags=["-tt"])

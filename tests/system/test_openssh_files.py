@@ -21,7 +21,7 @@ def sftp_ssh(serve, site):
 
 @pytest.fixture
 def far(site, tmp_path):
-    """A folder that the served user may write to, and that the test reads."""
+    """A folder that the served user can write and the test can read."""
     del tmp_path
     path = site.folder("far", 0o755, site.user if site.root else None)
     yield path
@@ -49,7 +49,7 @@ def same(left, right):
 @needs_sftp
 @pytest.mark.parametrize("legacy", [False, True])
 def test_scp_both_ways(sftp_ssh, far, tree, tmp_path, legacy):
-    """scp would not copy, in its present or its old protocol."""
+    """scp copies in both directions, with its present and its old protocol."""
     where = f"{sftp_ssh.user}@127.0.0.1:{far}/tree"
     base = ["scp", "-q", "-r", *(["-O"] if legacy else []), *sftp_ssh.options(f"Port={sftp_ssh.port}")]
     up = run([*base, tree, where])
@@ -62,7 +62,7 @@ def test_scp_both_ways(sftp_ssh, far, tree, tmp_path, legacy):
 
 @needs_sftp
 def test_sftp(sftp_ssh, far, tree, tmp_path):
-    """File managers would not work."""
+    """sftp lists, copies and removes files."""
     batch = f"put -r {tree} {far}/tree\nls -l {far}\nget -r {far}/tree {tmp_path}/back\nrename {far}/tree {far}/new\n"
     done = run(["sftp", "-q", "-b", "-", *sftp_ssh.options(f"Port={sftp_ssh.port}"),
                 f"{sftp_ssh.user}@127.0.0.1"], input=batch)
@@ -72,14 +72,14 @@ def test_sftp(sftp_ssh, far, tree, tmp_path):
 
 @needs_sftp
 def test_sftp_is_off_without_x(ssh):
-    """A server without -x would give out files."""
+    """Without -x there is no sftp."""
     done = run(["sftp", "-q", "-b", "-", *ssh.options(f"Port={ssh.port}"), f"{ssh.user}@127.0.0.1"],
                input="ls\n")
     assert done.returncode != 0
 
 
 def test_rsync_both_ways(ssh, far, tree, tmp_path):
-    """Backups would fail or be damaged."""
+    """rsync copies in both directions."""
     if not shutil.which("rsync"):
         pytest.skip("rsync is not installed")
     where = f"{ssh.user}@127.0.0.1:{far}/tree/"
@@ -90,7 +90,7 @@ def test_rsync_both_ways(ssh, far, tree, tmp_path):
 
 
 def test_git_push_and_clone(ssh, far, tree, tmp_path):
-    """Repositories would not be reachable."""
+    """git pushes and clones."""
     env = {**os.environ, "GIT_SSH_COMMAND": ssh.as_transport(), "GIT_CONFIG_GLOBAL": "/dev/null",
            "GIT_CONFIG_SYSTEM": "/dev/null", "HOME": str(tmp_path)}
     git = ["git", "-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "init.defaultBranch=main",

@@ -22,12 +22,12 @@ def terminal(ssh):
 
 
 def test_window_size(terminal):
-    """Full-screen programs would draw for the wrong size."""
+    """A program on the terminal sees the client's window size."""
     assert "41 117" in terminal("stty size", rows=41, columns=117).read_all()
 
 
 def test_window_change(terminal):
-    """Resizing the window would not reach the program."""
+    """A change of the window's size reaches the program."""
     session = terminal("trap 'stty size' WINCH; echo ready; while :; do sleep 0.05; done",
                        rows=24, columns=80)
     session.read_until("ready")
@@ -36,7 +36,7 @@ def test_window_change(terminal):
 
 
 def test_terminal_modes_travel(terminal):
-    """The user's own interrupt key and echo setting would not hold on the far side."""
+    """The client's interrupt key and echo setting hold on the server's terminal."""
     def prepare(modes):
         modes[3] &= ~termios.ECHOE
         modes[6][termios.VINTR] = b"\x18"
@@ -45,14 +45,14 @@ def test_terminal_modes_travel(terminal):
 
 
 def test_terminal_type(terminal, ssh):
-    """Colours and keys would be wrong: TERM does not arrive."""
+    """TERM arrives."""
     del ssh
     text = terminal("echo term=$TERM", env={"TERM": "vt220", "PATH": "/usr/bin:/bin"}).read_all()
     assert "term=vt220" in text
 
 
 def test_login_shell(terminal):
-    """The profile would not be read: the shell is not a login shell on a terminal."""
+    """The shell on a terminal is a login shell and reads the profile."""
     session = terminal(flags=["-tt"])
     session.type("echo a-$0-z; tty; exit 9\n")
     text = session.read_all()
@@ -61,7 +61,7 @@ def test_login_shell(terminal):
 
 
 def test_terminal_is_the_controlling_one(terminal):
-    """Ctrl-C would not interrupt, job control would not work."""
+    """Ctrl-C interrupts, and job control works."""
     seconds = proc.seconds_to_sleep(20)
     session = terminal(f"echo go; sleep {seconds}; echo not reached")
     session.read_until("go")
@@ -73,19 +73,19 @@ def test_terminal_is_the_controlling_one(terminal):
 
 
 def test_ssh_tty_names_the_terminal(terminal):
-    """Programs that look for SSH_TTY (mesg, write, pinentry) would find another one's terminal."""
+    """SSH_TTY names the session's terminal."""
     text = terminal("test $(tty) = $SSH_TTY && stat -c '%U %a same' $SSH_TTY").read_all()
     assert "same" in text
 
 
 def test_terminal_belongs_to_the_user(terminal, site):
-    """Others could read or write the user's terminal, or the user could not open it."""
+    """The terminal belongs to the user, and others can't read or write it."""
     text = terminal("stat -c '%U %a' $(tty)").read_all().split()
     assert text[0] == site.user.pw_name and text[1] in ("600", "620")
 
 
 def test_end_of_file_key(terminal):
-    """Ctrl-D would not end a program that reads the terminal."""
+    """Ctrl-D ends a program that reads the terminal."""
     session = terminal("echo ready; cat; echo after")
     session.read_until("ready")
     session.type("line\n\x04")
@@ -93,20 +93,20 @@ def test_end_of_file_key(terminal):
 
 
 def test_big_output_on_a_terminal(terminal):
-    """The end of a long listing would be lost when the program exits."""
+    """The end of a long listing arrives although the program has exited."""
     text = terminal("seq 1 20000; exit 4").read_all()
     assert "\r\n19999\r\n20000\r\n" in text
     assert len(text.split()) >= 20000
 
 
 def test_both_streams_on_a_terminal(terminal):
-    """Error messages would not show up in an interactive session."""
+    """Standard error shows on the terminal."""
     text = terminal("echo out; echo err >&2").read_all()
     assert "out" in text and "err" in text
 
 
 def test_sixty_lines_of_typing(terminal):
-    """Typed lines would be lost or swapped when they come fast."""
+    """Fast typing arrives whole and in order."""
     session = terminal("stty -echo; echo ready; while read line; do echo \"<$line>\"; done")
     session.read_until("ready")
     for number in range(60):
@@ -117,7 +117,7 @@ def test_sixty_lines_of_typing(terminal):
 
 
 def test_background_job_does_not_hold_a_terminal(terminal):
-    """`exit` would hang while a background job still has the terminal open."""
+    """`exit` ends the session although a background job has the terminal open."""
     session = terminal("sleep 7.5 & echo started; exit 6")
     text = session.read_all()
     assert "started" in text and session.proc.returncode == 6

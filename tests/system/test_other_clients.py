@@ -22,7 +22,7 @@ def needs(*programs):
 
 @pytest.fixture
 def home(tmp_path):
-    """Where these clients keep their settings and known hosts: nothing of the user's own is touched."""
+    """The folder where these clients keep settings and known hosts, so the user's own stay untouched."""
     return {**os.environ, "HOME": str(tmp_path)}
 
 
@@ -30,7 +30,7 @@ def home(tmp_path):
 
 @pytest.fixture
 def putty(site, serve, home, tmp_path):
-    """putty(program, *args): plink, psftp or pscp against a daemon, with the host key given."""
+    """putty(program, *args): plink, psftp or pscp for a daemon, with the host key given."""
     key = str(tmp_path / "id.ppk")
     run_or_fail(["puttygen", site.identity, "-O", "private", "-o", key], env=home)
     server = serve("-x", f"sftp={SFTP_SERVER}")
@@ -44,21 +44,21 @@ def putty(site, serve, home, tmp_path):
 
 @needs("plink", "puttygen")
 def test_plink(putty, site):
-    """PuTTY's users could not log in."""
+    """PuTTY's plink logs in and runs a command."""
     done = putty("plink", "-l", site.user.pw_name, "127.0.0.1", "echo out; echo err >&2; exit 7")
     assert (done.stdout, done.stderr.strip(), done.returncode) == ("out\n", "err", 7)
 
 
 @needs("plink", "puttygen")
 def test_plink_negotiates_the_hybrid_exchange(putty, site):
-    """PuTTY would fall back to a weaker exchange than both sides know."""
+    """PuTTY uses the hybrid key exchange where it knows it."""
     done = putty("plink", "-v", "-l", site.user.pw_name, "127.0.0.1", "true")
     assert "NTRU" in done.stderr and "ChaCha20" in done.stderr and "strict" in done.stderr.lower()
 
 
 @needs("plink", "puttygen")
 def test_plink_with_data(putty, site):
-    """Data through PuTTY would be damaged, or its end be lost."""
+    """Data through PuTTY arrives whole, and its end, too."""
     data = os.urandom(3_000_000)
     done = putty("plink", "-l", site.user.pw_name, "127.0.0.1", "cat", input=data, text=False)
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(data).digest()
@@ -66,7 +66,7 @@ def test_plink_with_data(putty, site):
 
 @needs("plink", "puttygen")
 def test_plink_on_a_terminal(putty, site):
-    """Interactive logins with PuTTY would have no terminal."""
+    """PuTTY gets a terminal."""
     done = putty("plink", "-t", "-l", site.user.pw_name, "127.0.0.1", "tty; stty size")
     assert "/dev/pts/" in done.stdout
 
@@ -74,7 +74,7 @@ def test_plink_on_a_terminal(putty, site):
 @needs("psftp", "puttygen")
 @pytest.mark.skipif(not SFTP_SERVER, reason="there is no sftp-server")
 def test_psftp_and_pscp(putty, site, tmp_path):
-    """Files could not be copied with PuTTY's tools."""
+    """PuTTY's tools copy files."""
     far = site.folder("far-putty", 0o755, site.user if site.root else None)
     data = os.urandom(700_000)
     (tmp_path / "up").write_bytes(data)
@@ -93,7 +93,7 @@ def test_psftp_and_pscp(putty, site, tmp_path):
 
 @pytest.fixture
 def dbclient(site, serve, home, tmp_path):
-    """dbclient(*args): Dropbear's client, whose known_hosts has the daemon's key."""
+    """dbclient(*args): Dropbear's client, with the daemon's key in its known_hosts."""
     key = str(tmp_path / "id_dropbear")
     run_or_fail(["dropbearconvert", "openssh", "dropbear", site.identity, key], env=home)
     server = serve()
@@ -109,7 +109,7 @@ def dbclient(site, serve, home, tmp_path):
 
 @needs("dbclient", "dropbearconvert")
 def test_dbclient(dbclient):
-    """Routers and rescue systems that have Dropbear's client only could not log in."""
+    """Dropbear's client logs in and runs a command."""
     done = dbclient("echo out; echo err >&2; exit 7")
     assert (done.stdout, done.returncode) == ("out\n", 7)
     assert "err" in done.stderr
@@ -117,7 +117,7 @@ def test_dbclient(dbclient):
 
 @needs("dbclient", "dropbearconvert")
 def test_dbclient_with_data(dbclient):
-    """Its small windows would stall a transfer, of which we keep much while it waits for them."""
+    """Large transfers work with Dropbear's small windows."""
     data = os.urandom(30_000_000)
     done = dbclient("cat", input=data, text=False)
     assert done.stdout == data
@@ -126,14 +126,14 @@ def test_dbclient_with_data(dbclient):
 
 @needs("dbclient", "dropbearconvert")
 def test_dbclient_keepalive(dbclient):
-    """Its keepalives would go unanswered and cut the connection."""
+    """Dropbear's keepalives are answered."""
     done = dbclient("sleep 2.5; echo alive", flags=["-K", "1"])
     assert done.stdout == "alive\n"
 
 
 @needs("dbclient", "dropbearconvert")
 def test_dbclient_on_a_terminal(dbclient):
-    """Interactive logins with it would have no terminal."""
+    """Dropbear's client gets a terminal."""
     session = dbclient("tty; stty size; exit 3", flags=["-t"], terminal=True, rows=33, columns=99)
     text = session.read_all()
     session.close()
@@ -143,14 +143,14 @@ def test_dbclient_on_a_terminal(dbclient):
 # ---- the host key as others see it ------------------------------------------------------------
 
 def test_keyscan(site, server):
-    """Inventory tools could not learn the host key."""
+    """ssh-keyscan gets the host key."""
     done = run(["ssh-keyscan", "-t", "ed25519", "-p", str(server.port), "127.0.0.1"])
     assert site.host_line in done.stdout
     server.wait_idle()
 
 
 def test_changed_host_key_is_noticed(site, server, tmp_path):
-    """A client could not tell this server from one that pretends to be it."""
+    """A client notices another host key."""
     other = tmp_path / "known_hosts"
     other.write_text("wren ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f\n")
     done = OpenSSH(site, server.port)("true", options=[f"UserKnownHostsFile={other}"])

@@ -1,7 +1,5 @@
-"""
-packaging/ as a whole: what is said in more than one place there and in the README is the same, all of it is installed,
-and shellcheck finds nothing.
-"""
+"""packaging/ as a whole: numbers and commands in several places agree, all files are installed, and shellcheck finds
+nothing."""
 
 import os
 import re
@@ -23,7 +21,7 @@ pytestmark = pytest.mark.slow
 # ---- limits -------------------------------------------------------------------------------------
 
 def numbers(name, *patterns):
-    """What each pattern finds in a file; it must be one thing, wherever it is said there."""
+    """The number that each pattern finds in a file; it must be the same at each place."""
     found = []
     for pattern in patterns:
         values = set(re.findall(pattern, read(os.path.join(PROJECT, name)), re.M))
@@ -56,27 +54,27 @@ LIMITS = [
 
 @pytest.mark.parametrize("row, name, patterns", LIMITS)
 def test_limits(row, name, patterns):
-    """An administrator would count on other limits than there are; or one launcher bear less than the others."""
+    """The limits in the table are those of the launchers' files."""
     cells = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", read(PROJECT + "/README.md"), re.M)[1].split("|")
     told = tuple(int(cell) for cell in cells[:2] if cell.strip())
     assert numbers(name, *patterns) == told
 
 
 def test_limits_of_rules():
-    """What the kernel lets through is what a launcher that counts would take from one address."""
+    """The kernel's rules allow one address as many connections as a launcher that counts by address."""
     one, = numbers("packaging/systemd/wrensshd.socket", r"^MaxConnectionsPerSource=(\d+)$")
     assert numbers("packaging/nftables/wrensshd.nft", r"burst (\d+) packets", r"may open (\d+) connections") == (one, one)
 
 
 def test_limits_in_an_initramfs():
-    """The same machine would bear a flood with one tool's image and not with another's."""
+    """All initramfs tools have the same limits."""
     assert numbers("packaging/initramfs/server.sh", r"-c (\d+) -s \d+ ", r"-c \d+ -s (\d+) ") == numbers(
         "packaging/initramfs/systemd/wrensshd-initrd.socket", r"^MaxConnections=(\d+)$",
         r"^MaxConnectionsPerSource=(\d+)$")
 
 
 def test_fail2ban_numbers():
-    """The README would promise what the jail does not do."""
+    """The numbers in the text are those of the jail."""
     found = dict(re.findall(r"^(\w+) += (.*)$", read(PACKAGING + "/fail2ban/jail.d/wrensshd.conf"), re.M))
     assert (found["maxretry"], found["findtime"], found["bantime"]) == ("10", "10m", "1h")
     assert "shuts out for an hour who has connected ten times within ten minutes" in read(PROJECT + "/README.md")
@@ -85,14 +83,14 @@ def test_fail2ban_numbers():
 # ---- versions and paths -------------------------------------------------------------------------
 
 def test_versions():
-    """Commands of the README would name files that are not there, or the packages be those of an old release."""
+    """The names of files in the documents and the packages have the current version."""
     told = re.findall(r"wrensshd[-_](\d+\.\d+\.\d+)[-_]", read(PROJECT + "/README.md"))
     assert len(told) > 4 and set(told) == {version()}
     assert read(PACKAGING + "/debian/changelog").startswith(f"wrenssh ({version()}) ")
 
 
 def test_sftp_server():
-    """A file that lies here would start another program than the option that stands for it says."""
+    """The files start the sftp-server that the build option names by default."""
     default = re.search(r"option\('sftp_server',[^)]*value: '([^']+)'", read(PROJECT + "/meson_options.txt"))[1]
     assert f"'s|{default}|@0@|'" in read(PACKAGING + "/meson.build")
     for path in [PROJECT + "/README.md", *(os.path.join(PACKAGING, name) for name in shared_files())]:
@@ -103,7 +101,7 @@ def test_sftp_server():
 
 @pytest.mark.parametrize("folder", ["runit", "s6", "tcpserver"])
 def test_log_sizes(folder):
-    """A scan would fill the disk."""
+    """Logs rotate, so that a scan does not fill the disk."""
     text = read(f"{PACKAGING}/{folder}/log/run")
     assert "# Ten files of at most 1 MB" in text
     assert re.findall(r"\bs(\d+)(?: |\\n)n(\d+)\b", text) == [("1000000", "10")]
@@ -112,7 +110,7 @@ def test_log_sizes(folder):
 # ---- what is installed --------------------------------------------------------------------------
 
 def shared_files():
-    """What of packaging/ a launcher or an administrator takes from /usr/local/share/wrensshd."""
+    """The files of packaging/ that launchers and administrators use from /usr/local/share/wrensshd."""
     return {os.path.relpath(os.path.join(folder, name), PACKAGING)
             for top in ("fail2ban", "inetd", "listen", "nftables", "runit", "s6", "tcpserver")
             for folder, _, names in os.walk(os.path.join(PACKAGING, top)) for name in names}
@@ -129,7 +127,7 @@ def place(site):
 
 @pytest.mark.parametrize("given", [[], ["-Dsystemd=false", "-Dinitramfs=false"]])
 def test_install(place, given):
-    """People would copy what is not there, or what can't be run."""
+    """All files that the documents name are installed, with their modes."""
     place.meson("--prefix", "/usr/local", *given)
     files, shared = place.files(), "/usr/local/share/wrensshd/"
     assert {name.removeprefix(shared) for name in files
@@ -154,7 +152,7 @@ def test_install(place, given):
 
 
 def test_template_in_the_readme():
-    """Who writes a unit of their own would take something else than ours."""
+    """The unit in the document is the one that is installed."""
     ours = [line.replace("@sbindir@", "/usr/local/sbin").replace("@sftp_server@", "/usr/lib/openssh/sftp-server")
             for line in read(PACKAGING + "/systemd/wrensshd@.service.in").splitlines()]
     told = [line for block in readme.blocks("### systemd") for line in block.splitlines() if re.match(r"[A-Z]\w+=", line)]
@@ -164,7 +162,7 @@ def test_template_in_the_readme():
 # ---- shellcheck ---------------------------------------------------------------------------------
 
 def scripts():
-    """All of the tree's: by their first line, or as what is sourced says it in a comment."""
+    """All scripts of the tree, by their first line or, if they are sourced, by a comment that names the shell."""
     for top in ("packaging", "tests", ".ci"):
         for folder, _, names in os.walk(os.path.join(PROJECT, top)):
             for path in (os.path.join(folder, name) for name in names):
@@ -175,7 +173,7 @@ def scripts():
 
 
 def test_shellcheck():
-    """What a shell takes for something else than was meant."""
+    """shellcheck finds nothing in any script."""
     if not shutil.which("shellcheck"):
         pytest.skip("no shellcheck here")
     found = sorted(scripts())

@@ -1,7 +1,5 @@
-"""
-The recipes for Alpine, Arch, OpenWrt, Buildroot and Yocto: that they agree with the source, and that what they put
-together is whole. Their own tools are not here; see recipes.py.
-"""
+"""The recipes for Alpine, Arch, OpenWrt, Buildroot and Yocto: they agree with the source, and the packages that they
+make are whole. Their own tools are not available here; see recipes.py."""
 
 import glob
 import hashlib
@@ -34,7 +32,7 @@ def recipe(name):
 
 @pytest.fixture
 def place(site):
-    """Where the tests' user, who runs makepkg, may go."""
+    """A place that the tests' user, who runs makepkg, can reach."""
     if not shutil.which("meson"):
         pytest.skip("no meson here")
     made = Place(site, os.path.join(site.base, "recipe"))
@@ -47,12 +45,12 @@ def place(site):
 @pytest.mark.parametrize("name, begin", [
     ("alpine", "pkgver="), ("arch", "pkgver="), ("openwrt", "PKG_VERSION:="), ("buildroot", "WRENSSHD_VERSION = ")])
 def test_version(name, begin):
-    """The archive would not be found, or an old one built."""
+    """Each recipe has the version of the source."""
     assert begin + version() in recipe(name).splitlines()
 
 
 def test_versions_elsewhere():
-    """Yocto takes the version from the file's name; there must be no second file."""
+    """Yocto takes the version from the file's name, so there is one such file only."""
     assert [os.path.basename(path) for path in glob.glob(PACKAGING + "/yocto/*.bb")] == [f"wrensshd_{version()}.bb"]
     assert f"wrenssh-{version()}.tar.xz" in read(PACKAGING + "/buildroot/wrensshd.hash")
 
@@ -61,13 +59,13 @@ def test_versions_elsewhere():
     ("alpine", 'license="ISC"'), ("arch", "license=(ISC)"), ("openwrt", "PKG_LICENSE:=ISC"),
     ("buildroot", "WRENSSHD_LICENSE = ISC"), ("yocto", 'LICENSE = "ISC"')])
 def test_license(name, line):
-    """Who publishes an image lists its licenses from this."""
+    """Each recipe names the license, because image builders list licenses from it."""
     assert line in recipe(name).splitlines()
     assert "license: 'ISC'" in read(PROJECT + "/meson.build")
 
 
 def test_license_sums():
-    """Both refuse to build when the license has changed."""
+    """The sums of the license file are right; Buildroot and Yocto refuse to build otherwise."""
     with open(PROJECT + "/LICENSE", "rb") as file:
         text = file.read()
     assert f"sha256  {hashlib.sha256(text).hexdigest()}  LICENSE\n" in read(PACKAGING + "/buildroot/wrensshd.hash")
@@ -76,7 +74,7 @@ def test_license_sums():
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_source(name):
-    """All of one release come from one place; a sum of an archive that does not exist would be made up."""
+    """All recipes take the source from one place, and none has an invented sum."""
     text = recipe(name)
     for variable in ("$pkgver", "${PV}", "$(PKG_VERSION)", "$(WRENSSHD_VERSION)"):
         text = text.replace(variable, version())
@@ -88,7 +86,7 @@ def test_source(name):
 
 @pytest.mark.parametrize("name", RECIPES)
 def test_options(name):
-    """meson ends at an option that it does not know."""
+    """Each option exists in the source, because meson ends at an unknown one."""
     known = set(re.findall(r"^option\('(\w+)'", read(PROJECT + "/meson_options.txt"), re.M))
     given = dict(re.findall(r"-D(\w+)=(\S+)", recipe(name)))
     assert set(given) <= known
@@ -104,7 +102,7 @@ def test_options(name):
     ("dash", ["openwrt/files/wrensshd.init"], ""),
     ("sh", ["buildroot/S50wrensshd"], "")])
 def test_shellcheck(shell, files, excluded):
-    """What a shell takes for something else than was meant."""
+    """shellcheck finds nothing in the recipes."""
     if not shutil.which("shellcheck"):
         pytest.skip("no shellcheck here")
     exclude = ["-e", excluded] if excluded else []
@@ -115,7 +113,7 @@ def test_shellcheck(shell, files, excluded):
 
 
 def test_oelint():
-    """What the rules of OpenEmbedded say, but for those that ask for what a project without releases lacks."""
+    """The rules of OpenEmbedded hold, except those that need a release."""
     program = shutil.which("oelint-adv", path=os.environ["PATH"] + ":" + os.path.dirname(sys.executable))
     if not program:
         pytest.skip("no oelint-adv here")
@@ -127,7 +125,7 @@ def test_oelint():
 
 
 def test_buildroot_rules():
-    """What Buildroot's check-package wants of the two files with layouts of their own."""
+    """The rules of Buildroot's check-package hold for the two files with a layout of their own."""
     for number, line in enumerate(read(PACKAGING + "/buildroot/S50wrensshd").splitlines(), 1):
         assert not line.startswith(" "), f"line {number} is indented with spaces"
     for line in read(PACKAGING + "/buildroot/Config.in").splitlines():
@@ -140,7 +138,7 @@ def test_buildroot_rules():
 
 @pytest.mark.root
 def test_arch(place):
-    """Two packages whose files collide, a unit that starts what is not there, or sftp that never comes."""
+    """The two packages share no file, the units start programs that are there, and sftp works."""
     if not tree("makepkg"):
         pytest.skip("makepkg is not there")
     place.stub("arch-meson", 'exec meson setup --prefix /usr --libexecdir lib --sbindir bin --buildtype plain "$@"\n')
@@ -172,7 +170,7 @@ def test_arch(place):
 
 @pytest.mark.parametrize("active, restarts", [(True, True), (False, False)])
 def test_arch_scriptlets(tmp_path, active, restarts):
-    """pacman would complain, or an upgrade leave the old units at work, or start what the person had not started."""
+    """The scriptlets run without a complaint, restart units after an upgrade, and start none that was not started."""
     write(str(tmp_path / "systemctl"), f'#!/bin/sh\necho "$*" >>{tmp_path}/told\n'
           f'case $* in *is-active*) {str(active).lower()} ;; esac\n')
     done = run(["bash", "-euc", f". {PACKAGING}/arch/wrensshd.install; post_install; post_upgrade 2 1; pre_remove"],
@@ -185,7 +183,7 @@ def test_arch_scriptlets(tmp_path, active, restarts):
 
 @pytest.mark.parametrize("package, folder", [("wrensshd", "wrensshd"), ("wrensshd-initramfs", "wrensshd/initramfs")])
 def test_debian_purge_of_a_link(tmp_path, package, folder):
-    """Where the keys are on another file system, dpkg could never finish the purge."""
+    """A purge works where the keys are on another file system, behind a link."""
     os.makedirs(tmp_path / "elsewhere")
     os.makedirs(os.path.dirname(tmp_path / folder), exist_ok=True)
     os.symlink(tmp_path / "elsewhere", tmp_path / folder)
@@ -198,7 +196,7 @@ def test_debian_purge_of_a_link(tmp_path, package, folder):
 
 
 def test_alpine(place):
-    """A package without its service, or with one for an init that Alpine has not got."""
+    """The package has its service for OpenRC, and none for another init."""
     place.stub("abuild-meson", 'exec meson setup --prefix=/usr --sbindir=/usr/sbin --wrap-mode=nodownload "$@"\n')
     recipe_path = os.path.join(PACKAGING, "alpine/APKBUILD")
     for name in ("initd", "confd"):
@@ -232,7 +230,7 @@ package: ; $(call Package/wrensshd/install,$(ROOT))
 
 
 def test_openwrt(place):
-    """A package that lacks what its service starts."""
+    """The package has everything that its service starts."""
     shutil.copytree(PACKAGING + "/openwrt", place.path + "/recipe")
     os.symlink("recipe/files", place.path + "/files")
     for name in ("rules.mk", "package.mk", "meson.mk"):
@@ -259,7 +257,7 @@ sysv: ; $(WRENSSHD_INSTALL_INIT_SYSV)
 
 @pytest.mark.parametrize("systemd", [True, False])
 def test_buildroot(place, systemd):
-    """An image without a service, or with one for an init that it has not got."""
+    """The image has its init script, and none for another init."""
     shutil.copytree(PACKAGING + "/buildroot", place.path + "/recipe")
     settings = [f"TARGET_DIR={place.root}", *(["BR2_INIT_SYSTEMD=y"] if systemd else [])]
     place.meson(*place.make(BUILDROOT, "options", *settings).split())
@@ -277,7 +275,7 @@ YOCTO = {"libexecdir": "/usr/libexec", "sysconfdir": "/etc", "prefix": "/usr", "
 
 
 def test_yocto(place):
-    """Files that no package has are an error; a unit where systemd does not look is none at all."""
+    """Each file belongs to a package, and units are where systemd looks for them."""
     text = recipe("yocto")
 
     def expand(value, **more):
@@ -305,7 +303,7 @@ def test_yocto(place):
 # ---- what their services start ------------------------------------------------------------------
 
 class Services:
-    """Runs each init script's start among stubs; the result is the command that was handed over."""
+    """Runs the start of each init script with stubs; the result is the command line that it starts."""
 
     def __init__(self, path):
         self.path = str(path)
@@ -367,7 +365,7 @@ start_pre && eval "set -- $(echo $command_args)" && printf "'%s' " "$command" "$
 
 @pytest.mark.parametrize("name, port", [("buildroot", "22"), ("openwrt", "2222"), ("alpine", "22")])
 def test_init_scripts(site, tmp_path, new_log, name, port):
-    """A flag that is not there would leave the board without a login."""
+    """The command lines have valid flags, so that a board does not lose its login."""
     started = Started(site, getattr(Services(tmp_path), name)())
     started.check()
     assert started.port == port
@@ -384,13 +382,13 @@ def test_init_scripts(site, tmp_path, new_log, name, port):
 
 
 def test_sysv_restarts(tmp_path):
-    """A restart would end as a usage message."""
+    """restart works."""
     words = Services(tmp_path).buildroot("reload")
     assert words[0] == "/usr/sbin/wrensshd-listen"
 
 
 def test_alpine_paths():
-    """A service that starts what the package has elsewhere."""
+    """The service starts programs where the package has them."""
     text = read(PACKAGING + "/alpine/wrensshd.initd")
     assert 'command="/usr/sbin/wrensshd-listen"' in text
     assert set(re.findall(r"\$(wrensshd_\w+)", text)) == set(

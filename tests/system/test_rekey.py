@@ -21,7 +21,7 @@ ALL_KEX = [CURVE, SNTRUP, CURVE_LIBSSH, SNTRUP_OPENSSH]
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_every_method_after_every_other(client, strict):
-    """A rekey with another hash would change the session id, or fail: long connections break."""
+    """A rekey with another method keeps the session identifier, and the connection goes on."""
     raw = client(strict=strict).login()
     first = raw.session_id
     channel = raw.exec("cat")
@@ -35,7 +35,7 @@ def test_every_method_after_every_other(client, strict):
 
 @pytest.mark.parametrize("kex", [CURVE, SNTRUP])
 def test_session_id_is_the_first_hash(client, kex):
-    """A login after a rekey would be signed over the wrong session: it fails, or is open to replay."""
+    """A login after a rekey signs the first exchange hash, as RFC 4253 says."""
     other = SNTRUP if kex == CURVE else CURVE
     raw = client(kex=[kex])
     raw.handshake()
@@ -48,7 +48,7 @@ def test_session_id_is_the_first_hash(client, kex):
 
 @pytest.mark.parametrize("when", ["before the service", "before login", "open channel", "running"])
 def test_in_every_phase(client, when):
-    """A rekey at an unusual time would end the connection."""
+    """A rekey works in every phase after the first key exchange."""
     raw = client()
     raw.handshake()
     if when == "before the service":
@@ -70,7 +70,7 @@ def test_in_every_phase(client, when):
 
 
 def test_data_behind_newkeys_in_one_segment(client):
-    """Data right behind NEWKEYS would wait for more input: a session hangs at each rekey."""
+    """Data after NEWKEYS in the same segment is handled without more input."""
     raw = client().login()
     channel = raw.exec("cat")
     for number in range(5):
@@ -85,7 +85,7 @@ def test_data_behind_newkeys_in_one_segment(client):
 
 
 def test_whole_exchange_in_one_segment(client):
-    """A client that sends KEXINIT and its key together would stall."""
+    """A client can send KEXINIT and its key together."""
     raw = client().login()
     raw.send(raw.kexinit(), raw.ecdh_init(CURVE))
     raw.read_kexinit()
@@ -96,7 +96,7 @@ def test_whole_exchange_in_one_segment(client):
 
 
 def test_output_under_way(client):
-    """Output that the server has under way when the client rekeys would be lost or come too early."""
+    """Output under way during a client's rekey is neither lost nor early."""
     raw = client().login()
     channel = raw.exec("head -c 3000000 /dev/zero | tr '\\0' z; echo end")
     for _ in range(20):
@@ -107,7 +107,7 @@ def test_output_under_way(client):
 
 
 def test_server_is_silent_during_the_exchange(client):
-    """Data between the server's KEXINIT and NEWKEYS is forbidden: clients hang up."""
+    """The server sends no data between its KEXINIT and NEWKEYS, because clients would disconnect."""
     raw = client().login()
     channel = raw.exec("while :; do echo tick; sleep 0.01; done")
     channel.wait_output(b"tick")
@@ -134,7 +134,7 @@ def test_server_is_silent_during_the_exchange(client):
     bytes([98]) + u32(0) + string(b"shell") + b"\1", bytes([50]) + string(b"root") * 3, bytes([5]) + string(b"x"),
     bytes([80]) + string(b"keepalive@openssh.com") + b"\1", bytes([93]) + u32(0) + u32(5), bytes([31]), bytes([77])])
 def test_clients_data_during_the_exchange(client, refused, message):
-    """A client that mixes data into the exchange would be served by half-changed keys."""
+    """Data between a client's KEXINIT and NEWKEYS ends the connection."""
     raw = client().login()
     raw.exec("cat")
     raw.send(raw.kexinit())
@@ -146,7 +146,7 @@ def test_clients_data_during_the_exchange(client, refused, message):
 @pytest.mark.parametrize("message", [bytes([IGNORE]) + string(b"x" * 100),
                                      bytes([DEBUG, 1]) + string(b"text") + string(b""), bytes([UNIMPLEMENTED]) + u32(3)])
 def test_harmless_messages_during_a_later_exchange(client, message):
-    """RFC 4253 section 7.1 allows these in a rekey; clients that send them would be cut off."""
+    """Messages that RFC 4253 section 7.1 allows in a rekey are accepted."""
     raw = client().login()
     raw.send(raw.kexinit(), message)
     raw.read_kexinit()
@@ -158,7 +158,7 @@ def test_harmless_messages_during_a_later_exchange(client, message):
 
 
 def test_without_end(client):
-    """A rekey that the client never finishes would stop the server's answers, or grow its memory."""
+    """A rekey that the client never finishes ends the connection, and memory stays bounded."""
     raw = client("-t", "60").login()
     raw.exec("head -c 100000 /dev/zero; echo done")
     raw.send(raw.kexinit())
@@ -174,14 +174,14 @@ def test_without_end(client):
 
 
 def test_no_common_method_in_a_rekey(client, refused):
-    """A rekey could talk the server out of the algorithms it insists on."""
+    """A rekey without a common algorithm ends the connection."""
     raw = client().login()
     raw.send(raw.kexinit(kex=[b"diffie-hellman-group1-sha1"]))
     refused(raw, KEY_EXCHANGE_FAILED)
 
 
 def test_wrong_guess_in_a_rekey(client):
-    """A wrong guess in a rekey would drop more or less than one packet."""
+    """A wrong guess in a rekey drops exactly one packet."""
     raw = client().login()
     raw.kex_names = [b"ecdh-sha2-nistp256", CURVE]
     raw.send(raw.kexinit(follows=True), bytes([30]) + string(os.urandom(65)), raw.ecdh_init(CURVE))
@@ -193,7 +193,7 @@ def test_wrong_guess_in_a_rekey(client):
 
 
 def test_packets_sealed_with_old_keys(client, refused):
-    """Keys would stay in force after NEWKEYS."""
+    """Packets with the old keys are refused after NEWKEYS."""
     raw = client().login()
     old = raw.sealer
     raw.rekey()
@@ -218,7 +218,7 @@ def eager(site, dial, rekey_daemon):
 
 @pytest.mark.parametrize("strict", [True, False])
 def test_server_starts_the_exchange(eager, strict):
-    """The daemon's own rekey, after an hour or much data, would end the connection."""
+    """A connection survives the server's own rekeys."""
     raw = eager(strict=strict)
     channel = raw.exec("cat")
     for number in range(200):
@@ -231,7 +231,7 @@ def test_server_starts_the_exchange(eager, strict):
 
 @pytest.mark.parametrize("slow", ["packets", "seconds"])
 def test_server_starts_no_exchange_before_the_login(site, dial, rekey_daemon, slow):
-    """A slow login would fail: OpenSSH's client takes no KEXINIT before it is logged in."""
+    """The server starts no rekey before the login, where OpenSSH's client accepts no KEXINIT."""
     raw = Client(dial(daemon=rekey_daemon).sock, site.user.pw_name, site.key)
     raw.handshake()
     if slow == "packets":
@@ -246,13 +246,13 @@ def test_server_starts_no_exchange_before_the_login(site, dial, rekey_daemon, sl
 
 @pytest.mark.slow
 def test_slow_login_of_the_stock_client(site, serve, rekey_daemon):
-    """The exchange that is due once a slow client has logged in would come at a time that it does not expect."""
+    """A rekey that is due when a slow client has logged in works."""
     ssh = OpenSSH(site, serve(daemon=rekey_daemon).port)
     ssh.works(options=["KnownHostsCommand=/usr/bin/sleep 3"])
 
 
 def test_clients_data_between_the_two_kexinits(eager):
-    """What the client sent before it saw the server's KEXINIT is legal: it would be lost."""
+    """Data that a client has sent before it saw the server's KEXINIT is handled."""
     raw = eager()
     channel = raw.exec("cat")
     total = 0
@@ -264,7 +264,7 @@ def test_clients_data_between_the_two_kexinits(eager):
 
 
 def test_both_sides_start_at_once(eager):
-    """Two KEXINITs that cross would be taken for two exchanges."""
+    """Two KEXINITs that cross are one exchange."""
     raw = eager()
     channel = raw.exec("cat")
     for number in range(60):
@@ -278,7 +278,7 @@ def test_both_sides_start_at_once(eager):
 
 
 def test_client_that_does_not_answer(eager):
-    """A client that never answers the server's KEXINIT would make it store answers without end."""
+    """A client that never answers the server's KEXINIT is disconnected, and memory stays bounded."""
     raw = eager()
     ping = bytes([PING]) + string(b"x" * 2000)
     with pytest.raises((BrokenPipeError, ConnectionResetError)):
@@ -294,8 +294,8 @@ def unread(sock):
 
 
 def fill_output(raw):
-    """PINGs until the server reads no more, since its output has too little room. They are fewer than the packets that
-    make this build start an exchange."""
+    """Sends PINGs until the server reads no more, because its output has too little room. They are fewer than the
+    packets after which this build starts a key exchange."""
     filled = 0
     for size in [30000] * 5 + [2000] * 50:
         raw.send(bytes([PING]) + string(b"x" * size))
@@ -307,7 +307,7 @@ def fill_output(raw):
 
 @pytest.mark.parametrize("requests", [1000, 2800])
 def test_answers_held_back_behind_a_full_output(site, dial, rekey_daemon, requests):
-    """What is held back during the server's exchange would outgrow the output as it leaves: exit status 111."""
+    """Answers that were held back during a rekey fit into a full output."""
     pair = socket.socketpair()
     pair[1].setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 4096)
     line = dial(daemon=rekey_daemon, pair=pair)

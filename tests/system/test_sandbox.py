@@ -1,4 +1,4 @@
-"""The network process, looked at from outside: what someone who takes it over would find."""
+"""The network process, seen from outside: what an attacker who takes it over finds."""
 
 import os
 import re
@@ -17,7 +17,7 @@ STATES = ["connected", "sealed", "logged in", "with sessions"]
 
 @pytest.fixture
 def reach(client, site):
-    """reach(state, mode): a client that has come so far."""
+    """reach(state, mode): a client in this state."""
     def go(state, mode=None, *flags):
         groups = ["setpriv", "--groups", "0,1,2"] if (mode or site.mode) == "root" else []
         raw = client(*flags, started={"mode": mode, "launch": groups})
@@ -35,7 +35,7 @@ def reach(client, site):
 
 @pytest.mark.parametrize("state", STATES)
 def test_status(reach, site, mode, state):
-    """A hole in the parser would give away root, the user's files, or system calls."""
+    """The network process has no rights: not root, not the user, no capability, seccomp on."""
     values = proc.status(reach(state, mode).line.network)
     assert values["NoNewPrivs"] == "1" and values["Seccomp"] == "2"
     assert {int(values[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
@@ -50,7 +50,7 @@ def test_status(reach, site, mode, state):
 
 @pytest.mark.parametrize("state", ["connected", "logged in"])
 def test_not_dumpable(reach, mode, state):
-    """Other processes of the same user could read the session keys."""
+    """Other processes of the same user can't read the session keys."""
     raw = reach(state, mode)
     for pid in (raw.line.network, raw.line.monitor):
         assert os.stat(f"/proc/{pid}/status").st_uid == 0, "its files in /proc belong to its user: it can be traced"
@@ -59,7 +59,7 @@ def test_not_dumpable(reach, mode, state):
 @pytest.mark.root
 @pytest.mark.parametrize("state", STATES)
 def test_root_folder(reach, state):
-    """Files of the machine would be in reach."""
+    """Its root directory is empty."""
     pid = reach(state).line.network
     for name in ("root", "cwd"):
         path = f"/proc/{pid}/{name}"
@@ -70,7 +70,7 @@ def test_root_folder(reach, state):
 @pytest.mark.root
 @pytest.mark.parametrize("state", STATES)
 def test_descriptors(reach, mode, state):
-    """A file or socket that was left open would be a way out."""
+    """It has only the descriptors that it needs."""
     pid = reach(state, mode).line.network
     found = proc.descriptors(pid)
     connection = found.pop(0)
@@ -90,7 +90,7 @@ def test_descriptors(reach, mode, state):
 
 @pytest.mark.parametrize("state", ["connected", "with sessions"])
 def test_limits(reach, mode, state):
-    """It could fill disks, start processes, dump its memory to a file or let its stack grow."""
+    """It can't write files, start processes, dump its memory to a file or let its stack grow."""
     with open(f"/proc/{reach(state, mode).line.network}/limits", encoding="ascii") as file:
         limits = dict((match[1].strip(), match[2]) for match in re.finditer(r"^(Max [a-z ]+?)  +(\S+)", file.read(), re.M))
     assert limits["Max file size"] == limits["Max processes"] == limits["Max core file size"] == "0"
@@ -100,7 +100,7 @@ def test_limits(reach, mode, state):
 
 @pytest.mark.parametrize("limits", ["-s 192", "-Ss unlimited", "-Hs unlimited", "-Ss 192"])
 def test_launchers_limit_of_the_stack(client, site, limits):
-    """A launcher's other limit would be an obstacle: no login, or a stack that grows."""
+    """A launcher's limit of the stack neither prevents a login nor lets the stack grow."""
     if limits == "-Hs unlimited" and os.getuid() != 0:
         pytest.skip("needs root")
     raw = client(kex=[SNTRUP], started={"launch": ["sh", "-c", f'ulimit {limits}; exec "$0" "$@"']}).login()
@@ -112,7 +112,7 @@ def test_launchers_limit_of_the_stack(client, site, limits):
 
 
 def test_large_environment_of_the_launcher(client, site):
-    """What the launcher's variables take of the stack would be missing in it."""
+    """A large environment of the launcher, which lies on the stack, leaves enough of it."""
     large = {f"LARGE_{number}": "x" * 100_000 for number in range(6)}
     raw = client(kex=[SNTRUP], started={"env": large}).login()
     raw.rekey()
@@ -121,21 +121,21 @@ def test_large_environment_of_the_launcher(client, site):
 
 @pytest.mark.parametrize("state", ["connected", "logged in"])
 def test_environment_and_arguments(reach, state, mode):
-    """Secrets of the launcher would be in its memory for no use."""
+    """The launcher's variables are not in its memory."""
     raw = reach(state, mode)
     assert proc.alive(raw.line.network) and proc.children(raw.line.network) == []
     assert proc.status(raw.line.network)["Threads"] == "1"
 
 
 def test_no_name_service_comes_in(reach, mode):
-    """A module of nsswitch.conf's would stay in it for life, with its pages and its mistakes."""
+    """No module of nsswitch.conf is loaded into it."""
     raw = reach("logged in", mode)
     with open(f"/proc/{raw.line.network}/maps", encoding="utf-8") as maps:
         assert "libnss_" not in maps.read()
 
 
 def test_layers_are_logged(reach, mode):
-    """Nobody could tell from the log whether the sandbox holds."""
+    """The log names the layers that hold."""
     raw = reach("connected", mode)
     event = raw.line.log.wait("connection")[0]
     wanted = {"no-new-privs", "not-dumpable", "rlimits", "seccomp"}
@@ -145,7 +145,7 @@ def test_layers_are_logged(reach, mode):
 
 
 def test_best_available_makes_nothing_weaker(reach, mode):
-    """-B would switch off layers that are there."""
+    """-B uses all layers that are available."""
     raw = reach("logged in", mode, "-B")
     values = proc.status(raw.line.network)
     assert values["NoNewPrivs"] == "1" and values["Seccomp"] == "2"
@@ -153,7 +153,7 @@ def test_best_available_makes_nothing_weaker(reach, mode):
 
 
 def test_nothing_is_left_in_the_file_system(reach):
-    """Each connection would leave an empty folder behind."""
+    """No connection leaves an empty folder behind."""
     def leftovers():
         return [name for parent in ("/run", "/dev/shm", "/tmp", "/var/tmp", "/")
                 for name in os.listdir(parent) if name.startswith(".wrensshd-")]
@@ -168,7 +168,7 @@ def test_nothing_is_left_in_the_file_system(reach):
 @pytest.mark.root
 @pytest.mark.parametrize("state", STATES)
 def test_host_key_is_not_in_its_memory(reach, mode, state, seed):
-    """A hole in the parser would give away the host key, for good."""
+    """The secret host key is not in its memory."""
     raw = reach(state, mode)
     raw.line.log.wait("connection")
     assert not proc.memory_holds(raw.line.network, seed)
@@ -178,7 +178,7 @@ def test_host_key_is_not_in_its_memory(reach, mode, state, seed):
 
 @pytest.mark.root
 def test_host_key_is_not_in_its_memory_after_rekeys(reach, seed):
-    """The same after the monitor has signed more than once."""
+    """The same after the monitor has signed several times."""
     raw = reach("with sessions")
     for kex in (None, [SNTRUP], None):
         raw.rekey(kex)
@@ -187,7 +187,7 @@ def test_host_key_is_not_in_its_memory_after_rekeys(reach, seed):
 
 @pytest.mark.root
 def test_session_keys_are_in_its_memory_only(reach):
-    """The monitor would hold what only the network process needs: one more place to steal it from."""
+    """The session keys are in its memory and not in the monitor's."""
     raw = reach("logged in")
     for key in (raw.sealer.main, raw.opener.header):
         assert proc.memory_holds(raw.line.network, key)
@@ -197,7 +197,7 @@ def test_session_keys_are_in_its_memory_only(reach):
 @pytest.mark.root
 @pytest.mark.parametrize("kex", [None, [SNTRUP]])
 def test_old_session_keys_are_forgotten(reach, kex):
-    """A process that is taken over late would give away what was said before the last rekey."""
+    """After a rekey the old keys are gone, so they don't reveal what was said before."""
     raw = reach("logged in")
     old = [raw.sealer.main, raw.sealer.header, raw.opener.main, raw.opener.header]
     raw.rekey(kex)
@@ -209,7 +209,7 @@ def test_old_session_keys_are_forgotten(reach, kex):
 @pytest.mark.root
 @pytest.mark.parametrize("kex", [None, [SNTRUP]])
 def test_shared_secret_is_forgotten(reach, kex):
-    """The same: from the shared secret all keys can be made again."""
+    """The shared secret is gone as well, from which the keys can be computed."""
     raw = reach("logged in")
     keep = raw._shared_secret
     secrets = []
@@ -246,7 +246,7 @@ FORBIDDEN = {
 @pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
 @pytest.mark.parametrize("name", FORBIDDEN)
 def test_system_calls_that_kill(reach, name):
-    """Code that has taken the network process over could do more than move bytes."""
+    """Forbidden system calls kill the process."""
     raw = reach("logged in")
     raw.line.log.wait("login")
     inject.system_call(raw.line.network, *FORBIDDEN[name])
@@ -258,7 +258,7 @@ def test_system_calls_that_kill(reach, name):
 
 @pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
 def test_the_injection_itself(reach):
-    """The tests above would pass whatever the filter says, if the way of testing killed the process."""
+    """An allowed system call, made in the same way, does not kill, so the test above means something."""
     raw = reach("logged in")
     channel = raw.exec("cat")
     inject.system_call(raw.line.network, 0, 0, 0, 0)  # a read of nothing: 0, as if poll had nothing to tell
@@ -270,7 +270,7 @@ def test_the_injection_itself(reach):
 
 @pytest.mark.parametrize("state", ["connected", "logged in", "with sessions"])
 def test_network_process_killed(reach, state, mode):
-    """The monitor would wait for ever for a process that is gone."""
+    """When it is killed the monitor ends the connection and logs why."""
     raw = reach(state, mode)
     raw.line.log.wait("connection")
     os.kill(raw.line.network, signal.SIGKILL)
@@ -280,7 +280,7 @@ def test_network_process_killed(reach, state, mode):
 
 @pytest.mark.parametrize("state", ["connected", "logged in", "with sessions"])
 def test_monitor_killed(reach, state, mode):
-    """The network process would go on alone, without a deadline."""
+    """When the monitor is killed the network process ends, too."""
     raw = reach(state, mode)
     network = raw.line.network
     os.kill(raw.line.monitor, signal.SIGKILL)

@@ -87,7 +87,7 @@ class Service:
         self.limit, self.by_address, self.log = 24, True, None
 
     def service_script(self, source, name, *more):
-        """An init script of a recipe. Its paths are those of a package; the daemon under test is elsewhere."""
+        """A recipe's init script, whose packaged paths are replaced by those of the daemon under test."""
         with open(os.path.join(PACKAGING, source), encoding="ascii") as file:
             text = file.read().replace("/usr/sbin/", "/usr/local/sbin/")
         with open(self.island.path("etc/init.d/" + name), "w", encoding="ascii") as file:
@@ -106,7 +106,7 @@ class Service:
                             "env", f"PATH={self.island.folder}:/usr/sbin:/usr/bin:/sbin:/bin")
 
     def openrc(self):
-        """OpenRC as Debian has it, laid over the island's folders."""
+        """OpenRC as Debian has it, installed over the island's folders."""
         root = tree("openrc")
         states = "daemons exclusive failed hotplugged inactive options started starting stopping stopped scheduled tmp"
         done = self.island("sh", "-ec", f"""
@@ -150,7 +150,7 @@ def service(request, island):
 
 
 def test_island_is_apart(site, tmp_path):
-    """These tests would write into the machine's own /etc."""
+    """The island has an /etc of its own, so these tests do not write into the machine's."""
     for name, text in (("cp", "exit 1"), ("sleep", "exit 0")):
         (tmp_path / name).write_text("#!/bin/sh\n" + text + "\n")
         os.chmod(tmp_path / name, 0o755)
@@ -173,7 +173,7 @@ def wait_log(service, pattern):
 
 @each
 def test_login(service, site):
-    """A file of ours would not start the daemon where people copy it to."""
+    """Each file starts the daemon where the documents say to copy it."""
     ssh = service.island.ssh()
     done = ssh("id -u; ulimit -n; ulimit -v; cat", input="through\n")
     uid, files, memory, rest = done.stdout.splitlines()
@@ -183,7 +183,7 @@ def test_login(service, site):
 
 @each_supervised
 def test_log(service):
-    """Nobody could read when who logged in."""
+    """The log says who logged in, where the service writes it."""
     service.island.ssh().works()
     assert wait_log(service, service.time + r" wrensshd\[\d+\]: event=login from=127\.0\.0\.1 port=\d+ .*"
                     "verdict=accepted"), service.island.read(service.log)
@@ -193,7 +193,7 @@ def test_log(service):
 
 @each_limited
 def test_limit(service):
-    """A flood would take the machine's memory, or the service away from everybody else."""
+    """The limit of connections holds, in all and from one address."""
     service.island.ssh().works()  # the listener learns from it that its program says who has logged in
     crowd = subprocess.Popen([*service.island.inside, sys.executable, "-c", CROWD, str(service.limit + 8),
                               "127.0.0.1", str(service.limit)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -212,7 +212,7 @@ def listeners(service):
 
 @each
 def test_restart_keeps_sessions(service):
-    """A new command line, or a listener that fails, would throw out everybody, and who gave it first."""
+    """A restart applies a new command line and leaves open sessions alone."""
     ssh = service.island.ssh()
     kept = ssh.start("echo started; cat")
     assert kept.stdout.readline() == b"started\n"
@@ -251,7 +251,7 @@ while time.monotonic() < taken + 1:
 
 
 def set_deadline(service, seconds):
-    """Another command line, and a restart."""
+    """Changes the command line and restarts the service."""
     path, before = service.island.path("scan/wrensshd/run"), listeners(service)
     with open(path, encoding="ascii") as file:
         text = file.read()
@@ -264,7 +264,7 @@ def set_deadline(service, seconds):
 
 
 class Stuck:
-    """The log's reader, which stops while its disk is full or by itself, and the pipe to it, full as well."""
+    """A log's reader that has stopped, with its full pipe."""
 
     def __init__(self, service, how):
         self.island, self.how = service.island, how
@@ -304,7 +304,7 @@ def assert_ended_by_server(connection):
 @pytest.mark.parametrize("service, how", [*((name, "stopped") for name in SUPERVISED),
                                           *((name, "full") for name in SUPERVISED if name != "s6")], indirect=["service"])
 def test_log_that_nobody_reads(service, how):
-    """The first full disk would lock everybody out, those who come to make room first of all."""
+    """Logins work while the log's reader stands still, so that an administrator can make room."""
     island, ssh = service.island, service.island.ssh()
     set_deadline(service, 5)
     ssh.works()
@@ -334,7 +334,7 @@ def test_log_that_nobody_reads(service, how):
 
 @pytest.mark.parametrize("name", SUPERVISED)
 def test_read_only_root_without_a_key(island, name):
-    """The log would get a line each second, and none of them say where a key should go."""
+    """On a read-only root without a key the service logs once where a key should go, and waits."""
     if not find(PROGRAMS[name]):
         pytest.skip(f"{PROGRAMS[name]} is not installed")
     assert island("mount", "-t", "tmpfs", "-o", "ro", "none", "/etc/wrensshd").returncode == 0
@@ -353,7 +353,7 @@ def test_read_only_root_without_a_key(island, name):
 
 @pytest.mark.parametrize("name", SUPERVISED)
 def test_read_only_root_with_a_key(island, name):
-    """OpenSSH's key alone will do, although no pair of ours can be made beside it."""
+    """On a read-only root an OpenSSH key alone is enough."""
     if not find(PROGRAMS[name]):
         pytest.skip(f"{PROGRAMS[name]} is not installed")
     assert island("sh", "-ec", """rm /etc/wrensshd/ed25519.pk /etc/wrensshd/.ed25519.sk
@@ -381,7 +381,7 @@ def fail2ban_regex(*arguments):
 
 
 def misbehave(service):
-    """One login, two forgeries, and from another address three connections that are not wanted."""
+    """One login, two forged lines, and three unwanted connections from another address."""
     island = service.island
     island.ssh().works()
     island.ssh()(f"echo '\n{FORGED}' >/dev/null")
@@ -396,7 +396,7 @@ def misbehave(service):
 
 @each_supervised
 def test_fail2ban(service, tmp_path):
-    """Scanners would go on for ever, or users and whole networks be shut out."""
+    """The filter finds the unwanted connections in each log format, and nothing else."""
     log = misbehave(service)
     path = str(tmp_path / "log")
     lines = [re.sub(r"^\S+( [\d:.]+)? +", "", line) for line in log.splitlines()]
@@ -416,7 +416,7 @@ def test_fail2ban(service, tmp_path):
     ('"sandbox layers missing: root"', False), ('"network process killed by signal 31"', False),
     ('"the monitor is gone"', False), ('"poll failed"', False), ('"request 9 has the wrong size"', False)])
 def test_fail2ban_counts_what_the_client_did(tmp_path, reason, counts):
-    """Our own trouble would shut out everybody who met with it."""
+    """Failures of the server ban nobody."""
     path = str(tmp_path / "log")
     with open(path, "w", encoding="ascii") as file:
         file.write("Nov 21 12:00:00 board wrensshd[80]: event=end from=192.0.2.7 port=99 user=\"\" in=1 out=2 "
@@ -433,7 +433,7 @@ def test_fail2ban_counts_what_the_client_did(tmp_path, reason, counts):
 # ---- nftables -----------------------------------------------------------------------------------
 
 def test_nftables(island):
-    """The rules would not load, or let one address take all places, or shut out the others."""
+    """The rules load, and limit one address without harm to others."""
     if not find("nft") or island("nft", "list", "ruleset").returncode != 0:
         pytest.skip("no nftables here")
     if not find("svscan"):
@@ -467,7 +467,7 @@ print(next(n for n in range(61) if n == 60 or not passes(many[n])), passes("2001
 
 
 def test_nftables_for_ipv6(island):
-    """Who has one network has 2^64 addresses to come from; or the neighbour's network would be shut out."""
+    """A /64 of IPv6 is limited as one address, and its neighbour is not."""
     if not find("nft") or island("nft", "list", "ruleset").returncode != 0:
         pytest.skip("no nftables here")
     addresses = "".join(f"address add 2001:db8:0:1::{n:x}/128 dev lo\n" for n in range(1, 61))

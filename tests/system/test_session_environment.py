@@ -1,4 +1,4 @@
-"""Environment variables: the session's own, the client's few, none of the launcher's; and the forced command."""
+"""Environment variables: the session's own, the few of the client, none of the launcher; and the forced command."""
 
 import os
 
@@ -24,7 +24,7 @@ def set_variable(channel, name, value):
 
 
 def test_the_variables_of_a_session(client, site):
-    """Programs would not find home, shell or mail, or would find the launcher's secrets."""
+    """Programs find home, shell and mail in the environment, and nothing of the launcher's."""
     hostile = {"LEAK": "1", "BASH_ENV": "/nonexistent", "ENV": "/nonexistent", "HOME": "/nonexistent",
                "USER": "nobody", "TERM": "leak", "LANG": "leak", "SSH_ORIGINAL_COMMAND": "leak",
                "TCPREMOTEIP": "192.0.2.1", "TCPREMOTEPORT": "1"}
@@ -43,7 +43,7 @@ def test_the_variables_of_a_session(client, site):
 
 
 def test_root_path(site, client, authorize):
-    """Root would not find its tools in /sbin."""
+    """Root's PATH has /sbin."""
     if not site.root:
         pytest.skip("needs root")
     path = os.path.join(site.base, "keys-of-%u")
@@ -54,7 +54,7 @@ def test_root_path(site, client, authorize):
 
 
 def test_terminal_variables(client):
-    """SSH_TTY and TERM would be missing on a terminal."""
+    """SSH_TTY and TERM are set on a terminal."""
     channel = client().login().open()
     assert channel.request(b"pty-req", pty_request(term="vt100"))
     found = environment(channel)
@@ -65,7 +65,7 @@ def test_terminal_variables(client):
     ("LANG", "de_DE.UTF-8"), ("LC_ALL", "C"), ("LC_MESSAGES", "C.UTF-8"), ("COLORTERM", "truecolor"),
     ("NO_COLOR", "1"), ("GIT_PROTOCOL", "version=2"), ("LC_TIME", "x" * 255)])
 def test_variables_a_client_may_set(client, name, value):
-    """Language and colour settings would not travel."""
+    """Variables for language and colours arrive."""
     channel = client().login().open()
     assert set_variable(channel, name, value)
     assert environment(channel)[name] == value
@@ -80,7 +80,7 @@ def test_variables_a_client_may_set(client, name, value):
     ("LANG", "a\nPATH=."), ("LANG", "\x1b[2J"), ("LANG", "x" * 256), ("LC_" + "A" * 5000, "x"),
     ("LANG", "caf\xe9")])
 def test_variables_a_client_may_not_set(client, name, value):
-    """A client could run code of its choice past a forced command, or break programs with hostile values."""
+    """Other variables and hostile values are refused, because they could run code past a forced command."""
     channel = client().login().open()
     before = set_variable(channel, "COLORTERM", "kept")
     assert not set_variable(channel, name, value.encode("latin-1"))
@@ -92,7 +92,7 @@ def test_variables_a_client_may_not_set(client, name, value):
 
 
 def test_flood_of_variables(client):
-    """A client could fill the daemon's memory with variables, or keep a session from starting."""
+    """Many variables are refused, use no memory, and do not prevent the session."""
     channel = client().login().open()
     answers = [set_variable(channel, f"LC_{number}", "v" * 200) for number in range(600)]
     assert answers[0] and not answers[-1]
@@ -101,7 +101,7 @@ def test_flood_of_variables(client):
 
 
 def test_same_variable_twice(client):
-    """Programs would see two values of one variable, or the older one."""
+    """Of a variable that is set twice the last value counts."""
     channel = client().login().open()
     assert set_variable(channel, "LANG", "C") and set_variable(channel, "LANG", "C.UTF-8")
     assert channel.request(b"exec", string("env | grep ^LANG="))
@@ -109,7 +109,7 @@ def test_same_variable_twice(client):
 
 
 def test_stock_client_sends_its_language(serve, site):
-    """SendEnv would have no effect, or would let anything through."""
+    """The client's SendEnv works for allowed variables only."""
     ssh = OpenSSH(site, serve().port)
     done = ssh("env", options=["SendEnv=LC_TEST FOO_TEST"],
                env={**os.environ, "LC_TEST": "value", "FOO_TEST": "value"})
@@ -126,20 +126,20 @@ def forced_output(channel):
 
 
 def test_forced_command_instead_of_exec(client):
-    """A restricted login could run what it likes."""
+    """Under -e a client can't choose its command."""
     channel = client("-e", FORCED).login().exec("touch /tmp/no")
     assert forced_output(channel) == "forced [touch /tmp/no] set lang=[]"
 
 
 def test_forced_command_instead_of_a_shell(client):
-    """A restricted login would get a shell."""
+    """Under -e there is no shell."""
     channel = client("-e", FORCED).login().open()
     assert channel.request(b"shell")
     assert forced_output(channel) == "forced []  lang=[]"
 
 
 def test_forced_command_instead_of_a_subsystem(client):
-    """A restricted login could read files through sftp."""
+    """Under -e there is no sftp."""
     channel = client("-e", FORCED, "-x", "files=echo not forced").login().open()
     assert channel.request(b"subsystem", string("files"))
     text = forced_output(channel)
@@ -148,7 +148,7 @@ def test_forced_command_instead_of_a_subsystem(client):
 
 
 def test_forced_command_on_a_terminal(client):
-    """A restricted login on a terminal would get a shell."""
+    """Under -e a terminal runs the forced command."""
     channel = client("-e", FORCED + "; tty").login().open()
     assert channel.request(b"pty-req", pty_request())
     assert channel.request(b"shell")
@@ -158,7 +158,7 @@ def test_forced_command_on_a_terminal(client):
 
 @pytest.mark.parametrize("name", ["LANG", "LC_ALL", "GIT_PROTOCOL", "COLORTERM", "NO_COLOR"])
 def test_no_variables_for_a_forced_command(client, name):
-    """A restricted login could steer the forced command through its environment."""
+    """Under -e a client can set no variable."""
     channel = client("-e", "env").login().open()
     set_variable(channel, name, "sneaked")
     assert channel.request(b"shell")
@@ -166,20 +166,20 @@ def test_no_variables_for_a_forced_command(client, name):
 
 
 def test_forced_command_reads_stdin(serve, site):
-    """An unlock prompt that reads a passphrase from a pipe would get nothing."""
+    """A forced command reads a passphrase from a pipe."""
     ssh = OpenSSH(site, serve("-e", "read line; echo got $line").port)
     assert ssh(input="secret\n").stdout == "got secret\n"
 
 
 def test_forced_command_does_not_see_tricks(client):
-    """Odd bytes in the asked-for command could break out of SSH_ORIGINAL_COMMAND."""
+    """Odd bytes in the client's command stay inside SSH_ORIGINAL_COMMAND."""
     odd = "a'; touch /tmp/no; \"$(id)`id`\\\nb %n \x01"
     channel = client("-e", 'printf %s "$SSH_ORIGINAL_COMMAND"').login().exec(odd)
     assert channel.wait_closed().output.decode() == odd
 
 
 def test_forced_command_many_times(client):
-    """Repeated sessions under a forced command would run on freed memory or lose the force."""
+    """-e holds in each of many sessions."""
     raw = client("-e", FORCED).login()
     for number in range(20):
         text = forced_output(raw.exec(f"try {number}", number=number))

@@ -31,7 +31,7 @@ def run_in_session(request, client):
 
 
 def test_no_descriptor_leaks(run_in_session):
-    """A session's program could read another session's data, or talk to the monitor."""
+    """A program has no descriptor of another session or of the daemon."""
     extra = os.open("/dev/null", os.O_RDONLY)
     try:
         found = run_in_session("ls /proc/self/fd", started={"pass_fds": (extra,)}).split()
@@ -41,7 +41,7 @@ def test_no_descriptor_leaks(run_in_session):
 
 
 def test_signals_are_as_the_system_makes_them(run_in_session):
-    """Programs under a launcher that ignores SIGCHLD or SIGPIPE would misbehave: no exit codes, endless writers."""
+    """Programs start with default signals, whatever the launcher ignores."""
     launch = ["env", "--ignore-signal=CHLD", "--ignore-signal=PIPE", "--ignore-signal=HUP",
               "--ignore-signal=TERM", "--block-signal=USR1", "--block-signal=INT"]
     text = run_in_session("cat /proc/self/status", started={"launch": launch})
@@ -50,14 +50,14 @@ def test_signals_are_as_the_system_makes_them(run_in_session):
 
 
 def test_limits_are_the_launchers(run_in_session):
-    """The network process's tight limits would hit the user's programs."""
+    """Programs have the launcher's limits, not those of the network process."""
     with open("/proc/self/limits", encoding="ascii") as file:
         ours = file.read()
     assert run_in_session("cat /proc/self/limits") == ours
 
 
 def test_sandbox_does_not_reach_the_session(run_in_session):
-    """sudo and su would fail in sessions: no_new_privs or seccomp left on."""
+    """no_new_privs and seccomp are off in sessions, so sudo and su work."""
     text = run_in_session("cat /proc/self/status; ls -d /usr")
     values = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
     here = proc.status("self")
@@ -67,7 +67,7 @@ def test_sandbox_does_not_reach_the_session(run_in_session):
 
 
 def test_root_keeps_nothing_for_the_user(run_in_session, site):
-    """A session would hold root's ids or capabilities."""
+    """A session has neither ids nor capabilities of root."""
     text = run_in_session("cat /proc/self/status")
     values = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
     assert set(values["Uid"].split()) == {str(site.user.pw_uid)}
@@ -77,30 +77,30 @@ def test_root_keeps_nothing_for_the_user(run_in_session, site):
 
 
 def test_supplementary_groups(client, site, mode):
-    """Users would lose the rights of their groups, or get root's."""
+    """Programs have the user's groups and no others."""
     launch = ["setpriv", "--groups", "0,1,2"] if mode == "root" else []
     found = lines_of(client(started={"mode": mode, "launch": launch}), "id -G")[0].split()
     assert sorted(map(int, found)) == sorted(os.getgrouplist(site.user.pw_name, site.user.pw_gid))
 
 
 def test_session_leads_its_own_group(client):
-    """A signal meant for one session would hit others, or the daemon."""
+    """A session's program leads a process group and session of its own."""
     pid, group, session = lines_of(client(), "echo $$; ps -o pgid=,sid= -p $$ | xargs -n1")
     assert pid == group == session
 
 
 def test_no_controlling_terminal_on_pipes(client):
-    """A program without a terminal would open the administrator's."""
+    """A program without a terminal can't open the administrator's."""
     assert lines_of(client(started={}), "ps -o tty= -p $$; (: </dev/tty) 2>/dev/null || echo none") == ["?", "none"]
 
 
 def test_starts_in_the_home_folder(client, site):
-    """Relative paths in commands would point elsewhere."""
+    """Programs start in the home directory."""
     assert lines_of(client(), "pwd") == [site.user.pw_dir]
 
 
 def test_mask_and_priority(client):
-    """Files would be made with other rights than after other logins."""
+    """umask and priority are the launcher's."""
     umask, nice, oom = lines_of(client(), "umask; nice; cat /proc/self/oom_score_adj")
     with open("/proc/self/oom_score_adj", encoding="ascii") as file:
         assert int(oom) == int(file.read())
@@ -108,7 +108,7 @@ def test_mask_and_priority(client):
 
 
 def test_exit_status_and_signal_names(client):
-    """Callers could not tell a crash from an exit."""
+    """The client can tell a crash from an exit."""
     raw = client().login()
     assert raw.exec("exit 77").wait_closed().exit_status == 77
     for name in ("TERM", "KILL", "SEGV", "HUP", "INT", "QUIT", "ABRT", "PIPE", "USR1"):
@@ -117,7 +117,7 @@ def test_exit_status_and_signal_names(client):
 
 
 def test_order_of_the_last_messages(client):
-    """Clients that stop at CLOSE would miss the status; output would come after the end of output."""
+    """Output, EOF, exit status and CLOSE come in this order."""
     raw = client().login()
     channel = raw.exec("echo text; exit 5")
     numbers = []
@@ -131,7 +131,7 @@ def test_order_of_the_last_messages(client):
 
 
 def test_status_for_a_client_that_closes_at_the_end_of_output(client):
-    """PuTTY closes the channel as soon as both sides are at the end of their data: the exit status would get lost."""
+    """PuTTY, which closes the channel at the end of the data of both sides, gets the exit status."""
     raw = client().login()
     lost = 0
     for number in range(20):
@@ -145,7 +145,7 @@ def test_status_for_a_client_that_closes_at_the_end_of_output(client):
 
 
 def test_login_shell_name(client, site):
-    """The user's profile would not be read."""
+    """The shell's name begins with "-", so it reads the profile."""
     channel = client().login().open()
     assert channel.request(b"shell")
     channel.send(b"echo $0\nexit 3\n")

@@ -1,4 +1,4 @@
-"""-l: lines to the collector at /dev/log, which is a socket of the test's in a /dev of the daemon's own."""
+"""-l: lines go to the syslog daemon at /dev/log, here a socket of the test's in a /dev of the daemon's own."""
 
 import os
 import re
@@ -82,7 +82,7 @@ def logged(client, site):
 
 @pytest.mark.parametrize("kind", [socket.SOCK_DGRAM, socket.SOCK_STREAM], ids=["datagrams", "stream"])
 def test_a_whole_connection(logged, kind):
-    """Lines would be missing from the system's log, or have a form that it does not understand."""
+    """All lines of a connection reach syslog, in its format."""
     collector, raw = logged(kind, "-v")
     raw.login()
     raw.exec("true").wait_closed()
@@ -97,7 +97,7 @@ def test_a_whole_connection(logged, kind):
 
 
 def test_wrong_usage_under_an_inetd(site, tmp_path):
-    """The connection is stderr: every client would be turned away, and nothing say why."""
+    """A wrong command line is reported to syslog where standard error is the connection."""
     collector = Collector(str(tmp_path / "log"))
     ours, theirs = socket.socketpair()
     with ours, theirs:
@@ -108,7 +108,7 @@ def test_wrong_usage_under_an_inetd(site, tmp_path):
 
 
 def test_the_user_may_not_reach_the_socket(logged):
-    """Lines after the login, which the user's process writes, would be lost."""
+    """Lines after the login are logged although the user can't open the socket."""
     collector, raw = logged(socket.SOCK_DGRAM)
     raw.handshake()
     os.chmod(os.path.dirname(collector.path), 0o700)
@@ -119,7 +119,7 @@ def test_the_user_may_not_reach_the_socket(logged):
 
 
 def test_a_collector_started_anew(logged):
-    """After an update of the collector a long connection would go unlogged."""
+    """After a restart of the syslog daemon a long connection goes on logging."""
     collector, raw = logged(socket.SOCK_DGRAM)
     raw.login()
     collector.close()
@@ -130,14 +130,14 @@ def test_a_collector_started_anew(logged):
 
 
 def test_no_collector(logged):
-    """Without one the lines would be nowhere."""
+    """Without a syslog daemon lines go to standard error."""
     _, raw = logged(None)
     raw.login()
     assert raw.line.log.wait("login")[0]["verdict"] == "accepted"
 
 
 def test_a_collector_that_does_not_read(logged):
-    """Nobody could log in while the collector is stuck."""
+    """Logins work while the syslog daemon is stuck."""
     collector, raw = logged(socket.SOCK_DGRAM, "-v")
     filler = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
     filler.setblocking(False)
@@ -152,7 +152,7 @@ def test_a_collector_that_does_not_read(logged):
 
 
 def test_sessions_do_not_have_the_connection(logged):
-    """A user's program could write lines in the monitor's name."""
+    """A user's program does not get the socket, so it can't write lines in the monitor's name."""
     _, raw = logged(socket.SOCK_DGRAM)
     raw.login()
     output = raw.exec("ls -l /proc/self/fd; ls -l /proc/$$/fd").wait_closed().output

@@ -1,4 +1,4 @@
-"""The systemd units as they are shipped: systemd's own checks, and what they may set. tests/vm boots them."""
+"""The systemd units as they are shipped: systemd's own checks, and the settings that matter. tests/vm boots them."""
 
 import os
 import re
@@ -40,7 +40,7 @@ def units(site, tmp_path):
 
 @pytest.fixture
 def initrd_units(tmp_path):
-    """Those of an initramfs. What only the image has is put in: a setting, and something for their scripts."""
+    """The units of an initramfs, with the parts that only the image has: a setting, and stubs for their scripts."""
     for name in filter(lambda name: name.startswith("wrensshd-initrd"), os.listdir(INITRD)):
         with open(os.path.join(INITRD, name), encoding="ascii") as file:
             (tmp_path / name).write_text(re.sub(r"/usr/lib/wrensshd/\w+", "/bin/true", file.read()))
@@ -70,19 +70,19 @@ def verify(folder, name):
 
 @pytest.mark.parametrize("name", ["wrensshd.socket", "wrensshd@1.service", "wrensshd-keygen.service"])
 def test_verify(units, name):
-    """systemd would ignore a line, or the unit."""
+    """systemd accepts each line of the units."""
     verify(units, name)
 
 
 @pytest.mark.parametrize("name", ["wrensshd-initrd.socket", "wrensshd-initrd@1.service",
                                   "wrensshd-initrd-network.service"])
 def test_verify_initrd(initrd_units, name):
-    """The same in an initramfs."""
+    """The same for the units of an initramfs."""
     verify(initrd_units, name)
 
 
 def test_what_makes_the_key_has_few_rights(units):
-    """A bug in it would have the whole machine."""
+    """The unit that makes the key runs with few rights."""
     done = analyze("security", "--offline=yes", f"--threshold={KEYGEN_EXPOSURE}",
                    os.path.join(units, "wrensshd-keygen.service"), folder=units)
     if "unrecognized option" in done.stdout:
@@ -91,24 +91,24 @@ def test_what_makes_the_key_has_few_rights(units):
 
 
 def test_a_connection_is_not_restricted(units):
-    """Users could not write files, become root, or debug, and would not know why."""
+    """The unit of a connection has no restrictions: users' programs would have them, too."""
     assert set(settings(units, "wrensshd@.service", "Service")) <= ALLOWED
 
 
 def test_what_a_connection_leaves(units):
-    """Background programs would end with their connection, or refused connections be listed as failed units."""
+    """Background programs survive the connection, and refused connections leave no failed units."""
     found = settings(units, "wrensshd@.service", "Service")
     assert (found["KillMode"], found["OOMPolicy"]) == ("process", "continue")
     assert settings(units, "wrensshd@.service", "Unit")["CollectMode"] == "inactive-or-failed"
 
 
 def test_the_log_goes_to_the_journal(units):
-    """It would go to the client, as standard error is where standard output goes unless it is said."""
+    """Standard error goes to the journal and not to the client."""
     assert settings(units, "wrensshd@.service", "Service")["StandardError"] == "journal"
 
 
 def test_the_key_is_made_and_repaired(units):
-    """Nobody could connect after the first boot, or after a power cut while the key was written."""
+    """The key is made before the first connection, and repaired after a power cut."""
     assert settings(units, "wrensshd.socket", "Unit")["Wants"] == "wrensshd-keygen.service"
     assert settings(units, "wrensshd@.service", "Unit")["After"] == "wrensshd-keygen.service"
     conditions = [line.partition("=")[2] for line in lines_of(units, "wrensshd-keygen.service", "Unit")
@@ -117,12 +117,12 @@ def test_the_key_is_made_and_repaired(units):
 
 
 def test_both_families(units):
-    """IPv4 would be shut out where net.ipv6.bindv6only is set."""
+    """The socket serves IPv4 and IPv6 whatever net.ipv6.bindv6only says."""
     assert settings(units, "wrensshd.socket", "Socket")["BindIPv6Only"] == "both"
 
 
 def test_the_end_of_an_initramfs(initrd_units):
-    """A session or an address would be left in the real system; or a flood leave no way in."""
+    """No session and no address survives the initramfs, and a flood leaves a way in."""
     for name in os.listdir(initrd_units):
         if name.endswith((".service", ".socket")):
             found = settings(initrd_units, name, "Unit")
@@ -136,7 +136,7 @@ def test_the_end_of_an_initramfs(initrd_units):
 
 
 def test_the_socket_withstands_floods(units):
-    """A scan would shut the socket for good, or one address take all places."""
+    """A scan does not shut the socket, and one address can't take all connections."""
     found = settings(units, "wrensshd.socket", "Socket")
     assert found["TriggerLimitIntervalSec"] == "0"
     assert 1 < int(found["MaxConnectionsPerSource"]) < int(found["MaxConnections"]) / 4

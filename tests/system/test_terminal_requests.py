@@ -1,4 +1,4 @@
-"""Pseudo-terminals, signals and breaks as raw requests: all modes, odd sizes, and what follows a lost connection."""
+"""Terminals, signals and breaks as raw requests: all modes, odd sizes, and the end of a connection."""
 
 import struct
 
@@ -42,14 +42,14 @@ def words(channel):
 
 @pytest.mark.parametrize("value", [0, 1])
 def test_every_flag(shell_on_terminal, value):
-    """Settings of the client's terminal would be lost: wrong line ends, no echo, no flow control."""
+    """Each flag of the client's terminal is applied."""
     found = words(shell_on_terminal("stty -a", modes=modes(*[(opcode, value) for opcode in FLAGS])))
     for name in FLAGS.values():
         assert ("" if value else "-") + name in found, name
 
 
 def test_every_special_character(shell_on_terminal):
-    """The user's own interrupt, erase and stop keys would not work."""
+    """Each special character is applied."""
     channel = shell_on_terminal("stty -a", modes=modes(*[(opcode, opcode + 0x40) for opcode in CHARACTERS]))
     text = channel.wait_closed().output.decode()
     for opcode, name in CHARACTERS.items():
@@ -57,13 +57,13 @@ def test_every_special_character(shell_on_terminal):
 
 
 def test_disabled_character(shell_on_terminal):
-    """A key that the user has switched off would be on (255 means none)."""
+    """A key that the user has switched off (255) stays off."""
     assert "intr = <undef>;" in shell_on_terminal("stty -a", modes=modes((1, 255))).wait_closed().output.decode()
 
 
 @pytest.mark.parametrize("baud", [9600, 38400, 115200])
 def test_speed(shell_on_terminal, baud):
-    """Programs that adapt to slow lines would believe in a wrong speed."""
+    """The speed of the client's terminal is applied."""
     text = shell_on_terminal("stty speed", modes=modes((128, baud), (129, baud))).wait_closed().output
     assert text.strip() == str(baud).encode()
 
@@ -72,13 +72,13 @@ def test_speed(shell_on_terminal, baud):
     b"", modes((100, 7)), modes((159, 2**32 - 1)), b"\xa0rest", b"\xff", modes((53, 0))[:-1],
     modes((128, 12345), (129, 2**32 - 1)), modes((1, 2**32 - 1), (53, 2**32 - 1)), modes(*[(53, 0)] * 300)])
 def test_odd_modes(shell_on_terminal, odd):
-    """Unknown modes, speeds that do not exist or a missing end would refuse the terminal."""
+    """Unknown modes, unknown speeds and a missing end do not refuse the terminal."""
     assert b"still" in shell_on_terminal("echo still", modes=odd).wait_closed().output
 
 
 @pytest.mark.parametrize("cut", [b"\x35", b"\x35\0\0\0", b"\x35\0\0\0\1\x36\0"])
 def test_modes_cut_short(client, refused, cut):
-    """A mode whose value is missing would be read past the end."""
+    """A mode without its value is not read past the end."""
     raw = client().login()
     raw.send(raw.open().request_bytes(b"pty-req", pty_request(modes=cut)))
     refused(raw, 2)
@@ -86,7 +86,7 @@ def test_modes_cut_short(client, refused, cut):
 
 @pytest.mark.parametrize("columns,rows", [(1, 1), (0, 0), (65535, 65535), (2**32 - 1, 2**31)])
 def test_odd_sizes(shell_on_terminal, columns, rows):
-    """A size beyond 16 bits would wrap to something small, or refuse the terminal."""
+    """A size beyond 16 bits is cut to the largest one."""
     channel = shell_on_terminal("stty size", columns=columns, rows=rows)
     found = [int(word) for word in channel.wait_closed().output.split()]
     assert found == [min(rows, 65535), min(columns, 65535)]
@@ -94,7 +94,7 @@ def test_odd_sizes(shell_on_terminal, columns, rows):
 
 @pytest.mark.parametrize("term", ["", "x" * 63, "a b", "x\0y", "\x1b[2J", "%n%s"])
 def test_odd_terminal_types(client, term):
-    """A hostile TERM would reach the program's terminal database, or a harmless one refuse the terminal."""
+    """A hostile TERM does not reach the program, and an odd one does not refuse the terminal."""
     raw = client().login()
     channel = raw.open()
     channel.request(b"pty-req", pty_request(term=term))
@@ -105,7 +105,7 @@ def test_odd_terminal_types(client, term):
 
 
 def test_huge_terminal_type(client):
-    """A TERM of kilobytes would overrun its place or end the connection."""
+    """A TERM of kilobytes does no harm."""
     channel = client().login().open()
     channel.request(b"pty-req", pty_request(term="x" * 20000))
     assert channel.request(b"exec", string("echo on"))
@@ -113,7 +113,7 @@ def test_huge_terminal_type(client):
 
 
 def test_window_change(shell_on_terminal):
-    """A resized window would stay at its first size."""
+    """A changed size reaches the program."""
     channel = shell_on_terminal("echo ready; read x; stty size")
     channel.wait_output(b"ready")
     change = channel.request_bytes(b"window-change", struct.pack(">IIII", 132, 50, 0, 0), reply=False)
@@ -123,7 +123,7 @@ def test_window_change(shell_on_terminal):
 
 
 def test_window_change_without_a_terminal(client):
-    """A resize for a session without a terminal would end it."""
+    """A changed size for a session without a terminal has no effect."""
     raw = client().login()
     channel = raw.exec("cat")
     raw.send(channel.request_bytes(b"window-change", struct.pack(">IIII", 1, 1, 0, 0), reply=False))
@@ -137,7 +137,7 @@ SIGNALS = ["ABRT", "ALRM", "FPE", "HUP", "ILL", "INT", "KILL", "PIPE", "QUIT", "
 
 @pytest.mark.parametrize("name", SIGNALS)
 def test_signals(client, name):
-    """A client could not interrupt a remote program."""
+    """A client can send signals to a program."""
     raw = client().login()
     seconds = proc.seconds_to_sleep(24)
     channel = raw.exec(f"exec sleep {seconds}")
@@ -147,7 +147,7 @@ def test_signals(client, name):
 
 
 def test_signal_reaches_the_whole_group(client):
-    """A shell's children would go on when the command is interrupted."""
+    """A signal also reaches the shell's children."""
     raw = client().login()
     seconds = proc.seconds_to_sleep(25)
     channel = raw.exec(f"sleep {seconds}; true")
@@ -159,7 +159,7 @@ def test_signal_reaches_the_whole_group(client):
 
 @pytest.mark.parametrize("name", ["STOP", "CONT", "CHLD", "SIGTERM", "", "term", "KILL\0", "9", "X" * 5000])
 def test_other_signals(client, name):
-    """A name that is no signal of RFC 4254 would be sent as some number, or end the connection."""
+    """A name that RFC 4254 lacks sends nothing and ends nothing."""
     raw = client().login()
     channel = raw.exec("cat")
     assert not channel.request(b"signal", string(name))
@@ -168,7 +168,7 @@ def test_other_signals(client, name):
 
 
 def test_signal_before_and_after_the_program(client):
-    """A signal to a session without a program could hit the daemon's own group."""
+    """A signal without a running program hits no process."""
     raw = client().login()
     channel = raw.open()
     assert not channel.request(b"signal", string("KILL"))
@@ -181,7 +181,7 @@ def test_signal_before_and_after_the_program(client):
 
 
 def test_break(shell_on_terminal, client):
-    """A break on a terminal would be refused though it interrupts; without one it means nothing."""
+    """A break interrupts on a terminal, and is refused without one."""
     channel = shell_on_terminal("echo ready; exec sleep 26.5", modes=modes((50, 1)))
     channel.wait_output(b"ready")
     channel.request(b"break", u32(500))
@@ -193,7 +193,7 @@ def test_break(shell_on_terminal, client):
 
 
 def test_terminal_job_gets_hup_when_the_connection_drops(shell_on_terminal):
-    """Programs on a lost terminal would run on for ever."""
+    """A program on a terminal gets SIGHUP when the connection is lost."""
     seconds = proc.seconds_to_sleep(27)
     channel = shell_on_terminal(f"echo ready; sleep {seconds}; true")
     channel.wait_output(b"ready")
@@ -203,7 +203,7 @@ def test_terminal_job_gets_hup_when_the_connection_drops(shell_on_terminal):
 
 
 def test_terminal_job_gets_hup_when_its_channel_closes(shell_on_terminal):
-    """The same for one session of several."""
+    """The same when one of several sessions is closed."""
     seconds = proc.seconds_to_sleep(28)
     channel = shell_on_terminal(f"echo ready; sleep {seconds}; true")
     channel.wait_output(b"ready")
@@ -215,7 +215,7 @@ def test_terminal_job_gets_hup_when_its_channel_closes(shell_on_terminal):
 
 @pytest.mark.parametrize("command", ["sleep 29.5", "exec cat", "head -c 100000000 /dev/zero"])
 def test_daemon_ends_when_the_connection_drops(client, command):
-    """Each lost connection would leave two processes behind."""
+    """A lost connection leaves no process of the daemon."""
     raw = client().login()
     raw.exec(command)
     raw.sock.close()

@@ -1,4 +1,4 @@
-"""The network process, the monitor and the session process: what each may, and how they end together."""
+"""The network process, the monitor and the session process: their rights, and how they end together."""
 
 import os
 import re
@@ -48,7 +48,7 @@ NONE = dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapAmb"), 0)
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_before_the_login(client):
-    """The parser would have rights from the first byte on, or the monitor would have lost its own."""
+    """Before the login the network process has no rights, and the monitor has root's."""
     raw = client(started={"launch": ["setpriv", "--groups", "0,1,2", "--inh-caps", "+chown,+setuid"]})
     raw.handshake()
     both = Three(raw, logged_in=False)
@@ -66,7 +66,7 @@ def test_before_the_login(client):
                                     ["setpriv", "--inh-caps", "+chown", "--ambient-caps", "+chown"]],
                          ids=["plain", "inheritable", "ambient"])
 def test_after_the_login(three, site, launch):
-    """Root, or a launcher's capability, would stay in a process that serves a user for days."""
+    """After the login no process has a right of root's or a capability of the launcher's."""
     found = three(started={"launch": launch})
     network, monitor, session = ids(found.network), ids(found.monitor), ids(found.session)
     assert monitor == network and monitor[2] == []
@@ -81,7 +81,7 @@ def test_after_the_login(three, site, launch):
 
 @pytest.mark.sandbox
 def test_who_is_confined(three, mode):
-    """The monitor could do all that its user may; or a user's sudo would not work."""
+    """The monitor is confined, and the user's programs are not."""
     found = three(started={"mode": mode})
     for pid in (found.network, found.monitor):
         values = proc.status(pid)
@@ -91,7 +91,7 @@ def test_who_is_confined(three, mode):
 
 
 def test_nobody_may_look_into_them(three, mode):
-    """The user's own processes could read the host key or session keys in memory, or stop the daemon in a debugger."""
+    """The user's processes can't read memory of the daemon or trace it."""
     found = three(started={"mode": mode})
     for name, pid in found.pids.items():
         assert os.stat(f"/proc/{pid}/status").st_uid == 0, f"{name} is dumpable"
@@ -100,7 +100,7 @@ def test_nobody_may_look_into_them(three, mode):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_descriptors_after_the_login(three):
-    """A file, the connection or the other's socket would be where it is not needed."""
+    """Each process has only the descriptors that it needs."""
     found = three()
     network, monitor, session = (proc.descriptors(pid) for pid in (found.network, found.monitor, found.session))
     connection = network[0]
@@ -120,7 +120,7 @@ def test_descriptors_after_the_login(three):
 
 @pytest.mark.root
 def test_folders(three, tmp_path):
-    """A launcher's folder could not be unmounted, or would be the monitor's to look into."""
+    """No process keeps a launcher's folder busy."""
     found = three(started={"launch": ["env", "-C", str(tmp_path)]})
     assert os.readlink(f"/proc/{found.monitor}/cwd") == "/"
     assert os.readlink(f"/proc/{found.session}/cwd") == "/"
@@ -129,7 +129,7 @@ def test_folders(three, tmp_path):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_limits(three):
-    """The monitor could start processes; the users would get its limits."""
+    """The monitor can start no process, and users have the launcher's limits."""
     found = three()
 
     def limits(pid):
@@ -145,7 +145,7 @@ def test_limits(three):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_the_launchers_environment_is_forgotten(three):
-    """A launcher's passwords would be in the memory of processes that live for days."""
+    """Passwords in the launcher's variables are not in the memory of any process."""
     found = three(started={"env": {"LAUNCHER_SECRET": SECRET, "TZ": "Europe/Berlin"}})
     for name, pid in found.pids.items():
         with open(f"/proc/{pid}/environ", "rb") as file:
@@ -160,7 +160,7 @@ def test_the_launchers_environment_is_forgotten(three):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("state", ["sealed", "logged in", "with a program"])
 def test_only_the_monitor_has_the_host_key(client, seed, state):
-    """Whoever gets into a user's process, or the parser, would have the host key for good."""
+    """Only the monitor has the host key in memory."""
     raw = client()
     raw.handshake()
     if state != "sealed":
@@ -178,7 +178,7 @@ def test_only_the_monitor_has_the_host_key(client, seed, state):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_copies_of_the_host_key(three, seed):
-    """A copy on another page would be written to a core file or to the swap, or stay in a fork."""
+    """The monitor has one copy of the host key, on a page that is locked, not dumped and not inherited."""
     pid = three().monitor
     places = []
     with open(f"/proc/{pid}/smaps", encoding="ascii", errors="replace") as file:
@@ -199,7 +199,7 @@ def test_copies_of_the_host_key(three, seed):
 
 @pytest.fixture
 def as_user(site):
-    """as_user(command, …): (status, errors) of it, run as the user who is logged in."""
+    """as_user(command, …): (status, errors) of the command, run as the user who is logged in."""
     def start(*command):
         done = run([str(word) for word in command], **site.become("user"), cwd="/")
         return done.returncode, done.stderr
@@ -219,7 +219,7 @@ TOUCHES = {"STOP": ("kill", "-STOP"), "KILL": ("kill", "-KILL"), "TERM": ("kill"
 @pytest.mark.parametrize("name", TOUCHES)
 @pytest.mark.parametrize("target", ["network", "monitor"])
 def test_user_can_not_touch(three, as_user, name, target):
-    """A user could hold a place of the launcher's for ever, or make the daemon do as he likes."""
+    """The user can't stop, signal, trace or slow down monitor and network process."""
     found = three()
     pid = found.pids[target]
     before = os.getpriority(os.PRIO_PROCESS, pid), proc.status(pid)["State"], proc.descriptors(pid)
@@ -232,7 +232,7 @@ def test_user_can_not_touch(three, as_user, name, target):
 
 @pytest.mark.root
 def test_own_server_can_be_stopped(three, as_user):
-    """A limit that SECURITY.md names: a server that a user has started is that user's, with all of its processes."""
+    """A limit that SECURITY.md names: all processes of a server that a user has started are that user's."""
     found = three(started={"mode": "user"})
     for name, pid in found.pids.items():
         assert as_user("kill", "-STOP", pid)[0] == 0, name
@@ -244,7 +244,7 @@ def test_own_server_can_be_stopped(three, as_user):
 @pytest.mark.root
 @pytest.mark.parametrize("name", ["ptrace", "environ", "memory"])
 def test_user_can_not_look_into_the_session_process(three, as_user, name):
-    """It is the user's, and what the daemon left in it would be too."""
+    """The user can't read the session process's memory, which came from the monitor."""
     pid = three().session
     where = {"environ": f"/proc/{pid}/environ", "memory": f"/proc/{pid}/mem"}.get(name, pid)
     status, errors = as_user(*TOUCHES[name], where)
@@ -255,7 +255,7 @@ def test_user_can_not_look_into_the_session_process(three, as_user, name):
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGSEGV])
 @pytest.mark.parametrize("busy", [False, True], ids=["idle", "busy"])
 def test_session_process_killed(three, as_user, number, busy):
-    """The connection would go on without the one who starts programs, or the log would not say why it ended."""
+    """If the session process is killed the connection ends, and the log says why."""
     found = three()
     if busy:
         found.raw.exec("exec cat")
@@ -268,7 +268,7 @@ def test_session_process_killed(three, as_user, number, busy):
 @pytest.mark.root
 @pytest.mark.parametrize("asks", [False, True], ids=["nothing asked", "a request under way"])
 def test_session_process_stopped(three, as_user, asks):
-    """A stopped process of the user's would hold the client's place until the machine is restarted."""
+    """A stopped session process ends when the client leaves."""
     found = three()
     channel = found.raw.open(5)
     assert as_user("kill", "-STOP", found.session)[0] == 0
@@ -281,7 +281,7 @@ def test_session_process_stopped(three, as_user, asks):
 
 @pytest.mark.root
 def test_session_process_that_its_user_starves(three, as_user):
-    """The user's limits would reach more than the user's own sessions."""
+    """A user who lowers the session process's limits harms only that user's sessions."""
     found = three()
     running = found.raw.exec("exec cat")
     assert as_user("prlimit", "--nofile=3:3", "--pid", found.session)[0] == 0
@@ -296,7 +296,7 @@ def test_session_process_that_its_user_starves(three, as_user):
 
 @pytest.mark.root
 def test_places_are_free_again(serve, site, as_user):
-    """The launcher would count connections that nobody uses."""
+    """The launcher's place is free when a connection is over."""
     server = serve()
     server.expected_status = {0, 111}
     for number in (signal.SIGSTOP, signal.SIGKILL):
@@ -321,7 +321,7 @@ def test_places_are_free_again(serve, site, as_user):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("state", ["sealed", "logged in", "with a program"])
 def test_monitor_killed(client, state):
-    """The others would live on without deadline and log, and the client wait for ever."""
+    """If the monitor is killed the other processes end, and the client is disconnected."""
     raw = client()
     raw.handshake()
     if state != "sealed":
@@ -340,7 +340,7 @@ def test_monitor_killed(client, state):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_monitor_told_to_end(three, site):
-    """A restart of the service would cut clients off without a word, or wait for what users left in the background."""
+    """At SIGTERM the client gets a DISCONNECT, and background programs delay nothing."""
     found = three()
     seconds = proc.seconds_to_sleep(7)
     channel = found.raw.exec(f"setsid sleep {seconds} <&- >&- 2>&- & echo started; exec cat")
@@ -355,7 +355,7 @@ def test_monitor_told_to_end(three, site):
 
 @pytest.mark.root
 def test_session_process_gone_before_a_request(three):
-    """A request into the void would be waited for."""
+    """A request to a session process that is gone is not waited for."""
     found = three()
     os.kill(found.session, signal.SIGKILL)
     try:
@@ -372,7 +372,7 @@ def test_session_process_gone_before_a_request(three):
 @pytest.mark.parametrize("launch", [["setpriv", "--bounding-set=-setuid,-setgid"],
                                     ["unshare", "--user", "--map-root-user"]], ids=["no right", "one user"])
 def test_best_available_is_never_root(dial, launch):
-    """-B would run the parser as root where the change of user fails."""
+    """-B serves nobody if the change of user fails."""
     line = dial("-B", launch=launch)
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111
@@ -385,7 +385,7 @@ def test_best_available_is_never_root(dial, launch):
 @pytest.mark.sandbox
 @pytest.mark.parametrize("name", MONITOR_CALLS)
 def test_system_calls_that_kill_the_monitor(three, name):
-    """Code in the process that holds the host key could do more than sign."""
+    """System calls that are not on the monitor's list kill it."""
     found = three()
     found.line.log.wait("login")
     inject.system_call(found.monitor, *MONITOR_CALLS[name])

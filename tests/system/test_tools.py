@@ -54,7 +54,7 @@ def assert_valid(keydir, printkey):
 
 
 def test_makes_a_pair(makekey, printkey, folder):
-    """There would be no host key, or one that others can read."""
+    """makekey makes a valid pair, and only its owner can read the secret key."""
     keydir = folder + "/new"
     assert makekey(keydir).returncode == 0
     assert_valid(keydir, printkey)
@@ -65,7 +65,7 @@ def test_makes_a_pair(makekey, printkey, folder):
 
 
 def test_modes_under_any_mask(makekey, folder):
-    """An odd umask would expose the secret key, or hide the public one."""
+    """The modes are right under any umask."""
     for mask in (0o000, 0o077, 0o777):
         keydir = f"{folder}/mask{mask:o}"
         os.makedirs(keydir, mode=0o755)
@@ -80,7 +80,7 @@ def test_modes_under_any_mask(makekey, folder):
 
 
 def test_leaves_a_good_pair_alone(makekey, folder):
-    """Running it again, as start scripts do, would change the host key under everybody's feet."""
+    """makekey leaves a valid pair alone, so start scripts can run it each time."""
     makekey(folder + "/k")
     before = contents(folder + "/k")
     stamps = [os.stat(f"{folder}/k/{name}").st_mtime_ns for name in FILES]
@@ -91,7 +91,7 @@ def test_leaves_a_good_pair_alone(makekey, folder):
 
 
 def test_two_keys_differ(makekey, folder):
-    """Two machines would have the same host key."""
+    """Two keys differ."""
     makekey(folder + "/a")
     makekey(folder + "/b")
     assert contents(folder + "/a") != contents(folder + "/b")
@@ -99,7 +99,7 @@ def test_two_keys_differ(makekey, folder):
 
 @pytest.mark.parametrize("size", [None, 0, 1, 31, 33])
 def test_repairs_the_public_key(makekey, printkey, folder, size):
-    """A public file that a power cut has truncated would cost the host its identity."""
+    """A damaged public key is written again from the secret key, so the host keeps its identity."""
     keydir = folder + "/k"
     makekey(keydir)
     before = contents(keydir)
@@ -115,7 +115,7 @@ def test_repairs_the_public_key(makekey, printkey, folder, size):
 
 @pytest.mark.parametrize("size", [None, 0, 1, 32, 63])
 def test_repairs_the_secret_key(makekey, printkey, folder, size):
-    """A truncated secret file would keep the server down for ever."""
+    """A damaged secret key is replaced, so the server works again."""
     keydir = folder + "/k"
     makekey(keydir)
     path = keydir + "/.ed25519.sk"
@@ -128,7 +128,7 @@ def test_repairs_the_secret_key(makekey, printkey, folder, size):
 
 
 def test_repairs_a_pair_that_does_not_match(makekey, printkey, folder):
-    """Two halves of different keys would keep the server down."""
+    """A pair whose halves do not match is repaired."""
     for name in ("a", "b"):
         makekey(f"{folder}/{name}")
     secret = contents(folder + "/a")[".ed25519.sk"]
@@ -138,7 +138,7 @@ def test_repairs_a_pair_that_does_not_match(makekey, printkey, folder):
 
 
 def test_killed_in_the_middle(makekey, printkey, folder, site):
-    """A power cut or kill while the key is written would leave something that no later run mends."""
+    """After a kill at any moment the next run makes a valid key."""
     for delay_us in range(0, 6000, 150):
         keydir = f"{folder}/k{delay_us}"
         child = subprocess.Popen([site.makekey, keydir], env=daemon_environment(), stdout=subprocess.DEVNULL,
@@ -153,7 +153,7 @@ def test_killed_in_the_middle(makekey, printkey, folder, site):
 
 
 def test_killed_while_it_repairs(makekey, printkey, folder, site):
-    """The same while an existing key is being mended: the secret half must not be lost."""
+    """The same during a repair, and a valid secret key is never lost."""
     keydir = folder + "/k"
     makekey(keydir)
     before = contents(keydir)
@@ -169,7 +169,7 @@ def test_killed_while_it_repairs(makekey, printkey, folder, site):
 
 
 def test_several_at_once(makekey, printkey, folder, site):
-    """Two services that start together would make two keys and mix their halves."""
+    """Several runs at once make one valid pair."""
     for round_number in range(8):
         keydir = f"{folder}/k{round_number}"
         many = [subprocess.Popen([site.makekey, keydir], env=daemon_environment(), stdout=subprocess.DEVNULL,
@@ -181,7 +181,7 @@ def test_several_at_once(makekey, printkey, folder, site):
 
 
 def test_temporary_file_in_the_way(makekey, printkey, folder):
-    """What a crash left behind, or a trap that someone laid, would stop the key from being made."""
+    """A file or link under the temporary name does not prevent the key."""
     keydir = folder + "/k"
     os.mkdir(keydir)
     target = folder + "/victim"
@@ -198,21 +198,21 @@ def test_temporary_file_in_the_way(makekey, printkey, folder):
 
 @pytest.mark.parametrize("path", ["/proc/nothing", "/dev/null/x", "/nonexistent/deep/down", ""])
 def test_no_place_for_a_key(makekey, path):
-    """A failure would look like success, or not be explained."""
+    """A missing place is an error with a reason."""
     done = makekey(path)
     assert done.returncode in (100, 111) and path in done.stderr and done.stderr
 
 
 @pytest.mark.root
 def test_folder_that_may_not_be_written(makekey, folder, site):
-    """An ordinary user who lacks the right would get no reason."""
+    """A folder that the caller may not write is an error with a reason."""
     done = makekey(folder + "/k", **site.become("user"))
     assert done.returncode in (100, 111) and folder in done.stderr
     assert not os.path.exists(folder + "/k")
 
 
 def test_disk_full(site, folder):
-    """A half-written key would be left behind as if it were whole."""
+    """A full disk is an error, and no half key is left."""
     keydir = folder + "/k"
     done = run(["prlimit", "--fsize=10:10", site.makekey, keydir], env=daemon_environment())
     assert done.returncode != 0
@@ -224,14 +224,14 @@ def test_disk_full(site, folder):
 @pytest.mark.parametrize("tool", ["makekey", "printkey"])
 @pytest.mark.parametrize("args,status", [([], 100), (["-Z", "x"], 100), (["a", "b"], 100), (["-h"], 0), (["-V"], 0)])
 def test_usage(makekey, printkey, tool, args, status):
-    """Wrong usage would be taken for something else."""
+    """Wrong usage is an error."""
     done = (makekey if tool == "makekey" else printkey)(*args)
     assert done.returncode == status
     assert ("wrensshd" if args == ["-V"] else tool) in done.stdout + done.stderr
 
 
 def test_prints_what_ssh_keygen_prints(makekey, printkey, folder, tmp_path):
-    """People could not compare fingerprints, nor paste the line into known_hosts."""
+    """printkey prints key and fingerprint as ssh-keygen does."""
     makekey(folder + "/k")
     done = printkey(folder + "/k")
     line, fingerprint = done.stdout.splitlines()
@@ -241,7 +241,7 @@ def test_prints_what_ssh_keygen_prints(makekey, printkey, folder, tmp_path):
 
 
 def test_prints_without_the_secret(makekey, printkey, folder):
-    """Those who may not read the secret key could not see the fingerprint."""
+    """printkey works for users who can't read the secret key."""
     makekey(folder + "/k")
     os.unlink(folder + "/k/.ed25519.sk")
     done = printkey(folder + "/k")
@@ -249,19 +249,19 @@ def test_prints_without_the_secret(makekey, printkey, folder):
 
 
 def test_output_that_can_not_be_written(site):
-    """`wrensshd-printkey >/full/disk` would look like success."""
+    """printkey fails if its output can't be written."""
     done = run(["sh", "-c", '"$0" "$1" >/dev/full', site.printkey, site.keydir(site.mode)], env=daemon_environment())
     assert done.returncode == 111
 
 
 def find_tinysshd(name):
-    """Installed, or unpacked by tests/run.sh."""
+    """TinySSH, installed or unpacked by tests/run.sh."""
     return shutil.which(name, path=os.pathsep.join(["/usr/sbin", os.path.join(PROJECT, "build", "tools")]))
 
 
 @pytest.mark.skipif(not find_tinysshd("tinysshd-makekey"), reason="tinysshd is not there")
 def test_tinysshds_key_directory(folder, site, printkey, dial):
-    """An installed TinySSH could not be replaced in place."""
+    """The daemon and TinySSH use the same key directory."""
     keydir = folder + "/tiny"
     run([find_tinysshd("tinysshd-makekey"), keydir])
     assert printkey(keydir).returncode == 0

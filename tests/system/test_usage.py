@@ -1,4 +1,4 @@
-"""The command line and the key directory: what an administrator gets wrong has to be said in one line."""
+"""The command line and the key directory: each mistake of an administrator is reported in one line."""
 
 import os
 import shutil
@@ -15,7 +15,7 @@ USAGE, TROUBLE = 100, 111
 
 @pytest.fixture
 def wrensshd(site):
-    """wrensshd(*args): the daemon with nobody at the other end, to its end."""
+    """wrensshd(*args): runs the daemon without a client, to its end."""
     def start(*args, **how):
         return run([site.daemon, *args], text=False, env=daemon_environment(), timeout=20, **how)
     return start
@@ -23,7 +23,7 @@ def wrensshd(site):
 
 @pytest.fixture
 def keydir(site):
-    """A copy of the key directory to spoil."""
+    """A copy of the key directory for a test to damage."""
     path = os.path.join(site.base, "spoilt")
     shutil.copytree(site.keydir(site.mode), path)
     yield path
@@ -32,7 +32,7 @@ def keydir(site):
 
 
 def assert_told(done, word, statuses=(USAGE,)):
-    """The right exit status, nothing on the wire, one line that names the cause."""
+    """The exit status is right, nothing is sent, and one line names the cause."""
     assert done.returncode in statuses, done
     assert done.stdout == b"", "bytes went out to the client"
     naming = [line for line in done.stderr.splitlines() if word.encode() in line]
@@ -50,20 +50,20 @@ def assert_told(done, word, statuses=(USAGE,)):
     (["-x", "=command"], "=command"), (["-x", "name="], "name="), (["-x", ""], "-x"), (["-e", ""], "-e"),
     (["-a", ""], "-a"), (["-g", ""], "-g"), (["--nonsense"], "-"), (["-S", "-P"], "-S"), (["-SP"], "-S")])
 def test_wrong_flags(wrensshd, site, args, word):
-    """A typing mistake would be ignored: the server runs otherwise than its administrator believes."""
+    """A wrong flag is an error and not ignored."""
     done = wrensshd(*args, site.keydir(site.mode))
     assert_told_usage(done, word)
 
 
 def test_wrong_flags_in_a_pager(site):
-    """With output and errors in one pipe nothing would be said."""
+    """The error is also printed where output and errors share a pipe."""
     done = subprocess.run([site.daemon, "--nonsense"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, env=daemon_environment(), timeout=20, check=False)
     assert done.returncode == USAGE and b"usage: wrensshd" in done.stdout
 
 
 def test_wrong_flags_are_not_for_the_client(site):
-    """It would learn what the administrator's command line is."""
+    """The client does not see an error about the command line."""
     done = subprocess.run([site.daemon, "--nonsense"], input=b"", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           env=daemon_environment(), timeout=20, check=False)
     assert done.returncode == USAGE and done.stdout == b""
@@ -72,7 +72,7 @@ def test_wrong_flags_are_not_for_the_client(site):
 @pytest.mark.parametrize("prepare", [None, lambda: os.close(0)], ids=["null", "closed"])
 @pytest.mark.parametrize("args", [["--nonsense"], ["/nowhere"]])
 def test_a_connection_without_input(site, args, prepare):
-    """The same, where a launcher has forgotten descriptor 0."""
+    """The same, where a launcher has not set descriptor 0."""
     client, connection = socket.socketpair()
     with client, connection:
         done = subprocess.run([site.daemon, *args], stdin=subprocess.DEVNULL, stdout=connection, stderr=connection,
@@ -89,19 +89,19 @@ def assert_told_usage(done, word):
 
 @pytest.mark.parametrize("args", [[], ["-q"], ["-t"], ["-x"], ["-t", "5"], ["a", "b"]])
 def test_wrong_number_of_arguments(wrensshd, args):
-    """A missing key directory would not be explained."""
+    """A missing key directory is reported."""
     done = wrensshd(*args)
     assert done.returncode == USAGE and done.stdout == b"" and b"usage" in done.stderr
 
 
 def test_too_many_subsystems(wrensshd, site):
-    """Subsystems beyond the table would overrun it or be dropped silently."""
+    """A 17th subsystem is an error."""
     many = [word for number in range(17) for word in ("-x", f"n{number}=true")]
     assert_told_usage(wrensshd(*many, site.keydir(site.mode)), "n16=true")
 
 
 def test_help(wrensshd):
-    """Someone who asks for help would get an error, or text that leaves flags out."""
+    """-h prints each flag and exits with 0."""
     done = wrensshd("-h")
     text = done.stdout.decode() + done.stderr.decode()
     assert done.returncode == 0
@@ -111,7 +111,7 @@ def test_help(wrensshd):
 
 
 def test_version(wrensshd):
-    """A bug report could not say which version it is about."""
+    """-V prints the version."""
     done = wrensshd("-V")
     assert done.returncode == 0 and any(letter.isdigit() for letter in done.stdout.decode())
 
@@ -119,7 +119,7 @@ def test_version(wrensshd):
 @pytest.mark.parametrize("flags,connection,detail", [
     (["-q"], False, False), ([], True, False), (["-Q"], True, False), (["-v"], True, True), (["-q", "-Q"], True, False)])
 def test_how_much_is_logged(client, flags, connection, detail):
-    """-q would not be quiet, or the default leave out the fixed lines."""
+    """-q, the default, -v and -vv log what the man page says."""
     raw = client(*flags)
     raw.login().exec("true").wait_closed()
     raw.sock.close()
@@ -133,7 +133,7 @@ def test_how_much_is_logged(client, flags, connection, detail):
 
 
 def test_the_fixed_lines(client, site):
-    """fail2ban and people who read logs could not rely on the lines."""
+    """The fixed lines have their form, on which fail2ban and readers of logs rely."""
     raw = client().login()
     raw.exec("echo out; exit 3").wait_closed()
     raw.sock.close()
@@ -152,7 +152,7 @@ def test_the_fixed_lines(client, site):
 @pytest.mark.parametrize("flags, shown", [([], False), (["-v"], True), (["-e", ": own-secret"], False),
                                           (["-v", "-e", ": own-secret"], True)])
 def test_commands_are_logged_with_v_only(client, flags, shown):
-    """A passphrase that is unlocked with by a command would stand in the log, and on a board's console."""
+    """A command, which may hold a passphrase, is logged with -v only."""
     raw = client(*flags).login()
     raw.exec("echo client-secret >/dev/null").wait_closed()
     assert not raw.open(1).request(b"subsystem", string("client-secret")) or "-e" in flags
@@ -165,7 +165,7 @@ def test_commands_are_logged_with_v_only(client, flags, shown):
 
 
 def test_bytes_in_the_log(client):
-    """The amounts in the log would be of no use for accounting."""
+    """The end line has the right numbers of bytes."""
     raw = client().login()
     raw.exec("head -c 1000000 /dev/zero").wait_closed()
     channel = raw.exec("cat >/dev/null", number=1)
@@ -227,7 +227,7 @@ SPOILT = {
 
 @pytest.mark.parametrize("name", SPOILT)
 def test_spoilt_key_directory(wrensshd, keydir, name):
-    """The server would run with a broken or exposed key, or die without saying which file is wrong."""
+    """A damaged or exposed key is refused, and the line names the file."""
     word, change = SPOILT[name]
     change(keydir)
     line = assert_told(wrensshd(keydir), keydir, (USAGE, TROUBLE))
@@ -236,7 +236,7 @@ def test_spoilt_key_directory(wrensshd, keydir, name):
 
 @pytest.mark.parametrize("path", ["/nonexistent/keys", "/dev/null", "/etc/passwd", ""])
 def test_no_key_directory(wrensshd, path):
-    """A mistyped path would not be named."""
+    """A missing key directory is named."""
     done = wrensshd(path)
     assert done.returncode in (USAGE, TROUBLE) and done.stdout == b""
     assert path.encode() in done.stderr and done.stderr
@@ -245,19 +245,19 @@ def test_no_key_directory(wrensshd, path):
 @pytest.mark.root
 @pytest.mark.parametrize("name", ["ed25519.pk", ".ed25519.sk"])
 def test_key_of_another_owner(wrensshd, keydir, name):
-    """A key that another user can change would be trusted."""
+    """A key that another user owns is refused."""
     os.chown(os.path.join(keydir, name), 1, 1)
     assert name in assert_told(wrensshd(keydir), keydir, (USAGE, TROUBLE))
 
 
 @pytest.mark.root
 def test_key_that_the_user_may_not_read(wrensshd, site, keydir):
-    """An ordinary user who starts the server with root's key would get no reason."""
+    """A key that the user can't read is reported."""
     assert keydir in assert_told(wrensshd(keydir, **site.become("user")), keydir, (USAGE, TROUBLE))
 
 
 def test_client_gets_nothing_from_a_broken_server(dial, keydir):
-    """Clients would see half a banner of a server that can't serve."""
+    """A server that can't serve sends nothing to the client."""
     os.unlink(keydir + "/.ed25519.sk")
     line = dial(keydir=keydir)
     assert line.sock.recv(1000) == b""
@@ -265,7 +265,7 @@ def test_client_gets_nothing_from_a_broken_server(dial, keydir):
 
 
 def test_closed_descriptors(site):
-    """A launcher that hands over nothing would make the daemon write its log or key into the wrong file."""
+    """With descriptors 0 to 2 closed, neither log nor key uses one of their numbers."""
     for closed in ("0<&-", "1>&-", "2>&-", "0<&- 1>&- 2>&-"):
         done = run(["sh", "-c", f'exec "$0" "$1" {closed}', site.daemon, site.keydir(site.mode)],
                    text=False, timeout=20, env=daemon_environment())

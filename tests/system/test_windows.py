@@ -19,7 +19,7 @@ FIRST, LARGEST, PIPE = 65536, 2097152, 16 * os.sysconf("SC_PAGESIZE")
 # ---- windows ----------------------------------------------------------------------------------
 
 def test_window_is_kept(client):
-    """The server would send more than the client has room for."""
+    """The server never sends more than the client's window."""
     raw = client().login()
     channel = raw.exec("head -c 500000 /dev/zero; sleep 0.2", window=1000)
     channel.feed = False
@@ -39,7 +39,7 @@ def test_window_is_kept(client):
 
 @pytest.mark.parametrize("packet", [32, 33, 1000, 32768, 2**32 - 1])
 def test_packet_size_is_kept(client, packet):
-    """The server would send packets larger than the client can take, or none at all."""
+    """The server sends no packet larger than the client accepts."""
     raw = client().login()
     channel = raw.exec("head -c 100000 /dev/zero; head -c 5000 /dev/zero >&2", packet=packet)
     while not channel.closed:
@@ -52,7 +52,7 @@ def test_packet_size_is_kept(client, packet):
 
 @pytest.mark.parametrize("packet", [0, 1, 8, 13, 31])
 def test_packet_size_below_the_header(client, packet):
-    """A maximum packet of zero would make the server send empty packets for ever, or wrap around."""
+    """A client with a maximum packet near zero is refused, not served with empty packets."""
     raw = client().login()
     raw.send(raw.open_request(3, packet=packet))
     payload = raw.next()
@@ -61,7 +61,7 @@ def test_packet_size_below_the_header(client, packet):
 
 
 def test_window_of_zero_and_the_largest_one(client):
-    """The extremes of the initial window would stop or overrun the transfer."""
+    """Initial windows of zero and of the largest size work."""
     raw = client().login()
     channel = raw.exec("head -c 300000 /dev/zero", window=0)
     channel.adjust(2**32 - 1)
@@ -75,7 +75,7 @@ def test_window_of_zero_and_the_largest_one(client):
 @pytest.mark.parametrize("window,steps", [(2**32 - 1, [1]), (2**31, [2**31]), (100, [2**32 - 100]),
                                           (1, [2**31 - 1, 2**31 - 1, 2])])
 def test_window_beyond_the_end(client, refused, window, steps):
-    """A window that wraps around would stop the transfer, or be none at all."""
+    """A window beyond 2^32-1 ends the connection."""
     raw = client().login()
     channel = raw.open(window=window)
     for step in steps:
@@ -84,7 +84,7 @@ def test_window_beyond_the_end(client, refused, window, steps):
 
 
 def test_data_beyond_the_window(client, refused):
-    """A client could make the server hold what the program does not read."""
+    """Data beyond the window ends the connection."""
     raw = client().login()
     channel = raw.exec("sleep 21.5")
     sent = 0
@@ -98,7 +98,7 @@ def test_data_beyond_the_window(client, refused):
 
 
 def test_data_up_to_the_window_exactly(client):
-    """The last byte of the window would count as too many."""
+    """Data of exactly the window is accepted."""
     raw = client().login()
     channel = raw.exec("sleep 0.3; wc -c")
     left = given = channel.window
@@ -112,7 +112,7 @@ def test_data_up_to_the_window_exactly(client):
 
 
 def test_data_beyond_the_maximum_packet(client, refused):
-    """A packet larger than agreed would overrun the buffer made for it."""
+    """A packet above the agreed size ends the connection."""
     raw = client().login()
     channel = raw.exec("cat >/dev/null")
     raw.send(channel.data_bytes(bytes(channel.packet + 1)))
@@ -130,7 +130,7 @@ def fill(channel):
 
 
 def ping(raw):
-    """The server has seen all that was sent before, and answers."""
+    """Waits until the server has handled everything that was sent."""
     raw.send(bytes([PING]) + string(b"there"))
     while True:
         payload = raw.next()
@@ -154,7 +154,7 @@ def grow(channel):
 
 
 def test_window_grows_with_what_is_read(client):
-    """An upload from afar would wait for window in each round trip, or stop after the first one."""
+    """The window grows while the program reads, so an upload from afar is not held up."""
     raw = client().login()
     channel = raw.exec("cat | wc -c")
     assert channel.window == FIRST
@@ -164,7 +164,7 @@ def test_window_grows_with_what_is_read(client):
 
 
 def test_window_does_not_grow_unread(client):
-    """A client could make the server hold more than the first window for a program that never reads."""
+    """The window does not grow while the program does not read."""
     raw = client().login()
     channel = raw.exec("sleep 21.5")
     sent = 0
@@ -175,8 +175,8 @@ def test_window_does_not_grow_unread(client):
 
 
 def test_program_stops_behind_a_grown_window(client, refused):
-    """A program that stops reading would block the other sessions, or cost more memory than there is for it; or the
-    client's window be cut off behind its back."""
+    """When a program stops reading after its window has grown, other sessions go on, memory is bounded, and the client
+    may use the window that it was given."""
     raw = client().login()
     channel = raw.exec("echo $$; exec cat >/dev/null", number=1)
     channel.wait_output(b"\n")
@@ -202,8 +202,8 @@ def test_program_stops_behind_a_grown_window(client, refused):
 
 
 def test_program_that_waits_for_its_own_output(client):
-    """A program that does not read because nobody takes what it writes, whose client sends on: with the rest of it
-    left unread in the socket, the window that both wait for would never be seen."""
+    """A program that waits for its output to be read, while its client sends on, does not deadlock: the client's
+    WINDOW_ADJUST after that data is seen."""
     raw = client().login()
     channel = raw.exec("cat", window=1000)
     channel.feed = False
@@ -217,7 +217,7 @@ def test_program_that_waits_for_its_own_output(client):
 
 
 def test_memory_of_bulk_is_given_back(client):
-    """A connection would keep for its life what one transfer needed."""
+    """The memory of a transfer is given back."""
     raw = client().login()
     channel = raw.exec("sleep 0.5; cat; sleep 25.5")
     before = proc.memory_kilobytes(raw.line.network)
@@ -228,7 +228,7 @@ def test_memory_of_bulk_is_given_back(client):
 
 
 def test_stalled_program_takes_no_memory(client):
-    """A client that fills the windows of sixteen programs that do not read would use up the server's memory."""
+    """A client that fills the windows of sixteen programs that do not read uses bounded memory."""
     raw = client().login()
     before = proc.memory_kilobytes(raw.line.network)
     channels = [raw.exec("sleep 22.5", number=number) for number in range(CHANNELS)]

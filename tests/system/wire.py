@@ -1,8 +1,6 @@
-"""A raw SSH client for one connection that can break every rule on purpose.
-
-Wire moves packets and runs key exchanges; wire_session.py adds logins and channels. Nothing here
-retries or forgives: what the server says unasked is either kept for the test or fails it.
-"""
+"""A raw SSH client for one connection that can break every rule on purpose. Wire moves packets and runs key exchanges;
+wire_session.py adds logins and channels. Nothing here retries or forgives: an unexpected message of the server is
+either kept for the test or fails it."""
 
 import hashlib
 import os
@@ -142,7 +140,7 @@ class Wire:
         return u32(len(body) if length is None else length) + body
 
     def sealed(self, payload, **rules):
-        """What goes onto the wire for one message; counts the sequence number."""
+        """The bytes on the wire of one message; counts the sequence number."""
         packet = self.packet(payload, **rules)
         if self.sealer:
             packet = self.sealer.seal(self.send_sequence, packet)
@@ -154,8 +152,8 @@ class Wire:
         self.send_raw(b"".join(self.sealed(payload) for payload in payloads))
 
     def receive(self):
-        """The next message as it comes; key exchange, DEBUG and DISCONNECT are not treated specially. The announcement
-        of the host keys, which may stand behind any login, is kept apart."""
+        """The next message as it comes, key exchange, DEBUG and DISCONNECT included. The announcement of the host keys,
+        which may follow any login, is kept apart."""
         payload = self.receive_any()
         while payload.startswith(HOSTKEYS):
             self.host_keys = read_strings(payload[len(HOSTKEYS):])
@@ -187,7 +185,7 @@ class Wire:
         return payload
 
     def next(self):
-        """The next message that is not the transport's own; a rekey asked for by the server is done on the way."""
+        """The next message that is not the transport's own; runs a rekey that the server starts."""
         if self.kept:
             return self.kept.pop(0)
         while True:
@@ -331,7 +329,7 @@ class Wire:
         self.finish_kex()
 
     def rekey(self, kex=None):
-        """A key exchange started by us; messages that the server had under way are kept for next()."""
+        """A key exchange that we start; messages that the server had under way are kept for next()."""
         self.kex_names = list(kex) if kex else self.kex_names
         self.send(self.kexinit())
         payload = self.receive_living()

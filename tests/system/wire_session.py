@@ -37,7 +37,7 @@ class Client(Wire):
 
     def publickey(self, key=None, sign=True, hostbound=False, user=None, signer=None, blob=None,
                   signature=None, host_key=None, algorithm=ED25519):
-        """A publickey request; everything in it can be set apart from what belongs there."""
+        """A publickey request; every field can be replaced."""
         key = key or self.key
         blob = public_blob(key) if blob is None else blob
         method = HOSTBOUND if hostbound else b"publickey"
@@ -62,7 +62,7 @@ class Client(Wire):
         return self
 
     def auth_answer(self, request):
-        """What a request is answered with, as something to compare: (number, the rest)."""
+        """The answer to a request, in a form that can be compared: (number, the rest)."""
         self.send(request)
         payload = self.next()
         assert payload[0] in (USERAUTH_FAILURE, USERAUTH_SUCCESS, PK_OK), payload[:40].hex()
@@ -86,7 +86,7 @@ class Client(Wire):
         return self.channels[number]
 
     def route(self, payload):
-        """Books one message of whichever channel it is for."""
+        """Records one message of the channel that it is for."""
         self.channels[Fields(payload, 1).u32()].take(payload)
 
     def open_refused(self, **how):
@@ -115,7 +115,7 @@ class Channel:
         return (bytes([CHANNEL_REQUEST]) + u32(self.remote) + string(name) + bytes([reply]) + rest)
 
     def request(self, name, rest=b""):
-        """True if the server says yes. Data that comes meanwhile is kept."""
+        """True if the server accepts. Data that arrives in the meantime is kept."""
         self.client.send(self.request_bytes(name, rest))
         while True:
             payload = self.client.next()
@@ -144,7 +144,7 @@ class Channel:
         return bytes([WINDOW_ADJUST]) + u32(self.remote) + u32(count)
 
     def take(self, payload):
-        """Books one message of this channel."""
+        """Records one message of this channel."""
         fields = Fields(payload, 1)
         assert fields.u32() == self.number, f"a message for another channel: {payload[:40].hex()}"
         if payload[0] == DATA:
