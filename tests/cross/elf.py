@@ -61,7 +61,7 @@ class Elf:
         return [segment for segment in self.segments if segment.kind == kind]
 
     def section_names(self):
-        """The names in the section table, which stripping leaves."""
+        """The names in the section table, which stripping keeps."""
         layout, start, size = ("<IIQQQQ", 40, 64) if self.wide else ("<IIIIII", 32, 40)
         table, = struct.unpack_from("<Q" if self.wide else "<I", self.bytes, start)
         index, = struct.unpack_from("<H", self.bytes, 62 if self.wide else 50)

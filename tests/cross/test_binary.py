@@ -1,4 +1,4 @@
-"""The static binaries: what an administrator's checks would look for, and what must not be in them."""
+"""The static binaries: what they must have, and what they must not contain."""
 
 import getpass
 import os
@@ -22,12 +22,12 @@ def binary(target):
 
 
 def test_is_for_its_machine(target, binary):
-    """A board would say "Exec format error"."""
+    """The binary is for its architecture, so a board can run it."""
     assert binary.machine == elf.MACHINES[target.arch]
 
 
 def test_is_static_and_position_independent(binary):
-    """It would need a loader or libraries that an initramfs does not have, or lie at addresses known beforehand."""
+    """It needs no loader and no library, which an initramfs lacks, and its addresses are random."""
     assert binary.type == elf.ET_DYN
     assert not binary.of(elf.PT_INTERP)
     assert elf.DT_NEEDED not in binary.dynamic
@@ -35,7 +35,7 @@ def test_is_static_and_position_independent(binary):
 
 
 def test_nothing_is_writable_and_executable(binary):
-    """Data that an attacker places could be run."""
+    """No memory is writable and executable, so data of an attacker can't run."""
     for segment in binary.segments:
         assert not (segment.flags & elf.PF_W and segment.flags & elf.PF_X), hex(segment.address)
     stack, = binary.of(elf.PT_GNU_STACK)
@@ -43,19 +43,19 @@ def test_nothing_is_writable_and_executable(binary):
 
 
 def test_constants_are_not_executable(binary):
-    """Tables and texts would serve as building blocks of an attack."""
+    """Tables and texts are not executable."""
     first = binary.of(elf.PT_LOAD)[0]
     assert first.offset == 0 and first.flags == elf.PF_R
 
 
 def test_code_has_no_relocations(binary):
-    """Code would have to be writable while it starts."""
+    """Code has no relocations, so it need not be writable at the start."""
     assert elf.DT_TEXTREL not in binary.dynamic
     assert not binary.dynamic.get(elf.DT_FLAGS, 0) & elf.DF_TEXTREL
 
 
 def test_relocated_data_can_be_made_read_only(target, binary):
-    """Function tables would stay writable: the segment must begin a loaded one and end with a page."""
+    """Function tables can become read-only: the segment begins a loaded one and ends with a page."""
     relro, = binary.of(elf.PT_GNU_RELRO)
     dynamic, = binary.of(elf.PT_DYNAMIC)
     assert relro.address in [segment.address for segment in binary.of(elf.PT_LOAD)]
@@ -65,21 +65,21 @@ def test_relocated_data_can_be_made_read_only(target, binary):
 
 
 def test_loads_with_large_pages(target, binary):
-    """Kernels with pages of 64 KiB would refuse it."""
+    """Kernels with pages of 64 KiB can load it."""
     for segment in binary.of(elf.PT_LOAD):
         assert segment.align >= LARGEST_PAGE[target.arch]
         assert segment.offset % segment.align == segment.address % segment.align
 
 
 def test_has_canaries(target):
-    """An overflow on the stack would go unnoticed. The linker drops the function if nobody calls it."""
+    """Functions check their stack canary. The linker drops the check's function if nobody calls it."""
     symbols = subprocess.run(["nm", target.unstripped], capture_output=True, text=True, check=True).stdout
     assert re.search(r" [TtWw] __stack_chk_fail$", symbols, re.MULTILINE)
 
 
 @pytest.mark.parametrize("target", ["x86_64"], indirect=True)
 def test_large_frames_touch_each_page(target):
-    """A large local could step over the guard page below the stack. For ARM, Clang 14 can't prevent that."""
+    """Large frames touch each page, so none steps over the guard page. For ARM, Clang 14 can't do this."""
     code = {name: "\n".join(lines) for name, lines in functions(target).items()}
     too_far = {name for name, text in code.items()
                for step in re.findall(r"^subq \$(\w+), %rsp", text, re.MULTILINE) if int(step, 0) > 4096}
@@ -89,7 +89,7 @@ def test_large_frames_touch_each_page(target):
 
 @pytest.mark.parametrize("target", ["aarch64"], indirect=True)
 def test_return_addresses_are_signed(target):
-    """An overflow could choose where a function returns to. Processors before ARMv8.3 take the instruction for a hint."""
+    """Return addresses are signed. Processors before ARMv8.3 ignore the instruction."""
     saving = {name: lines for name, lines in functions(target).items()
               if any(re.match(r"st[pr] .*\bx30\b", line) for line in lines)}
     assert len(saving) > 100
@@ -98,24 +98,24 @@ def test_return_addresses_are_signed(target):
 
 
 def test_has_neither_heap_nor_streams(target):
-    """What nothing calls would take 6 KiB; and what comes to call it later would go unnoticed."""
+    """libc's heap and streams, which take 6 KiB, are not linked."""
     symbols = subprocess.run(["nm", target.unstripped], capture_output=True, text=True, check=True).stdout
     assert re.search(r" main$", symbols, re.MULTILINE)
     assert not re.search(r" (__malloc_context|__stdio_write)$", symbols, re.MULTILINE)
 
 
 def test_is_stripped(binary):
-    """Users would carry symbols around."""
+    """It has no symbols."""
     assert not {".symtab", ".debug_info", ".comment"} & set(binary.section_names())
 
 
 def test_keeps_its_ceiling(target):
-    """Flash and initramfs are small; the ceilings are the project's promise."""
+    """It keeps its size limit, because flash and initramfs images are small."""
     assert os.path.getsize(target.daemon) <= int(target.setting("size_limit"))
 
 
 def test_names_nobody_and_no_path(target):
-    """The archive would tell who built it and where, and differ from one builder to the next."""
+    """The archive does not show who built it and where, so that it does not differ between builders."""
     told = {TOP, os.path.expanduser("~") + "/", "/home/", "/tmp/", "/usr/lib/gcc", "build/cross", "sysroot",
             getpass.getuser() + "@"}
     host = socket.gethostname()
@@ -130,7 +130,7 @@ def test_names_nobody_and_no_path(target):
 
 
 def test_runs(target):
-    """The whole point. -V and -h go through relocation, the options and the small printf."""
+    """-V and -h run, which needs relocation, the options and the small printf."""
     done = subprocess.run(target.command("-V"), capture_output=True, text=True, check=True)
     assert done.stdout == f"wrensshd {target.name.split('-')[1]}\n"
     assert "keydir" in subprocess.run(target.command("-h"), capture_output=True, text=True, check=True).stdout
@@ -143,7 +143,7 @@ SERVICES = {"share/wrensshd/" + name for name in (
 
 
 def test_archive_holds_what_is_promised(target):
-    """A user would miss the links, the pages, the units or the licenses."""
+    """The archive has the links, the man pages, the units and the licenses."""
     found = {os.path.relpath(os.path.join(folder, name), target.folder)
              for folder, _, names in os.walk(target.folder) for name in names}
     assert found == {
@@ -170,7 +170,7 @@ UNPACK = "ulimit -v 60000 && exec busybox tar -xJf \"$0\" -C \"$1\" --strip-comp
 
 
 def test_unpacks_in_little_memory(target, tmp_path):
-    """The board that it is for could not unpack it."""
+    """A small board can unpack it."""
     if not shutil.which("busybox"):
         pytest.skip("no busybox here")
     done = subprocess.run(["sh", "-c", UNPACK, target.archive, str(tmp_path)], capture_output=True, text=True, check=False)
@@ -181,7 +181,7 @@ def test_unpacks_in_little_memory(target, tmp_path):
 
 @pytest.mark.parametrize("unit", ["wrensshd@.service", "wrensshd-keygen.service"])
 def test_units_name_installed_programs(target, unit):
-    """systemd would not find the program."""
+    """The units start programs that are in the archive."""
     with open(os.path.join(target.folder, "lib/systemd/system", unit), encoding="ascii") as file:
         programs = re.findall(r"^ExecStart=(\S+)", file.read(), re.MULTILINE)
     assert programs
@@ -191,7 +191,7 @@ def test_units_name_installed_programs(target, unit):
 
 
 def test_every_architecture_is_listed():
-    """targets.sh and these tests would drift apart."""
+    """These tests know every architecture of targets.sh."""
     script = f". {TOP}/packaging/cross/targets.sh; echo $all_targets"
     listed = subprocess.run(["sh", "-c", script], capture_output=True, text=True, check=True).stdout.split()
     assert sorted(listed) == sorted(ARCHITECTURES)

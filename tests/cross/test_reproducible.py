@@ -1,4 +1,4 @@
-"""The same source gives the same bytes, wherever it lies; and a second compiler builds it, too."""
+"""The same source gives the same bytes, wherever it is; and a second compiler builds it, too."""
 
 import hashlib
 import os
@@ -15,7 +15,7 @@ PARTS = ["LICENSE", "README.md", "meson.build", "meson_options.txt", "crypto", "
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
-    """A copy of the source under a path of another length. What was downloaded comes along."""
+    """A copy of the source under a path of another length, with what was downloaded."""
     top = str(tmp_path_factory.mktemp("another-place") / "with a blank" / "wrenssh")
     os.makedirs(top)
     for part in PARTS:
@@ -45,13 +45,13 @@ def digest(path):
 
 
 def test_sums_are_right():
-    """Who downloads an archive could not tell that it is whole."""
+    """The sums are those of the archives."""
     done = subprocess.run(["sha256sum", "--check", "SHA256SUMS"], cwd=WORK, capture_output=True, text=True, check=True)
     assert done.stdout.count(": OK\n") == len(ARCHITECTURES)
 
 
 def test_same_bytes_from_another_path(elsewhere):
-    """Nobody could check that an archive was made from this source."""
+    """A build in another folder gives the same bytes, so anybody can check an archive."""
     build(elsewhere)
     for arch in ARCHITECTURES:
         name = f"wrensshd-{version()}-{arch}.tar.xz"
@@ -60,7 +60,7 @@ def test_same_bytes_from_another_path(elsewhere):
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_gcc_builds_it(elsewhere, arch):
-    """Who has no Clang, or does not trust it, could not build."""
+    """GCC builds it, too."""
     build(elsewhere, "--cc", "gcc", arch)
     binary = elf.Elf(os.path.join(elsewhere, "build/cross", arch, f"wrensshd-{version()}-{arch}", "sbin/wrensshd"))
     assert binary.machine == elf.MACHINES[arch] and binary.type == elf.ET_DYN
@@ -70,7 +70,7 @@ def test_gcc_builds_it(elsewhere, arch):
 @pytest.mark.parametrize("args,word", [(["mips"], "unknown architecture: mips"), (["armv7", "--skip-tests"], "options first"), (["--cc"], "clang or gcc"), (["--cc", "tcc"], "clang or gcc"),
                                        (["--frob"], "unknown option: --frob")])
 def test_wrong_words_are_named(elsewhere, args, word):
-    """A typing mistake would end somewhere in the middle."""
+    """A wrong argument is reported at once."""
     done = subprocess.run(["sh", os.path.join(elsewhere, "packaging/cross/build.sh"), *args],
                           capture_output=True, text=True, check=False)
     assert done.returncode == 1 and word in done.stderr
