@@ -27,7 +27,7 @@ exec switch_root /root /sbin/init
 
 
 def make_image(place, person):
-    """A disk with Debian's systemd, on which a person has done what the README says."""
+    """A disk with Debian's systemd, set up as the documents say."""
     root = debian.unpack(place, debian.tarball(place, "systemd", PACKAGES), "root")
     shutil.copytree(place.release("x86_64"), os.path.join(root, "usr/local"), symlinks=True, dirs_exist_ok=True)
     debian.chroot(place, root, "useradd", "--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent",
@@ -66,7 +66,7 @@ def check_first_key(place, ssh):
 
 
 def check_session_is_free(place, ssh):
-    """No restriction of the unit's reaches a user's shell: it is as free as PID 1."""
+    """No restriction of the unit reaches a user's shell: it has the rights of PID 1."""
     script = "for who in 1 self; do grep -E '^(NoNewPrivs|Seccomp|CapBnd):' /proc/$who/status; " \
              "readlink /proc/$who/ns/mnt /proc/$who/ns/net; done"
     lines = ssh(script).stdout.splitlines()
@@ -83,7 +83,7 @@ def check_parallel_logins(place, ssh):
 
 
 def check_restart(place, ssh):
-    """Sessions, and what they leave running in the background, outlive the socket and the connection."""
+    """Sessions and their background programs survive a restart of the socket and the end of the connection."""
     kept = ssh.start("setsid sleep 4321 </dev/null >/dev/null 2>&1 & echo started; cat")
     place.check(kept.stdout.readline() == b"started\n", "no session to keep")
     done = ssh("systemctl restart wrensshd.socket && systemctl is-active wrensshd.socket")
@@ -102,7 +102,7 @@ def open_session(place, ssh):
 
 
 def check_end(place, client, what):
-    """systemd has a copy of the connection: the client ends only because wrensshd says goodbye and shuts it down."""
+    """systemd has a copy of the connection, so the client ends only because wrensshd shuts it down."""
     try:
         client.wait(60)  # with its input open
     except subprocess.TimeoutExpired:
@@ -114,7 +114,7 @@ def check_end(place, client, what):
 
 
 def check_stop(place, ssh):
-    """A stop of the template ends each connection, also that which asks for it, and no program in the background."""
+    """Stopping the template ends each connection, also the one that asks for it, and no background program."""
     client = open_session(place, ssh)
     asker = ssh.start("systemctl stop 'wrensshd@*'", options=["LogLevel=INFO"])
     check_end(place, client, "systemctl stop")
@@ -172,7 +172,7 @@ def check_flood(place, ssh):
 
 
 def check_tinyssh(place, person, machine):
-    """From TinySSH by the commands of the README, given in TinySSH's own sessions; clients see one host key."""
+    """Changes from TinySSH by the documented commands, typed in TinySSH's own sessions; clients see one host key."""
     ssh = person.ssh(machine)
     ssh("systemctl stop wrensshd.socket wrensshd-keygen.service; rm -r /etc/wrensshd; systemctl start tinysshd.socket")
     person.knows(board.host_key(place, machine.port))
@@ -203,7 +203,7 @@ def check_journal(place, ssh):
 
 
 def check_repair(place, person, machine):
-    """What a power cut leaves of a key that was being made: a file without its bytes, and a temporary one."""
+    """A power cut while a key is made leaves an empty file and a temporary one, which the next start repairs."""
     ssh = person.ssh(machine)
     done = ssh("cd /etc/wrensshd && : >.ed25519.sk && : >ed25519.pk && systemctl restart wrensshd-keygen.service && "
                "stat -c '%a %s' .ed25519.sk")
@@ -213,7 +213,7 @@ def check_repair(place, person, machine):
 
 
 def check_fail2ban(place, ssh):
-    """The filter counts the flood's connections, and of the person's only those that asked for the greeting."""
+    """The filter counts the flood's connections, and of the person's only those without a login."""
     filters = os.path.join(place.release("x86_64"), "share/wrensshd/fail2ban/filter.d/wrensshd.conf")
     log = place.path("journal")
     with open(log, "w", encoding="utf-8") as file:
