@@ -19,7 +19,7 @@ NAMESPACES = ("unshare", "--net", "--mount", "--pid", "--fork", "--kill-child=SI
 
 
 def path(word):
-    """Where the caller means it to be: run.sh goes to the project's own folder."""
+    """The path as the caller means it, although run.sh changes to the project's folder."""
     return os.path.join(os.environ.get("WREN_BENCH_CALLER", ""), word)
 
 
@@ -48,7 +48,7 @@ def arguments():
 
 
 def enter_namespaces():
-    """As root: ports, processes and mounts of our own, which end with us, whatever happens."""
+    """As root: enters namespaces of our own for ports, processes and mounts, which end with us in any case."""
     if os.getuid() != 0 or INSIDE in os.environ:
         return
     if not has_namespaces():
@@ -59,7 +59,7 @@ def enter_namespaces():
 
 
 def has_namespaces():
-    """Tried, not looked up: root of a container may have the program and still not be allowed."""
+    """Tries it: root in a container may have the program and still lack the right."""
     try:
         run([*NAMESPACES, "true"], 20)
     except Failed:
@@ -68,7 +68,7 @@ def has_namespaces():
 
 
 def only_run(build):
-    """A second run on this machine at the same time would spoil both."""
+    """Takes a lock, because a second run on this machine at the same time would spoil both."""
     folder = "/run/lock" if os.getuid() == 0 and os.path.isdir("/run/lock") else build
     lock = open(os.path.join(folder, "wrensshd-bench"), "w", encoding="ascii")
     try:
@@ -79,8 +79,8 @@ def only_run(build):
 
 
 def stop_in_order():
-    """Who ends the run, as Meson does when its time is over, gets the user and the folders removed as well. Once is
-    enough: what tidies up is not stopped again."""
+    """At a signal, such as Meson's after its time limit, removes the user and the folders as well. A second signal does
+    not interrupt the clean-up."""
     def stop(*_):
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
         raise KeyboardInterrupt
@@ -88,7 +88,7 @@ def stop_in_order():
 
 
 def sweep(build):
-    """Folders of runs that were killed. Nobody else is at work here: we have the lock, as each user has one."""
+    """Removes folders of runs that were killed. We have the lock, of which each user has one, so nobody uses them."""
     for folder in glob.glob(os.path.join(build, "run-*")):
         if os.stat(folder).st_uid == os.getuid():
             shutil.rmtree(folder, ignore_errors=True)

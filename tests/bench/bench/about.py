@@ -1,4 +1,4 @@
-"""What was measured where: without it no figure means anything."""
+"""What was measured and where: without it no figure means anything."""
 
 import os
 import platform
@@ -24,7 +24,7 @@ def _processor():
 
 
 def _packages(ask, *patterns):
-    """Versions as the package manager tells them: programs name them in as many ways as there are programs."""
+    """Versions from the package manager, because each program prints its own version in another way."""
     lines = []
     for pattern in patterns:
         try:
@@ -43,13 +43,14 @@ def _commit(folder):
 
 
 def _when():
-    """The load is that of before the first measurement: what else the machine was doing."""
+    """The load is from before the first measurement: it shows what else the machine was doing."""
     load = " ".join(f"{value:.2f}" for value in os.getloadavg())
     return {"date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()), "load": load + " at the start"}
 
 
 def _brought_along(world):
-    """Libraries that the other Debian lacked and got from this machine: its own packages don't tell of them."""
+    """Libraries that the other Debian lacks and that came from this machine, whose versions its packages do not show.
+    """
     if not world.brought_along:
         return {}
     names = {name.partition(".so")[0] + "*" for name in world.brought_along}

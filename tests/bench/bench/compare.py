@@ -1,4 +1,4 @@
-"""Two runs, and what has changed between them beyond noise."""
+"""Compares two runs: what has changed between them beyond noise."""
 
 import math
 import random
@@ -13,8 +13,8 @@ CONFIDENCE = 0.99
 
 
 def _normed(row, names, dice=None):
-    """Ours over the geometric mean of the peers': a faster machine makes no difference. With dice: resampled, and the
-    same rounds for all, as a round that is slow is slow for all."""
+    """Our figure divided by the geometric mean of the peers', so that the speed of the machine does not matter. With
+    dice the rounds are resampled, the same ones for all, because a load spike affects all servers alike."""
     rounds = min(len(row.samples[name]) for name in (OURS, *names))
     picked = [dice.randrange(rounds) for _ in range(rounds)] if dice else None
 
@@ -28,7 +28,7 @@ def _normed(row, names, dice=None):
 
 
 def change(old, new):
-    """(new / old, low, high) of a row, the peers that both runs have being the yardstick; None if it can't be told."""
+    """(new / old, low, high) of a row, with the peers of both runs as the yardstick; None if it can't be computed."""
     names = sorted(set(old.peers()) & set(new.peers()))
     before, now = _normed(old, names), _normed(new, names)
     if before is None or now is None:

@@ -5,7 +5,7 @@ from .processes import Failed
 
 
 class Crowd:
-    """The clients' ends are as small as can be: each time the crowd grows it is by one process for all the new ones."""
+    """The clients' ends are as small as possible: each growth of the crowd adds one process for all new clients."""
 
     def __init__(self, lean, contender):
         self.lean, self.contender, self.clients, self.count = lean, contender, [], 0
@@ -14,7 +14,7 @@ class Crowd:
         return self
 
     def grow(self, count):
-        """Until there are `count` sessions, all of them logged in and started."""
+        """Adds sessions until there are `count`, all of them logged in and started."""
         if count > self.count:
             self.clients.append(self.lean.hold(self.contender, "idle", "--count", count - self.count, "--hold"))
             self.count = count

@@ -1,4 +1,4 @@
-"""Our own client: it tells what it measured, and how much of that time it was at work itself. See lean/ beside this."""
+"""Our own client: it reports what it measured, and how much of that time it was busy itself. See lean/ beside this."""
 
 import json
 import os
@@ -19,7 +19,7 @@ class Lean:
                 *([] if eager else ["--polite"]), *map(str, options)]
 
     def measured(self, contender, mode, *options, seconds=120, **where):
-        """What it says of one run."""
+        """The figures of one run."""
         try:
             return json.loads(run(self.command(contender, mode, *options, **where), seconds, env=ENVIRONMENT))
         except Failed as why:
@@ -27,13 +27,13 @@ class Lean:
                          + contender.running.last_words()) from why
 
     def billed(self, contender, mode, *options, **where):
-        """The same, and the server's bill: CPU seconds, instructions."""
+        """The same, and the server's resource usage: CPU seconds, instructions."""
         before = len(contender.running.bills())
         told = self.measured(contender, mode, *options, **where)
         return told, contender.running.next_bill(before)
 
     def hold(self, contender, mode, *options):
-        """A run that goes on until it is let go: as soon as it is where it should be."""
+        """A run that waits, as soon as it has reached its state, until it is let go."""
         client = subprocess.Popen(self.command(contender, mode, *options), stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
         if client.stdout.readline() != b"ready\n":
@@ -44,12 +44,12 @@ class Lean:
 
 
 def own_share(told):
-    """How much of the time the client was at work: near 1 it was the client that the rest had to wait for."""
+    """The part of the time in which the client was busy: near 1, the client was the bottleneck."""
     return (told["user_seconds"] + told["system_seconds"]) / told["seconds"]
 
 
 def let_go(client):
-    """Its standard input ends, and so does it."""
+    """Closes its standard input, at which it ends."""
     try:
         client.communicate(timeout=30)
     except subprocess.TimeoutExpired:

@@ -1,4 +1,4 @@
-"""Running programs, and what /proc tells of them."""
+"""Running programs, and what /proc says about them."""
 
 import ctypes
 import os
@@ -16,7 +16,7 @@ class Failed(RuntimeError):
 
 
 def run(command, seconds=120, **how):
-    """To its end; Failed with its words if it does not succeed."""
+    """Runs it to its end; Failed with its last words if it does not succeed."""
     how.setdefault("stdin", subprocess.DEVNULL)
     try:
         done = subprocess.run(command, timeout=seconds, check=False, stdout=subprocess.PIPE,
@@ -42,7 +42,7 @@ def wait_until(condition, seconds, pause=0.005):
 
 
 def read(path):
-    """A file's text; empty if it is gone, as those of processes are when these end."""
+    """A file's text; empty if the file is gone, as files of ended processes are."""
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
             return file.read()
@@ -92,7 +92,7 @@ def program(pid):
 
 
 def die_with_parent():
-    """For a child before its exec: it ends when we do, even if nobody lets us tidy up."""
+    """For a child before its exec: it ends with us, even if we can't clean up."""
     PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 

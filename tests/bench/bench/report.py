@@ -7,7 +7,7 @@ WIDTH = 34
 
 
 def number(value):
-    """Three digits that count, and no more."""
+    """Three significant digits."""
     if value == 0:
         return "0"
     if abs(value) >= 100:

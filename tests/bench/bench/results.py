@@ -1,4 +1,4 @@
-"""What was measured: rows of samples, curves, and notes. Saved as JSON and CSV, and read back to compare."""
+"""The measurements: rows of samples, curves, and notes. Saved as JSON and CSV, and read back to compare."""
 
 import csv
 import json
@@ -21,15 +21,15 @@ CLIENT_BOUND = 0.9
 
 
 class Row:
-    """One figure of several servers. `better`: less or more. `client`: the shares of the time that the client was at
-    work, where it tells."""
+    """One figure of several servers. `better`: less or more. `client`: the part of the time that the client was busy,
+    where it reports that."""
 
     def __init__(self, key, title, unit, better="less", samples=None, client=None):
         self.key, self.title, self.unit, self.better = key, title, unit, better
         self.samples, self.client = samples or {}, client or {}
 
     def client_bound(self, name):
-        """True if the figure is the client's speed: the server might do better."""
+        """True if the client was the bottleneck: the server might be faster."""
         return name in self.client and median(self.client[name]) >= CLIENT_BOUND
 
     @property
@@ -38,12 +38,12 @@ class Row:
 
     @property
     def exact(self):
-        """True for what does not vary: bytes, and instructions."""
+        """True for what does not vary: bytes and instructions."""
         return self.group in ("size", "arm")
 
     @property
     def is_time(self):
-        """False for counts of instructions: fewer of them are not always faster, so nobody is ahead in these."""
+        """False for counts of instructions: fewer of them are not always faster, so they give no verdict."""
         return self.group != "arm" and not self.key.startswith("cpu.instructions")
 
     def standing(self, compared):

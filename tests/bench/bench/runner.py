@@ -22,7 +22,7 @@ MODULES = {"cpu": ("login", "throughput")}
 
 
 class Plan:
-    """How much of everything. The quick form shows that all works, and coarse figures."""
+    """How much of everything. The quick form gives coarse figures and shows that everything works."""
 
     def __init__(self, quick):
         self.quick = quick
@@ -99,7 +99,7 @@ class Bench:
         self.results.note(text)
 
     def _warm_up(self):
-        """Pins the host keys, and finds out which methods each server has. One that does not serve is left out."""
+        """Pins the host keys, and finds the methods of each server. A server that does not work is left out."""
         self._methods, defaults = {}, []
         for contender in list(self.with_builds):
             try:
@@ -124,7 +124,7 @@ class Bench:
         return method == "default" or method in self._methods.get(contender.name, ())
 
     def has_many_sessions(self, contender):
-        """On one connection. Those that don't are noted."""
+        """Whether it takes several sessions on one connection; a server that does not is noted."""
         if not contender.server.many_sessions:
             self.results.note(f"{contender.title} has one session on a connection: not in the rows that need several")
         return contender.server.many_sessions
@@ -133,9 +133,8 @@ class Bench:
         self.results.add(row, contender.name, value)
 
     def rounds(self, count, what, work, among=None, only=lambda contender: True):
-        """work(contender) for all contenders, or those `among` which it is, in each round, in another order each time,
-        so that nobody always comes after the same one, and finds what that one leaves. One that fails is noted and left
-        out of the rounds that follow."""
+        """work(contender) for all contenders, or those in `among`, in each round, in another order each time, so that
+        none always follows the same one. A contender that fails is noted and left out of later rounds."""
         dice = random.Random(what)  # the same order in each run
         going = [one for one in among or self.contenders if only(one)]
         for number in range(count):
@@ -151,14 +150,14 @@ class Bench:
                     going.remove(contender)
 
     def zeros(self, size):
-        """A file without blocks on the disk, to read from: of its own offset, and several may read it."""
+        """A sparse file to read from; each reader has an offset of its own."""
         path = os.path.join(self.scratch, "zeros")
         with open(path, "ab") as file:
             file.truncate(size)
         return open(path, "rb")
 
     def wants(self, group):
-        """False for what a module measures beside that which was asked of it."""
+        """False for an extra measurement of a module when it was not asked for."""
         return group in self.groups
 
     def measure(self, groups):

@@ -11,8 +11,8 @@ SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/lib/sftp-server")
 
 
 class Server:
-    """One way to serve SSH on descriptors 0 and 1. `programs`: the names of its processes' files, which tells them
-    from those of the sessions."""
+    """One way to serve SSH on descriptors 0 and 1. `programs`: the file names of its processes, which tell them from
+    those of the sessions."""
 
     name = title = package = ""
     programs = ()
@@ -61,7 +61,7 @@ class Wrensshd(Server):
 
 
 class Dynamic(Wrensshd):
-    """The same with the system's C library and libsodium, as a distribution would ship it."""
+    """The same with the system's C library and libsodium, as a distribution ships it."""
 
     name, title = DYNAMIC, "wrensshd, dynamic"
 
@@ -112,7 +112,7 @@ SERVERS = (Wrensshd, TinySSH, Dropbear, OpenSSH)
 
 
 class Running:
-    """A server behind tcpserver on a port of its own, with a bill for every connection that ended."""
+    """A server behind tcpserver on a port of its own, with the resource usage of every connection that ended."""
 
     def __init__(self, server, helpers, scratch):
         self.server = server
@@ -138,7 +138,8 @@ class Running:
         return [((user + system) / 1e6, instructions, rss) for user, system, _, rss, instructions in lines]
 
     def next_bill(self, before, seconds=15):
-        """The bill that follows the first `before` ones: a server's processes may outlive their connection a little."""
+        """The resource usage after the first `before` entries: a server's processes may outlive their connection a
+        little."""
         bills = wait_until(lambda: self.bills()[before:], seconds)
         if not bills:
             raise Failed(f"{self.server.title}: a connection does not end")
@@ -163,7 +164,7 @@ class Running:
 
 
 class Contender:
-    """A column of the tables: a server that runs, and the cipher that is asked of it."""
+    """A column of the tables: a running server, and the cipher that the client asks for."""
 
     def __init__(self, running, name=None, title=None, cipher=None):
         self.running, self.server, self.cipher = running, running.server, cipher
@@ -176,8 +177,7 @@ BAR = (("openssh-aes128", "OpenSSH aes128-gcm", "aes128-gcm@openssh.com"),
 
 
 def start_all(world, helpers, scratch, say):
-    """All servers that can be had: (one contender each, those and the two of OpenSSH with AES as the bar, those and our
-    other build)."""
+    """All available servers: (one contender each, those and the two of OpenSSH with AES, those and our other build)."""
     plain, bar = [], []
     for kind in SERVERS:
         server = kind(world)

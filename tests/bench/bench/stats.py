@@ -1,10 +1,7 @@
-"""What a handful of samples says, and when it says too little.
-
-Machines drift: a shared core, a clock that slows down. All servers are therefore measured in rounds, one after the
-other in each, and what is compared are ratios within a run. The interval of a ratio comes from resampling whole rounds,
-so that a slow round is slow for both sides of the ratio. From a few rounds nothing can be resampled that is not simply
-their least and most: then these are what is told.
-"""
+"""What a few samples show, and when they show too little. Machines drift: a shared core, a clock that slows down. So
+all servers are measured in rounds, one after the other in each, and only ratios within a run are compared. The interval
+of a ratio comes from resampling whole rounds, so that a slow round affects both sides of the ratio. Resampling few
+rounds yields no more than their least and most, so these are shown."""
 
 import math
 import random
@@ -38,7 +35,7 @@ def _ratio(above, below):
 
 def ratio(above, below):
     """{ratio, low, high, rounds}: the ratio of the medians and its interval; with few rounds the least and the most of
-    any round's ratio, with one round None."""
+    the rounds' ratios, with one round None."""
     rounds = min(len(above), len(below))
     out = {"ratio": _ratio(statistics.median(above), statistics.median(below)), "low": None, "high": None,
            "rounds": rounds}
@@ -59,7 +56,7 @@ def ratio(above, below):
 
 
 def is_noisy(compared):
-    """True if the interval is too wide to say how large the ratio is."""
+    """True if the interval is too wide to show how large the ratio is."""
     if compared["low"] is None or math.isinf(compared["ratio"]):
         return False
     reach = max(compared["high"] - compared["ratio"], compared["ratio"] - compared["low"])
@@ -67,7 +64,7 @@ def is_noisy(compared):
 
 
 def verdict(compared, better, exact=False):
-    """ahead, behind or level; or why there is no verdict. `exact`: what is the same each time needs no rounds."""
+    """ahead, behind or level, or why there is no verdict. `exact`: values that never vary need no rounds."""
     value, low, high = compared["ratio"], compared["low"], compared["high"]
     if exact and low is None:
         low = high = value
@@ -88,7 +85,7 @@ def percentile(samples, share):
 
 
 def slope(points):
-    """Least squares: how much y grows with each x."""
+    """Least squares: how much y grows for each x."""
     xs, ys = [x for x, _ in points], [y for _, y in points]
     middle_x, middle_y = statistics.fmean(xs), statistics.fmean(ys)
     spread = sum((x - middle_x) ** 2 for x in xs)

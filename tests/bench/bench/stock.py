@@ -1,4 +1,4 @@
-"""The stock OpenSSH client, shut off from anybody's own configuration, agent and known hosts."""
+"""The stock OpenSSH client, without anybody's own configuration, agent and known hosts."""
 
 import os
 import re
@@ -53,7 +53,7 @@ class Stock:
         return taken
 
     def default_method(self, contender):
-        """The key exchange that client and server agree on when nobody asks for one."""
+        """The key exchange method that client and server choose by default."""
         client = self.start(contender, "exit 0", options=["LogLevel=DEBUG1"])
         words = finish(client, contender).decode("utf-8", "replace")
         found = re.search(r"kex: algorithm: (\S+)", words)
@@ -78,7 +78,7 @@ class Stock:
 
 
 def finish(client, contender, seconds=120):
-    """The client's end, and what it said; Failed if it was not a good one."""
+    """Waits for the client's end and returns its output; Failed if it did not succeed."""
     try:
         _, words = client.communicate(timeout=seconds)
     except subprocess.TimeoutExpired as late:

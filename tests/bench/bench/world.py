@@ -1,4 +1,4 @@
-"""Where everything runs: the machine itself or a folder with another Debian; its user, its keys, its networks."""
+"""Where everything runs: this machine or a folder with another Debian, with its user, its keys and its networks."""
 
 import os
 import pwd
@@ -18,12 +18,12 @@ QUICK_ACK = "127.0.0.2"
 
 
 def is_static(program):
-    """It names no loader (PT_INTERP): nothing would tell its libraries."""
+    """True if it names no loader (PT_INTERP), and so no libraries."""
     return b"INTERP" not in run(["readelf", "-lW", program], env=ENVIRONMENT)
 
 
 class World:
-    """As root: a throw-away user and its home below BASE, in `root` if one is given. Otherwise: ourselves."""
+    """As root: a throw-away user and its home below BASE, in `root` if one is given. Otherwise: the caller."""
 
     def __init__(self, helpers, scratch, root=None):
         self.root, self.helpers = root and os.path.abspath(root), helpers
@@ -78,7 +78,7 @@ class World:
         self._authorize()
 
     def _mount(self):
-        """The other Debian gets the machine's devices. These mounts are in a namespace of ours and end with it."""
+        """Gives the other Debian the machine's devices. The mounts are in a namespace of ours and end with it."""
         if not self.root:
             return
         for name in ("proc", "dev"):
@@ -89,7 +89,7 @@ class World:
         os.makedirs(self.outside("/run/sshd"), exist_ok=True)
 
     def _use_memory(self):
-        """Files of this run are in memory where there is plenty: no disk is measured."""
+        """Keeps the files of this run in memory where there is plenty, so that no disk is measured."""
         if kilobytes(read("/proc/meminfo"))["MemAvailable"] > PLENTY_KB:
             run(["mount", "-t", "tmpfs", "-o", "mode=755", "bench", self.outside(self.base)])
 
@@ -115,7 +115,7 @@ class World:
             os.chmod(self.outside(self.home), 0o750)
 
     def install(self, program, folder):
-        """Copies one of our programs in, with the libraries that the other Debian does not have."""
+        """Copies one of our programs in, with the libraries that the other Debian lacks."""
         inside = self.path(f"{folder}/{os.path.basename(program)}")
         os.makedirs(os.path.dirname(self.outside(inside)))
         shutil.copy(program, self.outside(inside))
@@ -130,7 +130,7 @@ class World:
         return inside
 
     def remove(self):
-        """Also what a run that was killed has left behind."""
+        """Also removes what a killed run has left behind."""
         for link in self._links.values():
             end(link)
         self._links = {}
@@ -146,7 +146,7 @@ class World:
     # ---- networks ----------------------------------------------------------------------------
 
     def set_up_loopback(self):
-        """False if we may not: then there is only the machine's own loopback, as it is."""
+        """False if we lack the right: then the machine's own loopback is used as it is."""
         if not self.privileged:
             return False
         run(["ip", "link", "set", "lo", "up"])

@@ -25,7 +25,7 @@ sleep 1; sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo
 
 
 class Control:
-    """A session that stays, and is asked how much memory is left."""
+    """A session that stays open and is asked how much memory is left."""
 
     def __init__(self, ssh):
         self.proc = ssh.start("sh", stdin=subprocess.PIPE)

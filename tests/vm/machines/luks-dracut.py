@@ -1,8 +1,8 @@
 """Debian's dracut, with systemd in the initramfs: an encrypted root and a second disk unlocked over ssh
 
-As luks-initramfs-tools, with systemd's own questions for passphrases, its socket for the listener, and its
-systemd-networkd for ip= of the kernel's command line. systemd ends the sessions; what the last boot leaves out is the
-unit that takes the network down. In one the link is plugged in when the console has asked for the passphrase.
+As luks-initramfs-tools, with systemd's own questions for passphrases, its socket for the listener, and systemd-networkd
+for ip= of the kernel's command line. systemd ends the sessions; the last boot leaves out the unit that takes the
+network down. In one boot the link is plugged in when the console has asked for the passphrase.
 """
 
 import os

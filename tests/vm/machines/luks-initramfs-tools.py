@@ -1,9 +1,9 @@
 """Debian's initramfs-tools: an encrypted root and a second encrypted disk unlocked over ssh
 
-By standard input, and in a second boot on a terminal, with a wrong passphrase before the right one. The real root's init
-tells what is left of the initramfs: nothing; in the second boot, without the script that clears up, all of it, which shows
-that the check would see it. Then without a link: it is plugged in after configure_networking has given up, or never, and the
-console unlocks.
+By standard input, and in a second boot on a terminal, with a wrong passphrase before the right one. The real root's
+init reports what is left of the initramfs: nothing; in the second boot, without the clean-up script, everything, which
+shows that the check works. Then without a link: it is plugged in after configure_networking has given up, or never, and
+the console unlocks.
 """
 
 import os
@@ -48,14 +48,15 @@ class System:
         return debian.write(self.root, name, text)
 
     def make_image(self, name):
-        """The path of the initrd, and what was said while it was made."""
+        """The path of the initrd, and the output while it was made."""
         version = self.kernel.removeprefix("vmlinuz-")
         said = debian.chroot(self.place, self.root, "sh", "-c", f"mkinitramfs -o /{name} {version} 2>&1")
         return os.path.join(self.root, name), said
 
 
 def check_refused(system, what):
-    """The image is made without the server, and it says why. tests/system/test_initramfs.py has the other reasons."""
+    """The image is made without the server, and the message says why. tests/system/test_initramfs.py has the other
+    reasons."""
     initrd, said = system.make_image("refused.img")
     listing = subprocess.run(["unshare", "--mount", "chroot", system.root, "lsinitramfs", "/refused.img"],
                              stdout=subprocess.PIPE, check=True).stdout.decode()
@@ -65,7 +66,8 @@ def check_refused(system, what):
 
 
 def check_tries(system, initrd):
-    """Without a word of crypttab's there is no last try, after which nobody far away could unlock."""
+    """Without tries= in crypttab the passphrase is asked for again and again, so that somebody far away can still
+    unlock."""
     debian.chroot(system.place, system.root, "unmkinitramfs", "/" + os.path.basename(initrd), "/unpacked")
     with open(os.path.join(system.root, "unpacked/cryptroot/crypttab"), encoding="ascii") as file:
         tries = [line.split()[3].split(",")[-1] for line in file]

@@ -1,4 +1,4 @@
-"""python3 -m vm: see tests/vm/run.sh, which sees to what this needs."""
+"""python3 -m vm: see tests/vm/run.sh, which installs what this needs."""
 
 import argparse
 import glob
@@ -45,7 +45,7 @@ def arguments(names):
 
 
 def why_not(module):
-    """What keeps a machine from being tried at all, or None."""
+    """What keeps a machine from being tested here, or None."""
     if os.getuid() != 0:
         return "needs root, for file systems of root's"
     missing = [program for program in module.PROGRAMS if not shutil.which(program)]
@@ -53,7 +53,7 @@ def why_not(module):
 
 
 def build(architectures):
-    """The release binaries of this tree; true if they are there."""
+    """Builds the release binaries of this tree; true if they are there."""
     log = os.path.join(BUILD, "cross.log")
     with open(log, "wb") as file:
         done = subprocess.run(["sh", os.path.join(TOP, "packaging/cross/build.sh"), "--skip-tests", *architectures],
@@ -64,7 +64,7 @@ def build(architectures):
 
 
 def try_one(name):
-    """In a process of its own: tells passed, failed or skipped, and the reason, or what was found."""
+    """Runs in a process of its own; reports passed, failed or skipped, and the reason or the figures."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     place = Place(name, tell)
     try:
@@ -85,7 +85,7 @@ def try_one(name):
 
 
 def choose(options, modules):
-    """The names of those that can be tried, the longest first; says why the others can't, and counts them."""
+    """The names of those that can be tested, the longest first; reports why the others can't, and counts them."""
     chosen, skipped = [], 0
     for name, module in modules.items():
         reason = why_not(module)

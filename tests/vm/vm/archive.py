@@ -1,4 +1,4 @@
-"""An initramfs of our own: a newc archive, written without being root anywhere, and the modules that a kernel needs."""
+"""An initramfs of our own: a newc archive, written without root's rights, and the modules that a kernel needs."""
 
 import glob
 import gzip
@@ -60,7 +60,7 @@ class Archive:
 
 
 def modules(root, wanted):
-    """The paths below a root file system of these modules, each behind those that it needs. What is built in has none."""
+    """The paths of these modules below a root file system, each after those that it needs. Built-in ones have none."""
     found = {os.path.basename(path).split(".")[0].replace("-", "_"): path
              for path in glob.glob(os.path.join(root, "lib/modules/*/kernel/**/*.ko"), recursive=True)}
     if not found:

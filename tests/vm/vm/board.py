@@ -1,8 +1,6 @@
-"""
-A small board without systemd: Debian's kernel and busybox, ucspi-tcp's tcpserver, and a release archive that the board
-itself unpacks below /usr/local as the README says, in an initramfs. busybox's init starts packaging/tcpserver/run, and with
-LISTEN_LINE in its inittab packaging/listen/run on another port. TinySSH is there as well.
-"""
+"""A small board without systemd: Debian's kernel and busybox, ucspi-tcp's tcpserver, and a release archive that the
+board unpacks below /usr/local as the documents say, in an initramfs. busybox's init starts packaging/tcpserver/run, and
+with LISTEN_LINE in its inittab packaging/listen/run on another port. TinySSH is there as well."""
 
 import glob
 import os
@@ -109,7 +107,7 @@ def boot(place, person, architecture, memory, more="", forward=()):
 
 
 def host_key(place, port):
-    """What a person would take up at the first login."""
+    """The host key that a person would accept at the first login."""
     return place.run(["ssh-keyscan", "-t", "ed25519", "-p", str(port), "127.0.0.1"]).split(" ", 1)[1]
 
 

@@ -17,12 +17,12 @@ LAUNCHER = f"cat /proc/$(cut -d ' ' -f 4 /proc/{board.MONITOR}/stat)/comm"
 
 
 def counted(size):
-    """Bytes of which each has its place: the numbers from 1."""
+    """Bytes that show their place: the numbers from 1."""
     return b"".join(b"%d\n" % number for number in range(1, size // 7))[:size]
 
 
 def check_sandbox(place, machine, ssh):
-    """The filter of system calls is one of this machine's own numbers and argument registers."""
+    """The seccomp filter works with this machine's system call numbers and argument registers."""
     status = board.network_process(ssh)
     place.check(status.get("Seccomp") == "2", f"the network process has no seccomp filter: {status}")
     place.check(status["NoNewPrivs"] == "1" and status["Uid"].split() == ["100"] * 4 and
@@ -49,7 +49,7 @@ def check_transfers(place, ssh):
 
 
 def check_folder(place, ssh):
-    """Files to a board without scp and sftp-server, as the man page says."""
+    """Copies files to a board without scp and sftp-server, as the man page says."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         member = tarfile.TarInfo("site/index")
@@ -60,7 +60,7 @@ def check_folder(place, ssh):
 
 
 def check_listen(place, person, machine):
-    """Our own launcher, where there is no tcpserver: a line in inittab, which init is told to read."""
+    """Starts our own launcher by a line in inittab, which init reads again."""
     done = person.ssh(machine)(f"echo {board.LISTEN_LINE} >>/etc/inittab && kill -HUP 1")
     place.check(done.returncode == 0, f"no line in inittab: {done}")
     ssh = OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root")
@@ -71,7 +71,7 @@ def check_listen(place, person, machine):
 
 
 def run(place, architecture):
-    """The person and the machine, for more."""
+    """The person and the machine, for further checks."""
     person = Person(place)
     place.step("boots")
     machine = board.boot(place, person, architecture, memory=64)

@@ -8,7 +8,7 @@ from terminal import Terminal
 
 
 class Person:
-    """`public` goes into authorized_keys; `knows()` is told the host key before the first login."""
+    """`public` goes into authorized_keys; `knows()` gets the host key before the first login."""
 
     def __init__(self, place):
         self.identity = place.path("id")
@@ -19,13 +19,13 @@ class Person:
         self.user = types.SimpleNamespace(pw_name="root")
 
     def knows(self, line):
-        """A host key as wrensshd-printkey prints it: `ssh-ed25519 AAAA...`."""
+        """Adds a host key in the form of wrensshd-printkey: `ssh-ed25519 AAAA...`."""
         with open(self.known_hosts, "w", encoding="ascii") as file:
             file.write(f"wren {line.strip()}\n")
         os.chmod(self.known_hosts, 0o600)
 
     def ssh(self, machine, user="root"):
-        """An OpenSSH, as in tests/system/openssh.py: ssh("command") runs, ssh.start() goes on running."""
+        """An OpenSSH, as in tests/system/openssh.py: ssh("command") runs to its end, ssh.start() goes on running."""
         return OpenSSH(self, machine.port, user=user)
 
     def terminal(self, machine, *remote):

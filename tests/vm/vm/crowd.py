@@ -1,4 +1,4 @@
-"""More silent connections than a board has memory for: they go, and what the board is for stays."""
+"""More silent connections than a board has memory for: the kernel ends these, and everything else survives."""
 
 import re
 import socket
@@ -32,7 +32,7 @@ SERVERS = "pidof tcpserver wrensshd-listen"
 
 
 class Shell:
-    """A session that stays: root's shell, which runs one command after the other."""
+    """A session that stays open: root's shell, which runs one command after the other."""
 
     def __init__(self, ssh):
         self.proc = ssh.start("sh", stdin=subprocess.PIPE)
@@ -52,13 +52,13 @@ class Shell:
 
 
 def fill_memory(shell):
-    """Files are in memory on this board: other programs' use of it."""
+    """Uses up memory, as other programs do: this board keeps files in memory."""
     surplus = (int(shell(AVAILABLE)) - LEFT_KIB) // 1024
     shell(f"dd if=/dev/zero of=/tmp/ballast bs=1M count={surplus} 2>/dev/null")
 
 
 def greeted(port):
-    """Connections that say nothing, as long as they are kept; none is greeted if tcpserver has no place for it."""
+    """Silent connections, as long as they are kept; tcpserver without a free place greets none."""
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(FROM_OUTSIDE)]
     count, end = 0, time.monotonic() + 20 * SLOWNESS
     for client in clients:
@@ -71,7 +71,7 @@ def greeted(port):
 
 
 def login(place, ssh):
-    """A greeting may be late, and a listener with little room drops some: a person tries again."""
+    """Tries again, because a greeting may be late and a full listener closes some connections."""
     for _ in range(10):
         if (done := ssh("echo in")).stdout == "in\n":
             return
@@ -80,7 +80,7 @@ def login(place, ssh):
 
 
 def check(place, person, machine):
-    """Root's shell, both launchers and later logins outlive it. The figures."""
+    """Root's shell and both launchers survive, and later logins work. Returns the figures."""
     place.step(f"{FROM_OUTSIDE} and {ADDRESSES} silent connections")
     shell = Shell(person.ssh(machine))
     total = int(shell("sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo"))

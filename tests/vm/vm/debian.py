@@ -10,7 +10,7 @@ APT = ("--aptopt=Acquire::Check-Valid-Until \"false\"",)
 
 
 def mirror():
-    """What apt on this machine takes for Debian itself."""
+    """The mirror that apt on this machine uses for Debian."""
     done = subprocess.run(["apt-get", "indextargets", "--format", "$(REPO_URI) $(SUITE)", "Created-By: Packages",
                            "Origin: Debian", "Label: Debian"], stdout=subprocess.PIPE, check=False)
     lines = done.stdout.decode().splitlines()
@@ -20,7 +20,7 @@ def mirror():
 
 
 def bootstrap(place, packages, target, suite="bookworm", options=("--variant=minbase",)):
-    """mmdebstrap, in namespaces of its own: an interrupted one leaves nothing mounted."""
+    """mmdebstrap in namespaces of its own, so that an interrupted one leaves nothing mounted."""
     try:
         place.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
                    "mmdebstrap", *options, *APT, "--include=" + ",".join(packages), suite, target,
@@ -46,7 +46,7 @@ def unpack(place, path, folder):
 
 
 def chroot(place, root, *command, seconds=300, **how):
-    """In a root file system with a /proc of its own; what it starts ends with it."""
+    """Runs a command in a root file system with a /proc of its own; its processes end with it."""
     return place.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", f"--mount-proc={root}/proc",
                       "chroot", root, *command], seconds=seconds,
                      env={"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C",

@@ -1,4 +1,4 @@
-"""An encrypted root and what its init tells: what of the initramfs is still there when the real system starts."""
+"""An encrypted root whose init reports what of the initramfs is still there when the real system starts."""
 
 import os
 import uuid
@@ -38,10 +38,8 @@ poweroff -f
 
 
 def make_image(place, name, identity=UUID, init=INIT):
-    """
-    A LUKS2 image with a real root in it; its path. No device mapper is needed: the file system is made in a plain file,
-    which cryptsetup then encrypts in place.
-    """
+    """A LUKS2 image with a real root in it; its path. It needs no device mapper: the file system is made in a plain
+    file, which cryptsetup then encrypts in place."""
     folder = place.path(name + ".folder")
     for part in ("dev", "proc", "sys", "run", "tmp", "etc", "bin", "sbin", "usr"):
         os.makedirs(os.path.join(folder, part))
@@ -75,14 +73,14 @@ def check_nothing_is_left(machine):
 
 
 def check_all_is_left(machine, names):
-    """Where the clearing up was taken out: a check that sees nothing then is none."""
+    """Without the clean-up the check must find everything, or it proves nothing."""
     left = what_is_left(machine)
     if not all(left[name] for name in names):
         raise Failed(f"{machine.name}: nothing was cleared up, and the check sees {left}")
 
 
 def check_only_unlocks(place, person, machine, prompt):
-    """What a key lets nobody do but unlock: a shell, by whatever way, another program, or the network behind."""
+    """A key can only unlock: it gets no shell, no other program, and no network behind."""
     ssh = person.ssh(machine)
     for remote, flags in ((["/bin/sh"], []), (["sftp"], ["-s"]), ([], ["-W", "127.0.0.1:22"])):
         done = ssh(*remote, flags=flags, input="")
@@ -100,7 +98,8 @@ def check_only_unlocks(place, person, machine, prompt):
 
 
 def unlock_by_stdin(place, person, machine, prompt, mistakes):
-    """Wrong, more often than there are tries, then right, for both devices; a session that is held open must end."""
+    """Wrong passphrases, more than there are tries, then the right one for both devices; a session that is held open
+    must end."""
     ssh = person.ssh(machine)
     held = person.terminal(machine)
     held.read_until(prompt)
@@ -129,7 +128,7 @@ def unlock_on_terminal(place, person, machine, prompt, wrong, right):
 
 
 def unlock_after_late_link(place, person, machine, sign):
-    """The network's cable is plugged in when whoever waits for it has had time: at a sign on the console."""
+    """The network's cable is plugged in late, at a sign on the console."""
     machine.wait(sign, 60)
     place.check(not machine.banner(), "it answers without a network")
     machine.plug_in()
@@ -141,7 +140,7 @@ def unlock_after_late_link(place, person, machine, sign):
 
 
 def unlock_at_console(machine, sign, prompts):
-    """Without a network, while it is still being waited for: that must end as well."""
+    """Without a network, while the wait for it goes on: that wait must end as well."""
     machine.wait(sign, 60)
     for prompt in prompts:
         machine.wait(prompt, 60)

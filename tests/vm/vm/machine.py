@@ -1,4 +1,4 @@
-"""A booted machine: qemu in software, its console in a file, its port 22 as one of ours."""
+"""A booted machine: qemu, its console in a file, its port 22 as one of ours."""
 
 import os
 import re
@@ -30,7 +30,7 @@ def free_port():
 
 
 def read_all(connection):
-    """Until the other end closes it."""
+    """Reads until the other end closes it."""
     try:
         while connection.recv(65536):
             pass
@@ -74,16 +74,16 @@ class Machine:
             self.monitor("set_link n off")
 
     def monitor(self, command):
-        """To qemu itself."""
+        """Sends a command to qemu itself."""
         self.process.stdin.write(command.encode() + b"\n")
         self.process.stdin.flush()
 
     def plug_in(self):
-        """The network cable."""
+        """Plugs the network cable in."""
         self.monitor("set_link n on")
 
     def type(self, text):
-        """On the console."""
+        """Types on the console."""
         if not self.keyboard:
             self.keyboard = socket.socket(socket.AF_UNIX)
             self.keyboard.connect("\0" + self.keyboard_name)
@@ -92,7 +92,7 @@ class Machine:
         self.keyboard.sendall(text.encode())  # which is lost if it is closed before the machine has read
 
     def said(self):
-        """All that it has written to its console."""
+        """Everything that it has written to its console."""
         try:
             with open(self.console, encoding="utf-8", errors="replace") as file:
                 return file.read().replace("\r", "")
@@ -117,7 +117,7 @@ class Machine:
             time.sleep(0.1)
 
     def banner(self):
-        """What the server in it greets with, or b"". The port takes connections before anyone listens in there."""
+        """The greeting of its server, or b"". qemu accepts connections before anybody listens in the machine."""
         try:
             with socket.create_connection(("127.0.0.1", self.port), 2) as client:
                 client.settimeout(3 * SLOWNESS)
@@ -134,7 +134,7 @@ class Machine:
             time.sleep(0.3)
 
     def wait_for_end(self, seconds):
-        """Until it has turned itself off."""
+        """Waits until it has turned itself off."""
         try:
             self.process.wait(seconds * SLOWNESS)
         except subprocess.TimeoutExpired as late:

@@ -1,4 +1,4 @@
-"""Where a machine's test happens: its scratch folder, what is kept between runs, and what it says of its progress."""
+"""Where a machine's test runs: its scratch folder, what is kept between runs, and its progress messages."""
 
 import glob
 import hashlib
@@ -13,15 +13,15 @@ LOGS = os.path.join(BUILD, "logs")
 
 
 class Failed(RuntimeError):
-    """Something is not as it should be."""
+    """A check has failed."""
 
 
 class Skipped(RuntimeError):
-    """It can't be tried here, and why."""
+    """It can't be tested here, and why."""
 
 
 def last_line(path):
-    """Of a log: what a program has said before it failed."""
+    """The last line of a log: what a program printed before it failed."""
     with open(path, encoding="utf-8", errors="replace") as file:
         return ([line.strip() for line in file if line.strip()] or [""])[-1]
 
@@ -42,7 +42,7 @@ class Place:
         return os.path.join(self.scratch, *parts)
 
     def step(self, text):
-        """What goes on now, for who waits."""
+        """Reports the present step."""
         if text != self.last_step:
             self.tell(step=text)
         self.last_step = text
@@ -55,14 +55,12 @@ class Place:
         return max(found, key=os.path.getmtime)
 
     def archive(self, architecture):
-        """The archive itself, as people get it."""
+        """The archive as users get it."""
         return os.path.join(TOP, "build/cross", os.path.basename(self.release(architecture)) + ".tar.xz")
 
     def cached(self, name, parts, make):
-        """
-        A file that is made once: make(path) is called if there is none yet that was made of the same parts, which are
-        strings. Others of this name are removed then.
-        """
+        """A file that is made once: make(path) is called if there is none yet from the same parts, which are strings.
+        Others of this name are then removed."""
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
         stem, ending = (name.split(".", 1) + [""])[:2]
         path = os.path.join(CACHE, f"{stem}-{digest}.{ending}")
@@ -76,7 +74,7 @@ class Place:
         return path
 
     def run(self, command, seconds=300, **how):
-        """To its end; its output, or Failed with its last words."""
+        """Runs to its end; its output, or Failed with its last words."""
         how.setdefault("stdin", subprocess.DEVNULL)
         log = os.path.join(LOGS, self.name + ".commands")
         with open(log, "ab") as file:

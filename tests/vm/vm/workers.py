@@ -1,4 +1,4 @@
-"""Machines side by side, each in a process of its own, and one line on the terminal that says what they are at."""
+"""Machines side by side, each in a process of its own, and one line on the terminal that shows their steps."""
 
 import ctypes
 import json
@@ -13,12 +13,12 @@ PR_SET_PDEATHSIG = 1
 
 
 def end_with_parent(number):
-    """For preexec_fn: nothing outlives who has started it, however that ends."""
+    """For preexec_fn: no process outlives the one that started it, however that ends."""
     return lambda: PRCTL(PR_SET_PDEATHSIG, number)
 
 
 def tell(**words):
-    """From a machine's process to who has started it: `step`, or `verdict` and `reason`."""
+    """From a machine's process to the one that started it: `step`, or `verdict` and `reason`."""
     print(json.dumps(words), flush=True)
 
 
@@ -35,7 +35,7 @@ class Worker:
         return time.monotonic() - self.begin
 
     def listen(self):
-        """Takes what it tells; false at its end."""
+        """Receives its messages; false at its end."""
         piece = self.process.stdout.read1(65536)
         *lines, self.unread = (self.unread + piece).split(b"\n")
         for line in lines:
@@ -46,7 +46,7 @@ class Worker:
 
 
 class Line:
-    """Written over and over on a terminal, and not at all elsewhere."""
+    """Written over and over on a terminal, and nothing elsewhere."""
 
     def __init__(self, out=sys.stderr):
         self.out, self.live = out, out.isatty()

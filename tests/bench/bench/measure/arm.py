@@ -1,8 +1,6 @@
-"""The primitives on ARM, in guest instructions under qemu-user: no times, an emulator has none to tell.
-
-The program is the one of the crypto group, built for each architecture, against that architecture's own OpenSSL and
-libsodium. What starting costs drops out: a run does a thing N times, another 2N times, and the difference counts.
-"""
+"""The primitives on ARM, in guest instructions under qemu-user: an emulator's times mean nothing. The program is the
+one of the crypto group, built for each architecture and linked with that architecture's own OpenSSL and libsodium. The
+cost of the start cancels out: one run does a thing N times, another 2N times, and the difference counts."""
 
 import glob
 import os

@@ -24,7 +24,7 @@ def read_some(client, contender):
 
 
 def echo_times(client, contender, rounds):
-    """Seconds of each keystroke, the first ones not counted."""
+    """Seconds of each keystroke, without the first ones."""
     seen = b""
     while not seen.endswith(b"ready\n"):
         seen += read_some(client, contender)
@@ -74,7 +74,7 @@ def beside_bulk(bench, contender):
 
 
 def lean(bench, contender, busy):
-    """The lean client times each keystroke itself; it tells the quantiles, not the samples."""
+    """The lean client times each keystroke itself and reports quantiles, not samples."""
     options = ["--rounds", bench.plan.keystrokes, "--pty", "--command", RAW_ECHO.replace("echo ready", "printf r")]
     told = bench.lean.measured(contender, "echo", *options, *(["--busy", "cat /dev/zero"] if busy else []))
     key, title = ("busy", "keystroke echo beside a download, lean client") if busy else \

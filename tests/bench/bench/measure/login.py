@@ -9,7 +9,7 @@ LINKS_MS = (20, 100)  # there and back
 
 
 def near(bench, contender):
-    """All methods and both kinds of loopback."""
+    """All key exchange methods over both kinds of loopback."""
     hosts = [(PLAIN, "plain loopback", "plain")]
     if bench.quick_ack and bench.wants("login"):
         hosts.append((QUICK_ACK, "no delayed ACKs", "quickack"))
@@ -25,7 +25,7 @@ def near(bench, contender):
 
 
 def further(bench, contender):
-    """A session on a connection that is open already, as with ControlMaster."""
+    """A session on an open connection, as with ControlMaster."""
     master, options = bench.stock.master(contender, "control")
     try:
         wall = bench.stock.timed(contender, "exit 0", options=options)
@@ -35,7 +35,7 @@ def further(bench, contender):
 
 
 def far(bench, contender):
-    """From the growth between two delays the time that both ends need drops out, and what is left are round trips."""
+    """The growth between two delays shows round trips: the time that both ends compute cancels out."""
     seconds = {}
     for rtt in LINKS_MS:
         host, into = bench.world.link(rtt // 2)
@@ -47,7 +47,7 @@ def far(bench, contender):
 
 
 def lean(bench, contender, eager):
-    """As the stock client, one step after the other; and sending whatever the protocol lets it send at once."""
+    """One step after the other, as the stock client does; and sending at once all that the protocol allows."""
     key, title = ("eager", "lean client, all at once") if eager else ("polite", "lean client, step by step")
     told = bench.lean.measured(contender, "login", eager=eager)
     bench.add((f"login.lean.{key}", f"login, plain loopback, {title}", "ms"), contender,

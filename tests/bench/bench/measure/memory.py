@@ -20,8 +20,8 @@ REKEY = ["RekeyLimit=16M"]
 
 
 def look(pids):
-    """Sums over these processes, in KiB. Private dirty pages leave out what a server's own two processes share since a
-    fork, and nobody else does; the PSS of anonymous memory has each of these pages once."""
+    """Sums over these processes, in KiB. Private dirty pages leave out what a server's own processes share since a
+    fork; the PSS of anonymous memory counts each of these pages once."""
     total = {"rss": 0, "pss": 0, "anon": 0, "dirty": 0, "tables": 0}
     for pid in pids:
         memory = kilobytes(read(f"/proc/{pid}/smaps_rollup"))
@@ -34,7 +34,7 @@ def look(pids):
 
 
 def stack_of(pid):
-    """Pages of the stack that were ever touched: nobody gives them back."""
+    """Pages of the stack that were ever touched."""
     found = False
     for line in read(f"/proc/{pid}/smaps").splitlines():
         if line.endswith("[stack]"):
@@ -45,9 +45,9 @@ def stack_of(pid):
 
 
 def kernel():
-    """Slab and kernel stacks: sockets, pipes and tasks of both ends; and all that is gone. Both have the processes that
-    a session has beside the server's in them: what the launcher runs to make out the bill, and the session's program.
-    For each server these are the same, so differences between servers are theirs, and ratios are too mild."""
+    """Slab and kernel stacks: sockets, pipes and tasks of both ends. They include the processes that a session has
+    beside the server's: the launcher's helper and the session's program. These are the same for each server, so
+    differences between servers are the servers' own, and ratios are a little too mild."""
     memory = kilobytes(read("/proc/meminfo"))
     return {"kernel": memory["Slab"] + memory["KernelStack"], "gone": -memory["MemAvailable"]}
 
@@ -62,7 +62,7 @@ WHAT = {"rss": "RSS, summed over its processes", "pss": "PSS", "anon": "anonymou
 
 
 def settle():
-    """Slab pages that are free but not yet given back would be counted."""
+    """Waits, because slab pages that are free but not given back yet would count."""
     time.sleep(0.3)
 
 
@@ -89,8 +89,8 @@ def idle(bench, contender):
 
 
 class Peaks:
-    """Looks every 10 ms, and a look takes some more, and keeps the largest: what is shorter than that may be missed. A
-    process that ends under our eyes has nothing."""
+    """Looks every 10 ms and keeps the largest values, so it may miss shorter ones. A process that ends meanwhile counts
+    as empty."""
 
     def __init__(self, running):
         self.running, self.peak, self.stacks, self._over = running, {}, [], threading.Event()
@@ -113,7 +113,7 @@ class Peaks:
 
 
 def when_quiet(running):
-    """The private dirty memory once it has stopped to change."""
+    """The private dirty memory once it no longer changes."""
     begin = since = time.monotonic()
     last = look(running.processes())["dirty"]
     while time.monotonic() - since < QUIET_SECONDS:
@@ -127,8 +127,8 @@ def when_quiet(running):
 
 
 def stalled(bench, contender):
-    """What piles up when the client stops reading in the middle of a download, beyond a session that waits. Dirty
-    pages only: how many others map a library changes with the session's program."""
+    """What accumulates when the client stops reading in the middle of a download, beyond an idle session. Dirty pages
+    only, because the session's program changes how many processes map a library."""
     dirty = {}
     for mode, options in (("idle", ["--count", 1, "--hold"]), ("stall", [])):
         client = bench.lean.hold(contender, mode, *options)

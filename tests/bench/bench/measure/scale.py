@@ -8,7 +8,7 @@ from ..crowd import Crowd
 
 
 def parallel(bench, contender):
-    """The client needs as much of the processors as the servers do: only ratios say something."""
+    """The client needs as much processor time as the servers, so only ratios are meaningful."""
     for clients in bench.plan.parallel:
         logins = max(bench.plan.parallel_logins, 2 * clients)
         with ThreadPoolExecutor(clients) as pool:
@@ -26,7 +26,7 @@ LEAN_LOGINS_EACH = 5
 
 
 def parallel_lean(bench, contender):
-    """The clients tell their own time; the longest one counts, as starting their processes is no login."""
+    """The clients report their own times; the longest one counts, because starting their processes is no login."""
     for clients in bench.plan.parallel:
         each = max(LEAN_LOGINS_EACH, bench.plan.lean_logins // clients)
         with ThreadPoolExecutor(clients) as pool:

@@ -1,5 +1,5 @@
-"""Files by the stock sftp client and each server's usual sftp-server: one big one, and many small ones. The login is
-taken off: small files take little longer than the stall that some servers' logins meet."""
+"""Files by the stock sftp client and each server's usual sftp-server: one big file, and many small ones. The time of a
+login is subtracted, because small files take little longer than the delay in some servers' logins."""
 
 import os
 import shutil
@@ -29,7 +29,7 @@ SHARE_BEYOND = 0.1
 
 
 def beyond_login(bench, contender, login, command):
-    """The same without the login; None for what can't be told apart from one."""
+    """The same without the login; None for what is too small to be told from one."""
     pairs = zip(transfer(bench, contender, command), login)
     return [whole - part if whole - part >= SHARE_BEYOND * part else None for whole, part in pairs]
 
@@ -42,7 +42,7 @@ def add(bench, contender, row, value):
 
 
 def add_both(bench, contender, keys, title, unit, amounts, taken):
-    """How much in a second, and the server's CPU for it; amounts: in that unit, and in bytes."""
+    """Amount per second, and the server's CPU for it; amounts: in that unit, and in bytes."""
     wall, cpu = taken
     add(bench, contender, ("sftp." + keys[0], title, unit, "more"), wall and amounts[0] / wall)
     add(bench, contender, ("sftp." + keys[1], f"{title}: server CPU", "ms/MB"), cpu and cpu * 1e9 / amounts[1])
@@ -71,7 +71,7 @@ class Files:
             os.makedirs(self.there)
 
     def clear(self):
-        """What the last transfer left, so that each finds the same."""
+        """Removes what the last transfer left, so that each one starts alike."""
         for folder in (self.there, self.back):
             for name in os.listdir(self.outside(folder)) if os.path.isdir(self.outside(folder)) else []:
                 path = os.path.join(self.outside(folder), name)

@@ -37,7 +37,7 @@ def stripped_bytes(bench, program):
 
 
 def mapped(pids):
-    """Bytes of files that are mapped, each file once: the largest of the processes'."""
+    """Bytes of mapped files, each file once: the process with the most."""
     sizes = {}
     for pid in pids:
         own = {}
@@ -73,7 +73,7 @@ def one(bench, contender):
 
 
 def rooms(bench):
-    """Our program linked once more, with a map: the dynamic build, as optimizing at link time merges the rooms."""
+    """Our program linked once more, with a map: the dynamic build, because link-time optimization merges the rooms."""
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
     import size_by_room
     folder = os.path.dirname(os.path.dirname(bench.options.dynamic))

@@ -1,4 +1,4 @@
-"""Bulk data both ways: how fast, and what it costs the server. A login of the same round is taken off from both."""
+"""Bulk data both ways: how fast, and what it costs the server. A login of the same round is subtracted from both."""
 
 import subprocess
 import time
@@ -34,7 +34,7 @@ def one_round(bench, contender):
 
 
 def add_speed(bench, contender, row, told):
-    """What the lean client tells, and whether it was the client that set the pace."""
+    """What the lean client reports, and whether it was the bottleneck."""
     bench.add((*row, "MiB/s", "more"), contender, told["mib_per_second"])
     bench.results.client(row[0], contender.name, own_share(told))
 
@@ -67,7 +67,7 @@ def show_bar(bench):
 
 
 def far(bench, contender):
-    """Where the window has to hold what is under way: 100 ms there and back."""
+    """A case where the window limits the speed: 100 ms there and back."""
     down, up = bench.plan.far_down_bytes, bench.plan.far_up_bytes
     host, into = bench.world.link(50)
     for key, title, options in (("down", "download", ["--command", f"head -c {down} /dev/zero"]),
