@@ -95,13 +95,18 @@ def check_restart(place, ssh):
 
 
 def open_session(place, ssh):
-    """A client whose session has left a program in the background, which holds none of its descriptors."""
-    client = ssh.start("setsid sleep 9876 </dev/null >/dev/null 2>&1 & echo started; cat", options=["LogLevel=INFO"])
-    place.check(client.stdout.readline() == b"started\n", "no session to end")
-    return client
+    """
+    A client, and the number of its network process. The session has left a program in the background, which holds
+    none of the connection's descriptors.
+    """
+    client = ssh.start("setsid sleep 9876 </dev/null >/dev/null 2>&1 & "
+                       f"pgrep -P {board.MONITOR} | grep -vx $PPID; cat", options=["LogLevel=INFO"])
+    number = client.stdout.readline().decode().strip()
+    place.check(number.isdigit(), f"no session to end: {number}")
+    return client, number
 
 
-def check_end(place, client, what):
+def check_end(place, client, what, words=b"Received disconnect from"):
     """systemd has a copy of the connection, so the client ends only because wrensshd shuts it down."""
     try:
         client.wait(60)  # with its input open
@@ -109,27 +114,31 @@ def check_end(place, client, what):
         client.kill()
         place.check(False, f"{what}: the client hangs")
     err = client.communicate()[1]
-    place.check(client.returncode == 255 and b"Received disconnect from" in err,
+    place.check(client.returncode == 255 and words in err,
                 f"{what}: the client ends with status {client.returncode}: {err.decode()}")
 
 
 def check_stop(place, ssh):
     """Stopping the template ends each connection, also the one that asks for it, and no background program."""
-    client = open_session(place, ssh)
+    client, _ = open_session(place, ssh)
+    # A network process that hangs says no goodbye: the monitor kills it, and shuts the connection down.
+    hanging, number = open_session(place, ssh)
+    ssh(f"kill -STOP {number}")
     asker = ssh.start("systemctl stop 'wrensshd@*'", options=["LogLevel=INFO"])
     check_end(place, client, "systemctl stop")
     check_end(place, asker, "systemctl stop, by its own connection")
+    check_end(place, hanging, "systemctl stop, with a network process that hangs", b"closed by remote host")
     place.check("sleep 9876" in ssh("cat /proc/[0-9]*/cmdline | tr '\\0' ' '").stdout, "a stop ends background programs")
     # systemd counts a connection, which has ended, while a process of its unit lives.
     ssh("pkill sleep")
     wait_for(place, "the places of stopped connections", lambda: socket_counts(ssh)["NConnections"] == "1")
     lines = ssh("journalctl -t wrensshd --no-pager").stdout
     ends = re.findall(r"event=end from=10\.0\.2\.2 .* reason=\"ended by signal 15\"", lines)
-    place.check(len(ends) == 2, f"{len(ends)} end lines of 2 stopped connections:\n{lines[-2000:]}")
+    place.check(len(ends) == 3, f"{len(ends)} end lines of 3 stopped connections:\n{lines[-2000:]}")
 
 
 def check_reboot(place, machine, ssh):
-    client = open_session(place, ssh)
+    client, _ = open_session(place, ssh)
     ssh("systemctl --no-block reboot")
     check_end(place, client, "reboot")
     machine.wait_for_end(120)
