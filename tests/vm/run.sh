@@ -1,5 +1,6 @@
 #!/bin/sh
-# Boots real kernels under qemu, without KVM, and looks at wrensshd in them: the machines of tests/vm/machines.
+# Boots real kernels under qemu and looks at wrensshd in them: the machines of tests/vm/machines. Those of this machine's
+# own architecture run with KVM where a kernel boots with it. All others are emulated.
 #
 #     sh tests/vm/run.sh [--all] [--list] [--no-build] [--jobs N] [NAME]...
 #
@@ -25,7 +26,7 @@ python=python3
 [ -x /usr/bin/python3 ] && python=/usr/bin/python3
 
 case " $* " in
-*" -h "* | *" --help "*) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+*" -h "* | *" --help "*) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
 *" --list "*) exec "$python" -m vm --list ;;
 esac
 

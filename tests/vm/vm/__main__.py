@@ -81,7 +81,7 @@ def try_one(name):
         for number in (signal.SIGINT, signal.SIGTERM):  # a second one must not keep it from clearing up
             signal.signal(number, signal.SIG_IGN)
         place.close()
-    tell(verdict=words[0], reason=words[1])
+    tell(verdict=words[0], reason=words[1], accelerator=place.accelerator)
 
 
 def choose(options, modules):
@@ -103,6 +103,7 @@ def boot_all(chosen, jobs, line, counts):
     def done(worker):
         counts[worker.verdict] += 1
         print(f"{worker.name}: {worker.verdict}, {worker.seconds():.0f} s" +
+              (f", {worker.accelerator}" if worker.accelerator else "") +
               (f": {worker.reason}" if worker.reason else ""), flush=True)
     try:
         run_all(chosen, jobs, line, done)

@@ -1,6 +1,8 @@
-"""A booted machine: qemu, its console in a file, its port 22 as one of ours."""
+"""A booted machine: qemu, with KVM where that works, its console in a file, its port 22 as one of ours."""
 
+import functools
 import os
+import platform
 import re
 import signal
 import socket
@@ -21,6 +23,34 @@ MODELS = {
     "aarch64": ("qemu-system-aarch64", ("-M", "virt", "-cpu", "cortex-a53"), "device", "ttyAMA0"),
     "armv7": ("qemu-system-arm", ("-M", "virt", "-cpu", "cortex-a7"), "device", "ttyAMA0"),
 }
+EMULATED = ("-accel", "tcg,thread=multi,tb-size=128")
+# With KVM the processor is this machine's own.
+KVM = {"x86_64": ("-M", "q35", "-cpu", "host", "-accel", "kvm"),
+       "aarch64": ("-M", "virt,gic-version=host", "-cpu", "host", "-accel", "kvm")}
+KVM_SECONDS = 10  # a kernel without a root file system, which panics at once, needs about one
+
+
+@functools.cache
+def why_no_kvm(architecture, kernel):
+    """
+    The reason why KVM can't run this kernel, or None if it can. It boots the kernel to find out: where KVM is nested,
+    qemu may open it and then crash, or be slower than without.
+    """
+    if architecture not in KVM or platform.machine() != architecture:
+        return f"this machine is {platform.machine()}"
+    if not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "no /dev/kvm"
+    command = [MODELS[architecture][0], *KVM[architecture], "-nodefaults", "-no-reboot", "-display", "none", "-m", "256",
+               "-kernel", kernel, "-append", "panic=-1"]
+    try:
+        done = subprocess.run(command, timeout=KVM_SECONDS, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, check=False, preexec_fn=end_with_parent(signal.SIGKILL))
+    except subprocess.TimeoutExpired:
+        return f"with KVM no kernel boots within {KVM_SECONDS} s"
+    if done.returncode != 0:
+        words = done.stdout.decode("utf-8", "replace").splitlines() or [f"status {done.returncode}"]
+        return f"KVM fails: {words[0]}"
+    return None
 
 
 def free_port():
@@ -46,15 +76,19 @@ class Machine:
         are in `ports` as ours, as 22 is in `port`. Without `plugged_in` its network has no link until plug_in().
         """
         program, model, bus, console = MODELS[architecture]
+        place.step(f"{name}: tries KVM")
+        no_kvm = why_no_kvm(architecture, kernel)
+        processor = (*model, *EMULATED) if no_kvm else KVM[architecture]
+        place.accelerator = f"emulated ({no_kvm})" if no_kvm else "KVM"
         self.place, self.name, self.port = place, name, free_port()
         self.ports = {22: self.port, **{port: free_port() for port in forward}}
         self.console = os.path.join(LOGS, f"{place.name}.{name}.console")
         self.keyboard, self.keyboard_name = None, f"wren-{os.getpid()}-{place.name}-{name}"
         forwards = ",".join(f"hostfwd=tcp:127.0.0.1:{ours}-:{guests}" for guests, ours in self.ports.items())
-        command = [program, *model, "-nodefaults", "-no-reboot", "-display", "none", "-monitor", "stdio",
+        command = [program, *processor, "-nodefaults", "-no-reboot", "-display", "none", "-monitor", "stdio",
                    "-chardev", "socket,id=console,abstract=on,server=on,wait=off,"
                    f"path={self.keyboard_name},logfile={self.console}", "-serial", "chardev:console",
-                   "-smp", "1", "-m", str(memory), "-accel", "tcg,thread=multi,tb-size=128",
+                   "-smp", "1", "-m", str(memory),
                    "-kernel", kernel, "-initrd", initrd,
                    "-append", f"console={console} panic=-1 mitigations=off {append}",
                    "-netdev", f"user,id=n,restrict=on,{forwards}",

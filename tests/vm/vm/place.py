@@ -36,7 +36,7 @@ class Place:
             os.makedirs(folder, exist_ok=True)
         for old in glob.glob(os.path.join(LOGS, glob.escape(name) + ".*")):
             os.unlink(old)
-        self.machines = []
+        self.machines, self.accelerator = [], None
 
     def path(self, *parts):
         return os.path.join(self.scratch, *parts)

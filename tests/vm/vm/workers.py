@@ -18,7 +18,7 @@ def end_with_parent(number):
 
 
 def tell(**words):
-    """From a machine's process to the one that started it: `step`, or `verdict` and `reason`."""
+    """From a machine's process to the one that started it: `step`, or `verdict`, `reason` and `accelerator`."""
     print(json.dumps(words), flush=True)
 
 
@@ -27,6 +27,7 @@ class Worker:
 
     def __init__(self, name):
         self.name, self.begin, self.step = name, time.monotonic(), "starts"
+        self.accelerator = None
         self.verdict, self.reason, self.unread = "FAILED", "its process ended without a verdict", b""
         self.process = subprocess.Popen([sys.executable, "-m", "vm", "--one", name], stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, preexec_fn=end_with_parent(signal.SIGTERM))
@@ -41,6 +42,7 @@ class Worker:
         for line in lines:
             words = json.loads(line)
             self.step = words.get("step", self.step)
+            self.accelerator = words.get("accelerator", self.accelerator)
             self.verdict, self.reason = words.get("verdict", self.verdict), words.get("reason", self.reason)
         return bool(piece)
 
