@@ -127,7 +127,7 @@ download() { # deb|deb-src ARCHITECTURE FOLDER WORDS...
 
 fetch_musl() { # ARCH
     sysroot=$work/$1/sysroot
-    [ -e "$sysroot/lib/rcrt1.o" ] && return 0
+    [ -e "$sysroot/lib/rcrt1.o" ] && [ -e "$sysroot/version" ] && return 0
     has dpkg || die "musl comes from Debian's packages, and there is no dpkg here"
     rm -rf "$work/$1/musl"
     download deb "$debian_arch" "$work/$1/musl" download musl-dev
@@ -137,6 +137,7 @@ fetch_musl() { # ARCH
     mv "$work/$1/musl/usr/include/$musl_triple" "$sysroot/include"
     mv "$work/$1/musl/usr/lib/$musl_triple" "$sysroot/lib.new"
     mv "$work/$1/musl/usr/share/doc/musl-dev/copyright" "$sysroot/copyright"
+    dpkg-deb --field "$work/$1"/musl/musl-dev_*.deb Version >"$sysroot/version"
     mv "$sysroot/lib.new" "$sysroot/lib"
     rm -rf "$work/$1/musl"
 }

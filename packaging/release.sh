@@ -1,0 +1,190 @@
+#!/bin/sh
+# Makes a release of the commit that is checked out. RELEASING.md, beside this file, has the steps around it.
+#
+#     sh packaging/release.sh --sync
+#     sh packaging/release.sh --check
+#     sh packaging/release.sh --key FILE [--source-only] [x86_64|aarch64|armv7]...
+#
+#     --sync         writes the version of meson.build into README.md, the man pages and the recipes of packaging/
+#     --check        only reports whether this commit can be released
+#     --key FILE     the SSH key that signs the sums. FILE.pub must lie beside it; FILE may be in ssh-agent only
+#     --source-only  no static binaries
+#
+# Leaves in build/release/VERSION: wrenssh-VERSION.tar.xz, a wrensshd-VERSION-ARCH.tar.xz for each architecture, the
+# bill of materials wrensshd-VERSION.spdx, SHA256SUMS, and its signature SHA256SUMS.sig. The same commit and the same
+# compilers give the same bytes; only the signature may differ.
+set -eu
+export LC_ALL=C
+umask 022
+top=$(cd "$(dirname "$0")/.." && pwd)
+key='' architectures='' task=release binaries=yes
+
+die() { echo "release.sh: $*" >&2; exit 1; }
+
+while [ $# -gt 0 ]; do
+    case $1 in
+    --sync | --check) task=${1#--} ;;
+    --key)
+        [ $# -ge 2 ] || die "--key takes a file"
+        key=$2
+        shift
+        ;;
+    --source-only) binaries= ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) die "unknown option: $1" ;;
+    *) architectures="$architectures $1" ;;
+    esac
+    shift
+done
+
+version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
+printf '%s\n' "$version" | grep -qE '^[0-9]+\.[0-9]+\.[0-9]+$' ||
+    die "the version in meson.build is \"$version\", and not three numbers"
+
+# ---- one version -----------------------------------------------------------------------------------------------------
+
+# Files that name the version. Not all tracked files: a text may speak of an older release.
+files_with_version() {
+    git -C "$top" ls-files README.md man packaging | grep -vx 'packaging/debian/changelog' |
+        while IFS= read -r file; do [ ! -f "$top/$file" ] || printf '%s\n' "$file"; done
+}
+
+# The file with the version of meson.build in the place of any other.
+with_version() { # FILE
+    sed -E -e "s/(wrensshd?[-_])[0-9]+\.[0-9]+\.[0-9]+/\1$version/g" \
+        -e "s/^(pkgver=|WRENSSHD_VERSION = |PKG_VERSION:=)[0-9.]+\$/\1$version/" "$top/$1"
+}
+
+recipe=packaging/yocto/wrensshd_$version.bb
+changelog=packaging/debian/changelog
+debian_is_right() { head -n 1 "$top/$changelog" | grep -qF "wrenssh ($version) "; }
+
+sync_version() {
+    files_with_version | while IFS= read -r file; do
+        with_version "$file" | cmp -s - "$top/$file" && continue
+        with_version "$file" >"$top/$file.new"
+        # Into the same file, which keeps its mode.
+        cat "$top/$file.new" >"$top/$file"
+        rm "$top/$file.new"
+        echo "$file"
+    done
+    if [ ! -e "$top/$recipe" ]; then
+        git -C "$top" mv packaging/yocto/wrensshd_*.bb "$recipe"
+        echo "$recipe"
+    fi
+    if ! debian_is_right; then
+        sign=$(sed -n 's/^ -- \(.*>\)  .*/\1/p' "$top/$changelog" | head -n 1)
+        printf 'wrenssh (%s) unstable; urgency=medium\n\n  * See NEWS.md.\n\n -- %s  %s\n\n' \
+            "$version" "$sign" "$(date -u '+%a, %d %b %Y %H:%M:%S +0000')" |
+            cat - "$top/$changelog" >"$top/$changelog.new"
+        mv "$top/$changelog.new" "$top/$changelog"
+        echo "$changelog"
+    fi
+}
+
+# ---- what is refused -------------------------------------------------------------------------------------------------
+
+check_version() {
+    other=$(files_with_version | while IFS= read -r file; do
+        with_version "$file" | cmp -s - "$top/$file" || printf ' %s' "$file"
+    done)
+    [ -e "$top/$recipe" ] || other="$other $recipe"
+    debian_is_right || other="$other $changelog"
+    [ -z "$other" ] || die "meson.build has version $version, and these have another:$other; run release.sh --sync"
+}
+
+# NEWS.md has a heading "## VERSION", with or without a date behind it, and text below.
+check_news() {
+    [ -e "$top/NEWS.md" ] || die "there is no NEWS.md"
+    awk -v version="$version" '
+        /^## / { inside = $2 == version; found = found || inside; next }
+        inside && NF > 0 { text = 1 }
+        END { exit !found ? 2 : !text }' "$top/NEWS.md" && return 0
+    case $? in
+    1) die "the entry \"## $version\" of NEWS.md is empty" ;;
+    *) die "NEWS.md has no entry \"## $version\"" ;;
+    esac
+}
+
+check_tree() {
+    [ -e "$top/.git" ] || die "this is no Git work tree: a release is made of a commit"
+    ! git -C "$top" rev-parse -q --verify "refs/tags/v$version" >/dev/null ||
+        die "version $version is tagged already: change it in meson.build, then run release.sh --sync"
+    changes=$(git -C "$top" status --porcelain)
+    [ -z "$changes" ] || die "the tree has changes that are not committed:
+$changes"
+    check_version
+    check_news
+}
+
+check_key() {
+    [ -n "$key" ] || die "--key is missing: the SSH key that signs"
+    key=${key%.pub}
+    public=$key.pub
+    [ -e "$public" ] || die "there is no $public: the public half of the key"
+    [ -e "$key" ] || key=$public # ssh-agent has the other half
+}
+
+# ---- what is made ----------------------------------------------------------------------------------------------------
+
+# Meson's archive has this user's name and the order of this file system: it is packed again without them.
+make_source() {
+    if ! { meson setup "$work/dist" "$top" -Dtests=false && meson dist -C "$work/dist" --no-tests --formats gztar; } \
+        >"$work/dist.log" 2>&1 </dev/null; then
+        tail -n 20 "$work/dist.log" >&2
+        die "meson dist failed; the whole log is in build/release/work/dist.log"
+    fi
+    tar -xzf "$work/dist/meson-dist/wrenssh-$version.tar.gz" -C "$work"
+    tar -C "$work" --sort=name --format=ustar --owner=0 --group=0 --numeric-owner --mode='u=rwX,go=rX' \
+        --mtime="@$seconds" -cf "$work/source.tar" "wrenssh-$version"
+    xz -T1 -9e -c "$work/source.tar" >"$new/wrenssh-$version.tar.xz"
+    echo "wrenssh-$version.tar.xz"
+}
+
+# Built from the source archive, not from the tree: this shows that the archive is complete.
+make_binaries() {
+    [ ! -d "$top/subprojects/packagecache" ] || cp -R "$top/subprojects/packagecache" "$unpacked/subprojects/"
+    # shellcheck disable=SC2086 # a list of architectures
+    env -u SOURCE_DATE_EPOCH sh "$unpacked/packaging/cross/build.sh" --skip-tests $architectures
+    cp "$unpacked"/build/cross/wrensshd-*.tar.xz "$new/"
+}
+
+sign_sums() {
+    (cd "$new" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" SHA256SUMS)
+    ssh-keygen -q -Y sign -f "$key" -n wrenssh-release "$new/SHA256SUMS"
+    printf 'wrenssh namespaces="wrenssh-release" %s\n' "$(cut -d ' ' -f 1,2 "$public")" >"$work/allowed_signers"
+    ssh-keygen -q -Y verify -f "$work/allowed_signers" -I wrenssh -n wrenssh-release -s "$new/SHA256SUMS.sig" \
+        <"$new/SHA256SUMS" >"$work/verify.log" 2>&1 || die "$public does not verify the signature"
+}
+
+make_release() {
+    work=$top/build/release/work new=$top/build/release/work/new unpacked=$top/build/release/work/wrenssh-$version
+    seconds=$(git -C "$top" log -1 --format=%ct)
+    rm -rf "$work"
+    mkdir -p "$new"
+    make_source
+    if [ -n "$binaries" ]; then
+        make_binaries
+        sh "$top/packaging/spdx.sh" "$new" "$unpacked" "$seconds" >"$work/spdx"
+        mv "$work/spdx" "$new/wrensshd-$version.spdx"
+        echo "wrensshd-$version.spdx"
+    fi
+    sign_sums
+    rm -rf "${top:?}/build/release/$version"
+    mv "$new" "$top/build/release/$version"
+    commit=$(git -C "$top" rev-parse --short HEAD)
+    echo "build/release/$version is complete. When it is published: git tag -s v$version $commit"
+}
+
+case $task in
+sync) sync_version ;;
+check)
+    check_tree
+    echo "version $version can be released"
+    ;;
+release)
+    check_key
+    check_tree
+    make_release
+    ;;
+esac

@@ -1,0 +1,266 @@
+"""packaging/release.sh in a repository of its own, up to the static binaries, which tests/cross builds."""
+
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from site_setup import PROJECT
+
+SKIPPED = shutil.ignore_patterns(".git", "build", "__pycache__", "packagecache", "libsodium-*", "check-*", "*.new")
+VERSION = re.search(r"version: '([^']+)'", open(os.path.join(PROJECT, "meson.build"), encoding="utf-8").read())[1]
+WHO = {"GIT_AUTHOR_NAME": "someone", "GIT_AUTHOR_EMAIL": "someone@example", "GIT_COMMITTER_NAME": "someone",
+       "GIT_COMMITTER_EMAIL": "someone@example", "GIT_AUTHOR_DATE": "1790000000 +0000",
+       "GIT_COMMITTER_DATE": "1790000000 +0000", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
+
+
+class Repository:
+    """A copy of the tree with one commit, of which a release could be made."""
+
+    def __init__(self, top, umask=0o022):
+        self.top, self.umask = str(top), umask
+        shutil.copytree(PROJECT, self.top, ignore=SKIPPED)
+        self.write("NEWS.md", f"# News\n\n## {VERSION} (today)\n\nMuch is new.\n\n## 0.0.1\n\nA start.\n")
+        self.git("init", "-q")
+        self.commit()
+
+    def path(self, *parts):
+        return os.path.join(self.top, *parts)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def read(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return file.read()
+
+    def git(self, *words):
+        return subprocess.run(["git", *words], cwd=self.top, env={**os.environ, **WHO}, check=True,
+                              stdout=subprocess.PIPE, text=True).stdout
+
+    def commit(self):
+        self.git("add", "-A")
+        self.git("commit", "-q", "-m", "all")
+
+    def release(self, *words):
+        return subprocess.run(["sh", "packaging/release.sh", *words], cwd=self.top, capture_output=True, text=True,
+                              env={**os.environ, **WHO}, umask=self.umask, check=False)
+
+    def product(self, name):
+        return self.path("build/release", VERSION, name)
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    for tool in ("git", "meson", "ninja", "xz", "ssh-keygen"):
+        if not shutil.which(tool):
+            pytest.skip(f"no {tool} here")
+    return Repository(tmp_path_factory.mktemp("release") / "tree")
+
+
+@pytest.fixture
+def repository(original):
+    """The same for each test."""
+    original.git("reset", "-q", "--hard", original.git("rev-list", "--max-parents=0", "HEAD").strip())
+    original.git("clean", "-q", "-d", "-f")
+    for tag in original.git("tag").split():
+        original.git("tag", "-d", tag)
+    return original
+
+
+@pytest.fixture(scope="module")
+def key(tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("key") / "signer")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "signer", "-f", path], check=True)
+    return path
+
+
+def digest(path):
+    with open(path, "rb") as file:
+        return hashlib.sha256(file.read()).hexdigest()
+
+
+# ---- what is refused ------------------------------------------------------------------------------
+
+def test_good_commit(repository):
+    """A good commit could not be released."""
+    done = repository.release("--check")
+    assert (done.returncode, done.stdout) == (0, f"version {VERSION} can be released\n"), done.stderr
+
+
+def add_file(repository):
+    repository.write("src/new.c", "int unused;\n")
+
+
+def change_file(repository):
+    repository.write("LICENSE", "none\n")
+
+
+def tag(repository):
+    repository.git("tag", "v" + VERSION)
+
+
+def remove_news(repository):
+    os.unlink(repository.path("NEWS.md"))
+    repository.commit()
+
+
+def remove_entry(repository):
+    repository.write("NEWS.md", f"# News\n\n## {VERSION}1\n\nMuch is new.\n")
+    repository.commit()
+
+
+def empty_entry(repository):
+    repository.write("NEWS.md", f"# News\n\n## {VERSION}\n\n## 0.0.1\n\nA start.\n")
+    repository.commit()
+
+
+def change_recipe(repository):
+    text = repository.read("packaging/alpine/APKBUILD")
+    repository.write("packaging/alpine/APKBUILD", text.replace("pkgver=" + VERSION, "pkgver=0.0.9"))
+    repository.commit()
+
+
+def change_changelog(repository):
+    text = repository.read("packaging/debian/changelog")
+    repository.write("packaging/debian/changelog", text.replace(VERSION, "0.0.9", 1))
+    repository.commit()
+
+
+@pytest.mark.parametrize("change,words", [
+    (add_file, "changes that are not committed:\n?? src/new.c\n"),
+    (change_file, "changes that are not committed:\n M LICENSE\n"),
+    (tag, f"version {VERSION} is tagged already"),
+    (remove_news, "there is no NEWS.md"),
+    (remove_entry, f'NEWS.md has no entry "## {VERSION}"'),
+    (empty_entry, f'the entry "## {VERSION}" of NEWS.md is empty'),
+    (change_recipe, "these have another: packaging/alpine/APKBUILD;"),
+    (change_changelog, "these have another: packaging/debian/changelog;"),
+])
+def test_refusal(repository, change, words):
+    """A release would differ from every commit, use a version twice, or not say what it changes."""
+    change(repository)
+    done = repository.release("--check")
+    assert done.returncode == 1 and done.stdout == "" and words in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("words,reason", [([], "--key is missing"), (["--key"], "--key takes a file"),
+                                          (["--key", "/nowhere/key"], "there is no /nowhere/key.pub"),
+                                          (["--frob"], "unknown option: --frob")])
+def test_wrong_words(repository, words, reason):
+    """A release without a signature would be made."""
+    done = repository.release(*words)
+    assert done.returncode == 1 and reason in done.stderr
+    assert not os.path.exists(repository.path("build/release"))
+
+
+# ---- one version ----------------------------------------------------------------------------------
+
+def test_sync(repository):
+    """A recipe would fetch the release before."""
+    repository.write("meson.build", repository.read("meson.build").replace(f"'{VERSION}'", "'97.8.6'"))
+    done = repository.release("--sync")
+    assert done.returncode == 0, done.stderr
+    changed = done.stdout.split()
+    assert {"packaging/alpine/APKBUILD", "packaging/arch/PKGBUILD", "packaging/buildroot/wrensshd.mk",
+            "packaging/debian/changelog", "packaging/openwrt/Makefile",
+            "packaging/yocto/wrensshd_97.8.6.bb"} <= set(changed)
+    repository.write("NEWS.md", "# News\n\n## 97.8.6\n\nThis.\n")
+    repository.commit()
+    assert repository.release("--check").returncode == 0
+    old = [line for line in repository.git("grep", "-n", "-F", VERSION, "README.md", "man", "packaging").splitlines()
+           if not line.startswith("packaging/debian/changelog:")]
+    assert old == []
+    assert repository.release("--sync").stdout == "", "a second time changes something"
+
+
+# ---- what is made ---------------------------------------------------------------------------------
+
+def check_commands():
+    """Of RELEASING.md, by which a user checks a release."""
+    with open(os.path.join(PROJECT, "packaging/RELEASING.md"), encoding="utf-8") as file:
+        text = file.read().split("\n## Checking one\n")[1].split("\n## ")[0]
+    line, *commands = re.findall(r"^    (.*)$", text, re.M)
+    assert line.endswith(" ssh-ed25519 AAAA...")
+    return line, commands
+
+
+def check(folder, key):
+    line, commands = check_commands()
+    with open(key + ".pub", encoding="ascii") as file:
+        public = " ".join(file.read().split()[:2])
+    with open(os.path.join(folder, "allowed_signers"), "w", encoding="ascii") as file:
+        file.write(line.replace("ssh-ed25519 AAAA...", public) + "\n")
+    return [subprocess.run(["sh", "-c", command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                           text=True, check=False) for command in commands]
+
+
+def test_signed_source(repository, key, tmp_path):
+    """Nobody could tell whether an archive is ours, or build it again from the same commit."""
+    done = repository.release("--key", key, "--source-only")
+    assert done.returncode == 0, done.stderr
+    archive = f"wrenssh-{VERSION}.tar.xz"
+    folder = tmp_path / "download"
+    shutil.copytree(repository.path("build/release", VERSION), folder)
+    assert sorted(os.listdir(folder)) == ["SHA256SUMS", "SHA256SUMS.sig", archive]
+    signature, sums = check(folder, key)
+    assert signature.returncode == 0 and 'Good "wrenssh-release" signature for wrenssh' in signature.stdout
+    assert sums.stdout == f"{archive}: OK\n"
+
+    lines = subprocess.run(["tar", "-tvJf", archive], cwd=folder, check=True, text=True,
+                           stdout=subprocess.PIPE).stdout.splitlines()
+    names = {line.split(f" wrenssh-{VERSION}/")[1] for line in lines if not line.endswith("/")}
+    assert names == set(repository.git("ls-files").split())
+    assert {line.split()[1] for line in lines} == {"0/0"}
+
+    other = Repository(tmp_path / "another place" / "tree", umask=0o077)
+    done = other.release("--key", key + ".pub", "--source-only")
+    assert done.returncode == 0, done.stderr
+    assert digest(other.product(archive)) == digest(repository.product(archive))
+
+    with open(folder / "SHA256SUMS", "a", encoding="ascii") as file:
+        file.write(f"{'0' * 64}  more\n")
+    assert check(folder, key)[0].returncode != 0, "changed sums pass"
+    with open(folder / archive, "ab") as file:
+        file.write(b"\0")
+    assert check(folder, key)[1].returncode != 0, "a changed archive passes"
+
+
+# ---- the bill of materials -------------------------------------------------------------------------
+
+def test_bill_of_materials(tmp_path):
+    """A search for releases with a vulnerable library would not find ours."""
+    if not shutil.which("x86_64-linux-gnu-gcc"):
+        pytest.skip("no x86_64-linux-gnu-gcc here")
+    for name in ("meson.build", "packaging/cross/targets.sh", "subprojects/libsodium.wrap"):
+        os.makedirs(os.path.dirname(tmp_path / "source" / name), exist_ok=True)
+        shutil.copy(os.path.join(PROJECT, name), tmp_path / "source" / name)
+    sysroot = tmp_path / "source/build/cross/x86_64/sysroot"
+    os.makedirs(sysroot)
+    os.mkdir(tmp_path / "new")
+    (sysroot / "version").write_text("1.9.8-7+b1\n")
+    archive = tmp_path / "new" / f"wrensshd-{VERSION}-x86_64.tar.xz"
+    archive.write_text("binaries")
+    (tmp_path / "new" / f"wrenssh-{VERSION}.tar.xz").write_text("source")
+    command = ["sh", os.path.join(PROJECT, "packaging/spdx.sh"), str(tmp_path / "new"), str(tmp_path / "source"),
+               "1790000000"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    compiler = subprocess.run(["x86_64-linux-gnu-gcc", "-dumpfullversion"], stdout=subprocess.PIPE, text=True,
+                              check=True).stdout.strip()
+    sodium = re.search(r"^directory = libsodium-(.*)$", (tmp_path / "source/subprojects/libsodium.wrap").read_text(),
+                       re.M)[1]
+    assert "\nCreated: 2026-09-21T" in done.stdout
+    ours = f"SPDXRef-wrensshd-x86-64-{VERSION}"
+    for name, version in (("musl", "1.9.8-7+b1"), ("libgcc", compiler), ("libsodium", sodium)):
+        assert f"\nPackageName: {name}\nSPDXID: SPDXRef-{name}-{version}".replace("+", "-") in done.stdout
+        assert f"\nPackageVersion: {version}\n" in done.stdout
+        assert f"\nRelationship: {ours} STATIC_LINK SPDXRef-{name}-{version}\n".replace("+", "-") in done.stdout
+    assert not re.search(r"SPDXRef-[A-Za-z0-9.-]*[^A-Za-z0-9.\s-]", done.stdout)
+    assert f"\nPackageChecksum: SHA256: {digest(archive)}\n" in done.stdout
+    os.unlink(sysroot / "version")
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and "no version of musl" in done.stderr
