@@ -1,9 +1,10 @@
 /*
- * A FIDO authenticator in software, for the tests: a security key provider that ssh and ssh-keygen load by -w and
- * SecurityKeyProvider. It speaks version 10 of their interface and knows Ed25519 only.
+ * A FIDO authenticator in software, for the tests: a security key provider that ssh and ssh-keygen
+ * load by -w and SecurityKeyProvider. It speaks version 10 of their interface and knows Ed25519
+ * only.
  *
- * It has no memory: the key handle is the seed of the key pair, so whoever has the key file has the key. The
- * environment stands in for what a person does with the device, and for what it counts:
+ * It has no memory: the key handle is the seed of the key pair, so whoever has the key file has the
+ * key. The environment stands in for what a person does with the device, and for what it counts:
  *
  *     WREN_SK_FLAGS    the flags of a signature; without it, those that the client asks for
  *     WREN_SK_COUNTER  the counter of a signature; without it, 1
@@ -32,7 +33,8 @@ struct bytes {
     size_t length;
 };
 
-/* What the client reads: the order of the members is the interface. It gives each piece back to free(). */
+/* What the client reads: the order of the members is the interface. It gives each piece back to
+ * free(). */
 struct sk_enroll_response {
     uint8_t flags;
     struct bytes public_key, key_handle, signature, attestation, authenticator_data;
@@ -53,13 +55,14 @@ struct sk_option {
 struct sk_resident_key;
 
 uint32_t sk_api_version(void);
-int sk_enroll(uint32_t algorithm, const uint8_t *challenge, size_t challenge_length, const char *application,
-              uint8_t flags, const char *pin, struct sk_option **options, struct sk_enroll_response **response);
-int sk_sign(uint32_t algorithm, const uint8_t *message, size_t message_length, const char *application,
-            const uint8_t *handle, size_t handle_length, uint8_t flags, const char *pin,
-            struct sk_option **options, struct sk_sign_response **response);
-int sk_load_resident_keys(const char *pin, struct sk_option **options, struct sk_resident_key ***keys,
-                          size_t *count);
+int sk_enroll(uint32_t algorithm, const uint8_t *challenge, size_t challenge_length,
+              const char *application, uint8_t flags, const char *pin, struct sk_option **options,
+              struct sk_enroll_response **response);
+int sk_sign(uint32_t algorithm, const uint8_t *message, size_t message_length,
+            const char *application, const uint8_t *handle, size_t handle_length, uint8_t flags,
+            const char *pin, struct sk_option **options, struct sk_sign_response **response);
+int sk_load_resident_keys(const char *pin, struct sk_option **options,
+                          struct sk_resident_key ***keys, size_t *count);
 
 /* A number from the environment, decimal or 0x…; one that is no number, or too big, is an error. */
 static int from_environment(const char *name, uint32_t most, uint32_t *value)
@@ -111,8 +114,9 @@ static void forget_enrolled(struct sk_enroll_response *made)
 }
 
 /* There is no attestation: what says of itself which device it is, is of no use to the tests. */
-int sk_enroll(uint32_t algorithm, const uint8_t *challenge, size_t challenge_length, const char *application,
-              uint8_t flags, const char *pin, struct sk_option **options, struct sk_enroll_response **response)
+int sk_enroll(uint32_t algorithm, const uint8_t *challenge, size_t challenge_length,
+              const char *application, uint8_t flags, const char *pin, struct sk_option **options,
+              struct sk_enroll_response **response)
 {
     uint8_t secret[crypto_sign_SECRETKEYBYTES];
     struct sk_enroll_response *made;
@@ -143,8 +147,8 @@ int sk_enroll(uint32_t algorithm, const uint8_t *challenge, size_t challenge_len
 }
 
 /* SHA-256(application) || flags || counter || SHA-256(message): the client gives both unhashed. */
-static void lay_out(uint8_t to[SIGNED_SIZE], const char *application, uint8_t flags, uint32_t counter,
-                    const uint8_t *message, size_t message_length)
+static void lay_out(uint8_t to[SIGNED_SIZE], const char *application, uint8_t flags,
+                    uint32_t counter, const uint8_t *message, size_t message_length)
 {
     (void)crypto_hash_sha256(to, (const uint8_t *)application, strlen(application));
     to += HASH_SIZE;
@@ -155,9 +159,9 @@ static void lay_out(uint8_t to[SIGNED_SIZE], const char *application, uint8_t fl
     (void)crypto_hash_sha256(to, message, message_length);
 }
 
-int sk_sign(uint32_t algorithm, const uint8_t *message, size_t message_length, const char *application,
-            const uint8_t *handle, size_t handle_length, uint8_t flags, const char *pin,
-            struct sk_option **options, struct sk_sign_response **response)
+int sk_sign(uint32_t algorithm, const uint8_t *message, size_t message_length,
+            const char *application, const uint8_t *handle, size_t handle_length, uint8_t flags,
+            const char *pin, struct sk_option **options, struct sk_sign_response **response)
 {
     uint8_t public_key[crypto_sign_PUBLICKEYBYTES];
     uint8_t secret[crypto_sign_SECRETKEYBYTES];
@@ -191,8 +195,8 @@ int sk_sign(uint32_t algorithm, const uint8_t *message, size_t message_length, c
     return 0;
 }
 
-int sk_load_resident_keys(const char *pin, struct sk_option **options, struct sk_resident_key ***keys,
-                          size_t *count)
+int sk_load_resident_keys(const char *pin, struct sk_option **options,
+                          struct sk_resident_key ***keys, size_t *count)
 {
     (void)pin;
     (void)options;
