@@ -1,11 +1,14 @@
 """A copy of this machine with its own network, processes and /etc, where files of packaging/ run as they are shipped."""
 
 import ctypes
+import functools
 import os
 import shutil
 import socket
 import subprocess
 import threading
+
+import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, daemon_environment, run
@@ -42,8 +45,22 @@ def tree(name):
     return path if os.path.isdir(path) else None
 
 
+@functools.cache
+def namespaces_error():
+    """Why unshare(1) fails here: in containers without the right to it, and in a chroot whose / is no mount point."""
+    done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "true"])
+    return done.returncode and (done.stderr.strip() or "unshare fails")
+
+
+def need_namespaces():
+    """Skips the test that calls it where no namespaces can be made."""
+    if namespaces_error():
+        pytest.skip(f"no namespaces here: {namespaces_error()}")
+
+
 class Island:
     def __init__(self, site):
+        need_namespaces()
         self.site = site
         self.folder = os.path.join(site.base, "island")
         os.makedirs(self.folder)

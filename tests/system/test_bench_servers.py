@@ -14,6 +14,7 @@ import bench_suite
 import proc
 from daemon import kill
 from bench_suite import PROJECT
+from island import need_namespaces
 from bench import processes, servers
 from bench.measure import memory
 from bench.processes import Failed
@@ -316,6 +317,7 @@ print(time.monotonic() - begin)
 def test_the_link_delays_every_packet_both_ways(tmp_path):
     if not os.path.exists("/dev/net/tun") or not shutil.which("unshare"):
         pytest.skip("no tun interfaces here")
+    need_namespaces()
     bench_suite.compile_helper("delay_link.c", tmp_path)
     done = subprocess.run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
                            sys.executable, "-c", ROUND_TRIP, str(tmp_path)], text=True, stdout=subprocess.PIPE,
@@ -331,6 +333,7 @@ def test_the_link_delays_every_packet_both_ways(tmp_path):
 
 @pytest.mark.root
 def test_a_quick_run_from_end_to_end(tmp_path):
+    need_namespaces()
     begin = time.time()
     done = subprocess.run(["sh", os.path.join(PROJECT, "tests/bench/run.sh"), "--quick", "--only", "size", "--out",
                            str(tmp_path / "report")], text=True, capture_output=True, timeout=280, check=False)

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from daemon import daemon_environment, run
+from island import need_namespaces
 from site_setup import PROJECT
 
 PACKAGING = os.path.join(PROJECT, "packaging")
@@ -210,6 +211,7 @@ OWN_PROCESSES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mou
 
 def server_script(path):
     """server.sh with its places below a folder, and with an interface that does not exist."""
+    need_namespaces()
     with open(SHARED + "/server.sh", encoding="ascii") as file:
         text = file.read()
     for old, new in (("/etc/wrensshd/settings", "/dev/null"), ("/run/", f"{path}/"), ("/dev/kmsg", f"{path}/kmsg")):
@@ -269,6 +271,7 @@ def test_the_end_spares_its_script(shell, tmp_path):
     """initramfs-tools' script has the server's name; the end of the server does not stop it, and the boot with it."""
     if not shutil.which(shell.split()[0]):
         pytest.skip(f"no {shell} here")
+    need_namespaces()
     with open(SHARED + "/server.sh", encoding="ascii") as file:
         text = file.read().replace("/etc/wrensshd/settings", "/dev/null").replace("/run/", str(tmp_path) + "/")
     script = str(tmp_path / "wrensshd")
@@ -414,6 +417,7 @@ def test_mkinitcpio_help():
 def test_mkinitcpio_hook_runs(arch, site, more):
     """The image as it was built runs in a chroot with busybox, in namespaces of its own: passphrases arrive by ssh, the
     hook passes the right one on, and its end leaves nothing. cryptsetup and the init are stubs."""
+    need_namespaces()
     if "not a dynamic" not in run(["ldd", "/bin/busybox"]).stderr + run(["ldd", "/bin/busybox"]).stdout:
         pytest.skip("no static busybox here")
     arch.write("authorized_keys", open(site.identity + ".pub", encoding="ascii").read())

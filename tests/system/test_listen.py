@@ -13,6 +13,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, run
+from island import need_namespaces
 from listener import CAT, connect_from, echoes, is_closed
 from openssh import OpenSSH
 from site_setup import PROJECT
@@ -99,6 +100,7 @@ for source in sys.argv[2:]:
 @pytest.mark.skipif(not has_ipv6(), reason="no IPv6 here")
 def test_a_network_is_one_address(listen):
     """A /64 of IPv6 counts as one address, because its owner has 2^64 of them; IPv4 addresses count apart."""
+    need_namespaces()
     listener = listen("-s", "1", through=["unshare", "--net", "sh", "-ec", THEIR_NETWORKS, "sh"])
     served = run(["nsenter", "-t", str(listener.proc.pid), "--net", sys.executable, "-c", FROM_THEM, str(listener.port),
                   "2001:db8:0:1::1", "2001:db8:0:1:8000::1", "2001:db8:0:2::1", "2001:db8::1", "32.1.13.184"])
@@ -330,6 +332,7 @@ def test_connections_may_end_by_themselves(listen):
 @pytest.mark.sandbox  # a sanitizer's runtime reads its options from /proc, and fails
 def test_k_without_proc(site):
     """Without /proc, -k fails with an error that names /proc."""
+    need_namespaces()
     done = run(["unshare", "--mount", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh",
                 site.listen, "-k", "0", "0", CAT], env=daemon_environment({"PATH": os.environ["PATH"]}))
     assert done.returncode == 111

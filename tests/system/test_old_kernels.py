@@ -12,6 +12,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, run
+from island import need_namespaces
 from openssh import OpenSSH
 from site_setup import run_or_fail
 from wire import SNTRUP, USERAUTH_FAILURE, string, u32
@@ -47,6 +48,7 @@ def old_client(client, without):
 
 def in_own_mounts(script, *arguments):
     """Runs the command with mounts of its own."""
+    need_namespaces()
     return ["unshare", "--mount", "sh", "-ec", script + '; exec "$@"', "sh", *arguments]
 
 

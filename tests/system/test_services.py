@@ -11,7 +11,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, run
-from island import SETUP, Island, find, tree
+from island import SETUP, Island, find, need_namespaces, tree
 from site_setup import PROJECT
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]
@@ -151,6 +151,7 @@ def service(request, island):
 
 def test_island_is_apart(site, tmp_path):
     """The island has an /etc of its own, so these tests do not write into the machine's."""
+    need_namespaces()
     for name, text in (("cp", "exit 1"), ("sleep", "exit 0")):
         (tmp_path / name).write_text("#!/bin/sh\n" + text + "\n")
         os.chmod(tmp_path / name, 0o755)

@@ -9,6 +9,7 @@ import pytest
 
 import proc
 from daemon import daemon_environment
+from island import need_namespaces
 
 pytestmark = pytest.mark.root
 
@@ -66,6 +67,7 @@ def logged(client, site):
     collectors = []
 
     def start(kind, *flags):
+        need_namespaces()
         path = os.path.join(site.folder("collector"), "log")
         os.chmod(os.path.dirname(path), 0o755)
         if kind is not None:
@@ -98,6 +100,7 @@ def test_a_whole_connection(logged, kind):
 
 def test_wrong_usage_under_an_inetd(site, tmp_path):
     """A wrong command line is reported to syslog where standard error is the connection."""
+    need_namespaces()
     collector = Collector(str(tmp_path / "log"))
     ours, theirs = socket.socketpair()
     with ours, theirs:

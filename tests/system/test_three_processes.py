@@ -373,6 +373,8 @@ def test_session_process_gone_before_a_request(three):
                                     ["unshare", "--user", "--map-root-user"]], ids=["no right", "one user"])
 def test_best_available_is_never_root(dial, launch):
     """-B serves nobody if the change of user fails."""
+    if subprocess.run([*launch, "true"], check=False, capture_output=True).returncode != 0:
+        pytest.skip(f"{launch[0]} is not allowed here")
     line = dial("-B", launch=launch)
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111
