@@ -59,6 +59,7 @@ def remove_stale(parent):
     for name in os.listdir(parent):
         match = re.match(r"wrensshd-test-(\d+)-", name)
         if match and is_over(match[1]):
+            unmount_below(os.path.join(parent, name))
             shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
     for user in pwd.getpwall() if os.getuid() == 0 else []:
         match = re.fullmatch(r"wrent(\d+)(x\d+)?", user.pw_name)
@@ -66,6 +67,15 @@ def remove_stale(parent):
             for pid in proc.of_user(user.pw_uid):
                 kill(pid)
             subprocess.run(["userdel", "--force", user.pw_name], check=False, capture_output=True)
+
+
+def unmount_below(folder):
+    """Without a look at what is mounted: its server may never answer."""
+    with open("/proc/self/mounts", encoding="utf-8") as file:
+        places = [line.split()[1] for line in file]
+    for place in reversed(places):
+        if place.startswith(folder + "/"):
+            subprocess.run(["umount", "--lazy", "--no-canonicalize", place], check=False, capture_output=True)
 
 
 def make_base():

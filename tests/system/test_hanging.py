@@ -9,6 +9,7 @@ import time
 import pytest
 
 import proc
+from island import need_namespaces
 from site_setup import run_or_fail
 from three import GONE_SECONDS, Three
 from wire import PK_OK, USERAUTH_FAILURE, Disconnected, string
@@ -25,6 +26,19 @@ def keys_of_all(site):
     return path
 
 
+# A stopped server outlives a pytest that is killed, and whoever looks at its mount hangs. So a shell waits for the end
+# of pytest, which is that of its standard input, and clears up. It has a session of its own: what ends pytest's process
+# group does not end it.
+SERVE_FOLDER = """
+bindfs -f -o "$1" "$2" "$3" </dev/null >/dev/null 2>&1 &
+echo $!
+read -r _
+kill -9 $!
+wait $!
+umount -l "$3"
+"""
+
+
 @pytest.fixture
 def dead_folder(site):
     """dead_folder(content): (path, stop) of a file system whose server stops answering; killed at the end."""
@@ -38,18 +52,17 @@ def dead_folder(site):
         place = place or os.path.join(site.base, f"mount{len(started)}")
         os.makedirs(place, exist_ok=True)
         nothing_kept = "allow_other,entry_timeout=0,attr_timeout=0,negative_timeout=0"
-        server = subprocess.Popen(["bindfs", "-f", "-o", nothing_kept, behind, place],
-                                  stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        started.append((place, server))
-        proc.wait_until(lambda: os.path.ismount(place) or server.poll() is not None)
+        watcher = subprocess.Popen(["sh", "-c", SERVE_FOLDER, "sh", nothing_kept, behind, place], stdin=subprocess.PIPE,
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+        started.append(watcher)
+        server = int(watcher.stdout.readline())
+        proc.wait_until(lambda: os.path.ismount(place) or not proc.alive(server))
         if not os.path.ismount(place):
             pytest.skip("FUSE file systems can't be mounted here")
-        return place, lambda: server.send_signal(signal.SIGSTOP)
+        return place, lambda: os.kill(server, signal.SIGSTOP)
     yield start
-    for place, server in started:
-        server.kill()
-        server.wait()
-        subprocess.run(["umount", "-l", place], check=False, capture_output=True)
+    for watcher in started:
+        watcher.communicate()
 
 
 @pytest.mark.root
@@ -384,6 +397,7 @@ def test_nologin_files(client, site, path):
     """/etc/nologin and /run/nologin keep users out, as systemd expects while it starts or stops the machine."""
     if os.path.exists(path):
         pytest.skip(f"{path} is there")
+    need_namespaces()
     folder = os.path.dirname(path)
     own = f"mount -t tmpfs none /mnt; cp -ax {folder}/. /mnt/ || :; : >/mnt/nologin; mount --bind /mnt {folder}; "
     launch = ["unshare", "--mount", "sh", "-ec", own + 'exec "$@"', "x"]
