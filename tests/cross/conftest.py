@@ -17,13 +17,15 @@ ARCHITECTURES = ["x86_64", "aarch64", "armv7"]
 
 
 def pytest_terminal_summary(terminalreporter):
-    """The counts, for tests/run.sh."""
-    path = os.environ.get("WREN_COUNTS")
+    """Each case's result, for tests/counts.py."""
+    path = os.environ.get("WREN_CASES")
     if path:
-        counts = {name: len(terminalreporter.stats.get(name, [])) for name in ("passed", "failed", "skipped")}
-        counts["failed"] += len(terminalreporter.stats.get("error", []))
-        with open(path, "w", encoding="ascii") as file:
-            json.dump(counts, file)
+        results = {}
+        for result in ("skipped", "passed", "failed", "error"):  # the later one counts
+            for report in terminalreporter.stats.get(result, []):
+                results[report.nodeid] = "failed" if result == "error" else result
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(results, file, indent=0)
 
 
 def version():

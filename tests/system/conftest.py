@@ -29,7 +29,15 @@ def pytest_configure(config):
         signal.signal(signal.SIGHUP, lambda *_: None)
 
 
-def pytest_collection_modifyitems(items):
+def pytest_addoption(parser):
+    parser.addoption("--part", metavar="N/M", help="run every M-th case only, from the N-th on")
+
+
+def pytest_collection_modifyitems(config, items):
+    part = config.getoption("--part")
+    if part:
+        number, parts = map(int, part.split("/"))
+        items[:] = items[number - 1::parts]
     for item in items:
         if item.get_closest_marker("root") and os.getuid() != 0:
             item.add_marker(pytest.mark.skip(reason="needs root"))
@@ -45,15 +53,17 @@ def pytest_make_parametrize_id(val):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """The counts, for tests/run.sh."""
-    path = os.environ.get("WREN_COUNTS")
-    if path:
-        stats = terminalreporter.stats
-        counts = {"passed": len(stats.get("passed", [])),
-                  "failed": len(stats.get("failed", [])) + len(stats.get("error", [])),
-                  "skipped": len(stats.get("skipped", []))}
-        with open(path, "w", encoding="ascii") as file:
-            json.dump(counts, file)
+    """Each case's result, for tests/counts.py."""
+    path = os.environ.get("WREN_CASES")
+    if not path:
+        return
+    results = {}
+    for result in ("skipped", "passed", "failed", "error"):  # the later one counts
+        for report in terminalreporter.stats.get(result, []):
+            name = os.path.basename(report.nodeid.partition("::")[0]) + "::" + report.nodeid.partition("::")[2]
+            results[name] = "failed" if result == "error" else result
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(results, file, indent=0)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,37 @@
+#!/bin/sh
+# Runs pytest on one file of system tests, as Meson's test runner starts it.
+#
+#     run_file.sh SOURCE_ROOT BUILD plain|sanitized NAME [pytest's arguments]
+#
+# The environment may name another daemon and other limits: see tests/README.md. Leaves each case's result in
+# BUILD/cases/ (WREN_CASES), for tests/counts.py. Exit status 77 says that nothing could be run.
+set -u
+cd "$1" || exit 1
+build=$2 kind=$3 name=$4 part=
+shift 4
+[ "${1:-}" != --part ] || part=$(printf %s "$2" | cut -d / -f 1)
+
+for python in build/venv/bin/python /usr/bin/python3 python3; do
+    "$python" -c 'import pytest' 2>/dev/null && break
+done
+"$python" -c 'import pytest' || exit 77
+
+# Sanitizers make everything slower, and their own system calls do not fit the sandbox. Older kernels are played by
+# filters, which those calls would meet as well.
+if [ "$kind" = sanitized ]; then
+    [ "$name" != old_kernels ] || exit 77
+    : "${WREN_SLOWNESS:=3}" "${WREN_BULK_MIB:=32}" "${WREN_NO_SANDBOX:=1}" "${WREN_MARKS=not slow}"
+    : "${ASAN_OPTIONS:=detect_leaks=0:abort_on_error=0:exitcode=86}"
+    : "${UBSAN_OPTIONS:=halt_on_error=1:print_stacktrace=1:exitcode=86}"
+    export ASAN_OPTIONS UBSAN_OPTIONS
+fi
+: "${WRENSSHD:=$build/src/wrensshd}" "${WREN_SLOWNESS:=2}" "${WREN_BULK_MIB:=200}" "${WREN_NO_SANDBOX:=}"
+: "${WREN_MARKS:=}" "${WREN_CASES:=$build/cases}"
+mkdir -p "$WREN_CASES"
+WREN_CASES=$WREN_CASES/system_$name${part:+_$part}.json
+export WRENSSHD WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX WREN_CASES
+PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE --durations=5 -m "$WREN_MARKS" \
+    "$@" "tests/system/test_$name.py" </dev/null
+status=$?
+[ $status != 5 ] || exit 77 # no case is left
+exit $status
