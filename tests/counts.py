@@ -1,42 +1,90 @@
 #!/usr/bin/env python3
-"""Adds up test results: counts.py FILE... prints `passed failed skipped`.
+"""counts.py FOLDER: adds up test results, a row for each folder in FOLDER, and prints a table and one line of totals.
 
-A FILE is Meson's testlog.json (a Check program counts as many tests as it ran checks) or what conftest.py wrote.
+A row's folder holds files of these kinds:
+  testlog-*.json  Meson's; a program that uses Check counts as many cases as it made checks
+  others          {"case": "passed", "failed" or "skipped"}, or {"passed": 1, "failed": 0, "skipped": 2} of tests that
+                  only tell how many
+In the last line a case that ran on several builds counts once: as failed if it failed anywhere, and as skipped if no
+build ran it. Exit status 1 if anything failed, or nothing ran.
 """
 
+import glob
 import json
+import os
 import re
 import sys
+from collections import Counter
 
 CHECKS = re.compile(r"Checks: (\d+), Failures: (\d+), Errors: (\d+)")
+WORST_FIRST = ("failed", "passed", "skipped")
 
 
-def count_meson_line(result):
-    """(passed, failed, skipped) of one program."""
+def program_cases(result):
+    """The cases of one program that is no pytest's."""
+    name = result["name"].rpartition(" / ")[2]
     if result["result"] == "SKIP":
-        return 0, 0, 1
+        return {name: "skipped"}
     good = result["result"] in ("OK", "EXPECTEDFAIL")
-    suites = CHECKS.findall(result.get("stdout", ""))
-    checks = sum(int(total) for total, _, _ in suites)
-    failed = sum(int(failures) + int(errors) for _, failures, errors in suites)
+    suites = [list(map(int, found)) for found in CHECKS.findall(result.get("stdout", ""))]
     if not suites:
-        return int(good), int(not good), 0
-    failed = max(failed, int(not good))
-    return max(checks - failed, 0), failed, 0
+        return {name: "passed" if good else "failed"}
+    checks = sum(total for total, _, _ in suites)
+    failed = max(sum(failures + errors for _, failures, errors in suites), int(not good))
+    return {f"{name} {number}": "failed" if number < failed else "passed" for number in range(max(checks, failed))}
 
 
-def count_file(path):
+def read_testlog(path, row):
+    """A file under pytest has its cases in a file of its own; it counts itself where it failed without a case."""
+    cases = {}
     with open(path, encoding="utf-8") as file:
-        if path.endswith("testlog.json"):
-            return [count_meson_line(json.loads(line)) for line in file if line.strip()]
-        found = json.load(file)
-        return [(found["passed"], found["failed"], found["skipped"])]
+        results = [json.loads(line) for line in file if line.strip()]
+    for result in results:
+        name = result["name"].rpartition(" / ")[2]
+        if not name.startswith("system_"):
+            cases.update(program_cases(result))
+        elif result["result"] not in ("OK", "SKIP"):
+            own = row.get(name, {})
+            if "failed" not in own.values():
+                cases[name] = "failed"
+    return cases
+
+
+def read_row(folder):
+    row, files = {}, {}
+    for path in glob.glob(os.path.join(folder, "*.json")):
+        name = os.path.basename(path)[:-5]
+        if name.startswith("testlog-"):
+            continue
+        with open(path, encoding="utf-8") as file:
+            found = json.load(file)
+        if found and all(isinstance(value, int) for value in found.values()):
+            found = {f"{name} {result} {number}": result for result in found for number in range(found[result])}
+        files[name] = found
+        row.update(found)
+    for path in glob.glob(os.path.join(folder, "testlog-*.json")):
+        row.update(read_testlog(path, files))
+    return row
 
 
 def main():
-    rows = [row for path in sys.argv[1:] for row in count_file(path)]
-    print(*[sum(column) for column in zip(*rows)] if rows else [0, 0, 0])
+    top = sys.argv[1]
+    rows = {name: read_row(os.path.join(top, name)) for name in sorted(os.listdir(top))}
+    print(f"{'':14}{'passed':>8}{'failed':>8}{'skipped':>8}")
+    for name, row in rows.items():
+        counts = Counter(row.values())
+        print(f"{name:14}" + "".join(f"{counts[result]:8}" for result in ("passed", "failed", "skipped")))
+    for name, row in rows.items():
+        for case in sorted(case for case, result in row.items() if result == "failed"):
+            print(f"failed, {name}: {case}")
+    distinct = {}
+    for row in rows.values():
+        for case, result in row.items():
+            distinct[case] = min(result, distinct.get(case, "skipped"), key=WORST_FIRST.index)
+    total = Counter(distinct.values())
+    print(f"\n{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
+    return 1 if total["failed"] or not total["passed"] else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,0 +1,112 @@
+#!/bin/sh
+# What `sh tests/run.sh --all` adds, after run.sh: Clang, the rest of the sanitizer build, packaging, the static builds,
+# ARM under emulation, Debian packages, booted boards, clang-tidy on the whole tree.
+#
+#     sh tests/all.sh
+#
+# Takes build/gcc and build/sanitize as run.sh left them, and adds to its table of counts. Root is needed for most of it.
+set -u
+top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
+cd "$top" || exit 1
+. "$top/tests/setup.sh"
+useful="$useful$useful_for_all"
+prepare "$top/tests/all.sh" "$@"
+if [ ! -x build/gcc/src/wrensshd ] || [ ! -d build/results ]; then
+    echo "all.sh: sh tests/run.sh comes first" >&2
+    exit 1
+fi
+many=$(($(getconf _NPROCESSORS_ONLN) * 4))
+
+# With the daemon's own lookup of users and groups, so that the system tests see both.
+test_clang() {
+    set_up clang clang -Daccounts=files || return
+    run_suite clang clang unit --suite unit
+    run_suite clang clang system --suite system --num-processes "$many"
+}
+
+# What is in packaging/, and the bench suite with its client: the same beside each build.
+test_packaging() {
+    run_suite gcc gcc packaging --suite packaging --suite bench-smoke --num-processes "$many"
+}
+
+test_sanitize_rest() {
+    [ -x build/sanitize/src/wrensshd ] || return
+    run_suite sanitize sanitize system --suite system --no-suite wire --num-processes "$many"
+}
+
+# The static builds with their unit tests, under an emulator where need be; then what the files themselves must be.
+build_static() {
+    rm -rf build/results/static-* build/results/cross
+    step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh
+    built=$?
+    for arch in x86_64 aarch64 armv7; do
+        mkdir -p "build/results/$arch"
+        cp "build/cross/$arch/tests/meson-logs/testlog.json" "build/results/$arch/testlog-unit.json" 2>/dev/null
+    done
+    return $built
+}
+
+test_archives() {
+    mkdir -p build/results/cross
+    WREN_CASES=$top/build/results/cross/archives.json PYTHONDONTWRITEBYTECODE=1 \
+        step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/cross
+}
+
+test_static() {
+    WRENSSHD=$top/build/cross/x86_64/release/src/wrensshd WREN_BULK_MIB=32 WREN_MARKS='not slow' \
+        run_suite x86_64 gcc static --suite system --num-processes "$many"
+}
+
+# qemu knows neither seccomp nor Landlock, so these run without the sandbox; the boards below have it.
+test_emulated() { # ARCH
+    emulated=$top/build/cross/$1/wrensshd-emulated
+    qemu=$(sed -n "s/^exe_wrapper = '\(.*\)'/\1/p" "build/cross/$1/clang.ini")
+    # shellcheck disable=SC2016 # for the script that is written
+    printf '#!/bin/sh\nexec %s -0 "$0" "%s" "$@"\n' "$qemu" "$top/build/cross/$1/release/src/wrensshd" >"$emulated"
+    chmod 755 "$emulated"
+    WRENSSHD=$emulated WREN_BULK_MIB=20 WREN_SLOWNESS=3 WREN_NO_SANDBOX=1 WREN_MARKS='not slow' \
+        run_suite "$1" gcc "$1" --num-processes "$many" system_openssh_exec system_openssh_pty system_openssh_bulk \
+        system_openssh_files system_tools system_key_exchange_1 system_key_exchange_2
+}
+
+# The quickest of the machines: seccomp on ARM, which the emulator above lacks.
+boot_boards() {
+    mkdir -p build/results/boards
+    WREN_COUNTS=$top/build/results/boards/machines.json \
+        step boards "booted boards" boards sh tests/vm/run.sh --no-build aarch64 armv7
+}
+
+# Built, installed, upgraded and purged in a chroot. The unit tests have run: dpkg-buildpackage need not run them again.
+test_debian() {
+    mkdir -p build/results/debian
+    WREN_COUNTS=$top/build/results/debian/packages.json DEB_BUILD_OPTIONS=nocheck \
+        step debian "Debian packages" debian nice -n 10 sh tests/debian/run.sh life
+}
+
+check_all_files() {
+    has_version_14 clang-tidy || { say "the whole tree is not checked: that needs clang-tidy 14"; return; }
+    # shellcheck disable=SC2016 # for xargs' shell
+    step source "clang-tidy, whole tree" tidy-all sh -c "find src crypto -name '*.c' |
+        nice -n 10 xargs -P \"\$(getconf _NPROCESSORS_ONLN)\" -n 4 clang-tidy -p build/gcc --quiet"
+}
+
+test_python=$python
+"$venv/bin/python" -c 'import pytest' 2>/dev/null && test_python=$venv/bin/python
+
+test_packaging &
+beside=$!
+has clang && test_clang
+wait $beside
+if has clang && build_static; then
+    test_static &
+    beside=$!
+    test_archives
+    for arch in aarch64 armv7; do test_emulated $arch; done
+    wait $beside
+    boot_boards &
+fi
+test_sanitize_rest
+test_debian
+check_all_files
+wait
+report

@@ -1,0 +1,208 @@
+# shellcheck shell=sh disable=SC2034,SC2154
+# Prepares the machine for the tests: packages, tools that are used without installing them, Python's packages. Sourced
+# by run.sh and all.sh in the top folder of the source, with $top set.
+PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+export PATH
+unset WRENSSHD WRENSSHD_REKEY WREN_CASES WREN_COUNTS WREN_MARKS WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX MAKEFLAGS
+tools=$top/build/tools
+venv=$top/build/venv
+python=python3
+[ -x /usr/bin/python3 ] && python=/usr/bin/python3
+
+. "$top/tests/packages.sh"
+needed="
+gcc:has gcc
+binutils:has nm
+libc6-dev:test -e /usr/include/stdio.h
+meson:has meson
+ninja-build:has ninja
+pkg-config:has pkg-config
+libsodium-dev:pkg-config --exists libsodium
+check:pkg-config --exists check
+python3:has python3
+python3-pytest:has_python pytest
+openssh-client:has ssh-keyscan
+ucspi-tcp:has tcpserver
+procps:has ps
+util-linux:has setpriv && has flock
+"
+# The compiler's sanitizer run-time libraries come with gcc's own packages. Without these some tests are skipped.
+useful="
+clang:has clang
+clang-format:has clang-format
+clang-tidy:has clang-tidy
+lld:has ld.lld
+llvm:has llvm-ar
+make:has make
+fakeroot:has fakeroot
+shellcheck:has shellcheck
+openssh-sftp-server:test -x /usr/lib/openssh/sftp-server
+passwd:has useradd
+netbase:test -e /etc/protocols
+login:test -x /usr/sbin/nologin
+putty-tools:has plink
+dropbear-bin:has dbclient
+openssh-server:test -x /usr/sbin/sshd
+rsync:has rsync
+git:has git
+systemd:has systemd-socket-activate
+ipsvd:has tcpsvd
+runit:has runsvdir
+s6:has s6-svscan
+daemontools:has svscan
+nftables:has nft
+busybox-static:has busybox && ! ldd /bin/busybox
+iproute2:has ip
+bindfs:has bindfs
+mandoc:has mandoc
+valgrind:has valgrind
+universal-ctags:has ctags
+xz-utils:has xz
+ca-certificates:test -d /etc/ssl/certs
+python3-venv:has_python ensurepip
+"
+# tests/vm would install these, and another busybox, beside the tests.
+useful_for_all="
+qemu-user-static:has qemu-aarch64-static || has qemu-aarch64
+qemu-system-arm:has qemu-system-aarch64
+qemu-system-x86:has qemu-system-x86_64
+mmdebstrap:has mmdebstrap
+cryptsetup-bin:has cryptsetup
+e2fsprogs:has mke2fs
+zstd:has zstd
+cpio:has cpio
+"
+
+# In a bare chroot / is no mount point: see own_root.py.
+own_root() { # SCRIPT ARGUMENTS...
+    [ "$(id -u)" = 0 ] && [ -z "${WREN_OWN_ROOT:-}" ] && has unshare && has "$python" || return 0
+    ! unshare --mount true 2>/dev/null && unshare --mount --propagation unchanged true 2>/dev/null || return 0
+    exec "$python" "$top/tests/own_root.py" sh "$@"
+}
+
+# Inetds, TinySSH's tools, fail2ban, OpenRC and Arch's tools are used without installing them: their packages would set
+# up services, or bring many others.
+unpack_packages() { # FOLDER PACKAGE...
+    folder=$1
+    shift
+    (
+        scratch=$(mktemp -d) && cd "$scratch" && apt-get download -q "$@" &&
+            for package in ./*.deb; do dpkg -x "$package" tree || exit; done && mv tree "$folder"
+        rm -rf "$scratch"
+    ) >>"$top/build/apt.log" 2>&1
+}
+
+unpack_tools() {
+    { has apt-get && has dpkg; } || return 0
+    mkdir -p "$tools/tree"
+    for pair in inetutils-inetd:usr/sbin/inetutils-inetd openbsd-inetd:usr/sbin/inetd xinetd:usr/sbin/xinetd \
+        tinysshd:usr/sbin/tinysshd fail2ban:usr/bin/fail2ban-regex fail2ban:usr/lib/python3/dist-packages/fail2ban; do
+        name=${pair##*/}
+        [ "$name" = inetd ] && name=openbsd-inetd
+        [ -e "$tools/$name" ] && continue
+        rm -rf "$tools/unpacked"
+        unpack_packages "$tools/unpacked" "${pair%%:*}" && cp -r "$tools/unpacked/${pair#*:}" "$tools/$name"
+        [ -e "$tools/$name" ] || echo "no ${pair%%:*} to be had, so its tests are skipped"
+    done
+    rm -rf "$tools/unpacked"
+    # These are whole trees, for programs that want their own files and libraries.
+    libalpm=$(apt-cache depends pacman-package-manager 2>/dev/null | sed -n 's/.*Depends: \(libalpm[0-9a-z]*\)$/\1/p' | head -n 1)
+    for tree in "fail2ban python3-systemd" "openrc libeinfo1 librc1" \
+        "makepkg pacman-package-manager ${libalpm:-libalpm13} libarchive-tools libgpgme11 libassuan0"; do
+        folder=$tools/tree/${tree%% *}
+        [ -e "$folder" ] && continue
+        # shellcheck disable=SC2086 # a list of packages
+        unpack_packages "$folder" $tree
+        [ -e "$folder" ] || echo "no ${tree%% *} to be had, so its tests are skipped"
+    done
+    [ -x "$tools/tinysshd" ] && for name in makekey printkey; do ln -sf tinysshd "$tools/tinysshd-$name"; done
+    return 0
+}
+
+# AsyncSSH and the linter of Yocto's recipes come from the Python package index, into a folder of its own. Their tests
+# are skipped without them.
+ensure_venv() {
+    "$venv/bin/python" -c 'import asyncssh, pytest' >/dev/null 2>&1 && return 0
+    rm -rf "$venv"
+    if "$python" -m venv "$venv" >"$top/build/venv.log" 2>&1 &&
+        "$venv/bin/pip" install -q --disable-pip-version-check asyncssh pytest >>"$top/build/venv.log" 2>&1; then
+        "$venv/bin/pip" install -q --disable-pip-version-check oelint-adv >>"$top/build/venv.log" 2>&1 ||
+            echo "oelint-adv could not be installed, so its test is skipped: $(pip_error)"
+    else
+        echo "asyncssh could not be installed, so its tests are skipped: $(pip_error)"
+    fi
+}
+
+# What pip or venv itself reports. The first warnings name the cause, and the last line the consequence.
+pip_error() {
+    grep -m 1 -i 'retrying\|certificate\|error:' "$top/build/venv.log" || tail -n 1 "$top/build/venv.log"
+}
+
+prepare() { # SCRIPT ARGUMENTS...
+    mkdir -p "$top/build"
+    ensure_packages "$top/build/apt.log" "some tests are skipped" || exit 1
+    own_root "$@"
+    unpack_tools
+    ensure_venv
+    sh "$top/tests/list_tree.sh" >"$top/build/tree-before" || exit 1
+}
+
+# Versions of Clang differ in what they lay out and what they warn of. These are Debian 12's.
+has_version_14() { has "$1" && "$1" --version | grep -q 'version 14\.'; }
+
+# ---- results: a folder of build/results for each build, for counts.py ------------------------------------------------
+
+say() { printf '\n== %s\n' "$*"; }
+
+# What can't even be built, or ends early, is a failure of its own.
+failed_step() { # BUILD WORDS
+    mkdir -p "$top/build/results/$1"
+    printf '{"%s": "failed"}\n' "$2" >"$top/build/results/$1/step-$(printf %s "$2" | tr -c '[:alnum:]' -).json"
+}
+
+step() { # BUILD WORDS LOG COMMAND...: the end of the log is shown if the command fails
+    build=$1 words=$2 log=$top/build/$3.log
+    shift 3
+    "$@" >"$log" 2>&1 </dev/null && return 0
+    say "failed: $words, $build"
+    tail -n 60 "$log"
+    failed_step "$build" "$words"
+    return 1
+}
+
+set_up() { # BUILD COMPILER flags of Meson's
+    build=$1 compiler=$2
+    shift 2
+    rm -rf "build/$build" "build/results/$build"
+    step "$build" "set-up" "$build-setup" env CC="$compiler" meson setup "build/$build" --werror "$@" &&
+        step "$build" "build" "$build-build" nice -n 10 ninja -C "build/$build"
+}
+
+# Runs tests of a build; what fails is shown with its output. WHAT names the log and the results.
+run_suite() { # ROW BUILD WHAT arguments of meson test
+    row=$1 build=$2 what=$3
+    shift 3
+    mkdir -p "build/results/$row"
+    WREN_CASES=$top/build/results/$row nice -n 5 meson test -C "build/$build" --no-rebuild --print-errorlogs \
+        --logbase "$row-$what" "$@" >"build/$row-$what.log" 2>&1 </dev/null
+    status=$?
+    cp "build/$build/meson-logs/$row-$what.json" "build/results/$row/testlog-$what.json" 2>/dev/null ||
+        failed_step "$row" "$what: no result"
+    if [ $status != 0 ]; then
+        say "$row, $what"
+        sed -n '/^Summary of Failures/,$!p' "build/$row-$what.log" | grep -v ' \(OK\|SKIP\|EXPECTEDFAIL\)  '
+    fi
+    say "$row, $what: $(sed -n '/^\(Ok\|Fail\|Timeout\|Skipped\): *[1-9]/s/:  */ /p' "build/$row-$what.log" | tr '\n' ' ')"
+}
+
+# The table of all builds and the last line; fails if anything has.
+report() {
+    sh "$top/tests/list_tree.sh" | LC_ALL=C comm -13 "$top/build/tree-before" - >"$top/build/tree-left"
+    if [ -s "$top/build/tree-left" ]; then
+        say "the tests left files in the source tree"
+        cat "$top/build/tree-left"
+        failed_step tree "files left in the source tree"
+    fi
+    echo
+    "$python" "$top/tests/counts.py" "$top/build/results"
+}
