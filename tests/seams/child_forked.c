@@ -4,14 +4,16 @@
 #include "child.h"
 
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 pid_t child_start(int (*run)(void *argument, void *memory), void *argument, size_t memory_bytes)
 {
     pid_t pid = fork();
     if (pid == 0) {
-        void *memory = calloc(1, memory_bytes);
-        _exit(memory != NULL ? run(argument, memory) : EXIT_FAILURE);
+        void *memory =
+            mmap(NULL, memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        _exit(memory != MAP_FAILED ? run(argument, memory) : EXIT_FAILURE);
     }
     return pid;
 }
