@@ -80,7 +80,7 @@ check "and ends as it should" ends
 echo "wrensshd below systemd, its disk full at the first start"
 check "installs" dpkg -i /packages/wrensshd.deb
 mkdir $folder
-mount -t tmpfs -o size=16k wrensshd-full $folder
+mount -t tmpfs -o size=16k,mode=755 wrensshd-full $folder
 dd if=/dev/zero of=$folder/ballast bs=4k count=4 2>/dev/null
 check "starts" systemctl enable --now wrensshd.socket
 await is wrensshd-keygen.service failed

@@ -32,7 +32,7 @@ check "does not listen unless it is asked to" same "$(state_of wrensshd.socket)"
 check "leaves OpenSSH's server enabled" same "$before $(state_of ssh.service)" 'enabled enabled'
 check "puts no host key into what may become an image" test ! -e $folder
 mkdir $folder
-mount -t tmpfs -o size=16k wrensshd-full $folder
+mount -t tmpfs -o size=16k,mode=755 wrensshd-full $folder
 dd if=/dev/zero of=$folder/ballast bs=4k count=4 2>/dev/null
 check "says that the disk is full" says "No space left on device" makes_key
 check "leaves no half of a host key" left_in $folder 'ballast '
