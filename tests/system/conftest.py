@@ -77,7 +77,11 @@ def site():
 
 @pytest.fixture(scope="session", autouse=True)
 def nothing_left_in_the_tree():
-    """A test that writes into its working directory would have its files committed, secret keys among them."""
+    """A test that writes into its working directory would have its files committed, secret keys among them. Under Meson,
+    files of tests run side by side: there tests/run.sh looks once, at the end."""
+    if os.environ.get("WREN_CASES"):
+        yield
+        return
     before = files_of_the_tree()
     yield
     left = files_of_the_tree() - before
