@@ -1,21 +1,28 @@
-"""What the README tells people to type."""
+"""What the pages for users tell people to type."""
 
 import os
+import textwrap
 
 from site_setup import PROJECT
 
+PAGES = ("README.md", "packaging/README.md", "packaging/initramfs/README.md")
 
-def blocks(heading):
-    """The indented blocks below a heading, up to the next one."""
-    with open(os.path.join(PROJECT, "README.md"), encoding="utf-8") as file:
-        lines = file.read().splitlines()
+
+def read(page):
+    with open(os.path.join(PROJECT, page), encoding="utf-8") as file:
+        return file.read()
+
+
+def blocks(page, heading):
+    """The indented blocks below a heading of a page, up to the next heading."""
+    lines = read(page).splitlines()
     found, block = [], []
     for line in lines[lines.index(heading) + 1:]:
         if line.startswith("    "):
-            block.append(line[4:])
+            block.append(line)
             continue
         if block:
-            found.append("\n".join(block) + "\n")
+            found.append(textwrap.dedent("\n".join(block)) + "\n")
             block = []
         if line.startswith("#"):
             break

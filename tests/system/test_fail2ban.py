@@ -17,6 +17,7 @@ from wire_crypto import Ed25519Key
 from wire_session import Client
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox, pytest.mark.slow]
+PAGE = ("packaging/README.md", "## Under scanning")
 JAIL = "/etc/fail2ban/jail.d/wrensshd.conf"
 SCANNER = {"127.0.0.1": "127.0.0.2", "::1": "2001:db8::7"}
 NAMES = [b"10.9.9.9", b"x from 10.9.9.9", b"x from=10.9.9.9 port=1", FORGED.encode(), b"\r\n" + FORGED.encode() + b"\n",
@@ -49,10 +50,10 @@ printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fa
             self.run("rm /etc/fail2ban/jail.d/defaults-debian.conf")
         else:
             # What the README says for the jail of OpenSSH, where there is no log file.
-            self.run(readme.blocks("### Under scanning")[2].replace("systemctl restart fail2ban\n", ""))
+            self.run(readme.blocks(*PAGE)[2].replace("systemctl restart fail2ban\n", ""))
         self.proc = self.island.start("sh", "-c", self.words("server", "-f", "start"))
         assert proc.wait_until(lambda: "pong" in self.client("ping"), PATIENCE_SECONDS), self.island.read("/run/f2b.log")
-        copy, reload = re.match(r"(?s)(.*\n)fail2ban-client (.*)\n", readme.blocks("### Under scanning")[1]).groups()
+        copy, reload = re.match(r"(?s)(.*\n)fail2ban-client (.*)\n", readme.blocks(*PAGE)[1]).groups()
         self.run(copy.replace("/usr/local/share/wrensshd", os.path.join(PROJECT, "packaging")))
         if log == "files":
             # What the file says about that, with the comment signs taken away.

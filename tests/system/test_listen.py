@@ -112,7 +112,7 @@ def test_documented_defaults(site, listen):
     listener = listen()
     told = run([site.listen, "-h"]).stdout
     most, most_from_one = (int(re.search(words + r" \((\d+)\)", told)[1]) for words in ("at once", "from one address"))
-    with open(os.path.join(PROJECT, "README.md"), encoding="utf-8") as file:
+    with open(os.path.join(PROJECT, "packaging/README.md"), encoding="utf-8") as file:
         assert f"`wrensshd-listen` | {most} | {most_from_one} |" in file.read()
     with open(os.path.join(PROJECT, "man/wrensshd-listen.8"), encoding="ascii") as file:
         man = file.read()

@@ -14,6 +14,7 @@ from daemon import run
 from recipes import PACKAGING, Place, read, version
 from site_setup import PROJECT
 
+PAGE = "packaging/README.md"
 # They do not depend on how the daemon was built.
 pytestmark = pytest.mark.slow
 
@@ -30,7 +31,7 @@ def numbers(name, *patterns):
     return tuple(found)
 
 
-# Rows of the README's table, and the files that have the same numbers.
+# Rows of the table in packaging/README.md, and the files that have the same numbers.
 TCPSVD = (r"tcpsvd .*-c (\d+)", r"tcpsvd .*-C (\d+)")
 WORDS = (r"^# At most (\d+) connections", r"at most (\d+) from one address")
 LIMITS = [
@@ -41,6 +42,7 @@ LIMITS = [
     ("daemontools, s6: tcpserver", "packaging/tcpserver/run", WORDS[:1]),
     ("daemontools, s6: tcpserver", "packaging/s6/run", [r"tcpserver .*-c (\d+)"]),
     ("daemontools, s6: tcpserver", "packaging/s6/run", WORDS[:1]),
+    ("daemontools, s6: tcpserver", "packaging/README.md", [r"tcpserver .*-c (\d+)"]),
     ("daemontools, s6: tcpserver", "README.md", [r"tcpserver .*-c (\d+)"]),
     ("a board's init: `wrensshd-listen`", "packaging/listen/run", WORDS),
     ("a board's init: `wrensshd-listen`", "packaging/alpine/wrensshd.confd",
@@ -48,14 +50,14 @@ LIMITS = [
     ("a board's init: `wrensshd-listen`", "packaging/openwrt/files/wrensshd.config",
      [r"option connections '(\d+)'", r"option connections_from_one '(\d+)'"]),
     ("xinetd", "packaging/inetd/wrensshd.xinetd", [r"instances +=\s(\d+)$", r"per_source +=\s(\d+)$"]),
-    ("busybox tcpsvd", "README.md", TCPSVD),
+    ("busybox tcpsvd", "packaging/README.md", TCPSVD),
 ]
 
 
 @pytest.mark.parametrize("row, name, patterns", LIMITS)
 def test_limits(row, name, patterns):
     """The limits in the table are those of the launchers' files."""
-    cells = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", read(PROJECT + "/README.md"), re.M)[1].split("|")
+    cells = re.search(rf"^\| {re.escape(row)} \| (.*) \|$", readme.read(PAGE), re.M)[1].split("|")
     told = tuple(int(cell) for cell in cells[:2] if cell.strip())
     assert numbers(name, *patterns) == told
 
@@ -77,15 +79,16 @@ def test_fail2ban_numbers():
     """The numbers in the text are those of the jail."""
     found = dict(re.findall(r"^(\w+) += (.*)$", read(PACKAGING + "/fail2ban/jail.d/wrensshd.conf"), re.M))
     assert (found["maxretry"], found["findtime"], found["bantime"]) == ("10", "10m", "1h")
-    assert "shuts out for an hour who has connected ten times within ten minutes" in read(PROJECT + "/README.md")
+    assert "bans for an hour any address that connects ten times within ten minutes" in readme.read(PAGE)
 
 
 # ---- versions and paths -------------------------------------------------------------------------
 
 def test_versions():
     """The names of files in the documents and the packages have the current version."""
-    told = re.findall(r"wrensshd[-_](\d+\.\d+\.\d+)[-_]", read(PROJECT + "/README.md"))
-    assert len(told) > 4 and set(told) == {version()}
+    for page in readme.PAGES:
+        told = re.findall(r"wrensshd[-_](\d+\.\d+\.\d+)[-_]", readme.read(page))
+        assert told and set(told) == {version()}, page
     assert read(PACKAGING + "/debian/changelog").startswith(f"wrenssh ({version()}) ")
 
 
@@ -93,8 +96,9 @@ def test_sftp_server():
     """The files start the sftp-server that the build option names by default."""
     default = re.search(r"option\('sftp_server',[^)]*value: '([^']+)'", read(PROJECT + "/meson_options.txt"))[1]
     assert f"'s|{default}|@0@|'" in read(PACKAGING + "/meson.build")
-    for path in [PROJECT + "/README.md", *(os.path.join(PACKAGING, name) for name in shared_files())]:
-        assert set(re.findall(r"sftp=(\S+)", read(path))) <= {default}, path
+    pages = [os.path.join(PROJECT, page) for page in readme.PAGES]
+    for path in [*pages, *(os.path.join(PACKAGING, name) for name in shared_files())]:
+        assert set(re.findall(r"sftp=([^\s`]+)", read(path))) <= {default}, path
 
 
 # ---- logs ---------------------------------------------------------------------------------------
@@ -144,18 +148,19 @@ def test_install(place, given):
         installer = f"{place.root}{shared}packaging/initramfs/install.sh"
         for tool in ("initramfs-tools", "dracut", "mkinitcpio"):
             assert run(["sh", installer, tool], env={**os.environ, "DESTDIR": place.path + "/image"}).returncode == 0
-    # Each place of ours that the README names.
-    named = set(re.findall(r"/usr/local/((?:share/wrensshd|sbin)/[\w./-]+)", read(PROJECT + "/README.md")))
+    # Each place of ours that the pages name.
+    named = set(re.findall(r"/usr/local/((?:share/wrensshd|sbin)/[\w./-]+)", "".join(map(readme.read, readme.PAGES))))
     assert len(named) > 10
     for name in named:
         assert os.path.exists(f"{place.root}/usr/local/{name}") or (given and "/packaging/" in name), name
 
 
-def test_template_in_the_readme():
+def test_template_in_packaging_readme():
     """The unit in the document is the one that is installed."""
     ours = [line.replace("@sbindir@", "/usr/local/sbin").replace("@sftp_server@", "/usr/lib/openssh/sftp-server")
             for line in read(PACKAGING + "/systemd/wrensshd@.service.in").splitlines()]
-    told = [line for block in readme.blocks("### systemd") for line in block.splitlines() if re.match(r"[A-Z]\w+=", line)]
+    shown = "".join(readme.blocks(PAGE, "### systemd")).splitlines()
+    told = [line for line in shown if re.match(r"[A-Z]\w+=", line)]
     assert told and set(told) <= set(ours)
 
 
