@@ -73,8 +73,10 @@ stage() {
         meson install -C "$work/$arch/release" --no-rebuild --strip
     mv "$work/$arch/stage/usr/local" "$staged"
     rm -r "$work/$arch/stage"
-    mkdir -p "$documents"
-    cp "$top/LICENSE" "$top/README.md" "$documents/"
+    mkdir -p "$documents/packaging/initramfs"
+    cp "$top/LICENSE" "$top/README.md" "$top/NEWS.md" "$top/SECURITY.md" "$documents/"
+    cp "$top/packaging/README.md" "$documents/packaging/"
+    cp "$top/packaging/initramfs/README.md" "$documents/packaging/initramfs/"
     cp "$top"/subprojects/libsodium-*/LICENSE "$documents/LICENSE.libsodium"
     cp "$work/$arch/sysroot/copyright" "$documents/LICENSE.musl"
     bytes=$(wc -c <"$staged/sbin/wrensshd")

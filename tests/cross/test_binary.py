@@ -153,10 +153,11 @@ def test_archive_holds_what_is_promised(target):
         "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
         "lib/systemd/system/wrensshd-keygen.service",
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
-        "share/doc/wrensshd/README.md", *SERVICES} | {
+        *("share/doc/wrensshd/" + page for page in (
+            "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md", "packaging/initramfs/README.md")), *SERVICES} | {
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
         for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio")
-        for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names}
+        for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names if name != "README.md"}
     for name in ("wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen"):
         assert os.readlink(os.path.join(target.folder, "sbin", name)) == "wrensshd"
     assert os.stat(target.daemon).st_mode & 0o777 == 0o755

@@ -9,8 +9,8 @@ import elf
 import pytest
 from conftest import ARCHITECTURES, TOP, WORK, version
 
-PARTS = ["LICENSE", "README.md", "meson.build", "meson_options.txt", "crypto", "man", "packaging", "src", "subprojects",
-         "tests"]
+PARTS = ["LICENSE", "NEWS.md", "README.md", "SECURITY.md", "meson.build", "meson_options.txt", "crypto", "man", "packaging",
+         "src", "subprojects", "tests"]
 
 
 @pytest.fixture(scope="module")
