@@ -1,6 +1,7 @@
 /*
- * wrensshd: one SSH connection on descriptors 0 and 1. This file does the set-up, forks, and is the
- * only one that knows both sides: the network process (net/) and the monitor (monitor/).
+ * wrensshd: one SSH connection on descriptors 0 and 1. This file has the set-up and the fork. It is
+ * the only one that includes headers of both processes: the network process (net/) and the monitor
+ * (monitor/).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -33,7 +34,7 @@
 #include "status.h"
 #include "tools.h"
 
-/* linux/keyctl.h, which a musl toolchain need not have. */
+/* From linux/keyctl.h, which a musl toolchain may lack. */
 #define KEYCTL_JOIN_SESSION_KEYRING 1
 
 static int trouble(const char *what)
@@ -42,7 +43,8 @@ static int trouble(const char *what)
     return EXIT_TROUBLE;
 }
 
-/* Descriptors 0 to 2 exist from here on, so that nothing we open can become one of them. */
+/* Opens /dev/null for each of descriptors 0 to 2 that is closed, so that no later file gets one of
+ * these numbers. */
 static bool have_standard_descriptors(void)
 {
     int fd;
@@ -57,14 +59,14 @@ static bool have_standard_descriptors(void)
     return true;
 }
 
-/* S_IFIFO and the like; 0 if it can't be told. */
+/* The type of a file: S_IFIFO and the like, or 0 if it is unknown. */
 static mode_t type_of(int fd)
 {
     struct stat found;
     return fstat(fd, &found) == 0 ? found.st_mode & S_IFMT : 0;
 }
 
-/* What a client can be behind. */
+/* Whether fd can carry a connection. */
 static bool is_stream(int fd)
 {
     mode_t type = type_of(fd);
@@ -78,8 +80,9 @@ static bool is_same_stream(int one, int other)
            first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
-/* Some inetds make the connection stderr as well: what is said there would go to the client. No
- * client is where nothing can come from, and output and errors are a pipe, to a person's pager. */
+/* Some inetds use the connection as stderr too, and the log would go to the client. Then puts
+ * /dev/null in the place of stderr and returns true. There is no client if stdin is not a stream: a
+ * person may have piped stdout and stderr into a pager. */
 static bool take_stderr_off_connection(void)
 {
     if (!is_same_stream(STDIN_FILENO, STDERR_FILENO) &&
@@ -95,17 +98,17 @@ static bool take_stderr_off_connection(void)
     return true;
 }
 
-/* What the launcher's session keyring holds is not for the users who log in (keyrings(7)); kernels
- * without keys have none to leak, and a container's filter, which says EPERM as this call does not
- * otherwise, keeps users from them as well. An ordinary user's own is that user's. */
+/* Leaves the launcher's session keyring (keyrings(7)), whose keys are not for the users who log in.
+ * A kernel without keyrings says ENOSYS. Only a container's filter says EPERM here, and it keeps
+ * the users from keyrings, too. A daemon that does not run as root keeps its user's keyring. */
 static bool leave_keyring(void)
 {
     return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS ||
            errno == EPERM || geteuid() != 0;
 }
 
-/* Closes what the launcher has left open, all but the host key's descriptor and the status pipe,
- * each of which can have the other's number. */
+/* Closes the descriptors that the launcher has left open, except the host key's and the status
+ * pipe. Each of the two may have the number where the other belongs. */
 static bool close_descriptors(struct options *options)
 {
     int key = options->key_descriptor;
@@ -131,7 +134,7 @@ static bool make_nonblocking(int fd)
     return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
-/* Gives a descriptor the number that it is expected under. */
+/* Moves a descriptor to `number`. */
 static void place(int fd, int number)
 {
     if (fd != number) {
@@ -140,26 +143,27 @@ static void place(int fd, int number)
     }
 }
 
-/* The network process from fork to exit. */
+/* The network process, from fork to exit. */
 static void serve(const struct options *options, const struct peer *peer,
                   const struct identity *identity)
 {
-    /* Not static: the compiler would write its address into every function that it is given to. */
+    /* Not static, as each function would then contain its address, which makes the program larger.
+     */
     struct connection *connection =
         mmap(NULL, sizeof(*connection), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (connection == MAP_FAILED) {
         _exit(trouble("no memory for the connection"));
     }
-    /* Quiet sessions need a few pages of it; a huge page would be 2 MiB for each. Kernels without
-     * them refuse. */
+    /* An idle session uses a few pages of it; a huge page would take 2 MiB for each connection. A
+     * kernel without huge pages refuses, which changes nothing. */
     madvise(connection, sizeof(*connection), MADV_NOHUGEPAGE);
     uint32_t layers = sandbox_enter(identity);
     connection_init(connection, options, IPC_DESCRIPTOR, SESSION_DESCRIPTOR, peer->tcp);
     loop_run(connection, layers);
 }
 
-/* What both sides of the fork expect to be open: /dev/null, and one end of each of two socket
- * pairs. Expects that their numbers are free. monitor[0] and session[0] stay with the monitor. */
+/* Opens what both processes need: /dev/null, and two socket pairs, of which each process keeps one
+ * end. Their fixed numbers must be free. The monitor keeps monitor[0] and session[0]. */
 static bool open_descriptors(int monitor[2], int session[2])
 {
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -171,7 +175,8 @@ static bool open_descriptors(int monitor[2], int session[2])
            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session) == 0;
 }
 
-/* Both pairs are above their numbers or at them, in any order: what is in the way is moved. */
+/* Closes the other process's ends and moves ours to their fixed numbers. An end may have the number
+ * where another belongs: `session` is moved out of the way first. */
 static void place_ends(int monitor, int session, const int others[2])
 {
     close(others[0]);
@@ -182,8 +187,8 @@ static void place_ends(int monitor, int session, const int others[2])
     place(moved, SESSION_DESCRIPTOR);
 }
 
-/* How long a reply may take before ask.c looks whether the client is still there; and room for the
- * longest request, where the system's default has been lowered. */
+/* Sets how long ask.c waits for a reply before it checks whether the client is still there, and a
+ * buffer for the longest request, in case the system's default was lowered. */
 static void set_sockets(void)
 {
     const int bytes = IPC_SESSION_REQUEST_BYTES;
@@ -194,11 +199,11 @@ static void set_sockets(void)
     setsockopt(SESSION_DESCRIPTOR, SOL_SOCKET, SO_SNDBUF, &bytes, sizeof(bytes));
 }
 
-/* The monitor from fork to exit; returns its exit code. The connection is the network process's:
- * the monitor keeps a copy only to count its bytes and to shut it down. */
+/* The monitor, from fork to exit. Returns its exit code. It keeps a duplicate of the connection's
+ * descriptor only to count the connection's bytes and to shut it down. */
 static int monitor(struct monitor_setup *setup)
 {
-    /* The monitor signs and verifies: neither takes random bytes. */
+    /* The monitor signs and verifies, which needs no random bytes. */
     entropy_stop();
     setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STATUS_DESCRIPTOR + 1);
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
@@ -208,7 +213,8 @@ static int monitor(struct monitor_setup *setup)
     return monitor_run(setup);
 }
 
-static int part(const struct options *options, const struct peer *peer)
+/* Forks the network process, and becomes the monitor. */
+static int fork_processes(const struct options *options, const struct peer *peer)
 {
     int monitors[2];
     int sessions[2];
@@ -239,12 +245,12 @@ static int part(const struct options *options, const struct peer *peer)
                                   .oom = &oom,
                                   .ipc = IPC_DESCRIPTOR,
                                   .network = network};
-    /* Nothing waits for exit()'s handlers, which would only visit each library once more. */
+    /* Not exit(): there are no handlers to run, and it would only touch each library's memory. */
     _exit(monitor(&setup));
 }
 
-/* Where the kernel takes none of these, the system's times hold. */
-static void find_dead_links(int fd)
+/* Sets TCP keepalive. If the kernel refuses, the system's times apply. */
+static void set_keepalive(int fd)
 {
     static const struct {
         int level, option, value;
@@ -278,7 +284,7 @@ static int daemon_main(char **argv)
                     "start wrensshd from a launcher: systemd, tcpserver or inetd");
         return EXIT_USAGE;
     }
-    /* Launchers hand over what they please: SIGCHLD ignored (busybox), SIGPIPE ignored (Python). */
+    /* Launchers may ignore signals: busybox ignores SIGCHLD, Python SIGPIPE. */
     signals_reset();
     if (!close_descriptors(&options)) {
         return EXIT_USAGE;
@@ -289,7 +295,7 @@ static int daemon_main(char **argv)
     peer_learn(&peer, STDIN_FILENO);
     log_peer(peer.address, peer.port);
     if (peer.tcp) {
-        find_dead_links(STDIN_FILENO);
+        set_keepalive(STDIN_FILENO);
     }
     if (!make_nonblocking(STDIN_FILENO) || !make_nonblocking(STDOUT_FILENO)) {
         return trouble("the connection can't be made non-blocking");
@@ -298,14 +304,14 @@ static int daemon_main(char **argv)
     if (!leave_keyring()) {
         return trouble("the launcher's keyring can't be left");
     }
-    /* Nobody counts the login's seconds yet. */
+    /* The login's deadline does not run yet, so this wait has a limit of its own. */
     if (!entropy_start(ENTROPY_DESCRIPTOR, options.login_seconds)) {
         return EXIT_TROUBLE;
     }
     if (sodium_init() < 0) {
         return trouble("libsodium");
     }
-    return part(&options, &peer);
+    return fork_processes(&options, &peer);
 }
 
 int main(int argc, char **argv)

@@ -42,7 +42,7 @@ static const char help[] =
           "\n"
           "Exit codes: 0 the connection is over, 100 wrong usage or key directory, 111 trouble.\n";
 
-/* Prints what is wrong with the command line, and how it should look. */
+/* Prints what is wrong with the command line, and the usage. Returns -1. */
 static int refuse(const char *what, const char *argument)
 {
     dprintf(STDERR_FILENO, "wrensshd: %s%s%s\n%s", what, argument != NULL ? ": " : "",
@@ -71,7 +71,7 @@ static int refuse_flag(const char *what, int flag)
 static int parse_number(unsigned *number, const char *text, unsigned least, int flag)
 {
     unsigned value;
-    /* A day's worth of seconds times a hundred: in milliseconds it needs 64 bits. */
+    /* At most the seconds of a hundred days. */
     if (!number_read(&value, text) || value < least || value > 8640000) {
         char what[80];
         snprintf(what, sizeof(what), "-%c takes a whole number from %u to 8640000", flag, least);
@@ -104,7 +104,7 @@ static int parse_text(const char **place, const char *text, int flag)
     return 0;
 }
 
-/* Flags without an argument; false if it is none of them. */
+/* Sets a flag without a value. Returns false if it is not one of these. */
 static bool set_switch(struct options *options, int flag)
 {
     switch (flag) {
@@ -169,7 +169,7 @@ static int set_value(struct options *options, int flag, const char *text)
     }
 }
 
-/* "fd:N" and "/dev/fd/N": a descriptor that the launcher has opened. */
+/* Also reads "fd:N" and "/dev/fd/N", a descriptor that the launcher has opened. */
 static int parse_keydir(struct options *options, const char *keydir)
 {
     static const char *const labels[] = {"fd:", "/dev/fd/"};

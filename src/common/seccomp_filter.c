@@ -17,9 +17,9 @@
 /* The most instructions of a rule: for its number and its arguments. */
 #define RULE_MAX (1 + 2 * SECCOMP_RULE_ARGUMENTS)
 
-/* The most instructions of a filter: 6 for the architecture, loading the number, and both verdicts.
+/* The most instructions of a filter: 3 check the architecture and load the number, 2 are verdicts.
  */
-#define PROGRAM_MAX (6 + GROUPS + SECCOMP_RULES_MAX * RULE_MAX)
+#define PROGRAM_MAX (5 + GROUPS + SECCOMP_RULES_MAX * RULE_MAX)
 
 /* Jumps whose distance is not known yet; resolve() fills it in. */
 #define TO_KILL  254

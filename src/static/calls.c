@@ -1,10 +1,9 @@
 /*
- * What a static build puts in the place of libc's ioctl(), getsockopt() and recvmsg() (the option
- * plain_calls): the kernel's calls and no more. On 32-bit architectures musl's turn times of 64
- * bits into the older ones where the kernel is older. None of ours asks for a time: terminals,
- * errors, addresses, credentials and TCP_INFO; and descriptors are all that messages bring along.
- * On 64-bit architectures the caller has set the gaps of a struct msghdr to zero: no part of it
- * is left out.
+ * ioctl(), getsockopt() and recvmsg() of a static build, instead of musl's (the option
+ * plain_calls). They make the system call and nothing else. musl's own also convert 64-bit times on
+ * 32-bit architectures with old kernels. We need no times: only terminals, errors, addresses,
+ * credentials and TCP_INFO, and messages that carry descriptors. musl's struct msghdr has padding
+ * on 64-bit architectures, which must be zero: our callers initialize the whole struct.
  */
 #include <stdarg.h>
 #include <sys/ioctl.h>

@@ -1,7 +1,7 @@
 /*
- * The heap of a static build (the option no_heap): there is none. Nothing in wrensshd allocates,
- * but functions that it calls could, if they were called otherwise: realpath(3) without a place for
- * its answer. musl's malloc() would be in the program for them, with 4 KiB of its own.
+ * malloc() and free() of a static build without a heap (the option no_heap). wrensshd allocates no
+ * memory. But some functions of musl that it calls would allocate with other arguments, such as
+ * realpath(3) without a buffer, so musl's malloc() and 4 KiB of data would be linked.
  */
 #include <errno.h>
 #include <stddef.h>

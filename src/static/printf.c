@@ -1,13 +1,13 @@
 /*
- * What a static build puts in the place of libc's snprintf(), vsnprintf(), dprintf() and
- * vdprintf(), for itself and for what is linked of libc (the option small_printf). libc's own
- * brings the formatting of floating point numbers, which nothing here prints.
+ * snprintf(), vsnprintf(), dprintf() and vdprintf() of a static build, instead of libc's (the
+ * option small_printf); the functions of libc that are linked use them, too. libc's contain the
+ * formatting of floating point numbers, which nothing here prints.
  *
- * C11 section 7.21.6.1, but for floating point, wide characters and locales: flags `-`, `0`, `+`,
- * space and `#`; width and precision, also as `*`; the lengths hh h l ll j z t; the conversions
- * d i u o x X c s p % and, of no length, n. Anything else is refused rather than guessed, as its
- * argument's size can't be known: nothing more is written, and the answer is -1 with EINVAL.
- * tests/unit/printf_formats.c looks at the formats of the tree.
+ * They follow C11 section 7.21.6.1 without floating point, wide characters and locales: the flags
+ * `-`, `0`, `+`, space and `#`; width and precision, also as `*`; the lengths hh h l ll j z t; and
+ * the conversions d i u o x X c s p %. Anything else is refused, as the size of its argument is
+ * unknown: nothing more is written, and the result is -1 with EINVAL.
+ * tests/unit/printf_formats.c checks the formats of the whole tree.
  */
 #include <errno.h>
 #include <limits.h>
@@ -19,7 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A shared libc and its plugins keep their own: they may print floating point numbers. */
+/* Hidden: a shared libc and its plugins keep their own, as they may print floating point numbers.
+ */
 #define OWN __attribute__((visibility("hidden")))
 OWN int snprintf(char *out, size_t out_bytes, const char *text, ...);
 OWN int vsnprintf(char *out, size_t out_bytes, const char *text, va_list arguments);
@@ -31,26 +32,26 @@ OWN int vdprintf(int fd, const char *text, va_list arguments);
 /* UINT64_MAX in octal. */
 #define DIGITS_BYTES 22
 
-/* z and t are read as l is. */
+/* z and t are read like l. */
 _Static_assert(sizeof(size_t) == sizeof(long) && sizeof(ptrdiff_t) == sizeof(long), "lengths");
 _Static_assert(sizeof(intmax_t) == sizeof(int64_t), "the longest number");
 
-/* Where the text goes. Memory that is full takes no more; a descriptor is written to. */
+/* The output: memory, or a buffer that is written to a descriptor when it is full. */
 struct sink {
     char *bytes;
     size_t room;
     size_t used;
-    size_t total; /* with what found no room; at most INT_MAX, as it is what printf() returns */
+    size_t total; /* with what did not fit; at most INT_MAX, as printf() returns it */
     int fd;
     bool is_descriptor;
-    bool failed; /* with errno; nothing is taken any more */
+    bool failed; /* errno is set; the rest is ignored */
 };
 
 /* In the order of flag_letters. */
 enum { LEFT = 1, ZERO = 2, PLUS = 4, SPACE = 8, ALTERNATE = 16 };
 static const char flag_letters[] = "-0+ #";
 
-/* What stands between `%` and the conversion's letter, and that letter. */
+/* A conversion: from after the `%` to its letter. */
 struct spec {
     unsigned flags;
     int width;
@@ -82,7 +83,7 @@ static void flush(struct sink *sink)
     sink->used = 0;
 }
 
-/* Takes `count` bytes; without `bytes`, that many of `filling`. */
+/* Adds `count` bytes; if `bytes` is NULL, as many of `filling`. */
 static void put(struct sink *sink, const char *bytes, char filling, size_t count)
 {
     if (sink->failed) {
@@ -118,7 +119,7 @@ static size_t up_to(int least, size_t count)
     return least > 0 && (size_t)least > count ? (size_t)least - count : 0;
 }
 
-/* Prefix, zeros and body, filled up to the field's width. */
+/* Adds prefix, zeros and body, with spaces up to the field's width. */
 static void put_field(struct sink *sink, const struct spec *spec, const char *prefix, size_t zeros,
                       const char *body, size_t body_bytes)
 {
@@ -142,7 +143,7 @@ static void put_number(struct sink *sink, const struct spec *spec, const char *p
         value /= base;
     }
     size_t count = (size_t)(digits + DIGITS_BYTES - first);
-    /* No digits for a 0 of precision 0; `#` has an octal number begin with 0 in any case. */
+    /* A 0 of precision 0 has no digits. With `#` an octal number always begins with 0. */
     size_t zeros = up_to(spec->precision < 0 ? 1 : spec->precision, count);
     if (base == 8 && (spec->flags & ALTERNATE) && zeros == 0) {
         zeros = 1;
@@ -153,7 +154,7 @@ static void put_number(struct sink *sink, const struct spec *spec, const char *p
     put_field(sink, spec, prefix, zeros, first, count);
 }
 
-/* The next argument in the low bytes. Only as many are right as the length says: see narrow(). */
+/* The next argument. Only as many low bytes are valid as its length says: see narrow(). */
 static uint64_t next_number(const struct spec *spec, va_list *arguments)
 {
     if (spec->length_bytes > sizeof(int)) {
@@ -162,7 +163,7 @@ static uint64_t next_number(const struct spec *spec, va_list *arguments)
     return va_arg(*arguments, unsigned);
 }
 
-/* How far up the number's own sign is. */
+/* The bits above a number of this length. */
 static unsigned narrow(const struct spec *spec)
 {
     return 64 - 8 * (spec->length_bytes == 0 ? (unsigned)sizeof(int) : spec->length_bytes);
@@ -239,7 +240,7 @@ static bool convert_other(struct sink *sink, const struct spec *spec, va_list *a
     }
 }
 
-/* Readers return what follows, or NULL if the number is none that an int holds. */
+/* The readers return the text that follows, or NULL if a number is too large for an int. */
 static const char *read_number(int *number, const char *text, va_list *arguments)
 {
     if (*text == '*') {
@@ -309,7 +310,7 @@ static const char *read_spec(struct spec *spec, const char *text, va_list *argum
     return text + 1;
 }
 
-/* What follows a conversion, or NULL if it can't be done. */
+/* Returns the text after the conversion, or NULL if it failed. */
 static const char *convert(struct sink *sink, const char *text, va_list *arguments)
 {
     struct spec spec;
@@ -327,7 +328,7 @@ static const char *convert(struct sink *sink, const char *text, va_list *argumen
 
 static int format(struct sink *sink, const char *text, va_list arguments)
 {
-    va_list rest; /* a pointer to the parameter itself would be one to another type */
+    va_list rest; /* a copy, as a pointer to a va_list parameter may have another type */
     va_copy(rest, arguments);
     while (text != NULL && *text != '\0' && !sink->failed) {
         size_t plain = strcspn(text, "%");

@@ -1,16 +1,16 @@
 /*
- * What a static build puts in the place of libc's tzset(), mktime() and timegm() (the option
- * small_time): as much of them as a date of an authorized_keys file needs. libc's own write a
- * struct tm back, know names and the other direction, and keep a copy of TZ on a heap.
+ * tzset(), mktime() and timegm() of a static build, instead of libc's (the option small_time). They
+ * do only what an expiry time in authorized_keys needs. libc's also normalize the struct tm, have
+ * names of zones and conversions to local time, and allocate a copy of TZ.
  *
  * Time zones: RFC 8536 (TZif), version 1 to 4, and the POSIX rule of TZ and of the file's footer
  * (POSIX.1-2017, section 8.3), with the hours beyond 24 of RFC 8536 section 3.3.1. Leap seconds
  * don't count, as in POSIX.
  *
- * mktime() and timegm() take years from 1970, fields within their ranges, and no word on summer
- * time (tm_isdst); they change nothing in the struct tm. A time that the clock shows twice is the
- * first one; one that it leaves out is counted as after the change. mktime() does not call
- * tzset(): who calls it has to.
+ * mktime() and timegm() take years from 1970 on and fields within their ranges. They ignore
+ * tm_isdst and do not change the struct tm. Of a local time that exists twice, the first counts;
+ * one that the clock skips is taken as after the change. The caller of mktime() must call tzset()
+ * first.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -25,7 +25,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A shared libc and its plugins keep their own. */
+/* Hidden, so that a shared libc and its plugins keep using their own. */
 #define OWN __attribute__((visibility("hidden")))
 OWN void tzset(void);
 OWN time_t mktime(struct tm *time);
@@ -37,25 +37,25 @@ OWN time_t timegm(struct tm *time);
 #define TYPE_BYTES   6
 #define DAY_SECONDS  86400
 
-/* The counts of a header, in their order from byte 20 on. */
+/* The counts in a header, in this order from byte 20 on. */
 enum { UT_MARKS, STANDARD_MARKS, LEAPS, TRANSITIONS, TYPES, NAMES };
 
-/* Zeros are UTC. */
+/* The present time zone; all zeros are UTC. */
 static struct {
     const uint8_t *times; /* of the transitions, `time_bytes` each */
-    const uint8_t *kinds; /* number of the type that each begins */
-    const uint8_t *types; /* offset, whether it is summer time, name */
+    const uint8_t *kinds; /* the number of the type after each transition */
+    const uint8_t *types; /* each an offset, whether it is summer time, a name */
     uint32_t transitions;
     uint32_t types_count;
     uint32_t time_bytes;
-    const char *rule; /* for what comes after them; ends with a newline or a 0 */
+    const char *rule; /* for times after them; ends with a newline or a NUL */
 } zone;
 
 /* ---- days ------------------------------------------------------------------------------------ */
 
-/* Since 1970, modulo 2^32. Years begin in March here, so that a leap day is the last one, and 400
- * years earlier, so that each division is of a positive number. Any day will do, and the month
- * after December. */
+/* The days since 1970, modulo 2^32. The calculation begins years in March, so that a leap day is
+ * the year's last day, and adds 400 years, so that no division is of a negative number. `day` may
+ * be outside of the month, and `month` may be 13. */
 static uint32_t days_at(uint32_t year, uint32_t month, uint32_t day)
 {
     year += 400;
@@ -69,7 +69,7 @@ static uint32_t days_at(uint32_t year, uint32_t month, uint32_t day)
 
 /* ---- a rule ---------------------------------------------------------------------------------- */
 
-/* Each step takes what it knows and stops at the text's end at the latest. */
+/* Each function reads its part of the text and never reads beyond the text's end. */
 
 static bool take(const char **text, char letter)
 {
@@ -131,7 +131,7 @@ static uint32_t take_day(const char **text, uint32_t year)
     return day < days_at(year, month + 1, 1) ? day : day - 7;
 }
 
-/* When a change is, by the clock before it. */
+/* The local time of a change, by the clock before the change. */
 static int64_t take_change(const char **text, uint32_t year)
 {
     take(text, ',');
@@ -150,7 +150,7 @@ static int32_t offset_by_rule(const char *text, int64_t local, uint32_t year)
     bool same = *text == ',' || *text == '\n' || *text == '\0';
     int32_t summer = same ? standard + 3600 : -take_seconds(&text);
     if (*text != ',') {
-        text = "M3.2.0,M11.1.0"; /* as other libraries have it */
+        text = "M3.2.0,M11.1.0"; /* the default of other libraries */
     }
     int64_t start = take_change(&text, year);
     int64_t end = take_change(&text, year);
@@ -170,7 +170,7 @@ static uint32_t count_of(const uint8_t *header, unsigned what)
     return number_at(header + 20 + 4 * what);
 }
 
-/* Bytes of a header and what it counts; more than `bytes` if it is none. */
+/* The bytes of a header and the data that it counts; more than `bytes` if it is not a header. */
 static uint64_t block_bytes(const uint8_t *header, uint64_t bytes, uint32_t time_bytes)
 {
     if (bytes < HEADER_BYTES || memcmp(header, "TZif", 4) != 0 || count_of(header, TYPES) == 0) {
@@ -182,7 +182,7 @@ static uint64_t block_bytes(const uint8_t *header, uint64_t bytes, uint32_t time
            count_of(header, UT_MARKS);
 }
 
-/* From version 2 on, all is there a second time with 64 bits, and a rule comes after it. */
+/* From version 2 on the file has a second block with 64-bit times, and then a rule. */
 static void read_block(const uint8_t *file, uint64_t bytes, uint32_t time_bytes)
 {
     uint64_t block = block_bytes(file, bytes, time_bytes);
@@ -205,7 +205,7 @@ static void read_block(const uint8_t *file, uint64_t bytes, uint32_t time_bytes)
     }
 }
 
-/* Stays mapped. */
+/* Maps the file, for good. */
 static bool read_file(const char *path)
 {
     struct stat found;
