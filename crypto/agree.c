@@ -22,7 +22,8 @@ void agree_x25519_key(struct agree_key *pair, const uint8_t random[static AGREE_
 bool agree_x25519(uint8_t secret[static AGREE_X25519_BYTES], const struct agree_key *pair,
                   const uint8_t client[static AGREE_X25519_BYTES])
 {
-    /* crypto_scalarmult refuses both a point known to have low order and an all-zero result. */
+    /* crypto_scalarmult() refuses points that are known to have low order, and an all-zero result.
+     */
     bool agreed = crypto_scalarmult(secret, pair->secret, client) == 0;
     if (!agreed) {
         sodium_memzero(secret, AGREE_X25519_BYTES);

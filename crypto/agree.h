@@ -17,7 +17,7 @@
 #define AGREE_HYBRID_SERVER_BYTES (SNTRUP761_CIPHERTEXT_BYTES + AGREE_X25519_BYTES)
 #define AGREE_HYBRID_SECRET_BYTES 64
 
-/* Each connection's ephemeral key pair: made ahead of need, used for one exchange, wiped. */
+/* An ephemeral key pair: made in advance, used for one key exchange, then wiped. */
 struct agree_key {
     uint8_t secret[AGREE_X25519_BYTES];
     uint8_t public_key[AGREE_X25519_BYTES];
@@ -26,13 +26,14 @@ struct agree_key {
 /* `random` is 32 uniform bytes and becomes the secret. */
 void agree_x25519_key(struct agree_key *pair, const uint8_t random[static AGREE_X25519_BYTES]);
 
-/* K of curve25519-sha256, big-endian as the mpint wants it (X25519's output as it stands). False,
- * and K zero, if the client's point has low order (RFC 8731 section 3). */
+/* Computes K of curve25519-sha256: X25519's output, whose bytes the mpint takes as big-endian.
+ * Returns false, and K is zero, if the client's point has low order (RFC 8731 section 3). */
 bool agree_x25519(uint8_t secret[static AGREE_X25519_BYTES], const struct agree_key *pair,
                   const uint8_t client[static AGREE_X25519_BYTES]);
 
-/* K (64 bytes, a string) and Q_S of the hybrid from Q_C. False, with both outputs zero, on a
- * low-order X25519 point. */
+/* Computes K (`secret`, which is hashed as a string) and Q_S (`server`) of sntrup761x25519-sha512
+ * from Q_C (`client`). Returns false, and both are zero, if the client's X25519 point has low
+ * order. */
 bool agree_hybrid(uint8_t secret[static AGREE_HYBRID_SECRET_BYTES],
                   uint8_t server[static AGREE_HYBRID_SERVER_BYTES], const struct agree_key *pair,
                   const uint8_t client[static AGREE_HYBRID_CLIENT_BYTES],

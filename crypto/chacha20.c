@@ -12,7 +12,7 @@
 /* One of the functions of chacha20_kernels.h. */
 struct kernel {
     chacha20_kernel *run;
-    size_t stride_bytes; /* a stride takes as long however few of its bytes are wanted */
+    size_t stride_bytes; /* a stride takes the same time if fewer bytes are needed */
 };
 
 #define KERNEL(run, lanes)                                                                         \
@@ -21,10 +21,11 @@ struct kernel {
         run, (lanes)*CHACHA20_BLOCK_BYTES                                                          \
     }
 
-/* The best for so many bytes. Up to CHACHA20_PAIR_BYTES a stride is no longer than that. */
+/* The fastest kernel for so many bytes. Up to CHACHA20_PAIR_BYTES its stride is not longer either.
+ */
 static struct kernel choose(size_t count)
 {
-    (void)count; /* most machines have one that is the best for all */
+    (void)count; /* on most machines one kernel is the best for all */
 #if defined(__x86_64__)
     if (cpu_level() >= CPU_AVX512) {
         return count > CHACHA20_PAIR_BYTES ? KERNEL(chacha20_avx512, 16)
@@ -115,7 +116,7 @@ size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count
     uint32_t lone[CHACHA20_STATE_WORDS], state[CHACHA20_STATE_WORDS];
     memset(keystream, 0, kernel.stride_bytes);
     write_state(lone, lone_key, nonce, 0);
-    write_state(state, key, nonce, UINT64_MAX); /* in the place of the lone block: 0 is next */
+    write_state(state, key, nonce, UINT64_MAX); /* the lone block replaces it; block 0 is next */
     kernel.run(keystream, keystream, 1, state, lone);
     if (blocks == 1) {
         uint8_t *second = keystream + CHACHA20_BLOCK_BYTES;

@@ -14,16 +14,16 @@
 #define CHACHA20_PAIR_BYTES  (8 * CHACHA20_BLOCK_BYTES)
 
 /*
- * out[i] = in[i] ^ keystream[i] for `count` bytes, the keystream starting at block `counter`. `in`
- * and `out` are the same buffer or don't overlap. `nonce` is the eight nonce bytes as they stand.
+ * out[i] = in[i] ^ keystream[i] for `count` bytes. The keystream begins at block `counter`. `in`
+ * and `out` are the same buffer or do not overlap.
  */
 void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t key[static 32],
                   const uint8_t nonce[static 8], uint64_t counter);
 
 /*
- * Block 0 of the keystream of `lone_key`, and behind it those of `key` from block 0 on: as many as
- * this processor makes in one go if it is asked for `count` bytes of both. Returns their number, at
- * least 1.
+ * Makes block 0 of the keystream of `lone_key`, and after it the blocks of `key` from block 0 on:
+ * as many as this processor makes in one step if `count` bytes of both are needed. Returns the
+ * number of blocks of `key`, at least 1.
  */
 size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count,
                      const uint8_t lone_key[static 32], const uint8_t key[static 32],

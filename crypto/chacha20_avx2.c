@@ -1,10 +1,10 @@
-/* Rotating by whole bytes is moving bytes about within a word. */
+/* A rotation by whole bytes is a shuffle of the bytes within a word. */
 #include <immintrin.h>
 
 #define LANES  8
 #define KERNEL chacha20_avx2
 
-/* Byte i of each word comes from where byte i of `word` says. */
+/* Byte i of `word` has the position from which byte i of each word comes. */
 #define move_bytes(vector, word)                                                                   \
     (lanes) _mm256_shuffle_epi8(                                                                   \
         (__m256i)(vector),                                                                         \
@@ -16,9 +16,9 @@
 #include "chacha20_lanes.h"
 
 /*
- * Four blocks, for what is short: a vector has a row of two of them, their four columns side by
- * side, and there are two such pairs. Rows are turned by 1, 2 and 3 words for diagonals to become
- * columns. It does less at a time than the other, and is done sooner.
+ * Four blocks at once, for short inputs: it makes less than the kernel with eight lanes, in less
+ * time. A vector has one row (four words) of two blocks, and there are two such pairs of blocks.
+ * The rows are rotated by 1, 2 and 3 words, which makes columns of the diagonals.
  */
 #define FOUR   4
 #define LEFT_1 1, 2, 3, 0, 5, 6, 7, 4
@@ -51,7 +51,7 @@ static inline void permute_rows(lanes x[static 4], lanes y[static 4])
     }
 }
 
-/* The rows of two blocks, one in each unit of the vectors. */
+/* The four rows of two blocks: each vector has one row of both. */
 static inline void load_rows(lanes x[static 4], const uint32_t one[static CHACHA20_STATE_WORDS],
                              const uint32_t two[static CHACHA20_STATE_WORDS])
 {

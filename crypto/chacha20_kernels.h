@@ -1,7 +1,7 @@
 /*
- * What chacha20.c chooses from: the block function for whole strides of several blocks side by
- * side. Each is a file of its own, compiled for the instructions that its name says; its caller
- * knows from cpu_level() that the processor has them.
+ * The kernels of which chacha20.c chooses one: functions that make whole strides of several blocks
+ * at once. Each kernel is in a file of its own, which is compiled for the instructions in its name.
+ * It may be called only if cpu_level() says that the processor has them.
  *
  * A state is the sixteen words of RFC 8439 section 2.3, in this machine's byte order: four
  * constants, eight words of key, two of the block counter (the low one first), two of nonce.
@@ -18,10 +18,11 @@
 #define CHACHA20_COUNTER     12 /* and 13 */
 
 /*
- * out[i] = in[i] ^ keystream[i] for `strides` times as many blocks as the function has lanes, at
- * least once. The keystream begins with block `state`, and the counter goes on from there, but its
- * very first block is `first`: another key's block comes along at no cost. If `first` isn't `state`
- * itself there is only one stride. `in` and `out` are the same or don't overlap.
+ * out[i] = in[i] ^ keystream[i] for `strides` strides, at least one; a stride has one block for
+ * each lane. The keystream begins with the block of `state` and continues with the next counters.
+ * But its first block is that of `first`, which may have another key: so a stride makes that block,
+ * too. If `first` differs from `state`, `strides` must be 1. `in` and `out` are the same or do not
+ * overlap.
  */
 typedef void chacha20_kernel(uint8_t *out, const uint8_t *in, size_t strides,
                              const uint32_t state[static CHACHA20_STATE_WORDS],

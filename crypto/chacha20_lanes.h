@@ -1,13 +1,12 @@
 /*
- * ChaCha20 in vector types: word i of LANES consecutive blocks is one vector, so that the rounds
- * are those of a single block. The file that includes this defines
+ * ChaCha20 in vector types: one vector holds word i of LANES consecutive blocks, so that the code
+ * of the rounds is that of a single block. The file that includes this defines
  *
  *     LANES         4, 8 or 16
  *     KERNEL        the name of the function (chacha20_kernels.h)
- *     rotate_16()   and _12, _8, _7 where the instructions have something better than two shifts
+ *     rotate_16()   and _12, _8, _7 if there is something faster than two shifts
  *
- * and what it is compiled with says which instructions these vectors are made of. Little-endian
- * machines only.
+ * Its compiler flags decide which instructions these vectors use. For little-endian machines only.
  */
 #ifndef WREN_CHACHA20_LANES_H
 #define WREN_CHACHA20_LANES_H
@@ -19,15 +18,15 @@
 
 typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
 
-/* A vector of these elements of a (from 0) and b (from LANES). */
+/* A vector of chosen elements: 0 to LANES - 1 are those of a, the next ones those of b. */
 #ifdef __clang__
 #define pick(a, b, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
 #else
 #define pick(a, b, ...) __builtin_shuffle(a, b, (lanes){__VA_ARGS__})
 #endif
 
-/* LOW and HIGH interleave within units of four lanes, by words and by pairs of words; EVEN and ODD
- * take every other unit. */
+/* LOW and HIGH interleave two vectors within units of four lanes, by words or by pairs of words.
+ * EVEN and ODD take every second unit. */
 #if LANES == 4
 #define NUMBERS    0, 1, 2, 3
 #define LOW_WORDS  0, 4, 1, 5
@@ -86,7 +85,7 @@ static inline void spread(lanes state[static CHACHA20_STATE_WORDS],
     for (int i = 0; i < CHACHA20_STATE_WORDS; i++) {
         state[i] = (zero + from[i]) ^ ((from[i] ^ first[i]) & is_first);
     }
-    /* Lane 0 is not counted on: its number is 0. */
+    /* Lane 0 keeps its counter, as its number is 0. */
     state[CHACHA20_COUNTER] += number;
     state[CHACHA20_COUNTER + 1] -= (lanes)(state[CHACHA20_COUNTER] < number);
 }
@@ -98,7 +97,8 @@ static inline void count_on(lanes state[static CHACHA20_STATE_WORDS])
     state[CHACHA20_COUNTER + 1] -= (lanes)(state[CHACHA20_COUNTER] < step);
 }
 
-/* Of words 4 i to 4 i + 3 of all blocks: makes x[j] what unit u of it says of block 4 u + j. */
+/* On entry x[j] has word 4 i + j of all blocks. On return unit u of x[j] has words 4 i to 4 i + 3
+ * of block 4 u + j. */
 static inline void transpose_words(lanes x[static 4])
 {
     lanes low_01 = pick(x[0], x[1], LOW_WORDS), high_01 = pick(x[0], x[1], HIGH_WORDS);
@@ -109,8 +109,8 @@ static inline void transpose_words(lanes x[static 4])
     x[3] = pick(high_01, high_23, HIGH_PAIRS);
 }
 
-/* Of the four quarters of UNITS blocks, one quarter in each vector and one block in each unit: puts
- * what belongs to the same block side by side, block after block. */
+/* On entry each vector has one quarter of UNITS blocks, and each unit belongs to one block. On
+ * return the four quarters of a block follow one another, block after block. */
 static inline void transpose_units(lanes x[static 4])
 {
 #if UNITS > 1

@@ -1,5 +1,5 @@
-/* For both ARMs. A rotation is a shift and another one that inserts what has fallen out; by 16 bits
- * it swaps the halves of a word, and aarch64 moves bytes about at no cost. */
+/* For ARMv7 and aarch64. A rotation is a shift and a second shift that inserts the lost bits. A
+ * rotation by 16 bits swaps the halves of a word. aarch64 also has a fast shuffle of bytes. */
 #include <arm_neon.h>
 
 #define LANES  4

@@ -1,5 +1,5 @@
-/* One block at a time, in words, for processors without vectors and as what the others are tested
- * against. */
+/* One block at a time, without vectors: for processors that have none, and as the reference for the
+ * tests of the other kernels. */
 #include <endian.h>
 #include <sodium.h>
 #include <string.h>
@@ -32,7 +32,7 @@ void chacha20_portable(uint8_t *out, const uint8_t *in, size_t strides,
                        const uint32_t first[static CHACHA20_STATE_WORDS])
 {
     uint32_t start[CHACHA20_STATE_WORDS], x[CHACHA20_STATE_WORDS];
-    (void)state; /* the same, or of no block: the first one is the whole stride */
+    (void)state; /* a stride has one block, and that is `first` */
     memcpy(start, first, sizeof(start));
     for (; strides > 0; strides--) {
         READ_ANEW(start);

@@ -1,16 +1,17 @@
 /*
- * The twenty rounds (RFC 8439 section 2.3). Whoever includes this has defined `lanes`, one word of
- * a block or a vector with that word of several, and rotate_16() to rotate_7(), to the left.
+ * The twenty rounds (RFC 8439 section 2.3). The file that includes this defines `lanes`, one word
+ * of a block or a vector with that word of several blocks, and the rotations to the left
+ * rotate_16(), rotate_12(), rotate_8() and rotate_7().
  */
 #ifndef WREN_CHACHA20_ROUNDS_H
 #define WREN_CHACHA20_ROUNDS_H
 
-/* The state that the rounds begin with is read anew where it is used, not spilled: only what is in
- * it gets wiped. */
+/* Makes the compiler read the start state from memory again. Otherwise it may keep a copy on the
+ * stack, which nobody wipes. */
 #define READ_ANEW(start) __asm__("" : "+m"(start))
 
-/* Two quarter rounds that have nothing to do with each other, step by step in turn: enough to keep
- * a processor busy that waits for each result, and few enough for sixteen registers. */
+/* Two independent quarter rounds, one step of each in turn. Two keep a processor busy while it
+ * waits for a result; more would not fit into sixteen registers. */
 static inline void quarter_rounds(lanes *a, lanes *b, lanes *c, lanes *d, lanes *e, lanes *f,
                                   lanes *g, lanes *h)
 {

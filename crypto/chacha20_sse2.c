@@ -1,4 +1,5 @@
-/* Every x86_64 has these registers of 16 bytes. Rotating by 16 bits swaps the halves of a word. */
+/* Every x86_64 has these registers of 16 bytes. A rotation by 16 bits swaps the halves of a word.
+ */
 #include <emmintrin.h>
 
 #define LANES  4

@@ -17,7 +17,7 @@
 #define K_2_OFFSET  0
 #define K_1_OFFSET  32
 
-/* What a packet needs first, from one run of ChaCha20. */
+/* The keystream that a packet needs first, from one call of chacha20_pair(). */
 struct keystream {
     uint8_t bytes[CHACHA20_PAIR_BYTES];
     size_t blocks; /* of K_2 */
@@ -48,7 +48,7 @@ static void xor_bytes(uint8_t *data, const uint8_t *keystream, size_t count)
     }
 }
 
-/* With what there is of the keystream, and then with more. */
+/* Applies the keystream that is there, and then more of it. */
 static void xor_body(uint8_t *body, size_t body_bytes, const struct keystream *stream,
                      const uint8_t key_2[static 32], const uint8_t nonce[static NONCE_BYTES])
 {
@@ -103,7 +103,7 @@ bool chachapoly_open(uint8_t *packet, size_t body_bytes,
     if (authentic) {
         xor_body(body, body_bytes, &stream, key + K_2_OFFSET, nonce);
     }
-    /* The right tag of a refused packet would be a forgery. */
+    /* With the right tag of a refused packet an attacker could forge that packet. */
     sodium_memzero(tag, sizeof(tag));
     sodium_memzero(&stream, sizeof(stream));
     return authentic;

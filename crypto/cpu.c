@@ -12,15 +12,14 @@ static enum cpu_level limit = CPU_AVX512IFMA;
 
 #if defined(__x86_64__)
 
-/* What the operating system saves of a process's registers: those of 16 and 32 bytes; and those of
- * 64 bytes, the upper sixteen, and the masks. */
+/* Bits of XCR0: the registers that the operating system saves. For AVX2 those of 16 and 32 bytes;
+ * for AVX-512 also those of 64 bytes, the upper sixteen, and the masks. */
 #define SAVES_AVX    0x06
 #define SAVES_AVX512 (SAVES_AVX | 0xe0)
 
 #define AVX512 (bit_AVX512F | bit_AVX512BW | bit_AVX512DQ | bit_AVX512VL)
 
-/* Without bit_OSXSAVE the instruction faults: volatile, or compilers may move it above that
- * question. */
+/* Faults without bit_OSXSAVE. Volatile, so that the compiler does not move it before the check. */
 static unsigned saved_registers(void)
 {
     unsigned low, high;
@@ -29,8 +28,8 @@ static unsigned saved_registers(void)
     return low;
 }
 
-/* Not the compiler's __builtin_cpu_supports(): its library asks the processor a dozen questions at
- * the start of every process, and in a virtual machine each goes to the host. */
+/* Not by __builtin_cpu_supports(), whose library executes CPUID a dozen times when a process
+ * starts: in a virtual machine each of these goes to the host. */
 static enum cpu_level find_level(void)
 {
     unsigned eax, ebx, ecx, edx;

@@ -1,8 +1,8 @@
 /*
- * What this processor can do, asked once: the kernels in this folder that need more than the
- * architecture's baseline are called only behind an answer of this.
+ * Which instructions this processor has. Kernels in this directory that need more than the
+ * architecture's baseline may be called only if cpu_level() allows it.
  *
- * Function pointers and branches on the answer, not ifunc: musl's static-pie programs have none.
+ * Callers choose by branches and function pointers: musl's static programs have no ifunc.
  */
 #ifndef WREN_CPU_H
 #define WREN_CPU_H
@@ -13,13 +13,13 @@ enum cpu_level {
     CPU_NEON,       /* ARMv7 with NEON, little-endian */
     CPU_AVX2,       /* with the operating system's support for its registers */
     CPU_AVX512,     /* F, BW, DQ and VL */
-    CPU_AVX512IFMA, /* 52-bit multiplication as well */
+    CPU_AVX512IFMA, /* also the multiplication of 52 bits */
 };
 
-/* The best level, or the one that cpu_limit() has set if that is lower. No secret is involved. */
+/* The processor's level, or that of cpu_limit() if it is lower. No secret is involved. */
 enum cpu_level cpu_level(void);
 
-/* For tests and measurements: from now on no level above `highest` is answered. */
+/* For tests and measurements: from now on cpu_level() returns at most `highest`. */
 void cpu_limit(enum cpu_level highest);
 
 #endif
