@@ -1,14 +1,13 @@
 /*
  * tag = (message as a polynomial evaluated at r, mod 2^130 - 5) + s mod 2^128, where the key is
- * r || s and each 16-byte block is a coefficient with a 1 bit put behind its last byte.
+ * r || s and each 16-byte block is a coefficient with a 1 bit added after its last byte.
  *
- * A number is held in saturated limbs: LIMBS of them make 128 bits, and h has one more for what
- * stands above. Clamping clears the low two bits of every limb of r but the first. So
- * 2^128 r[i] = 2^130 (r[i] / 4) = 5 (r[i] / 4) = r[i] + r[i] / 4 =: folded[i], without remainder.
+ * A number has LIMBS limbs of full words, 128 bits together; h has one more limb for its higher
+ * bits. Clamping clears the low two bits of every limb of r but the first. So 2^128 r[i] = 2^130
+ * (r[i] / 4) = 5 (r[i] / 4) = r[i] + r[i] / 4 =: folded[i], without remainder.
  *
- * h is multiplied before a block is added, not after: what is left to do is a last multiplication.
- * A kernel does the same to several h, all of them 0 at first, and treats neither its first blocks
- * nor its last in a way of their own.
+ * h is multiplied by r before a block is added, and once more at the end. A kernel does the same
+ * with several h, which are 0 at first, and so needs no special case for its first and last blocks.
  */
 #include "poly1305.h"
 
@@ -43,7 +42,7 @@ struct scalars {
 struct state {
     struct scalars scalars;
     limb s[LIMBS];
-    struct poly1305_lanes lanes; /* of no meaning without a kernel */
+    struct poly1305_lanes lanes; /* not used without a kernel */
 };
 
 static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_BYTES])
@@ -88,8 +87,8 @@ static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[stati
     h[LIMBS] += marker + (limb)carry;
 }
 
-/* h *= r. What stands at 2^130 and above comes back times 5. From below 2^131 + 2^130, where `top`
- * has room, that leads to below 2^130 + 2^65. */
+/* h *= r. The bits from 2^130 on are multiplied by 5 and added at the bottom. h must be below
+ * 2^131 + 2^130, so that `top` does not overflow; afterwards it is below 2^130 + 2^65. */
 static inline void multiply(struct scalars *scalars)
 {
     const limb *h = scalars->h, *r = scalars->r, *folded = scalars->folded;
@@ -116,7 +115,7 @@ static inline void multiply(struct scalars *scalars)
     scalars->h[LIMBS] = (top & 3) + (limb)carry;
 }
 
-/* For where it is not in the loop: one copy of it will do. */
+/* For calls outside of the loop, which share one copy of the code. */
 static __attribute__((noinline)) void multiply_once(struct scalars *scalars)
 {
     multiply(scalars);
@@ -142,7 +141,7 @@ static void absorb(struct scalars *scalars, const uint8_t *message, size_t count
     sodium_memzero(&work, sizeof(work));
 }
 
-/* The fastest for so many bytes, or NULL where none pays. */
+/* The fastest kernel for so many bytes, or NULL if it is faster without one. */
 static const struct poly1305_kernel *find_kernel(size_t count)
 {
     const struct poly1305_kernel *found = NULL;
@@ -165,7 +164,7 @@ static const struct poly1305_kernel *find_kernel(size_t count)
     return found != NULL && count >= found->least_bytes ? found : NULL;
 }
 
-/* The last digit keeps what stands above it. */
+/* The last digit keeps all higher bits. */
 static void write_digits(uint64_t digit[static 5], const limb h[static LIMBS + 1],
                          const struct poly1305_kernel *kernel)
 {
@@ -214,7 +213,7 @@ static void join_lanes(struct state *state, const struct poly1305_kernel *kernel
     }
 }
 
-/* As many whole strides as there are. Returns how many bytes that is. */
+/* Takes all whole strides. Returns their bytes. */
 static size_t absorb_strides(struct state *state, const uint8_t *message, size_t count,
                              const struct poly1305_kernel *kernel)
 {
@@ -231,7 +230,7 @@ static size_t absorb_strides(struct state *state, const uint8_t *message, size_t
 static void finish(uint8_t tag[static BLOCK_BYTES], struct state *state)
 {
     multiply_once(&state->scalars);
-    /* These are wiped with the rest of the state; r is of no more use. */
+    /* In place of r, which is not needed any more, as the whole state is wiped later. */
     limb *h = state->scalars.h, *reduced = state->scalars.r, *s = state->s;
     wide carry = 5;
     for (size_t i = 0; i < LIMBS; i++) {

@@ -1,7 +1,7 @@
 /*
  * Eight blocks at a time with AVX-512's 52-bit multiplication: a kernel of poly1305_kernel.h with
- * digits of 44 bits. The instruction gives the lower 52 bits of a product, or those above them,
- * which count 2^8 times as much as the next digit.
+ * digits of 44 bits. One instruction gives the lower 52 bits of a product. Another gives the bits
+ * above them, which have 2^8 times the weight of the next digit.
  */
 #include <immintrin.h>
 #include <sodium.h>
@@ -19,7 +19,7 @@
 
 typedef uint64_t wide __attribute__((vector_size(8 * LANES)));
 
-/* A number's digits and, behind them, 20 times each of them but the first. */
+/* A number's digits and, after them, 20 times each digit except the first. */
 struct factors {
     wide digit[2 * DIGITS - 1];
 };
@@ -73,18 +73,18 @@ static inline void load_group(wide digit[static DIGITS], const uint8_t *message)
     digit[2] = high >> 24 | UINT64_C(1) << 40;
 }
 
-/* What digit i has above its `bits`. */
+/* The bits of digit i above its lower `bits`. */
 static inline wide excess(const struct sums *sums, int i, int bits)
 {
     return (sums->low[i] >> bits) + (sums->high[i] << (52 - bits));
 }
 
 /*
- * A digit of h is below 2^44 + 2^10, its last one below 2^43; those of R, R^2 and the message are
+ * A digit of h is below 2^44 + 2^10, its last one below 2^43. Those of R, R^2 and the message are
  * at most 2^44, their last ones 2^42, and 20 times any of them is below 2^48.4. So the lower halves
- * sum up to less than 2^55. Of the last sum nothing came back: the upper halves are less than 2^38,
- * the excess less than 2^49, and five times that is below 2^52, as the instruction wants it. Then
- * digit 1 gets less than 2^8 more in the end.
+ * sum up to less than 2^55. In the last sum no product is multiplied by 20: its upper halves are
+ * less than 2^38, its excess is less than 2^49, and five times the excess is below 2^52, as the
+ * instruction requires. The last carry adds less than 2^8 to digit 1.
  */
 static inline void carry_all(wide h[static DIGITS], struct sums *sums)
 {

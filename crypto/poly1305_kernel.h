@@ -1,18 +1,19 @@
 /*
- * What poly1305.c and the kernels for vector instructions have in common.
+ * The interface between poly1305.c and the kernels for vector instructions.
  *
- * A kernel works on a number h for each of its lanes. From the message it takes strides of two
- * blocks for each lane: the first `lanes` blocks and the last. With R = r^lanes it makes of each h
+ * A kernel has a number h for each lane. It reads the message in strides of two blocks for each
+ * lane: `lanes` first blocks, then `lanes` last blocks. With R = r^lanes, a stride turns each h
+ * into
  *
- *     h R^2 + (its block of the first ones) R + (its block of the last ones)
+ *     h R^2 + (the lane's first block) R + (the lane's last block)
  *
- * so that the polynomial of all blocks is the sum of h r^(lanes - 1 - i), where i is the number of
- * the first block that a lane has taken. Block i is in lane 2 i, or 2 i - lanes + 1 if that is too
- * many: the order in which x86 deals out the halves of blocks.
+ * At the end the polynomial of all blocks is the sum of all h r^(lanes - 1 - i), where i is the
+ * number of the first block in the lane. Block i is in lane 2 i, or in lane 2 i - lanes + 1 if 2 i
+ * is too large: the order in which x86 instructions separate the halves of blocks.
  *
- * A number is the sum of digit[i] 2^(digit_bits i). The last digit has all that stands above it: h
- * is below 2^131 and R and R^2 below 2^130 + 2^65. The others are below 2^digit_bits, those of h
- * below 2^digit_bits + 2^10. take() depends on that and leaves h below 2^130 + 2^114.
+ * A number is the sum of digit[i] 2^(digit_bits i). The last digit also has all higher bits: h is
+ * below 2^131, R and R^2 are below 2^130 + 2^65. The other digits are below 2^digit_bits, those of
+ * h below 2^digit_bits + 2^10. take() relies on this and leaves h below 2^130 + 2^114.
  */
 #ifndef WREN_POLY1305_KERNEL_H
 #define WREN_POLY1305_KERNEL_H
@@ -22,7 +23,7 @@
 
 #define BLOCK_BYTES 16
 
-/* A row of h is a digit's lanes; power[0] is R, power[1] is R^2. */
+/* h[i] has digit i of all lanes. power[0] is R, power[1] is R^2. */
 struct poly1305_lanes {
     uint64_t h[5][8] __attribute__((aligned(64)));
     uint64_t power[2][5];
@@ -34,7 +35,7 @@ struct poly1305_kernel {
     size_t digits;
     size_t digit_bits;
     size_t lanes;
-    size_t least_bytes; /* a stride or more: what pays for finding powers and joining lanes */
+    size_t least_bytes; /* at least a stride; for less it is not worth computing the powers */
 };
 
 extern const struct poly1305_kernel poly1305_avx512ifma;

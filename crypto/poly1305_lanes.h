@@ -1,21 +1,22 @@
 /*
- * The kernel with digits of 26 bits: their products fit into a lane of 64 bits and leave room for
- * sums. poly1305_x86.h and poly1305_neon.c include it with
+ * The kernel with digits of 26 bits, so that sums of their products fit into a lane of 64 bits.
+ * poly1305_x86.h and poly1305_neon.c define the following and then include it:
  *
  *     LANES         how many numbers h there are
  *     wide          a vector of that many uint64_t
  *     narrow        a vector of that many digits, each below 2^32
  *     struct factors, set_factors()   a number by which all lanes are multiplied: its DIGITS digits
- *                   and, behind them, the fivefold of each of them but the first
+ *                   and, after them, five times each digit except the first
  *     add_product(sum, a, f, i)   sum + a f[i], for each lane; i is a constant
- *     add_excess(sum, digit), add_excess_times_5()   adds what the digit has above DIGIT_BITS
- *     widened(), narrowed()       from one kind of vector to the other; upper halves get lost
- *     load(first, last, message)  the digits of a stride's first LANES blocks, and of its last
- *     fresh(f), after(sum, message)   f and message, in a way that makes compilers load it anew
- *                   or not before the sums are there, where they would run out of registers
+ *     add_excess(sum, digit), add_excess_times_5()   adds the digit's bits above DIGIT_BITS
+ *     widened(), narrowed()       from one kind of vector to the other; narrowed() drops upper
+ * halves load(first, last, message)  the digits of a stride's first LANES blocks, and of its last
+ *     fresh(f)      f, so that the compiler loads it again
+ *     after(sum, message)   message, so that the compiler loads from it only after it has the sums;
+ *                   both save registers
  */
 
-/* sum += a f. 2^130 = 5: what would be digit 5 + i comes back as digit i. */
+/* sum += a f. As 2^130 = 5, digit 5 + i is added five times to digit i. */
 static inline void add_products(wide sum[static DIGITS], const narrow a[static DIGITS],
                                 const struct factors *f)
 {
@@ -35,12 +36,12 @@ static inline void carry(wide *from, wide *to)
 }
 
 /*
- * Two chains at a time, for processors that can do both.
+ * Two independent chains of carries, which processors do at the same time.
  *
- * A digit of h is below 2^26 + 2^10, its last one below 2^27; those of R, R^2 and the message are
- * at most 2^26. So a sum is below (26 + 21) 2^52.01 + 2^26 < 2^58, and the last sum, of which
- * nothing came back, below (6 + 5) 2^52.01 + 2^26. It carries less than 2^30, and five times that
- * is below 2^32. Then digit 1 gets less than 2^7 more in the end, and digit 4, too.
+ * A digit of h is below 2^26 + 2^10, its last one below 2^27. Those of R, R^2 and the message are
+ * at most 2^26. So a sum is below (26 + 21) 2^52.01 + 2^26 < 2^58. The last sum, to which no
+ * product is added five times, is below (6 + 5) 2^52.01 + 2^26. It carries less than 2^30, and five
+ * times that is below 2^32. The last carries add less than 2^7 to digits 1 and 4.
  */
 static inline void carry_all(wide sum[static DIGITS])
 {

@@ -13,14 +13,15 @@
 typedef uint64x2_t wide;
 typedef uint32x2_t narrow;
 
-/* A digit is multiplied by a lane of these: a vector for each would need twice the registers. */
+/* A digit is multiplied by a lane of these. A vector for each factor would need twice the
+ * registers. */
 struct factors {
     uint32x2_t pair[DIGITS];
 };
 
 /*
- * Of ARMv7's 16 registers sums take 5, the digits of a stride 5 and factors 2.5, twice. Left alone,
- * compilers load all of that as early as they can, and then store most of it again.
+ * Of ARMv7's 16 registers the sums take 5, the digits of a stride 5, and two sets of factors 2.5
+ * each. Compilers would load all of it as early as possible, and then store most of it again.
  */
 #ifdef __arm__
 static inline const struct factors *fresh(const struct factors *f)
@@ -83,7 +84,7 @@ static inline void set_factors(struct factors *f, const uint64_t number[static D
 static inline void load(narrow first[static DIGITS], narrow last[static DIGITS],
                         const uint8_t *message)
 {
-    /* Word i of each of the four blocks; the instruction takes any address. */
+    /* Word i of each of the four blocks. The instruction needs no alignment. */
     uint32x4x4_t word = vld4q_u32((const uint32_t *)(const void *)message);
     uint32x4_t mask = vdupq_n_u32(DIGIT_MASK);
     uint32x4_t digit[DIGITS] = {

@@ -1,9 +1,10 @@
 /*
- * What poly1305_lanes.h needs of x86, where a digit has the room of a product. Before this come
+ * The definitions that poly1305_lanes.h needs, for x86, where a digit has as many bits of space as
+ * a product. The file that includes this defines
  *
  *     LANES                     4 or 8
  *     MULTIPLY_HALVES(a, b)     for each lane, the product of the lower 32 bits
- *     EVEN(a, b), ODD(a, b)     every other lane of both, in turns: a[0], b[0], a[2], b[2]
+ *     EVEN(a, b), ODD(a, b)     every second lane of both, alternating: a[0], b[0], a[2], b[2]
  */
 #include <sodium.h>
 #include <string.h>
@@ -24,8 +25,8 @@ struct factors {
     wide digit[2 * DIGITS - 1];
 };
 
-/* GCC would rather add in pairs what it can, and has not nearly the registers for that. Seeing a
- * new value of the sum, it stays with one product after the other. */
+/* Makes the compiler add one product after the other. GCC would otherwise add products in pairs,
+ * which needs more registers than there are. */
 static inline wide add_product(wide sum, narrow a, const struct factors *f, int i)
 {
     sum += (wide)MULTIPLY_HALVES(a, f->digit[i]);

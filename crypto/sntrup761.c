@@ -48,9 +48,10 @@ const struct sntrup761_kernel *sntrup761_best_kernel(void)
     return &sntrup761_baseline;
 }
 
-/* Short: the low two bits of a word are the coefficient plus one (W even words for +-1, the others
- * for 0), the bits above put them into random order. Moved by half their range the words keep that
- * order as signed ones; the largest ones are for rows that no coefficient is in. */
+/* Short: the low two bits of each word are its coefficient plus one (W even words for +-1, the
+ * others for 0). Sorting by the random bits above puts them into random order. Half of the range is
+ * subtracted, so that signed words have the order of unsigned ones. The largest words fill the rows
+ * without a coefficient. */
 static void make_short(int8_t r[static P], const uint8_t random[static SNTRUP761_RANDOM_BYTES],
                        const struct sntrup761_kernel *kernel)
 {
@@ -75,30 +76,30 @@ static void make_short(int8_t r[static P], const uint8_t random[static SNTRUP761
     sodium_memzero(words, sizeof(words));
 }
 
-/* Q less if the value is above Q_HALF. The sign is a mask, for nothing here may become a branch; 16
- * bits are enough and let compilers do many at once. */
+/* Subtracts Q if the value is above Q_HALF. The sign is used as a mask, so that there is no branch.
+ * In 16 bits compilers process many values at once. */
 static inline int16_t fall(int16_t value)
 {
     int16_t room = (int16_t)(Q_HALF - value);
     return (int16_t)(value - (Q & (int16_t)(room >> 15)));
 }
 
-/* The representative mod Q nearest to 0, for values from -3 Q_HALF to 5 Q_HALF: all that sums of
- * two coefficients and the kernels' products can be. */
+/* The representative mod Q nearest to 0, for values from -3 Q_HALF to 5 Q_HALF: the range of sums
+ * of two coefficients and of the kernels' products. */
 static inline int16_t reduce(int16_t value)
 {
     return fall(fall(fall((int16_t)(value + Q))));
 }
 
 /*
- * The product's coefficients are the rows of a matrix times r that is the same all along each of
- * its diagonals, if the coefficient of 1 counts as that of x^p, the last one. Its last row is h
- * from the back to the front, h[p] = h[0], h[p - 1], ..., h[1], and one row up each diagonal is one
- * place further: row k begins with h[k]. What comes in behind h[0], in the row's place j > k, is
- * the coefficient of x^k in x^j h that x^p = x + 1 makes of those above: h[p + k - j] and
- * h[p + k - j - 1], again with h[0] for h[p].
+ * The product h r is a matrix times r. If the coefficient of 1 is written as that of x^p, in the
+ * last row, all numbers along a diagonal of the matrix are the same. The last row is h backwards:
+ * h[p] = h[0], h[p - 1], ..., h[1]. Each row further up is moved by one place, so row k begins with
+ * h[k]. After h[0], at place j > k of row k, stands the coefficient of x^k in x^j h, which x^p = x
+ * + 1 makes of higher ones: h[p + k - j] + h[p + k - j - 1], again with h[0] for h[p].
  *
- * `window` is one such diagonal after the other, and as r goes through it forwards, r is reversed.
+ * `window` has the number of each diagonal, one after the other. It is read forwards, so r is
+ * reversed.
  */
 static void make_window(int16_t window[static SNTRUP761_WINDOW], const uint16_t h[static P])
 {
@@ -113,8 +114,8 @@ static void make_window(int16_t window[static SNTRUP761_WINDOW], const uint16_t 
     memset(rotated + P, 0, (SNTRUP761_WINDOW - (2 * P - 1)) * sizeof(*window));
 }
 
-/* Round takes v to 3 t, t = round(v / 3), and encoding stores t + Q_HALF / 3, which is
- * floor((v + Q_HALF + 1) / 3): 21846 / 2^16 is near enough to 1/3 for numbers up to Q. */
+/* Round(v) is 3 t with t = round(v / 3). The encoding stores t + Q_HALF / 3, which is
+ * floor((v + Q_HALF + 1) / 3). For numbers up to Q, a product with 21846 / 2^16 gives the same. */
 static uint16_t round_to_third(int16_t v)
 {
     uint16_t from_0 = (uint16_t)(v + Q_HALF + 1);

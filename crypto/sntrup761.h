@@ -2,8 +2,8 @@
  * Streamlined NTRU Prime 761: encapsulation (NTRU Prime, NIST PQC round 3 submission;
  * draft-josefsson-ntruprime-streamlined section 3).
  *
- * The server only encapsulates, so that is all there is here. Constant time. Secret: `random`, the
- * shared secret.
+ * Only encapsulation, as a server needs no more. Constant time. Secret: `random`, the shared
+ * secret.
  */
 #ifndef WREN_SNTRUP761_H
 #define WREN_SNTRUP761_H
@@ -18,16 +18,16 @@
 #define SNTRUP761_SEED_BYTES   32
 
 /*
- * Random bytes for one encapsulation out of few: ChaCha20's keystream with a seed, uniform and
- * fresh, for a key. That is what the kernel does for 3044 bytes as well, but slower and in a system
- * call. Constant time. Secret: both; the caller wipes them.
+ * Makes the random bytes for one encapsulation from a seed: ChaCha20's keystream with the seed as
+ * key. The seed must be uniform and used only once. The kernel makes 3044 random bytes in the same
+ * way, but slower. Constant time. Secret: both; the caller wipes them.
  */
 void sntrup761_random(uint8_t random[static SNTRUP761_RANDOM_BYTES],
                       const uint8_t seed[static SNTRUP761_SEED_BYTES]);
 
 /*
- * Any 1158 bytes are a public key: what is not a canonical encoding decodes to something, as in the
- * reference. `random` must be uniform and fresh; the caller wipes it.
+ * Any 1158 bytes are a public key: a wrong encoding decodes to some polynomial, as in the
+ * reference. `random` must be uniform and used only once; the caller wipes it.
  */
 void sntrup761_encapsulate(uint8_t ciphertext[static SNTRUP761_CIPHERTEXT_BYTES],
                            uint8_t secret[static SNTRUP761_SECRET_BYTES],

@@ -1,10 +1,10 @@
 /*
- * Encode pairs up neighbours: r0 in [0, m0) and r1 in [0, m1) become r = r0 + m0 r1 in [0, m0 m1),
- * whose low bytes are written until what is left ranges below the limit of 2^14. That halves the
- * vector; the halves are encoded the same way until one number stands, which is written out whole.
+ * Encode joins neighbours: r0 in [0, m0) and r1 in [0, m1) become r = r0 + m0 r1 in [0, m0 m1). The
+ * low bytes of r are written until the rest is below the limit of 2^14. The rests make a vector of
+ * half the length, which is encoded in the same way. The last number is written as a whole.
  *
- * All moduli of a vector are equal but perhaps the last. They are public, and so is every number of
- * bytes below: 1 or 2 for each pair.
+ * The moduli of a vector are equal, except perhaps the last. They are public, and so is the number
+ * of bytes that each pair writes: 1 or 2.
  */
 #include "sntrup761_code.h"
 
@@ -14,14 +14,14 @@
 #define LIMIT  16384
 #define LAYERS 11 /* 761, 381, 191, 96, 48, 24, 12, 6, 3, 2, 1 */
 
-/* A vector on the way: `count` values below `modulus`, but the last one below `last_modulus`. */
+/* A vector of some layer: `count` values below `modulus`, the last one below `last_modulus`. */
 struct layer {
     size_t count;
     uint32_t modulus;
     uint32_t last_modulus;
 };
 
-/* What becomes of a pair: `low_bytes` bytes and a value below `modulus`. */
+/* The result of a pair: `low_bytes` bytes and a value below `modulus`. */
 struct pair {
     unsigned low_bytes;
     uint32_t modulus;
@@ -78,7 +78,7 @@ static uint8_t *write_low_bytes(uint8_t *out, uint32_t *value, unsigned count)
     return out;
 }
 
-/* Inline so that there is one for each number of low bytes, without a loop over them. */
+/* Inline, so that the compiler makes one for each number of low bytes, without a loop over them. */
 static inline uint8_t *encode_pairs(uint8_t *out, uint16_t *values, size_t pairs, uint32_t modulus,
                                     unsigned low_bytes)
 {
@@ -117,15 +117,15 @@ void sntrup761_encode_rounded(uint8_t out[static SNTRUP761_ROUNDED_BYTES],
     (void)write_low_bytes(out, &whole, whole_bytes(layer.last_modulus));
 }
 
-/* 2^40 / divisor, rounded up: value * invert(divisor) >> 40 is value / divisor, rounded down, while
- * value * divisor < 2^40, for rounding adds less than value * divisor / 2^40 < 1 to what would have
- * to reach the next multiple of the divisor. */
+/* 2^40 / divisor, rounded up. As long as value * divisor < 2^40, value * invert(divisor) >> 40 is
+ * value / divisor, rounded down: rounding up adds less than value / 2^40 < 1 / divisor to the
+ * quotient, too little to reach the next integer. */
 static uint32_t invert(uint32_t divisor)
 {
     return (uint32_t)((((uint64_t)1 << 40) + divisor - 1) / divisor);
 }
 
-/* The greatest there is: in the layer of 24 values, with what stands above two low bytes. */
+/* The greatest value: in the layer of 24 values, with two low bytes below. */
 _Static_assert(1608ULL * 65536 * 10265 < 1ULL << 40, "quotients are exact");
 
 static inline uint32_t divide(uint32_t value, uint32_t inverse)
@@ -141,8 +141,8 @@ static inline uint32_t read_low_bytes(const uint8_t *in, uint32_t high, unsigned
     return high;
 }
 
-/* Takes one pair apart: values[0] mod m0 and values[1] mod m1. What is in the low bytes can take r
- * above m0 m1, but never to 2 m0 m1: one subtraction is enough. */
+/* Splits one pair: values[0] mod m0 and values[1] mod m1. With wrong low bytes r can be above m0
+ * m1, but not above 2 m0 m1: one subtraction is enough. */
 static inline void split(uint16_t values[static 2], uint32_t r, uint32_t m0, uint32_t m0_inverse,
                          uint32_t m1)
 {
@@ -152,8 +152,8 @@ static inline void split(uint16_t values[static 2], uint32_t r, uint32_t m0, uin
     values[1] = (uint16_t)(less + (m1 & (0 - (less >> 31))));
 }
 
-/* From the back so that nothing is overwritten before it is read. Inline for the sake of
- * low_bytes. */
+/* Backwards, so that no value is overwritten before it is read. Inline, so that low_bytes is a
+ * constant. */
 static inline void decode_pairs(uint16_t *values, const uint8_t *in, size_t pairs, uint32_t modulus,
                                 unsigned low_bytes)
 {

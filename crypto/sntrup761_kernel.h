@@ -1,5 +1,6 @@
 /*
- * The two loops that encapsulation spends its time in, one pair of them for each instruction set.
+ * The two loops that take most of the time of an encapsulation: sorting and multiplying. Each
+ * instruction set has its own pair.
  */
 #ifndef WREN_SNTRUP761_KERNEL_H
 #define WREN_SNTRUP761_KERNEL_H
@@ -8,7 +9,7 @@
 
 #include "sntrup761_code.h"
 
-/* At least p, and a whole number of every instruction set's vectors. */
+/* At least p, and a multiple of the vector length of every instruction set. */
 #define SNTRUP761_ROWS   768
 #define SNTRUP761_TERMS  768
 #define SNTRUP761_WINDOW (SNTRUP761_ROWS + SNTRUP761_TERMS - 1)

@@ -1,7 +1,7 @@
 /*
- * The kernel in vectors of as many lanes as the instruction set has. A file for each instruction
- * set includes this and names what comes out; all functions are static, for the linker keeps one
- * copy of any other.
+ * The kernel in vectors of the instruction set's length. A file for each instruction set includes
+ * this and names the kernel. All functions are static: of a function that is not, the linker would
+ * keep only one copy, perhaps one with instructions that the processor lacks.
  */
 #ifndef WREN_SNTRUP761_LANES_H
 #define WREN_SNTRUP761_LANES_H
@@ -19,8 +19,8 @@
 #define LANES 8
 #endif
 
-/* `sums` are lanes of 16 bits, `words` of 32. Without vectors there is one lane of each, and the
- * sums, too, have 32 bits: compilers need not cut them to size. */
+/* `sums` has lanes of 16 bits, `words` of 32. Without vectors each is one lane of 32 bits, so that
+ * compilers need not truncate sums. */
 #ifdef LANES
 #define WORD_LANES (LANES / 2)
 #define TILE       8
@@ -58,8 +58,8 @@ static inline void store_words(int32_t *to, words value)
     *(words_anywhere *)to = value;
 }
 
-/* All bits of a lane are set where a is above b. The one lane gets them by subtracting: compilers
- * see no condition there that they could branch on. */
+/* Sets all bits of each lane in which a is above b. Without vectors by a subtraction, as a compiler
+ * might turn a comparison into a branch. */
 static inline words above(words a, words b)
 {
 #if LANES > 1
@@ -69,8 +69,8 @@ static inline words above(words a, words b)
 #endif
 }
 
-/* Puts into order the word at each i with (i & p) == r and the one `distance` behind it, p being at
- * least a vector: runs of p words with gaps of p. */
+/* Puts two words into order, at each i with (i & p) == r and at i + distance. p is at least a
+ * vector: such i are runs of p words with gaps of p words. */
 static void exchange_runs(int32_t *at, size_t p, size_t r, size_t distance)
 {
     for (size_t run = r; run + distance < ROWS; run += 2 * p) {
@@ -84,9 +84,9 @@ static void exchange_runs(int32_t *at, size_t p, size_t r, size_t distance)
     }
 }
 
-/* The same with p below a vector, from one room to another: in each vector, lanes that are the
- * lower one of a pair alternate with lanes that are the upper one. Who has no partner finds one in
- * front of all words or behind them that is in order. */
+/* The same with p less than a vector, from one struct room to another. In each vector, lanes with
+ * the lower word of a pair alternate with lanes with the upper one. A lane without a partner finds
+ * one before or after all words, with which it is in order. */
 static void exchange_lanes(int32_t *restrict to, const int32_t *restrict from, size_t p, size_t r,
                            size_t distance)
 {
@@ -110,6 +110,9 @@ struct room {
     int32_t words[ROWS];
     int32_t largest[WORD_LANES];
 };
+
+_Static_assert(sizeof(struct room) == (ROWS + 2 * WORD_LANES) * sizeof(int32_t),
+               "exchange_lanes() reads beyond the words on either side");
 
 static void exchange(struct room **now, struct room **other, size_t p, size_t r, size_t distance)
 {
@@ -158,18 +161,18 @@ static inline void store_sums(int16_t *to, sums value)
 }
 
 /*
- * x = 4096 f + e, 0 <= e < 4096, becomes the congruent e - 495 f. Starting between -2970 and 7065,
- * 2 STEPS products end between -21330 and 25425: f is between -6 and 6, and the result between
- * -6 * 495 = -2970 and 4095 + 6 * 495 = 7065 again.
+ * x = 4096 f + e with 0 <= e < 4096 becomes e - 495 f, which is congruent. If x was between -2970
+ * and 7065 before 2 STEPS products were added, it is between -21330 and 25425. So f is between -6
+ * and 6, and the result is again between -6 * 495 = -2970 and 4095 + 6 * 495 = 7065.
  */
 static inline sums reduce(sums x)
 {
     return x - SNTRUP761_Q * (x >> 12);
 }
 
-/* Two of r's coefficients at once, a vector apart: the second one's part of the window is the next
- * sum's for the first one, and need not be loaded again. Unrolling more than a tile makes a kernel
- * three times as large, and not faster. */
+/* Two coefficients of r at once, a vector apart. The part of the window that the second one needs
+ * is the part of the first one in the next sum, so it is loaded once. Unrolling more than a tile
+ * makes the kernel three times as large and not faster. */
 static inline void add_products(sums sum[static TILE], const int16_t *window, const int16_t *r)
 {
 #pragma GCC unroll 1
