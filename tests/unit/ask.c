@@ -1,6 +1,6 @@
 /*
- * Requests leave in exactly their size, and only a reply of the right type and size counts; what
- * else a monitor could answer ends the connection, or fails without leaving a descriptor open.
+ * Requests have exactly their size. Only a reply of the right type and size is accepted. Any other
+ * ends the connection, or the request fails and no descriptor stays open.
  */
 #include "ask.h"
 

@@ -1,3 +1,4 @@
+/* For crypto/chacha20.c, all of its kernels, and crypto/cpu.c. */
 #include "chacha20.h"
 
 #include <sodium.h>

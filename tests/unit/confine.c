@@ -1,4 +1,4 @@
-/* Each in a process of its own: what was given up does not come back. */
+/* Each test runs in a process of its own, as rights that are given up do not come back. */
 #include "confine.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
-/* On a kernel without close_range(), with /proc and without: this program's own syscall() takes the
- * place of the C library's, and lists a folder entry by entry. */
+/* For common/descriptors.c and common/dirs.c. With and without close_range() and /proc: this
+ * program's own syscall() replaces the C library's, and lists a directory entry by entry. */
 #include "descriptors.h"
 
 #include <dirent.h>

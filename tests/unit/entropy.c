@@ -1,6 +1,6 @@
 /*
- * The kernel's answers are played here: this program's own syscall() and poll() take the place of
- * the C library's. Each test has a process of its own, so each starts without a source.
+ * This program's own syscall() and poll() replace the C library's and give the kernel's answers.
+ * Each test runs in a process of its own, so each starts without a source.
  */
 #include "entropy.h"
 

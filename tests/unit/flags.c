@@ -9,7 +9,8 @@
 #define KNOWN "abv:w:"
 #define MOST  5
 
-/* Both read a command line to its end or the first mistake, and must say the same. */
+/* flags_next() and getopt(3) read a command line up to its end or the first error, and must agree.
+ */
 static void compare(int count, char **arguments)
 {
     struct flags flags = {.known = KNOWN, .rest = arguments + 1};

@@ -1,4 +1,4 @@
-/* The host keys towards the client: K_S, the announcement, the proofs. */
+/* Our host keys as the client sees them: K_S, the announcement, the proofs. */
 #include "hostkeys.h"
 
 #include <string.h>

@@ -1,5 +1,5 @@
-/* What a key exchange has left is given back once, and nothing that is needed goes with it. What
- * transfers leave is in window.c. */
+/* After a key exchange unused memory is returned once, and memory in use stays. window.c tests the
+ * memory of transfers. */
 #include "idle_trim.h"
 
 #include <string.h>
@@ -11,7 +11,7 @@
 
 static struct rig rig;
 
-/* Behind a key exchange. */
+/* After a key exchange. */
 static void start(void)
 {
     rig_open(&rig, PHASE_OPEN);
@@ -127,7 +127,7 @@ START_TEST(what_is_on_its_way_stays)
 }
 END_TEST
 
-/* All before the KEXINITs, and the pool behind the buffers. */
+/* All before the buffers, and the pool after them. */
 START_TEST(what_is_kept_for_the_connection_stays)
 {
     static struct connection before;

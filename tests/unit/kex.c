@@ -1,6 +1,6 @@
 /*
- * Whole key exchanges against the client of support/client.c, which computes H and the keys for
- * itself and can read on only if both sides have the same ones.
+ * Whole key exchanges with the client of support/client.c, which computes H and the keys itself. It
+ * can read our packets only if both sides have the same keys.
  */
 #include "kex.h"
 

@@ -1,5 +1,5 @@
-/* This program's own clock_gettime() and poll() let a test set the clock forward and count waits.
- */
+/* For common/log.c and common/log_stderr.c. This program's own clock_gettime() and poll() let a
+ * test set the clock forward and count waits. */
 #include "log.h"
 
 #include <errno.h>

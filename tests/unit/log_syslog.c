@@ -1,4 +1,4 @@
-/* This program's own connect() leads from /dev/log to a socket of the test's. */
+/* This program's own connect() leads from /dev/log to a socket of the test. */
 #include "log_syslog.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* Whole pages are given back and nothing beside them; of the stack what only deeper calls had. */
+/* Whole pages are returned and nothing else; of the stack only what deeper calls have used. */
 #include "memory.h"
 
 #include <stdint.h>

@@ -10,8 +10,8 @@
 
 #define ARGUMENTS 48
 
-/* One parse in a process of its own, whose output is ours to read. Pointers into argv mean the same
- * here. */
+/* A process of its own parses a command line, and we read its output. Its pointers into argv are
+ * valid here, too. */
 struct outcome {
     struct {
         int result, status;

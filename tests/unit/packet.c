@@ -8,7 +8,7 @@
 #include "unit.h"
 #include "wire.h"
 
-/* The test is the peer: `peer` seals and opens with libsodium what `direction` opens and seals. */
+/* The test is the peer: `peer` uses libsodium to encrypt for `direction` and to decrypt from it. */
 static struct packet_direction direction;
 static struct wire peer;
 static uint8_t packet_bytes[WIRE_ROOM], payload_bytes[WIRE_ROOM], opened[WIRE_ROOM];

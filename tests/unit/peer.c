@@ -9,7 +9,7 @@
 
 #include "unit.h"
 
-/* A connected pair over loopback; `client` and `server` are addresses as text. */
+/* Two connected sockets over loopback; `client` and `server` are addresses as text. */
 static int connect_pair(const char *address, bool mapped, int *client)
 {
     struct sockaddr_in6 at = {.sin6_family = AF_INET6};

@@ -1,3 +1,4 @@
+/* For crypto/poly1305.c and all of its kernels. */
 #include "poly1305.h"
 
 #include <sodium.h>

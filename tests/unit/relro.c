@@ -1,5 +1,5 @@
 /*
- * Made-up program headers for the arithmetic; then this program's own. Whether a static program of
+ * First invented program headers, then those of this program. Whether a static program of
  * musl's is protected, /proc/PID/maps of one shows.
  */
 #include "relro.h"

@@ -1,4 +1,4 @@
-/* request_serve() with a table of this file's own: sizes, phases, tails, descriptors, replies. */
+/* request_serve() with a table of this test: sizes, phases, tails, descriptors, replies. */
 #include "requests.h"
 
 #include <errno.h>

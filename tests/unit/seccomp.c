@@ -1,6 +1,7 @@
 /*
- * Each system call in a process of its own, under the filter. Built only without sanitizers, whose
- * runtimes the filter would kill.
+ * For net/seccomp.c and common/seccomp_filter.c; tests/system/test_sandbox.py tests net/sandbox.c.
+ * Each system call is made under the filter, in a process of its own. Built only without
+ * sanitizers, whose runtimes the filter would kill.
  */
 #include "seccomp.h"
 

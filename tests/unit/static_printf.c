@@ -1,6 +1,6 @@
 /*
- * Compared with libc's own: every combination of flags, widths, precisions, lengths and
- * conversions with the values at the edges, then made-up ones, then what is no memory.
+ * For static/printf.c, compared with libc's: all combinations of flags, widths, precisions, lengths
+ * and conversions with extreme values, then random ones, then output to descriptors.
  */
 #include <check.h>
 #include <errno.h>

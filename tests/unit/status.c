@@ -1,5 +1,5 @@
-/* The daemon's side of the status pipe; tests/system/test_listen.py has the launcher's. Each test
- * runs in a process of its own, so that descriptors can be moved about. */
+/* The daemon's side of the status pipe; tests/system/test_listen.py tests the launcher's. Each test
+ * runs in a process of its own, as it moves descriptors. */
 #include "status.h"
 
 #include <errno.h>
