@@ -98,13 +98,19 @@ static void reap(struct sessions *sessions, int signals)
     }
 }
 
+/* Also reports log lines that were lost. */
+__attribute__((noreturn)) static void finish(int status)
+{
+    log_finish();
+    _exit(status);
+}
+
 /* Reports to the monitor why it must end the connection. Never blocks: the text fits into the
  * socket's buffer. */
 __attribute__((noreturn)) static void end(int lifeline, const char *wrong)
 {
     send(lifeline, wrong, strnlen(wrong, LIMIT_NOTE_BYTES), MSG_NOSIGNAL | MSG_DONTWAIT);
-    log_finish();
-    _exit(EXIT_TROUBLE);
+    finish(EXIT_TROUBLE);
 }
 
 __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifeline, int signals)
@@ -120,8 +126,7 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
             give_back_memory();
         }
         if (waiting[2].revents != 0) {
-            log_finish();
-            _exit(0);
+            finish(0);
         }
         if (ready > 0 && waiting[1].revents != 0) {
             reap(sessions, signals);
@@ -129,8 +134,7 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
         if (ready > 0 && waiting[0].revents != 0) {
             const char *wrong = NULL;
             if (session_requests_serve(sessions, &request_memory, &wrong) == REQUEST_CLOSED) {
-                log_finish();
-                _exit(0);
+                finish(0);
             }
             if (wrong != NULL) {
                 end(lifeline, wrong);
