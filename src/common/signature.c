@@ -3,6 +3,8 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "big_endian.h"
+
 #define SK_SIGNED_BYTES (32 + 1 + 4 + 32)
 
 bool signature_verify(const struct signature *signature, const struct signature_key *key,
@@ -12,9 +14,7 @@ bool signature_verify(const struct signature *signature, const struct signature_
     if (key->sk) {
         memcpy(sk_data, key->application_hash, 32);
         sk_data[32] = signature->sk_flags;
-        for (unsigned i = 0; i < 4; i++) {
-            sk_data[33 + i] = (uint8_t)(signature->sk_counter >> (24 - 8 * i));
-        }
+        big_endian_write(sk_data + 33, signature->sk_counter);
         crypto_hash_sha256(sk_data + 37, data, data_bytes);
         data = sk_data;
         data_bytes = sizeof(sk_data);

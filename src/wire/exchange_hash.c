@@ -1,5 +1,6 @@
 #include "exchange_hash.h"
 
+#include "big_endian.h"
 #include "writer.h"
 
 void exchange_hash_begin(struct exchange_hash *hash, bool sha512)
@@ -24,9 +25,7 @@ void exchange_hash_bytes(struct exchange_hash *hash, const void *bytes, size_t c
 void exchange_hash_string(struct exchange_hash *hash, const void *bytes, size_t count)
 {
     uint8_t length[4];
-    for (int i = 0; i < 4; i++) {
-        length[i] = (uint8_t)(count >> (24 - 8 * i));
-    }
+    big_endian_write(length, (uint32_t)count);
     exchange_hash_bytes(hash, length, sizeof(length));
     exchange_hash_bytes(hash, bytes, count);
 }

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "big_endian.h"
+
 struct reader reader_over(const void *bytes, size_t count)
 {
     return (struct reader){.bytes = bytes, .left = count};
@@ -40,13 +42,13 @@ bool reader_bool(struct reader *reader)
 uint32_t reader_u32(struct reader *reader)
 {
     const uint8_t *bytes = reader_bytes(reader, 4);
-    return bytes != NULL ? reader_u32_at(bytes) : 0;
+    return bytes != NULL ? big_endian_read(bytes) : 0;
 }
 
 uint64_t reader_u64(struct reader *reader)
 {
     const uint8_t *bytes = reader_bytes(reader, 8);
-    return bytes != NULL ? (uint64_t)reader_u32_at(bytes) << 32 | reader_u32_at(bytes + 4) : 0;
+    return bytes != NULL ? (uint64_t)big_endian_read(bytes) << 32 | big_endian_read(bytes + 4) : 0;
 }
 
 struct reader reader_string(struct reader *reader)

@@ -19,12 +19,6 @@ struct reader {
     bool failed;
 };
 
-/* Reads a uint32 at a known place. */
-static inline uint32_t reader_u32_at(const uint8_t bytes[static 4])
-{
-    return (uint32_t)bytes[0] << 24 | (uint32_t)bytes[1] << 16 | (uint32_t)bytes[2] << 8 | bytes[3];
-}
-
 struct reader reader_over(const void *bytes, size_t count);
 
 uint8_t reader_u8(struct reader *reader);

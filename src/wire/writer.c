@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "big_endian.h"
+
 void writer_init(struct writer *writer, void *bytes, size_t capacity)
 {
     *writer = (struct writer){.bytes = bytes, .capacity = capacity};
@@ -19,13 +21,6 @@ static uint8_t *append(struct writer *writer, size_t count)
     return place;
 }
 
-static void put_u32(uint8_t *place, uint32_t value)
-{
-    for (int i = 0; i < 4; i++) {
-        place[i] = (uint8_t)(value >> (24 - 8 * i));
-    }
-}
-
 void writer_u8(struct writer *writer, uint8_t value)
 {
     writer_bytes(writer, &value, 1);
@@ -40,7 +35,7 @@ void writer_u32(struct writer *writer, uint32_t value)
 {
     uint8_t *place = append(writer, 4);
     if (place != NULL) {
-        put_u32(place, value);
+        big_endian_write(place, value);
     }
 }
 
@@ -88,7 +83,7 @@ size_t writer_string_begin(struct writer *writer)
 void writer_string_end(struct writer *writer, size_t mark)
 {
     if (!writer->failed) {
-        put_u32(writer->bytes + mark, (uint32_t)(writer->used - mark - 4));
+        big_endian_write(writer->bytes + mark, (uint32_t)(writer->used - mark - 4));
     }
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "reader.h"
+#include "big_endian.h"
 
 void connection_init(struct connection *connection, const struct options *options, int ipc,
                      int session_ipc, bool tcp)
@@ -112,7 +112,7 @@ void message_send_deferred(struct connection *connection)
     while (done < connection->deferred_bytes) {
         const uint8_t *size = connection->buffers.kex.deferred + done;
         const uint8_t *payload = size + DEFERRED_HEADER_BYTES;
-        size_t count = reader_u32_at(size);
+        size_t count = big_endian_read(size);
         struct writer message = message_begin(connection, (enum ssh_message)payload[0]);
         writer_bytes(&message, payload + 1, count - 1);
         message_send(connection, &message);

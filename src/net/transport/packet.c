@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "big_endian.h"
 #include "limit.h"
-#include "reader.h"
 
 /* RFC 4253 section 6: at least 4 bytes of padding, up to a multiple of the block size, which is 8
  * for this cipher. */
@@ -51,7 +51,7 @@ enum packet_status packet_open(struct packet_direction *direction, uint8_t *byte
         }
         uint32_t length = direction->sealed
                               ? chachapoly_length(bytes, direction->key, direction->sequence)
-                              : reader_u32_at(bytes);
+                              : big_endian_read(bytes);
         if (!length_is_valid(direction, length)) {
             return PACKET_CORRUPT;
         }
@@ -95,9 +95,7 @@ size_t packet_seal(struct packet_direction *direction, uint8_t *bytes, size_t pa
 {
     size_t padding = padding_for(aligned_bytes(direction, 1 + payload_bytes));
     size_t length = 1 + payload_bytes + padding;
-    for (int i = 0; i < LENGTH_BYTES; i++) {
-        bytes[i] = (uint8_t)(length >> (24 - 8 * i));
-    }
+    big_endian_write(bytes, (uint32_t)length);
     bytes[LENGTH_BYTES] = (uint8_t)padding;
     /* Not random: the cipher hides the padding, and without a cipher there is nothing to hide. */
     memset(bytes + PACKET_HEADER_BYTES + payload_bytes, 0, padding);
