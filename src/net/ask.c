@@ -170,7 +170,6 @@ bool ask_start(struct connection *connection, uint32_t layers)
     if (reply.has_second > 1 || reply.certificate_bytes > sizeof(keys->certificate)) {
         return fail_wrong(connection, IPC_START);
     }
-    memcpy(connection->host_public_key, reply.host_public_key, sizeof(reply.host_public_key));
     keys->count = 1 + reply.has_second;
     memcpy(keys->public_keys[0], reply.host_public_key, sizeof(keys->public_keys[0]));
     memcpy(keys->public_keys[1], reply.second_public_key, sizeof(keys->public_keys[1]));

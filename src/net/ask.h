@@ -14,8 +14,8 @@
 #include "connection.h"
 #include "ipc.h"
 
-/* The first request: the sandbox has `layers`. Sets host_public_key and host_keys. If it fails, the
- * monitor has logged why. */
+/* The first request: the sandbox has `layers`. Sets host_keys. If it fails, the monitor has logged
+ * why. */
 bool ask_start(struct connection *connection, uint32_t layers);
 
 /* Has the monitor make and sign H. K is in `secret`: 64 bytes, or 32 and then zeros. V_C, I_C, I_S

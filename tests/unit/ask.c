@@ -146,7 +146,6 @@ START_TEST(the_start_tells_the_host_keys)
     rig_reply(&rig, &reply, sizeof(reply));
     ck_assert(do_start());
     ck_assert_uint_eq(keys->count, 2);
-    ck_assert_mem_eq(rig.connection->host_public_key, reply.host_public_key, 32);
     ck_assert_mem_eq(keys->public_keys[0], reply.host_public_key, 32);
     ck_assert_mem_eq(keys->public_keys[1], reply.second_public_key, 32);
     ck_assert_uint_eq(keys->certificate_bytes, 700);
@@ -276,7 +275,7 @@ START_TEST(the_host_key_and_the_layers)
     ck_assert(do_start());
     rig_request(&rig, IPC_START, &request, sizeof(request));
     ck_assert_uint_eq(request.layers, 0x55);
-    ck_assert_mem_eq(rig.connection->host_public_key, reply.host_public_key, 32);
+    ck_assert_mem_eq(rig.connection->host_keys.public_keys[0], reply.host_public_key, 32);
 }
 END_TEST
 

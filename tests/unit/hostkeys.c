@@ -17,10 +17,9 @@ static void start(void)
     client_open(&rig, &client);
     memset(second, 2, sizeof(second));
     memset(third, 3, sizeof(third));
-    memcpy(first, rig.connection->host_public_key, sizeof(first));
     struct host_keys *keys = &rig.connection->host_keys;
+    memcpy(first, keys->public_keys[0], sizeof(first));
     keys->count = 2;
-    memcpy(keys->public_keys[0], first, 32);
     memcpy(keys->public_keys[1], second, 32);
 }
 

@@ -30,7 +30,7 @@ static void start(void)
     memset(key, 0x11, sizeof(key));
     memset(raw_signature, 0x22, sizeof(raw_signature));
     memset(host_key, 0x33, sizeof(host_key));
-    memcpy(rig.connection->host_public_key, host_key, sizeof(host_key));
+    memcpy(rig.connection->host_keys.public_keys[0], host_key, sizeof(host_key));
     set_blobs(ED25519, 32, ED25519, 64);
 }
 
@@ -383,7 +383,7 @@ static void cut_everywhere(bool hostbound, bool is_signed)
     for (size_t cut = 0; cut <= count + 1; cut++) {
         if (cut != count) {
             rig_reset(&rig, PHASE_AUTH);
-            memcpy(rig.connection->host_public_key, host_key, sizeof(host_key));
+            memcpy(rig.connection->host_keys.public_keys[0], host_key, sizeof(host_key));
             rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "r", body, cut);
             rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed ");
         }

@@ -81,9 +81,9 @@ _Static_assert(sizeof(struct buffers) == LIMIT_KEXINIT_BYTES + LIMIT_CLIENT_KEXI
 
 /* The public parts of the host keys, as the monitor sent them. */
 struct host_keys {
-    size_t count; /* 1 or 2 */
-    uint8_t public_keys[2][32];
-    unsigned proofs[2]; /* signatures of hostkeys-prove that the client has asked for */
+    size_t count;               /* 1 or 2 */
+    uint8_t public_keys[2][32]; /* the first signs key exchanges */
+    unsigned proofs[2];         /* signatures of hostkeys-prove that the client has asked for */
     size_t certificate_bytes;
     uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
@@ -99,7 +99,6 @@ struct connection {
 
     struct packet_direction in;
     struct packet_direction out;
-    uint8_t host_public_key[32];
     struct host_keys host_keys;
     size_t client_version_bytes;
     char client_version[LIMIT_VERSION_LINE_BYTES + 1]; /* V_C */

@@ -37,7 +37,7 @@ void hostkeys_write_k_s(const struct connection *connection, struct writer *mess
     if (connection->kex.certified) {
         writer_string(message, keys->certificate, keys->certificate_bytes);
     } else {
-        write_key(message, connection->host_public_key);
+        write_key(message, keys->public_keys[0]);
     }
 }
 
@@ -49,7 +49,7 @@ bool hostkeys_is_bound(const struct connection *connection, struct reader blob)
                memcmp(blob.bytes, keys->certificate, blob.left) == 0;
     }
     const uint8_t *public_key = read_key(blob);
-    return public_key != NULL && memcmp(public_key, connection->host_public_key, 32) == 0;
+    return public_key != NULL && memcmp(public_key, keys->public_keys[0], 32) == 0;
 }
 
 /* ---- after login ----------------------------------------------------------------------------- */

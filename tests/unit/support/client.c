@@ -71,7 +71,8 @@ void client_open(struct rig *rig, struct client *client)
     struct connection *connection = rig->connection;
     connection->client_version_bytes = strlen(CLIENT_VERSION);
     memcpy(connection->client_version, CLIENT_VERSION, sizeof(CLIENT_VERSION));
-    memset(connection->host_public_key, 0x5a, sizeof(connection->host_public_key));
+    memset(connection->host_keys.public_keys[0], 0x5a,
+           sizeof(connection->host_keys.public_keys[0]));
 }
 
 void client_hear_kexinit(struct rig *rig, struct client *client)
@@ -198,8 +199,8 @@ static void compute_key(const struct client *client, char letter, uint8_t key[st
 static void take_reply(struct rig *rig, struct client *client, const struct ipc_sign_reply *said)
 {
     uint8_t host_key[WIRE_ROOM], signed_by_host[WIRE_ROOM];
-    size_t host_key_bytes =
-        wire_pack(host_key, "sd", "ssh-ed25519", rig->connection->host_public_key, (size_t)32);
+    size_t host_key_bytes = wire_pack(host_key, "sd", "ssh-ed25519",
+                                      rig->connection->host_keys.public_keys[0], (size_t)32);
     size_t signature_bytes =
         wire_pack(signed_by_host, "sd", "ssh-ed25519", said->signature, (size_t)64);
     struct reader reply = rig_hear(rig, SSH_MSG_KEX_ECDH_REPLY);
