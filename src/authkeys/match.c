@@ -4,6 +4,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "number.h"
+
 /* Longer than any ADDRESS/PREFIX and any ADDRESS%ZONE. */
 #define NETWORK_BYTES 80
 
@@ -36,15 +38,7 @@ static bool read_address(struct network *network, const char *text)
 /* One to three digits. */
 static bool read_prefix(unsigned *prefix, const char *text)
 {
-    size_t digits = strspn(text, "0123456789");
-    *prefix = 0;
-    if (digits == 0 || digits > 3 || text[digits] != '\0') {
-        return false;
-    }
-    for (size_t i = 0; i < digits; i++) {
-        *prefix = *prefix * 10 + (unsigned)(text[i] - '0');
-    }
-    return true;
+    return strlen(text) <= 3 && number_read(prefix, text);
 }
 
 static bool bit_of(const struct network *network, unsigned bit)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "lines.h"
+#include "number.h"
 #include "ssh_key_types.h"
 
 /* A fingerprint without padding. */
@@ -104,15 +105,7 @@ static enum revoked on_authority(struct search *search, struct reader *text)
 static bool read_number(uint64_t *number, struct reader *text)
 {
     const struct reader digits = reader_span(text, "0123456789");
-    *number = 0;
-    for (size_t i = 0; i < digits.left; i++) {
-        uint64_t digit = digits.bytes[i] - (unsigned)'0';
-        if (*number > (UINT64_MAX - digit) / 10) {
-            return false;
-        }
-        *number = *number * 10 + digit;
-    }
-    return digits.left > 0;
+    return number_parse(number, digits.bytes, digits.left, UINT64_MAX);
 }
 
 static enum revoked on_serial(struct search *search, struct reader *text)

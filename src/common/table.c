@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "etc.h"
+#include "number.h"
 
 #define END (-1)
 
@@ -107,24 +108,11 @@ bool table_skip(struct table *table, int count)
     return true;
 }
 
-bool table_parse(uint64_t *number, const char *text, uint64_t most)
-{
-    uint64_t value = 0;
-    for (const char *at = text; *at != '\0'; at++) {
-        unsigned digit = (unsigned char)*at - (unsigned)'0';
-        if (digit > 9 || digit > most || value > (most - digit) / 10) {
-            return false;
-        }
-        value = 10 * value + digit;
-    }
-    *number = value;
-    return text[0] != '\0';
-}
-
 bool table_number(struct table *table, char separator, uint64_t *number, uint64_t most)
 {
     char text[TABLE_NUMBER_BYTES];
-    return table_field(table, separator, text, sizeof(text)) && table_parse(number, text, most);
+    return table_field(table, separator, text, sizeof(text)) &&
+           number_parse(number, text, strlen(text), most);
 }
 
 /* Most lines are somebody else's: their bytes are passed over many at a time. */

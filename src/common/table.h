@@ -54,11 +54,8 @@ bool table_is(struct table *table, char separator, const char *wanted);
 /* Passes over fields that end with a colon. False if the line has fewer. */
 bool table_skip(struct table *table, int count);
 
-/* table_field() for a number, see table_parse(). */
+/* table_field() for a number, see number_parse(). */
 bool table_number(struct table *table, char separator, uint64_t *number, uint64_t most);
-
-/* Reads a number: decimal digits alone, one at least, of a value of `most` at most. */
-bool table_parse(uint64_t *number, const char *text, uint64_t most);
 
 /* Passes over the rest of the line. False if it holds a NUL or can't be read: then nothing in it
  * counts. */

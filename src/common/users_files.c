@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "number.h"
 #include "passwd.h"
 #include "table.h"
 
@@ -89,7 +90,8 @@ static bool read_expiry(struct table *table, int64_t *day, const char *name, int
     }
     bool good = table_field(table, ':', text, sizeof(text));
     bool given = text[0] != '\0';
-    if (!table_whole(table) || !good || (given && !table_parse(&number, text, INT64_MAX))) {
+    if (!table_whole(table) || !good ||
+        (given && !number_parse(&number, text, strlen(text), INT64_MAX))) {
         table->error = table->error != 0 ? table->error : EINVAL;
     }
     *day = (int64_t)number;

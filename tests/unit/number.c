@@ -1,5 +1,7 @@
 #include "number.h"
 
+#include <string.h>
+
 #include "unit.h"
 
 static const struct {
@@ -34,12 +36,54 @@ START_TEST(only_digits_and_few_of_them)
 }
 END_TEST
 
+static const struct {
+    const char *text;
+    uint64_t most;
+    bool is_number;
+    uint64_t number;
+} bounds[] = {
+    {"0", 0, true, 0},
+    {"1", 0, false, 0},
+    {"7", 7, true, 7},
+    {"8", 7, false, 0},
+    {"00000000000000000000007", 7, true, 7},
+    {"4294967294", UINT32_MAX - 1, true, UINT32_MAX - 1},
+    {"4294967295", UINT32_MAX - 1, false, 0},
+    {"18446744073709551615", UINT64_MAX, true, UINT64_MAX},
+    {"18446744073709551616", UINT64_MAX, false, 0},
+    {"99999999999999999999", UINT64_MAX, false, 0},
+    {"", UINT64_MAX, false, 0},
+    {"-1", UINT64_MAX, false, 0},
+    {"1 ", UINT64_MAX, false, 0},
+};
+
+START_TEST(a_number_has_a_bound)
+{
+    uint64_t number = 12345;
+    ck_assert(number_parse(&number, bounds[_i].text, strlen(bounds[_i].text), bounds[_i].most) ==
+              bounds[_i].is_number);
+    ck_assert_uint_eq(number, bounds[_i].is_number ? bounds[_i].number : 12345);
+}
+END_TEST
+
+START_TEST(a_number_ends_with_its_count)
+{
+    uint64_t number = 0;
+    ck_assert(number_parse(&number, "12a", 2, UINT64_MAX));
+    ck_assert_uint_eq(number, 12);
+    ck_assert(!number_parse(&number, "12\0", 3, UINT64_MAX));
+    ck_assert_uint_eq(number, 12);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("number");
     TCase *tests = tcase_create("number");
     tcase_add_loop_test(tests, only_digits_and_few_of_them, 0,
                         (int)(sizeof(cases) / sizeof(cases[0])));
+    tcase_add_loop_test(tests, a_number_has_a_bound, 0, (int)(sizeof(bounds) / sizeof(bounds[0])));
+    tcase_add_test(tests, a_number_ends_with_its_count);
     suite_add_tcase(suite, tests);
     return suite;
 }
