@@ -10,9 +10,10 @@
 
 #include "expiry.h"
 #include "match.h"
+#include "number.h"
 
 struct reading {
-    const struct asker *asker;
+    const struct login_attempt *attempt;
     struct grant *grant;
     struct authkeys_line_terms *terms;
     bool has_from;
@@ -106,7 +107,7 @@ static enum authkeys_reason on_command(struct reading *reading, const struct opt
 static enum authkeys_reason on_principals(struct reading *reading, const struct option *option,
                                           enum form form)
 {
-    const struct certificate *certificate = reading->asker->certificate;
+    const struct certificate *certificate = reading->attempt->certificate;
     (void)option;
     (void)form;
     if (reading->terms->has_principals) {
@@ -127,7 +128,7 @@ static enum authkeys_reason on_from(struct reading *reading, const struct option
         return AUTHKEYS_BROKEN_OPTION;
     }
     reading->has_from = true;
-    switch (match_from(value_of(reading), reading->asker->address)) {
+    switch (match_from(value_of(reading), reading->attempt->address)) {
     case MATCH_YES:
         return AUTHKEYS_LISTED;
     case MATCH_NO:
@@ -148,7 +149,7 @@ static enum authkeys_reason on_expiry_time(struct reading *reading, const struct
     if (!expiry_read(&at, reading->value)) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    return reading->asker->now < at ? AUTHKEYS_LISTED : AUTHKEYS_EXPIRED;
+    return reading->attempt->now < at ? AUTHKEYS_LISTED : AUTHKEYS_EXPIRED;
 }
 
 static bool has_variable(const struct grant *grant, const char *name, size_t name_bytes)
@@ -176,7 +177,7 @@ static enum authkeys_reason on_environment(struct reading *reading, const struct
     if (name_bytes == 0 || value[name_bytes] != '=') {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    if (!reading->asker->may_set_environment || has_variable(grant, value, name_bytes)) {
+    if (!reading->attempt->may_set_environment || has_variable(grant, value, name_bytes)) {
         return AUTHKEYS_LISTED;
     }
     if (bytes > sizeof(grant->environment) - grant->environment_bytes) {
@@ -221,12 +222,10 @@ static enum authkeys_reason on_permit(struct reading *reading, const struct opti
 static enum authkeys_reason on_tunnel(struct reading *reading, const struct option *option,
                                       enum form form)
 {
-    const char *value = reading->value;
-    size_t digits = strspn(value, "0123456789");
+    unsigned unit;
     (void)option;
     (void)form;
-    return good_if(strcasecmp(value, "any") == 0 ||
-                   (digits > 0 && digits < 10 && value[digits] == '\0'));
+    return good_if(strcasecmp(reading->value, "any") == 0 || number_read(&unit, reading->value));
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
@@ -349,7 +348,7 @@ void authkeys_begin_grant(struct grant *grant, uint32_t flags)
 
 bool authkeys_options_name_authority(struct reader options)
 {
-    struct reading reading = {.asker = NULL};
+    struct reading reading = {.attempt = NULL};
     while (options.left > 0) {
         struct reader name = reader_until(&options, ",=");
         bool valued = reader_take(&options, "=");
@@ -367,9 +366,10 @@ bool authkeys_options_name_authority(struct reader options)
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,
                                               char option[static AUTHKEYS_OPTION_BYTES],
-                                              struct reader options, const struct asker *asker)
+                                              struct reader options,
+                                              const struct login_attempt *attempt)
 {
-    struct reading reading = {.asker = asker, .grant = grant, .terms = terms};
+    struct reading reading = {.attempt = attempt, .grant = grant, .terms = terms};
     enum authkeys_reason refused = AUTHKEYS_LISTED;
     memset(terms, 0, sizeof(*terms));
     authkeys_begin_grant(grant, GRANT_OF_PLAIN_LINE);

@@ -1,48 +1,64 @@
 /*
- * The options of a line of authorized_keys, and those of a certificate, turned into a grant.
+ * Judges the options of a line of authorized_keys and those of a certificate, and turns them into a
+ * grant (grant.h).
  */
 #ifndef WREN_AUTHKEYS_OPTIONS_H
 #define WREN_AUTHKEYS_OPTIONS_H
 
-#include "asker.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "authkeys.h"
+#include "certificate.h"
 #include "grant.h"
 #include "reader.h"
 
-/* What a line says beside its grant. */
+/* Who wants to log in, from where and when. Options are judged by it. */
+struct login_attempt {
+    const char *user;
+    const char *address; /* in text; NULL if the client has none */
+    int64_t now;         /* seconds since 1970 */
+    bool may_set_environment;
+    const struct certificate *certificate; /* NULL for a plain key */
+};
+
+/* What a line says that is not part of its grant. */
 struct authkeys_line_terms {
     bool is_authority;
     bool has_principals;
-    bool names_principal; /* one of them is the certificate's */
+    bool names_principal; /* one of its principals is the certificate's */
 };
 
 /*
- * Reads and judges a line's options, in the order in which they stand. Sets the grant's flags,
- * command and environment and nothing else of it. Returns AUTHKEYS_LISTED, or why the line grants
+ * Judges a line's options one after the other. Sets the flags, the command and the environment of
+ * the grant, and leaves its other fields alone. Returns AUTHKEYS_LISTED, or why the line grants
  * nothing; then `option` names the option at fault.
  */
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,
                                               char option[static AUTHKEYS_OPTION_BYTES],
-                                              struct reader options, const struct asker *asker);
+                                              struct reader options,
+                                              const struct login_attempt *attempt);
 
 /*
- * Judges the certificate's signature, type, time and options and narrows the grant by them;
- * principals are the caller's matter. A command that both force must be the same.
+ * Judges the certificate's signature, type, validity and options, and narrows the grant by them.
+ * The caller judges the principals. If the line and the certificate both force a command, it must
+ * be the same one.
  */
 enum authkeys_reason authkeys_options_of_certificate(struct grant *grant,
                                                      char option[static AUTHKEYS_OPTION_BYTES],
-                                                     const struct asker *asker);
+                                                     const struct login_attempt *attempt);
 
-/* A grant with these flags and without command and environment: nothing of a line that was refused
- * before stays in it. Its key and what it tells of the certificate stay. */
+/* Sets the flags, and clears the command and the environment that a line before may have left. The
+ * key and the fields of the certificate stay. */
 void authkeys_begin_grant(struct grant *grant, uint32_t flags);
 
-/* True if cert-authority is one of a line's options. Nothing is judged; what stands behind a broken
- * option does not count, as that line grants nothing. */
+/* True if cert-authority is one of a line's options. Nothing is judged. Options after a broken one
+ * do not count: such a line grants nothing. */
 bool authkeys_options_name_authority(struct reader options);
 
-/* An option's name for the log, cut off. */
+/* Copies an option's name for the log; cuts a long one off. */
 void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
                           size_t name_bytes);
 

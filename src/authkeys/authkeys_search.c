@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "asker.h"
 #include "authkeys.h"
 #include "authkeys_line.h"
 #include "authkeys_options.h"
@@ -18,7 +17,7 @@ struct search {
     const struct authkeys_query *query;
     const struct authkeys_files *files;
     struct authkeys_verdict *verdict;
-    struct asker asker;
+    struct login_attempt attempt;
     struct certificate certificate;
     struct key_text key;
     struct key_text authority; /* of a certificate */
@@ -62,7 +61,7 @@ static void describe_certificate(struct search *search)
     verdict->grant.serial = search->certificate.serial;
     size_t bytes = id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1;
     memcpy(verdict->grant.key_id, id->bytes, bytes);
-    search->asker.certificate = &search->certificate;
+    search->attempt.certificate = &search->certificate;
 }
 
 static bool is_certificate(const struct search *search)
@@ -106,11 +105,11 @@ static void refuse_by_file(struct search *search, const struct authkeys_file *fi
 static bool is_revoked(struct search *search)
 {
     const struct authkeys_file *file = &search->files->revoked;
-    bool certified = search->asker.certificate != NULL;
+    bool certified = search->attempt.certificate != NULL;
     const struct revoked_offer offer = {
         .key = &search->key,
         .authority = certified ? &search->authority : NULL,
-        .certificate = search->asker.certificate,
+        .certificate = search->attempt.certificate,
     };
     uint32_t line;
     if (file->path == NULL) {
@@ -151,10 +150,10 @@ static enum authkeys_reason judge_certificate(struct search *search,
 {
     struct authkeys_verdict *verdict = search->verdict;
     enum authkeys_reason reason =
-        authkeys_options_of_certificate(&verdict->grant, verdict->option, &search->asker);
+        authkeys_options_of_certificate(&verdict->grant, verdict->option, &search->attempt);
     bool named = terms->has_principals
                      ? terms->names_principal
-                     : certificate_names(&search->certificate, search->asker.user);
+                     : certificate_names(&search->certificate, search->attempt.user);
     return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
 }
 
@@ -163,8 +162,8 @@ static enum authkeys_reason judge_line(struct search *search, struct reader opti
 {
     struct authkeys_verdict *verdict = search->verdict;
     struct authkeys_line_terms terms;
-    enum authkeys_reason reason =
-        authkeys_options_of_line(&verdict->grant, &terms, verdict->option, options, &search->asker);
+    enum authkeys_reason reason = authkeys_options_of_line(&verdict->grant, &terms, verdict->option,
+                                                           options, &search->attempt);
     if (reason != AUTHKEYS_LISTED) {
         return reason;
     }
@@ -172,7 +171,7 @@ static enum authkeys_reason judge_line(struct search *search, struct reader opti
         authkeys_name_option(verdict->option, "principals", strlen("principals"));
         return AUTHKEYS_BROKEN_OPTION;
     }
-    if (search->asker.certificate == NULL) {
+    if (search->attempt.certificate == NULL) {
         return terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_LISTED;
     }
     return terms.is_authority ? judge_certificate(search, &terms) : AUTHKEYS_NO_AUTHORITY;
@@ -277,10 +276,10 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
         .query = query,
         .files = files,
         .verdict = verdict,
-        .asker = {.user = user,
-                  .address = query->address,
-                  .now = query->now,
-                  .may_set_environment = query->may_set_environment},
+        .attempt = {.user = user,
+                    .address = query->address,
+                    .now = query->now,
+                    .may_set_environment = query->may_set_environment},
     };
     memset(verdict, 0, sizeof(*verdict));
     bool read_at_once = !is_certificate(&search) || files->authorities.path != NULL;

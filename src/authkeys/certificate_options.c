@@ -8,7 +8,7 @@
 
 /* What a certificate allows and forces; merged into the line's grant once all of it is read. */
 struct terms {
-    const struct asker *asker;
+    const struct login_attempt *attempt;
     uint32_t flags;
     struct reader command;
     bool has_source;
@@ -44,7 +44,7 @@ static enum authkeys_reason on_source_address(struct terms *terms, struct reader
         return AUTHKEYS_BROKEN_OPTION;
     }
     terms->has_source = true;
-    switch (match_networks(list, terms->asker->address)) {
+    switch (match_networks(list, terms->attempt->address)) {
     case MATCH_YES:
         return AUTHKEYS_LISTED;
     case MATCH_NO:
@@ -129,18 +129,18 @@ static enum authkeys_reason merge(struct grant *grant, const struct terms *terms
 
 enum authkeys_reason authkeys_options_of_certificate(struct grant *grant,
                                                      char option[static AUTHKEYS_OPTION_BYTES],
-                                                     const struct asker *asker)
+                                                     const struct login_attempt *attempt)
 {
-    const struct certificate *certificate = asker->certificate;
-    struct terms terms = {.asker = asker};
-    uint64_t now = (uint64_t)asker->now;
+    const struct certificate *certificate = attempt->certificate;
+    struct terms terms = {.attempt = attempt};
+    uint64_t now = (uint64_t)attempt->now;
     if (!certificate_is_signed(certificate)) {
         return AUTHKEYS_CERT_SIGNATURE;
     }
     if (certificate->type != TYPE_USER) {
         return AUTHKEYS_CERT_TYPE;
     }
-    if (asker->now < 0 || now < certificate->valid_after) {
+    if (attempt->now < 0 || now < certificate->valid_after) {
         return AUTHKEYS_CERT_NOT_YET;
     }
     if (now >= certificate->valid_before) {
