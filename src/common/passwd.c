@@ -3,23 +3,23 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#include "table.h"
+#include "account_file.h"
 
 /* name:password:uid:gid:gecos:home:shell */
-static bool read_user(struct table *table, struct user *user, const char *name, bool *fits)
+static bool read_user(struct account_file *file, struct user *user, const char *name, bool *fits)
 {
     uint64_t uid, gid;
-    if (!table_is(table, ':', name) || !table_skip(table, 1) ||
-        !table_number(table, ':', &uid, TABLE_ID_MAX) ||
-        !table_number(table, ':', &gid, TABLE_ID_MAX) || !table_skip(table, 1)) {
+    if (!account_file_field_is(file, ':', name) || !account_file_skip(file, 1) ||
+        !account_file_number(file, ':', &uid, ACCOUNT_ID_MAX) ||
+        !account_file_number(file, ':', &gid, ACCOUNT_ID_MAX) || !account_file_skip(file, 1)) {
         return false;
     }
-    bool home_fits = table_field(table, ':', user->home, sizeof(user->home));
-    if (table->ended) {
+    bool home_fits = account_file_field(file, ':', user->home, sizeof(user->home));
+    if (file->ended) {
         return false;
     }
-    bool shell_fits = table_field(table, '\n', user->shell, sizeof(user->shell));
-    if (!table_whole(table)) {
+    bool shell_fits = account_file_field(file, '\n', user->shell, sizeof(user->shell));
+    if (!account_file_end_line(file)) {
         return false;
     }
     *fits = home_fits && shell_fits;
@@ -30,16 +30,16 @@ static bool read_user(struct table *table, struct user *user, const char *name, 
 
 int passwd_find(struct user *user, const char *name)
 {
-    struct table table;
+    struct account_file file;
     bool fits = true;
-    int found = table_open(&table, "passwd");
+    int found = account_file_open(&file, "passwd");
     if (found <= 0) {
         return found;
     }
-    for (found = 0; found == 0 && table_next(&table);) {
-        found = read_user(&table, user, name, &fits) ? 1 : 0;
+    for (found = 0; found == 0 && account_file_next(&file);) {
+        found = read_user(&file, user, name, &fits) ? 1 : 0;
     }
-    if (table_close(&table) != 0) {
+    if (account_file_close(&file) != 0) {
         return -1;
     }
     errno = ENAMETOOLONG;

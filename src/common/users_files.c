@@ -1,8 +1,8 @@
 /*
- * Users and groups out of /etc/passwd, /etc/group and /etc/shadow. What counts, as in the C
- * library: the first line of a name. What is none is passed over: a line with too few fields, with
- * an id that is not a plain number or is (uid_t)-1, or with a NUL. The last field takes all that is
- * left, colons and a carriage return too.
+ * Users and groups from /etc/passwd, /etc/group and /etc/shadow. As in the C library, the first
+ * line with a name counts. Malformed lines are skipped: those with too few fields, with an id that
+ * is not a plain number or is (uid_t)-1, or with a NUL. The last field takes the rest of the line,
+ * colons and a carriage return included.
  */
 #include "users.h"
 
@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "account_file.h"
 #include "number.h"
 #include "passwd.h"
-#include "table.h"
 
 int users_find(struct user *user, const char *name)
 {
@@ -20,10 +20,11 @@ int users_find(struct user *user, const char *name)
 }
 
 /* name:password:gid:member,member */
-static bool read_group(struct table *table, gid_t *gid)
+static bool read_group(struct account_file *file, gid_t *gid)
 {
     uint64_t number;
-    if (!table_skip(table, 1) || !table_number(table, ':', &number, TABLE_ID_MAX) || table->ended) {
+    if (!account_file_skip(file, 1) || !account_file_number(file, ':', &number, ACCOUNT_ID_MAX) ||
+        file->ended) {
         return false;
     }
     *gid = (gid_t)number;
@@ -32,67 +33,68 @@ static bool read_group(struct table *table, gid_t *gid)
 
 int users_find_group(gid_t *gid, const char *name)
 {
-    struct table table;
-    int found = table_open(&table, "group");
+    struct account_file file;
+    int found = account_file_open(&file, "group");
     if (found <= 0) {
         return found;
     }
-    for (found = 0; found == 0 && table_next(&table);) {
-        found = table_is(&table, ':', name) && read_group(&table, gid) && table_whole(&table);
+    for (found = 0; found == 0 && account_file_next(&file);) {
+        found = account_file_field_is(&file, ':', name) && read_group(&file, gid) &&
+                account_file_end_line(&file);
     }
-    return table_close(&table) != 0 ? -1 : found;
+    return account_file_close(&file) != 0 ? -1 : found;
 }
 
-static bool lists_member(struct table *table, const char *name)
+static bool lists_member(struct account_file *file, const char *name)
 {
     bool listed = false;
-    while (!table->ended) {
-        listed = table_is(table, ',', name) || listed;
+    while (!file->ended) {
+        listed = account_file_field_is(file, ',', name) || listed;
     }
-    return table_whole(table) && listed;
+    return account_file_end_line(file) && listed;
 }
 
 int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t primary)
 {
-    struct table table;
+    struct account_file file;
     gid_t gid;
     int count = 0;
     groups[count++] = primary;
-    int found = table_open(&table, "group");
+    int found = account_file_open(&file, "group");
     if (found <= 0) {
         return found == 0 ? count : -1;
     }
-    while (table_next(&table)) {
-        if (!table_skip(&table, 1) || !read_group(&table, &gid) || !lists_member(&table, name) ||
-            gid == primary) {
+    while (account_file_next(&file)) {
+        if (!account_file_skip(&file, 1) || !read_group(&file, &gid) ||
+            !lists_member(&file, name) || gid == primary) {
             continue;
         }
         if (count == LIMIT_USER_GROUPS) {
-            table.error = ERANGE;
+            file.error = ERANGE;
             break;
         }
         groups[count++] = gid;
     }
-    return table_close(&table) != 0 ? -1 : count;
+    return account_file_close(&file) != 0 ? -1 : count;
 }
 
 /*
- * name:hash:changed:min:max:warn:inactive:expires:flag. False if this isn't the line. One that ends
- * before the day is none, as with the C library; one whose day is no number can't be taken to mean
- * "never".
+ * name:hash:changed:min:max:warn:inactive:expires:flag. False if the line is of
+ * another user, or ends before the day: the C library skips it too. A day that is not a number is
+ * an error, because it can't be taken to mean "never".
  */
-static bool read_expiry(struct table *table, int64_t *day, const char *name, int *result)
+static bool read_expiry(struct account_file *file, int64_t *day, const char *name, int *result)
 {
-    char text[TABLE_NUMBER_BYTES];
+    char text[ACCOUNT_NUMBER_BYTES];
     uint64_t number = 0;
-    if (!table_is(table, ':', name) || !table_skip(table, 6) || table->ended) {
+    if (!account_file_field_is(file, ':', name) || !account_file_skip(file, 6) || file->ended) {
         return false;
     }
-    bool good = table_field(table, ':', text, sizeof(text));
+    bool good = account_file_field(file, ':', text, sizeof(text));
     bool given = text[0] != '\0';
-    if (!table_whole(table) || !good ||
+    if (!account_file_end_line(file) || !good ||
         (given && !number_parse(&number, text, strlen(text), INT64_MAX))) {
-        table->error = table->error != 0 ? table->error : EINVAL;
+        file->error = file->error != 0 ? file->error : EINVAL;
     }
     *day = (int64_t)number;
     *result = given ? 1 : 0;
@@ -101,13 +103,13 @@ static bool read_expiry(struct table *table, int64_t *day, const char *name, int
 
 int users_expiry(int64_t *day, const char *name)
 {
-    struct table table;
-    int result = table_open(&table, "shadow");
+    struct account_file file;
+    int result = account_file_open(&file, "shadow");
     if (result <= 0) {
         return result;
     }
     result = 0;
-    while (table_next(&table) && !read_expiry(&table, day, name, &result)) {
+    while (account_file_next(&file) && !read_expiry(&file, day, name, &result)) {
     }
-    return table_close(&table) != 0 ? -1 : result;
+    return account_file_close(&file) != 0 ? -1 : result;
 }

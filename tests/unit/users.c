@@ -1,12 +1,13 @@
-/* users_files.c and table.c on odd files, in a folder that takes the place of /etc. */
+/* users_files.c, passwd.c and account_file.c on malformed files, in a folder that takes the place
+ * of /etc. */
 #include "users.h"
 
 #include <errno.h>
 #include <inttypes.h>
 
+#include "account_file.h"
 #include "etc_elsewhere.h"
 #include "scratch.h"
-#include "table.h"
 #include "unit.h"
 
 #define ALICE "alice:x:4000:4001:Alice,,,:/home/alice:/bin/sh\n"
@@ -156,9 +157,9 @@ END_TEST
 /* Whatever lies at the edge of the buffer, and however long the lines before are. */
 START_TEST(lines_anywhere_in_the_file)
 {
-    static char text[8 * TABLE_BYTES];
+    static char text[8 * ACCOUNT_FILE_BYTES];
     char out[USER_BYTES];
-    for (size_t before = 0; before < 2 * TABLE_BYTES + 64; before++) {
+    for (size_t before = 0; before < 2 * ACCOUNT_FILE_BYTES + 64; before++) {
         /* If the long line were cut, the cut would begin what looks like a line of its own. */
         memset(text, 'a', before);
         strcpy(text + before, "root:x:0:0::/:/bad\n" ALICE);
@@ -374,15 +375,15 @@ END_TEST
 
 START_TEST(nothing_of_a_table_stays)
 {
-    static struct table table;
+    static struct account_file file;
     char name[16];
-    static const char zeros[TABLE_BYTES];
+    static const char zeros[ACCOUNT_FILE_BYTES];
     write_text("shadow", "alice:$6$secret:19000:0:99999:7::123:\n");
-    ck_assert_int_eq(table_open(&table, "shadow"), 1);
-    ck_assert(table_next(&table) && table_field(&table, ':', name, sizeof(name)));
-    ck_assert_int_ne(memcmp(table.bytes, zeros, TABLE_BYTES), 0);
-    ck_assert_int_eq(table_close(&table), 0);
-    ck_assert_int_eq(memcmp(table.bytes, zeros, TABLE_BYTES), 0);
+    ck_assert_int_eq(account_file_open(&file, "shadow"), 1);
+    ck_assert(account_file_next(&file) && account_file_field(&file, ':', name, sizeof(name)));
+    ck_assert_int_ne(memcmp(file.bytes, zeros, ACCOUNT_FILE_BYTES), 0);
+    ck_assert_int_eq(account_file_close(&file), 0);
+    ck_assert_int_eq(memcmp(file.bytes, zeros, ACCOUNT_FILE_BYTES), 0);
 }
 END_TEST
 

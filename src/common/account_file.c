@@ -1,0 +1,147 @@
+#include "account_file.h"
+
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "etc.h"
+#include "number.h"
+
+#define END (-1)
+
+int account_file_open(struct account_file *file, const char *name)
+{
+    file->fd = etc_open(name);
+    file->error = 0;
+    file->ended = true;
+    file->has_nul = false;
+    file->start = file->used = 0;
+    if (file->fd >= 0) {
+        return 1;
+    }
+    return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+}
+
+int account_file_close(struct account_file *file)
+{
+    close(file->fd);
+    sodium_memzero(file->bytes, sizeof(file->bytes));
+    errno = file->error;
+    return file->error == 0 ? 0 : -1;
+}
+
+static int peek(struct account_file *file)
+{
+    while (file->start == file->used) {
+        ssize_t count = file->error == 0 ? read(file->fd, file->bytes, sizeof(file->bytes)) : 0;
+        if (count < 0 && errno == EINTR) {
+            continue;
+        }
+        if (count <= 0) {
+            file->error = count < 0 ? errno : file->error;
+            return END;
+        }
+        file->start = 0;
+        file->used = (size_t)count;
+    }
+    return (unsigned char)file->bytes[file->start];
+}
+
+/* Consumes the next byte of the line; END after the last. */
+static int take(struct account_file *file)
+{
+    int byte = file->ended ? END : peek(file);
+    file->ended = byte == END || byte == '\n';
+    if (byte != END) {
+        file->start++;
+    }
+    file->has_nul = file->has_nul || byte == '\0';
+    return file->ended ? END : byte;
+}
+
+bool account_file_field(struct account_file *file, char separator, char *out, size_t out_bytes)
+{
+    if (file->ended) {
+        return false;
+    }
+    size_t used = 0;
+    bool fits = true;
+    int byte;
+    while ((byte = take(file)) != END && byte != separator) {
+        if (out == NULL) {
+            continue;
+        }
+        fits = fits && used + 1 < out_bytes;
+        if (fits) {
+            out[used++] = (char)byte;
+        }
+    }
+    if (out != NULL) {
+        out[used] = '\0';
+    }
+    return fits;
+}
+
+bool account_file_field_is(struct account_file *file, char separator, const char *wanted)
+{
+    if (file->ended) {
+        return false;
+    }
+    const char *at = wanted;
+    bool same = true;
+    int byte;
+    while ((byte = take(file)) != END && byte != separator) {
+        same = same && byte != '\0' && byte == (unsigned char)*at;
+        at += same ? 1 : 0;
+    }
+    return same && at != wanted && *at == '\0';
+}
+
+bool account_file_skip(struct account_file *file, int count)
+{
+    for (int i = 0; i < count; i++) {
+        if (!account_file_field(file, ':', NULL, 0)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+bool account_file_number(struct account_file *file, char separator, uint64_t *number, uint64_t most)
+{
+    char text[ACCOUNT_NUMBER_BYTES];
+    return account_file_field(file, separator, text, sizeof(text)) &&
+           number_parse(number, text, strlen(text), most);
+}
+
+/* Most lines are of other users, so that memchr() finds their end. */
+bool account_file_end_line(struct account_file *file)
+{
+    while (!file->ended && peek(file) != END) {
+        const char *from = file->bytes + file->start;
+        size_t count = file->used - file->start;
+        const char *feed = memchr(from, '\n', count);
+        count = feed != NULL ? (size_t)(feed - from) : count;
+        file->has_nul = file->has_nul || memchr(from, '\0', count) != NULL;
+        file->start += count + (feed != NULL ? 1 : 0);
+        file->ended = feed != NULL;
+    }
+    file->ended = true;
+    return !file->has_nul && file->error == 0;
+}
+
+bool account_file_next(struct account_file *file)
+{
+    for (;;) {
+        account_file_end_line(file);
+        int first = peek(file);
+        if (first == END) {
+            return false;
+        }
+        file->ended = file->has_nul = false;
+        if (first != '#' && first != '+' && first != '-') {
+            return true;
+        }
+    }
+}
