@@ -12,12 +12,12 @@
 #include "key.h"
 #include "reader.h"
 
-/* Readers lead into the blob that was read. */
+/* The readers point into the blob that was read. */
 struct certificate {
     struct key key;
     struct key authority;
     uint64_t serial;
-    uint64_t valid_after; /* seconds since 1970, valid_before is the first that is too late */
+    uint64_t valid_after; /* seconds since 1970; valid_before is the first one too late */
     uint64_t valid_before;
     uint32_t type;
     struct reader key_id;
@@ -29,14 +29,14 @@ struct certificate {
     size_t signed_count;
 };
 
-/* Reads a whole certificate of the plain or the FIDO kind. Nothing is judged yet. */
+/* Reads a whole certificate of the plain type or of the FIDO type. Judges nothing. */
 bool certificate_read(struct certificate *certificate, bool sk, const uint8_t *blob,
                       size_t blob_bytes);
 
 /* True if the authority that it names has signed it. */
 bool certificate_is_signed(const struct certificate *certificate);
 
-/* True if `name` is among its principals. One without principals is nobody's. */
+/* True if `name` is among its principals. A certificate without principals is for nobody. */
 bool certificate_names(const struct certificate *certificate, const char *name);
 
 /* True if one of its principals is in the comma-separated list. */

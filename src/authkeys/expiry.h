@@ -1,5 +1,5 @@
 /*
- * The times of `expiry-time`.
+ * The times of the option `expiry-time` of authorized_keys.
  */
 #ifndef WREN_EXPIRY_H
 #define WREN_EXPIRY_H
@@ -7,8 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Reads YYYYMMDD[HHMM[SS]], in the system's time zone, or in UTC with `Z` or `UTC` behind it, into
- * seconds since 1970. False if it is anything else, or a day that does not exist. */
+/* Reads YYYYMMDD[HHMM[SS]] into seconds since 1970: in the system's time zone, or in UTC if `Z` or
+ * `UTC` follows. False if the text is anything else, or the day does not exist. */
 bool expiry_read(int64_t *seconds, const char *text);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * A user's public key, taken apart: ed25519, or ed25519 on a FIDO authenticator (PROTOCOL.u2f).
+ * The fields of a user's public key: ed25519, or ed25519 on a FIDO authenticator (PROTOCOL.u2f).
  */
 #ifndef WREN_KEY_H
 #define WREN_KEY_H
@@ -15,17 +15,17 @@
 struct key {
     bool sk;
     uint8_t public_key[32];
-    struct reader application; /* sk only; in the bytes that were read */
+    struct reader application; /* sk only; within the bytes that were read */
 };
 
-/* Reads string public key[, string application]: what follows the type's name in a key blob and
+/* Reads `string public key [, string application]`, which follows the type's name in a key blob and
  * the nonce in a certificate. On failure the reader has failed. */
 void key_read_fields(struct key *key, bool sk, struct reader *reader);
 
-/* Reads a whole key blob; false if it is anything but one of the two kinds. */
+/* Reads a whole key blob. False if it is of another type or malformed. */
 bool key_read(struct key *key, struct reader blob);
 
-/* The key as a file shows it. */
+/* The key as text in a file. */
 struct key_text {
     const char *type;
     size_t base64_bytes;

@@ -1,5 +1,5 @@
 /*
- * The lines of a file, through a buffer of fixed size.
+ * Reads a file line by line through a buffer of fixed size.
  */
 #ifndef WREN_LINES_H
 #define WREN_LINES_H
@@ -13,21 +13,21 @@
 
 struct lines {
     int fd;
-    size_t start; /* [start, used) is read and not yet looked at */
+    size_t start; /* bytes[start..used) are read and not yet returned */
     size_t used;
     bool ended;
-    bool skipping;   /* behind the cut of an over-long line, up to its newline */
-    bool skipped;    /* there was an over-long line */
-    uint32_t number; /* of the line last returned, from 1 */
+    bool skipping;   /* in a line that is too long, up to its newline */
+    bool skipped;    /* a line was too long */
+    uint32_t number; /* of the last line returned, counted from 1 */
     char bytes[LIMIT_AUTHKEYS_LINE_BYTES];
 };
 
 void lines_init(struct lines *lines, int fd);
 
 /*
- * Finds the next whole line, without its newline and a carriage return before that. An over-long
- * one is passed over with all that belongs to it. The line stands in the buffer until the next
- * call. Returns 1, 0 at the end, -1 with errno if the file could not be read.
+ * Finds the next line, without its newline and a carriage return before it. Skips lines that are
+ * too long for the buffer. The line is valid until the next call. Returns 1, 0 at the end of the
+ * file, or -1 with errno if a read failed.
  */
 int lines_next(struct lines *lines, struct reader *line);
 

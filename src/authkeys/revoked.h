@@ -1,5 +1,5 @@
 /*
- * The file of -R: what may not log in any more, whoever lists it.
+ * The file of -R lists the keys and certificates that may not log in, whatever else allows them.
  *
  *     # a comment
  *     ssh-ed25519 AAAA... comment      this key: plain, in a certificate, or as an authority
@@ -9,9 +9,9 @@
  *     ca: *                            or anybody's again, as they are at the start
  *     serial: 17
  *     serial: 20-29
- *     id: bob's old laptop             a certificate's key id: all up to the end of the line
+ *     id: bob's old laptop             a certificate's key id, up to the end of the line
  *
- * Nothing else may stand in it: a line that is not understood, or is too long, revokes all keys.
+ * A line that is anything else, or is too long, revokes all keys.
  */
 #ifndef WREN_REVOKED_H
 #define WREN_REVOKED_H
@@ -34,7 +34,7 @@ struct revoked_offer {
     const struct certificate *certificate; /* NULL for a plain key */
 };
 
-/* Reads the file to its end. *line is the one that revokes, or is broken. */
+/* Reads the file until a line revokes the offer or is malformed; *line is its number. */
 enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *line);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * The files of /etc that say who is who. Apart from what reads them, so that tests can link another
- * place.
+ * Opens the account files in /etc. A file of its own, so that a test can link one that opens them
+ * elsewhere.
  */
 #ifndef WREN_ETC_H
 #define WREN_ETC_H

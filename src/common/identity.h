@@ -13,9 +13,9 @@ struct identity {
 };
 
 /*
- * `wrensshd`, or else `nobody`, of /etc/passwd; without either, as in an initramfs, the kernel's
- * overflow id 65534. Never asks a name service: what one brings into a process would stay there.
- * An entry with root's uid or gid does not count.
+ * Finds the user `wrensshd`, or else `nobody`, in /etc/passwd. If both are missing, as in an
+ * initramfs, takes the kernel's overflow id 65534. Never asks a name service: its code and memory
+ * would stay in the process. Skips an entry with root's uid or gid.
  */
 struct identity identity_find(void);
 

@@ -1,6 +1,6 @@
 /*
- * The hash of a key exchange method: SHA-256 (curve25519-sha256) or SHA-512
- * (sntrup761x25519-sha512), fed piece by piece.
+ * The hash function of a key exchange method, in steps: SHA-256 for curve25519-sha256, SHA-512 for
+ * sntrup761x25519-sha512.
  */
 #ifndef WREN_EXCHANGE_HASH_H
 #define WREN_EXCHANGE_HASH_H
@@ -22,14 +22,15 @@ struct exchange_hash {
 
 void exchange_hash_begin(struct exchange_hash *hash, bool sha512);
 void exchange_hash_bytes(struct exchange_hash *hash, const void *bytes, size_t count);
-void exchange_hash_string(struct exchange_hash *hash, const void *bytes,
-                          size_t count); /* with its length before it */
 
-/* K as the method encodes it: of SHA-512's a string of 64 bytes, of SHA-256's an mpint of the first
- * 32 (RFC 8731 section 3.1; draft-josefsson-ntruprime-ssh section 3). */
+/* Adds a `string` of RFC 4251 section 5: a uint32 length and the bytes. */
+void exchange_hash_string(struct exchange_hash *hash, const void *bytes, size_t count);
+
+/* Adds K as the method encodes it: with SHA-512 a string of 64 bytes, with SHA-256 an mpint of the
+ * first 32 (RFC 8731 section 3.1; draft-josefsson-ntruprime-ssh section 3). */
 void exchange_hash_secret(struct exchange_hash *hash, const uint8_t secret[static 64]);
 
-/* Writes 32 or 64 bytes, returns how many, and wipes the state. */
+/* Writes the hash and wipes the state. Returns the hash's length, 32 or 64 bytes. */
 size_t exchange_hash_end(struct exchange_hash *hash, uint8_t out[static HASH_MAX_BYTES]);
 
 #endif

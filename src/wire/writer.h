@@ -1,6 +1,6 @@
 /*
- * The one way to build a message: append-only, with an overflow that sticks. Checked once, at the
- * end, with writer_failed().
+ * Builds messages, keys and signed data (RFC 4251 section 5). Each function appends one field. If a
+ * field does not fit, nothing is written from then on; ask writer_failed() once, at the end.
  */
 #ifndef WREN_WRITER_H
 #define WREN_WRITER_H
@@ -23,16 +23,16 @@ void writer_bool(struct writer *writer, bool value);
 void writer_u32(struct writer *writer, uint32_t value);
 void writer_bytes(struct writer *writer, const void *bytes, size_t count);
 
-/* RFC 4251 section 5 `string`: a length and the bytes. */
+/* `string`: a uint32 length and the bytes. */
 void writer_string(struct writer *writer, const void *bytes, size_t count);
 void writer_text(struct writer *writer, const char *text);
 
-/* RFC 4251 section 5 `mpint` of a non-negative big-endian number of any length. Not constant time
- * in the number of its leading zero bytes, as the encoding itself is not. */
+/* `mpint` of a non-negative big-endian number of any length. The time depends on the count of
+ * leading zero bytes, as the length of the encoding does. */
 void writer_mpint(struct writer *writer, const uint8_t *big_endian, size_t count);
 
-/* Starts a string whose length is not known yet; writer_string_end() fills it in. Returns a mark
- * for it. Pairs nest. */
+/* Begins a string whose length is not known yet. Returns a mark, with which writer_string_end()
+ * fills in the length. Pairs nest. */
 size_t writer_string_begin(struct writer *writer);
 void writer_string_end(struct writer *writer, size_t mark);
 
