@@ -37,7 +37,7 @@ die()
     exit 1
 }
 
-# As a word that a shell reads back.
+# Quotes a word for a shell.
 quote()
 {
     case $1 in
@@ -91,7 +91,7 @@ follower=
 keys_folder=
 inetd_folder=
 
-# The launcher leads a process group of its own: its connections go with it.
+# The launcher leads a process group of its own, so its connections end with it.
 # shellcheck disable=SC2317 # called by the trap
 clean_up()
 {
@@ -151,7 +151,7 @@ missing_packages()
     say "${missing# }"
 }
 
-# Shows the end of a log when what wrote it has failed.
+# Shows the end of the log of a command that failed.
 run_logged()
 {
     log=$1
@@ -182,7 +182,7 @@ install_missing()
 
 # ---- building --------------------------------------------------------------------------------
 
-# A folder that another user made holds keys and objects that are of no use to us.
+# Another user's folder holds keys and objects that we can't use.
 make_folder()
 {
     mkdir -p -- "$1" || die "can't create $1"
@@ -191,7 +191,7 @@ make_folder()
     fi
 }
 
-# Meson remembers where the sources were: a tree that has moved is set up anew.
+# Meson remembers where the sources were: a tree that has moved needs a new set-up.
 build_daemon()
 {
     title "Building in build/try"
@@ -220,7 +220,7 @@ make_keys()
     fi
 }
 
-# wrensshd takes an authorized_keys only if nobody but root and its user can change or replace it:
+# wrensshd accepts an authorized_keys only if nobody but root and its user can change or replace it:
 # the file and every folder from it up to the home, or to the root.
 folder_is_safe()
 {
@@ -235,7 +235,7 @@ folder_is_safe()
     done
 }
 
-# Sets `keys`. Beside the other files if the source tree lies well, else where it does.
+# Sets `keys`: beside the other files if the folders above have safe owners and modes, else elsewhere.
 place_authorized_keys()
 {
     home=$(getent passwd "$user_id" | cut -d: -f6)
@@ -262,14 +262,14 @@ place_authorized_keys()
 
 # ---- serving ---------------------------------------------------------------------------------
 
-# Is anything listening on the port, whatever its address?
+# True if a program listens on the port, on any address.
 port_listens()
 {
     cat /proc/net/tcp /proc/net/tcp6 2>/dev/null |
         grep -Eq "^ *[0-9]+: [0-9A-F]+:$(printf '%04X' "$port") [0-9A-F:]+ 0A "
 }
 
-# inetd takes words without blanks, and makes the connection the program's stderr, too.
+# inetd accepts words without blanks only, and makes the connection the program's stderr, too.
 prepare_inetd()
 {
     inetd_folder=$(mktemp -d /tmp/wrensshd-try-XXXXXX)
@@ -334,7 +334,7 @@ serve()
 
 # ---- logging in ------------------------------------------------------------------------------
 
-# In the folder of the files: names that hold no blank and no % need no care.
+# Runs in the folder of the files, whose names hold no blank and no %.
 log_in()
 {
     title "ssh $user@127.0.0.1 'id; uname -sr; ...'"

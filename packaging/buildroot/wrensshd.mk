@@ -12,7 +12,7 @@ WRENSSHD_SITE = https://wrenssh.example/releases
 WRENSSHD_LICENSE = ISC
 WRENSSHD_LICENSE_FILES = LICENSE
 WRENSSHD_DEPENDENCIES = host-pkgconf libsodium
-# Where openssh and gesftpserver have it.
+# Its path in openssh and gesftpserver.
 WRENSSHD_CONF_OPTS = \
 	-Dtests=false \
 	-Dinitramfs=false \
@@ -24,7 +24,7 @@ else
 WRENSSHD_CONF_OPTS += -Dsystemd=false
 endif
 
-# The process that reads the network.
+# The user of the process that reads the network.
 define WRENSSHD_USERS
 	wrensshd -1 wrensshd -1 * - - - wrensshd
 endef

@@ -4,8 +4,8 @@
 #
 #     sh packaging/cross/build.sh [--cc clang|gcc] [--skip-tests] [x86_64|aarch64|armv7]...
 #
-# Leaves build/cross/wrensshd-VERSION-ARCH.tar.xz and SHA256SUMS, of these architectures only. The same source, compilers and musl give the same
-# bytes, wherever the source is.
+# Makes build/cross/wrensshd-VERSION-ARCH.tar.xz and SHA256SUMS, for these architectures only. The same source, compilers
+# and musl give the same bytes, in any folder.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/packaging/cross/targets.sh"
@@ -32,7 +32,7 @@ done
 sh "$top/packaging/cross/toolchain.sh" --cc "$compiler" "$@"
 version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
 
-# In a log, of which the end is shown if the command fails.
+# Writes a log, and shows its end if the command fails.
 logged() { # LOG COMMAND...
     log=$1
     shift
@@ -45,13 +45,13 @@ configure() { # FOLDER flags of Meson's
     folder=$1
     shift
     rm -rf "$folder"
-    # From a folder of our own: Meson asks the linker who it is with the map's name among the flags.
+    # From a folder of our own: Meson runs the linker to learn its name, and would write the map.
     (cd "$work/$arch" && logged "$folder.log" \
         meson setup "$folder" "$top" --werror --cross-file "$work/$arch/$compiler.ini" "$@")
 }
 
 run_unit_tests() {
-    # Each of some fifty programs would be optimized as a whole.
+    # Link-time optimization of some fifty test programs would take long.
     configure "$work/$arch/tests" -Db_lto=false
     logged "$work/$arch/tests.log" ninja -C "$work/$arch/tests"
     logged "$work/$arch/tests.log" meson test -C "$work/$arch/tests" --no-rebuild --print-errorlogs
@@ -63,7 +63,7 @@ build_release() {
     logged "$work/$arch/release.log" ninja -C "$work/$arch/release"
 }
 
-# What goes below /usr/local, with the licenses of all that is in the file.
+# The files for /usr/local, with the licenses of everything in the program.
 stage() {
     name=wrensshd-$version-$arch
     staged=$work/$arch/$name
@@ -84,8 +84,8 @@ stage() {
     [ "$bytes" -le "$size_limit" ] || [ "$compiler" = gcc ] || die "wrensshd for $arch is too large"
 }
 
-# No folders in the archive: those that are there keep their owner, mode and links where it is unpacked. Who unpacks it
-# needs as much memory as the dictionary has: -9e alone would ask for 64 MiB, which is all that a small board has.
+# The archive has no entries for folders, so that existing ones keep owner, mode and links. Unpacking needs as much
+# memory as the dictionary has: -9e alone would need 64 MiB, which is all that a small board has.
 pack() {
     archive=$work/$arch/$name.tar
     (cd "$work/$arch" && find "$name" ! -type d | LC_ALL=C sort >"$archive.files")

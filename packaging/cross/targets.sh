@@ -4,13 +4,13 @@
 #   debian_arch  Debian's name of the architecture
 #   triple       prefix of Debian's cross compiler, and part of its package's name
 #   musl_triple  folder of musl's headers and libraries in Debian's package
-#   emulator     which qemu runs the tests where the machine can't
+#   emulator     the qemu for the tests, if this machine can't run them
 #   cpu_family, cpu, machine_flags   for Meson's cross file
 #   size_flags   for Clang's link-time optimization. Bytes they save: 496 by inlining less between files, on aarch64; 1,240
 #                by sharing equal code between functions as well, on armv7. Elsewhere that saves next to nothing
-#   page_bytes   the largest page of its kernels: what is read-only after relocation ends with one
-#   size_limit   bytes that the stripped daemon may have at most
-#   zeroed_locals   whether there is room for it below that, with every compiler that Debian 12 and 13 have
+#   page_bytes   the largest page of its kernels: relocated data that becomes read-only ends with one
+#   size_limit   the most bytes of the stripped daemon
+#   zeroed_locals   whether size_limit leaves room for it, with every compiler of Debian 12 and 13
 all_targets='x86_64 aarch64 armv7'
 
 target() {

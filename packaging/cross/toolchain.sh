@@ -35,7 +35,7 @@ for arch; do target "$arch" || die "unknown architecture: $arch (options first, 
 
 find_emulator() { command -v "$emulator-static" || command -v "$emulator" || true; }
 
-# GCC's cross compilers come along with Clang for the sake of libgcc.
+# Clang needs GCC's cross compilers, too, for libgcc.
 missing_packages() {
     has meson || echo meson
     has ninja || echo ninja-build
@@ -68,7 +68,7 @@ ensure_packages() {
 
 # ---- apt, with a state of its own ------------------------------------------------------------------------------------
 
-# The machine's own sources, as `deb` or `deb-src` lines whatever they are for. Both of apt's formats.
+# The machine's own sources, all as `deb` or all as `deb-src` lines. Reads both of apt's formats.
 copy_sources() { # TYPE FOLDER
     mkdir -p "$2"
     for file in /etc/apt/sources.list /etc/apt/sources.list.d/*.list; do
@@ -82,7 +82,7 @@ copy_sources() { # TYPE FOLDER
     done
 }
 
-# The machine's own settings of apt (proxies, keys), but for the hooks, which would act on the machine.
+# The machine's own settings of apt (proxies, keys), without the hooks, which would change the machine.
 copy_settings() { # FOLDER
     mkdir -p "$1/apt.conf.d"
     for file in /etc/apt/apt.conf.d/*; do
@@ -102,7 +102,7 @@ private_apt() {
 }
 
 # Leaves the files that `apt-get WORDS...` downloads in FOLDER. A source of the machine's that does not have the
-# architecture makes update fail; what counts is whether the download succeeds.
+# architecture makes update fail; only the download must succeed.
 download() { # deb|deb-src ARCHITECTURE FOLDER WORDS...
     type=$1 architecture=$2 folder=$3
     shift 3
@@ -144,9 +144,9 @@ fetch_musl() { # ARCH
 
 setting_of() { sed -n "s/^$2 = //p" "$top/subprojects/$1.wrap"; } # WRAP NAME
 
-# The distribution's source packages, vouched for by apt. An archive that is the very one of the wrap file is put where
-# Meson looks before it would ask the network; another one of the same release is unpacked in its place. Meson would not
-# unpack again when our own files for it have changed.
+# The distribution's source packages, verified by apt. An archive with the sum of the wrap file goes where Meson looks
+# before it uses the network; another one of the same release is unpacked in its place. Meson would not unpack again
+# when our own files for it have changed.
 fetch_sources() {
     for name in libsodium check; do
         unpacked=$(setting_of $name directory)
@@ -187,17 +187,17 @@ write_wrapper() { # ARCH
 
 list() { printf "'%s', " "$@" | sed 's/, $//'; }
 
-# What hardens the code stands in meson.build, so that every build has it. Bytes of the stripped daemon that each costs
-# here, with Clang 14:
+# meson.build has the hardening flags, so that every build has them. Bytes that each adds to the stripped daemon here,
+# with Clang 14:
 #
 #                                         x86_64   aarch64    armv7
 #   none of them                         239,560   215,472  190,188
 #   -fstack-clash-protection                +800         -        -   Clang 14 has it for x86_64 only
 #   -ftrivial-auto-var-init=zero          +5,184    +3,528   +3,072   without crypto/ and libsodium; not on the ARMs,
-#                                                                     where little more would not fit any more
+#                                                                     whose size limit has no room for it
 #   -mbranch-protection=pac-ret                -    +5,304        -
 #
-# Left out, because they would take bytes and protect nothing here:
+# Left out, because they add bytes and protect nothing here:
 #   BTI (+440 bytes on aarch64)   the kernel enforces it only if every object of the program says that it has landing
 #                                 pads, and musl's do not: the linker drops the mark
 #   CET (+384 bytes on x86_64)    Linux has no indirect branch tracking for programs, and shadow stacks need a C library
@@ -210,7 +210,7 @@ write_cross_file() { # ARCH
         emulator_line="exe_wrapper = '$(find_emulator)'"
         needs_emulator=true
     fi
-    # GCC's link-time optimization goes with GNU ld only.
+    # GCC's link-time optimization works with GNU ld only.
     case $compiler in
     gcc) prefix=$triple- lto=false link_flags='' ;;
     clang) prefix=llvm- lto=true link_flags=$size_flags ;;

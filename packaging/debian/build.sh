@@ -1,9 +1,9 @@
 #!/bin/sh
-# Builds the Debian packages wrensshd and wrensshd-initramfs, and the source package wrenssh, as the user who says so.
+# Builds the Debian packages wrensshd and wrensshd-initramfs, and the source package wrenssh, as the user who runs it.
 #
 #     sh packaging/debian/build.sh [dpkg-buildpackage's arguments]
 #
-# Leaves them in build/debian. Needs the packages dpkg-dev and those of Build-Depends in packaging/debian/control:
+# They are in build/debian afterwards. Needs the packages dpkg-dev and those of Build-Depends in packaging/debian/control:
 # dpkg-buildpackage says which are missing. The unit tests run unless DEB_BUILD_OPTIONS=nocheck.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
@@ -21,7 +21,7 @@ rm -rf "$source"
 rm -f "$work"/wrenssh_* "$work"/wrensshd_* "$work"/wrensshd-*
 mkdir -p "$source"
 
-# What is in the tree, but for what was built or fetched there.
+# The tree without what was built or fetched in it.
 (cd "$top" && tar -c --exclude-vcs --exclude=./build --exclude=__pycache__ --exclude=./subprojects/packagecache \
     --exclude='./subprojects/*-[0-9]*' .) | tar -x -C "$source"
 mv "$source/packaging/debian" "$source/debian"

@@ -1,10 +1,10 @@
 #!/bin/bash
-# dracut: wrensshd, its keys and its units into the image, with the network.
+# dracut: puts wrensshd, its keys and its units into the image, with the network.
 # shellcheck disable=SC1091
 
 . "${WREN_SHARED:-/usr/share/wrensshd/initramfs}/image.sh"
 
-# Not before the system has been set up for it: image.sh says what is missing.
+# Only if the system has been set up for it: image.sh reports what is missing.
 check() {
     # shellcheck disable=SC2086,SC2154 # a list of words; image.sh sets it
     require_binaries $wren_programs || return 1
@@ -17,7 +17,7 @@ check() {
 
 has_network_module() { compgen -G "${dracutbasedir:-/usr/lib/dracut}/modules.d/[0-9][0-9]network/module-setup.sh" >/dev/null; }
 
-# Where there is no systemd-networkd, dracut's own module brings what there is.
+# Without systemd-networkd, dracut's own network module chooses what to use.
 depends() {
     echo systemd systemd-initrd
     wren_has_networkd || echo network
@@ -25,7 +25,7 @@ depends() {
 
 installkernel() {
     instmods af_packet ipv6
-    # In a host's own image: its interfaces' drivers. In a generic one: all.
+    # An image for this host gets the drivers of its interfaces, a generic one gets all.
     if [[ ${hostonly-} ]]; then
         local module
         for module in /sys/class/net/*/device/driver/module; do

@@ -1,11 +1,11 @@
 # shellcheck shell=sh disable=SC2034
-# What the hooks of initramfs-tools, dracut and mkinitcpio do alike when an image is made. Sourced by them:
+# What the hooks of initramfs-tools, dracut and mkinitcpio share when an image is made. They source it:
 #
 #     wren_prepare || return      # reads and checks /etc/wrensshd/initramfs; says what is wrong, and returns 1
 #     wren_fill FOLDER            # puts keys and settings into the image below FOLDER
 #     wren_fill_systemd FOLDER    # also what systemd in an initramfs needs, but programs: wren_programs names these
 #
-# Without a good wren_prepare the image is built all the same, without the server.
+# If wren_prepare fails the image is made without the server.
 
 wren_folder=${WREN_FOLDER:-/etc/wrensshd/initramfs}
 wren_shared=${WREN_SHARED:-/usr/share/wrensshd/initramfs}
@@ -33,7 +33,7 @@ wren_is_port() {
     [ "$1" -le 65535 ]
 }
 
-# Takes one setting; returns 1 if it is none.
+# Reads one setting; returns 1 if it is not valid.
 wren_set() {
     case $2 in *"'"*) return 1 ;; esac
     case $1 in
@@ -66,7 +66,7 @@ wren_read_settings() {
             return 1
         }
     done <"$wren_folder/wrensshd.conf"
-    # wrensshd reads its command line from left to right: -V is reached only if all before it is right.
+    # wrensshd reads its command line from left to right: it reaches -V only if the flags before are valid.
     # shellcheck disable=SC2086 # a list of words
     wren_words=$("$wren_daemon" $wren_options -V 2>&1 >/dev/null) || {
         wren_refuse "$wren_folder/wrensshd.conf: OPTIONS=$wren_options: $(printf '%s\n' "$wren_words" | head -n 1)"
@@ -74,7 +74,7 @@ wren_read_settings() {
     }
 }
 
-# In the image all is root's: whoever can write here decides who may log in there, and what a login runs.
+# In the image everything is root's. Anybody who can write here could choose who may log in there, and what a login runs.
 wren_check_owners() {
     wren_unsafe=$(find -L "$wren_folder/.." "$wren_folder" "$wren_folder/authorized_keys" "$wren_folder/wrensshd.conf" \
         -maxdepth 0 \( -perm /022 -o ! -uid 0 ! -uid "$(id -u)" \) 2>/dev/null | head -n 1)
@@ -103,7 +103,7 @@ wren_check_authorized_keys() {
     [ "$wren_keys" -gt 0 ] || wren_refuse "$wren_file has no ed25519 key (make one: ssh-keygen -t ed25519)"
 }
 
-# Of the initramfs alone: an image on an unencrypted disk can be read by who holds the disk. Made once.
+# A key for the initramfs only: anybody who holds the disk can read an unencrypted image. It is made once.
 wren_have_host_key() {
     if [ ! -e "$wren_folder/ssh_host_ed25519_key" ] || [ -e "$wren_folder/.ed25519.sk" ]; then
         "$wren_daemon-makekey" -q "$wren_folder" || { wren_refuse "no host key in $wren_folder"; return 1; }
@@ -119,7 +119,7 @@ wren_prepare() {
 
 # ---- the image -------------------------------------------------------------------------------------------------------
 
-# The files of a host key that are there, with its certificate.
+# The existing files of a host key, with its certificate.
 wren_key_files() {
     for wren_name in ed25519.pk .ed25519.sk ed25519-cert.pub ssh_host_ed25519_key ssh_host_ed25519_key-cert.pub; do
         [ ! -f "$wren_folder/$wren_name" ] || echo "$wren_name"
@@ -142,21 +142,21 @@ WREN_OPTIONS='$wren_options'
 WREN_NETWORK='$wren_network'
 END
     chmod 600 "$1/etc/wrensshd/settings"
-    # Root, with a password that fits nothing. No home, no list of shells.
+    # Root, with a password that matches nothing. No home, no list of shells.
     grep -qs '^root:' "$1/etc/passwd" || echo 'root:*:0:0:root:/root:/bin/sh' >>"$1/etc/passwd"
 }
 
 # ---- the same with systemd in it -------------------------------------------------------------------------------------
 
-# systemd-networkd is taken wherever it is installed: it reads ip= and needs no D-Bus.
+# systemd-networkd is used wherever it is installed: it reads ip= and needs no D-Bus.
 wren_has_networkd() {
     [ -x /usr/lib/systemd/systemd-networkd ] && [ -x /usr/lib/systemd/systemd-network-generator ]
 }
 
-# What the scripts run.
+# The programs that the scripts run.
 wren_programs="ip stty sleep systemctl tr /usr/lib/systemd/systemd-reply-password"
 
-# wren_put MODE NAME FILE: one of ours, into the image.
+# wren_put MODE NAME FILE: puts one of our files into the image.
 wren_put() {
     mkdir -p "$(dirname "$3")"
     cp "$wren_shared/systemd/$2" "$3"
@@ -170,7 +170,7 @@ wren_copy_user() {
     grep -qs "^$1:" "$2/etc/group" || grep "^$1:" /etc/group >>"$2/etc/group"
 }
 
-# systemd starts a socket of one interface when that has come, and gives up after 90 s. Here it goes on waiting.
+# systemd waits 90 s for the interface of a socket. Here it waits without a limit.
 wren_wait_for_interface() {
     wren_name=$wren_units/sys-subsystem-net-devices-$(printf '%s' "$wren_interface" | sed 's/-/\\x2d/g').device.d
     mkdir -p "$wren_name"

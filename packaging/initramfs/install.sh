@@ -1,10 +1,10 @@
 #!/bin/sh
-# Puts what makes wrensshd part of the initramfs where this system's tool for that looks for it.
+# Installs what makes wrensshd part of the initramfs, for the tool that makes images on this system.
 #
 #     sh packaging/initramfs/install.sh [--remove] [initramfs-tools|dracut|mkinitcpio]
 #
-# Without a name it takes the tool that is installed. The program itself is installed before: /usr/local/sbin/wrensshd or
-# /usr/sbin/wrensshd. With DESTDIR set it installs below that folder. --remove takes all away but /etc/wrensshd.
+# Without a name it uses the tool that is installed. Install the program itself before, as /usr/local/sbin/wrensshd or
+# /usr/sbin/wrensshd. With DESTDIR set it installs below that folder. --remove removes everything except /etc/wrensshd.
 set -eu
 here=$(cd "$(dirname "$0")/.." && pwd)
 root=${DESTDIR:-}

@@ -1,9 +1,9 @@
 # shellcheck shell=sh
-# What wrensshd-unlock does with standard input without systemd, where a passphrase can be any bytes. Sourced.
+# How wrensshd-unlock reads standard input without systemd, where a passphrase can be any bytes. Sourced.
 
 say() { printf '%s\n' "$*" >&2; }
 
-# What is typed is a passphrase, also before a question and between two: it is not shown until the end, however that comes.
+# Everything typed is a passphrase, also before a question and between two: the terminal does not show it until the end.
 hide_typing() {
     modes=$(stty -g) || exit 1
     trap 'stty "$modes"' EXIT
@@ -11,7 +11,7 @@ hide_typing() {
     stty -echo
 }
 
-# Sets folder and key: a file in memory with what comes on standard input, gone at the end of the program.
+# Sets folder and key: a file in memory with the standard input, which is removed at the end of the program.
 take_passphrase() {
     say "Taking the passphrase from standard input, up to its end (to be asked for it: ssh -t)."
     umask 077
@@ -23,7 +23,7 @@ take_passphrase() {
     [ -s "$key" ] || { say "Standard input was empty."; exit 1; }
 }
 
-# Takes a newline off the passphrase's end, as `echo` has put it there. Fails if there is none.
+# Removes a newline from the end of the passphrase, which `echo` adds. Fails if there is none.
 cut_newline() {
     bytes=$(wc -c <"$key")
     [ -z "$(tail -c 1 "$key")" ] && [ "$bytes" -gt 1 ] || return 1

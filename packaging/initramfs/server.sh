@@ -6,11 +6,11 @@ wren_network_file=/run/wrensshd-network.pid
 
 . /etc/wrensshd/settings
 
-# The log goes to the kernel's: it is bounded, and the real system keeps it.
+# The log goes to the kernel's log: its size is limited, and the real system keeps it.
 wren_log() { [ ! -w /dev/kmsg ] || exec 2>/dev/kmsg; }
 
-# Becomes the listener, as soon as there is the interface that it is to listen on. It has fewer places
-# before the login on a machine with little memory.
+# Becomes the listener as soon as its interface exists. On a machine with little memory it accepts fewer connections
+# before the login.
 wren_serve() {
     set --
     [ -z "$WREN_COMMAND" ] || set -- -e "$WREN_COMMAND"
@@ -23,11 +23,11 @@ wren_serve() {
         /sbin/wrensshd -a /etc/wrensshd/authorized_keys "$@" $WREN_OPTIONS /etc/wrensshd/hostkey </dev/null
 }
 
-# Runs the command until it succeeds. A router can need longer than the command waits, and an interface can come late:
-# this goes on until the system has booted. Only the first try speaks on the console, where a passphrase is asked for; the
-# others speak to the kernel's log.
+# Runs the command until it succeeds or the system has booted: a router can need longer than the command waits, and an
+# interface can come late. Only the first try writes on the console, which asks for a passphrase; the others write to the
+# kernel's log.
 wren_set_up_network() {
-    # The one who has started this writes the file; it is removed at the end, because the number can be another's then.
+    # The caller writes the file. It is removed at the end, because another process can get the number then.
     until [ -s $wren_network_file ]; do
         sleep 0.1 2>/dev/null || sleep 1
     done
@@ -42,8 +42,8 @@ wren_set_up_network() {
     rm -f $wren_network_file
 }
 
-# wren_start COMMAND: in the background, the listener, and the command, which sets up the network. The listener does not
-# wait for it: the kernel may have made an address of IPv6 meanwhile.
+# wren_start COMMAND: starts in the background the listener, and the command, which sets up the network. The listener
+# does not wait for it: the kernel may already have made an IPv6 address.
 wren_start() {
     (wren_serve) &
     echo $! >$wren_pid_file
@@ -51,7 +51,7 @@ wren_start() {
     echo $! >$wren_network_file
 }
 
-# The parent stands behind the name of the program, which can hold anything but is in parentheses.
+# The parent's number follows the name of the program, which can hold any byte but is in parentheses.
 wren_children() {
     for wren_stat in /proc/[0-9]*/stat; do
         read -r wren_line 2>/dev/null <"$wren_stat" || continue
@@ -61,14 +61,14 @@ wren_children() {
     done
 }
 
-# True if the process can start no other one.
+# True if the process can start no other process.
 wren_stands() {
     read -r wren_line 2>/dev/null </proc/"$1"/stat || return 0
     case ${wren_line##*) } in [TtZX]*) return 0 ;; *) return 1 ;; esac
 }
 
-# A process and its children; stopped first, so that it starts nothing while we look for them. One that is in the middle
-# of that, or waits for a device, stops a little later.
+# Kills a process and its children. It is stopped first, so that it starts nothing while we look for them. A process
+# that is just starting another, or waits for a device, stops a little later.
 wren_kill() {
     kill -STOP "$1"
     for _ in 1 2 3 4 5 6 7 8 9 10; do
@@ -81,8 +81,8 @@ wren_kill() {
     kill -KILL "$1"
 }
 
-# Ends what the file names. The listener ends all that has come from it before it ends itself. Until it is the listener,
-# it is a shell, as is what sets up the network: that is killed with all that it has started.
+# Ends the process that the file names. The listener ends all its sessions before it ends itself. Before it becomes the
+# listener it is a shell, like the process that sets up the network: a shell is killed with everything that it has started.
 wren_end() {
     [ -e "$1" ] && read -r wren_pid <"$1" || return 0
     rm -f "$1"
@@ -102,7 +102,8 @@ wren_end() {
     [ $wren_turns -lt 100 ] || echo "wrensshd: process $wren_pid can't be ended" >&2
 }
 
-# Sessions whose listener has been killed, as for lack of memory. Only the script that calls this may have that name, too.
+# Ends sessions whose listener has been killed, for lack of memory for example. Spares the script that calls this, which
+# has the same name.
 wren_end_rest() {
     for wren_comm in /proc/[0-9]*/comm; do
         read -r wren_name 2>/dev/null <"$wren_comm" || continue
@@ -112,7 +113,7 @@ wren_end_rest() {
     done
 }
 
-# /run goes on to the real system; sessions that were killed have left in it what they had read of a passphrase.
+# /run stays for the real system. Sessions that were killed have left there what they had read of a passphrase.
 wren_stop() {
     wren_end $wren_network_file
     wren_end $wren_pid_file
@@ -120,7 +121,7 @@ wren_stop() {
     rm -rf /run/wrensshd-unlock-*
 }
 
-# All of it: who unlocks from afar has no network of the real system's yet.
+# All interfaces: the real system has not set up its network yet.
 wren_network_down() {
     [ "$WREN_NETWORK" = down ] || return 0
     for wren_link in /sys/class/net/*; do

@@ -18,10 +18,10 @@ S = "${UNPACKDIR}/wrenssh-${PV}"
 
 inherit meson pkgconfig systemd update-rc.d useradd
 
-# The sandbox has its list of system calls for these.
+# The processors for which the sandbox has a list of system calls.
 COMPATIBLE_HOST = "(aarch64|arm|i.86|riscv64|x86_64)-.*-linux.*"
 
-# sftp_server: where the package openssh-sftp-server has it.
+# sftp_server: its path in the package openssh-sftp-server.
 EXTRA_OEMESON = "-Dtests=false -Dinitramfs=false -Dsftp_server=${libexecdir}/sftp-server"
 
 PACKAGECONFIG ??= "${@bb.utils.filter('DISTRO_FEATURES', 'systemd', d)}"
@@ -32,7 +32,7 @@ SYSTEMD_SERVICE:${PN} = "wrensshd.socket"
 INITSCRIPT_NAME = "wrensshd"
 INITSCRIPT_PARAMS = "defaults 50"
 
-# The process that reads the network.
+# The user of the process that reads the network.
 USERADD_PACKAGES = "${PN}"
 USERADD_PARAM:${PN} = "--system --user-group --no-create-home --home-dir /nonexistent --shell /sbin/nologin wrensshd"
 
@@ -40,7 +40,7 @@ do_install:append() {
     # The same script serves busybox's init and System V's.
     install -Dm 0755 ${S}/packaging/buildroot/S50wrensshd ${D}${sysconfdir}/init.d/wrensshd
 
-    # Without usrmerge systemd's folder is another one than below /usr.
+    # Without usrmerge systemd's folder is not below /usr.
     if [ -d ${D}${prefix}/lib/systemd/system ] && [ ${systemd_system_unitdir} != ${prefix}/lib/systemd/system ]; then
         install -d ${D}${systemd_system_unitdir}
         mv ${D}${prefix}/lib/systemd/system/* ${D}${systemd_system_unitdir}
@@ -52,5 +52,5 @@ do_install:append() {
 FILES:${PN} += "${systemd_system_unitdir}"
 
 RRECOMMENDS:${PN} = "openssh-sftp-server"
-# Both want port 22.
+# Both use port 22.
 RCONFLICTS:${PN} = "dropbear openssh-sshd"
