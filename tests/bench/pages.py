@@ -77,7 +77,7 @@ def account(pid, table):
     for start, end, rights, offset, name in mappings(pid):
         if name.startswith("[vsyscall"):
             continue
-        # What follows the program's data without a name is its .bss.
+        # A mapping without a name after the program's data is its .bss.
         name = name or (last + ", .bss" if last == executable else "")
         if base is None and name == executable:
             base = start - offset
@@ -86,7 +86,7 @@ def account(pid, table):
             if entry & FILE_OR_SHARED or name.startswith("[v"):
                 continue
             count = sharers(entry & FRAME)
-            # The page of zeros is everybody's.
+            # All processes share the page of zeros.
             if count == 0:
                 continue
             own, shared = own + (count == 1), shared + (count > 1)

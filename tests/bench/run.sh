@@ -35,7 +35,7 @@ python3:has python3
 openssh-client:has ssh
 ucspi-tcp:has tcpserver
 "
-# Without these something is left out.
+# Without these some measurements are left out.
 useful="
 openssh-server:has sshd
 openssh-sftp-server:test -x /usr/lib/openssh/sftp-server
@@ -53,7 +53,7 @@ mmdebstrap:has mmdebstrap
 
 # ---- what is measured ------------------------------------------------------------------------------------------------
 
-# What a board would install: the static program, built as packaging/cross/build.sh does it.
+# What a board installs: the static program, as packaging/cross/build.sh builds it.
 build_static() {
     arch=$(uname -m)
     sh packaging/cross/toolchain.sh --cc clang "$arch" || return 1
@@ -62,7 +62,7 @@ build_static() {
     ninja -C "$build/static" src/wrensshd
 }
 
-# And what a distribution would: the dynamic one, with the helpers beside it.
+# What a distribution installs: the dynamic program, with the helpers beside it.
 build_all() {
     echo "building"
     dynamic=$build/meson/src/wrensshd
@@ -76,7 +76,7 @@ build_all() {
     ninja -C "$build/meson" bench >"$build/build.log" 2>&1 || { tail -n 30 "$build/build.log"; return 1; }
 }
 
-# What counts instructions on ARM is linked with: here, as the measurements have no network but their own.
+# Libraries for the counts of instructions on ARM, fetched here because the measurements have no access to the internet.
 fetch_libraries() {
     [ "$(id -u)" = 0 ] && has mmdebstrap || return 0
     for architecture in arm64 armhf; do

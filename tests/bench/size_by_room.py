@@ -22,7 +22,7 @@ KINDS = ("text", "rodata", "data", "bss")
 ROOMS = ("main", "common", "wire", "net", "sandbox", "monitor", "authkeys", "hostkey", "session", "tools", "listen", "static",
          "crypto", "libsodium", "libc", "linker", "other")
 
-# Static libraries by their name between lib and .a; the longer ones are what a libc consists of, or comes with.
+# Static libraries by their name between lib and .a; the longer lists are the parts of a libc and its companions.
 ROOM_OF_LIBRARY = {
     **{name: name for name in ("common", "wire", "net", "sandbox", "monitor", "authkeys", "hostkey", "session", "tools",
                                "listen")},
@@ -44,7 +44,7 @@ KIND_OF_SECTION = (
     (".rel", "rodata"),
 )
 
-# These the linker makes by itself, whatever object file GNU ld books them on.
+# The linker makes these itself, whatever object file GNU ld names for them.
 MADE_BY_LINKER = (".dyn", ".rel", ".hash", ".gnu", ".interp", ".plt", ".got", ".eh_frame_hdr", ".note.gnu")
 
 # Sections of the object that link-time optimization makes: kind, symbol, and a number where two had the same name.

@@ -91,7 +91,7 @@ class Line:
         """The process that has become the user: the monitor's other child, once somebody is logged in."""
         def others():
             return [pid for pid in proc.children(self.monitor) if pid != self.network]
-        # The child that has read keys may still be about to end.
+        # The child that has read keys may not have ended yet.
         assert proc.wait_until(lambda: len(others()) == 1, PATIENCE_SECONDS), f"{others()}; the log:\n{self.log.text()}"
         return others()[0]
 

@@ -15,9 +15,9 @@ from daemon import PATIENCE_SECONDS, daemon_environment, run
 from openssh import OpenSSH
 from site_setup import PROJECT
 
-# The daemon's folder is what stands in /usr/local/sbin there. The shell stays as the init that collects dead processes.
-# What fails before an && does not end it, and what comes then would be done to the machine's own /etc. Where users are
-# made meanwhile, files vanish under cp: it gets a second try.
+# The daemon's folder is mounted on /usr/local/sbin there. The shell stays as the init that reaps processes.
+# A command that fails before an && does not end the shell, and later ones would change the machine's own /etc. If users
+# are made at the same time, files vanish under cp, so it gets a second try.
 SETUP = """mount --make-rprivate /
 ip link set lo up
 mkdir -p "$0/etc"

@@ -24,12 +24,12 @@ run_cleanuphook
 echo "cleaned: $(ls /crypto_keyfile.bin 2>&1)"
 """
 
-# Takes the device's right passphrase, and nothing else.
+# Accepts the device's right passphrase, and nothing else.
 CRYPTSETUP = """#!/bin/sh
 [ "$(cat | od -c)" = "$(printf 'right' | od -c)" ] && [ "$1 $2 $3 $4" = "open --type luks --test-passphrase" ]
 """
 
-# No interface is there at first; or nobody answers.
+# At first there is no interface; or nobody answers.
 IPCONFIG = {
     "late": """#!/bin/sh
 echo "$*" >>/tried
@@ -57,7 +57,7 @@ def fill(image, daemon, network):
     for applet in subprocess.run(["/bin/busybox", "--list"], stdout=subprocess.PIPE, check=True).stdout.decode().split():
         if not os.path.lexists(f"{image}/bin/{applet}"):
             os.symlink("busybox", f"{image}/bin/{applet}")
-    # The daemon may be dynamic here: what it needs comes with it.
+    # The daemon may be dynamic here, so its libraries are copied, too.
     libraries = subprocess.run(["ldd", daemon], stdout=subprocess.PIPE, check=False).stdout.decode().split()
     for library in [word for word in libraries if word.startswith("/")]:
         os.makedirs(image + os.path.dirname(library), exist_ok=True)

@@ -324,7 +324,7 @@ def test_the_link_delays_every_packet_both_ways(tmp_path):
                           stderr=subprocess.PIPE, timeout=30, check=False,
                           env={**os.environ, "PYTHONPATH": bench_suite.FOLDER})
     assert done.returncode == 0, done.stderr
-    # The least is the link's own doing; how much more it gets is the machine's.
+    # The link causes the least; the machine adds the rest.
     assert float(done.stdout) >= 0.08
 
 

@@ -10,8 +10,8 @@ from wire_crypto import Ed25519Key
 
 LINES, MIB, MARGIN_KIB, ROUNDS = 10000, 1 << 20, 256, 5
 
-# Writes the peak memory (KiB) of the daemon and all its children to a file. A process starts with the peak of what it
-# was before its exec, so a small shell, not Python, forks it; it becomes Python's child when the shell is gone.
+# Writes the peak memory (KiB) of the daemon and all its children to a file. A process keeps the peak from before its
+# exec, so a small shell, not Python, forks it; it becomes Python's child when the shell is gone.
 WRAPPER = """
 import ctypes, os, sys
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -71,7 +71,7 @@ def test_memory(attempt, authorize, lines, name, granted):
         assert {code for code, _ in found} == {USERAUTH_SUCCESS if expected else USERAUTH_FAILURE}
         peaks[kind] = min(peak for _, peak in found)  # the kernel counts pages in batches
     # The kernel counts pages of a process in batches for each processor: several hundred KiB of error were seen.
-    # Below the 1 MiB that reading a file whole would take; test_limit_of_data has the exact figure.
+    # Less than the 1 MiB of a file that is read whole; test_limit_of_data has the exact figure.
     assert peaks[name] - peaks["one line"] <= 896, peaks
 
 

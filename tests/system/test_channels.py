@@ -333,5 +333,5 @@ def test_many_sessions_leave_nothing(client):
         assert channel.request(b"exec", string(f"exit {number}"))
         assert channel.wait_closed().exit_status == number
     assert proc.wait_until(lambda: proc.descendants(raw.line.monitor) == processes[1:])
-    # Fewer is no leak: what the first session had may not have been closed yet when it was counted.
+    # Fewer is no leak: the first session's descriptors may still have been open when they were counted.
     assert proc.wait_until(lambda: all(now <= then for now, then in zip(held(), before))), (held(), before)

@@ -56,7 +56,7 @@ printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fa
         copy, reload = re.match(r"(?s)(.*\n)fail2ban-client (.*)\n", readme.blocks(*PAGE)[1]).groups()
         self.run(copy.replace("/usr/local/share/wrensshd", os.path.join(PROJECT, "packaging")))
         if log == "files":
-            # What the file says about that, with the comment signs taken away.
+            # The file's own lines for that, without the comment signs.
             self.run(f"sed -i -e '/^backend/d' -e 's/^#\\([a-z]* *=\\)/\\1/' {JAIL}")
         assert "OK" in self.client(reload)
         self.wait("Currently banned", "0")
@@ -148,7 +148,7 @@ def test_ban(island, site, log, address):
     try:
         misbehave(island, site, address)
         if log == "journal":
-            # Any user can call itself wrensshd there.
+            # Any user's process can call itself wrensshd there.
             island("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "systemd-cat", "-t", "wrensshd",
                    "echo", FORGED.partition(" ")[2])
         for word in (FORGED, f"\n{FORGED}", "x" * 30000 + f"\n{FORGED}"):

@@ -8,7 +8,7 @@ from wire import (DATA, EOF, IGNORE, NEWKEYS, PING, PONG, SERVICE_REQUEST, UNIMP
                   string, u32)
 
 PROTOCOL_ERROR, MAC_ERROR = 2, 5
-# A broken frame may be told as either: that the two look alike is what matters.
+# Either code may report a broken frame; what matters is that both cases look alike.
 BROKEN_FRAME = (PROTOCOL_ERROR, MAC_ERROR)
 
 

@@ -209,7 +209,7 @@ def test_host_certificate(host, folder, ca):
     ssh = host(folder)
     trusted = knows(folder + "/known", "@cert-authority wren " + public(ca))
     ssh.works(options=trusted)
-    # What the client sends waits for the exchange; what it gets may all be on its way before.
+    # The client's data waits for the key exchange; the server's may already be under way.
     done = ssh("wc", "-c", options=["RekeyLimit=64K", "LogLevel=DEBUG1", *trusted], input="x" * 1000000)
     assert done.stdout.split() == ["1000000"] and done.returncode == 0, done.stderr[-2000:]
     assert len(re.findall(r"Server host certificate:", done.stderr)) >= 2, "there was no second key exchange"

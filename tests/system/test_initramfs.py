@@ -205,7 +205,7 @@ def test_systemd_image_waits_for_its_interface(image):
     assert "JobRunningTimeoutSec=infinity" in image.read(f"etc/systemd/system/{folder}/wrensshd.conf").splitlines()
 
 
-# The end of an initramfs kills what has the server's name, wherever it is.
+# The end of an initramfs kills every process with the server's name.
 OWN_PROCESSES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
@@ -222,7 +222,7 @@ def server_script(path):
 
 
 SHELLS = pytest.mark.parametrize("shell", [["sh"], ["busybox", "sh"], ["bash"]], ids=["sh", "busybox", "bash"])
-# As a function that is still at work, and as one that has failed and is tried again.
+# A function that still runs, and one that has failed and is tried again.
 NEVER = ["(sleep 1000; sleep 1000) || :; sleep 1000", "echo >>$tries; false"]
 
 
@@ -330,7 +330,7 @@ def test_installer_reads_all_its_words(tmp_path):
 
 # ---- mkinitcpio, against stubs ---------------------------------------------------------------------------------------
 
-# What mkinitcpio would give to a hook's build(). Programs are noted and copied as plain files.
+# Stubs of the functions that mkinitcpio gives to a hook's build(). Programs are recorded and copied as plain files.
 STUBS = """
 add_checked_modules() { echo "modules $*" >>"$NOTES"; }
 add_module() { echo "module $*" >>"$NOTES"; }
@@ -375,7 +375,7 @@ def test_mkinitcpio_busybox_image(arch, site):
     assert {"runscript", f"binary {site.daemon} /usr/bin/wrensshd", "binary ip", *NETWORK_MODULES} <= set(notes)
     assert os.readlink(arch.out + "/usr/bin/wrensshd-listen") == "wrensshd"
     assert os.access(arch.out + "/usr/bin/wrensshd-unlock", os.X_OK)
-    # What add_full_dir would have left out.
+    # Files that add_full_dir leaves out.
     assert os.path.exists(arch.out + "/etc/wrensshd/hostkey/.ed25519.sk")
 
 

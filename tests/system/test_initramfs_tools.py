@@ -89,7 +89,7 @@ def test_network(shell, interface, given, said, tmp_path):
 
 # ---- the passphrase -----------------------------------------------------------------------------
 
-# As cryptsetup-initramfs's: takes all of its input for one device, and says what came of it.
+# Like that of cryptsetup-initramfs: uses all of its input for one device, and reports the result.
 CRYPTROOT_UNLOCK = """#!/bin/sh
 for name in one two; do
     [ ! -e {folder}/mapper/$name ] || continue

@@ -42,7 +42,7 @@ class Asking:
 
     def ask(self, name, right, tries=3):
         # `python3 attach NAME ...`, where a command line of systemd-cryptsetup has its own name first. Under a shell,
-        # which reaps it as init would.
+        # which reaps it like init.
         shutil.copy(os.path.join(HERE, "ask_password.py"), os.path.join(self.folder, "attach"))
         command = f'"{sys.executable}" attach {name} . {right} {tries}; exit $?'
         self.askers.append(subprocess.Popen(["sh", "-c", command], cwd=self.folder, start_new_session=True))

@@ -83,7 +83,7 @@ def test_extensions_come_first_and_once(client):
 
 # ---- what may not come during the first key exchange ----------------------------------------
 
-# Everything a client or a server ever says, and unknown numbers.
+# All messages of clients and servers, and unknown numbers.
 MESSAGES = {
     "ignore": bytes([IGNORE]) + string(b"x"), "debug": bytes([DEBUG, 0]) + string(b"x") + string(b""),
     "unimplemented": bytes([UNIMPLEMENTED]) + u32(0), "service request": bytes([5]) + string(b"ssh-userauth"),

@@ -88,7 +88,7 @@ def busybox_inetd(port, daemon, config, user):
 
 LAUNCHERS = {"tcpserver": tcpserver, "systemd-socket-activate": systemd, "ipsvd's tcpsvd": tcpsvd,
              "inetutils-inetd": inetd, "busybox tcpsvd": busybox_tcpsvd, "busybox inetd": busybox_inetd}
-# Debian 12's busybox is built without these two: the programs they were made after stand in for them above.
+# Debian 12's busybox is built without these two. The programs that they imitate are tested above.
 MISSING = {"busybox tcpsvd": "this busybox has no tcpsvd", "busybox inetd": "this busybox has no inetd"}
 
 
@@ -99,7 +99,7 @@ def launched(request, site, mode, new_log):
     folder = site.folder("launch", 0o777 if site.root else 0o755)
     config = os.path.join(folder, f"inetd-{port}.conf")
     user = "root" if mode == "root" else site.user.pw_name
-    # An inetd makes the connection its child's stderr as well: the log has to go elsewhere.
+    # An inetd makes the connection its child's stderr as well, so the log must go elsewhere.
     syslog = ["-l"] if "inetd" in request.param else []
     daemon = [site.daemon, *syslog, *site.daemon_args(), site.keydir(mode)]
     place = f"127.0.0.1:{port}" if request.param.startswith("systemd") else port
@@ -107,7 +107,7 @@ def launched(request, site, mode, new_log):
     if not command:
         pytest.skip(MISSING.get(request.param, f"{request.param} is not installed"))
     if command[0].startswith(PROJECT):
-        # Unpacked by tests/run.sh, perhaps where the ordinary user may not look.
+        # Unpacked by tests/run.sh, perhaps where the ordinary user has no access.
         command = [shutil.copy(command[0], folder), *command[1:]]
     made = Launched(site, log, mode, command, port)
     made.name = request.param

@@ -285,7 +285,7 @@ def test_programs_get_no_other_descriptors(listen):
     assert sorted(found) == sorted(["0", "1", "2", status])
 
 
-# A session's program that has parted from everything above it and does not hear SIGTERM.
+# A session's program that has left its parents' session and ignores SIGTERM.
 SECONDS = str(100000 + os.getpid())
 STUBBORN = f"setsid sh -c 'trap \"\" TERM HUP; sleep {SECONDS} & sleep {SECONDS}' & cat"
 

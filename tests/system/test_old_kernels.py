@@ -58,7 +58,7 @@ def cover(path, with_what):
 
 # ---- everything works ---------------------------------------------------------------------------
 
-# Containers (systemd-nspawn, Docker) refuse keyctl() where kernels without it do not know it.
+# Containers (systemd-nspawn, Docker) refuse keyctl() with another error than kernels that lack it.
 @pytest.mark.parametrize("names", [*CALLS, ALL, "keyctl!"], ids=[*CALLS, "all", "container"])
 def test_login_and_command(site, serve, without, mode, names):
     """An older kernel can serve a login and a command."""

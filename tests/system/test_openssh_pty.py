@@ -65,7 +65,7 @@ def test_terminal_is_the_controlling_one(terminal):
     seconds = proc.seconds_to_sleep(20)
     session = terminal(f"echo go; sleep {seconds}; echo not reached")
     session.read_until("go")
-    # Before that the shell may be the only one to see the key, and go on.
+    # Before that the shell alone may get the key, and go on.
     assert proc.wait_until(lambda: proc.sleepers(seconds))
     session.type("\x03")
     text = session.read_all()

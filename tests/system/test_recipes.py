@@ -157,7 +157,7 @@ def test_arch(place):
         assert os.access(f"{place.root}/usr/share/wrensshd/{service}/run", os.X_OK)
     for name in ("inetd.conf", "wrensshd.xinetd"):
         assert re.search(r"(root|=) /usr/bin/wrensshd", place.read("/usr/share/wrensshd/inetd/" + name).replace("  ", " "))
-    # What pacman knows of each package: an install file has been found, and settings are kept.
+    # pacman's record of each package: the install file was found, and settings are kept.
     for package, kept in (("wrensshd", ""), ("wrensshd-mkinitcpio", "etc/wrensshd/initramfs/wrensshd.conf\t")):
         known = f"/var/lib/pacman/local/{package}-{version()}-1"
         assert known + "/install" in files
@@ -311,7 +311,7 @@ class Services:
 
     def script(self, name, *changes):
         text = read(os.path.join(PACKAGING, name))
-        # The one path that a script calls itself rather than hands over.
+        # The one path that a script runs itself.
         for old, new in (("/usr/sbin/wrensshd-makekey", self.path + "/makekey"), *changes):
             assert old in text, old
             text = text.replace(old, new)

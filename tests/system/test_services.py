@@ -18,7 +18,8 @@ pytestmark = [pytest.mark.root, pytest.mark.sandbox]
 PACKAGING = os.path.join(PROJECT, "packaging")
 LOG = "/var/log/wrensshd/current"
 
-# Opens connections, says how many are greeted, and after a line on its input how many are now; the end of it ends them.
+# Opens connections and prints how many are greeted; after a line on its input prints how many are now. At the end of its
+# input it closes them.
 CROWD = """
 import select, socket, sys, time
 count, source, limit = int(sys.argv[1]), sys.argv[2], int(sys.argv[3])
@@ -236,7 +237,7 @@ def test_restart_keeps_sessions(service):
 
 LOGGERS = ["svlogd", "multilog", "s6-log"]
 
-# Until nobody has taken anything for a while.
+# Waits until nobody has read anything for a while.
 FILL = """
 import os, sys, time
 pipe = os.open(f"/proc/{sys.argv[1]}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
@@ -319,7 +320,7 @@ def test_log_that_nobody_reads(service, how):
     for connection in silent:
         assert_ended_by_server(connection)
     if service.by_address:
-        # The listener has lines of its own to write, about those that it refuses.
+        # The listener writes lines of its own about refused connections.
         crowd = [island.dial("127.0.0.1", "127.0.0.2") for _ in range(service.limit + 8)]
         ssh.works()
         for connection in crowd:
@@ -401,7 +402,7 @@ def test_fail2ban(service, tmp_path):
     log = misbehave(service)
     path = str(tmp_path / "log")
     lines = [re.sub(r"^\S+( [\d:.]+)? +", "", line) for line in log.splitlines()]
-    # syslog's lines, what systemd-cat makes of ours in the journal, and rsyslog's: once is enough.
+    # Lines of syslog, of systemd-cat in the journal, and of rsyslog: once is enough.
     others = ("Nov 21 12:00:00 board ", "Nov 21 12:00:00 board wrensshd[7]: ", "2026-11-21T12:00:00.123456+00:00 board ")
     for prefix in (None, *(others if service.name == "s6" else ())):
         with open(path, "w", encoding="ascii") as file:
@@ -451,7 +452,7 @@ def test_nftables(island):
     service.end()
 
 
-# From as many addresses of one network. Nothing listens: what the rules let through is refused at once.
+# From as many addresses of one network. Nothing listens, so a connection that the rules let through is refused at once.
 MANY_ADDRESSES = """import socket
 def passes(source):
     one = socket.socket(socket.AF_INET6)

@@ -8,7 +8,7 @@ from openssh import OpenSSH
 from wire import string
 from wire_session import pty_request
 
-# What a shell adds by itself.
+# Variables that a shell adds by itself.
 SHELL_OWN = {"PWD", "OLDPWD", "SHLVL", "_"}
 
 

@@ -11,7 +11,7 @@ from site_setup import PROJECT
 
 UNITS = os.path.join(PROJECT, "packaging/systemd")
 INITRD = os.path.join(PROJECT, "packaging/initramfs/systemd")
-# All that the template may set for a connection: what else there is reaches the users' shells.
+# All settings that the template may have for a connection: others would reach the users' shells.
 ALLOWED = {"ExecStart", "StandardInput", "StandardOutput", "StandardError", "SyslogFacility", "KillMode", "OOMPolicy"}
 # Out of 10, by systemd 252: lower is safer. For the template it says 9 and more, as for each login server.
 KEYGEN_EXPOSURE = 10  # in tenths

@@ -113,7 +113,7 @@ def test_descriptors_after_the_login(three):
         assert others == ["anon_inode:[signalfd]"], held
         assert len(sockets) == (3 if held is monitor else 2), held
     assert list(monitor.values()).count(connection) == 1
-    # Each pair has its own sockets: nobody has an end that is another's.
+    # Each pair has sockets of its own: no process has an end of another pair.
     assert not set(network.values()) & set(session.values()) - {"/dev/null"}
     assert not {target for target in monitor.values() if target.startswith("socket:")} & set(session.values())
 

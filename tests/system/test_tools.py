@@ -21,7 +21,7 @@ def folder(site):
     shutil.rmtree(path)
 
 
-# In a directory of their own: a tool that takes a wrong argument for a key directory makes a key there.
+# Each in a directory of its own, because a tool that mistakes an argument for a key directory makes a key there.
 @pytest.fixture
 def makekey(site, tmp_path):
     def start(*args, **how):

@@ -148,7 +148,7 @@ def grow(channel):
         ping(channel.client)
         widest = max(widest, channel.window)
         assert widest <= LARGEST, "more room than the server has"
-        # Each time the program is slow, for other work on the machine, it begins anew.
+        # It begins again whenever the program is slow because of other work on the machine.
         assert total < 200 * LARGEST, "the window does not grow"
     return total
 

@@ -24,7 +24,7 @@ SNTRUP, SNTRUP_OPENSSH = b"sntrup761x25519-sha512", b"sntrup761x25519-sha512@ope
 STRICT_CLIENT, STRICT_SERVER = b"kex-strict-c-v00@openssh.com", b"kex-strict-s-v00@openssh.com"
 CIPHER = b"chacha20-poly1305@openssh.com"
 
-# How the one global request of the server begins: it names its host keys right behind the login.
+# How the server's only global request begins: it names the host keys right after the login.
 HOSTKEYS = bytes([GLOBAL_REQUEST]) + struct.pack(">I", 23) + b"hostkeys-00@openssh.com" + b"\0"
 
 

@@ -6,7 +6,7 @@
 #
 #     --all       the long ones, too
 #     --list      name the machines and end
-#     --no-build  take the release binaries as they lie in build/cross
+#     --no-build  use the release binaries in build/cross as they are
 #     --jobs N    so many at once; without it two, where there are two processors
 #
 # As root it installs what it needs (Debian 12). Root file systems are made once and kept in build/vm/cache; the
@@ -16,8 +16,8 @@ top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 PYTHONPATH=$top/tests/vm:$top/tests/system PYTHONDONTWRITEBYTECODE=1
-# An emulated processor is slow, and others may have this machine's, too: nothing is awaited for less than that many
-# times what a quiet machine needs.
+# An emulated processor is slow, and other programs may use this machine's, too: time limits are so many times what a
+# quiet machine needs.
 WREN_SLOWNESS=4
 export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE WREN_SLOWNESS
 unset CC CFLAGS LDFLAGS MAKEFLAGS

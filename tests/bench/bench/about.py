@@ -7,7 +7,7 @@ import time
 
 from .processes import Failed, read, run
 
-# What decides about the speed of ciphers and of sntrup761.
+# Processor features that determine the speed of ciphers and of sntrup761.
 FLAGS = ("sse2", "ssse3", "aes", "pclmulqdq", "avx", "avx2", "bmi2", "adx", "avx512f", "avx512bw", "avx512vl",
          "avx512ifma", "vaes", "vpclmulqdq", "sha_ni", "asimd", "neon", "sve", "pmull")
 

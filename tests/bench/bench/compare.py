@@ -8,7 +8,7 @@ from .results import OURS
 from .stats import LEVEL, NOISY, RESAMPLES
 
 
-# There are more than a hundred rows: with 95 % some would seem changed in any two runs.
+# With more than a hundred rows, at 95 % some seem changed between any two runs.
 CONFIDENCE = 0.99
 
 
@@ -59,7 +59,7 @@ def lines(old, new):
     out = ["== changes of ours, with the peers as the yardstick: new / old"]
     plans = [results.about.get("plan", "not known") for results in (old, new)]
     if plans[0] != plans[1]:
-        # Other sizes are other measurements, under the same names.
+        # Other sizes are other measurements with the same names.
         return [*out, f"not compared: the old run's plan is {plans[0]}, the new one's {plans[1]}"]
     for key in ("CPU", "flags", "kernel", "servers", "client", "default kex"):
         if old.about.get(key) != new.about.get(key):

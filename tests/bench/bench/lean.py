@@ -13,7 +13,7 @@ class Lean:
         self.world, self.program = world, os.path.join(helpers, "lean", "wren-lean")
 
     def command(self, contender, mode, *options, host=PLAIN, into=(), eager=False):
-        # It is no part of the other Debian: it runs outside.
+        # The other Debian does not contain it: it runs outside.
         return [*into, self.program, mode, "--connect", f"{host}:{contender.running.port}", "--user", self.world.user,
                 "--key", self.world.outside(self.world.identity), "--host-key", "any",
                 *([] if eager else ["--polite"]), *map(str, options)]

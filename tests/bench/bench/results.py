@@ -8,7 +8,7 @@ from statistics import median
 from .stats import summary, verdict
 
 OURS = "wrensshd"
-# The bar is the same server again with another cipher: shown, but no peer of its own in a verdict.
+# The same server with another cipher: shown for comparison, but no peer in a verdict.
 BAR = ("openssh-aes128", "openssh-aes256")
 # Our own program again, built otherwise.
 DYNAMIC = "wrensshd-dynamic"
@@ -16,7 +16,7 @@ NO_PEERS = (OURS, DYNAMIC, *BAR)
 GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "crypto", "arm")
 
 
-# A client that works for this share of the time leaves next to none to wait in.
+# A client that is busy for this part of the time hardly ever waits.
 CLIENT_BOUND = 0.9
 
 

@@ -17,7 +17,7 @@ from .world import World
 
 MIB = 1 << 20
 
-# Where the rows of a group come from, if not from the module of the same name.
+# The module of a group's rows, where it has another name than the group.
 MODULES = {"cpu": ("login", "throughput")}
 
 
@@ -141,7 +141,7 @@ class Bench:
             for contender in dice.sample(going, len(going)):
                 self.progress(f"{what}: round {number + 1} of {count}, {contender.title}")
                 try:
-                    # Or the end of the last connection would be billed as this one's, and slow it down.
+                    # Otherwise the end of the last connection would count for this one, and slow it down.
                     if not contender.running.wait_idle():
                         raise Failed(f"{contender.title}: the connection before does not end")
                     work(contender)

@@ -17,7 +17,7 @@ ENOUGH = 5
 # so a ratio whose interval reaches further than this can't promise that.
 NOISY = 0.15 / math.sqrt(2)
 
-# Less than this is no difference that anybody would act on, however sure it is.
+# A smaller difference does not matter, however certain it is.
 LEVEL = 0.02
 
 

@@ -12,7 +12,7 @@ USER = "wrenbench"
 PLENTY_KB = 6 << 20
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
 
-# Loopback as it is, and an address of it for which the kernel acknowledges at once, both ways.
+# Loopback as it is, and one of its addresses for which the kernel acknowledges at once in both directions.
 PLAIN = "127.0.0.1"
 QUICK_ACK = "127.0.0.2"
 

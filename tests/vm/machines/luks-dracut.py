@@ -66,7 +66,7 @@ def run(place):
     machine = start(place, "late", root, kernel, initrd, images, luks.UNSAID, plugged_in=False)
     luks.unlock_after_late_link(place, person, machine, "Please enter passphrase for disk")
 
-    # After the last try the boot is given up. Who has caused it gets out of it.
+    # After the last try the boot is given up. The same login can leave that state.
     machine = boot(place, "tries", root, kernel, initrd, images, luks.UNSAID + " rd.luks.options=tries=1",
                    names=f"rd.luks.name={luks.UUID}=cryptroot")
     done = person.ssh(machine)(input="wrong")

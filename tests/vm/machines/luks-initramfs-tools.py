@@ -25,7 +25,7 @@ PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "bus
 MODULES = "virtio_pci virtio_blk virtio_net virtio_rng dm_crypt ext4 aes xts ecb cbc sha256 aesni_intel"
 BOTTOM = "/usr/share/initramfs-tools/scripts/init-bottom/wrensshd"
 FUNCTIONS = "/usr/share/initramfs-tools/scripts/functions"
-# What configure_networking does by itself has ended.
+# configure_networking itself has ended.
 GAVE_UP = "no network yet; trying again"
 KEYS = "/etc/wrensshd/initramfs/authorized_keys"
 
@@ -121,7 +121,7 @@ def run(place):
     machine = start(place, "never", system, initrd, images, luks.UNSAID, plugged_in=False)
     luks.unlock_at_console(machine, GAVE_UP, ("unlock disk cryptroot", "unlock disk cryptdata"))
 
-    # The script that clears up is taken out: the check must notice.
+    # Without the clean-up script the check must fail.
     os.unlink(system.root + BOTTOM)
     initrd, said = system.make_image("not-cleared.img")
     place.check(fingerprint in said, "the host key was not kept")

@@ -10,12 +10,12 @@ from .archive import Archive, modules
 from .machine import Machine
 
 PROGRAMS = ("mmdebstrap", "zstd", "ssh", "ssh-keyscan", "ssh-keygen")
-# Debian's name of the architecture, its kernel, and the modules that are wanted.
+# Debian's name of the architecture, its kernel, and the modules that the machine needs.
 NAMES = {"x86_64": ("amd64", "linux-image-cloud-amd64",
                     ("virtio_pci", "virtio_net", "virtio_rng", "virtio_blk", "crc32c_generic", "ext4")),
          "aarch64": ("arm64", "linux-image-arm64", ("virtio_mmio", "virtio_net", "virtio_rng")),
          "armv7": ("armhf", "linux-image-armmp", ("virtio_mmio", "virtio_net", "virtio_rng"))}
-# What is taken of Debian's packages, beside modules; the list is what stands in the cache.
+# The files that Debian's packages provide, beside modules. The cache is named after this list.
 FILES = ("bin/busybox", "usr/bin/tcpserver", "usr/sbin/tinysshd", "usr/sbin/tinysshd-makekey",
          "lib/ld-linux-*", "lib/*/ld-linux-*", "lib/*/libc.so.6", "usr/lib/*/libsodium.so.*")
 
@@ -25,7 +25,7 @@ INITTAB = """::sysinit:/etc/rc
 LISTEN_LINE = "::respawn:/etc/listen"
 LISTEN_PORT = 2200
 
-# How each of our own initramfs begins.
+# The beginning of each of our own initramfs.
 BEGIN = """#!/bin/busybox sh
 /bin/busybox --install -s /bin
 mount -t proc none /proc

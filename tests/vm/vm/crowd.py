@@ -87,7 +87,7 @@ def check(place, person, machine):
     most = int(re.search(r"event=listen .*\bmost=(\d+)", machine.said())[1])
     place.check(8 <= most <= 24 and most == total // 2048, f"wrensshd-listen has {most} places in {total} KiB")
     servers, before = shell(SERVERS), int(shell(AVAILABLE))
-    # Connections are dropped at random once four fifths of the places are taken.
+    # Connections are closed at random once four fifths of the limit are reached.
     inside = int(shell(FROM_INSIDE.format(least=most * 4 // 5, seconds=int(20 * SLOWNESS))))
     beside = int(shell(AVAILABLE))
     place.check(most * 4 // 5 <= inside <= most, f"{inside} silent connections have one of {most} places")

@@ -6,14 +6,14 @@ import uuid
 from . import debian
 from .place import Failed
 
-# New ones each time: cryptsetup has a lock for each, and another machine's disks may be made at the same time.
+# New ones each time: cryptsetup locks each of them, and another machine's disks may be made at the same time.
 UUID, SECOND = str(uuid.uuid4()), str(uuid.uuid4())
 STATIC = "ip=10.0.2.15::10.0.2.2:255.255.255.0:::off"
 UNSAID = ""  # DHCP, on whatever interface there is
 PASSPHRASE = "correct horse battery staple"
 
-# What would let anybody in, or keep somebody in: processes of the server (by their program: a name can be anyone's),
-# programs that a session started, listening sockets, addresses. The console is the one other place to be.
+# What could let anybody in, or keep somebody in: processes of the server (by their program, because a name proves
+# nothing), programs that a session started, listening sockets, addresses. Only the console may be used.
 INIT = """#!/bin/sh
 export PATH=/bin
 [ -e /proc/mounts ] || mount -t proc proc /proc

@@ -13,11 +13,11 @@ import time
 from .place import LOGS, Failed
 from .workers import end_with_parent
 
-# Of the host: others may have its processors, too.
+# Other programs may use the host's processors, too.
 SLOWNESS = float(os.environ.get("WREN_SLOWNESS", "1"))
 
 # Weaker processors than max hang or oops on x86, and on a busy host its kernel finds the timer too slow and gives up,
-# unless told not to look. What is left out of a card's name is its bus.
+# unless it is told not to check. A card's name lacks its bus.
 MODELS = {
     "x86_64": ("qemu-system-x86_64", ("-M", "q35", "-cpu", "max"), "pci", "ttyS0 no_timer_check"),
     "aarch64": ("qemu-system-aarch64", ("-M", "virt", "-cpu", "cortex-a53"), "device", "ttyAMA0"),
@@ -121,7 +121,7 @@ class Machine:
         if not self.keyboard:
             self.keyboard = socket.socket(socket.AF_UNIX)
             self.keyboard.connect("\0" + self.keyboard_name)
-            # It gets all output as well, and the machine waits until that is read.
+            # It also gets all output, and the machine waits until that is read.
             threading.Thread(target=read_all, args=(self.keyboard,), daemon=True).start()
         self.keyboard.sendall(text.encode())  # which is lost if it is closed before the machine has read
 

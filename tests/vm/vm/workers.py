@@ -82,7 +82,7 @@ def run_all(names, jobs, line, done):
                 line.write(f"[{finished}/{len(names)}] " + "; ".join(
                     f"{worker.name}: {worker.step} ({worker.seconds():.0f} s)" for worker in at_work))
         except BaseException:
-            # Each clears up behind itself.
+            # Each cleans up after itself.
             workers = [key.data.process for key in selector.get_map().values()]
             for process in workers:
                 process.terminate()

@@ -11,7 +11,7 @@ from ..stats import percentile
 RAW_ECHO = "stty raw -echo; echo ready; exec cat"
 SETTLE_ROUNDS = 20
 
-# Newer clients send keystrokes on a beat of 20 ms, to hide when they were typed. Older ones don't know the option.
+# Newer clients send keystrokes every 20 ms, to hide when they were typed. Older ones don't know the option.
 AT_ONCE = ["IgnoreUnknown=ObscureKeystrokeTiming", "ObscureKeystrokeTiming=no"]
 
 

@@ -12,8 +12,8 @@ from ..lean import let_go
 from ..processes import Failed, kilobytes, read
 from ..stats import slope
 
-# A server goes on filling its buffers for a while after the client has stopped reading, and how long is the machine's
-# mood: its memory counts when it has been the same for so long.
+# A server goes on filling its buffers for a while after the client has stopped reading, for a time that varies. Its
+# memory counts when it has been the same for so long.
 QUIET_SECONDS = 0.7
 PATIENCE_SECONDS = 6
 REKEY = ["RekeyLimit=16M"]
@@ -152,7 +152,7 @@ def peaks(bench, contender):
             if how.get("stdin"):
                 how = {"stdin": source}
             bench.stock.billed(contender, *remote, **how)
-        # The kernel misses nothing, but tells no more than the resident memory of the largest process.
+        # The kernel misses no peak, but reports only the resident memory of the largest process.
         bench.add((f"memory.peak.{key}.rss", f"peak memory in {title}: RSS of the largest process", "KiB"), contender,
                   contender.running.bills()[-1][2])
         for what in ("pss", "anon", "dirty"):

@@ -21,7 +21,7 @@ def parallel(bench, contender):
                   logins / taken)
 
 
-# To start many clients takes a while: each is to be at work for much longer than that.
+# Starting many clients takes a while, so each must work for much longer than that.
 LEAN_LOGINS_EACH = 5
 
 

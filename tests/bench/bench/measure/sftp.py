@@ -24,7 +24,7 @@ def transfer(bench, contender, command):
     return time.perf_counter() - begin, running.next_bill(before)[0]
 
 
-# What a transfer takes beyond a login must be this share of it at least, or the difference is the two logins' noise.
+# A transfer must take at least this part of a login's time on top of it, or the difference is noise of the logins.
 SHARE_BEYOND = 0.1
 
 

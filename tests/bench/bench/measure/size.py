@@ -13,7 +13,7 @@ import time
 from ..processes import Failed, read, run
 from ..world import ENVIRONMENT, is_static
 
-# The C library's own files: on the system with or without a server. Also what mapping them adds.
+# The C library's own files, which every system has. Also what mapping them adds.
 C_LIBRARY = ("libc.so", "ld-linux", "ld-musl", "libm.so", "libpthread.so", "librt.so", "libdl.so")
 
 
