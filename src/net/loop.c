@@ -320,7 +320,8 @@ static void say_goodbye(struct connection *connection)
 void loop_run(struct connection *connection, uint32_t layers)
 {
     connection->start_ms = clock_ms();
-    connection->now_ms = connection->used_ms = connection->kex.since_ms = connection->start_ms;
+    connection->now_ms = connection->kex.since_ms = connection->start_ms;
+    connection_mark_used(connection);
     if (!ask_start(connection, layers)) {
         return;
     }

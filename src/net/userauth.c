@@ -55,7 +55,7 @@ static enum phase answer_success(struct connection *connection)
 {
     struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_SUCCESS);
     message_send(connection, &answer);
-    connection->used_ms = connection->now_ms;
+    connection_mark_used(connection);
     return PHASE_OPEN;
 }
 

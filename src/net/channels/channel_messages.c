@@ -124,7 +124,7 @@ enum phase channel_on_data(struct connection *connection, struct reader *message
     if (!channel_window_take(connection, channel, data.left)) {
         return PHASE_ENDED;
     }
-    connection->used_ms = connection->now_ms;
+    connection_mark_used(connection);
     channel_stdin_data(connection, channel, data.bytes, data.left);
     return connection->phase;
 }

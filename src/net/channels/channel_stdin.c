@@ -163,7 +163,7 @@ void channel_stdin_drain(struct connection *connection, struct channel *channel)
         size_t taken = write_child(connection, channel, &part, 1);
         queue_drop(&connection->pool, &channel->pending, taken);
         if (taken > 0) {
-            connection->used_ms = connection->now_ms;
+            connection_mark_used(connection);
         }
         ready = taken == count;
         if (channel->pending.bytes == 0) {

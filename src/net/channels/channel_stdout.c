@@ -106,7 +106,7 @@ static bool read_child(struct connection *connection, struct channel *channel, i
     message_send(connection, &message);
     channel->remote_window -= (uint32_t)count;
     pace_sent(&channel->pace, (uint32_t)count, connection->now_ms);
-    connection->used_ms = connection->now_ms;
+    connection_mark_used(connection);
     return (size_t)count == most;
 }
 

@@ -129,7 +129,8 @@ static enum outcome start(struct connection *connection, struct channel *channel
     channel_exit_start(channel, fds[IPC_REPLY_DESCRIPTORS - 1]);
     /* The first program runs: acknowledgements can be delayed again. */
     connection->hurry = false;
-    connection->used_ms = connection->begun_ms = connection->now_ms;
+    connection->begun_ms = connection->now_ms;
+    connection_mark_used(connection);
     return SUCCESS;
 }
 

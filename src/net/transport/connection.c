@@ -16,6 +16,11 @@ void connection_init(struct connection *connection, const struct options *option
     connection->phase = PHASE_VERSION;
 }
 
+void connection_mark_used(struct connection *connection)
+{
+    connection->used_ms = connection->now_ms;
+}
+
 /* ---- sending messages ------------------------------------------------------------------------ */
 
 static bool is_held_back(const struct connection *connection, enum ssh_message number)

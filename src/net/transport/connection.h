@@ -154,6 +154,9 @@ _Static_assert(LIMIT_OUTPUT_BYTES >=
 void connection_init(struct connection *connection, const struct options *options, int ipc,
                      int session_ipc, bool tcp);
 
+/* Notes that the connection is in use: for the idle time of -i. */
+void connection_mark_used(struct connection *connection);
+
 /* ---- sending messages ------------------------------------------------------------------------ */
 
 /* Starts a message in the output buffer and writes its number. Between our KEXINIT and our NEWKEYS
