@@ -172,9 +172,9 @@
  * time, and neither must wake up for a few bytes. */
 #define LIMIT_PIPE_BYTES 262144
 
-/* While a program writes small pieces as fast as it can, we read its pipe at this interval. In that
- * time it cannot fill a pipe of that size. */
-#define LIMIT_BREATH_US 100
+/* While a program writes in small pieces as fast as it can, its output is read this often: so many
+ * pieces arrive with one read, and a pipe of LIMIT_PIPE_BYTES does not fill up. */
+#define LIMIT_COALESCE_US 100
 
 /* A command line of the greatest length that a program can get: in Linux one argument or variable
  * has at most 131072 bytes with its NUL, and with a forced command the variable begins with

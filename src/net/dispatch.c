@@ -24,7 +24,7 @@
 
 struct row {
     uint8_t number;
-    uint16_t phases; /* listed here but not now: the connection ends */
+    uint16_t phases; /* in any other phase the message ends the connection */
     message_handler *handler;
 };
 
@@ -52,13 +52,13 @@ static const struct row table[] = {
     {SSH_MSG_CHANNEL_REQUEST, IN(PHASE_OPEN), session_channel_on_request},
     {SSH_MSG_PING, IN(PHASE_OPEN), messages_on_ping},
 
-    /* Replies to requests of ours. These want none, but some clients send one all the same. */
+    /* Replies to requests of ours, which want none: some clients reply nevertheless. */
     {SSH_MSG_REQUEST_SUCCESS, IN(PHASE_OPEN), messages_on_unwanted_reply},
     {SSH_MSG_REQUEST_FAILURE, IN(PHASE_OPEN), messages_on_unwanted_reply},
     {SSH_MSG_CHANNEL_SUCCESS, IN(PHASE_OPEN), channel_on_unwanted_reply},
     {SSH_MSG_CHANNEL_FAILURE, IN(PHASE_OPEN), channel_on_unwanted_reply},
 
-    /* What only a server says, or only answers to what we never ask. */
+    /* Messages of a server, and answers to messages that we never send. */
     {SSH_MSG_SERVICE_ACCEPT, NEVER, NULL},
     {SSH_MSG_KEX_ECDH_REPLY, NEVER, NULL},
     {SSH_MSG_USERAUTH_FAILURE, NEVER, NULL},
@@ -82,8 +82,7 @@ static const struct row *find(uint8_t number)
 
 enum dispatch_verdict dispatch_lookup(uint8_t number, enum phase phase, message_handler **handler)
 {
-    /* The guessed packet can be any key exchange method's (RFC 4253 section 7): numbers 30 to 49.
-     */
+    /* The guessed packet can belong to any key exchange method (RFC 4253 section 7): 30 to 49. */
     bool guess = phase == PHASE_GUESS || phase == PHASE_REKEY_GUESS;
     if (guess && number >= SSH_MSG_KEX_ECDH_INIT && number < SSH_MSG_USERAUTH_REQUEST) {
         *handler = kex_on_wrong_guess;

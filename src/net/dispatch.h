@@ -21,10 +21,10 @@ enum dispatch_verdict {
     DISPATCH_UNIMPLEMENTED, /* answer UNIMPLEMENTED and go on */
 };
 
-/* What becomes of message `number` in `phase`; *handler is set for DISPATCH_HANDLE. */
+/* What to do with message `number` in `phase`. Sets *handler for DISPATCH_HANDLE. */
 enum dispatch_verdict dispatch_lookup(uint8_t number, enum phase phase, message_handler **handler);
 
-/* Handles one payload of at least one byte, the packet whose sequence number `sequence` was. */
+/* Handles one payload of at least one byte; `sequence` is the sequence number of its packet. */
 void dispatch(struct connection *connection, const uint8_t *payload, size_t payload_bytes,
               uint32_t sequence);
 

@@ -25,7 +25,7 @@ enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
 
 #define POLL_ENTRIES (FIRST_CHANNEL + LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES)
 
-/* No wait is longer: a deadline may be further away than an int holds milliseconds. */
+/* The longest wait: milliseconds until a deadline may not fit into an int. */
 #define LONGEST_WAIT_MS 3600000
 
 static uint64_t clock_ms(void)
@@ -37,13 +37,13 @@ static uint64_t clock_ms(void)
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
-/* The stock client has Nagle's algorithm on until it has logged in: it waits for our
- * acknowledgement before it sends a second small packet, and our kernel would delay that by 40 ms.
- * The option does not last, so it is set after each turn that read and did not answer: an answer
- * brings the acknowledgement along, and one in front of it would be a segment more. */
+/* Before login OpenSSH's client uses Nagle's algorithm: it waits for our acknowledgement before it
+ * sends a second small packet, and our kernel would delay that by 40 ms. The kernel resets the
+ * option, so it is set after each turn that read and wrote nothing; an answer carries the
+ * acknowledgement, and a separate one would cost one more segment. */
 static void acknowledge_at_once(const struct connection *connection)
 {
-    if (connection->hurry) {
+    if (connection->quickack) {
         const int on = 1;
         setsockopt(STDIN_FILENO, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
     }
@@ -53,14 +53,14 @@ _Static_assert(LIMIT_INPUT_BYTES >= LIMIT_LOGGED_IN_PACKET_BYTES &&
                    LIMIT_READ_BYTES >= LIMIT_PACKET_BYTES,
                "the largest packet has no room");
 
-/* How far the input is filled: a packet that has begun gets the room that it needs. */
+/* How far the input may be filled: the packet that is arriving gets the room that it needs. */
 static size_t input_most_bytes(const struct connection *connection)
 {
     size_t awaited = packet_awaited_bytes(&connection->in);
     return awaited > LIMIT_READ_BYTES ? awaited : LIMIT_READ_BYTES;
 }
 
-/* Brings an unfinished packet to the front, where it gets all the room. */
+/* Moves an incomplete packet to the start of the buffer. Returns its bytes. */
 static size_t compact_input(struct connection *connection)
 {
     size_t left = connection->input_end - connection->input_start;
@@ -78,7 +78,7 @@ static void read_socket(struct connection *connection)
     size_t left = compact_input(connection);
     size_t most = input_most_bytes(connection);
     if (left >= most) {
-        return; /* whole packets, which have waited for room in the output */
+        return; /* complete packets that wait for room in the output */
     }
     ssize_t count = read(STDIN_FILENO, connection->buffers.input + left, most - left);
     connection->read_ms = connection->now_ms;
@@ -136,7 +136,7 @@ static bool is_logged_in(const struct connection *connection)
             connection->resume == PHASE_OPEN);
 }
 
-/* The monitor keeps the deadline that counts; this one only lets us say why we go. */
+/* The monitor enforces the deadline; this one lets us tell the client why it is disconnected. */
 static uint64_t login_deadline_ms(const struct connection *connection)
 {
     return connection->start_ms + connection->options->login_seconds * 1000ULL;
@@ -164,14 +164,13 @@ static void check_deadlines(struct connection *connection)
     }
 }
 
-/* Until the next of our own deadlines (the login deadline is the monitor's), rounded up, or
- * LONGEST_WAIT_MS if that is sooner. */
+/* Until the next deadline, LONGEST_WAIT_MS at most. */
 static int timeout_ms(const struct connection *connection)
 {
     uint64_t now_ms = connection->now_ms;
     uint64_t next_ms = connection->kex.since_ms + rekey_after_ms;
     if (connection->input_waits && output_room(connection) >= LIMIT_REPLY_BYTES) {
-        return 0; /* whole packets may be here already: nothing would wake us for them */
+        return 0; /* complete packets may be here already: no event would announce them */
     }
     if (!is_logged_in(connection)) {
         next_ms = login_deadline_ms(connection);
@@ -189,9 +188,9 @@ static int timeout_ms(const struct connection *connection)
     if (pause_ms > now_ms && pause_ms < next_ms) {
         next_ms = pause_ms;
     }
-    uint64_t rest_ms = connection->woken_ms + LIMIT_REST_MS;
-    if (idle_trim_due(connection) && rest_ms < next_ms) {
-        next_ms = rest_ms;
+    uint64_t trim_ms = connection->woken_ms + LIMIT_REST_MS;
+    if (idle_trim_due(connection) && trim_ms < next_ms) {
+        next_ms = trim_ms;
     }
     if (next_ms <= now_ms) {
         return 0;
@@ -201,18 +200,18 @@ static int timeout_ms(const struct connection *connection)
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* How long to wait at most. */
-static struct timespec patience(const struct connection *connection)
+/* How long poll() may wait. */
+static struct timespec poll_timeout(const struct connection *connection)
 {
     int ms = timeout_ms(connection);
     if (ms > 0 && channel_stdout_coalesces(connection)) {
-        return (struct timespec){.tv_nsec = LIMIT_BREATH_US * 1000};
+        return (struct timespec){.tv_nsec = LIMIT_COALESCE_US * 1000};
     }
     return (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
 }
 
-/* poll() without the entries that wait for nothing: it refuses more entries than the limit of
- * descriptors, which a launcher may have set low. */
+/* poll() without the entries whose descriptor is -1: it refuses more entries than RLIMIT_NOFILE,
+ * which a launcher may have set low. */
 static int poll_wanted(struct pollfd *entries, size_t count, struct timespec timeout)
 {
     struct pollfd wanted[POLL_ENTRIES];
@@ -245,7 +244,7 @@ static void wait_for_events(struct connection *connection)
     entries[SESSION] = (struct pollfd){.fd = connection->session_ipc, .events = 0};
     size_t channel_entries = channel_poll_add(connection, entries + FIRST_CHANNEL);
 
-    int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, patience(connection));
+    int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, poll_timeout(connection));
     connection->now_ms = clock_ms();
     if (ready < 0) {
         if (errno != EINTR) {
@@ -270,13 +269,13 @@ static void wait_for_events(struct connection *connection)
     }
 }
 
-static void greet(struct connection *connection)
+static void send_greeting(struct connection *connection)
 {
     if (connection->tcp) {
         const int on = 1;
         setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-        /* What has not left yet can't be overtaken: a keystroke's echo would wait behind all that
-         * the kernel is willing to keep for a far client. */
+        /* Data in the kernel's buffer can't be overtaken: without a limit a keystroke's echo would
+         * wait for all that the kernel keeps for a far client. */
         const int unsent_bytes = LIMIT_UNSENT_BYTES;
         setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes,
                    sizeof(unsent_bytes));
@@ -294,10 +293,10 @@ static bool wait_until(int fd, short events, uint64_t end_ms)
     return now_ms < end_ms && poll(&entry, 1, (int)(end_ms - now_ms)) > 0;
 }
 
-/* Lets the last message, DISCONNECT as a rule, reach the client: closing a socket with unread input
- * would reset the connection and could take it away. Bounded by a time and by what we throw away.
- */
-static void say_goodbye(struct connection *connection)
+/* Lets the last message, usually DISCONNECT, reach the client: a socket that is closed with unread
+ * input resets the connection, and the client might lose the message. Bounded in time and in the
+ * input that it discards. */
+static void finish_output(struct connection *connection)
 {
     uint64_t end_ms = clock_ms() + LIMIT_GOODBYE_MS;
     write_socket(connection);
@@ -325,7 +324,7 @@ void loop_run(struct connection *connection, uint32_t layers)
     if (!ask_start(connection, layers)) {
         return;
     }
-    greet(connection);
+    send_greeting(connection);
     while (!connection->ended) {
         uint64_t bytes_in = connection->bytes_in;
         uint64_t bytes_out = connection->bytes_out;
@@ -342,7 +341,7 @@ void loop_run(struct connection *connection, uint32_t layers)
         }
     }
     if (connection->refused) {
-        say_goodbye(connection);
+        finish_output(connection);
     }
     ask_end(connection);
 }

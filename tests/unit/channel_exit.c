@@ -1,4 +1,4 @@
-/* How a program's end is told to the client, behind all that it said; and terminals. */
+/* Exit status, EOF and CLOSE after the last output; and terminals. */
 #include "channel_exit.h"
 
 #include <signal.h>
@@ -105,7 +105,7 @@ START_TEST(exits)
 }
 END_TEST
 
-/* A pipe's worth behind a window that is too small: the exit is no reason to drop it. */
+/* The window is too small for the output: after the exit it is still sent. */
 START_TEST(output_outlives_the_program)
 {
     program_start(&rig, &program, program_channel(&rig, REMOTE, 1, 32768), REMOTE);
@@ -115,7 +115,7 @@ START_TEST(output_outlives_the_program)
     turns(5);
     size_t heard = hear_data(0, 1);
     rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usbu", REMOTE, "exit-status", 0, 3);
-    /* The program's stdin went with it: an OpenSSH client may be told. */
+    /* Its stdin is closed too: an OpenSSH client may hear of it. */
     if (!is_silent()) {
         rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usb", REMOTE, "eow@openssh.com", 0);
     }
@@ -156,8 +156,8 @@ START_TEST(eof_but_no_close_while_the_program_runs)
 }
 END_TEST
 
-/* A client that has had our EOF may close without waiting for more: it gets the status all the
- * same, then our CLOSE, and the channel number is given back. */
+/* After our EOF a client may send CLOSE without waiting: it still gets the status, then our CLOSE,
+ * and the channel number is released. */
 START_TEST(the_status_of_a_channel_that_the_client_closes_early)
 {
     struct ipc_release release;
@@ -167,7 +167,7 @@ START_TEST(the_status_of_a_channel_that_the_client_closes_early)
     turns(1);
     rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
     rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
-    program_expect_rest(&rig);
+    program_expect_idle(&rig);
     rig_expect_silence(&rig);
     rig_expect_no_request(&rig);
     uint8_t byte;

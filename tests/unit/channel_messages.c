@@ -1,3 +1,4 @@
+/* The client's messages, and with them channel.c: which channel is meant, opening and reuse. */
 #include "channel_messages.h"
 
 #include <stdlib.h>
@@ -69,7 +70,7 @@ START_TEST(as_many_as_there_are)
     rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "suuu", "session", 9, 1000, 1000);
     rig_expect(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE, "uuss", 9, SSH_OPEN_RESOURCE_SHORTAGE,
                "too many open sessions", "");
-    /* A closed one makes room, at its number. */
+    /* A channel that closes makes room: its number is used again. */
     rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 5);
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 1005);
     ck_assert_uint_eq(program_channel(&rig, 9, 1, 32), 5);
@@ -102,7 +103,7 @@ START_TEST(packet_sizes)
 }
 END_TEST
 
-/* ---- every message: malformed, and for a channel that isn't there ---------------------------- */
+/* ---- every message: malformed, and for a channel that is not open ---------------------------- */
 
 static const struct message {
     int number;
@@ -230,7 +231,7 @@ START_TEST(data_beyond_the_maximum_packet)
 }
 END_TEST
 
-/* Nothing reads it, so it is consumed at once, and the window comes back in large steps. */
+/* No program reads it: it is consumed at once, and the window returned in large steps. */
 START_TEST(extended_data_is_dropped)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
@@ -290,7 +291,7 @@ START_TEST(the_client_closes_first)
 }
 END_TEST
 
-/* The client's window for a channel that is gone is not the next one's at its number. */
+/* Window that arrives for a closed channel does not go to the next one with that number. */
 START_TEST(a_late_adjust)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
@@ -321,7 +322,7 @@ START_TEST(we_close_first)
     rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", 6);
     rig_expect_silence(&rig);
     ck_assert(channel_is_open(channel_of(program.channel)));
-    /* What crosses it is taken, and answered no more. */
+    /* Messages that cross it are accepted and get no answer. */
     say_data(program.channel, false, LIMIT_CHANNEL_PACKET_BYTES);
     say_data(program.channel, true, LIMIT_CHANNEL_PACKET_BYTES);
     rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usb", program.channel, "keepalive@openssh.com", 1);
@@ -336,7 +337,7 @@ START_TEST(we_close_first)
 }
 END_TEST
 
-/* The next one at a number has nothing of the one before. */
+/* The next channel with that number inherits nothing. */
 START_TEST(a_reused_number_starts_afresh)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
@@ -364,8 +365,8 @@ END_TEST
 static const int replies[] = {SSH_MSG_REQUEST_SUCCESS, SSH_MSG_REQUEST_FAILURE,
                               SSH_MSG_CHANNEL_SUCCESS, SSH_MSG_CHANNEL_FAILURE};
 
-/* On an open channel, a closed one, and one that never was. */
-START_TEST(replies_that_nobody_wants)
+/* For an open channel, a closed one, and numbers that no channel has. */
+START_TEST(unwanted_replies)
 {
     static const uint32_t numbers[] = {0, 1, 15, 16, UINT32_MAX};
     program_channel(&rig, 1, 100, 100);
@@ -417,7 +418,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_late_adjust);
     tcase_add_test(tests, we_close_first);
     tcase_add_test(tests, a_reused_number_starts_afresh);
-    tcase_add_loop_test(tests, replies_that_nobody_wants, 0, 4);
+    tcase_add_loop_test(tests, unwanted_replies, 0, 4);
     tcase_add_loop_test(tests, replies_to_channel_requests_of_a_wrong_length, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;

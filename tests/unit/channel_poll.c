@@ -1,6 +1,6 @@
 /*
- * What relay.c's tests leave: with nothing to do poll() must wait instead of returning at once,
- * several channels share the output, and the windows add up after every step of a random walk.
+ * With nothing to do poll() must wait instead of returning at once; several channels share the
+ * output; and the windows add up after every step of a random walk.
  */
 #include <poll.h>
 #include <signal.h>
@@ -38,11 +38,11 @@ static void finish(void)
     rig_close(&rig);
 }
 
-/* ---- poll() rests ---------------------------------------------------------------------------- */
+/* ---- poll() waits ---------------------------------------------------------------------------- */
 
-enum { NO_ROOM, OUR_KEY_EXCHANGE, NO_WINDOW, NO_HOLD_UP, HOLD_UPS };
+enum { NO_ROOM, OUR_KEY_EXCHANGE, NO_WINDOW, NOT_BLOCKED, BLOCKS };
 
-static void hold_up_output(int how)
+static void block_output(int how)
 {
     if (how == NO_ROOM) {
         program_fill_output(&rig);
@@ -53,7 +53,7 @@ static void hold_up_output(int how)
     }
 }
 
-static void let_output_go(void)
+static void free_output(void)
 {
     struct channel *channel = &rig.connection->channels[program->channel];
     program_drop_output(&rig);
@@ -61,23 +61,23 @@ static void let_output_go(void)
     channel->remote_window = channel_is_open(channel) ? 1U << 30 : 0;
 }
 
-/* Each a state that lasts, in free and in held-up output. */
-static void rest_idle(void)
+/* States that last, each with free and with blocked output. */
+static void state_idle(void)
 {
 }
 
-static void rest_with_stdin_broken(void)
+static void state_with_stdin_broken(void)
 {
     program_close(&program->in);
 }
 
-static void rest_with_stdin_broken_and_data(void)
+static void state_with_stdin_broken_and_data(void)
 {
     program_close(&program->in);
     rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)1000);
 }
 
-static void rest_with_stdin_full(void)
+static void state_with_stdin_full(void)
 {
     int fd = rig.connection->channels[program->channel].child_stdin;
     while (write(fd, bytes, 4096) > 0) {
@@ -85,83 +85,83 @@ static void rest_with_stdin_full(void)
     rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)1000);
 }
 
-static void rest_with_stdin_full_then_broken(void)
+static void state_with_stdin_full_then_broken(void)
 {
-    rest_with_stdin_full();
+    state_with_stdin_full();
     program_turn(&rig, 0);
     program_close(&program->in);
 }
 
-static void rest_behind_eof(void)
+static void state_after_eof(void)
 {
     rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", program->channel);
 }
 
-static void rest_with_stdout_closed(void)
+static void state_with_stdout_closed(void)
 {
     program_close(&program->out);
 }
 
-static void rest_with_all_closed_but_exit(void)
+static void state_with_all_closed_but_exit(void)
 {
     program_close(&program->in);
     program_close(&program->out);
     program_close(&program->err);
 }
 
-static void rest_after_exit(void)
+static void state_after_exit(void)
 {
     program_exit(program, 0, 0, 0);
 }
 
-static void rest_after_exit_without_stdin(void)
+static void state_after_exit_without_stdin(void)
 {
     program_exit(program, 0, 0, 0);
     program_close(&program->in);
 }
 
-static void rest_when_all_is_over(void)
+static void state_when_all_is_over(void)
 {
     program_exit(program, 0, 0, 0);
     program_close_all(program);
 }
 
 static void (*const states[])(void) = {
-    rest_idle,
-    rest_with_stdin_broken,
-    rest_with_stdin_broken_and_data,
-    rest_with_stdin_full,
-    rest_with_stdin_full_then_broken,
-    rest_behind_eof,
-    rest_with_stdout_closed,
-    rest_with_all_closed_but_exit,
-    rest_after_exit,
-    rest_after_exit_without_stdin,
-    rest_when_all_is_over,
+    state_idle,
+    state_with_stdin_broken,
+    state_with_stdin_broken_and_data,
+    state_with_stdin_full,
+    state_with_stdin_full_then_broken,
+    state_after_eof,
+    state_with_stdout_closed,
+    state_with_all_closed_but_exit,
+    state_after_exit,
+    state_after_exit_without_stdin,
+    state_when_all_is_over,
 };
 
 #define STATES (int)(sizeof(states) / sizeof(states[0]))
 
-START_TEST(rests_on_pipes)
+START_TEST(poll_waits_on_pipes)
 {
     program_run(&rig, program, REMOTE);
-    hold_up_output(_i % HOLD_UPS);
-    states[_i / HOLD_UPS]();
-    program_expect_rest(&rig);
-    /* And when the hold-up is over, what waited comes, and then it rests again. */
-    let_output_go();
-    program_expect_rest(&rig);
+    block_output(_i % BLOCKS);
+    states[_i / BLOCKS]();
+    program_expect_idle(&rig);
+    /* When the output is free again, what waited leaves, and then poll() waits again. */
+    free_output();
+    program_expect_idle(&rig);
     ck_assert(!rig.connection->ended);
 }
 END_TEST
 
-/* The hold-up begins when the state is there already. */
-START_TEST(rests_on_pipes_held_up_later)
+/* The output is blocked later than the state begins. */
+START_TEST(poll_waits_on_pipes_blocked_later)
 {
     program_run(&rig, program, REMOTE);
-    states[_i / HOLD_UPS]();
-    hold_up_output(_i % HOLD_UPS);
-    program_expect_rest(&rig);
+    states[_i / BLOCKS]();
+    block_output(_i % BLOCKS);
+    program_expect_idle(&rig);
 }
 END_TEST
 
@@ -188,37 +188,37 @@ static void terminal_exited(void)
 }
 
 static void (*const terminal_states[])(void) = {
-    rest_idle,     terminal_hung_up, terminal_hung_up_with_data,
-    terminal_full, terminal_exited,  rest_behind_eof,
+    state_idle,    terminal_hung_up, terminal_hung_up_with_data,
+    terminal_full, terminal_exited,  state_after_eof,
 };
 
 #define TERMINAL_STATES (int)(sizeof(terminal_states) / sizeof(terminal_states[0]))
 
-START_TEST(rests_on_a_terminal)
+START_TEST(poll_waits_on_a_terminal)
 {
     program_start_on_terminal(&rig, program, program_channel(&rig, REMOTE, 100000, 32768), REMOTE);
-    hold_up_output(_i % HOLD_UPS);
-    terminal_states[_i / HOLD_UPS]();
-    program_expect_rest(&rig);
-    let_output_go();
-    program_expect_rest(&rig);
+    block_output(_i % BLOCKS);
+    terminal_states[_i / BLOCKS]();
+    program_expect_idle(&rig);
+    free_output();
+    program_expect_idle(&rig);
     ck_assert(!rig.connection->ended);
 }
 END_TEST
 
-START_TEST(rests_with_output_that_may_not_leave)
+START_TEST(poll_waits_with_output_that_may_not_leave)
 {
     program_run(&rig, program, REMOTE);
-    hold_up_output(_i);
+    block_output(_i);
     program_write(program->out, bytes, 5000);
     program_write(program->err, bytes, 5000);
     program_exit(program, 0, 0, 0);
-    program_expect_rest(&rig);
+    program_expect_idle(&rig);
     /* An exit needs room, but no window. */
     ck_assert_int_eq(rig.connection->channels[program->channel].output == OUTPUT_EXITED,
                      _i >= NO_WINDOW);
-    let_output_go();
-    program_expect_rest(&rig);
+    free_output();
+    program_expect_idle(&rig);
 }
 END_TEST
 
@@ -230,7 +230,7 @@ START_TEST(channels_without_a_program_ask_nothing)
     ck_assert_uint_eq(channel_poll_add(rig.connection, entries), 0);
     program_run(&rig, program, REMOTE);
     ck_assert_uint_eq(channel_poll_add(rig.connection, entries), CHANNEL_POLL_ENTRIES);
-    program_expect_rest(&rig);
+    program_expect_idle(&rig);
 }
 END_TEST
 
@@ -248,8 +248,8 @@ static void write_pieces(int count)
     }
 }
 
-/* While it is at it poll() is not asked about it, but it is looked after all the same; when it is
- * done poll() waits for it again. */
+/* While the stream lasts poll() is not asked about it, but each turn reads it; when it ends poll()
+ * waits for it again. */
 START_TEST(a_stream_of_small_pieces)
 {
     struct pollfd entries[CHANNEL_POLL_ENTRIES];
@@ -270,19 +270,19 @@ START_TEST(a_stream_of_small_pieces)
     ck_assert(!channel_stdout_coalesces(rig.connection));
     channel_poll_add(rig.connection, entries);
     ck_assert_int_eq(entries[1].fd, channel()->child_stdout);
-    program_expect_rest(&rig);
+    program_expect_idle(&rig);
 }
 END_TEST
 
-/* Not even a key exchange makes it look again and again. */
-START_TEST(a_stream_that_is_held_up)
+/* A blocked stream, by a key exchange too, does not make the loop run over and over. */
+START_TEST(a_stream_that_is_blocked)
 {
     program_run(&rig, program, REMOTE);
     channel()->stdout_widened = true;
     write_pieces(2);
     program_turn(&rig, 0);
     ck_assert(channel_stdout_coalesces(rig.connection));
-    hold_up_output(_i);
+    block_output(_i);
     write_pieces(2);
     program_turn(&rig, 0);
     program_turn(&rig, 0);
@@ -290,9 +290,9 @@ START_TEST(a_stream_that_is_held_up)
 }
 END_TEST
 
-/* A few bytes are an answer that somebody waits for; and so is all that comes of a program that
- * never had much to say. */
-START_TEST(no_breath_for_small_answers)
+/* A few bytes are an answer that a person waits for; so is all output of a program that has written
+ * little. */
+START_TEST(small_answers_do_not_coalesce)
 {
     program_run(&rig, program, REMOTE);
     write_pieces(2);
@@ -305,7 +305,7 @@ START_TEST(no_breath_for_small_answers)
 }
 END_TEST
 
-/* Its last bytes and its end are not missed. */
+/* Its last bytes and its exit are read. */
 START_TEST(a_stream_that_ends)
 {
     program_run(&rig, program, REMOTE);
@@ -319,14 +319,15 @@ START_TEST(a_stream_that_ends)
         program_turn(&rig, 0);
     }
     ck_assert_int_eq(channel()->output, OUTPUT_CLOSED);
-    ck_assert_uint_eq(channel()->pace.under_way, 3 * 4096);
+    ck_assert_uint_eq(channel()->pace.in_flight, 3 * 4096);
     ck_assert(!channel_stdout_coalesces(rig.connection));
 }
 END_TEST
 
 /* ---- several channels ------------------------------------------------------------------------ */
 
-/* Each has what its own program wrote; one that is always full leaves the others their turn. */
+/* Each channel carries the bytes of its own program; one that is always full leaves the others
+ * their turn. */
 START_TEST(channels_share_the_output)
 {
     for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
@@ -355,8 +356,8 @@ START_TEST(channels_share_the_output)
 }
 END_TEST
 
-/* Between a program that never stops and one that says a word now and then, whichever is asked
- * first: the word goes out first, and finds room when the other one has none any more. */
+/* One program writes without end, the other a word now and then: the word leaves first, whatever
+ * the channels' order, and still finds room when bulk data has none. */
 START_TEST(a_word_goes_before_a_stream)
 {
     struct program *const bulk = &programs[_i], *const other = &programs[1 - _i];
@@ -396,7 +397,7 @@ static size_t some(size_t below)
     return (size_t)(walk_state >> 33) % below;
 }
 
-/* What the client may say of one channel, within the rules. */
+/* A message that the client may send on one channel. */
 static void step_of_client(struct program *one)
 {
     struct channel *channel = &rig.connection->channels[one->channel];
@@ -497,14 +498,14 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("channel_poll");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
-    tcase_add_loop_test(tests, rests_on_pipes, 0, STATES * HOLD_UPS);
-    tcase_add_loop_test(tests, rests_on_pipes_held_up_later, 0, STATES * HOLD_UPS);
-    tcase_add_loop_test(tests, rests_on_a_terminal, 0, TERMINAL_STATES * HOLD_UPS);
-    tcase_add_loop_test(tests, rests_with_output_that_may_not_leave, 0, HOLD_UPS);
+    tcase_add_loop_test(tests, poll_waits_on_pipes, 0, STATES * BLOCKS);
+    tcase_add_loop_test(tests, poll_waits_on_pipes_blocked_later, 0, STATES * BLOCKS);
+    tcase_add_loop_test(tests, poll_waits_on_a_terminal, 0, TERMINAL_STATES * BLOCKS);
+    tcase_add_loop_test(tests, poll_waits_with_output_that_may_not_leave, 0, BLOCKS);
     tcase_add_test(tests, channels_without_a_program_ask_nothing);
     tcase_add_test(tests, a_stream_of_small_pieces);
-    tcase_add_loop_test(tests, a_stream_that_is_held_up, 0, NO_HOLD_UP);
-    tcase_add_test(tests, no_breath_for_small_answers);
+    tcase_add_loop_test(tests, a_stream_that_is_blocked, 0, NOT_BLOCKED);
+    tcase_add_test(tests, small_answers_do_not_coalesce);
     tcase_add_test(tests, a_stream_that_ends);
     tcase_add_test(tests, channels_share_the_output);
     tcase_add_loop_test(tests, a_word_goes_before_a_stream, 0, 2);

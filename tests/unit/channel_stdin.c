@@ -1,6 +1,6 @@
 /*
- * Data of several packets goes to a program in one call, in order, and before anything else that
- * the client says of its channel. What programs do in the long run is in relay.c's tests.
+ * Data of several packets goes to a program in one call, in order, and before any other message of
+ * its channel takes effect. Longer transfers are in channel_stdout.c.
  */
 #include "channel_stdin.h"
 
@@ -43,7 +43,7 @@ static struct channel *channel_of(const struct program *program)
     return &rig.connection->channels[program->channel];
 }
 
-/* As the loop does it with data of one packet among several. */
+/* Data of one packet among several, as channel_on_data() hands it over. */
 static void data(const struct program *program, size_t from, size_t count)
 {
     channel_of(program)->window -= (uint32_t)count;
@@ -76,13 +76,13 @@ END_TEST
 
 START_TEST(more_packets_than_a_call_takes)
 {
-    for (size_t i = 0; i < 3 * FEED_PARTS + 1; i++) {
+    for (size_t i = 0; i < 3 * STDIN_BATCH_PARTS + 1; i++) {
         data(&one, i, 1);
     }
-    ck_assert_uint_eq(waiting(&one), 3 * FEED_PARTS);
+    ck_assert_uint_eq(waiting(&one), 3 * STDIN_BATCH_PARTS);
     channel_stdin_flush(rig.connection);
-    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3 * FEED_PARTS + 1);
-    ck_assert_mem_eq(back, bytes, 3 * FEED_PARTS + 1);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3 * STDIN_BATCH_PARTS + 1);
+    ck_assert_mem_eq(back, bytes, 3 * STDIN_BATCH_PARTS + 1);
 }
 END_TEST
 
@@ -101,7 +101,7 @@ START_TEST(each_program_has_its_own)
 }
 END_TEST
 
-/* Messages in the input, as they come, without what the loop does behind the last one. */
+/* A message among several: without the flush at the end of the input. */
 static void hear_of(const struct program *program, int number)
 {
     uint8_t payload[5] = {(uint8_t)number, 0, 0, 0, (uint8_t)program->channel};
@@ -115,7 +115,7 @@ START_TEST(data_is_ahead_of_eof)
     hear_of(&one, SSH_MSG_CHANNEL_EOF);
     ck_assert_uint_eq(program_read(one.in, back, 3000), 3000);
     ck_assert_int_eq(read(one.in, &byte, 1), 0);
-    ck_assert_ptr_null(rig.connection->feed.channel);
+    ck_assert_ptr_null(rig.connection->stdin_batch.channel);
 }
 END_TEST
 
@@ -130,7 +130,7 @@ START_TEST(data_is_ahead_of_close)
 }
 END_TEST
 
-/* A pipe that is full takes more once it is wide; the rest waits, and comes in order. */
+/* A full pipe takes more once it is larger; the rest is queued, and arrives in order. */
 START_TEST(a_pipe_is_widened_once)
 {
     struct channel *channel = channel_of(&one);
@@ -158,7 +158,7 @@ START_TEST(a_pipe_is_widened_once)
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 60000);
     ck_assert_mem_eq(back, bytes, 60000);
     program_check_windows(&rig);
-    /* The second time it is as wide as it will be. */
+    /* The second time it is not made larger. */
     ck_assert_int_gt(fcntl(one.in, F_SETPIPE_SZ, before), 0);
     while (write(channel->child_stdin, bytes, 4096) > 0) {
     }
@@ -169,7 +169,7 @@ START_TEST(a_pipe_is_widened_once)
 }
 END_TEST
 
-/* It may never read. */
+/* A program that has read nothing may never read. */
 START_TEST(a_pipe_is_not_widened_before_the_program_reads)
 {
     const struct channel *channel = channel_of(&one);
@@ -186,8 +186,8 @@ START_TEST(a_pipe_is_not_widened_before_the_program_reads)
 }
 END_TEST
 
-/* What waits goes first, even if the pipe has room again before the loop has asked it. */
-START_TEST(nothing_overtakes_what_waits)
+/* Queued data goes first, even if the pipe has room again before poll() has reported it. */
+START_TEST(nothing_overtakes_queued_data)
 {
     const struct channel *channel = channel_of(&one);
     channel_of(&one)->stdin_widened = true;
@@ -207,8 +207,8 @@ START_TEST(nothing_overtakes_what_waits)
 }
 END_TEST
 
-/* More than a chunk of the pool waits: it goes out in one turn as far as the pipe takes it. */
-START_TEST(all_that_waits_goes_out_at_once)
+/* More than one chunk of the pool is queued: one turn writes as much as the pipe takes. */
+START_TEST(all_queued_data_goes_out_at_once)
 {
     const struct channel *channel = channel_of(&one);
     while (write(channel->child_stdin, bytes, 4096) > 0) {
@@ -227,7 +227,7 @@ START_TEST(all_that_waits_goes_out_at_once)
 }
 END_TEST
 
-START_TEST(what_a_program_takes_later_is_use)
+START_TEST(data_that_a_program_takes_later_is_use)
 {
     const struct channel *channel = channel_of(&one);
     channel_of(&one)->stdin_widened = true;
@@ -245,8 +245,7 @@ START_TEST(what_a_program_takes_later_is_use)
 }
 END_TEST
 
-/* A program that has stopped reading because its own output is stuck waits for what would be left
- * unread. */
+/* A program whose output is stuck may wait for a message that would stay unread. */
 START_TEST(the_client_is_held_up_only_for_a_slow_program)
 {
     struct connection *connection = rig.connection;
@@ -298,9 +297,9 @@ Suite *unit_suite(void)
     tcase_add_test(tests, data_is_ahead_of_close);
     tcase_add_test(tests, a_pipe_is_widened_once);
     tcase_add_test(tests, a_pipe_is_not_widened_before_the_program_reads);
-    tcase_add_test(tests, nothing_overtakes_what_waits);
-    tcase_add_test(tests, all_that_waits_goes_out_at_once);
-    tcase_add_test(tests, what_a_program_takes_later_is_use);
+    tcase_add_test(tests, nothing_overtakes_queued_data);
+    tcase_add_test(tests, all_queued_data_goes_out_at_once);
+    tcase_add_test(tests, data_that_a_program_takes_later_is_use);
     tcase_add_test(tests, the_client_is_held_up_only_for_a_slow_program);
     tcase_add_test(tests, a_program_that_has_closed_its_stdin);
     suite_add_tcase(suite, tests);

@@ -1,7 +1,6 @@
 /*
- * Bytes between channels and programs. How a program's end is told is in relay_exit.c; that poll()
- * rests when there is nothing to do, and the windows' invariant over a random walk, in
- * relay_rest.c.
+ * Bytes between channels and programs, in both directions. The end of a program is in
+ * channel_exit.c; what poll() waits for, and a random walk over the windows, in channel_poll.c.
  */
 #include "channel_stdout.h"
 
@@ -69,7 +68,7 @@ START_TEST(output_and_errors)
 }
 END_TEST
 
-START_TEST(nothing_behind_a_disconnect)
+START_TEST(nothing_after_a_disconnect)
 {
     program_run(&rig, &program, REMOTE);
     program_write(program.out, "late", 4);
@@ -118,7 +117,7 @@ START_TEST(small_windows_and_packets)
 }
 END_TEST
 
-/* As much as there is, through ample windows: every byte in order, and no packet too large. */
+/* Through large windows every byte arrives in order, and no packet is too large. */
 START_TEST(a_stream_without_end)
 {
     program_run(&rig, &program, REMOTE);
@@ -135,8 +134,7 @@ START_TEST(a_stream_without_end)
 }
 END_TEST
 
-/* The client reads nothing: output stops with room for answers left, and goes on later. */
-/* The second has made its pipe wider itself, and has its reasons. */
+/* The second program has made its pipe larger itself. */
 START_TEST(pipes_are_widened_but_never_narrowed)
 {
     static const int sizes[] = {LIMIT_FIRST_PIPE_BYTES, 2 * LIMIT_PIPE_BYTES};
@@ -152,6 +150,7 @@ START_TEST(pipes_are_widened_but_never_narrowed)
 }
 END_TEST
 
+/* The client reads nothing: output stops with room for answers left, and goes on later. */
 START_TEST(output_stops_while_there_is_room_for_answers)
 {
     program_run(&rig, &program, REMOTE);
@@ -168,7 +167,7 @@ START_TEST(output_stops_while_there_is_room_for_answers)
 }
 END_TEST
 
-/* Whoever is first fills the output; channels without a program must not pass their turn on. */
+/* The first channel fills the output; the turn of a channel without a program is not lost. */
 START_TEST(two_streams_have_the_same_share)
 {
     static struct program other;
@@ -234,7 +233,7 @@ static size_t take_adjusts(void)
     return sum;
 }
 
-/* What a program does not read is kept, in order, and bounds what the client may send. */
+/* Data that a program does not read is kept in order, and limits what the client may send. */
 START_TEST(a_program_that_does_not_read)
 {
     program_run(&rig, &program, REMOTE);
@@ -262,7 +261,7 @@ START_TEST(a_program_that_does_not_read)
 }
 END_TEST
 
-/* One that reads, but in its own steps: what is kept moves around and stays in order. */
+/* A program that reads in small steps: queued data stays in order. */
 START_TEST(a_program_that_reads_slowly)
 {
     program_run(&rig, &program, REMOTE);
@@ -285,14 +284,14 @@ START_TEST(a_program_that_reads_slowly)
 }
 END_TEST
 
-START_TEST(eof_closes_stdin_behind_the_last_byte)
+START_TEST(eof_closes_stdin_after_the_last_byte)
 {
     program_run(&rig, &program, REMOTE);
     for (size_t i = 0; i < 14; i++) {
         say_data(i * 4096 + i, 4097);
     }
     while (channel()->pending.bytes == 0) {
-        /* A pipe may take it all: then fill it from behind. */
+        /* The pipe may have taken it all: then fill it. */
         (void)!write(channel()->child_stdin, bytes, 1000);
         say_data(0, 1);
     }
@@ -332,14 +331,14 @@ static void client_is(const char *version)
     rig.connection->client_version_bytes = strlen(version);
 }
 
-/* eow@openssh.com once; what still comes is dropped and its window given back; output goes on. */
+/* eow@openssh.com once; later data is discarded and its window returned; output goes on. */
 START_TEST(a_program_that_closes_its_stdin)
 {
     client_is("SSH-2.0-OpenSSH_9.2p1");
     program_run(&rig, &program, REMOTE);
     program_close(&program.in);
     if (_i == 1) {
-        say_data(0, 10); /* found by writing, not by poll() */
+        say_data(0, 10); /* writing reports it, not poll() */
         turns(1);
     } else {
         turns(1);
@@ -359,7 +358,7 @@ START_TEST(a_program_that_closes_its_stdin)
 }
 END_TEST
 
-/* sshj answers what it does not know, though no reply is wanted. */
+/* sshj answers requests that it does not know, though they want no reply. */
 START_TEST(no_eow_to_other_clients)
 {
     client_is("SSH-2.0-SSHJ_0.38.0");
@@ -380,7 +379,7 @@ START_TEST(no_eow_after_the_clients_eof)
 {
     client_is("SSH-2.0-OpenSSH_9.2p1");
     program_run(&rig, &program, REMOTE);
-    /* Full, so that EOF must wait; then the program closes it. */
+    /* The pipe is full, so that EOF must wait; then the program closes it. */
     while (write(channel()->child_stdin, bytes, 4096) > 0) {
     }
     say_data(0, 100);
@@ -399,7 +398,7 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, output_and_errors);
-    tcase_add_test(tests, nothing_behind_a_disconnect);
+    tcase_add_test(tests, nothing_after_a_disconnect);
     tcase_add_test(tests, small_windows_and_packets);
     tcase_add_test(tests, a_stream_without_end);
     tcase_add_loop_test(tests, pipes_are_widened_but_never_narrowed, 0, 2);
@@ -409,7 +408,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, data_typed_ahead_waits_for_the_program);
     tcase_add_test(tests, a_program_that_does_not_read);
     tcase_add_test(tests, a_program_that_reads_slowly);
-    tcase_add_test(tests, eof_closes_stdin_behind_the_last_byte);
+    tcase_add_test(tests, eof_closes_stdin_after_the_last_byte);
     tcase_add_loop_test(tests, eof_before_the_program, 0, 2);
     tcase_add_loop_test(tests, a_program_that_closes_its_stdin, 0, 2);
     tcase_add_test(tests, no_eow_to_other_clients);

@@ -1,5 +1,5 @@
 /*
- * Windows that grow with what programs read, and shrink when they stop; and what this may cost.
+ * Windows grow while programs read, and shrink when they stop; memory stays bounded.
  */
 #include "channel_window.h"
 
@@ -43,7 +43,7 @@ static struct channel *channel_of(const struct program *one)
     return &rig.connection->channels[one->channel];
 }
 
-/* What adjusts have given since the last time, by all channels. */
+/* The sum of all WINDOW_ADJUSTs since the last call, of all channels. */
 static size_t take_adjusts(void)
 {
     size_t sum = 0;
@@ -79,7 +79,7 @@ static void move_a_step(const struct program *one)
     program_turn(&rig, 0);
 }
 
-/* As a client does that is 100 ms away. */
+/* With a client that is 100 ms away. */
 static void grow(const struct program *one)
 {
     for (int i = 0; i < 20; i++) {
@@ -93,7 +93,7 @@ START_TEST(grows_with_a_program_that_reads)
 {
     program_run(&rig, program, REMOTE);
     const struct channel *channel = channel_of(program);
-    /* A pipe may have held so much. */
+    /* So much may be in the pipe unread. */
     for (size_t moved = 0; moved < LIMIT_FIRST_PIPE_BYTES; moved += LIMIT_WINDOW_BYTES / 4) {
         move_a_step(program);
         ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 4);
@@ -120,7 +120,7 @@ START_TEST(does_not_grow_while_there_is_more_to_read)
 }
 END_TEST
 
-/* For good: it is not made wider. */
+/* Fills the pipe, which is not made larger. */
 static size_t fill_stdin(const struct program *one)
 {
     struct channel *channel = channel_of(one);
@@ -132,7 +132,7 @@ static size_t fill_stdin(const struct program *one)
     return filled;
 }
 
-/* Nor with what the program has left with us. */
+/* Nor while data for the program is queued. */
 START_TEST(does_not_grow_while_the_program_is_behind)
 {
     program_run(&rig, program, REMOTE);
@@ -145,7 +145,7 @@ START_TEST(does_not_grow_while_the_program_is_behind)
 }
 END_TEST
 
-/* The last byte of a grown window has its place, and no more is allowed. */
+/* All of a grown window fits into the pool, and one byte more is refused. */
 START_TEST(a_program_that_stops_after_growth)
 {
     program_run(&rig, program, REMOTE);
@@ -160,7 +160,7 @@ START_TEST(a_program_that_stops_after_growth)
 }
 END_TEST
 
-/* It takes what is there in its own time, and has the first window again; then it grows anew. */
+/* A program that reads slowly gets the first window again; later the window grows again. */
 START_TEST(shrinks_with_a_program_that_stops)
 {
     program_run(&rig, program, REMOTE);
@@ -189,7 +189,7 @@ START_TEST(shrinks_with_a_program_that_stops)
 }
 END_TEST
 
-/* A near client's window stays small while another session would have to wait, and becomes so. */
+/* A near client's window stays small while another session shares the connection, or shrinks. */
 START_TEST(near_windows_that_share)
 {
     const struct channel *channel = &rig.connection->channels[0];
@@ -222,7 +222,7 @@ START_TEST(near_windows_of_one_session)
 }
 END_TEST
 
-/* Whoever grows first leaves less for the others, but never less than the first window. */
+/* A window that grows first leaves less for the others, but never less than the first window. */
 START_TEST(all_windows_together_are_bounded)
 {
     for (uint32_t i = 0; i < LIMIT_CHANNELS; i++) {
@@ -240,7 +240,7 @@ START_TEST(all_windows_together_are_bounded)
         say_data(&programs[i], channel_of(&programs[i])->window);
     }
     rig_expect_alive(&rig, PHASE_OPEN);
-    /* A channel that closes gives its share back. */
+    /* A channel that closes returns its share. */
     struct ipc_release release;
     program_close_all(program);
     rig_reply_done(&rig, IPC_RELEASE, 1);
@@ -253,7 +253,7 @@ START_TEST(all_windows_together_are_bounded)
 }
 END_TEST
 
-/* ---- memory that is given back --------------------------------------------------------------- */
+/* ---- memory that is returned   --------------------------------------------------------------- */
 
 static bool is_zero(const uint8_t *at, size_t count)
 {
@@ -265,14 +265,14 @@ static bool is_zero(const uint8_t *at, size_t count)
     return true;
 }
 
-START_TEST(a_pool_that_is_empty_is_given_back)
+START_TEST(an_empty_pool_is_trimmed)
 {
     struct pool *pool = &rig.connection->pool;
     program_run(&rig, program, REMOTE);
     fill_stdin(program);
     say_data(program, LIMIT_WINDOW_BYTES);
     ck_assert(!is_zero(pool->chunks[0], sizeof(pool->chunks[0])));
-    /* Not while it is needed. */
+    /* Not while it is in use. */
     idle_trim(rig.connection);
     const uint8_t *front = pool->chunks[channel_of(program)->pending.first - 1];
     ck_assert_mem_eq(front + channel_of(program)->pending.start, bytes, 4096);
@@ -285,12 +285,12 @@ START_TEST(a_pool_that_is_empty_is_given_back)
     ck_assert(idle_trim_due(rig.connection));
     idle_trim(rig.connection);
     ck_assert(!idle_trim_due(rig.connection));
-    /* All but parts of pages at its ends. */
+    /* All whole pages of it. */
     ck_assert(is_zero(pool->chunks[0] + 4096, QUEUE_CHUNK_BYTES - 4096));
 }
 END_TEST
 
-START_TEST(an_output_that_is_empty_is_given_back)
+START_TEST(an_empty_output_is_trimmed)
 {
     struct connection *connection = rig.connection;
     rig_say(&rig, SSH_MSG_PING, "s", "small");
@@ -324,8 +324,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, near_windows_that_share);
     tcase_add_test(tests, near_windows_of_one_session);
     tcase_add_test(tests, all_windows_together_are_bounded);
-    tcase_add_test(tests, a_pool_that_is_empty_is_given_back);
-    tcase_add_test(tests, an_output_that_is_empty_is_given_back);
+    tcase_add_test(tests, an_empty_pool_is_trimmed);
+    tcase_add_test(tests, an_empty_output_is_trimmed);
     suite_add_tcase(suite, tests);
     return suite;
 }

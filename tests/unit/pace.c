@@ -1,6 +1,7 @@
 /*
- * What may be under way: enough for a far client and for one that gives window back in large steps,
- * never so little that it waits for us and we for it; and what comes of it between two sessions.
+ * How much may be in flight: enough for a far client and for one that returns window in large
+ * steps, never so little that client and server wait for each other; and its effect on two
+ * sessions.
  */
 #include "pace.h"
 
@@ -21,23 +22,23 @@ static void start(void)
     memset(&pace, 0, sizeof(pace));
 }
 
-/* A client that is `delay_ms` away and gives window back in steps of `step`: sends until it is held
- * or the window is used up, and returns how much that was. */
+/* Sends until the pace holds or the window is used up; returns how much is in flight then. */
 static uint32_t send_all(uint32_t window, uint64_t now_ms)
 {
-    while (!pace_holds(&pace) && pace.under_way + PACKET <= window) {
+    while (!pace_holds(&pace) && pace.in_flight + PACKET <= window) {
         pace_sent(&pace, PACKET, now_ms);
     }
-    return pace.under_way;
+    return pace.in_flight;
 }
 
+/* A client that is `delay_ms` away and returns window in steps of `step`. */
 static uint32_t run(uint32_t window, uint32_t step, uint64_t delay_ms)
 {
     uint32_t most = 0;
     uint64_t now_ms = 1000;
     for (int i = 0; i < 2000; i++) {
         most = send_all(window, now_ms);
-        ck_assert_msg(most >= step, "held with %u under way: less than a step", (unsigned)most);
+        ck_assert_msg(most >= step, "held with %u in flight: less than a step", (unsigned)most);
         now_ms += delay_ms;
         pace_returned(&pace, step, now_ms);
     }
@@ -51,14 +52,14 @@ START_TEST(nothing_is_held_before_a_delay_is_known)
 }
 END_TEST
 
-START_TEST(a_near_client_has_little_under_way)
+START_TEST(a_near_client_has_little_in_flight)
 {
     ck_assert_uint_lt(run(1U << 21, 98304, 0), 400000);
 }
 END_TEST
 
-/* As much as a gigabit link carries there and back, and no window is in the way. */
-START_TEST(a_far_client_has_much_under_way)
+/* As much as a gigabit link carries in a round trip; the window is larger. */
+START_TEST(a_far_client_has_much_in_flight)
 {
     ck_assert_uint_gt(run(1U << 25, 98304, 10), 10 * 125000);
     start();
@@ -75,13 +76,13 @@ START_TEST(large_steps_are_waited_for)
 }
 END_TEST
 
-/* The shortest delay counts: what it was while much waited says nothing of the way. */
+/* A delay while much data waited says nothing about the distance. */
 START_TEST(the_shortest_delay_counts)
 {
     run(1U << 25, 98304, 50);
     ck_assert_uint_eq(pace.delay_ms, 50);
     uint64_t now_ms = 100000;
-    pace_returned(&pace, pace.under_way, now_ms);
+    pace_returned(&pace, pace.in_flight, now_ms);
     pace_sent(&pace, PACKET, now_ms);
     pace_returned(&pace, PACKET, now_ms + 3);
     ck_assert_uint_eq(pace.delay_ms, 3);
@@ -94,24 +95,24 @@ END_TEST
 START_TEST(more_comes_back_than_was_sent)
 {
     pace_returned(&pace, UINT32_MAX, 1);
-    ck_assert_uint_eq(pace.under_way, 0);
+    ck_assert_uint_eq(pace.in_flight, 0);
     pace_sent(&pace, 10, 2);
     pace_returned(&pace, UINT32_MAX, 3);
-    ck_assert_uint_eq(pace.under_way, 0);
+    ck_assert_uint_eq(pace.in_flight, 0);
     ck_assert_uint_eq(pace.delay_ms, 1);
 }
 END_TEST
 
-START_TEST(giving_up_ends_it_until_it_is_seen_again)
+START_TEST(a_forgotten_delay_is_measured_again)
 {
     run(1U << 21, 98304, 2);
     send_all(1U << 21, 5000);
     ck_assert(pace_holds(&pace));
-    ck_assert_uint_gt(pace_patience_ends_ms(&pace), pace.moved_ms);
-    pace_give_up(&pace);
+    ck_assert_uint_gt(pace_deadline_ms(&pace), pace.moved_ms);
+    pace_forget_delay(&pace);
     ck_assert(!pace_holds(&pace));
     ck_assert_uint_gt(send_all(1U << 22, 6000), 4000000);
-    pace_returned(&pace, pace.under_way - 98304, 6001);
+    pace_returned(&pace, pace.in_flight - 98304, 6001);
     pace_returned(&pace, 98304, 6001);
     send_all(1U << 22, 6002);
     ck_assert(pace_holds(&pace));
@@ -145,8 +146,8 @@ static struct pace *pace_of(const struct program *program)
     return &rig.connection->channels[program->channel].pace;
 }
 
-/* All that the server sends while the client takes it and gives no window back. A turn without any
- * may have been one that something else was found out in. */
+/* All that the server sends while the client reads it and returns no window. One turn without
+ * output may only have found that something has changed. */
 static uint32_t send_until_it_stops(void)
 {
     uint32_t before = 0;
@@ -155,8 +156,8 @@ static uint32_t send_until_it_stops(void)
         }
         program_turn(&rig, 0);
         program_drop_output(&rig);
-        idle = pace_of(&bulk)->under_way > before ? 0 : idle;
-        before = pace_of(&bulk)->under_way;
+        idle = pace_of(&bulk)->in_flight > before ? 0 : idle;
+        before = pace_of(&bulk)->in_flight;
     }
     return before;
 }
@@ -164,12 +165,12 @@ static uint32_t send_until_it_stops(void)
 static void make_known(void)
 {
     send_until_it_stops();
-    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", bulk.channel, pace_of(&bulk)->under_way);
+    rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", bulk.channel, pace_of(&bulk)->in_flight);
     program_turn(&rig, 0);
     program_drop_output(&rig);
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", bulk.channel, 100000);
-    pace_of(&bulk)->under_way = 0;
-    ck_assert(pace_of(&bulk)->known);
+    pace_of(&bulk)->in_flight = 0;
+    ck_assert(pace_of(&bulk)->delay_known);
 }
 
 START_TEST(alone_it_is_not_held)
@@ -186,18 +187,18 @@ START_TEST(beside_another_it_is_held)
     program_run(&rig, &other, 2);
     uint32_t held_at = send_until_it_stops();
     ck_assert_uint_lt(held_at, 400000);
-    /* The other one is not, and poll() rests. */
+    /* The other one is not held, and poll() waits. */
     program_write(other.out, "x", 1);
     program_turn(&rig, 0);
     rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", 2, "x");
-    program_expect_rest(&rig);
-    /* The client has taken it. */
+    program_expect_idle(&rig);
+    /* The client has read it. */
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", bulk.channel, 100000);
     ck_assert_uint_gt(send_until_it_stops(), held_at - PACKET);
 }
 END_TEST
 
-START_TEST(a_client_that_gives_nothing_back_gets_more_in_the_end)
+START_TEST(a_client_that_returns_no_window_gets_more_in_the_end)
 {
     make_known();
     program_run(&rig, &other, 2);
@@ -230,19 +231,19 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("pace");
     tcase_add_checked_fixture(tests, start, NULL);
     tcase_add_test(tests, nothing_is_held_before_a_delay_is_known);
-    tcase_add_test(tests, a_near_client_has_little_under_way);
-    tcase_add_test(tests, a_far_client_has_much_under_way);
+    tcase_add_test(tests, a_near_client_has_little_in_flight);
+    tcase_add_test(tests, a_far_client_has_much_in_flight);
     tcase_add_test(tests, large_steps_are_waited_for);
     tcase_add_test(tests, the_shortest_delay_counts);
     tcase_add_test(tests, more_comes_back_than_was_sent);
-    tcase_add_test(tests, giving_up_ends_it_until_it_is_seen_again);
+    tcase_add_test(tests, a_forgotten_delay_is_measured_again);
     suite_add_tcase(suite, tests);
     TCase *sessions = tcase_create("between sessions");
     tcase_add_checked_fixture(sessions, start_sessions, finish_sessions);
     tcase_set_timeout(sessions, 60);
     tcase_add_test(sessions, alone_it_is_not_held);
     tcase_add_test(sessions, beside_another_it_is_held);
-    tcase_add_test(sessions, a_client_that_gives_nothing_back_gets_more_in_the_end);
+    tcase_add_test(sessions, a_client_that_returns_no_window_gets_more_in_the_end);
     tcase_add_test(sessions, the_other_one_ends);
     suite_add_tcase(suite, sessions);
     return suite;

@@ -1,4 +1,4 @@
-/* Terminals are in session_terminal.c. */
+/* Terminals are in session_channel_pty.c. */
 #include "session_channel.h"
 
 #include <fcntl.h>
@@ -91,7 +91,7 @@ static const struct {
 
 START_TEST(starts_a_program)
 {
-    rig.connection->hurry = true;
+    rig.connection->quickack = true;
     rig.connection->now_ms = 55;
     lay_out_pipes();
     say_start(starts[_i].type, starts[_i].command, 1);
@@ -100,10 +100,10 @@ START_TEST(starts_a_program)
     ck_assert_uint_eq(spawned.spawn.environment_bytes, 0);
     ck_assert_str_eq(spawned.spawn.term, "");
     ck_assert_int_eq(channel()->output, OUTPUT_OPEN);
-    ck_assert(!rig.connection->hurry);
+    ck_assert(!rig.connection->quickack);
     ck_assert_uint_eq(rig.connection->used_ms, 55);
     ck_assert_uint_eq(rig.connection->begun_ms, 55);
-    /* One of them a channel. */
+    /* Each channel starts one program. */
     for (size_t i = 0; i < 4; i++) {
         say_start(starts[i].type, starts[i].command, 1);
         expect_answer(false);
@@ -138,7 +138,7 @@ START_TEST(commands_with_nul_or_too_long)
     say_start("exec", command, 1);
     expect_answer(false);
     rig_expect_note(&rig, LOG_EVENT, "refused a command of 131001 bytes: it may have 131000");
-    rig_reply_done(&rig, IPC_NOTE, 0); /* there were too many of them */
+    rig_reply_done(&rig, IPC_NOTE, 0); /* too many notes: this one is dropped */
     say_start("subsystem", command, 1);
     expect_answer(false);
     rig_expect_note(&rig, LOG_EVENT, "refused a command of 131001 bytes: it may have 131000");
@@ -254,7 +254,7 @@ START_TEST(signals)
 }
 END_TEST
 
-/* ---- all of them ----------------------------------------------------------------------------- */
+/* ---- all requests ---------------------------------------------------------------------------- */
 
 START_TEST(unknown_requests_fail)
 {
@@ -277,7 +277,7 @@ START_TEST(unknown_requests_fail)
 }
 END_TEST
 
-/* Bodies behind `boolean want_reply`. */
+/* Bodies after `boolean want_reply`. */
 static const struct {
     const char *type, *body;
     size_t count;

@@ -1,4 +1,4 @@
-/* pty-req, window-change and break: what session.c does with a terminal. */
+/* Requests for a terminal: pty-req, window-change and break. */
 #include "session_channel.h"
 
 #include <fcntl.h>
@@ -88,7 +88,7 @@ static void say_pty(const char *term, uint32_t columns, uint32_t rows)
             640, 70000, modes, count);
 }
 
-START_TEST(a_terminal_is_asked_for)
+START_TEST(a_terminal_is_requested)
 {
     struct ipc_pty request;
     int master = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -116,7 +116,7 @@ START_TEST(a_terminal_is_asked_for)
 }
 END_TEST
 
-START_TEST(a_terminal_that_can_not_be_had)
+START_TEST(a_terminal_that_is_not_granted)
 {
     char term[LIMIT_TERM_BYTES + 1] = {0};
     memset(term, 't', LIMIT_TERM_BYTES);
@@ -198,8 +198,8 @@ Suite *unit_suite(void)
     Suite *suite = suite_create("session_channel_pty");
     TCase *tests = tcase_create("session_channel_pty");
     tcase_add_checked_fixture(tests, start, finish);
-    tcase_add_test(tests, a_terminal_is_asked_for);
-    tcase_add_test(tests, a_terminal_that_can_not_be_had);
+    tcase_add_test(tests, a_terminal_is_requested);
+    tcase_add_test(tests, a_terminal_that_is_not_granted);
     tcase_add_test(tests, terminal_modes_that_are_cut_off);
     tcase_add_test(tests, window_change);
     tcase_add_test(tests, breaks);

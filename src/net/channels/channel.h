@@ -32,7 +32,7 @@ enum channel_ready { READY_STDIN = 1, READY_STDOUT = 2, READY_STDERR = 4, READY_
  *
  * Receiving: window + pending.bytes + consumed == limit at all times, and the limits of all
  * channels together are LIMIT_WINDOWS_BYTES at most. So the pool has room for all that clients may
- * send, and the input never stops because one program does not read: behind its data there may be
+ * send, and the input never stops because one program does not read: after its data there may be
  * messages of other channels, or the window that this program itself waits for.
  */
 struct channel {

@@ -68,7 +68,7 @@ void channel_poll_note(struct connection *connection, const struct pollfd *entri
 static uint64_t next_ms(const struct connection *connection, const struct channel *channel)
 {
     if (channel_stdout_is_paced(connection, channel)) {
-        return pace_patience_ends_ms(&channel->pace);
+        return pace_deadline_ms(&channel->pace);
     }
     return channel_exit_linger_ends_ms(connection, channel);
 }

@@ -2,8 +2,8 @@
 
 #include <stdint.h>
 
-/* 0, which is FREE for both halves, stands for "no change" in the first table; in the second, where
- * CLOSE leads to FREE, each row is complete. */
+/* 0 (FREE) means "no change" in the input table. The output table is complete: CLOSE leads to FREE.
+ */
 static const uint8_t input_table[INPUT_STATES][INPUT_EVENTS] = {
     [INPUT_WAITING] = {[INPUT_START] = INPUT_OPEN,
                        [INPUT_EOF] = INPUT_WAITING_EOF,

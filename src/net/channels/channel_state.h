@@ -38,7 +38,7 @@ enum channel_input {
     INPUT_FREE,       /* no channel has this number */
     INPUT_WAITING,    /* no program runs yet: data is queued */
     INPUT_OPEN,       /* data goes to the program */
-    INPUT_BROKEN,     /* the program has closed its stdin: the client is to be told */
+    INPUT_BROKEN,     /* the program has closed its stdin: eow@openssh.com is due */
     INPUT_DISCARDING, /* stdin is closed: data is dropped and its window returned */
     /* After the client's EOF: */
     INPUT_WAITING_EOF, /* no program runs yet */
@@ -51,7 +51,7 @@ enum channel_input_event {
     INPUT_START,    /* a program runs */
     INPUT_EOF,      /* the client's EOF */
     INPUT_BREAK,    /* the program has closed the reading end of its stdin */
-    INPUT_REPORTED, /* the client has been told so */
+    INPUT_REPORTED, /* eow@openssh.com has left, or is not needed */
     INPUT_SHUT,     /* we have closed stdin */
     INPUT_EVENTS
 };

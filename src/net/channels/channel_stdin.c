@@ -26,7 +26,7 @@ void channel_stdin_shut(struct connection *connection, struct channel *channel)
     close_stdin(connection, channel, INPUT_SHUT);
 }
 
-/* A terminal's client is not told: other programs may still read from it. */
+/* The client of a terminal gets no eow@openssh.com: other programs may still read from it. */
 void channel_stdin_break(struct connection *connection, struct channel *channel)
 {
     close_stdin(connection, channel, channel->has_pty ? INPUT_SHUT : INPUT_BREAK);
@@ -90,16 +90,16 @@ static struct iovec part_of(const uint8_t *bytes, size_t count)
 void channel_stdin_data(struct connection *connection, struct channel *channel, const uint8_t *data,
                         size_t count)
 {
-    struct feed *feed = &connection->feed;
-    if (feed->channel != channel || feed->count == FEED_PARTS) {
+    struct stdin_batch *batch = &connection->stdin_batch;
+    if (batch->channel != channel || batch->count == STDIN_BATCH_PARTS) {
         channel_stdin_flush(connection);
     }
     if (channel->input != INPUT_OPEN || channel->pending.bytes > 0) {
         keep(connection, channel, data, count);
     } else if (count > 0) {
-        feed->channel = channel;
-        feed->parts[feed->count++] = part_of(data, count);
-        feed->bytes += count;
+        batch->channel = channel;
+        batch->parts[batch->count++] = part_of(data, count);
+        batch->bytes += count;
     }
 }
 
@@ -121,11 +121,11 @@ static size_t write_child(struct connection *connection, struct channel *channel
 }
 
 /* Takes the written bytes off the front. */
-static void advance(struct feed *feed, size_t written)
+static void advance(struct stdin_batch *batch, size_t written)
 {
-    feed->bytes -= written;
-    for (int i = 0; i < feed->count; i++) {
-        struct iovec *part = &feed->parts[i];
+    batch->bytes -= written;
+    for (int i = 0; i < batch->count; i++) {
+        struct iovec *part = &batch->parts[i];
         size_t taken = written < part->iov_len ? written : part->iov_len;
         part->iov_base = (uint8_t *)part->iov_base + taken;
         part->iov_len -= taken;
@@ -135,22 +135,22 @@ static void advance(struct feed *feed, size_t written)
 
 void channel_stdin_flush(struct connection *connection)
 {
-    struct feed *feed = &connection->feed;
-    struct channel *channel = feed->channel;
+    struct stdin_batch *batch = &connection->stdin_batch;
+    struct channel *channel = batch->channel;
     if (channel == NULL) {
         return;
     }
-    advance(feed, write_child(connection, channel, feed->parts, feed->count));
+    advance(batch, write_child(connection, channel, batch->parts, batch->count));
     /* If a program reads, and there is more at once than its pipe holds, it is a bulk transfer. */
-    if (feed->bytes > 0 && channel->child_stdin >= 0 && !channel->has_pty &&
+    if (batch->bytes > 0 && channel->child_stdin >= 0 && !channel->has_pty &&
         channel->stdin_bytes > LIMIT_FIRST_PIPE_BYTES &&
         channel_widen_pipe(channel->child_stdin, &channel->stdin_widened)) {
-        advance(feed, write_child(connection, channel, feed->parts, feed->count));
+        advance(batch, write_child(connection, channel, batch->parts, batch->count));
     }
-    for (int i = 0; i < feed->count; i++) {
-        keep(connection, channel, feed->parts[i].iov_base, feed->parts[i].iov_len);
+    for (int i = 0; i < batch->count; i++) {
+        keep(connection, channel, batch->parts[i].iov_base, batch->parts[i].iov_len);
     }
-    *feed = (struct feed){0};
+    *batch = (struct stdin_batch){0};
 }
 
 void channel_stdin_drain(struct connection *connection, struct channel *channel)

@@ -14,14 +14,14 @@ struct channel;
 struct connection;
 
 /* Enough for full packets of a whole input buffer, or for as many small ones. */
-#define FEED_PARTS 16
+#define STDIN_BATCH_PARTS 16
 
 /* Data for one program, to be written by the next call. */
-struct feed {
+struct stdin_batch {
     struct channel *channel; /* NULL for none */
     int count;
     size_t bytes;
-    struct iovec parts[FEED_PARTS]; /* in the input buffer */
+    struct iovec parts[STDIN_BATCH_PARTS]; /* in the input buffer */
 };
 
 /* The program runs, and reads from the other end of `fd`: a pipe, or the terminal's master, which
@@ -43,7 +43,7 @@ void channel_stdin_flush(struct connection *connection);
 void channel_stdin_drain(struct connection *connection, struct channel *channel);
 
 /* The client's EOF: the program's stdin is closed once nothing is queued. A terminal has no such
- * end of input: its programs read until they are told to stop. */
+ * end of input: its programs read on until they exit. */
 void channel_stdin_eof(struct connection *connection, struct channel *channel);
 
 /* The program has closed its stdin. Its output goes on; what the client sends is discarded. */
@@ -59,7 +59,7 @@ void channel_stdin_send_eow(struct connection *connection, struct channel *chann
 /*
  * While the only program reads more slowly than its client sends, and LIMIT_PENDING_BYTES are
  * queued, the socket is left unread, so that TCP slows the client down: until when, or 0 for not at
- * all. Never for long: a message that the program itself waits for may be behind the data.
+ * all. Never for long: the program may wait for a message that follows the data.
  */
 uint64_t channel_stdin_pause_until_ms(const struct connection *connection);
 

@@ -126,8 +126,8 @@ static int read_stream(struct connection *connection, struct channel *channel, i
 void channel_stdout_read(struct connection *connection, struct channel *channel)
 {
     if (channel_stdout_is_paced(connection, channel) &&
-        connection->now_ms >= pace_patience_ends_ms(&channel->pace)) {
-        pace_give_up(&channel->pace);
+        connection->now_ms >= pace_deadline_ms(&channel->pace)) {
+        pace_forget_delay(&channel->pace);
     }
     bool stdout_ready = (channel->ready & READY_STDOUT) != 0;
     bool stderr_ready = (channel->ready & READY_STDERR) != 0;

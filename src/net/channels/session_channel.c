@@ -16,7 +16,7 @@
 #include "signals.h"
 #include "tty_modes.h"
 
-/* What came of a request: the answer it gets if it wants one. */
+/* The answer to a request, if it wants one. */
 enum outcome {
     FAILURE,
     SUCCESS,
@@ -98,7 +98,7 @@ static enum outcome on_env(struct connection *connection, struct channel *channe
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* The client only sees that its request failed. */
+/* Logs why, as the client only sees that its request failed. */
 static void note_length(struct connection *connection, size_t bytes)
 {
     char text[LIMIT_NOTE_BYTES + 1];
@@ -127,8 +127,8 @@ static enum outcome start(struct connection *connection, struct channel *channel
     }
     channel_stdin_start(connection, channel, channel->has_pty ? channel->child_stdout : fds[0]);
     channel_exit_start(channel, fds[IPC_REPLY_DESCRIPTORS - 1]);
-    /* The first program runs: acknowledgements can be delayed again. */
-    connection->hurry = false;
+    /* The first program runs: the kernel may delay acknowledgements again. */
+    connection->quickack = false;
     connection->begun_ms = connection->now_ms;
     connection_mark_used(connection);
     return SUCCESS;
@@ -196,8 +196,8 @@ static enum outcome on_signal(struct connection *connection, struct channel *cha
     return ask_signal(connection, channel_number(connection, channel), number) ? SUCCESS : FAILURE;
 }
 
-/* RFC 4335. A pseudo-terminal has no line to hold: what a break means is done to it as the tty
- * layer would (termios(3), BRKINT and IGNBRK). */
+/* RFC 4335. A pseudo-terminal has no line on which to send a break: this does what the tty layer
+ * would do with one (termios(3), BRKINT and IGNBRK). */
 static enum outcome on_break(struct connection *connection, struct channel *channel,
                              struct reader *message)
 {
@@ -256,7 +256,7 @@ enum phase session_channel_on_request(struct connection *connection, struct read
         return messages_refuse_malformed(connection, "CHANNEL_REQUEST");
     }
     if (channel->output == OUTPUT_CLOSED) {
-        return connection->phase; /* it crossed our CLOSE: nobody waits for the answer */
+        return connection->phase; /* it crossed our CLOSE and gets no answer */
     }
     enum outcome outcome = handle(connection, channel, &type, message);
     if (outcome == MALFORMED) {

@@ -9,10 +9,10 @@
 #define OP_OSPEED      129
 #define OP_FIRST_UNDEF 160
 
-/* A control character of 255 is none. */
+/* 255 stands for no character. */
 #define CHARACTER_NONE 255
 
-/* RFC 4254 section 8. Left out: VDSUSP, VFLUSH, VSWTCH of others' systems, and VSTATUS. */
+/* RFC 4254 section 8, without VDSUSP, VFLUSH, VSWTCH and VSTATUS, which Linux lacks. */
 static const struct character {
     uint8_t opcode;
     uint8_t index;
@@ -22,7 +22,7 @@ static const struct character {
     {12, VREPRINT}, {13, VWERASE}, {14, VLNEXT}, {16, VSWTC}, {18, VDISCARD},
 };
 
-/* Which word of termios a flag is in. */
+/* The member of struct termios that holds a flag. */
 enum word { INPUT, OUTPUT, CONTROL, LOCAL };
 
 static const struct flag {
@@ -59,7 +59,7 @@ static const struct speed {
 
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
-/* As drivers/tty's tty_std_termios: what a program sees that opens a new pseudo-terminal. */
+/* What a program sees that opens a new pseudo-terminal (tty_std_termios in Linux's drivers/tty). */
 static void set_defaults(struct termios *modes)
 {
     memset(modes, 0, sizeof(*modes));
@@ -104,14 +104,14 @@ static void set_flag(struct termios *modes, const struct flag *flag, bool on)
     if (on) {
         *word = (*word & ~flag->mask) | flag->bits;
     } else if (flag->mask != CSIZE) {
-        /* CS7 off or CS8 off says nothing: another opcode names the size there is. */
+        /* Only an opcode that is on sets the character size. */
         *word &= ~flag->mask;
     }
 }
 
 static speed_t speed_code(uint32_t baud)
 {
-    /* The fastest that is not faster; 4000000 for all beyond. */
+    /* The fastest of Linux's speeds that is not above the client's. */
     speed_t code = B0;
     for (size_t i = 0; i < COUNT(speeds) && speeds[i].baud <= baud; i++) {
         code = speeds[i].code;

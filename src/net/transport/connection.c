@@ -12,7 +12,7 @@ void connection_init(struct connection *connection, const struct options *option
     connection->ipc = ipc;
     connection->session_ipc = session_ipc;
     connection->tcp = tcp;
-    connection->hurry = tcp;
+    connection->quickack = tcp;
     connection->phase = PHASE_VERSION;
 }
 

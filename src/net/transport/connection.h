@@ -93,7 +93,7 @@ struct connection {
     int ipc;         /* to the monitor */
     int session_ipc; /* to the session process */
     bool tcp;        /* descriptors 0 and 1 are a TCP socket */
-    bool hurry;      /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
+    bool quickack;   /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
     enum phase phase;
     enum phase resume; /* the phase after a later key exchange */
 
@@ -132,7 +132,7 @@ struct connection {
     size_t input_touched, output_touched; /* the furthest ends since pages were given back */
     uint64_t begun_ms;                    /* when the last session began */
     uint64_t spared_ms; /* when pages were given back that it or a key exchange had touched */
-    struct feed feed;
+    struct stdin_batch stdin_batch;
     size_t deferred_bytes;
     size_t deferred_sealed_bytes; /* what they will be in the output */
 

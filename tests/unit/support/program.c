@@ -127,12 +127,12 @@ void program_close_all(struct program *program)
     program_close(&program->slave);
 }
 
-int program_turn(struct rig *rig, int patience_ms)
+int program_turn(struct rig *rig, int timeout_ms)
 {
     struct pollfd entries[LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES];
     size_t count = channel_poll_add(rig->connection, entries);
     ck_assert_uint_le(count, sizeof(entries) / sizeof(entries[0]));
-    int found = poll(entries, count, patience_ms);
+    int found = poll(entries, count, timeout_ms);
     ck_assert_int_ge(found, 0);
     channel_poll_note(rig->connection, entries);
     channel_poll_turn(rig->connection);
@@ -140,7 +140,7 @@ int program_turn(struct rig *rig, int patience_ms)
     return found;
 }
 
-void program_expect_rest(struct rig *rig)
+void program_expect_idle(struct rig *rig)
 {
     /* A terminal's buffers still move for a moment after the last write. */
     for (int i = 0; i < 50; i++) {

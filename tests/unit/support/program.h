@@ -35,13 +35,13 @@ void program_close(int *fd);
 void program_exit(struct program *program, uint32_t signaled, uint32_t status, uint32_t core);
 void program_close_all(struct program *program);
 
-/* The loop's part: asks poll() what the relay wants to know, for as long as `patience_ms`, notes
- * it, and gives the relay its turn. Returns what poll() did. */
-int program_turn(struct rig *rig, int patience_ms);
+/* The loop's part: polls for the channels, for `timeout_ms` at most, and gives them their turn.
+ * Returns what poll() did. */
+int program_turn(struct rig *rig, int timeout_ms);
 
-/* With nothing to do poll() must wait: after a few turns, in which the relay could note what is
- * new, it returns nothing. */
-void program_expect_rest(struct rig *rig);
+/* With nothing to do poll() must wait: after a few turns, which handle what is new, it reports
+ * nothing. */
+void program_expect_idle(struct rig *rig);
 
 /* The invariant of channel.h, for all channels. */
 void program_check_windows(const struct rig *rig);
