@@ -16,7 +16,7 @@
 
 enum client_state {
     CLIENT_NONE = 0,     /* a free entry */
-    CLIENT_STARTED,      /* the program has reported nothing yet */
+    CLIENT_STARTED,      /* its program has a pipe and has reported nothing yet */
     CLIENT_BEFORE_LOGIN, /* it has reported STATUS_HERE */
     CLIENT_LOGGED_IN,
     CLIENT_UNKNOWN, /* it has no pipe, or has closed it without a report */
@@ -40,7 +40,7 @@ struct clients {
     unsigned limit, limit_per_source;
     struct early_drop drop;
     bool no_early_drop;  /* -m 0: clients before their login have no limit of their own */
-    bool reports_status; /* what the last program did that had a status pipe */
+    bool reports_status; /* the last program with a status pipe has reported */
     unsigned count;
     struct client table[LIMIT_LISTEN_CONNECTIONS]; /* the first `limit` are used */
 };

@@ -7,8 +7,8 @@
 
 #include <stdbool.h>
 
-/* From now on descendants whose parent ends become our children, even daemons. Returns NULL, or
- * what the system lacks, as a text for the log. */
+/* From now on, a descendant whose parent ends becomes our child, even if it has daemonized. Returns
+ * NULL, or what the system lacks, as a text for the log. */
 const char *descendants_adopt(void);
 
 /* Kills all descendants and reaps them. Returns true when none is left, false if /proc is no longer

@@ -28,7 +28,8 @@ struct listener {
     struct penalties penalties;
     struct rate_limit refusal_lines, penalty_lines;
     struct pollfd watched[2 + LIMIT_LISTEN_CONNECTIONS];
-    struct client *watched_clients[2 + LIMIT_LISTEN_CONNECTIONS]; /* indexes as in `watched` */
+    struct client
+        *watched_clients[2 + LIMIT_LISTEN_CONNECTIONS]; /* same indexes; none for 0 and 1 */
 };
 
 /* Sets defaults for a machine with `memory_bytes`, then reads the command line. Returns 0 to go on,

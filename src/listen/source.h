@@ -1,6 +1,6 @@
 /*
- * What wrensshd-listen counts as one address: an IPv4 address, or a /64 network of IPv6, as one
- * subscriber has at least that.
+ * What wrensshd-listen counts as one address: an IPv4 address, or a /64 network of IPv6, because a
+ * subscriber has at least a whole /64.
  */
 #ifndef WREN_SOURCE_H
 #define WREN_SOURCE_H

@@ -1,4 +1,4 @@
-"""wrensshd-listen: limits, both families, and what is left at its end."""
+"""wrensshd-listen: limits, IPv4 and IPv6, and its end. Covers all of src/listen but what has unit tests."""
 
 import os
 import re

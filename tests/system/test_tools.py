@@ -1,4 +1,4 @@
-"""wrensshd-makekey and wrensshd-printkey."""
+"""wrensshd-makekey and wrensshd-printkey: covers src/tools."""
 
 import os
 import shutil

@@ -5,11 +5,13 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -163,6 +165,35 @@ START_TEST(a_list_that_is_believed)
 }
 END_TEST
 
+/* SIGUSR1 shows that the mask is replaced, not extended. */
+START_TEST(watched_signals_are_read)
+{
+    static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
+    struct signalfd_siginfo read_one;
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGUSR1);
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
+    int fd = signals_watch(_i == 1);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+    sigprocmask(SIG_BLOCK, NULL, &blocked);
+    ck_assert_int_eq(sigismember(&blocked, SIGUSR1), 0);
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(sigismember(&blocked, ending[i]), _i);
+        if (_i == 1) {
+            kill(getpid(), ending[i]);
+            ck_assert_int_eq(read(fd, &read_one, sizeof(read_one)), sizeof(read_one));
+            ck_assert_int_eq((int)read_one.ssi_signo, ending[i]);
+        }
+    }
+    kill(getpid(), SIGCHLD);
+    ck_assert_int_eq(read(fd, &read_one, sizeof(read_one)), sizeof(read_one));
+    ck_assert_int_eq((int)read_one.ssi_signo, SIGCHLD);
+    ck_assert(read(fd, &read_one, sizeof(read_one)) == -1 && errno == EAGAIN);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("descriptors");
@@ -171,6 +202,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, hundreds, 0, 4);
     tcase_add_test(tests, a_list_that_is_believed);
     tcase_add_loop_test(tests, those_above_a_lowered_limit, 0, 4);
+    tcase_add_loop_test(tests, watched_signals_are_read, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -1,5 +1,5 @@
-/* Covers login.c and login_log.c, with the real child that reads keys. people.h replaces
- * account_find.c. */
+/* Covers login.c, login_log.c and, together with authkeys.c, authkeys_ask.c, with the real child
+ * that reads keys. people.h replaces account_find.c. */
 #include "login.h"
 
 #include <errno.h>
@@ -300,7 +300,7 @@ START_TEST(probe_a_sign_with_b)
 }
 END_TEST
 
-/* A probe's result is used only by the next request. */
+/* Another probe, or a refusal, discards a probe's result. */
 START_TEST(a_probe_is_forgotten)
 {
     ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);

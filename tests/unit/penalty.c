@@ -42,19 +42,19 @@ START_TEST(below_the_threshold_nothing_happens)
 }
 END_TEST
 
-START_TEST(ends_by_itself)
+START_TEST(expires_as_time_passes)
 {
     add(1, 40000, NOW_MS);
     ck_assert_msg(refuses(1, NOW_MS + 39999), "less than the threshold is left, but not nothing");
     ck_assert(!refuses(1, NOW_MS + 40000));
-    /* All is forgotten then. */
+    /* An expired penalty adds nothing to the next one. */
     ck_assert_int_eq(add(1, 29999, NOW_MS + 40000), 0);
     ck_assert(!refuses(1, NOW_MS + 40000));
 }
 END_TEST
 
-/* One that fails every three seconds for as long as it wants. */
-START_TEST(runs_off_meanwhile)
+/* An address that fails every three seconds, without end. */
+START_TEST(slow_failures_never_reach_the_threshold)
 {
     for (int i = 0; i < 1000; i++) {
         ck_assert_int_eq(add(1, 3000, NOW_MS + i * 3000), 0);
@@ -62,7 +62,7 @@ START_TEST(runs_off_meanwhile)
 }
 END_TEST
 
-START_TEST(told_once)
+START_TEST(reported_once)
 {
     ck_assert_int_eq(add(1, 30000, NOW_MS), 30000);
     ck_assert_int_eq(add(1, 10000, NOW_MS + 1000), 0);
@@ -71,7 +71,7 @@ START_TEST(told_once)
 }
 END_TEST
 
-START_TEST(never_above_the_most)
+START_TEST(never_above_the_limit)
 {
     ck_assert_int_eq(add(1, 1000000, NOW_MS), 300000);
     add(1, 1000000, NOW_MS + 1000);
@@ -91,7 +91,7 @@ START_TEST(forgiven)
 }
 END_TEST
 
-START_TEST(turned_off)
+START_TEST(no_penalties_without_a_threshold)
 {
     penalties.threshold_ms = 0;
     ck_assert_int_eq(add(1, 1000000, NOW_MS), 0);
@@ -101,7 +101,7 @@ END_TEST
 
 /* A network full of addresses that fail once each: who is refused stays so, and there is still room
  * for one that goes on failing. */
-START_TEST(a_full_table_forgets_the_least)
+START_TEST(a_full_table_replaces_the_first_to_expire)
 {
     add(1, 40000, NOW_MS);
     for (unsigned number = 100; number < 100 + 4 * LIMIT_LISTEN_PENALTIES; number++) {
@@ -115,7 +115,7 @@ START_TEST(a_full_table_forgets_the_least)
 }
 END_TEST
 
-START_TEST(a_table_full_of_the_refused)
+START_TEST(a_table_full_of_refused_addresses)
 {
     for (unsigned number = 100; number < 100 + LIMIT_LISTEN_PENALTIES; number++) {
         add(number, 40000 + number, NOW_MS);
@@ -133,14 +133,14 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("penalty");
     tcase_add_checked_fixture(tests, set_up, NULL);
     tcase_add_test(tests, below_the_threshold_nothing_happens);
-    tcase_add_test(tests, ends_by_itself);
-    tcase_add_test(tests, runs_off_meanwhile);
-    tcase_add_test(tests, told_once);
-    tcase_add_test(tests, never_above_the_most);
+    tcase_add_test(tests, expires_as_time_passes);
+    tcase_add_test(tests, slow_failures_never_reach_the_threshold);
+    tcase_add_test(tests, reported_once);
+    tcase_add_test(tests, never_above_the_limit);
     tcase_add_test(tests, forgiven);
-    tcase_add_test(tests, turned_off);
-    tcase_add_test(tests, a_full_table_forgets_the_least);
-    tcase_add_test(tests, a_table_full_of_the_refused);
+    tcase_add_test(tests, no_penalties_without_a_threshold);
+    tcase_add_test(tests, a_full_table_replaces_the_first_to_expire);
+    tcase_add_test(tests, a_table_full_of_refused_addresses);
     suite_add_tcase(suite, tests);
     return suite;
 }

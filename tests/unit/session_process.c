@@ -459,6 +459,27 @@ START_TEST(session_over_the_socket)
 }
 END_TEST
 
+/* The process keeps a copy of the grant, whose members it uses one by one. */
+START_TEST(grant_of_the_key)
+{
+    static const char environment[] = "OWN=of the key";
+    int fds[IPC_REPLY_DESCRIPTORS];
+    char out[64] = "";
+    grant.flags |= GRANT_FORCED;
+    grant.environment_bytes = sizeof(environment);
+    memcpy(grant.environment, environment, sizeof(environment));
+    grant.command_bytes = (uint32_t)snprintf(grant.command, sizeof(grant.command), "echo \"$OWN\"");
+    start_well();
+    ck_assert_int_eq(spawn("echo of the client", fds), 4);
+    struct pollfd waiting = {.fd = fds[3], .events = POLLIN};
+    ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
+    ck_assert_int_gt(read(fds[1], out, sizeof(out) - 1), 0);
+    ck_assert_str_eq(out, "of the key\n");
+    close(session);
+    expect_good_end();
+}
+END_TEST
+
 /* By then the idle session process has given memory back; the next request must still work. */
 START_TEST(session_after_a_rest)
 {
@@ -614,6 +635,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, values_out_of_range, 0, BAD_VALUES);
     tcase_add_test(tests, replies_that_nobody_reads);
     tcase_add_test(tests, session_over_the_socket);
+    tcase_add_test(tests, grant_of_the_key);
     tcase_add_test(tests, session_after_a_rest);
     tcase_add_test(tests, programs_outlive_the_connection);
     tcase_add_test(tests, programs_have_no_descriptor_of_ours);

@@ -331,7 +331,7 @@ START_TEST(environment_of_the_key)
     read_all(running.passed.descriptors[1]);
     ck_assert_str_eq(out, "key x key a b 192.0.2.1 4711 22\n");
     reap_one(&running);
-    /* They would lead past the administrator's command. */
+    /* With these variables a user could replace the administrator's command. */
     sessions_init(&sessions, &options, &peer, &account, &grant);
     options.forced_command = "echo $LANG $USER $OWN";
     ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "alice\n");
@@ -440,7 +440,7 @@ START_TEST(our_descriptors_do_not_leak_either)
 }
 END_TEST
 
-/* After what the daemon does at its start: its launcher's signals are gone by then. */
+/* The daemon resets the signals of its launcher at its start. */
 START_TEST(signals_are_reset)
 {
     static const unsigned long standard[8];
@@ -471,7 +471,7 @@ START_TEST(limits_stay_as_they_are)
 }
 END_TEST
 
-/* statm's first number. */
+/* The first number of /proc/self/statm. */
 static size_t mapped_pages(void)
 {
     char line[64];
@@ -482,7 +482,7 @@ static size_t mapped_pages(void)
     return strtoul(line, NULL, 10);
 }
 
-/* Until its exec the child has our memory: its mask and its dispositions are not ours for that. */
+/* Until its exec the child shares our memory, but not our signal mask and dispositions. */
 START_TEST(nothing_of_the_child_stays)
 {
     sigset_t before, after;
@@ -497,7 +497,7 @@ START_TEST(nothing_of_the_child_stays)
 }
 END_TEST
 
-/* Half of what they would come to, as an emulator maps pages of its own. */
+/* The limit is half of what the stacks would take: an emulator maps pages of its own, too. */
 START_TEST(no_stack_of_a_child_stays)
 {
     const size_t programs = 40;
@@ -766,7 +766,7 @@ START_TEST(programs_that_do_not_start_do_not_count)
 }
 END_TEST
 
-/* ---- when the system says no ----------------------------------------------------------------- */
+/* ---- without resources ----------------------------------------------------------------------- */
 
 START_TEST(no_descriptors_left)
 {
