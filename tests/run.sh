@@ -57,7 +57,7 @@ test_gcc() {
 }
 
 test_sanitize() {
-    set_up sanitize gcc -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false || return
+    set_up sanitize gcc -Doptimization=1 -Ddebug=true -Db_sanitize=address,undefined -Db_lundef=false || return
     run_suite sanitize sanitize unit --suite unit
     run_suite sanitize sanitize wire --suite wire --num-processes "$many"
 }
