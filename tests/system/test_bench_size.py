@@ -147,8 +147,8 @@ def link(linker, folder):
                                           f"int {name}(int i) {{ return {name}_table[i & 63]; }}\n")
         subprocess.run(["cc", "-ffunction-sections", "-c", f"{name}.c", "-o", f"{name}.o"], cwd=folder, check=True)
         subprocess.run(["ar", "rc", f"lib{name}.a", f"{name}.o"], cwd=folder, check=True)
-    (folder / "main.c").write_text("int net(int), priv(int);\n"
-                                   "int main(int c, char **v) { (void)v; return net(c) + priv(c); }\n")
+    (folder / "main.c").write_text("int net(int), monitor(int);\n"
+                                   "int main(int c, char **v) { (void)v; return net(c) + monitor(c); }\n")
     subprocess.run(["cc", *linker, "main.c", "libnet.a", "libmonitor.a", "-o", "program", "-Wl,-Map=map"], cwd=folder,
                    check=True)
     told = subprocess.run(["size", "program"], cwd=folder, check=True, text=True, capture_output=True).stdout
