@@ -14,6 +14,8 @@ from island import tree
 from site_setup import PROJECT
 
 PACKAGING = os.path.join(PROJECT, "packaging")
+# What Meson and packaging/cross unpack, perhaps at this moment.
+UNPACKED = shutil.ignore_patterns("libsodium-*", "check-*", "packagecache", "__pycache__")
 SOURCES = ("LICENSE", "crypto", "man", "meson.build", "meson_options.txt", "packaging", "src", "subprojects")
 
 
@@ -45,7 +47,7 @@ class Place:
         for name in SOURCES:
             source = os.path.join(PROJECT, name)
             if os.path.isdir(source):
-                shutil.copytree(source, os.path.join(self.tree, name), symlinks=True)
+                shutil.copytree(source, os.path.join(self.tree, name), symlinks=True, ignore=UNPACKED)
             else:
                 shutil.copy(source, self.tree)
         # "meson compile -C FOLDER", "meson install --no-rebuild -C FOLDER", "meson setup ...", the last without the tests.
