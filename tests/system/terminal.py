@@ -9,7 +9,7 @@ import subprocess
 import termios
 import time
 
-from daemon import PATIENCE_SECONDS
+from daemon import PATIENCE_SECONDS, SLOWNESS
 
 
 class Terminal:
@@ -63,10 +63,10 @@ class Terminal:
         end = time.monotonic() + PATIENCE_SECONDS
         while piece := self.read_some(end - time.monotonic()):
             self.seen += piece
-        self.proc.wait(5)
+        self.proc.wait(5 * SLOWNESS)
         return self.seen.decode("latin-1")
 
     def close(self):
         os.close(self.master)
         self.proc.kill()
-        self.proc.wait(5)
+        self.proc.wait(5 * SLOWNESS)
