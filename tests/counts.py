@@ -56,8 +56,11 @@ def read_row(folder):
         name = os.path.basename(path)[:-5]
         if name.startswith("testlog-"):
             continue
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
+        try:
+            with open(path, encoding="utf-8") as file:
+                found = json.load(file)
+        except ValueError:  # what wrote it was killed
+            found = {name: "failed"}
         if found and all(isinstance(value, int) for value in found.values()):
             found = {f"{name} {result} {number}": result for result in found for number in range(found[result])}
         files[name] = found

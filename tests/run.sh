@@ -68,7 +68,8 @@ test_static() {
     step static "build" static-build nice -n 10 sh packaging/cross/build.sh --skip-tests x86_64 || return
     WRENSSHD=$top/build/cross/x86_64/release/src/wrensshd
     export WRENSSHD WREN_BULK_MIB=32 WREN_MARKS='not slow'
-    run_suite static gcc smoke --num-processes "$many" system_openssh_exec system_openssh_bulk system_openssh_pty system_tools
+    run_suite static gcc smoke --num-processes "$many" system_openssh_exec system_openssh_pty \
+        system_openssh_bulk_1 system_openssh_bulk_2 system_tools
     unset WRENSSHD WREN_BULK_MIB WREN_MARKS
 }
 

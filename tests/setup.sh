@@ -106,9 +106,11 @@ unpack_tools() {
     done
     rm -rf "$tools/unpacked"
     # These are whole trees, for programs that want their own files and libraries.
-    libalpm=$(apt-cache depends pacman-package-manager 2>/dev/null | sed -n 's/.*Depends: \(libalpm[0-9a-z]*\)$/\1/p' | head -n 1)
+    # Their names differ from release to release.
+    libraries=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
+        --no-enhances pacman-package-manager 2>/dev/null | grep -oE '^lib(alpm|gpgme|assuan)[0-9a-z]*$' | sort -u)
     for tree in "fail2ban python3-systemd" "openrc libeinfo1 librc1" \
-        "makepkg pacman-package-manager ${libalpm:-libalpm13} libarchive-tools libgpgme11 libassuan0"; do
+        "makepkg pacman-package-manager libarchive-tools $libraries"; do
         folder=$tools/tree/${tree%% *}
         [ -e "$folder" ] && continue
         # shellcheck disable=SC2086 # a list of packages
