@@ -21,7 +21,7 @@ many=$(($(getconf _NPROCESSORS_ONLN) * 4))
 test_clang() {
     set_up clang clang -Daccounts=files || return
     run_suite clang clang unit --suite unit
-    run_suite clang clang system --suite system --num-processes "$many"
+    run_suite clang clang system --suite system --no-suite measure --num-processes "$many"
 }
 
 # What is in packaging/, and the bench suite with its client: the same beside each build.
@@ -31,7 +31,7 @@ test_packaging() {
 
 test_sanitize_rest() {
     [ -x build/sanitize/src/wrensshd ] || return
-    run_suite sanitize sanitize system --suite system --no-suite wire --num-processes "$many"
+    run_suite sanitize sanitize system --suite system --no-suite wire --no-suite measure --num-processes "$many"
 }
 
 # The static builds with their unit tests, under an emulator where need be; then what the files themselves must be.
@@ -52,9 +52,11 @@ test_archives() {
         step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/cross
 }
 
-test_static() {
+test_static() { # WHAT arguments of meson test
+    what=$1
+    shift
     WRENSSHD=$top/build/cross/x86_64/release/src/wrensshd WREN_BULK_MIB=32 WREN_MARKS='not slow' \
-        run_suite x86_64 gcc static --suite system --num-processes "$many"
+        run_suite x86_64 gcc "$what" --num-processes "$many" "$@"
 }
 
 # qemu knows neither seccomp nor Landlock, so these run without the sandbox; the boards below have it.
@@ -97,16 +99,23 @@ test_packaging &
 beside=$!
 has clang && test_clang
 wait $beside
+beside=
 if has clang && build_static; then
-    test_static &
+    test_static system --suite system --no-suite measure &
     beside=$!
     test_archives
     for arch in aarch64 armv7; do test_emulated $arch; done
     wait $beside
     boot_boards &
+    beside=$!
 fi
 test_sanitize_rest
 test_debian
 check_all_files
 wait
+beside=
+# These measure memory and time: nothing else may run.
+[ ! -x build/clang/src/wrensshd ] || run_suite clang clang measure --suite measure
+[ ! -x build/sanitize/src/wrensshd ] || run_suite sanitize sanitize measure --suite measure
+[ ! -x build/cross/x86_64/release/src/wrensshd ] || test_static measure --suite measure
 report

@@ -81,6 +81,7 @@ if set_up gcc gcc; then
     test_sanitize
     test_static
     wait $beside
+    beside=
     # These measure memory and time: nothing else may run.
     run_suite gcc gcc measure --suite measure
 fi

@@ -152,6 +152,14 @@ prepare() { # SCRIPT ARGUMENTS...
 # Versions of Clang differ in what they lay out and what they warn of. These are Debian 12's.
 has_version_14() { has "$1" && "$1" --version | grep -q 'version 14\.'; }
 
+# What runs beside the script ends with it. A shell has its background jobs ignore Ctrl-C.
+beside=
+stop_beside() {
+    [ -z "$beside" ] || pkill -TERM -P "$beside"
+    remove_policy
+}
+trap stop_beside EXIT
+
 # ---- results: a folder of build/results for each build, for counts.py ------------------------------------------------
 
 say() { printf '\n== %s\n' "$*"; }
