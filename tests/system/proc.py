@@ -3,7 +3,7 @@
 import os
 import time
 
-# Instrumented builds, and those tested beside other work, need more time; tests/run.sh says how much.
+# Instrumented builds, and those tested beside other work, need more time: run_file.sh says how much.
 SLOWNESS = float(os.environ.get("WREN_SLOWNESS", "1"))
 PATIENCE_SECONDS = 10 * SLOWNESS
 
