@@ -93,3 +93,8 @@ def test_flood(client):
         assert not channel.request(b"subsystem", string("x"))
     assert proc.wait_until(lambda: raw.line.log.text().count("event=session") > LINES_AT_ONCE // 2)
     assert LINES_AT_ONCE - 10 < raw.line.log.text().count("event=session") < LINES_AT_ONCE + 200
+    raw.sock.close()
+    assert raw.line.wait_exit() == 0
+    lost = LINES_AT_ONCE + 1000 - raw.line.log.text().count("event=session")
+    reported = sum(int(count) for count in re.findall(r"event=dropped .*lines=(\d+)", raw.line.log.text()))
+    assert reported >= lost - 10, "a session process that ends must report the lines that it has lost"
