@@ -1,7 +1,8 @@
 /*
- * Does a file of keys or an authority let this key in, and with what restrictions? Everything here
- * runs in the child that reads keys (authkeys_ask.h): first it opens the files, then it gives up
- * every right, then it parses. This header is all that the monitor knows of the parsers.
+ * Decides whether a file of keys or a certificate authority lets a key in, and with what
+ * restrictions. All of it runs in the child that reads keys (authkeys_ask.h). The child opens the
+ * files, gives up every right, and only then parses. The monitor includes no other header of this
+ * folder.
  */
 #ifndef WREN_AUTHKEYS_H
 #define WREN_AUTHKEYS_H
@@ -48,7 +49,7 @@ enum authkeys_reason {
 /* The name of an option in the log, with its NUL. */
 #define AUTHKEYS_OPTION_BYTES 32
 
-/* The child writes it to a pipe as it is; what is not set is zero. */
+/* The child writes it to a pipe as it is. Fields that are not set are zero. */
 struct authkeys_verdict {
     uint32_t reason; /* enum authkeys_reason */
     uint32_t line;   /* counted from 1; 0 if there is none */
@@ -62,7 +63,7 @@ struct authkeys_verdict {
     struct grant grant; /* its key, key id and serial are set even on a refusal */
 };
 
-/* What is asked, and what the key is judged by. */
+/* The key that the client offers, and what it is judged by. */
 struct authkeys_query {
     const char *user;         /* as the client sent it */
     const char *pattern;      /* -a: with %u, %h and %%; NULL for ~/.ssh/authorized_keys */
@@ -80,7 +81,7 @@ struct authkeys_query {
  * it may be readable by root only. */
 struct authkeys_file {
     const char *path; /* NULL: there is none */
-    int fd;           /* -1: it can't be used, and `reason` tells why */
+    int fd;           /* -1: the file can't be used; `reason` says why */
     enum authkeys_reason reason;
     int error;
 };
@@ -98,28 +99,28 @@ struct authkeys_files {
     struct authkeys_users_file users;
 };
 
-/* Opens without being held by a FIFO or a device. The file must be regular, root's or ours, and not
- * writable by group or others. */
+/* Opens a file of the administrator's. A FIFO or a device does not block it. The file must be
+ * regular, owned by root or by us, and not writable by group or others. */
 struct authkeys_file authkeys_open_admins(const char *path);
 
-/* Expands the pattern into `out`; one that does not start at the root starts at the home. */
+/* Expands the pattern into `out`. A relative one starts at the home. */
 bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
                      const struct account *account);
 
 /*
- * Opens the user's file, with the rights that the process has at the moment, without being held by
- * a FIFO or a device; refuses it, as OpenSSH's StrictModes does, if it or a directory from it up to
- * the home (up to the root if it is not below the home) has an owner other than root and the user
- * or is writable by group or others.
+ * Opens the user's file with the rights that the process has now. A FIFO or a device does not block
+ * it. As with OpenSSH's StrictModes, the file and each directory above it, up to the home (up to
+ * the root if the file is not below the home), must belong to root or the user, and not be writable
+ * by group or others.
  */
 void authkeys_open_users(struct authkeys_users_file *file, const char *pattern,
                          const struct account *account);
 
 /*
- * Judges the key: first by what is revoked, a certificate then by -c's authorities, at last by the
- * user's file. The first line that lets it in counts; if none does, the reason is the first that a
- * line of this key gave. A certificate is parsed only if there is an authority that could let it
- * in: -c, or a line with cert-authority. The descriptors stay open.
+ * Judges the key: by the file of -R, then a certificate by the authorities of -c, then by the
+ * user's file. The first line that lets it in counts. If none does, the reason is that of the first
+ * line with this key. A certificate is parsed only if an authority could let it in: one of -c, or
+ * of a line with cert-authority. The descriptors stay open.
  */
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
                      const char *user, const struct authkeys_files *files);

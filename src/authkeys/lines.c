@@ -6,8 +6,10 @@
 
 void lines_init(struct lines *lines, int fd)
 {
-    memset(lines, 0, offsetof(struct lines, bytes));
     lines->fd = fd;
+    lines->start = lines->used = 0;
+    lines->ended = lines->skipping = lines->skipped = false;
+    lines->number = 0;
 }
 
 /* Makes room and reads on. False if the file could not be read. */

@@ -11,6 +11,7 @@
 #include "hostkey_files.h"
 #include "limit.h"
 #include "log.h"
+#include "ssh_key_types.h"
 
 const struct hostkey_file hostkey_public_file = {
     .name = "ed25519.pk",
@@ -146,6 +147,9 @@ int hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[stati
     sodium_memzero(derived_secret, sizeof(derived_secret));
     return same;
 }
+
+_Static_assert(HOSTKEY_BLOB_BYTES == 4 + sizeof(SSH_ED25519) - 1 + 4 + 32,
+               "string \"ssh-ed25519\", string public key");
 
 void hostkey_blob(uint8_t out[static HOSTKEY_BLOB_BYTES], const uint8_t public_key[static 32])
 {

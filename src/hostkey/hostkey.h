@@ -25,7 +25,7 @@ struct hostkey_pair {
     uint8_t secret_key[64];
 };
 
-/* All there is to wipe in a process that must not have it. */
+/* All that a process without the right to the host key must wipe. */
 struct hostkey {
     uint8_t public_key[32]; /* the first: signs key exchanges */
     uint8_t secret_key[64];
@@ -47,7 +47,7 @@ struct hostkey {
 int hostkey_load(struct hostkey *key, const char *keydir, int *status);
 
 /* The same from a descriptor, which is closed; `name` is for the log. Owner and mode of a file
- * without a name, as of memfd_create(2), don't matter: who handed it over vouches for it. */
+ * without a name, such as that of memfd_create(2), are not checked: the caller vouches for it. */
 int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *status);
 
 struct hostkey_list {
@@ -70,7 +70,7 @@ enum hostkey_change {
  * Makes sure that `keydir`, a directory, holds a valid pair: creates the directory (mode 0755) and
  * the files as needed. A valid pair is left alone; a missing or damaged public key is rewritten
  * from the secret one; a missing or damaged secret key is replaced by a new pair. A key with an
- * unsafe owner or mode is neither: it is for a person to judge. Each file is written under a
+ * unsafe owner or mode is refused: a person has to judge it. Each file is written under a
  * temporary name, synced and renamed, then the directory is synced, so that after a power cut the
  * old state or the new one is there, or one that the next call repairs. A lock on the directory
  * keeps two calls apart. With `import` it is this key that becomes the pair; a directory with

@@ -1,5 +1,5 @@
 /*
- * What loading and making the host key share: one key file of a key directory.
+ * One key file of a key directory. Shared by what loads and what makes the host key.
  */
 #ifndef WREN_HOSTKEY_FILES_H
 #define WREN_HOSTKEY_FILES_H
@@ -24,7 +24,7 @@ enum hostkey_state {
     HOSTKEY_MISSING,
     HOSTKEY_DAMAGED, /* not of the exact size */
     HOSTKEY_UNSAFE,  /* not a regular file, or one with the wrong owner or mode */
-    HOSTKEY_FAILED,  /* the system said no; errno tells why */
+    HOSTKEY_FAILED,  /* a system call failed; errno says why */
 };
 
 /*
@@ -42,8 +42,8 @@ enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *f
 enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_t room,
                                      size_t *count, const char **reason);
 
-/* True if the public key derived from the secret key's seed is the one stored behind it; writes it
- * to `public_key`. */
+/* Derives the public key from the secret key's seed. True if the copy in the last 32 bytes of the
+ * secret key is the same. */
 int hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[static 64]);
 
 /* Logs `keydir/name` with a reason. */

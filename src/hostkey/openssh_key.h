@@ -8,18 +8,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The largest file that is looked at: RSA keys of 16384 bits fit, to be told what they are. */
+/* The largest file that is read. An RSA key of 16384 bits fits, so that the log can name its type.
+ */
 #define OPENSSH_KEY_FILE_BYTES 16384
 
 /*
- * Takes the file's text apart. Returns NULL, or what is wrong with it in words that follow the
- * file's name; then both keys are zero. Secret: `text`, `secret_key`, for which the time does not
+ * Reads the file's text. Returns NULL, or what is wrong with it, in words that follow the file's
+ * name in the log; then both keys are zero. `text` and `secret_key` are secret: the time does not
  * depend on their bytes.
  */
 const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[static 64],
                               const char *text, size_t count);
 
-/* The public key file beside it, "ssh-ed25519 base64 [comment]", in the same way. */
+/* Does the same for the public key file beside it: "ssh-ed25519 base64 [comment]". */
 const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *text, size_t count);
 
 #endif
