@@ -17,9 +17,11 @@
 /* The first key exchange is strict for every client, not only for those that offer kex-strict:
  * nothing but the next expected message, or DISCONNECT. In a later one the messages that RFC 4253
  * section 7.1 always allows may stand between. */
-#define FIRST_KEX   (IN(PHASE_KEXINIT) | IN(PHASE_GUESS) | IN(PHASE_ECDH) | IN(PHASE_NEWKEYS))
-#define LATER_KEX   (IN(PHASE_REKEY_GUESS) | IN(PHASE_REKEY_ECDH) | IN(PHASE_REKEY_NEWKEYS))
-#define BETWEEN_KEX (IN(PHASE_SERVICE) | IN(PHASE_AUTH) | IN(PHASE_OPEN))
+#define FIRST_KEX                                                                                  \
+    (IN(SSH_PHASE_KEXINIT) | IN(SSH_PHASE_GUESS) | IN(SSH_PHASE_ECDH) | IN(SSH_PHASE_NEWKEYS))
+#define LATER_KEX                                                                                  \
+    (IN(SSH_PHASE_REKEY_GUESS) | IN(SSH_PHASE_REKEY_ECDH) | IN(SSH_PHASE_REKEY_NEWKEYS))
+#define BETWEEN_KEX (IN(SSH_PHASE_SERVICE) | IN(SSH_PHASE_AUTH) | IN(SSH_PHASE_OPEN))
 #define NEVER       0
 
 struct row {
@@ -33,30 +35,30 @@ static const struct row table[] = {
     {SSH_MSG_IGNORE, BETWEEN_KEX | LATER_KEX, messages_on_ignore},
     {SSH_MSG_UNIMPLEMENTED, BETWEEN_KEX | LATER_KEX, messages_on_unimplemented},
     {SSH_MSG_DEBUG, BETWEEN_KEX | LATER_KEX, messages_on_debug},
-    {SSH_MSG_SERVICE_REQUEST, IN(PHASE_SERVICE), messages_on_service_request},
-    {SSH_MSG_EXT_INFO, IN(PHASE_SERVICE), messages_on_ext_info},
+    {SSH_MSG_SERVICE_REQUEST, IN(SSH_PHASE_SERVICE), messages_on_service_request},
+    {SSH_MSG_EXT_INFO, IN(SSH_PHASE_SERVICE), messages_on_ext_info},
 
-    {SSH_MSG_KEXINIT, IN(PHASE_KEXINIT) | BETWEEN_KEX, kexinit_on_kexinit},
-    {SSH_MSG_KEX_ECDH_INIT, IN(PHASE_ECDH) | IN(PHASE_REKEY_ECDH), kex_on_ecdh_init},
-    {SSH_MSG_NEWKEYS, IN(PHASE_NEWKEYS) | IN(PHASE_REKEY_NEWKEYS), kex_on_newkeys},
+    {SSH_MSG_KEXINIT, IN(SSH_PHASE_KEXINIT) | BETWEEN_KEX, kexinit_on_kexinit},
+    {SSH_MSG_KEX_ECDH_INIT, IN(SSH_PHASE_ECDH) | IN(SSH_PHASE_REKEY_ECDH), kex_on_ecdh_init},
+    {SSH_MSG_NEWKEYS, IN(SSH_PHASE_NEWKEYS) | IN(SSH_PHASE_REKEY_NEWKEYS), kex_on_newkeys},
 
-    {SSH_MSG_USERAUTH_REQUEST, IN(PHASE_AUTH) | IN(PHASE_OPEN), userauth_on_request},
+    {SSH_MSG_USERAUTH_REQUEST, IN(SSH_PHASE_AUTH) | IN(SSH_PHASE_OPEN), userauth_on_request},
 
-    {SSH_MSG_GLOBAL_REQUEST, IN(PHASE_OPEN), channel_on_global_request},
-    {SSH_MSG_CHANNEL_OPEN, IN(PHASE_OPEN), channel_on_open},
-    {SSH_MSG_CHANNEL_WINDOW_ADJUST, IN(PHASE_OPEN), channel_on_window_adjust},
-    {SSH_MSG_CHANNEL_DATA, IN(PHASE_OPEN), channel_on_data},
-    {SSH_MSG_CHANNEL_EXTENDED_DATA, IN(PHASE_OPEN), channel_on_extended_data},
-    {SSH_MSG_CHANNEL_EOF, IN(PHASE_OPEN), channel_on_eof},
-    {SSH_MSG_CHANNEL_CLOSE, IN(PHASE_OPEN), channel_on_close},
-    {SSH_MSG_CHANNEL_REQUEST, IN(PHASE_OPEN), session_channel_on_request},
-    {SSH_MSG_PING, IN(PHASE_OPEN), messages_on_ping},
+    {SSH_MSG_GLOBAL_REQUEST, IN(SSH_PHASE_OPEN), channel_on_global_request},
+    {SSH_MSG_CHANNEL_OPEN, IN(SSH_PHASE_OPEN), channel_on_open},
+    {SSH_MSG_CHANNEL_WINDOW_ADJUST, IN(SSH_PHASE_OPEN), channel_on_window_adjust},
+    {SSH_MSG_CHANNEL_DATA, IN(SSH_PHASE_OPEN), channel_on_data},
+    {SSH_MSG_CHANNEL_EXTENDED_DATA, IN(SSH_PHASE_OPEN), channel_on_extended_data},
+    {SSH_MSG_CHANNEL_EOF, IN(SSH_PHASE_OPEN), channel_on_eof},
+    {SSH_MSG_CHANNEL_CLOSE, IN(SSH_PHASE_OPEN), channel_on_close},
+    {SSH_MSG_CHANNEL_REQUEST, IN(SSH_PHASE_OPEN), session_channel_on_request},
+    {SSH_MSG_PING, IN(SSH_PHASE_OPEN), messages_on_ping},
 
     /* Replies to requests of ours, which want none: some clients reply nevertheless. */
-    {SSH_MSG_REQUEST_SUCCESS, IN(PHASE_OPEN), messages_on_unwanted_reply},
-    {SSH_MSG_REQUEST_FAILURE, IN(PHASE_OPEN), messages_on_unwanted_reply},
-    {SSH_MSG_CHANNEL_SUCCESS, IN(PHASE_OPEN), channel_on_unwanted_reply},
-    {SSH_MSG_CHANNEL_FAILURE, IN(PHASE_OPEN), channel_on_unwanted_reply},
+    {SSH_MSG_REQUEST_SUCCESS, IN(SSH_PHASE_OPEN), messages_on_unwanted_reply},
+    {SSH_MSG_REQUEST_FAILURE, IN(SSH_PHASE_OPEN), messages_on_unwanted_reply},
+    {SSH_MSG_CHANNEL_SUCCESS, IN(SSH_PHASE_OPEN), channel_on_unwanted_reply},
+    {SSH_MSG_CHANNEL_FAILURE, IN(SSH_PHASE_OPEN), channel_on_unwanted_reply},
 
     /* Messages of a server, and answers to messages that we never send. */
     {SSH_MSG_SERVICE_ACCEPT, NEVER, NULL},
@@ -80,10 +82,11 @@ static const struct row *find(uint8_t number)
     return NULL;
 }
 
-enum dispatch_verdict dispatch_lookup(uint8_t number, enum phase phase, message_handler **handler)
+enum dispatch_verdict dispatch_lookup(uint8_t number, enum ssh_phase phase,
+                                      message_handler **handler)
 {
     /* The guessed packet can belong to any key exchange method (RFC 4253 section 7): 30 to 49. */
-    bool guess = phase == PHASE_GUESS || phase == PHASE_REKEY_GUESS;
+    bool guess = phase == SSH_PHASE_GUESS || phase == SSH_PHASE_REKEY_GUESS;
     if (guess && number >= SSH_MSG_KEX_ECDH_INIT && number < SSH_MSG_USERAUTH_REQUEST) {
         *handler = kex_on_wrong_guess;
         return DISPATCH_HANDLE;
@@ -99,19 +102,19 @@ enum dispatch_verdict dispatch_lookup(uint8_t number, enum phase phase, message_
     return DISPATCH_HANDLE;
 }
 
-static enum phase refuse(struct connection *connection, uint8_t number)
+static enum ssh_phase refuse(struct connection *connection, uint8_t number)
 {
-    static const char *const when[PHASES] = {
-        [PHASE_KEXINIT] = "before the key exchange",
-        [PHASE_GUESS] = "in the key exchange",
-        [PHASE_ECDH] = "in the key exchange",
-        [PHASE_NEWKEYS] = "before NEWKEYS",
-        [PHASE_SERVICE] = "before the service request",
-        [PHASE_AUTH] = "before login",
-        [PHASE_OPEN] = "after login",
-        [PHASE_REKEY_GUESS] = "in the key exchange",
-        [PHASE_REKEY_ECDH] = "in the key exchange",
-        [PHASE_REKEY_NEWKEYS] = "before NEWKEYS",
+    static const char *const when[SSH_PHASES] = {
+        [SSH_PHASE_KEXINIT] = "before the key exchange",
+        [SSH_PHASE_GUESS] = "in the key exchange",
+        [SSH_PHASE_ECDH] = "in the key exchange",
+        [SSH_PHASE_NEWKEYS] = "before NEWKEYS",
+        [SSH_PHASE_SERVICE] = "before the service request",
+        [SSH_PHASE_AUTH] = "before login",
+        [SSH_PHASE_OPEN] = "after login",
+        [SSH_PHASE_REKEY_GUESS] = "in the key exchange",
+        [SSH_PHASE_REKEY_ECDH] = "in the key exchange",
+        [SSH_PHASE_REKEY_NEWKEYS] = "before NEWKEYS",
     };
     char reason[80];
     snprintf(reason, sizeof(reason), "message %u is not allowed %s", number,
@@ -119,7 +122,7 @@ static enum phase refuse(struct connection *connection, uint8_t number)
     return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
 }
 
-static bool is_rekey(enum phase phase)
+static bool is_rekey(enum ssh_phase phase)
 {
     return (IN(phase) & LATER_KEX) != 0;
 }
@@ -129,7 +132,7 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
 {
     struct reader message = reader_over(payload, payload_bytes);
     uint8_t number = reader_u8(&message);
-    enum phase next = connection->phase;
+    enum ssh_phase next = connection->phase;
     message_handler *handler = NULL;
     if (number != SSH_MSG_CHANNEL_DATA) {
         channel_stdin_flush(connection);
@@ -145,14 +148,14 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
         next = refuse(connection, number);
         break;
     }
-    if (connection->phase == PHASE_AUTH && next == PHASE_OPEN) {
+    if (connection->phase == SSH_PHASE_AUTH && next == SSH_PHASE_OPEN) {
         connection->in.logged_in = true;
         hostkeys_announce(connection);
     }
     if (is_rekey(next) && !is_rekey(connection->phase)) {
         connection->resume = connection->phase;
     }
-    connection->phase = connection->ended ? PHASE_ENDED : next;
+    connection->phase = connection->ended ? SSH_PHASE_ENDED : next;
 }
 
 /* False if no packet is complete, or after ending the connection. */
@@ -178,12 +181,12 @@ static bool take_packet(struct connection *connection)
 
 void dispatch_input(struct connection *connection)
 {
-    if (connection->phase == PHASE_VERSION && connection->input_end > 0 &&
+    if (connection->phase == SSH_PHASE_VERSION && connection->input_end > 0 &&
         version_read(connection)) {
-        connection->phase = PHASE_KEXINIT;
+        connection->phase = SSH_PHASE_KEXINIT;
     }
     connection->input_waits = false;
-    while (!connection->ended && connection->phase != PHASE_VERSION) {
+    while (!connection->ended && connection->phase != SSH_PHASE_VERSION) {
         if (output_room(connection) < LIMIT_REPLY_BYTES) {
             connection->input_waits = true;
             break;

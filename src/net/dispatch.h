@@ -2,7 +2,7 @@
  * Which message may arrive in which phase, and who handles it: one table.
  *
  * A handler parses its message, checks that nothing is left over, acts, and returns the next phase;
- * or it ends the connection and returns PHASE_ENDED. Only dispatch() stores the phase.
+ * or it ends the connection and returns SSH_PHASE_ENDED. Only dispatch() stores the phase.
  */
 #ifndef WREN_DISPATCH_H
 #define WREN_DISPATCH_H
@@ -13,7 +13,7 @@
 #include "connection.h"
 #include "reader.h"
 
-typedef enum phase message_handler(struct connection *connection, struct reader *message);
+typedef enum ssh_phase message_handler(struct connection *connection, struct reader *message);
 
 enum dispatch_verdict {
     DISPATCH_HANDLE,
@@ -22,7 +22,8 @@ enum dispatch_verdict {
 };
 
 /* What to do with message `number` in `phase`. Sets *handler for DISPATCH_HANDLE. */
-enum dispatch_verdict dispatch_lookup(uint8_t number, enum phase phase, message_handler **handler);
+enum dispatch_verdict dispatch_lookup(uint8_t number, enum ssh_phase phase,
+                                      message_handler **handler);
 
 /* Handles one payload of at least one byte; `sequence` is the sequence number of its packet. */
 void dispatch(struct connection *connection, const uint8_t *payload, size_t payload_bytes,

@@ -125,15 +125,15 @@ static void write_socket(struct connection *connection)
 static bool is_rekeying(const struct connection *connection)
 {
     return connection->kex.session_id_bytes > 0 &&
-           (connection->kex.sent || connection->phase == PHASE_REKEY_NEWKEYS);
+           (connection->kex.sent || connection->phase == SSH_PHASE_REKEY_NEWKEYS);
 }
 
 static bool is_logged_in(const struct connection *connection)
 {
-    return connection->phase == PHASE_OPEN ||
-           ((connection->phase == PHASE_REKEY_GUESS || connection->phase == PHASE_REKEY_ECDH ||
-             connection->phase == PHASE_REKEY_NEWKEYS) &&
-            connection->resume == PHASE_OPEN);
+    return connection->phase == SSH_PHASE_OPEN || ((connection->phase == SSH_PHASE_REKEY_GUESS ||
+                                                    connection->phase == SSH_PHASE_REKEY_ECDH ||
+                                                    connection->phase == SSH_PHASE_REKEY_NEWKEYS) &&
+                                                   connection->resume == SSH_PHASE_OPEN);
 }
 
 /* The monitor enforces the deadline; this one lets us tell the client why it is disconnected. */
@@ -156,7 +156,7 @@ static void check_deadlines(struct connection *connection)
         snprintf(reason, sizeof(reason), "login deadline of %u s", options->login_seconds);
         connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, reason);
     }
-    if (connection->phase == PHASE_OPEN && options->idle_seconds > 0 &&
+    if (connection->phase == SSH_PHASE_OPEN && options->idle_seconds > 0 &&
         now_ms - connection->used_ms >= options->idle_seconds * 1000ULL) {
         char reason[80];
         snprintf(reason, sizeof(reason), "idle for %u s", options->idle_seconds);
@@ -178,7 +178,7 @@ static int timeout_ms(const struct connection *connection)
     if (is_rekeying(connection)) {
         next_ms = connection->kex.asked_ms + LIMIT_REKEY_ANSWER_SECONDS * 1000ULL;
     }
-    if (connection->phase == PHASE_OPEN && connection->options->idle_seconds > 0) {
+    if (connection->phase == SSH_PHASE_OPEN && connection->options->idle_seconds > 0) {
         uint64_t idle_ms = connection->used_ms + connection->options->idle_seconds * 1000ULL;
         next_ms = idle_ms < next_ms ? idle_ms : next_ms;
     }

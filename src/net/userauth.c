@@ -33,30 +33,30 @@ struct publickey {
     struct reader signature; /* signed only */
 };
 
-static enum phase answer_failure(struct connection *connection)
+static enum ssh_phase answer_failure(struct connection *connection)
 {
     struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_FAILURE);
     writer_text(&answer, METHOD_PUBLICKEY);
     writer_bool(&answer, false);
     message_send(connection, &answer);
-    return PHASE_AUTH;
+    return SSH_PHASE_AUTH;
 }
 
-static enum phase answer_pk_ok(struct connection *connection, const struct publickey *request)
+static enum ssh_phase answer_pk_ok(struct connection *connection, const struct publickey *request)
 {
     struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_PK_OK);
     writer_string(&answer, request->algorithm.bytes, request->algorithm.left);
     writer_string(&answer, request->blob.bytes, request->blob.left);
     message_send(connection, &answer);
-    return PHASE_AUTH;
+    return SSH_PHASE_AUTH;
 }
 
-static enum phase answer_success(struct connection *connection)
+static enum ssh_phase answer_success(struct connection *connection)
 {
     struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_SUCCESS);
     message_send(connection, &answer);
     connection_mark_used(connection);
-    return PHASE_OPEN;
+    return SSH_PHASE_OPEN;
 }
 
 static void read_publickey(struct reader *message, bool hostbound, struct publickey *request)
@@ -125,8 +125,8 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
     ask->blob_bytes = (uint32_t)request->blob.left;
 }
 
-static enum phase publickey(struct connection *connection, struct reader *message,
-                            const struct reader *user, bool hostbound)
+static enum ssh_phase publickey(struct connection *connection, struct reader *message,
+                                const struct reader *user, bool hostbound)
 {
     struct publickey request;
     read_publickey(message, hostbound, &request);
@@ -141,7 +141,7 @@ static enum phase publickey(struct connection *connection, struct reader *messag
     fill_request(&ask, &request, user, hostbound);
     enum ipc_verdict verdict = IPC_VERDICT_REFUSED;
     if (!ask_auth(connection, &ask, request.blob.bytes, &verdict)) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     switch (verdict) {
     case IPC_VERDICT_ACCEPTED:
@@ -155,10 +155,10 @@ static enum phase publickey(struct connection *connection, struct reader *messag
     return answer_failure(connection);
 }
 
-enum phase userauth_on_request(struct connection *connection, struct reader *message)
+enum ssh_phase userauth_on_request(struct connection *connection, struct reader *message)
 {
-    if (connection->phase == PHASE_OPEN) {
-        return PHASE_OPEN;
+    if (connection->phase == SSH_PHASE_OPEN) {
+        return SSH_PHASE_OPEN;
     }
     struct reader user = reader_string(message);
     struct reader service = reader_string(message);

@@ -10,6 +10,6 @@
 #include "reader.h"
 
 /* Handler of USERAUTH_REQUEST; after login the request is ignored (RFC 4252 section 5.1). */
-enum phase userauth_on_request(struct connection *connection, struct reader *message);
+enum ssh_phase userauth_on_request(struct connection *connection, struct reader *message);
 
 #endif

@@ -21,7 +21,7 @@ static int program_fds[IPC_REPLY_DESCRIPTORS];
 static void start(void)
 {
     signal(SIGPIPE, SIG_DFL);
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     channel_init(&rig.connection->channels[3]);
     rig.connection->channels[3].output = OUTPUT_WAITING;
     null = open("/dev/null", O_RDWR | O_CLOEXEC);

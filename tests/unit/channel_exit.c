@@ -17,7 +17,7 @@ static uint8_t bytes[200000], back[200000];
 static void start(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (uint8_t)(i * 7 + i / 251);
     }
@@ -181,7 +181,7 @@ START_TEST(the_status_of_a_channel_that_the_client_closes_early)
     rig_request(&rig, IPC_RELEASE, &release, sizeof(release));
     ck_assert_uint_eq(release.channel, program.channel);
     ck_assert(!channel_is_open(channel()));
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 

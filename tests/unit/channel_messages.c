@@ -14,7 +14,7 @@ static uint8_t bytes[LIMIT_WINDOW_BYTES + 1];
 
 static void start(void)
 {
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     memset(bytes, 'x', sizeof(bytes));
 }
 
@@ -40,7 +40,7 @@ START_TEST(global_requests)
         rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", types[i], 0);
         rig_expect_silence(&rig);
     }
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 
@@ -54,7 +54,7 @@ START_TEST(no_more_sessions)
     struct reader answer = rig_hear(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE);
     ck_assert_uint_eq(reader_u32(&answer), 5);
     ck_assert_uint_eq(reader_u32(&answer), SSH_OPEN_ADMINISTRATIVELY_PROHIBITED);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 
@@ -125,12 +125,12 @@ START_TEST(truncated_or_longer_is_refused)
     uint8_t body[16] = {0};
     memcpy(body, message->body, message->count);
     for (size_t cut = 0; cut <= message->count + 1; cut++) {
-        rig_reset(&rig, PHASE_OPEN);
+        rig_reset(&rig, SSH_PHASE_OPEN);
         program_channel(&rig, 1, 100, 100);
         struct channel before = *channel_of(0);
         rig_say(&rig, message->number, "r", body, cut);
         if (cut == message->count) {
-            rig_expect_alive(&rig, PHASE_OPEN);
+            rig_expect_alive(&rig, SSH_PHASE_OPEN);
             continue;
         }
         rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, cut < 4 ? "" : "malformed ");
@@ -150,7 +150,7 @@ START_TEST(no_such_channel)
             message->count - 4);
     if (message->number == SSH_MSG_CHANNEL_WINDOW_ADJUST &&
         numbers[_i / MESSAGES] < LIMIT_CHANNELS) {
-        rig_expect_alive(&rig, PHASE_OPEN);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
         rig_expect_silence(&rig);
         return;
     }
@@ -162,17 +162,17 @@ START_TEST(malformed_open_and_global_requests)
 {
     static const uint8_t body[] = "\0\0\0\7session\0\0\0\1\0\0\0\2\0\0\1\0";
     for (size_t cut = 0; cut <= sizeof(body); cut++) {
-        rig_reset(&rig, PHASE_OPEN);
+        rig_reset(&rig, SSH_PHASE_OPEN);
         rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "r", body, cut);
         if (cut == sizeof(body) - 1) {
-            rig_expect_alive(&rig, PHASE_OPEN);
+            rig_expect_alive(&rig, SSH_PHASE_OPEN);
         } else {
             rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_OPEN");
             ck_assert(!channel_is_open(channel_of(0)));
         }
     }
     for (size_t cut = 0; cut < 12; cut++) {
-        rig_reset(&rig, PHASE_OPEN);
+        rig_reset(&rig, SSH_PHASE_OPEN);
         rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "r", body, cut < 11 ? cut : 3);
         rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed GLOBAL_REQUEST");
     }
@@ -186,7 +186,7 @@ START_TEST(adjusts_add_up_to_the_top)
     uint32_t number = program_channel(&rig, 1, UINT32_MAX - 10, 100);
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, 0);
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, 10);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert_uint_eq(channel_of(number)->remote_window, UINT32_MAX);
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, _i == 0 ? 1 : UINT32_MAX);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "window beyond 2^32-1");
@@ -212,12 +212,12 @@ START_TEST(data_to_the_last_byte_of_the_window)
     say_data(number, false, LIMIT_CHANNEL_PACKET_BYTES);
     say_data(number, false, LIMIT_CHANNEL_PACKET_BYTES - 1);
     say_data(number, false, 1);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     rig_expect_silence(&rig);
     ck_assert_uint_eq(channel_of(number)->window, 0);
     ck_assert_uint_eq(channel_of(number)->pending.bytes, LIMIT_WINDOW_BYTES);
     say_data(number, false, 0);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     say_data(number, _i == 1, 1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data beyond the window");
 }
@@ -262,7 +262,7 @@ START_TEST(data_after_eof)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
     rig_say(&rig, SSH_MSG_CHANNEL_EOF, "u", number);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert_int_eq(channel_of(number)->input, INPUT_WAITING_EOF);
     say_data(number, _i == 1, 1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data after EOF");
@@ -300,7 +300,7 @@ START_TEST(a_late_adjust)
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, 5000);
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, UINT32_MAX);
     rig_say(&rig, SSH_MSG_CHANNEL_WINDOW_ADJUST, "uu", number, UINT32_MAX);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     rig_expect_silence(&rig);
     ck_assert_uint_eq(channel_of(number)->remote_window, 0);
     ck_assert_uint_eq(program_channel(&rig, 2, 7, 100), number);
@@ -332,7 +332,7 @@ START_TEST(we_close_first)
     rig_reply_done(&rig, IPC_RELEASE, 1);
     rig_say(&rig, SSH_MSG_CHANNEL_CLOSE, "u", program.channel);
     rig_expect_silence(&rig);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert(!channel_is_open(channel_of(program.channel)));
 }
 END_TEST
@@ -356,7 +356,7 @@ START_TEST(a_reused_number_starts_afresh)
     ck_assert_uint_eq(channel->consumed, 0);
     ck_assert_int_eq(channel->child_stdin, -1);
     say_data(number, false, LIMIT_CHANNEL_PACKET_BYTES);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 
@@ -373,7 +373,7 @@ START_TEST(unwanted_replies)
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
         rig_say(&rig, replies[_i], "u", numbers[i]);
     }
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     rig_expect_silence(&rig);
     rig_expect_no_request(&rig);
 }
@@ -383,10 +383,10 @@ START_TEST(replies_to_channel_requests_of_a_wrong_length)
 {
     static const uint8_t body[5] = {0};
     for (size_t count = 0; count <= sizeof(body); count++) {
-        rig_reset(&rig, PHASE_OPEN);
+        rig_reset(&rig, SSH_PHASE_OPEN);
         rig_say(&rig, replies[2 + _i], "r", body, count);
         if (count == 4) {
-            rig_expect_alive(&rig, PHASE_OPEN);
+            rig_expect_alive(&rig, SSH_PHASE_OPEN);
         } else {
             rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_");
         }

@@ -24,7 +24,7 @@ static uint8_t bytes[200000];
 static void start(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         programs[i] = (struct program){.in = -1, .out = -1, .err = -1, .exit = -1, .slave = -1};
     }

@@ -23,7 +23,7 @@ static uint8_t bytes[LIMIT_WINDOW_BYTES], back[2 * LIMIT_WINDOW_BYTES];
 static void start(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (uint8_t)(i * 13 + i / 251);
     }
@@ -126,7 +126,7 @@ START_TEST(data_is_ahead_of_close)
     hear_of(&one, SSH_MSG_CHANNEL_CLOSE);
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3000);
     channel_stdin_flush(rig.connection);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 

@@ -21,7 +21,7 @@ static uint8_t bytes[500000], back[500000];
 static void start(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     for (size_t i = 0; i < sizeof(bytes); i++) {
         bytes[i] = (uint8_t)(i * 7 + i / 251);
     }
@@ -160,7 +160,7 @@ START_TEST(output_stops_while_there_is_room_for_answers)
         ck_assert_uint_ge(output_room(rig.connection), LIMIT_REPLY_BYTES);
     }
     ck_assert_uint_lt(output_room(rig.connection), 3 * LIMIT_REPLY_BYTES);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     program_drop_output(&rig);
     turns(1);
     ck_assert(!is_silent());
@@ -248,7 +248,7 @@ START_TEST(a_program_that_does_not_read)
         allowed += take_adjusts();
     }
     ck_assert_uint_ge(said, LIMIT_WINDOW_BYTES);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     size_t got = 0;
     for (int i = 0; i < 1000 && got < said; i++) {
         got += program_read(program.in, back + got, 777);

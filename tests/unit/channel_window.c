@@ -21,7 +21,7 @@ static uint8_t bytes[LIMIT_CHANNEL_PACKET_BYTES], back[LIMIT_LARGEST_WINDOW_BYTE
 static void start(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         programs[i] = (struct program){.in = -1, .out = -1, .err = -1, .exit = -1, .slave = -1};
     }
@@ -153,7 +153,7 @@ START_TEST(a_program_that_stops_after_growth)
     const struct channel *channel = channel_of(program);
     fill_stdin(program);
     say_data(program, channel->window);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert_uint_gt(channel->pending.bytes, LIMIT_LARGEST_WINDOW_BYTES - 4096);
     rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program->channel, bytes, (size_t)1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "data beyond the window");
@@ -239,7 +239,7 @@ START_TEST(all_windows_together_are_bounded)
         fill_stdin(&programs[i]);
         say_data(&programs[i], channel_of(&programs[i])->window);
     }
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     /* A channel that closes returns its share. */
     struct ipc_release release;
     program_close_all(program);

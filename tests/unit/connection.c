@@ -12,7 +12,7 @@ static struct client client;
 static void start(void)
 {
     client_know_random();
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
 }
 
 static void finish(void)
@@ -26,10 +26,10 @@ static void log_in(bool strict)
 {
     const struct offer offer = {.methods = strict ? CURVE25519 ",kex-strict-c-v00@openssh.com"
                                                   : CURVE25519};
-    rig_reset(&rig, PHASE_KEXINIT);
+    rig_reset(&rig, SSH_PHASE_KEXINIT);
     client_open(&rig, &client);
     client_whole_exchange(&rig, &client, &offer, false);
-    rig.connection->phase = PHASE_OPEN;
+    rig.connection->phase = SSH_PHASE_OPEN;
 }
 
 /* We ask for a rekey; what the client says before its own KEXINIT is still legal, is acted on, and
@@ -47,7 +47,7 @@ START_TEST(answers_leave_behind_newkeys)
     rig_send(&rig, 200, "");
     uint32_t refused = rig.up.sequence - 1;
     rig_send(&rig, SSH_MSG_PING, "s", "last");
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert(channel_is_open(&rig.connection->channels[0]));
     ck_assert_uint_eq(rig.connection->channels[0].pending.bytes, strlen("typed ahead"));
     rig_expect_silence(&rig);
@@ -63,7 +63,7 @@ START_TEST(answers_leave_behind_newkeys)
     rig_expect_silence(&rig);
     ck_assert_uint_eq(rig.connection->deferred_bytes, 0);
     client_newkeys(&rig, &client, (_i & 1) != 0);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     rig_send(&rig, SSH_MSG_PING, "s", "under new keys");
     rig_expect(&rig, SSH_MSG_PONG, "s", "under new keys");
 }
@@ -76,7 +76,7 @@ START_TEST(speaks_before_the_clients_newkeys)
     log_in(true);
     client_kexinit(&rig, &client, &offer);
     client_exchange(&rig, &client, false);
-    rig_expect_alive(&rig, PHASE_REKEY_NEWKEYS);
+    rig_expect_alive(&rig, SSH_PHASE_REKEY_NEWKEYS);
     struct writer message = message_begin(rig.connection, SSH_MSG_IGNORE);
     writer_text(&message, "now");
     message_send(rig.connection, &message);
@@ -122,12 +122,12 @@ START_TEST(the_hold_has_its_size_and_no_more)
     }
     hold_back(1024 - HELD_OVERHEAD + (size_t)_i);
     if (_i == 0) {
-        rig_expect_alive(&rig, PHASE_OPEN);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
         ck_assert_uint_eq(rig.connection->deferred_bytes, LIMIT_DEFERRED_BYTES);
         hold_back(0);
     }
     expect_refused_for_its_flood();
-    ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);
+    ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
 }
 END_TEST
 
@@ -158,7 +158,7 @@ START_TEST(what_is_held_back_fits_when_it_leaves)
     client_hear_kexinit(&rig, &client);
     for (size_t i = 0; i < fit; i++) {
         ask_for_the_shortest_answer();
-        rig_expect_alive(&rig, PHASE_OPEN);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
     }
     client_say_kexinit(&rig, &client, &offer);
     client_exchange(&rig, &client, true);
@@ -173,7 +173,7 @@ START_TEST(what_is_held_back_fits_when_it_leaves)
     client_hear_kexinit(&rig, &client);
     for (size_t i = 0; i < fit; i++) {
         ask_for_the_shortest_answer();
-        rig_expect_alive(&rig, PHASE_OPEN);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
     }
     ask_for_the_shortest_answer();
     expect_refused_for_its_flood();
@@ -220,7 +220,7 @@ START_TEST(the_output_is_a_queue)
         rig_expect(&rig, SSH_MSG_PONG, "d", text, sizeof(text));
         rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
     }
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 
@@ -244,11 +244,11 @@ START_TEST(the_edge_of_the_output)
 {
     static const uint8_t zeros[33064];
     for (size_t size = 0; size < 64; size++) {
-        rig_reset(&rig, PHASE_OPEN);
+        rig_reset(&rig, SSH_PHASE_OPEN);
         for (int i = 0; i < 6; i++) {
             rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros) - 64 + size);
         }
-        rig_expect_alive(&rig, PHASE_OPEN);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
         while (!rig.connection->ended) {
             rig_say(&rig, SSH_MSG_PING, "d", zeros, size);
         }
@@ -262,11 +262,13 @@ END_TEST
 START_TEST(the_first_reason_stays)
 {
     struct connection *connection = rig.connection;
-    ck_assert_int_eq(connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "one"), PHASE_ENDED);
-    ck_assert_int_eq(connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "two"), PHASE_ENDED);
-    ck_assert_int_eq(connection_leave(connection, "three"), PHASE_ENDED);
-    ck_assert_int_eq(connection_fail(connection, "four"), PHASE_ENDED);
-    connection->phase = PHASE_ENDED;
+    ck_assert_int_eq(connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "one"),
+                     SSH_PHASE_ENDED);
+    ck_assert_int_eq(connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "two"),
+                     SSH_PHASE_ENDED);
+    ck_assert_int_eq(connection_leave(connection, "three"), SSH_PHASE_ENDED);
+    ck_assert_int_eq(connection_fail(connection, "four"), SSH_PHASE_ENDED);
+    connection->phase = SSH_PHASE_ENDED;
     rig_expect_refusal(&rig, SSH_DISCONNECT_MAC_ERROR, "one");
     ck_assert_str_eq(connection->end_reason, "one");
 }
@@ -276,7 +278,7 @@ START_TEST(leaving_says_nothing_and_failing_no_reason)
 {
     connection_leave(rig.connection, "gone");
     rig_expect_left(&rig, "gone");
-    rig_reset(&rig, PHASE_OPEN);
+    rig_reset(&rig, SSH_PHASE_OPEN);
     connection_fail(rig.connection, "broken");
     rig_expect_failed(&rig, "broken");
     connection_refuse(rig.connection, SSH_DISCONNECT_MAC_ERROR, "late");

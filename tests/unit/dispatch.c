@@ -15,7 +15,7 @@
 #include "unit.h"
 #include "userauth.h"
 
-/* A letter for each phase, in the order of enum phase: version, kexinit, guess, ecdh, newkeys,
+/* A letter for each phase, in the order of enum ssh_phase: version, kexinit, guess, ecdh, newkeys,
  * service, auth, open; small ones for a later exchange; x when it has ended. */
 static const char letters[] = "VKGENSAOgenx";
 
@@ -67,7 +67,7 @@ static struct rig rig;
 static void open_rig(void)
 {
     client_know_random();
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
 }
 
 static void close_rig(void)
@@ -106,14 +106,14 @@ static enum dispatch_verdict expected_verdict(int number, char letter, message_h
 
 START_TEST(all_messages_in_all_phases)
 {
-    ck_assert_uint_eq(strlen(letters), PHASES);
+    ck_assert_uint_eq(strlen(letters), SSH_PHASES);
     for (int number = 0; number < 256; number++) {
-        for (int phase = 0; phase < PHASES; phase++) {
+        for (int phase = 0; phase < SSH_PHASES; phase++) {
             message_handler *handler = NULL, *expected_handler = NULL;
             enum dispatch_verdict expected =
                 expected_verdict(number, letters[phase], &expected_handler);
             enum dispatch_verdict found =
-                dispatch_lookup((uint8_t)number, (enum phase)phase, &handler);
+                dispatch_lookup((uint8_t)number, (enum ssh_phase)phase, &handler);
             ck_assert_msg(found == expected, "message %d in phase %c: %d, not %d", number,
                           letters[phase], found, expected);
             ck_assert_msg(found != DISPATCH_HANDLE || handler == expected_handler,
@@ -127,18 +127,18 @@ END_TEST
 START_TEST(refusal_and_unimplemented_take_effect)
 {
     for (int number = 0; number < 256; number++) {
-        for (int phase = PHASE_KEXINIT; phase < PHASE_ENDED; phase++) {
+        for (int phase = SSH_PHASE_KEXINIT; phase < SSH_PHASE_ENDED; phase++) {
             message_handler *handler;
             enum dispatch_verdict expected = expected_verdict(number, letters[phase], &handler);
             if (expected == DISPATCH_HANDLE) {
                 continue;
             }
-            rig.connection->phase = (enum phase)phase;
+            rig.connection->phase = (enum ssh_phase)phase;
             rig.connection->ended = false;
             rig.sequence = 0xfffffff0U + (uint32_t)phase;
             rig_say(&rig, number, "u", 0);
             if (expected == DISPATCH_UNIMPLEMENTED) {
-                rig_expect_alive(&rig, (enum phase)phase);
+                rig_expect_alive(&rig, (enum ssh_phase)phase);
                 rig_expect(&rig, SSH_MSG_UNIMPLEMENTED, "u", 0xfffffff0U + (uint32_t)phase);
                 rig_expect_silence(&rig);
             } else {
@@ -166,50 +166,50 @@ START_TEST(a_whole_login_passes_the_phases_in_order)
 {
     static struct client client;
     const struct offer offer = {.methods = CURVE25519};
-    rig_reset(&rig, PHASE_VERSION);
+    rig_reset(&rig, SSH_PHASE_VERSION);
     client_open(&rig, &client);
     rig_deliver(&rig, CLIENT_VERSION "\r\n", strlen(CLIENT_VERSION "\r\n"));
-    rig_expect_alive(&rig, PHASE_KEXINIT);
+    rig_expect_alive(&rig, SSH_PHASE_KEXINIT);
     client_kexinit(&rig, &client, &offer);
-    rig_expect_alive(&rig, PHASE_ECDH);
+    rig_expect_alive(&rig, SSH_PHASE_ECDH);
     client_exchange(&rig, &client, false);
-    rig_expect_alive(&rig, PHASE_NEWKEYS);
+    rig_expect_alive(&rig, SSH_PHASE_NEWKEYS);
     client_newkeys(&rig, &client, false);
-    rig_expect_alive(&rig, PHASE_SERVICE);
+    rig_expect_alive(&rig, SSH_PHASE_SERVICE);
     rig_send(&rig, SSH_MSG_EXT_INFO, "u", 0);
-    rig_expect_alive(&rig, PHASE_SERVICE);
+    rig_expect_alive(&rig, SSH_PHASE_SERVICE);
     rig_send(&rig, SSH_MSG_SERVICE_REQUEST, "s", "ssh-userauth");
-    rig_expect_alive(&rig, PHASE_AUTH);
+    rig_expect_alive(&rig, SSH_PHASE_AUTH);
     rig_send(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", "ssh-connection", "none");
-    rig_expect_alive(&rig, PHASE_AUTH);
+    rig_expect_alive(&rig, SSH_PHASE_AUTH);
 }
 END_TEST
 
-static const enum phase between[] = {PHASE_SERVICE, PHASE_AUTH, PHASE_OPEN};
+static const enum ssh_phase between[] = {SSH_PHASE_SERVICE, SSH_PHASE_AUTH, SSH_PHASE_OPEN};
 
 /* A later exchange begun in each of the three phases goes back to it. */
-static void rekeys_in(enum phase phase, bool guessed)
+static void rekeys_in(enum ssh_phase phase, bool guessed)
 {
     static struct client client;
     const struct offer first = {.methods = CURVE25519};
     const struct offer later = {.methods = guessed ? "other," CURVE25519 : CURVE25519,
                                 .packet_follows = guessed};
-    rig_reset(&rig, PHASE_KEXINIT);
+    rig_reset(&rig, SSH_PHASE_KEXINIT);
     client_open(&rig, &client);
     client_whole_exchange(&rig, &client, &first, false);
-    rig_expect_alive(&rig, PHASE_SERVICE);
+    rig_expect_alive(&rig, SSH_PHASE_SERVICE);
     rig.connection->phase = phase;
     client_kexinit(&rig, &client, &later);
     ck_assert_int_eq(rig.connection->resume, phase);
     if (guessed) {
-        rig_expect_alive(&rig, PHASE_REKEY_GUESS);
+        rig_expect_alive(&rig, SSH_PHASE_REKEY_GUESS);
         rig_send(&rig, 34, "s", "a guess");
     }
-    rig_expect_alive(&rig, PHASE_REKEY_ECDH);
+    rig_expect_alive(&rig, SSH_PHASE_REKEY_ECDH);
     rig_send(&rig, SSH_MSG_IGNORE, "s", "between");
-    rig_expect_alive(&rig, PHASE_REKEY_ECDH);
+    rig_expect_alive(&rig, SSH_PHASE_REKEY_ECDH);
     client_exchange(&rig, &client, false);
-    rig_expect_alive(&rig, PHASE_REKEY_NEWKEYS);
+    rig_expect_alive(&rig, SSH_PHASE_REKEY_NEWKEYS);
     client_newkeys(&rig, &client, false);
     rig_expect_alive(&rig, phase);
 }
@@ -224,7 +224,7 @@ END_TEST
 START_TEST(an_end_in_a_handler_ends_the_phase)
 {
     rig_say(&rig, SSH_MSG_DISCONNECT, "us", 11, "bye");
-    ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);
+    ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
     rig_expect_left(&rig, "client disconnected (11): bye");
 }
 END_TEST

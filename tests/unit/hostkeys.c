@@ -13,7 +13,7 @@ static uint8_t first[32], second[32], third[32];
 static void start(void)
 {
     client_know_random();
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     client_open(&rig, &client);
     memset(second, 2, sizeof(second));
     memset(third, 3, sizeof(third));
@@ -89,7 +89,7 @@ START_TEST(proves_both)
     expect_asked(0);
     rig_expect(&rig, SSH_MSG_REQUEST_SUCCESS, "dd", signature_of(4), (size_t)83, signature_of(5),
                (size_t)83);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 
@@ -151,7 +151,7 @@ START_TEST(the_certificate_is_k_s)
     const struct offer offer = {.methods = CURVE25519,
                                 .host_keys = "ssh-ed25519-cert-v01@openssh.com"};
     const struct ipc_sign_reply reply = {.type = IPC_SIGN, .hash_bytes = 32};
-    rig_reset(&rig, PHASE_KEXINIT);
+    rig_reset(&rig, SSH_PHASE_KEXINIT);
     client_open(&rig, &client);
     set_certificate();
     client_kexinit(&rig, &client, &offer);

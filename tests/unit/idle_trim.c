@@ -14,7 +14,7 @@ static struct rig rig;
 /* After a key exchange. */
 static void start(void)
 {
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     rig.connection->now_ms = NOW_MS;
     rig.connection->kex.since_ms = NOW_MS - LIMIT_REST_MS;
 }

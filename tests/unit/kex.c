@@ -22,7 +22,7 @@ static struct client client;
 static void start(void)
 {
     client_know_random();
-    rig_open(&rig, PHASE_KEXINIT);
+    rig_open(&rig, SSH_PHASE_KEXINIT);
     client_open(&rig, &client);
 }
 
@@ -34,8 +34,8 @@ static void finish(void)
 /* Both directions work under the keys in force. */
 static void expect_ping_pong(void)
 {
-    enum phase phase = rig.connection->phase;
-    rig.connection->phase = PHASE_OPEN;
+    enum ssh_phase phase = rig.connection->phase;
+    rig.connection->phase = SSH_PHASE_OPEN;
     rig_send(&rig, SSH_MSG_PING, "s", "are you there?");
     rig_expect(&rig, SSH_MSG_PONG, "s", "are you there?");
     rig_expect_silence(&rig);
@@ -59,7 +59,7 @@ START_TEST(every_method_first)
     const struct offer offer = {.methods = methods};
     client_whole_exchange(&rig, &client, &offer, hybrid);
     rig_expect_silence(&rig);
-    rig_expect_alive(&rig, PHASE_SERVICE);
+    rig_expect_alive(&rig, SSH_PHASE_SERVICE);
     expect_session_id();
     ck_assert_uint_eq(client.session_id_bytes, hybrid ? 64 : 32);
     ck_assert_uint_eq(rig.connection->in.sequence, strict ? 0 : 3);
@@ -73,7 +73,7 @@ START_TEST(many_secrets)
 {
     const struct offer offer = {.methods = PLAIN_OFFER};
     for (int i = 0; i < 200; i++) {
-        rig_reset(&rig, PHASE_KEXINIT);
+        rig_reset(&rig, SSH_PHASE_KEXINIT);
         client_open(&rig, &client);
         client_whole_exchange(&rig, &client, &offer, false);
         expect_ping_pong();
@@ -221,7 +221,7 @@ START_TEST(no_signature_no_reply)
     rig.monitor = -1;
     rig_send(&rig, SSH_MSG_KEX_ECDH_INIT, "d", q_c, sizeof(q_c));
     rig_expect_failed(&rig, "the monitor is gone");
-    ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);
+    ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
 }
 END_TEST
 
@@ -247,15 +247,16 @@ START_TEST(due_after_packets_and_time)
     default:
         connection->out.packets++;
     }
-    static const enum phase never[] = {PHASE_KEXINIT,    PHASE_ECDH,        PHASE_NEWKEYS,
-                                       PHASE_REKEY_ECDH, PHASE_REKEY_GUESS, PHASE_REKEY_NEWKEYS,
-                                       PHASE_ENDED,      PHASE_SERVICE,     PHASE_AUTH};
+    static const enum ssh_phase never[] = {
+        SSH_PHASE_KEXINIT,    SSH_PHASE_ECDH,        SSH_PHASE_NEWKEYS,
+        SSH_PHASE_REKEY_ECDH, SSH_PHASE_REKEY_GUESS, SSH_PHASE_REKEY_NEWKEYS,
+        SSH_PHASE_ENDED,      SSH_PHASE_SERVICE,     SSH_PHASE_AUTH};
     for (size_t i = 0; i < sizeof(never) / sizeof(never[0]); i++) {
         connection->phase = never[i];
         kex_rekey_if_due(connection);
         rig_expect_silence(&rig);
     }
-    connection->phase = PHASE_OPEN;
+    connection->phase = SSH_PHASE_OPEN;
     kex_rekey_if_due(connection);
     kex_rekey_if_due(connection);
     client_hear_kexinit(&rig, &client);
@@ -264,7 +265,7 @@ START_TEST(due_after_packets_and_time)
     client_say_kexinit(&rig, &client, &offer);
     client_exchange(&rig, &client, false);
     client_newkeys(&rig, &client, false);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert_uint_eq(connection->kex.since_ms, connection->now_ms);
     expect_ping_pong();
 }

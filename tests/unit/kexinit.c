@@ -11,7 +11,7 @@ static struct client client;
 static void start(void)
 {
     client_know_random();
-    rig_open(&rig, PHASE_KEXINIT);
+    rig_open(&rig, SSH_PHASE_KEXINIT);
     client_open(&rig, &client);
 }
 
@@ -94,7 +94,7 @@ START_TEST(the_choice_of_a_host_key)
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         const struct offer offer = {
             .methods = HYBRID, .host_keys = rows[i].host_keys, .packet_follows = true};
-        rig_reset(&rig, PHASE_KEXINIT);
+        rig_reset(&rig, SSH_PHASE_KEXINIT);
         rig.connection->host_keys.certificate_bytes = rows[i].has_certificate ? 300 : 0;
         kexinit_send(rig.connection);
         rig_hear(&rig, SSH_MSG_KEXINIT);
@@ -104,7 +104,7 @@ START_TEST(the_choice_of_a_host_key)
                                "no common host key algorithm");
             continue;
         }
-        rig_expect_alive(&rig, rows[i].drops ? PHASE_GUESS : PHASE_ECDH);
+        rig_expect_alive(&rig, rows[i].drops ? SSH_PHASE_GUESS : SSH_PHASE_ECDH);
         ck_assert_int_eq(rig.connection->kex.certified, rows[i].certified);
     }
 }
@@ -205,11 +205,11 @@ START_TEST(the_choice)
         return;
     }
     rig_expect_silence(&rig);
-    rig_expect_alive(&rig, choice->drops ? PHASE_GUESS : PHASE_ECDH);
+    rig_expect_alive(&rig, choice->drops ? SSH_PHASE_GUESS : SSH_PHASE_ECDH);
     ck_assert_int_eq(rig.connection->kex.hybrid, choice->chosen == SNTRUP);
     if (choice->drops) {
         rig_send(&rig, 30 + _i % 20, "r", "", (size_t)0);
-        rig_expect_alive(&rig, PHASE_ECDH);
+        rig_expect_alive(&rig, SSH_PHASE_ECDH);
         rig_expect_silence(&rig);
     }
 }
@@ -274,7 +274,7 @@ START_TEST(strict_and_ext_info_are_settled_by_the_first)
     ck_assert_int_eq(rig.connection->kex.ext_info, ext_info[_i]);
     for (int i = 0; i < 5; i++) {
         const struct offer later = {.methods = methods[i]};
-        rig.connection->phase = PHASE_OPEN;
+        rig.connection->phase = SSH_PHASE_OPEN;
         rig.connection->kex.sent = false;
         rig.connection->kex.session_id_bytes = 32;
         client_kexinit(&rig, &client, &later);
@@ -295,7 +295,7 @@ START_TEST(every_truncation_and_a_trailing_byte)
         if (cut == count) {
             continue;
         }
-        rig_reset(&rig, PHASE_KEXINIT);
+        rig_reset(&rig, SSH_PHASE_KEXINIT);
         rig_say_bytes(&rig, whole, cut);
         rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed KEXINIT");
         ck_assert(!rig.connection->kex.strict && !rig.connection->kex.ext_info);
@@ -310,15 +310,15 @@ START_TEST(key_exchanges_before_login_are_counted)
     rig.connection->kex.session_id_bytes = 32;
     for (int i = 2; i <= LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
         rig.connection->kex.sent = false;
-        rig.connection->phase = PHASE_AUTH;
+        rig.connection->phase = SSH_PHASE_AUTH;
         client_kexinit(&rig, &client, &offer);
     }
     rig.connection->kex.sent = false;
-    rig.connection->phase = PHASE_OPEN;
+    rig.connection->phase = SSH_PHASE_OPEN;
     client_kexinit(&rig, &client, &offer);
-    rig_expect_alive(&rig, PHASE_REKEY_ECDH);
+    rig_expect_alive(&rig, SSH_PHASE_REKEY_ECDH);
     rig.connection->kex.sent = false;
-    rig.connection->phase = PHASE_AUTH;
+    rig.connection->phase = SSH_PHASE_AUTH;
     client_say_kexinit(&rig, &client, &offer);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "too many key exchanges");
 }
@@ -334,7 +334,7 @@ START_TEST(the_log_is_told_the_method)
     rig.options.verbosity = 1;
     rig_reply_done(&rig, IPC_NOTE, 1);
     client_say_kexinit(&rig, &client, &offer);
-    rig_expect_alive(&rig, PHASE_ECDH);
+    rig_expect_alive(&rig, SSH_PHASE_ECDH);
     size_t count = rig_request(&rig, IPC_NOTE, &request, sizeof(request));
     ck_assert_uint_eq(count, sizeof(request.note) + request.note.text_bytes);
     ck_assert_ptr_nonnull(memmem(request.text, request.note.text_bytes, HYBRID, strlen(HYBRID)));

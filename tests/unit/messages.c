@@ -9,7 +9,7 @@ static struct rig rig;
 
 static void start(void)
 {
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
 }
 
 static void finish(void)
@@ -19,7 +19,8 @@ static void finish(void)
 
 /* ---- IGNORE, UNIMPLEMENTED, DEBUG, DISCONNECT ------------------------------------------------ */
 
-static const enum phase between[] = {PHASE_SERVICE, PHASE_AUTH, PHASE_OPEN, PHASE_REKEY_ECDH};
+static const enum ssh_phase between[] = {SSH_PHASE_SERVICE, SSH_PHASE_AUTH, SSH_PHASE_OPEN,
+                                         SSH_PHASE_REKEY_ECDH};
 
 START_TEST(nothing_comes_of_the_small_ones)
 {
@@ -39,16 +40,16 @@ static const struct message {
     int number;
     const char *body;
     size_t bytes;
-    enum phase phase;
+    enum ssh_phase phase;
     const char *name;
 } messages[] = {
-    {SSH_MSG_IGNORE, "\0\0\0\2xy", 6, PHASE_OPEN, "malformed IGNORE"},
-    {SSH_MSG_UNIMPLEMENTED, "\0\0\0\2", 4, PHASE_OPEN, "malformed UNIMPLEMENTED"},
-    {SSH_MSG_DEBUG, "\1\0\0\0\2xy\0\0\0\1e", 12, PHASE_OPEN, "malformed DEBUG"},
-    {SSH_MSG_PING, "\0\0\0\2xy", 6, PHASE_OPEN, "malformed PING"},
-    {SSH_MSG_SERVICE_REQUEST, "\0\0\0\14ssh-userauth", 16, PHASE_SERVICE,
+    {SSH_MSG_IGNORE, "\0\0\0\2xy", 6, SSH_PHASE_OPEN, "malformed IGNORE"},
+    {SSH_MSG_UNIMPLEMENTED, "\0\0\0\2", 4, SSH_PHASE_OPEN, "malformed UNIMPLEMENTED"},
+    {SSH_MSG_DEBUG, "\1\0\0\0\2xy\0\0\0\1e", 12, SSH_PHASE_OPEN, "malformed DEBUG"},
+    {SSH_MSG_PING, "\0\0\0\2xy", 6, SSH_PHASE_OPEN, "malformed PING"},
+    {SSH_MSG_SERVICE_REQUEST, "\0\0\0\14ssh-userauth", 16, SSH_PHASE_SERVICE,
      "malformed SERVICE_REQUEST"},
-    {SSH_MSG_EXT_INFO, "\0\0\0\2\0\0\0\1a\0\0\0\1b\0\0\0\1c\0\0\0\0", 23, PHASE_SERVICE,
+    {SSH_MSG_EXT_INFO, "\0\0\0\2\0\0\0\1a\0\0\0\1b\0\0\0\1c\0\0\0\0", 23, SSH_PHASE_SERVICE,
      "malformed EXT_INFO"},
 };
 
@@ -84,7 +85,7 @@ START_TEST(debug_is_logged_at_vv)
     rig_reply_done(&rig, IPC_NOTE, 1);
     rig_say(&rig, SSH_MSG_DEBUG, "bss", 0, text, "");
     rig_expect_note(&rig, 3, shown);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 
@@ -95,13 +96,13 @@ START_TEST(disconnect)
     memset(text, 'z', sizeof(text) - 1);
     rig_say(&rig, SSH_MSG_DISCONNECT, "uss", 11, "disconnected by user", "");
     rig_expect_left(&rig, "client disconnected (11): disconnected by user");
-    rig_reset(&rig, PHASE_ECDH);
+    rig_reset(&rig, SSH_PHASE_ECDH);
     rig_say(&rig, SSH_MSG_DISCONNECT, "us", 2, text);
     rig_expect_left(&rig, "client disconnected (2): zzz");
     ck_assert_uint_lt(strlen(rig.connection->end_reason), 200);
     static const uint8_t body[] = {0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff};
     for (size_t cut = 0; cut <= sizeof(body); cut++) {
-        rig_reset(&rig, PHASE_AUTH);
+        rig_reset(&rig, SSH_PHASE_AUTH);
         rig_say(&rig, SSH_MSG_DISCONNECT, "r", body, cut);
         rig_expect_left(&rig, cut < 4 ? "client disconnected (0): " : "client disconnected (9): ");
     }
@@ -112,13 +113,13 @@ END_TEST
 
 START_TEST(only_userauth_can_be_had)
 {
-    rig_reset(&rig, PHASE_SERVICE);
+    rig_reset(&rig, SSH_PHASE_SERVICE);
     rig_say(&rig, SSH_MSG_SERVICE_REQUEST, "s", "ssh-userauth");
     rig_expect(&rig, SSH_MSG_SERVICE_ACCEPT, "s", "ssh-userauth");
-    rig_expect_alive(&rig, PHASE_AUTH);
+    rig_expect_alive(&rig, SSH_PHASE_AUTH);
     static const char *const others[] = {"ssh-connection", "ssh-userauth2", "", "ssh-usera"};
     for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
-        rig_reset(&rig, PHASE_SERVICE);
+        rig_reset(&rig, SSH_PHASE_SERVICE);
         rig_say(&rig, SSH_MSG_SERVICE_REQUEST, "s", others[i]);
         rig_expect_refusal(&rig, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE, "only the ssh-userauth");
     }
@@ -127,10 +128,10 @@ END_TEST
 
 START_TEST(ext_info_is_read_over)
 {
-    rig_reset(&rig, PHASE_SERVICE);
+    rig_reset(&rig, SSH_PHASE_SERVICE);
     rig_say(&rig, SSH_MSG_EXT_INFO, "ussss", 2, "ext-info-in-auth@openssh.com", "0", "x", "");
     rig_say(&rig, SSH_MSG_EXT_INFO, "u", 0);
-    rig_expect_alive(&rig, PHASE_SERVICE);
+    rig_expect_alive(&rig, SSH_PHASE_SERVICE);
     rig_expect_silence(&rig);
     /* A count far beyond the packet ends at once. */
     rig_say(&rig, SSH_MSG_EXT_INFO, "uss", UINT32_MAX, "a", "b");
@@ -148,7 +149,7 @@ START_TEST(ping_is_echoed)
         rig_say(&rig, SSH_MSG_PING, "d", data, count);
         rig_expect(&rig, SSH_MSG_PONG, "d", data, count);
     }
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
 

@@ -128,7 +128,7 @@ static uint8_t bytes[65536];
 static void start_sessions(void)
 {
     signal(SIGPIPE, SIG_IGN);
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     rig.connection->now_ms = 1000;
     program_run(&rig, &bulk, 1);
     other = (struct program){.in = -1, .out = -1, .err = -1, .exit = -1, .slave = -1};

@@ -23,7 +23,7 @@ static struct {
 
 static void start(void)
 {
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     program = (struct program){.in = -1, .out = -1, .err = -1, .exit = -1, .slave = -1};
     number = program_channel(&rig, 1, 100, 100);
     number = program_channel(&rig, REMOTE, 100000, 32768);
@@ -44,7 +44,7 @@ static void expect_answer(bool success)
 {
     rig_expect(&rig, success ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE, "u", REMOTE);
     rig_expect_silence(&rig);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 
 /* ---- starting a program ---------------------------------------------------------------------- */
@@ -143,7 +143,7 @@ START_TEST(commands_with_nul_or_too_long)
     expect_answer(false);
     rig_expect_note(&rig, LOG_EVENT, "refused a command of 131001 bytes: it may have 131000");
     rig_expect_no_request(&rig);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     command[LIMIT_COMMAND_BYTES] = '\0';
     lay_out_pipes();
     say_start("exec", command, 1);
@@ -300,7 +300,7 @@ START_TEST(truncated_or_longer_is_malformed)
         if (cut == bodies[_i].count) {
             continue;
         }
-        rig_reset(&rig, PHASE_OPEN);
+        rig_reset(&rig, SSH_PHASE_OPEN);
         program_channel(&rig, REMOTE, 1, 100);
         rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbr", 0, bodies[_i].type, 1, body, cut);
         rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed CHANNEL_REQUEST");
@@ -313,13 +313,13 @@ START_TEST(truncated_in_front)
 {
     static const uint8_t body[] = "\0\0\0\0\0\0\0\5shell";
     for (size_t cut = 0; cut < sizeof(body); cut++) {
-        rig_reset(&rig, PHASE_OPEN);
+        rig_reset(&rig, SSH_PHASE_OPEN);
         program_channel(&rig, REMOTE, 1, 100);
         rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "r", body, cut < 13 ? cut : 13);
         rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "");
         rig_expect_no_request(&rig);
     }
-    rig_reset(&rig, PHASE_OPEN);
+    rig_reset(&rig, SSH_PHASE_OPEN);
     rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usb", 0, "shell", 1);
     rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "a channel that is not open");
 }

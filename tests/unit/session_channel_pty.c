@@ -24,7 +24,7 @@ static struct {
 
 static void start(void)
 {
-    rig_open(&rig, PHASE_OPEN);
+    rig_open(&rig, SSH_PHASE_OPEN);
     program = (struct program){.in = -1, .out = -1, .err = -1, .exit = -1, .slave = -1};
     number = program_channel(&rig, 1, 100, 100);
     number = program_channel(&rig, REMOTE, 100000, 32768);
@@ -45,7 +45,7 @@ static void expect_answer(bool success)
 {
     rig_expect(&rig, success ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE, "u", REMOTE);
     rig_expect_silence(&rig);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 
 static void lay_out_pipes(void)

@@ -26,7 +26,7 @@ static void set_blobs(const char *key_type, size_t key_bytes, const char *signat
 
 static void start(void)
 {
-    rig_open(&rig, PHASE_AUTH);
+    rig_open(&rig, SSH_PHASE_AUTH);
     memset(key, 0x11, sizeof(key));
     memset(raw_signature, 0x22, sizeof(raw_signature));
     memset(host_key, 0x33, sizeof(host_key));
@@ -43,7 +43,7 @@ static void expect_failure(void)
 {
     rig_expect(&rig, SSH_MSG_USERAUTH_FAILURE, "sb", "publickey", 0);
     rig_expect_silence(&rig);
-    rig_expect_alive(&rig, PHASE_AUTH);
+    rig_expect_alive(&rig, SSH_PHASE_AUTH);
 }
 
 static void reply(uint32_t verdict)
@@ -103,7 +103,7 @@ START_TEST(a_probe_of_a_good_key)
     probe("bob", ED25519);
     rig_expect(&rig, SSH_MSG_USERAUTH_PK_OK, "sd", ED25519, blob, blob_bytes);
     rig_expect_silence(&rig);
-    rig_expect_alive(&rig, PHASE_AUTH);
+    rig_expect_alive(&rig, SSH_PHASE_AUTH);
     struct ipc_auth request = asked();
     ck_assert_uint_eq(request.stage, IPC_AUTH_PROBE);
     ck_assert_uint_eq(request.key_type, IPC_KEY_ED25519);
@@ -130,7 +130,7 @@ START_TEST(a_login)
     log_in("bob", ED25519, _i == 1);
     rig_expect(&rig, SSH_MSG_USERAUTH_SUCCESS, "");
     rig_expect_silence(&rig);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert_uint_eq(rig.connection->used_ms, 4711);
     struct ipc_auth request = asked();
     ck_assert_uint_eq(request.stage, IPC_AUTH_SIGNED);
@@ -165,7 +165,7 @@ START_TEST(a_verdict_that_is_none_is_no_login)
 {
     reply(77);
     log_in("bob", ED25519, false);
-    ck_assert_int_ne(rig.connection->phase, PHASE_OPEN);
+    ck_assert_int_ne(rig.connection->phase, SSH_PHASE_OPEN);
 }
 END_TEST
 
@@ -175,17 +175,17 @@ START_TEST(the_monitor_is_gone)
     rig.monitor = -1;
     log_in("bob", ED25519, false);
     rig_expect_failed(&rig, "the monitor is gone");
-    ck_assert_int_eq(rig.connection->phase, PHASE_ENDED);
+    ck_assert_int_eq(rig.connection->phase, SSH_PHASE_ENDED);
 }
 END_TEST
 
 START_TEST(ignored_after_login)
 {
-    rig.connection->phase = PHASE_OPEN;
+    rig.connection->phase = SSH_PHASE_OPEN;
     log_in("root", ED25519, false);
     probe("root", ED25519);
     rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "r", "\xff", (size_t)1);
-    rig_expect_alive(&rig, PHASE_OPEN);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
     rig_expect_silence(&rig);
     rig_expect_no_request(&rig);
 }
@@ -382,7 +382,7 @@ static void cut_everywhere(bool hostbound, bool is_signed)
     body[count] = 0;
     for (size_t cut = 0; cut <= count + 1; cut++) {
         if (cut != count) {
-            rig_reset(&rig, PHASE_AUTH);
+            rig_reset(&rig, SSH_PHASE_AUTH);
             memcpy(rig.connection->host_keys.public_keys[0], host_key, sizeof(host_key));
             rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "r", body, cut);
             rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed ");

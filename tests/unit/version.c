@@ -10,7 +10,7 @@ static struct rig rig;
 
 static void start(void)
 {
-    rig_open(&rig, PHASE_VERSION);
+    rig_open(&rig, SSH_PHASE_VERSION);
 }
 
 static void finish(void)
@@ -51,7 +51,7 @@ static const struct accepted {
 
 static void expect_version(const char *version)
 {
-    rig_expect_alive(&rig, PHASE_VERSION);
+    rig_expect_alive(&rig, SSH_PHASE_VERSION);
     ck_assert_str_eq(rig.connection->client_version, version);
     ck_assert_uint_eq(rig.connection->client_version_bytes, strlen(version));
 }
@@ -70,7 +70,7 @@ START_TEST(accepted_byte_by_byte)
     const struct accepted *line = &accepted[_i];
     for (size_t i = 0; i < strlen(line->line); i++) {
         ck_assert_int_eq(arrives(line->line + i, 1), line->line[i] == '\n');
-        rig_expect_alive(&rig, PHASE_VERSION);
+        rig_expect_alive(&rig, SSH_PHASE_VERSION);
     }
     expect_version(line->version);
 }
@@ -120,7 +120,7 @@ START_TEST(refused_as_soon_as_it_shows)
 {
     const struct refused *line = &refused[_i];
     for (size_t i = 0; i < line->told_after; i++) {
-        rig_expect_alive(&rig, PHASE_VERSION);
+        rig_expect_alive(&rig, SSH_PHASE_VERSION);
         ck_assert(!arrives(line->line + i, 1));
     }
     ck_assert(rig.connection->ended);
@@ -149,7 +149,7 @@ static void long_line(size_t count, const char *end)
 START_TEST(the_longest_line)
 {
     long_line(254 + (size_t)_i / 2, (_i & 1) != 0 ? "\r\n" : "\n");
-    rig_reset(&rig, PHASE_VERSION);
+    rig_reset(&rig, SSH_PHASE_VERSION);
     /* The same at once. */
     char line[300] = "SSH-2.0-";
     size_t count = 254 + (size_t)_i / 2;
@@ -167,7 +167,7 @@ START_TEST(the_reason_shows_no_more_than_a_line)
     ck_assert(!arrives(junk, sizeof(junk)));
     rig_expect_left(&rig, "\"AAAAAAAA");
     ck_assert_uint_lt(strlen(rig.connection->end_reason), 130);
-    rig_reset(&rig, PHASE_VERSION);
+    rig_reset(&rig, SSH_PHASE_VERSION);
     ck_assert(!arrives("GET / HTTP/1.0\r\nevent=forged", 28));
     ck_assert_str_eq(
         rig.connection->end_reason,

@@ -11,7 +11,7 @@
 
 /* ---- global requests (RFC 4254 section 4) ---------------------------------------------------- */
 
-enum phase channel_on_global_request(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_global_request(struct connection *connection, struct reader *message)
 {
     struct reader type = reader_string(message);
     bool want_reply = reader_bool(message);
@@ -57,7 +57,7 @@ static void confirm_open(struct connection *connection, const struct channel *ch
     message_send(connection, &answer);
 }
 
-enum phase channel_on_open(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_open(struct connection *connection, struct reader *message)
 {
     struct reader type = reader_string(message);
     uint32_t remote = reader_u32(message);
@@ -91,11 +91,11 @@ enum phase channel_on_open(struct connection *connection, struct reader *message
 
 /* Some clients return window after their CLOSE: for a FREE channel this is ignored. A number that
  * we never give to a channel is refused. */
-enum phase channel_on_window_adjust(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_window_adjust(struct connection *connection, struct reader *message)
 {
     struct channel *channel = channel_read_any(connection, message);
     if (channel == NULL) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     uint32_t more = reader_u32(message);
     if (!reader_end(message)) {
@@ -111,29 +111,29 @@ enum phase channel_on_window_adjust(struct connection *connection, struct reader
     return connection->phase;
 }
 
-enum phase channel_on_data(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_data(struct connection *connection, struct reader *message)
 {
     struct channel *channel = channel_read_open(connection, message);
     if (channel == NULL) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     struct reader data = reader_string(message);
     if (!reader_end(message)) {
         return messages_refuse_malformed(connection, "CHANNEL_DATA");
     }
     if (!channel_window_take(connection, channel, data.left)) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     connection_mark_used(connection);
     channel_stdin_data(connection, channel, data.bytes, data.left);
     return connection->phase;
 }
 
-enum phase channel_on_extended_data(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_extended_data(struct connection *connection, struct reader *message)
 {
     struct channel *channel = channel_read_open(connection, message);
     if (channel == NULL) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     reader_u32(message); /* the type: a program has no second input, so all are discarded */
     struct reader data = reader_string(message);
@@ -141,7 +141,7 @@ enum phase channel_on_extended_data(struct connection *connection, struct reader
         return messages_refuse_malformed(connection, "CHANNEL_EXTENDED_DATA");
     }
     if (!channel_window_take(connection, channel, data.left)) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     channel_window_consume(channel, data.left);
     channel_window_return(connection, channel);
@@ -150,11 +150,11 @@ enum phase channel_on_extended_data(struct connection *connection, struct reader
 
 /* ---- closing (RFC 4254 section 5.3) ---------------------------------------------------------- */
 
-enum phase channel_on_eof(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_eof(struct connection *connection, struct reader *message)
 {
     struct channel *channel = channel_read_open(connection, message);
     if (channel == NULL) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     if (!reader_end(message)) {
         return messages_refuse_malformed(connection, "CHANNEL_EOF");
@@ -163,22 +163,22 @@ enum phase channel_on_eof(struct connection *connection, struct reader *message)
     return connection->phase;
 }
 
-enum phase channel_on_close(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_close(struct connection *connection, struct reader *message)
 {
     struct channel *channel = channel_read_open(connection, message);
     if (channel == NULL) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     if (!reader_end(message)) {
         return messages_refuse_malformed(connection, "CHANNEL_CLOSE");
     }
     channel_exit_close(connection, channel);
-    return connection->ended ? PHASE_ENDED : connection->phase;
+    return connection->ended ? SSH_PHASE_ENDED : connection->phase;
 }
 
 /* ---- replies (RFC 4254 section 5.4) ---------------------------------------------------------- */
 
-enum phase channel_on_unwanted_reply(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_unwanted_reply(struct connection *connection, struct reader *message)
 {
     reader_u32(message);
     if (!reader_end(message)) {

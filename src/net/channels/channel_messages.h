@@ -8,16 +8,16 @@
 #include "connection.h"
 #include "reader.h"
 
-enum phase channel_on_global_request(struct connection *connection, struct reader *message);
-enum phase channel_on_open(struct connection *connection, struct reader *message);
-enum phase channel_on_window_adjust(struct connection *connection, struct reader *message);
-enum phase channel_on_data(struct connection *connection, struct reader *message);
-enum phase channel_on_extended_data(struct connection *connection, struct reader *message);
-enum phase channel_on_eof(struct connection *connection, struct reader *message);
-enum phase channel_on_close(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_global_request(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_open(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_window_adjust(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_data(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_extended_data(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_eof(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_close(struct connection *connection, struct reader *message);
 
 /* CHANNEL_SUCCESS and CHANNEL_FAILURE: none of our requests wants a reply. The channel may be
  * closed by now. */
-enum phase channel_on_unwanted_reply(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_unwanted_reply(struct connection *connection, struct reader *message);
 
 #endif

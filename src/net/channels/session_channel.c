@@ -244,11 +244,11 @@ static enum outcome handle(struct connection *connection, struct channel *channe
     return FAILURE;
 }
 
-enum phase session_channel_on_request(struct connection *connection, struct reader *message)
+enum ssh_phase session_channel_on_request(struct connection *connection, struct reader *message)
 {
     struct channel *channel = channel_read_open(connection, message);
     if (channel == NULL) {
-        return PHASE_ENDED;
+        return SSH_PHASE_ENDED;
     }
     struct reader type = reader_string(message);
     bool want_reply = reader_bool(message);

@@ -9,6 +9,6 @@
 #include "reader.h"
 
 /* Handler of CHANNEL_REQUEST. */
-enum phase session_channel_on_request(struct connection *connection, struct reader *message);
+enum ssh_phase session_channel_on_request(struct connection *connection, struct reader *message);
 
 #endif

@@ -13,7 +13,7 @@ void connection_init(struct connection *connection, const struct options *option
     connection->session_ipc = session_ipc;
     connection->tcp = tcp;
     connection->quickack = tcp;
-    connection->phase = PHASE_VERSION;
+    connection->phase = SSH_PHASE_VERSION;
 }
 
 void connection_mark_used(struct connection *connection)
@@ -150,25 +150,25 @@ static void send_disconnect(struct connection *connection, enum ssh_disconnect c
     message_send(connection, &message);
 }
 
-enum phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
-                             const char *reason)
+enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
+                                 const char *reason)
 {
     if (end(connection, IPC_END_CLIENT, reason)) {
         send_disconnect(connection, code, reason);
     }
-    return PHASE_ENDED;
+    return SSH_PHASE_ENDED;
 }
 
-enum phase connection_leave(struct connection *connection, const char *reason)
+enum ssh_phase connection_leave(struct connection *connection, const char *reason)
 {
     end(connection, IPC_END_CLIENT, reason);
-    return PHASE_ENDED;
+    return SSH_PHASE_ENDED;
 }
 
-enum phase connection_fail(struct connection *connection, const char *reason)
+enum ssh_phase connection_fail(struct connection *connection, const char *reason)
 {
     if (end(connection, IPC_END_OURS, reason)) {
         send_disconnect(connection, SSH_DISCONNECT_BY_APPLICATION, "the server can't go on");
     }
-    return PHASE_ENDED;
+    return SSH_PHASE_ENDED;
 }

@@ -24,20 +24,20 @@
 /* Which message may arrive next; the table is in dispatch.c. The first key exchange goes through
  * the first five phases in order. Then the client requests the service ssh-userauth, logs in, and
  * opens channels. A later key exchange interrupts one of these three phases and returns to it. */
-enum phase {
-    PHASE_VERSION, /* the identification line; no packets yet */
-    PHASE_KEXINIT,
-    PHASE_GUESS, /* the packet that follows a wrong guess: ignored (RFC 4253 section 7) */
-    PHASE_ECDH,
-    PHASE_NEWKEYS,
-    PHASE_SERVICE,
-    PHASE_AUTH,
-    PHASE_OPEN, /* logged in */
-    PHASE_REKEY_GUESS,
-    PHASE_REKEY_ECDH,
-    PHASE_REKEY_NEWKEYS,
-    PHASE_ENDED,
-    PHASES
+enum ssh_phase {
+    SSH_PHASE_VERSION, /* the identification line; no packets yet */
+    SSH_PHASE_KEXINIT,
+    SSH_PHASE_GUESS, /* the packet that follows a wrong guess: ignored (RFC 4253 section 7) */
+    SSH_PHASE_ECDH,
+    SSH_PHASE_NEWKEYS,
+    SSH_PHASE_SERVICE,
+    SSH_PHASE_AUTH,
+    SSH_PHASE_OPEN, /* logged in */
+    SSH_PHASE_REKEY_GUESS,
+    SSH_PHASE_REKEY_ECDH,
+    SSH_PHASE_REKEY_NEWKEYS,
+    SSH_PHASE_ENDED,
+    SSH_PHASES
 };
 
 struct kex {
@@ -94,8 +94,8 @@ struct connection {
     int session_ipc; /* to the session process */
     bool tcp;        /* descriptors 0 and 1 are a TCP socket */
     bool quickack;   /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
-    enum phase phase;
-    enum phase resume; /* the phase after a later key exchange */
+    enum ssh_phase phase;
+    enum ssh_phase resume; /* the phase after a later key exchange */
 
     struct packet_direction in;
     struct packet_direction out;
@@ -176,14 +176,14 @@ size_t output_room(const struct connection *connection);
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Each returns PHASE_ENDED, which the handler returns in turn. Only the first reason counts. */
+/* Each returns SSH_PHASE_ENDED, which the handler returns in turn. Only the first reason counts. */
 
 /* The client broke a rule: sends DISCONNECT with the code and the reason. */
-enum phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
-                             const char *reason);
+enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
+                                 const char *reason);
 /* The client left, or does not speak our protocol: sends nothing. */
-enum phase connection_leave(struct connection *connection, const char *reason);
+enum ssh_phase connection_leave(struct connection *connection, const char *reason);
 /* We cannot continue: sends DISCONNECT without the reason. */
-enum phase connection_fail(struct connection *connection, const char *reason);
+enum ssh_phase connection_fail(struct connection *connection, const char *reason);
 
 #endif

@@ -116,7 +116,8 @@ static void answer_proofs(struct connection *connection, struct reader wanted)
     message_send(connection, &answer);
 }
 
-enum phase hostkeys_on_prove(struct connection *connection, struct reader *message, bool want_reply)
+enum ssh_phase hostkeys_on_prove(struct connection *connection, struct reader *message,
+                                 bool want_reply)
 {
     const struct reader wanted = *message;
     while (message->left > 0) {
@@ -134,5 +135,5 @@ enum phase hostkeys_on_prove(struct connection *connection, struct reader *messa
         struct writer answer = message_begin(connection, SSH_MSG_REQUEST_FAILURE);
         message_send(connection, &answer);
     }
-    return connection->ended ? PHASE_ENDED : connection->phase;
+    return connection->ended ? SSH_PHASE_ENDED : connection->phase;
 }

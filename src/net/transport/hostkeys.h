@@ -23,7 +23,7 @@ void hostkeys_announce(struct connection *connection);
 
 /* Reads the keys of a global request HOSTKEYS_PROVE and answers it. The request fails if a key is
  * not ours, or if the client has asked for a key more than LIMIT_HOSTKEY_PROOFS times. */
-enum phase hostkeys_on_prove(struct connection *connection, struct reader *message,
-                             bool want_reply);
+enum ssh_phase hostkeys_on_prove(struct connection *connection, struct reader *message,
+                                 bool want_reply);
 
 #endif

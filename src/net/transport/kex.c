@@ -53,15 +53,15 @@ void kex_rekey_if_due(struct connection *connection)
     bool due = connection->in.packets >= rekey_after_packets ||
                connection->out.packets >= rekey_after_packets ||
                connection->now_ms - kex->since_ms >= rekey_after_ms;
-    if (connection->phase == PHASE_OPEN && due && !kex->sent) {
+    if (connection->phase == SSH_PHASE_OPEN && due && !kex->sent) {
         kexinit_send(connection);
     }
 }
 
-enum phase kex_on_wrong_guess(struct connection *connection, struct reader *message)
+enum ssh_phase kex_on_wrong_guess(struct connection *connection, struct reader *message)
 {
     (void)message;
-    return connection->phase == PHASE_GUESS ? PHASE_ECDH : PHASE_REKEY_ECDH;
+    return connection->phase == SSH_PHASE_GUESS ? SSH_PHASE_ECDH : SSH_PHASE_REKEY_ECDH;
 }
 
 /* ---- K and Q_S ------------------------------------------------------------------------------- */
@@ -189,7 +189,7 @@ static void send_answer(struct connection *connection, const struct exchange *ex
     message_send_deferred(connection);
 }
 
-enum phase kex_on_ecdh_init(struct connection *connection, struct reader *message)
+enum ssh_phase kex_on_ecdh_init(struct connection *connection, struct reader *message)
 {
     struct kex *kex = &connection->kex;
     bool first = kex->session_id_bytes == 0;
@@ -199,7 +199,7 @@ enum phase kex_on_ecdh_init(struct connection *connection, struct reader *messag
     if (!reader_end(message)) {
         return messages_refuse_malformed(connection, "KEX_ECDH_INIT");
     }
-    enum phase next = PHASE_ENDED;
+    enum ssh_phase next = SSH_PHASE_ENDED;
     if (!agree(connection, &exchange)) {
         connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                           "the client's X25519 point has low order");
@@ -207,13 +207,13 @@ enum phase kex_on_ecdh_init(struct connection *connection, struct reader *messag
         derive_key(kex, &exchange, 'C', kex->client_key);     /* encryption, client to server */
         derive_key(kex, &exchange, 'D', exchange.server_key); /* and server to client */
         send_answer(connection, &exchange, first);
-        next = first ? PHASE_NEWKEYS : PHASE_REKEY_NEWKEYS;
+        next = first ? SSH_PHASE_NEWKEYS : SSH_PHASE_REKEY_NEWKEYS;
     }
     sodium_memzero(&exchange, sizeof(exchange));
     return next;
 }
 
-enum phase kex_on_newkeys(struct connection *connection, struct reader *message)
+enum ssh_phase kex_on_newkeys(struct connection *connection, struct reader *message)
 {
     struct kex *kex = &connection->kex;
     if (!reader_end(message)) {
@@ -221,5 +221,5 @@ enum phase kex_on_newkeys(struct connection *connection, struct reader *message)
     }
     packet_new_keys(&connection->in, kex->client_key, kex->strict);
     sodium_memzero(kex->client_key, sizeof(kex->client_key));
-    return connection->phase == PHASE_NEWKEYS ? PHASE_SERVICE : connection->resume;
+    return connection->phase == SSH_PHASE_NEWKEYS ? SSH_PHASE_SERVICE : connection->resume;
 }

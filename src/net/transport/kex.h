@@ -17,8 +17,8 @@ void kex_prepare(struct connection *connection);
 void kex_rekey_if_due(struct connection *connection);
 
 /* Handlers. The packet that follows a wrong guess is ignored, whatever it holds. */
-enum phase kex_on_wrong_guess(struct connection *connection, struct reader *message);
-enum phase kex_on_ecdh_init(struct connection *connection, struct reader *message);
-enum phase kex_on_newkeys(struct connection *connection, struct reader *message);
+enum ssh_phase kex_on_wrong_guess(struct connection *connection, struct reader *message);
+enum ssh_phase kex_on_ecdh_init(struct connection *connection, struct reader *message);
+enum ssh_phase kex_on_newkeys(struct connection *connection, struct reader *message);
 
 #endif

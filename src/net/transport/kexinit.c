@@ -199,7 +199,7 @@ static const char *our_first_method(const struct connection *connection)
     return "";
 }
 
-static enum phase refuse_no_match(struct connection *connection, const char *what)
+static enum ssh_phase refuse_no_match(struct connection *connection, const char *what)
 {
     char reason[96];
     snprintf(reason, sizeof(reason), "no common %s", what);
@@ -230,7 +230,7 @@ static bool keep_client_kexinit(struct connection *connection, const struct read
     return true;
 }
 
-enum phase kexinit_on_kexinit(struct connection *connection, struct reader *message)
+enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *message)
 {
     struct kex *kex = &connection->kex;
     const struct reader whole = *message;
@@ -252,7 +252,7 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "KEXINIT is too long");
     }
 
-    if (connection->phase != PHASE_OPEN &&
+    if (connection->phase != SSH_PHASE_OPEN &&
         ++kex->begun_before_login > LIMIT_SIGNATURES_BEFORE_LOGIN) {
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
                                  "too many key exchanges before login");
@@ -289,7 +289,7 @@ enum phase kexinit_on_kexinit(struct connection *connection, struct reader *mess
     kex->certified = host_key == 0;
     log_method(connection, method);
     if (first_exchange) {
-        return wrong_guess ? PHASE_GUESS : PHASE_ECDH;
+        return wrong_guess ? SSH_PHASE_GUESS : SSH_PHASE_ECDH;
     }
-    return wrong_guess ? PHASE_REKEY_GUESS : PHASE_REKEY_ECDH;
+    return wrong_guess ? SSH_PHASE_REKEY_GUESS : SSH_PHASE_REKEY_ECDH;
 }

@@ -12,6 +12,6 @@
 void kexinit_send(struct connection *connection);
 
 /* Handler: keeps I_C, sends our KEXINIT if we have not yet, and chooses the method. */
-enum phase kexinit_on_kexinit(struct connection *connection, struct reader *message);
+enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *message);
 
 #endif

@@ -6,14 +6,14 @@
 #include "log.h"
 #include "ssh_key_types.h"
 
-enum phase messages_refuse_malformed(struct connection *connection, const char *name)
+enum ssh_phase messages_refuse_malformed(struct connection *connection, const char *name)
 {
     char reason[80];
     snprintf(reason, sizeof(reason), "malformed %s", name);
     return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
 }
 
-enum phase messages_on_disconnect(struct connection *connection, struct reader *message)
+enum ssh_phase messages_on_disconnect(struct connection *connection, struct reader *message)
 {
     uint32_t code = reader_u32(message);
     struct reader description = reader_string(message);
@@ -24,7 +24,7 @@ enum phase messages_on_disconnect(struct connection *connection, struct reader *
     return connection_leave(connection, reason);
 }
 
-enum phase messages_on_ignore(struct connection *connection, struct reader *message)
+enum ssh_phase messages_on_ignore(struct connection *connection, struct reader *message)
 {
     reader_string(message);
     if (!reader_end(message)) {
@@ -33,7 +33,7 @@ enum phase messages_on_ignore(struct connection *connection, struct reader *mess
     return connection->phase;
 }
 
-enum phase messages_on_unimplemented(struct connection *connection, struct reader *message)
+enum ssh_phase messages_on_unimplemented(struct connection *connection, struct reader *message)
 {
     reader_u32(message);
     if (!reader_end(message)) {
@@ -42,7 +42,7 @@ enum phase messages_on_unimplemented(struct connection *connection, struct reade
     return connection->phase;
 }
 
-enum phase messages_on_debug(struct connection *connection, struct reader *message)
+enum ssh_phase messages_on_debug(struct connection *connection, struct reader *message)
 {
     reader_bool(message);
     struct reader text = reader_string(message);
@@ -60,7 +60,7 @@ enum phase messages_on_debug(struct connection *connection, struct reader *messa
     return connection->phase;
 }
 
-enum phase messages_on_service_request(struct connection *connection, struct reader *message)
+enum ssh_phase messages_on_service_request(struct connection *connection, struct reader *message)
 {
     struct reader service = reader_string(message);
     if (!reader_end(message)) {
@@ -73,10 +73,10 @@ enum phase messages_on_service_request(struct connection *connection, struct rea
     struct writer answer = message_begin(connection, SSH_MSG_SERVICE_ACCEPT);
     writer_text(&answer, "ssh-userauth");
     message_send(connection, &answer);
-    return PHASE_AUTH;
+    return SSH_PHASE_AUTH;
 }
 
-enum phase messages_on_ext_info(struct connection *connection, struct reader *message)
+enum ssh_phase messages_on_ext_info(struct connection *connection, struct reader *message)
 {
     uint32_t count = reader_u32(message);
     /* We use none of the client's extensions. Reading past the end stops the loop. */
@@ -90,7 +90,7 @@ enum phase messages_on_ext_info(struct connection *connection, struct reader *me
     return connection->phase;
 }
 
-enum phase messages_on_ping(struct connection *connection, struct reader *message)
+enum ssh_phase messages_on_ping(struct connection *connection, struct reader *message)
 {
     struct reader data = reader_string(message);
     if (!reader_end(message)) {
@@ -105,7 +105,7 @@ enum phase messages_on_ping(struct connection *connection, struct reader *messag
     return connection->phase;
 }
 
-enum phase messages_on_unwanted_reply(struct connection *connection, struct reader *message)
+enum ssh_phase messages_on_unwanted_reply(struct connection *connection, struct reader *message)
 {
     (void)message; /* its fields depend on the request */
     return connection->phase;

@@ -13,15 +13,15 @@
 #include "reader.h"
 
 /* Handlers (dispatch.h). */
-enum phase messages_on_disconnect(struct connection *connection, struct reader *message);
-enum phase messages_on_ignore(struct connection *connection, struct reader *message);
-enum phase messages_on_unimplemented(struct connection *connection, struct reader *message);
-enum phase messages_on_debug(struct connection *connection, struct reader *message);
-enum phase messages_on_service_request(struct connection *connection, struct reader *message);
-enum phase messages_on_ext_info(struct connection *connection, struct reader *message);
-enum phase messages_on_ping(struct connection *connection, struct reader *message);
+enum ssh_phase messages_on_disconnect(struct connection *connection, struct reader *message);
+enum ssh_phase messages_on_ignore(struct connection *connection, struct reader *message);
+enum ssh_phase messages_on_unimplemented(struct connection *connection, struct reader *message);
+enum ssh_phase messages_on_debug(struct connection *connection, struct reader *message);
+enum ssh_phase messages_on_service_request(struct connection *connection, struct reader *message);
+enum ssh_phase messages_on_ext_info(struct connection *connection, struct reader *message);
+enum ssh_phase messages_on_ping(struct connection *connection, struct reader *message);
 /* REQUEST_SUCCESS and REQUEST_FAILURE are ignored: no global request of ours wants a reply. */
-enum phase messages_on_unwanted_reply(struct connection *connection, struct reader *message);
+enum ssh_phase messages_on_unwanted_reply(struct connection *connection, struct reader *message);
 
 /* `sequence` is the sequence number of the packet with the unknown message. */
 void messages_send_unimplemented(struct connection *connection, uint32_t sequence);
@@ -30,6 +30,6 @@ void messages_send_unimplemented(struct connection *connection, uint32_t sequenc
 void messages_send_ext_info(struct connection *connection);
 
 /* Ends the connection: the message `name` is too short or too long, or a field is invalid. */
-enum phase messages_refuse_malformed(struct connection *connection, const char *name);
+enum ssh_phase messages_refuse_malformed(struct connection *connection, const char *name);
 
 #endif

@@ -23,7 +23,7 @@ static int make_pair(int *end)
     return pair[0];
 }
 
-void rig_open(struct rig *rig, enum phase phase)
+void rig_open(struct rig *rig, enum ssh_phase phase)
 {
     ck_assert_int_ge(sodium_init(), 0);
     memset(rig, 0, sizeof(*rig));
@@ -68,7 +68,7 @@ void rig_close(struct rig *rig)
     free(rig->connection);
 }
 
-void rig_reset(struct rig *rig, enum phase phase)
+void rig_reset(struct rig *rig, enum ssh_phase phase)
 {
     struct connection *connection = rig->connection;
     int ipc = connection->ipc;
@@ -182,7 +182,7 @@ void rig_expect_refusal(struct rig *rig, uint32_t code, const char *reason)
     expect_end(rig, IPC_END_CLIENT, reason);
     rig_expect(rig, SSH_MSG_DISCONNECT, "uss", code, rig->connection->end_reason, "");
     rig_expect_silence(rig);
-    ck_assert_int_eq(rig->connection->phase, PHASE_ENDED);
+    ck_assert_int_eq(rig->connection->phase, SSH_PHASE_ENDED);
 }
 
 void rig_expect_left(struct rig *rig, const char *reason)
@@ -198,7 +198,7 @@ void rig_expect_failed(struct rig *rig, const char *reason)
     rig_expect_silence(rig);
 }
 
-void rig_expect_alive(const struct rig *rig, enum phase phase)
+void rig_expect_alive(const struct rig *rig, enum ssh_phase phase)
 {
     ck_assert_msg(!rig->connection->ended, "ended with \"%s\"", rig->connection->end_reason);
     ck_assert_int_eq(rig->connection->phase, phase);

@@ -24,11 +24,11 @@ struct rig {
 };
 
 /* The connection starts in `phase`, in the clear, as connection_init() leaves it. */
-void rig_open(struct rig *rig, enum phase phase);
+void rig_open(struct rig *rig, enum ssh_phase phase);
 void rig_close(struct rig *rig);
 
 /* Forgets all output, the end and all channels: as new, in `phase`. */
-void rig_reset(struct rig *rig, enum phase phase);
+void rig_reset(struct rig *rig, enum ssh_phase phase);
 
 /* ---- the client ------------------------------------------------------------------------------ */
 
@@ -53,7 +53,7 @@ void rig_expect_silence(const struct rig *rig);
 void rig_expect_refusal(struct rig *rig, uint32_t code, const char *reason);
 void rig_expect_left(struct rig *rig, const char *reason);
 void rig_expect_failed(struct rig *rig, const char *reason);
-void rig_expect_alive(const struct rig *rig, enum phase phase);
+void rig_expect_alive(const struct rig *rig, enum ssh_phase phase);
 
 /* ---- the monitor and the session process ------------------------------------------------------
  */
