@@ -92,6 +92,20 @@ unpack_packages() { # FOLDER PACKAGE...
     ) >>"$top/build/apt.log" 2>&1
 }
 
+# Their libraries are installed, which start nothing.
+install_libraries() { # FOLDER PACKAGE...
+    folder=$1
+    shift
+    lacks_library "$folder" && [ "$(id -u)" = 0 ] || return 0
+    libraries=$(apt-cache depends --no-pre-depends --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
+        --no-enhances "$@" 2>/dev/null | sed -n 's/^ *|*Depends: \(lib[^ ]*\)$/\1/p' | sort -u | tr '\n' ' ')
+    install_packages "$libraries" >>"$top/build/apt.log" 2>&1
+}
+lacks_library() { # FOLDER: beside those in the folder itself
+    own=$(find "$1" -name '*.so.*' -exec dirname {} + | sort -u | tr '\n' :)
+    find "$1" -type f -exec env LD_LIBRARY_PATH="$own" ldd {} + 2>/dev/null | grep -q 'not found'
+}
+
 unpack_tools() {
     { has apt-get && has dpkg; } || return 0
     mkdir -p "$tools/tree"
@@ -101,7 +115,8 @@ unpack_tools() {
         [ "$name" = inetd ] && name=openbsd-inetd
         [ -e "$tools/$name" ] && continue
         rm -rf "$tools/unpacked"
-        unpack_packages "$tools/unpacked" "${pair%%:*}" && cp -r "$tools/unpacked/${pair#*:}" "$tools/$name"
+        unpack_packages "$tools/unpacked" "${pair%%:*}" && cp -r "$tools/unpacked/${pair#*:}" "$tools/$name" &&
+            install_libraries "$tools/$name" "${pair%%:*}"
         [ -e "$tools/$name" ] || echo "no ${pair%%:*} to be had, so its tests are skipped"
     done
     rm -rf "$tools/unpacked"
@@ -114,7 +129,7 @@ unpack_tools() {
         folder=$tools/tree/${tree%% *}
         [ -e "$folder" ] && continue
         # shellcheck disable=SC2086 # a list of packages
-        unpack_packages "$folder" $tree
+        unpack_packages "$folder" $tree && install_libraries "$folder" $tree
         [ -e "$folder" ] || echo "no ${tree%% *} to be had, so its tests are skipped"
     done
     [ -x "$tools/tinysshd" ] && for name in makekey printkey; do ln -sf tinysshd "$tools/tinysshd-$name"; done

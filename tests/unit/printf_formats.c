@@ -64,6 +64,7 @@ Suite *unit_suite(void)
 {
     Suite *suite = suite_create("printf_formats");
     TCase *formats = tcase_create("formats");
+    tcase_set_timeout(formats, 60);
     tcase_add_test(formats, all_are_supported);
     tcase_add_test(formats, others_are_refused);
     suite_add_tcase(suite, formats);
