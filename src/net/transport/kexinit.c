@@ -230,6 +230,17 @@ static bool keep_client_kexinit(struct connection *connection, const struct read
     return true;
 }
 
+/* The first of our algorithms that the client lacks, in words, or NULL. */
+static const char *find_missing(const struct reader lists[static OFFERS])
+{
+    for (size_t i = 0; i < OFFERS; i++) {
+        if (offers[i].required && !list_has(lists[i], offers[i].name)) {
+            return offers[i].what;
+        }
+    }
+    return NULL;
+}
+
 enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *message)
 {
     struct kex *kex = &connection->kex;
@@ -266,10 +277,9 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
     if (host_key == HOST_KEY_ALGORITHMS) {
         return refuse_no_match(connection, "host key algorithm");
     }
-    for (size_t i = 0; i < OFFERS; i++) {
-        if (offers[i].required && !list_has(lists[i], offers[i].name)) {
-            return refuse_no_match(connection, offers[i].what);
-        }
+    const char *missing = find_missing(lists);
+    if (missing != NULL) {
+        return refuse_no_match(connection, missing);
     }
     bool wrong_guess =
         packet_follows &&
@@ -277,8 +287,7 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
           first_is(client_host_keys, host_key_algorithms[first_host_key(connection)]));
 
     if (first_exchange) {
-        /* Only the first KEXINIT decides about both: draft-miller-sshm-strict-kex, RFC 8308 section
-         * 2.1. */
+        /* No later KEXINIT decides about these: draft-miller-sshm-strict-kex, RFC 8308 2.1. */
         kex->strict = list_has(client_methods, STRICT_CLIENT);
         kex->ext_info = list_has(client_methods, "ext-info-c");
     }
