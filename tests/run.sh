@@ -52,14 +52,12 @@ check_changed() {
 
 # Runs beside what follows, which yields to it.
 test_gcc() {
-    run_suite gcc gcc unit --suite unit
-    run_suite gcc gcc system --suite system --no-suite measure --num-processes "$many"
+    run_suite gcc gcc tests --suite unit --suite system --no-suite measure --num-processes "$many"
 }
 
 test_sanitize() {
     set_up sanitize gcc -Doptimization=1 -Ddebug=true -Db_sanitize=address,undefined -Db_lundef=false || return
-    run_suite sanitize sanitize unit --suite unit
-    run_suite sanitize sanitize wire --suite wire --num-processes "$many"
+    run_suite sanitize sanitize tests --suite unit --suite wire --num-processes "$many"
 }
 
 # The musl program has its own printf, accounts and time, and is linked in another way.
