@@ -24,9 +24,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "root: needs root (another user's login, /proc of other users)")
     config.addinivalue_line("markers", "sandbox: needs the real sandbox; sanitizer builds and emulated ones have none")
     config.addinivalue_line("markers", "slow: waits for seconds, or repeats what one build shows for all")
-    if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-        # Under nohup. What the tests start would inherit that; with a handler, it starts with the default action.
-        signal.signal(signal.SIGHUP, lambda *_: None)
+    # Ignored under nohup, and in a background job of sh. What the tests start would inherit that; with a handler, it
+    # starts with the default action.
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 def pytest_addoption(parser):
