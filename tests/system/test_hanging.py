@@ -39,6 +39,17 @@ umount -l "$3"
 """
 
 
+def stand_still(server):
+    """Stops the server. A request that one of its threads has taken meanwhile would keep its sender, even a killed one."""
+    os.kill(server, signal.SIGSTOP)
+    threads = f"/proc/{server}/task"
+
+    def is_stopped(thread):
+        with open(f"{threads}/{thread}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] == "T"
+    assert proc.wait_until(lambda: all(map(is_stopped, os.listdir(threads))))
+
+
 @pytest.fixture
 def dead_folder(site):
     """dead_folder(content): (path, stop) of a file system whose server stops answering; killed at the end."""
@@ -59,7 +70,7 @@ def dead_folder(site):
         proc.wait_until(lambda: os.path.ismount(place) or not proc.alive(server))
         if not os.path.ismount(place):
             pytest.skip("FUSE file systems can't be mounted here")
-        return place, lambda: os.kill(server, signal.SIGSTOP)
+        return place, lambda: stand_still(server)
     yield start
     for watcher in started:
         watcher.communicate()
