@@ -17,11 +17,16 @@ from site_setup import PROJECT
 
 # The daemon's folder is mounted on /usr/local/sbin there. The shell stays as the init that reaps processes.
 # A command that fails before an && does not end the shell, and later ones would change the machine's own /etc. If users
-# are made at the same time, files vanish under cp, so it gets a second try.
+# are made at the same time, files vanish under cp, so it is tried again.
 SETUP = """mount --make-rprivate /
 ip link set lo up
 mkdir -p "$0/etc"
-cp -a /etc/. "$0/etc" || cp -a /etc/. "$0/etc"
+tries=0
+until cp -a /etc/. "$0/etc"; do
+    tries=$((tries + 1))
+    [ $tries -lt 50 ] || exit 1
+    sleep 0.1
+done
 mount --bind "$0/etc" /etc
 mount --bind "$1" /usr/local/sbin
 mount -t tmpfs -o mode=755 none /var/log
