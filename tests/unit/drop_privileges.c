@@ -133,7 +133,8 @@ static void the_network_process_is_killed_and_reaped(void)
     call_need(kill(monitor->network, SIGKILL) == 0);
     call_need(poll(&waiting, 1, 5000) == 1);
     call_need(read(monitor->signals, &signal, sizeof(signal)) == sizeof(signal));
-    call_need(waitpid(-1, &status, WNOHANG) == monitor->network);
+    /* The signal may be of the session process, which has ended too. */
+    call_need(waitpid(monitor->network, &status, 0) == monitor->network);
     call_need(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 }
 
