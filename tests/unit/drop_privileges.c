@@ -43,15 +43,27 @@ static void place(int fd, int number)
 /* Plays the network process: has the uid that the monitor will have, and waits for SIGKILL. */
 static pid_t start_network(void)
 {
+    int ready[2];
+    char byte;
+    if (pipe2(ready, O_CLOEXEC) != 0) {
+        _exit(96);
+    }
     pid_t pid = fork();
     if (pid == 0) {
-        if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) {
+        if ((geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) ||
+            write(ready[1], "r", 1) != 1) {
             _exit(1);
         }
         for (;;) {
             pause();
         }
     }
+    /* Before its change of uid the monitor might not kill it. */
+    if (read(ready[0], &byte, 1) != 1) {
+        _exit(96);
+    }
+    close(ready[0]);
+    close(ready[1]);
     return pid;
 }
 
