@@ -132,7 +132,7 @@ static void write_rounded_product(uint8_t out[static SNTRUP761_ROUNDED_BYTES],
     sntrup761_decode_rq(values, public_key);
     make_window(window, values);
     for (size_t i = 0; i < P; i++) {
-        reversed[i] = r[P - 1 - i];
+        reversed[i] = r[P - 1 - i]; /* NOLINT(bugprone-signed-char-misuse): a number, no letter */
     }
     kernel->multiply(product, window, reversed);
     values[0] = round_to_third(reduce(product[P - 1]));

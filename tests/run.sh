@@ -46,7 +46,7 @@ check_changed() {
     changed=$(git diff --name-only --diff-filter=d "$base" -- 'src/*.c' 'crypto/*.c' 2>/dev/null)
     if [ -n "$changed" ] && has_version_14 clang-tidy; then
         # shellcheck disable=SC2086 # names without blanks
-        step source "clang-tidy" tidy nice -n 10 clang-tidy -p build/gcc --quiet $changed
+        step source "clang-tidy" tidy tidy $changed
     fi
 }
 

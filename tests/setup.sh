@@ -175,6 +175,12 @@ stop_beside() {
 }
 trap stop_beside EXIT
 
+# tidy FILE...: clang-tidy, with the command lines of a build with Clang, which knows no option of GCC's own.
+tidy() {
+    [ -d build/tidy ] || CC=clang meson setup build/tidy -Dtests=false >build/tidy-setup.log 2>&1
+    printf '%s\n' "$@" | nice -n 10 xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 4 clang-tidy -p build/tidy --quiet
+}
+
 # ---- results: a folder of build/results for each build, for counts.py ------------------------------------------------
 
 say() { printf '\n== %s\n' "$*"; }

@@ -28,10 +28,10 @@ enum form {
 
 struct option {
     const char *name;
-    unsigned forms; /* in which it may stand */
     enum authkeys_reason (*handle)(struct reading *reading, const struct option *option,
                                    enum form form);
-    uint32_t flag; /* of the grant */
+    unsigned forms; /* in which it may stand */
+    uint32_t flag;  /* of the grant */
 };
 
 static struct reader value_of(const struct reading *reading)
@@ -231,23 +231,23 @@ static enum authkeys_reason on_tunnel(struct reading *reading, const struct opti
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct option options_known[] = {
-    {"restrict", PLAIN, on_restrict, GRANT_PTY | GRANT_USER_RC},
-    {"cert-authority", PLAIN, on_authority, 0},
-    {"pty", PLAIN | NEGATED, on_flag, GRANT_PTY},
-    {"user-rc", PLAIN | NEGATED, on_flag, GRANT_USER_RC},
-    {"port-forwarding", PLAIN | NEGATED, on_nothing, 0},
-    {"agent-forwarding", PLAIN | NEGATED, on_nothing, 0},
-    {"X11-forwarding", PLAIN | NEGATED, on_nothing, 0},
-    {"touch-required", PLAIN | NEGATED, on_touch, GRANT_UNTOUCHED},
-    {"verify-required", PLAIN | NEGATED, on_flag, GRANT_VERIFY},
-    {"command", VALUED, on_command, GRANT_FORCED},
-    {"principals", VALUED, on_principals, 0},
-    {"from", VALUED, on_from, 0},
-    {"expiry-time", VALUED, on_expiry_time, 0},
-    {"environment", VALUED, on_environment, 0},
-    {"permitopen", VALUED, on_permit, 0},
-    {"permitlisten", VALUED, on_permit, 0},
-    {"tunnel", VALUED, on_tunnel, 0},
+    {"restrict", on_restrict, PLAIN, GRANT_PTY | GRANT_USER_RC},
+    {"cert-authority", on_authority, PLAIN, 0},
+    {"pty", on_flag, PLAIN | NEGATED, GRANT_PTY},
+    {"user-rc", on_flag, PLAIN | NEGATED, GRANT_USER_RC},
+    {"port-forwarding", on_nothing, PLAIN | NEGATED, 0},
+    {"agent-forwarding", on_nothing, PLAIN | NEGATED, 0},
+    {"X11-forwarding", on_nothing, PLAIN | NEGATED, 0},
+    {"touch-required", on_touch, PLAIN | NEGATED, GRANT_UNTOUCHED},
+    {"verify-required", on_flag, PLAIN | NEGATED, GRANT_VERIFY},
+    {"command", on_command, VALUED, GRANT_FORCED},
+    {"principals", on_principals, VALUED, 0},
+    {"from", on_from, VALUED, 0},
+    {"expiry-time", on_expiry_time, VALUED, 0},
+    {"environment", on_environment, VALUED, 0},
+    {"permitopen", on_permit, VALUED, 0},
+    {"permitlisten", on_permit, VALUED, 0},
+    {"tunnel", on_tunnel, VALUED, 0},
 };
 
 static bool is_name(const struct reader *name, const char *wanted)

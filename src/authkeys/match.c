@@ -109,7 +109,7 @@ static void read_client(struct network *network, const char *address)
 
 static char lower(char letter)
 {
-    return letter >= 'A' && letter <= 'Z' ? (char)(letter - 'A' + 'a') : letter;
+    return (char)(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
 }
 
 /* Goes back to the last star only, so that the time is at most the pattern's length times the

@@ -51,6 +51,7 @@ bool relro_bias(uintptr_t *bias, const ElfW(Phdr) * headers, size_t count, size_
 
 bool relro_protect(void)
 {
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): getauxval(3) has addresses as numbers. */
     const ElfW(Phdr) *headers = (const ElfW(Phdr) *)getauxval(AT_PHDR);
     size_t count = getauxval(AT_PHNUM);
     size_t page_bytes = getauxval(AT_PAGESZ);
@@ -67,5 +68,6 @@ bool relro_protect(void)
         errno = ENOEXEC;
         return false;
     }
+    /* NOLINTNEXTLINE(performance-no-int-to-ptr): so has the program's header. */
     return mprotect((void *)(bias + range.start), range.bytes, PROT_READ) == 0;
 }

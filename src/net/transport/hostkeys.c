@@ -90,6 +90,7 @@ static bool may_prove(const struct host_keys *keys, struct reader wanted)
     }
     while (wanted.left > 0) {
         size_t i = read_index(keys, &wanted);
+        /* NOLINTNEXTLINE(clang-analyzer-core.uninitialized.Assign): there are two keys at most. */
         if (i == keys->count || ++proofs[i] > LIMIT_HOSTKEY_PROOFS) {
             return false;
         }
