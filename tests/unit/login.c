@@ -46,6 +46,11 @@ static const char *enter(void *monitor, const struct authkeys_account *account,
 
 static unsigned sleeps;
 
+/* musl's name on 32-bit machines. */
+#ifndef SYS_clock_nanosleep
+#define SYS_clock_nanosleep SYS_clock_nanosleep_time64
+#endif
+
 /* Replaces libc's, except where a 64-bit time_t gives that another name. */
 int clock_nanosleep(clockid_t clock, int flags, const struct timespec *until, struct timespec *left)
 {
