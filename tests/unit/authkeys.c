@@ -725,7 +725,9 @@ Suite *unit_suite(void)
     tcase_add_test(tests, account_that_may_not_log_in);
     tcase_add_test(tests, account_of_an_unsupported_key);
     tcase_add_loop_test(tests, account_that_is_not_whole, 0, sizeof(answers) / sizeof(answers[0]));
-    tcase_add_test(tests, child_has_no_host_key);
+    if (!unit_is_emulated()) { /* qemu keeps what a 32-bit program unmaps */
+        tcase_add_test(tests, child_has_no_host_key);
+    }
     suite_add_tcase(suite, tests);
     return suite;
 }
