@@ -156,7 +156,8 @@ def test_idle_notices_a_loss(site, held):
     """An idle session that ends is noticed."""
     client = held("idle", "--count", "2", "--hold")
     monitor = proc.children(client.pid)[0]
-    for pid in [monitor, *proc.children(monitor)]:
+    # The network process first: without its monitor it would still send DISCONNECT.
+    for pid in [*proc.children(monitor), monitor]:
         kill(pid)
     assert client.wait(PATIENCE_SECONDS) == 1
     said = client.communicate()[1]
