@@ -175,6 +175,10 @@ stop_beside() {
 }
 trap stop_beside EXIT
 
+format() { # FILE...
+    printf '%s\n' "$@" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 20 clang-format --dry-run -Werror
+}
+
 # tidy FILE...: clang-tidy, with the command lines of a build with Clang, which knows no option of GCC's own.
 tidy() {
     [ -d build/tidy ] || CC=clang meson setup build/tidy -Dtests=false >build/tidy-setup.log 2>&1
