@@ -5,6 +5,10 @@ import subprocess
 from daemon import run
 
 
+# The client's own default, sntrup761, costs it 150 ms of processor time for each connection.
+QUICK_KEX = "KexAlgorithms=curve25519-sha256"
+
+
 class OpenSSH:
     def __init__(self, site, port, user=None, host="127.0.0.1"):
         self.site, self.port, self.host = site, port, host
@@ -14,7 +18,7 @@ class OpenSSH:
         fixed = ["BatchMode=yes", "IdentitiesOnly=yes", "IdentityAgent=none", "ControlPath=none",
                  "UserKnownHostsFile=" + self.site.known_hosts, "GlobalKnownHostsFile=none",
                  "StrictHostKeyChecking=yes", "HostKeyAlias=wren", "LogLevel=ERROR",
-                 "UpdateHostKeys=no", "IdentityFile=" + self.site.identity]
+                 "UpdateHostKeys=no", "IdentityFile=" + self.site.identity, QUICK_KEX]
         out = ["-F", "none"]
         for option in [*more, *fixed]:  # the first one counts
             out += ["-o", option]
