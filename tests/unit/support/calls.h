@@ -5,7 +5,6 @@
 #ifndef WREN_UNIT_CALLS_H
 #define WREN_UNIT_CALLS_H
 
-#include <check.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,6 +15,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "unit.h"
 
 /* Exit status where there are no filters: in an emulator, or a kernel built without them. */
 #define CALLS_NO_FILTER 77

@@ -1,10 +1,10 @@
 #include "client.h"
 
-#include <check.h>
 #include <sodium.h>
 #include <string.h>
 
 #include "sntrup761.h"
+#include "unit.h"
 #include "version.h"
 
 /* ---- random bytes that the test knows -------------------------------------------------------- */

@@ -2,10 +2,11 @@
 #ifndef WREN_UNIT_DESCRIPTOR_H
 #define WREN_UNIT_DESCRIPTOR_H
 
-#include <check.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "unit.h"
 
 /* Sends `bytes` bytes as one message, and standard error with them. */
 static inline void send_with_descriptor(int socket, void *message, size_t bytes)

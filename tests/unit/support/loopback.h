@@ -2,10 +2,11 @@
 #ifndef WREN_UNIT_LOOPBACK_H
 #define WREN_UNIT_LOOPBACK_H
 
-#include <check.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
+
+#include "unit.h"
 
 /* [0] has accepted, [1] has connected. */
 static inline void loopback_connect(int pair[static 2])

@@ -1,6 +1,5 @@
 #include "people.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -10,6 +9,7 @@
 
 #include "confine.h"
 #include "seccomp_filter.h"
+#include "unit.h"
 
 struct people *people;
 

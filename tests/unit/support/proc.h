@@ -2,10 +2,11 @@
 #ifndef WREN_UNIT_PROC_H
 #define WREN_UNIT_PROC_H
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/types.h>
+
+#include "unit.h"
 
 /* The rest of the line that starts with `name`, newline included; "" if there is none. */
 static inline void proc_status(char out[static 256], pid_t pid, const char *name)

@@ -2,7 +2,6 @@
 #ifndef WREN_UNIT_PROCESS_H
 #define WREN_UNIT_PROCESS_H
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,6 +11,7 @@
 #include <unistd.h>
 
 #include "ipc.h"
+#include "unit.h"
 
 /* Moves a descriptor above all that have a fixed number. */
 static inline int process_move_high(int fd)

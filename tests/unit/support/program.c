@@ -1,6 +1,5 @@
 #include "program.h"
 
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pty.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "channel_poll.h"
+#include "unit.h"
 
 /* A pipe with our end, which is handed over, and the program's; neither blocks. */
 static int make_pipe(bool program_reads, int *program_end)

@@ -3,7 +3,6 @@
 #ifndef WREN_UNIT_SCRATCH_H
 #define WREN_UNIT_SCRATCH_H
 
-#include <check.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <stdio.h>
@@ -11,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "unit.h"
 
 struct capture {
     int stderr_before;

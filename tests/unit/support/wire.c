@@ -1,8 +1,9 @@
 #include "wire.h"
 
-#include <check.h>
 #include <sodium.h>
 #include <string.h>
+
+#include "unit.h"
 
 #define TAG_BYTES 16
 

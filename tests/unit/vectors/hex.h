@@ -2,11 +2,12 @@
 #ifndef WREN_VECTORS_HEX_H
 #define WREN_VECTORS_HEX_H
 
-#include <check.h>
 #include <sodium.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+
+#include "unit.h"
 
 /* Returns the number of bytes; fails the test if `digits` are none or don't fit. */
 static inline size_t unhex(uint8_t *out, size_t room, const char *digits)
