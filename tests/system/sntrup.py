@@ -1,5 +1,6 @@
 """Streamlined NTRU Prime 761, the client's half, as plain as its specification: slow, not constant time, for tests only."""
 
+import functools
 import hashlib
 import os
 
@@ -135,3 +136,9 @@ class KeyPair:
         if _hash(2, inner + _hash(4, self.public)) != ciphertext[ROUNDED_BYTES:]:
             raise ValueError("the confirmation hash does not fit")
         return _hash(1, inner + ciphertext)
+
+
+@functools.cache
+def key_pair():
+    """One key pair for all connections of a test run: to make one takes half a second of processor time."""
+    return KeyPair()

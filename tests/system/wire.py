@@ -247,7 +247,7 @@ class Wire:
         """The client's public keys for the method; keeps the secret ones."""
         self.method = name or next(n for n in self.kex_names if n in self.server_lists["kex"])
         self.secret = os.urandom(32)
-        self.kem = sntrup.KeyPair() if b"sntrup" in self.method else None
+        self.kem = sntrup.key_pair() if b"sntrup" in self.method else None
         self.q_c = (self.kem.public if self.kem else b"") + x25519_base(self.secret)
         return bytes([ECDH_INIT]) + string(self.q_c)
 
