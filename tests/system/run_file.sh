@@ -29,7 +29,7 @@ if [ "$kind" = sanitized ]; then
     : "${UBSAN_OPTIONS:=halt_on_error=1:print_stacktrace=1:exitcode=86}"
     export ASAN_OPTIONS UBSAN_OPTIONS
 fi
-: "${WRENSSHD:=$build/src/wrensshd}" "${WREN_SLOWNESS:=2}" "${WREN_BULK_MIB:=200}" "${WREN_NO_SANDBOX:=}"
+: "${WRENSSHD:=$build/src/wrensshd}" "${WREN_SLOWNESS:=2}" "${WREN_BULK_MIB:=64}" "${WREN_NO_SANDBOX:=}"
 : "${WREN_MARKS:=}" "${WREN_CASES:=$build/cases}"
 mkdir -p "$WREN_CASES"
 WREN_CASES=$WREN_CASES/system_$name${part:+_$part}.json

@@ -11,7 +11,7 @@ from daemon import SLOWNESS, run
 from openssh import OpenSSH
 
 MIB = 1 << 20
-BULK_MIB = int(os.environ.get("WREN_BULK_MIB", "200"))
+BULK_MIB = int(os.environ.get("WREN_BULK_MIB", "64"))
 
 
 class Pattern:
