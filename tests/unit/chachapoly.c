@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "levels.h"
+#include "random.h"
 #include "unit.h"
 
 #define BODY_SHORT  2048
@@ -18,7 +19,7 @@ static size_t packet_bytes(size_t body_bytes)
 
 static void fill(uint8_t packet[static PACKET_ROOM], size_t body_bytes)
 {
-    randombytes_buf(packet, PACKET_ROOM);
+    random_fill(packet, PACKET_ROOM);
     for (unsigned i = 0; i < 4; i++) {
         packet[i] = (uint8_t)(body_bytes >> (24 - 8 * i));
     }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "cpu.h"
+#include "random.h"
 #include "unit.h"
 
 #define ROWS   SNTRUP761_ROWS
@@ -61,7 +62,7 @@ START_TEST(random_words_as_qsort)
 {
     int32_t words[ROWS];
     for (int round = 0; round < 500; round++) {
-        randombytes_buf(words, sizeof(words));
+        random_fill(words, sizeof(words));
         sorts(kernels[_i], words);
     }
 }
@@ -71,9 +72,11 @@ START_TEST(few_different_words_as_qsort)
 {
     static const int32_t extremes[] = {0, 1, 2, -1, INT32_MAX, INT32_MIN, INT32_MIN + 1};
     int32_t words[ROWS];
+    uint8_t random[ROWS];
     for (int round = 0; round < 500; round++) {
+        random_fill(random, sizeof(random));
         for (size_t i = 0; i < ROWS; i++) {
-            words[i] = extremes[randombytes_uniform(sizeof(extremes) / sizeof(extremes[0]))];
+            words[i] = extremes[random[i] % (sizeof(extremes) / sizeof(extremes[0]))];
         }
         sorts(kernels[_i], words);
     }
@@ -86,6 +89,7 @@ END_TEST
 START_TEST(zeros_and_ones)
 {
     int32_t words[ROWS];
+    uint32_t random[ROWS];
     for (size_t ones = 0; ones <= ROWS; ones++) {
         for (size_t first = 0; first <= ROWS - ones; first += 61) {
             for (size_t i = 0; i < ROWS; i++) {
@@ -93,8 +97,9 @@ START_TEST(zeros_and_ones)
             }
             sorts(kernels[_i], words);
         }
+        random_fill(random, sizeof(random));
         for (size_t i = 0; i < ROWS; i++) {
-            words[i] = randombytes_uniform(ROWS) < ones;
+            words[i] = random[i] % ROWS < ones;
         }
         sorts(kernels[_i], words);
     }
@@ -130,8 +135,11 @@ static void fill(int16_t *values, size_t count, int16_t value)
 
 static void make_random(int16_t *values, size_t count, int16_t largest)
 {
+    uint32_t random[WINDOW];
+    ck_assert_uint_le(count, WINDOW);
+    random_fill(random, sizeof(random));
     for (size_t i = 0; i < count; i++) {
-        values[i] = (int16_t)((int)randombytes_uniform(2 * (uint32_t)largest + 1) - largest);
+        values[i] = (int16_t)((int)(random[i] % (2 * (uint32_t)largest + 1)) - largest);
     }
 }
 
