@@ -92,7 +92,7 @@ def test_key_that_can_not_be_used(site, folder, fault, word, as_folder):
     """A key that can't be used is named in one line with the reason, and no connection begins."""
     key = f"{folder}/{NAME}"
     if fault != "missing":
-        make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "2048"])}.get(fault, ()))
+        make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "1024"])}.get(fault, ()))
     if fault == "mode":
         os.chmod(key, 0o640)
     elif fault in ("cut", "empty"):
@@ -274,7 +274,7 @@ def test_nothing_to_import(site, folder, fault):
     """A failed import leaves no key."""
     key = folder + "/mine"
     if fault != "missing":
-        make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "2048"])}[fault])
+        make_key(key, *{"passphrase": ("ed25519", "secret"), "rsa": ("rsa", "", ["-b", "1024"])}[fault])
     done = run([site.makekey, "-i", key, folder + "/keys"], env=daemon_environment())
     assert done.returncode in (100, 111) and key in done.stderr, done
     assert not os.path.exists(folder + "/keys/.ed25519.sk")

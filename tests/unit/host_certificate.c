@@ -64,7 +64,8 @@ START_TEST(refused)
     keygen_run(scratch, "ssh-keygen -q -I id -h -s ca other.pub");
     assert_contains(parse(keygen_read(scratch, "other-cert.pub", text, sizeof(text))),
                     "certificate of another key");
-    keygen_run(scratch, "ssh-keygen -q -t rsa -N '' -f rsa; ssh-keygen -q -I id -h -s ca rsa.pub");
+    keygen_run(scratch,
+               "ssh-keygen -q -t rsa -b 1024 -N '' -f rsa; ssh-keygen -q -I id -h -s ca rsa.pub");
     assert_contains(parse(keygen_read(scratch, "rsa-cert.pub", text, sizeof(text))),
                     "not a certificate of an ed25519 key");
     assert_contains(parse(keygen_read(scratch, "key.pub", text, sizeof(text))),

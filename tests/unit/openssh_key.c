@@ -66,10 +66,10 @@ static const struct {
     const char *command, *words;
 } others[] = {
     {"ssh-keygen -q -t ed25519 -N secret -f key", "protected by a passphrase"},
-    {"ssh-keygen -q -t rsa -N secret -f key", "protected by a passphrase"},
-    {"ssh-keygen -q -t rsa -b 4096 -N '' -f key", "is an RSA key"},
+    {"ssh-keygen -q -t rsa -b 1024 -N secret -f key", "protected by a passphrase"},
+    {"ssh-keygen -q -t rsa -b 1024 -N '' -f key", "is an RSA key"},
     {"ssh-keygen -q -t ecdsa -N '' -f key", "is an ECDSA key"},
-    {"ssh-keygen -q -t rsa -m PEM -N '' -f key", "old PEM key"},
+    {"ssh-keygen -q -t rsa -b 1024 -m PEM -N '' -f key", "old PEM key"},
     {"ssh-keygen -q -t ecdsa -m PKCS8 -N '' -f key", "old PEM key"},
     {"ssh-keygen -q -t ed25519 -N '' -f k; mv k.pub key", "is a public key"},
     {"echo PuTTY-User-Key-File-3: ssh-ed25519 > key", "key of PuTTY"},
