@@ -10,6 +10,11 @@ bool unit_is_emulated(void)
     return getenv("MESON_EXE_WRAPPER") != NULL;
 }
 
+bool unit_is_slow(void)
+{
+    return unit_is_emulated() || getenv("UNIT_IS_SLOW") != NULL;
+}
+
 void unit_no_mark(void)
 {
 }

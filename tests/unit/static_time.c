@@ -20,12 +20,6 @@
 #define STEP_SECONDS      (3600 * 31 + 1747)
 #define SLOW_STEP_SECONDS (86400 * 11 + 5443)
 
-/* tests/unit/meson.build sets the variable for sanitizer builds. */
-static bool is_slow(void)
-{
-    return unit_is_emulated() || getenv("UNIT_IS_SLOW") != NULL;
-}
-
 static void set_zone(const char *name)
 {
     ck_assert_int_eq(name != NULL ? setenv("TZ", name, 1) : unsetenv("TZ"), 0);
@@ -46,7 +40,7 @@ static bool shows(time_t seconds, const struct tm *wanted)
 /* Goes over the times of `zone` with libc's clock; any that the clock shows may be asked for. */
 static void compare(const char *zone)
 {
-    long step = is_slow() ? SLOW_STEP_SECONDS : STEP_SECONDS;
+    long step = unit_is_slow() ? SLOW_STEP_SECONDS : STEP_SECONDS;
     set_zone(zone);
     for (time_t now = 86400 * 2; now < (time_t)86400 * 366 * 150; now += step) {
         struct tm date;
@@ -112,7 +106,7 @@ END_TEST
 
 START_TEST(every_day_in_utc)
 {
-    long step = is_slow() ? SLOW_STEP_SECONDS : 86399;
+    long step = unit_is_slow() ? SLOW_STEP_SECONDS : 86399;
     set_zone("UTC0");
     for (time_t now = 0; now < (time_t)253402300800; now += step) {
         struct tm date;

@@ -17,4 +17,8 @@ Suite *unit_suite(void);
  * system call and loses descriptors that are passed beyond what the receiver has room for. */
 bool unit_is_emulated(void);
 
+/* True in an emulator and in sanitizer builds (tests/unit/meson.build): a test that compares all
+ * combinations takes some of them. */
+bool unit_is_slow(void);
+
 #endif
