@@ -53,7 +53,8 @@ test_gcc() {
 }
 
 test_sanitize() {
-    set_up sanitize gcc -Doptimization=1 -Ddebug=true -Db_sanitize=address,undefined -Db_lundef=false || return
+    # A sanitizer's report names functions and lines; -g would describe all types and variables, too.
+    set_up sanitize gcc -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false || return
     run_suite sanitize sanitize tests --suite unit --suite wire --num-processes "$many"
 }
 
