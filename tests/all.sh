@@ -15,6 +15,7 @@ if [ ! -x build/gcc/src/wrensshd ] || [ ! -d build/results ]; then
     echo "all.sh: sh tests/run.sh comes first" >&2
     exit 1
 fi
+prepare_packaging
 many=$(($(getconf _NPROCESSORS_ONLN) * 4))
 
 # With the daemon's own lookup of users and groups, so that the system tests see both.

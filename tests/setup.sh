@@ -106,11 +106,8 @@ lacks_library() { # FOLDER: beside those in the folder itself
     find "$1" -type f -exec env LD_LIBRARY_PATH="$own" ldd {} + 2>/dev/null | grep -q 'not found'
 }
 
-unpack_tools() {
-    { has apt-get && has dpkg; } || return 0
-    mkdir -p "$tools/tree"
-    for pair in inetutils-inetd:usr/sbin/inetutils-inetd openbsd-inetd:usr/sbin/inetd xinetd:usr/sbin/xinetd \
-        tinysshd:usr/sbin/tinysshd fail2ban:usr/bin/fail2ban-regex fail2ban:usr/lib/python3/dist-packages/fail2ban; do
+unpack_files() { # PACKAGE:PATH...
+    for pair; do
         name=${pair##*/}
         [ "$name" = inetd ] && name=openbsd-inetd
         [ -e "$tools/$name" ] && continue
@@ -120,6 +117,23 @@ unpack_tools() {
         [ -e "$tools/$name" ] || echo "no ${pair%%:*} to be had, so its tests are skipped"
     done
     rm -rf "$tools/unpacked"
+}
+
+unpack_tools() {
+    { has apt-get && has dpkg; } || return 0
+    mkdir -p "$tools"
+    unpack_files inetutils-inetd:usr/sbin/inetutils-inetd openbsd-inetd:usr/sbin/inetd xinetd:usr/sbin/xinetd \
+        tinysshd:usr/sbin/tinysshd
+    [ -x "$tools/tinysshd" ] && for name in makekey printkey; do ln -sf tinysshd "$tools/tinysshd-$name"; done
+    return 0
+}
+
+# For the suite `packaging`, which all.sh runs.
+prepare_packaging() {
+    ensure_linter
+    { has apt-get && has dpkg; } || return 0
+    mkdir -p "$tools/tree"
+    unpack_files fail2ban:usr/bin/fail2ban-regex fail2ban:usr/lib/python3/dist-packages/fail2ban
     # These are whole trees, for programs that want their own files and libraries.
     # Their names differ from release to release.
     libraries=$(apt-cache depends --recurse --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
@@ -132,23 +146,23 @@ unpack_tools() {
         unpack_packages "$folder" $tree && install_libraries "$folder" $tree
         [ -e "$folder" ] || echo "no ${tree%% *} to be had, so its tests are skipped"
     done
-    [ -x "$tools/tinysshd" ] && for name in makekey printkey; do ln -sf tinysshd "$tools/tinysshd-$name"; done
-    return 0
 }
 
-# AsyncSSH and the linter of Yocto's recipes come from the Python package index, into a folder of its own. Their tests
-# are skipped without them.
+# AsyncSSH comes from the Python package index, into a folder of its own. Its tests are skipped without it.
 ensure_venv() {
     "$venv/bin/python" -c 'import asyncssh, pytest' >/dev/null 2>&1 && return 0
     rm -rf "$venv"
-    if "$python" -m venv "$venv" >"$top/build/venv.log" 2>&1 &&
-        "$venv/bin/pip" install -q --disable-pip-version-check asyncssh pytest >>"$top/build/venv.log" 2>&1; then
-        "$venv/bin/pip" install -q --disable-pip-version-check oelint-adv >>"$top/build/venv.log" 2>&1 ||
-            echo "oelint-adv could not be installed, so its test is skipped: $(pip_error)"
-    else
+    "$python" -m venv "$venv" >"$top/build/venv.log" 2>&1 && install_from_index asyncssh pytest ||
         echo "asyncssh could not be installed, so its tests are skipped: $(pip_error)"
-    fi
 }
+
+# So does the linter of Yocto's recipes.
+ensure_linter() {
+    [ -x "$venv/bin/oelint-adv" ] && return 0
+    install_from_index oelint-adv || echo "oelint-adv could not be installed, so its test is skipped: $(pip_error)"
+}
+
+install_from_index() { "$venv/bin/pip" install -q --disable-pip-version-check "$@" >>"$top/build/venv.log" 2>&1; }
 
 # What pip or venv itself reports. The first warnings name the cause, and the last line the consequence.
 pip_error() {
