@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds and tests wrenssh. Without arguments, in about ten minutes on two processors:
+# Builds and tests wrenssh. Without arguments, in about six minutes on two processors:
 #   - one build with GCC: all unit tests and all system tests
 #   - one build with AddressSanitizer and UBSan: unit tests, and system tests that speak the protocol byte by byte
 #   - the static program for x86_64 (packaging/cross): logins, programs, bulk data, tools
