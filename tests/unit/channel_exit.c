@@ -5,47 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "program.h"
-#include "unit.h"
-
-#define REMOTE 42
-
-static struct rig rig;
-static struct program program;
-static uint8_t bytes[200000], back[200000];
-
-static void start(void)
-{
-    signal(SIGPIPE, SIG_IGN);
-    rig_open(&rig, SSH_PHASE_OPEN);
-    for (size_t i = 0; i < sizeof(bytes); i++) {
-        bytes[i] = (uint8_t)(i * 7 + i / 251);
-    }
-}
-
-static void finish(void)
-{
-    program_close_all(&program);
-    rig_close(&rig);
-}
-
-static struct channel *channel(void)
-{
-    return &rig.connection->channels[program.channel];
-}
-
-static void turns(int count)
-{
-    for (int i = 0; i < count; i++) {
-        program_turn(&rig, 0);
-    }
-}
-
-static void say_data(size_t from, size_t count)
-{
-    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program.channel, bytes + from, count);
-    program_check_windows(&rig);
-}
+#include "data_rig.h"
 
 /* The next data of this stream must be the bytes from `from` on; returns how many they were. */
 static size_t hear_data(size_t from, size_t most)

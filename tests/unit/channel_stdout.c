@@ -5,51 +5,10 @@
 #include "channel_stdout.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "program.h"
-#include "unit.h"
-
-#define REMOTE 42
-
-static struct rig rig;
-static struct program program;
-static uint8_t bytes[500000], back[500000];
-
-static void start(void)
-{
-    signal(SIGPIPE, SIG_IGN);
-    rig_open(&rig, SSH_PHASE_OPEN);
-    for (size_t i = 0; i < sizeof(bytes); i++) {
-        bytes[i] = (uint8_t)(i * 7 + i / 251);
-    }
-}
-
-static void finish(void)
-{
-    program_close_all(&program);
-    rig_close(&rig);
-}
-
-static struct channel *channel(void)
-{
-    return &rig.connection->channels[program.channel];
-}
-
-static void turns(int count)
-{
-    for (int i = 0; i < count; i++) {
-        program_turn(&rig, 0);
-    }
-}
-
-static void say_data(size_t from, size_t count)
-{
-    rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", program.channel, bytes + from, count);
-    program_check_windows(&rig);
-}
+#include "data_rig.h"
 
 /* ---- program to client ----------------------------------------------------------------------- */
 
