@@ -9,8 +9,9 @@
  *                   and, after them, five times each digit except the first
  *     add_product(sum, a, f, i)   sum + a f[i], for each lane; i is a constant
  *     add_excess(sum, digit), add_excess_times_5()   adds the digit's bits above DIGIT_BITS
- *     widened(), narrowed()       from one kind of vector to the other; narrowed() drops upper
- * halves load(first, last, message)  the digits of a stride's first LANES blocks, and of its last
+ *     widened(), narrowed()       from one kind of vector to the other; narrowed() drops the
+ *                   upper halves
+ *     load(first, last, message)  the digits of a stride's first LANES blocks, and of its last
  *     fresh(f)      f, so that the compiler loads it again
  *     after(sum, message)   message, so that the compiler loads from it only after it has the sums;
  *                   both save registers
