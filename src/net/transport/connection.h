@@ -1,6 +1,6 @@
 /*
  * The state of the connection, and how messages are sent on it. Only the network process has it.
- * Only dispatch.c writes `phase` and `resume`.
+ * After connection_init() only dispatch.c writes `phase` and `resume`.
  */
 #ifndef WREN_CONNECTION_H
 #define WREN_CONNECTION_H
