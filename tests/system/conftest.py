@@ -185,7 +185,7 @@ def client(site, dial):
 
 @pytest.fixture
 def refused():
-    """refused(client, codes): the client is told off with one of the codes, and all is over in time."""
+    """refused(client, codes): the client gets DISCONNECT with one of the codes, and all processes end in time."""
     def check(client, *codes, word=None):
         code = client.expect_end()
         assert code in codes, f"DISCONNECT {code}; the log:\n{client.line.log.text()}"

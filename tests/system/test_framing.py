@@ -208,7 +208,7 @@ def test_message_of_wrong_length(client, refused, name, change):
 
 
 def test_kex_messages_of_wrong_length(client, refused):
-    """The same for the messages of the key exchange."""
+    """A key exchange message with missing or extra bytes ends the connection."""
     for step, change in [(step, change) for step in ("kexinit", "init", "newkeys") for change in (1, -1)]:
         if (step, change) == ("newkeys", -1):
             continue
@@ -243,7 +243,7 @@ def test_unknown_messages_are_answered_with_their_number(client, number):
 
 
 def test_unimplemented_before_login(client):
-    """The same before the login, with strict and with plain key exchange."""
+    """Before the login, too, UNIMPLEMENTED names the message, with strict and with plain key exchange."""
     for strict in (True, False):
         raw = client(strict=strict)
         raw.handshake()

@@ -232,7 +232,7 @@ def test_monitor_killed_in_a_hanging_login(client, hanging_names, site):
 
 @pytest.mark.root
 def test_monitor_killed_while_keys_hang(client, site, dead_folder):
-    """The same for a child with the user's rights, and with none."""
+    """When the monitor is killed, the child that waits for a dead file system with the user's rights ends too."""
     behind = site.folder("real-keys3")
     with open(os.path.join(behind, "keys"), "w", encoding="ascii") as file:
         file.write(site.key_line(site.key) + "\n")

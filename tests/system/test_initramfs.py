@@ -380,7 +380,7 @@ def test_mkinitcpio_busybox_image(arch, site):
 
 
 def test_mkinitcpio_systemd_image(arch):
-    """The same with the hook systemd before ours."""
+    """With the hook systemd before ours the image has our units in place of the runtime hook."""
     _, notes = mkinitcpio_build(arch, "add_systemd_unit() { echo unit $1 >>$NOTES; }\n")
     assert "runscript" not in notes and set(NETWORK_MODULES) <= set(notes)
     assert os.path.lexists(arch.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd.socket")

@@ -161,7 +161,7 @@ def test_nothing_to_unlock(unlock, shell, crypttab):
 
 @SHELLS
 def test_unlocked_already(unlock, shell, tmp_path):
-    """The same if the console was faster."""
+    """If the devices were unlocked at the console before, the login says so and succeeds."""
     put(tmp_path / "mapper/one", "")
     done, _ = unlock(shell, "wrong", "one /dev/1\n")
     assert done.returncode == 0 and done.stderr == "All is unlocked already; the system goes on to boot.\n"

@@ -140,7 +140,7 @@ def test_typed_before_the_question(asking):
 
 @pytest.mark.root
 def test_typed_between_two_questions(asking):
-    """The same for one that is typed while an answer is judged."""
+    """A passphrase that is typed while an answer is judged is not shown."""
     asking.ask("one", "right")
     hold = os.path.join(asking.folder, "hold")
     with open(hold, "w", encoding="ascii"):

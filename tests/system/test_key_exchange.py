@@ -101,7 +101,7 @@ MESSAGES = {
 @pytest.mark.parametrize("strict", [True, False])
 @pytest.mark.parametrize("name", MESSAGES)
 def test_between_kexinit_and_init(client, refused, name, strict):
-    """No other packet is accepted there: somebody on the path could use it to shift the sealed ones (Terrapin)."""
+    """Between KEXINIT and the public key no other packet is accepted: it could shift the sealed ones (Terrapin)."""
     raw = begin(client, strict=strict)
     raw.send(MESSAGES[name])
     refused(raw, PROTOCOL_ERROR, KEY_EXCHANGE_FAILED)
@@ -109,7 +109,7 @@ def test_between_kexinit_and_init(client, refused, name, strict):
 
 @pytest.mark.parametrize("name", MESSAGES)
 def test_before_kexinit(client, refused, name):
-    """The same before KEXINIT, which must be the first packet."""
+    """The first packet must be KEXINIT: any other ends the connection."""
     raw = client()
     raw.send_version()
     raw.read_version()

@@ -307,7 +307,7 @@ def test_ends_all_of_a_connection(listen):
 
 
 def test_orphans_end_too(listen):
-    """The same for what a finished connection has left."""
+    """-k also kills what a finished connection has left."""
     listener = listen("-k", "60", program=["/bin/sh", "-c", STUBBORN])
     with listener.connect() as client:
         assert echoes(client)

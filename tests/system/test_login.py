@@ -213,7 +213,7 @@ def test_before_the_service_request(client, refused, name):
 
 @pytest.mark.parametrize("name", [name for name in BEFORE_SERVICE if name != "login"])
 def test_before_login(knock, refused, name):
-    """The same between the service request and the login."""
+    """Between the service request and the login nothing that needs a login is accepted, and no message of a server."""
     raw = knock()
     raw.send(BEFORE_SERVICE[name])
     end = refused(raw, PROTOCOL_ERROR)

@@ -43,6 +43,7 @@ def assert_given_back(raw, pid):
 
 
 def test_network_process_after_a_transfer(resting):
+    """The network process gives back the buffers of a transfer."""
     sent = 0
     while sent < 2_000_000:
         resting.cat.send(b"x" * 32000)
@@ -68,15 +69,18 @@ def test_no_huge_pages(resting):
 
 
 def test_stacks_after_the_login(resting):
+    """The network process and the monitor give back the stack that the login used."""
     assert_stacks_given_back(resting)
 
 
 def test_stacks_after_a_key_exchange(resting):
+    """The network process and the monitor give back the stack that a key exchange used."""
     resting.rekey()
     assert_stacks_given_back(resting)
 
 
 def test_both_processes_after_a_long_command(resting):
+    """The network process and the monitor give back what a command of 130 kB took."""
     resting.exec("exec true " + 130000 * "x", number=1).wait_closed()
     assert_given_back(resting, resting.line.monitor)
     assert_given_back(resting, resting.line.network)
@@ -93,6 +97,7 @@ def test_nothing_that_passed_stays(resting):
 
 
 def test_session_goes_on_after_each_rest(resting):
+    """A session loses no data when its buffers are given back between transfers."""
     for turn in range(3):
         resting.cat.send(5000 * b"z")
         resting.cat.wait(lambda wanted=5000 * (turn + 1): len(resting.cat.output) >= wanted)

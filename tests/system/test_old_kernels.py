@@ -201,7 +201,7 @@ def test_another_file_in_the_place_of_the_device(dial, without, path, with_what,
 
 @pytest.mark.root
 def test_no_key_is_made_of_another_file(site, without, tmp_path):
-    """The same for the host key."""
+    """No host key is made of a file in the place of the random device."""
     done = run([*cover(URANDOM, "/dev/zero"), *without("getrandom"), site.makekey, str(tmp_path / "keys")],
                env=daemon_environment())
     assert done.returncode == 111 and "random numbers" in done.stderr and done.stdout == ""

@@ -116,6 +116,7 @@ def test_documents_are_made_from_results(tmp_path):
 
 
 def test_bench_results_are_small():
+    """The results of the bench take at most 100 kB of the repository."""
     assert sum(os.path.getsize(os.path.join(RESULTS, name)) for name in os.listdir(RESULTS)) <= RESULTS_BYTES
 
 
@@ -126,6 +127,7 @@ def test_bench_results_are_shown():
 
 
 def test_picture_has_the_figures_of_the_csv():
+    """The picture in README.md is the one that the CSV gives."""
     with open(os.path.join(RESULTS, "costs.svg"), encoding="utf-8") as file:
         assert file.read() == documents.picture(medians())
 

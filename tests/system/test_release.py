@@ -63,7 +63,7 @@ def original(tmp_path_factory):
 
 @pytest.fixture
 def repository(original):
-    """The same for each test."""
+    """The repository without what an earlier test has left."""
     original.git("reset", "-q", "--hard", original.git("rev-list", "--max-parents=0", "HEAD").strip())
     original.git("clean", "-q", "-d", "-f")
     for tag in original.git("tag").split():

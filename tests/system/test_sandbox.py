@@ -168,7 +168,7 @@ def test_nothing_is_left_in_the_file_system(reach):
 @pytest.mark.root
 @pytest.mark.parametrize("state", STATES)
 def test_host_key_is_not_in_its_memory(reach, mode, state, seed):
-    """The secret host key is not in its memory."""
+    """The secret host key is not in the network process's memory."""
     raw = reach(state, mode)
     raw.line.log.wait("connection")
     assert not proc.memory_holds(raw.line.network, seed)
@@ -178,7 +178,7 @@ def test_host_key_is_not_in_its_memory(reach, mode, state, seed):
 
 @pytest.mark.root
 def test_host_key_is_not_in_its_memory_after_rekeys(reach, seed):
-    """The same after the monitor has signed several times."""
+    """The secret host key is not there after the monitor has signed several times, either."""
     raw = reach("with sessions")
     for kex in (None, [SNTRUP], None):
         raw.rekey(kex)

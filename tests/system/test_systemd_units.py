@@ -77,7 +77,7 @@ def test_verify(units, name):
 @pytest.mark.parametrize("name", ["wrensshd-initrd.socket", "wrensshd-initrd@1.service",
                                   "wrensshd-initrd-network.service"])
 def test_verify_initrd(initrd_units, name):
-    """The same for the units of an initramfs."""
+    """systemd accepts each line of the units of an initramfs."""
     verify(initrd_units, name)
 
 

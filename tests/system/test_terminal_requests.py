@@ -203,7 +203,7 @@ def test_terminal_job_gets_hup_when_the_connection_drops(shell_on_terminal):
 
 
 def test_terminal_job_gets_hup_when_its_channel_closes(shell_on_terminal):
-    """The same when one of several sessions is closed."""
+    """A program on a terminal gets SIGHUP when the client closes its channel, one of several."""
     seconds = proc.seconds_to_sleep(28)
     channel = shell_on_terminal(f"echo ready; sleep {seconds}; true")
     channel.wait_output(b"ready")

@@ -153,7 +153,7 @@ def test_killed_in_the_middle(makekey, printkey, folder, site):
 
 
 def test_killed_while_it_repairs(makekey, printkey, folder, site):
-    """The same during a repair, and a valid secret key is never lost."""
+    """After a kill during a repair the next run makes a valid key, and a valid secret key is never lost."""
     keydir = folder + "/k"
     makekey(keydir)
     before = contents(keydir)
