@@ -183,7 +183,7 @@ START_TEST(a_reply_of_another_size)
 }
 END_TEST
 
-/* A longer one must not be taken for the right one cut off. */
+/* A longer reply must not be cut to the right size and accepted. */
 START_TEST(a_longer_reply)
 {
     lay_out(requests[_i].type, requests[_i].reply_bytes + 4, 1, requests[_i].descriptors);
@@ -192,7 +192,7 @@ START_TEST(a_longer_reply)
 }
 END_TEST
 
-/* A program's start may wait for a dead file system: the client's going ends that. */
+/* The start of a program may hang on a dead file system: the wait ends when the client leaves. */
 START_TEST(no_reply)
 {
     close(rig_client());
@@ -211,7 +211,7 @@ START_TEST(a_late_reply)
         lay_out(requests[_i].type, requests[_i].reply_bytes, 1, requests[_i].descriptors);
         _exit(0);
     }
-    ck_assert_int_eq(write(client, "from the client", 15), 15); /* that it speaks is no end */
+    ck_assert_int_eq(write(client, "from the client", 15), 15); /* its data does not end the wait */
     ck_assert(requests[_i].ask());
     ck_assert(!rig.connection->ended);
     ck_assert_int_eq(waitpid(later, NULL, 0), later);

@@ -79,7 +79,7 @@ static const struct {
     {LINE_OTHER, "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIQ"
                  "ABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f"},
     {LINE_OTHER, "ssh-ed25519  AAAAC3NzaC1lZDI1NTE5 AAAAI" TAIL "f"},
-    /* Other types, whatever they carry: never options in front of a key. */
+    /* Lines of other key types: their first word is never read as options. */
     {LINE_OTHER, "ssh-rsa " KEY_BASE64},
     {LINE_OTHER, "ssh-rsa " KEY},
     {LINE_OTHER, "ssh-ed25519 " KEY},
@@ -210,7 +210,7 @@ START_TEST(a_refused_line_is_no_end)
     ck_assert_uint_eq(verdict.line, 2);
     ck_assert_str_eq(verdict.option, "restrictive");
     assert_contains(authkeys_words(&verdict), "option");
-    /* A good line elsewhere counts, before or behind. */
+    /* A good line before or after the broken one counts. */
     assert_listed("restrictive " KEY "\n" KEY "\n", 2);
     assert_listed(KEY "\nrestrictive " KEY "\n", 1);
     assert_listed("restrict " KEY "\n" KEY "\n", 1);
@@ -218,7 +218,7 @@ START_TEST(a_refused_line_is_no_end)
 }
 END_TEST
 
-/* A line whose key starts behind `front` other bytes, so that a cut anywhere would free it. */
+/* A line whose key follows `front` other bytes: cut there, it would list the key. */
 START_TEST(long_lines_are_skipped_whole)
 {
     static char text[3 * LIMIT_AUTHKEYS_LINE_BYTES + 1024];
@@ -504,7 +504,7 @@ START_TEST(child_answers)
 }
 END_TEST
 
-/* What a refused line has said stays nowhere. */
+/* Nothing of a refused line stays in the verdict. */
 START_TEST(child_that_reads_on)
 {
     struct authkeys_verdict verdict;
@@ -558,7 +558,7 @@ START_TEST(child_that_can_not_take_the_users_rights)
     ck_assert(!ask(&verdict, ends[0], 5000));
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_NO_USER);
     ck_assert_uint_eq(verdict.error, ERANGE);
-    ck_assert_str_eq(found.reason, ""); /* the account may log in, this time it can't */
+    ck_assert_str_eq(found.reason, ""); /* the account may log in, but no key was judged */
     ck_assert_int_eq(found.groups.count, -1);
 }
 END_TEST
@@ -576,7 +576,7 @@ START_TEST(account_that_may_not_log_in)
     ck_assert(!authkeys_ask(&found, &verdict, &request));
     ck_assert_str_eq(found.reason, "unknown user");
     ck_assert_str_eq(found.account.home, "/nonexistent");
-    ck_assert_uint_eq(verdict.reason, AUTHKEYS_MISSING); /* nobody's file was looked for */
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_MISSING); /* the dummy account has no file */
     ck_assert_uint_eq(people->lookups, 1);
     ck_assert_str_eq(people->rules.group, "wheel");
     ck_assert(people->rules.no_root);

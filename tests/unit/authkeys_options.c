@@ -84,7 +84,7 @@ static const struct row {
     {"pty,", AUTHKEYS_BROKEN_OPTION, "pty", 0},
     {",pty", AUTHKEYS_UNKNOWN_OPTION, "", 0},
     {"=\"x\"", AUTHKEYS_UNKNOWN_OPTION, "", 0},
-    /* What is broken is told rather than what says no. */
+    /* A malformed option is reported even if another option refuses. */
     {"from=\"10.0.0.1\",nonsense", AUTHKEYS_UNKNOWN_OPTION, "nonsense", 0},
     {"from=\"10.0.0.1\",expiry-time=\"20200101\"", AUTHKEYS_ELSEWHERE, "from", 0},
     {"an-option-with-a-name-that-is-much-too-long", AUTHKEYS_UNKNOWN_OPTION,

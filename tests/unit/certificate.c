@@ -264,7 +264,7 @@ START_TEST(principals)
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
     write_keys("cert-authority,principals=\"\"", false);
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
-    /* One without principals is nobody's, one with an empty one too. */
+    /* A certificate without principals, or with an empty one, lets nobody in. */
     write_keys("cert-authority", false);
     terms.principals[0] = NULL;
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
@@ -285,7 +285,7 @@ START_TEST(signatures)
     terms.flipped = 0;
     terms.signed_less = 1;
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_SIGNATURE);
-    /* By another authority than it names. */
+    /* Signed by another authority than the certificate names. */
     terms.signed_less = 0;
     ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
     crypto_sign_keypair(user_public, ca_secret);
@@ -293,7 +293,7 @@ START_TEST(signatures)
 }
 END_TEST
 
-/* The authority's key behind the line of another one, for which a certificate is parsed. */
+/* The authority's line follows that of another one, for which the certificate is parsed, too. */
 static void write_behind_an_authority(const char *options)
 {
     static const uint8_t another[32] = {9};
@@ -334,7 +334,7 @@ START_TEST(the_authoritys_line)
     memcpy(user_public, ca_public, 32);
     write_keys("cert-authority", false);
     ck_assert_uint_eq(judge_plain(), AUTHKEYS_FOR_AUTHORITY);
-    /* Options in front of a key of -c's are not understood. */
+    /* The lines of -c's file take no options. */
     write_admins("keys", "");
     char line[600];
     snprintf(line, sizeof(line), "no-pty %s\n", key_line(false, ca_public));
@@ -344,7 +344,7 @@ START_TEST(the_authoritys_line)
 }
 END_TEST
 
-/* Where no authority could let one in, not a byte of a certificate is looked at. */
+/* Where no authority could let a certificate in, it is not parsed. */
 START_TEST(parsed_only_for_an_authority)
 {
     static const char *const none[] = {

@@ -142,7 +142,7 @@ START_TEST(portable_as_libsodium)
 END_TEST
 
 #ifdef __x86_64__
-/* Chosen for what is less than two of its strides, it makes as many as it is told to. */
+/* A kernel that was chosen for less than two strides makes as many strides as the call says. */
 START_TEST(four_at_a_time_as_portable)
 {
     uint8_t in[12 * CHACHA20_BLOCK_BYTES], out[sizeof(in)], expected[sizeof(in)];

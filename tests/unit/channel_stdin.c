@@ -245,7 +245,7 @@ START_TEST(data_that_a_program_takes_later_is_use)
 }
 END_TEST
 
-/* A program whose output is stuck may wait for a message that would stay unread. */
+/* A program that can't write its output may wait for a message: the socket must be read. */
 START_TEST(the_client_is_held_up_only_for_a_slow_program)
 {
     struct connection *connection = rig.connection;

@@ -118,7 +118,7 @@ static bool empties_all_sets(void)
 
 #define CAP_KILL_NUMBER 5UL
 
-/* What runs on keeps its rights; what it starts inherits none. */
+/* The process keeps its rights; the programs that it starts inherit none. */
 static bool empties_the_inheritable_set(void)
 {
     struct capability_data before[2], after[2];

@@ -203,7 +203,7 @@ START_TEST(room_is_what_is_free)
 }
 END_TEST
 
-/* What has gone out of the middle of a full buffer is room again; nothing is lost or turned. */
+/* The room of sent bytes is used again in a full buffer; no byte is lost or changes its place. */
 START_TEST(the_output_is_a_queue)
 {
     static const uint8_t zeros[8000];

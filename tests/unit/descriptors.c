@@ -19,7 +19,7 @@
 
 static bool has_proc, is_fake, breaks_off;
 
-/* Opened behind the list's end: open afterwards if the list was believed. */
+/* Missing in the list: it stays open if the list was believed. */
 static int latecomer;
 
 static bool is_open(int fd)

@@ -271,7 +271,7 @@ START_TEST(device_without_a_seed)
 }
 END_TEST
 
-/* Whatever took the place of the device: nothing of it passes for random bytes. */
+/* Whatever file replaces the device: its bytes are not used as random bytes. */
 START_TEST(lost_device_is_the_end)
 {
     uint8_t bytes[16];

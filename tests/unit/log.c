@@ -344,7 +344,7 @@ START_TEST(a_reader_that_has_stopped)
 }
 END_TEST
 
-/* Somebody who reads late, not never, gets the line. */
+/* A reader that is late still gets the line. */
 START_TEST(a_slow_reader_loses_nothing)
 {
     static char out[1 << 20];

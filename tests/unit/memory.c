@@ -121,7 +121,7 @@ Suite *unit_suite(void)
     Suite *suite = suite_create("memory");
     TCase *tests = tcase_create("memory");
     page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-    /* An emulator's stack is its own affair, and the advice may be ignored. */
+    /* An emulator manages the stack itself, and may ignore the advice. */
     if (!unit_is_emulated()) {
         tcase_add_loop_test(tests, whole_pages_go_and_nothing_else, 0,
                             sizeof(ranges) / sizeof(ranges[0]));

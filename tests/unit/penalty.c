@@ -53,7 +53,7 @@ START_TEST(expires_as_time_passes)
 }
 END_TEST
 
-/* An address that fails every three seconds, without end. */
+/* An address that fails every three seconds without end. */
 START_TEST(slow_failures_never_reach_the_threshold)
 {
     for (int i = 0; i < 1000; i++) {

@@ -98,7 +98,7 @@ START_TEST(extreme_bytes)
 }
 END_TEST
 
-/* The greatest of everything: h as far above 2^130 as it gets, all digits full. */
+/* The greatest values: h as far above 2^130 as possible, and all digits full. */
 START_TEST(all_ones)
 {
     memset(message, 0xff, sizeof(message));

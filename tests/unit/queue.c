@@ -76,7 +76,7 @@ START_TEST(nothing_is_in_front_of_an_empty_one)
 }
 END_TEST
 
-/* Whoever uses it anew gets what was used before: untouched chunks stay so. */
+/* Freed chunks are used again first, so that untouched chunks stay untouched. */
 START_TEST(chunks_are_used_again)
 {
     for (int round = 0; round < 1000; round++) {

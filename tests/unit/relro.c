@@ -88,7 +88,7 @@ START_TEST(found_among_others)
 }
 END_TEST
 
-/* A table that lies as in a file: behind the ELF header, and that at the begin of a page. */
+/* A table as in a file: it follows the ELF header, which is at the start of a page. */
 static ElfW(Phdr) * as_loaded(void)
 {
     static _Alignas(PAGE) char file[PAGE];
@@ -176,7 +176,7 @@ static void permissions_at(uintptr_t address, char out[static 5])
     fclose(maps);
 }
 
-/* The loader's work undone, so that it is ours that shows. */
+/* Undoes the loader's protection, so that the test sees ours. */
 START_TEST(protects_the_program)
 {
     char permissions[5];

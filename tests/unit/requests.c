@@ -331,7 +331,7 @@ START_TEST(an_end_that_is_closed)
     say(PLAIN, 1, "", 8);
     close(pair[1]);
     ck_assert_int_eq(serve(LATE), REQUEST_SERVED); /* what it asked before is still there */
-    ck_assert_ptr_null(wrong);                     /* that it takes no answer is no matter */
+    ck_assert_ptr_null(wrong);                     /* that it reads no answer does not matter */
     ck_assert_uint_eq(heard.calls, 1);
     ck_assert_int_eq(serve(LATE), REQUEST_CLOSED);
     ck_assert_ptr_null(wrong);

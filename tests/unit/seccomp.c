@@ -82,7 +82,7 @@ static void set_up(void)
     }
 }
 
-/* How a process that does `action` under the filter ends, as waitpid() tells it. */
+/* How a process that does `action` under the filter ends: the status of waitpid(). */
 static int end_of(void (*action)(void))
 {
     int status = -1;
@@ -211,7 +211,7 @@ END_TEST
 
 #define X32 0x40000000L
 
-/* Were it let through, none of them would do harm here. */
+/* If the filter allowed them, none of these calls would do harm here. */
 static const struct call {
     const char *name;
     long number;

@@ -78,7 +78,7 @@ START_TEST(memory_is_not_dumped_and_wiped_in_forks)
 }
 END_TEST
 
-/* Without the right to lock, it comes unlocked. */
+/* Without the right to lock memory, the mapping is made unlocked. */
 START_TEST(memory_that_can_not_be_locked)
 {
     const struct rlimit none = {0, 0};

@@ -202,7 +202,7 @@ START_TEST(damaged)
     bytes[32] = 0xff; /* as many transitions as can be counted */
     expect(bytes, sizeof(bytes), 0, 0);
     bytes[32] = 0;
-    bytes[48] = 255; /* a type that there is none of: the first stands for it */
+    bytes[48] = 255; /* a type that the file lacks: the first one replaces it */
     expect(bytes, sizeof(bytes), 7200, 7200);
 }
 END_TEST

@@ -31,7 +31,7 @@ static void set_up(void)
     name_descriptor(ends[1]);
 }
 
-/* All that was said, and whether the pipe has ended. */
+/* All that the daemon reported, and whether the pipe has ended. */
 static bool hear(char said[static 16])
 {
     size_t used = 0;
@@ -68,7 +68,7 @@ START_TEST(taken_and_placed)
 }
 END_TEST
 
-/* Wherever the launcher has put it: also where a host key or something else of ours goes. */
+/* The pipe may have any number, also that of the host key or of another descriptor of ours. */
 START_TEST(at_any_number)
 {
     int other = open("/dev/null", O_RDONLY);

@@ -62,7 +62,7 @@ START_TEST(both_directions_are_counted)
 }
 END_TEST
 
-/* Read or not: nobody who holds the socket can make it less. */
+/* Unread bytes count, too, and no process that holds the socket can reduce the count. */
 START_TEST(unread_bytes_count)
 {
     if (unit_is_emulated()) {

@@ -134,7 +134,7 @@ static bool is_known(int opcode)
     return found;
 }
 
-/* What others' systems know is skipped with its argument. */
+/* Opcodes that only other systems know are skipped, with their arguments. */
 START_TEST(unknown_opcodes_are_skipped)
 {
     struct termios expected = defaults();

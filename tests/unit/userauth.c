@@ -191,7 +191,7 @@ START_TEST(ignored_after_login)
 }
 END_TEST
 
-/* ---- what can't log in is asked about all the same ------------------------------------------- */
+/* ---- requests that can't succeed are sent to the monitor, too -------------------------------- */
 
 static const struct unsupported {
     const char *algorithm, *key_type, *signature_type;
@@ -224,7 +224,7 @@ START_TEST(unsupported_keys)
 }
 END_TEST
 
-/* Behind its type's name the blob is the monitor's child's to judge. */
+/* The network process checks the type's name alone; the child judges the rest of the blob. */
 START_TEST(blobs_cut_off_in_the_name)
 {
     for (size_t cut = 0; cut < 4 + 11; cut++) {
@@ -251,7 +251,7 @@ static const struct supported {
 
 #define SUPPORTED (int)(sizeof(supported) / sizeof(supported[0]))
 
-/* Log in with the row's blobs; `bytes` of flags, counter and more stand behind the signature. */
+/* Logs in with the row's blobs; `bytes` of flags, counter and more follow the signature. */
 static struct ipc_auth ask_with(const struct supported *row, size_t bytes, size_t key_bytes)
 {
     static uint8_t behind[16] = {0x05, 0x01, 0x02, 0x03, 0x04};

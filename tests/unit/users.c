@@ -154,7 +154,7 @@ START_TEST(paths_that_are_too_long)
 }
 END_TEST
 
-/* Whatever lies at the edge of the buffer, and however long the lines before are. */
+/* Any byte may be at the edge of the buffer, after lines of any length. */
 START_TEST(lines_anywhere_in_the_file)
 {
     static char text[8 * ACCOUNT_FILE_BYTES];

@@ -339,7 +339,7 @@ START_TEST(files_that_are_missing_or_none)
 }
 END_TEST
 
-/* A line that the buffer does not hold must not count as no line. */
+/* A line that is too long for the buffer must not count as a missing line. */
 START_TEST(shadow_that_can_not_be_told)
 {
     static char text[65536];

@@ -159,7 +159,7 @@ START_TEST(the_longest_line)
 }
 END_TEST
 
-/* What a client sends goes into the log only so far. */
+/* The log truncates what a client has sent. */
 START_TEST(the_reason_shows_no_more_than_a_line)
 {
     char junk[600];

@@ -81,7 +81,7 @@ START_TEST(overflow_sticks)
 }
 END_TEST
 
-/* A smaller field behind the one that did not fit would fit: it must not be taken for its place. */
+/* After a field that did not fit, a smaller one that would fit must not be written in its place. */
 START_TEST(nothing_is_taken_after_an_overflow)
 {
     writer_init(&writer, room, 6);
