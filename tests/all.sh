@@ -115,7 +115,7 @@ test_debian
 check_all_files
 wait
 beside=
-# These measure memory and time: nothing else may run.
+# These measure memory and count the kernel's events: nothing else may run.
 [ ! -x build/clang/src/wrensshd ] || run_suite clang clang measure --suite measure
 [ ! -x build/sanitize/src/wrensshd ] || run_suite sanitize sanitize measure --suite measure
 [ ! -x build/cross/x86_64/release/src/wrensshd ] || test_static measure --suite measure

@@ -78,7 +78,7 @@ if set_up gcc gcc; then
     test_static
     wait $beside
     beside=
-    # These measure memory and time: nothing else may run.
+    # These measure memory and count the kernel's events: nothing else may run.
     run_suite gcc gcc measure --suite measure
 fi
 # The rest prints the table of everything.

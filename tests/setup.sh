@@ -114,7 +114,7 @@ unpack_files() { # PACKAGE:PATH...
         rm -rf "$tools/unpacked"
         unpack_packages "$tools/unpacked" "${pair%%:*}" && cp -r "$tools/unpacked/${pair#*:}" "$tools/$name" &&
             install_libraries "$tools/$name" "${pair%%:*}"
-        [ -e "$tools/$name" ] || echo "no ${pair%%:*} to be had, so its tests are skipped"
+        [ -e "$tools/$name" ] || echo "${pair%%:*} is not available, so its tests are skipped"
     done
     rm -rf "$tools/unpacked"
 }
@@ -144,7 +144,7 @@ prepare_packaging() {
         [ -e "$folder" ] && continue
         # shellcheck disable=SC2086 # a list of packages
         unpack_packages "$folder" $tree && install_libraries "$folder" $tree
-        [ -e "$folder" ] || echo "no ${tree%% *} to be had, so its tests are skipped"
+        [ -e "$folder" ] || echo "${tree%% *} is not available, so its tests are skipped"
     done
 }
 
