@@ -1,4 +1,5 @@
-/* The children find people.h's accounts. */
+/* Covers authkeys_search.c, authkeys_file.c, authkeys_line.c, lines.c, key.c and authkeys_ask.c.
+ * The children find people.h's accounts. */
 #include "authkeys_ask.h"
 
 #include <errno.h>

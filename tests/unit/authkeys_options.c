@@ -1,3 +1,4 @@
+/* Covers authkeys_options.c and expiry.c. */
 #include "authkeys_options.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* Covers hostkey.c, hostkey_make.c, and the programs of tools/, which run in forks. */
 #include "hostkey.h"
 
 #include <sodium.h>

@@ -1,4 +1,5 @@
-/* Every place a host key can come from: directories, OpenSSH keys, credentials, descriptors. */
+/* Covers hostkey_load.c, hostkey_directory.c and hostkey_list.c: every place that a host key can
+ * come from, which is a directory, an OpenSSH key, a credential or a descriptor. */
 #include "hostkey.h"
 
 #include <sodium.h>
