@@ -48,6 +48,7 @@ common=$(library common "$@") wire=$(library wire "$@") net=$(library net "$@") 
 authkeys=$(library authkeys "$@") hostkey=$(library hostkey "$@") session=$(library session "$@")
 crypto=$(library wrencrypto "$@")
 
+has "$common" '^log_open$'
 has "$wire" '^reader_end$'
 has "$net" '^dispatch_lookup$'
 has "$net" '^session_channel_on_request$'
