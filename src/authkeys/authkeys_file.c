@@ -73,7 +73,7 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
         append(&path, account->home, strlen(account->home));
         append(&path, "/", 1);
     }
-    /* A "%" at the end fails on the NUL behind it: nothing is read past that. */
+    /* A "%" at the end fails on the NUL that follows it: nothing is read past that. */
     for (const char *at = pattern; !path.failed && *at != '\0'; at++) {
         if (*at == '%') {
             at++;

@@ -283,7 +283,7 @@ static bool is_known(struct reader name)
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* A NUL would hide what stands behind it. */
+/* Reads a value in quotes. A NUL is refused: it would hide the rest of the value. */
 static bool read_quoted(struct reading *reading, struct reader *text)
 {
     size_t used = 0;
@@ -362,7 +362,7 @@ bool authkeys_options_name_authority(struct reader options)
     return false;
 }
 
-/* All are read even where one says no: a broken one behind it is the better thing to log. */
+/* Reads all options even if one refuses: a malformed one after it is the better reason to log. */
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,
                                               char option[static AUTHKEYS_OPTION_BYTES],

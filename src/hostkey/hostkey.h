@@ -39,7 +39,7 @@ struct hostkey {
 /*
  * Loads and checks what `keydir` names: regular files, the pair's of their exact size, owned by
  * root or us, secret ones not accessible by group or others, all copies of a public key equal to
- * the one derived from the seed. Of a credential the group may read: systemd's ACLs show as that.
+ * the one derived from the seed. The group may read a credential: systemd's ACLs show as that.
  * Returns 0, or -1 after logging one line that names path and reason; then *key is wiped. *status
  * is the exit code to use: 100 if what we were given is wrong, 111 if the system failed.
  * A second key or a certificate that is not right is logged and left out.

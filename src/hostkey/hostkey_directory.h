@@ -42,8 +42,8 @@ bool hostkey_is_directory(int fd);
 bool hostkey_is_there(const struct hostkey_directory *directory, const char *name);
 bool hostkey_has_pair(const struct hostkey_directory *directory);
 
-/* 100 for what the administrator can put right, 111 for what is the system's; after
- * HOSTKEY_FAILED errno decides. */
+/* 100 if the administrator can correct it, 111 if the system failed; after HOSTKEY_FAILED errno
+ * decides. */
 int hostkey_exit_code(enum hostkey_state state);
 
 #endif

@@ -83,7 +83,7 @@ static int examine(int directory, const char *keydir, const struct hostkey_file 
     return 0;
 }
 
-/* What stands in the directory, and what is to be done about it. */
+/* What the directory holds, and what must be done about it. */
 struct finding {
     struct hostkey key;
     uint8_t derived[32]; /* the public key that belongs to the secret one, if `secret_good` */
@@ -167,8 +167,8 @@ static int open_or_make(const char *keydir)
     return directory;
 }
 
-/* One at a time. The lock is a file that only we can open: anybody could hold a lock on the
- * directory and stop us for good. The name may have gone to another file while we waited. */
+/* Waits until no other call holds the lock. The lock is a file that only we can open: a lock on the
+ * directory could be held by anybody, for ever. Another file may have the name after the wait. */
 static int lock(int directory)
 {
     for (;;) {

@@ -66,7 +66,7 @@ static void skip_line_ends(const char **text, size_t *count)
     }
 }
 
-/* Behind the first marker: base64 in lines, the last marker, line ends. */
+/* Decodes what follows the first marker: base64 in lines, the last marker, line ends. */
 static bool decode(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes, const char *text,
                    size_t count)
 {

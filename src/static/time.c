@@ -205,7 +205,7 @@ static void read_block(const uint8_t *file, uint64_t bytes, uint32_t time_bytes)
     }
 }
 
-/* Maps the file, for good. */
+/* Maps the file, which stays mapped. */
 static bool read_file(const char *path)
 {
     struct stat found;

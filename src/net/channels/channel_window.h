@@ -15,8 +15,7 @@ struct connection;
  * client has sent more than it may, or data after EOF. */
 bool channel_window_take(struct connection *connection, struct channel *channel, size_t count);
 
-/* `count` bytes of that data need no place any more: the program has them, or they are discarded.
- */
+/* Counts `count` bytes of that data as consumed: the program has them, or they are discarded. */
 void channel_window_consume(struct channel *channel, size_t count);
 
 /* Returns what was consumed to the client, by WINDOW_ADJUST: if it is worth a message, and not

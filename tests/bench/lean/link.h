@@ -63,7 +63,7 @@ enum link_patience {
     LINK_WAIT,          /* until there is something to read */
 };
 
-/* Writes what waits and reads what is there, once each; then waits, if neither was to be had. After
+/* Writes what waits and reads what is there, once each; then waits, if neither was possible. After
  * a minute without either it fails, `place` being where. */
 void link_turn(struct link *link, enum link_patience patience, const char *place);
 
