@@ -10,13 +10,24 @@
 
 #define END (-1)
 
-int account_file_open(struct account_file *file, const char *name)
+static void begin(struct account_file *file, int fd)
 {
-    file->fd = etc_open(name);
+    file->fd = fd;
     file->error = 0;
     file->ended = true;
     file->has_nul = false;
     file->start = file->used = 0;
+}
+
+bool account_file_rewind(struct account_file *file, int fd)
+{
+    begin(file, fd);
+    return lseek(fd, 0, SEEK_SET) == 0;
+}
+
+int account_file_open(struct account_file *file, const char *name)
+{
+    begin(file, etc_open(name));
     if (file->fd >= 0) {
         return 1;
     }

@@ -34,6 +34,10 @@ struct account_file {
 /* Opens /etc/NAME. Returns 1, 0 if there is no such file, -1 with errno. */
 int account_file_open(struct account_file *file, const char *name);
 
+/* Begins at the start of a file that is already open. False if it can't; also for fd -1. The caller
+ * closes it. */
+bool account_file_rewind(struct account_file *file, int fd);
+
 /* Closes the file and wipes the buffer. Returns 0, or -1 with errno if a read has failed; then what
  * was found does not count. */
 int account_file_close(struct account_file *file);
