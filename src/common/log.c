@@ -25,9 +25,10 @@ static struct {
     const char *port;
     enum log_level shown;
     bool use_syslog;
+    int facility; /* of syslog */
     bool journal; /* stderr is systemd's journal, which adds name and pid itself */
     pid_t pid;    /* of the process that opened the log; 0: not open yet */
-} settings = {.name = "wrensshd", .shown = LOG_EVENT};
+} settings = {.name = "wrensshd", .shown = LOG_EVENT, .facility = LOG_AUTH};
 
 /* Lines lost since the last line that was written. */
 static uint64_t dropped;
@@ -87,6 +88,11 @@ void log_budget(void)
 void log_name(const char *name)
 {
     settings.name = name;
+}
+
+void log_facility(int facility)
+{
+    settings.facility = facility;
 }
 
 void log_peer(const char *address, const char *port)
@@ -277,7 +283,7 @@ static bool write_stderr(const struct log_line *line, enum log_level level)
 static bool write_syslog(const struct log_line *line, enum log_level level)
 {
     char out[2 * PREFIX_BYTES + LOG_LINE_BYTES];
-    size_t used = format_priority(out, LOG_AUTH | priority_of(level));
+    size_t used = format_priority(out, settings.facility | priority_of(level));
     used += format_name(out + used);
     memcpy(out + used, line->bytes, line->used);
     used += line->used;

@@ -67,6 +67,9 @@ void log_budget(void);
  * valid. To be called before log_open(). */
 void log_name(const char *name);
 
+/* Sets the facility of lines to syslog (syslog(3)); LOG_AUTH by default. */
+void log_facility(int facility);
+
 /* Adds ` from=ADDRESS port=PORT` to every later line, after the event. The strings must stay valid.
  */
 void log_peer(const char *address, const char *port);

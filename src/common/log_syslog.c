@@ -13,6 +13,7 @@ static struct {
     int fd; /* 0: not connected */
     bool is_stream;
     bool is_stuck; /* the last wait ended without space */
+    bool stays;    /* connects no more */
 } syslogd;
 
 static void disconnect(void)
@@ -45,14 +46,19 @@ static int connect_as(int type)
 
 bool log_syslog_open(void)
 {
-    if (syslogd.fd > 0) {
-        return true;
+    if (syslogd.fd > 0 || syslogd.stays) {
+        return syslogd.fd > 0;
     }
     int error = connect_as(SOCK_DGRAM);
     if (error == EPROTOTYPE) {
         error = connect_as(SOCK_STREAM);
     }
     return error == 0;
+}
+
+void log_syslog_stay(void)
+{
+    syslogd.stays = true;
 }
 
 /* Returns 0, or the errno. */

@@ -17,6 +17,10 @@
  * daemon. */
 bool log_syslog_open(void);
 
+/* From now on connects no more: for a process whose sandbox forbids it. Then a restart of the
+ * syslog daemon loses the lines that follow. */
+void log_syslog_stay(void);
+
 /*
  * Sends one line of `bytes` bytes with a NUL after them: `<priority>name[pid]: text`. It has no
  * time: rsyslog, syslog-ng, journald and busybox then use their own. Connects again if the daemon

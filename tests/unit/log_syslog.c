@@ -122,6 +122,21 @@ START_TEST(a_daemon_that_has_restarted)
 }
 END_TEST
 
+/* A sandbox may forbid to connect. */
+START_TEST(stays_with_its_daemon)
+{
+    int log = listen_as(SOCK_DGRAM);
+    ck_assert(log_syslog_open());
+    log_syslog_stay();
+    ck_assert(send_line(LINE));
+    assert_received(log, LINE, strlen(LINE));
+    close(log);
+    log = listen_as(SOCK_DGRAM);
+    ck_assert(!send_line("<35>lost") && !log_syslog_open());
+    ck_assert_int_eq(connects, 1);
+}
+END_TEST
+
 /* One wait, and no more until somebody reads. */
 START_TEST(a_daemon_that_does_not_read)
 {
@@ -258,6 +273,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_datagram_each);
     tcase_add_test(tests, a_stream_with_nuls_between);
     tcase_add_test(tests, nobody_there);
+    tcase_add_test(tests, stays_with_its_daemon);
     tcase_add_loop_test(tests, a_daemon_that_has_restarted, 0, 2);
     tcase_add_loop_test(tests, a_daemon_that_does_not_read, 0, 2);
     tcase_add_test(tests, a_descriptor_out_of_the_way);
