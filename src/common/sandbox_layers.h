@@ -1,9 +1,11 @@
 /*
- * The layers of the network process's sandbox. net/sandbox.c enters them; the monitor checks that
- * the required ones are in force, and logs them.
+ * The layers of a sandbox. net/sandbox.c enters those of the network process; the monitor checks
+ * that the required ones are in force, and logs them. wrensshd-sftp enters those that need no root.
  */
 #ifndef WREN_SANDBOX_LAYERS_H
 #define WREN_SANDBOX_LAYERS_H
+
+#include <stdint.h>
 
 enum sandbox_layer {
     SANDBOX_ROOT = 1 << 0,   /* chroot into a directory that was removed */
@@ -22,5 +24,11 @@ enum sandbox_layer {
     (SANDBOX_ROOT | SANDBOX_UID | SANDBOX_GROUPS | SANDBOX_REQUIRED_AS_USER)
 #define SANDBOX_REQUIRED_AS_USER                                                                   \
     (SANDBOX_NO_NEW_PRIVS | SANDBOX_NOT_DUMPABLE | SANDBOX_RLIMITS | SANDBOX_SECCOMP)
+
+/* All names with their commas, and a NUL. */
+#define SANDBOX_NAMES_BYTES 96
+
+/* Writes the names of these layers, separated by commas, or "none". */
+void sandbox_layers_name(char out[static SANDBOX_NAMES_BYTES], uint32_t layers);
 
 #endif

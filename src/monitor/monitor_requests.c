@@ -16,29 +16,12 @@
 
 /* ---- transport ------------------------------------------------------------------------------- */
 
-#define LAYER_NAMES_BYTES 96
-
-static void name_layers(char out[static LAYER_NAMES_BYTES], uint32_t layers)
-{
-    static const char *const names[] = {"root",         "uid",     "groups",   "no-new-privs",
-                                        "not-dumpable", "rlimits", "landlock", "seccomp"};
-    size_t used = 0;
-    snprintf(out, LAYER_NAMES_BYTES, "none");
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if ((layers & (1U << i)) != 0) {
-            int count = snprintf(out + used, LAYER_NAMES_BYTES - used, "%s%s", used > 0 ? "," : "",
-                                 names[i]);
-            used += (size_t)count;
-        }
-    }
-}
-
 static const char *on_start(void *process, const void *request, struct reply *reply)
 {
     struct monitor *monitor = process;
     struct log_line line;
-    char held[LAYER_NAMES_BYTES];
-    char missing[LAYER_NAMES_BYTES];
+    char held[SANDBOX_NAMES_BYTES];
+    char missing[SANDBOX_NAMES_BYTES];
     char reason[LIMIT_NOTE_BYTES + 1];
     struct ipc_start start;
     memcpy(&start, request, sizeof(start));
@@ -46,8 +29,8 @@ static const char *on_start(void *process, const void *request, struct reply *re
     uint32_t lacking = required & ~start.layers;
     bool still_root = (lacking & SANDBOX_UID) != 0; /* refused even with -B */
 
-    name_layers(held, start.layers);
-    name_layers(missing, lacking);
+    sandbox_layers_name(held, start.layers);
+    sandbox_layers_name(missing, lacking);
     if (still_root || (lacking != 0 && !monitor->options->best_effort)) {
         snprintf(reason, sizeof(reason), "sandbox layers missing: %s", missing);
         ending_fail(monitor, reason);
