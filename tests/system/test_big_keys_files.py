@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS
+from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, Closed
 from wire_crypto import Ed25519Key
 
 LINES, MIB, MARGIN_KIB, ROUNDS = 10000, 1 << 20, 256, 5
@@ -85,7 +85,7 @@ def login_within(client):
             raw.start_userauth()
             raw.sock.settimeout(30)
             return raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
-        except (AssertionError, OSError, EOFError):
+        except (AssertionError, OSError, EOFError, Closed):
             return False
         finally:
             if "raw" in locals():
