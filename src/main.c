@@ -337,5 +337,8 @@ int main(int argc, char **argv)
     if (strcmp(name, "wrensshd-listen") == 0) {
         return listen_main(argv);
     }
+    if (strcmp(name, "wrensshd-sftp") == 0) {
+        return sftp_main(argv);
+    }
     return daemon_main(argv);
 }

@@ -257,6 +257,35 @@
  * there: a home directory on a dead file system can stop the session process for ever. */
 #define LIMIT_REPLY_WAIT_MS 1000
 
+/* ---- wrensshd-sftp --------------------------------------------------------------------------- */
+
+/* The longest request, without its length field. Clients send up to 256 KiB, as OpenSSH's server
+ * takes so much. */
+#define LIMIT_SFTP_PACKET_BYTES 262144
+
+/* The data of one READ or WRITE. With the other fields it fits into the longest packet. */
+#define LIMIT_SFTP_DATA_BYTES (LIMIT_SFTP_PACKET_BYTES - 1024)
+
+/* Answers that are not sent yet. From the first number on they are sent before the next request is
+ * answered, so that the network process seals them while we read more. After that there is room for
+ * an answer without data, and for DATA from an empty start. */
+#define LIMIT_SFTP_SEND_BYTES   65536
+#define LIMIT_SFTP_ANSWER_BYTES 65536
+#define LIMIT_SFTP_OUTPUT_BYTES (LIMIT_SFTP_PACKET_BYTES + 4)
+
+/* Entries of a directory that one system call reads: enough for one answer. */
+#define LIMIT_SFTP_ENTRIES_BYTES 16384
+
+/* Open files and directories of one session. A client that mirrors a tree opens a few at a time. */
+#define LIMIT_SFTP_HANDLES 100
+
+/* Arguments of internal-sftp in a forced command or with -x. */
+#define LIMIT_SFTP_ARGUMENTS 32
+
+/* How long the session process waits, when the connection has ended, for the reports of SFTP
+ * servers that end with it. Less than LIMIT_SESSION_EXIT_MS. */
+#define LIMIT_SFTP_REPORT_MS 150
+
 /* ---- wrensshd-listen ------------------------------------------------------------------------- */
 
 /* Connections at once: the most that can be configured, the default, and the default for one

@@ -62,8 +62,21 @@ _Static_assert(sizeof(struct bpf_instruction) == 8, "the kernel's struct sock_fi
 
 /* Landlock's system calls have the same numbers on every architecture. */
 #define LANDLOCK_CREATE_RULESET 444
+#define LANDLOCK_ADD_RULE       445
 #define LANDLOCK_RESTRICT_SELF  446
 #define LANDLOCK_ACCESS_FS_ALL  ((1ULL << 13) - 1) /* all rights of its first version */
+
+/* A flag of LANDLOCK_CREATE_RULESET: return the version. */
+#define LANDLOCK_CREATE_RULESET_VERSION 1
+
+#define LANDLOCK_RULE_PATH_BENEATH 1
+
+#define LANDLOCK_EXECUTE      (1ULL << 0)
+#define LANDLOCK_READ_FILE    (1ULL << 2)
+#define LANDLOCK_READ_DIR     (1ULL << 3)
+#define LANDLOCK_MAKE_CHAR    (1ULL << 6)
+#define LANDLOCK_MAKE_BLOCK   (1ULL << 11)
+#define LANDLOCK_IOCTL_DEVICE (1ULL << 15)
 
 struct landlock_attributes {
     uint64_t handled_access_fs;
@@ -71,6 +84,14 @@ struct landlock_attributes {
 
 _Static_assert(sizeof(struct landlock_attributes) == 8,
                "the kernel's struct landlock_ruleset_attr");
+
+struct landlock_beneath {
+    uint64_t allowed_access;
+    int32_t parent_fd;
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct landlock_beneath) == 12,
+               "the kernel's struct landlock_path_beneath_attr");
 
 #define CAPABILITY_VERSION_3 0x20080522U
 

@@ -26,4 +26,11 @@ int printkey_main(char **argv);
  */
 int listen_main(char **argv);
 
+/*
+ * wrensshd-sftp [-eRv] [-d DIR] [-j DIR] [-u UMASK] [-p NAMES] [-P NAMES] [-l LEVEL] [-f FACILITY]
+ * [-h] [-V] [-Q requests]: serves SFTP on descriptors 0 and 1. Returns the exit code: 0, 100 for
+ * wrong usage, 111 for trouble and for a client that breaks the protocol.
+ */
+int sftp_main(char **argv);
+
 #endif

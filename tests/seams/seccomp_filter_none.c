@@ -9,6 +9,14 @@ bool seccomp_install(const struct seccomp_rule *rules, size_t count)
     return false;
 }
 
+/* wrensshd-sftp starts without the environment that the tests give to the daemon, and can't be
+ * traced, which the search for leaks needs. */
+const char *__asan_default_options(void);
+const char *__asan_default_options(void)
+{
+    return "detect_leaks=0:exitcode=86";
+}
+
 bool seccomp_strict(void)
 {
     return false;

@@ -3,8 +3,8 @@
 #
 #     walls.sh SOURCE_ROOT LIBRARY...
 #
-# Of the libraries libcommon.a, libwire.a, libnet.a, libmonitor.a, libauthkeys.a, libhostkey.a, libsession.a and
-# libwrencrypto.a must be there. The others, and programs, may be linked besides: none of it all allocates, or has
+# Of the libraries libcommon.a, libwire.a, libnet.a, libmonitor.a, libauthkeys.a, libhostkey.a, libsession.a, libsftp.a
+# and libwrencrypto.a must be there. The others, and programs, may be linked besides: none of it all allocates, or has
 # stdio's streams. Says what is wrong, one line each; exit 1 if anything is.
 set -u
 export LC_ALL=C
@@ -46,7 +46,7 @@ library() {
 
 common=$(library common "$@") wire=$(library wire "$@") net=$(library net "$@") monitor=$(library monitor "$@")
 authkeys=$(library authkeys "$@") hostkey=$(library hostkey "$@") session=$(library session "$@")
-crypto=$(library wrencrypto "$@")
+sftp=$(library sftp "$@") crypto=$(library wrencrypto "$@")
 
 has "$common" '^log_open$'
 has "$wire" '^reader_end$'
@@ -57,29 +57,40 @@ has "$authkeys" '^authkeys_search$'
 has "$hostkey" '^openssh_key_parse$'
 has "$session" '^session_process_start$'
 has "$session" '^sessions_program$'
+has "$sftp" '^sftp_main$'
+has "$sftp" '^on_open$'
 has "$crypto" '^chachapoly_open$'
 
 parser='reader_'
-of_net='packet_|dispatch|kexinit_|kex_|channel_|session_channel_|userauth_|messages_|version_read|tty_modes|ask_(start|sign|prove|auth|pty|spawn|signal|release|note|end)'
+of_net='packet_|connection_|queue_|loop_run|sandbox_enter|idle_trim|hostkeys_|dispatch|kexinit_|kex_|channel_|session_channel_|userauth_|messages_|version_read|tty_modes|ask_(start|sign|prove|auth|pty|spawn|signal|release|note|end)'
 of_monitor='monitor_|ending_|drop_privileges|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|users_|passwd_|identity_find'
 of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|lines_|key_'
 of_hostkey='hostkey_|openssh_key_|host_certificate_'
 of_session='sessions_|session_request|program_|streams_|child_start|account_become'
-free_of common "$common" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session)"
-free_of wire "$wire" "^($of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session)"
-free_of net "$net" "^($of_monitor|$of_authkeys|$of_hostkey|$of_session|session_process_|signature_verify|request_serve|secret_)"
+# sftp_report_add() is common's, and sftp_reports_read() the session process's. Other rooms, too, have names in on_.
+of_sftp='sftp_(end|log|main|options|read|request|run|sandbox|send)|attributes_|listing_|owners_|paths?_'
+of_sftp="$of_sftp|answer_(begin|end|error|name|status|u64)|handle_(answer|close|new|read)"
+of_sftp="$of_sftp|on_(open|close|read|write|[fl]?(set)?stat|(open|read|mk|rm)dir|readlink|realpath|symlink|rename)$"
+free_of common "$common" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
+free_of wire "$wire" "^($of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
+free_of net "$net" "^($of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp|session_process_)"
+free_of net "$net" '^(signature_verify|request_serve|secret_)'
 # The monitor parses nothing: it enters the parsers' room, and that of the session process, by one header each.
-free_of monitor "$monitor" "^($parser|$of_net|$of_session|openssh_key_|host_certificate_)"
+free_of monitor "$monitor" "^($parser|$of_net|$of_session|$of_sftp|openssh_key_|host_certificate_)"
 entered=$(names "$monitor" | grep -E "^($of_authkeys)" |
     grep -vE '^authkeys_(ask|child|words|open_admins|open_users|search)$' | tr '\n' ' ')
 [ -z "$entered" ] || fail "monitor enters authkeys by $entered"
 entered=$(names "$monitor" | grep '^session_' | grep -v '^session_process_' | tr '\n' ' ')
 [ -z "$entered" ] || fail "monitor enters the session process by $entered"
 # What parses keys has nothing of the host key; what loads the host key has nothing of users' keys.
-free_of authkeys "$authkeys" "^($of_net|$of_monitor|$of_hostkey|$of_session|session_process_|secret_|log_)"
-free_of hostkey "$hostkey" "^($of_net|$of_monitor|$of_authkeys|$of_session|session_process_)"
+free_of authkeys "$authkeys" "^($of_net|$of_monitor|$of_hostkey|$of_session|$of_sftp|session_process_|secret_|log_)"
+free_of hostkey "$hostkey" "^($of_net|$of_monitor|$of_authkeys|$of_session|$of_sftp|session_process_)"
 # The session process is the user's: it has nothing of the host key, of logins, of keys or of the wire.
-free_of session "$session" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|secret_(new|free))"
+free_of session "$session" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_sftp|secret_(new|free))"
+# The SFTP server is a program of its own: it has nothing of a connection and no key, starts nothing, opens no socket.
+free_of sftp "$sftp" "^($of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|session_process_|signature_|secret_)"
+free_of sftp "$sftp" '^(f?exec[vl]p?e?|execveat|v?fork|clone|posix_spawnp?|system|popen)$'
+free_of sftp "$sftp" '^(socket|socketpair|connect|bind|listen|accept4?)$'
 free_of 'crypto' "$crypto" '^(sodium_)?(malloc|calloc|realloc|free|allocarray|aligned_alloc)$'
 free_of 'crypto' "$crypto" '^(__)?(v?f?printf|vd?printf|dprintf|puts|fputs|fwrite|putchar|write)(_chk)?$'
 free_of 'crypto' "$crypto" '^(read|open|openat|close|exit|abort|__errno_location|getenv)$'
@@ -98,7 +109,7 @@ calls='syslog|vsyslog|openlog|closelog|strftime|localtime|ctime|initgroups'
 for part; do
     free_of "$part" "$part" "^(__)?($heap|$streams|$calls)(64|_r)?(_chk)?(@.*)?$"
 done
-for part in "$monitor" "$authkeys" "$hostkey" "$net" "$session"; do
+for part in "$monitor" "$authkeys" "$hostkey" "$net" "$session" "$sftp"; do
     free_of "$part" "$part" '^(get(pw|gr|sp)(nam|uid|gid|ent)(_r)?|getgrouplist)$'
 done
 
@@ -125,6 +136,7 @@ done
 may_include src/authkeys src/wire src/common
 may_include src/hostkey src/wire src/common
 may_include src/session src/common
+may_include src/sftp src/wire src/common src/tools
 may_include src/monitor src/authkeys src/hostkey src/session src/wire src/common crypto
 may_include src/tools src/hostkey src/wire src/common
 may_include src/listen src/tools src/common

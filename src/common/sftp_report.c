@@ -1,0 +1,40 @@
+#include "sftp_report.h"
+
+#include <string.h>
+
+#include "sandbox_layers.h"
+
+bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes)
+{
+    return bytes == sizeof(*report) &&
+           (report->kind == SFTP_REPORT_END || report->kind == SFTP_REPORT_FILE) &&
+           memchr(report->text, '\0', sizeof(report->text)) != NULL;
+}
+
+/* A server that ends before its sandbox has none to name. */
+static void add_layers(struct log_line *line, uint32_t layers)
+{
+    char names[SANDBOX_NAMES_BYTES];
+    if (layers != 0) {
+        sandbox_layers_name(names, layers);
+        log_text(line, "layers", names);
+        sandbox_layers_name(names, (SANDBOX_REQUIRED_AS_USER | SANDBOX_LANDLOCK) & ~layers);
+        log_text(line, "missing", names);
+    }
+}
+
+void sftp_report_add(struct log_line *line, const struct sftp_report *report)
+{
+    if (report->kind == SFTP_REPORT_FILE) {
+        log_text(line, "name", report->text);
+    } else {
+        add_layers(line, report->layers);
+        log_number(line, "files", report->counts.files);
+    }
+    log_number(line, "read", report->counts.read_bytes);
+    log_number(line, "written", report->counts.written_bytes);
+    if (report->kind == SFTP_REPORT_END) {
+        log_number(line, "refused", report->counts.refused);
+        log_text(line, "reason", report->text);
+    }
+}

@@ -1,0 +1,46 @@
+/*
+ * What wrensshd-sftp reports for the log. It runs as the user, who must not write to the log, so it
+ * sends numbers to the session process, which makes the lines.
+ */
+#ifndef WREN_SFTP_REPORT_H
+#define WREN_SFTP_REPORT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "limit.h"
+#include "log.h"
+
+/* A sequenced-packet socket to the session process. Without it wrensshd-sftp logs by itself. */
+#define SFTP_REPORT_DESCRIPTOR 3
+
+enum sftp_report_kind {
+    SFTP_REPORT_END = 1,  /* of the session; the text is the reason */
+    SFTP_REPORT_FILE = 2, /* was closed; the text is its name */
+};
+
+struct sftp_counts {
+    uint64_t files; /* opened */
+    uint64_t read_bytes;
+    uint64_t written_bytes;
+    uint64_t refused; /* requests answered with PERMISSION_DENIED */
+};
+
+struct sftp_report {
+    uint32_t kind;
+    uint32_t layers; /* of sandbox_layers.h */
+    struct sftp_counts counts;
+    char text[LIMIT_NOTE_BYTES + 1];
+};
+
+_Static_assert(sizeof(struct sftp_report) == 40 + LIMIT_NOTE_BYTES + 1, "no padding");
+
+/* Adds the report's fields to a line. The line of the end is `event=sftp`, of a file
+ * `event=sftp-file`, at LOG_DETAIL. */
+void sftp_report_add(struct log_line *line, const struct sftp_report *report);
+
+/* False if a report is not one of these, or if its text has no end. */
+bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes);
+
+#endif

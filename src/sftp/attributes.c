@@ -1,0 +1,126 @@
+#include "attributes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "sftp_numbers.h"
+
+struct attributes attributes_read(struct reader *message)
+{
+    struct attributes wanted = {.flags = reader_u32(message)};
+    if ((wanted.flags & SFTP_ATTR_SIZE) != 0) {
+        wanted.size = reader_u64(message);
+    }
+    if ((wanted.flags & SFTP_ATTR_OWNERS) != 0) {
+        wanted.uid = reader_u32(message);
+        wanted.gid = reader_u32(message);
+    }
+    if ((wanted.flags & SFTP_ATTR_PERMISSIONS) != 0) {
+        wanted.permissions = reader_u32(message) & 07777;
+    }
+    if ((wanted.flags & SFTP_ATTR_TIMES) != 0) {
+        wanted.accessed = reader_u32(message);
+        wanted.modified = reader_u32(message);
+    }
+    if ((wanted.flags & SFTP_ATTR_EXTENDED) != 0) {
+        for (uint32_t left = reader_u32(message); left > 0 && !message->failed; left--) {
+            reader_string(message);
+            reader_string(message);
+        }
+    }
+    return wanted;
+}
+
+mode_t attributes_mode(const struct attributes *wanted, mode_t otherwise)
+{
+    return (wanted->flags & SFTP_ATTR_PERMISSIONS) != 0 ? wanted->permissions : otherwise;
+}
+
+void attributes_write(struct writer *answers, const struct stat *status)
+{
+    writer_u32(answers,
+               SFTP_ATTR_SIZE | SFTP_ATTR_OWNERS | SFTP_ATTR_PERMISSIONS | SFTP_ATTR_TIMES);
+    writer_u32(answers, (uint32_t)((uint64_t)status->st_size >> 32));
+    writer_u32(answers, (uint32_t)status->st_size);
+    writer_u32(answers, status->st_uid);
+    writer_u32(answers, status->st_gid);
+    writer_u32(answers, status->st_mode);
+    writer_u32(answers, (uint32_t)status->st_atime);
+    writer_u32(answers, (uint32_t)status->st_mtime);
+}
+
+/* ---- setting --------------------------------------------------------------------------------- */
+
+/* Remembers the errno of a call that has failed. */
+static void keep_error(int *error, int result)
+{
+    *error = result != 0 ? errno : *error;
+}
+
+int attributes_set(const struct attributes *wanted, int fd)
+{
+    int error = 0;
+    const struct timespec times[2] = {{.tv_sec = (time_t)wanted->accessed},
+                                      {.tv_sec = (time_t)wanted->modified}};
+    if ((wanted->flags & SFTP_ATTR_SIZE) != 0) {
+        keep_error(&error, ftruncate(fd, (off_t)wanted->size));
+    }
+    if ((wanted->flags & SFTP_ATTR_PERMISSIONS) != 0) {
+        keep_error(&error, fchmod(fd, wanted->permissions));
+    }
+    if ((wanted->flags & SFTP_ATTR_TIMES) != 0) {
+        keep_error(&error, futimens(fd, times));
+    }
+    if ((wanted->flags & SFTP_ATTR_OWNERS) != 0) {
+        keep_error(&error, fchown(fd, wanted->uid, wanted->gid));
+    }
+    return error;
+}
+
+/* Of a link itself the mode can't be set. C libraries do the rest in different ways, which the
+ * seccomp list would have to know. */
+static int set_mode_at(const struct place *place, mode_t mode)
+{
+    char path[32];
+    struct stat status;
+    if ((place->flags & AT_SYMLINK_NOFOLLOW) == 0) {
+        return fchmodat(place->directory, place->name, mode, 0);
+    }
+    int fd = openat(place->directory, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) {
+        return -1;
+    }
+    int result = fstat(fd, &status);
+    errno = result == 0 ? EOPNOTSUPP : errno;
+    if (result == 0 && !S_ISLNK(status.st_mode)) {
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        result = fchmodat(AT_FDCWD, path, mode, 0);
+    } else {
+        result = -1;
+    }
+    int error = errno;
+    close(fd);
+    errno = error;
+    return result;
+}
+
+int attributes_set_at(const struct attributes *wanted, const struct place *place)
+{
+    int error = 0;
+    const struct timespec times[2] = {{.tv_sec = (time_t)wanted->accessed},
+                                      {.tv_sec = (time_t)wanted->modified}};
+    if ((wanted->flags & SFTP_ATTR_PERMISSIONS) != 0) {
+        keep_error(&error, set_mode_at(place, wanted->permissions));
+    }
+    if ((wanted->flags & SFTP_ATTR_TIMES) != 0) {
+        keep_error(&error, utimensat(place->directory, place->name, times, place->flags));
+    }
+    if ((wanted->flags & SFTP_ATTR_OWNERS) != 0) {
+        keep_error(&error,
+                   fchownat(place->directory, place->name, wanted->uid, wanted->gid, place->flags));
+    }
+    return error;
+}

@@ -1,0 +1,174 @@
+/*
+ * The extensions of OpenSSH (its file PROTOCOL, section 4) that have no like among the requests of
+ * the draft.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "handles.h"
+#include "owners.h"
+#include "sftp.h"
+
+/* ---- statvfs@, fstatvfs@ --------------------------------------------------------------------- */
+
+/* Of the system's flags these have a meaning in the protocol, and the same number. */
+#define FLAG_READ_ONLY 1
+#define FLAG_NO_SETUID 2
+
+/* musl's statvfs() leaves out half of the file system's id, so this is statfs(2). */
+static void answer_statfs(struct sftp *sftp, int fd)
+{
+    struct statfs status;
+    uint32_t id[2];
+    if (fstatfs(fd, &status) != 0) {
+        answer_error(sftp, errno);
+        return;
+    }
+    _Static_assert(sizeof(id) == sizeof(status.f_fsid), "the id is two numbers");
+    memcpy(id, &status.f_fsid, sizeof(id));
+    const uint64_t fields[] = {
+        (uint64_t)status.f_bsize,
+        (uint64_t)(status.f_frsize != 0 ? status.f_frsize : status.f_bsize),
+        status.f_blocks,
+        status.f_bfree,
+        status.f_bavail,
+        status.f_files,
+        status.f_ffree,
+        status.f_ffree, /* Linux keeps none of them for root */
+        (uint64_t)id[1] << 32 | id[0],
+        (uint64_t)status.f_flags & (FLAG_READ_ONLY | FLAG_NO_SETUID),
+        (uint64_t)status.f_namelen,
+    };
+    size_t mark = answer_begin(sftp, SFTP_EXTENDED_REPLY);
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        answer_u64(sftp, fields[i]);
+    }
+    answer_end(sftp, mark);
+}
+
+void on_statvfs(struct sftp *sftp)
+{
+    char path[PATH_BYTES];
+    int fd = -1;
+    if (!sftp_read_path(sftp, path)) {
+        return;
+    }
+    int error = paths_open(&sftp->paths, &fd, path, O_PATH, 0);
+    if (error != 0) {
+        answer_error(sftp, error);
+        return;
+    }
+    answer_statfs(sftp, fd);
+    close(fd);
+}
+
+void on_fstatvfs(struct sftp *sftp)
+{
+    struct handle *handle = handle_need(sftp, handle_read(&sftp->message));
+    if (handle != NULL) {
+        answer_statfs(sftp, handle->fd);
+    }
+}
+
+/* ---- what clients ask about the server ------------------------------------------------------- */
+
+void on_limits(struct sftp *sftp)
+{
+    size_t mark = answer_begin(sftp, SFTP_EXTENDED_REPLY);
+    answer_u64(sftp, LIMIT_SFTP_PACKET_BYTES);
+    answer_u64(sftp, LIMIT_SFTP_DATA_BYTES);
+    answer_u64(sftp, LIMIT_SFTP_DATA_BYTES);
+    answer_u64(sftp, LIMIT_SFTP_HANDLES);
+    answer_end(sftp, mark);
+}
+
+/* Finds the home of a user; an empty name is the own user's. A jail hides the homes: there the own
+ * user's is where relative names start. */
+static int find_home(const struct sftp *sftp, char home[static PATH_BYTES], const char *user)
+{
+    if (sftp->paths.jail >= 0 && user[0] == '\0') {
+        snprintf(home, PATH_BYTES, "%s", sftp->paths.directory);
+        return 0;
+    }
+    return sftp->paths.jail < 0 && owners_home(home, user) ? 0 : ENOENT;
+}
+
+void on_home_directory(struct sftp *sftp)
+{
+    char user[PATH_BYTES], home[PATH_BYTES];
+    if (!sftp_read_path(sftp, user)) {
+        return;
+    }
+    int error = find_home(sftp, home, user);
+    if (error != 0) {
+        answer_error(sftp, error);
+    } else {
+        answer_name(sftp, home);
+    }
+}
+
+/* "~", "~user" and what follows after a slash; any other path as REALPATH has it. */
+void on_expand_path(struct sftp *sftp)
+{
+    char path[PATH_BYTES], home[PATH_BYTES], real[PATH_BYTES];
+    int error = 0;
+    if (!sftp_read_path(sftp, path)) {
+        return;
+    }
+    if (path[0] == '~') {
+        size_t user_bytes = strcspn(path, "/");
+        const char *rest = path + user_bytes;
+        snprintf(real, sizeof(real), "%.*s", (int)user_bytes - 1, path + 1);
+        error = find_home(sftp, home, real);
+        size_t used = strnlen(home, sizeof(home));
+        if (error == 0 && used + strlen(rest) >= sizeof(home)) {
+            error = ENAMETOOLONG;
+        } else if (error == 0) {
+            memcpy(home + used, rest, strlen(rest) + 1);
+            memcpy(path, home, sizeof(path));
+        }
+    }
+    error = error != 0 ? error : paths_real(&sftp->paths, real, path);
+    if (error != 0) {
+        answer_error(sftp, error);
+    } else {
+        answer_name(sftp, real);
+    }
+}
+
+/* ---- users-groups-by-id@ --------------------------------------------------------------------- */
+
+typedef bool find_name(char name[static OWNER_NAME_BYTES], uint32_t id);
+
+/* A number without a name has an empty one. */
+static void add_names(struct sftp *sftp, struct reader ids, find_name *find)
+{
+    char name[OWNER_NAME_BYTES];
+    size_t mark = writer_string_begin(&sftp->answers);
+    while (ids.left >= 4) {
+        bool known = find(name, reader_u32(&ids));
+        writer_text(&sftp->answers, known ? name : "");
+    }
+    writer_string_end(&sftp->answers, mark);
+}
+
+void on_users_groups(struct sftp *sftp)
+{
+    struct reader users = reader_string(&sftp->message);
+    struct reader groups = reader_string(&sftp->message);
+    /* The 4 bytes of a number become a name with its length. */
+    size_t most = LIMIT_SFTP_ANSWER_BYTES / (4 + OWNER_NAME_BYTES) * 4 - 4;
+    if (sftp->message.failed || users.left % 4 != 0 || groups.left % 4 != 0 ||
+        users.left + groups.left > most) {
+        answer_status(sftp, SFTP_BAD_MESSAGE);
+        return;
+    }
+    size_t mark = answer_begin(sftp, SFTP_EXTENDED_REPLY);
+    add_names(sftp, users, owners_user);
+    add_names(sftp, groups, owners_group);
+    answer_end(sftp, mark);
+}

@@ -1,0 +1,319 @@
+/*
+ * Open files, and attributes (draft-ietf-secsh-filexfer-02, sections 6.3, 6.4, 6.8 and 6.9).
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "attributes.h"
+#include "handles.h"
+#include "sftp.h"
+#include "sftp_log.h"
+
+/* What precedes the data of a DATA answer: lengths, type and id. */
+#define DATA_HEADER_BYTES 13
+
+/* Returns the handle of a file, or NULL after the answer. */
+static struct handle *need_file(struct sftp *sftp, struct handle *handle)
+{
+    return handle_need(sftp, handle != NULL && !handle->is_directory ? handle : NULL);
+}
+
+/* ---- opening and closing --------------------------------------------------------------------- */
+
+static int open_flags(uint32_t wanted)
+{
+    bool reads = (wanted & SFTP_OPEN_READ) != 0;
+    bool writes = (wanted & SFTP_OPEN_WRITE) != 0;
+    int flags = reads && writes ? O_RDWR : writes ? O_WRONLY : O_RDONLY;
+    flags |= (wanted & SFTP_OPEN_APPEND) != 0 ? O_APPEND : 0;
+    flags |= (wanted & SFTP_OPEN_CREATE) != 0 ? O_CREAT : 0;
+    flags |= (wanted & SFTP_OPEN_TRUNCATE) != 0 ? O_TRUNC : 0;
+    return flags | ((wanted & SFTP_OPEN_EXCLUSIVE) != 0 ? O_EXCL : 0);
+}
+
+static bool changes(int flags)
+{
+    return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
+}
+
+void on_open(struct sftp *sftp)
+{
+    char path[PATH_BYTES];
+    struct reader name = reader_string(&sftp->message);
+    int flags = open_flags(reader_u32(&sftp->message));
+    struct attributes wanted = attributes_read(&sftp->message);
+    if (sftp->message.failed || !reader_text(&name, path, sizeof(path))) {
+        answer_status(sftp, SFTP_BAD_MESSAGE);
+        return;
+    }
+    if (sftp->read_only && changes(flags)) {
+        answer_status(sftp, SFTP_PERMISSION_DENIED);
+        return;
+    }
+    int fd = -1;
+    int error = EMFILE;
+    if (!handles_full()) {
+        error = paths_open(&sftp->paths, &fd, path, flags, attributes_mode(&wanted, 0666));
+    }
+    if (error != 0) {
+        answer_error(sftp, error);
+        return;
+    }
+    struct handle *handle = handle_new(fd, false);
+    handle->appends = (flags & O_APPEND) != 0;
+    sftp->counts.files++;
+    if (sftp->reports_files) {
+        memset(&handle->counts, 0, sizeof(handle->counts));
+        snprintf(handle->name, sizeof(handle->name), "%.*s", LIMIT_NOTE_BYTES, path);
+    }
+    handle_answer(sftp, handle);
+}
+
+void on_close(struct sftp *sftp)
+{
+    struct handle *handle = handle_need(sftp, handle_read(&sftp->message));
+    if (handle == NULL) {
+        return;
+    }
+    if (sftp->reports_files && !handle->is_directory) {
+        sftp_log_file(&handle->counts, handle->name);
+    }
+    answer_error(sftp, handle_close(handle));
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* The data go straight from the kernel to their place in the answer. */
+void on_read(struct sftp *sftp)
+{
+    struct handle *handle = handle_read(&sftp->message);
+    uint64_t offset = reader_u64(&sftp->message);
+    size_t most = reader_u32(&sftp->message);
+    handle = need_file(sftp, handle);
+    if (handle == NULL) {
+        return;
+    }
+    most = most < LIMIT_SFTP_DATA_BYTES ? most : LIMIT_SFTP_DATA_BYTES;
+    size_t room = sftp->answers.capacity - sftp->answers.used;
+    if (room < DATA_HEADER_BYTES + most && !sftp_send(sftp)) {
+        return;
+    }
+    uint8_t *data = sftp->answers.bytes + sftp->answers.used + DATA_HEADER_BYTES;
+    ssize_t got = pread(handle->fd, data, most, (off_t)offset);
+    if (got < 0 || (got == 0 && most > 0)) {
+        answer_status(sftp, got == 0 ? SFTP_EOF : answer_status_of(errno));
+        return;
+    }
+    size_t mark = answer_begin(sftp, SFTP_DATA);
+    writer_u32(&sftp->answers, (uint32_t)got);
+    sftp->answers.used += (size_t)got;
+    answer_end(sftp, mark);
+    sftp->counts.read_bytes += (uint64_t)got;
+    handle->counts.read_bytes += (uint64_t)got;
+}
+
+/* Writes all of it, or returns an errno. Counts what was written. */
+static int write_whole(struct sftp *sftp, struct handle *handle, const uint8_t *data, size_t bytes,
+                       uint64_t offset)
+{
+    do {
+        ssize_t put = handle->appends ? write(handle->fd, data, bytes)
+                                      : pwrite(handle->fd, data, bytes, (off_t)offset);
+        if (put < 0 || (put == 0 && bytes > 0)) {
+            return put < 0 ? errno : EIO;
+        }
+        data += put;
+        bytes -= (size_t)put;
+        offset += (uint64_t)put;
+        sftp->counts.written_bytes += (uint64_t)put;
+        handle->counts.written_bytes += (uint64_t)put;
+    } while (bytes > 0);
+    return 0;
+}
+
+void on_write(struct sftp *sftp)
+{
+    struct handle *handle = handle_read(&sftp->message);
+    uint64_t offset = reader_u64(&sftp->message);
+    struct reader data = reader_string(&sftp->message);
+    handle = need_file(sftp, handle);
+    if (handle != NULL) {
+        answer_error(sftp, write_whole(sftp, handle, data.bytes, data.left, offset));
+    }
+}
+
+static bool is_same_file(int one, int other)
+{
+    struct stat first, second;
+    return fstat(one, &first) != 0 || fstat(other, &second) != 0 ||
+           (first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+}
+
+/* Copies `left` bytes, or with 0 all to the end of the first file. */
+static enum sftp_status copy(struct sftp *sftp, struct handle *from, uint64_t from_offset,
+                             uint64_t left, struct handle *to, uint64_t to_offset)
+{
+    bool to_end = left == 0;
+    uint8_t *room = sftp->answers.bytes + sftp->answers.used;
+    size_t most = sftp->answers.capacity - sftp->answers.used;
+    while (to_end || left > 0) {
+        if (sftp_client_has_gone()) {
+            return SFTP_CONNECTION_LOST;
+        }
+        size_t part = to_end || left > most ? most : (size_t)left;
+        ssize_t got = pread(from->fd, room, part, (off_t)from_offset);
+        if (got <= 0) {
+            return got < 0 ? answer_status_of(errno) : to_end ? SFTP_OK : SFTP_EOF;
+        }
+        int error = write_whole(sftp, to, room, (size_t)got, to_offset);
+        if (error != 0) {
+            return answer_status_of(error);
+        }
+        from_offset += (uint64_t)got;
+        to_offset += (uint64_t)got;
+        left -= to_end ? 0 : (uint64_t)got;
+    }
+    return SFTP_OK;
+}
+
+/* copy-data (draft-ietf-secsh-filexfer-extensions-00, section 7). */
+void on_copy_data(struct sftp *sftp)
+{
+    struct handle *from = handle_read(&sftp->message);
+    uint64_t from_offset = reader_u64(&sftp->message);
+    uint64_t left = reader_u64(&sftp->message);
+    struct handle *to = handle_read(&sftp->message);
+    uint64_t to_offset = reader_u64(&sftp->message);
+    from = need_file(sftp, from);
+    to = from != NULL ? need_file(sftp, to) : NULL;
+    if (to == NULL) {
+        return;
+    }
+    answer_status(sftp, is_same_file(from->fd, to->fd)
+                            ? SFTP_FAILURE
+                            : copy(sftp, from, from_offset, left, to, to_offset));
+}
+
+void on_fsync(struct sftp *sftp)
+{
+    struct handle *handle = need_file(sftp, handle_read(&sftp->message));
+    if (handle != NULL) {
+        answer_error(sftp, fsync(handle->fd) == 0 ? 0 : errno);
+    }
+}
+
+/* ---- attributes ------------------------------------------------------------------------------ */
+
+static void answer_attributes(struct sftp *sftp, int error, const struct stat *status)
+{
+    if (error != 0) {
+        answer_error(sftp, error);
+        return;
+    }
+    size_t mark = answer_begin(sftp, SFTP_ATTRS);
+    attributes_write(&sftp->answers, status);
+    answer_end(sftp, mark);
+}
+
+static void stat_path(struct sftp *sftp, bool follow)
+{
+    char path[PATH_BYTES];
+    struct stat status;
+    if (sftp_read_path(sftp, path)) {
+        int error = paths_stat(&sftp->paths, &status, path, follow);
+        answer_attributes(sftp, error, &status);
+    }
+}
+
+void on_stat(struct sftp *sftp)
+{
+    stat_path(sftp, true);
+}
+
+void on_lstat(struct sftp *sftp)
+{
+    stat_path(sftp, false);
+}
+
+void on_fstat(struct sftp *sftp)
+{
+    struct stat status;
+    struct handle *handle = need_file(sftp, handle_read(&sftp->message));
+    if (handle != NULL) {
+        int error = fstat(handle->fd, &status) == 0 ? 0 : errno;
+        answer_attributes(sftp, error, &status);
+    }
+}
+
+void on_fsetstat(struct sftp *sftp)
+{
+    struct handle *handle = handle_read(&sftp->message);
+    struct attributes wanted = attributes_read(&sftp->message);
+    handle = need_file(sftp, handle);
+    if (handle != NULL) {
+        answer_error(sftp, attributes_set(&wanted, handle->fd));
+    }
+}
+
+/* Like truncate(2). */
+static int set_size(const struct paths *paths, const char *path, uint64_t size)
+{
+    int fd = -1;
+    int error = size > INT64_MAX ? EINVAL : paths_open(paths, &fd, path, O_WRONLY, 0);
+    if (error == 0) {
+        error = ftruncate(fd, (off_t)size) == 0 ? 0 : errno;
+        close(fd);
+    }
+    return error;
+}
+
+/* For a jail where /proc is missing, which paths_find() needs: for files that the user may read. */
+static int set_opened(const struct paths *paths, const char *path, struct attributes wanted)
+{
+    int fd = -1;
+    int error = paths_open(paths, &fd, path, O_RDONLY, 0);
+    if (error == 0) {
+        wanted.flags &= ~SFTP_ATTR_SIZE;
+        error = attributes_set(&wanted, fd);
+        close(fd);
+    }
+    return error;
+}
+
+/* The size of a link can't be set. */
+static void set_path(struct sftp *sftp, bool follow)
+{
+    char path[PATH_BYTES];
+    struct place place;
+    struct reader name = reader_string(&sftp->message);
+    struct attributes wanted = attributes_read(&sftp->message);
+    bool has_size = (wanted.flags & SFTP_ATTR_SIZE) != 0;
+    if (sftp->message.failed || !reader_text(&name, path, sizeof(path)) || (has_size && !follow)) {
+        answer_status(sftp, SFTP_BAD_MESSAGE);
+        return;
+    }
+    int error = has_size ? set_size(&sftp->paths, path, wanted.size) : 0;
+    int other = paths_find(&sftp->paths, &place, path, follow);
+    if (other == 0) {
+        other = attributes_set_at(&wanted, &place);
+        paths_leave(&place);
+    }
+    if (other == ENOENT && follow && sftp->paths.jail >= 0) {
+        other = set_opened(&sftp->paths, path, wanted);
+    }
+    answer_error(sftp, other != 0 ? other : error);
+}
+
+void on_setstat(struct sftp *sftp)
+{
+    set_path(sftp, true);
+}
+
+void on_lsetstat(struct sftp *sftp)
+{
+    set_path(sftp, false);
+}

@@ -1,0 +1,98 @@
+#include "owners.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "account_file.h"
+#include "etc.h"
+
+/* The names asked for last: the files of a directory have few owners. */
+#define CACHE_ROWS 16
+
+struct row {
+    int fd;
+    uint32_t id;
+    bool set;
+    bool known;
+    char name[OWNER_NAME_BYTES];
+};
+
+static int passwd = -1;
+static int group = -1;
+static uid_t own_uid;
+static const char *own_home; /* NULL without HOME */
+static struct row cache[CACHE_ROWS];
+
+void owners_open(void)
+{
+    passwd = etc_open("passwd");
+    group = etc_open("group");
+    own_uid = getuid();
+    own_home = getenv("HOME");
+}
+
+/* name:password:id, in both files. */
+static bool find(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
+{
+    struct account_file file;
+    uint64_t number;
+    bool found = false;
+    if (!account_file_rewind(&file, fd)) {
+        return false;
+    }
+    while (!found && account_file_next(&file)) {
+        found = account_file_field(&file, ':', name, OWNER_NAME_BYTES) &&
+                account_file_skip(&file, 1) &&
+                account_file_number(&file, ':', &number, ACCOUNT_ID_MAX) && number == id &&
+                account_file_end_line(&file);
+    }
+    return found;
+}
+
+static bool name_of(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
+{
+    struct row *row = &cache[(id ^ (uint32_t)fd) % CACHE_ROWS];
+    if (!row->set || row->fd != fd || row->id != id) {
+        *row = (struct row){.set = true, .fd = fd, .id = id};
+        row->known = find(fd, row->name, id);
+        if (!row->known) {
+            snprintf(row->name, sizeof(row->name), "%u", id);
+        }
+    }
+    memcpy(name, row->name, OWNER_NAME_BYTES);
+    return row->known;
+}
+
+bool owners_user(char name[static OWNER_NAME_BYTES], uint32_t uid)
+{
+    return name_of(passwd, name, uid);
+}
+
+bool owners_group(char name[static OWNER_NAME_BYTES], uint32_t gid)
+{
+    return name_of(group, name, gid);
+}
+
+/* name:password:uid:gid:gecos:home */
+bool owners_home(char home[static PATH_BYTES], const char *user)
+{
+    struct account_file file;
+    bool found = false;
+    if (user[0] == '\0' && own_home != NULL) {
+        return snprintf(home, PATH_BYTES, "%s", own_home) < PATH_BYTES;
+    }
+    if (user[0] == '\0') {
+        char name[OWNER_NAME_BYTES];
+        return owners_user(name, own_uid) && owners_home(home, name);
+    }
+    if (!account_file_rewind(&file, passwd)) {
+        return false;
+    }
+    while (!found && account_file_next(&file)) {
+        found = account_file_field_is(&file, ':', user) && account_file_skip(&file, 4) &&
+                account_file_field(&file, ':', home, PATH_BYTES) && account_file_end_line(&file);
+    }
+    return found;
+}

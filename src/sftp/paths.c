@@ -1,0 +1,360 @@
+#include "paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "openat2.h"
+#include "path_text.h"
+
+/* PROC_SUPER_MAGIC of linux/magic.h. */
+#define PROC_FILE_SYSTEM 0x9fa0
+
+/* How often the kernel is asked again if a directory was moved while it looked. */
+#define TRIES 16
+
+/* As many symbolic links in one name as the kernel follows. */
+#define LINKS_MAX 40
+
+/* A file name with its NUL (NAME_MAX), on all but a few foreign file systems. */
+#define NAME_MAX_BYTES 256
+
+#define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
+
+/* ---- names ----------------------------------------------------------------------------------- */
+
+/* Writes the whole name as seen from the jail's root. */
+static int name_inside(const struct paths *paths, char out[static PATH_BYTES], const char *path)
+{
+    int bytes = path[0] == '/' ? snprintf(out, PATH_BYTES, "%s", path)
+                               : snprintf(out, PATH_BYTES, "%s/%s", paths->directory, path);
+    return path[0] == '\0' ? ENOENT : bytes < PATH_BYTES ? 0 : ENAMETOOLONG;
+}
+
+/* ---- opening inside the jail ----------------------------------------------------------------- */
+
+/* Has the kernel resolve an absolute name within the jail. */
+static int open_resolved(const struct paths *paths, int *fd, const char *inside, int flags,
+                         mode_t mode)
+{
+    struct open_how how = {.flags = (uint64_t)(unsigned)flags,
+                           .mode = (flags & O_CREAT) != 0 ? mode : 0,
+                           .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    /* A C library adds it to openat(2). Without it a 32-bit kernel opens no file of 2 GiB. */
+    if ((flags & O_PATH) == 0) {
+        how.flags |= O_LARGEFILE;
+    }
+    for (int i = 0; i < TRIES; i++) {
+        *fd = (int)syscall(OPENAT2, paths->jail, inside, &how, sizeof(how));
+        if (*fd >= 0 || errno != EAGAIN) {
+            return *fd >= 0 ? 0 : errno;
+        }
+    }
+    return EAGAIN;
+}
+
+/* Opens a directory by a name without links and "..", part by part. */
+static int walk(const struct paths *paths, int *directory, char *real)
+{
+    char *rest = NULL;
+    *directory = openat(paths->jail, ".", DIRECTORY_FLAGS);
+    for (char *name = strtok_r(real, "/", &rest); name != NULL && *directory >= 0;
+         name = strtok_r(NULL, "/", &rest)) {
+        int next = openat(*directory, name, DIRECTORY_FLAGS | O_NOFOLLOW);
+        int error = errno;
+        close(*directory);
+        *directory = next;
+        errno = error;
+    }
+    return *directory >= 0 ? 0 : errno;
+}
+
+/* `is_real`: the name has no links and no "..". */
+static int open_directory(const struct paths *paths, int *fd, const char *path, bool is_real)
+{
+    char real[PATH_BYTES];
+    const char *name = path[0] != '\0' ? path : "/";
+    if (!paths->walks) {
+        return open_resolved(paths, fd, name, DIRECTORY_FLAGS, 0);
+    }
+    int error = 0;
+    if (is_real) {
+        memcpy(real, name, strlen(name) + 1);
+    } else {
+        error = paths_real(paths, real, name);
+    }
+    return error == 0 ? walk(paths, fd, real) : error;
+}
+
+static bool is_no_directory(const struct place *place)
+{
+    struct stat status;
+    return fstatat(place->directory, place->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+           !S_ISDIR(status.st_mode);
+}
+
+/* The directory before the last name is what must be in the jail. The system call that follows
+ * takes that name as it is. */
+static int find_inside(const struct paths *paths, struct place *place, const char *path,
+                       bool is_real)
+{
+    int error = name_inside(paths, place->bytes, path);
+    if (error != 0) {
+        return error;
+    }
+    bool has_slash = place->bytes[strlen(place->bytes) - 1] == '/';
+    place->flags = AT_SYMLINK_NOFOLLOW;
+    place->name = path_cut_last(place->bytes);
+    if (path_is_dots(place->name)) {
+        place->bytes[strlen(place->bytes)] = place->name[0] != '\0' ? '/' : '\0';
+        place->name = ".";
+    }
+    error = open_directory(paths, &place->directory, place->bytes, is_real);
+    if (error == 0 && has_slash && is_no_directory(place)) {
+        close(place->directory);
+        error = ENOTDIR;
+    }
+    return error;
+}
+
+/* O_PATH opens a link that has just taken a file's place. */
+static int refuse_link(int fd)
+{
+    struct stat status;
+    if (fstat(fd, &status) == 0 && !S_ISLNK(status.st_mode)) {
+        return 0;
+    }
+    close(fd);
+    return ELOOP;
+}
+
+/* Without O_EXCL, which wants no link at the end, a link has been resolved in `real`. */
+static int open_walking(const struct paths *paths, int *fd, const char *path, int flags,
+                        mode_t mode)
+{
+    struct place place;
+    char real[PATH_BYTES];
+    bool exclusive = (flags & O_EXCL) != 0;
+    int error = exclusive ? 0 : paths_real(paths, real, path);
+    error = error == 0 ? find_inside(paths, &place, exclusive ? path : real, !exclusive) : error;
+    if (error == 0) {
+        *fd = openat(place.directory, place.name, flags | O_NOFOLLOW, mode);
+        error = *fd >= 0 ? 0 : errno;
+        paths_leave(&place);
+    }
+    return error == 0 && (flags & O_PATH) != 0 ? refuse_link(*fd) : error;
+}
+
+static int open_inside(const struct paths *paths, int *fd, const char *path, int flags, mode_t mode)
+{
+    char inside[PATH_BYTES];
+    int error = name_inside(paths, inside, path);
+    if (error != 0) {
+        return error;
+    }
+    return paths->walks ? open_walking(paths, fd, inside, flags, mode)
+                        : open_resolved(paths, fd, inside, flags, mode);
+}
+
+/* Holds open what the link leads to: the name in /proc leads to nothing else. */
+static int follow_inside(const struct paths *paths, struct place *place, const char *path)
+{
+    place->directory = -1;
+    int error = open_inside(paths, &place->directory, path, O_PATH | O_CLOEXEC, 0);
+    snprintf(place->bytes, sizeof(place->bytes), "/proc/self/fd/%d", place->directory);
+    place->name = place->bytes;
+    return error;
+}
+
+/* ---- with or without a jail ------------------------------------------------------------------ */
+
+int paths_find(const struct paths *paths, struct place *place, const char *path, bool follow)
+{
+    place->flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
+    if (paths->jail >= 0) {
+        return follow ? follow_inside(paths, place, path) : find_inside(paths, place, path, false);
+    }
+    place->directory = AT_FDCWD;
+    place->name = path;
+    return 0;
+}
+
+void paths_leave(struct place *place)
+{
+    if (place->directory >= 0) {
+        close(place->directory);
+    }
+}
+
+int paths_open(const struct paths *paths, int *fd, const char *path, int flags, mode_t mode)
+{
+    flags |= O_CLOEXEC;
+    if ((flags & O_PATH) == 0) {
+        flags |= O_NOCTTY | O_NONBLOCK;
+    }
+    if (paths->jail >= 0) {
+        return open_inside(paths, fd, path, flags, mode);
+    }
+    *fd = openat(AT_FDCWD, path, flags, mode);
+    return *fd >= 0 ? 0 : errno;
+}
+
+int paths_stat(const struct paths *paths, struct stat *status, const char *path, bool follow)
+{
+    struct place place;
+    int error = paths_find(paths, &place, path, follow);
+    if (error == 0) {
+        int done = paths->jail >= 0 && follow
+                       ? fstat(place.directory, status)
+                       : fstatat(place.directory, place.name, status, place.flags);
+        error = done == 0 ? 0 : errno;
+        paths_leave(&place);
+    }
+    return error;
+}
+
+static bool is_proc(int directory)
+{
+    struct statfs status;
+    return fstatfs(directory, &status) != 0 || status.f_type == PROC_FILE_SYSTEM;
+}
+
+bool paths_is_root(const struct paths *paths, int directory)
+{
+    struct stat root, status;
+    return paths->jail >= 0 && fstat(paths->jail, &root) == 0 && fstat(directory, &status) == 0 &&
+           root.st_dev == status.st_dev && root.st_ino == status.st_ino;
+}
+
+/* `is_real`: all but the last part of the name is without links and "..". */
+static int read_link(const struct paths *paths, char target[static PATH_BYTES], const char *path,
+                     bool is_real)
+{
+    struct place place;
+    int error = paths->jail >= 0 ? find_inside(paths, &place, path, is_real)
+                                 : paths_find(paths, &place, path, false);
+    if (error != 0) {
+        return error;
+    }
+    ssize_t bytes = readlinkat(place.directory, place.name, target, PATH_BYTES - 1);
+    error = bytes < 0 ? errno : paths->jail >= 0 && is_proc(place.directory) ? EACCES : 0;
+    target[bytes > 0 ? bytes : 0] = '\0';
+    paths_leave(&place);
+    return error;
+}
+
+int paths_read_link(const struct paths *paths, char target[static PATH_BYTES], const char *path)
+{
+    int error = read_link(paths, target, path, false);
+    return error == 0 && paths->jail >= 0 && path_begins_with(target, paths->outside) ? EACCES
+                                                                                      : error;
+}
+
+/* ---- the real name --------------------------------------------------------------------------- */
+
+/* Adds one name to `real`. If it is a link, takes it off again and puts its target before `rest`.
+ */
+static int add_name(const struct paths *paths, char real[static PATH_BYTES],
+                    char rest[static PATH_BYTES], const char *name, unsigned *links)
+{
+    char target[PATH_BYTES];
+    size_t used = strlen(real);
+    if (used + 1 + strlen(name) >= PATH_BYTES) {
+        return ENAMETOOLONG;
+    }
+    snprintf(real + used, PATH_BYTES - used, "/%s", name);
+    int error = read_link(paths, target, real, true);
+    if (error == EINVAL || (error == ENOENT && rest[0] == '\0')) {
+        return 0; /* no link, or the last part, which need not exist */
+    }
+    if (error != 0) {
+        return error;
+    }
+    if (++*links > LINKS_MAX) {
+        return ELOOP;
+    }
+    real[target[0] == '/' ? 0 : used] = '\0';
+    return path_prepend(rest, target);
+}
+
+static int take_name(const struct paths *paths, char real[static PATH_BYTES],
+                     char rest[static PATH_BYTES], unsigned *links)
+{
+    char name[NAME_MAX_BYTES];
+    char *start = rest + strspn(rest, "/");
+    size_t bytes = strcspn(start, "/");
+    if (bytes >= sizeof(name)) {
+        return ENAMETOOLONG;
+    }
+    memcpy(name, start, bytes);
+    name[bytes] = '\0';
+    memmove(rest, start + bytes, strlen(start + bytes) + 1);
+    if (strcmp(name, "..") == 0 && real[0] != '\0') {
+        *strrchr(real, '/') = '\0';
+    }
+    return path_is_dots(name) ? 0 : add_name(paths, real, rest, name, links);
+}
+
+int paths_real(const struct paths *paths, char real[static PATH_BYTES], const char *path)
+{
+    char rest[PATH_BYTES];
+    unsigned links = 0;
+    int error = strlen(path) < PATH_BYTES ? 0 : ENAMETOOLONG;
+    bool absolute = path[0] == '/' || strcmp(paths->directory, "/") == 0;
+    snprintf(real, PATH_BYTES, "%s", absolute ? "" : paths->directory);
+    snprintf(rest, PATH_BYTES, "%s", path);
+    while (error == 0 && rest[strspn(rest, "/")] != '\0') {
+        error = take_name(paths, real, rest, &links);
+    }
+    if (error == 0 && real[0] == '\0') {
+        snprintf(real, PATH_BYTES, "/");
+    }
+    return error;
+}
+
+/* ---- the start ------------------------------------------------------------------------------- */
+
+static int begin_jail(struct paths *paths, const char *jail, const char *directory)
+{
+    int root = -1;
+    int fd = open(jail, DIRECTORY_FLAGS);
+    if (fd < 0 || fchdir(fd) != 0 || getcwd(paths->outside, PATH_BYTES) == NULL) {
+        return errno;
+    }
+    paths->jail = fd;
+    paths->walks = false;
+    snprintf(paths->directory, PATH_BYTES, "/");
+    int error = open_inside(paths, &root, "/", DIRECTORY_FLAGS, 0);
+    paths->walks = error == ENOSYS || error == EPERM;
+    if (root >= 0) {
+        close(root);
+    }
+    if (directory == NULL || (error != 0 && !paths->walks)) {
+        return paths->walks ? 0 : error;
+    }
+    char real[PATH_BYTES];
+    error = paths_real(paths, real, directory);
+    error = error == 0 ? open_directory(paths, &root, real, true) : error;
+    if (error == 0) {
+        close(root);
+        memcpy(paths->directory, real, PATH_BYTES);
+    }
+    return error;
+}
+
+int paths_begin(struct paths *paths, const char *jail, const char *directory)
+{
+    paths->jail = -1;
+    if (jail != NULL) {
+        return begin_jail(paths, jail, directory);
+    }
+    if (directory != NULL && chdir(directory) != 0) {
+        return errno;
+    }
+    return getcwd(paths->directory, PATH_BYTES) != NULL ? 0 : errno;
+}

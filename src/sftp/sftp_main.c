@@ -1,0 +1,81 @@
+/*
+ * wrensshd-sftp from its command line to its end.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "exits.h"
+#include "handles.h"
+#include "listing.h"
+#include "log.h"
+#include "log_syslog.h"
+#include "owners.h"
+#include "sftp.h"
+#include "sftp_log.h"
+#include "sftp_options.h"
+#include "sftp_sandbox.h"
+#include "tools.h"
+
+static struct sftp sftp;
+
+static int end(const char *reason, int status)
+{
+    struct sftp_report report = {
+        .kind = SFTP_REPORT_END, .layers = sftp.layers, .counts = sftp.counts};
+    snprintf(report.text, sizeof(report.text), "%s", reason);
+    sftp_log_send(&report);
+    log_finish();
+    return status;
+}
+
+/* Reports to the client's user, too, what keeps the server from starting. */
+static int refuse_start(const char *path, int error)
+{
+    char text[LIMIT_NOTE_BYTES + 1];
+    snprintf(text, sizeof(text), "%.200s: %s", path, strerror(error));
+    dprintf(STDERR_FILENO, "wrensshd-sftp: %s\n", text);
+    return end(text, EXIT_TROUBLE);
+}
+
+int sftp_main(char **argv)
+{
+    static struct sftp_options options;
+    int status = 0;
+    log_name("wrensshd-sftp");
+    bool reports = sftp_log_begin();
+    if (sftp_options_parse(&options, argv, &status) != 0) {
+        return status == 0 ? 0 : end("wrong flags", status);
+    }
+    if (!reports) {
+        log_facility(options.facility);
+        log_open(!options.log_to_stderr, options.level);
+        log_connect();
+        log_syslog_stay();
+    }
+    signals_reset();
+    if (options.has_umask) {
+        umask(options.umask);
+    }
+    owners_open();
+    listing_begin();
+    const char *jail = options.jail[0] != '\0' ? options.jail : NULL;
+    const char *directory = options.directory[0] != '\0' ? options.directory : NULL;
+    int error = paths_begin(&sftp.paths, jail, directory);
+    if (error != 0) {
+        const char *wanted = directory != NULL ? directory : "working directory";
+        return refuse_start(jail != NULL && sftp.paths.jail < 0 ? jail : wanted, error);
+    }
+    sftp.read_only = options.read_only;
+    sftp.reports_files = options.level >= LOG_DETAIL;
+    sftp.allowed = options.allowed;
+    sftp.layers = sftp_sandbox_enter(sftp.paths.jail, sftp.read_only);
+    sftp_run(&sftp);
+    if (sftp.reports_files) {
+        handles_each_file(sftp_log_file);
+    }
+    return end(sftp.ended, sftp.failed ? EXIT_TROUBLE : 0);
+}

@@ -1,0 +1,140 @@
+#include "sftp_sandbox.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "confine.h"
+#include "openat2.h"
+#include "sandbox_layers.h"
+#include "seccomp_abi.h"
+#include "seccomp_calls.h"
+#include "seccomp_filter.h"
+
+/* ---- Landlock -------------------------------------------------------------------------------- */
+
+/* Rights that newer versions of Landlock know. */
+static uint64_t rights_of(long version)
+{
+    static const unsigned counts[] = {0, 13, 14, 15, 15, 16}; /* of rights, by version */
+    long last = (long)(sizeof(counts) / sizeof(counts[0])) - 1;
+    return (1ULL << counts[version < last ? version : last]) - 1;
+}
+
+static bool allow_beneath(int rules, int directory, uint64_t rights)
+{
+    const struct landlock_beneath beneath = {.allowed_access = rights, .parent_fd = directory};
+    return syscall(LANDLOCK_ADD_RULE, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
+}
+
+static bool enter_landlock(int jail, bool read_only)
+{
+    long version = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    if (version < (read_only ? 1 : 2)) {
+        return false;
+    }
+    const struct landlock_attributes handled = {.handled_access_fs = rights_of(version)};
+    uint64_t rights = handled.handled_access_fs &
+                      (read_only ? LANDLOCK_READ_FILE | LANDLOCK_READ_DIR
+                                 : ~(uint64_t)(LANDLOCK_EXECUTE | LANDLOCK_MAKE_CHAR |
+                                               LANDLOCK_MAKE_BLOCK | LANDLOCK_IOCTL_DEVICE));
+    int rules = (int)syscall(LANDLOCK_CREATE_RULESET, &handled, sizeof(handled), 0);
+    int directory = jail >= 0 ? jail : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    bool entered = rules >= 0 && allow_beneath(rules, directory, rights) &&
+                   syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0;
+    if (rules >= 0) {
+        close(rules);
+    }
+    if (jail < 0) {
+        close(directory);
+    }
+    return entered;
+}
+
+/* ---- seccomp --------------------------------------------------------------------------------- */
+
+/* A C library has a choice among several calls for one purpose. These are all that it may make of
+ * the functions that the server uses. */
+static const struct seccomp_rule rules[] = {
+    /* Open files. */
+    {.number = SYS_read},
+    {.number = SYS_write},
+    {.number = SYS_pread64},
+    {.number = SYS_pwrite64},
+    {.number = SYS_close},
+    {.number = SYS_lseek},
+    {.number = SYS_fsync},
+    {.number = SYS_fchmod},
+    {.number = SYS_fchown},
+    {.number = SYS_ftruncate},
+    {.number = SYS_getdents64},
+    /* Names. */
+    {.number = SYS_openat},
+    {.number = OPENAT2},
+    {.number = SYS_unlinkat},
+    {.number = SYS_mkdirat},
+    {.number = SYS_linkat},
+    {.number = SYS_symlinkat},
+    {.number = SYS_readlinkat},
+    {.number = SYS_renameat2},
+    {.number = SYS_fchmodat},
+    {.number = SYS_fchownat},
+    {.number = SYS_utimensat},
+    {.number = SYS_statx},
+    {.number = SYS_fstatfs},
+#ifdef SYS_renameat
+    {.number = SYS_renameat},
+#endif
+#ifdef SYS_newfstatat
+    {.number = SYS_newfstatat},
+    {.number = SYS_fstat},
+#endif
+#ifdef SYS_lstat
+    {.number = SYS_stat},
+    {.number = SYS_lstat},
+#endif
+#ifdef SYS_fstatat64 /* 32-bit machines, from here on */
+    {.number = SYS_fstatat64},
+    {.number = SYS_fstat64},
+    {.number = SYS_stat64},
+    {.number = SYS_lstat64},
+    {.number = SYS_fstatfs64},
+    {.number = SYS_ftruncate64},
+    {.number = SYS__llseek},
+#endif
+#ifdef SYS_fchown32
+    {.number = SYS_fchown32},
+#endif
+#ifdef SYS_utimensat_time64
+    {.number = SYS_utimensat_time64},
+#endif
+    /* Log lines, memory that is given back, waiting. */
+    {.number = SYS_sendto},
+    {SYS_madvise, 1, {{2, MADV_DONTNEED}}},
+    SECCOMP_CALLS_WAITING,
+    {.number = SYS_exit_group},
+};
+
+_Static_assert(sizeof(rules) / sizeof(rules[0]) <= SECCOMP_RULES_MAX, "the list is installed");
+
+uint32_t sftp_sandbox_enter(int jail, bool read_only)
+{
+    uint32_t layers = 0;
+    if (confine_new_privileges()) {
+        layers |= SANDBOX_NO_NEW_PRIVS;
+    }
+    if (confine_not_dumpable()) {
+        layers |= SANDBOX_NOT_DUMPABLE;
+    }
+    if (confine_limit(RLIMIT_NPROC, 0) && confine_limit(RLIMIT_CORE, 0)) {
+        layers |= SANDBOX_RLIMITS;
+    }
+    if (enter_landlock(jail, read_only)) {
+        layers |= SANDBOX_LANDLOCK;
+    }
+    if (seccomp_install(rules, sizeof(rules) / sizeof(rules[0]))) {
+        layers |= SANDBOX_SECCOMP;
+    }
+    return layers;
+}

@@ -1,0 +1,336 @@
+/* sftp/paths.c and path_text.c: names with and without a jail, with openat2(2) and without. */
+#include "paths.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "path_text.h"
+#include "scratch.h"
+#include "unit.h"
+
+static char top[SCRATCH_BYTES];
+static struct paths paths;
+
+/* A jail with a file, a directory and links, and a secret beside it. */
+static void begin(void)
+{
+    scratch_make(top);
+    ck_assert_int_eq(chdir(top), 0);
+    ck_assert_int_eq(mkdir("jail", 0755), 0);
+    ck_assert_int_eq(mkdir("jail/in", 0755), 0);
+    ck_assert_int_eq(close(creat("jail/in/file", 0644)), 0);
+    ck_assert_int_eq(close(creat("secret", 0644)), 0);
+    ck_assert_int_eq(symlink("/secret", "jail/absolute"), 0);
+    ck_assert_int_eq(symlink("../../../../../../secret", "jail/in/climbs"), 0);
+    ck_assert_int_eq(symlink("/in/file", "jail/good"), 0);
+    ck_assert_int_eq(symlink("in", "jail/folder"), 0);
+    ck_assert_int_eq(symlink("b", "jail/a"), 0);
+    ck_assert_int_eq(symlink("a", "jail/b"), 0);
+    ck_assert_int_eq(symlink("new", "jail/dangling"), 0);
+    char shows[SCRATCH_BYTES + 16];
+    snprintf(shows, sizeof(shows), "%s/jail/in", top);
+    ck_assert_int_eq(symlink(shows, "jail/shows"), 0);
+    ck_assert_int_eq(symlink("/proc/self/root", "jail/magic"), 0);
+}
+
+static void finish(void)
+{
+    ck_assert_int_eq(chdir("/"), 0);
+    scratch_remove(top);
+}
+
+/* With `walks` as on a kernel without openat2(2). */
+static void enter(bool walks)
+{
+    char jail[SCRATCH_BYTES + 8];
+    snprintf(jail, sizeof(jail), "%s/jail", top);
+    memset(&paths, 0, sizeof(paths));
+    ck_assert_int_eq(paths_begin(&paths, jail, NULL), 0);
+    paths.walks = paths.walks || walks;
+}
+
+/* The number of an inode, 0 if it can't be opened. */
+static ino_t opened(const char *path, int flags, int *error)
+{
+    struct stat status = {0};
+    int fd = -1;
+    *error = paths_open(&paths, &fd, path, flags, 0644);
+    if (*error == 0) {
+        ck_assert_int_eq(fstat(fd, &status), 0);
+        ck_assert_int_eq(fcntl(fd, F_GETFD), FD_CLOEXEC);
+        close(fd);
+    }
+    return status.st_ino;
+}
+
+/* paths_begin() changes the working directory. */
+static struct stat outside(const char *path)
+{
+    char whole[2 * SCRATCH_BYTES];
+    struct stat status = {0};
+    snprintf(whole, sizeof(whole), "%s/%s", top, path);
+    stat(whole, &status);
+    return status;
+}
+
+static ino_t inode_of(const char *path)
+{
+    ino_t inode = outside(path).st_ino;
+    ck_assert_uint_ne(inode, 0);
+    return inode;
+}
+
+static const struct {
+    const char *path;
+    const char *leads_to; /* as seen from outside, or NULL */
+    int error;
+} opens[] = {
+    {"/in/file", "jail/in/file", 0},
+    {"in/file", "jail/in/file", 0},
+    {"//in//file", "jail/in/file", 0},
+    {"in/../in/./file", "jail/in/file", 0},
+    {"../../../in/file", "jail/in/file", 0},
+    {"/../..", "jail", 0},
+    {"/", "jail", 0},
+    {".", "jail", 0},
+    {"good", "jail/in/file", 0},
+    {"folder/file", "jail/in/file", 0},
+    {"folder/../in", "jail/in", 0},
+    {"absolute", NULL, ENOENT},
+    {"in/climbs", NULL, ENOENT},
+    {"../secret", NULL, ENOENT},
+    {"/../secret", NULL, ENOENT},
+    {"shows/file", NULL, ENOENT},
+    {"magic/etc", NULL, ENOENT},
+    {"a", NULL, ELOOP},
+    {"", NULL, ENOENT},
+    {"in/file/x", NULL, ENOTDIR},
+    {"in/file/..", NULL, ENOTDIR},
+    {"nothing/..", NULL, ENOENT},
+};
+
+/* The walk resolves ".." in the name: what is before it need not be a directory. */
+static bool is_looser(const char *path)
+{
+    return paths.walks && (strcmp(path, "in/file/..") == 0 || strcmp(path, "nothing/..") == 0);
+}
+
+static void check_opens(bool walks)
+{
+    enter(walks);
+    for (size_t i = 0; i < sizeof(opens) / sizeof(opens[0]); i++) {
+        int error;
+        ino_t found = opened(opens[i].path, O_RDONLY, &error);
+        if (is_looser(opens[i].path)) {
+            continue;
+        }
+        ck_assert_msg(error == opens[i].error, "%s: %s", opens[i].path, strerror(error));
+        ck_assert_msg(opens[i].leads_to == NULL || found == inode_of(opens[i].leads_to), "%s",
+                      opens[i].path);
+    }
+}
+
+START_TEST(jail_holds)
+{
+    check_opens(_i == 1);
+}
+END_TEST
+
+/* As without a jail: what a slash follows is a directory. */
+START_TEST(slash_at_the_end_wants_a_directory)
+{
+    struct place place;
+    enter(_i == 1);
+    ck_assert_int_eq(paths_find(&paths, &place, "in/file/", false), ENOTDIR);
+    ck_assert_int_eq(paths_find(&paths, &place, "folder//", false), ENOTDIR);
+    ck_assert_int_eq(paths_find(&paths, &place, "in/", false), 0);
+    ck_assert_str_eq(place.name, "in");
+    paths_leave(&place);
+    ck_assert_int_eq(paths_find(&paths, &place, "in/new/", false), 0);
+    paths_leave(&place);
+}
+END_TEST
+
+START_TEST(files_are_made_inside_only)
+{
+    static const char *const made[] = {"/made", "../../up", "in/../made2", "dangling"};
+    static const char *const seen[] = {"jail/made", "jail/up", "jail/made2", "jail/new"};
+    int error;
+    enter(_i == 1);
+    for (size_t i = 0; i < 4; i++) {
+        ino_t inode = opened(made[i], O_WRONLY | O_CREAT, &error);
+        ck_assert_msg(error == 0, "%s: %s", made[i], strerror(error));
+        ck_assert_uint_eq(inode, inode_of(seen[i]));
+    }
+    ck_assert_uint_eq(opened("dangling", O_WRONLY | O_CREAT | O_EXCL, &error), 0);
+    ck_assert_int_eq(error, EEXIST);
+    ck_assert_uint_eq(outside("up").st_ino, 0);
+}
+END_TEST
+
+START_TEST(place_of_a_link_is_the_link)
+{
+    struct place place;
+    struct stat status;
+    enter(_i == 1);
+    ck_assert_int_eq(paths_find(&paths, &place, "folder/climbs", false), 0);
+    ck_assert_int_eq(fstatat(place.directory, place.name, &status, place.flags), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+    paths_leave(&place);
+    ck_assert_int_eq(paths_find(&paths, &place, "absolute", true), ENOENT);
+    ck_assert_int_eq(paths_stat(&paths, &status, "absolute", false), 0);
+    ck_assert(S_ISLNK(status.st_mode));
+    ck_assert_int_eq(paths_stat(&paths, &status, "good", true), 0);
+    ck_assert_uint_eq(status.st_ino, inode_of("jail/in/file"));
+    ck_assert_int_eq(paths_find(&paths, &place, "good", true), 0);
+    ck_assert_int_eq(fchmodat(place.directory, place.name, 0600, place.flags), 0);
+    paths_leave(&place);
+    ck_assert_uint_eq(outside("jail/in/file").st_mode & 07777, 0600);
+}
+END_TEST
+
+static const struct {
+    const char *path;
+    const char *real; /* NULL: an error */
+    int error;
+} reals[] = {
+    {".", "/", 0},
+    {"", "/", 0},
+    {"..", "/", 0},
+    {"/../../in/./file", "/in/file", 0},
+    {"good", "/in/file", 0},
+    {"folder/climbs", "/secret", 0},
+    {"absolute", "/secret", 0},
+    {"in/new", "/in/new", 0},
+    {"in//new/", NULL, ENOENT},
+    {"in//", "/in", 0},
+    {"dangling", "/new", 0},
+    {"dangling/", NULL, ENOENT},
+    {"in/new/x", NULL, ENOENT},
+    {"a", NULL, ELOOP},
+    {"in/file/x", NULL, ENOTDIR},
+};
+
+START_TEST(real_names_stay_inside)
+{
+    char real[PATH_BYTES];
+    enter(_i == 1);
+    for (size_t i = 0; i < sizeof(reals) / sizeof(reals[0]); i++) {
+        int error = paths_real(&paths, real, reals[i].path);
+        ck_assert_msg(error == reals[i].error, "%s: %s", reals[i].path, strerror(error));
+        ck_assert_msg(error != 0 || strcmp(real, reals[i].real) == 0, "%s: %s", reals[i].path,
+                      real);
+    }
+}
+END_TEST
+
+static const char *in_jail(void)
+{
+    static char jail[SCRATCH_BYTES + 8];
+    snprintf(jail, sizeof(jail), "%s/jail", top);
+    return jail;
+}
+
+START_TEST(link_that_shows_the_jails_place_is_refused)
+{
+    char target[PATH_BYTES];
+    static const char *const shows[] = {"%s/jail", "%s/jail/", "/%s//jail/in", "/.%s/./jail/x"};
+    static const char *const others[] = {"%s/jailer", "%s", "/jail", "x%s/jail"};
+    char text[2 * SCRATCH_BYTES];
+    for (size_t i = 0; i < 4; i++) {
+        snprintf(text, sizeof(text), shows[i], top);
+        ck_assert_msg(path_begins_with(text, in_jail()), "%s", text);
+        snprintf(text, sizeof(text), others[i], top);
+        ck_assert_msg(!path_begins_with(text, in_jail()), "%s", text);
+    }
+    enter(_i == 1);
+    ck_assert_int_eq(paths_read_link(&paths, target, "shows"), EACCES);
+    ck_assert_int_eq(paths_read_link(&paths, target, "good"), 0);
+    ck_assert_str_eq(target, "/in/file");
+    ck_assert_int_eq(paths_read_link(&paths, target, "in"), EINVAL);
+}
+END_TEST
+
+START_TEST(start_directory_in_a_jail)
+{
+    char jail[SCRATCH_BYTES + 8], real[PATH_BYTES];
+    int error;
+    snprintf(jail, sizeof(jail), "%s/jail", top);
+    ck_assert_int_eq(paths_begin(&paths, jail, "folder"), 0);
+    ck_assert_str_eq(paths.directory, "/in");
+    ck_assert_uint_eq(opened("file", O_RDONLY, &error), inode_of("jail/in/file"));
+    ck_assert_int_eq(paths_real(&paths, real, "x"), 0);
+    ck_assert_str_eq(real, "/in/x");
+    ck_assert_int_eq(chdir(top), 0);
+    ck_assert_int_eq(paths_begin(&paths, jail, "nothing"), ENOENT);
+    ck_assert_int_eq(chdir(top), 0);
+    ck_assert_int_eq(paths_begin(&paths, "nothing", NULL), ENOENT);
+    ck_assert_int_eq(paths_begin(&paths, "secret", NULL), ENOTDIR);
+}
+END_TEST
+
+START_TEST(without_a_jail)
+{
+    char real[PATH_BYTES], expected[2 * SCRATCH_BYTES];
+    int error;
+    ck_assert_int_eq(paths_begin(&paths, NULL, "jail"), 0);
+    ck_assert_uint_eq(opened("in/file", O_RDONLY, &error), inode_of("jail/in/file"));
+    ck_assert_int_eq(paths_real(&paths, real, "folder/../x"), 0);
+    ck_assert_int_eq(chdir(".."), 0);
+    ck_assert_ptr_nonnull(getcwd(expected, SCRATCH_BYTES));
+    strcat(expected, "/jail/x");
+    ck_assert_str_eq(real, expected);
+    ck_assert_int_eq(paths_begin(&paths, NULL, "nothing"), ENOENT);
+}
+END_TEST
+
+/* Nobody writes: an open for reading that waited would hang. */
+START_TEST(fifo_does_not_wait)
+{
+    int error;
+    ck_assert_int_eq(paths_begin(&paths, NULL, NULL), 0);
+    ck_assert_int_eq(mkfifo("fifo", 0600), 0);
+    ck_assert_uint_ne(opened("fifo", O_RDONLY, &error), 0);
+}
+END_TEST
+
+START_TEST(names_have_a_length)
+{
+    char path[2 * PATH_BYTES], real[PATH_BYTES];
+    int error;
+    enter(false);
+    memset(path, 'x', sizeof(path));
+    path[300] = '\0';
+    ck_assert_uint_eq(opened(path, O_RDONLY, &error), 0);
+    ck_assert_int_eq(error, ENAMETOOLONG);
+    ck_assert_int_eq(paths_real(&paths, real, path), ENAMETOOLONG);
+    for (size_t i = 0; i < 4095; i++) {
+        path[i] = i % 2 == 0 ? '.' : '/';
+    }
+    path[4095] = '\0';
+    ck_assert_int_eq(paths_real(&paths, real, path), 0);
+    ck_assert_str_eq(real, "/");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("paths");
+    TCase *tests = tcase_create("paths");
+    tcase_set_timeout(tests, 30);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_loop_test(tests, jail_holds, 0, 2);
+    tcase_add_loop_test(tests, slash_at_the_end_wants_a_directory, 0, 2);
+    tcase_add_loop_test(tests, files_are_made_inside_only, 0, 2);
+    tcase_add_loop_test(tests, place_of_a_link_is_the_link, 0, 2);
+    tcase_add_loop_test(tests, real_names_stay_inside, 0, 2);
+    tcase_add_loop_test(tests, link_that_shows_the_jails_place_is_refused, 0, 2);
+    tcase_add_test(tests, start_directory_in_a_jail);
+    tcase_add_test(tests, without_a_jail);
+    tcase_add_test(tests, fifo_does_not_wait);
+    tcase_add_test(tests, names_have_a_length);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
