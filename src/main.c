@@ -9,6 +9,7 @@
 #include <netinet/tcp.h>
 #include <sodium.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -128,12 +129,6 @@ static bool close_descriptors(struct options *options)
     return true;
 }
 
-static bool make_nonblocking(int fd)
-{
-    int flags = fcntl(fd, F_GETFL);
-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
-}
-
 /* Moves a descriptor to `number`. */
 static void place(int fd, int number)
 {
@@ -141,6 +136,29 @@ static void place(int fd, int number)
         dup3(fd, number, O_CLOEXEC);
         close(fd);
     }
+}
+
+/* Opens our own program's file for the SFTP server: whoever logs in may not be able to. Without
+ * /proc by the path with which the kernel started us. If neither works, there is no SFTP. */
+static void open_program(void)
+{
+    int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
+    if (fd < 0) {
+        const union {
+            unsigned long number;
+            const char *text;
+        } path = {getauxval(AT_EXECFN)};
+        fd = path.text != NULL ? open(path.text, O_PATH | O_CLOEXEC) : -1;
+    }
+    if (fd >= 0) {
+        place(fd, PROGRAM_DESCRIPTOR);
+    }
+}
+
+static bool make_nonblocking(int fd)
+{
+    int flags = fcntl(fd, F_GETFL);
+    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
 }
 
 /* The network process, from fork to exit. */
@@ -181,7 +199,7 @@ static void place_ends(int monitor, int session, const int others[2])
 {
     close(others[0]);
     close(others[1]);
-    int moved = fcntl(session, F_DUPFD_CLOEXEC, STATUS_DESCRIPTOR + 1);
+    int moved = fcntl(session, F_DUPFD_CLOEXEC, FREE_DESCRIPTOR_MIN);
     close(session);
     place(monitor, IPC_DESCRIPTOR);
     place(moved, SESSION_DESCRIPTOR);
@@ -205,7 +223,7 @@ static int monitor(struct monitor_setup *setup)
 {
     /* The monitor signs and verifies, which needs no random bytes. */
     entropy_stop();
-    setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STATUS_DESCRIPTOR + 1);
+    setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FREE_DESCRIPTOR_MIN);
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
     close(NULL_DESCRIPTOR);
@@ -220,7 +238,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
     int sessions[2];
     const struct identity identity = identity_find();
     struct oom oom;
-    oom_raise(&oom, STATUS_DESCRIPTOR + 1);
+    oom_raise(&oom, FREE_DESCRIPTOR_MIN);
     if (!open_descriptors(monitors, sessions)) {
         return trouble("/dev/null or a socket pair");
     }
@@ -289,6 +307,7 @@ static int daemon_main(char **argv)
     if (!close_descriptors(&options)) {
         return EXIT_USAGE;
     }
+    open_program();
     umask(umask(0077) | 0022);
 
     static struct peer peer;

@@ -11,7 +11,7 @@
 
 #define USAGE                                                                                      \
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"                \
-    "                [-c file] [-R file] [-t seconds] [-i seconds] [-m attempts]\n"                \
+    "                [-c file] [-R file] [-t seconds] [-i seconds] [-m number]\n"                  \
     "                [-g group] keydir\n"                                                          \
     "       wrensshd -h | -V\n"
 
@@ -26,7 +26,7 @@ static const char help[] =
           "  -R file     refuse the keys and certificates that this file revokes\n"
           "  -E          let authorized_keys set environment variables\n"
           "  -e command  run this instead of whatever the client asks for\n"
-          "  -x n=cmd    run cmd as subsystem n; often -x sftp=/usr/lib/openssh/sftp-server\n"
+          "  -x n=cmd    run cmd as subsystem n; without -x sftp=cmd, sftp is wrensshd-sftp\n"
           "  -g group    let in only members of this group\n"
           "  -r          do not let in root\n"
           "  -t seconds  end connections that have not logged in by then (60)\n"
@@ -84,7 +84,7 @@ static int parse_number(unsigned *number, const char *text, unsigned least, int 
 static int parse_subsystem(struct options *options, const char *text)
 {
     const char *equals = strchr(text, '=');
-    if (equals == NULL || equals == text || equals[1] == '\0') {
+    if (equals == NULL || equals == text) {
         return refuse("-x takes name=command", text);
     }
     if (options->subsystem_count == LIMIT_SUBSYSTEMS) {

@@ -10,7 +10,7 @@
 #include "descriptors.h"
 
 /* The least number of the connection's descriptor: above the fixed ones. */
-#define LOG_DESCRIPTOR_MIN (STATUS_DESCRIPTOR + 1)
+#define LOG_DESCRIPTOR_MIN FREE_DESCRIPTOR_MIN
 
 /* Connects, unless already connected. To be called after the launcher's descriptors are closed and
  * before the login, as the user may not be allowed to open /dev/log. Returns false without a syslog

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "descriptors.h"
 #include "log.h"
 #include "monitor_state.h"
 #include "seccomp_calls.h"
@@ -135,5 +136,6 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
         return "could not become the user";
     }
     close(SESSION_DESCRIPTOR);
+    close(PROGRAM_DESCRIPTOR);
     return confine(monitor);
 }

@@ -1,6 +1,7 @@
 #include "program.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -8,25 +9,33 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "child.h"
 #include "descriptors.h"
 #include "limit.h"
+#include "log.h"
+#include "sftp_report.h"
 
 #define EXIT_CANNOT_RUN 126
 #define EXIT_MISSING    127
+
+#define SFTP_PROGRAM "wrensshd-sftp"
+
+/* Where the child holds the program's file until the exec. */
+#define SFTP_PROGRAM_DESCRIPTOR (SFTP_REPORT_DESCRIPTOR + 1)
 
 /* Our variables, the client's (at least "LANG=\0" each), the grant's (at least "A=\0"), and NULL.
  */
 #define ENVIRONMENT_ENTRIES                                                                        \
     (16 + LIMIT_ENVIRONMENT_BYTES / 6 + LIMIT_GRANT_ENVIRONMENT_BYTES / 3 + 1)
 
-/* Our dozen variables, of which four hold a path, the client's, the grant's, and the client's
- * command. */
+/* Our dozen variables, of which four hold a path, the client's, the grant's, the client's command,
+ * and the flags of the SFTP server. */
 #define ENVIRONMENT_BYTES                                                                          \
     (4096 + 4 * LIMIT_PATH_BYTES + LIMIT_ENVIRONMENT_BYTES + LIMIT_GRANT_ENVIRONMENT_BYTES +       \
-     LIMIT_COMMAND_BYTES)
+     2 * LIMIT_COMMAND_BYTES)
 
 #define PATH_OF_USERS "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games"
 #define PATH_OF_ROOT  "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
@@ -35,6 +44,7 @@ struct environment {
     size_t count;
     size_t used;
     char *entries[ENVIRONMENT_ENTRIES];
+    char *words[LIMIT_SFTP_ARGUMENTS + 2]; /* of the SFTP server's command line, and NULL */
     char bytes[ENVIRONMENT_BYTES];
 };
 
@@ -144,7 +154,16 @@ static void place_descriptors(const struct program *program)
             _exit(EXIT_CANNOT_RUN);
         }
     }
-    descriptors_close_from(3);
+    if (program->report < 0) {
+        descriptors_close_from(3);
+        return;
+    }
+    if (dup2(program->report, SFTP_REPORT_DESCRIPTOR) < 0 ||
+        dup3(PROGRAM_DESCRIPTOR, SFTP_PROGRAM_DESCRIPTOR, O_CLOEXEC) < 0) {
+        report("could not run", "the SFTP server", errno);
+        _exit(EXIT_CANNOT_RUN);
+    }
+    descriptors_close_from(SFTP_PROGRAM_DESCRIPTOR + 1);
 }
 
 static void enter_home(const char *home)
@@ -192,6 +211,39 @@ static void run_shell(const struct program *program, struct environment *environ
     execve(shell, arguments, environment->entries);
 }
 
+/* Runs our own program's file under the SFTP server's name. No path leads there: the file may have
+ * been replaced or removed since the daemon started. */
+static void run_sftp(const struct program *program, struct environment *environment)
+{
+    size_t count = 0;
+    char *rest = NULL;
+    char *command = environment->bytes + environment->used;
+    environment->words[count++] = as_argument(SFTP_PROGRAM);
+    if (log_shows(LOG_DETAIL)) {
+        environment->words[count++] = as_argument("-v");
+    }
+    snprintf(command, sizeof(environment->bytes) - environment->used, "%s", program->command);
+    strtok_r(command, " \t", &rest); /* internal-sftp */
+    char *word;
+    while ((word = strtok_r(NULL, " \t", &rest)) != NULL) {
+        if (count > LIMIT_SFTP_ARGUMENTS) {
+            errno = E2BIG;
+            return;
+        }
+        environment->words[count++] = word;
+    }
+    syscall(SYS_execveat, SFTP_PROGRAM_DESCRIPTOR, "", environment->words, environment->entries,
+            AT_EMPTY_PATH);
+}
+
+/* An SFTP server would leave a client that wants a shell or a command waiting for ever. */
+__attribute__((noreturn)) static void refuse(void)
+{
+    static const char text[] = "Only SFTP is allowed here.\n";
+    ssize_t written = write(STDOUT_FILENO, text, sizeof(text) - 1);
+    _exit(written < 0 ? EXIT_CANNOT_RUN : 1);
+}
+
 /* Runs in the child. The environment's memory is all zeros. */
 __attribute__((noreturn)) static void run(const struct program *program,
                                           struct environment *environment)
@@ -214,10 +266,19 @@ __attribute__((noreturn)) static void run(const struct program *program,
     set_end_with_session(true);
     enter_home(program->account->home);
     set_end_with_session(false);
-    run_shell(program, environment);
+    const char *path = SFTP_PROGRAM;
+    if (program->wants_other) {
+        refuse();
+    }
+    if (program->report >= 0) {
+        run_sftp(program, environment);
+    } else {
+        path = program->account->shell;
+        run_shell(program, environment);
+    }
 
     int error = errno;
-    report("could not run", program->account->shell, error);
+    report("could not run", path, error);
     _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
 }
 

@@ -15,6 +15,9 @@ struct program {
     const struct account *account;
     const struct peer *peer;
     const char *command;          /* for the shell's -c, or NULL for a login shell */
+    bool wants_other;             /* only SFTP is allowed: the child says so and runs nothing */
+    int report;                   /* >= 0: `command` is internal-sftp and its flags. Our own SFTP
+                                     server runs without a shell, and reports to this socket */
     const char *original_command; /* SSH_ORIGINAL_COMMAND, or NULL */
     const char *term;             /* TERM, used only with a terminal */
     const char *terminal_name;    /* SSH_TTY, or NULL */
@@ -28,9 +31,9 @@ struct program {
 
 /*
  * Starts the program in a child: a new session with its controlling terminal, default signals, no
- * descriptors but 0 to 2, the home directory, an environment that inherits nothing, then
- * execve(2). The child reports errors on the session's stderr. It exits with 127 if the shell is
- * missing, with 126 if it can't be run.
+ * descriptors but 0 to 2 (the SFTP server also has 3, sftp_report.h), the home directory, an
+ * environment that inherits nothing, then execve(2) or execveat(2). The child reports errors on the
+ * session's stderr. It exits with 127 if the shell is missing, with 126 if it can't be run.
  *
  * Returns the child's pid, or -1 with errno.
  */

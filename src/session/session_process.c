@@ -113,14 +113,28 @@ __attribute__((noreturn)) static void end(int lifeline, const char *wrong)
     finish(EXIT_TROUBLE);
 }
 
+/* The connection has ended. SFTP servers end with it; waits for the last reports of those. */
+__attribute__((noreturn)) static void finish_with_reports(struct sessions *sessions, int signals)
+{
+    int64_t deadline_ms = clock_now_ms() + LIMIT_SFTP_REPORT_MS;
+    struct pollfd waiting[1 + LIMIT_CHANNELS] = {{.fd = signals, .events = POLLIN}};
+    while (sessions_watch(sessions, waiting + 1) > 0 && clock_now_ms() < deadline_ms) {
+        poll(waiting, 1, clock_timeout_ms(deadline_ms));
+        reap(sessions, signals);
+    }
+    sessions_reports(sessions);
+    finish(0);
+}
+
 __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifeline, int signals)
 {
     bool idle = false;
     for (;;) {
-        struct pollfd waiting[] = {{.fd = SESSION_DESCRIPTOR, .events = POLLIN},
-                                   {.fd = signals, .events = POLLIN},
-                                   {.fd = lifeline}};
-        int ready = poll(waiting, 3, idle ? -1 : LIMIT_REST_MS);
+        struct pollfd waiting[3 + LIMIT_CHANNELS] = {{.fd = SESSION_DESCRIPTOR, .events = POLLIN},
+                                                     {.fd = signals, .events = POLLIN},
+                                                     {.fd = lifeline}};
+        nfds_t count = 3 + sessions_watch(sessions, waiting + 3);
+        int ready = poll(waiting, count, idle ? -1 : LIMIT_REST_MS);
         idle = ready == 0;
         if (idle) {
             give_back_memory();
@@ -128,13 +142,16 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
         if (waiting[2].revents != 0) {
             finish(0);
         }
+        if (ready > 0 && count > 3) {
+            sessions_reports(sessions);
+        }
         if (ready > 0 && waiting[1].revents != 0) {
             reap(sessions, signals);
         }
         if (ready > 0 && waiting[0].revents != 0) {
             const char *wrong = NULL;
             if (session_requests_serve(sessions, &request_memory, &wrong) == REQUEST_CLOSED) {
-                finish(0);
+                finish_with_reports(sessions, signals);
             }
             if (wrong != NULL) {
                 end(lifeline, wrong);

@@ -9,15 +9,10 @@
 #include "environment.h"
 #include "log.h"
 #include "program.h"
+#include "sftp_reports.h"
+#include "task.h"
 
 static const char bad_channel[] = "session request for a channel out of range";
-
-/* What a session runs. */
-struct task {
-    const char *client;   /* what the client sent: a command or a subsystem's name */
-    const char *command;  /* the command that runs; NULL for a login shell */
-    const char *original; /* with a forced command, the client's; else NULL */
-};
 
 void sessions_init(struct sessions *sessions, const struct options *options,
                    const struct peer *peer, const struct account *account,
@@ -34,11 +29,11 @@ void sessions_init(struct sessions *sessions, const struct options *options,
     }
 }
 
-/* The entry of a program, or with pid 0 a free entry; NULL if there is none. */
-static pid_t *find_program(struct sessions *sessions, pid_t pid)
+/* The row of a program, or with pid 0 a free row; NULL if there is none. */
+static struct running *find_program(struct sessions *sessions, pid_t pid)
 {
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        if (sessions->programs[i] == pid) {
+        if (sessions->programs[i].pid == pid) {
             return &sessions->programs[i];
         }
     }
@@ -90,16 +85,6 @@ static bool is_environment_allowed(const char *bytes, size_t count)
     return true;
 }
 
-/* The command that must run; the administrator's takes precedence over the key's. NULL if the
- * client may choose. */
-static const char *forced_command(const struct sessions *sessions)
-{
-    if (sessions->options->forced_command != NULL) {
-        return sessions->options->forced_command;
-    }
-    return (sessions->grant->flags & GRANT_FORCED) != 0 ? sessions->grant->command : NULL;
-}
-
 static const char *check_spawn(const struct sessions *sessions, const struct ipc_spawn *request,
                                const char *tail)
 {
@@ -125,47 +110,16 @@ static const char *check_spawn(const struct sessions *sessions, const struct ipc
         return "session request with a wrong text";
     }
     if (!is_environment_allowed(tail, request->environment_bytes) ||
-        (forced_command(sessions) != NULL && request->environment_bytes != 0)) {
+        (task_forced(sessions->options, sessions->grant) != NULL &&
+         request->environment_bytes != 0)) {
         return "environment that a client may not set";
     }
     return NULL;
 }
 
-static const char *find_subsystem(const struct options *options, const char *name)
-{
-    for (size_t i = 0; i < options->subsystem_count; i++) {
-        const struct subsystem *subsystem = &options->subsystems[i];
-        if (strlen(name) == subsystem->name_bytes &&
-            memcmp(name, subsystem->name, subsystem->name_bytes) == 0) {
-            return subsystem->command;
-        }
-    }
-    return NULL;
-}
-
-/* Decides what runs: a forced command replaces any request of the client's. Returns false for a
- * subsystem that is not configured. */
-static bool choose_task(struct task *task, const struct sessions *sessions,
-                        const struct ipc_spawn *request, const char *command)
-{
-    task->client = command;
-    const char *requested = request->kind == IPC_SESSION_SHELL ? NULL : task->client;
-    task->command = requested;
-    task->original = NULL;
-    const char *forced = forced_command(sessions);
-    if (forced != NULL) {
-        task->command = forced;
-        task->original = requested;
-    } else if (request->kind == IPC_SESSION_SUBSYSTEM) {
-        task->command = find_subsystem(sessions->options, task->client);
-        return task->command != NULL;
-    }
-    return true;
-}
-
 static pid_t start(const struct sessions *sessions, const struct session *session,
                    const struct ipc_spawn *request, const struct task *task, const char *tail,
-                   const struct streams *streams)
+                   const struct streams *streams, int report)
 {
     bool on_terminal = session->state == SESSION_TERMINAL;
     /* With the user's own variables (LD_PRELOAD, BASH_ENV) the user could replace the
@@ -175,6 +129,8 @@ static pid_t start(const struct sessions *sessions, const struct session *sessio
         .account = sessions->account,
         .peer = sessions->peer,
         .command = task->command,
+        .wants_other = task->wants_other,
+        .report = report,
         .original_command = task->original,
         .term = request->term,
         .terminal_name = on_terminal ? session->terminal_name : NULL,
@@ -215,8 +171,8 @@ static void log_session(const struct sessions *sessions, const struct session *s
         log_bytes(&line, "command", task->client,
                   strnlen(task->client, LIMIT_LOGGED_COMMAND_BYTES));
     }
-    if (task->command == NULL && request->kind == IPC_SESSION_SUBSYSTEM) {
-        log_text(&line, "reason", "no such subsystem");
+    if (task->refused != NULL) {
+        log_text(&line, "reason", task->refused);
     } else if (shows_command && is_replaced) {
         log_bytes(&line, "runs", task->command, strnlen(task->command, LIMIT_LOGGED_COMMAND_BYTES));
     }
@@ -243,10 +199,30 @@ static void commit(struct session *session, struct streams *streams, pid_t pid,
     }
 }
 
+/* Starts the program with a socket for the reports of an SFTP server. Returns its row of the table;
+ * the pid is 0 if it could not be started. */
+static struct running start_row(const struct sessions *sessions, const struct session *session,
+                                const struct ipc_spawn *request, const struct task *task,
+                                const char *tail, const struct streams *streams)
+{
+    int report[2] = {-1, -1};
+    bool is_sftp = task->is_sftp && !task->wants_other;
+    bool ready = !is_sftp || sftp_reports_open(report) == 0;
+    pid_t pid = ready ? start(sessions, session, request, task, tail, streams, report[1]) : -1;
+    if (pid < 0) {
+        log_trouble("fork", NULL, strerror(errno));
+        streams_close_one(&report[0]);
+    }
+    streams_close_one(&report[1]);
+    return (struct running){.pid = pid < 0 ? 0 : pid,
+                            .report = report[0],
+                            .is_sftp = is_sftp,
+                            .channel = request->channel};
+}
+
 const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *request,
                              const char *tail, uint32_t *done, struct passed *passed)
 {
-    struct task task;
     struct streams streams;
     *done = 0;
     const char *wrong = check_spawn(sessions, request, tail);
@@ -254,13 +230,15 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         return wrong;
     }
     struct session *session = &sessions->by_channel[request->channel];
-    pid_t *entry = find_program(sessions, 0);
-    if (entry == NULL) {
+    struct running *row = find_program(sessions, 0);
+    if (row == NULL) {
         log_trouble("no more programs for this connection", NULL,
                     "those of closed channels still run");
         return NULL;
     }
-    if (!choose_task(&task, sessions, request, tail + request->environment_bytes)) {
+    struct task task = task_choose(sessions->options, sessions->grant, sessions->account,
+                                   request->kind, tail + request->environment_bytes);
+    if (task.refused != NULL) {
         log_session(sessions, session, request, &task);
         return NULL;
     }
@@ -268,15 +246,13 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         log_trouble("no pipe", NULL, strerror(errno));
         return NULL;
     }
-    pid_t pid = start(sessions, session, request, &task, tail, &streams);
-    if (pid < 0) {
-        log_trouble("fork", NULL, strerror(errno));
+    *row = start_row(sessions, session, request, &task, tail, &streams);
+    if (row->pid == 0) {
         streams_close(streams.ours);
         streams_close(streams.theirs);
         return NULL;
     }
-    *entry = pid;
-    commit(session, &streams, pid, passed);
+    commit(session, &streams, row->pid, passed);
     log_session(sessions, session, request, &task);
     session->state = SESSION_RUNNING;
     *done = 1;
@@ -311,7 +287,8 @@ const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *
     /* The program may have just ended, which is no error. A client may not signal a forced
      * command. */
     const struct session *session = &sessions->by_channel[request->channel];
-    if (session->state != SESSION_RUNNING || forced_command(sessions) != NULL) {
+    if (session->state != SESSION_RUNNING ||
+        task_forced(sessions->options, sessions->grant) != NULL) {
         return NULL;
     }
     int number = (int)request->number;
@@ -339,6 +316,39 @@ const char *sessions_release(struct sessions *sessions, const struct ipc_release
     return NULL;
 }
 
+/* ---- reports of SFTP servers ----------------------------------------------------------------- */
+
+static void read_reports(const struct sessions *sessions, struct running *row)
+{
+    if (row->report >= 0 &&
+        !sftp_reports_read(row->report, sessions->account->user, row->channel, &row->reported)) {
+        streams_close_one(&row->report);
+    }
+}
+
+size_t sessions_watch(const struct sessions *sessions, struct pollfd waiting[static LIMIT_CHANNELS])
+{
+    size_t count = 0;
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        const struct running *row = &sessions->programs[i];
+        if (row->pid != 0 && row->report >= 0) {
+            waiting[count++] = (struct pollfd){.fd = row->report, .events = POLLIN};
+        }
+    }
+    return count;
+}
+
+void sessions_reports(struct sessions *sessions)
+{
+    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
+        if (sessions->programs[i].pid != 0) {
+            read_reports(sessions, &sessions->programs[i]);
+        }
+    }
+}
+
+/* ---- ends ------------------------------------------------------------------------------------ */
+
 static void log_exit(const struct ipc_exit *ended, size_t channel, pid_t pid)
 {
     struct log_line line;
@@ -356,11 +366,16 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         .status = (uint32_t)(WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status)),
         .core_dumped = WIFSIGNALED(status) && WCOREDUMP(status),
     };
-    pid_t *entry = find_program(sessions, pid);
-    if (entry == NULL) {
+    struct running *row = find_program(sessions, pid);
+    if (row == NULL) {
         return; /* not a program but its child, which CLONE_PARENT made ours */
     }
-    *entry = 0;
+    read_reports(sessions, row);
+    if (row->is_sftp && !row->reported) {
+        sftp_reports_end(status, sessions->account->user, row->channel);
+    }
+    streams_close_one(&row->report);
+    row->pid = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         struct session *session = &sessions->by_channel[i];
         if (session->state != SESSION_RUNNING || session->program != pid) {

@@ -6,6 +6,7 @@
 #ifndef WREN_SESSIONS_H
 #define WREN_SESSIONS_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -32,12 +33,21 @@ struct session {
     pid_t program; /* valid while SESSION_RUNNING: not reaped, so the kernel has not reused it */
 };
 
+/* A program that is not reaped, also of a channel that was closed. */
+struct running {
+    pid_t pid;  /* 0: the row is free */
+    int report; /* an SFTP server's reports, until it closes its end; else -1 */
+    bool is_sftp;
+    uint32_t channel; /* that it was started for */
+    bool reported;    /* the SFTP server has sent its last report */
+};
+
 struct sessions {
     const struct options *options;
     const struct peer *peer;
     const struct account *account;
-    const struct grant *grant;      /* of the key that logged in */
-    pid_t programs[LIMIT_CHANNELS]; /* all that are not reaped, also of closed channels; else 0 */
+    const struct grant *grant; /* of the key that logged in */
+    struct running programs[LIMIT_CHANNELS];
     struct session by_channel[LIMIT_CHANNELS]; /* index: the channel number */
 };
 
@@ -60,6 +70,13 @@ const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *
                             uint32_t *done);
 const char *sessions_release(struct sessions *sessions, const struct ipc_release *request,
                              uint32_t *done);
+
+/* Fills in what to wait for besides requests: the reports of SFTP servers. Returns how many. */
+size_t sessions_watch(const struct sessions *sessions,
+                      struct pollfd waiting[static LIMIT_CHANNELS]);
+
+/* Reads and logs the reports that have come. */
+void sessions_reports(struct sessions *sessions);
 
 /* Call after reaping a child. If it is the program of an open channel, its exit is written to the
  * exit pipe. */

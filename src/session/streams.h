@@ -31,7 +31,8 @@ void streams_close_one(int *fd);
 
 /* ---- pseudo-terminals ------------------------------------------------------------------------ */
 
-#define TERMINAL_NAME_BYTES 64
+/* "/dev/pts/" and a number. */
+#define TERMINAL_NAME_BYTES 32
 
 /*
  * Opens a pseudo-terminal with the requested modes and size; the kernel checks both. The user owns

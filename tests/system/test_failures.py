@@ -26,7 +26,7 @@ def finish(channel):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-@pytest.mark.parametrize("files", [14, 17, 24])
+@pytest.mark.parametrize("files", [15, 18, 25])
 def test_out_of_descriptors(client, files, terminal):
     """Without free descriptors a new session is refused, and the others go on."""
     raw = client(started={"launch": ["prlimit", f"--nofile={files}:{files}"]}).login()

@@ -170,6 +170,9 @@ START_TEST(subsystems)
     ck_assert_str_eq(options->subsystems[0].command, "/usr/lib/sftp-server");
     ck_assert_uint_eq(options->subsystems[1].name_bytes, 1);
     ck_assert_str_eq(options->subsystems[1].command, "b=c -d");
+    options = accepted("-x sftp= k");
+    ck_assert_uint_eq(options->subsystems[0].name_bytes, 4);
+    ck_assert_str_eq(options->subsystems[0].command, "");
 }
 END_TEST
 
@@ -238,7 +241,6 @@ static const struct {
     {"-m many k", "many"},
     {"-x sftp k", "sftp"},
     {"-x =command k", "=command"},
-    {"-x sftp= k", "sftp="},
     {"-x \"\" k", "-x"},
 };
 

@@ -24,7 +24,7 @@ static char scratch[SCRATCH_BYTES];
 static char said[16384];
 static char out[262144];
 
-struct running {
+struct spawned {
     uint32_t done;
     struct passed passed;
     const char *fatal;
@@ -57,10 +57,10 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
-static struct running spawn_with(uint32_t channel, uint32_t kind, const char *environment,
+static struct spawned spawn_with(uint32_t channel, uint32_t kind, const char *environment,
                                  size_t environment_bytes, const char *command, const char *term)
 {
-    struct running running = {0};
+    struct spawned running = {0};
     struct ipc_spawn request = {.type = IPC_SPAWN,
                                 .channel = channel,
                                 .kind = kind,
@@ -77,7 +77,7 @@ static struct running spawn_with(uint32_t channel, uint32_t kind, const char *en
     return running;
 }
 
-static struct running spawn(uint32_t kind, const char *command)
+static struct spawned spawn(uint32_t kind, const char *command)
 {
     return spawn_with(0, kind, "", 0, command, "");
 }
@@ -102,7 +102,7 @@ static size_t read_all(int fd)
     return used;
 }
 
-static struct ipc_exit reap_one(const struct running *running)
+static struct ipc_exit reap_one(const struct spawned *running)
 {
     struct ipc_exit ended;
     int status;
@@ -115,7 +115,7 @@ static struct ipc_exit reap_one(const struct running *running)
     return ended;
 }
 
-static void assert_started(const struct running *running, unsigned descriptors)
+static void assert_started(const struct spawned *running, unsigned descriptors)
 {
     ck_assert_msg(running->fatal == NULL, "%s", running->fatal);
     ck_assert_uint_eq(running->done, 1);
@@ -138,7 +138,7 @@ static uint32_t release(uint32_t channel)
 /* Runs a command to its end and returns what it wrote to stdout. */
 static const char *output_of(uint32_t kind, const char *command)
 {
-    struct running running = spawn(kind, command);
+    struct spawned running = spawn(kind, command);
     assert_started(&running, 4);
     close(running.passed.descriptors[0]);
     read_all(running.passed.descriptors[1]);
@@ -149,9 +149,9 @@ static const char *output_of(uint32_t kind, const char *command)
     return out;
 }
 
-static struct running open_terminal(uint32_t channel)
+static struct spawned open_terminal(uint32_t channel)
 {
-    struct running running = {0};
+    struct spawned running = {0};
     struct ipc_pty request = {.type = IPC_PTY, .channel = channel, .size = {24, 80, 0, 0}};
     request.modes.c_oflag = OPOST | ONLCR;
     request.modes.c_cflag = CS8 | CREAD | B38400;
@@ -165,7 +165,7 @@ static struct running open_terminal(uint32_t channel)
 
 START_TEST(exec_reads_and_writes)
 {
-    struct running running = spawn(IPC_SESSION_EXEC, "cat; echo problem >&2; exit 7");
+    struct spawned running = spawn(IPC_SESSION_EXEC, "cat; echo problem >&2; exit 7");
     assert_started(&running, 4);
     assert_contains(said, "event=session");
     assert_contains(said, " user=alice channel=0 kind=exec pty=none pid=");
@@ -185,7 +185,7 @@ END_TEST
 
 START_TEST(death_by_signal)
 {
-    struct running running = spawn(IPC_SESSION_EXEC, "kill -TERM $$");
+    struct spawned running = spawn(IPC_SESSION_EXEC, "kill -TERM $$");
     struct ipc_exit ended = reap_one(&running);
     ck_assert_uint_eq(ended.signaled, 1);
     ck_assert_uint_eq(ended.status, SIGTERM);
@@ -194,7 +194,7 @@ END_TEST
 
 START_TEST(login_shell)
 {
-    struct running running = spawn(IPC_SESSION_SHELL, "");
+    struct spawned running = spawn(IPC_SESSION_SHELL, "");
     assert_started(&running, 4);
     assert_contains(said, "kind=shell");
     static const char script[] = "echo $0 ${SSH_ORIGINAL_COMMAND-unset}; exit 3\n";
@@ -215,7 +215,7 @@ START_TEST(subsystems)
     ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp2"), "sftp2\n");
     static const char *const unknown[] = {"", "sft", "sftp3", "SFTP", "sftp2=x", "echo"};
     for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
-        struct running running = spawn(IPC_SESSION_SUBSYSTEM, unknown[i]);
+        struct spawned running = spawn(IPC_SESSION_SUBSYSTEM, unknown[i]);
         ck_assert_ptr_null(running.fatal);
         ck_assert_uint_eq(running.done, 0);
         ck_assert_uint_eq(running.passed.count, 0);
@@ -244,7 +244,7 @@ END_TEST
 static const char *line_of(uint32_t kind, const char *command)
 {
     static char line[1024];
-    struct running running = spawn(kind, command);
+    struct spawned running = spawn(kind, command);
     ck_assert_ptr_null(running.fatal);
     if (running.done != 0) {
         close(running.passed.descriptors[0]);
@@ -310,7 +310,7 @@ START_TEST(command_of_the_key)
         ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "key\nunset\n");
         ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "key\nsftp\n");
     }
-    struct running running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "");
+    struct spawned running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C", 7, "true", "");
     ck_assert_ptr_nonnull(running.fatal);
     /* An empty command is a command, too. */
     grant.command[0] = '\0';
@@ -325,7 +325,7 @@ START_TEST(environment_of_the_key)
     static const char set[] = "LANG=key\0USER=key\0SSH_CLIENT=key\0OWN=a b";
     memcpy(grant.environment, set, sizeof(set));
     grant.environment_bytes = sizeof(set);
-    struct running running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C\0LC_ALL=x", 16,
+    struct spawned running = spawn_with(0, IPC_SESSION_EXEC, "LANG=C\0LC_ALL=x", 16,
                                         "echo $LANG $LC_ALL $USER $OWN $SSH_CLIENT", "");
     assert_started(&running, 4);
     read_all(running.passed.descriptors[1]);
@@ -372,7 +372,7 @@ START_TEST(environment_is_built_from_nothing)
     setenv("LAUNCHERS_SECRET", "x", 1);
     snprintf(account.shell, sizeof(account.shell), "%s", "/usr/bin/env");
     /* env(1) as the shell, with a name that makes it ignore its arguments, shows just the block. */
-    struct running running = spawn_with(0, IPC_SESSION_SHELL, client, sizeof(client), "", "xterm");
+    struct spawned running = spawn_with(0, IPC_SESSION_SHELL, client, sizeof(client), "", "xterm");
     read_all(running.passed.descriptors[1]);
     snprintf(expected, sizeof(expected),
              "USER=alice\nLOGNAME=alice\nHOME=%s\nSHELL=/usr/bin/env\n"
@@ -418,11 +418,11 @@ START_TEST(our_descriptors_do_not_leak_either)
 {
     int before = open_descriptors();
     for (int i = 0; i < 20; i++) {
-        struct running terminal = {0};
+        struct spawned terminal = {0};
         if (i % 2 == 0) {
             terminal = open_terminal(0);
         }
-        struct running running = spawn(IPC_SESSION_EXEC, "exit 0");
+        struct spawned running = spawn(IPC_SESSION_EXEC, "exit 0");
         ck_assert_uint_eq(running.done, 1);
         if (i % 4 < 2) {
             reap_one(&running);
@@ -522,7 +522,7 @@ END_TEST
 START_TEST(missing_home)
 {
     snprintf(account.home, sizeof(account.home), "%s/none", scratch);
-    struct running running = spawn(IPC_SESSION_EXEC, "pwd");
+    struct spawned running = spawn(IPC_SESSION_EXEC, "pwd");
     read_all(running.passed.descriptors[1]);
     ck_assert_str_eq(out, "/\n");
     read_all(running.passed.descriptors[2]);
@@ -535,7 +535,7 @@ END_TEST
 START_TEST(shell_that_can_not_run)
 {
     snprintf(account.shell, sizeof(account.shell), "%s/none", scratch);
-    struct running running = spawn(IPC_SESSION_EXEC, "true");
+    struct spawned running = spawn(IPC_SESSION_EXEC, "true");
     read_all(running.passed.descriptors[2]);
     assert_contains(out, "could not run ");
     ck_assert_uint_eq(reap_one(&running).status, 127);
@@ -549,7 +549,7 @@ END_TEST
 /* ---- pseudo-terminals ------------------------------------------------------------------------ */
 
 /* A terminal's end of file is EIO. */
-static void read_terminal(int master, struct running *running)
+static void read_terminal(int master, struct spawned *running)
 {
     int status;
     size_t used = 0;
@@ -568,11 +568,11 @@ static void read_terminal(int master, struct running *running)
 START_TEST(program_on_a_terminal)
 {
     char name[128];
-    struct running terminal = open_terminal(2);
+    struct spawned terminal = open_terminal(2);
     assert_started(&terminal, 1);
     int master = terminal.passed.descriptors[0];
     ck_assert_int_eq(ptsname_r(master, name, sizeof(name)), 0);
-    struct running running =
+    struct spawned running =
         spawn_with(2, IPC_SESSION_EXEC, "", 0,
                    "tty; stty size; ls -m /proc/$$/fd; echo $SSH_TTY $TERM; : </dev/tty", "vt100");
     assert_started(&running, 1);
@@ -587,8 +587,8 @@ END_TEST
 
 START_TEST(strange_terminal_names_are_dropped)
 {
-    struct running terminal = open_terminal(0);
-    struct running running =
+    struct spawned terminal = open_terminal(0);
+    struct spawned running =
         spawn_with(0, IPC_SESSION_EXEC, "", 0, "echo ${TERM-none}", "vt\x1b[100");
     read_terminal(terminal.passed.descriptors[0], &running);
     ck_assert_str_eq(out, "none\r\n");
@@ -598,8 +598,8 @@ END_TEST
 START_TEST(terminal_hangs_up)
 {
     int status;
-    struct running terminal = open_terminal(0);
-    struct running running = spawn_with(0, IPC_SESSION_EXEC, "", 0, "sleep 60", "");
+    struct spawned terminal = open_terminal(0);
+    struct spawned running = spawn_with(0, IPC_SESSION_EXEC, "", 0, "sleep 60", "");
     assert_started(&running, 1);
     usleep(100000);
     close(terminal.passed.descriptors[0]);
@@ -613,7 +613,7 @@ END_TEST
 
 START_TEST(channels_have_an_order)
 {
-    struct running running = spawn(IPC_SESSION_EXEC, "sleep 60");
+    struct spawned running = spawn(IPC_SESSION_EXEC, "sleep 60");
     ck_assert_ptr_null(running.fatal);
     ck_assert_ptr_nonnull(spawn(IPC_SESSION_EXEC, "true").fatal);
     ck_assert_ptr_nonnull(open_terminal(0).fatal);
@@ -660,7 +660,7 @@ START_TEST(requests_that_break_a_rule)
         {"PATH=x", 7}, {"LANG=/etc", 10},    {"LANG=a\nb", 9},  {"SSH_TTY=x", 10},
     };
     for (size_t i = 0; i < sizeof(environments) / sizeof(environments[0]); i++) {
-        struct running running = spawn_with(0, IPC_SESSION_EXEC, environments[i].bytes,
+        struct spawned running = spawn_with(0, IPC_SESSION_EXEC, environments[i].bytes,
                                             environments[i].count, "true", "");
         ck_assert_msg(running.fatal != NULL, "environment %zu", i);
         ck_assert_uint_eq(running.passed.count, 0);
@@ -701,7 +701,7 @@ START_TEST(signals_of_the_rfc_only)
         ck_assert_int_eq(fatal == NULL, allowed);
         ck_assert_uint_eq(done, 0); /* no program runs there */
     }
-    struct running running = spawn(IPC_SESSION_EXEC, "sleep 60 & wait");
+    struct spawned running = spawn(IPC_SESSION_EXEC, "sleep 60 & wait");
     const struct ipc_signal request = {IPC_SIGNAL, 0, SIGTERM};
     ck_assert_ptr_null(sessions_signal(&sessions, &request, &done));
     ck_assert_uint_eq(done, 1);
@@ -718,13 +718,13 @@ END_TEST
 START_TEST(programs_of_released_channels_count)
 {
     static const char waiting[] = "read line";
-    struct running all[LIMIT_CHANNELS];
+    struct spawned all[LIMIT_CHANNELS];
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         all[i] = spawn(IPC_SESSION_EXEC, waiting);
         assert_started(&all[i], 4);
         ck_assert_uint_eq(release(0), 1);
     }
-    struct running more = spawn(IPC_SESSION_EXEC, waiting);
+    struct spawned more = spawn(IPC_SESSION_EXEC, waiting);
     ck_assert_ptr_null(more.fatal);
     ck_assert_uint_eq(more.done, 0);
     ck_assert_uint_eq(more.passed.count, 0);
@@ -748,7 +748,7 @@ static unsigned count_programs(void)
 {
     unsigned count = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        count += sessions.programs[i] != 0;
+        count += sessions.programs[i].pid != 0;
     }
     return count;
 }
@@ -757,7 +757,7 @@ static unsigned count_programs(void)
 START_TEST(programs_that_do_not_start_do_not_count)
 {
     for (size_t i = 0; i < 2 * LIMIT_CHANNELS; i++) {
-        struct running running = spawn(IPC_SESSION_SUBSYSTEM, "no-such-thing");
+        struct spawned running = spawn(IPC_SESSION_SUBSYSTEM, "no-such-thing");
         ck_assert_uint_eq(running.done, 0);
     }
     ck_assert_uint_eq(count_programs(), 0);
@@ -777,7 +777,7 @@ START_TEST(no_descriptors_left)
         int free_before = dup(STDERR_FILENO);
         close(free_before);
         setrlimit(RLIMIT_NOFILE, &few);
-        struct running running = {0};
+        struct spawned running = {0};
         struct ipc_spawn request = {
             .type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 4};
         running.fatal =
@@ -810,7 +810,7 @@ static void spawn_without_processes(void)
         _exit(1);
     }
     setrlimit(RLIMIT_NPROC, &none);
-    struct running running = spawn(IPC_SESSION_EXEC, "true");
+    struct spawned running = spawn(IPC_SESSION_EXEC, "true");
     bool clean = running.fatal == NULL && running.done == 0 && running.passed.count == 0 &&
                  sessions.by_channel[0].state == SESSION_NONE &&
                  strstr(said, "event=trouble what=fork") != NULL;

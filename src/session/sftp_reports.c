@@ -1,0 +1,62 @@
+#include "sftp_reports.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "log.h"
+#include "sftp_report.h"
+
+/* So many, and then the session process looks after its other work. */
+#define REPORTS_AT_ONCE 64
+
+int sftp_reports_open(int ends[2])
+{
+    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends);
+}
+
+/* The server runs as the user, who may send anything: the user can only forge the numbers and the
+ * text of such a line, as in a command that is logged. */
+static void log_report(const struct sftp_report *report, const char *user, size_t channel)
+{
+    struct log_line line;
+    bool of_file = report->kind == SFTP_REPORT_FILE;
+    log_begin(&line, of_file ? "sftp-file" : "sftp");
+    log_text(&line, "user", user);
+    log_number(&line, "channel", channel);
+    sftp_report_add(&line, report);
+    log_end(&line, of_file ? LOG_DETAIL : LOG_EVENT);
+}
+
+bool sftp_reports_read(int fd, const char *user, size_t channel, bool *last)
+{
+    struct sftp_report report;
+    for (int i = 0; i < REPORTS_AT_ONCE; i++) {
+        ssize_t bytes = recv(fd, &report, sizeof(report), MSG_DONTWAIT);
+        if (bytes <= 0) {
+            return bytes < 0;
+        }
+        if (sftp_report_is_valid(&report, (size_t)bytes)) {
+            log_report(&report, user, channel);
+            *last = *last || report.kind == SFTP_REPORT_END;
+        }
+    }
+    return true;
+}
+
+void sftp_reports_end(int status, const char *user, size_t channel)
+{
+    char reason[64];
+    struct log_line line;
+    bool killed = WIFSIGNALED(status);
+    int number = killed ? WTERMSIG(status) : WEXITSTATUS(status);
+    snprintf(reason, sizeof(reason), "server %s %d%s",
+             killed ? "killed by signal" : "exited with status", number,
+             killed && number == SIGSYS ? " (seccomp?)" : "");
+    log_begin(&line, "sftp");
+    log_text(&line, "user", user);
+    log_number(&line, "channel", channel);
+    log_text(&line, "reason", reason);
+    log_end(&line, LOG_EVENT);
+}

@@ -1,0 +1,143 @@
+/* session/sftp_reports.c and common/sftp_report.c: reports of an SFTP server become log lines. */
+#include "sftp_reports.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "log.h"
+#include "sandbox_layers.h"
+#include "scratch.h"
+#include "sftp_report.h"
+#include "unit.h"
+
+static int ends[2];
+static char said[8192];
+static bool was_last;
+
+static void begin(void)
+{
+    signal(SIGPIPE, SIG_IGN);
+    ck_assert_int_eq(sftp_reports_open(ends), 0);
+}
+
+static void finish(void)
+{
+    close(ends[0]);
+    close(ends[1]);
+}
+
+/* What the log says after these bytes have come. */
+static const char *said_of(const void *bytes, size_t count, enum log_level shown)
+{
+    struct capture capture;
+    log_open(false, shown);
+    ck_assert_int_eq(send(ends[1], bytes, count, 0), (ssize_t)count);
+    capture_begin(&capture);
+    was_last = false;
+    ck_assert(sftp_reports_read(ends[0], "bob", 3, &was_last));
+    capture_end(&capture, said, sizeof(said));
+    return said;
+}
+
+START_TEST(end_names_layers_and_counts)
+{
+    const struct sftp_report report = {
+        .kind = SFTP_REPORT_END,
+        .layers = SANDBOX_REQUIRED_AS_USER & ~(uint32_t)SANDBOX_SECCOMP,
+        .counts = {.files = 1, .read_bytes = 2, .written_bytes = 3, .refused = 4},
+        .text = "client has left"};
+    assert_contains(said_of(&report, sizeof(report), LOG_EVENT),
+                    "event=sftp user=bob channel=3 layers=no-new-privs,not-dumpable,rlimits "
+                    "missing=landlock,seccomp files=1 read=2 written=3 refused=4 "
+                    "reason=\"client has left\"\n");
+    ck_assert(was_last);
+}
+END_TEST
+
+static const struct {
+    int status;
+    const char *reason;
+} ends_without_report[] = {
+    {SIGKILL, "server killed by signal 9"},
+    {SIGSYS, "server killed by signal 31 (seccomp?)"},
+    {100 << 8, "server exited with status 100"},
+};
+
+START_TEST(end_without_a_report)
+{
+    struct capture capture;
+    char expected[256];
+    log_open(false, LOG_EVENT);
+    capture_begin(&capture);
+    sftp_reports_end(ends_without_report[_i].status, "bob", 3);
+    capture_end(&capture, said, sizeof(said));
+    snprintf(expected, sizeof(expected), "event=sftp user=bob channel=3 reason=\"%s\"\n",
+             ends_without_report[_i].reason);
+    assert_contains(said, expected);
+}
+END_TEST
+
+START_TEST(end_before_the_sandbox_names_no_layers)
+{
+    const struct sftp_report report = {.kind = SFTP_REPORT_END, .text = "wrong flags"};
+    assert_contains(said_of(&report, sizeof(report), LOG_EVENT),
+                    "event=sftp user=bob channel=3 files=0 read=0 written=0 refused=0 "
+                    "reason=\"wrong flags\"\n");
+}
+END_TEST
+
+START_TEST(files_are_a_detail)
+{
+    const struct sftp_report report = {.kind = SFTP_REPORT_FILE,
+                                       .counts = {.read_bytes = 5, .written_bytes = 6},
+                                       .text = "/a b\nevent=login"};
+    ck_assert_str_eq(said_of(&report, sizeof(report), LOG_EVENT), "");
+    assert_contains(said_of(&report, sizeof(report), LOG_DETAIL),
+                    "event=sftp-file user=bob channel=3 name=\"/a b\\x0aevent=login\" read=5 "
+                    "written=6\n");
+    ck_assert(!was_last);
+}
+END_TEST
+
+START_TEST(anything_else_says_nothing)
+{
+    struct sftp_report report = {.kind = SFTP_REPORT_END, .text = "x"};
+    ck_assert_str_eq(said_of(&report, sizeof(report) - 1, LOG_TRACE), "");
+    ck_assert_str_eq(said_of("x", 1, LOG_TRACE), "");
+    report.kind = 3;
+    ck_assert_str_eq(said_of(&report, sizeof(report), LOG_TRACE), "");
+    report.kind = SFTP_REPORT_END;
+    memset(report.text, 'x', sizeof(report.text));
+    ck_assert_str_eq(said_of(&report, sizeof(report), LOG_TRACE), "");
+}
+END_TEST
+
+START_TEST(nothing_is_waited_for)
+{
+    struct capture capture;
+    capture_begin(&capture);
+    ck_assert(sftp_reports_read(ends[0], "bob", 0, &was_last));
+    close(ends[1]);
+    ends[1] = -1;
+    ck_assert(!sftp_reports_read(ends[0], "bob", 0, &was_last));
+    capture_end(&capture, said, sizeof(said));
+    ck_assert_str_eq(said, "");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("sftp_reports");
+    TCase *tests = tcase_create("sftp_reports");
+    tcase_set_timeout(tests, 30);
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, end_names_layers_and_counts);
+    tcase_add_loop_test(tests, end_without_a_report, 0, 3);
+    tcase_add_test(tests, end_before_the_sandbox_names_no_layers);
+    tcase_add_test(tests, files_are_a_detail);
+    tcase_add_test(tests, anything_else_says_nothing);
+    tcase_add_test(tests, nothing_is_waited_for);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
