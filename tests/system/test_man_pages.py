@@ -9,7 +9,7 @@ import pytest
 from daemon import run
 from site_setup import PROJECT
 
-PAGES = ("wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey")
+PAGES = ("wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-sftp")
 
 
 def page(name):
@@ -30,7 +30,7 @@ def test_lint(name):
 def test_flags(site, name):
     """Each flag of the help has its entry in the page, and the page describes no other flag."""
     program = {"wrensshd": site.daemon, "wrensshd-listen": site.listen, "wrensshd-makekey": site.makekey,
-               "wrensshd-printkey": site.printkey}[name]
+               "wrensshd-printkey": site.printkey, "wrensshd-sftp": site.sftp}[name]
     text = re.sub(r"ssh-keygen -\w", "", run([program, "-h"]).stdout)
     usage = re.sub(r"\[-(\w\w+)\]", lambda match: " ".join("-" + letter for letter in match[1]), text)
     helped = set(re.findall(r"(?<![\w-])-(\w)\b", usage))
@@ -54,3 +54,26 @@ def test_references(name):
     text = page(name)
     named = set(re.findall(r"^\.Sx (.*?)(?: [:,.])?$", text, re.M))
     assert named <= set(re.findall(r"^\.S[hs] (.*)$", text, re.M))
+
+
+def section(name, title):
+    return page(name).split(f"\n.Sh {title}\n")[1].split("\n.Sh ")[0]
+
+
+def test_sftp_requests(site):
+    """wrensshd-sftp(8) has each request that -p and -P take, and no other."""
+    rows = re.findall(r"^\.It (?:reading|changing) Ta Li (.*)$", section("wrensshd-sftp", "REQUESTS"), re.M)
+    named = [name for row in rows for name in row.split(" , ")]
+    assert sorted(named) == sorted(run([site.sftp, "-Q", "requests"]).stdout.split())
+
+
+def test_sftp_reasons():
+    """Each reason for the end of an SFTP session in the source is in wrensshd-sftp(8)."""
+    source, folder = "", os.path.join(PROJECT, "src/sftp")
+    for name in filter(lambda name: name.endswith(".c"), os.listdir(folder)):
+        with open(os.path.join(folder, name), encoding="ascii") as file:
+            source += file.read()
+    ends = re.findall(r'(?:sftp_end\(|->ended = |\bend\()(.*?);', source, re.S)
+    reasons = {text for end in ends for text in re.findall(r'"([^"]+)"', end)}
+    described = set(re.findall(r"^\.Li (.*?)(?: [:,])?$", section("wrensshd-sftp", "LOG").split("The reasons are:")[1], re.M))
+    assert len(reasons) > 7 and reasons == described
