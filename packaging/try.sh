@@ -309,7 +309,6 @@ serve()
     fi
     set -- "$build/src/wrensshd" -v -a "$(printf '%s' "$keys" | sed 's/%/%%/g')"
     [ "$best_effort" = no ] || set -- "$@" -B
-    [ ! -x /usr/lib/openssh/sftp-server ] || set -- "$@" -x sftp=/usr/lib/openssh/sftp-server
     set -- "$@" "$data/hostkey"
 
     title "Serving 127.0.0.1:$port under $kind"

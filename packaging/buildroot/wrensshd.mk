@@ -12,11 +12,9 @@ WRENSSHD_SITE = https://wrenssh.example/releases
 WRENSSHD_LICENSE = ISC
 WRENSSHD_LICENSE_FILES = LICENSE
 WRENSSHD_DEPENDENCIES = host-pkgconf libsodium
-# Its path in openssh and gesftpserver.
 WRENSSHD_CONF_OPTS = \
 	-Dtests=false \
-	-Dinitramfs=false \
-	-Dsftp_server=/usr/libexec/sftp-server
+	-Dinitramfs=false
 
 ifeq ($(BR2_INIT_SYSTEMD),y)
 WRENSSHD_CONF_OPTS += -Dsystemd=true

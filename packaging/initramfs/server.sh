@@ -20,7 +20,7 @@ wren_serve() {
     done
     # shellcheck disable=SC2086 # a list of words
     exec /sbin/wrensshd-listen -k 3 -c 32 -s 8 ${WREN_INTERFACE:+-i "$WREN_INTERFACE"} "$WREN_PORT" \
-        /sbin/wrensshd -a /etc/wrensshd/authorized_keys "$@" $WREN_OPTIONS /etc/wrensshd/hostkey </dev/null
+        /sbin/wrensshd -a /etc/wrensshd/authorized_keys "$@" $WREN_OPTIONS -x sftp= /etc/wrensshd/hostkey </dev/null
 }
 
 # Runs the command until it succeeds or the system has booted: a router can need longer than the command waits, and an

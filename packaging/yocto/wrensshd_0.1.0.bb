@@ -21,8 +21,7 @@ inherit meson pkgconfig systemd update-rc.d useradd
 # The processors for which the sandbox has a list of system calls.
 COMPATIBLE_HOST = "(aarch64|arm|i.86|riscv64|x86_64)-.*-linux.*"
 
-# sftp_server: its path in the package openssh-sftp-server.
-EXTRA_OEMESON = "-Dtests=false -Dinitramfs=false -Dsftp_server=${libexecdir}/sftp-server"
+EXTRA_OEMESON = "-Dtests=false -Dinitramfs=false"
 
 PACKAGECONFIG ??= "${@bb.utils.filter('DISTRO_FEATURES', 'systemd', d)}"
 PACKAGECONFIG[systemd] = "-Dsystemd=true,-Dsystemd=false"
@@ -51,6 +50,5 @@ do_install:append() {
 
 FILES:${PN} += "${systemd_system_unitdir}"
 
-RRECOMMENDS:${PN} = "openssh-sftp-server"
 # Both use port 22.
 RCONFLICTS:${PN} = "dropbear openssh-sshd"

@@ -147,9 +147,9 @@ def test_archive_holds_what_is_promised(target):
     found = {os.path.relpath(os.path.join(folder, name), target.folder)
              for folder, _, names in os.walk(target.folder) for name in names}
     assert found == {
-        "sbin/wrensshd", "sbin/wrensshd-makekey", "sbin/wrensshd-printkey", "sbin/wrensshd-listen",
+        "sbin/wrensshd", "sbin/wrensshd-makekey", "sbin/wrensshd-printkey", "sbin/wrensshd-listen", "sbin/wrensshd-sftp",
         "share/man/man8/wrensshd.8", "share/man/man8/wrensshd-makekey.8", "share/man/man8/wrensshd-printkey.8",
-        "share/man/man8/wrensshd-listen.8",
+        "share/man/man8/wrensshd-listen.8", "share/man/man8/wrensshd-sftp.8",
         "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
         "lib/systemd/system/wrensshd-keygen.service",
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
@@ -158,7 +158,7 @@ def test_archive_holds_what_is_promised(target):
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
         for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio")
         for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names if name != "README.md"}
-    for name in ("wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen"):
+    for name in ("wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen", "wrensshd-sftp"):
         assert os.readlink(os.path.join(target.folder, "sbin", name)) == "wrensshd"
     assert os.stat(target.daemon).st_mode & 0o777 == 0o755
     for name in SERVICES:

@@ -43,7 +43,9 @@ know_host
 check "takes a login" logs_in
 check "reads the network as its user" sh -c \
     "ssh $client=yes guest@127.0.0.1 'stat -c %U /proc/[0-9]* 2>/dev/null' | grep -qx wrensshd"
-check "has sftp" sh -c "echo 'get /etc/hostname /tmp/got' | sftp -b - $client=yes guest@127.0.0.1 && test -e /tmp/got"
+mv /usr/lib/openssh/sftp-server /usr/lib/openssh/away # it comes with OpenSSH's server
+check "has an SFTP server of its own" sh -c "echo 'get /etc/hostname /tmp/got' | sftp -b - $client=yes guest@127.0.0.1 && test -e /tmp/got"
+mv /usr/lib/openssh/away /usr/lib/openssh/sftp-server
 stop
 
 echo "wrensshd, upgraded, removed, purged"

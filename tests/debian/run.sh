@@ -144,7 +144,7 @@ done
 # ---- their lives -----------------------------------------------------------------------------------------------------
 
 common=iproute2,libsodium23,openssh-client,passwd,systemd,zstd
-server=$common,openssh-server,openssh-sftp-server
+server=$common,openssh-server
 packages_of() {
     case $1 in
     life | booted) echo $server,systemd-sysv ;;

@@ -23,7 +23,7 @@ pytestmark = pytest.mark.slow
 RECIPES = {"alpine": "alpine/APKBUILD", "arch": "arch/PKGBUILD", "openwrt": "openwrt/Makefile",
            "buildroot": "buildroot/wrensshd.mk", "yocto": f"yocto/wrensshd_{version()}.bb"}
 UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-keygen.service"]
-NAMES = ["wrensshd", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen"]
+NAMES = ["wrensshd", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen", "wrensshd-sftp"]
 
 
 def recipe(name):
@@ -138,7 +138,7 @@ def test_buildroot_rules():
 
 @pytest.mark.root
 def test_arch(place):
-    """The two packages share no file, the units start programs that are there, and sftp works."""
+    """The two packages share no file, and the units start programs that are there."""
     if not tree("makepkg"):
         pytest.skip("makepkg is not there")
     place.stub("arch-meson", 'exec meson setup --prefix /usr --libexecdir lib --sbindir bin --buildtype plain "$@"\n')
@@ -150,10 +150,8 @@ def test_arch(place):
                      "/usr/lib/initcpio/install/wrensshd", "/usr/lib/initcpio/hooks/wrensshd",
                      "/etc/wrensshd/initramfs/wrensshd.conf", "/usr/share/licenses/wrensshd/LICENSE",
                      "/usr/share/licenses/wrensshd-mkinitcpio/LICENSE"}
-    assert "ExecStart=/usr/bin/wrensshd -x sftp=/usr/lib/ssh/sftp-server /etc/wrensshd" in place.read(
-        "/usr/lib/systemd/system/wrensshd@.service")
+    assert "ExecStart=/usr/bin/wrensshd /etc/wrensshd" in place.read("/usr/lib/systemd/system/wrensshd@.service")
     for service in ("listen", "runit", "s6", "tcpserver"):
-        assert "=/usr/lib/ssh/sftp-server " in place.read(f"/usr/share/wrensshd/{service}/run")
         assert os.access(f"{place.root}/usr/share/wrensshd/{service}/run", os.X_OK)
     for name in ("inetd.conf", "wrensshd.xinetd"):
         assert re.search(r"(root|=) /usr/bin/wrensshd", place.read("/usr/share/wrensshd/inetd/" + name).replace("  ", " "))
@@ -210,7 +208,6 @@ def test_alpine(place):
     files = place.files()
     assert files >= {*(f"/usr/sbin/{name}" for name in NAMES), "/etc/init.d/wrensshd", "/etc/conf.d/wrensshd"}
     assert not [name for name in files if "systemd" in name or "initramfs" in name]
-    assert "/usr/lib/ssh/sftp-server" in place.read("/usr/share/wrensshd/listen/run")
     assert read(place.path + "/tests") == "-Dtests=false\n"
 
 
@@ -268,7 +265,7 @@ def test_buildroot(place, systemd):
     assert {os.path.basename(name) for name in files if "/systemd/" in name} == set(UNITS if systemd else ())
     assert ("/etc/init.d/S50wrensshd" in files) != systemd
     if systemd:
-        assert "sftp=/usr/libexec/sftp-server /etc" in place.read("/usr/lib/systemd/system/wrensshd@.service")
+        assert "ExecStart=/usr/sbin/wrensshd /etc/wrensshd" in place.read("/usr/lib/systemd/system/wrensshd@.service")
 
 
 YOCTO = {"libexecdir": "/usr/libexec", "sysconfdir": "/etc", "prefix": "/usr", "datadir": "/usr/share"}
@@ -293,7 +290,7 @@ def test_yocto(place):
         service = re.search(r'SYSTEMD_SERVICE:\$\{PN\} = "(.*)"', text)[1]
         assert f"{units}/{service}" in files
         assert {name for name in files if "/systemd/" in name} == {f"{units}/{name}" for name in UNITS}
-        assert "sftp=/usr/libexec/sftp-server /etc" in place.read(f"{units}/wrensshd@.service")
+        assert "ExecStart=/usr/sbin/wrensshd /etc/wrensshd" in place.read(f"{units}/wrensshd@.service")
         script = re.search(r'INITSCRIPT_NAME = "(.*)"', text)[1]
         assert os.access(f"{place.root}/etc/init.d/{script}", os.X_OK)
         packaged = ("/usr/sbin/", "/etc/", "/usr/share/man/", "/usr/share/wrensshd/", units + "/")

@@ -257,9 +257,9 @@ def set_deadline(service, seconds):
     path, before = service.island.path("scan/wrensshd/run"), listeners(service)
     with open(path, encoding="ascii") as file:
         text = file.read()
-    assert " -x sftp=" in text
+    assert " /etc/wrensshd\n" in text.splitlines(True)[-1]
     with open(path, "w", encoding="ascii") as file:
-        file.write(text.replace(" -x sftp=", f" -t {seconds} -x sftp="))
+        file.write(f" -t {seconds} /etc/wrensshd\n".join(text.rsplit(" /etc/wrensshd\n", 1)))
     assert service.island(*service.restart).returncode == 0
     assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
     service.island.wait_port()

@@ -32,9 +32,7 @@ def units(site, tmp_path):
         if name != "meson.build":
             with open(os.path.join(UNITS, name), encoding="ascii") as file:
                 text = file.read()
-            for word, path in (("@sbindir@", site.bin), ("@sftp_server@", "/usr/lib/openssh/sftp-server")):
-                text = text.replace(word, path)
-            (tmp_path / name.removesuffix(".in")).write_text(text)
+            (tmp_path / name.removesuffix(".in")).write_text(text.replace("@sbindir@", site.bin))
     return str(tmp_path)
 
 
