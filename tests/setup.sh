@@ -42,6 +42,10 @@ netbase:test -e /etc/protocols
 login:test -x /usr/sbin/nologin
 putty-tools:has plink
 dropbear-bin:has dbclient
+sshfs:has sshfs
+lftp:has lftp
+curl:has curl
+python3-paramiko:has_python paramiko
 openssh-server:test -x /usr/sbin/sshd
 rsync:has rsync
 git:has git

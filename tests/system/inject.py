@@ -27,9 +27,9 @@ def _ptrace(request, pid, data=None):
 
 
 def _waits(pid):
-    """True while the process sleeps in ppoll or poll: only there the previous instruction is the system call's."""
+    """True while the process sleeps in a call: only there the previous instruction is the system call's."""
     with open(f"/proc/{pid}/syscall", encoding="ascii") as file:
-        return file.read().split()[0] in ("7", "271")
+        return file.read().split()[0] in ("0", "7", "271")
 
 
 def system_call(pid, number, *arguments):

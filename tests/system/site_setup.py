@@ -113,9 +113,9 @@ class Site:
         self.daemon = shutil.copy(find_daemon(), os.path.join(self.bin, "wrensshd"))
         rekey = find_rekey_daemon()
         self.rekey_daemon = rekey and shutil.copy(rekey, os.path.join(self.bin, "wrensshd-rekey-test"))
-        self.makekey, self.printkey, self.listen = (
-            os.path.join(self.bin, name) for name in ("wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen"))
-        for link in (self.makekey, self.printkey, self.listen):
+        self.makekey, self.printkey, self.listen, self.sftp = (
+            os.path.join(self.bin, f"wrensshd-{name}") for name in ("makekey", "printkey", "listen", "sftp"))
+        for link in (self.makekey, self.printkey, self.listen, self.sftp):
             os.symlink("wrensshd", link)
         self.user = self.add_user() if self.root else pwd.getpwuid(os.getuid())
         self._keydirs = {mode: self._make_keydir(mode) for mode in self.modes}
