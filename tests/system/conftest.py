@@ -4,6 +4,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,10 +14,11 @@ import pytest
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
 import proc  # noqa: E402
-from daemon import Line, Log, Server, kill  # noqa: E402
+from daemon import Line, Log, Server, daemon_environment, kill  # noqa: E402
 from listener import Listener  # noqa: E402
 from openssh import OpenSSH  # noqa: E402
-from site_setup import PROJECT, Site  # noqa: E402
+from sftp_wire import Sftp, server_program  # noqa: E402
+from site_setup import PROJECT, Site, run_or_fail  # noqa: E402
 from wire_session import Client  # noqa: E402
 
 
@@ -196,6 +198,34 @@ def refused():
 
 
 @pytest.fixture
+def sftp_folder(site):
+    """A folder of the ordinary user's, where SFTP servers start."""
+    path = os.path.join(site.base, f"sftp-{next(_numbers)}")
+    os.mkdir(path)
+    if site.root:
+        os.chown(path, site.user.pw_uid, site.user.pw_gid)
+    yield path
+    shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def raw_sftp(site, new_log, sftp_folder):
+    """raw_sftp(*flags, …): a raw client of an SFTP server on pipes, started as the ordinary user."""
+    made = []
+
+    def start(*flags, mode="user", launch=(), cwd=sftp_folder, program=None, env=None, **how):
+        log = new_log()
+        command = [*launch, *(program or [server_program(site), "-e"]), *flags]
+        made.append(Sftp(command, stderr=log.file, cwd=cwd, env=daemon_environment(env), **site.become(mode), **how))
+        made[-1].log = log
+        return made[-1]
+    yield start
+    for sftp in made:
+        sftp.stop()
+        sftp.log.assert_healthy()
+
+
+@pytest.fixture
 def listen(site, new_log):
     """listen(*flags): a wrensshd-listen, with `program` behind it."""
     made = []
@@ -221,6 +251,15 @@ def rekey_daemon(site):
     if not site.rekey_daemon:
         pytest.skip("there is no build that rekeys early (WRENSSHD_REKEY, or wrensshd-rekey-test beside the daemon)")
     return site.rekey_daemon
+
+
+@pytest.fixture(scope="session")
+def without(site):
+    """without(names): what to put before a command so that it lacks these calls."""
+    program = os.path.join(site.folder("old"), "old_kernel")
+    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "old_kernel.c")
+    run_or_fail(["cc", "-O", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-o", program, source])
+    return lambda names: [program, names]
 
 
 @pytest.fixture(params=["root", "user"])

@@ -14,11 +14,9 @@ import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, run
 from island import need_namespaces
 from openssh import OpenSSH
-from site_setup import run_or_fail
 from wire import SNTRUP, USERAUTH_FAILURE, string, u32
 from wire_session import Client, pty_request
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 CALLS = ["close_range", "getrandom", "keyctl", "seccomp", "landlock_create_ruleset", "landlock_restrict_self", "pidfd_open",
          "statx", "faccessat2", "rseq", "clone3", "openat2", "renameat2", "memfd_create", "membarrier", "execveat"]
 ALL = ",".join(CALLS)
@@ -27,15 +25,6 @@ SUBREAPER = 36
 URANDOM = "/dev/urandom"
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="rseq's number is x86-64's")
-
-
-@pytest.fixture(scope="session")
-def without(site):
-    """without(names): what to put before a command so that it lacks these calls."""
-    program = os.path.join(site.folder("old"), "old_kernel")
-    run_or_fail(["cc", "-O", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-o", program,
-                 os.path.join(HERE, "old_kernel.c")])
-    return lambda names: [program, names]
 
 
 @pytest.fixture
@@ -262,12 +251,13 @@ def test_launchers_descriptors_beside_the_keys(client, site, without, names, num
 @pytest.mark.root
 def test_user_of_many_groups(client, site, tmp_path):
     """A user with more than 32 groups can log in, for which musl's initgroups() fails."""
-    with open("/etc/group", encoding="utf-8") as file:
-        own = [line for line in file.read().splitlines() if not line.startswith("wrenmany")]
-    many = [f"wrenmany{number}:x:{70000 + number}:{site.user.pw_name}" for number in range(100)]
-    path = tmp_path / "group"
-    path.write_text("\n".join([*own, *many]) + "\n", encoding="utf-8")
-    raw = client("-g", "wrenmany99", started={"launch": cover("/etc/group", path)}).login()
+    # All of /etc: when another test adds a user, /etc/group is replaced, and a mount on it is gone. Lock files may go
+    # while they are copied.
+    etc = tmp_path / "etc"
+    run(["cp", "-a", "/etc", etc])
+    with open(etc / "group", "a", encoding="utf-8") as file:
+        file.writelines(f"wrenmany{number}:x:{70000 + number}:{site.user.pw_name}\n" for number in range(100))
+    raw = client("-g", "wrenmany99", started={"launch": cover("/etc", etc)}).login()
     groups = bytes(raw.exec("id -G").wait_closed().output).split()
     assert {str(70000 + number).encode() for number in range(100)} <= set(groups)
 
