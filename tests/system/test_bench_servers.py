@@ -19,7 +19,7 @@ from bench import processes, servers
 from bench.measure import memory
 from bench.processes import Failed
 from bench.runner import Bench, Plan
-from bench.results import GROUPS, Results
+from bench.results import GROUPS, NO_PEERS, Results
 from bench.world import World
 
 pytestmark = pytest.mark.slow
@@ -89,11 +89,32 @@ def test_each_server_is_started_inetd_style_with_its_sftp_server(tmp_path):
     (tmp_path / "wrensshd").mkdir()
     sftp = "sftp=/usr/lib/openssh/sftp-server"
     keys = str(tmp_path)
-    assert servers.Wrensshd(world).prepare() == [f"{keys}/wrensshd/wrensshd", "-x", sftp, f"{keys}/keys-wrensshd"]
+    assert servers.Wrensshd(world).prepare() == [f"{keys}/wrensshd/wrensshd", f"{keys}/keys-wrensshd"]
     assert servers.TinySSH(world).prepare() == ["/bin/tinysshd", "-x", sftp, f"{keys}/keys-tinysshd"]
     assert servers.Dropbear(world).prepare() == ["/bin/dropbear", "-i", "-r", f"{keys}/key-dropbear"]
     assert servers.OpenSSH(world).prepare()[:2] == ["/bin/sshd", "-i"]
-    assert "Subsystem sftp /usr/lib/openssh/sftp-server" in (tmp_path / "sshd_config").read_text()
+    assert "Subsystem sftp /usr/lib/openssh/sftp-server" in (tmp_path / "config-openssh").read_text()
+
+
+def test_sftp_has_one_more_column_for_each_server_with_a_choice(tmp_path, monkeypatch):
+    class Idle:
+        def __init__(self, server, *_):
+            self.server = server
+    monkeypatch.setattr(servers, "Running", Idle)
+
+    def columns(*installed):
+        world = FakeWorld(tmp_path, installed)
+        own = [servers.Contender(Idle(kind(world))) for kind in servers.SERVERS]
+        return [one.server for one in servers.start_sftp(own, "helpers", "scratch")]
+    external, internal = columns(*ALL)
+    (tmp_path / "wrensshd").mkdir()
+    assert external.prepare() == [f"{tmp_path}/wrensshd/wrensshd", "-x", "sftp=/usr/lib/openssh/sftp-server",
+                                  f"{tmp_path}/keys-wrensshd-external"]
+    servers.Wrensshd(external.world).prepare()  # shares the program with it
+    internal.prepare()
+    assert "Subsystem sftp internal-sftp" in (tmp_path / "config-openssh-internal").read_text()
+    assert [server.name for server in columns("sshd")] == ["openssh-internal"]
+    assert "openssh-internal" not in NO_PEERS and external.name in NO_PEERS
 
 
 def test_an_ordinary_users_own_authorized_keys_are_left_alone(tmp_path):

@@ -1,0 +1,158 @@
+"""The process that serves SFTP: what it holds, what it may do, and where its program comes from."""
+
+import os
+import re
+import shutil
+import signal
+import stat
+
+import pytest
+
+import inject
+import proc
+from island import need_namespaces
+from openssh import OpenSSH
+from transfer import MEBIBYTE, Far, Sftp, Speaker, is_gone, read, subsystem, u64, write
+from wire import string, u32
+
+
+@pytest.fixture
+def there(site):
+    made = Far(site)
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def speaker(client):
+    """speaker(*flags, …): SFTP on a connection of its own."""
+    return lambda *args, **how: Speaker.of(client(*args, **how).login())
+
+
+# ---- the process ------------------------------------------------------------------------------
+
+@pytest.mark.sandbox
+def test_process_status(speaker, site, mode):
+    """The server is the user, without capabilities, confined, and not to be traced by the user's other programs."""
+    one = speaker(started={"mode": mode})
+    values = proc.status(one.pid)
+    assert values["Seccomp"] == "2" and values["NoNewPrivs"] == "1" and values["Threads"] == "1"
+    assert set(values["Uid"].split()) == {str(site.user.pw_uid)}
+    assert set(values["Gid"].split()) == {str(site.user.pw_gid)}
+    assert {int(values[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
+    assert {int(number) for number in values["Groups"].split()} | {site.user.pw_gid} == set(
+        os.getgrouplist(site.user.pw_name, site.user.pw_gid))
+    assert os.stat(f"/proc/{one.pid}/status").st_uid == 0, "its files in /proc belong to its user: it can be traced"
+    assert one.end() == 0
+    assert {"no-new-privs", "not-dumpable", "rlimits", "seccomp"} <= set(one.log.wait("sftp")[0]["layers"].split(","))
+
+
+@pytest.mark.root
+def test_process_holds_nothing_else(speaker, site, mode):
+    """It has its pipes, a socket for what it reports and the tables of names: nothing else of daemon or launcher."""
+    spare = os.open("/etc/hostname", os.O_RDONLY)
+    try:
+        one = speaker(started={"mode": mode, "env": {"LEAK": "1"}, "pass_fds": (spare,)})
+    finally:
+        os.close(spare)
+    found = proc.descriptors(one.pid)
+    kinds = sorted(re.sub(r"^(pipe|socket):.*", r"\1", target) for target in found.values())
+    assert kinds == ["/etc/group", "/etc/passwd", "pipe", "pipe", "pipe", "socket"], found
+    assert b"LEAK" not in read(f"/proc/{one.pid}/environ")
+    assert not proc.children(one.pid)
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_no_host_key_in_its_memory(speaker, site, seed, mode):
+    """Its image never held the host key."""
+    assert not proc.memory_holds(speaker(started={"mode": mode}).pid, seed)
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
+@pytest.mark.parametrize("number,arguments", [
+    pytest.param(57, (), id="fork"), pytest.param(56, (0, 0, 0, 0, 0), id="clone"), pytest.param(435, (0, 0), id="clone3"),
+    pytest.param(59, (0, 0, 0), id="execve"), pytest.param(322, (0, 0, 0, 0, 0), id="execveat"),
+    pytest.param(41, (1, 1, 0), id="socket"), pytest.param(101, (0, 0, 0, 0), id="ptrace"),
+    pytest.param(200, (1, 9), id="tkill"), pytest.param(9, (0, 4096, 7, 34, 2**64 - 1, 0), id="mmap")])
+def test_what_a_captured_process_cannot_do(speaker, number, arguments):
+    """Code within the process can start no process or program, open no connection and signal nobody: it is killed."""
+    one = speaker()
+    inject.system_call(one.pid, number, *arguments)
+    one.send(Speaker.CLOSE, u32(1), string(b"x"))
+    assert is_gone(one.pid)
+    assert one.channel.wait_closed().exit_status == 128 + signal.SIGSYS
+
+
+# ---- where its program comes from -------------------------------------------------------------
+
+@pytest.mark.parametrize("how", ["deleted", "replaced"])
+def test_program_is_gone_from_the_disk(client, site, mode, how):
+    """An upgrade while somebody is logged in: sessions start as before."""
+    own = shutil.copy(site.daemon, os.path.join(site.bin, f"wrensshd-{how}"))
+    try:
+        raw = client(started={"daemon": own, "mode": mode}).login()
+        if how == "replaced":
+            write(own + ".new", b"#!/bin/sh\necho replaced\n", mode=0o755)
+            os.rename(own + ".new", own)
+        else:
+            os.unlink(own)
+        for number in range(2):
+            assert Speaker(subsystem(raw, number)).end() == 0
+    finally:
+        if os.path.exists(own):
+            os.unlink(own)
+
+
+@pytest.mark.root
+@pytest.mark.sandbox  # a sanitizer's runtime reads its options from /proc
+@pytest.mark.parametrize("forced", [False, True], ids=["subsystem", "jail"])
+def test_without_proc(client, there, forced):
+    """Where /proc is not mounted, as in an initramfs, it works."""
+    need_namespaces()
+    launch = ["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs none /proc; exec "$@"', "sh"]
+    there.write("file", b"1")
+    flags = ["-e", f"internal-sftp -j {there}"] if forced else []
+    one = Speaker(subsystem(client(*flags, started={"launch": launch}).login()))
+    kind, rest = one.ask(Speaker.READ, one.open("/file" if forced else there / "file"), u64(0), u32(10))
+    assert rest == string(b"1"), (kind, rest)
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_attributes_in_a_jail_without_proc(client, there):
+    """Without /proc the attributes of files in a jail can be set as well."""
+    need_namespaces()
+    launch = ["unshare", "--mount", "sh", "-ec", 'mount -t tmpfs none /proc; exec "$@"', "sh"]
+    there.write("file", b"1")
+    one = Speaker(subsystem(client("-e", f"internal-sftp -j {there}", started={"launch": launch}).login()))
+    mode_and_times = u32(Speaker.ATTR_MODE | Speaker.ATTR_TIMES) + u32(0o604) + u32(1) + u32(2)
+    assert one.status(Speaker.SETSTAT, string("/file"), mode_and_times) == 0
+    info = os.stat(there / "file")
+    assert (stat.S_IMODE(info.st_mode), info.st_mtime) == (0o604, 2)
+
+
+def system_ticks(pid):
+    """Processor time in the kernel."""
+    return int(read(f"/proc/{pid}/stat").rpartition(b")")[2].split()[12])
+
+
+def test_copy_ends_with_the_client(speaker, there):
+    """A copy within the server that takes for ever ends when the client has gone."""
+    one = speaker()
+    endless, nowhere = one.open("/dev/zero"), one.open("/dev/null", Speaker.OPEN_WRITE)
+    one.send(Speaker.EXTENDED, u32(1), string("copy-data"), endless, u64(0), u64(0), nowhere, u64(0))
+    assert proc.wait_until(lambda: system_ticks(one.pid) > 2)
+    one.raw.sock.close()
+    assert is_gone(one.pid)
+
+
+def test_rekey_in_a_session(rekey_daemon, serve, site, there, tmp_path):
+    """Key exchanges in the middle of files change nothing in them."""
+    data = os.urandom(2 * MEBIBYTE)
+    write(tmp_path / "up", data)
+    sftp = Sftp(OpenSSH(site, serve(daemon=rekey_daemon).port))
+    sftp(f"put {tmp_path}/up {there}/file", f"get {there}/file {tmp_path}/down")
+    assert read(tmp_path / "down") == read(there / "file") == data

@@ -1,0 +1,314 @@
+"""When a session is SFTP, what the log says of it, and how it ends."""
+
+import os
+import shutil
+import signal
+import subprocess
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS
+from openssh import OpenSSH
+from site_setup import run_or_fail
+from transfer import (MEBIBYTE, Far, Sftp, Speaker, is_gone, read, session_pid, speaks_sftp,
+                      subsystem, u64, write)
+from wire import string, u32
+
+SFTP_SERVER = "/usr/lib/openssh/sftp-server"
+FORCED = 'echo "forced [$SSH_ORIGINAL_COMMAND]"'
+READ_ONLY = "internal-sftp -R"
+
+
+@pytest.fixture
+def there(site):
+    made = Far(site)
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def speaker(client):
+    """speaker(*flags, …): SFTP on a connection of its own."""
+    return lambda *args, **how: Speaker.of(client(*args, **how).login())
+
+
+# ---- which session is SFTP --------------------------------------------------------------------
+
+def test_default(serve, site):
+    """The subsystem sftp is there without a flag, and the log says so."""
+    server = serve()
+    Sftp(OpenSSH(site, server.port))("pwd")
+    session = server.log.wait("session")[0]
+    assert (session["kind"], session["command"], session["pty"]) == ("subsystem", "sftp", "none")
+    assert server.log.wait("sftp")[0]["user"] == site.user.pw_name
+
+
+def test_none(client):
+    """`-x sftp=` refuses the subsystem, and the session may still be another."""
+    raw = client("-x", "sftp=").login()
+    channel = raw.open()
+    assert not channel.request(b"subsystem", string("sftp"))
+    assert raw.line.log.wait("session")[0]["reason"] == "no such subsystem"
+    assert channel.request(b"exec", string("echo on")) and channel.wait_closed().output == b"on\n"
+
+
+@pytest.mark.skipif(not os.path.exists(SFTP_SERVER), reason="there is no sftp-server")
+def test_another_server(client):
+    """-x chooses another server."""
+    raw = client("-x", f"sftp={SFTP_SERVER}").login()
+    made = Speaker(subsystem(raw))
+    # A shell may run it in its place, or as its child.
+    pid = session_pid(raw.line.log)
+    assert any(SFTP_SERVER.encode() in word for one in (pid, *proc.children(pid)) for word in proc.command_line(one))
+    assert made.end() == 0 and not raw.line.log.events("sftp")
+
+
+def test_under_another_name(serve, site, there, tmp_path):
+    """-x gives the same server other names and flags."""
+    write(tmp_path / "up", b"1")
+    sftp = Sftp(OpenSSH(site, serve("-x", f"files={READ_ONLY}").port))
+    assert sftp.run(f"put {tmp_path}/up {there}/up", flags=["-s", "files"]).returncode == 1
+    sftp(f"put {tmp_path}/up {there}/up")
+    sftp(f"get {there}/up {tmp_path}/down", flags=["-s", "files"])
+    assert there.names() == ["up"]
+
+
+@pytest.mark.parametrize("name", ["sftp", "other"])
+@pytest.mark.parametrize("by", ["-e", "command="])
+def test_forced(client, site, authorize, by, name):
+    """Forced to internal-sftp, every subsystem is SFTP."""
+    if by == "command=":
+        authorize(f'restrict,command="internal-sftp" {site.key_line(site.key)}')
+    channel = client(*(["-e", "internal-sftp"] if by == "-e" else [])).login().open()
+    assert channel.request(b"subsystem", string(name))
+    assert speaks_sftp(channel)
+
+
+@pytest.mark.parametrize("remote", [["echo", "ran"], []])
+@pytest.mark.parametrize("by", ["-e", "command="])
+def test_forced_without_sftp(serve, site, authorize, by, remote):
+    """Forced to internal-sftp, a command or a shell is refused in words, and nobody waits."""
+    if by == "command=":
+        authorize(f'restrict,command="internal-sftp" {site.identity_line}')
+    done = OpenSSH(site, serve(*(["-e", "internal-sftp"] if by == "-e" else [])).port)(*remote)
+    assert (done.stdout, done.returncode) == ("Only SFTP is allowed here.\n", 1)
+
+
+@pytest.mark.parametrize("by", ["-e", "command=", "certificate"])
+def test_forced_with_flags(serve, site, authorize, there, tmp_path, by):
+    """A key for a read-only session in a jail is one line; a certificate does the same."""
+    there.write("file", b"in the jail")
+    os.symlink("/file", there / "link")
+    write(tmp_path / "up", b"1")
+    forced, options = f"internal-sftp -R -j {there}", []
+    if by == "command=":
+        authorize(f'restrict,command="{forced}" {site.identity_line}')
+    elif by == "certificate":
+        options = [f"CertificateFile={certificate(site, authorize, tmp_path, forced)}"]
+    sftp = Sftp(OpenSSH(site, serve(*(["-e", forced] if by == "-e" else [])).port))
+    lines = sftp("pwd", "ls -1", f"get link {tmp_path}/down", f"-put {tmp_path}/up up", "-rm file",
+                 *(f"-get {path} {tmp_path}/out" for path in (tmp_path / "up", "/etc/passwd", "../../etc/passwd")),
+                 options=options)
+    assert lines == ["Remote working directory: /", "file", "link"]
+    assert read(tmp_path / "down") == b"in the jail" and there.names() == ["file", "link"]
+    assert not os.path.exists(tmp_path / "out")
+
+
+def certificate(site, authorize, folder, command):
+    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "ca")])
+    shutil.copy(site.identity + ".pub", folder / "id.pub")
+    run_or_fail(["ssh-keygen", "-q", "-s", str(folder / "ca"), "-I", "someone", "-n", site.user.pw_name,
+                 "-O", f"force-command={command}", str(folder / "id.pub")])
+    authorize("cert-authority " + read(folder / "ca.pub").decode().strip())
+    return folder / "id-cert.pub"
+
+
+def test_start_folder(serve, site, there):
+    """-d names the folder where a session starts."""
+    sftp = Sftp(OpenSSH(site, serve("-e", f"internal-sftp -d {there}").port))
+    assert sftp("pwd") == [f"Remote working directory: {there}"]
+
+
+@pytest.mark.parametrize("command", ["internal-sftp", "internal-sftp -R"])
+def test_client_asks_for_internal_sftp(client, command):
+    """Sent by a client, internal-sftp is a command like others: the user's shell does not find it."""
+    channel = client().login().exec(command)
+    assert not speaks_sftp(channel) and channel.exit_status == 127
+
+
+@pytest.mark.parametrize("command", ["internal-sftpd", "./internal-sftp", "exec internal-sftp", "internal-sftp;true"])
+def test_other_commands_of_similar_names(client, command):
+    """Only the very name counts in a forced command."""
+    assert not speaks_sftp(client("-e", command).login().exec("x"))
+
+
+@pytest.mark.parametrize("by", ["-e", "command="])
+def test_another_forced_command(client, site, authorize, by):
+    """Under another forced command the subsystem runs that command."""
+    if by == "command=":
+        authorize(r'command="echo \"forced [$SSH_ORIGINAL_COMMAND]\"" ' + site.key_line(site.key))
+    channel = subsystem(client(*(["-e", FORCED] if by == "-e" else [])).login())
+    assert channel.wait_closed().output == b"forced [sftp]\n"
+
+
+@pytest.fixture
+def closed_user(site):
+    """closed_user(shell): a user who may not run commands."""
+    made = []
+
+    def make(name):
+        shell = shutil.which(name, path="/usr/sbin:/sbin:/usr/bin:/bin")
+        made.append(site.add_user(f"x{len(made)}", shell=shell))
+        site.authorize(user=made[-1])
+        return made[-1]
+    yield make
+    site.sweep()
+    for user in made:
+        site.remove_user(user.pw_name)
+        shutil.rmtree(user.pw_dir, ignore_errors=True)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("shell", ["nologin", "false", "true"])
+def test_shells_that_restrict(client, site, closed_user, shell):
+    """A user whose shell may restrict gets no files, unless the administrator or the key's line says so."""
+    user = closed_user(shell)
+    channel = subsystem(client(user=user.pw_name).login())
+    assert channel is None or not speaks_sftp(channel)
+    assert speaks_sftp(subsystem(client("-e", "internal-sftp", user=user.pw_name).login()))
+    site.authorize(f'restrict,command="internal-sftp -R" {site.key_line(site.key)}', user=user)
+    raw = client(user=user.pw_name).login()
+    assert speaks_sftp(subsystem(raw))
+    assert raw.line.log.wait("sftp")[0]["user"] == user.pw_name
+
+
+# ---- the log ----------------------------------------------------------------------------------
+
+def test_log_counts(serve, site, there, tmp_path):
+    """At the end of a session the log has its layers, files, bytes and refusals; without -v no file's name."""
+    server = serve()
+    write(tmp_path / "up", bytes(70_000))
+    there.write("read", bytes(123_456))
+    Sftp(OpenSSH(site, server.port))(f"put {tmp_path}/up {there}/made", f"get {there}/read {tmp_path}/down")
+    event = server.log.wait("sftp")[0]
+    assert (event["user"], event["channel"]) == (site.user.pw_name, "0")
+    assert [int(event[name]) for name in ("files", "read", "written", "refused")] == [2, 123_456, 70_000, 0], event
+    assert event["layers"] and event["missing"] and event["reason"]
+    assert not server.log.events("sftp-file") and str(there) not in server.log.text()
+
+
+def test_log_counts_refusals(serve, site, there, tmp_path):
+    """What a read-only session was refused is counted."""
+    server = serve("-e", READ_ONLY)
+    Sftp(OpenSSH(site, server.port))("-mkdir " + there / "one", "-mkdir " + there / "two")
+    assert int(server.log.wait("sftp")[0]["refused"]) == 2 and there.names() == []
+
+
+def test_log_of_files(serve, site, there, tmp_path):
+    """With -v there is a line for each file."""
+    server = serve("-v")
+    write(tmp_path / "up", bytes(70_000))
+    there.write("read", bytes(123_456))
+    Sftp(OpenSSH(site, server.port))(f"put {tmp_path}/up {there}/made", f"get {there}/read {tmp_path}/down")
+    events = server.log.wait("sftp-file", 2)
+    assert len(events) == 2 and str(there / "made") in str(events[0]) and str(there / "read") in str(events[1])
+    assert "70000" in events[0].values() and "123456" in events[1].values()
+
+
+def test_log_of_many_files_at_once(speaker, there):
+    """Files that are closed in one moment have a line each."""
+    there.write("file", b"1")
+    one = speaker("-v")
+    handles = [one.open(there / "file") for _ in range(100)]
+    closes = [bytes([Speaker.CLOSE]) + u32(number) + handle for number, handle in enumerate(handles)]
+    one.channel.send(b"".join(u32(len(close)) + close for close in closes))
+    assert one.end() == 0
+    one.log.wait("sftp")
+    assert len(one.log.events("sftp-file")) == 100
+
+
+def test_log_of_a_hostile_name(speaker, there):
+    """A file's name can't forge lines or fields of the log."""
+    name = 'a" verdict=accepted\nwrensshd[1]: event=login \x1b[2J'
+    one = speaker("-v")
+    handle = one.open(there / name, Speaker.OPEN_WRITE | Speaker.OPEN_CREATE)
+    assert one.status(Speaker.CLOSE, handle) == 0 and one.end() == 0
+    one.log.wait("sftp-file")
+    assert all(line.startswith(f"wrensshd[{one.raw.line.monitor}]: event=") for line in one.log.lines())
+    assert len(one.log.events("login")) == 1 + len(one.log.events("login", pid=-1)) and "\x1b" not in one.log.text()
+    assert there.names() == [name]
+
+
+def test_log_of_a_file_that_was_not_closed(speaker, there):
+    """A file that the client never closed, as after a broken connection, has its line, too."""
+    one = speaker("-v")
+    handle = one.open(there / "file", Speaker.OPEN_WRITE | Speaker.OPEN_CREATE)
+    assert one.status(Speaker.WRITE, handle, u64(0), string(bytes(30_000))) == 0
+    one.raw.sock.close()
+    assert is_gone(one.pid) and one.log.wait("sftp")
+    assert "30000" in one.log.wait("sftp-file")[0].values()
+
+
+# ---- the end ----------------------------------------------------------------------------------
+
+def test_end_of_the_requests(speaker):
+    """After the client's last request the session ends with status 0, and its process is gone."""
+    one = speaker()
+    assert one.end() == 0 and is_gone(one.pid)
+    assert len(one.log.wait("sftp")) == 1
+
+
+@pytest.mark.parametrize("packet", [u32(0), u32(2**32 - 1) + bytes(99), u32(300_000) + bytes(99),
+                                    u32(5) + b"\1" + u32(3), u32(1) + b"\5"],
+                         ids=["empty", "longest", "too long", "second INIT", "no number"])
+def test_packets_that_end_the_session(speaker, packet):
+    """What is no packet of the protocol ends the session with one line in the log; the connection goes on."""
+    one = speaker()
+    one.channel.send(packet)
+    one.channel.wait_closed()
+    assert one.channel.exit_status != 0 and is_gone(one.pid)
+    event = one.log.wait("sftp")[0]
+    assert event["reason"] and len(one.log.events("sftp")) == 1
+    assert one.raw.exec("echo on", number=1).wait_closed().output == b"on\n"
+
+
+def test_server_killed(speaker):
+    """A server that is killed leaves its line in the log, too, and the client is told."""
+    one = speaker()
+    os.kill(one.pid, signal.SIGKILL)
+    assert one.channel.wait_closed().exit_signal == "KILL"
+    assert one.log.wait("sftp")[0]["reason"]
+
+
+def test_client_killed_in_mid_write(speaker, there):
+    """When the client vanishes within a file, the file is as far as it was written, and no process stays."""
+    one = speaker()
+    handle = one.open(there / "file", Speaker.OPEN_WRITE | Speaker.OPEN_CREATE)
+    data = os.urandom(60_000)
+    assert one.status(Speaker.WRITE, handle, u64(0), string(data[:30_000])) == 0
+    cut_off = bytes([Speaker.WRITE]) + u32(99) + handle + u64(30_000) + string(data[30_000:])
+    one.channel.send(u32(len(cut_off)) + cut_off[:20_000])
+    one.raw.sock.close()
+    assert is_gone(one.pid) and len(one.log.wait("sftp")) == 1
+    written = read(there / "file")
+    assert len(written) >= 30_000 and written == data[:len(written)]
+    one.raw.line.assert_over()
+
+
+@pytest.mark.parametrize("command", ["get", "put"])
+def test_stock_client_killed(ssh, server, there, tmp_path, command):
+    """A stock client that is killed while it copies leaves no process of the daemon."""
+    with open(there.write("big"), "wb") as file:
+        file.truncate(2000 * MEBIBYTE)
+    os.truncate(write(tmp_path / "big", b""), 2000 * MEBIBYTE)
+    line = f"get {there}/big {tmp_path}/copy\n" if command == "get" else f"put {tmp_path}/big {there}/copy\n"
+    slow = Sftp(ssh).command("-l", "80000")
+    with subprocess.Popen(slow, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as copying:
+        copying.stdin.write(line.encode())
+        copying.stdin.flush()
+        copy = tmp_path / "copy" if command == "get" else there / "copy"
+        assert proc.wait_until(lambda: os.path.exists(copy) and os.path.getsize(copy) > 100_000, PATIENCE_SECONDS)
+        pid = session_pid(server.log)
+        copying.kill()
+    assert is_gone(pid) and server.wait_idle() and len(server.log.wait("sftp")) == 1

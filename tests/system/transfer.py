@@ -1,0 +1,210 @@
+"""Clients that copy files: how the tests start them, what they copy, and the server's process that answers."""
+
+import filecmp
+import os
+import shutil
+import stat
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS, run
+from wire import string, u32
+
+MEBIBYTE = 1 << 20
+
+
+def needs(*programs):
+    missing = [name for name in programs if not shutil.which(name)]
+    return pytest.mark.skipif(bool(missing), reason="not installed: " + ", ".join(missing))
+
+
+# ---- files ------------------------------------------------------------------------------------
+
+def make_tree(top, big_bytes=3 * MEBIBYTE + 17):
+    """Files that clients get wrong: empty, larger than a packet, of odd names; a mode and a time to be kept."""
+    os.makedirs(os.path.join(top, "sub dir", "deep"))
+    for name, data in {"empty": b"", "big": os.urandom(big_bytes), "run.sh": b"#!/bin/sh\n",
+                       "sub dir/umläut 'x' [1]": b"text\r\n\0\xff" * 999, "sub dir/deep/one": b"1"}.items():
+        with open(os.path.join(top, name), "wb") as file:
+            file.write(data)
+    os.chmod(os.path.join(top, "run.sh"), 0o751)
+    for name in ("run.sh", "sub dir/deep/one", "sub dir/deep"):
+        os.utime(os.path.join(top, name), (1_111_111_111, 1_234_567_890))
+    return top
+
+
+def same(left, right):
+    compared = filecmp.dircmp(left, right, ignore=[])
+    return (not compared.left_only and not compared.right_only and not compared.funny_files
+            and filecmp.cmpfiles(left, right, compared.common_files, shallow=False)[1:] == ([], [])
+            and all(same(os.path.join(left, name), os.path.join(right, name)) for name in compared.common_dirs))
+
+
+def keeps(left, right, names=("run.sh", "sub dir/deep/one", "sub dir/deep")):
+    """Whether the modes and times that make_tree() sets are the same in both trees."""
+    def marks(top):
+        found = [os.lstat(os.path.join(top, name)) for name in names]
+        return [(stat.S_IMODE(info.st_mode), int(info.st_mtime)) for info in found]
+    return marks(left) == marks(right)
+
+
+def read(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def write(path, data, owner=None, mode=None):
+    with open(path, "wb") as file:
+        file.write(data)
+    if owner:
+        os.chown(path, owner.pw_uid, owner.pw_gid)
+    if mode is not None:
+        os.chmod(path, mode)
+    return path
+
+
+class Far:
+    """A folder that the served user can write and the test can read, and its place for the client."""
+
+    def __init__(self, site):
+        self.owner = site.user if site.root else None
+        self.path = site.folder("far", 0o755, self.owner)
+
+    def __str__(self):
+        return self.path
+
+    def __truediv__(self, name):
+        return os.path.join(self.path, name)
+
+    def write(self, name, data=b"", mode=None):
+        return write(self / name, data, self.owner, mode)
+
+    def folder(self, name):
+        os.mkdir(self / name)
+        if self.owner:
+            os.chown(self / name, self.owner.pw_uid, self.owner.pw_gid)
+        return self / name
+
+    def names(self):
+        return sorted(os.listdir(self.path))
+
+    def remove(self):
+        shutil.rmtree(self.path)
+
+
+# ---- the stock clients ------------------------------------------------------------------------
+
+class Sftp:
+    """The stock sftp in batch mode: one command a line."""
+
+    def __init__(self, ssh):
+        self.ssh = ssh
+
+    def command(self, *flags, options=()):
+        ssh = self.ssh
+        return ["sftp", "-q", "-b", "-", *flags, *ssh.options(*options, f"Port={ssh.port}"), f"{ssh.user}@{ssh.host}"]
+
+    def run(self, *lines, flags=(), options=(), **how):
+        return run(self.command(*flags, options=options), input="".join(line + "\n" for line in lines), **how)
+
+    def __call__(self, *lines, **how):
+        """The output of commands that all succeed, without the echo of the commands."""
+        done = self.run(*lines, **how)
+        assert done.returncode == 0, done.stdout + done.stderr
+        return [line for line in done.stdout.splitlines() if not line.startswith("sftp> ")]
+
+
+def scp(ssh, *words, **how):
+    """scp of the words; far("path") makes those that stand for files of the server."""
+    return run(["scp", "-q", *ssh.options(f"Port={ssh.port}"), *words], **how)
+
+
+def far(ssh, path):
+    return f"{ssh.user}@{ssh.host}:{path}"
+
+
+# ---- the server, request by request -----------------------------------------------------------
+
+class Speaker:
+    """The protocol on a channel of the raw client."""
+    INIT, VERSION, OPEN, CLOSE, READ, WRITE = 1, 2, 3, 4, 5, 6
+    SETSTAT, STATUS, HANDLE, EXTENDED = 9, 101, 102, 200
+    OPEN_READ, OPEN_WRITE, OPEN_CREATE = 1, 2, 8
+    ATTR_MODE, ATTR_TIMES = 4, 8
+
+    def __init__(self, channel):
+        self.channel, self.number = channel, 0
+        self.send(self.INIT, u32(3))
+        answer = self.receive()
+        assert answer[:5] == bytes([self.VERSION]) + u32(3), answer
+
+    @classmethod
+    def of(cls, raw):
+        """The first session of a connection, with what belongs to it: the connection, the log and the process."""
+        made = cls(subsystem(raw))
+        made.raw, made.log, made.pid = raw, raw.line.log, session_pid(raw.line.log)
+        return made
+
+    def send(self, kind, *fields):
+        body = bytes([kind]) + b"".join(fields)
+        self.channel.send(u32(len(body)) + body)
+
+    def receive(self):
+        output = self.channel.output
+        self.channel.wait(lambda: self.channel.eof or len(output) >= 4 + int.from_bytes(output[:4], "big") > 4)
+        assert output, f"the server ended: {bytes(self.channel.errors)}"
+        end = 4 + int.from_bytes(output[:4], "big")
+        answer = bytes(output[4:end])
+        del output[:end]
+        return answer
+
+    def ask(self, kind, *fields):
+        """The type of the answer, and what follows its number."""
+        self.number += 1
+        self.send(kind, u32(self.number), *fields)
+        answer = self.receive()
+        assert answer[1:5] == u32(self.number), answer
+        return answer[0], answer[5:]
+
+    def status(self, kind, *fields):
+        kind, rest = self.ask(kind, *fields)
+        assert kind == self.STATUS, (kind, rest)
+        return int.from_bytes(rest[:4], "big")
+
+    def open(self, path, flags=OPEN_READ):
+        kind, rest = self.ask(self.OPEN, string(path), u32(flags), u32(0))
+        assert kind == self.HANDLE, (kind, rest)
+        return rest  # as the other requests have it, with its length
+
+    def end(self):
+        """The exit status, after the end of the requests."""
+        self.channel.send_eof()
+        return self.channel.wait_closed().exit_status
+
+
+def u64(number):
+    return number.to_bytes(8, "big")
+
+
+def subsystem(raw, number=0, name="sftp"):
+    """A channel with this subsystem, or None if it is refused."""
+    channel = raw.open(number)
+    return channel if channel.request(b"subsystem", string(name)) else None
+
+
+def speaks_sftp(channel):
+    """Whether the channel's program is a server of SFTP, and not one that knows nothing of it."""
+    init = bytes([Speaker.INIT]) + u32(3)
+    channel.send(u32(len(init)) + init)
+    channel.send_eof()
+    return channel.wait_closed().output[4:9] == bytes([Speaker.VERSION]) + u32(3)
+
+
+def session_pid(log):
+    """The process of the latest session."""
+    return int(log.wait("session")[-1]["pid"])
+
+
+def is_gone(pid):
+    return proc.wait_until(lambda: not proc.alive(pid), PATIENCE_SECONDS)
