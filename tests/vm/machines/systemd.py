@@ -17,7 +17,7 @@ ARCHITECTURES = ("x86_64",)
 LONG = False
 SECONDS = 100
 
-PACKAGES = ["systemd-sysv", "systemd", "iproute2", "netbase", "openssh-sftp-server", "procps", "tinysshd"]
+PACKAGES = ["systemd-sysv", "systemd", "iproute2", "netbase", "procps", "tinysshd"]
 FLOOD = 500
 INIT = board.BEGIN + """mkdir /root
 mount -t ext4 /dev/vda /root

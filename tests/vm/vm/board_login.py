@@ -2,6 +2,7 @@
 
 import io
 import re
+import subprocess
 import tarfile
 import time
 
@@ -48,8 +49,44 @@ def check_transfers(place, ssh):
     place.check(done.stdout == data, f"not all of 20 MiB went there and back: {len(done.stdout)} bytes {done.stderr!r}")
 
 
+def batch(place, ssh, words, *start):
+    """Runs sftp's commands; `start` replaces the connection."""
+    command = ["sftp", "-q", "-b", "-", *(start or [*ssh.options(), "-o", f"Port={ssh.port}", f"{ssh.user}@{ssh.host}"])]
+    done = subprocess.run(command, input=words, capture_output=True, text=True, check=False, timeout=60 * SLOWNESS)
+    place.check(done.returncode == 0, f"sftp failed: {done.stdout} {done.stderr}")
+    return done.stdout
+
+
+def check_sftp(place, ssh):
+    """Each request makes its system calls under this machine's seccomp filter, in a jail as well."""
+    local = place.path("transferred")
+    with open(local, "wb") as file:
+        file.write(counted(MIB))
+    ssh("mkdir -p /tmp/jail")
+    words = f"""
+        mkdir d
+        put -f -p {local} d/one
+        get -p d/one {local}.back
+        chmod 600 d/one
+        chown 0 d/one
+        rename d/one d/two
+        ln d/two d/three
+        ln -s two d/four
+        ls -l d
+        df d
+        rm d/*
+        rmdir d
+        """
+    through_shell = " ".join(ssh.command("wrensshd-sftp -e -j /tmp/jail"))
+    for start in ((), ("-D", through_shell)):
+        seen = batch(place, ssh, words, *start)
+        place.check(all(f"d/{name}" in seen for name in ("two", "three", "four")), f"no listing: {seen}")
+        with open(local + ".back", "rb") as file:
+            place.check(file.read() == counted(MIB), "a file that went there and back has changed")
+
+
 def check_folder(place, ssh):
-    """Copies files to a board without scp and sftp-server, as the man page says."""
+    """Copies files to a board by tar, as the man page says."""
     packed = io.BytesIO()
     with tarfile.open(fileobj=packed, mode="w") as archive:
         member = tarfile.TarInfo("site/index")
@@ -86,5 +123,7 @@ def run(place, architecture):
     check_listen(place, person, machine)
     place.step("20 MiB there and back")
     check_transfers(place, ssh)
+    place.step("files by SFTP")
+    check_sftp(place, ssh)
     check_folder(place, ssh)
     return person, machine
