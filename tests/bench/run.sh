@@ -2,7 +2,7 @@
 # Measures wrensshd, TinySSH, Dropbear and OpenSSH side by side, in one run.
 #
 #     sh tests/bench/run.sh [--quick] [--only GROUP,...] [--peers DIR] [--compare OLD.json] [--report FILE.json]
-#                           [--out DIR] [--list] [-h]
+#                           [--sftp-mib N] [--out DIR] [--list] [-h]
 #
 # As root it installs what it needs (Debian, Ubuntu) and measures everything; otherwise it says what it leaves out. The
 # report goes to build/bench/report: a table, JSON, CSV and plots. Takes less than 25 minutes, with --quick less than 4.

@@ -32,6 +32,7 @@ def arguments():
     parser.add_argument("--list", action="store_true", help="list the groups and end")
     parser.add_argument("--report", metavar="FILE.json", type=path,
                         help="measure nothing: tables and plots of an earlier run")
+    parser.add_argument("--sftp-mib", metavar="N", type=int, help="size of the big file that sftp transfers")
     parser.add_argument("--out", metavar="DIR", type=path, help="where the report goes: build/bench/report by default")
     parser.add_argument("--daemon", required=True, help=argparse.SUPPRESS)
     parser.add_argument("--dynamic", default="-", help=argparse.SUPPRESS)

@@ -1,7 +1,7 @@
 """The rows that a README shows: a table in Markdown, written beside the other reports."""
 
 from .report import number
-from .results import BAR, OURS
+from .results import BAR, EXTERNAL, INTERNAL, OURS
 from .stats import ratio, summary
 
 ROWS = (
@@ -21,6 +21,11 @@ ROWS = (
     ("interactive.alone.p99", "keystroke echo, p99 (µs)"),
     ("interactive.busy.p99", "the same beside a download, p99 (µs)"),
     ("sftp.get.cpu", "server CPU of `sftp` get (ms/MB)"),
+    ("sftp.put.cpu", "server CPU of `sftp` put (ms/MB)"),
+    ("sftp.small.get.rate", "small files by `sftp` get (files/s)"),
+    ("sftp.small.put.rate", "small files by `sftp` put (files/s)"),
+    ("sftp.list.long.10k.cpu", "server CPU of `ls -l`, 10,000 files (ms)"),
+    ("sftp.idle.own.dirty", "idle sftp process, private dirty (KiB)"),
     ("memory.idle.pss", "memory per further idle session, PSS (KiB)"),
     ("memory.idle.dirty", "of it private dirty (KiB)"),
     ("memory.idle.anon", "of it anonymous, pages shared since a fork counted once (KiB)"),
@@ -51,7 +56,8 @@ def _standing(row):
 
 def lines(results):
     shown = [(results.rows[key], title) for key, title in ROWS if key in results.rows]
-    names = [name for name in results.titles if name != BAR[1] and any(name in row.samples for row, _ in shown)]
+    names = [name for name in results.titles if name not in (BAR[1], EXTERNAL, INTERNAL)
+             and any(name in row.samples for row, _ in shown)]
     out = ["| | " + " | ".join(results.titles[name] for name in names) + " | ours / best peer's |",
            "|---" * (len(names) + 2) + "|"]
     for row, title in shown:

@@ -7,7 +7,8 @@ from .stats import summary
 
 # One colour for each server in every plot; ours stands out, and all differ in grey, too.
 COLOURS = {"wrensshd": "#0b6e4f", "wrensshd-dynamic": "#7fb8a4", "tinysshd": "#e0a030", "dropbear": "#5b8fd9",
-           "openssh": "#8d6fb3", "openssh-aes128": "#b9a6d3", "openssh-aes256": "#d9cfe8"}
+           "openssh": "#8d6fb3", "openssh-aes128": "#b9a6d3", "openssh-aes256": "#d9cfe8",
+           "wrensshd-external": "#3f9a7c", "openssh-internal": "#6a4c96"}
 SPARE = "#999999"
 
 # File, title, unit on the axis, and (row, label) of each group of bars. A row that was not measured leaves no gap.
@@ -31,6 +32,10 @@ BARS = (
         ("interactive.alone.p50", "p50"), ("interactive.alone.p99", "p99"),
         ("interactive.busy.p50", "beside a\ndownload, p50"), ("interactive.busy.p99", "beside a\ndownload, p99"))),
     ("sftp", "SFTP: server CPU of a big file", "ms/MB", (("sftp.put.cpu", "put"), ("sftp.get.cpu", "get"))),
+    ("sftp-list", "SFTP: server CPU of ls -l", "ms", (
+        ("sftp.list.long.1k.cpu", "1k files"), ("sftp.list.long.10k.cpu", "10k files"))),
+    ("sftp-memory", "SFTP: memory of an idle session's sftp process", "KiB", (
+        ("sftp.idle.own.pss", "PSS"), ("sftp.idle.own.dirty", "private dirty"))),
     ("parallel", "Logins in parallel", "1/s", tuple(
         (f"scale.parallel.{count}", f"{count} at a time") for count in (1, 4, 16, 64))),
 )

@@ -70,11 +70,17 @@ def _parents():
     return parents
 
 
-def descendants(pid):
-    """All processes below this one."""
+def children_of():
+    """{parent: [child, ...]} of all processes."""
     children = {}
     for child, parent in _parents().items():
         children.setdefault(parent, []).append(child)
+    return children
+
+
+def descendants(pid):
+    """All processes below this one."""
+    children = children_of()
     found, queue = [], [pid]
     while queue:
         below = children.get(queue.pop(), [])

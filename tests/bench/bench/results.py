@@ -12,7 +12,11 @@ OURS = "wrensshd"
 BAR = ("openssh-aes128", "openssh-aes256")
 # Our own program again, built otherwise.
 DYNAMIC = "wrensshd-dynamic"
-NO_PEERS = (OURS, DYNAMIC, *BAR)
+# Our own program with OpenSSH's SFTP server in place of its own.
+EXTERNAL = "wrensshd-external"
+# OpenSSH with the SFTP server that is part of it.
+INTERNAL = "openssh-internal"
+NO_PEERS = (OURS, DYNAMIC, EXTERNAL, *BAR)
 GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "crypto", "arm")
 
 

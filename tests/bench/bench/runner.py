@@ -24,7 +24,7 @@ MODULES = {"cpu": ("login", "throughput")}
 class Plan:
     """How much of everything. The quick form gives coarse figures and shows that everything works."""
 
-    def __init__(self, quick):
+    def __init__(self, quick, sftp_mib=None):
         self.quick = quick
         self.logins = 3 if quick else 15
         self.far_logins = 1 if quick else 7
@@ -35,7 +35,10 @@ class Plan:
         self.typings = 1 if quick else 5
         self.keystrokes = 100 if quick else 400
         self.files = 1 if quick else 3
+        self.sftp_bytes = (sftp_mib or (128 if quick else 1024)) * MIB
+        self.sftp_less_bytes = 10_000_000 if quick else 50_000_000
         self.small_files = 200 if quick else 2000
+        self.folders = (1000, 10000) if quick else (1000, 10000, 100000)
         self.crowds = 1 if quick else 3
         self.idle_sessions = (1, 10, 30) if quick else (1, 10, 50, 200)
         self.peaks = 1 if quick else 3
@@ -73,7 +76,8 @@ class Bench:
     """What the measurements work with."""
 
     def __init__(self, options, helpers, scratch, progress):
-        self.plan, self.progress, self.scratch, self.helpers = Plan(options.quick), progress, scratch, helpers
+        self.plan, self.progress = Plan(options.quick, options.sftp_mib), progress
+        self.scratch, self.helpers = scratch, helpers
         self.options = options
         self.results, self.broken = Results(), None
         self.world = World(helpers, scratch, options.peers)

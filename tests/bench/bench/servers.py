@@ -4,7 +4,7 @@ import os
 import subprocess
 
 from .processes import Failed, descendants, die_with_parent, end, program, wait_until
-from .results import DYNAMIC
+from .results import DYNAMIC, EXTERNAL, INTERNAL
 from .world import ENVIRONMENT
 
 SFTP_SERVERS = ("/usr/lib/openssh/sftp-server", "/usr/lib/sftp-server")
@@ -50,14 +50,17 @@ class Wrensshd(Server):
     def files(self):
         return [self.binary()]
 
+    def flags(self):
+        return []
+
     def prepare(self):
         keys = self.world.path("keys-" + self.name)
-        makekey = self.world.path(f"{self.name}/wrensshd-makekey")
-        os.symlink("wrensshd", self.world.outside(makekey))
+        makekey = os.path.join(os.path.dirname(self.binary()), "wrensshd-makekey")
+        if not os.path.lexists(self.world.outside(makekey)):
+            os.symlink("wrensshd", self.world.outside(makekey))
         self.world.run([makekey, keys])
         own_keys = [] if self.world.privileged else ["-a", self.world.authorized_keys]
-        sftp = self.sftp_server()
-        return [self.binary(), *(["-x", "sftp=" + sftp] if sftp else []), *own_keys, keys]
+        return [self.binary(), *self.flags(), *own_keys, keys]
 
 
 class Dynamic(Wrensshd):
@@ -67,6 +70,18 @@ class Dynamic(Wrensshd):
 
     def binary(self):
         return self.world.find(super().binary())
+
+
+class External(Wrensshd):
+    """The same with OpenSSH's SFTP server, which other servers need."""
+
+    name, title = EXTERNAL, "wrensshd, OpenSSH's sftp-server"
+
+    def binary(self):
+        return self.world.path("wrensshd/wrensshd") if self.sftp_server() else None
+
+    def flags(self):
+        return ["-x", "sftp=" + self.sftp_server()]
 
 
 class TinySSH(Server):
@@ -96,16 +111,29 @@ class OpenSSH(Server):
     programs = ("sshd", "sshd-session", "sshd-auth")
     needs_root = False
 
+    def subsystem(self):
+        """What answers SFTP; None if that is not installed."""
+        return self.sftp_server()
+
     def prepare(self):
-        key, config = self.world.path("key-openssh"), self.world.path("sshd_config")
+        key, config = self.world.path("key-" + self.name), self.world.path(f"config-{self.name}")
         self.world.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
         lines = [f"HostKey {key}", f"AuthorizedKeysFile {self.world.authorized_keys}", "PasswordAuthentication no",
                  "KbdInteractiveAuthentication no", "UsePAM no", "PrintMotd no", "PrintLastLog no", "MaxSessions 16",
                  "UseDNS no"]
-        sftp = self.sftp_server()
+        sftp = self.subsystem()
         with open(self.world.outside(config), "w", encoding="ascii") as file:
             file.write("\n".join(lines + ([f"Subsystem sftp {sftp}"] if sftp else [])) + "\n")
         return [self.binary(), "-i", "-e", "-f", config]
+
+
+class Internal(OpenSSH):
+    """The same with its own SFTP server, for which it starts no program."""
+
+    name, title = INTERNAL, "OpenSSH, internal-sftp"
+
+    def subsystem(self):
+        return "internal-sftp"
 
 
 SERVERS = (Wrensshd, TinySSH, Dropbear, OpenSSH)
@@ -174,6 +202,17 @@ class Contender:
 CHACHA = "chacha20-poly1305@openssh.com"
 BAR = (("openssh-aes128", "OpenSSH aes128-gcm", "aes128-gcm@openssh.com"),
        ("openssh-aes256", "OpenSSH aes256-gcm", "aes256-gcm@openssh.com"))
+
+
+def start_sftp(contenders, helpers, scratch):
+    """The other SFTP servers of those that run: one more contender each, for the rows of SFTP alone."""
+    kinds, started = {Wrensshd: External, OpenSSH: Internal}, []
+    for one in contenders:
+        kind = kinds.get(type(one.server))
+        server = kind and kind(one.server.world)
+        if server and server.binary():
+            started.append(Contender(Running(server, helpers, scratch), cipher=CHACHA))
+    return started
 
 
 def start_all(world, helpers, scratch, say):

@@ -1,74 +1,67 @@
-"""Files by the stock sftp client and each server's usual sftp-server: one big file, and many small ones. The time of a
-login is subtracted, because small files take little longer than the delay in some servers' logins."""
+"""Files by the stock sftp client: big ones, many small ones, listings of large folders, and the memory of a session
+that is idle afterwards. A server has one connection in each round; those of scp are further ones."""
 
 import os
 import shutil
 import time
 
+from .. import sftp_tables
 from ..processes import Failed, run
+from ..servers import start_sftp
+from ..sftp_session import Session
 from ..world import ENVIRONMENT, PLAIN
+from .memory import look
 
-MIB = 1 << 20
 SMALL_BYTES = 2048
 
+# Listings of smaller folders are repeated until they have shown so many names together.
+NAMES = 20_000
 
-def transfer(bench, contender, command):
-    """(wall seconds, the server's CPU seconds) of one command of sftp's, its login included."""
-    world, running = bench.world, contender.running
-    batch = world.path("batch")
-    with open(world.outside(batch), "w", encoding="ascii") as file:
-        file.write(command + "\n")
-    before = len(running.bills())
-    begin = time.perf_counter()
-    run([*world.enter(["sftp"]), *bench.stock.options(contender), "-q", "-b", batch, PLAIN], env=ENVIRONMENT)
-    return time.perf_counter() - begin, running.next_bill(before)[0]
+# Of so many files in a folder, one has the name that is asked for.
+ONE_OF = 10
+
+# After so long, a server that gives memory back when idle has done so.
+IDLE_SECONDS = 1.0
 
 
-# A transfer must take at least this part of a login's time on top of it, or the difference is noise of the logins.
-SHARE_BEYOND = 0.1
+def human(size):
+    """A size as people say it: 1 GiB, 128 MiB, 50 MB."""
+    for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (10 ** 6, "MB")):
+        if size % unit == 0:
+            return f"{size // unit} {name}"
+    return f"{size} bytes"
 
 
-def beyond_login(bench, contender, login, command):
-    """The same without the login; None for what is too small to be told from one."""
-    pairs = zip(transfer(bench, contender, command), login)
-    return [whole - part if whole - part >= SHARE_BEYOND * part else None for whole, part in pairs]
-
-
-def add(bench, contender, row, value):
-    if value is None:
-        bench.results.note(f"{row[1]}: too little beside a login, so some rounds are left out")
-    else:
-        bench.add(row, contender, value)
-
-
-def add_both(bench, contender, keys, title, unit, amounts, taken):
-    """Amount per second, and the server's CPU for it; amounts: in that unit, and in bytes."""
-    wall, cpu = taken
-    add(bench, contender, ("sftp." + keys[0], title, unit, "more"), wall and amounts[0] / wall)
-    add(bench, contender, ("sftp." + keys[1], f"{title}: server CPU", "ms/MB"), cpu and cpu * 1e9 / amounts[1])
+def thousands(count):
+    return f"{count // 1000}k"
 
 
 class Files:
     """What is sent and where it goes, in the user's home and beside it."""
 
     def __init__(self, bench):
-        world = bench.world
+        world, plan = bench.world, bench.plan
         self.outside = world.outside
-        self.big, self.small = world.path("big"), world.path("small")
-        self.back = world.path("back")
+        self.big, self.less, self.small = world.path("big"), world.path("less"), world.path("small")
+        self.back, self.folders = world.path("back"), {count: world.path(f"names-{count}") for count in plan.folders}
         self.there = os.path.join(world.home, "there") if world.privileged else world.path("there")
-        with open(self.outside(self.big), "wb") as file:
-            for _ in range(bench.plan.bulk_bytes // MIB):
-                file.write(bytes(MIB))
+        for path, size in ((self.big, plan.sftp_bytes), (self.less, plan.sftp_less_bytes)):
+            self._write(path, size)
         os.makedirs(self.outside(self.small))
-        for number in range(bench.plan.small_files):
-            with open(self.outside(f"{self.small}/{number}"), "wb") as file:
-                file.write(bytes(SMALL_BYTES))
+        for number in range(plan.small_files):
+            self._write(f"{self.small}/{number}", SMALL_BYTES)
+        for count, folder in self.folders.items():
+            os.makedirs(self.outside(folder))
+            for number in range(count):
+                self._write(f"{folder}/{'file' if number % ONE_OF else 'name'}{number:06}", 0)
+        os.makedirs(self.outside(self.there))
         if world.privileged:
-            os.makedirs(self.outside(self.there))
             os.chown(self.outside(self.there), world.uid, world.gid)
-        else:
-            os.makedirs(self.there)
+
+    def _write(self, path, size):
+        with open(self.outside(path), "wb") as file:
+            for at in range(0, size, 1 << 20):
+                file.write(bytes(min(1 << 20, size - at)))
 
     def clear(self):
         """Removes what the last transfer left, so that each one starts alike."""
@@ -79,23 +72,112 @@ class Files:
         os.makedirs(self.outside(self.back), exist_ok=True)
 
 
-def one_round(bench, contender, files):
-    size, count = bench.plan.bulk_bytes, bench.plan.small_files
+# ---- transfers ---------------------------------------------------------------------------------------------------
+
+
+def big(bench, contender, key, size, cost):
+    """The columns of one transfer; `key`: the way, with 50 for the smaller file."""
+    title = f"sftp {key[:3]} of {human(size)}"
+    for name, what, unit, value, better in (
+            ("seconds", "elapsed", "s", cost.seconds, "less"), ("cpu_s", "server CPU", "s", cost.cpu, "less"),
+            ("rate", "speed", "KB/s", size / 1e3 / cost.seconds, "more"),
+            ("cpu", "server CPU", "ms/MB", cost.cpu * 1e9 / size, "less"),
+            ("own", "CPU of the sftp process alone", "ms/MB", cost.own * 1e9 / size, "less")):
+        bench.add((f"sftp.{key}.{name}", f"{title}: {what}", unit, better), contender, value)
+
+
+def small(bench, contender, way, cost):
+    count = bench.plan.small_files
+    title = f"sftp {way} of {count} small files"
+    bench.add((f"sftp.small.{way}.rate", title, "files/s", "more"), contender, count / cost.seconds)
+    bench.add((f"sftp.small.{way}.each", f"{title}: server CPU", "µs/file"), contender, cost.cpu * 1e6 / count)
+
+
+def transfers(bench, contender, session, files):
+    plan = bench.plan
+    for suffix, path, size in (("", files.big, plan.sftp_bytes), ("50", files.less, plan.sftp_less_bytes)):
+        big(bench, contender, "put" + suffix, size, session.cost(f"put {path} {files.there}/one"))
+        big(bench, contender, "get" + suffix, size, session.cost(f"get {files.there}/one {files.back}/one"))
+        files.clear()
+    small(bench, contender, "put", session.cost(f"put -r {files.small} {files.there}/small"))
+    small(bench, contender, "get", session.cost(f"get -r {files.there}/small {files.back}/small"))
     files.clear()
-    login = transfer(bench, contender, "version")  # connects, starts the sftp-server, and moves nothing
-    for key, title, command in (("put", "sftp put of a big file", f"put {files.big} {files.there}/big"),
-                                ("get", "sftp get of a big file", f"get {files.there}/big {files.back}/big")):
-        add_both(bench, contender, (f"{key}.speed", f"{key}.cpu"), title, "MiB/s",
-                 (size / MIB, size), beyond_login(bench, contender, login, command))
-    for key, title, command in (
-            ("put", f"sftp put of {count} small files", f"put -r {files.small} {files.there}/small"),
-            ("get", f"sftp get of {count} small files", f"get -r {files.there}/small {files.back}/small")):
-        add_both(bench, contender, (f"small.{key}.rate", f"small.{key}.cpu"), title, "files/s",
-                 (count, count * SMALL_BYTES), beyond_login(bench, contender, login, command))
+
+
+def scp(bench, contender, files):
+    """With the login, as people start it."""
+    world, size = bench.world, bench.plan.sftp_less_bytes
+    for way, words in (("put", [files.less, f"{PLAIN}:{files.there}/one"]),
+                       ("get", [f"{PLAIN}:{files.there}/one", f"{files.back}/one"])):
+        before, begin = len(contender.running.bills()), time.perf_counter()
+        run([*world.enter(["scp"]), *bench.stock.options(contender), "-q", *words], env=ENVIRONMENT)
+        seconds, cpu = time.perf_counter() - begin, contender.running.next_bill(before)[0]
+        title = f"scp {way} of {human(size)} with its login"
+        bench.add((f"sftp.scp.{way}.seconds", f"{title}: elapsed", "s"), contender, seconds)
+        bench.add((f"sftp.scp.{way}.cpu", f"{title}: server CPU", "ms/MB"), contender, cpu * 1e9 / size)
+    files.clear()
+
+
+# ---- listings ----------------------------------------------------------------------------------------------------
+
+
+def listings(bench, contender, session, files):
+    for count, folder in files.folders.items():
+        times = max(1, NAMES // count) if not bench.plan.quick else 1
+        for key, shown, command in (("long", "ls -l", f"ls -l {folder}"), ("short", "ls -1", f"ls -1 {folder}"),
+                                    ("glob", "ls 'name*'", f"ls {folder}/name*")):
+            listing(bench, contender, session, (f"{key}.{thousands(count)}", f"{shown} of {thousands(count)} files"),
+                    [command] * times)
+
+
+def listing(bench, contender, session, row, commands):
+    key, title = row
+    before, with_memory = session.wire(), bench.world.privileged
+    if with_memory:
+        session.forget_peak()
+    cost, times = session.cost("\n".join(commands)), len(commands)
+    values = [("seconds", "elapsed", "s", cost.seconds / times), ("cpu", "server CPU", "ms", cost.cpu * 1e3 / times),
+              ("wire", "bytes on the wire, both ways", "KiB", (session.wire() - before) / 1024 / times)]
+    if with_memory:
+        values.append(("peak", "peak memory of the sftp process, resident", "KiB", session.peak()))
+    for name, what, unit, value in values:
+        bench.add((f"sftp.list.{key}.{name}", f"{title}: {what}", unit), contender, value)
+
+
+# ---- memory ------------------------------------------------------------------------------------------------------
+
+
+def idle(bench, contender, session):
+    time.sleep(IDLE_SECONDS)
+    for key, whose, pids in (("own", "the sftp process", [session.own]), ("all", "all processes", session.pids)):
+        memory = look(pids)
+        for name, what in (("pss", "PSS"), ("dirty", "private dirty"), ("tables", "page tables")):
+            bench.add((f"sftp.idle.{key}.{name}", f"idle sftp session after transfers: {what} of {whose}", "KiB"),
+                      contender, memory[name])
+
+
+def one_round(bench, contender, files):
+    files.clear()
+    with Session(bench, contender) as session:
+        transfers(bench, contender, session, files)
+        if bench.world.privileged:
+            idle(bench, contender, session)
+        listings(bench, contender, session, files)
+    if not contender.running.wait_idle():
+        raise Failed(f"{contender.title}: the connection does not end")
+    scp(bench, contender, files)
 
 
 def measure(bench):
-    if not bench.contenders[0].server.sftp_server():
-        raise Failed("there is no sftp-server")
+    if not bench.world.privileged:
+        bench.leave_out("sftp: memory needs root, other users' processes don't show theirs")
     files = Files(bench)
-    bench.rounds(bench.plan.files, "sftp", lambda contender: one_round(bench, contender, files))
+    others = start_sftp(bench.contenders, bench.helpers, bench.scratch)
+    bench.results.titles.update({one.name: one.title for one in others})
+    usable = [one for one in bench.contenders if one in bench.contenders[:1] or one.server.sftp_server()]
+    try:
+        bench.rounds(bench.plan.files, "sftp", lambda contender: one_round(bench, contender, files), usable + others)
+    finally:
+        for one in others:
+            one.running.close()
+    bench.results.tables.update(sftp_tables.tables(bench.results))
