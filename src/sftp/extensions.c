@@ -1,5 +1,5 @@
 /*
- * The extensions of OpenSSH (its file PROTOCOL, section 4) that have no like among the requests of
+ * The extensions of OpenSSH (its file PROTOCOL, section 4) that are not variants of a request of
  * the draft.
  */
 #include <errno.h>

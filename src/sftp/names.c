@@ -90,8 +90,8 @@ static int rename_over(const struct place *from, const struct place *to)
 }
 
 /* RENAME of version 3 never replaces a file. Where the kernel (before 3.15) or the file system
- * lacks the flag, a second link does the same for a file, without a gap. What can't have a second
- * link is moved after a look. */
+ * lacks the flag, a second link does the same for a file, without a gap. A directory, or a file
+ * that can't have a second link, is renamed after a check that the new name is free. */
 static int rename_new(const struct place *from, const struct place *to)
 {
     struct stat status;

@@ -51,8 +51,8 @@ void sftp_run(struct sftp *sftp);
 /* Sends all answers. False if the client has gone: then the session has ended. */
 bool sftp_send(struct sftp *sftp);
 
-/* True if the client has closed its end, whatever it has sent before: for requests that take long.
- */
+/* True if the client has closed its end, even if requests of its are still unanswered. Ask before
+ * each request, and during a request that takes long. */
 bool sftp_client_has_gone(void);
 
 /* Ends the session after this request; the first reason counts. The text must stay valid. */

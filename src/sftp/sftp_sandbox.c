@@ -54,8 +54,8 @@ static bool enter_landlock(int jail, bool read_only)
 
 /* ---- seccomp --------------------------------------------------------------------------------- */
 
-/* A C library has a choice among several calls for one purpose. These are all that it may make of
- * the functions that the server uses. */
+/* A C library may choose among several calls for one purpose. The list has each call that it may
+ * choose for the functions that the server uses. */
 static const struct seccomp_rule rules[] = {
     /* Open files. */
     {.number = SYS_read},
