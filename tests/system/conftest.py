@@ -19,6 +19,7 @@ from listener import Listener  # noqa: E402
 from openssh import OpenSSH  # noqa: E402
 from sftp_wire import Sftp, server_program  # noqa: E402
 from site_setup import PROJECT, Site, run_or_fail  # noqa: E402
+from transfer import Far, Speaker  # noqa: E402
 from wire_session import Client  # noqa: E402
 
 
@@ -223,6 +224,26 @@ def raw_sftp(site, new_log, sftp_folder):
     for sftp in made:
         sftp.stop()
         sftp.log.assert_healthy()
+
+
+@pytest.fixture
+def at(sftp_folder):
+    """at(name): its path in the folder where the server of raw_sftp starts."""
+    return lambda name: os.path.join(sftp_folder, name)
+
+
+@pytest.fixture
+def there(site):
+    """A folder on the server for clients that copy files: transfer.Far."""
+    made = Far(site)
+    yield made
+    made.remove()
+
+
+@pytest.fixture
+def speaker(client):
+    """speaker(*flags, …): SFTP on a connection of its own."""
+    return lambda *args, **how: Speaker.of(client(*args, **how).login())
 
 
 @pytest.fixture

@@ -8,14 +8,7 @@ import subprocess
 import pytest
 
 from daemon import PATIENCE_SECONDS
-from transfer import MEBIBYTE, Far, Sftp, far, keeps, make_tree, read, same, scp, write
-
-
-@pytest.fixture
-def there(site):
-    made = Far(site)
-    yield made
-    made.remove()
+from transfer import MEBIBYTE, Sftp, far, keeps, make_tree, read, same, scp, write
 
 
 @pytest.fixture

@@ -30,12 +30,6 @@ def sftp(raw_sftp):
 
 
 @pytest.fixture
-def at(sftp_folder):
-    """at(name): its path in the folder where the server starts."""
-    return lambda name: os.path.join(sftp_folder, name)
-
-
-@pytest.fixture
 def content(site, at):
     """content(name, data, mode): a file of the ordinary user's."""
     def make(name, data=b"content", mode=0o644):

@@ -13,14 +13,7 @@ import pytest
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, quote, run
 from site_setup import run_or_fail
-from transfer import MEBIBYTE, Far, keeps, make_tree, needs, read, same, write
-
-
-@pytest.fixture
-def there(site):
-    made = Far(site)
-    yield made
-    made.remove()
+from transfer import MEBIBYTE, keeps, make_tree, needs, read, same, write
 
 
 @pytest.fixture

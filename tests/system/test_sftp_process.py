@@ -12,21 +12,8 @@ import inject
 import proc
 from island import need_namespaces
 from openssh import OpenSSH
-from transfer import MEBIBYTE, Far, Sftp, Speaker, is_gone, read, subsystem, u64, write
+from transfer import MEBIBYTE, Sftp, Speaker, is_gone, read, subsystem, u64, write
 from wire import string, u32
-
-
-@pytest.fixture
-def there(site):
-    made = Far(site)
-    yield made
-    made.remove()
-
-
-@pytest.fixture
-def speaker(client):
-    """speaker(*flags, …): SFTP on a connection of its own."""
-    return lambda *args, **how: Speaker.of(client(*args, **how).login())
 
 
 # ---- the process ------------------------------------------------------------------------------

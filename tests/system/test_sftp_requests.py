@@ -57,12 +57,6 @@ def sftp(raw_sftp):
     return raw_sftp()
 
 
-@pytest.fixture
-def at(sftp_folder):
-    """at(name): its path in the folder where the server starts."""
-    return lambda name: os.path.join(sftp_folder, name)
-
-
 # ---- INIT ---------------------------------------------------------------------------------------
 
 def test_version(sftp):

@@ -11,26 +11,13 @@ import proc
 from daemon import PATIENCE_SECONDS
 from openssh import OpenSSH
 from site_setup import run_or_fail
-from transfer import (MEBIBYTE, Far, Sftp, Speaker, is_gone, read, session_pid, speaks_sftp,
+from transfer import (MEBIBYTE, Sftp, Speaker, is_gone, read, session_pid, speaks_sftp,
                       subsystem, u64, write)
 from wire import string, u32
 
 SFTP_SERVER = "/usr/lib/openssh/sftp-server"
 FORCED = 'echo "forced [$SSH_ORIGINAL_COMMAND]"'
 READ_ONLY = "internal-sftp -R"
-
-
-@pytest.fixture
-def there(site):
-    made = Far(site)
-    yield made
-    made.remove()
-
-
-@pytest.fixture
-def speaker(client):
-    """speaker(*flags, …): SFTP on a connection of its own."""
-    return lambda *args, **how: Speaker.of(client(*args, **how).login())
 
 
 # ---- which session is SFTP --------------------------------------------------------------------
