@@ -4,6 +4,7 @@ import contextlib
 import fcntl
 import os
 import random
+import signal
 import socket
 import subprocess
 import threading
@@ -571,6 +572,20 @@ def test_client_gone_without_reading(raw_sftp, content):
     sftp.hang_up()
     assert sftp.proc.wait(PATIENCE_SECONDS) >= 0
     assert "gone" in sftp.end_event()["reason"] or "left" in sftp.end_event()["reason"]
+    sftp.ended = True
+
+
+def test_client_gone_before_its_requests(raw_sftp, at):
+    """Requests that still wait when the client has gone are not answered any more."""
+    sftp = raw_sftp()
+    sftp.proc.send_signal(signal.SIGSTOP)
+    sftp.push(b"".join(wire.packet(MKDIR, u32(number), string(f"late{number}"), u32(0)) for number in range(50)), 0.1)
+    sftp.proc.stdout.close()
+    sftp.hang_up()
+    sftp.proc.send_signal(signal.SIGCONT)
+    assert sftp.proc.wait(PATIENCE_SECONDS) >= 0
+    assert sftp.end_event()["reason"] == "client has gone"
+    assert not [name for name in os.listdir(at("")) if name.startswith("late")]
     sftp.ended = True
 
 
