@@ -1,0 +1,122 @@
+#!/bin/sh
+# Fuzzes wrenssh's parsers, protocol engine and processes with libFuzzer, AddressSanitizer and UBSan.
+#
+#     sh tests/fuzz/run.sh [--seconds N] [--jobs N] [--minimize] [--coverage] [-h] [TARGET...]
+#
+#     --seconds N  how long each target is fuzzed: 60 by default; 0 plays the corpora only
+#     --jobs N     how many targets run at once: one for each processor by default
+#     --minimize   then writes tests/fuzz/corpus/TARGET.pack anew: the fewest inputs that reach all that was reached
+#     --coverage   then plays all inputs on a build that counts, and prints the lines and branches reached, by room
+#
+# Prints one line for each target: executions, edges, inputs, seconds, findings. A finding stays in
+# build/fuzz/findings/TARGET; `build/fuzz/tests/fuzz/fuzz_TARGET FILE` plays it again. Inputs that reach something new stay
+# in build/fuzz/inputs/TARGET, and the next run goes on from them. Exits with 1 if there is a finding.
+# Needs clang with its libFuzzer (libclang-rt-14-dev), Meson, libsodium, Check and Python; never writes outside of build/,
+# but for --minimize.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+cd "$top" || exit 1
+build=build/fuzz
+
+usage_error() { echo "run.sh: $*; run.sh -h helps" >&2; exit 100; }
+
+seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) minimize='' coverage='' targets=''
+while [ $# -gt 0 ]; do
+    case $1 in
+    --seconds | --jobs)
+        case ${2:-} in '' | *[!0-9]*) usage_error "$1 needs a number" ;; esac
+        [ "$1" = --seconds ] && seconds=$2 || jobs=$2
+        shift ;;
+    --minimize) minimize=yes ;;
+    --coverage) coverage=yes ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -*) usage_error "unknown option: $1" ;;
+    *)
+        [ -e "tests/fuzz/$1.c" ] || usage_error "no such target: $1 (there is no tests/fuzz/$1.c)"
+        targets="$targets $1" ;;
+    esac
+    shift
+done
+[ "$jobs" -gt 0 ] || usage_error "--jobs needs a number above 0"
+[ -n "$targets" ] || targets=$(cd tests/fuzz && for file in *.c; do printf '%s ' "${file%.c}"; done)
+
+# configure FOLDER ENGINE C_ARGS [MESON'S ARGUMENT...]: configures and builds the targets.
+configure() {
+    folder=$1 engine=$2 c_args=$3
+    shift 3
+    [ -e "$folder/build.ninja" ] ||
+        CC=clang meson setup "$folder" --buildtype=debug -Doptimization=1 -Db_lundef=false -Db_pie=false \
+            -Dc_args="$c_args" -Dfuzz_engine="$engine" "$@" >"$folder.log" 2>&1 || { tail -n 20 "$folder.log"; exit 1; }
+    # shellcheck disable=SC2046,SC2086 # names without blanks
+    ninja -C "$folder" $(printf 'tests/fuzz/fuzz_%s ' $targets) >"$folder.log" 2>&1 || { tail -n 20 "$folder.log"; exit 1; }
+}
+
+# The inputs of a target: its seeds, its corpus in the tree, and what earlier runs found.
+gather() {
+    mkdir -p "$build/inputs/$1" "$build/findings/$1"
+    [ ! -e "tests/fuzz/seeds/$1.py" ] || python3 tests/fuzz/make_seeds.py "$1" "$build/inputs/$1" || exit 1
+    [ ! -e "tests/fuzz/corpus/$1.pack" ] ||
+        python3 tests/fuzz/pack.py unpack "tests/fuzz/corpus/$1.pack" "$build/inputs/$1" || exit 1
+}
+
+# As nobody: a target that gets out of hand must not reach the files of the machine.
+alone() {
+    if [ "$(id -u)" = 0 ]; then
+        setpriv --reuid=65534 --regid=65534 --clear-groups --no-new-privs "$@"
+    else
+        "$@"
+    fi
+}
+
+# fuzz TARGET: one line of the table.
+fuzz() {
+    log=$build/$1.log
+    gather "$1"
+    [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$build/inputs/$1" "$build/findings/$1"
+    options="-timeout=10 -rss_limit_mb=2048 -max_len=16384 -use_value_profile=1 -print_final_stats=1"
+    [ "$seconds" -gt 0 ] && options="$options -max_total_time=$seconds" || options="$options -runs=0"
+    [ ! -e "tests/fuzz/dictionaries/$1.dict" ] || options="$options -dict=tests/fuzz/dictionaries/$1.dict"
+    started=$(date +%s)
+    # shellcheck disable=SC2086 # options without blanks
+    ASAN_OPTIONS=detect_leaks=1:handle_abort=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+        alone "$build/tests/fuzz/fuzz_$1" $options -artifact_prefix="$build/findings/$1/" "$build/inputs/$1" >"$log" 2>&1
+    status=$?
+    edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
+    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
+    found=$(find "$build/findings/$1" -type f | wc -l)
+    printf '%-18s %12s %7s %7s %6s %5s\n' "$1" "${runs:-?}" "${edges:-?}" "$(find "$build/inputs/$1" -type f | wc -l)" \
+        $(($(date +%s) - started)) "$found" | tee -a "$build/table"
+    [ $status = 0 ] || { grep -m 1 'does not hold\|ERROR: \|runtime error' "$log"; return 1; }
+}
+
+minimize() {
+    rm -rf "$build/least"
+    mkdir -p "$build/least"
+    [ "$(id -u)" != 0 ] || chown 65534:65534 "$build/least"
+    alone "$build/tests/fuzz/fuzz_$1" -merge=1 "$build/least" "$build/inputs/$1" >"$build/$1.log" 2>&1 ||
+        { tail -n 5 "$build/$1.log"; return 1; }
+    python3 tests/fuzz/pack.py pack "$build/least" "tests/fuzz/corpus/$1.pack"
+}
+
+mkdir -p build "$build"
+rm -f "$build/table"
+configure $build -fsanitize=fuzzer "-fsanitize=fuzzer-no-link -g1" -Db_sanitize=address,undefined
+printf '%-18s %12s %7s %7s %6s %5s\n' target executions edges inputs seconds finds
+status=0
+running=0
+for target in $targets; do
+    if [ "$jobs" = 1 ]; then
+        fuzz "$target" || status=1
+        continue
+    fi
+    fuzz "$target" || touch "$build/failed" &
+    running=$((running + 1))
+    [ $((running % jobs)) != 0 ] || wait
+done
+wait
+[ ! -e "$build/failed" ] || status=1
+rm -f "$build/failed"
+awk '{ runs += $2; found += $6 } END { printf "%-18s %12d %30d\n", "all", runs, found }' "$build/table"
+[ -z "$minimize" ] || for target in $targets; do minimize "$target" || status=1; done
+[ -z "$coverage" ] || . "$top/tests/fuzz/coverage.sh"
+exit $status
