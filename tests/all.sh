@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `sh tests/run.sh --all` adds, after run.sh: Clang, the rest of the sanitizer build, packaging, the static builds,
-# ARM under emulation, Debian packages, booted boards, clang-tidy on the whole tree.
+# ARM under emulation, Debian packages, booted boards, and analyzers on the whole tree.
 #
 #     sh tests/all.sh
 #
@@ -93,6 +93,14 @@ check_all_files() {
     step source "clang-tidy, whole tree" tidy-all tidy $(find src crypto -name '*.c' ! -name '*_neon.c' ! -path 'src/static/*')
 }
 
+# GCC's analyzer and cppcheck; Clang's is part of clang-tidy.
+analyze() {
+    sh tests/analysis/run.sh
+    analyzed=$?
+    [ $analyzed != 77 ] || say "GCC's analyzer and cppcheck are not run: that needs Debian 12's"
+    [ $analyzed = 0 ] || [ $analyzed = 77 ]
+}
+
 test_python=$python
 "$venv/bin/python" -c 'import pytest' 2>/dev/null && test_python=$venv/bin/python
 
@@ -113,6 +121,7 @@ fi
 test_sanitize_rest
 test_debian
 check_all_files
+step source "analyzers" analyzers analyze
 wait
 beside=
 # These measure memory and count the kernel's events: nothing else may run.

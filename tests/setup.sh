@@ -75,6 +75,7 @@ cryptsetup-bin:has cryptsetup
 e2fsprogs:has mke2fs
 zstd:has zstd
 cpio:has cpio
+cppcheck:has cppcheck
 "
 
 # In a bare chroot / is no mount point: see own_root.py.
