@@ -18,4 +18,4 @@ done
 # shellcheck disable=SC2086 # names without blanks
 llvm-profdata merge --sparse -o "$counted/all.profdata" "$counted"/profiles/*.profraw &&
     llvm-cov export --summary-only --instr-profile "$counted/all.profdata" $objects >"$counted/summary.json" &&
-    python3 tests/fuzz/coverage.py "$counted/summary.json"
+    python3 tests/coverage.py "$counted/summary.json"
