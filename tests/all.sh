@@ -101,6 +101,15 @@ analyze() {
     [ $analyzed = 0 ] || [ $analyzed = 77 ]
 }
 
+# Whether the corpora still reach what they did. Edges are counted as Clang 14 counts them.
+check_corpora() {
+    if has_version_14 clang && has_fuzzer; then
+        step fuzz "corpora" fuzz-corpora sh tests/fuzz/run.sh --floors
+    else
+        say "the reach of the fuzz corpora is not checked: that needs clang 14 and libclang-rt-14-dev"
+    fi
+}
+
 test_python=$python
 "$venv/bin/python" -c 'import pytest' 2>/dev/null && test_python=$venv/bin/python
 
@@ -122,6 +131,7 @@ test_sanitize_rest
 test_debian
 check_all_files
 step source "analyzers" analyzers analyze
+check_corpora
 wait
 beside=
 # These measure memory and count the kernel's events: nothing else may run.

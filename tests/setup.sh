@@ -76,7 +76,10 @@ e2fsprogs:has mke2fs
 zstd:has zstd
 cpio:has cpio
 cppcheck:has cppcheck
+libclang-rt-14-dev:has_fuzzer
 "
+
+has_fuzzer() { has clang && ls "$(clang -print-runtime-dir)"/libclang_rt.fuzzer-* >/dev/null 2>&1; }
 
 # In a bare chroot / is no mount point: see own_root.py.
 own_root() { # SCRIPT ARGUMENTS...

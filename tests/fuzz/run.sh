@@ -2,10 +2,13 @@
 # Fuzzes wrenssh's parsers, protocol engine and processes with libFuzzer, AddressSanitizer and UBSan.
 #
 #     sh tests/fuzz/run.sh [--seconds N] [--jobs N] [--minimize] [--coverage] [-h] [TARGET...]
+#     sh tests/fuzz/run.sh --floors [TARGET...]
 #
-#     --seconds N  how long each target is fuzzed: 60 by default; 0 plays the corpora only
+#     --seconds N  how long each target is fuzzed: 60 by default; 0 plays what there is
 #     --jobs N     how many targets run at once: one for each processor by default
-#     --minimize   then writes tests/fuzz/corpus/TARGET.pack anew: the fewest inputs that reach all that was reached
+#     --minimize   then writes tests/fuzz/corpus/TARGET.pack anew, the fewest inputs that reach all that was reached, and
+#                  its floor
+#     --floors     plays the corpora of the tree alone, and fails if one reaches fewer edges than tests/fuzz/floors.txt says
 #     --coverage   then plays all inputs on a build that counts, and prints the lines and branches reached, by room
 #
 # Prints one line for each target: executions, edges, inputs, seconds, findings. A finding stays in
@@ -17,10 +20,11 @@ set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 build=build/fuzz
+all_floors=tests/fuzz/floors.txt
 
 usage_error() { echo "run.sh: $*; run.sh -h helps" >&2; exit 100; }
 
-seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) minimize='' coverage='' targets=''
+seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) minimize='' coverage='' floors='' targets=''
 while [ $# -gt 0 ]; do
     case $1 in
     --seconds | --jobs)
@@ -28,8 +32,9 @@ while [ $# -gt 0 ]; do
         [ "$1" = --seconds ] && seconds=$2 || jobs=$2
         shift ;;
     --minimize) minimize=yes ;;
+    --floors) floors=yes seconds=0 ;;
     --coverage) coverage=yes ;;
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) usage_error "unknown option: $1" ;;
     *)
         [ -e "tests/fuzz/$1.c" ] || usage_error "no such target: $1 (there is no tests/fuzz/$1.c)"
@@ -38,6 +43,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ "$jobs" -gt 0 ] || usage_error "--jobs needs a number above 0"
+[ -z "$floors" ] || build=build/fuzz-floors
 [ -n "$targets" ] || targets=$(cd tests/fuzz && for file in *.c; do printf '%s ' "${file%.c}"; done)
 
 # configure FOLDER ENGINE C_ARGS [MESON'S ARGUMENT...]: configures and builds the targets.
@@ -51,10 +57,11 @@ configure() {
     ninja -C "$folder" $(printf 'tests/fuzz/fuzz_%s ' $targets) >"$folder.log" 2>&1 || { tail -n 20 "$folder.log"; exit 1; }
 }
 
-# The inputs of a target: its seeds, its corpus in the tree, and what earlier runs found.
+# The inputs of a target: its seeds, its corpus in the tree, and what earlier runs found. For --floors the corpus alone.
 gather() {
+    [ -z "$floors" ] || rm -rf "$build/inputs/$1"
     mkdir -p "$build/inputs/$1" "$build/findings/$1"
-    [ ! -e "tests/fuzz/seeds/$1.py" ] || python3 tests/fuzz/make_seeds.py "$1" "$build/inputs/$1" || exit 1
+    [ -n "$floors" ] || [ ! -e "tests/fuzz/seeds/$1.py" ] || python3 tests/fuzz/make_seeds.py "$1" "$build/inputs/$1" || exit 1
     [ ! -e "tests/fuzz/corpus/$1.pack" ] ||
         python3 tests/fuzz/pack.py unpack "tests/fuzz/corpus/$1.pack" "$build/inputs/$1" || exit 1
 }
@@ -87,6 +94,15 @@ fuzz() {
     printf '%-18s %12s %7s %7s %6s %5s\n' "$1" "${runs:-?}" "${edges:-?}" "$(find "$build/inputs/$1" -type f | wc -l)" \
         $(($(date +%s) - started)) "$found" | tee -a "$build/table"
     [ $status = 0 ] || { grep -m 1 'does not hold\|ERROR: \|runtime error' "$log"; return 1; }
+    floor=$(sed -n "s/^$1 //p" $all_floors)
+    [ -z "$floors" ] || [ "${edges:-0}" -ge "${floor:-1}" ] ||
+        { echo "$1: the corpus reaches ${edges:-0} edges, and $all_floors asks for $floor"; return 1; }
+}
+
+# A tenth less than the corpus reaches: a change of the code needs no new corpus, and a lost corpus is seen.
+set_floor() {
+    edges=$(awk -v target="$1" '$1 == target { print int($3 * 0.9) }' "$build/table")
+    { sed "/^$1 /d" $all_floors; echo "$1 $edges"; } | LC_ALL=C sort -o "$build/floors" && cp "$build/floors" $all_floors
 }
 
 minimize() {
@@ -96,8 +112,13 @@ minimize() {
     alone "$build/tests/fuzz/fuzz_$1" -merge=1 "$build/least" "$build/inputs/$1" >"$build/$1.log" 2>&1 ||
         { tail -n 5 "$build/$1.log"; return 1; }
     python3 tests/fuzz/pack.py pack "$build/least" "tests/fuzz/corpus/$1.pack"
+    set_floor "$1"
 }
 
+if ! ls "$(clang -print-runtime-dir 2>/dev/null)"/libclang_rt.fuzzer-* >/dev/null 2>&1; then
+    echo "run.sh: clang with libFuzzer is missing: apt-get install clang libclang-rt-14-dev" >&2
+    exit 1
+fi
 mkdir -p build "$build"
 rm -f "$build/table"
 configure $build -fsanitize=fuzzer "-fsanitize=fuzzer-no-link -g1" -Db_sanitize=address,undefined
