@@ -275,6 +275,27 @@ START_TEST(principals)
 }
 END_TEST
 
+/* A comma separates names in the line. In a certificate it is a part of the name. */
+START_TEST(comma_in_a_principal)
+{
+    struct terms terms = good_terms;
+    terms.principals[1] = NULL;
+    write_keys("cert-authority,principals=\"carol,alice\"", false);
+    static const char *const names[] = {"carol,alice", "carol,root", "bob,carol", ",carol",
+                                        "carol,"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        terms.principals[0] = names[i];
+        ck_assert_msg(judge(&terms) == AUTHKEYS_PRINCIPAL, "%s", names[i]);
+    }
+    terms.principals[0] = "carol";
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    /* Without the option the name is the user's. */
+    write_keys("cert-authority", false);
+    terms.principals[0] = "bob,alice";
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
+}
+END_TEST
+
 START_TEST(signatures)
 {
     struct terms terms = good_terms;
@@ -677,6 +698,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_good_one, 0, 8);
     tcase_add_test(tests, time_and_type);
     tcase_add_test(tests, principals);
+    tcase_add_test(tests, comma_in_a_principal);
     tcase_add_loop_test(tests, signatures, 0, 2);
     tcase_add_test(tests, the_authoritys_line);
     tcase_add_test(tests, parsed_only_for_an_authority);
