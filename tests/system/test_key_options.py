@@ -7,6 +7,8 @@ import socket
 import pytest
 
 from openssh import OpenSSH
+from wire import PK_OK, USERAUTH_FAILURE, USERAUTH_SUCCESS
+from wire_crypto import Ed25519Key
 
 REFUSED = 255
 FORCED = r'command="echo \"forced [$SSH_ORIGINAL_COMMAND] ${SSH_ORIGINAL_COMMAND+set}\""'
@@ -126,6 +128,27 @@ def test_command_holds_for_every_session(ssh, allow, tmp_path):
             assert ssh("try", str(number), options=options).stdout == f"forced [try {number}] set\n"
     finally:
         ssh(flags=["-O", "exit"], options=options[:1])
+
+
+def test_command_holds_after_other_login_requests(client, site, authorize):
+    """Neither a probe or a refused login before it, nor a request after it, frees a login of its forced command."""
+    free = Ed25519Key()
+    authorize(f"{FORCED} {site.key_line(site.key)}", site.key_line(free))
+    raw = client()
+    raw.handshake()
+    raw.start_userauth()
+    assert raw.auth_answer(raw.publickey(key=free, sign=False))[0] == PK_OK
+    assert raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
+    raw.send(raw.publickey(key=free))
+    assert raw.exec("try").wait_closed().output == b"forced [try] set\n"
+    raw = client()
+    raw.handshake()
+    raw.start_userauth()
+    assert raw.auth_answer(raw.publickey(sign=False))[0] == PK_OK
+    assert raw.auth_answer(raw.publickey(key=free, signer=Ed25519Key().sign))[0] == USERAUTH_FAILURE
+    assert raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
+    raw.send(raw.publickey(key=Ed25519Key()), raw.userauth(b"none"), raw.publickey(key=free, sign=False))
+    assert raw.exec("try").wait_closed().output == b"forced [try] set\n"
 
 
 def test_quotes_and_escapes(ssh, allow):
