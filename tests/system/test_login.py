@@ -95,6 +95,8 @@ def test_probe_one_key_sign_with_another(knock):
     assert raw.auth_answer(raw.publickey(key=own)) == REFUSED
     assert raw.auth_answer(raw.publickey(sign=False))[0] == PK_OK
     assert raw.auth_answer(raw.publickey(signer=own.sign)) == REFUSED
+    assert raw.auth_answer(raw.publickey(sign=False))[0] == PK_OK
+    assert raw.auth_answer(raw.publickey(key=own, sign=False)) == REFUSED
 
 
 def test_probe_alone_lets_nobody_in(knock, refused):
