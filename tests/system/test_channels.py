@@ -28,6 +28,24 @@ def test_sixteen_channels_and_no_more(client):
     assert raw.exec("echo again", number=77).wait_closed().output == b"again\n"
 
 
+def test_refused_sessions_take_no_memory(client):
+    """The server keeps nothing of thousands of sessions that it has refused."""
+    raw = client().login()
+    raw.open()
+
+    def refuse(times):
+        for _ in range(times):
+            raw.send(*(raw.open_request(number, kind=b"x11") for number in range(100)))
+            for number in range(100):
+                assert raw.expect(OPEN_FAILURE).u32() == number
+    refuse(1)
+    before = proc.memory_kilobytes(raw.line.network), proc.memory_kilobytes(raw.line.monitor)
+    refuse(30)
+    after = proc.memory_kilobytes(raw.line.network), proc.memory_kilobytes(raw.line.monitor)
+    assert after[0] - before[0] < 100 and after[1] - before[1] < 100, (before, after)
+    assert raw.exec("echo on", number=1).wait_closed().output == b"on\n"
+
+
 @pytest.mark.parametrize("kind", [b"direct-tcpip", b"forwarded-tcpip", b"x11", b"auth-agent@openssh.com",
                                   b"direct-streamlocal@openssh.com", b"tun@openssh.com", b"", b"sessio", b"session\0"])
 def test_other_channel_types(client, kind):
