@@ -97,6 +97,19 @@ def test_data_beyond_the_window(client, refused):
     refused(raw, PROTOCOL_ERROR)
 
 
+def test_packet_beyond_what_is_left_of_the_window(client, refused):
+    """A packet that is larger than what is left of the window ends the connection, also where something is left."""
+    raw = client().login()
+    channel = raw.open()  # without a program, which would take data and give window back
+    left = channel.window - 100
+    while left:
+        size = min(left, channel.packet)
+        raw.send(channel.data_bytes(bytes(size)))
+        left -= size
+    raw.send(channel.data_bytes(bytes(101)))
+    refused(raw, PROTOCOL_ERROR, word="beyond the window")
+
+
 def test_data_up_to_the_window_exactly(client):
     """Data of exactly the window is accepted."""
     raw = client().login()
