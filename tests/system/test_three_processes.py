@@ -45,6 +45,24 @@ NONE = dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapAmb"), 0)
 # ---- from outside: who they are ---------------------------------------------------------------
 
 
+def test_no_signal_runs_code(client):
+    """No signal interrupts the server's work with code of its own: SIGALRM, which ends a login that hangs, kills. The
+    network process alone has a handler, for the end of the monitor; it closes the connection and exits."""
+    def caught(pid):
+        return int(proc.status(pid)["SigCgt"], 16)
+
+    def check(processes):
+        assert caught(processes.network) == 1 << (signal.SIGTERM - 1)
+        assert [caught(pid) for name, pid in processes.pids.items() if name != "network"] == [0] * (
+            len(processes.pids) - 1)
+        assert int(proc.status(processes.monitor)["SigIgn"], 16) & 1 << (signal.SIGALRM - 1) == 0
+    raw = client()
+    raw.handshake()
+    check(Three(raw, logged_in=False))
+    raw.login()
+    check(Three(raw))
+
+
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_before_the_login(client):
