@@ -188,6 +188,31 @@ def test_dots(jail, place):
     assert sftp.get("file") == b"inside"
 
 
+LOOKING = ("OPEN", "OPEN to write", "OPENDIR", "STAT", "LSTAT", "REALPATH", "SETSTAT times", "statvfs",
+           "expand-path")
+
+
+def test_answers_do_not_tell_what_is_outside(jail, place):
+    """For any request the answer is the same whether a name outside exists or not: by "..", by its absolute name, and
+    through a link."""
+    def kind(reply):
+        return reply.status if reply.type == STATUS else f"type {reply.type}"
+    sftp = jail()
+    place.link(place.out("secret"), "to-file")
+    place.link(place.out("none"), "to-none")
+    place.link(place.out("folder"), "to-folder")
+    place.link("../outside/secret", "up-to-file")
+    place.link("../outside/none", "up-to-none")
+    pairs = [("../outside/secret", "../outside/none"), (place.out("secret"), place.out("none")),
+             ("../outside/folder/inner", "../outside/none/inner"), ("to-file/", "to-none/"),
+             ("to-folder/inner", "to-none/inner"), ("to-folder/../secret", "to-none/../secret"),
+             ("up-to-file", "up-to-none"), ("to-file", "to-none")]
+    for name in LOOKING:
+        for there, missing in pairs:
+            one, other = ON_PATHS[name](sftp, there), ON_PATHS[name](sftp, missing)
+            assert kind(one) == kind(other), (name, there, one, other)
+
+
 def test_new_names_above_the_root(jail, place):
     """What is made above the root is made in it."""
     sftp = jail()
