@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "path_text.h"
@@ -226,6 +227,41 @@ START_TEST(real_names_stay_inside)
 }
 END_TEST
 
+/* In the place of the C library's: once, right after the server has seen that jail/in is no link,
+ * another process makes it one that leads outside. */
+static bool swaps;
+
+ssize_t readlinkat(int directory, const char *restrict name, char *restrict target, size_t size)
+{
+    ssize_t bytes = syscall(SYS_readlinkat, directory, name, target, size);
+    int error = errno;
+    if (swaps && bytes < 0 && error == EINVAL && strcmp(name, "in") == 0) {
+        char old[SCRATCH_BYTES + 16], new[SCRATCH_BYTES + 16];
+        snprintf(old, sizeof(old), "%s/jail/in", top);
+        snprintf(new, sizeof(new), "%s/jail/was", top);
+        swaps = false;
+        ck_assert_int_eq(rename(old, new), 0);
+        ck_assert_int_eq(symlink("../beside", old), 0);
+    }
+    errno = error;
+    return bytes;
+}
+
+START_TEST(folder_that_becomes_a_link_meanwhile)
+{
+    int error;
+    ck_assert_int_eq(mkdir("beside", 0755), 0);
+    ck_assert_int_eq(close(creat("beside/file", 0644)), 0);
+    ck_assert_int_eq(close(creat("beside/secret", 0644)), 0);
+    enter(true);
+    swaps = true;
+    ck_assert_uint_eq(
+        opened(_i == 0 ? "in/file" : "in/new", O_RDWR | (_i == 0 ? 0 : O_CREAT), &error), 0);
+    ck_assert_msg(!swaps && error == ENOTDIR, "%s", strerror(error));
+    ck_assert_uint_eq(outside("beside/new").st_ino, 0);
+}
+END_TEST
+
 static const char *in_jail(void)
 {
     static char jail[SCRATCH_BYTES + 8];
@@ -326,6 +362,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, files_are_made_inside_only, 0, 2);
     tcase_add_loop_test(tests, place_of_a_link_is_the_link, 0, 2);
     tcase_add_loop_test(tests, real_names_stay_inside, 0, 2);
+    tcase_add_loop_test(tests, folder_that_becomes_a_link_meanwhile, 0, 2);
     tcase_add_loop_test(tests, link_that_shows_the_jails_place_is_refused, 0, 2);
     tcase_add_test(tests, start_directory_in_a_jail);
     tcase_add_test(tests, without_a_jail);
