@@ -1,0 +1,58 @@
+"""SECURITY.md's table of known holes names tests and functions. Each of them exists, so that the table can be believed."""
+
+import os
+import re
+
+import pytest
+
+from site_setup import PROJECT
+
+ROW = re.compile(r"\| ([^|*]+) \| ([^|]+) \| `([^`|]+)::(\w+)` \| `([^`|]+)`: `(\w+)\(\)` \|")
+
+
+def text_of(path):
+    with open(os.path.join(PROJECT, path), encoding="utf-8") as file:
+        return file.read()
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """The table: who had the hole, what was wrong, file and name of the test, file and function that hold here."""
+    section = text_of("SECURITY.md").partition("\n## Known holes of other servers\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("|")]
+    assert lines[0].startswith("| who, year |") and set(lines[1]) == {"|", "-"}
+    found = []
+    for line in lines[2:]:
+        row = ROW.fullmatch(line)
+        assert row or re.fullmatch(r"\| \*\*[\w ]+\*\* \| \| \| \|", line), line
+        found += [row.groups()] if row else []
+    return found
+
+
+def test_tests(rows):
+    """Each test that the table names is in the file that the table names, and that file runs."""
+    system, unit = text_of("tests/system/meson.build"), text_of("tests/unit/meson.build")
+    for *_, file, name, _, _ in rows:
+        if file.startswith("unit/"):
+            code = text_of("tests/" + file)
+            assert re.search(rf"^START_TEST\({name}\)$", code, re.M), f"{file} has no test {name}"
+            assert re.search(rf"tcase_add_\w+\(\w+, {name}\b", code), f"{file} does not run {name}"
+            assert f"'{file[5:-2]}'" in unit, f"{file} is not built"
+        else:
+            assert re.search(rf"^def {name}\(", text_of("tests/system/" + file), re.M), f"{file} has no test {name}"
+            assert f"'{file[5:-3]}'" in system, f"{file} is not run"
+    assert len(rows) > 60
+
+
+def test_functions(rows):
+    """Each function that the table names is defined in the file that the table names."""
+    for *_, file, name in rows:
+        code = text_of("src/" + file)
+        assert re.search(rf"^(?![ \t])[^;{{}}()]*\b{name}\([^;{{}}]*\)\n{{", code, re.M), f"{file} does not define {name}()"
+
+
+def test_who(rows):
+    """Each row names a project and a year, or the section of an RFC; no row is there twice."""
+    for who, *_ in rows:
+        assert re.search(r"\b20\d\d\b|^RFC \d+, ", who), who
+    assert len(set(rows)) == len(rows)
