@@ -16,6 +16,7 @@ if [ ! -x build/gcc/src/wrensshd ] || [ ! -d build/results ]; then
     exit 1
 fi
 prepare_packaging
+prepare_judges
 many=$(($(getconf _NPROCESSORS_ONLN) * 4))
 
 # With the daemon's own lookup of users and groups, so that the system tests see both.
@@ -25,9 +26,9 @@ test_clang() {
     run_suite clang clang system --suite system --no-suite measure --num-processes "$many"
 }
 
-# What is in packaging/, and the bench suite with its client: the same beside each build.
+# What is in packaging/, other people's programs, and the bench suite with its client: the same beside each build.
 test_packaging() {
-    run_suite gcc gcc packaging --suite packaging --suite bench-smoke --num-processes "$many"
+    run_suite gcc gcc packaging --suite packaging --suite judges --suite bench-smoke --num-processes "$many"
 }
 
 test_sanitize_rest() {

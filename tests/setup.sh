@@ -77,6 +77,9 @@ zstd:has zstd
 cpio:has cpio
 cppcheck:has cppcheck
 libclang-rt-14-dev:has_fuzzer
+nmap:has nmap
+nodejs:has node
+npm:has npm
 "
 
 has_fuzzer() { has clang && ls "$(clang -print-runtime-dir)"/libclang_rt.fuzzer-* >/dev/null 2>&1; }
@@ -168,6 +171,17 @@ ensure_venv() {
 ensure_linter() {
     [ -x "$venv/bin/oelint-adv" ] && return 0
     install_from_index oelint-adv || echo "oelint-adv could not be installed, so its test is skipped: $(pip_error)"
+}
+
+# For the suite `judges`, which all.sh runs: PyPI's into the same folder, and npm's below build/node.
+prepare_judges() {
+    "$venv/bin/python" -c 'import hypothesis, paramiko, ssh_audit' 2>/dev/null ||
+        install_from_index hypothesis paramiko ssh-audit ||
+        echo "ssh-audit, hypothesis and paramiko could not be installed, so their tests are skipped: $(pip_error)"
+    [ -d "$top/build/node/node_modules/ssh2" ] && return 0
+    has npm && npm install --prefix "$top/build/node" --cache "$top/build/node/cache" --no-audit --no-fund \
+        --ignore-scripts --omit=optional ssh2 >"$top/build/npm.log" 2>&1 ||
+        echo "ssh2 of npm could not be installed, so its test is skipped"
 }
 
 install_from_index() { "$venv/bin/pip" install -q --disable-pip-version-check "$@" >>"$top/build/venv.log" 2>&1; }
