@@ -193,15 +193,8 @@ static enum authkeys_reason on_environment(struct reading *reading, const struct
 /* 1 to 65535, or *. */
 static bool is_port(const char *text)
 {
-    size_t digits = strspn(text, "0123456789");
-    unsigned value = 0;
-    if (strcmp(text, "*") == 0) {
-        return true;
-    }
-    for (size_t i = 0; i < digits && i < 6; i++) {
-        value = value * 10 + (unsigned)(text[i] - '0');
-    }
-    return digits > 0 && text[digits] == '\0' && value > 0 && value <= 65535;
+    unsigned port;
+    return strcmp(text, "*") == 0 || (number_read(&port, text) && port > 0 && port <= 65535);
 }
 
 /* host:port, [address]:port; for permitlisten also a port alone. */

@@ -72,6 +72,8 @@ static const struct row {
     {"permitopen=\"22\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
     {"permitopen=\"host:0\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
     {"permitopen=\"host:65536\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
+    {"permitopen=\"host:0655359999\"", AUTHKEYS_BROKEN_OPTION, "permitopen", 0},
+    {"permitopen=\"host:000022\"", AUTHKEYS_LISTED, "", ALL},
     {"permitlisten=\"8080\",permitlisten=\"localhost:8080\"", AUTHKEYS_LISTED, "", ALL},
     {"permitlisten=\"host:\"", AUTHKEYS_BROKEN_OPTION, "permitlisten", 0},
     {"tunnel=\"0\",tunnel=\"any\"", AUTHKEYS_LISTED, "", ALL},
