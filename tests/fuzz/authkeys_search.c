@@ -1,0 +1,298 @@
+/*
+ * A key or a certificate, judged by whole files. The files are split into lines a second time in
+ * memory, and the lines are judged one by one: the first that lets the key in counts, otherwise the
+ * first that lists it. Reading the files in pieces of any size, with interruptions, must give the
+ * same verdict to the byte. A file that can't be read to its end must let nobody in whom the whole
+ * file keeps out.
+ *
+ * Input: a byte of circumstances; pieces (a length and the bytes, support/memory_file.h); the key's
+ * number, or the fields of a certificate (support/certified.h); the files of -c and -R (two bytes
+ * of length each) and the user's file. 0xfe in a file stands for the key, or for the authority.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "authkeys.h"
+#include "authkeys_line.h"
+#include "authkeys_options.h"
+#include "certified.h"
+#include "ipc.h"
+#include "memory_file.h"
+#include "revoked.h"
+
+#define FILE_BYTES 65536
+
+enum { AUTHORITIES, REVOKED_KEYS, USERS, FILES };
+
+struct scene {
+    struct authkeys_query query;
+    struct input files[FILES];
+    struct input pieces;
+    uint8_t blob[CERTIFIED_BYTES];
+    bool has_authorities, has_revoked;
+};
+
+static void run(struct authkeys_verdict *verdict, const struct scene *scene, struct input pieces,
+                int broken, size_t offset)
+{
+    static struct authkeys_files files;
+    int fds[FILES];
+    for (unsigned i = 0; i < FILES; i++) {
+        fds[i] = memory_file_open(i, scene->files[i], pieces);
+        if ((int)i == broken) {
+            memory_file_break(fds[i], offset);
+        }
+    }
+    memset(&files, 0, sizeof(files));
+    files.authorities.path = scene->has_authorities ? "/authorities" : NULL;
+    files.authorities.fd = fds[AUTHORITIES];
+    files.revoked.path = scene->has_revoked ? "/revoked" : NULL;
+    files.revoked.fd = fds[REVOKED_KEYS];
+    files.users.fd = fds[USERS];
+    strcpy(files.users.path, "/users");
+    memset(verdict, 0xa5, sizeof(*verdict));
+    authkeys_search(verdict, &scene->query, "alice", &files);
+    FUZZ_CHECK(memory_files_open() == FILES);
+}
+
+/* ---- the second opinion ---------------------------------------------------------------------- */
+
+struct opinion {
+    const struct scene *scene;
+    struct certificate certificate;
+    struct key_text key, authority;
+    bool certified, read, over;
+    enum authkeys_reason reason;
+    uint32_t line, flags;
+    const char *path;
+    char option[AUTHKEYS_OPTION_BYTES];
+};
+
+/* Reads the offer when it is first needed, and looks for it among the revoked. */
+static void open_offer(struct opinion *opinion)
+{
+    const struct authkeys_query *query = &opinion->scene->query;
+    bool sk = query->key_type == IPC_KEY_SK_ED25519 || query->key_type == IPC_KEY_SK_ED25519_CERT;
+    struct key key = {.sk = false};
+    opinion->read = true;
+    if (opinion->certified
+            ? !certificate_read(&opinion->certificate, sk, query->blob, query->blob_bytes)
+            : !key_read(&key, reader_over(query->blob, query->blob_bytes)) || key.sk != sk) {
+        opinion->over = true;
+        opinion->reason = AUTHKEYS_BAD_KEY;
+        return;
+    }
+    key_write_text(&opinion->key, opinion->certified ? &opinion->certificate.key : &key);
+    if (opinion->certified) {
+        key_write_text(&opinion->authority, &opinion->certificate.authority);
+    }
+    if (!opinion->scene->has_revoked) {
+        return;
+    }
+    const struct revoked_offer offer = {&opinion->key,
+                                        opinion->certified ? &opinion->authority : NULL,
+                                        opinion->certified ? &opinion->certificate : NULL};
+    int fd = memory_file_open(REVOKED_KEYS, opinion->scene->files[REVOKED_KEYS],
+                              (struct input){NULL, 0});
+    uint32_t line;
+    enum revoked revoked = revoked_look(fd, &offer, &line);
+    if (revoked != REVOKED_NOT) {
+        opinion->over = true;
+        opinion->reason = revoked == REVOKED ? AUTHKEYS_REVOKED : AUTHKEYS_REVOKED_BROKEN;
+        opinion->line = line;
+        opinion->path = "/revoked";
+    }
+}
+
+static enum authkeys_reason judge(struct opinion *opinion, bool users, struct reader options,
+                                  char option[static AUTHKEYS_OPTION_BYTES])
+{
+    static struct grant grant;
+    const struct authkeys_query *query = &opinion->scene->query;
+    const struct login_attempt attempt = {
+        .user = "alice",
+        .address = query->address,
+        .now = query->now,
+        .may_set_environment = query->may_set_environment,
+        .certificate = opinion->certified ? &opinion->certificate : NULL,
+    };
+    struct authkeys_line_terms terms = {.is_authority = true};
+    enum authkeys_reason reason = AUTHKEYS_LISTED;
+    memset(&grant, 0, sizeof(grant));
+    grant.flags = GRANT_PTY | GRANT_USER_RC | GRANT_UNTOUCHED;
+    if (users) {
+        reason = authkeys_options_of_line(&grant, &terms, option, options, &attempt);
+    } else if (options.left > 0) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    if (reason == AUTHKEYS_LISTED && terms.has_principals && !terms.is_authority) {
+        strcpy(option, "principals");
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    if (reason == AUTHKEYS_LISTED && terms.is_authority != opinion->certified) {
+        return terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_NO_AUTHORITY;
+    }
+    if (reason == AUTHKEYS_LISTED && opinion->certified) {
+        bool named = terms.has_principals ? terms.names_principal
+                                          : certificate_names(&opinion->certificate, "alice");
+        reason = authkeys_options_of_certificate(&grant, option, &attempt);
+        reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
+    }
+    opinion->flags = grant.flags;
+    return reason;
+}
+
+/* True if a line lets the key in. */
+static bool look(struct opinion *opinion, int which, const char *path, bool *settled)
+{
+    struct input file = opinion->scene->files[which], text;
+    bool too_long;
+    for (uint32_t number = 1; !opinion->over && second_line(&file, &text, &too_long); number++) {
+        struct reader options = reader_over(NULL, 0), line = reader_over(text.at, text.left);
+        char option[AUTHKEYS_OPTION_BYTES] = "";
+        if (too_long) {
+            continue;
+        }
+        if (!opinion->read && authkeys_line_has_authority(line)) {
+            open_offer(opinion);
+        }
+        if (!opinion->read || opinion->over ||
+            !authkeys_line_lists(&options, line,
+                                 opinion->certified ? &opinion->authority : &opinion->key)) {
+            continue;
+        }
+        enum authkeys_reason reason = judge(opinion, which == USERS, options, option);
+        if (reason == AUTHKEYS_LISTED || !*settled) {
+            opinion->reason = reason;
+            opinion->line = number;
+            opinion->path = path;
+            memcpy(opinion->option, option, sizeof(option));
+            *settled = true;
+        }
+        if (reason == AUTHKEYS_LISTED) {
+            memset(opinion->option, 0, sizeof(opinion->option));
+            return true;
+        }
+    }
+    return false;
+}
+
+static void form_opinion(struct opinion *opinion, const struct scene *scene)
+{
+    bool settled = false;
+    uint32_t type = scene->query.key_type;
+    memset(opinion, 0, sizeof(*opinion));
+    opinion->scene = scene;
+    opinion->path = "";
+    opinion->certified = type == IPC_KEY_ED25519_CERT || type == IPC_KEY_SK_ED25519_CERT;
+    if (!opinion->certified || scene->has_authorities) {
+        open_offer(opinion);
+    }
+    if (opinion->certified && scene->has_authorities && !opinion->over &&
+        look(opinion, AUTHORITIES, "/authorities", &settled)) {
+        return;
+    }
+    if (opinion->over) {
+        return;
+    }
+    if (!settled) {
+        opinion->reason = AUTHKEYS_NOT_LISTED;
+        opinion->path = "/users";
+    }
+    if (!look(opinion, USERS, "/users", &settled) && !opinion->read) {
+        opinion->reason = AUTHKEYS_NO_AUTHORITY;
+    }
+}
+
+/* ---- the comparison -------------------------------------------------------------------------- */
+
+static void check(const struct scene *scene, uint32_t offset)
+{
+    static struct authkeys_verdict whole, other;
+    static struct opinion opinion;
+    run(&whole, scene, (struct input){NULL, 0}, -1, 0);
+    run(&other, scene, scene->pieces, -1, 0);
+    FUZZ_CHECK(memcmp(&whole, &other, sizeof(whole)) == 0);
+
+    form_opinion(&opinion, scene);
+    FUZZ_CHECK(whole.reason == opinion.reason);
+    FUZZ_CHECK(whole.line == opinion.line);
+    FUZZ_CHECK(strcmp(whole.path, opinion.path) == 0);
+    FUZZ_CHECK(memcmp(whole.option, opinion.option, sizeof(whole.option)) == 0);
+    if (whole.reason == AUTHKEYS_LISTED) {
+        FUZZ_CHECK(whole.grant.flags == opinion.flags);
+        FUZZ_CHECK(memcmp(whole.fingerprint, opinion.key.fingerprint, 32) == 0);
+        FUZZ_CHECK(memcmp(whole.authority, opinion.authority.fingerprint, 32) == 0);
+        FUZZ_CHECK(whole.grant.serial == opinion.certificate.serial);
+    }
+
+    int broken = (int)(offset % FILES);
+    if (scene->files[broken].left > 0) {
+        run(&other, scene, scene->pieces, broken, offset % scene->files[broken].left);
+        /* What the authorities' file does not say any more, the user's file may. */
+        FUZZ_CHECK(other.reason != AUTHKEYS_LISTED ||
+                   (whole.reason == AUTHKEYS_LISTED &&
+                    (whole.line == other.line || broken == AUTHORITIES)));
+    }
+}
+
+/* ---- the input ------------------------------------------------------------------------------- */
+
+static void make_offer(struct scene *scene, struct input *input, char *line, size_t line_bytes)
+{
+    struct second_output blob = {scene->blob, 0, sizeof(scene->blob)};
+    struct certified_fields fields;
+    struct key key = {.application = reader_over("ssh:", 4)};
+    struct key_text text;
+    uint32_t type = scene->query.key_type;
+    uint8_t number = 0;
+    if (type == IPC_KEY_ED25519_CERT || type == IPC_KEY_SK_ED25519_CERT) {
+        certified_fields_read(&fields, input);
+        certified_write(&blob, &fields);
+        key.sk = fields.authority_sk;
+        number = fields.authority;
+    } else {
+        key.sk = type == IPC_KEY_SK_ED25519;
+        number = input_u8(input);
+        certified_put_key(&blob, number & 3, ((number & 4) != 0) != key.sk);
+    }
+    memcpy(key.public_key, certified_key(number & 3)->public_key, 32);
+    key_write_text(&text, &key);
+    snprintf(line, line_bytes, "%s %s", text.type, text.base64);
+    scene->query.blob = scene->blob;
+    scene->query.blob_bytes = blob.used;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct scene scene;
+    static uint8_t texts[FILES][FILE_BYTES];
+    struct input input = {data, size};
+    char line[2 * LIMIT_PLAIN_KEY_BYTES];
+    memset(&scene, 0, sizeof(scene));
+    setenv("TZ", "UTC0", 1);
+    uint8_t kind = input_u8(&input);
+    scene.pieces = input_take(&input, input_u8(&input));
+    scene.has_authorities = (kind & 4) != 0;
+    scene.has_revoked = (kind & 8) != 0;
+    scene.query = (struct authkeys_query){
+        .user = "alice",
+        .address = (kind & 16) != 0 ? NULL : "192.0.2.7",
+        .now = 1800000000,
+        .may_set_environment = (kind & 32) != 0,
+        .key_type = 1 + (kind & 3),
+    };
+    make_offer(&scene, &input, line, sizeof(line));
+    for (unsigned i = 0; i < FILES; i++) {
+        uint64_t count = SIZE_MAX;
+        if (i != USERS) {
+            second_number(&input, 2, &count);
+        }
+        const struct input part = input_take(&input, (size_t)count);
+        scene.files[i] = (struct input){texts[i], second_expand(texts[i], FILE_BYTES, part, line)};
+    }
+    check(&scene, (uint32_t)(size * 2654435761U));
+    return 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * The plain and slow readers that several targets use as a second opinion. They share no code with
+ * the product.
+ */
+#ifndef WREN_SECOND_H
+#define WREN_SECOND_H
+
+#include "fuzz.h"
+
+bool second_is(struct input text, const char *wanted);
+bool second_same(struct input one, struct input other);
+bool second_has_nul(struct input text);
+
+/* A number of `bytes` bytes, most significant first. False, with nothing taken, if it is cut off.
+ */
+bool second_number(struct input *from, unsigned bytes, uint64_t *number);
+
+/* A uint32 length and so many bytes. False if it is cut off. */
+bool second_string(struct input *from, struct input *string);
+
+/* A text of base64 as every encoder writes it, with padding: decodes it without a look, encodes the
+ * result again and compares. Returns SIZE_MAX if the texts differ. `out` has room for 3 / 4 of it.
+ */
+size_t second_base64(uint8_t *out, struct input text);
+
+/* Up to the first blank or the end; drops the blanks before it. */
+struct input second_word(struct input *line);
+
+/*
+ * Inputs are short, so two bytes stand for longer texts: 0xfe for `inserted`, and 0xff with three
+ * bytes, a count of two bytes and a byte, for so many of that byte. Returns the bytes written.
+ */
+size_t second_expand(uint8_t *out, size_t room, struct input from, const char *inserted);
+
+/* The next line of a file of keys, without its newline and a carriage return before it. False at
+ * the end. `too_long`: 16384 bytes or more stand before the newline or the end. */
+bool second_line(struct input *file, struct input *line, bool *too_long);
+
+/* Where to put fields: each appends one. */
+struct second_output {
+    uint8_t *bytes;
+    size_t used;
+    size_t room;
+};
+void second_put(struct second_output *out, const void *bytes, size_t count);
+void second_put_number(struct second_output *out, unsigned bytes, uint64_t number);
+void second_put_string(struct second_output *out, const void *bytes, size_t count);
+void second_put_text(struct second_output *out, const char *text);
+
+/* One option of a line of authorized_keys, without the comma after it. */
+#define SECOND_VALUE_BYTES 4096
+struct second_option {
+    struct input name;
+    bool valued;   /* "=" follows the name */
+    bool readable; /* what follows "=" is a value in quotes that fits, without NUL */
+    bool ends;     /* the text ends after it, or goes on with a comma and more */
+    char value[SECOND_VALUE_BYTES];
+};
+
+/* Reads the next option. A quote ends a value unless the byte before it is a backslash. */
+void second_option(struct input *text, struct second_option *option);
+
+#endif
