@@ -3,6 +3,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "base64.h"
 #include "lines.h"
 #include "number.h"
 #include "ssh_key_types.h"
@@ -30,8 +31,8 @@ static bool read_fingerprint(uint8_t fingerprint[static 32], struct reader *text
     const struct reader base64 = reader_until(text, READER_BLANKS);
     skip_comment(text);
     return base64.left == FINGERPRINT_TEXT_BYTES && text->left == 0 &&
-           sodium_base642bin(fingerprint, 32, (const char *)base64.bytes, base64.left, NULL, &count,
-                             NULL, sodium_base64_VARIANT_ORIGINAL_NO_PADDING) == 0 &&
+           base64_decode(fingerprint, 32, &count, (const char *)base64.bytes, base64.left, NULL,
+                         sodium_base64_VARIANT_ORIGINAL_NO_PADDING) &&
            count == 32;
 }
 
@@ -66,8 +67,8 @@ static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
     reader_span(text, READER_BLANKS);
     const struct reader base64 = reader_until(text, READER_BLANKS);
     if (!ssh_key_type_is_known(&type) || is_certificate_type(&type) ||
-        sodium_base642bin(blob, sizeof(blob), (const char *)base64.bytes, base64.left, NULL, &count,
-                          NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
+        !base64_decode(blob, sizeof(blob), &count, (const char *)base64.bytes, base64.left, NULL,
+                       sodium_base64_VARIANT_ORIGINAL)) {
         return false;
     }
     crypto_hash_sha256(fingerprint, blob, count);

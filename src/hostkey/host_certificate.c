@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base64.h"
 #include "reader.h"
 #include "ssh_key_types.h"
 
@@ -26,8 +27,8 @@ static bool decode(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES], siz
     while (length < count && strchr(" \t\r\n", text[length]) == NULL) {
         length++;
     }
-    return sodium_base642bin(certificate, LIMIT_HOST_CERTIFICATE_BYTES, text, length, NULL, bytes,
-                             NULL, sodium_base64_VARIANT_ORIGINAL) == 0;
+    return base64_decode(certificate, LIMIT_HOST_CERTIFICATE_BYTES, bytes, text, length, NULL,
+                         sodium_base64_VARIANT_ORIGINAL);
 }
 
 static const char *check(struct reader blob, const uint8_t public_key[static 32])

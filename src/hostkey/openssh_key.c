@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "base64.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
 #include "reader.h"
@@ -73,8 +74,8 @@ static bool decode(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes,
     const char *end = memchr(text, '-', count);
     bool own_line = starts_with(text, count, "\n") || starts_with(text, count, "\r\n");
     if (!own_line || end == NULL ||
-        sodium_base642bin(decoded, DECODED_BYTES, text, (size_t)(end - text), "\r\n", decoded_bytes,
-                          NULL, sodium_base64_VARIANT_ORIGINAL) != 0) {
+        !base64_decode(decoded, DECODED_BYTES, decoded_bytes, text, (size_t)(end - text), "\r\n",
+                       sodium_base64_VARIANT_ORIGINAL)) {
         return false;
     }
     count -= (size_t)(end - text);
@@ -205,8 +206,8 @@ const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *
     }
     const size_t encoded = sizeof(blob) / 3 * 4;
     if (count < sizeof(head) - 1 + encoded ||
-        sodium_base642bin(blob, sizeof(blob), text + sizeof(head) - 1, encoded, NULL, &bytes, NULL,
-                          sodium_base64_VARIANT_ORIGINAL) != 0 ||
+        !base64_decode(blob, sizeof(blob), &bytes, text + sizeof(head) - 1, encoded, NULL,
+                       sodium_base64_VARIANT_ORIGINAL) ||
         bytes != sizeof(blob)) {
         return "is a damaged public key";
     }

@@ -621,6 +621,13 @@ static const struct {
     {"ssh-ed25519", REVOKED_BROKEN, REVOKED_BROKEN},
     {"ssh-ed25519 AAAA", REVOKED_BROKEN, REVOKED_BROKEN},
     {"restrict %U", REVOKED_BROKEN, REVOKED_BROKEN},
+    /* No byte from 0x80 on is a letter of base64. */
+    {"ssh-rsa AAAAB3NzaC1yc2EAAAADAQ\x80"
+     "BAAAAAQA= x\n",
+     REVOKED_BROKEN, REVOKED_BROKEN},
+    {"SHA256:\xff"
+     "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+     REVOKED_BROKEN, REVOKED_BROKEN},
     {"SSHKRL\n", REVOKED_BROKEN, REVOKED_BROKEN},
 };
 

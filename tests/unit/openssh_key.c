@@ -271,7 +271,8 @@ START_TEST(public_files)
         "ssh-ed25519",
         "ssh-ed25519 ",
         "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
-        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE4AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"};
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE4AAAAIAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
+        "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIP\xff/////////////////////////////////////////"};
     for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
         memset(key, 1, sizeof(key));
         ck_assert_ptr_nonnull(openssh_key_parse_public(key, lines[i], strlen(lines[i])));
