@@ -13,7 +13,8 @@ OPTIONS = ["", "pty", "restrict,pty", "no-pty,no-user-rc", "NO-PTY,X11-Forwardin
            'principals="alice,bob",cert-authority', 'principals="carol"', 'principals="a",principals="b"', 'principals=","',
            'unheard-of="x"', "an-option-with-a-name-that-is-much-too-long", 'command="\xff\x0f\xffa"',
            'command="\xff\x10\x00a"', 'environment="A=\xff\x03\xfda"', 'environment="A=\xff\x03\xfca"',
-           'environment="A=\xff\x03\xf0a",environment="B=123456789"', 'command="a\0b"', 'command="\\\\"",pty']
+           'environment="A=\xff\x03\xf0a",environment="B=12345678901"',
+           'environment="AB=c",environment="A=b"', 'permitopen="\xff\x0f\xfca:1"', 'permitopen="\xff\x0f\xfea:1"', 'command="a\0b"', 'command="\\\\"",pty']
 
 
 def seeds():

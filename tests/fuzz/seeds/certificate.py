@@ -41,6 +41,8 @@ def raw(sk, authority_sk):
 def seeds():
     for kind in range(4):
         yield bytes([2 * (kind & 1)]) + raw(kind & 1, kind & 2)
+        yield bytes([2 * (kind & 1)]) + raw(kind & 1, kind & 2) + b"x"
+        yield bytes([2 * (kind & 1)]) + raw(kind & 1, kind & 2)[:-1]
         yield signed(fields(kind), bit=900)
     command = options((b"force-command", string(b"true")))
     for critical in (command, command * 2, options((b"source-address", string(b"192.0.2.0/24"))),

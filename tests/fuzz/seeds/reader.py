@@ -20,4 +20,6 @@ def seeds():
     for opcode in (U8, BOOL, U32, U64):
         yield case([opcode] * 3, b"\x80\0\1" * 7)
     yield case([EQUALS, 0, TEXT, 2, TEXT, 3, TEXT, 1], b"ab")
+    yield case([STRING_OF, 2, U8], string(b"abc") + b"d")
+    yield case([STRING_OF, 4, U8], string(b"abc") + b"d")
     yield case([BYTES, 255, BYTES, 0, TAKE, 2], b"ab")

@@ -110,9 +110,9 @@ size_t second_expand(uint8_t *out, size_t room, struct input from, const char *i
         } else if (byte == 0xff) {
             uint64_t count = 0;
             second_number(&from, 2, &count);
-            for (byte = input_u8(&from); count > 0 && text.used < room; count--) {
-                second_put(&text, &byte, 1);
-            }
+            count = count < room - text.used ? count : room - text.used;
+            memset(out + text.used, input_u8(&from), (size_t)count);
+            text.used += (size_t)count;
         } else {
             second_put(&text, &byte, 1);
         }
