@@ -34,8 +34,8 @@ def armour(blob, columns=70, line_end=b"\n"):
 def seeds():
     for blob in (inside(), inside(comment=b""), inside(comment=b"c" * 300), inside(cipher=b"aes256-ctr"), inside(kdf=b"bcrypt"),
                  inside(options=b"x"), inside(keys=2), inside(type_=b"ssh-rsa"), inside(outer=OTHER), inside(inner=OTHER),
-                 inside(secret=SECRET[:32] + OTHER), inside(checks=(1, 2)), inside(comment=b"c" * 5, padding=b"\1\2\3\4\5\6\6"),
-                 inside(comment=b"c" * 4), inside(comment=b"c" * 5, padding=bytes(range(1, 256))), inside(comment=b"c" * 5, padding=bytes(range(1, 8)) + b"x" * 256),
+                 inside(secret=SECRET[:32] + OTHER), inside(checks=(1, 2)), inside(comment=b"c" * 6, padding=b"\1\2\3\4\5\6\6"),
+                 inside(comment=b"c" * 5), inside(comment=b"c" * 4), inside(comment=b"c" * 6, padding=bytes(range(1, 256))), inside(comment=b"c" * 6, padding=bytes(range(1, 8)) + b"x" * 256),
                  inside(padding=b""), inside(rest=b"x"), inside()[:-1], b""):
         yield b"iE" + blob
         yield b"t" + armour(blob)
