@@ -18,9 +18,10 @@ def seeds():
     for one in (blob(), blob(key=b"K" * 32), blob(key=b"k" * 31), blob(kind=1), blob(kind=3), blob(critical=b"x"),
                 blob(authority=b""), blob(signature=b""), blob(rest=b"x"), blob(type_=b"ssh-ed25519"), blob()[:-1], b"",
                 blob(id_=b"i" * 2300), blob(id_=b"i" * (2560 - len(blob(id_=b"")))), blob(id_=b"i" * (2561 - len(blob(id_=b""))))):
-        for blank in (b" ", b"\n", b"\t", b"x"):
-            yield b"i" + blank + one
-        yield b"t" + HEAD + base64.b64encode(one) + b" root@host\n"
+        yield b"i " + one
+    for blank in (b"\n", b"\t", b"\r", b"x"):
+        yield b"i" + blank + blob()
+    yield b"t" + HEAD + base64.b64encode(blob()) + b" root@host\n"
     yield b"t" + HEAD
     yield b"t" + HEAD[:-1]
     yield b"tssh-ed25519 AAAA"
