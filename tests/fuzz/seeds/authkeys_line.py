@@ -2,10 +2,12 @@
 
 KEY = b"\xfe"
 LINES = [KEY, KEY + b" comment", b"  \t" + KEY, b"restrict " + KEY, b'command="a \\" b",pty ' + KEY, b"# " + KEY, b"",
-         b'cert-authority,principals="a,b" ' + KEY, b'from="1.2.3.4" cert-authority ' + KEY, b"cert-authority=\"\" " + KEY,
+         b'cert-authority,principals="a,b" ' + KEY, b'from="1.2.3.4" cert-authority ' + KEY,
+         b"cert-authority=\"\" " + KEY,
          b'environment="A=\\\\",cert-authority ' + KEY, b'command="a\\\\" b",pty ' + KEY, b'command="unclosed ' + KEY,
          b"ssh-rsa AAAA " + KEY, b"sk-ssh-ed25519-cert-v01@openssh.com AAAA", b"ssh-ed25519 AAAA", b'\\" ' + KEY,
-         b'a="\xff\x10\x00b",cert-authority ' + KEY, b'a="\xff\x0f\xffb",cert-authority ' + KEY, b"\xff\x40\x01a " + KEY]
+         b'a="\xff\x10\x00b",cert-authority ' + KEY, b'a="\xff\x0f\xffb",cert-authority ' + KEY,
+         b"\xff\x40\x01a " + KEY]
 PARTS = [b"\x00", b"\x04\x00", b"\x0c\x0a\x05a\"b\\c\x01", b"\xff\x08\x03a b\x09\x02\\\\\x0e\x01\"\x07\x06\x02comment"]
 
 

@@ -8,12 +8,17 @@ from wire import string
 
 KEY = b"\xfe"
 PIECES = [b"", b"\1\2\3\0\5\0\0\7\1\1\1\1\x40\xff\3"]
-PLAIN = [KEY, KEY + b"\n", b"# " + KEY + b"\nrestrict " + KEY + b"\r\n", b"cert-authority " + KEY, b'from="10.0.0.1" ' + KEY + b"\n" + KEY,
-         b"nonsense " + KEY + b"\npty,nonsense " + KEY, b'principals="alice" ' + KEY, b'expiry-time="20200101" ' + KEY, b"",
-         b"#\xff\x3f\xfea\n" + KEY, b"#\xff\x3f\xffa\n" + KEY, b"\xff\x40\x00a " + KEY + b"\nx", b"#\xff\x40\x00a" + KEY + b"\n",
+PLAIN = [KEY, KEY + b"\n", b"# " + KEY + b"\nrestrict " + KEY + b"\r\n", b"cert-authority " + KEY,
+         b'from="10.0.0.1" ' + KEY + b"\n" + KEY,
+         b"nonsense " + KEY + b"\npty,nonsense " + KEY, b'principals="alice" ' + KEY, b'expiry-time="20200101" ' + KEY,
+         b"",
+         b"#\xff\x3f\xfea\n" + KEY, b"#\xff\x3f\xffa\n" + KEY, b"\xff\x40\x00a " + KEY + b"\nx",
+         b"#\xff\x40\x00a" + KEY + b"\n",
          b"\n\xff\x3f\x80 " + KEY + b"\n" + KEY, b"ssh-rsa AAAA\n\n\n" + KEY]
-USERS = [b"", KEY, b"cert-authority " + KEY, b'cert-authority,principals="bob" ' + KEY, b'cert-authority,principals="carol" ' + KEY,
-         b'cert-authority,command="true" ' + KEY, b"restrict,cert-authority " + KEY + b"\n" + KEY, b"cert-authority,nonsense " + KEY,
+USERS = [b"", KEY, b"cert-authority " + KEY, b'cert-authority,principals="bob" ' + KEY,
+         b'cert-authority,principals="carol" ' + KEY,
+         b'cert-authority,command="true" ' + KEY, b"restrict,cert-authority " + KEY + b"\n" + KEY,
+         b"cert-authority,nonsense " + KEY,
          b"cert-authority ssh-ed25519 AAAA\n" + KEY]
 
 

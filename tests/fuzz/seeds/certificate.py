@@ -16,7 +16,8 @@ def options(*pairs):
     return b"".join(string(name) + string(data) for name, data in pairs)
 
 
-def fields(kind=0, serial=7, after=0, before=FOREVER, key_id=b"alice's key", principals=(b"alice", b"bob"), critical=b"",
+def fields(kind=0, serial=7, after=0, before=FOREVER, key_id=b"alice's key", principals=(b"alice", b"bob"),
+           critical=b"",
            extensions=options((b"permit-pty", b"")), type_=1):
     """As support/certified.h reads them."""
     return (bytes([kind, type_]) + struct.pack(">QQQ", serial, after, before) + text(b"nonce") + text(key_id)
@@ -47,7 +48,8 @@ def seeds():
     command = options((b"force-command", string(b"true")))
     for critical in (command, command * 2, options((b"source-address", string(b"192.0.2.0/24"))),
                      options((b"source-address", string(b"10.0.0.0/8"))), options((b"source-address", string(b"*"))),
-                     options((b"verify-required", b"")), options((b"verify-required", b"x")), options((b"unheard-of", b"")),
+                     options((b"verify-required", b"")), options((b"verify-required", b"x")),
+                     options((b"unheard-of", b"")),
                      options((b"force-command", b"true")), b"\0\0\0\1", options((b"force-command", string(b"a\0b")))):
         for flags in (3, 7, 0x10):
             yield signed(fields(critical=critical), flags=flags)

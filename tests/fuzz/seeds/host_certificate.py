@@ -17,7 +17,8 @@ def blob(key=b"k" * 32, kind=2, critical=b"", authority=b"ca", signature=b"s", r
 def seeds():
     for one in (blob(), blob(key=b"K" * 32), blob(key=b"k" * 31), blob(kind=1), blob(kind=3), blob(critical=b"x"),
                 blob(authority=b""), blob(signature=b""), blob(rest=b"x"), blob(type_=b"ssh-ed25519"), blob()[:-1], b"",
-                blob(id_=b"i" * 2300), blob(id_=b"i" * (2560 - len(blob(id_=b"")))), blob(id_=b"i" * (2561 - len(blob(id_=b""))))):
+                blob(id_=b"i" * 2300), blob(id_=b"i" * (2560 - len(blob(id_=b"")))),
+                blob(id_=b"i" * (2561 - len(blob(id_=b""))))):
         yield b"i " + one
     for blank in (b"\n", b"\t", b"\r", b"x"):
         yield b"i" + blank + blob()

@@ -17,7 +17,8 @@ PUBLIC, SECRET = key_of(b"s" * 32)
 OTHER, _ = key_of(b"o" * 32)
 
 
-def inside(cipher=b"none", kdf=b"none", options=b"", keys=1, type_=b"ssh-ed25519", outer=PUBLIC, inner=PUBLIC, secret=SECRET,
+def inside(cipher=b"none", kdf=b"none", options=b"", keys=1, type_=b"ssh-ed25519", outer=PUBLIC, inner=PUBLIC,
+           secret=SECRET,
            comment=b"root@host", checks=(7, 7), padding=None, rest=b""):
     private = u32(checks[0]) + u32(checks[1]) + string(type_) + string(inner) + string(secret) + string(comment)
     private += bytes(range(1, 1 + -len(private) % 8)) if padding is None else padding
@@ -32,10 +33,15 @@ def armour(blob, columns=70, line_end=b"\n"):
 
 
 def seeds():
-    for blob in (inside(), inside(comment=b""), inside(comment=b"c" * 300), inside(cipher=b"aes256-ctr"), inside(kdf=b"bcrypt"),
-                 inside(options=b"x"), inside(keys=2), inside(type_=b"ssh-rsa"), inside(outer=OTHER), inside(inner=OTHER),
-                 inside(secret=SECRET[:32] + OTHER), inside(checks=(1, 2)), inside(comment=b"c" * 6, padding=b"\1\2\3\4\5\6\6"),
-                 inside(comment=b"c" * 5), inside(comment=b"c" * 4), inside(comment=b"c" * 6, padding=bytes(range(1, 256))), inside(comment=b"c" * 6, padding=bytes(range(1, 8)) + b"x" * 256),
+    for blob in (inside(), inside(comment=b""), inside(comment=b"c" * 300), inside(cipher=b"aes256-ctr"),
+                 inside(kdf=b"bcrypt"),
+                 inside(options=b"x"), inside(keys=2), inside(type_=b"ssh-rsa"), inside(outer=OTHER),
+                 inside(inner=OTHER),
+                 inside(secret=SECRET[:32] + OTHER), inside(checks=(1, 2)),
+                 inside(comment=b"c" * 6, padding=b"\1\2\3\4\5\6\6"),
+                 inside(comment=b"c" * 5), inside(comment=b"c" * 4),
+                 inside(comment=b"c" * 6, padding=bytes(range(1, 256))),
+                 inside(comment=b"c" * 6, padding=bytes(range(1, 8)) + b"x" * 256),
                  inside(padding=b""), inside(rest=b"x"), inside()[:-1], b""):
         yield b"iE" + blob
         yield b"t" + armour(blob)

@@ -14,7 +14,8 @@ def seeds():
     yield case([U8, BOOL, U32, U64, BYTES, 5], bytes(range(19)))
     yield case([STRING, 0, STRING_OF, 3, STRING_OF, 4, U8], string(b"abc") * 3)
     yield case([STRING, 0, TAKE, 2, SPAN, 2, UNTIL, 1, EQUALS, 0, TEXT, 9, PEEK, 0], b"\0\0\0\2a")
-    yield case([TAKE, 5, SPAN, 0, TAKE, 1, UNTIL, 1, PEEK, 0, TAKE, 2, SPAN, 4, TEXT, 1, TEXT, 4, EQUALS, 0], b"abc \t,=a\0b,=123x")
+    yield case([TAKE, 5, SPAN, 0, TAKE, 1, UNTIL, 1, PEEK, 0, TAKE, 2, SPAN, 4, TEXT, 1, TEXT, 4, EQUALS, 0],
+               b"abc \t,=a\0b,=123x")
     yield case([UNTIL, 0, SPAN, 0, UNTIL, 3, TEXT, 0, U8, EQUALS, 0], b"word  rest\n")
     yield case([INSIDE, 4, INSIDE, 7, INSIDE, 6, BYTES, 7, U8], string(b"abc"))
     for opcode in (U8, BOOL, U32, U64):

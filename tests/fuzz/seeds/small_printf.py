@@ -14,7 +14,8 @@ def conversion(letter, flags=0, parts=0, length=2, numbers=b"", value=5, text=b"
 def seeds():
     for letter in LETTERS:
         for flags in (0, 1, 2, 4, 8, 16, 3, 18, 31, 128):
-            for parts, numbers in ((0, b""), (1, b"\2\x0c"), (2, b"\2\7"), (3, b"\0\x14\0\5"), (3, b"\4\x14\4\5"), (2, b"\1\0"), (2, b"\2\0")):
+            for parts, numbers in ((0, b""), (1, b"\2\x0c"), (2, b"\2\7"), (3, b"\0\x14\0\5"), (3, b"\4\x14\4\5"),
+                                   (2, b"\1\0"), (2, b"\2\0")):
                 yield conversion(letter, flags, parts, numbers=numbers, text=b"some text")
         for length in range(8):
             for value in (0, 1, 127, 128, 255, 32768, 2**31, 2**32 - 1, 2**63, 2**64 - 1):
