@@ -45,6 +45,7 @@ NONE = dict.fromkeys(("CapInh", "CapPrm", "CapEff", "CapAmb"), 0)
 # ---- from outside: who they are ---------------------------------------------------------------
 
 
+@pytest.mark.sandbox
 def test_no_signal_runs_code(client):
     """No signal interrupts the server's work with code of its own: SIGALRM, which ends a login that hangs, kills. The
     network process alone has a handler, for the end of the monitor; it closes the connection and exits."""
