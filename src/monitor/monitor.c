@@ -262,6 +262,14 @@ static int load_hostkey(struct monitor *monitor, int *status)
                : hostkey_load(monitor->hostkey, options->keydir, status);
 }
 
+/* Not by SIGKILL: the network process may be making its nameless root directory (sandbox.c), which
+ * would stay behind. It sees the end of file on its socket and exits. */
+static void end_at_start(struct monitor *monitor, int status, const char *reason)
+{
+    ending_begin(monitor, status, reason);
+    shutdown(monitor->ipc, SHUT_WR);
+}
+
 /* Loads the host key only now: the network process has been forked and has no copy of it. */
 static void prepare(struct monitor *monitor)
 {
@@ -269,11 +277,10 @@ static void prepare(struct monitor *monitor)
     start_alarm(monitor->options);
     if (monitor->hostkey == NULL || monitor->signals < 0 || sodium_init() < 0 ||
         !confine_not_dumpable()) {
-        ending_fail(monitor, "monitor could not be set up");
+        end_at_start(monitor, EXIT_TROUBLE, "monitor could not be set up");
     } else if (load_hostkey(monitor, &status) != 0) {
-        ending_begin(monitor, status, "no host key");
+        end_at_start(monitor, status, "no host key");
         monitor->ending.logged = true;
-        ending_kill_network(monitor);
     }
 }
 
