@@ -160,10 +160,13 @@ static int open_or_make(const char *keydir)
         return directory;
     }
     int parent = openat(directory, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (parent >= 0) {
-        fsync(parent);
-        close(parent);
+    if (parent >= 0 && fsync(parent) != 0) {
+        error = errno;
+        close(directory);
+        directory = -1;
     }
+    close(parent);
+    errno = error;
     return directory;
 }
 
