@@ -43,6 +43,13 @@ def ed25519_verify(public, message, signature):
         signature, message, ctypes.c_ulonglong(len(message)), public) == 0
 
 
+def public_of(seed):
+    """The public key that belongs to the 32 secret bytes."""
+    public, secret = ctypes.create_string_buffer(32), ctypes.create_string_buffer(64)
+    _sodium.crypto_sign_seed_keypair(public, secret, seed)
+    return public.raw
+
+
 class Ed25519Key:
     """A user's key pair; `name` only tells keys apart in a test's own messages."""
 

@@ -1,0 +1,77 @@
+"""Outcomes that look wrong and are right, each with its reason. They are regular expressions."""
+
+import os
+import re
+from collections import namedtuple
+
+Surprise = namedtuple("Surprise", "scenario role call fault rule words reason")
+
+SURPRISES = [
+    Surprise(".*", "0", ".*", "error.*", "rights", r"^0 at \w+: -fd /proc/N/oom_score_adj$",
+             "The score for the out-of-memory killer is set where the kernel allows it, and left alone elsewhere."),
+    Surprise(".*", "0", "getrandom", "error:38", "rights", r"^[\d.]+ at \w+: \+fd /dev/urandom$",
+             "An old kernel has the device in the place of the call."),
+    Surprise(".*", "0.2", "prctl", "error.*", "rights", r"answered as .*NoNewPrivs:\t1;Seccomp:\t2",
+             "Without seccomp's strict mode the child that reads keys installs a filter, which allows the same calls."),
+    Surprise(".*", "0", "prlimit64", "error.*", "rights",
+             r"^0 at \w+: (-Max (processes|core)[^;]*; )+(\+Max \w+ [^;]*(; )?)+$",
+             "The seccomp filter that follows, without which the monitor refuses, allows no fork either."),
+    Surprise(".*", "0.3", "sendto", "error:4", "changed", "Closed",
+             "The session process's first report goes into an empty socket, so that it never waits."),
+    Surprise(".*", "0.2", "write", "error:4|short", "changed", "awaited message",
+             "The child that reads keys has no signal handler: its write to the pipe goes on until all is written."),
+    Surprise(".*", "0.2", "read", "error:4", "changed", "awaited message",
+             "Likewise: files of keys are read without being interrupted. A key that can't be read is refused."),
+    Surprise(".*", "0.1|0.3", "read|write", "short|error:4", "changed",
+             r"the client sees: ok, tries 1$|^\[(.*, )?None[,\]]",
+             "How a program ended comes through a pipe in one piece, as the kernel promises for so few bytes."),
+    Surprise(".*", "0", "poll", "error.*", "left", r"^/(run|dev/shm)/\.wrensshd-\w{6}$",
+             "A monitor that can't wait kills the network process, maybe between making and removing that folder."),
+    Surprise("makekey.*", "0", "flock", "error.*", "promise", r"left \['.lock'\]$",
+             "Another makekey may hold the lock, so it is not removed. The next run does it."),
+    Surprise(".*", "0.2", "openat|read|newfstatat|lseek|fstat|mmap", "error.*", "rights|changed",
+             r"-Groups=60 100 (\d+); \+Groups=\1$|Groups:",
+             "The C library's getgrouplist() reports no error. The user gets fewer groups than usual, never more."),
+    Surprise("terminal", "0.1", "ioctl", "error.*", "rights", r"hello\\n24 80\\n",
+             "The terminal keeps its old size."),
+    Surprise("login", "0", "getpeername|getsockname", "error.*", "rights", "the user's program says",
+             "Without the client's address there is no SSH_CONNECTION, and keys with from= are refused."),
+    Surprise(".*", "0", "fcntl", "error:24", "rights", r"^0 at \w+: -fd socket$",
+             "Without its duplicate of the connection the monitor serves, and does not count bytes."),
+    Surprise("sftp", "0.3.1", "chdir", "error.*", "rights", r"\+cwd=/$",
+             "Without a home folder a session begins in /, as with other servers; the client gets a message."),
+    Surprise("login|terminal", "0.3.1", "chdir", "error.*", "rights", "could not enter home directory",
+             "Likewise."),
+    Surprise("makekey-repair", "0", "openat", "error:2", "promise", "secret key has not survived",
+             "ENOENT is no failure but an answer: there is no secret key. A new pair is what the page promises then."),
+    Surprise("makekey.*", "0", "getrandom", "error.*", "promise", r"left \['.lock'\]$",
+             "libsodium's random numbers can't report an error: the process ends. The next makekey removes it."),
+    Surprise("makekey", "0", "openat", "error.*", "promise", "the new folder's name may not be on the disk",
+             "The caller may not be allowed to read the folder above, and so to sync it."),
+    Surprise(".*", "0.1", ".*", "kill", "left", r"^/(run|dev/shm)/\.wrensshd-\w{6}$",
+             "Killed between making its nameless root folder and removing it. The folder is empty and root's."),
+    Surprise(".*", "0.1", "unlinkat|rmdir", "error.*", "left", r"^/(run|dev/shm)/\.wrensshd-\w{6}$",
+             "The folder can't be removed."),
+    Surprise(".*", "0", ".*", "kill", "left", r"^/(run|dev/shm)/\.wrensshd-\w{6}$",
+             "With the monitor the kernel ends the network process, likewise."),
+    Surprise("sftp", "0.3.1x", "openat", "error.*", "rights", r"^0.3.1x at \w+: (-fd /etc/(passwd|group)(; )?)+$",
+             "Names of users and groups are for listings only; numbers stand there without."),
+    Surprise("sftp", "0.3.1x", ".*", "kill|error.*", "rights", r"^0\.[13] at end: (-fd (pipe|socket)(; )?)+$",
+             "The SFTP server has ended before its client, and its pipes are closed."),
+    Surprise("sftp", "0.3.1x", "getsockopt", "error.*", "rights", r"^0.3.1x at \w+: \+fd pipe$",
+             "Without its channel to the session process the SFTP server logs to standard error."),
+    Surprise("sftp", "0.3.1x", "prlimit64|prctl|landlock.*|openat|seccomp", "error.*", "rights",
+             r"^0.3.1x at \w+: .*(Max processes|Max core|NoNewPrivs|Seccomp)",
+             "The SFTP server has the user's rights only. It serves without a layer of its sandbox, and logs that."),
+]
+
+if os.environ.get("WREN_NO_SANDBOX"):  # then the daemon runs with -B
+    SURPRISES.append(Surprise(".*", "0.1", "prlimit64|prctl|landlock.*|chroot|mkdir|chdir|unlinkat|openat", "error.*",
+                              "rights", r"^0.1 at ",
+                              "With -B it serves without a layer of its sandbox, and logs that."))
+
+
+def allowed(scenario, point, fault, rule, words):
+    texts = (scenario, point.role, point.name, fault, rule)
+    return any(all(re.fullmatch(pattern, text) for pattern, text in zip(row, texts)) and re.search(row.words, words)
+               for row in SURPRISES)
