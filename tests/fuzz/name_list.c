@@ -208,7 +208,7 @@ static void check_choice(struct input message, uint8_t kind)
     connection.options = &options;
     connection.phase = open ? SSH_PHASE_OPEN : SSH_PHASE_KEXINIT;
     connection.kex.session_id_bytes = first ? 0 : 32;
-    connection.kex.begun_before_login = (kind & 32) != 0 ? 8 : 0;
+    connection.kex.begun_before_login = (kind & 32) != 0 ? 8 : 7;
     connection.kex.sent = (kind & 64) != 0;
     connection.host_keys.certificate_bytes = certificate ? 100 : 0;
     refusal[0] = '\0';

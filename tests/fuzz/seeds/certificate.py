@@ -29,13 +29,13 @@ def signed(made, name=b"alice", bit=0, now=NOW, flags=3, address=b"192.0.2.7", c
             + command + b"\n")
 
 
-def raw(sk, authority_sk):
+def raw(sk, authority_sk, application=b"ssh:"):
     name, key = b"ssh-ed25519", string(b"k" * 32)
     cert = string((b"sk-" if sk else b"") + name + b"-cert-v01@openssh.com") + string(b"nonce") + key
-    cert += string(b"ssh:") if sk else b""
+    cert += string(application) if sk else b""
     cert += struct.pack(">QI", 1, 1) + string(b"id") + string(string(b"alice")) + struct.pack(">QQ", 0, FOREVER)
     cert += string(b"") + string(options((b"permit-pty", b""))) + string(b"")
-    signer = string(b"sk-ssh-ed25519@openssh.com") + key + string(b"ssh:") if authority_sk else string(name) + key
+    signer = string(b"sk-ssh-ed25519@openssh.com") + key + string(application) if authority_sk else string(name) + key
     return cert + string(signer) + string(string(name) + string(b"s" * 64))
 
 
@@ -45,6 +45,9 @@ def seeds():
         yield bytes([2 * (kind & 1)]) + raw(kind & 1, kind & 2) + b"x"
         yield bytes([2 * (kind & 1)]) + raw(kind & 1, kind & 2)[:-1]
         yield signed(fields(kind), bit=900)
+    for count in (0, 441, 442):
+        for sk, authority_sk in ((0, 2), (1, 0)):
+            yield bytes([2 * sk]) + raw(sk, authority_sk, b"a" * count)
     command = options((b"force-command", string(b"true")))
     for critical in (command, command * 2, options((b"source-address", string(b"192.0.2.0/24"))),
                      options((b"source-address", string(b"10.0.0.0/8"))), options((b"source-address", string(b"*"))),

@@ -27,5 +27,5 @@ def seeds():
                 kexinit(ciphers=(b"aes", CIPHER)), kexinit(ciphers=(CIPHER, b"aes")),
                 kexinit(compression=(b"zlib", b"none")),
                 kexinit(compression=(b"none", b"zlib,none,")), kexinit(rest=b"x"), kexinit()[:-1], b"",
-                kexinit((CURVE, b"x" * 7000)), kexinit((CURVE, b"x" * 9000))):
+                *[kexinit((CURVE, b"x" * (8191 - len(kexinit((CURVE, b""))) + more))) for more in (0, 1)]):
         yield b"\0" + bad

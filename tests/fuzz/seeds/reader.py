@@ -23,4 +23,6 @@ def seeds():
     yield case([EQUALS, 0, TEXT, 2, TEXT, 3, TEXT, 1], b"ab")
     yield case([STRING_OF, 2, U8], string(b"abc") + b"d")
     yield case([STRING_OF, 4, U8], string(b"abc") + b"d")
+    yield case([UNTIL, 1, UNTIL, 0], b"=")
+    yield case([UNTIL, 0, U8, UNTIL, 5], b"\tc")
     yield case([BYTES, 255, BYTES, 0, TAKE, 2], b"ab")
