@@ -1,0 +1,71 @@
+/*
+ * The texts of src/wire/reader.c: whatever is read next of any bytes, the reader stays inside of
+ * them, never goes back, and stays failed once it has failed.
+ */
+#include "reader.h"
+
+#include <stdlib.h>
+
+#include "copies.h"
+
+/* What reader_span() may have before it: it looks at byte after byte. */
+#define SPAN_BYTES 8
+
+static const uint8_t *end;
+
+static void prove_part(const struct reader *part)
+{
+    PROVE(part->left == 0 || __CPROVER_r_ok(part->bytes, part->left), "a part lies inside");
+    PROVE(!part->failed || part->left == 0, "a failed part is empty");
+}
+
+static void read_text(struct reader *reader, unsigned choice)
+{
+    char text[16];
+    size_t capacity = nondet_size();
+    struct reader part = reader_over(NULL, 0);
+    ASSUME(capacity >= 1 && capacity <= sizeof(text));
+    switch (choice) {
+    case 0:
+        reader_take(reader, "ssh-");
+        break;
+    case 1:
+        ASSUME(reader->left <= SPAN_BYTES);
+        part = reader_span(reader, READER_BLANKS);
+        break;
+    case 2:
+        part = reader_until(reader, "\r\n");
+        break;
+    case 3:
+        reader_name(reader, &part);
+        break;
+    case 4:
+        reader_equals(reader, text, capacity);
+        break;
+    case 5:
+        reader_text(reader, text, capacity);
+        break;
+    default:
+        PROVE(reader_peek(reader) >= -1 && reader_peek(reader) <= 255, "a byte or the end");
+        break;
+    }
+    prove_part(&part);
+}
+
+int main(void)
+{
+    size_t count = nondet_size();
+    size_t start = nondet_size();
+    ASSUME(count <= PROOF_BYTES && start <= count);
+    const uint8_t *bytes = malloc(count);
+    bool failed = nondet_bool();
+    struct reader reader = {
+        .bytes = bytes + start, .left = failed ? 0 : count - start, .failed = failed};
+    end = bytes + count;
+    read_text(&reader, STEP);
+    PROVE(!failed || reader.failed, "what has failed stays failed");
+    PROVE(!reader.failed || reader.left == 0, "what has failed has nothing left");
+    PROVE(reader.failed || reader.bytes + reader.left == end, "the end stays where it is");
+    PROVE(reader.bytes >= bytes + start && reader.bytes <= end, "a reader goes forwards only");
+    return 0;
+}

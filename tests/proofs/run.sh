@@ -1,0 +1,183 @@
+#!/bin/sh
+# Proves with CBMC what the parsers and the accounting rest on: each proof is one step from any valid state, against the
+# real source files. Each file beside this one says what it proves.
+#
+#     sh tests/proofs/run.sh [--teeth] [PROOF...]
+#
+#     --teeth  proves nothing: breaks a copy of the source for each proof, and that proof must fail
+#
+# CBMC comes from the PATH (Debian 13: cbmc). Where it is missing, root has mmdebstrap fetch Debian 13's package and what it
+# needs into build/proofs, once; nothing of that is installed. Where that can't be done, all is skipped, with the reason.
+# The variable WREN_PROOF_SECONDS ends a proof that takes more of the processor (240).
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+cd "$top" || exit 1
+work=$top/build/proofs
+passed=0 failed=0
+
+die() { echo "proofs: $*" >&2; exit 1; }
+count() { # PASSED FAILED SKIPPED, for tests/all.sh
+    [ -z "${WREN_COUNTS:-}" ] || printf '{"passed": %d, "failed": %d, "skipped": %d}\n' "$@" >"$WREN_COUNTS"
+}
+skip() {
+    echo "proofs: skipped, $*"
+    count 0 0 1
+    exit 0
+}
+
+teeth=
+while [ $# -gt 0 ]; do
+    case $1 in
+    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    --teeth) teeth=yes ;;
+    -*) die "unknown argument: $1" ;;
+    *) break ;;
+    esac
+    shift
+done
+[ $# -gt 0 ] || set -- packet_open packet_seal reader reader_text writer writer_mpint sizes_session sizes_monitor
+
+# ---- CBMC ------------------------------------------------------------------------------------------------------------
+
+# Only unpacked: the program runs with its own libraries.
+unpack_cbmc() {
+    [ -x "$work/root/usr/bin/cbmc" ] && return
+    [ "$(id -u)" = 0 ] || skip "there is no cbmc, and only root can have Debian 13's unpacked"
+    command -v mmdebstrap >/dev/null || skip "there is neither cbmc nor mmdebstrap"
+    # shellcheck disable=SC2016 # for apt-get
+    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' |
+        head -n 1)
+    [ -n "$mirror" ] || skip "there is no Debian mirror among the sources of apt"
+    echo "unpacking Debian 13's cbmc into build/proofs/root, once"
+    rm -rf "$work/root"
+    mmdebstrap --variant=extract --aptopt='Acquire::Check-Valid-Until "false"' --include=cbmc trixie "$work/root" \
+        "deb $mirror trixie main" >"$work/mmdebstrap.log" 2>&1 || {
+        rm -rf "$work/root"
+        skip "mmdebstrap fails: $(grep -m 1 '^E: ' "$work/mmdebstrap.log" || tail -n 1 "$work/mmdebstrap.log")"
+    }
+}
+
+run_cbmc() {
+    if [ -x "$work/root/usr/bin/cbmc" ]; then
+        libraries=$(find "$work/root/usr/lib" -maxdepth 1 -name '*-linux-gnu' | head -n 1):$work/root/usr/lib
+        loader=$(find "$work/root/usr/lib/" "$work/root/usr/lib64/" -name 'ld-linux-*' 2>/dev/null | head -n 1)
+        "$loader" --library-path "$libraries" "$work/root/usr/bin/cbmc" "$@"
+    else
+        cbmc "$@"
+    fi
+}
+
+# ---- the proofs ------------------------------------------------------------------------------------------------------
+
+# Sets the source files of a proof, how often its loops go round at most, and its steps.
+describe() {
+    steps=0 rounds=14
+    case $1 in
+    reader | reader_text) sources=src/wire/reader.c steps="0 1 2 3 4 5 6" ;;
+    writer) sources=src/wire/writer.c steps="0 1 2 3 4 5 6" ;;
+    writer_mpint) sources=src/wire/writer.c rounds=34 ;;
+    packet_open | packet_seal) sources=src/net/transport/packet.c ;;
+    sizes_session) sources="" ;; # they include the files, for what is static there
+    sizes_monitor) sources=src/monitor/sign.c ;;
+    *) die "there is no proof $1" ;;
+    esac
+}
+
+# A bug for each proof: the file, the step that finds it, what is replaced, and by what.
+bug() {
+    case $1 in
+    reader) echo "src/wire/reader.c|0|count > reader->left|count > reader->left + 1" ;;
+    reader_text) echo "src/wire/reader.c|0|count == reader->left \|\| ||" ;;
+    writer) echo "src/wire/writer.c|3|count > writer->capacity - writer->used|writer->used + count > writer->capacity + 1" ;;
+    writer_mpint) echo "src/wire/writer.c|0|while (count > 0 \&\& big_endian|while (big_endian" ;;
+    packet_open) echo "src/net/transport/packet.c|0|padding + 2 >|padding >" ;;
+    packet_seal) echo "src/net/transport/packet.c|0|padding < PADDING_MIN_BYTES ?|padding <= PADDING_MIN_BYTES ?" ;;
+    sizes_session) echo "src/session/session_requests.c|0|spawn.command_bytes > LIMIT|spawn.environment_bytes > LIMIT" ;;
+    sizes_monitor) echo "src/common/requests.c|0|request_bytes - row->bytes != tail_bytes|request_bytes - row->bytes > tail_bytes" ;;
+    esac
+}
+
+# One program: preprocessed here, since CBMC of another release has no headers of its own.
+prove() { # NAME STEP SOURCE-TREE
+    folder=$work/$1.$2
+    mkdir -p "$folder"
+    rm -f "$folder"/*.i
+    include="-I$top/tests/proofs"
+    for room in common wire net net/transport net/channels authkeys hostkey monitor session listen tools; do
+        include="$include -I$3/src/$room"
+    done
+    for file in "$top/tests/proofs/$1.c" $sources; do
+        case $file in /*) ;; *) file=$3/$file ;; esac
+        # shellcheck disable=SC2086 # several arguments
+        gcc -std=gnu11 -D_GNU_SOURCE -U_FORTIFY_SOURCE -DSTEP="$2" '-DWREN_VERSION="0"' -E -P $include "-I$3/crypto" \
+            "$file" -o "$folder/$(basename "$file" .c)-$(basename "$(dirname "$file")").i" || return 2
+    done
+    (
+        # shellcheck disable=SC3045 # dash and bash have it
+        ulimit -v 8000000
+        # shellcheck disable=SC3045
+        ulimit -t "${WREN_PROOF_SECONDS:-240}"
+        run_cbmc "$folder"/*.i --no-malloc-may-fail --unsigned-overflow-check --pointer-overflow-check \
+            --unwind $rounds --unwinding-assertions >"$folder/log" 2>&1
+    )
+}
+
+now() { date +%s; }
+
+report() { # NAME STEP STATUS SECONDS: CBMC says 0 for a proof, 10 for a counterexample
+    case $3 in
+    0) verdict=proved ;;
+    10) verdict="fails: $(sed -n 's/^\[.*\] line \([0-9]*\) \(.*\): FAILURE$/line \1, \2/p' "$work/$1.$2/log" | head -n 1)" ;;
+    *) verdict="no answer (status $3)" ;;
+    esac
+    printf '%-20s %-3s %4d s  %s\n' "$1" "$2" "$4" "$verdict"
+}
+
+verify() {
+    describe "$1"
+    for step in $steps; do
+        began=$(now)
+        prove "$1" "$step" "$top"
+        status=$?
+        report "$1" "$step" $status $(($(now) - began))
+        if [ $status = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    done
+}
+
+# The copy has the bug; the proof must find a counterexample, not merely end.
+bite() {
+    describe "$1"
+    planted=$(bug "$1")
+    file=${planted%%|*} planted=${planted#*|}
+    step=${planted%%|*} planted=${planted#*|}
+    rm -rf "$work/broken.$1"
+    mkdir -p "$work/broken.$1"
+    cp -R src crypto "$work/broken.$1"
+    printf '%s\n' "$planted" | {
+        IFS= read -r change
+        python3 - "$work/broken.$1/$file" "$change" <<'PY' || exit 2
+import sys
+path, change = sys.argv[1:]
+before, after = change.replace(r"\|\|", "\0").replace(r"\&", "&").split("|", 1)
+before, after = before.replace("\0", "||"), after.strip("|")
+text = open(path, encoding="utf-8").read()
+assert text.count(before) == 1, f"{path}: {before!r} stands there {text.count(before)} times"
+open(path, "w", encoding="utf-8").write(text.replace(before, after))
+PY
+    } || die "the bug of $1 can't be planted"
+    began=$(now)
+    prove "$1" "$step" "$work/broken.$1"
+    status=$?
+    report "$1" "$step" $status $(($(now) - began))
+    if [ $status = 10 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+
+mkdir -p "$work"
+command -v gcc >/dev/null || skip "there is no gcc"
+command -v cbmc >/dev/null || unpack_cbmc
+for proof; do
+    if [ -n "$teeth" ]; then bite "$proof"; else verify "$proof"; fi
+done
+if [ -n "$teeth" ]; then echo "$passed planted bugs found, $failed not found"; else echo "$passed proved, $failed not proved"; fi
+count $passed $failed 0
+[ $failed = 0 ]
