@@ -1,0 +1,35 @@
+#!/bin/sh
+# Learns from outside which message the running server answers in which state, and compares that with tests/learn/model.py.
+#
+#     sh tests/learn/run.sh [--show] [transport|channel|openssh]...
+#
+#     --show  print the state machine that was learned
+#
+# Takes the newest build, or WRENSSHD. AALpy comes from the Python package index into build/venv. Needs root. Without a name:
+# transport, channel and openssh, which is OpenSSH's server as a check of the learner.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+cd "$top" || exit 1
+venv=build/venv
+
+count() { # PASSED FAILED SKIPPED, for tests/all.sh
+    [ -z "${WREN_COUNTS:-}" ] || printf '{"passed": %d, "failed": %d, "skipped": %d}\n' "$@" >"$WREN_COUNTS"
+}
+skip() {
+    echo "learning: skipped, $*"
+    count 0 0 1
+    exit 0
+}
+
+case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+[ "$(id -u)" = 0 ] || skip "it looks into processes, which needs root"
+case $(uname -m) in x86_64 | aarch64) ;; *) skip "it does not know this machine's system calls" ;; esac
+[ -x $venv/bin/python ] || python3 -m venv --system-site-packages $venv >build/learn.log 2>&1 || skip "there is no python3-venv"
+$venv/bin/python -c 'import aalpy' 2>/dev/null || $venv/bin/pip install -q --disable-pip-version-check aalpy >>build/learn.log 2>&1 ||
+    skip "AALpy can't be installed: $(tail -n 1 build/learn.log)"
+if PYTHONDONTWRITEBYTECODE=1 $venv/bin/python tests/learn/learn.py "$@"; then
+    count 1 0 0
+else
+    count 0 1 0
+    exit 1
+fi
