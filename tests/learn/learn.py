@@ -31,7 +31,7 @@ CHANNEL = ("OPEN", "EXEC", "ENV", "DATA", "EXTENDED", "ADJUST", "EOF", "CLOSE", 
 # Each two states answer one of these otherwise.
 TRANSPORT_SUFFIXES = [("VERSION",), ("SERVICE_REQUEST",), ("AUTH_NONE",), ("NEWKEYS", "AUTH_NONE"),
                       ("ECDH_INIT", "NEWKEYS", "AUTH_NONE"), ("ECDH_INIT", "ECDH_INIT", "NEWKEYS", "AUTH_NONE"),
-                      ("KEXINIT",)]
+                      ("KEXINIT",), ("IGNORE",)]
 CHANNEL_SUFFIXES = [("DATA",), ("ENV",), ("CLOSE", "EOF"), ("OPEN",)]
 OPENSSH_SUFFIXES = [("SERVICE_REQUEST",), ("AUTH_NONE",), ("NEWKEYS", "AUTH_NONE"), ("ECDH_INIT", "NEWKEYS", "AUTH_NONE")]
 OPENSSH = ("KEXINIT", "ECDH_INIT", "NEWKEYS", "SERVICE_REQUEST", "AUTH_NONE", "AUTH_PROBE", "OPEN_FORWARDING")
