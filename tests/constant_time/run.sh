@@ -19,8 +19,8 @@ case ${1:-} in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ $# -gt 0 ] || set -- x86_64 aarch64 armv7
 mkdir -p "$work/include"
 # libsodium's headers are the same for each processor, and the cross compilers look for them elsewhere.
-found=$(pkg-config --variable=includedir libsodium) && cp -R "$found/sodium.h" "$found/sodium" "$work/include" ||
-    die "there are no headers of libsodium"
+found=$(pkg-config --variable=includedir libsodium)
+cp -R "$found/sodium.h" "$found/sodium" "$work/include" || die "there are no headers of libsodium"
 gcc -shared -fPIC -O2 -o "$work/trace_guest.so" tests/constant_time/trace_guest.c || die "the plugin can't be built"
 
 # Sets the compiler, the emulator, the kernels and the number of levels.
