@@ -59,6 +59,14 @@ START_TEST(a_failed_start_can_be_tried_again)
 }
 END_TEST
 
+START_TEST(nothing_follows_a_wrong_reply)
+{
+    rig_reply_done(&rig, IPC_SPAWN, 1); /* done, but without descriptors */
+    say_start("shell", "", 1);
+    rig_expect_failed(&rig, "the session process gave a wrong reply");
+}
+END_TEST
+
 START_TEST(commands_with_nul_or_too_long)
 {
     static char command[LIMIT_COMMAND_BYTES + 2];
@@ -264,6 +272,7 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_loop_test(tests, starts_a_program, 0, sizeof(starts) / sizeof(starts[0]));
     tcase_add_test(tests, a_failed_start_can_be_tried_again);
+    tcase_add_test(tests, nothing_follows_a_wrong_reply);
     tcase_add_test(tests, commands_with_nul_or_too_long);
     tcase_add_test(tests, environment);
     tcase_add_test(tests, no_environment_under_a_forced_command);

@@ -262,7 +262,8 @@ enum ssh_phase session_channel_on_request(struct connection *connection, struct 
     if (outcome == MALFORMED) {
         return messages_refuse_malformed(connection, "CHANNEL_REQUEST");
     }
-    if (want_reply) {
+    /* Nothing leaves behind the DISCONNECT of a request that could not be asked for. */
+    if (want_reply && !connection->ended) {
         struct writer answer = message_begin(
             connection, outcome == SUCCESS ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);
         writer_u32(&answer, channel->remote);
