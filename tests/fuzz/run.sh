@@ -81,6 +81,8 @@ fuzz() {
     gather "$1"
     [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$build/inputs/$1" "$build/findings/$1"
     options="-timeout=10 -rss_limit_mb=2048 -max_len=16384 -use_value_profile=1 -print_final_stats=1"
+    # They reach so many features that to weigh these would take most of the time.
+    case $1 in connection | wire_bytes) options="$options -use_value_profile=0 -entropic=0 -max_len=4096" ;; esac
     [ "$seconds" -gt 0 ] && options="$options -max_total_time=$seconds" || options="$options -runs=0"
     [ ! -e "tests/fuzz/dictionaries/$1.dict" ] || options="$options -dict=tests/fuzz/dictionaries/$1.dict"
     started=$(date +%s)

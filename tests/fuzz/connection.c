@@ -1,0 +1,18 @@
+/*
+ * A whole connection: loop_run() of the network process, with its client, its monitor and its
+ * programs played from the input. See net/world.h; the operations stand in net/script.c.
+ *
+ * Input: two bytes of configuration, then operations.
+ */
+#include "rekey_limits.h"
+#include "world.h"
+
+/* Few enough that scripts reach them, and more than a short one has. */
+const uint32_t rekey_after_packets = 120;
+const uint64_t rekey_after_ms = LIMIT_REKEY_SECONDS * 1000ULL;
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    world_run((struct input){data, size});
+    return 0;
+}
