@@ -1,0 +1,317 @@
+/*
+ * The command lines of wrensshd, wrensshd-listen and wrensshd-sftp, judged by a second opinion: the
+ * C library's getopt(3), strtoul(3) and inet_pton(3).
+ *
+ * Input: a byte for the program, then the arguments, one a line.
+ */
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "fuzz.h"
+#include "listen.h"
+#include "options.h"
+#include "sftp_options.h"
+#include "simulation.h"
+
+#define ARGUMENTS 20
+#define LINE      5000
+#define WRONG     (-1)
+
+static char lines[ARGUMENTS][LINE];
+static char *argv[ARGUMENTS + 1], *copies[ARGUMENTS + 1];
+
+/* ---- what would be printed ------------------------------------------------------------------- */
+
+SIMULATED(ssize_t, write, int fd, const void *bytes, size_t count)
+{
+    return simulating ? (ssize_t)count : __real_write(fd, bytes, count);
+}
+
+SIMULATED(int, dprintf, int fd, const char *format, ...)
+{
+    (void)fd;
+    (void)format;
+    return 0;
+}
+
+int __wrap___dprintf_chk(int fd, int flag, const char *format, ...);
+int __wrap___dprintf_chk(int fd, int flag, const char *format, ...)
+{
+    (void)fd;
+    (void)flag;
+    (void)format;
+    return 0;
+}
+
+SIMULATED(char *, getenv, const char *name)
+{
+    static char user[] = "bob", home[] = "/home/bob";
+    return !simulating                 ? __real_getenv(name)
+           : strcmp(name, "USER") == 0 ? user
+           : strcmp(name, "HOME") == 0 ? home
+                                       : NULL;
+}
+
+/* ---- second readers -------------------------------------------------------------------------- */
+
+/* A whole number of at most nine digits, or WRONG. */
+static long number(const char *text, long least, long most)
+{
+    char *end;
+    size_t digits = strlen(text);
+    if (digits == 0 || digits > 9 || !isdigit((unsigned char)text[0])) {
+        return WRONG;
+    }
+    long value = strtol(text, &end, 10);
+    return *end == '\0' && value >= least && value <= most ? value : WRONG;
+}
+
+/* Numbers with ':' between them; false unless there are `count`. */
+static bool numbers(long *values, int count, const char *text)
+{
+    char copy[64];
+    char *rest = copy;
+    if (strlen(text) >= sizeof(copy)) {
+        return false;
+    }
+    strcpy(copy, text);
+    for (int i = 0; i < count; i++) {
+        const char *part = strsep(&rest, ":");
+        values[i] = part != NULL ? number(part, 0, 999999999) : WRONG;
+        if (values[i] == WRONG) {
+            return false;
+        }
+    }
+    return rest == NULL;
+}
+
+static const char *operand(int index)
+{
+    return copies[optind] == NULL || (index == 1 && copies[optind + 1] == NULL)
+               ? NULL
+               : copies[optind + index];
+}
+
+/* The next letter; -1 at the end, '?' if it is wrong. A '+' ends the flags at the first operand. */
+static int next(const char *letters)
+{
+    int count = 0;
+    while (copies[count] != NULL) {
+        count++;
+    }
+    int letter = getopt(count, copies, letters);
+    return letter == ':' ? '?' : letter;
+}
+
+static void begin(void)
+{
+    optind = 0;
+    opterr = 0;
+}
+
+/* ---- wrensshd -------------------------------------------------------------------------------- */
+
+static long *place_of(int letter, long values[3])
+{
+    return letter == 't' ? &values[0] : letter == 'i' ? &values[1] : &values[2];
+}
+
+static bool is_key_sound(const struct options *options)
+{
+    const char *key = operand(0);
+    const char *digits = strncmp(key, "fd:", 3) == 0        ? key + 3
+                         : strncmp(key, "/dev/fd/", 8) == 0 ? key + 8
+                                                            : NULL;
+    long expected = digits != NULL ? number(digits, 3, 65535) : 0;
+    FUZZ_CHECK(options == NULL ||
+               (strcmp(options->keydir, key) == 0 && options->key_descriptor == expected));
+    return expected != WRONG && key[0] != '\0';
+}
+
+/* Returns 0 if the daemon may start, -1 if not. */
+static int judge_daemon(const struct options *options)
+{
+    long values[3] = {60, 0, 6};
+    unsigned subsystems = 0;
+    bool s = false, p = false;
+    int verbosity = 0, letter;
+    begin();
+    while ((letter = next("+:qQvlLsSpPBrEx:e:a:c:R:t:i:m:g:hV")) != -1) {
+        if (letter == '?' || letter == 'h' || letter == 'V') {
+            return -1;
+        }
+        verbosity = letter == 'q'                    ? -1
+                    : letter == 'Q'                  ? 0
+                    : letter == 'v' && verbosity < 2 ? verbosity + 1
+                                                     : verbosity;
+        s = letter == 'S' || (s && letter != 's');
+        p = letter == 'P' || (p && letter != 'p');
+        if (strchr("tim", letter) != NULL) {
+            long value = number(optarg, letter != 'i', 8640000);
+            *place_of(letter, values) = value;
+            if (value == WRONG) {
+                return -1;
+            }
+        }
+        if (strchr("eacRg", letter) != NULL && optarg[0] == '\0') {
+            return -1;
+        }
+        if (letter == 'x' &&
+            (strchr(optarg, '=') == NULL || optarg[0] == '=' || ++subsystems > 16)) {
+            return -1;
+        }
+    }
+    if ((s && p) || operand(0) == NULL || operand(1) != NULL || !is_key_sound(options)) {
+        return -1;
+    }
+    FUZZ_CHECK(options == NULL ||
+               (options->login_seconds == values[0] && options->idle_seconds == values[1] &&
+                options->attempts == values[2] && options->subsystem_count == subsystems &&
+                options->verbosity == verbosity && options->no_curve25519 == s &&
+                options->no_sntrup == p));
+    return 0;
+}
+
+static void try_daemon(void)
+{
+    static struct options options;
+    int status = 0;
+    int result = options_parse(&options, argv, &status);
+    FUZZ_CHECK(result == judge_daemon(NULL));
+    FUZZ_CHECK(result == 0 || status == 0 || status == 100);
+    if (result == 0) {
+        judge_daemon(&options);
+        simulation_goal("daemon-starts");
+    }
+}
+
+/* ---- wrensshd-listen ------------------------------------------------------------------------- */
+
+static bool is_drop(const struct listener *listener, const char *text)
+{
+    long values[3];
+    if (strcmp(text, "0") == 0) {
+        return true;
+    }
+    bool sound = numbers(values, 3, text) && values[0] >= 1 && values[0] <= values[2] &&
+                 values[1] <= 100 && values[2] <= 1024;
+    FUZZ_CHECK(!sound || listener == NULL || listener->clients.drop.full <= 1024);
+    return sound;
+}
+
+static bool is_address(const char *text)
+{
+    uint8_t bytes[16];
+    return inet_pton(AF_INET, text, bytes) == 1 || inet_pton(AF_INET6, text, bytes) == 1;
+}
+
+static int judge_listener(const struct listener *listener)
+{
+    long values[2], limit = 64, one = 24, last = 0;
+    int letter;
+    begin();
+    while ((letter = next("+:c:s:m:p:b:i:k:hV")) != -1) {
+        if (letter == '?' || letter == 'h' || letter == 'V') {
+            return -1;
+        }
+        bool penalty = letter == 'p' && strcmp(optarg, "0") != 0;
+        limit = letter == 'c' ? number(optarg, 1, 1024) : limit;
+        one = letter == 's' ? number(optarg, 1, 1024) : one;
+        last = letter == 'k' ? number(optarg, 0, 3600) : last;
+        if (limit == WRONG || one == WRONG || last == WRONG ||
+            (letter == 'm' && !is_drop(listener, optarg)) ||
+            (penalty && (!numbers(values, 2, optarg) || values[0] < 1 || values[0] > values[1] ||
+                         values[1] > 86400)) ||
+            (letter == 'b' && !is_address(optarg)) ||
+            (letter == 'i' && (optarg[0] == '\0' || strlen(optarg) > 15))) {
+            return -1;
+        }
+    }
+    if (operand(0) == NULL || operand(1) == NULL || number(operand(0), 0, 65535) == WRONG ||
+        operand(1)[0] != '/') {
+        return -1;
+    }
+    FUZZ_CHECK(listener == NULL ||
+               (listener->clients.limit == limit && listener->clients.limit_per_source == one &&
+                listener->last_seconds == last && listener->port == number(operand(0), 0, 65535) &&
+                strcmp(listener->program[0], operand(1)) == 0));
+    return 0;
+}
+
+static void try_listener(void)
+{
+    static struct listener listener;
+    int status = 0;
+    memset(&listener, 0, sizeof(listener));
+    int result = listen_options(&listener, argv, 1ULL << 32, &status);
+    FUZZ_CHECK(result == judge_listener(NULL));
+    FUZZ_CHECK(result == 0 || status == 0 || status == 100);
+    if (result == 0) {
+        judge_listener(&listener);
+        simulation_goal("listener-starts");
+    }
+}
+
+/* ---- wrensshd-sftp --------------------------------------------------------------------------- */
+
+/* The values of -p, -P, -l, -f, -d and -j are judged by what comes of them. */
+static void try_sftp(void)
+{
+    static struct sftp_options options;
+    int status = 0, letter;
+    long mask = WRONG;
+    bool wrong = false, prints = false, read_only = false;
+    memset(&options, 0, sizeof(options));
+    int result = sftp_options_parse(&options, argv, &status);
+    begin();
+    while (!wrong && !prints && (letter = next("+:Revd:j:u:p:P:Q:l:f:hV")) != -1) {
+        wrong = letter == '?';
+        prints = letter == 'h' || letter == 'V' || letter == 'Q';
+        read_only = read_only || letter == 'R';
+        if (letter == 'u') {
+            bool octal = optarg[0] != '\0' && optarg[strspn(optarg, "01234567")] == '\0';
+            mask =
+                octal && strtoul(optarg, NULL, 8) <= 0777 ? (long)strtoul(optarg, NULL, 8) : WRONG;
+            wrong = mask == WRONG;
+        }
+    }
+    if (result != 0) {
+        FUZZ_CHECK(status == 0 ? prints : status == 100);
+        return;
+    }
+    FUZZ_CHECK(!wrong && !prints && operand(0) == NULL && options.read_only == read_only);
+    FUZZ_CHECK(options.has_umask == (mask != WRONG) &&
+               (!options.has_umask || options.umask == mask));
+    FUZZ_CHECK(options.jail[0] == '\0' || options.jail[0] == '/');
+    FUZZ_CHECK(strlen(options.jail) < PATH_BYTES && strlen(options.directory) < PATH_BYTES);
+    simulation_goal("sftp-starts");
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct input input = {data, size};
+    static char name[] = "program";
+    size_t count = 1;
+    uint8_t which = input_u8(&input);
+    argv[0] = copies[0] = name;
+    while (input.left > 0 && count < ARGUMENTS) {
+        input_text(input_line(&input), lines[count], LINE);
+        argv[count] = copies[count] = lines[count];
+        count++;
+    }
+    argv[count] = copies[count] = NULL;
+    simulation_begin();
+    if (which % 3 == 0) {
+        try_daemon();
+    } else if (which % 3 == 1) {
+        try_listener();
+    } else {
+        try_sftp();
+    }
+    simulation_end();
+    return 0;
+}

@@ -1,0 +1,171 @@
+/*
+ * Signatures, and what the monitor does at a login: all of it judged by the model.
+ */
+#include <errno.h>
+#include <sodium.h>
+#include <string.h>
+
+#include "confine.h"
+#include "descriptors.h"
+#include "exits.h"
+#include "monitor_program.h"
+#include "monitor_target.h"
+#include "seccomp_filter.h"
+#include "secret.h"
+#include "session_process.h"
+#include "simulation.h"
+
+static unsigned confined; /* what the monitor has given up: bits */
+
+void monitor_login_begin(void)
+{
+    confined = 0;
+}
+
+/* ---- signatures ------------------------------------------------------------------------------ */
+
+SIMULATED(int, crypto_sign_detached, unsigned char *out, unsigned long long *out_bytes,
+          const unsigned char *data, unsigned long long bytes, const unsigned char *key)
+{
+    const uint8_t *expected = model.sign_second ? secrets.second.secret_key : secrets.secret_key;
+    (void)out_bytes;
+    SIMULATION_CHECK(model.may_sign && bytes == model.signed_bytes &&
+                     memcmp(data, model.signed_data, bytes) == 0 && memcmp(key, expected, 64) == 0);
+    model.may_sign = false;
+    model_signature(out, data, bytes, key + 32);
+    return 0;
+}
+
+SIMULATED(int, crypto_sign_verify_detached, const unsigned char *signature,
+          const unsigned char *data, unsigned long long bytes, const unsigned char *key)
+{
+    uint8_t expected[64];
+    model_signature(expected, data, bytes, key);
+    return memcmp(expected, signature, sizeof(expected)) == 0 ? 0 : -1;
+}
+
+/* ---- the login ------------------------------------------------------------------------------- */
+
+SIMULATED(int, session_process_start, struct session_handle *handle,
+          const struct session_setup *setup)
+{
+    const struct authkeys_account *account = &model.answer.account;
+    SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
+                     model_accepts(&model) && ++model.sessions == 1);
+    SIMULATION_CHECK(memcmp(setup->account, &account->account, sizeof(account->account)) == 0 &&
+                     memcmp(setup->groups, &account->groups, sizeof(account->groups)) == 0 &&
+                     memcmp(setup->grant, &model.answer.verdict.grant, sizeof(*setup->grant)) == 0);
+    SIMULATION_CHECK(setup->secret == running->hostkey &&
+                     setup->secret_bytes == sizeof(struct hostkey));
+    if (program.no_session) {
+        model.broken = true;
+        errno = EPERM;
+        return -1;
+    }
+    handle->pid = MONITORS_SESSION;
+    handle->lifeline = simulation_open(FREE_DESCRIPTOR_MIN, OTHER, 0);
+    return 0;
+}
+
+SIMULATED(void, session_process_reason, const struct session_handle *handle,
+          char reason[static LIMIT_NOTE_BYTES + 1])
+{
+    SIMULATION_CHECK(simulation_fd(handle->lifeline) != NULL);
+    strcpy(reason, program.session_reports ? "a rule of the session process" : "");
+}
+
+enum {
+    GIVE_GROUPS = 1,
+    GIVE_IDENTITY = 2,
+    GIVE_CAPABILITIES = 4,
+    GIVE_NEW = 8,
+    GIVE_DUMP = 16,
+    GIVE_SECCOMP = 32
+};
+
+/* One step of giving up rights, which may fail. */
+static bool give_up(unsigned step)
+{
+    bool fails = (program.confine_fails & step) != 0;
+    bool counts = step != GIVE_SECCOMP || !model.options->best_effort;
+    confined |= fails ? 0 : step;
+    model.broken = model.broken || (fails && counts && model.deciding && step != GIVE_CAPABILITIES);
+    unsigned needed = GIVE_NEW | GIVE_DUMP | (model.as_root ? GIVE_GROUPS | GIVE_IDENTITY : 0) |
+                      (model.options->best_effort ? 0 : GIVE_SECCOMP);
+    model.confined = (confined & needed) == needed;
+    return !fails;
+}
+
+SIMULATED(int, confine_set_groups, size_t count, const gid_t *groups)
+{
+    SIMULATION_CHECK(count == 0 && groups == NULL);
+    return give_up(GIVE_GROUPS) ? 0 : -1;
+}
+
+SIMULATED(bool, confine_identity, const struct identity *identity)
+{
+    SIMULATION_CHECK(identity->uid == nobody.uid && identity->gid == nobody.gid);
+    return give_up(GIVE_IDENTITY);
+}
+
+SIMULATED(bool, confine_capabilities, void)
+{
+    return give_up(GIVE_CAPABILITIES);
+}
+
+SIMULATED(bool, confine_new_privileges, void)
+{
+    return give_up(GIVE_NEW);
+}
+
+SIMULATED(bool, confine_not_dumpable, void)
+{
+    return model.deciding ? give_up(GIVE_DUMP) : true;
+}
+
+SIMULATED(bool, seccomp_install, const struct seccomp_rule *rules, size_t count)
+{
+    (void)rules;
+    SIMULATION_CHECK(count <= 46);
+    return give_up(GIVE_SECCOMP);
+}
+
+/* ---- the host keys --------------------------------------------------------------------------- */
+
+void monitor_make_keys(void)
+{
+    memset(&secrets, 0, sizeof(secrets));
+    for (uint8_t i = 0; i < 32; i++) {
+        secrets.secret_key[i] = (uint8_t)(0xc1 ^ i * 7);
+        secrets.secret_key[32 + i] = secrets.public_key[i] = (uint8_t)(i + 1);
+        secrets.second.secret_key[i] = (uint8_t)(0x9d ^ i * 11);
+        secrets.second.secret_key[32 + i] = secrets.second.public_key[i] = (uint8_t)(i + 65);
+    }
+    secrets.has_second = (program.keys & 1) != 0;
+    secrets.certificate_bytes = (program.keys & 2) != 0 ? 700 : 0;
+    memset(secrets.certificate, 'c', secrets.certificate_bytes);
+}
+
+SIMULATED(void *, secret_new, size_t bytes)
+{
+    static struct hostkey loaded;
+    SIMULATION_CHECK(bytes == sizeof(loaded));
+    return &loaded;
+}
+
+SIMULATED(void, secret_free, void *secret, size_t bytes)
+{
+    memset(secret, 0, bytes);
+    simulation_goal("frees-key");
+}
+
+SIMULATED(int, hostkey_load, struct hostkey *key, const char *keydir, int *status)
+{
+    (void)keydir;
+    *status = EXIT_USAGE;
+    if (program.keys & 4) {
+        return -1;
+    }
+    *key = secrets;
+    return 0;
+}

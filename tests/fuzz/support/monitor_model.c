@@ -1,0 +1,394 @@
+#include "monitor_model.h"
+
+#include <sodium.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agree.h"
+#include "fuzz.h"
+#include "log.h"
+#include "monitor_bytes.h"
+#include "sandbox_layers.h"
+#include "simulation.h"
+
+#define HYBRID_CLIENT AGREE_HYBRID_CLIENT_BYTES
+#define HYBRID_SERVER AGREE_HYBRID_SERVER_BYTES
+#define BANNER        "SSH-2.0-wrenssh_" WREN_VERSION
+
+void model_signature(uint8_t out[static 64], const uint8_t *data, size_t bytes,
+                     const uint8_t public_key[static 32])
+{
+    crypto_generichash(out, 64, data, bytes, public_key, 32);
+}
+
+/* ---- key exchanges --------------------------------------------------------------------------- */
+
+static size_t make_hash(const struct model *model, const struct ipc_sign *sign, const uint8_t *tail,
+                        uint8_t out[static 64])
+{
+    static uint8_t bytes[IPC_MONITOR_REQUEST_BYTES + 4096];
+    struct buffer hashed = {bytes, 0};
+    size_t client = sign->hybrid ? HYBRID_CLIENT : 32;
+    put_string(&hashed, tail, sign->client_version_bytes);
+    put_text(&hashed, BANNER);
+    tail += sign->client_version_bytes;
+    put_string(&hashed, tail, sign->client_kexinit_bytes);
+    tail += sign->client_kexinit_bytes;
+    put_string(&hashed, tail, sign->server_kexinit_bytes);
+    tail += sign->server_kexinit_bytes;
+    put_k_s(&hashed, &model->key, sign->certified != 0);
+    put_string(&hashed, tail, client);
+    put_string(&hashed, tail + client, sign->hybrid ? HYBRID_SERVER : 32);
+    if (sign->hybrid) {
+        put_string(&hashed, sign->secret, 64);
+        crypto_hash_sha512(out, bytes, hashed.used);
+        return 64;
+    }
+    size_t zeros = 0;
+    while (zeros < 32 && sign->secret[zeros] == 0) {
+        zeros++;
+    }
+    bool pad = zeros < 32 && sign->secret[zeros] >= 0x80;
+    put_u32(&hashed, (uint32_t)(32 - zeros + pad));
+    put(&hashed, "", pad);
+    put(&hashed, sign->secret + zeros, 32 - zeros);
+    crypto_hash_sha256(out, bytes, hashed.used);
+    return 32;
+}
+
+static void expect_reply(struct model *model, const void *reply, size_t bytes)
+{
+    model->reply_due = true;
+    model->reply_bytes = bytes;
+    memcpy(model->reply, reply, bytes);
+}
+
+static bool on_sign(struct model *model, const uint8_t *bytes, size_t count)
+{
+    struct ipc_sign sign;
+    struct ipc_sign_reply reply = {.type = IPC_SIGN};
+    memcpy(&sign, bytes, sizeof(sign));
+    uint64_t whole = sizeof(sign) + (uint64_t)sign.client_version_bytes +
+                     sign.client_kexinit_bytes + sign.server_kexinit_bytes +
+                     (sign.hybrid ? HYBRID_CLIENT + HYBRID_SERVER : 64);
+    bool allowed = count == whole && sign.hybrid < 2 && sign.certified < 2 &&
+                   sign.client_version_bytes <= 255 && sign.client_kexinit_bytes <= 8192 &&
+                   sign.server_kexinit_bytes <= 512 &&
+                   (model->phase == MODEL_AFTER_LOGIN || ++model->signatures <= 8) &&
+                   (!sign.certified || model->key.certificate_bytes > 0);
+    if (!allowed) {
+        return false;
+    }
+    reply.hash_bytes = (uint32_t)make_hash(model, &sign, bytes + sizeof(sign), reply.hash);
+    if (model->session_id_bytes == 0) {
+        model->session_id_bytes = reply.hash_bytes;
+        memcpy(model->session_id, reply.hash, 64);
+        model->bound = sign.certified;
+    }
+    model->may_sign = true;
+    model->sign_second = false;
+    model->signed_bytes = reply.hash_bytes;
+    memcpy(model->signed_data, reply.hash, reply.hash_bytes);
+    model_signature(reply.signature, reply.hash, reply.hash_bytes, model->key.public_key);
+    simulation_goal(sign.hybrid ? "signs-hybrid" : "signs");
+    expect_reply(model, &reply, sizeof(reply));
+    return true;
+}
+
+static bool on_prove(struct model *model, const uint8_t *bytes, size_t count)
+{
+    struct ipc_prove prove;
+    struct ipc_prove_reply reply = {.type = IPC_PROVE};
+    memcpy(&prove, bytes, count < sizeof(prove) ? count : sizeof(prove));
+    bool allowed = count == sizeof(prove) &&
+                   (prove.key == 0 || (prove.key == 1 && model->key.has_second)) &&
+                   ++model->proofs[prove.key] <= 4;
+    if (!allowed) {
+        return false;
+    }
+    const uint8_t *key = prove.key ? model->key.second.public_key : model->key.public_key;
+    struct buffer data = {model->signed_data, 0};
+    put_text(&data, "hostkeys-prove-00@openssh.com");
+    put_string(&data, model->session_id, model->session_id_bytes);
+    put_key(&data, key);
+    model->may_sign = true;
+    model->sign_second = prove.key;
+    model->signed_bytes = data.used;
+    model_signature(reply.signature, data.bytes, data.used, key);
+    simulation_goal(prove.key ? "proves-second" : "proves");
+    expect_reply(model, &reply, sizeof(reply));
+    return true;
+}
+
+static bool on_start(struct model *model, const uint8_t *bytes, size_t count)
+{
+    struct ipc_start start;
+    struct ipc_start_reply reply = {.type = IPC_START, .has_second = model->key.has_second};
+    memcpy(&start, bytes, count < sizeof(start) ? count : sizeof(start));
+    uint32_t lacking = (model->as_root ? 0xbfU : 0xb8U) & ~start.layers;
+    if (count != sizeof(start) || (lacking != 0 && !model->options->best_effort) ||
+        (lacking & SANDBOX_UID) != 0) {
+        return false;
+    }
+    model->phase = MODEL_BEFORE_LOGIN;
+    memcpy(reply.host_public_key, model->key.public_key, 32);
+    memcpy(reply.second_public_key, model->key.second.public_key, 32);
+    reply.certificate_bytes = (uint32_t)model->key.certificate_bytes;
+    memcpy(reply.certificate, model->key.certificate, model->key.certificate_bytes);
+    simulation_goal("starts");
+    expect_reply(model, &reply, sizeof(reply));
+    return true;
+}
+
+/* ---- logins ---------------------------------------------------------------------------------- */
+
+static const char *const names[] = {"",
+                                    "ssh-ed25519",
+                                    "sk-ssh-ed25519@openssh.com",
+                                    "ssh-ed25519-cert-v01@openssh.com",
+                                    "sk-ssh-ed25519-cert-v01@openssh.com",
+                                    ""};
+
+size_t model_login_data(const struct model *model, const struct ipc_auth *auth, const uint8_t *blob,
+                        uint8_t *out)
+{
+    struct buffer data = {out, 0};
+    put_string(&data, model->session_id, model->session_id_bytes);
+    put(&data, "\x32", 1);
+    put_string(&data, auth->user, strnlen(auth->user, sizeof(auth->user)));
+    put_text(&data, "ssh-connection");
+    put_text(&data, auth->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey");
+    put(&data, "\x01", 1);
+    put_text(&data, auth->key_type <= 5 ? names[auth->key_type] : "");
+    put_string(&data, blob, auth->blob_bytes);
+    if (auth->hostbound) {
+        put_k_s(&data, &model->key, model->bound);
+    }
+    return data.used;
+}
+
+static bool is_sk(const struct ipc_auth *auth)
+{
+    return auth->key_type == IPC_KEY_SK_ED25519 || auth->key_type == IPC_KEY_SK_ED25519_CERT;
+}
+
+void model_key(struct signature_key *key, const struct ipc_auth *auth, const uint8_t *blob)
+{
+    memset(key, 0, sizeof(*key));
+    key->sk = is_sk(auth);
+    crypto_generichash(key->public_key, 32, blob, auth->blob_bytes, NULL, 0);
+    memset(key->application_hash, key->sk ? 0x61 : 0, sizeof(key->application_hash));
+}
+
+static void expected_signature(const struct model *model, const struct ipc_auth *auth,
+                               const uint8_t *blob, const struct signature_key *key,
+                               uint8_t out[static 64])
+{
+    static uint8_t data[LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES + 2048];
+    uint8_t outer[32 + 5 + 32];
+    size_t bytes = model_login_data(model, auth, blob, data);
+    if (!key->sk) {
+        model_signature(out, data, bytes, key->public_key);
+        return;
+    }
+    struct buffer wrapped = {outer, 0};
+    put(&wrapped, key->application_hash, 32);
+    outer[wrapped.used++] = (uint8_t)auth->sk_flags;
+    put_u32(&wrapped, auth->sk_counter);
+    crypto_hash_sha256(outer + wrapped.used, data, bytes);
+    model_signature(out, outer, sizeof(outer), key->public_key);
+}
+
+void model_sign_login(const struct model *model, struct ipc_auth *auth, const uint8_t *blob)
+{
+    struct signature_key key;
+    model_key(&key, auth, blob);
+    expected_signature(model, auth, blob, &key, auth->signature);
+}
+
+static bool is_text(const char *text, size_t room)
+{
+    return strnlen(text, room) < room;
+}
+
+static bool on_auth(struct model *model, const uint8_t *bytes, size_t count)
+{
+    struct ipc_auth *auth = &model->auth;
+    memcpy(auth, bytes, sizeof(*auth));
+    if (count != sizeof(*auth) + (uint64_t)auth->blob_bytes || auth->blob_bytes > 8192 ||
+        ++model->requests > 64) {
+        return false;
+    }
+    bool sound = (auth->stage == IPC_AUTH_PROBE || auth->stage == IPC_AUTH_SIGNED) &&
+                 auth->key_type >= 1 && auth->key_type <= 5 &&
+                 (auth->key_type == 5) == (auth->blob_bytes == 0) && auth->hostbound <= 1 &&
+                 auth->sk_flags <= 255 && (is_sk(auth) || (!auth->sk_flags && !auth->sk_counter)) &&
+                 is_text(auth->user, sizeof(auth->user)) &&
+                 is_text(auth->algorithm, sizeof(auth->algorithm));
+    if (!sound || model->session_id_bytes == 0 || model->refusals >= model->options->attempts) {
+        return false;
+    }
+    model->deciding = true;
+    model->received_ms = simulation_ms;
+    model->blob_bytes = auth->blob_bytes;
+    memcpy(model->blob, bytes + sizeof(*auth), auth->blob_bytes);
+    bool same = model->probed && model->probe.key_type == auth->key_type &&
+                strcmp(model->probe.user, auth->user) == 0 &&
+                model->probe_blob_bytes == model->blob_bytes &&
+                memcmp(model->probe_blob, model->blob, model->blob_bytes) == 0;
+    model->asks = !same;
+    model->asked = false;
+    memset(&model->answer, 0, sizeof(model->answer));
+    if (same) {
+        model->answer = model->probe_answer;
+        simulation_goal("reuses-probe");
+    }
+    model->reply_due = true;
+    return true;
+}
+
+static bool is_environment(const struct grant *grant)
+{
+    const char *at = grant->environment;
+    const char *end = at + grant->environment_bytes;
+    if (grant->environment_bytes > sizeof(grant->environment) || (at < end && end[-1] != '\0')) {
+        return false;
+    }
+    for (; at < end; at += strlen(at) + 1) {
+        if (at[0] == '=' || strchr(at, '=') == NULL) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* Whether the child's answer lets the user in. */
+static bool is_let_in(const struct model *model)
+{
+    const struct authkeys_account *account = &model->answer.account;
+    const struct account *found = &account->account;
+    const struct grant *grant = &model->answer.verdict.grant;
+    return model->answer.bytes == sizeof(*account) + sizeof(model->answer.verdict) &&
+           account->reason[0] == '\0' && is_text(found->user, sizeof(found->user)) &&
+           strcmp(found->user, model->auth.user) == 0 &&
+           is_text(found->home, sizeof(found->home)) &&
+           is_text(found->shell, sizeof(found->shell)) && account->groups.count >= -1 &&
+           account->groups.count <= 1024 && model->answer.verdict.reason == AUTHKEYS_LISTED &&
+           grant->key.sk <= 1 && grant->command_bytes < 4096 &&
+           strlen(grant->command) == grant->command_bytes && is_environment(grant);
+}
+
+bool model_accepts(const struct model *model)
+{
+    const struct ipc_auth *auth = &model->auth;
+    const struct grant *grant = &model->answer.verdict.grant;
+    uint8_t expected[64];
+    if (auth->key_type == IPC_KEY_UNSUPPORTED || !is_let_in(model)) {
+        return false;
+    }
+    if (auth->stage == IPC_AUTH_PROBE) {
+        return true;
+    }
+    expected_signature(model, auth, model->blob, &grant->key, expected);
+    bool touched = !is_sk(auth) || (((grant->flags & GRANT_UNTOUCHED) || (auth->sk_flags & 1)) &&
+                                    (!(grant->flags & GRANT_VERIFY) || (auth->sk_flags & 4)));
+    return touched && memcmp(expected, auth->signature, 64) == 0;
+}
+
+static void expect_verdict(struct model *model)
+{
+    struct ipc_auth_reply reply = {.type = IPC_AUTH, .verdict = IPC_VERDICT_ACCEPTED};
+    const struct ipc_auth *auth = &model->auth;
+    bool accepted = model_accepts(model);
+    SIMULATION_CHECK(!model->asks || model->asked);
+    model->probed = accepted && auth->stage == IPC_AUTH_PROBE;
+    if (!accepted) {
+        reply.verdict = ++model->refusals >= model->options->attempts ? 2 : 0;
+        simulation_goal(reply.verdict ? "refuses-last" : "refuses");
+    } else if (auth->stage == IPC_AUTH_PROBE) {
+        simulation_goal("accepts-probe");
+        model->probe = *auth;
+        model->probe_blob_bytes = model->blob_bytes;
+        memcpy(model->probe_blob, model->blob, model->blob_bytes);
+        model->probe_answer = model->answer;
+    } else {
+        SIMULATION_CHECK(model->sessions == 1 && model->confined);
+        simulation_goal(is_sk(auth)       ? "logs-in-sk"
+                        : auth->hostbound ? "logs-in-hostbound"
+                                          : "logs-in");
+        model->phase = MODEL_AFTER_LOGIN;
+        reply.forced = (model->answer.verdict.grant.flags & GRANT_FORCED) != 0;
+    }
+    model->deciding = false;
+    expect_reply(model, &reply, sizeof(reply));
+}
+
+/* ---- the rest -------------------------------------------------------------------------------- */
+
+static bool on_note(struct model *model, const uint8_t *bytes, size_t count)
+{
+    struct ipc_note note;
+    const struct ipc_done reply = {.type = IPC_NOTE, .done = 1};
+    memcpy(&note, bytes, sizeof(note));
+    if (note.text_bytes > 255 || count != sizeof(note) + note.text_bytes || note.level < 1 ||
+        note.level > 3) {
+        return false;
+    }
+    simulation_goal("notes");
+    expect_reply(model, &reply, sizeof(reply));
+    return true;
+}
+
+static bool on_end(struct model *model, const uint8_t *bytes, size_t count)
+{
+    struct ipc_end end;
+    memcpy(&end, bytes, count < sizeof(end) ? count : sizeof(end));
+    if (count != sizeof(end) || (end.cause != 1 && end.cause != 2) ||
+        !is_text(end.reason, sizeof(end.reason))) {
+        return false;
+    }
+    model->ended = true;
+    model->end_status = end.cause == 1 ? 0 : 111;
+    model->phase = MODEL_OVER;
+    simulation_goal("ends");
+    return true;
+}
+
+void model_request(struct model *model, const uint8_t *bytes, size_t count, bool cut)
+{
+    static const struct {
+        unsigned phases;
+        size_t bytes;
+        bool (*allowed)(struct model *model, const uint8_t *bytes, size_t count);
+    } rows[] = {
+        [IPC_START] = {1U << MODEL_START, sizeof(struct ipc_start), on_start},
+        [IPC_SIGN] = {6, sizeof(struct ipc_sign), on_sign},
+        [IPC_PROVE] = {1U << MODEL_AFTER_LOGIN, sizeof(struct ipc_prove), on_prove},
+        [IPC_AUTH] = {1U << MODEL_BEFORE_LOGIN, sizeof(struct ipc_auth), on_auth},
+        [IPC_NOTE] = {7, sizeof(struct ipc_note), on_note},
+        [IPC_END] = {7, sizeof(struct ipc_end), on_end},
+    };
+    uint32_t type = 0;
+    SIMULATION_CHECK(!model->broken && !model->ended && !model->reply_due);
+    memcpy(&type, bytes, count < 4 ? 0 : 4);
+    bool known = !cut && count >= 4 && type >= IPC_START && type <= IPC_END;
+    model->broken = !known || (rows[type].phases & 1U << model->phase) == 0 ||
+                    count < rows[type].bytes || !rows[type].allowed(model, bytes, count);
+    if (model->broken) {
+        model->phase = MODEL_OVER;
+        simulation_goal("breaks-a-rule");
+    }
+}
+
+bool model_is_reply(struct model *model, const void *bytes, size_t count)
+{
+    if (model->broken || model->ended || !model->reply_due) {
+        return false;
+    }
+    if (model->deciding) {
+        expect_verdict(model);
+    }
+    model->reply_due = false;
+    return !model->may_sign && count == model->reply_bytes &&
+           memcmp(bytes, model->reply, count) == 0;
+}
