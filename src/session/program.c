@@ -177,11 +177,20 @@ static void enter_home(const char *home)
     }
 }
 
-/* While the child may block on a dead file system it must end with the session process. The user's
- * program itself must outlive it. */
-static void set_end_with_session(bool on)
+/* While the child may block on a dead file system it must end with the session process. The kernel
+ * sends no signal for a parent that has ended before. */
+static void end_with_session(pid_t session)
 {
-    prctl(PR_SET_PDEATHSIG, on ? (unsigned long)SIGKILL : 0UL, 0L, 0L, 0L);
+    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
+    if (getppid() != session) {
+        _exit(EXIT_CANNOT_RUN);
+    }
+}
+
+/* The user's program itself must outlive it. */
+static void outlive_session(void)
+{
+    prctl(PR_SET_PDEATHSIG, 0UL, 0L, 0L, 0L);
 }
 
 /* execve() is declared with `char *` for historical reasons, and does not write to it. */
@@ -263,9 +272,9 @@ __attribute__((noreturn)) static void run(const struct program *program,
     if (program->original_command != NULL) {
         set(environment, "SSH_ORIGINAL_COMMAND", program->original_command);
     }
-    set_end_with_session(true);
+    end_with_session(program->session);
     enter_home(program->account->home);
-    set_end_with_session(false);
+    outlive_session();
     const char *path = SFTP_PROGRAM;
     if (program->wants_other) {
         refuse();
@@ -289,5 +298,6 @@ static int run_in_child(void *program, void *environment)
 
 pid_t program_start(struct program *program)
 {
+    program->session = getpid();
     return child_start(run_in_child, program, sizeof(struct environment));
 }

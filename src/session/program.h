@@ -27,6 +27,7 @@ struct program {
                                       variables and ours, except SSH_* and TERM */
     size_t grant_environment_bytes;
     int standard[3]; /* become descriptors 0, 1 and 2 */
+    pid_t session;   /* the process that starts it: program_start() sets this */
 };
 
 /*

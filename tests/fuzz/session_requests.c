@@ -278,6 +278,12 @@ SIMULATED(int, prctl, int option, ...)
     return 0;
 }
 
+/* A program's child is played by the session process itself. */
+SIMULATED(pid_t, getppid, void)
+{
+    return getpid();
+}
+
 SIMULATED(void, sessions_init, struct sessions *sessions, const struct options *options,
           const struct peer *peer, const struct account *account, const struct grant *grant)
 {
