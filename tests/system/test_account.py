@@ -171,11 +171,13 @@ def test_no_trace_of_root_after_login(client, site):
     raw = client().login()
     channel = raw.exec("cat")
     pids = [raw.line.monitor, *proc.descendants(raw.line.monitor)]
-    assert len(pids) >= 4
-    for pid in pids:
-        assert "0" not in proc.status(pid)["Uid"].split(), proc.command_line(pid)
-        assert "0" not in proc.status(pid)["Gid"].split()
-        assert int(proc.status(pid)["CapPrm"], 16) == 0
+    # The child that read the keys may be ending just now: its status is empty then.
+    found = {pid: status for pid, status in ((pid, proc.status(pid)) for pid in pids) if status}
+    assert len(found) >= 4
+    for pid, status in found.items():
+        assert "0" not in status["Uid"].split(), proc.command_line(pid)
+        assert "0" not in status["Gid"].split()
+        assert int(status["CapPrm"], 16) == 0
     assert proc.status(raw.line.monitor)["Uid"] == proc.status(raw.line.network)["Uid"]
     assert set(proc.status(raw.line.session)["Uid"].split()) == {str(site.user.pw_uid)}
     channel.send_eof()
