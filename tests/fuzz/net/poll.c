@@ -84,6 +84,7 @@ static int wait_for(struct pollfd *entries, nfds_t count, uint64_t wait_ms, bool
     script_turn();
     for (;;) {
         if (take_error()) {
+            world.spurious = 0; /* the channels keep what the ppoll() before found */
             return -1;
         }
         int ready = add_spurious(entries, count, find_ready(entries, count));
