@@ -13,23 +13,12 @@
 #include "chacha20.h"
 #include "chacha20_kernels.h"
 #include "chachapoly.h"
-#include "cpu.h"
+#include "levels.h"
 #include "poly1305.h"
 #include "second.h"
 
 #define MOST_BYTES 8192
 #define MOST_ALIGN 64
-
-static const enum cpu_level levels[] = {CPU_BASELINE, CPU_NEON, CPU_AVX2, CPU_AVX512,
-                                        CPU_AVX512IFMA};
-#define LEVELS (sizeof(levels) / sizeof(levels[0]))
-
-/* From now on as on a processor of this level. False if it is the same as a lower one. */
-static bool set_level(size_t i)
-{
-    cpu_limit(levels[i]);
-    return cpu_level() == levels[i];
-}
 
 /* A buffer that begins at an offset from an aligned address and ends where its memory ends. */
 struct place {
@@ -99,8 +88,8 @@ static void check_chacha20(struct input input, struct input message)
     take_bytes(&input, cipher.nonce, 8);
     take_bytes(&input, cipher.key, 32);
     libsodiums(expected, message.at, message.left, &cipher);
-    for (size_t i = 0; i < LEVELS; i++) {
-        if (!set_level(i)) {
+    for (int i = 0; i < LEVELS; i++) {
+        if (!level_set(i)) {
             continue;
         }
         struct place out = place_for(message.left, align);
@@ -175,9 +164,9 @@ static void check_pair(struct input input, struct input message)
     take_bytes(&input, other.key, 32);
     take_bytes(&input, other.nonce, 8);
     memcpy(lone.nonce, other.nonce, 8);
-    for (size_t i = 0; i < LEVELS; i++) {
+    for (int i = 0; i < LEVELS; i++) {
         uint8_t keystream[CHACHA20_PAIR_BYTES], expected[CHACHA20_PAIR_BYTES];
-        if (!set_level(i)) {
+        if (!level_set(i)) {
             continue;
         }
         size_t blocks = chacha20_pair(keystream, wanted, lone.key, other.key, other.nonce);
@@ -196,8 +185,8 @@ static void check_poly1305(struct input input, struct input message)
     uint8_t align = input_u8(&input);
     take_bytes(&input, key, sizeof(key));
     crypto_onetimeauth_poly1305(expected, message.at, message.left, key);
-    for (size_t i = 0; i < LEVELS; i++) {
-        if (set_level(i)) {
+    for (int i = 0; i < LEVELS; i++) {
+        if (level_set(i)) {
             struct place in = place_for(message.left, align);
             memcpy(in.bytes, message.at, message.left);
             poly1305(tag, in.bytes, message.left, key);
@@ -238,8 +227,8 @@ static void check_packet(struct input input, struct input message)
     second_put_string(&plain, message.at, body_bytes);
     seal_plainly(expected, body_bytes, key, sequence);
     bit %= 8 * (uint32_t)whole;
-    for (size_t i = 0; i < LEVELS; i++) {
-        if (!set_level(i)) {
+    for (int i = 0; i < LEVELS; i++) {
+        if (!level_set(i)) {
             continue;
         }
         struct place packet = place_for(whole, align);

@@ -10,21 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
+#include "levels.h"
 #include "second.h"
 #include "sntrup761_kernel.h"
 #include "sntrup761_key.h"
-
-static const enum cpu_level levels[] = {CPU_BASELINE, CPU_NEON, CPU_AVX2, CPU_AVX512,
-                                        CPU_AVX512IFMA};
-#define LEVELS (sizeof(levels) / sizeof(levels[0]))
-
-/* From now on as on a processor of this level. False if it is the same as a lower one. */
-static bool set_level(size_t i)
-{
-    cpu_limit(levels[i]);
-    return cpu_level() == levels[i];
-}
 
 static void take_bytes(struct input *input, uint8_t *out, size_t count)
 {
@@ -47,8 +36,8 @@ static void check_sort(struct input input)
     }
     memcpy(expected, words, sizeof(words));
     qsort(expected, SNTRUP761_ROWS, sizeof(words[0]), compare_words);
-    for (size_t i = 0; i < LEVELS; i++) {
-        if (set_level(i)) {
+    for (int i = 0; i < LEVELS; i++) {
+        if (level_set(i)) {
             memcpy(sorted, words, sizeof(words));
             sntrup761_best_kernel()->sort(sorted);
             FUZZ_CHECK(memcmp(sorted, expected, sizeof(sorted)) == 0);
@@ -74,8 +63,8 @@ static void check_multiply(struct input input)
             expected[i] += r[j] * window[i + j];
         }
     }
-    for (size_t i = 0; i < LEVELS; i++) {
-        if (!set_level(i)) {
+    for (int i = 0; i < LEVELS; i++) {
+        if (!level_set(i)) {
             continue;
         }
         sntrup761_best_kernel()->multiply(product, window, r);
@@ -132,8 +121,8 @@ static void check_encapsulation(struct input input, bool any_key)
     if (any_key) {
         take_bytes(&input, public_key, sizeof(public_key));
     }
-    for (size_t i = 0; i < LEVELS; i++) {
-        if (set_level(i)) {
+    for (int i = 0; i < LEVELS; i++) {
+        if (level_set(i)) {
             sntrup761_random(random, seed);
             sntrup761_encapsulate(ciphertext[i > 0], secret[i > 0], public_key, random);
             FUZZ_CHECK(memcmp(ciphertext[i > 0], ciphertext[0], sizeof(ciphertext[0])) == 0);
