@@ -6,22 +6,20 @@
 PROGRAM is the target built without a fuzzer. It prints the goals of each input if FUZZ_GOALS is in its environment.
 """
 
-import importlib
 import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
-HERE = pathlib.Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+from make_seeds import load  # noqa: E402
 
 
 def main():
     if len(sys.argv) != 3:
         sys.exit(__doc__)
-    sys.dont_write_bytecode = True
-    sys.path.insert(0, str(HERE / "seeds"))
-    wanted = list(importlib.import_module(sys.argv[1]).wanted())
+    wanted = load(sys.argv[1])
     with tempfile.TemporaryDirectory() as folder:
         for i, (seed, _) in enumerate(wanted):
             (pathlib.Path(folder) / f"{i:05}").write_bytes(seed)
@@ -32,7 +30,7 @@ def main():
     reached = [set(line.split()[1:]) for line in run.stdout.splitlines() if line.startswith("goals:")]
     missed = 0
     for (seed, goals), found in zip(wanted, reached, strict=True):
-        lost = set(goals.split()) - found
+        lost = goals - found
         if lost:
             missed += 1
             print(f"{seed!r}: does not reach {' '.join(sorted(lost))}, only {' '.join(sorted(found))}")

@@ -15,13 +15,3 @@ def named():
     for which, texts in enumerate((DAEMON, LISTENER, SFTP)):
         for text in texts:
             yield text[:60], {STARTS[text]} if text in STARTS else set(), bytes([which]) + text.replace("|", "\n").encode()
-
-
-def seeds():
-    for _, _, data in named():
-        yield data
-
-
-def wanted():
-    for _, goals, data in named():
-        yield data, " ".join(goals)

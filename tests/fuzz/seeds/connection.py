@@ -287,8 +287,3 @@ def wanted():
     """Each seed with the goals that it must reach."""
     for group in (logins, sessions, edges, terminals, malformed, exchanges):
         yield from group()
-
-
-def seeds():
-    for seed, _ in wanted():
-        yield seed

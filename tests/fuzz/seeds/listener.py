@@ -65,13 +65,3 @@ def named():
     yield "ends all", {"ends-all"}, setup(ENDS_ALL) + connect() + bytes([HUP]) + leave() + time(2)
     yield "ends all at once", {"ends-all"}, setup(ENDS_ALL) + connect() + bytes([HUP, HUP])
     yield "log lines", {"refuses-one"}, setup(FROM_ONE | NO_DROP, 0) + connect() * 40 + time(20) + connect()
-
-
-def seeds():
-    for _, _, data in named():
-        yield data
-
-
-def wanted():
-    for _, goals, data in named():
-        yield data, " ".join(goals)

@@ -109,13 +109,3 @@ def named():
     yield "network process gone", {"reply-fails"}, setup() + bytes([MORE | REPLY_FAILS]) + start() + bytes([CLOSE])
     yield "poll fails", {"starts"}, setup() + start() + bytes([POLL_FAILS]) + bytes([MORE | POLL_FAILS])
     yield "secret with zeros", {"signs"}, setup() + start() + sign(16) + END_BY_CLIENT
-
-
-def seeds():
-    for _, _, data in named():
-        yield data
-
-
-def wanted():
-    for _, goals, data in named():
-        yield data, " ".join(goals)

@@ -102,13 +102,3 @@ def named():
     yield "replies not read", {"reply-fails"}, setup() + bytes([REPLY_FAILS]) + LS_0
     yield "network process gone", {"reply-fails"}, setup() + bytes([REPLY_FAILS | 0x80]) + pty() + LS_0 + bytes([INTERRUPT, LIFELINE])
     yield "no start", {"abandons-key"}, setup(0, NO_START)
-
-
-def seeds():
-    for _, _, data in named():
-        yield data
-
-
-def wanted():
-    for _, goals, data in named():
-        yield data, " ".join(goals)

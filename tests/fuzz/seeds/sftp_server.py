@@ -92,13 +92,3 @@ def named():
         yield f"packet of {length}", set(), setup(cuts=0) + START + bytes([LENGTH, *length.to_bytes(4, "big")]) + bytes([ZEROS, 239]) + open_file("a")
     yield "the jail's own mode", {"changes"}, setup(JAIL | IN_D) + START + request(SETSTAT, "..", attributes(MODE))
     yield "client leaves", set(), setup(JAIL | LEAVES) + START + ALL_LOOKS
-
-
-def seeds():
-    for _, _, data in named():
-        yield data
-
-
-def wanted():
-    for _, goals, data in named():
-        yield data, " ".join(goals)

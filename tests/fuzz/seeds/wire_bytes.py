@@ -86,8 +86,3 @@ def wanted():
     for line in (b"SSH-2.0-x\n", b"SSH-1.99-x\r\n", b"SSH-1.5-x\r\n", b"GET / HTTP/1.1\r\n", b"SSH-2.0-" + b"y" * 260, b"SSH-2.0-\0\r\n",
                  b"SSH-2.0-" + b"y" * 245 + b"\r\n"):
         yield bytes(2) + line + key_exchange(), ""
-
-
-def seeds():
-    for seed, _ in wanted():
-        yield seed
