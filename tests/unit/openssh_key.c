@@ -234,6 +234,9 @@ START_TEST(armour_is_strict)
     make(&good);
     insert(sizeof(begin) + 40, "\r\n");
     ck_assert_ptr_null(parse(strlen(text)));
+    text[sizeof(begin) + 40] = '\0';
+    assert_refused(count + 2, "damaged");
+    text[sizeof(begin) + 40] = '\r';
     insert(count, "text");
     assert_refused(strlen(text), "damaged");
     make(&good);

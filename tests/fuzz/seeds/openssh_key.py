@@ -47,6 +47,7 @@ def seeds():
         yield b"t" + armour(blob)
     yield b"t" + armour(inside(), line_end=b"\r\n")
     yield b"t" + armour(inside(), columns=1000)
+    yield b"t" + armour(inside(), line_end=b"\0\n")
     yield b"t" + armour(inside())[:-2] + b"\n\n\r\n"
     yield b"t" + armour(inside()).replace(b"KEY-----\n", b"KEY-----", 1)
     for text in (b"-----BEGIN RSA PRIVATE KEY-----\n", b"ssh-ed25519 AAAA", b"PuTTY-User-Key-File-2: x", b"", b"junk"):
