@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "fuzz.h"
@@ -47,6 +48,36 @@ static const char *const zones[] = {
     ":Pacific/Apia",
 };
 #define ZONES (sizeof(zones) / sizeof(zones[0]))
+
+/* The small tzset() keeps its file mapped: a process calls it once. Here each input does, and a
+ * process may have 65,530 mappings. `zone_file` is the last one. */
+static struct {
+    void *at;
+    size_t bytes;
+} zone_file;
+
+/* ld's --wrap puts these in the place of mmap(2). */
+void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
+
+void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    void *found = __real_mmap(at, bytes, protection, flags, fd, offset);
+    if (found != MAP_FAILED && fd >= 0) {
+        if (zone_file.at != NULL) {
+            munmap(zone_file.at, zone_file.bytes);
+        }
+        zone_file.at = found;
+        zone_file.bytes = bytes;
+    }
+    return found;
+}
+
+void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
+{
+    return __wrap_mmap(at, bytes, protection, flags, fd, offset);
+}
 
 /* A rule that both libraries must understand, from numbers. */
 static void make_rule(char out[static ZONE_BYTES], struct input *input)
