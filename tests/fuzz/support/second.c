@@ -100,6 +100,16 @@ bool second_line(struct input *file, struct input *line, bool *too_long)
     return true;
 }
 
+/* Long runs only near the powers of two, where the limits are: they take most of the time. */
+static size_t run_length(struct input *from)
+{
+    uint64_t count = 0;
+    second_number(from, 2, &count);
+    uint64_t high = count >> 8;
+    bool near = (high & (high - 1)) == 0 || (high & (high + 1)) == 0;
+    return (size_t)(near && high <= 0x40 ? count : count & 0xff);
+}
+
 size_t second_expand(uint8_t *out, size_t room, struct input from, const char *inserted)
 {
     struct second_output text = {out, 0, room};
@@ -108,11 +118,10 @@ size_t second_expand(uint8_t *out, size_t room, struct input from, const char *i
         if (byte == 0xfe) {
             second_put(&text, inserted, strlen(inserted));
         } else if (byte == 0xff) {
-            uint64_t count = 0;
-            second_number(&from, 2, &count);
+            size_t count = run_length(&from);
             count = count < room - text.used ? count : room - text.used;
-            memset(out + text.used, input_u8(&from), (size_t)count);
-            text.used += (size_t)count;
+            memset(out + text.used, input_u8(&from), count);
+            text.used += count;
         } else {
             second_put(&text, &byte, 1);
         }
