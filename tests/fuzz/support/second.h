@@ -28,8 +28,8 @@ struct input second_word(struct input *line);
 
 /*
  * Inputs are short, so two bytes stand for longer texts: 0xfe for `inserted`, and 0xff with three
- * bytes, a count of two bytes and a byte, for so many of that byte. A count that is not near a power
- * of two means its low byte only. Returns the bytes written.
+ * bytes, a count of two bytes and a byte, for so many of that byte. A count that is not near a
+ * power of two means its low byte only. Returns the bytes written.
  */
 size_t second_expand(uint8_t *out, size_t room, struct input from, const char *inserted);
 
