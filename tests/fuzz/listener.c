@@ -88,7 +88,17 @@ static void end_child(struct listener_client *client)
     }
 }
 
-/* Strangers of many addresses connect, and leave without a login. */
+/* Strangers of many addresses connect, and leave without a login. So many fill the table of
+ * penalties once: more shows nothing, and takes seconds. */
+#define FLOOD_MOST 600
+
+static void start_flood(unsigned count)
+{
+    unsigned left = FLOOD_MOST - state.flooded;
+    state.flood = count < left ? count : left;
+    state.flooded += state.flood;
+}
+
 static void flood(void)
 {
     if (state.flood_step == 0) {
@@ -171,7 +181,7 @@ static void next_event(int *timeout)
         state.no_random = high;
         break;
     case 12:
-        state.flood = 1U + input_u8(&input) * (high ? 3U : 1U);
+        start_flood(1U + input_u8(&input) * (high ? 3U : 1U));
         break;
     default:
         break;

@@ -28,7 +28,7 @@ extern struct listener_state {
     struct listener_source source;
     bool reading; /* in clients_read_status(): what it has read so far */
     bool over_read;
-    unsigned flood, flood_step;
+    unsigned flood, flood_step, flooded;
     struct listener_client *newest; /* or NULL */
 } state;
 
