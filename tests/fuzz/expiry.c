@@ -56,7 +56,8 @@ static struct {
     size_t bytes;
 } zone_file;
 
-/* ld's --wrap puts these in the place of mmap(2). */
+/* ld's --wrap puts these in the place of mmap(2). A build that counts lines maps files as well, but
+ * to write them. */
 void *__real_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
 void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, off_t offset);
@@ -64,7 +65,7 @@ void *__wrap_mmap64(void *at, size_t bytes, int protection, int flags, int fd, o
 void *__wrap_mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offset)
 {
     void *found = __real_mmap(at, bytes, protection, flags, fd, offset);
-    if (found != MAP_FAILED && fd >= 0) {
+    if (found != MAP_FAILED && fd >= 0 && protection == PROT_READ && flags == MAP_PRIVATE) {
         if (zone_file.at != NULL) {
             munmap(zone_file.at, zone_file.bytes);
         }
