@@ -1,5 +1,6 @@
 #!/bin/sh
-# Measures which lines and branches the unit tests, the fuzz corpora and the system tests reach together.
+# Measures which lines and branches the unit tests, the fuzz corpora, the system tests and the injected faults of host
+# keys and logins reach together.
 #
 #     sh tests/coverage.sh [--missing ROOM] [-h]
 #
@@ -8,7 +9,7 @@
 # Prints a table by room: lines, per cent reached, branches, per cent taken. The counts live in files that the processes
 # map (Clang's continuous mode), so those that end by _exit(), a signal or under a seccomp filter count as well. A test
 # that measures memory or descriptors may fail on this build; that does not matter here. As root, for the system tests;
-# takes about 10 minutes on two processors. Needs clang, its run-time library (libclang-rt-14-dev) and llvm.
+# takes about 12 minutes on two processors. Needs clang, its run-time library (libclang-rt-14-dev) and llvm.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -17,7 +18,7 @@ build=build/coverage
 profiles=$build/profiles
 case "$*" in
 '') ;;
--h | --help) sed -n '2,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
+-h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
 '--missing '?*)
     [ -e $build/counts.json ] || { echo "coverage.sh: measure first" >&2; exit 1; }
     exec python3 tests/coverage.py $build/counts.json "$@" ;;
@@ -39,6 +40,9 @@ nice -n 5 meson test -C $build --no-rebuild --suite unit --suite system --no-sui
     --num-processes $(($(getconf _NPROCESSORS_ONLN) * 4)) >$build/tests.log 2>&1 </dev/null
 sed -n '/^\(Ok\|Fail\|Timeout\|Skipped\): *[1-9]/s/:  */ /p' $build/tests.log | tr '\n' ' '
 echo
+# Each error of a call that reads or writes a key.
+WREN_PROFILES=$top/$profiles WRENSSHD=$build/src/wrensshd nice -n 5 sh tests/faults/run.sh login no-key makekey \
+    makekey-empty makekey-repair makekey-replace makekey-full >$build/faults.log 2>&1
 
 objects=$build/src/wrensshd
 for program in "$build"/tests/unit/unit_* "$build"/tests/fuzz/fuzz_*; do
