@@ -1,11 +1,12 @@
 #!/bin/sh
 # Fuzzes wrenssh's parsers, protocol engine and processes with libFuzzer, AddressSanitizer and UBSan.
 #
-#     sh tests/fuzz/run.sh [--seconds N] [--jobs N] [--minimize] [--coverage] [-h] [TARGET...]
+#     sh tests/fuzz/run.sh [--seconds N] [--jobs N] [--values] [--minimize] [--coverage] [-h] [TARGET...]
 #     sh tests/fuzz/run.sh --floors [TARGET...]
 #
 #     --seconds N  how long each target is fuzzed: 60 by default; 0 plays what there is
 #     --jobs N     how many targets run at once: one for each processor by default
+#     --values     keeps inputs for new values in comparisons, too: half as fast, but it finds numbers that must be close
 #     --minimize   then writes tests/fuzz/corpus/TARGET.pack anew, the fewest inputs that reach all that was reached, and
 #                  its floor
 #     --floors     plays the corpora of the tree alone, and fails if one reaches fewer edges than tests/fuzz/floors.txt says
@@ -24,17 +25,18 @@ all_floors=tests/fuzz/floors.txt
 
 usage_error() { echo "run.sh: $*; run.sh -h helps" >&2; exit 100; }
 
-seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) minimize='' coverage='' floors='' targets=''
+seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) values=0 minimize='' coverage='' floors='' targets=''
 while [ $# -gt 0 ]; do
     case $1 in
     --seconds | --jobs)
         case ${2:-} in '' | *[!0-9]*) usage_error "$1 needs a number" ;; esac
         [ "$1" = --seconds ] && seconds=$2 || jobs=$2
         shift ;;
+    --values) values=1 ;;
     --minimize) minimize=yes ;;
     --floors) floors=yes seconds=0 ;;
     --coverage) coverage=yes ;;
-    -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) usage_error "unknown option: $1" ;;
     *)
         [ -e "tests/fuzz/$1.c" ] || usage_error "no such target: $1 (there is no tests/fuzz/$1.c)"
@@ -80,9 +82,9 @@ fuzz() {
     log=$build/$1.log
     gather "$1"
     [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$build/inputs/$1" "$build/findings/$1"
-    options="-timeout=10 -rss_limit_mb=2048 -max_len=16384 -use_value_profile=1 -print_final_stats=1"
+    options="-timeout=10 -rss_limit_mb=2048 -max_len=16384 -use_value_profile=$values -print_final_stats=1"
     # They reach so many features that to weigh these would take most of the time.
-    case $1 in connection | wire_bytes) options="$options -use_value_profile=0 -entropic=0 -max_len=4096" ;; esac
+    case $1 in connection | wire_bytes) options="$options -entropic=0 -max_len=4096" ;; esac
     [ "$seconds" -gt 0 ] && options="$options -max_total_time=$seconds" || options="$options -runs=0"
     [ ! -e "tests/fuzz/dictionaries/$1.dict" ] || options="$options -dict=tests/fuzz/dictionaries/$1.dict"
     started=$(date +%s)
