@@ -18,6 +18,7 @@
 #include "fuzz.h"
 #include "handles.h"
 #include "log.h"
+#include "owners.h"
 #include "sftp_options.h"
 #include "sftp_requests_made.h"
 #include "sftp_sandbox.h"
@@ -343,6 +344,19 @@ static void start(void)
     SIMULATION_CHECK(status == (server->failed ? 111 : 0));
 }
 
+/* The product starts with no names in its memory: unknown numbers take the places of those that it
+ * has found. Its files are closed, so it finds none. */
+static void forget_owners(void)
+{
+    char name[OWNER_NAME_BYTES];
+    simulating = false;
+    for (uint32_t i = 0; i < 16; i++) {
+        SIMULATION_CHECK(!owners_user(name, UINT32_MAX - i));
+        SIMULATION_CHECK(!owners_group(name, UINT32_MAX - i));
+    }
+    simulating = true;
+}
+
 /* The descriptors are the client's two, the jail, the two tables, and one for each handle. */
 static void run(void)
 {
@@ -370,6 +384,7 @@ static void run(void)
     }
     row_count = 0;
     memset(server, 0, offsetof(struct sftp, entries));
+    forget_owners();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
