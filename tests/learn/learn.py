@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Learns the state machine of a running server from outside, and compares it with the one in model.py.
 
-    learn.py [--show] [transport|channel|openssh]...
+    learn.py [--show] [--deep] [transport|channel|openssh]...
 
 AALpy asks; the server answers through the tests' own client. What is learned is printed as a table with --show; each
 difference is printed as the shortest messages that show it, with both answers. Ends with 1 if there is one.
@@ -9,6 +9,7 @@ difference is printed as the shortest messages that show it, with both answers. 
 
 import argparse
 import collections
+import itertools
 import os
 import random
 import shutil
@@ -17,24 +18,27 @@ import sys
 import time
 
 import model
-from servers import Ours, OpenSSHServer, ends  # it sets the path of the modules below
+from servers import Ours, OpenSSHServer, Unclear, ends  # it sets the path of the modules below
+from aalpy.automata import MealyMachine
 from aalpy.base import SUL, Oracle
 from aalpy.learning_algs import run_KV
 from daemon import Log
 from site_setup import Site
 
 LOGIN = ("VERSION", "KEXINIT", "ECDH_INIT", "NEWKEYS", "SERVICE_REQUEST", "AUTH_SIGNED")
-TRANSPORT = ("VERSION", "KEXINIT", "KEXINIT_GUESS", "ECDH_INIT", "ECDH_ZERO", "NEWKEYS", "SERVICE_REQUEST", "EXT_INFO",
-             "AUTH_NONE", "AUTH_PROBE", "AUTH_SIGNED", "IGNORE", "DEBUG", "UNIMPLEMENTED", "UNKNOWN", "PING",
-             "GLOBAL_REQUEST", "OPEN_FORWARDING", "REQUEST_SUCCESS", "SERVICE_ACCEPT", "DISCONNECT")
-CHANNEL = ("OPEN", "EXEC", "ENV", "DATA", "EXTENDED", "ADJUST", "EOF", "CLOSE", "PING", "DISCONNECT")
-# Each two states answer one of these otherwise.
-TRANSPORT_SUFFIXES = [("VERSION",), ("SERVICE_REQUEST",), ("AUTH_NONE",), ("NEWKEYS", "AUTH_NONE"),
-                      ("ECDH_INIT", "NEWKEYS", "AUTH_NONE"), ("ECDH_INIT", "ECDH_INIT", "NEWKEYS", "AUTH_NONE"),
-                      ("KEXINIT",), ("IGNORE",)]
-CHANNEL_SUFFIXES = [("DATA",), ("ENV",), ("CLOSE", "EOF"), ("OPEN",)]
-OPENSSH_SUFFIXES = [("SERVICE_REQUEST",), ("AUTH_NONE",), ("NEWKEYS", "AUTH_NONE"), ("ECDH_INIT", "NEWKEYS", "AUTH_NONE")]
-OPENSSH = ("KEXINIT", "ECDH_INIT", "NEWKEYS", "SERVICE_REQUEST", "AUTH_NONE", "AUTH_PROBE", "OPEN_FORWARDING")
+# Each row of the table in src/net/dispatch.c has its message here.
+TRANSPORT = ("VERSION", "KEXINIT", "KEXINIT_GUESS", "KEXINIT_ALIEN", "ECDH_INIT", "ECDH_ZERO", "NEWKEYS", "SERVICE_REQUEST",
+             "SERVICE_OTHER", "EXT_INFO", "AUTH_NONE", "AUTH_PROBE", "AUTH_SIGNED", "AUTH_FORGED", "AUTH_OTHER", "IGNORE",
+             "DEBUG", "UNIMPLEMENTED", "UNKNOWN", "UNKNOWN_KEX", "PING", "GLOBAL_REQUEST", "OPEN_FORWARDING", "EXEC", "DATA",
+             "EXTENDED", "ADJUST", "EOF", "CLOSE", "REQUEST_SUCCESS", "REQUEST_FAILURE", "CHANNEL_SUCCESS",
+             "CHANNEL_FAILURE", "SERVICE_ACCEPT", "ECDH_REPLY", "USERAUTH_FAILURE", "USERAUTH_SUCCESS", "USERAUTH_BANNER",
+             "PK_OK", "OPEN_CONFIRMATION", "OPEN_FAILURE", "PONG", "DISCONNECT")
+CHANNEL = ("OPEN", "EXEC", "ENV", "REQUEST", "DATA", "EXTENDED", "ADJUST", "EOF", "CLOSE", "CHANNEL_SUCCESS", "PING",
+           "GLOBAL_REQUEST", "AUTH_SIGNED", "KEXINIT", "ECDH_INIT", "NEWKEYS", "IGNORE", "UNKNOWN", "DISCONNECT")
+OPENSSH = ("KEXINIT", "ECDH_INIT", "NEWKEYS", "SERVICE_REQUEST", "AUTH_NONE", "AUTH_PROBE", "OPEN_FORWARDING",
+            "IGNORE", "UNKNOWN", "USERAUTH_SUCCESS", "DISCONNECT")
+SHOWN_DIFFERENCES = 6
+MACHINES = ("transport", "channel", "openssh")
 
 
 class Asked(SUL):
@@ -58,74 +62,114 @@ class Asked(SUL):
         pass
 
 
-class Walks(Oracle):
-    """Looks for a word that the hypothesis gets wrong: each message in each state, followed by each of a few words that
-    tell states apart, and then walks that never end the connection. The same ones in each run."""
+class Words(Oracle):
+    """Looks for a word that the hypothesis gets wrong. First the way to each state, then each message, then each of a few
+    words that tell states apart: this finds each difference of a server that has no more states than the hypothesis or
+    the model (the W method). A server with more states is looked for with each two messages in each state, and with walks
+    that never end the connection, the same ones in each run. `deep` has the words that tell states apart follow each two
+    messages: this finds each difference of a server that has one state more."""
 
-    def __init__(self, alphabet, sul, suffixes, walks=60, length=12):
+    def __init__(self, alphabet, sul, telling, deep, walks=100, length=14):
         super().__init__(alphabet, sul)
-        self.suffixes, self.walks, self.length = suffixes, walks, length
-        self.random = random.Random(1)
+        self.telling, self.deep, self.walks, self.length = telling, deep, walks, length
 
     def find_cex(self, hypothesis):
         hypothesis.compute_prefixes()
-        for state in hypothesis.states:
-            for letter in self.alphabet:
-                for suffix in self.suffixes:
-                    found = self.wrong_part(hypothesis, state.prefix + (letter, *suffix))
-                    if found:
-                        return found
-        for _ in range(self.walks):
-            found = self.wrong_part(hypothesis, self.walk(hypothesis))
+        telling = [*self.telling, *tell_apart(hypothesis)]
+        steps = [self.near(hypothesis, 1, telling), self.paths(hypothesis), self.near(hypothesis, 2, [()])]
+        if self.deep:
+            steps.append(self.near(hypothesis, 2, telling))
+        for word, answers in self.sul.server.query_all(itertools.chain.from_iterable(steps)):
+            for i, (answer, guess) in enumerate(zip(answers, outputs(hypothesis, word)), 1):
+                if answer != guess:
+                    return word[:i]  # the algorithm takes no longer one
+        return None
+
+    def find_near(self, machine):
+        """The shortest of the words near the machine's states that it gets wrong, each once. This finds in seconds what
+        most broken servers do, before anything is learned."""
+        for messages, telling in ((0, [(letter,) for letter in self.alphabet]), (1, self.telling)):
+            found = {}
+            for word, answers in self.sul.server.query_all(self.near(machine, messages, telling)):
+                for i, (answer, right) in enumerate(zip(answers, outputs(machine, word)), 1):
+                    if answer != right:
+                        found.setdefault(word[:i], None)
+                        break
             if found:
-                return found
-        return None
+                return [(state_after(machine, word[:-1]).state_id, word) for word in sorted(found, key=len)]
+        return []
 
-    def walk(self, hypothesis):
-        word, state = [], hypothesis.initial_state
-        while len(word) < self.length:
-            living = [letter for letter in self.alphabet if not ends(state.output_fun[letter])]
-            if not living:
-                break
-            word.append(self.random.choice(living))
-            state = state.transitions[word[-1]]
-        return tuple(word) + (self.random.choice(self.alphabet),)
+    def near(self, hypothesis, messages, telling):
+        for state in hypothesis.states:
+            for middle in itertools.product(self.alphabet, repeat=messages):
+                for end in telling:
+                    yield state.prefix + middle + end
 
-    def wrong_part(self, hypothesis, word):
-        """The word up to the first answer that is not the hypothesis's, or None. The algorithm takes no longer one."""
-        for i, (answer, guess) in enumerate(zip(self.sul.query(word), outputs(hypothesis, word))):
-            if answer != guess:
-                return word[:i + 1]
-        return None
+    def paths(self, hypothesis):
+        chance = random.Random(1)
+        for _ in range(self.walks):
+            word, state = [], hypothesis.initial_state
+            while len(word) < self.length:
+                living = [letter for letter in self.alphabet if not ends(state.output_fun[letter])]
+                if not living:
+                    break
+                word.append(chance.choice(living))
+                state = state.transitions[word[-1]]
+            yield (*word, chance.choice(self.alphabet))
+
+
+def tell_apart(machine):
+    """A few words, of which each two states answer at least one otherwise."""
+    if len(machine.states) == 1:
+        return [()]
+    return [tuple(word) for word in machine.compute_characterization_set(raise_warning=False)]
 
 
 def outputs(machine, word):
-    state, found = machine.initial_state, []
+    return [state_after(machine, word[:i]).output_fun[letter] for i, letter in enumerate(word)]
+
+
+def state_after(machine, word):
+    state = machine.initial_state
     for letter in word:
-        found.append(state.output_fun[letter])
         state = state.transitions[letter]
+    return state
+
+
+def machine_of(start, states, alphabet):
+    """The table as one of AALpy's machines."""
+    return MealyMachine.from_state_setup({name: {letter: model.answer(states, name, letter) for letter in alphabet}
+                                          for name in sorted(states, key=lambda name: name != start)})
+
+
+def differences(learned, awaited, alphabet):
+    """The shortest words on which the two machines differ, at most one for each pair of states and message: the model's
+    state and the word."""
+    waiting = collections.deque([(learned.initial_state, awaited.initial_state, ())])
+    seen, found = {(learned.initial_state, awaited.initial_state)}, []
+    while waiting:
+        state, like, word = waiting.popleft()
+        for letter in alphabet:
+            if state.output_fun[letter] != like.output_fun[letter]:
+                found.append((like.state_id, word + (letter,)))
+                continue
+            pair = (state.transitions[letter], like.transitions[letter])
+            if pair not in seen:
+                seen.add(pair)
+                waiting.append((*pair, word + (letter,)))
     return found
 
 
-def differences(learned, start, states, alphabet):
-    """The shortest words on which the two machines differ, at most one for each pair of states and message."""
-    waiting = collections.deque([(learned.initial_state, start, ())])
-    seen, found = {(learned.initial_state.state_id, start)}, []
-    while waiting:
-        state, name, word = waiting.popleft()
-        for letter in alphabet:
-            awaited, following = model.answer(states, name, letter)
-            answer = state.output_fun[letter]
-            if answer != awaited:
-                found.append((name, word + (letter,), awaited, answer))
-                continue
-            pair = (state.transitions[letter].state_id, following)
-            if pair not in seen:
-                seen.add(pair)
-                waiting.append((state.transitions[letter], following, word + (letter,)))
-    reached = {name for _, name in seen}
-    found += [(name, (), "a state", "a state that is never reached") for name in states if name not in reached]
-    return found, len(seen)
+def show_differences(server, awaited, found):
+    """Both answers to each; the server's is asked for, not taken from the hypothesis."""
+    for name, word in found[:SHOWN_DIFFERENCES]:
+        answers = server.query(word)
+        print(f"  In the model's state {name} the answer to {word[-1]} differs. The shortest messages that show it:")
+        for letter, answer in zip(word[:-1], answers):
+            print(f"    {letter:18}{answer}")
+        print(f"    {word[-1]:18}the model says {outputs(awaited, word)[-1]!r}, the server says {answers[-1]!r}")
+    if len(found) > SHOWN_DIFFERENCES:
+        print(f"  and {len(found) - SHOWN_DIFFERENCES} more")
 
 
 def show(learned, alphabet):
@@ -133,36 +177,49 @@ def show(learned, alphabet):
         print(state.state_id, " ".join(state.prefix))
         for letter in alphabet:
             if not ends(state.output_fun[letter]):
-                print(f"    {letter:16} {state.output_fun[letter]:32} {state.transitions[letter].state_id}")
+                print(f"    {letter:18}{state.output_fun[letter]:32} {state.transitions[letter].state_id}")
 
 
-def learn(what, server, alphabet, tables, suffixes, verbose):
+def learn(what, server, alphabet, table, options):
     began = time.monotonic()
-    sul = Asked(server)
-    learned = run_KV(list(alphabet), sul, Walks(list(alphabet), sul, suffixes), automaton_type="mealy",
-                     cache_and_non_det_check=False, print_level=0)
-    if verbose:
-        show(learned, alphabet)
-    found, pairs = differences(learned, *tables, alphabet)
-    print(f"{what}: {len(learned.states)} states, {pairs} pairs with the model's {len(tables[1])}, {server.connections} connections, "
-          f"{server.messages} messages, {time.monotonic() - began:.0f} s, {len(found)} differences", flush=True)
-    for name, word, awaited, answer in found:
-        print(f"  in {name}, after {' '.join(word)}: the model says {awaited!r}, the server {answer!r}")
-    return not found
+    sul, awaited = Asked(server), machine_of(*table, alphabet)
+    oracle = Words(list(alphabet), sul, tell_apart(awaited), options.deep)
+    try:
+        wrong = None if options.show else oracle.find_near(awaited)
+        if wrong:
+            print(f"{what}: the server is not the model; {server.connections} connections, {server.messages} messages sent, "
+                  f"{time.monotonic() - began:.0f} s", flush=True)
+            show_differences(server, awaited, wrong)
+            return False
+        # A broken server may have many states. Far beyond the model's it makes no sense to go on.
+        learned = run_KV(list(alphabet), sul, oracle, automaton_type="mealy", max_learning_rounds=2 * awaited.size,
+                         cache_and_non_det_check=False, print_level=0)
+        found = differences(learned, awaited, alphabet)
+        if options.show:
+            show(learned, alphabet)
+        print(f"{what}: {learned.size} states, the model has {awaited.size}; {len(alphabet)} messages; "
+              f"{server.connections} connections, {server.messages} messages sent, {time.monotonic() - began:.0f} s; "
+              f"{len(found)} differences", flush=True)
+        show_differences(server, awaited, found)
+    except Unclear as problem:
+        print(f"{what}: no state machine, after {time.monotonic() - began:.0f} s: {problem}", flush=True)
+        return False
+    finally:
+        server.end()
+    return not found and learned.size == awaited.size
 
 
-def learn_ours(site, what, verbose):
+def learn_ours(site, what, options):
     log = Log(os.path.join(site.folder("log"), "learn-" + what))
     try:
         if what == "transport":
-            return learn(what, Ours(site, log), TRANSPORT, model.transport(),
-                         TRANSPORT_SUFFIXES, verbose)
-        return learn(what, Ours(site, log, LOGIN), CHANNEL, model.channel(), CHANNEL_SUFFIXES, verbose)
+            return learn(what, Ours(site, log), TRANSPORT, model.transport(), options)
+        return learn(what, Ours(site, log, LOGIN), CHANNEL, model.channel(), options)
     finally:
         log.file.close()
 
 
-def learn_openssh(site, verbose):
+def learn_openssh(site, options):
     """What the learner finds for another server, as a check of the learner."""
     program = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin:" + os.environ.get("PATH", ""))
     if not program or not site.root:
@@ -172,25 +229,28 @@ def learn_openssh(site, verbose):
     key = os.path.join(folder, "key")
     subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key], check=True)
     os.makedirs("/run/sshd", exist_ok=True)
-    options = ["HostKey=" + key, "PidFile=none", "UsePAM=no", "StrictModes=no", "PasswordAuthentication=no",
-               "KbdInteractiveAuthentication=no", "AuthorizedKeysFile=" + site.authorized_keys, "MaxAuthTries=100",
-               "AllowTcpForwarding=no"]
+    settings = ["HostKey=" + key, "PidFile=none", "UsePAM=no", "StrictModes=no", "PasswordAuthentication=no",
+                "KbdInteractiveAuthentication=no", "AuthorizedKeysFile=" + site.authorized_keys, "MaxAuthTries=100",
+                "AllowTcpForwarding=no"]
     command = [program, "-i", "-e", "-q", "-f", "/dev/null"]
-    for option in options:
-        command += ["-o", option]
+    for setting in settings:
+        command += ["-o", setting]
     server = OpenSSHServer(command, site.user.pw_name, site.key)
-    return learn("openssh", server, OPENSSH, model.openssh(), OPENSSH_SUFFIXES, verbose)
+    return learn("openssh", server, OPENSSH, model.openssh(), options)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--deep", action="store_true", help="find any one state more, with six times as many connections")
     parser.add_argument("--show", action="store_true", help="print what is learned")
     parser.add_argument("what", nargs="*", help="transport, channel, openssh; without: all")
     arguments = parser.parse_args()
-    wanted = arguments.what or ["transport", "channel", "openssh"]
+    wanted = arguments.what or MACHINES
+    if not set(wanted) <= set(MACHINES):
+        parser.error(f"there are only {', '.join(MACHINES)}")
     site = Site()
     try:
-        same = [learn_openssh(site, arguments.show) if what == "openssh" else learn_ours(site, what, arguments.show)
+        same = [learn_openssh(site, arguments) if what == "openssh" else learn_ours(site, what, arguments)
                 for what in wanted]
     finally:
         site.remove()

@@ -5,51 +5,65 @@ src/net/connection.h; a later key exchange is written once and belongs to each s
 ENDED, SILENT = "ENDED", "-"
 OTHERWISE = "otherwise"
 PROTOCOL_ERROR, KEY_EXCHANGE_FAILED, MAC_ERROR, CLOSED = "DISCONNECT 2", "DISCONNECT 3", "DISCONNECT 5", "CLOSED"
+NO_SUCH_SERVICE, NO_COMMON_METHOD = ("DISCONNECT 7", ENDED), (KEY_EXCHANGE_FAILED, ENDED)
 
+# A key exchange after KEXINIT. None: back to the state that it has interrupted.
 REKEY = {
     "ECDH": {"ECDH_INIT": ("ECDH_REPLY NEWKEYS", "NEWKEYS"), "ECDH_ZERO": (KEY_EXCHANGE_FAILED, ENDED)},
-    "GUESS": {"ECDH_INIT": (SILENT, "ECDH"), "ECDH_ZERO": (SILENT, "ECDH")},
     "NEWKEYS": {"NEWKEYS": (SILENT, None)},
 }
+# After a KEXINIT with a wrong guess any message of the numbers 30 to 49 is the guess (RFC 4253 section 7).
+GUESS = {message: (SILENT, "ECDH") for message in ("ECDH_INIT", "ECDH_ZERO", "ECDH_REPLY", "UNKNOWN_KEX")}
 # RFC 4253 section 7.1 allows these in any later key exchange.
 ALWAYS = ("IGNORE", "DEBUG", "UNIMPLEMENTED")
+# A login request after the login is ignored (RFC 4252 section 5.1), and so is a reply that nobody has asked for.
+IGNORED_WHEN_OPEN = ("AUTH_NONE", "AUTH_PROBE", "AUTH_SIGNED", "AUTH_FORGED", "AUTH_OTHER", "REQUEST_SUCCESS",
+                     "REQUEST_FAILURE", "CHANNEL_SUCCESS", "CHANNEL_FAILURE")
 
 
 def transport():
     """From the first byte to the login and beyond, without channels."""
-    kexinits = {"KEXINIT": (SILENT, "ECDH"), "KEXINIT_GUESS": (SILENT, "GUESS")}
     states = {
         "VERSION": {"VERSION": (SILENT, "KEXINIT"), OTHERWISE: (CLOSED, ENDED)},
         # The first key exchange is strict: nothing but the next message, or DISCONNECT.
-        "KEXINIT": dict(kexinits),
-        "GUESS": dict(REKEY["GUESS"]),
+        "KEXINIT": {"KEXINIT": (SILENT, "ECDH"), "KEXINIT_GUESS": (SILENT, "GUESS"), "KEXINIT_ALIEN": NO_COMMON_METHOD},
+        "GUESS": dict(GUESS),
         "ECDH": {"ECDH_INIT": ("ECDH_REPLY NEWKEYS EXT_INFO", "NEWKEYS"), "ECDH_ZERO": (KEY_EXCHANGE_FAILED, ENDED)},
         "NEWKEYS": {"NEWKEYS": (SILENT, "SERVICE")},
-        "SERVICE": {"SERVICE_REQUEST": ("SERVICE_ACCEPT", "AUTH"), "EXT_INFO": (SILENT, "SERVICE")},
+        "SERVICE": {"SERVICE_REQUEST": ("SERVICE_ACCEPT", "AUTH"), "SERVICE_OTHER": NO_SUCH_SERVICE,
+                    "EXT_INFO": (SILENT, "SERVICE")},
         "AUTH": {"AUTH_NONE": ("USERAUTH_FAILURE", "AUTH"), "AUTH_PROBE": ("PK_OK", "AUTH"),
+                 "AUTH_FORGED": ("USERAUTH_FAILURE", "AUTH"), "AUTH_OTHER": NO_SUCH_SERVICE,
                  "AUTH_SIGNED": ("USERAUTH_SUCCESS GLOBAL_REQUEST", "OPEN")},
-        # A login request after the login is ignored (RFC 4252 section 5.1). Only sessions can be opened.
-        "OPEN": {**{message: (SILENT, "OPEN") for message in ("AUTH_NONE", "AUTH_PROBE", "AUTH_SIGNED")},
-                 "PING": ("PONG", "OPEN"), "GLOBAL_REQUEST": ("REQUEST_FAILURE", "OPEN"),
-                 "OPEN_FORWARDING": ("OPEN_FAILURE", "OPEN"), "REQUEST_SUCCESS": (SILENT, "OPEN")},
+        # Only sessions can be opened. Window for a closed channel comes from a client that is late.
+        "OPEN": {**open_rows("OPEN"), "OPEN_FORWARDING": ("OPEN_FAILURE", "OPEN"), "ADJUST": (SILENT, "OPEN")},
     }
     for name in ("SERVICE", "AUTH", "OPEN"):
-        add_rekey(states, name)
-        states[name].update({message: (SILENT, name) for message in ALWAYS}, UNKNOWN=("UNIMPLEMENTED", name))
+        add_rekey(states, name, guesses=True)
     finish(states)
     return "VERSION", states
 
 
-def add_rekey(states, name):
-    """A later key exchange that interrupts the state and returns to it."""
-    states[name].update(KEXINIT=("KEXINIT", name + "/ECDH"), KEXINIT_GUESS=("KEXINIT", name + "/GUESS"))
-    for phase, rows in REKEY.items():
+def open_rows(state):
+    """What the login allows, whatever the channels do."""
+    return {**{message: (SILENT, state) for message in IGNORED_WHEN_OPEN},
+            "PING": ("PONG", state), "GLOBAL_REQUEST": ("REQUEST_FAILURE", state)}
+
+
+def add_rekey(states, name, guesses):
+    """What is allowed between key exchanges, and one that interrupts the state and returns to it."""
+    states[name].update({message: (SILENT, name) for message in ALWAYS}, KEXINIT=("KEXINIT", name + "/ECDH"),
+                        KEXINIT_ALIEN=NO_COMMON_METHOD, UNKNOWN=("UNIMPLEMENTED", name),
+                        UNKNOWN_KEX=("UNIMPLEMENTED", name))
+    phases = dict(REKEY)
+    if guesses:
+        states[name]["KEXINIT_GUESS"] = ("KEXINIT", name + "/GUESS")
+        phases["GUESS"] = GUESS
+    for phase, rows in phases.items():
         state = f"{name}/{phase}"
-        states[state] = {message: (answer, f"{name}/{after}" if after in REKEY else after or name)
-                         for message, (answer, after) in rows.items()}
-        states[state] = {message: (answer, ENDED if after == f"{name}/{ENDED}" or after == ENDED else after)
-                         for message, (answer, after) in states[state].items()}
-        states[state].update({message: (SILENT, state) for message in ALWAYS})
+        states[state] = {message: (SILENT, state) for message in ALWAYS}
+        for message, (answer, after) in rows.items():
+            states[state][message] = (answer, f"{name}/{after}" if after in phases else after or name)
 
 
 def finish(states):
@@ -65,10 +79,8 @@ def channel():
     """One session channel after the login. Its program reads until the end of its input and says nothing; what it does
     at its end is one answer."""
     ending = "EOF CLOSE exit-status"
-    free = {"ADJUST": (SILENT, "NONE"), "OPEN": ("OPEN_CONFIRMATION", "WAITING")}
     states = {
-        "NEVER": {"OPEN": ("OPEN_CONFIRMATION", "WAITING"), "ADJUST": (SILENT, "NEVER")},
-        "NONE": free,
+        "NONE": {"ADJUST": (SILENT, "NONE"), "OPEN": ("OPEN_CONFIRMATION", "WAITING")},
         "WAITING": {"EXEC": ("CHANNEL_SUCCESS", "RUNNING"), "DATA": (SILENT, "WAITING"), "EXTENDED": (SILENT, "WAITING"),
                     "EOF": (SILENT, "WAITING_EOF"), "CLOSE": ("CLOSE", "NONE"), "ENV": ("CHANNEL_SUCCESS", "WAITING")},
         "WAITING_EOF": {"EXEC": ("CHANNEL_SUCCESS " + ending, "CLOSED"), "CLOSE": ("CLOSE", "NONE"),
@@ -80,29 +92,34 @@ def channel():
                    "CLOSE": (SILENT, "NONE")},
     }
     for name in ("WAITING", "WAITING_EOF", "RUNNING", "CLOSED"):
-        states[name].update(ADJUST=(SILENT, name), OPEN=("not sent", name))
+        states[name].update(ADJUST=(SILENT, name), OPEN=("OPEN_FAILURE", name),
+                            REQUEST=(SILENT if name == "CLOSED" else "CHANNEL_FAILURE", name))
     for name in list(states):
-        states[name]["PING"] = ("PONG", name)
+        states[name].update(open_rows(name))
+        add_rekey(states, name, guesses=False)
     finish(states)
-    return "NEVER", states
+    return "NONE", states
 
 
 def openssh():
-    """OpenSSH 9.2's server, whose key exchange is not strict if the client's is not: what one of its processes does not
-    await gets UNIMPLEMENTED. Login requests and channels end a connection that has no keys yet."""
+    """OpenSSH 9.2's server before the login. Its key exchange is not strict if the client's is not: a message of the
+    transport that none of its processes awaits gets UNIMPLEMENTED, and IGNORE is taken anywhere. Login requests and
+    channels end a connection that has no keys yet."""
     def rows(state, awaited):
         messages = ("KEXINIT", "ECDH_INIT", "NEWKEYS", "SERVICE_REQUEST")
-        return {**{message: ("UNIMPLEMENTED", state) for message in messages}, **awaited, OTHERWISE: (CLOSED, ENDED)}
+        return {**{message: ("UNIMPLEMENTED", state) for message in messages}, "IGNORE": (SILENT, state), **awaited,
+                OTHERWISE: (CLOSED, ENDED)}
     states = {
         "KEXINIT": rows("KEXINIT", {"KEXINIT": (SILENT, "ECDH")}),
         "ECDH": rows("ECDH", {"ECDH_INIT": ("ECDH_REPLY NEWKEYS EXT_INFO", "NEWKEYS")}),
         "NEWKEYS": rows("NEWKEYS", {"NEWKEYS": (SILENT, "SERVICE")}),
         "SERVICE": rows("SERVICE", {"SERVICE_REQUEST": ("SERVICE_ACCEPT", "AUTH")}),
         "AUTH": rows("AUTH", {"SERVICE_REQUEST": ("SERVICE_ACCEPT", "AUTH"), "AUTH_NONE": ("USERAUTH_FAILURE", "AUTH"),
-                              "AUTH_PROBE": ("PK_OK", "AUTH"), "OPEN_FORWARDING": ("UNIMPLEMENTED", "AUTH")}),
+                              "AUTH_PROBE": ("PK_OK", "AUTH")}),
         ENDED: {OTHERWISE: (CLOSED, ENDED)},
     }
-    states["SERVICE"][OTHERWISE] = ("UNIMPLEMENTED", "SERVICE")
+    for name in ("SERVICE", "AUTH"):
+        states[name].update({OTHERWISE: ("UNIMPLEMENTED", name), "DISCONNECT": (CLOSED, ENDED)})
     return "KEXINIT", states
 
 

@@ -2,255 +2,142 @@
 message, until it waits for the next one, is the answer."""
 
 import fcntl
+import itertools
+import multiprocessing
 import os
 import select
 import socket
 import struct
 import subprocess
-import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "system"))
+from talk import PATIENCE_SECONDS, Talk  # it sets the path of the modules below
+import proc
+import wire
+from daemon import daemon_environment
 
-import proc  # noqa: E402
-import wire  # noqa: E402
-from daemon import daemon_environment  # noqa: E402
-from wire import string, u32  # noqa: E402
-from wire_session import Client  # noqa: E402
-
-NAMES = {number: name for name, number in vars(wire).items() if name.isupper() and isinstance(number, int)}
 SIOCOUTQ = 0x5411
-PPOLL = {"x86_64": "271", "aarch64": "73"}.get(os.uname().machine)
-PATIENCE_SECONDS = 20 * proc.SLOWNESS
-UNKNOWN = 191
+PPOLL = {"x86_64": b"271 ", "aarch64": b"73 "}.get(os.uname().machine)
 MARKER = 15  # a number of the transport that no RFC has given to a message
+WORDS_AT_ONCE = 2000
 
 
-class Stuck(Exception):
-    """The server neither answers nor waits."""
-
-
-class Talk(Client):
-    """A client that sends any message at any time, and reads whatever comes."""
-
-    def __init__(self, sock, user, key):
-        super().__init__(sock, user, key, timeout=PATIENCE_SECONDS)
-        self.channel_open = self.program_runs = self.eof_sent = self.server_closed = False
-        self.remote = 0
-
-    # ---- what is sent -----------------------------------------------------------------------
-
-    def say(self, message):
-        """False if the message makes no sense for this client: it is not sent."""
-        self.before = {name: getattr(self, name, None) for name in ("client_kexinit", "secret", "q_c", "kem", "method")}
-        if message == "VERSION":
-            self.send_version()
-        elif message == "NEWKEYS":
-            self.send(bytes([wire.NEWKEYS]))
-            if self.next_sealer:
-                self.sealer, self.next_sealer = self.next_sealer, None
-                self.send_sequence = 0 if self.strict else self.send_sequence
-        elif message == "OPEN" and self.channel_open:
-            return False
-        else:
-            self.send(getattr(self, "make_" + message.lower())())
-        self.eof_sent = self.channel_open and (self.eof_sent or message == "EOF")
-        return True
-
-    def take_back(self):
-        """The server has not understood the last message: what an exchange hash needs is as before."""
-        vars(self).update(self.before)
-
-    def make_kexinit(self):
-        return self.kexinit()
-
-    def make_kexinit_guess(self):
-        """The guess is wrong: the first method is one that the server does not know."""
-        self.kex_names.insert(0, b"ecdh-sha2-nistp256")
-        payload = self.kexinit(follows=True)
-        self.kex_names.pop(0)
-        return payload
-
-    def make_ecdh_init(self):
-        return self.ecdh_init(wire.CURVE)
-
-    def make_ecdh_zero(self):
-        return bytes([wire.ECDH_INIT]) + string(bytes(32))
-
-    def make_service_request(self):
-        return self.service_request()
-
-    def make_ext_info(self):
-        return bytes([wire.EXT_INFO]) + u32(1) + string(b"no-flow-control") + string(b"s")
-
-    def make_auth_none(self):
-        return self.userauth(b"none")
-
-    def make_auth_probe(self):
-        return self.publickey(sign=False)
-
-    def make_auth_signed(self):
-        return self.publickey() if self.session_id else self.publickey(signature=string(b"ssh-ed25519") + string(bytes(64)))
-
-    def make_ignore(self):
-        return bytes([wire.IGNORE]) + string(b"x")
-
-    def make_debug(self):
-        return bytes([wire.DEBUG, 0]) + string(b"x") + string(b"")
-
-    def make_unimplemented(self):
-        return bytes([wire.UNIMPLEMENTED]) + u32(0)
-
-    def make_ping(self):
-        return bytes([wire.PING]) + string(b"x")
-
-    def make_disconnect(self):
-        return bytes([wire.DISCONNECT]) + u32(11) + string(b"x") + string(b"")
-
-    def make_global_request(self):
-        return bytes([wire.GLOBAL_REQUEST]) + string(b"x@example") + b"\1"
-
-    def make_request_success(self):
-        return bytes([wire.REQUEST_SUCCESS])
-
-    def make_service_accept(self):
-        return bytes([wire.SERVICE_ACCEPT]) + string(b"ssh-userauth")
-
-    def make_unknown(self):
-        return bytes([UNKNOWN])
-
-    def make_open_forwarding(self):
-        return self.open_request(kind=b"direct-tcpip")
-
-    def make_open(self):
-        return self.open_request()
-
-    def make_exec(self):
-        return bytes([wire.CHANNEL_REQUEST]) + u32(self.remote) + string(b"exec") + b"\1" + string(b"exec cat >/dev/null")
-
-    def make_env(self):
-        return (bytes([wire.CHANNEL_REQUEST]) + u32(self.remote) + string(b"env") + b"\1" + string(b"LANG")
-                + string(b"C.UTF-8"))
-
-    def make_data(self):
-        return bytes([wire.DATA]) + u32(self.remote) + string(b"x")
-
-    def make_extended(self):
-        return bytes([wire.EXTENDED_DATA]) + u32(self.remote) + u32(1) + string(b"x")
-
-    def make_adjust(self):
-        return bytes([wire.WINDOW_ADJUST]) + u32(self.remote) + u32(1)
-
-    def make_eof(self):
-        return bytes([wire.EOF]) + u32(self.remote)
-
-    def make_close(self):
-        """The channel is gone for us as soon as it has no CLOSE to wait for."""
-        if self.server_closed:
-            self.forget_channel()
-        return bytes([wire.CLOSE]) + u32(self.remote)
-
-    def forget_channel(self):
-        self.channel_open = self.program_runs = self.eof_sent = self.server_closed = False
-
-    # ---- what comes -------------------------------------------------------------------------
-
-    def hear(self):
-        """One message that has arrived, by its name."""
-        payload = self.receive_any()
-        number = payload[0]
-        if number == wire.KEXINIT:
-            self.read_kexinit(payload)
-            self.begin_strict()
-        elif number == wire.ECDH_REPLY:
-            self.kept_reply = payload
-            self.read_ecdh_reply()
-        elif number == wire.NEWKEYS:
-            self.opener, self.next_opener = self.next_opener, None
-            self.receive_sequence = 0 if self.strict else self.receive_sequence
-            self.exchanges += 1
-        elif number == wire.DISCONNECT:
-            return f"DISCONNECT {wire.Fields(payload, 1).u32()}"
-        elif number == wire.UNIMPLEMENTED:
-            self.unimplemented = wire.Fields(payload, 1).u32()
-        self.note_channel(number, payload)
-        if number == wire.CHANNEL_REQUEST:
-            return wire.Fields(payload, 5).string().decode()
-        return NAMES[number]
-
-    def receive_living(self):
-        return self.kept_reply
-
-    def note_channel(self, number, payload):
-        if number == wire.OPEN_CONFIRMATION:
-            self.channel_open, self.remote = True, wire.Fields(payload, 5).u32()
-        elif number == wire.CHANNEL_SUCCESS:
-            self.program_runs = self.program_runs or self.asked == "EXEC"
-        elif number == wire.CLOSE:
-            self.server_closed = True
-            if self.asked == "CLOSE":
-                self.forget_channel()
+class Unclear(Exception):
+    """The server neither answers nor waits, or it does not answer the same messages as before."""
 
 
 class Server:
-    """Steps through words. Answers are kept: a question whose beginning is known to end the connection costs nothing."""
+    """Answers words: sequences of messages. All answers are kept, so that no word is played twice, and none whose
+    beginning is known to end the connection."""
 
     def __init__(self, prefix=()):
         self.prefix = prefix
         self.known = {}  # word: the answer to its last message
         self.connections = self.messages = 0
+        self.pool = None
+
+    # ---- words ------------------------------------------------------------------------------
 
     def query(self, word):
         word = tuple(word)
+        if not self.knows(word):
+            self.keep(self.play(word))
+        return self.recall(word)
+
+    def query_all(self, words):
+        """The same for many words, on all processors; gives each word with its answers."""
+        words = iter(words)
+        while some := list(itertools.islice(words, WORDS_AT_ONCE)):
+            new = longest_of(word for word in some if not self.knows(word))
+            for played in self.workers().imap_unordered(play_word, new, 4) if new else ():
+                self.keep(played)
+            yield from ((word, self.recall(word)) for word in some)
+
+    def knows(self, word):
+        for i in range(1, len(word) + 1):
+            answer = self.known.get(word[:i])
+            if answer is None or ends(answer):
+                return answer is not None
+        return True
+
+    def recall(self, word):
         answers = []
-        for i in range(len(word)):
-            kept = self.known.get(word[:i + 1])
-            if kept is None and not (answers and ends(answers[-1])):
-                return self.ask(word)
-            answers.append(kept or "CLOSED")
+        for i in range(1, len(word) + 1):
+            answers.append("CLOSED" if answers and ends(answers[-1]) else self.known[word[:i]])
         return answers
 
-    def ask(self, word):
+    def keep(self, played):
+        word, answers, messages = played
         self.connections += 1
-        self.start()
+        self.messages += messages
+        for i, answer in enumerate(answers, 1):
+            before = self.known.setdefault(word[:i], answer)
+            if before != answer:
+                raise Unclear(f"the answer to the last of {' '.join(word[:i])} was {before!r}, and then {answer!r}")
+
+    def workers(self):
+        if not self.pool:
+            self.pool = multiprocessing.get_context("fork").Pool(2 * os.cpu_count(), take_server, (self,))
+        return self.pool
+
+    def end(self):
+        if self.pool:
+            self.pool.terminate()
+            self.pool.join()
+
+    # ---- one connection ---------------------------------------------------------------------
+
+    def play(self, word):
+        """The word, the answers until one ends the connection, and how many messages that took."""
+        answers = []
         try:
+            self.start()
             for message in self.prefix:
-                assert not ends(self.step(message)), f"{message} ends the connection"
-            answers = []
+                answer = self.step(message)
+                if ends(answer):
+                    raise Unclear(f"the login ends with {answer!r} to {message}")
             for message in word:
-                answers.append("CLOSED" if answers and ends(answers[-1]) else self.step(message))
+                answers.append(self.step(message))
+                if ends(answers[-1]):
+                    break
         finally:
             self.stop()
-        for i, answer in enumerate(answers):
-            before = self.known.setdefault(word[:i + 1], answer)
-            assert before == answer, f"{word[:i + 1]} was answered by {before!r}, now by {answer!r}"
-        return answers
+        return word, answers, len(self.prefix) + len(answers)
 
     def step(self, message):
-        self.messages += 1
         talk = self.talk
         talk.asked = message
         try:
-            if not talk.say(message):
-                return "not sent"
+            talk.say(message)
             heard = self.listen()
         except (BrokenPipeError, ConnectionResetError):
             return "CLOSED"
-        if talk.program_runs and talk.eof_sent and not talk.server_closed:
+        except TimeoutError as problem:
+            raise Unclear(f"nothing comes after {message}") from problem
+        if talk.program_runs and talk.eof_sent and not talk.server_closed and not ends(" ".join(heard)):
             heard += self.await_program()
         if len(heard) > 1 and "exit-status" in heard:  # the order of the end of a program is its own
-            first = [name for name in heard if name.startswith("CHANNEL_")]
-            heard = first + sorted((name for name in heard if name not in first), key=["EOF", "CLOSE", "exit-status"].index)
+            first = [name for name in heard if name not in PROGRAM_END]
+            heard = first + sorted((name for name in heard if name in PROGRAM_END), key=PROGRAM_END.index)
         return " ".join(heard) or "-"
 
     def await_program(self):
         heard, end = [], time.monotonic() + PATIENCE_SECONDS
-        while "CLOSE" not in heard:
+        while "CLOSE" not in heard and not ends(" ".join(heard)):
             if time.monotonic() > end:
-                raise Stuck(f"the program's end never comes: {heard}")
+                raise Unclear(f"the program's end never comes: {heard}")
             self.readable(0.05)
             heard += self.listen()
         return heard
+
+    def hear_end(self, heard):
+        """After DISCONNECT nothing may come."""
+        self.talk.sock.shutdown(socket.SHUT_WR)
+        try:
+            while True:
+                heard.append(self.talk.hear())
+        except wire.Closed:
+            return heard
 
     def readable(self, seconds):
         return bool(self.talk.buffer) or bool(select.select([self.talk.sock], [], [], seconds)[0])
@@ -263,16 +150,38 @@ class Server:
 
     def stop(self):
         self.talk.sock.close()
+        ended = os.pidfd_open(self.process.pid)
         try:
-            self.process.wait(PATIENCE_SECONDS)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
+            if not select.select([ended], [], [], PATIENCE_SECONDS)[0]:
+                self.process.kill()
+                raise Unclear("the server does not end after its connection")
+        finally:
+            os.close(ended)
             self.process.wait()
-            raise
+
+
+PROGRAM_END = ["EOF", "CLOSE", "exit-status"]
 
 
 def ends(answer):
-    return answer.split()[-1] == "CLOSED" or "DISCONNECT" in answer
+    return answer.endswith("CLOSED") or "DISCONNECT" in answer
+
+
+def longest_of(words):
+    """Without those that another one begins with: its answers are theirs."""
+    words = list(words)
+    beginnings = {word[:i] for word in words for i in range(1, len(word))}
+    return [word for word in dict.fromkeys(words) if word not in beginnings]
+
+
+def take_server(server):
+    """In a process of the pool, which has its own copy."""
+    global own_server
+    own_server = server
+
+
+def play_word(word):
+    return own_server.play(word)
 
 
 class Ours(Server):
@@ -282,6 +191,7 @@ class Ours(Server):
     def __init__(self, site, log, prefix=()):
         super().__init__(prefix)
         self.site, self.log = site, log
+        self.files = []  # of /proc
 
     def start(self):
         command = [self.site.daemon, *self.site.daemon_args(), self.site.keydir(self.site.mode)]
@@ -289,9 +199,11 @@ class Ours(Server):
         self.talk = Talk(ours, self.site.user.pw_name, self.site.key)
         self.talk.asked = None
         self.talk.read_version()
-        found = proc.wait_until(lambda: proc.children(self.process.pid), PATIENCE_SECONDS)
-        self.network = found[0]
-        assert self.listen() == ["KEXINIT"], "the server did not begin with KEXINIT"
+        network = proc.wait_until(lambda: proc.children(self.process.pid), PATIENCE_SECONDS)[0]
+        self.files = [os.open(f"/proc/{network}/{name}", os.O_RDONLY) for name in ("syscall", "status")]
+        first = self.listen()
+        if first != ["KEXINIT"]:
+            raise Unclear(f"the server begins with {first}")
 
     def listen(self):
         heard = []
@@ -304,23 +216,31 @@ class Ours(Server):
                 except wire.Closed:
                     return heard + ["CLOSED"]
                 if heard[-1].startswith("DISCONNECT"):
-                    return heard
+                    return self.hear_end(heard)
             elif seen and seen == self.waits():
                 return heard
             elif time.monotonic() > end:
-                raise Stuck(f"after {heard} the server neither answers nor waits; its log:\n{self.log.text()[-2000:]}")
+                raise Unclear(f"after {heard} the server neither answers nor waits; its log:\n{self.log.text()[-2000:]}")
 
     def waits(self):
         """How often it has gone to sleep, if it sleeps in ppoll() and has read everything."""
         try:
-            with open(f"/proc/{self.network}/syscall", encoding="ascii") as file:
-                sleeping = file.read().split()[0] == PPOLL
-            if not sleeping or struct.unpack("i", fcntl.ioctl(self.talk.sock, SIOCOUTQ, bytes(4)))[0] > 0:
+            if not os.pread(self.files[0], 8, 0).startswith(PPOLL) or unread(self.talk.sock):
                 return None
-            with open(f"/proc/{self.network}/status", encoding="ascii") as file:
-                return next(line for line in file if line.startswith("voluntary"))
-        except (OSError, StopIteration, IndexError):
+            return os.pread(self.files[1], 4096, 0).rpartition(b"\nvoluntary")[2]
+        except OSError:
             return None
+
+    def stop(self):
+        for file in self.files:
+            os.close(file)
+        self.files = []
+        super().stop()
+
+
+def unread(sock):
+    """How many of the bytes that we have sent are not read."""
+    return struct.unpack("i", fcntl.ioctl(sock, SIOCOUTQ, bytes(4)))[0]
 
 
 class OpenSSHServer(Server):
@@ -350,7 +270,7 @@ class OpenSSHServer(Server):
             except wire.Closed:
                 return heard + ["CLOSED"]
             if name.startswith("DISCONNECT"):
-                return heard + [name]
+                return self.hear_end(heard + [name])
             if name == "UNIMPLEMENTED" and self.talk.unimplemented == marker:
                 return heard
             if name == "UNIMPLEMENTED":
