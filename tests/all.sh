@@ -90,6 +90,12 @@ test_faults() {
         step faults "faults injected" faults inject_faults
 }
 
+learn_states() {
+    mkdir -p build/results/learn
+    WRENSSHD=$top/build/gcc/src/wrensshd WREN_COUNTS=$top/build/results/learn/learn.json \
+        step learn "states learned" learn nice -n 5 sh tests/learn/run.sh transport channel
+}
+
 # Built, installed, upgraded and purged in a chroot. The unit tests have run: dpkg-buildpackage need not run them again.
 test_debian() {
     mkdir -p build/results/debian
@@ -140,6 +146,7 @@ if has clang && build_static; then
 fi
 test_sanitize_rest
 test_faults
+learn_states
 test_debian
 check_all_files
 step source "analyzers" analyzers analyze
