@@ -24,6 +24,7 @@ skip() {
 
 case ${1:-} in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ "$(id -u)" = 0 ] || skip "it looks into processes, which needs root"
+mkdir -p build
 case $(uname -m) in x86_64 | aarch64) ;; *) skip "it does not know this machine's system calls" ;; esac
 [ -x $venv/bin/python ] || python3 -m venv --system-site-packages $venv >build/learn.log 2>&1 || skip "there is no python3-venv"
 $venv/bin/python -c 'import aalpy' 2>/dev/null || $venv/bin/pip install -q --disable-pip-version-check aalpy >>build/learn.log 2>&1 ||
