@@ -241,7 +241,7 @@ def learn_openssh(site, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--deep", action="store_true", help="find any one state more, with six times as many connections")
+    parser.add_argument("--deep", action="store_true", help="find any one state more, with three times as many connections")
     parser.add_argument("--show", action="store_true", help="print what is learned")
     parser.add_argument("what", nargs="*", help="transport, channel, openssh; without: all")
     arguments = parser.parse_args()

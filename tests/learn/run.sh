@@ -4,7 +4,7 @@
 #     sh tests/learn/run.sh [--show] [--deep] [transport|channel|openssh]...
 #
 #     --show  print the state machine that was learned
-#     --deep  find each difference of a server that has one state more than the model: six times as many connections
+#     --deep  find each difference of a server that has one state more than the model: three times as many connections
 #
 # Takes the newest build, or WRENSSHD. AALpy comes from the Python package index into build/venv. Needs root. Without a name:
 # transport, channel and openssh, which is OpenSSH's server as a check of the learner.
