@@ -4,16 +4,17 @@
 #
 #     sh tests/proofs/run.sh [--teeth] [PROOF...]
 #
-#     --teeth  proves nothing: breaks a copy of the source for each proof, and that proof must fail
+#     --teeth  proves nothing: plants bugs in a copy of the source, and each proof must find its own
 #
-# CBMC comes from the PATH (Debian 13: cbmc). Where it is missing, root has mmdebstrap fetch Debian 13's package and what it
-# needs into build/proofs, once; nothing of that is installed. Where that can't be done, all is skipped, with the reason.
-# The variable WREN_PROOF_SECONDS ends a proof that takes more of the processor (240).
+# CBMC 6 comes from the PATH (Debian 13: cbmc). Where it is missing, root has mmdebstrap fetch Debian 13's package and
+# what it needs into build/proofs, once; nothing of that is installed. Where that can't be done, all is skipped, with
+# the reason.
+# The variable WREN_PROOF_SECONDS ends a proof that takes more seconds of the processor (240).
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 work=$top/build/proofs
-passed=0 failed=0
+passed=0 failed=0 total=0
 
 die() { echo "proofs: $*" >&2; exit 1; }
 count() { # PASSED FAILED SKIPPED, for tests/all.sh
@@ -28,7 +29,7 @@ skip() {
 teeth=
 while [ $# -gt 0 ]; do
     case $1 in
-    -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$top/tests/proofs/run.sh"; exit 0 ;;
     --teeth) teeth=yes ;;
     -*) die "unknown argument: $1" ;;
     *) break ;;
@@ -42,8 +43,8 @@ done
 # Only unpacked: the program runs with its own libraries.
 unpack_cbmc() {
     [ -x "$work/root/usr/bin/cbmc" ] && return
-    [ "$(id -u)" = 0 ] || skip "there is no cbmc, and only root can have Debian 13's unpacked"
-    command -v mmdebstrap >/dev/null || skip "there is neither cbmc nor mmdebstrap"
+    [ "$(id -u)" = 0 ] || skip "there is no CBMC 6, and only root can have Debian 13's unpacked"
+    command -v mmdebstrap >/dev/null || skip "there is neither CBMC 6 nor mmdebstrap"
     # shellcheck disable=SC2016 # for apt-get
     mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' |
         head -n 1)
@@ -83,25 +84,26 @@ describe() {
     esac
 }
 
-# A bug for each proof: the file, the step that finds it, what is replaced, and by what.
-bug() {
-    case $1 in
-    reader) echo "src/wire/reader.c|0|count > reader->left|count > reader->left + 1" ;;
-    reader_text) echo "src/wire/reader.c|0|count == reader->left \|\| ||" ;;
-    writer) echo "src/wire/writer.c|3|count > writer->capacity - writer->used|writer->used + count > writer->capacity + 1" ;;
-    writer_mpint) echo "src/wire/writer.c|0|while (count > 0 \&\& big_endian|while (big_endian" ;;
-    packet_open) echo "src/net/transport/packet.c|0|padding + 2 >|padding >" ;;
-    packet_seal) echo "src/net/transport/packet.c|0|padding < PADDING_MIN_BYTES ?|padding <= PADDING_MIN_BYTES ?" ;;
-    sizes_session) echo "src/session/session_requests.c|0|spawn.command_bytes > LIMIT|spawn.environment_bytes > LIMIT" ;;
-    sizes_monitor) echo "src/common/requests.c|0|request_bytes - row->bytes != tail_bytes|request_bytes - row->bytes > tail_bytes" ;;
-    esac
+# Bugs for each proof: the step that finds it, the file, what is replaced there, and by what.
+bugs_of() {
+    sed -n "s/^$1@//p" <<'END'
+packet_open@0@src/net/transport/packet.c@padding + 2 >@padding >
+packet_seal@0@src/net/transport/packet.c@padding < PADDING_MIN_BYTES ?@padding <= PADDING_MIN_BYTES ?
+reader@0@src/wire/reader.c@count > reader->left@count > reader->left + 1
+reader_text@0@src/wire/reader.c@count == reader->left || @
+reader_text@2@src/wire/reader.c@(size_t)(found - reader->bytes) : count;@(size_t)(found - reader->bytes) : reader->left + 1;
+writer@3@src/wire/writer.c@count > writer->capacity - writer->used@writer->used + count > writer->capacity + 1
+writer_mpint@0@src/wire/writer.c@while (count > 0 && big_endian@while (big_endian
+sizes_session@0@src/session/session_requests.c@spawn.command_bytes > LIMIT@spawn.environment_bytes > LIMIT
+sizes_monitor@0@src/common/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
+END
 }
 
 # One program: preprocessed here, since CBMC of another release has no headers of its own.
 prove() { # NAME STEP SOURCE-TREE
     folder=$work/$1.$2
     mkdir -p "$folder"
-    rm -f "$folder"/*.i
+    rm -f "$folder"/*.i "$folder/times"
     include="-I$top/tests/proofs"
     for room in common wire net net/transport net/channels authkeys hostkey monitor session listen tools; do
         include="$include -I$3/src/$room"
@@ -117,67 +119,87 @@ prove() { # NAME STEP SOURCE-TREE
         ulimit -v 8000000
         # shellcheck disable=SC3045
         ulimit -t "${WREN_PROOF_SECONDS:-240}"
-        run_cbmc "$folder"/*.i --no-malloc-may-fail --unsigned-overflow-check --pointer-overflow-check \
+        run_cbmc "$folder"/*.i --no-malloc-may-fail --unsigned-overflow-check --pointer-overflow-check --stop-on-fail \
             --unwind $rounds --unwinding-assertions >"$folder/log" 2>&1
+        status=$?
+        times >"$folder/times"
+        exit $status
     )
 }
 
-now() { date +%s; }
+# Of the processor, in the last proof's CBMC: on a busy machine the clock would say nothing.
+processor_seconds() { # NAME STEP
+    sed -n '2s/[ms]/ /gp' "$work/$1.$2/times" 2>/dev/null | awk '{ print int($1 * 60 + $2 + $3 * 60 + $4 + 0.5) }'
+}
 
-report() { # NAME STEP STATUS SECONDS: CBMC says 0 for a proof, 10 for a counterexample
+violated() { # LOG: the function and what does not hold there
+    sed -n '/^Violated property:/{n;s/.* function \([^ ]*\) line.*/\1(): /;N;s/\n *//p;}' "$1"
+}
+
+report() { # NAME STEP STATUS: CBMC says 0 for a proof, 10 for a counterexample
     case $3 in
     0) verdict=proved ;;
-    10) verdict="fails: $(sed -n 's/^\[.*\] line \([0-9]*\) \(.*\): FAILURE$/line \1, \2/p' "$work/$1.$2/log" | head -n 1)" ;;
+    10) verdict="fails: $(violated "$work/$1.$2/log")" ;;
     *) verdict="no answer (status $3)" ;;
     esac
-    printf '%-20s %-3s %4d s  %s\n' "$1" "$2" "$4" "$verdict"
+    seconds=$(processor_seconds "$1" "$2")
+    total=$((total + ${seconds:-0}))
+    printf '%-14s %-3s %4d s  %s\n' "$1" "$2" "${seconds:-0}" "$verdict"
 }
 
 verify() {
     describe "$1"
     for step in $steps; do
-        began=$(now)
         prove "$1" "$step" "$top"
         status=$?
-        report "$1" "$step" $status $(($(now) - began))
+        report "$1" "$step" $status
         if [ $status = 0 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
     done
 }
 
-# The copy has the bug; the proof must find a counterexample, not merely end.
-bite() {
-    describe "$1"
-    planted=$(bug "$1")
-    file=${planted%%|*} planted=${planted#*|}
-    step=${planted%%|*} planted=${planted#*|}
-    rm -rf "$work/broken.$1"
-    mkdir -p "$work/broken.$1"
-    cp -R src crypto "$work/broken.$1"
-    printf '%s\n' "$planted" | {
-        IFS= read -r change
-        python3 - "$work/broken.$1/$file" "$change" <<'PY' || exit 2
+plant() { # FILE BEFORE AFTER
+    python3 - "$@" <<'PY'
 import sys
-path, change = sys.argv[1:]
-before, after = change.replace(r"\|\|", "\0").replace(r"\&", "&").split("|", 1)
-before, after = before.replace("\0", "||"), after.strip("|")
+path, before, after = sys.argv[1:]
 text = open(path, encoding="utf-8").read()
 assert text.count(before) == 1, f"{path}: {before!r} stands there {text.count(before)} times"
 open(path, "w", encoding="utf-8").write(text.replace(before, after))
 PY
-    } || die "the bug of $1 can't be planted"
-    began=$(now)
-    prove "$1" "$step" "$work/broken.$1"
+}
+
+# The copy has the bug; the proof must find a counterexample, not merely end.
+bite() { # NAME STEP FILE BEFORE AFTER
+    rm -rf "$work/broken"
+    mkdir -p "$work/broken"
+    cp -R src crypto "$work/broken"
+    plant "$work/broken/$3" "$4" "$5" || die "a bug of $1 can't be planted"
+    prove "$1" "$2" "$work/broken"
     status=$?
-    report "$1" "$step" $status $(($(now) - began))
+    report "$1" "$2" $status
     if [ $status = 10 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+}
+
+bite_all() {
+    describe "$1"
+    bugs_of "$1" >"$work/bugs"
+    while IFS=@ read -r step file before after; do
+        bite "$1" "$step" "$file" "$before" "$after" </dev/null
+    done <"$work/bugs"
 }
 
 mkdir -p "$work"
 command -v gcc >/dev/null || skip "there is no gcc"
-command -v cbmc >/dev/null || unpack_cbmc
+case $(cbmc --version 2>/dev/null) in
+[6-9].*) ;;
+*) unpack_cbmc ;;
+esac
 for proof; do
-    if [ -n "$teeth" ]; then bite "$proof"; else verify "$proof"; fi
+    if [ -n "$teeth" ]; then bite_all "$proof"; else verify "$proof"; fi
 done
-if [ -n "$teeth" ]; then echo "$passed planted bugs found, $failed not found"; else echo "$passed proved, $failed not proved"; fi
+if [ -n "$teeth" ]; then
+    echo "$passed planted bugs found, $failed not found, $total s of the processor"
+else
+    echo "$passed proved, $failed not proved, $total s of the processor"
+fi
 count $passed $failed 0
 [ $failed = 0 ]
