@@ -1,14 +1,19 @@
 /*
- * The binary fields of src/wire/reader.c: whatever is read next of any bytes, the reader stays
- * inside of them, never goes back, and stays failed once it has failed.
+ * src/wire/reader.c, binary fields (steps 0 to 6) and texts (steps 7 to 13): whatever is read next
+ * of any bytes, the reader stays inside of them, never goes back, and stays failed once it has
+ * failed.
  */
 #include "reader.h"
 
 #include <stdlib.h>
 
-#include "libc.h"
+#include "copies.h"
 
-static const uint8_t *end;
+/* What reader_span() may have before it: it looks at byte after byte. */
+#define SPAN_BYTES 8
+
+/* The first step that reads a text. */
+#define TEXT_STEP 7
 
 static void prove_part(const struct reader *part)
 {
@@ -52,6 +57,39 @@ static void read_binary(struct reader *reader, unsigned choice)
     }
 }
 
+static void read_text(struct reader *reader, unsigned choice)
+{
+    char text[16];
+    size_t capacity = nondet_size();
+    struct reader part = reader_over(NULL, 0);
+    ASSUME(capacity >= 1 && capacity <= sizeof(text));
+    switch (choice) {
+    case 0:
+        reader_take(reader, "ssh-");
+        break;
+    case 1:
+        ASSUME(reader->left <= SPAN_BYTES);
+        part = reader_span(reader, READER_BLANKS);
+        break;
+    case 2:
+        part = reader_until(reader, "\r\n");
+        break;
+    case 3:
+        reader_name(reader, &part);
+        break;
+    case 4:
+        reader_equals(reader, text, capacity);
+        break;
+    case 5:
+        reader_text(reader, text, capacity);
+        break;
+    default:
+        PROVE(reader_peek(reader) >= -1 && reader_peek(reader) <= 255, "a byte or the end");
+        break;
+    }
+    prove_part(&part);
+}
+
 int main(void)
 {
     size_t count = nondet_size();
@@ -61,8 +99,12 @@ int main(void)
     bool failed = nondet_bool();
     struct reader reader = {
         .bytes = bytes + start, .left = failed ? 0 : count - start, .failed = failed};
-    end = bytes + count;
-    read_binary(&reader, STEP);
+    const uint8_t *end = bytes + count;
+    if (STEP < TEXT_STEP) {
+        read_binary(&reader, STEP);
+    } else {
+        read_text(&reader, STEP - TEXT_STEP);
+    }
     PROVE(!failed || reader.failed, "what has failed stays failed");
     PROVE(!reader.failed || reader.left == 0, "what has failed has nothing left");
     PROVE(reader.failed || reader.bytes + reader.left == end, "the end stays where it is");

@@ -36,7 +36,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ $# -gt 0 ] || set -- packet_open packet_seal reader reader_text writer writer_mpint sizes_session sizes_monitor
+[ $# -gt 0 ] || set -- packet_open packet_seal reader writer writer_mpint sizes_session sizes_monitor
 
 # ---- CBMC ------------------------------------------------------------------------------------------------------------
 
@@ -74,7 +74,7 @@ run_cbmc() {
 describe() {
     steps=0 rounds=14
     case $1 in
-    reader | reader_text) sources=src/wire/reader.c steps="0 1 2 3 4 5 6" ;;
+    reader) sources=src/wire/reader.c steps="0 1 2 3 4 5 6 7 8 9 10 11 12 13" ;;
     writer) sources=src/wire/writer.c steps="0 1 2 3 4 5 6" ;;
     writer_mpint) sources=src/wire/writer.c rounds=34 ;;
     packet_open | packet_seal) sources=src/net/transport/packet.c ;;
@@ -90,8 +90,8 @@ bugs_of() {
 packet_open@0@src/net/transport/packet.c@padding + 2 >@padding >
 packet_seal@0@src/net/transport/packet.c@padding < PADDING_MIN_BYTES ?@padding <= PADDING_MIN_BYTES ?
 reader@0@src/wire/reader.c@count > reader->left@count > reader->left + 1
-reader_text@0@src/wire/reader.c@count == reader->left || @
-reader_text@2@src/wire/reader.c@(size_t)(found - reader->bytes) : count;@(size_t)(found - reader->bytes) : reader->left + 1;
+reader@7@src/wire/reader.c@count == reader->left || @
+reader@9@src/wire/reader.c@(size_t)(found - reader->bytes) : count;@(size_t)(found - reader->bytes) : reader->left + 1;
 writer@3@src/wire/writer.c@count > writer->capacity - writer->used@writer->used + count > writer->capacity + 1
 writer_mpint@0@src/wire/writer.c@while (count > 0 && big_endian@while (big_endian
 sizes_session@0@src/session/session_requests.c@spawn.command_bytes > LIMIT@spawn.environment_bytes > LIMIT
