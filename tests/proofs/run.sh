@@ -95,7 +95,9 @@ reader@9@src/wire/reader.c@(size_t)(found - reader->bytes) : count;@(size_t)(fou
 writer@3@src/wire/writer.c@count > writer->capacity - writer->used@writer->used + count > writer->capacity + 1
 writer_mpint@0@src/wire/writer.c@while (count > 0 && big_endian@while (big_endian
 sizes_session@0@src/session/session_requests.c@spawn.command_bytes > LIMIT@spawn.environment_bytes > LIMIT
+sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/common/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
+sizes_monitor@0@src/monitor/monitor_requests.c@NULL, MONITOR_START@NULL, PHASES_ALL
 END
 }
 

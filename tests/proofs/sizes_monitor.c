@@ -1,8 +1,13 @@
 /*
  * find_row() of src/common/requests.c with the table of src/monitor/monitor_requests.c, and the
  * sizes of SIGN's tail in src/monitor/sign.c: of a request of any size and any bytes, in any phase,
- * nothing is read that has not arrived, and one that is accepted has the exact size of its struct
- * and its tail, and comes in a phase in which it may come. A NUL still fits behind it.
+ * nothing is read that has not arrived. Each of the six requests is accepted if it comes in its
+ * phase with the exact size of its struct and its tail, and nothing else is. A NUL still fits
+ * behind it.
+ *
+ * Not proved here: what the handlers check of an accepted request (its values, and how often it
+ * comes), and what request_serve() refuses before find_row() (descriptors, and a request that
+ * recvmsg() has truncated).
  */
 #include "proofs.h"
 
@@ -12,33 +17,61 @@
 #include "monitor_requests.c"
 #include "requests.c"
 
-static size_t tail_of_sign(const struct ipc_sign *sign)
+static bool may_come(uint32_t type, unsigned phase)
 {
-    PROVE(sign->hybrid <= 1 && sign->certified <= 1, "switches are 0 or 1");
-    PROVE(sign->client_version_bytes <= LIMIT_VERSION_LINE_BYTES, "V_C is not above its limit");
-    PROVE(sign->client_kexinit_bytes <= LIMIT_CLIENT_KEXINIT_BYTES, "I_C is not above its limit");
-    PROVE(sign->server_kexinit_bytes <= LIMIT_KEXINIT_BYTES, "I_S is not above its limit");
-    size_t keys = sign->hybrid == 1 ? AGREE_HYBRID_CLIENT_BYTES + AGREE_HYBRID_SERVER_BYTES
-                                    : 2 * AGREE_X25519_BYTES;
-    return (size_t)sign->client_version_bytes + sign->client_kexinit_bytes +
-           sign->server_kexinit_bytes + keys;
+    switch (type) {
+    case IPC_START:
+        return phase == MONITOR_START;
+    case IPC_SIGN:
+        return phase == MONITOR_BEFORE_LOGIN || phase == MONITOR_AFTER_LOGIN;
+    case IPC_PROVE:
+        return phase == MONITOR_AFTER_LOGIN;
+    case IPC_AUTH:
+        return phase == MONITOR_BEFORE_LOGIN;
+    case IPC_NOTE:
+    case IPC_END:
+        return phase != MONITOR_OVER;
+    default:
+        return false;
+    }
 }
 
-static size_t tail_of(uint32_t type, const void *request)
+static size_t struct_bytes(uint32_t type)
+{
+    static const size_t bytes[] = {
+        [IPC_START] = sizeof(struct ipc_start), [IPC_SIGN] = sizeof(struct ipc_sign),
+        [IPC_PROVE] = sizeof(struct ipc_prove), [IPC_AUTH] = sizeof(struct ipc_auth),
+        [IPC_NOTE] = sizeof(struct ipc_note),   [IPC_END] = sizeof(struct ipc_end)};
+    return bytes[type];
+}
+
+static bool is_sign(const struct ipc_sign *sign, size_t tail)
+{
+    size_t keys = sign->hybrid == 1 ? AGREE_HYBRID_CLIENT_BYTES + AGREE_HYBRID_SERVER_BYTES
+                                    : 2 * AGREE_X25519_BYTES;
+    return sign->hybrid <= 1 && sign->certified <= 1 &&
+           sign->client_version_bytes <= LIMIT_VERSION_LINE_BYTES &&
+           sign->client_kexinit_bytes <= LIMIT_CLIENT_KEXINIT_BYTES &&
+           sign->server_kexinit_bytes <= LIMIT_KEXINIT_BYTES &&
+           tail == keys + sign->client_version_bytes + sign->client_kexinit_bytes +
+                       sign->server_kexinit_bytes;
+}
+
+/* Whether a request of `count` bytes, which have the whole struct, has the right tail. */
+static bool has_tail(uint32_t type, const void *request, size_t count)
 {
     const struct ipc_auth *auth = request;
     const struct ipc_note *note = request;
+    size_t tail = count - struct_bytes(type);
     switch (type) {
     case IPC_SIGN:
-        return tail_of_sign(request);
+        return is_sign(request, tail);
     case IPC_AUTH:
-        PROVE(auth->blob_bytes <= LIMIT_KEY_BLOB_BYTES, "a key is not above its limit");
-        return auth->blob_bytes;
+        return tail <= LIMIT_KEY_BLOB_BYTES && tail == auth->blob_bytes;
     case IPC_NOTE:
-        PROVE(note->text_bytes <= LIMIT_NOTE_BYTES, "a note is not above its limit");
-        return note->text_bytes;
+        return tail <= LIMIT_NOTE_BYTES && tail == note->text_bytes;
     default:
-        return 0;
+        return tail == 0;
     }
 }
 
@@ -50,20 +83,15 @@ int main(void)
            phase == MONITOR_AFTER_LOGIN || phase == MONITOR_OVER);
     ASSUME(count <= 2 * sizeof(union monitor_request));
     const uint8_t *request = malloc(count);
+    uint32_t type = count >= 4 ? *(const uint32_t *)(const void *)request : 0;
     const struct request_row *row = NULL;
-    if (find_row(&row, table, phase, request, count) != NULL) {
-        PROVE(row == NULL, "a refused request has no row");
-        return 0;
-    }
-    uint32_t type = *(const uint32_t *)(const void *)request;
-    PROVE(type >= IPC_START && type <= IPC_END, "the request is one for the monitor");
-    PROVE(row == &table[type] && row->handle != NULL, "the row is that of the type");
-    PROVE(phase != MONITOR_OVER, "nothing is served when it is over");
-    PROVE(type != IPC_AUTH || phase == MONITOR_BEFORE_LOGIN, "a login comes before the login");
-    PROVE(type != IPC_PROVE || phase == MONITOR_AFTER_LOGIN, "a proof comes after the login");
-    PROVE(type != IPC_SIGN || phase != MONITOR_START, "no signature before the start");
-    PROVE(count >= row->bytes && count - row->bytes == tail_of(type, request),
-          "a request has the size of its struct and its tail");
-    PROVE(count < sizeof(union monitor_request), "a NUL fits behind the request");
+    bool accepted = find_row(&row, table, phase, request, count) == NULL;
+    bool right =
+        may_come(type, phase) && count >= struct_bytes(type) && has_tail(type, request, count);
+    PROVE(accepted || !right, "a right request is accepted");
+    PROVE(!accepted || right, "a wrong request is refused");
+    PROVE(accepted == (row != NULL), "only an accepted request has a row");
+    PROVE(!accepted || (row == &table[type] && row->handle != NULL), "the row is that of the type");
+    PROVE(!accepted || count < sizeof(union monitor_request), "a NUL fits behind the request");
     return 0;
 }
