@@ -36,7 +36,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ $# -gt 0 ] || set -- packet_open packet_seal reader writer writer_mpint sizes_session sizes_monitor
+[ $# -gt 0 ] || set -- packet_open packet_seal reader writer writer_mpint window sizes_session sizes_monitor
 
 # ---- CBMC ------------------------------------------------------------------------------------------------------------
 
@@ -70,15 +70,17 @@ run_cbmc() {
 
 # ---- the proofs ------------------------------------------------------------------------------------------------------
 
-# Sets the source files of a proof, how often its loops go round at most, and its steps.
+# Sets the source files of a proof, how often its loops go round at most, its steps, and options of its own.
 describe() {
-    steps=0 rounds=14
+    steps=0 rounds=14 options=""
     case $1 in
     reader) sources=src/wire/reader.c steps="0 1 2 3 4 5 6 7 8 9 10 11 12 13" ;;
     writer) sources=src/wire/writer.c steps="0 1 2 3 4 5 6" ;;
     writer_mpint) sources=src/wire/writer.c rounds=34 ;;
     packet_open | packet_seal) sources=src/net/transport/packet.c ;;
-    sizes_session) sources="" ;; # they include the files, for what is static there
+    # These include the files, for what is static there. An array of 17 is one variable for each element.
+    window) sources="" rounds=18 steps="0 1 2 3 4" options="--max-field-sensitivity-array-size 17" ;;
+    sizes_session) sources="" ;;
     sizes_monitor) sources=src/monitor/sign.c ;;
     *) die "there is no proof $1" ;;
     esac
@@ -94,6 +96,11 @@ reader@7@src/wire/reader.c@count == reader->left || @
 reader@9@src/wire/reader.c@(size_t)(found - reader->bytes) : count;@(size_t)(found - reader->bytes) : reader->left + 1;
 writer@3@src/wire/writer.c@count > writer->capacity - writer->used@writer->used + count > writer->capacity + 1
 writer_mpint@0@src/wire/writer.c@while (count > 0 && big_endian@while (big_endian
+window@0@src/net/channels/channel_window.c@channel->limit - LIMIT_WINDOW_BYTES : 0@channel->limit : 0
+window@1@src/net/channels/channel_window.c@smaller(more, spare_window(connection))@smaller(more, LIMIT_WINDOWS_BYTES)
+window@2@src/net/channels/channel_window.c@count > channel->window@count > channel->limit
+window@3@src/net/channels/channel_window.c@channel->consumed += (uint32_t)count@channel->consumed = (uint32_t)count
+window@4@src/net/channels/channel.c@channel->window = LIMIT_WINDOW_BYTES@channel->window = LIMIT_LARGEST_WINDOW_BYTES
 sizes_session@0@src/session/session_requests.c@spawn.command_bytes > LIMIT@spawn.environment_bytes > LIMIT
 sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/common/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
@@ -121,8 +128,9 @@ prove() { # NAME STEP SOURCE-TREE
         ulimit -v 8000000
         # shellcheck disable=SC3045
         ulimit -t "${WREN_PROOF_SECONDS:-240}"
+        # shellcheck disable=SC2086 # several arguments
         run_cbmc "$folder"/*.i --no-malloc-may-fail --unsigned-overflow-check --pointer-overflow-check --stop-on-fail \
-            --unwind $rounds --unwinding-assertions >"$folder/log" 2>&1
+            --unwind $rounds --unwinding-assertions $options >"$folder/log" 2>&1
         status=$?
         times >"$folder/times"
         exit $status
