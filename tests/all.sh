@@ -96,6 +96,18 @@ learn_states() {
         step learn "states learned" learn nice -n 5 sh tests/learn/run.sh transport channel
 }
 
+# Also whether each proof still finds the bugs that are planted for it.
+prove_bounds() {
+    nice -n 5 sh tests/proofs/run.sh &&
+        WREN_COUNTS=$top/build/results/proofs/planted.json nice -n 5 sh tests/proofs/run.sh --teeth
+}
+test_proofs() {
+    mkdir -p build/results/proofs
+    WREN_COUNTS=$top/build/results/proofs/proofs.json step proofs "bounded proofs" proofs prove_bounds
+    skipped=$(sed -n 's/^proofs: skipped, //p' build/proofs.log | head -n 1)
+    [ -z "$skipped" ] || say "nothing is proved: $skipped"
+}
+
 # Built, installed, upgraded and purged in a chroot. The unit tests have run: dpkg-buildpackage need not run them again.
 test_debian() {
     mkdir -p build/results/debian
@@ -147,6 +159,7 @@ fi
 test_sanitize_rest
 test_faults
 learn_states
+test_proofs
 test_debian
 check_all_files
 step source "analyzers" analyzers analyze
