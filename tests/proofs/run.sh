@@ -36,7 +36,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ $# -gt 0 ] || set -- packet_open packet_seal reader writer writer_mpint window sizes_session sizes_monitor
+[ $# -gt 0 ] || set -- packet_open packet_seal reader writer writer_mpint window stdin sizes_session sizes_monitor
 
 # ---- CBMC ------------------------------------------------------------------------------------------------------------
 
@@ -80,6 +80,7 @@ describe() {
     packet_open | packet_seal) sources=src/net/transport/packet.c ;;
     # These include the files, for what is static there. An array of 17 is one variable for each element.
     window) sources="" rounds=18 steps="0 1 2 3 4" options="--max-field-sensitivity-array-size 17" ;;
+    stdin) sources="" rounds=18 steps="0 1 2 3 4 5 6 7" options="--max-field-sensitivity-array-size 17" ;;
     sizes_session) sources="" ;;
     sizes_monitor) sources=src/monitor/sign.c ;;
     *) die "there is no proof $1" ;;
@@ -101,6 +102,10 @@ window@1@src/net/channels/channel_window.c@smaller(more, spare_window(connection
 window@2@src/net/channels/channel_window.c@count > channel->window@count > channel->limit
 window@3@src/net/channels/channel_window.c@channel->consumed += (uint32_t)count@channel->consumed = (uint32_t)count
 window@4@src/net/channels/channel.c@channel->window = LIMIT_WINDOW_BYTES@channel->window = LIMIT_LARGEST_WINDOW_BYTES
+stdin@0@src/net/channels/channel_stdin.c@batch->bytes += count@batch->bytes = count
+stdin@1@src/net/channels/channel_stdin.c@consume(channel, (size_t)written)@consume(channel, 0)
+stdin@2@src/net/channels/channel_stdin.c@&channel->pending, taken)@&channel->pending, count)
+stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel->pending.bytes)@consume(channel, 0)
 sizes_session@0@src/session/session_requests.c@spawn.command_bytes > LIMIT@spawn.environment_bytes > LIMIT
 sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/common/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes

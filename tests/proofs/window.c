@@ -10,9 +10,9 @@
  * clients may send.
  *
  * One step from any valid state suffices. A connection begins with all channels FREE, so that the
- * invariant holds. Only the functions below write limit, window and consumed (channel.h). A queue
- * grows by what is in hand, which leaves the sum as it is, and a channel that becomes FREE leaves
- * the rest of its limit to the others.
+ * invariant holds. Only the functions below write limit, window and consumed (channel.h). What is
+ * in hand is queued or consumed by channel_stdin.c, which leaves the sum as it is (stdin.c). A
+ * channel that becomes FREE leaves the rest of its limit to the others.
  *
  * Step 0 proves spare_window() with 16 channels: its answer depends on the sum of their limits
  * alone. So steps 1 to 4 need only one other channel, whose limit stands for those of all others.
