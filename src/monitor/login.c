@@ -233,12 +233,30 @@ static int64_t jitter_ms(const struct login *login, const char *user)
     return hash[0] % LIMIT_REFUSAL_JITTER_MS;
 }
 
+/* To the nanosecond: a wait of whole milliseconds would begin, and so end, at the part of a
+ * millisecond at which the work did, and the answer would tell how long the work took. */
+static struct timespec time_until(int64_t until_ms)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct timespec left = {(time_t)(until_ms / 1000) - now.tv_sec,
+                            (long)(until_ms % 1000) * 1000000 - now.tv_nsec};
+    if (left.tv_nsec < 0) {
+        left.tv_sec--;
+        left.tv_nsec += 1000000000;
+    }
+    return left.tv_sec < 0 ? (struct timespec){0} : left;
+}
+
 /* Returns early if the network process has hung up, or if a signal has asked us to end. */
 static void wait_until(const struct login *login, int64_t until_ms)
 {
     struct pollfd network = {.fd = login->ipc};
-    while (clock_now_ms() < until_ms && !signals_ending_wait() &&
-           poll(&network, 1, clock_timeout_ms(until_ms)) <= 0) {
+    while (clock_now_ms() < until_ms && !signals_ending_wait()) {
+        struct timespec left = time_until(until_ms);
+        if (ppoll(&network, 1, &left, NULL) > 0) {
+            break;
+        }
     }
 }
 

@@ -243,10 +243,6 @@ SIMULATED(int, poll, struct pollfd *waiting, nfds_t count, int timeout)
         waiting[i].revents = 0;
         SIMULATION_CHECK(simulation_fd(waiting[i].fd) != NULL);
     }
-    if (count == 1 && waiting[0].events == 0) { /* a refusal waits */
-        waiting[0].revents = program.closed ? POLLHUP : 0;
-        return program.closed ? 1 : pass(timeout);
-    }
     if (simulation_fd(waiting[0].fd)->kind == PIPE_IN) {
         program.closed = program.closed || program.hangs_up;
         state.term_signal = state.term_signal || program.terminates;
@@ -256,6 +252,19 @@ SIMULATED(int, poll, struct pollfd *waiting, nfds_t count, int timeout)
         return ready > 0 ? ready : pass(timeout);
     }
     return wait_for_events(waiting, count, timeout);
+}
+
+/* A refusal waits. The simulated clock has whole milliseconds only. */
+SIMULATED(int, ppoll, struct pollfd *waiting, nfds_t count, const struct timespec *timeout,
+          const sigset_t *mask)
+{
+    if (!simulating) {
+        return __real_ppoll(waiting, count, timeout, mask);
+    }
+    SIMULATION_CHECK(count == 1 && waiting->events == 0 && simulation_fd(waiting->fd) != NULL);
+    SIMULATION_CHECK(mask == NULL && timeout->tv_nsec % 1000000 == 0);
+    waiting->revents = program.closed ? POLLHUP : 0;
+    return program.closed ? 1 : pass((int)(timeout->tv_sec * 1000 + timeout->tv_nsec / 1000000));
 }
 
 /* ---- requests and replies -------------------------------------------------------------------- */
