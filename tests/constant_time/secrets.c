@@ -1,11 +1,15 @@
 /*
- * Runs one function of crypto/ on a secret, for run.sh, which compares what the processor does with
- * different ones:
+ * Runs one function on secrets, for run.sh:
  *
  *     secrets FUNCTION LEVEL PATTERN
  *
- * PATTERN is "zeros", "ones_" (all bits), or five letters that random bytes are made from. "branch"
- * and "index" are functions with a leak. What libsodium does is not ours: stand-ins take its place.
+ * Under an emulator, run.sh compares what the processor does with different secrets. PATTERN is
+ * "zeros", "ones_" (all bits), or five letters that random bytes are made from. Under valgrind's
+ * memcheck the secrets count as undefined: a branch on one and an address made from one is
+ * reported.
+ *
+ * "branch" and "index" are functions with a leak. What libsodium does is not ours: stand-ins take
+ * its place.
  */
 #include <sodium.h>
 #include <stdio.h>
@@ -13,12 +17,25 @@
 #include <string.h>
 
 #include "chacha20.h"
+#include "chacha20_kernels.h"
 #include "chachapoly.h"
+#include "hostkey.h"
+#include "hostkey_files.h"
 #include "levels.h"
 #include "poly1305.h"
 #include "sntrup761.h"
 
-static uint8_t key[64], message[4096], tag[16], random_bytes[SNTRUP761_RANDOM_BYTES];
+#ifdef SECRETS_MEMCHECK
+#include <valgrind/memcheck.h>
+#define poison(bytes, count)     (void)VALGRIND_MAKE_MEM_UNDEFINED(bytes, count)
+#define declassify(bytes, count) (void)VALGRIND_MAKE_MEM_DEFINED(bytes, count)
+#else
+#define poison(bytes, count)     (void)(bytes)
+#define declassify(bytes, count) (void)(bytes)
+#endif
+
+static uint8_t key[64], message[4096], difference[16], random_bytes[SNTRUP761_RANDOM_BYTES];
+static uint8_t tag[16];
 
 void sodium_memzero(void *const bytes, const size_t count)
 {
@@ -28,13 +45,26 @@ void sodium_memzero(void *const bytes, const size_t count)
     }
 }
 
+/* Whether two secrets are equal is none: packets are refused, and keys are. */
 int sodium_memcmp(const void *const one, const void *const other, size_t count)
 {
-    volatile uint8_t difference = 0;
+    volatile uint8_t different = 0;
     for (size_t i = 0; i < count; i++) {
-        difference |= ((const uint8_t *)one)[i] ^ ((const uint8_t *)other)[i];
+        different |= ((const uint8_t *)one)[i] ^ ((const uint8_t *)other)[i];
     }
-    return difference != 0 ? -1 : 0;
+    uint8_t answer = different;
+    declassify(&answer, sizeof(answer));
+    return answer != 0 ? -1 : 0;
+}
+
+/* The pair of a seed: any that depends on it. */
+int crypto_sign_seed_keypair(unsigned char *public_key, unsigned char *secret_key,
+                             const unsigned char *seed)
+{
+    memcpy(public_key, seed, 32);
+    memcpy(secret_key, seed, 32);
+    memcpy(secret_key + 32, public_key, 32);
+    return 0;
 }
 
 /* No hash: it only mixes, in the same way whatever the bytes are. */
@@ -80,6 +110,12 @@ static void make_secrets(const char *pattern)
     fill(key, sizeof(key), and_mask, or_mask);
     fill(message, sizeof(message), and_mask, or_mask);
     fill(random_bytes, sizeof(random_bytes), and_mask, or_mask);
+    fill(difference, sizeof(difference), and_mask, or_mask);
+    difference[15] |= 1;
+    poison(key, sizeof(key));
+    poison(message, sizeof(message));
+    poison(random_bytes, sizeof(random_bytes));
+    poison(difference, sizeof(difference));
 }
 
 static void run_chacha20(void)
@@ -88,12 +124,35 @@ static void run_chacha20(void)
     chacha20_xor(message, message, 3001, key, nonce, 1);
 }
 
+static void run_portable(void)
+{
+    uint32_t state[CHACHA20_STATE_WORDS];
+    memcpy(state, key, sizeof(state));
+    chacha20_portable(message, message, 20, state, state);
+}
+
 static void run_poly1305(void)
 {
     for (size_t count = 0; count <= 80; count++) {
         poly1305(tag, message, count, key);
     }
     poly1305(tag, message, 3001, key);
+}
+
+/* With r = 1 a message of 32 bytes of ones is the number 2^130 - 2, which must be reduced; one of
+ * zeros is below 2^130 - 5. */
+static void run_reduction(void)
+{
+    memset(key, 0, 16);
+    key[0] = 1;
+    poison(key, 16);
+    poly1305(tag, message, 32, key);
+}
+
+static void run_length(void)
+{
+    uint32_t length = chachapoly_length(message, key, 1);
+    memcpy(message, &length, sizeof(length));
 }
 
 static void run_seal(void)
@@ -112,7 +171,9 @@ static void run_open(void)
 static void run_refuse(void)
 {
     chachapoly_seal(message, 1000, key, 1);
-    message[1004 + 7] ^= 1;
+    for (size_t i = 0; i < sizeof(difference); i++) {
+        message[1004 + i] ^= difference[i];
+    }
     if (chachapoly_open(message, 1000, key, 1)) {
         exit(EXIT_FAILURE);
     }
@@ -124,6 +185,25 @@ static void run_sntrup761(void)
     static uint8_t secret[SNTRUP761_SECRET_BYTES];
     memset(public_key, 0x5a, sizeof(public_key));
     sntrup761_encapsulate(ciphertext, secret, public_key, random_bytes);
+}
+
+static void run_random(void)
+{
+    sntrup761_random(random_bytes, key);
+}
+
+/* The second half of the secret key is not the public one's, in the places that `difference` has.
+ * This is the only comparison of secrets outside of crypto/. */
+static void run_hostkey(void)
+{
+    uint8_t public_key[32];
+    memcpy(key + 32, key, 32);
+    for (size_t i = 0; i < sizeof(difference); i++) {
+        key[32 + i] ^= difference[i];
+    }
+    if (hostkey_derive(public_key, key)) {
+        exit(EXIT_FAILURE);
+    }
 }
 
 static void run_branch(void)
@@ -144,9 +224,11 @@ static const struct {
     const char *name;
     void (*run)(void);
 } functions[] = {
-    {"chacha20", run_chacha20}, {"poly1305", run_poly1305}, {"seal", run_seal},
-    {"open", run_open},         {"refuse", run_refuse},     {"sntrup761", run_sntrup761},
-    {"branch", run_branch},     {"index", run_index},
+    {"chacha20", run_chacha20},   {"portable", run_portable}, {"poly1305", run_poly1305},
+    {"reduction", run_reduction}, {"length", run_length},     {"seal", run_seal},
+    {"open", run_open},           {"refuse", run_refuse},     {"random", run_random},
+    {"sntrup761", run_sntrup761}, {"hostkey", run_hostkey},   {"branch", run_branch},
+    {"index", run_index},
 };
 
 int main(int count, char **arguments)
