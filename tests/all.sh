@@ -108,6 +108,13 @@ test_proofs() {
     [ -z "$skipped" ] || say "nothing is proved: $skipped"
 }
 
+# Whether a secret decides a branch or an address. The times of logins are measured by hand: tests/constant_time/login.py.
+test_constant_time() {
+    mkdir -p build/results/constant_time
+    WREN_COUNTS=$top/build/results/constant_time/constant_time.json \
+        step constant_time "constant time" constant-time nice -n 5 sh tests/constant_time/run.sh
+}
+
 # Built, installed, upgraded and purged in a chroot. The unit tests have run: dpkg-buildpackage need not run them again.
 test_debian() {
     mkdir -p build/results/debian
@@ -160,6 +167,7 @@ test_sanitize_rest
 test_faults
 learn_states
 test_proofs
+test_constant_time
 test_debian
 check_all_files
 step source "analyzers" analyzers analyze

@@ -80,6 +80,11 @@ libclang-rt-14-dev:has_fuzzer
 nmap:has nmap
 nodejs:has node
 npm:has npm
+qemu-user:has qemu-aarch64
+gcc-aarch64-linux-gnu:has aarch64-linux-gnu-gcc
+gcc-arm-linux-gnueabihf:has arm-linux-gnueabihf-gcc
+libc6-dev-arm64-cross:test -e /usr/aarch64-linux-gnu/include/stdio.h
+libc6-dev-armhf-cross:test -e /usr/arm-linux-gnueabihf/include/stdio.h
 "
 
 has_fuzzer() { has clang && ls "$(clang -print-runtime-dir)"/libclang_rt.fuzzer-* >/dev/null 2>&1; }
