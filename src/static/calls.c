@@ -1,15 +1,51 @@
 /*
- * ioctl(), getsockopt() and recvmsg() of a static build, instead of musl's (the option
- * plain_calls). They make the system call and nothing else. musl's own also convert 64-bit times on
- * 32-bit architectures with old kernels. We need no times: only terminals, errors, addresses,
- * credentials and TCP_INFO, and messages that carry descriptors. musl's struct msghdr has padding
- * on 64-bit architectures, which must be zero: our callers initialize the whole struct.
+ * System calls of a static build, instead of musl's functions (the option plain_calls). They make
+ * the call and nothing else.
+ *
+ * musl's ioctl(), getsockopt() and recvmsg() also convert 64-bit times on 32-bit architectures with
+ * old kernels. We need no times: only terminals, errors, addresses, credentials and TCP_INFO, and
+ * messages that carry descriptors. musl's struct msghdr has padding on 64-bit architectures, which
+ * must be zero: our callers initialize the whole struct.
+ *
+ * musl's open() and fcntl() set FD_CLOEXEC once more, for kernels before 2.6.23. Its fork() blocks
+ * all signals twice and locks what threads may hold: our processes have one thread each.
  */
+#include <fcntl.h>
 #include <stdarg.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#ifdef SYS_fcntl64
+#define FCNTL SYS_fcntl64
+#else
+#define FCNTL SYS_fcntl
+#endif
+
+int open(const char *path, int flags, ...)
+{
+    va_list arguments;
+    va_start(arguments, flags);
+    mode_t mode = (flags & O_CREAT) != 0 ? va_arg(arguments, mode_t) : 0;
+    va_end(arguments);
+    return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_LARGEFILE, mode);
+}
+
+/* The commands that we use take an int, or a pointer that fits a long. */
+int fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    long argument = va_arg(arguments, long);
+    va_end(arguments);
+    return (int)syscall(FCNTL, fd, command, argument);
+}
+
+pid_t fork(void)
+{
+    return _Fork();
+}
 
 int ioctl(int fd, int request, ...)
 {
