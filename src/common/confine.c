@@ -71,15 +71,13 @@ bool confine_identity(const struct identity *identity)
 
 bool confine_limit(int resource, rlim_t most)
 {
-    struct rlimit limit;
-    if (syscall(SYS_prlimit64, 0, resource, NULL, &limit) != 0) {
-        return false;
+    const struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
+    struct rlimit before;
+    if (syscall(SYS_prlimit64, 0, resource, &limit, &before) == 0) {
+        /* It was as low before: root may raise it, and must not. */
+        return before.rlim_max > most || syscall(SYS_prlimit64, 0, resource, &before, NULL) == 0;
     }
-    if (limit.rlim_max <= most) {
-        return true;
-    }
-    limit.rlim_cur = limit.rlim_max = most;
-    return syscall(SYS_prlimit64, 0, resource, &limit, NULL) == 0;
+    return syscall(SYS_prlimit64, 0, resource, NULL, &before) == 0 && before.rlim_max <= most;
 }
 
 bool confine_capabilities(void)

@@ -5,6 +5,7 @@
 #include <grp.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -144,6 +145,51 @@ START_TEST(capabilities)
 }
 END_TEST
 
+/* ---- limits ---------------------------------------------------------------------------------- */
+
+static bool limit_is(rlim_t soft, rlim_t hard)
+{
+    struct rlimit found;
+    return getrlimit(RLIMIT_NOFILE, &found) == 0 && found.rlim_cur == soft &&
+           found.rlim_max == hard;
+}
+
+static bool lowers_a_limit(void)
+{
+    const struct rlimit before = {.rlim_cur = 40, .rlim_max = 60};
+    return setrlimit(RLIMIT_NOFILE, &before) == 0 && confine_limit(RLIMIT_NOFILE, 50) &&
+           limit_is(50, 50);
+}
+
+/* Root may raise limits, too. */
+static bool keeps_a_lower_limit(void)
+{
+    const struct rlimit before = {.rlim_cur = 40, .rlim_max = 60};
+    return setrlimit(RLIMIT_NOFILE, &before) == 0 && confine_limit(RLIMIT_NOFILE, 60) &&
+           limit_is(40, 60) && confine_limit(RLIMIT_NOFILE, 70) && limit_is(40, 60);
+}
+
+static bool keeps_it_without_rights(void)
+{
+    return confine_identity(&somebody) && keeps_a_lower_limit();
+}
+
+static bool refuses_no_limit(void)
+{
+    return !confine_limit(-1, 60) && errno == EINVAL;
+}
+
+static bool (*const of_limits[])(void) = {lowers_a_limit, keeps_a_lower_limit,
+                                          keeps_it_without_rights, refuses_no_limit};
+
+START_TEST(limits)
+{
+    if (of_limits[_i] != keeps_it_without_rights || geteuid() == 0) {
+        in_a_fork(of_limits[_i]);
+    }
+}
+END_TEST
+
 /* ---- flags ----------------------------------------------------------------------------------- */
 
 static bool sets_the_flags(void)
@@ -168,6 +214,7 @@ Suite *unit_suite(void)
     if (!unit_is_emulated()) {
         tcase_add_loop_test(tests, identities, 0, sizeof(of_root) / sizeof(of_root[0]));
         tcase_add_loop_test(tests, capabilities, 0, 2);
+        tcase_add_loop_test(tests, limits, 0, sizeof(of_limits) / sizeof(of_limits[0]));
         tcase_add_test(tests, flags);
     }
     suite_add_tcase(suite, tests);
