@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define ACCOUNT_FILE_BYTES 512
+#define ACCOUNT_FILE_BYTES 2048
 
 /* The digits of a number and a NUL; leading zeros leave less room for others. */
 #define ACCOUNT_NUMBER_BYTES 24
