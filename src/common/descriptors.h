@@ -22,6 +22,9 @@
  * 65535. */
 void descriptors_close_from(int first);
 
+/* Closes those from `first` to `last`, whether or not they are open. */
+void descriptors_close_between(int first, int last);
+
 /* Sets all signals to their default disposition and unblocks them; then ignores SIGPIPE and
  * SIGXFSZ, for which write() returns an error instead. A launcher may have ignored others, and
  * every program of the session would inherit that. */
@@ -29,6 +32,9 @@ void signals_reset(void);
 
 /* For children: sets what signals_reset() ignores back to the default and unblocks all signals. */
 void signals_hand_on(void);
+
+/* signals_watch() hands on as many kinds of signal, each once until it is read. */
+#define SIGNALS_WATCHED 4
 
 /* Blocks SIGCHLD and, if `with_ending`, the signals that ask a process to end: SIGTERM, SIGINT and
  * SIGHUP; unblocks all others. Returns a signalfd(2) for the blocked ones, close-on-exec and

@@ -91,10 +91,11 @@ static void end_by_signal(struct monitor *monitor, unsigned number)
 
 static void read_signals(struct monitor *monitor, union monitor_request *request)
 {
-    struct signalfd_siginfo signal;
-    while (read(monitor->signals, &signal, sizeof(signal)) == (ssize_t)sizeof(signal)) {
-        if (signal.ssi_signo != SIGCHLD) {
-            end_by_signal(monitor, signal.ssi_signo);
+    struct signalfd_siginfo signals[SIGNALS_WATCHED];
+    ssize_t bytes = read(monitor->signals, signals, sizeof(signals));
+    for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof(signals[0]); i++) {
+        if (signals[i].ssi_signo != SIGCHLD) {
+            end_by_signal(monitor, signals[i].ssi_signo);
         }
     }
     reap(monitor, request);

@@ -91,8 +91,7 @@ static void reap(struct sessions *sessions, int signals)
     struct signalfd_siginfo drained;
     int status;
     pid_t pid;
-    while (read(signals, &drained, sizeof(drained)) > 0) {
-    }
+    (void)!read(signals, &drained, sizeof(drained)); /* SIGCHLD waits once, however many ended */
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         sessions_reaped(sessions, pid, status);
     }

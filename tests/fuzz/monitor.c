@@ -138,6 +138,18 @@ SIMULATED(pid_t, fork, void)
     return ++state.next_child;
 }
 
+static ssize_t read_signals(uint8_t *out, size_t room)
+{
+    size_t count = 0;
+    while (count < room && (state.term_signal || state.child_signal)) {
+        struct signalfd_siginfo info = {.ssi_signo = state.term_signal ? SIGTERM : SIGCHLD};
+        *(state.term_signal ? &state.term_signal : &state.child_signal) = false;
+        memcpy(out + count++ * sizeof(info), &info, sizeof(info));
+    }
+    errno = EAGAIN;
+    return count > 0 ? (ssize_t)(count * sizeof(struct signalfd_siginfo)) : -1;
+}
+
 SIMULATED(ssize_t, read, int fd, void *out, size_t bytes)
 {
     if (!simulating) {
@@ -155,15 +167,8 @@ SIMULATED(ssize_t, read, int fd, void *out, size_t bytes)
         model.answer.bytes += count;
         return (ssize_t)count;
     }
-    SIMULATION_CHECK(opened->kind == SIGNALS && bytes == sizeof(struct signalfd_siginfo));
-    struct signalfd_siginfo info = {.ssi_signo = state.term_signal ? SIGTERM : SIGCHLD};
-    if (!state.term_signal && !state.child_signal) {
-        errno = EAGAIN;
-        return -1;
-    }
-    *(state.term_signal ? &state.term_signal : &state.child_signal) = false;
-    memcpy(out, &info, sizeof(info));
-    return sizeof(info);
+    SIMULATION_CHECK(opened->kind == SIGNALS && bytes >= sizeof(struct signalfd_siginfo));
+    return read_signals(out, bytes / sizeof(struct signalfd_siginfo));
 }
 
 SIMULATED(bool, signals_ending_wait, void)
