@@ -60,25 +60,15 @@ static bool have_standard_descriptors(void)
     return true;
 }
 
-/* The type of a file: S_IFIFO and the like, or 0 if it is unknown. */
-static mode_t type_of(int fd)
+/* Whether the file can carry a connection. */
+static bool is_stream(const struct stat *file)
 {
-    struct stat found;
-    return fstat(fd, &found) == 0 ? found.st_mode & S_IFMT : 0;
+    return S_ISSOCK(file->st_mode) || S_ISFIFO(file->st_mode);
 }
 
-/* Whether fd can carry a connection. */
-static bool is_stream(int fd)
+static bool is_same_stream(const struct stat *one, const struct stat *other)
 {
-    mode_t type = type_of(fd);
-    return type == S_IFSOCK || type == S_IFIFO;
-}
-
-static bool is_same_stream(int one, int other)
-{
-    struct stat first, second;
-    return is_stream(one) && fstat(one, &first) == 0 && fstat(other, &second) == 0 &&
-           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+    return is_stream(one) && one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
 /* Some inetds use the connection as stderr too, and the log would go to the client. Then puts
@@ -86,9 +76,12 @@ static bool is_same_stream(int one, int other)
  * person may have piped stdout and stderr into a pager. */
 static bool take_stderr_off_connection(void)
 {
-    if (!is_same_stream(STDIN_FILENO, STDERR_FILENO) &&
-        (!is_same_stream(STDOUT_FILENO, STDERR_FILENO) ||
-         (type_of(STDERR_FILENO) == S_IFIFO && !is_stream(STDIN_FILENO)))) {
+    struct stat in = {0}, out = {0}, err = {0}; /* zeros are no stream */
+    fstat(STDIN_FILENO, &in);
+    fstat(STDOUT_FILENO, &out);
+    fstat(STDERR_FILENO, &err);
+    if (!is_same_stream(&in, &err) &&
+        (!is_same_stream(&out, &err) || (S_ISFIFO(err.st_mode) && !is_stream(&in)))) {
         return false;
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -121,9 +114,7 @@ static bool close_descriptors(struct options *options)
         return false;
     }
     options->key_descriptor = key == 0 ? 0 : KEY_DESCRIPTOR;
-    for (int fd = IPC_DESCRIPTOR; fd < KEY_DESCRIPTOR + (key == 0); fd++) {
-        close(fd);
-    }
+    descriptors_close_between(IPC_DESCRIPTOR, KEY_DESCRIPTOR - (key != 0));
     status_place();
     descriptors_close_from(STATUS_DESCRIPTOR + 1);
     return true;

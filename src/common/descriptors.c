@@ -1,8 +1,11 @@
 #include "descriptors.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -58,6 +61,15 @@ void descriptors_close_from(int first)
     }
 }
 
+void descriptors_close_between(int first, int last)
+{
+    if (syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0U) != 0) {
+        for (int fd = first; fd <= last; fd++) {
+            close(fd);
+        }
+    }
+}
+
 /* A closed pipe, or a log file at its size limit, is then an error of write(). */
 static const int ignored[] = {SIGPIPE, SIGXFSZ};
 
@@ -70,11 +82,50 @@ static void unblock_all(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+#define ALL_SIGNALS UINT64_MAX
+
+/* The mask of up to 16 hexadecimal digits after the label. */
+static uint64_t read_mask(const char *text, const char *label)
+{
+    const char *digits = strstr(text, label);
+    size_t count = 0;
+    uint64_t mask = 0;
+    if (digits != NULL) {
+        digits += strlen(label);
+        count = strspn(digits, "0123456789abcdef");
+    }
+    if (count == 0 || count > 16) {
+        return ALL_SIGNALS;
+    }
+    for (size_t i = 0; i < count; i++) {
+        unsigned digit = (unsigned char)digits[i];
+        mask = mask << 4 | (digit <= '9' ? digit - '0' : digit - 'a' + 10);
+    }
+    return mask;
+}
+
+/* Bit N - 1 is set if signal N is ignored or has a handler (proc_pid_status(5)), and all bits are
+ * if /proc does not tell. To ask for each signal would be 64 calls. */
+static uint64_t find_changed(void)
+{
+    char text[2048];
+    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[bytes > 0 ? bytes : 0] = '\0';
+    return read_mask(text, "\nSigIgn:\t") | read_mask(text, "\nSigCgt:\t");
+}
+
 void signals_reset(void)
 {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
+    uint64_t found = find_changed();
     for (int number = 1; number < NSIG; number++) {
-        sigaction(number, &standard, NULL);
+        if (number > 64 || (found >> (number - 1) & 1) != 0) {
+            sigaction(number, &standard, NULL);
+        }
     }
     for (size_t i = 0; i < IGNORED; i++) {
         signal(ignored[i], SIG_IGN);
