@@ -91,13 +91,13 @@ fuzz() {
     # shellcheck disable=SC2086 # options without blanks
     ASAN_OPTIONS=detect_leaks=1:handle_abort=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
         alone "$build/tests/fuzz/fuzz_$1" $options -artifact_prefix="$build/findings/$1/" "$build/inputs/$1" >"$log" 2>&1
-    status=$?
+    ended=$?
     edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
     found=$(find "$build/findings/$1" -type f | wc -l)
     printf '%-18s %12s %7s %7s %6s %5s\n' "$1" "${runs:-?}" "${edges:-?}" "$(find "$build/inputs/$1" -type f | wc -l)" \
         $(($(date +%s) - started)) "$found" | tee -a "$build/table"
-    [ $status = 0 ] || { grep -m 1 'does not hold\|ERROR: \|runtime error' "$log"; return 1; }
+    [ $ended = 0 ] || { grep -m 1 'does not hold\|ERROR: \|runtime error' "$log"; return 1; }
     floor=$(sed -n "s/^$1 //p" $all_floors)
     [ -z "$floors" ] || [ "${edges:-0}" -ge "${floor:-1}" ] ||
         { echo "$1: the corpus reaches ${edges:-0} edges, and $all_floors asks for $floor"; return 1; }
