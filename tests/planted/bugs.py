@@ -1,0 +1,71 @@
+"""One bug of each kind: where it goes, and what may find it.
+
+Each of `means` has the arguments that limit it to what can find the bug at all. A mean that is not named has nothing to
+do with the file: a proof of packets says nothing about a jail.
+"""
+
+
+class Bug:
+    def __init__(self, kind, path, before, after, **means):
+        self.kind, self.path, self.before, self.after, self.means = kind, path, before, after, means
+
+
+CHANNELS = "src/net/channels/"
+
+BUGS = {
+    "length": Bug(
+        "off by one in a length", "src/wire/reader.c",
+        "reader->failed || count > reader->left)", "reader->failed || count > reader->left + 1)",
+        system="system_framing system_channels", fuzz="reader wire_bytes", proofs="reader"),
+    "check": Bug(
+        "a lost check", CHANNELS + "channel_window.c",
+        "count > channel->window)", "count > channel->window && count == 0)",
+        system="system_windows system_channels", fuzz="connection", learn="channel", proofs="window"),
+    "phase": Bug(
+        "a message in the wrong phase", "src/net/dispatch.c",
+        "{SSH_MSG_CHANNEL_OPEN, IN(SSH_PHASE_OPEN),",
+        "{SSH_MSG_CHANNEL_OPEN, IN(SSH_PHASE_OPEN) | IN(SSH_PHASE_AUTH),",
+        system="system_login system_framing system_channels", fuzz="connection", learn="transport"),
+    "descriptor": Bug(
+        "a leaked descriptor", "src/session/sessions.c",
+        "        streams_close(streams.ours);\n        streams_close(streams.theirs);\n        return NULL;",
+        "        streams_close(streams.theirs);\n        return NULL;",
+        system="system_session_process system_three_processes", fuzz="session_requests", faults="terminal login"),
+    "branch": Bug(
+        "a branch that depends on a secret", "crypto/sntrup761.c",
+        "    return (int16_t)(value - (Q & (int16_t)(room >> 15)));",
+        "    if (room < 0) {\n        __asm__ volatile(\"\");\n        return (int16_t)(value - Q);\n    }\n"
+        "    return value;",
+        system="system_key_exchange", fuzz="sntrup761", constant_time="memcheck x86_64"),
+    "comparison": Bug(
+        "a secret compared byte by byte", "crypto/chachapoly.c",
+        "sodium_memcmp(tag, body + body_bytes, sizeof(tag)) == 0",
+        "memcmp(tag, body + body_bytes, sizeof(tag)) == 0",
+        system="system_framing", fuzz="crypto", constant_time="memcheck x86_64"),
+    "ignored": Bug(
+        "an error that is ignored", "src/session/account_become.c",
+        "!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) != 0)",
+        "!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) > 0)",
+        system="system_account system_three_processes", fuzz="session_requests", faults="login"),
+    "interrupted": Bug(
+        "a call that is not repeated after EINTR", "src/hostkey/hostkey_make.c",
+        "written < 0 && errno == EINTR", "written < 0 && errno == EAGAIN",
+        system="system_tools system_host_keys", faults="makekey makekey-empty"),
+    "overflow": Bug(
+        "an overflow", CHANNELS + "channel_stdout.c",
+        "    if (more > UINT32_MAX - channel->remote_window) {", "    if (channel->remote_window > UINT32_MAX - 1) {",
+        system="system_windows system_channels", fuzz="connection", learn="channel"),
+    "jail": Bug(
+        "a way out of a jail", "src/sftp/paths.c",
+        "RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS}", "RESOLVE_NO_MAGICLINKS}",
+        system="system_sftp_jail", fuzz="sftp_server", faults="sftp"),
+    "wipe": Bug(
+        "a secret that is not wiped", "src/net/transport/kex.c",
+        "    sodium_memzero(&kex->key, sizeof(kex->key));", "    (void)kex->key;",
+        system="system_memory system_key_exchange", fuzz="connection"),
+    "rule": Bug(
+        "a rule of access read wrongly", "src/authkeys/match.c",
+        "return found && !denied ? MATCH_YES : MATCH_NO;\n}\n\nenum match match_networks",
+        "return found || !denied ? MATCH_YES : MATCH_NO;\n}\n\nenum match match_networks",
+        system="system_key_options_1 system_key_options_2", fuzz="match"),
+}
