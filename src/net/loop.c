@@ -137,7 +137,7 @@ static bool is_logged_in(const struct connection *connection)
 }
 
 /* The monitor enforces the deadline; this one lets us tell the client why it is disconnected. */
-static uint64_t login_deadline_ms(const struct connection *connection)
+static uint64_t latest_login_ms(const struct connection *connection)
 {
     return connection->start_ms + connection->options->login_seconds * 1000ULL;
 }
@@ -151,7 +151,7 @@ static void check_deadlines(struct connection *connection)
         connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                           "the client did not finish a key exchange in time");
     }
-    if (!is_logged_in(connection) && now_ms >= login_deadline_ms(connection)) {
+    if (!is_logged_in(connection) && now_ms >= latest_login_ms(connection)) {
         char reason[80];
         snprintf(reason, sizeof(reason), "login deadline of %u s", options->login_seconds);
         connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, reason);
@@ -173,7 +173,7 @@ static int timeout_ms(const struct connection *connection)
         return 0; /* complete packets may be here already: no event would announce them */
     }
     if (!is_logged_in(connection)) {
-        next_ms = login_deadline_ms(connection);
+        next_ms = latest_login_ms(connection);
     }
     if (is_rekeying(connection)) {
         next_ms = connection->kex.asked_ms + LIMIT_REKEY_ANSWER_SECONDS * 1000ULL;

@@ -28,6 +28,7 @@ def test_sixteen_channels_and_no_more(client):
     assert raw.exec("echo again", number=77).wait_closed().output == b"again\n"
 
 
+@pytest.mark.sandbox  # a sanitizer's runtime has memory of its own
 def test_refused_sessions_take_no_memory(client):
     """The server keeps nothing of thousands of sessions that it has refused."""
     raw = client().login()
