@@ -4,7 +4,8 @@
 #
 #     sh tests/faults/run.sh [--seconds N] [--every] [SCENARIO...]
 #
-# Takes WRENSSHD, or the newest build. As root on x86-64; skipped elsewhere (status 77).
+# Tests WRENSSHD, or the program of build/gcc, which it builds if it is missing. As root on x86-64; skipped elsewhere
+# (status 77).
 set -u
 here=$(cd "$(dirname "$0")" && pwd) || exit 1
 top=$(cd "$here/../.." && pwd) || exit 1

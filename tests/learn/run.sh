@@ -6,8 +6,9 @@
 #     --show  print the state machine that was learned
 #     --deep  find each difference of a server that has one state more than the model: three times as many connections
 #
-# Takes the newest build, or WRENSSHD. AALpy comes from the Python package index into build/venv. Needs root. Without a name:
-# transport, channel and openssh, which is OpenSSH's server as a check of the learner.
+# Tests WRENSSHD, or the program of build/gcc, which it builds if it is missing. AALpy comes from the Python package index
+# into build/venv. Needs root. Without a name: transport, channel and openssh, which is OpenSSH's server as a check of the
+# learner.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -22,7 +23,7 @@ skip() {
     exit 0
 }
 
-case ${1:-} in -h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ "$(id -u)" = 0 ] || skip "it looks into processes, which needs root"
 mkdir -p build
 case $(uname -m) in x86_64 | aarch64) ;; *) skip "it does not know this machine's system calls" ;; esac
@@ -34,6 +35,9 @@ while :; do
     case ${1:-} in --show | --deep) options="$options $1" && shift ;; *) break ;; esac
 done
 [ $# -gt 0 ] || set -- transport channel openssh
+WRENSSHD=$(sh tests/gcc_daemon.sh) || { count 0 1 0; exit 1; }
+export WRENSSHD
+echo "tested: $WRENSSHD"
 passed=0 failed=0
 for what; do
     # shellcheck disable=SC2086 # a list of options

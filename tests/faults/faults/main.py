@@ -10,7 +10,8 @@ import time
 from errno import errorcode
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "system")]
+TESTS = os.path.dirname(os.path.dirname(HERE))
+sys.path[:0] = [HERE, os.path.join(TESTS, "system")]
 
 import machine  # noqa: E402
 import scenarios  # noqa: E402
@@ -161,6 +162,15 @@ def write_counts(**counts):
             json.dump(counts, file)
 
 
+def choose_daemon():
+    """WRENSSHD or build/gcc's program, for the workers; None if there is none, and the reason is printed."""
+    found = subprocess.run(["sh", os.path.join(TESTS, "gcc_daemon.sh")], stdout=subprocess.PIPE, text=True, check=False)
+    if found.returncode != 0:
+        return None
+    os.environ["WRENSSHD"] = os.path.abspath(found.stdout.rstrip("\n"))
+    return os.environ["WRENSSHD"]
+
+
 def main():
     arguments = read_arguments()
     reason = machine.refuses()
@@ -168,6 +178,10 @@ def main():
         print(f"skipped: {reason}")
         write_counts(skipped=1)
         return SKIPPED
+    daemon = choose_daemon()
+    if not daemon:
+        return 1
+    print(f"tested: {daemon}", flush=True)
     results = Results(quiet=bool(arguments.one))
     results.first_only = arguments.first
     work(arguments, results)
