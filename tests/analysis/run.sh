@@ -26,18 +26,18 @@ findings() { # TOOL
 
 gcc_analyzer() {
     [ -d $build/gcc ] || CC=gcc meson setup $build/gcc -Dtests=false --buildtype=debug -Doptimization=2 \
-        -Dc_args=-fanalyzer >$build-setup.log 2>&1 || { tail -n 20 $build-setup.log; exit 1; }
+        -Dc_args=-fanalyzer >$build-setup.log 2>&1 || { tail -n 20 $build-setup.log >&2; exit 1; }
     ninja -C $build/gcc -t clean >/dev/null
-    nice -n 10 ninja -C $build/gcc >$build-gcc.log 2>&1 || { tail -n 20 $build-gcc.log; exit 1; }
+    nice -n 10 ninja -C $build/gcc >$build-gcc.log 2>&1 || { tail -n 20 $build-gcc.log >&2; exit 1; }
     grep ' warning: ' $build-gcc.log | sed 's/-W\(analyzer-\)/\1/' | findings gcc
 }
 
 cppcheck_all() {
     [ -d $build/clang ] || CC=clang meson setup $build/clang -Dtests=false >$build-setup.log 2>&1 ||
-        { tail -n 20 $build-setup.log; exit 1; }
+        { tail -n 20 $build-setup.log >&2; exit 1; }
     nice -n 10 cppcheck --project=$build/clang/compile_commands.json --enable=warning,performance,portability --std=c11 \
         -j "$(getconf _NPROCESSORS_ONLN)" --quiet --template='{file}:{line}: [{id}]' >$build-cppcheck.log 2>&1 ||
-        { tail -n 20 $build-cppcheck.log; exit 1; }
+        { tail -n 20 $build-cppcheck.log >&2; exit 1; }
     findings cppcheck <$build-cppcheck.log
 }
 
