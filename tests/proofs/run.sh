@@ -26,17 +26,21 @@ skip() {
     exit 0
 }
 
-teeth=
-while [ $# -gt 0 ]; do
-    case $1 in
+all_proofs="packet_open packet_seal reader writer writer_mpint window stdin sizes_session sizes_monitor"
+usage_error() { echo "proofs: $*; -h helps" >&2; exit 100; }
+teeth='' proofs=''
+for argument; do
+    case $argument in
     -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$top/tests/proofs/run.sh"; exit 0 ;;
     --teeth) teeth=yes ;;
-    -*) die "unknown argument: $1" ;;
-    *) break ;;
+    -*) usage_error "unknown option: $argument" ;;
+    *)
+        case " $all_proofs " in
+        *" $argument "*) proofs="$proofs $argument" ;;
+        *) usage_error "there is no proof $argument, only $all_proofs" ;;
+        esac ;;
     esac
-    shift
 done
-[ $# -gt 0 ] || set -- packet_open packet_seal reader writer writer_mpint window stdin sizes_session sizes_monitor
 
 # ---- CBMC ------------------------------------------------------------------------------------------------------------
 
@@ -83,7 +87,6 @@ describe() {
     stdin) sources="" rounds=18 steps="0 1 2 3 4 5 6 7" options="--max-field-sensitivity-array-size 17" ;;
     sizes_session) sources="" ;;
     sizes_monitor) sources=src/monitor/sign.c ;;
-    *) die "there is no proof $1" ;;
     esac
 }
 
@@ -208,7 +211,7 @@ case $(cbmc --version 2>/dev/null) in
 [6-9].*) ;;
 *) unpack_cbmc ;;
 esac
-for proof; do
+for proof in ${proofs:-$all_proofs}; do
     if [ -n "$teeth" ]; then bite_all "$proof"; else verify "$proof"; fi
 done
 if [ -n "$teeth" ]; then
