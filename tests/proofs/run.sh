@@ -98,6 +98,7 @@ packet_seal@0@src/net/transport/packet.c@padding < PADDING_MIN_BYTES ?@padding <
 reader@0@src/wire/reader.c@count > reader->left@count > reader->left + 1
 reader@7@src/wire/reader.c@count == reader->left || @
 reader@9@src/wire/reader.c@(size_t)(found - reader->bytes) : count;@(size_t)(found - reader->bytes) : reader->left + 1;
+reader@12@src/wire/reader.c@reader->left >= capacity@reader->left > capacity
 writer@3@src/wire/writer.c@count > writer->capacity - writer->used@writer->used + count > writer->capacity + 1
 writer_mpint@0@src/wire/writer.c@while (count > 0 && big_endian@while (big_endian
 window@0@src/net/channels/channel_window.c@channel->limit - LIMIT_WINDOW_BYTES : 0@channel->limit : 0
