@@ -13,8 +13,9 @@
 #     --coverage   then plays all inputs on a build that counts, and prints the lines and branches reached, by room
 #
 # Prints one line for each target: executions, edges, inputs, seconds, findings. A finding stays in
-# build/fuzz/findings/TARGET; `build/fuzz/tests/fuzz/fuzz_TARGET FILE` plays it again. Inputs that reach something new stay
-# in build/fuzz/inputs/TARGET, and the next run goes on from them. Exits with 1 if there is a finding.
+# build/fuzz/findings/TARGET; `build/fuzz/tests/fuzz/fuzz_TARGET FILE` plays it again. The next run plays it first, deletes
+# it if it passes now, and counts it otherwise. Inputs that reach something new stay in build/fuzz/inputs/TARGET, and the
+# next run goes on from them. Exits with 1 if there is a finding, old or new.
 # Needs clang with its libFuzzer (libclang-rt-14-dev), Meson, libsodium, Check and Python; never writes outside of build/,
 # but for --minimize.
 set -u
@@ -36,7 +37,7 @@ while [ $# -gt 0 ]; do
     --minimize) minimize=yes ;;
     --floors) floors=yes seconds=0 ;;
     --coverage) coverage=yes ;;
-    -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) usage_error "unknown option: $1" ;;
     *)
         [ -e "tests/fuzz/$1.c" ] || usage_error "no such target: $1 (there is no tests/fuzz/$1.c)"
@@ -77,20 +78,37 @@ alone() {
     fi
 }
 
+# Deletes the findings of earlier runs that pass now. What is left still fails.
+replay_findings() { # TARGET LIMITS
+    for finding in "$build/findings/$1"/*; do
+        [ -e "$finding" ] || continue
+        # shellcheck disable=SC2086 # options without blanks
+        if play "$1" $2 "$finding" >"$build/$1.replay.log" 2>&1; then rm -f "$finding"; fi
+    done
+}
+
+play() { # TARGET ARGUMENT...
+    program=$build/tests/fuzz/fuzz_$1
+    shift
+    ASAN_OPTIONS=detect_leaks=1:handle_abort=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 alone "$program" "$@"
+}
+
 # fuzz TARGET: one line of the table.
 fuzz() {
     log=$build/$1.log
     gather "$1"
     [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$build/inputs/$1" "$build/findings/$1"
-    options="-timeout=10 -rss_limit_mb=2048 -max_len=16384 -use_value_profile=$values -print_final_stats=1"
+    limits="-timeout=10 -rss_limit_mb=2048"
+    replay_findings "$1" "$limits"
+    old=$(find "$build/findings/$1" -type f | wc -l)
+    options="$limits -max_len=16384 -use_value_profile=$values -print_final_stats=1"
     # They reach so many features that to weigh these would take most of the time.
     case $1 in connection | wire_bytes) options="$options -entropic=0 -max_len=4096" ;; esac
     [ "$seconds" -gt 0 ] && options="$options -max_total_time=$seconds" || options="$options -runs=0"
     [ ! -e "tests/fuzz/dictionaries/$1.dict" ] || options="$options -dict=tests/fuzz/dictionaries/$1.dict"
     started=$(date +%s)
     # shellcheck disable=SC2086 # options without blanks
-    ASAN_OPTIONS=detect_leaks=1:handle_abort=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
-        alone "$build/tests/fuzz/fuzz_$1" $options -artifact_prefix="$build/findings/$1/" "$build/inputs/$1" >"$log" 2>&1
+    play "$1" $options -artifact_prefix="$build/findings/$1/" "$build/inputs/$1" >"$log" 2>&1
     ended=$?
     edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
@@ -98,6 +116,7 @@ fuzz() {
     printf '%-18s %12s %7s %7s %6s %5s\n' "$1" "${runs:-?}" "${edges:-?}" "$(find "$build/inputs/$1" -type f | wc -l)" \
         $(($(date +%s) - started)) "$found" | tee -a "$build/table"
     [ $ended = 0 ] || { grep -m 1 'does not hold\|ERROR: \|runtime error' "$log"; return 1; }
+    [ "$old" = 0 ] || { echo "$1: $old findings of earlier runs still fail, in $build/findings/$1"; return 1; }
     floor=$(sed -n "s/^$1 //p" $all_floors)
     [ -z "$floors" ] || [ "${edges:-0}" -ge "${floor:-1}" ] ||
         { echo "$1: the corpus reaches ${edges:-0} edges, and $all_floors asks for $floor"; return 1; }
@@ -126,7 +145,8 @@ if ! ls "$(clang -print-runtime-dir 2>/dev/null)"/libclang_rt.fuzzer-* >/dev/nul
     exit 1
 fi
 mkdir -p build "$build"
-rm -f "$build/table"
+# A run that was stopped may have left these.
+rm -f "$build/table" "$build/failed"
 configure $build -fsanitize=fuzzer "-fsanitize=fuzzer-no-link -g1" -Db_sanitize=address,undefined
 printf '%-18s %12s %7s %7s %6s %5s\n' target executions edges inputs seconds finds
 status=0
