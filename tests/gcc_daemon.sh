@@ -1,5 +1,5 @@
 #!/bin/sh
-# Prints the path of the daemon that tests/faults and tests/learn test: WRENSSHD, else build/gcc's, which is built if it is
+# Prints the path of the daemon that a suite beside tests/system tests: WRENSSHD, else build/gcc's, which is built if it is
 # missing. The newest build may be one with sanitizers, which makes other system calls.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1

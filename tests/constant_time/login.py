@@ -216,18 +216,26 @@ def options_of(arguments):
     parser.add_argument("--probes", type=int, default=12000)
     parser.add_argument("--connections", type=int, default=4, help="at the same time")
     parser.add_argument("--plant", type=int, default=0, metavar="MICROSECONDS")
-    parser.add_argument("--daemon", help="the daemon; without it, the newest build")
+    parser.add_argument("--daemon", help="the daemon; without it WRENSSHD, or build/gcc's, which is built")
     parser.add_argument("--save", metavar="FILE", help="keeps all times as JSON")
     return parser.parse_args(arguments)
 
 
+def gcc_daemon():
+    """WRENSSHD, or build/gcc's; it ends the program if there is none, after the script has said why."""
+    found = subprocess.run(["sh", os.path.join(os.path.dirname(HERE), "gcc_daemon.sh")], stdout=subprocess.PIPE, text=True,
+                           check=False)
+    if found.returncode != 0:
+        sys.exit(1)
+    return found.stdout.rstrip("\n")
+
+
 def main():
     options = options_of(sys.argv[1:])
-    if options.daemon:
-        os.environ["WRENSSHD"] = options.daemon
     if os.getuid() != 0:
         print("skipped: only root can make the users that are asked for")
         return 77
+    os.environ["WRENSSHD"] = options.daemon or gcc_daemon()
     os.nice(-10)  # for the daemon, too: other work on this machine should disturb neither
     site = Site()
     log = Log(os.path.join(site.base, "refusals-log"))
