@@ -93,7 +93,7 @@ test_faults() {
 learn_states() {
     mkdir -p build/results/learn
     WRENSSHD=$top/build/gcc/src/wrensshd WREN_COUNTS=$top/build/results/learn/learn.json \
-        step learn "states learned" learn nice -n 5 sh tests/learn/run.sh transport channel
+        step learn "states learned" learn nice -n 5 sh tests/learn/run.sh
 }
 
 # Also whether each proof still finds the bugs that are planted for it.
