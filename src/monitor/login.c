@@ -245,7 +245,10 @@ static struct timespec time_until(int64_t until_ms)
         left.tv_sec--;
         left.tv_nsec += 1000000000;
     }
-    return left.tv_sec < 0 ? (struct timespec){0} : left;
+    if (left.tv_sec < 0) {
+        left = (struct timespec){0};
+    }
+    return left;
 }
 
 /* Returns early if the network process has hung up, or if a signal has asked us to end. */
