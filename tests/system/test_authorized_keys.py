@@ -1,5 +1,6 @@
 """authorized_keys: who may be able to write it, and what may stand in it."""
 
+import grp
 import os
 import shutil
 import socket
@@ -7,6 +8,7 @@ import socket
 import pytest
 
 from daemon import SLOWNESS
+from site_setup import EXTRA_GROUPS
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, string
 from wire_crypto import Ed25519Key
 
@@ -16,8 +18,8 @@ REFUSED = (USERAUTH_FAILURE, string(b"publickey") + b"\0")
 @pytest.fixture
 def attempt(client):
     """attempt(*flags): the answer to a login with the tests' key, and the log's line about it."""
-    def run(*flags):
-        raw = client(*flags)
+    def run(*flags, **how):
+        raw = client(*flags, **how)
         raw.handshake()
         raw.start_userauth()
         raw.sock.settimeout(5 * SLOWNESS)
@@ -109,6 +111,25 @@ def test_file_that_only_root_may_read(attempt, place):
     answer, event = attempt()
     assert answer == REFUSED
     assert_named(event, place)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("launched", ["games", "sys"])
+@pytest.mark.parametrize("group", ["games", "sys"])
+def test_file_that_only_a_group_may_read(attempt, place, site, group, launched):
+    """A file is read with the user's own groups, and not with those of the launcher."""
+    gid = grp.getgrnam(group).gr_gid
+    mine = gid in os.getgrouplist(site.user.pw_name, site.user.pw_gid)
+    assert mine == (group in EXTRA_GROUPS)
+    os.chown(place, 0, gid)
+    os.chmod(place, 0o640)
+    launch = ["setpriv", "--groups", f"0,{grp.getgrnam(launched).gr_gid}"]
+    answer, event = attempt(started={"launch": launch})
+    if mine:
+        assert answer[0] == USERAUTH_SUCCESS
+    else:
+        assert answer == REFUSED
+        assert_named(event, place)
 
 
 @pytest.mark.root
