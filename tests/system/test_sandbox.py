@@ -225,31 +225,13 @@ def test_shared_secret_is_forgotten(reach, kex):
 
 # ---- what it may do ---------------------------------------------------------------------------
 
-TIOCSTI, TIOCSCTTY, FIONREAD = 0x5412, 0x540e, 0x541b
-FORBIDDEN = {
-    "open": (2, 0, 0), "openat": (257, -100, 0, 0), "socket": (41, 2, 1, 0), "connect": (42, 0, 0, 0),
-    "bind": (49, 0, 0, 0), "accept": (43, 0, 0, 0), "execve": (59, 0, 0, 0), "execveat": (322, -100, 0, 0, 0, 0),
-    "fork": (57,), "vfork": (58,), "clone": (56, 17, 0, 0, 0, 0), "clone3": (435, 0, 0), "kill": (62, 1, 0),
-    "tgkill": (234, 1, 1, 0), "ptrace": (101, 0, 0, 0, 0), "process_vm_readv": (310, 1, 0, 0, 0, 0, 0),
-    "mmap executable": (9, 0, 4096, 7, 0x22, -1, 0), "mprotect executable": (10, 0, 4096, 7), "setuid": (105, 0),
-    "chroot": (161, 0), "mount": (165, 0, 0, 0, 0, 0), "unshare": (272, 0x10000000), "bpf": (321, 0, 0, 0),
-    "io_uring_setup": (425, 1, 0), "userfaultfd": (323, 0), "keyctl": (250, 0, 0, 0, 0, 0), "prctl": (157, 4, 1, 0, 0, 0),
-    "memfd_create": (319, 0, 0), "unlink": (87, 0), "getcwd": (79, 0, 0), "stat": (4, 0, 0), "dup2": (33, 0, 9),
-    "fcntl": (72, 0, 4, 0), "getpid": (39,), "prlimit64": (302, 0, 7, 0, 0), "sendto elsewhere": (44, 0, 0, 0, 0, 0, 0),
-    "ioctl TIOCSTI": (16, 0, TIOCSTI, 0), "ioctl TIOCSCTTY": (16, 0, TIOCSCTTY, 0), "ioctl FIONREAD": (16, 0, FIONREAD, 0),
-    "setsockopt SO_REUSEADDR": (54, 0, 1, 2, 0, 4), "setsockopt of TCP, other": (54, 0, 6, 31, 0, 0),
-    "sendmsg to the client": (46, 0, 0, 0), "recvmsg from the client": (47, 0, 0, 0), "x32 open": (0x40000002, 0, 0),
-    "no such call": (5000,),
-}
-
-
 @pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
-@pytest.mark.parametrize("name", FORBIDDEN)
+@pytest.mark.parametrize("name", inject.FORBIDDEN)
 def test_system_calls_that_kill(reach, name):
     """Forbidden system calls kill the process."""
     raw = reach("logged in")
     raw.line.log.wait("login")
-    inject.system_call(raw.line.network, *FORBIDDEN[name])
+    inject.system_call(raw.line.network, *inject.FORBIDDEN[name])
     assert raw.line.wait_exit() == 111
     assert not proc.alive(raw.line.network)
     end = raw.line.log.events("end")

@@ -1,5 +1,6 @@
 """The process that serves SFTP: what it holds, what it may do, and where its program comes from."""
 
+import errno
 import os
 import re
 import shutil
@@ -56,21 +57,58 @@ def test_no_host_key_in_its_memory(speaker, site, seed, mode):
     assert not proc.memory_holds(speaker(started={"mode": mode}).pid, seed)
 
 
-@pytest.mark.root
+injected = pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
+NEEDED_FOR_FILES = ("openat", "stat", "sendto elsewhere")
+
+
 @pytest.mark.sandbox
-@pytest.mark.skipif(not inject.possible, reason="needs root on x86-64")
-@pytest.mark.parametrize("number,arguments", [
-    pytest.param(57, (), id="fork"), pytest.param(56, (0, 0, 0, 0, 0), id="clone"), pytest.param(435, (0, 0), id="clone3"),
-    pytest.param(59, (0, 0, 0), id="execve"), pytest.param(322, (0, 0, 0, 0, 0), id="execveat"),
-    pytest.param(41, (1, 1, 0), id="socket"), pytest.param(101, (0, 0, 0, 0), id="ptrace"),
-    pytest.param(200, (1, 9), id="tkill"), pytest.param(9, (0, 4096, 7, 34, 2**64 - 1, 0), id="mmap")])
-def test_what_a_captured_process_cannot_do(speaker, number, arguments):
+@injected
+@pytest.mark.parametrize("name", sorted(set(inject.FORBIDDEN) - set(NEEDED_FOR_FILES)))
+def test_what_a_captured_process_cannot_do(raw_sftp, name):
     """Code within the process can start no process or program, open no connection and signal nobody: it is killed."""
+    server = raw_sftp().proc
+    inject.system_call(server.pid, *inject.FORBIDDEN[name])
+    assert server.wait(proc.PATIENCE_SECONDS) == -signal.SIGSYS
+
+
+@pytest.mark.sandbox
+@injected
+def test_client_sees_the_kill(speaker):
+    """The client of a server that a forbidden call has killed sees it in the exit status."""
     one = speaker()
-    inject.system_call(one.pid, number, *arguments)
-    one.send(Speaker.CLOSE, u32(1), string(b"x"))
+    inject.system_call(one.pid, *inject.FORBIDDEN["fork"])
     assert is_gone(one.pid)
     assert one.channel.wait_closed().exit_status == 128 + signal.SIGSYS
+
+
+CURRENT_FOLDER, OPENAT, UNLINKAT, MKDIRAT = -100, 257, 263, 258
+
+
+@pytest.mark.sandbox
+@injected
+@pytest.mark.skipif(inject.landlock_version() < 2, reason="this kernel's Landlock is too old")
+@pytest.mark.parametrize("flags,outside,writes", [
+    pytest.param((), True, True, id="neither"), pytest.param(("-R",), True, False, id="-R"),
+    pytest.param(("-j",), False, True, id="-j"), pytest.param(("-R", "-j"), False, False, id="both")])
+def test_what_landlock_leaves_to_a_captured_process(raw_sftp, at, flags, outside, writes):
+    """Code within the process opens no file outside of -j's folder, and writes to no file under -R."""
+    for name in ("file", "victim"):
+        with open(at(name), "wb"):
+            os.chmod(at(name), 0o666)
+    server = raw_sftp(*flags, *([at("")] if "-j" in flags else []))
+
+    def result(call, path, *rest):
+        found = inject.result_of_call(server.proc.pid, call, CURRENT_FOLDER, os.fsencode(path), *rest)
+        assert found >= 0 or found == -errno.EACCES, (path, os.strerror(-found))
+        return found >= 0
+    assert result(OPENAT, "/etc/passwd", os.O_RDONLY) == outside
+    assert result(OPENAT, "/dev/null", os.O_WRONLY) == (outside and writes)
+    assert result(OPENAT, at("file"), os.O_RDONLY)
+    assert result(OPENAT, at("file"), os.O_WRONLY) == writes
+    assert result(OPENAT, at("new"), os.O_WRONLY | os.O_CREAT, 0o600) == writes
+    assert result(MKDIRAT, at("folder"), 0o700) == writes
+    assert result(UNLINKAT, at("victim"), 0) == writes
+    assert server.alive()
 
 
 # ---- where its program comes from -------------------------------------------------------------
