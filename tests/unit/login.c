@@ -756,17 +756,57 @@ START_TEST(refusals_that_take_longer_take_double)
 }
 END_TEST
 
+#define START_MS INT64_C(1000000000)
+
+/* Asks at `start_ns` of the simulated clock. Returns the time of the answer, or -1 if libc's clock
+ * has a name that this file does not replace. */
+static int64_t time_of_refusal(const char *user, int64_t start_ns)
+{
+    clock_ns = start_ns;
+    woken_ns = -1;
+    ck_assert_uint_eq(answer_probe(user, public_b), IPC_VERDICT_REFUSED);
+    bool simulated = clock_ns != start_ns;
+    clock_ns = 0;
+    return simulated ? woken_ns : -1;
+}
+
 /* The time that the work takes does not show in parts of a millisecond either. */
 START_TEST(refusals_come_on_the_millisecond)
 {
-    const int64_t start_ms = INT64_C(1000000000);
-    login.deadline_ms = start_ms + 30000;
-    const int64_t start_ns = clock_ns = start_ms * 1000000 + _i * 70000;
-    ck_assert_uint_eq(answer_probe("carol", public_b), IPC_VERDICT_REFUSED);
-    if (clock_ns != start_ns) { /* else libc's clock has a name that this file does not replace */
-        ck_assert_int_eq(woken_ns, (start_ms + LIMIT_REFUSAL_MS + jitter_ms("carol")) * 1000000);
+    login.deadline_ms = START_MS + 30000;
+    int64_t answer_ns = time_of_refusal("carol", START_MS * 1000000 + _i * 70000);
+    if (answer_ns >= 0) {
+        ck_assert_int_eq(answer_ns, (START_MS + LIMIT_REFUSAL_MS + jitter_ms("carol")) * 1000000);
     }
-    clock_ns = 0;
+}
+END_TEST
+
+/* The account of "carol" does not exist. That of "root" exists, and the rules refuse it. */
+static const char *const refused_users[] = {"alice", "bob", "carol", "root"};
+#define REFUSED_USERS (int)(sizeof(refused_users) / sizeof(refused_users[0]))
+
+START_TEST(refusals_of_all_kinds_take_the_same_time)
+{
+    const char *user = refused_users[_i];
+    list_keys(true, false);
+    options.no_root = true;
+    login.deadline_ms = START_MS + 30000;
+    int64_t answer_ns = time_of_refusal(user, START_MS * 1000000);
+    if (answer_ns >= 0) {
+        ck_assert_int_eq(answer_ns, (START_MS + LIMIT_REFUSAL_MS + jitter_ms(user)) * 1000000);
+    }
+}
+END_TEST
+
+START_TEST(refusals_do_not_go_beyond_the_deadline)
+{
+    list_keys(true, false);
+    options.no_root = true;
+    login.deadline_ms = START_MS + LIMIT_REFUSAL_MS / 2;
+    int64_t answer_ns = time_of_refusal(refused_users[_i], START_MS * 1000000);
+    if (answer_ns >= 0) {
+        ck_assert_int_eq(answer_ns, login.deadline_ms * 1000000);
+    }
 }
 END_TEST
 
@@ -905,6 +945,8 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, refusals_take_their_time, 0, 2);
     tcase_add_test(tests, refusals_that_take_longer_take_double);
     tcase_add_loop_test(tests, refusals_come_on_the_millisecond, 0, 8);
+    tcase_add_loop_test(tests, refusals_of_all_kinds_take_the_same_time, 0, REFUSED_USERS);
+    tcase_add_loop_test(tests, refusals_do_not_go_beyond_the_deadline, 0, REFUSED_USERS);
     tcase_add_test(tests, acceptances_do_not_wait);
     tcase_add_test(tests, values_out_of_range);
     tcase_add_test(tests, login_that_can_not_be_entered);

@@ -30,6 +30,9 @@ const char *account_find(struct account *account, struct account_groups *groups,
     people->rules = *rules;
     people->lookups++;
     account_nobody(account, groups);
+    if (strcmp(user, "root") == 0 && rules->no_root) {
+        return "root may not log in";
+    }
     if (strcmp(user, "alice") != 0 && strcmp(user, "bob") != 0) {
         return "unknown user";
     }

@@ -1,6 +1,7 @@
 /*
  * Replaces monitor/account_find.c: the only users are alice and bob, both with our own uid and gid
- * and one home. It runs in the child that reads keys, and reports through shared memory.
+ * and one home. Where the rules refuse root, it says so. It runs in the child that reads keys, and
+ * reports through shared memory.
  */
 #ifndef WREN_UNIT_PEOPLE_H
 #define WREN_UNIT_PEOPLE_H
