@@ -35,8 +35,25 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
     snprintf(verdict->path, sizeof(verdict->path), "%s", user);
 }
 
+/* The signal that the child gets when the monitor ends, as of the moment when it opens the user's
+ * files. In shared memory. */
+static int *end_signal;
+
+void __real_authkeys_open_users(struct authkeys_users_file *, const char *, const struct account *);
+void __wrap_authkeys_open_users(struct authkeys_users_file *, const char *, const struct account *);
+
+void __wrap_authkeys_open_users(struct authkeys_users_file *users, const char *pattern,
+                                const struct account *account)
+{
+    prctl(PR_GET_PDEATHSIG, end_signal);
+    __real_authkeys_open_users(users, pattern, account);
+}
+
 static void begin(void)
 {
+    end_signal =
+        mmap(NULL, sizeof(*end_signal), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(end_signal, MAP_FAILED);
     scratch_make(scratch);
     people_begin(scratch);
     scratch_write(scratch, "keys", "a line\n", 7, 0600);
@@ -197,6 +214,27 @@ static void make_inheritable(void)
     }
 }
 
+/* Limits that the test inherits may be lower. */
+static void expect_limits(pid_t child)
+{
+    static const struct {
+        const char *name;
+        unsigned long most;
+    } limits[] = {{"Max cpu time", LIMIT_AUTHKEYS_CPU_SECONDS},
+                  {"Max file size", 0},
+                  {"Max processes", 0},
+                  {"Max open files", 0},
+                  {"Max core file size", 0}};
+    char found[256];
+    for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
+        unsigned long soft, hard;
+        proc_limit(found, child, limits[i].name);
+        ck_assert_msg(sscanf(found, "%lu %lu", &soft, &hard) == 2 && soft <= limits[i].most &&
+                          hard <= limits[i].most,
+                      "%s%s", limits[i].name, found);
+    }
+}
+
 START_TEST(every_right_is_given_up)
 {
     static const char *const lines[][2] = {
@@ -234,10 +272,69 @@ START_TEST(every_right_is_given_up)
         proc_status(found, child, lines[i][0]);
         ck_assert_msg(strcmp(found, lines[i][1]) == 0, "%s%s", lines[i][0], found);
     }
+    expect_limits(child);
     ck_assert_int_eq(write(gate[1], "g", 1), 1);
     int status;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
     ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+/* ---- the monitor's end ----------------------------------------------------------------------- */
+
+static void become_nobody(struct account *account, struct account_groups *groups)
+{
+    (void)groups;
+    account->uid = unprivileged.uid;
+    account->gid = unprivileged.gid;
+}
+
+static void do_nothing(void)
+{
+}
+
+/* The kernel forgets the signal when root's child takes on the user's id. */
+START_TEST(ends_with_the_monitor_while_it_opens_files)
+{
+    if (geteuid() == 0) {
+        people->change_account = become_nobody;
+    }
+    action = do_nothing;
+    ck_assert_int_eq(call_end_of(run_child), 0);
+    ck_assert_int_eq(*end_signal, SIGKILL);
+}
+END_TEST
+
+static void report_and_wait(void)
+{
+    call_need(write(3, "r", 1) == 1);
+    wait_for_the_test();
+}
+
+/* And again when it gives up root's id. A child that outlives the monitor reads the gate's byte,
+ * and answers. */
+START_TEST(ends_with_the_monitor_while_it_parses)
+{
+    int gate[2];
+    char byte;
+    static struct authkeys_account account;
+    ck_assert_int_eq(pipe(gate), 0);
+    action = report_and_wait;
+    pid_t monitor = fork();
+    if (monitor == 0) {
+        if (fork() == 0) {
+            dup2(gate[0], STDIN_FILENO);
+            run_child();
+        }
+        pause();
+    }
+    close(answer[1]);
+    ck_assert_int_eq(read(answer[0], &account, sizeof(account)), sizeof(account));
+    ck_assert_int_eq(read(answer[0], &byte, 1), 1);
+    ck_assert_int_eq(kill(monitor, SIGKILL), 0);
+    ck_assert_int_eq(waitpid(monitor, NULL, 0), monitor);
+    ck_assert_int_eq(write(gate[1], "g", 1), 1);
+    ck_assert_int_eq(read(answer[0], &byte, 1), 0);
 }
 END_TEST
 
@@ -252,6 +349,8 @@ Suite *unit_suite(void)
         tcase_add_loop_test(tests, forbidden_calls_kill, 0, 2 * CALLS);
         tcase_add_test(tests, log_is_out_of_reach);
         tcase_add_test(tests, every_right_is_given_up);
+        tcase_add_test(tests, ends_with_the_monitor_while_it_opens_files);
+        tcase_add_test(tests, ends_with_the_monitor_while_it_parses);
     }
     suite_add_tcase(suite, tests);
     return suite;

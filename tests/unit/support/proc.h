@@ -9,10 +9,11 @@
 #include "unit.h"
 
 /* The rest of the line that starts with `name`, newline included; "" if there is none. */
-static inline void proc_status(char out[static 256], pid_t pid, const char *name)
+static inline void proc_line(char out[static 256], pid_t pid, const char *file_name,
+                             const char *name)
 {
     char path[64], line[4096];
-    snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    snprintf(path, sizeof(path), "/proc/%d/%s", pid, file_name);
     FILE *file = fopen(path, "r");
     ck_assert_ptr_nonnull(file);
     out[0] = '\0';
@@ -22,6 +23,16 @@ static inline void proc_status(char out[static 256], pid_t pid, const char *name
         }
     }
     fclose(file);
+}
+
+static inline void proc_status(char out[static 256], pid_t pid, const char *name)
+{
+    proc_line(out, pid, "status", name);
+}
+
+static inline void proc_limit(char out[static 256], pid_t pid, const char *name)
+{
+    proc_line(out, pid, "limits", name);
 }
 
 #endif
