@@ -19,7 +19,8 @@ modprobe() { :; }
 . /hook
 run_hook
 echo "hook done: $(cat /crypto_keyfile.bin)"
-read -r _ </go
+# SIGCHLD of the killed listener may interrupt the opening of the pipe.
+until read -r _ </go; do :; done
 run_cleanuphook
 echo "cleaned: $(ls /crypto_keyfile.bin 2>&1)"
 """
