@@ -84,20 +84,19 @@ static void unblock_all(void)
 
 #define ALL_SIGNALS UINT64_MAX
 
-/* The mask of up to 16 hexadecimal digits after the label. */
+#define MASK_DIGITS 16
+
+/* The mask after the label. A line that is cut off does not count: of a process with hundreds of
+ * groups only the first lines fit into the buffer. */
 static uint64_t read_mask(const char *text, const char *label)
 {
-    const char *digits = strstr(text, label);
-    size_t count = 0;
     uint64_t mask = 0;
-    if (digits != NULL) {
-        digits += strlen(label);
-        count = strspn(digits, "0123456789abcdef");
-    }
-    if (count == 0 || count > 16) {
+    const char *line = strstr(text, label);
+    const char *digits = line != NULL ? line + strlen(label) : "";
+    if (strspn(digits, "0123456789abcdef") != MASK_DIGITS || digits[MASK_DIGITS] != '\n') {
         return ALL_SIGNALS;
     }
-    for (size_t i = 0; i < count; i++) {
+    for (size_t i = 0; i < MASK_DIGITS; i++) {
         unsigned digit = (unsigned char)digits[i];
         mask = mask << 4 | (digit <= '9' ? digit - '0' : digit - 'a' + 10);
     }
