@@ -33,7 +33,7 @@ void signals_reset(void);
 /* For children: sets what signals_reset() ignores back to the default and unblocks all signals. */
 void signals_hand_on(void);
 
-/* signals_watch() hands on as many kinds of signal, each once until it is read. */
+/* The most signals that wait in the descriptor of signals_watch(): one of each kind. */
 #define SIGNALS_WATCHED 4
 
 /* Blocks SIGCHLD and, if `with_ending`, the signals that ask a process to end: SIGTERM, SIGINT and

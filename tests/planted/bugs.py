@@ -1,7 +1,7 @@
 """One bug of each kind: where it goes, and what may find it.
 
-Each of `means` has the arguments that limit it to what can find the bug at all. A mean that is not named has nothing to
-do with the file: a proof of packets says nothing about a jail.
+`means` names the commands that may find the bug, with arguments that limit each to what has to do with the file. The
+others are not run: a proof of packets says nothing about a jail.
 """
 
 
