@@ -49,8 +49,9 @@
 #define LIMIT_REPLY_BYTES  40960
 
 /* Unsent data in the kernel's socket buffer (TCP_NOTSENT_LOWAT): enough to send while we encrypt
- * more. */
-#define LIMIT_UNSENT_BYTES 131072
+ * more. poll() reports room below half of it, and then the kernel takes the other half: a turn's
+ * packets of bulk data. */
+#define LIMIT_UNSENT_BYTES 262144
 
 /* Messages that are held back between our KEXINIT and our NEWKEYS (RFC 4253 section 7.1). A client
  * that causes more does not mean to answer the KEXINIT. */

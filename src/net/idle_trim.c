@@ -50,6 +50,24 @@ static void give_back_kex(struct connection *connection)
     connection->spared_ms = connection->now_ms;
 }
 
+static void give_back_input(struct connection *connection)
+{
+    memory_give_back(connection->buffers.input, sizeof(connection->buffers.input));
+    connection->input_touched = 0;
+}
+
+void idle_trim_before_bulk(struct connection *connection)
+{
+    if (!kex_is_due(connection)) {
+        return;
+    }
+    give_back_kex(connection);
+    if (input_is_due(connection)) {
+        give_back_input(connection);
+    }
+    memory_give_back_stack();
+}
+
 void idle_trim(struct connection *connection)
 {
     if (!idle_trim_due(connection)) {
@@ -59,8 +77,7 @@ void idle_trim(struct connection *connection)
         give_back_kex(connection);
     }
     if (input_is_due(connection)) {
-        memory_give_back(connection->buffers.input, sizeof(connection->buffers.input));
-        connection->input_touched = 0;
+        give_back_input(connection);
     }
     if (output_is_due(connection)) {
         memory_give_back(connection->buffers.output, sizeof(connection->buffers.output));

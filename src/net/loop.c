@@ -111,11 +111,13 @@ static void write_socket(struct connection *connection)
             connection_leave(connection, "client closed the connection while data was on its way");
             connection->output_start = connection->output_end = 0;
         }
+        connection->output_held = connection->output_end > 0;
         return;
     }
     connection->bytes_out += (uint64_t)written;
     connection->output_start += (size_t)written;
-    if (connection->output_start == connection->output_end) {
+    connection->output_held = connection->output_start < connection->output_end;
+    if (!connection->output_held) {
         connection->output_start = connection->output_end = 0;
     }
 }
@@ -235,11 +237,13 @@ static int poll_wanted(struct pollfd *entries, size_t count, struct timespec tim
 static void wait_for_events(struct connection *connection)
 {
     struct pollfd entries[POLL_ENTRIES];
-    bool has_output = connection->output_start < connection->output_end;
+    bool floods = channel_poll_awaits_socket(connection);
+    bool awaits_room = floods || connection->output_start < connection->output_end;
     bool reads = output_room(connection) >= LIMIT_REPLY_BYTES &&
                  connection->now_ms >= channel_stdin_pause_until_ms(connection);
     entries[SOCKET_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
-    entries[SOCKET_OUT] = (struct pollfd){.fd = has_output ? STDOUT_FILENO : -1, .events = POLLOUT};
+    entries[SOCKET_OUT] =
+        (struct pollfd){.fd = awaits_room ? STDOUT_FILENO : -1, .events = POLLOUT};
     entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = POLLRDHUP};
     entries[SESSION] = (struct pollfd){.fd = connection->session_ipc, .events = 0};
     size_t channel_entries = channel_poll_add(connection, entries + FIRST_CHANNEL);
@@ -254,10 +258,13 @@ static void wait_for_events(struct connection *connection)
     }
     if (ready > 0 || channel_stdout_coalesces(connection)) {
         connection->woken_ms = connection->now_ms;
+        if (floods) {
+            idle_trim_before_bulk(connection);
+        }
     } else if (connection->now_ms - connection->woken_ms >= LIMIT_REST_MS) {
         idle_trim(connection);
     }
-    channel_poll_note(connection, entries + FIRST_CHANNEL);
+    channel_poll_note(connection, entries + FIRST_CHANNEL, entries[SOCKET_OUT].revents != 0);
     if ((entries[MONITOR].revents & (POLLHUP | POLLERR)) != 0) {
         connection_fail(connection, "the monitor is gone");
     } else if (entries[MONITOR].revents != 0) {

@@ -13,6 +13,7 @@ pytestmark = [pytest.mark.root, pytest.mark.sandbox]  # a sanitizer's runtime ha
 REST_SECONDS = 5
 SLACK_KILOBYTES = 16
 STACK_KILOBYTES = 24
+STALLED_KILOBYTES = 64
 NEEDLE = b"a pass phrase that was typed"
 
 
@@ -50,6 +51,12 @@ def test_network_process_after_a_transfer(resting):
         sent += 32000
         resting.cat.wait(lambda: len(resting.cat.output) >= sent)
     assert_given_back(resting, resting.line.network)
+
+
+def test_network_process_while_the_client_reads_nothing(resting):
+    """What a program writes without end waits in its pipe and in the kernel, not in the network process."""
+    resting.exec("exec cat /dev/zero", number=1, window=2**31)
+    assert settled(resting.line.network) <= resting.before[resting.line.network] + STALLED_KILOBYTES
 
 
 def assert_stacks_given_back(raw):

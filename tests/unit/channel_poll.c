@@ -324,6 +324,73 @@ START_TEST(a_stream_that_ends)
 }
 END_TEST
 
+/* ---- a program that writes without end ------------------------------------------------------- */
+
+/* Fills the pipe, and empties the output into which earlier bytes of it went. */
+static void flood(void)
+{
+    while (write(program->out, bytes, sizeof(bytes)) > 0) {
+    }
+    program_turn(&rig, 0);
+    program_drop_output(&rig);
+}
+
+/* poll() asks whether the socket has room, not about the program. */
+static void expect_to_wait_for_the_socket(void)
+{
+    struct pollfd entries[CHANNEL_POLL_ENTRIES];
+    channel_poll_add(rig.connection, entries);
+    ck_assert_int_eq(entries[1].fd, -1);
+    ck_assert(channel_poll_awaits_socket(rig.connection));
+}
+
+static void turn_with_socket(bool has_room)
+{
+    struct pollfd entries[2 * CHANNEL_POLL_ENTRIES];
+    size_t count = channel_poll_add(rig.connection, entries);
+    ck_assert_int_ge(poll(entries, count, 0), 0);
+    channel_poll_note(rig.connection, entries, has_room);
+    channel_poll_turn(rig.connection);
+}
+
+START_TEST(a_flood_waits_for_the_socket)
+{
+    program_run(&rig, program, REMOTE);
+    flood();
+    flood();
+    expect_to_wait_for_the_socket();
+    turn_with_socket(false);
+    ck_assert_uint_eq(rig.connection->output_end, 0);
+    turn_with_socket(true);
+    ck_assert_uint_gt(rig.connection->output_end, 2 * LIMIT_CHANNEL_PACKET_BYTES);
+    program_drop_output(&rig);
+    while (program_turn(&rig, 0) > 0) {
+        program_drop_output(&rig);
+    }
+    ck_assert(!channel_poll_awaits_socket(rig.connection));
+    program_expect_idle(&rig);
+}
+END_TEST
+
+/* What the socket has not taken leaves before there is more, and nobody asks the socket for room
+ * that must stay unused. */
+START_TEST(a_flood_that_is_blocked)
+{
+    program_run(&rig, program, REMOTE);
+    flood();
+    flood();
+    block_output(_i);
+    rig.connection->output_held = _i == NOT_BLOCKED;
+    ck_assert(!channel_poll_awaits_socket(rig.connection));
+    size_t before = rig.connection->output_end;
+    turn_with_socket(true);
+    ck_assert_uint_eq(rig.connection->output_end, before);
+    rig.connection->output_held = false;
+    free_output();
+    expect_to_wait_for_the_socket();
+}
+END_TEST
+
 /* ---- several channels ------------------------------------------------------------------------ */
 
 /* Each channel carries the bytes of its own program; one that is always full leaves the others
@@ -507,6 +574,8 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_stream_that_is_blocked, 0, NOT_BLOCKED);
     tcase_add_test(tests, small_answers_do_not_coalesce);
     tcase_add_test(tests, a_stream_that_ends);
+    tcase_add_test(tests, a_flood_waits_for_the_socket);
+    tcase_add_loop_test(tests, a_flood_that_is_blocked, 0, NOT_BLOCKED + 1);
     tcase_add_test(tests, channels_share_the_output);
     tcase_add_loop_test(tests, a_word_goes_before_a_stream, 0, 2);
     tcase_add_loop_test(tests, the_windows_add_up, 0, 4);

@@ -127,6 +127,27 @@ START_TEST(what_is_on_its_way_stays)
 }
 END_TEST
 
+/* Once after each key exchange; the output, which bulk data fills again, may stay. */
+START_TEST(before_a_bulk_transfer)
+{
+    struct connection *connection = rig.connection;
+    fill(connection);
+    connection->input_touched = sizeof(connection->buffers.input);
+    connection->output_end = sizeof(connection->buffers.output);
+    idle_trim_before_bulk(connection);
+    ck_assert_uint_le(kexinits_left(connection) + count_bytes(connection->buffers.input,
+                                                              sizeof(connection->buffers.input), 2),
+                      2 * BORDERS_BYTES);
+    ck_assert_uint_eq(
+        count_bytes(connection->buffers.output, sizeof(connection->buffers.output), 3),
+        sizeof(connection->buffers.output));
+    fill(connection);
+    idle_trim_before_bulk(connection);
+    ck_assert_uint_eq(count_bytes(connection->buffers.input, sizeof(connection->buffers.input), 2),
+                      sizeof(connection->buffers.input));
+}
+END_TEST
+
 /* All before the buffers, and the pool after them. */
 START_TEST(what_is_kept_for_the_connection_stays)
 {
@@ -161,6 +182,7 @@ Suite *unit_suite(void)
     if (!unit_is_emulated()) {
         tcase_add_test(tests, all_goes_where_all_is_empty);
         tcase_add_loop_test(tests, what_is_on_its_way_stays, 0, 2);
+        tcase_add_test(tests, before_a_bulk_transfer);
     }
     suite_add_tcase(suite, tests);
     return suite;

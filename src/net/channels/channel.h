@@ -58,6 +58,7 @@ struct channel {
     bool stdout_widened;    /* a larger pipe was asked for */
     bool bulk;      /* much output in the last turn: interactive channels are served first */
     bool coalesces; /* see channel_stdout_coalesces() */
+    bool floods;    /* see channel_stdout_floods() */
     struct pace pace;
 
     /* channel_exit.c */

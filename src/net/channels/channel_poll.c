@@ -39,14 +39,27 @@ size_t channel_poll_add(const struct connection *connection, struct pollfd *entr
         }
         bool sends = channel_stdout_may_send(connection, channel);
         entries[count++] = stdin_entry(channel);
-        entries[count++] = input_entry(sends && !channel->coalesces, channel->child_stdout);
+        entries[count++] =
+            input_entry(sends && !channel->coalesces && !channel->floods, channel->child_stdout);
         entries[count++] = input_entry(sends, channel->child_stderr);
         entries[count++] = input_entry(may_send(connection), channel->child_exit);
     }
     return count;
 }
 
-void channel_poll_note(struct connection *connection, const struct pollfd *entries)
+bool channel_poll_awaits_socket(const struct connection *connection)
+{
+    for (size_t i = 0; i < connection->channels_used; i++) {
+        const struct channel *channel = &connection->channels[i];
+        if (channel_is_live(channel) && channel_stdout_floods(connection, channel)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void channel_poll_note(struct connection *connection, const struct pollfd *entries,
+                       bool socket_has_room)
 {
     for (size_t i = 0; i < connection->channels_used; i++) {
         struct channel *channel = &connection->channels[i];
@@ -57,8 +70,10 @@ void channel_poll_note(struct connection *connection, const struct pollfd *entri
         if ((entries[0].revents & (POLLERR | POLLHUP)) != 0) {
             channel_stdin_break(connection, channel);
         }
+        bool stdout_ready = entries[1].revents != 0 || channel->coalesces ||
+                            (socket_has_room && channel_stdout_floods(connection, channel));
         channel->ready = (entries[0].revents != 0 ? READY_STDIN : 0U) |
-                         (entries[1].revents != 0 || channel->coalesces ? READY_STDOUT : 0U) |
+                         (stdout_ready ? READY_STDOUT : 0U) |
                          (entries[2].revents != 0 ? READY_STDERR : 0U) |
                          (entries[3].revents != 0 ? READY_EXIT : 0U);
         entries += CHANNEL_POLL_ENTRIES;

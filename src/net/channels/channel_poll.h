@@ -6,6 +6,7 @@
 #define WREN_CHANNEL_POLL_H
 
 #include <poll.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,8 +19,12 @@ struct connection;
  * there is nothing to wait for, the entry's descriptor is -1. */
 size_t channel_poll_add(const struct connection *connection, struct pollfd *entries);
 
+/* True if a program's output waits for room in the socket rather than for its descriptor. */
+bool channel_poll_awaits_socket(const struct connection *connection);
+
 /* Notes what poll() found, from the entries that channel_poll_add() added. */
-void channel_poll_note(struct connection *connection, const struct pollfd *entries);
+void channel_poll_note(struct connection *connection, const struct pollfd *entries,
+                       bool socket_has_room);
 
 /* When channel_poll_turn() has something to do though poll() finds nothing, or UINT64_MAX. */
 uint64_t channel_poll_next_ms(const struct connection *connection);

@@ -14,7 +14,11 @@
 
 /* Packets of one stream in one turn: enough to fill a write, and few enough that other channels get
  * their share. */
-#define PACKETS_A_TURN 4
+#define PACKETS_A_TURN 3
+
+#define TURN_BYTES (PACKETS_A_TURN * DATA_PACKET_BYTES)
+_Static_assert(TURN_BYTES <= LIMIT_UNSENT_BYTES / 2,
+               "the kernel takes less than a turn's packets when poll() reports room");
 
 /* A program that writes more than this in one turn is a bulk transfer, not a dialogue. */
 #define BULK_BYTES 4096
@@ -49,10 +53,13 @@ bool channel_stdout_adjust(const struct connection *connection, struct channel *
     return true;
 }
 
-/* Room for a full packet of data beside the answers that incoming packets may need; bulk data
- * leaves room for a packet of another channel as well. */
+/* Room for a full packet of data beside the answers that incoming packets may need. Bulk data
+ * leaves room for a packet of another channel as well, and waits while the socket is full. */
 static bool has_room(const struct connection *connection, const struct channel *channel)
 {
+    if (channel->bulk && connection->output_held) {
+        return false;
+    }
     return output_room(connection) >=
            LIMIT_REPLY_BYTES + (channel->bulk ? 2 : 1) * DATA_PACKET_BYTES;
 }
@@ -138,12 +145,18 @@ void channel_stdout_read(struct connection *connection, struct channel *channel)
         channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
     }
     read_stream(connection, channel, &channel->child_stderr, stderr_ready, true);
+    bool whole_turn = filled == PACKETS_A_TURN;
     if (ready) {
         channel->bulk = window - channel->remote_window >= BULK_BYTES;
+        channel->floods = whole_turn && channel->bulk && channel->child_stdout >= 0;
     }
-    channel->coalesces = ready && channel->bulk && filled < PACKETS_A_TURN &&
-                         channel->stdout_widened && channel->child_stdout >= 0 &&
-                         channel_stdout_may_send(connection, channel);
+    channel->coalesces = ready && channel->bulk && !whole_turn && channel->stdout_widened &&
+                         channel->child_stdout >= 0 && channel_stdout_may_send(connection, channel);
+}
+
+bool channel_stdout_floods(const struct connection *connection, const struct channel *channel)
+{
+    return channel->floods && channel_stdout_may_send(connection, channel);
 }
 
 bool channel_stdout_coalesces(const struct connection *connection)

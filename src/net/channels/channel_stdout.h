@@ -37,6 +37,13 @@ void channel_stdout_read(struct connection *connection, struct channel *channel)
  */
 bool channel_stdout_coalesces(const struct connection *connection);
 
+/*
+ * True if a program writes faster than we read, and its output may leave. poll() is not asked about
+ * that output but whether the socket has room: the kernel then takes a whole turn's packets, and
+ * none of them waits in our memory for a client that has stopped reading.
+ */
+bool channel_stdout_floods(const struct connection *connection, const struct channel *channel);
+
 /* True if all output has been read: the program has closed it, or we have. */
 bool channel_stdout_has_ended(const struct channel *channel);
 

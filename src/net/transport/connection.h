@@ -127,6 +127,7 @@ struct connection {
     /* Raw input [input_start, input_end), sealed output [output_start, output_end). */
     bool input_waits;   /* for room in the output: whole packets may be left */
     bool input_drained; /* the last reading left nothing in the socket */
+    bool output_held;   /* the socket did not take all of the last output */
     size_t input_start, input_end;
     size_t output_start, output_end;
     size_t input_touched, output_touched; /* the furthest ends since pages were given back */
