@@ -454,6 +454,32 @@ START_TEST(a_word_goes_before_a_stream)
 }
 END_TEST
 
+/* Right after a keystroke a stream takes one packet of each turn, so that its echo waits for less;
+ * not if nobody has typed for long, and not if the stream has the connection for itself. */
+START_TEST(a_stream_beside_a_dialogue)
+{
+    program_run(&rig, program, REMOTE);
+    rig.connection->now_ms = 100000;
+    for (int i = 0; i < 3; i++) {
+        flood();
+    }
+    if (_i > 0) {
+        program_run(&rig, &programs[1], REMOTE + 1);
+        rig_say(&rig, SSH_MSG_CHANNEL_DATA, "us", programs[1].channel, "x");
+        program_drop_output(&rig);
+    }
+    rig.connection->now_ms += _i == 2 ? 20000 : 500;
+    while (write(program->out, bytes, sizeof(bytes)) > 0) {
+    }
+    turn_with_socket(true);
+    if (_i == 1) {
+        ck_assert_uint_lt(rig.connection->output_end, 2 * LIMIT_CHANNEL_PACKET_BYTES);
+    } else {
+        ck_assert_uint_gt(rig.connection->output_end, 2 * LIMIT_CHANNEL_PACKET_BYTES);
+    }
+}
+END_TEST
+
 /* ---- a random walk --------------------------------------------------------------------------- */
 
 static uint64_t walk_state;
@@ -578,6 +604,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_flood_that_is_blocked, 0, NOT_BLOCKED + 1);
     tcase_add_test(tests, channels_share_the_output);
     tcase_add_loop_test(tests, a_word_goes_before_a_stream, 0, 2);
+    tcase_add_loop_test(tests, a_stream_beside_a_dialogue, 0, 3);
     tcase_add_loop_test(tests, the_windows_add_up, 0, 4);
     suite_add_tcase(suite, tests);
     return suite;

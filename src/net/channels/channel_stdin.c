@@ -7,6 +7,9 @@
 #include "connection.h"
 #include "version.h"
 
+/* No more than this in one message: somebody types. */
+#define KEYSTROKE_BYTES 64
+
 /* ---- the end --------------------------------------------------------------------------------- */
 
 static void close_stdin(struct connection *connection, struct channel *channel,
@@ -91,6 +94,9 @@ void channel_stdin_data(struct connection *connection, struct channel *channel, 
                         size_t count)
 {
     struct stdin_batch *batch = &connection->stdin_batch;
+    if (count <= KEYSTROKE_BYTES) {
+        connection->typed_ms = connection->now_ms;
+    }
     if (batch->channel != channel || batch->count == STDIN_BATCH_PARTS) {
         channel_stdin_flush(connection);
     }

@@ -13,12 +13,17 @@
 #define DATA_PACKET_BYTES (LIMIT_CHANNEL_PACKET_BYTES + DATA_HEADER_BYTES + PACKET_OVERHEAD_BYTES)
 
 /* Packets of one stream in one turn: enough to fill a write, and few enough that other channels get
- * their share. */
-#define PACKETS_A_TURN 3
+ * their share. Beside a dialogue it is one: a keystroke and its echo each wait for the turn in
+ * which they arrive. */
+#define PACKETS_A_TURN                 3
+#define PACKETS_A_TURN_BESIDE_DIALOGUE 1
 
 #define TURN_BYTES (PACKETS_A_TURN * DATA_PACKET_BYTES)
 _Static_assert(TURN_BYTES <= LIMIT_UNSENT_BYTES / 2,
                "the kernel takes less than a turn's packets when poll() reports room");
+
+/* Who has typed nothing for so long may wait for the first echo a little longer. */
+#define DIALOGUE_MS 10000
 
 /* A program that writes more than this in one turn is a bulk transfer, not a dialogue. */
 #define BULK_BYTES 4096
@@ -117,13 +122,21 @@ static bool read_child(struct connection *connection, struct channel *channel, i
     return (size_t)count == most;
 }
 
+static int packets_a_turn(const struct connection *connection)
+{
+    bool dialogue =
+        connection->typed_ms > 0 && connection->now_ms - connection->typed_ms < DIALOGUE_MS;
+    return dialogue && channel_several_live(connection) ? PACKETS_A_TURN_BESIDE_DIALOGUE
+                                                        : PACKETS_A_TURN;
+}
+
 /* Returns how many packets were filled: then there is more to read. */
 static int read_stream(struct connection *connection, struct channel *channel, int *fd, bool ready,
                        bool is_stderr)
 {
     int filled = 0;
-    while (filled < PACKETS_A_TURN && ready && *fd >= 0 &&
-           channel_stdout_may_send(connection, channel) &&
+    int most = packets_a_turn(connection);
+    while (filled < most && ready && *fd >= 0 && channel_stdout_may_send(connection, channel) &&
            read_child(connection, channel, fd, is_stderr)) {
         filled++;
     }
@@ -145,7 +158,7 @@ void channel_stdout_read(struct connection *connection, struct channel *channel)
         channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
     }
     read_stream(connection, channel, &channel->child_stderr, stderr_ready, true);
-    bool whole_turn = filled == PACKETS_A_TURN;
+    bool whole_turn = filled == packets_a_turn(connection);
     if (ready) {
         channel->bulk = window - channel->remote_window >= BULK_BYTES;
         channel->floods = whole_turn && channel->bulk && channel->child_stdout >= 0;
