@@ -35,10 +35,10 @@
 /* The client's KEXINIT, which is kept until H is made. OpenSSH's has less than 2 KiB. */
 #define LIMIT_CLIENT_KEXINIT_BYTES 8192
 
-/* The input buffer. One read() fills it up to LIMIT_READ_BYTES: several packets of data, so that we
- * handle one while the next arrives. The rest of LIMIT_INPUT_BYTES is for the largest packet, and
- * uses no memory until one arrives. */
-#define LIMIT_READ_BYTES  131072
+/* The input buffer. One read() fills it up to LIMIT_READ_BYTES: four of the largest packets of
+ * data, so that we handle one while the next arrives, and little of a fifth, which has to be moved.
+ * The rest of LIMIT_INPUT_BYTES is for the largest packet, and uses no memory until one arrives. */
+#define LIMIT_READ_BYTES  131584
 #define LIMIT_INPUT_BYTES 262208
 
 /* The output buffer: encrypted packets that the socket has not yet taken. LIMIT_REPLY_BYTES of it
