@@ -148,8 +148,9 @@
 #define LIMIT_WINDOW_BYTES 65536
 
 /* A window grows up to this while the program reads as fast as the client sends. It is the data in
- * transit on a connection of 160 Mbit/s with a round trip of 100 ms. */
-#define LIMIT_LARGEST_WINDOW_BYTES 2097152
+ * transit on a connection of 320 Mbit/s with a round trip of 100 ms, and more than Linux has in
+ * transit with the system's buffers (tcp_wmem). */
+#define LIMIT_LARGEST_WINDOW_BYTES 4194304
 
 /* All windows of a connection together: one of the largest size, the others of the first size. We
  * never keep more data for programs that have stopped reading. */

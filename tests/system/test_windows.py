@@ -13,7 +13,7 @@ PROTOCOL_ERROR = 2
 CHANNELS = 16
 
 # The window that a channel begins with, the largest one, and what the kernel's pipe takes of the first.
-FIRST, LARGEST, PIPE = 65536, 2097152, 16 * os.sysconf("SC_PAGESIZE")
+FIRST, LARGEST, PIPE = 65536, 4194304, 16 * os.sysconf("SC_PAGESIZE")
 
 
 # ---- windows ----------------------------------------------------------------------------------
