@@ -17,7 +17,8 @@ EXTERNAL = "wrensshd-external"
 # OpenSSH with the SFTP server that is part of it.
 INTERNAL = "openssh-internal"
 NO_PEERS = (OURS, DYNAMIC, EXTERNAL, *BAR)
-GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "crypto", "arm")
+GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "exchange", "keys", "ciphers",
+          "crypto", "arm")
 
 
 # A client that is busy for this part of the time hardly ever waits.

@@ -54,6 +54,10 @@ class Plan:
         self.far_down_bytes = 2 * MIB if quick else 8 * MIB
         self.far_up_bytes = MIB // 4 if quick else MIB
         self.fars = 1 if quick else 3
+        self.exchanges = 1 if quick else 5
+        self.keys = 2 if quick else 5
+        self.ciphers = 1 if quick else 2
+        self.cipher_bytes = (10 if quick else 100) * MIB
 
 
 class Progress:

@@ -48,9 +48,9 @@ class Cost:
 
 
 class Session:
-    def __init__(self, bench, contender):
+    def __init__(self, bench, contender, options=()):
         self.title, self.running = contender.title, contender.running
-        command = [*bench.world.enter(["sftp"]), *bench.stock.options(contender), "-q", "-b", "-", PLAIN]
+        command = [*bench.world.enter(["sftp"]), *bench.stock.options(contender, *options), "-q", "-b", "-", PLAIN]
         self.client = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
                                        stderr=subprocess.PIPE, env=ENVIRONMENT)
         self._words = b""

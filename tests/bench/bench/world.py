@@ -18,8 +18,8 @@ QUICK_ACK = "127.0.0.2"
 
 
 def is_static(program):
-    """True if it names no loader (PT_INTERP), and so no libraries."""
-    return b"INTERP" not in run(["readelf", "-lW", program], env=ENVIRONMENT)
+    """True if it needs no libraries."""
+    return b"(NEEDED)" not in run(["readelf", "-dW", program], env=ENVIRONMENT)
 
 
 class World:
