@@ -6,8 +6,8 @@
 #     sh tests/bench/peers.sh --libraries ARCHITECTURE DIR
 #
 # SUITE is forky, unless told otherwise. Takes half a minute and 400 MB. The second form makes a folder with another
-# architecture's C library, OpenSSL and libsodium, of this machine's own release, for the counts of instructions; run.sh
-# does that by itself. Needs root, and installs mmdebstrap.
+# architecture's C library, OpenSSL, libsodium and servers, of this machine's own release, for the counts of
+# instructions; run.sh does that by itself. Needs root, and installs mmdebstrap.
 set -u
 suite=forky
 architecture=
@@ -40,7 +40,8 @@ mkdir -p "$(dirname "$folder")"
 if [ -n "$architecture" ]; then
     # shellcheck source=/dev/null
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-    set -- --variant=extract --architectures="$architecture" --include=libc6,libssl3,libsodium-dev
+    set -- --variant=extract --architectures="$architecture" \
+        --include=libc6,libssl3,libsodium-dev,dropbear-bin,tinysshd,openssh-server
 else
     set -- --variant=minbase \
         --include=openssh-server,openssh-client,openssh-sftp-server,dropbear-bin,tinysshd,passwd

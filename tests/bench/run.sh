@@ -76,12 +76,19 @@ build_all() {
     ninja -C "$build/meson" bench >"$build/build.log" 2>&1 || { tail -n 30 "$build/build.log"; return 1; }
 }
 
-# Libraries for the counts of instructions on ARM, fetched here because the measurements have no access to the internet.
-fetch_libraries() {
+# Libraries and servers for the counts of instructions on ARM, fetched here because the measurements have no access to
+# the internet. Folders without the servers are those of earlier versions of peers.sh.
+fetch_libraries() { # the words of the command line
     [ "$(id -u)" = 0 ] && has mmdebstrap || return 0
+    case "$*" in
+    *--only*arm*) ;;
+    *--only*) return 0 ;; # no other group needs them
+    esac
     for architecture in arm64 armhf; do
-        [ -d "$build/libraries-$architecture" ] ||
-            sh tests/bench/peers.sh --libraries $architecture "$build/libraries-$architecture" >"$build/fetch.log" 2>&1 ||
+        folder=$build/libraries-$architecture
+        [ -e "$folder/usr/sbin/sshd" ] && continue
+        rm -rf "$folder"
+        sh tests/bench/peers.sh --libraries $architecture "$folder" >"$build/fetch.log" 2>&1 ||
             echo "no libraries of $architecture, see build/bench/fetch.log: its counts are left out"
     done
 }
@@ -94,5 +101,5 @@ esac
 mkdir -p "$build"
 ensure_packages "$build/apt.log" "something is left out" || exit 1
 build_all || exit 1
-fetch_libraries
+fetch_libraries "$@"
 "$python" -m bench --daemon "$static" --dynamic "$dynamic" --build "$build/meson/tests/bench" "$@"

@@ -18,7 +18,7 @@ from .world import World
 MIB = 1 << 20
 
 # The module of a group's rows, where it has another name than the group.
-MODULES = {"cpu": ("login", "throughput")}
+MODULES = {"cpu": ("login", "throughput"), "arm": ("arm", "arm_login")}
 
 
 class Plan:
@@ -50,6 +50,8 @@ class Plan:
         self.crowded_logins = 3 if quick else 9
         self.crypto = 3 if quick else 9
         self.arm = 1 if quick else 7
+        self.arm_logins = 1 if quick else 2
+        self.arm_bytes = (2 if quick else 4) * MIB
         self.lean_logins = 10 if quick else 40
         self.far_down_bytes = 2 * MIB if quick else 8 * MIB
         self.far_up_bytes = MIB // 4 if quick else MIB

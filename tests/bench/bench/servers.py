@@ -90,7 +90,7 @@ class TinySSH(Server):
     many_sessions = False
 
     def prepare(self):
-        keys = self.world.path("keys-tinysshd")
+        keys = self.world.path("keys-" + self.name)
         self.world.run([self.world.find("tinysshd-makekey"), keys])
         sftp = self.sftp_server()
         return [self.binary(), *(["-x", "sftp=" + sftp] if sftp else []), keys]
@@ -101,7 +101,7 @@ class Dropbear(Server):
     programs = ("dropbear",)
 
     def prepare(self):
-        key = self.world.path("key-dropbear")
+        key = self.world.path("key-" + self.name)
         self.world.run([self.world.find("dropbearkey"), "-t", "ed25519", "-f", key])
         return [self.binary(), "-i", "-r", key]
 
