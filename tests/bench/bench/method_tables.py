@@ -32,3 +32,12 @@ def by_server(results, first, lines):
     names = columns(results, [key for _, keys in lines for key in keys])
     return markdown([first, *(results.titles[name] for name in names)],
                     [[title, *(cell(results, keys, name) for name in names)] for title, keys in lines])
+
+
+def lines(results):
+    """All tables of a run that are in Markdown."""
+    out = []
+    for title, table in results.tables.items():
+        if table and table[0].startswith("|"):
+            out += [*([""] if out else []), f"{title}:", "", *table]
+    return out
