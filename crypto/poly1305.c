@@ -39,10 +39,14 @@ struct scalars {
     limb folded[LIMBS];
 };
 
+/* All that is secret, to wipe it at once. */
 struct state {
     struct scalars scalars;
     limb s[LIMBS];
-    struct poly1305_lanes lanes; /* not used without a kernel */
+    uint8_t last[BLOCK_BYTES];
+    /* not used without a kernel */
+    struct scalars power;
+    struct poly1305_lanes lanes;
 };
 
 static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_BYTES])
@@ -52,6 +56,12 @@ static void read_limbs(limb out[static LIMBS], const uint8_t bytes[static BLOCK_
         out[i] = limb_from_little(out[i]);
     }
 }
+
+#ifdef __SIZEOF_INT128__
+#include "poly1305_limbs64.h"
+#else
+#include "poly1305_limbs32.h"
+#endif
 
 /* RFC 8439 section 2.5: r &= 0x0ffffffc0ffffffc0ffffffc0fffffff. */
 static void start(struct state *state, const uint8_t key[static 32])
@@ -72,73 +82,28 @@ static void start(struct state *state, const uint8_t key[static 32])
     }
 }
 
-/* h += block + marker 2^128 */
-static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[static BLOCK_BYTES],
-                             limb marker)
-{
-    limb value[LIMBS];
-    wide carry = 0;
-    read_limbs(value, block);
-    for (size_t i = 0; i < LIMBS; i++) {
-        carry += (wide)h[i] + value[i];
-        h[i] = (limb)carry;
-        carry >>= LIMB_BITS;
-    }
-    h[LIMBS] += marker + (limb)carry;
-}
-
-/* h *= r. The bits from 2^130 on are multiplied by 5 and added at the bottom. h must be below
- * 2^131 + 2^130, so that `top` does not overflow; afterwards it is below 2^130 + 2^65. */
-static inline void multiply(struct scalars *scalars)
-{
-    const limb *h = scalars->h, *r = scalars->r, *folded = scalars->folded;
-    limb product[LIMBS];
-    wide carry = 0;
-    for (size_t i = 0; i < LIMBS; i++) {
-        for (size_t j = 0; j <= LIMBS; j++) {
-            if (j <= i) {
-                carry += (wide)h[j] * r[i - j];
-            } else if (j < LIMBS + i) {
-                carry += (wide)h[j] * folded[LIMBS + i - j];
-            }
-        }
-        product[i] = (limb)carry;
-        carry >>= LIMB_BITS;
-    }
-    limb top = h[LIMBS] * r[0] + (limb)carry;
-    carry = (wide)(top >> 2) + (top & ~(limb)3);
-    for (size_t i = 0; i < LIMBS; i++) {
-        carry += product[i];
-        scalars->h[i] = (limb)carry;
-        carry >>= LIMB_BITS;
-    }
-    scalars->h[LIMBS] = (top & 3) + (limb)carry;
-}
-
-/* For calls outside of the loop, which share one copy of the code. */
+/* For calls outside of the loops, which share one copy of the code. */
 static __attribute__((noinline)) void multiply_once(struct scalars *scalars)
 {
     multiply(scalars);
 }
 
-static void absorb(struct scalars *scalars, const uint8_t *message, size_t count)
+static void absorb(struct scalars *restrict scalars, const uint8_t *restrict message, size_t blocks)
 {
-    struct {
-        struct scalars scalars;
-        uint8_t last[BLOCK_BYTES];
-    } work = {*scalars, {0}};
-    for (; count >= BLOCK_BYTES; message += BLOCK_BYTES, count -= BLOCK_BYTES) {
-        multiply(&work.scalars);
-        add_block(work.scalars.h, message, 1);
+    for (; blocks > 0; blocks--, message += BLOCK_BYTES) {
+        multiply(scalars);
+        add_block(scalars->h, message, 1);
     }
-    if (count > 0) {
-        memcpy(work.last, message, count);
-        work.last[count] = 1;
-        multiply_once(&work.scalars);
-        add_block(work.scalars.h, work.last, 0);
-    }
-    *scalars = work.scalars;
-    sodium_memzero(&work, sizeof(work));
+}
+
+/* Less than a block. */
+static void absorb_last(struct state *state, const uint8_t *message, size_t count)
+{
+    memset(state->last, 0, BLOCK_BYTES);
+    memcpy(state->last, message, count);
+    state->last[count] = 1;
+    multiply_once(&state->scalars);
+    add_block(state->scalars.h, state->last, 0);
 }
 
 /* The fastest kernel for so many bytes, or NULL if it is faster without one. */
@@ -164,52 +129,27 @@ static const struct poly1305_kernel *find_kernel(size_t count)
     return found != NULL && count >= found->least_bytes ? found : NULL;
 }
 
-/* The last digit keeps all higher bits. */
-static void write_digits(uint64_t digit[static 5], const limb h[static LIMBS + 1],
-                         const struct poly1305_kernel *kernel)
-{
-    for (size_t i = 0; i < kernel->digits; i++) {
-        size_t at = i * kernel->digit_bits / LIMB_BITS, shift = i * kernel->digit_bits % LIMB_BITS;
-        uint64_t two_limbs = (uint64_t)(((wide)h[at + 1] << LIMB_BITS | h[at]) >> shift);
-        uint64_t mask = (UINT64_C(1) << kernel->digit_bits) - 1;
-        digit[i] = i + 1 < kernel->digits ? two_limbs & mask : two_limbs;
-    }
-}
-
-static void add_digit(limb h[static LIMBS + 1], uint64_t digit, size_t bits)
-{
-    wide carry = (wide)digit << bits % LIMB_BITS;
-    for (size_t i = bits / LIMB_BITS; i < LIMBS; i++) {
-        carry += h[i];
-        h[i] = (limb)carry;
-        carry >>= LIMB_BITS;
-    }
-    h[LIMBS] += (limb)carry;
-}
-
 static void find_powers(struct state *state, const struct poly1305_kernel *kernel)
 {
-    struct scalars power = state->scalars;
-    memcpy(power.h, power.r, sizeof(power.r));
-    for (size_t i = 1; i < 2 * kernel->lanes; i++) {
-        if (i == kernel->lanes) {
-            write_digits(state->lanes.power[0], power.h, kernel);
+    struct scalars *power = &state->power;
+    *power = state->scalars;
+    memcpy(power->h, power->r, sizeof(power->r));
+    for (size_t square = 0; square < 2; square++) {
+        for (size_t i = square == 0; i < kernel->lanes; i++) {
+            multiply(power);
         }
-        multiply_once(&power);
+        write_digits(state->lanes.power[square], power->h, kernel);
     }
-    write_digits(state->lanes.power[1], power.h, kernel);
-    sodium_memzero(&power, sizeof(power));
 }
 
 /* Horner's rule. A sum is below 2^130 + 2^65 + 2^130 + 2^114, which multiply() can take. */
-static void join_lanes(struct state *state, const struct poly1305_kernel *kernel)
+static void join_lanes(struct scalars *restrict sum, const struct poly1305_lanes *restrict lanes,
+                       const struct poly1305_kernel *kernel)
 {
     for (size_t block = 0; block < kernel->lanes; block++) {
         size_t lane = 2 * block < kernel->lanes ? 2 * block : 2 * block - kernel->lanes + 1;
-        multiply_once(&state->scalars);
-        for (size_t i = 0; i < kernel->digits; i++) {
-            add_digit(state->scalars.h, state->lanes.h[i][lane], i * kernel->digit_bits);
-        }
+        multiply(sum);
+        add_lane(sum->h, lanes, lane, kernel);
     }
 }
 
@@ -219,10 +159,10 @@ static size_t absorb_strides(struct state *state, const uint8_t *message, size_t
 {
     size_t stride_bytes = 2 * kernel->lanes * BLOCK_BYTES;
     size_t strides = count / stride_bytes;
-    memset(state->lanes.h, 0, sizeof(state->lanes.h));
+    memset(state->lanes.h, 0, kernel->digits * sizeof(state->lanes.h[0]));
     find_powers(state, kernel);
     kernel->take(&state->lanes, message, strides);
-    join_lanes(state, kernel);
+    join_lanes(&state->scalars, &state->lanes, kernel);
     return strides * stride_bytes;
 }
 
@@ -260,9 +200,10 @@ void poly1305(uint8_t tag[static 16], const uint8_t *message, size_t count,
     if (kernel != NULL) {
         done = absorb_strides(&state, message, count, kernel);
     }
-    if (done < count) {
-        absorb(&state.scalars, message + done, count - done);
+    absorb(&state.scalars, message + done, (count - done) / BLOCK_BYTES);
+    if (count % BLOCK_BYTES > 0) {
+        absorb_last(&state, message + count - count % BLOCK_BYTES, count % BLOCK_BYTES);
     }
     finish(tag, &state);
-    sodium_memzero(&state, kernel != NULL ? sizeof(state) : offsetof(struct state, lanes));
+    sodium_memzero(&state, kernel != NULL ? sizeof(state) : offsetof(struct state, power));
 }

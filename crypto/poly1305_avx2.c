@@ -7,4 +7,4 @@
 #define ODD(a, b)             _mm256_unpackhi_epi64((__m256i)(a), (__m256i)(b))
 #include "poly1305_x86.h"
 
-const struct poly1305_kernel poly1305_avx2 = {take, DIGITS, DIGIT_BITS, LANES, 640};
+const struct poly1305_kernel poly1305_avx2 = {take, DIGITS, DIGIT_BITS, LANES, 512};

@@ -58,10 +58,10 @@ static inline void carry_all(wide sum[static DIGITS])
 
 static void take(struct poly1305_lanes *state, const uint8_t *message, size_t strides)
 {
-    struct factors one, two;
+    struct factors powers[2];
     narrow h[DIGITS];
-    set_factors(&one, state->power[0]);
-    set_factors(&two, state->power[1]);
+    set_factors(&powers[0], state->power[0]);
+    set_factors(&powers[1], state->power[1]);
     for (int i = 0; i < DIGITS; i++) {
         wide lanes;
         memcpy(&lanes, state->h[i], sizeof(lanes));
@@ -73,10 +73,10 @@ static void take(struct poly1305_lanes *state, const uint8_t *message, size_t st
         for (int i = 0; i < DIGITS; i++) {
             sum[i] = (wide){0};
         }
-        add_products(sum, h, fresh(&two));
+        add_products(sum, h, fresh(&powers[1]));
         message = after(sum, message);
         load(first, last, message);
-        add_products(sum, first, fresh(&one));
+        add_products(sum, first, fresh(&powers[0]));
         for (int i = 0; i < DIGITS; i++) {
             sum[i] += widened(last[i]);
         }
@@ -90,6 +90,5 @@ static void take(struct poly1305_lanes *state, const uint8_t *message, size_t st
         wide lanes = widened(h[i]);
         memcpy(state->h[i], &lanes, sizeof(lanes));
     }
-    sodium_memzero(&one, sizeof(one));
-    sodium_memzero(&two, sizeof(two));
+    sodium_memzero(powers, sizeof(powers));
 }
