@@ -99,7 +99,7 @@ bool chachapoly_open(uint8_t *packet, size_t body_bytes,
     write_nonce(nonce, sequence);
     start(&stream, body_bytes, key, nonce);
     poly1305(tag, packet, CHACHAPOLY_LENGTH_BYTES + body_bytes, stream.bytes + POLY1305_KEY_OFFSET);
-    bool authentic = sodium_memcmp(tag, body + body_bytes, sizeof(tag)) == 0;
+    bool authentic = crypto_verify_16(tag, body + body_bytes) == 0;
     if (authentic) {
         xor_body(body, body_bytes, &stream, key + K_2_OFFSET, nonce);
     }

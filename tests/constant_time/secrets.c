@@ -57,6 +57,11 @@ int sodium_memcmp(const void *const one, const void *const other, size_t count)
     return answer != 0 ? -1 : 0;
 }
 
+int crypto_verify_16(const unsigned char *one, const unsigned char *other)
+{
+    return sodium_memcmp(one, other, 16);
+}
+
 /* The pair of a seed: any that depends on it. */
 int crypto_sign_seed_keypair(unsigned char *public_key, unsigned char *secret_key,
                              const unsigned char *seed)
