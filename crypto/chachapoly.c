@@ -33,12 +33,18 @@ static void write_nonce(uint8_t nonce[static NONCE_BYTES], uint32_t sequence)
     memcpy(nonce, &big_endian, NONCE_BYTES);
 }
 
+/* A body that is whole strides of every kernel begins with the next block: with some of it done
+ * here, the last stride would not be whole, and take as long. */
 static void start(struct keystream *stream, size_t body_bytes,
                   const uint8_t key[static CHACHAPOLY_KEY_BYTES],
                   const uint8_t nonce[static NONCE_BYTES])
 {
-    stream->blocks = chacha20_pair(stream->bytes, BODY_OFFSET + body_bytes, key + K_1_OFFSET,
-                                   key + K_2_OFFSET, nonce);
+    bool whole = body_bytes % CHACHA20_PAIR_BYTES == 0;
+    stream->blocks = chacha20_pair(stream->bytes, BODY_OFFSET + (whole ? 0 : body_bytes),
+                                   key + K_1_OFFSET, key + K_2_OFFSET, nonce);
+    if (whole) {
+        stream->blocks = 1;
+    }
 }
 
 static void xor_bytes(uint8_t *data, const uint8_t *keystream, size_t count)

@@ -10,6 +10,7 @@
 
 #define BODY_SHORT  2048
 #define BODY_ROOM   35000
+#define ALIGNMENTS  64
 #define PACKET_ROOM (CHACHAPOLY_LENGTH_BYTES + BODY_ROOM + CHACHAPOLY_TAG_BYTES)
 
 static size_t packet_bytes(size_t body_bytes)
@@ -45,21 +46,24 @@ static void seal_by_the_draft(uint8_t *packet, size_t body_bytes, const uint8_t 
     crypto_onetimeauth(packet + 4 + body_bytes, packet, 4 + body_bytes, poly1305_key);
 }
 
+/* At any alignment. */
 static void try_both(size_t body_bytes)
 {
-    static uint8_t packet[PACKET_ROOM], expected[PACKET_ROOM], plain[PACKET_ROOM];
+    static uint8_t room[PACKET_ROOM + ALIGNMENTS], expected[PACKET_ROOM], plain[PACKET_ROOM];
+    uint8_t *packet = room + randombytes_uniform(ALIGNMENTS);
     uint8_t key[CHACHAPOLY_KEY_BYTES];
     uint32_t sequence = randombytes_random() >> randombytes_uniform(32);
     randombytes_buf(key, sizeof(key));
     fill(packet, body_bytes);
-    memcpy(plain, packet, sizeof(packet));
-    memcpy(expected, packet, sizeof(packet));
+    memcpy(plain, packet, sizeof(plain));
+    memcpy(expected, packet, sizeof(expected));
     chachapoly_seal(packet, body_bytes, key, sequence);
     seal_by_the_draft(expected, body_bytes, key, sequence);
-    ck_assert_mem_eq(packet, expected, sizeof(packet));
+    ck_assert_mem_eq(packet, expected, sizeof(expected));
     ck_assert_uint_eq(chachapoly_length(packet, key, sequence), body_bytes);
     ck_assert(chachapoly_open(packet, body_bytes, key, sequence));
-    ck_assert_mem_eq(packet + CHACHAPOLY_LENGTH_BYTES, plain + CHACHAPOLY_LENGTH_BYTES, body_bytes);
+    memcpy(expected + CHACHAPOLY_LENGTH_BYTES, plain + CHACHAPOLY_LENGTH_BYTES, body_bytes);
+    ck_assert_mem_eq(packet, expected, sizeof(expected));
 }
 
 START_TEST(short_ones_are_as_the_draft_says)
@@ -74,6 +78,17 @@ START_TEST(long_ones_are_as_the_draft_says)
 {
     for (int i = 0; level_set(_i) && i < 200; i++) {
         try_both(randombytes_uniform(BODY_ROOM));
+    }
+}
+END_TEST
+
+/* Where the keystream of a body begins depends on this. */
+START_TEST(whole_strides_and_their_neighbours_are_as_the_draft_says)
+{
+    for (size_t body_bytes = 512; level_set(_i) && body_bytes < BODY_ROOM; body_bytes += 512) {
+        try_both(body_bytes - 1);
+        try_both(body_bytes);
+        try_both(body_bytes + 1);
     }
 }
 END_TEST
@@ -103,7 +118,7 @@ static void refuses(const uint8_t sealed[static PACKET_ROOM], size_t body_bytes,
 
 START_TEST(every_flipped_bit_is_refused)
 {
-    static const size_t sizes[] = {24, 500, 1500};
+    static const size_t sizes[] = {24, 500, 512, 1500};
     static uint8_t packet[PACKET_ROOM];
     uint8_t key[CHACHAPOLY_KEY_BYTES];
     for (size_t i = 0; level_set(_i) && i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -193,7 +208,7 @@ static size_t words_left(const uint8_t key[static CHACHAPOLY_KEY_BYTES])
 START_TEST(no_key_stays_on_the_stack)
 {
     static struct work work;
-    for (size_t body_bytes = 24; level_set(_i) && body_bytes <= 1100; body_bytes += 52) {
+    for (size_t body_bytes = 32; level_set(_i) && body_bytes <= 1100; body_bytes += 32) {
         randombytes_buf(work.key, sizeof(work.key));
         fill(work.packet, body_bytes);
         work.body_bytes = body_bytes;
@@ -213,6 +228,7 @@ Suite *unit_suite(void)
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, short_ones_are_as_the_draft_says, 0, LEVELS);
     tcase_add_loop_test(tests, long_ones_are_as_the_draft_says, 0, LEVELS);
+    tcase_add_loop_test(tests, whole_strides_and_their_neighbours_are_as_the_draft_says, 0, LEVELS);
     tcase_add_loop_test(tests, every_flipped_bit_is_refused, 0, LEVELS);
     tcase_add_test(tests, open_leaves_the_length_encrypted);
     tcase_add_test(tests, another_key_sequence_or_length_is_refused);
