@@ -1,11 +1,11 @@
 #include "chacha20.h"
 
 #include <endian.h>
-#include <sodium.h>
 #include <string.h>
 
 #include "chacha20_kernels.h"
 #include "cpu.h"
+#include "zeros.h"
 
 #define MOST_LANES 16
 
@@ -78,11 +78,15 @@ static void xor_rest(uint8_t *out, const uint8_t *in, size_t count, struct kerne
                      const uint32_t state[static CHACHA20_STATE_WORDS])
 {
     uint8_t stride[MOST_LANES * CHACHA20_BLOCK_BYTES];
-    memcpy(stride, in, count);
-    memset(stride + count, 0, kernel.stride_bytes - count);
+    write_zeros(stride, kernel.stride_bytes);
     kernel.run(stride, stride, 1, state, state);
-    memcpy(out, stride, count);
-    sodium_memzero(stride, kernel.stride_bytes);
+    if (out != in) {
+        memcpy(out, in, count);
+    }
+    for (size_t i = 0; i < count; i++) {
+        out[i] ^= stride[i];
+    }
+    write_zeros(stride, kernel.stride_bytes);
 }
 
 void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t key[static 32],
@@ -104,7 +108,7 @@ void chacha20_xor(uint8_t *out, const uint8_t *in, size_t count, const uint8_t k
         counter += done / CHACHA20_BLOCK_BYTES;
         set_counter(state, counter);
     }
-    sodium_memzero(state, sizeof(state));
+    write_zeros(state, sizeof(state));
 }
 
 size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count,
@@ -114,18 +118,18 @@ size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count
     struct kernel kernel = choose(count < CHACHA20_PAIR_BYTES ? count : CHACHA20_PAIR_BYTES);
     size_t blocks = kernel.stride_bytes / CHACHA20_BLOCK_BYTES;
     uint32_t lone[CHACHA20_STATE_WORDS], state[CHACHA20_STATE_WORDS];
-    memset(keystream, 0, kernel.stride_bytes);
+    write_zeros(keystream, kernel.stride_bytes);
     write_state(lone, lone_key, nonce, 0);
     write_state(state, key, nonce, UINT64_MAX); /* the lone block replaces it; block 0 is next */
     kernel.run(keystream, keystream, 1, state, lone);
     if (blocks == 1) {
         uint8_t *second = keystream + CHACHA20_BLOCK_BYTES;
-        memset(second, 0, CHACHA20_BLOCK_BYTES);
+        write_zeros(second, CHACHA20_BLOCK_BYTES);
         set_counter(state, 0);
         kernel.run(second, second, 1, state, state);
         blocks++;
     }
-    sodium_memzero(lone, sizeof(lone));
-    sodium_memzero(state, sizeof(state));
+    write_zeros(lone, sizeof(lone));
+    write_zeros(state, sizeof(state));
     return blocks - 1;
 }

@@ -108,5 +108,5 @@ void chacha20_avx2_four(uint8_t *out, const uint8_t *in, size_t strides,
         out += FOUR * CHACHA20_BLOCK_BYTES;
         in += FOUR * CHACHA20_BLOCK_BYTES;
     }
-    sodium_memzero(start, sizeof(start));
+    write_zeros(start, sizeof(start));
 }

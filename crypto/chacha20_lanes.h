@@ -11,10 +11,10 @@
 #ifndef WREN_CHACHA20_LANES_H
 #define WREN_CHACHA20_LANES_H
 
-#include <sodium.h>
 #include <string.h>
 
 #include "chacha20_kernels.h"
+#include "zeros.h"
 
 typedef uint32_t lanes __attribute__((vector_size(4 * LANES)));
 
@@ -173,7 +173,7 @@ void KERNEL(uint8_t *out, const uint8_t *in, size_t strides,
         out += LANES * CHACHA20_BLOCK_BYTES;
         in += LANES * CHACHA20_BLOCK_BYTES;
     }
-    sodium_memzero(start, sizeof(start));
+    write_zeros(start, sizeof(start));
 }
 
 #endif

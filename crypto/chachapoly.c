@@ -12,6 +12,7 @@
 
 #include "chacha20.h"
 #include "poly1305.h"
+#include "zeros.h"
 
 #define NONCE_BYTES 8
 #define K_2_OFFSET  0
@@ -92,7 +93,7 @@ void chachapoly_seal(uint8_t *packet, size_t body_bytes,
     xor_body(body, body_bytes, &stream, key + K_2_OFFSET, nonce);
     poly1305(body + body_bytes, packet, CHACHAPOLY_LENGTH_BYTES + body_bytes,
              stream.bytes + POLY1305_KEY_OFFSET);
-    sodium_memzero(&stream, sizeof(stream));
+    write_zeros(stream.bytes, sizeof(stream.bytes));
 }
 
 bool chachapoly_open(uint8_t *packet, size_t body_bytes,
@@ -111,6 +112,6 @@ bool chachapoly_open(uint8_t *packet, size_t body_bytes,
     }
     /* With the right tag of a refused packet an attacker could forge that packet. */
     sodium_memzero(tag, sizeof(tag));
-    sodium_memzero(&stream, sizeof(stream));
+    write_zeros(stream.bytes, sizeof(stream.bytes));
     return authentic;
 }

@@ -12,11 +12,11 @@
 #include "poly1305.h"
 
 #include <endian.h>
-#include <sodium.h>
 #include <string.h>
 
 #include "cpu.h"
 #include "poly1305_kernel.h"
+#include "zeros.h"
 
 #ifdef __SIZEOF_INT128__
 typedef uint64_t limb;
@@ -159,7 +159,7 @@ static size_t absorb_strides(struct state *state, const uint8_t *message, size_t
 {
     size_t stride_bytes = 2 * kernel->lanes * BLOCK_BYTES;
     size_t strides = count / stride_bytes;
-    memset(state->lanes.h, 0, kernel->digits * sizeof(state->lanes.h[0]));
+    write_zeros(state->lanes.h, kernel->digits * sizeof(state->lanes.h[0]));
     find_powers(state, kernel);
     kernel->take(&state->lanes, message, strides);
     join_lanes(&state->scalars, &state->lanes, kernel);
@@ -205,5 +205,5 @@ void poly1305(uint8_t tag[static 16], const uint8_t *message, size_t count,
         absorb_last(&state, message + count - count % BLOCK_BYTES, count % BLOCK_BYTES);
     }
     finish(tag, &state);
-    sodium_memzero(&state, kernel != NULL ? sizeof(state) : offsetof(struct state, power));
+    write_zeros(&state, kernel != NULL ? sizeof(state) : offsetof(struct state, lanes));
 }

@@ -90,5 +90,5 @@ static void take(struct poly1305_lanes *state, const uint8_t *message, size_t st
         wide lanes = widened(h[i]);
         memcpy(state->h[i], &lanes, sizeof(lanes));
     }
-    sodium_memzero(powers, sizeof(powers));
+    write_zeros(powers, sizeof(powers));
 }

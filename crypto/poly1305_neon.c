@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "poly1305_kernel.h"
+#include "zeros.h"
 
 #define LANES      2
 #define DIGITS     5

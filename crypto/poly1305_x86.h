@@ -6,10 +6,10 @@
  *     MULTIPLY_HALVES(a, b)     for each lane, the product of the lower 32 bits
  *     EVEN(a, b), ODD(a, b)     every second lane of both, alternating: a[0], b[0], a[2], b[2]
  */
-#include <sodium.h>
 #include <string.h>
 
 #include "poly1305_kernel.h"
+#include "zeros.h"
 
 #define DIGITS     5
 #define DIGIT_BITS 26
