@@ -161,10 +161,11 @@
  * transit. */
 #define LIMIT_NEAR_WINDOW_BYTES 262144
 
-/* While more than this waits for the program of the only session, we read from the client only once
- * in LIMIT_HOLD_MS. But if the program may be waiting for us to take its output, we read on and
- * keep what the windows allow. */
-#define LIMIT_PENDING_BYTES 262144
+/* While as much as this, one packet, waits for the program of the only session, we read from the
+ * client only once in LIMIT_HOLD_MS: what waits has to be copied, and waits as well in the kernel.
+ * But if the program may be waiting for us to take its output, we read on and keep what the windows
+ * allow. */
+#define LIMIT_PENDING_BYTES 32768
 #define LIMIT_HOLD_MS       100
 
 /* The size of a new pipe. A program to which we have written more has read some of it. */

@@ -250,8 +250,8 @@ START_TEST(the_client_is_held_up_only_for_a_slow_program)
 {
     struct connection *connection = rig.connection;
     struct channel *channel = channel_of(&one);
-    for (size_t kept = 0; kept < LIMIT_PENDING_BYTES; kept += sizeof(bytes)) {
-        queue_add(&connection->pool, &channel->pending, bytes, sizeof(bytes));
+    while (channel->pending.bytes < LIMIT_PENDING_BYTES) {
+        queue_add(&connection->pool, &channel->pending, bytes, 1024);
     }
     connection->read_ms = 7;
     ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 0);
