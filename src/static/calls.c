@@ -7,11 +7,15 @@
  * messages that carry descriptors. musl's struct msghdr has padding on 64-bit architectures, which
  * must be zero: our callers initialize the whole struct.
  *
- * musl's open() and fcntl() set FD_CLOEXEC once more, for kernels before 2.6.23. Its fork() blocks
- * all signals twice and locks what threads may hold: our processes have one thread each.
+ * musl's open() and fcntl() set FD_CLOEXEC once more, for kernels before 2.6.23. Its fork() and
+ * _Fork() block all signals, lock what threads may hold, and learn the child's thread number: our
+ * processes have one thread each. Only raise() and abort() use that number. It is the parent's in a
+ * child of our fork(), so that abort() does not use it here, and nothing calls raise().
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -44,7 +48,17 @@ int fcntl(int fd, int command, ...)
 
 pid_t fork(void)
 {
-    return _Fork();
+#ifdef SYS_fork
+    return (pid_t)syscall(SYS_fork);
+#else
+    return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+#endif
+}
+
+/* As musl's, if SIGABRT has no handler: the kernel ends the process by a signal. */
+__attribute__((noreturn)) void abort(void)
+{
+    __builtin_trap();
 }
 
 int ioctl(int fd, int request, ...)
