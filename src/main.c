@@ -10,6 +10,7 @@
 #include <sodium.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -44,19 +45,21 @@ static int trouble(const char *what)
     return EXIT_TROUBLE;
 }
 
-/* Opens /dev/null for each of descriptors 0 to 2 that is closed, so that no later file gets one of
- * these numbers. */
-static bool have_standard_descriptors(void)
+#define STANDARD_DESCRIPTORS (STDERR_FILENO + 1)
+
+/* Learns what descriptors 0 to 2 are. Opens /dev/null for each that is closed, so that no later
+ * file gets one of these numbers. Zeros stand for what is not known. */
+static bool have_standard_descriptors(struct stat files[static STANDARD_DESCRIPTORS])
 {
-    int fd;
-    do {
-        fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-    } while (fd >= 0 && fd <= STDERR_FILENO);
-    if (fd < 0) {
-        trouble("/dev/null");
-        return false;
+    memset(files, 0, STANDARD_DESCRIPTORS * sizeof(*files));
+    for (int fd = 0; fd < STANDARD_DESCRIPTORS; fd++) {
+        /* All below are open, so that a new one gets this number. */
+        if (fstat(fd, &files[fd]) != 0 && errno == EBADF &&
+            open("/dev/null", O_RDWR | O_CLOEXEC) < 0) {
+            trouble("/dev/null");
+            return false;
+        }
     }
-    close(fd);
     return true;
 }
 
@@ -74,14 +77,13 @@ static bool is_same_stream(const struct stat *one, const struct stat *other)
 /* Some inetds use the connection as stderr too, and the log would go to the client. Then puts
  * /dev/null in the place of stderr and returns true. There is no client if stdin is not a stream: a
  * person may have piped stdout and stderr into a pager. */
-static bool take_stderr_off_connection(void)
+static bool take_stderr_off_connection(const struct stat files[static STANDARD_DESCRIPTORS])
 {
-    struct stat in = {0}, out = {0}, err = {0}; /* zeros are no stream */
-    fstat(STDIN_FILENO, &in);
-    fstat(STDOUT_FILENO, &out);
-    fstat(STDERR_FILENO, &err);
-    if (!is_same_stream(&in, &err) &&
-        (!is_same_stream(&out, &err) || (S_ISFIFO(err.st_mode) && !is_stream(&in)))) {
+    const struct stat *in = &files[STDIN_FILENO];
+    const struct stat *out = &files[STDOUT_FILENO];
+    const struct stat *err = &files[STDERR_FILENO];
+    if (!is_same_stream(in, err) &&
+        (!is_same_stream(out, err) || (S_ISFIFO(err->st_mode) && !is_stream(in)))) {
         return false;
     }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -107,6 +109,10 @@ static bool close_descriptors(struct options *options)
 {
     int key = options->key_descriptor;
     status_take();
+    if (key == 0 && !status_is_taken()) {
+        descriptors_close_from(IPC_DESCRIPTOR);
+        return true;
+    }
     bool there = key == KEY_DESCRIPTOR ? fcntl(key, F_SETFD, FD_CLOEXEC) == 0
                                        : key == 0 || dup3(key, KEY_DESCRIPTOR, O_CLOEXEC) >= 0;
     if (!there) {
@@ -148,8 +154,16 @@ static void open_program(void)
 
 static bool make_nonblocking(int fd)
 {
-    int flags = fcntl(fd, F_GETFL);
-    return flags >= 0 && fcntl(fd, F_SETFL, flags | O_NONBLOCK) == 0;
+    int on = 1;
+    return ioctl(fd, FIONBIO, &on) == 0;
+}
+
+/* A socket has one open file description, however many descriptors: setting one sets the other. */
+static bool make_connection_nonblocking(const struct stat files[static STANDARD_DESCRIPTORS])
+{
+    bool one_socket = S_ISSOCK(files[STDIN_FILENO].st_mode) &&
+                      is_same_stream(&files[STDIN_FILENO], &files[STDOUT_FILENO]);
+    return make_nonblocking(STDIN_FILENO) && (one_socket || make_nonblocking(STDOUT_FILENO));
 }
 
 /* The network process, from fork to exit. */
@@ -172,28 +186,44 @@ static void serve(const struct options *options, const struct peer *peer,
 }
 
 /* Opens what both processes need: /dev/null, and two socket pairs, of which each process keeps one
- * end. Their fixed numbers must be free. The monitor keeps monitor[0] and session[0]. */
+ * end. The monitor keeps monitor[0] and session[0]. The fixed numbers from IPC_DESCRIPTOR to
+ * NULL_DESCRIPTOR are free, and the kernel gives the lowest: in this order they are taken up. */
 static bool open_descriptors(int monitor[2], int session[2])
 {
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, monitor) != 0) {
+        return false;
+    }
     int null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0) {
         return false;
     }
     place(null, NULL_DESCRIPTOR);
-    return socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, monitor) == 0 &&
+    return monitor[0] == IPC_DESCRIPTOR && monitor[1] == SESSION_DESCRIPTOR &&
            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session) == 0;
 }
 
-/* Closes the other process's ends and moves ours to their fixed numbers. An end may have the number
- * where another belongs: `session` is moved out of the way first. */
-static void place_ends(int monitor, int session, const int others[2])
+/* Copies our ends to their fixed numbers. What has these numbers is of the pair to the monitor: our
+ * end, or the other process's, which is closed by that. */
+static void place_ends(int monitor, int session)
 {
-    close(others[0]);
-    close(others[1]);
-    int moved = fcntl(session, F_DUPFD_CLOEXEC, FREE_DESCRIPTOR_MIN);
-    close(session);
-    place(monitor, IPC_DESCRIPTOR);
-    place(moved, SESSION_DESCRIPTOR);
+    if (monitor != IPC_DESCRIPTOR) {
+        dup3(monitor, IPC_DESCRIPTOR, O_CLOEXEC);
+    }
+    dup3(session, SESSION_DESCRIPTOR, O_CLOEXEC);
+}
+
+#define SPARES 3
+
+/* They are in ascending order: often they are neighbours, and one call suffices. */
+static void close_spares(const int fds[static SPARES])
+{
+    if (fds[SPARES - 1] - fds[0] == SPARES - 1) {
+        descriptors_close_between(fds[0], fds[SPARES - 1]);
+        return;
+    }
+    for (size_t i = 0; i < SPARES; i++) {
+        close(fds[i]);
+    }
 }
 
 /* Sets how long ask.c waits for a reply before it checks whether the client is still there, and a
@@ -210,14 +240,15 @@ static void set_sockets(void)
 
 /* The monitor, from fork to exit. Returns its exit code. It keeps a duplicate of the connection's
  * descriptor only to count the connection's bytes and to shut it down. */
-static int monitor(struct monitor_setup *setup)
+static int monitor(struct monitor_setup *setup, const int sessions[2])
 {
+    const int spares[SPARES] = {NULL_DESCRIPTOR, sessions[0], sessions[1]};
     /* The monitor signs and verifies, which needs no random bytes. */
     entropy_stop();
     setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FREE_DESCRIPTOR_MIN);
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
-    close(NULL_DESCRIPTOR);
+    close_spares(spares);
     log_connect();
     return monitor_run(setup);
 }
@@ -229,21 +260,18 @@ static int fork_processes(const struct options *options, const struct peer *peer
     int sessions[2];
     const struct identity identity = identity_find();
     struct oom oom;
-    oom_raise(&oom, FREE_DESCRIPTOR_MIN);
     if (!open_descriptors(monitors, sessions)) {
         return trouble("/dev/null or a socket pair");
     }
+    oom_raise(&oom, NULL_DESCRIPTOR + 1);
     pid_t network = fork();
     if (network < 0) {
         return trouble("fork");
     }
     int mine = network == 0 ? 1 : 0;
-    const int others[] = {monitors[1 - mine], sessions[1 - mine]};
-    place_ends(monitors[mine], sessions[mine], others);
+    place_ends(monitors[mine], sessions[mine]);
     if (network == 0) {
-        if (options->key_descriptor != 0) {
-            close(options->key_descriptor);
-        }
+        /* The sandbox closes all that is not the network process's. */
         set_sockets();
         serve(options, peer, &identity);
         _exit(0);
@@ -255,7 +283,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
                                   .ipc = IPC_DESCRIPTOR,
                                   .network = network};
     /* Not exit(): there are no handlers to run, and it would only touch each library's memory. */
-    _exit(monitor(&setup));
+    _exit(monitor(&setup, sessions));
 }
 
 /* Sets TCP keepalive. If the kernel refuses, the system's times apply. */
@@ -275,11 +303,11 @@ static void set_keepalive(int fd)
     }
 }
 
-static int daemon_main(char **argv)
+static int daemon_main(char **argv, const struct stat files[static STANDARD_DESCRIPTORS])
 {
     static struct options options;
     int status = 0;
-    bool misused_stderr = take_stderr_off_connection();
+    bool misused_stderr = take_stderr_off_connection(files);
     if (options_parse(&options, argv, &status) != 0) {
         if (misused_stderr && status == EXIT_USAGE) {
             log_open(true, LOG_EVENT);
@@ -288,7 +316,7 @@ static int daemon_main(char **argv)
         return status;
     }
     log_open(options.syslog || misused_stderr, (enum log_level)(LOG_EVENT + options.verbosity));
-    if (isatty(STDIN_FILENO)) {
+    if (S_ISCHR(files[STDIN_FILENO].st_mode) && isatty(STDIN_FILENO)) {
         log_trouble("descriptor 0 is a terminal, not a connection", NULL,
                     "start wrensshd from a launcher: systemd, tcpserver or inetd");
         return EXIT_USAGE;
@@ -307,7 +335,7 @@ static int daemon_main(char **argv)
     if (peer.tcp) {
         set_keepalive(STDIN_FILENO);
     }
-    if (!make_nonblocking(STDIN_FILENO) || !make_nonblocking(STDOUT_FILENO)) {
+    if (!make_connection_nonblocking(files)) {
         return trouble("the connection can't be made non-blocking");
     }
     launcher_environment_wipe();
@@ -326,10 +354,11 @@ static int daemon_main(char **argv)
 
 int main(int argc, char **argv)
 {
+    struct stat files[STANDARD_DESCRIPTORS];
     if (!relro_protect()) {
         return trouble("what the loader has filled in can't be made read-only");
     }
-    if (!have_standard_descriptors()) {
+    if (!have_standard_descriptors(files)) {
         return EXIT_TROUBLE;
     }
     if (argc < 1) {
@@ -350,5 +379,5 @@ int main(int argc, char **argv)
     if (strcmp(name, "wrensshd-sftp") == 0) {
         return sftp_main(argv);
     }
-    return daemon_main(argv);
+    return daemon_main(argv, files);
 }

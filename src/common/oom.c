@@ -27,10 +27,11 @@ static bool write_score(int fd, const char *score)
 static int open_above(const char *path, int least_fd)
 {
     int fd = open(path, O_RDWR | O_CLOEXEC);
-    int moved = fd >= 0 ? fcntl(fd, F_DUPFD_CLOEXEC, least_fd) : -1;
-    if (fd >= 0) {
-        close(fd);
+    if (fd < 0 || fd >= least_fd) {
+        return fd;
     }
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, least_fd);
+    close(fd);
     return moved;
 }
 

@@ -38,6 +38,11 @@ void status_take(void)
     status_say(STATUS_HERE);
 }
 
+bool status_is_taken(void)
+{
+    return status_pipe >= 0;
+}
+
 void status_place(void)
 {
     if (status_pipe < 0) {

@@ -26,6 +26,9 @@ enum status {
  * or does not name the writing end of a pipe, all functions below write nothing. */
 void status_take(void);
 
+/* True if there is a status pipe. */
+bool status_is_taken(void);
+
 /* Moves the descriptor to STATUS_DESCRIPTOR, close-on-exec, and closes any other file there. */
 void status_place(void);
 

@@ -1,6 +1,5 @@
 #include "sandbox.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -25,8 +24,8 @@
  * processes, random bytes, and some that a reply is just bringing. */
 #define DESCRIPTORS_MAX (LIMIT_CHANNELS * IPC_REPLY_DESCRIPTORS + 9)
 
-/* Makes a directory in `parent`, makes it the root directory, and removes it: nobody can create a
- * file in a removed directory. */
+/* Makes a directory in `parent`, enters it, removes it, and makes it the root directory: nobody can
+ * create a file in a removed directory. */
 static bool enter_nameless_root(const char *parent)
 {
     char path[64];
@@ -34,14 +33,9 @@ static bool enter_nameless_root(const char *parent)
     if (mkdtemp(path) == NULL) {
         return false;
     }
-    int outside = open(parent[0] != '\0' ? parent : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool inside = outside >= 0 && chdir(path) == 0 && chroot(".") == 0;
-    bool removed =
-        inside ? unlinkat(outside, strrchr(path, '/') + 1, AT_REMOVEDIR) == 0 : rmdir(path) == 0;
-    if (outside >= 0) {
-        close(outside);
-    }
-    return inside && removed;
+    bool inside = chdir(path) == 0;
+    bool removed = rmdir(path) == 0;
+    return inside && removed && chroot(".") == 0;
 }
 
 static bool enter_root(void)
@@ -70,9 +64,8 @@ static bool enter_landlock(void)
     if (rules < 0) {
         return false;
     }
-    bool entered = syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0;
-    close((int)rules);
-    return entered;
+    /* sandbox_enter() closes the rule set with all other descriptors. */
+    return syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0;
 }
 
 static uint32_t enter_as_root(const struct identity *identity)
@@ -109,8 +102,6 @@ static void end_with_monitor(void)
 uint32_t sandbox_enter(const struct identity *identity)
 {
     uint32_t layers = geteuid() == 0 ? enter_as_root(identity) : 0;
-    /* No others should be open. */
-    descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);
     end_with_monitor();
     /* The change of uid has removed root's capabilities. This removes those that a launcher may
      * have given to another user. */
@@ -127,6 +118,7 @@ uint32_t sandbox_enter(const struct identity *identity)
     if (enter_landlock()) {
         layers |= SANDBOX_LANDLOCK;
     }
+    descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);
     if (seccomp_enter()) {
         layers |= SANDBOX_SECCOMP;
     }
