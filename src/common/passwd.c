@@ -1,16 +1,12 @@
 #include "passwd.h"
 
 #include <errno.h>
-#include <stdbool.h>
-
-#include "account_file.h"
 
 /* name:password:uid:gid:gecos:home:shell */
-static bool read_user(struct account_file *file, struct user *user, const char *name, bool *fits)
+bool passwd_read_rest(struct account_file *file, struct user *user, bool *fits)
 {
     uint64_t uid, gid;
-    if (!account_file_field_is(file, ':', name) || !account_file_skip(file, 1) ||
-        !account_file_number(file, ':', &uid, ACCOUNT_ID_MAX) ||
+    if (!account_file_skip(file, 1) || !account_file_number(file, ':', &uid, ACCOUNT_ID_MAX) ||
         !account_file_number(file, ':', &gid, ACCOUNT_ID_MAX) || !account_file_skip(file, 1)) {
         return false;
     }
@@ -37,7 +33,7 @@ int passwd_find(struct user *user, const char *name)
         return found;
     }
     for (found = 0; found == 0 && account_file_next(&file);) {
-        found = read_user(&file, user, name, &fits) ? 1 : 0;
+        found = account_file_field_is(&file, ':', name) && passwd_read_rest(&file, user, &fits);
     }
     if (account_file_close(&file) != 0) {
         return -1;
