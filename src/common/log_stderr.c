@@ -14,7 +14,8 @@
 #include "log_syslog.h"
 
 enum way {
-    AFTER_POLL = 0, /* files, and pipes and terminals that cannot be opened again */
+    AFTER_POLL = 0, /* pipes and terminals that cannot be opened again */
+    AT_ONCE,        /* files: poll() says of each that it has space */
     OWN,            /* our own open file description, with O_NONBLOCK */
     SOCKET,
     NOWHERE, /* /dev/null */
@@ -52,7 +53,9 @@ void log_stderr_open(void)
     if (fstat(STDERR_FILENO, &found) != 0) {
         return;
     }
-    if (S_ISSOCK(found.st_mode)) {
+    if (S_ISREG(found.st_mode)) {
+        output.way = AT_ONCE;
+    } else if (S_ISSOCK(found.st_mode)) {
         output.way = SOCKET;
     } else if (is_null(&found)) {
         output.way = NOWHERE;
@@ -78,7 +81,7 @@ static ssize_t write_now(const char *bytes, size_t count)
     if (output.way == OWN) {
         return write(output.own, bytes, count);
     }
-    if (!wait_ready(0)) {
+    if (output.way == AFTER_POLL && !wait_ready(0)) {
         errno = EAGAIN;
         return -1;
     }
