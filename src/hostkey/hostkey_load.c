@@ -179,7 +179,7 @@ static int load_directory(struct hostkey *key, const struct hostkey_directory *d
 {
     struct hostkey_pair pair;
     bool has_openssh = hostkey_is_there(directory, HOSTKEY_OPENSSH_NAME);
-    bool pair_first = hostkey_has_pair(directory) || !has_openssh;
+    bool pair_first = !has_openssh || hostkey_has_pair(directory);
     memset(&pair, 0, sizeof(pair));
     int result = pair_first ? load_pair(&pair, directory, status)
                             : load_openssh_in(&pair, directory, status);

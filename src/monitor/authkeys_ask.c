@@ -78,10 +78,11 @@ static bool accept_verdict(struct authkeys_verdict *verdict,
 }
 
 /* Waits until more of the answer can be read. Returns false at the deadline, if the network process
- * has hung up, or if a signal has asked us to end. */
+ * has hung up, or if a signal has asked us to end. A signal is looked for only while the answer
+ * does not come: the caller's loop sees it soon enough after an answer. */
 static bool await_answer(const struct authkeys_request *request, int reply)
 {
-    while (clock_now_ms() < request->deadline_ms && !signals_ending_wait()) {
+    while (clock_now_ms() < request->deadline_ms) {
         struct pollfd waiting[] = {{.fd = reply, .events = POLLIN}, {.fd = request->watched}};
         int left_ms = clock_timeout_ms(request->deadline_ms);
         int ready =
@@ -89,7 +90,7 @@ static bool await_answer(const struct authkeys_request *request, int reply)
         if (ready > 0) {
             return waiting[1].revents == 0;
         }
-        if (ready < 0 && errno != EINTR) {
+        if ((ready < 0 && errno != EINTR) || signals_ending_wait()) {
             break;
         }
     }

@@ -44,12 +44,12 @@ static void judge_session(struct monitor *monitor, int status)
 {
     char reported[LIMIT_NOTE_BYTES + 1];
     char reason[LIMIT_NOTE_BYTES + 1];
-    session_process_reason(&monitor->session, reported);
     monitor->session.pid = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         monitor->phase = MONITOR_OVER;
         return;
     }
+    session_process_reason(&monitor->session, reported);
     if (reported[0] != '\0') {
         ending_fail(monitor, reported);
     } else if (WIFSIGNALED(status)) {
@@ -62,13 +62,19 @@ static void judge_session(struct monitor *monitor, int status)
     }
 }
 
+/* Whoever is left after these is a child that read keys, which init reaps. */
+static bool has_children(const struct monitor *monitor)
+{
+    return !monitor->network_gone || monitor->session.pid != 0;
+}
+
 /* Reaps the other processes, and children that read keys. When the session process has ended, the
  * waiting requests are served first: an END among them gives the reason. */
 static void reap(struct monitor *monitor, union monitor_request *request)
 {
     int status;
     pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+    while (has_children(monitor) && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == monitor->network) {
             monitor->network_gone = true;
             monitor->network_status = status;
@@ -159,25 +165,22 @@ static void await_exit(struct monitor *monitor, union monitor_request *request)
 {
     bool killed = false;
     int64_t deadline_ms = clock_now_ms() + LIMIT_EXIT_MS;
-    for (;;) {
+    while (!monitor->network_gone) {
+        struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
+        poll(&waiting, 1, clock_timeout_ms(deadline_ms));
         read_signals(monitor, request);
-        if (monitor->network_gone) {
-            ending_decide_by_exit(monitor);
-            return;
-        }
-        if (clock_now_ms() >= deadline_ms) {
+        if (!monitor->network_gone && clock_now_ms() >= deadline_ms) {
             if (killed) {
-                break;
+                ending_decide(&monitor->ending, EXIT_TROUBLE, "network process can't be killed");
+                return;
             }
             ending_decide(&monitor->ending, EXIT_TROUBLE, "network process did not end");
             ending_kill_network(monitor);
             killed = true;
             deadline_ms = clock_now_ms() + LIMIT_EXIT_MS;
         }
-        struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
-        poll(&waiting, 1, clock_timeout_ms(deadline_ms));
     }
-    ending_decide(&monitor->ending, EXIT_TROUBLE, "network process can't be killed");
+    ending_decide_by_exit(monitor);
 }
 
 /* The session process has seen the end of its socket and exits; its last log lines come before the
@@ -202,22 +205,13 @@ static void close_connection(struct monitor *monitor)
 
 /* ---- the start ------------------------------------------------------------------------------- */
 
-/* SIGPIPE would end the monitor before it has logged the end. */
-static int watch_signals(void)
-{
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGCHLD, SIG_DFL);
-    return signals_watch(true);
-}
-
-/* SIGALRM keeps its default action, which kills: a process that blocks on a dead file system wakes
- * up for nothing else. */
+/* SIGALRM has its default action (signals_reset()), which kills: a process that blocks on a dead
+ * file system wakes up for nothing else. */
 static void start_alarm(const struct options *options)
 {
     const struct itimerval alarm = {
         .it_value = {.tv_sec = (time_t)options->login_seconds +
                                (LIMIT_LOGIN_GRACE_MS + LIMIT_LOGIN_ALARM_MS) / 1000 + 1}};
-    signal(SIGALRM, SIG_DFL);
     setitimer(ITIMER_REAL, &alarm, NULL);
 }
 
@@ -239,7 +233,7 @@ static void init(struct monitor *monitor, const struct monitor_setup *setup,
     monitor->deadline_ms =
         monitor->started_ms + (int64_t)options->login_seconds * 1000 + LIMIT_LOGIN_GRACE_MS;
     monitor->hostkey = secret_new(sizeof(*monitor->hostkey));
-    monitor->signals = watch_signals();
+    monitor->signals = signals_watch(true);
     monitor->login = (struct login){
         .options = options,
         .peer = setup->peer,
