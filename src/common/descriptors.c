@@ -75,7 +75,7 @@ static const int ignored[] = {SIGPIPE, SIGXFSZ};
 
 #define IGNORED (sizeof(ignored) / sizeof(ignored[0]))
 
-static void unblock_all(void)
+void signals_unblock(void)
 {
     sigset_t none;
     sigemptyset(&none);
@@ -129,7 +129,7 @@ void signals_reset(void)
     for (size_t i = 0; i < IGNORED; i++) {
         signal(ignored[i], SIG_IGN);
     }
-    unblock_all();
+    signals_unblock();
 }
 
 void signals_hand_on(void)
@@ -137,7 +137,7 @@ void signals_hand_on(void)
     for (size_t i = 0; i < IGNORED; i++) {
         signal(ignored[i], SIG_DFL);
     }
-    unblock_all();
+    signals_unblock();
 }
 
 static const int ending[] = {SIGTERM, SIGINT, SIGHUP};

@@ -30,8 +30,12 @@ void descriptors_close_between(int first, int last);
  * every program of the session would inherit that. */
 void signals_reset(void);
 
-/* For children: sets what signals_reset() ignores back to the default and unblocks all signals. */
+/* For programs of others: sets what signals_reset() ignores back to the default and unblocks all
+ * signals. */
 void signals_hand_on(void);
+
+/* For children of ours: unblocks all signals. */
+void signals_unblock(void);
 
 /* The most signals that wait in the descriptor of signals_watch(): one of each kind. */
 #define SIGNALS_WATCHED 4

@@ -118,10 +118,11 @@ static const char *judge_nologin(void)
                                                : NULL;
 }
 
-static const char *judge(const struct account *account, const struct account_rules *rules)
+static const char *judge(const struct account *account, const struct account_rules *rules,
+                         uid_t own_uid)
 {
-    bool as_root = geteuid() == 0;
-    if (!as_root && account->uid != geteuid()) {
+    bool as_root = own_uid == 0;
+    if (!as_root && account->uid != own_uid) {
         return "not the user this server runs as";
     }
     if (!is_shell_usable(account->shell)) {
@@ -145,15 +146,16 @@ const char *account_find(struct account *account, struct account_groups *groups,
                          const struct account_rules *rules)
 {
     const char *reason = "name is too long or holds characters that are not allowed";
+    uid_t own_uid = geteuid();
     memset(account, 0, sizeof(*account));
     if (is_name_safe(user)) {
         reason = look_up(account, user);
     }
     if (reason == NULL) {
-        reason = judge(account, rules);
+        reason = judge(account, rules, own_uid);
     }
     groups->count = 0;
-    if (reason == NULL && (rules->group != NULL || geteuid() == 0)) {
+    if (reason == NULL && (rules->group != NULL || own_uid == 0)) {
         find_groups(groups, account);
     }
     if (reason == NULL && rules->group != NULL && !is_member(groups, rules->group)) {

@@ -55,9 +55,6 @@ static bool take_users_rights(const struct authkeys_account *found)
 {
     const struct account *account = &found->account;
     const struct account_groups *groups = &found->groups;
-    if (geteuid() != 0) {
-        return true;
-    }
     if (groups->count < 0) {
         errno = groups->error;
         return false;
@@ -68,12 +65,11 @@ static bool take_users_rights(const struct authkeys_account *found)
 }
 
 static bool open_files(struct authkeys_files *files, const struct authkeys_account *found,
-                       const char *pattern, const struct authkeys_request *request)
+                       const char *pattern, const struct authkeys_request *request, bool as_root)
 {
     files->authorities = authkeys_open_admins(request->query.ca_path);
     files->revoked = authkeys_open_admins(request->query.revoked_path);
-    bool as_root = geteuid() == 0;
-    if (!take_users_rights(found)) {
+    if (as_root && !take_users_rights(found)) {
         return false;
     }
     end_with_monitor();
@@ -107,9 +103,8 @@ static bool enter_seccomp(void)
     return seccomp_strict() || seccomp_install(rules, sizeof(rules) / sizeof(rules[0]));
 }
 
-static bool confine(const struct authkeys_request *request)
+static bool confine(const struct authkeys_request *request, bool as_root)
 {
-    bool as_root = getuid() == 0;
     limit_resources();
     if (as_root && (confine_set_groups(0, NULL) != 0 || !confine_identity(request->identity))) {
         return false;
@@ -145,8 +140,9 @@ void authkeys_child(const struct authkeys_request *request, int reply)
     struct authkeys_verdict verdict;
     memset(&found, 0, sizeof(found));
     memset(&verdict, 0, sizeof(verdict));
+    bool as_root = geteuid() == 0;
     secret_abandon(request->hostkey, sizeof(*request->hostkey));
-    signals_hand_on();
+    signals_unblock();
     end_with_monitor();
     /* The parsers can write only to the reply, not to the log. */
     if ((reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) ||
@@ -157,13 +153,13 @@ void authkeys_child(const struct authkeys_request *request, int reply)
 
     bool known = find_account(&found, request);
     descriptors_close_from(REPLY_DESCRIPTOR + 1); /* which a name service may have opened */
-    if (!open_files(&files, &found, known ? request->query.pattern : NULL, request)) {
+    if (!open_files(&files, &found, known ? request->query.pattern : NULL, request, as_root)) {
         verdict.reason = AUTHKEYS_NO_USER;
         verdict.error = (uint32_t)errno;
     }
     send_answer(&found, sizeof(found));
     tzset(); /* for expiry-time: later the time zone's file can't be opened */
-    if (!confine(request)) {
+    if (!confine(request, as_root)) {
         verdict.reason = AUTHKEYS_NOT_CONFINED;
     }
     if (verdict.reason == 0) {
