@@ -58,8 +58,9 @@ void session_process_reason(const struct session_handle *handle,
  * parent-death signal does not work here: the monitor has another uid and may not signal us. */
 static bool end_with_monitor(int lifeline)
 {
+    /* A new socket has no other flags. */
     return fcntl(lifeline, F_SETOWN, getpid()) == 0 && fcntl(lifeline, F_SETSIG, SIGKILL) == 0 &&
-           fcntl(lifeline, F_SETFL, fcntl(lifeline, F_GETFL) | O_ASYNC) == 0;
+           fcntl(lifeline, F_SETFL, O_ASYNC) == 0;
 }
 
 static int become_user(const struct session_setup *setup, int lifeline)

@@ -31,17 +31,19 @@ void streams_close(int ends[static STREAMS])
     }
 }
 
-/* Programs expect blocking descriptors: only our end is non-blocking. */
+/* Programs expect blocking descriptors: only our end is non-blocking. Of the exit pipe no program
+ * gets an end. */
 static int open_pipe(struct streams *streams, size_t which)
 {
     int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    bool is_ours = which == STREAM_EXIT;
+    if (pipe2(ends, is_ours ? O_CLOEXEC | O_NONBLOCK : O_CLOEXEC) != 0) {
         return -1;
     }
     bool to_program = which == STREAM_STDIN;
     streams->ours[which] = ends[to_program ? 1 : 0];
     streams->theirs[which] = ends[to_program ? 0 : 1];
-    return fcntl(streams->ours[which], F_SETFL, O_NONBLOCK);
+    return is_ours ? 0 : fcntl(streams->ours[which], F_SETFL, O_NONBLOCK);
 }
 
 int streams_open(struct streams *streams, bool on_terminal)

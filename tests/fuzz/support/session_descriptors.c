@@ -40,14 +40,15 @@ SIMULATED(int, pipe2, int ends[2], int flags)
     if (!simulating) {
         return __real_pipe2(ends, flags);
     }
-    SIMULATION_CHECK(flags == O_CLOEXEC);
+    SIMULATION_CHECK((flags & ~O_NONBLOCK) == O_CLOEXEC);
     if (program_fails(FAIL_PIPE)) {
         session.failed = true;
         errno = EMFILE;
         return -1;
     }
-    ends[0] = session_open(FD_PIPE, 2 * session.next_pipe, false);
-    ends[1] = session_open(FD_PIPE, 2 * session.next_pipe + 1, false);
+    bool nonblocking = (flags & O_NONBLOCK) != 0;
+    ends[0] = session_open(FD_PIPE, 2 * session.next_pipe, nonblocking);
+    ends[1] = session_open(FD_PIPE, 2 * session.next_pipe + 1, nonblocking);
     session.next_pipe++;
     return 0;
 }
