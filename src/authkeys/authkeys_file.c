@@ -138,6 +138,25 @@ static bool are_directories_safe(struct authkeys_verdict *verdict, char *path,
     return true;
 }
 
+static bool is_same_file(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
+
+/* Writes the path of the open file without symbolic links, and what is there. The kernel knows the
+ * path of what it has opened, which takes one call. Without /proc, or if the file has moved
+ * meanwhile, `path` is resolved. */
+static bool find_real(char real[static RESOLVED_BYTES], struct stat *named, int fd,
+                      const char *path, const struct stat *opened)
+{
+    char link[32];
+    snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    ssize_t bytes = readlink(link, real, RESOLVED_BYTES - 1);
+    real[bytes > 0 ? bytes : 0] = '\0';
+    return (real[0] == '/' && stat(real, named) == 0 && is_same_file(named, opened)) ||
+           (realpath(path, real) != NULL && stat(real, named) == 0);
+}
+
 static bool is_file_safe(struct authkeys_verdict *verdict, int fd, const char *path,
                          const struct account *account)
 {
@@ -152,12 +171,12 @@ static bool is_file_safe(struct authkeys_verdict *verdict, int fd, const char *p
         refuse(verdict, AUTHKEYS_NOT_REGULAR, path);
         return false;
     }
-    if (realpath(path, real) == NULL || stat(real, &named) != 0) {
+    if (!find_real(real, &named, fd, path, &opened)) {
         refuse_error(verdict, path);
         return false;
     }
     /* The name must still lead to what we hold: its directories are judged by it. */
-    if (named.st_dev != opened.st_dev || named.st_ino != opened.st_ino) {
+    if (!is_same_file(&named, &opened)) {
         errno = ESTALE;
         refuse_error(verdict, path);
         return false;
