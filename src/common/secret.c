@@ -8,13 +8,18 @@
 #define MADV_WIPEONFORK 18
 #endif
 
+#define PRIVATE_MEMORY (MAP_PRIVATE | MAP_ANONYMOUS)
+
 void *secret_new(size_t bytes)
 {
-    void *secret = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    /* Locked if RLIMIT_MEMLOCK allows it. */
+    void *secret = mmap(NULL, bytes, PROT_READ | PROT_WRITE, PRIVATE_MEMORY | MAP_LOCKED, -1, 0);
+    if (secret == MAP_FAILED) {
+        secret = mmap(NULL, bytes, PROT_READ | PROT_WRITE, PRIVATE_MEMORY, -1, 0);
+    }
     if (secret == MAP_FAILED) {
         return NULL;
     }
-    mlock(secret, bytes);
     madvise(secret, bytes, MADV_DONTDUMP);
     madvise(secret, bytes, MADV_WIPEONFORK);
     return secret;
