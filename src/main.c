@@ -135,6 +135,16 @@ static void place(int fd, int number)
     }
 }
 
+/* Takes from the group and others the right to write new files. */
+static void set_mask(void)
+{
+    const mode_t forbidden = 0022;
+    mode_t launchers = umask(forbidden);
+    if ((launchers & ~forbidden) != 0) {
+        umask(launchers | forbidden);
+    }
+}
+
 /* Opens our own program's file for the SFTP server: whoever logs in may not be able to. Without
  * /proc by the path with which the kernel started us. If neither works, there is no SFTP. */
 static void open_program(void)
@@ -327,7 +337,7 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
         return EXIT_USAGE;
     }
     open_program();
-    umask(umask(0077) | 0022);
+    set_mask();
 
     static struct peer peer;
     peer_learn(&peer, STDIN_FILENO);
