@@ -7,6 +7,7 @@
 #ifndef WREN_USERS_H
 #define WREN_USERS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,6 +19,9 @@ struct user {
     char home[LIMIT_PATH_BYTES];
     char shell[LIMIT_PATH_BYTES]; /* may be empty */
 };
+
+/* True if a lookup may leave descriptors open: a name service's plugins may. */
+bool users_leave_descriptors(void);
 
 /* Finds the user with exactly this name. Returns 1; 0 if there is none; or -1 with errno if the
  * lookup failed. ENAMETOOLONG: the path of the home or the shell is too long. */

@@ -34,6 +34,11 @@ static bool copy_text(char out[static LIMIT_PATH_BYTES], const char *text)
     return true;
 }
 
+bool users_leave_descriptors(void)
+{
+    return true;
+}
+
 int users_find(struct user *user, const char *name)
 {
     errno = 0;

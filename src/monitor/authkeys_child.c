@@ -22,6 +22,7 @@
 #include "ipc.h"
 #include "seccomp_filter.h"
 #include "secret.h"
+#include "users.h"
 
 /* The child's end of the pipe. It closes all descriptors above. */
 #define REPLY_DESCRIPTOR 3
@@ -152,7 +153,9 @@ void authkeys_child(const struct authkeys_request *request, int reply)
     descriptors_close_from(REPLY_DESCRIPTOR + 1);
 
     bool known = find_account(&found, request);
-    descriptors_close_from(REPLY_DESCRIPTOR + 1); /* which a name service may have opened */
+    if (users_leave_descriptors()) {
+        descriptors_close_from(REPLY_DESCRIPTOR + 1);
+    }
     if (!open_files(&files, &found, known ? request->query.pattern : NULL, request, as_root)) {
         verdict.reason = AUTHKEYS_NO_USER;
         verdict.error = (uint32_t)errno;
