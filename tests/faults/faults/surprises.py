@@ -50,7 +50,7 @@ SURPRISES = [
              "The caller may not be allowed to read the folder above, and so to sync it."),
     Surprise(".*", "0.1", ".*", "kill", "left", r"^/(run|dev/shm)/\.wrensshd-\w{6}$",
              "Killed between making its nameless root folder and removing it. The folder is empty and root's."),
-    Surprise(".*", "0.1", "unlinkat|rmdir", "error.*", "left", r"^/(run|dev/shm)/\.wrensshd-\w{6}$",
+    Surprise(".*", "0.1", "rmdir", "error.*", "left", r"^/(run|dev/shm)/\.wrensshd-\w{6}$",
              "The folder can't be removed."),
     Surprise(".*", "0", ".*", "kill", "left", r"^/(run|dev/shm)/\.wrensshd-\w{6}$",
              "With the monitor the kernel ends the network process, likewise."),
@@ -66,7 +66,7 @@ SURPRISES = [
 ]
 
 if os.environ.get("WREN_NO_SANDBOX"):  # then the daemon runs with -B
-    SURPRISES.append(Surprise(".*", "0.1", "prlimit64|prctl|landlock.*|chroot|mkdir|chdir|unlinkat|openat", "error.*",
+    SURPRISES.append(Surprise(".*", "0.1", "prlimit64|prctl|landlock.*|chroot|mkdir|chdir|rmdir|openat", "error.*",
                               "rights", r"^0.1 at ",
                               "With -B it serves without a layer of its sandbox, and logs that."))
 
