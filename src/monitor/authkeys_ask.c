@@ -138,17 +138,18 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
 {
     int ends[2];
     bool listed = false;
-
+    bool piped = pipe2(ends, O_CLOEXEC) == 0;
+    pid_t child = piped ? fork() : -1;
+    if (child == 0) {
+        authkeys_child(request, ends[1]);
+    }
+    /* Only now: pages that are written before a fork are copied after it. */
     refuse_account(account);
     memset(verdict, 0, sizeof(*verdict));
     verdict->reason = AUTHKEYS_NO_CHILD;
-    if (pipe2(ends, O_CLOEXEC) != 0) {
+    if (!piped) {
         log_trouble("pipe", NULL, strerror(errno));
         return false;
-    }
-    pid_t child = fork();
-    if (child == 0) {
-        authkeys_child(request, ends[1]);
     }
     close(ends[1]);
     if (child < 0) {

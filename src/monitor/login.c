@@ -306,7 +306,10 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     if (wrong != NULL) {
         return wrong;
     }
-    memset(outcome, 0, sizeof(*outcome));
+    /* judge_key() sets the account and the key's verdict, decide() the hash. These are large, and
+     * writing to them before the child is forked would cost a copy of each page. */
+    outcome->account_refused = outcome->accepted = false;
+    outcome->reason[0] = '\0';
     decide(login, request, blob, outcome);
     if (!outcome->accepted) {
         refuse(login, request, outcome, received_ms, verdict);
