@@ -1,11 +1,14 @@
 """The bench suite's servers, helpers and rounds; and the whole of it once, as short as it goes."""
 
+import hashlib
 import json
 import os
+import random
 import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -15,8 +18,8 @@ import proc
 from daemon import kill
 from bench_suite import PROJECT
 from island import need_namespaces
-from bench import processes, servers
-from bench.measure import memory
+from bench import limit, processes, servers
+from bench.measure import memory, throughput
 from bench.processes import Failed
 from bench.runner import Bench, Plan
 from bench.results import GROUPS, NO_PEERS, Results
@@ -301,6 +304,51 @@ def test_a_program_that_is_not_there_is_a_bill_of_next_to_nothing(tmp_path):
     done = subprocess.run([reaper, str(file), "/nonexistent"], stderr=subprocess.PIPE, text=True, check=False)
     assert "/nonexistent" in done.stderr and len(bill(file)) == 5
     assert subprocess.run([reaper, str(file)], stderr=subprocess.PIPE, check=False).returncode == 100
+
+
+def through_relay(relay, command, up=b""):
+    """What comes back after all has been sent."""
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen([relay], stdin=theirs, stdout=theirs)
+    theirs.close()
+    ours.settimeout(20)
+    sender = threading.Thread(target=lambda: (ours.sendall(command.encode() + b"\n" + up), ours.shutdown(socket.SHUT_WR)))
+    sender.start()
+    back = b"".join(iter(lambda: ours.recv(1 << 16), b""))
+    sender.join()
+    assert process.wait(10) == 0
+    return back
+
+
+def test_the_relay_of_the_limit_loses_and_adds_nothing(tmp_path):
+    relay = bench_suite.compile_helper("relay.c", tmp_path)
+    up = random.Random(1).randbytes(3_000_001)
+    assert through_relay(relay, "cat", up) == up
+    assert through_relay(relay, "sha256sum", up).split()[0].decode() == hashlib.sha256(up).hexdigest()
+    assert len(through_relay(relay, "head -c 5000000 /dev/zero")) == 5_000_000
+    assert through_relay(relay, "exit 0") == b""
+
+
+def test_a_server_is_compared_with_the_limit_of_the_same_round():
+    results = Results()
+    for name, values in (("limit", (2, 4)), ("wrensshd", (3, 5)), ("openssh-aes128", (4, 4))):
+        for value in values:
+            results.add(("cpu.gib.up", "CPU", "s/GiB"), name, value)
+    throughput.over_limit(results)
+    assert results.rows["cpu.limit.up"].samples == {"wrensshd": [1.5, 1.25], "openssh-aes128": [2, 1]}
+    assert results.rows["cpu.gib.up"].best_peer() is None and "cpu.limit.down" not in results.rows
+
+
+def test_the_limit_is_the_relay_without_its_start_and_the_cipher(bench, monkeypatch):
+    bench.plan = Plan(True)
+    bench.world = None
+    costs = {"exit 0": 0.5, f"head -c {bench.plan.bulk_bytes} /dev/zero": 1.5, "cat >/dev/null": 2.5}
+    monkeypatch.setattr(limit, "relayed", lambda _, command, **__: costs[command])
+    monkeypatch.setattr(limit, "ciphered", lambda _, program, task, packets: packets * {"seal": 1, "open": 2}[task])
+    throughput.limit_round(bench, Named("limit"), "program")
+    eighths = (1 << 30) // bench.plan.bulk_bytes  # the rows are for a GiB
+    assert bench.results.rows["cpu.gib.down"].samples == {"limit": [1 * eighths + 32768]}
+    assert bench.results.rows["cpu.gib.up"].samples == {"limit": [2 * eighths + 65536]}
 
 
 ROUND_TRIP = """

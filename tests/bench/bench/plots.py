@@ -8,7 +8,7 @@ from .stats import summary
 # One colour for each server in every plot; ours stands out, and all differ in grey, too.
 COLOURS = {"wrensshd": "#0b6e4f", "wrensshd-dynamic": "#7fb8a4", "tinysshd": "#e0a030", "dropbear": "#5b8fd9",
            "openssh": "#8d6fb3", "openssh-aes128": "#b9a6d3", "openssh-aes256": "#d9cfe8",
-           "wrensshd-external": "#3f9a7c", "openssh-internal": "#6a4c96"}
+           "wrensshd-external": "#3f9a7c", "openssh-internal": "#6a4c96", "limit": "#333333"}
 SPARE = "#999999"
 
 # File, title, unit on the axis, and (row, label) of each group of bars. A row that was not measured leaves no gap.

@@ -16,7 +16,9 @@ DYNAMIC = "wrensshd-dynamic"
 EXTERNAL = "wrensshd-external"
 # OpenSSH with the SFTP server that is part of it.
 INTERNAL = "openssh-internal"
-NO_PEERS = (OURS, DYNAMIC, EXTERNAL, *BAR)
+# No server, but the least that a transfer costs.
+LIMIT = "limit"
+NO_PEERS = (OURS, DYNAMIC, EXTERNAL, LIMIT, *BAR)
 GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "exchange", "keys", "ciphers",
           "crypto", "arm")
 

@@ -1,11 +1,13 @@
 """Bulk data both ways: how fast, and what it costs the server. A login of the same round is subtracted from both."""
 
+import os
 import subprocess
 import time
 
+from .. import limit
 from ..lean import own_share
 from ..processes import Failed, end, wait_until
-from ..results import BAR
+from ..results import BAR, LIMIT
 
 MIB, GIB = 1 << 20, 1 << 30
 
@@ -20,6 +22,8 @@ def up(bench, contender, size):
 
 
 WAYS = (("down", "download", down), ("up", "upload", up))
+CPU_ROWS = {key: (f"cpu.gib.{key}", f"server CPU of {title}, the session's program included", "s/GiB")
+            for key, title, _ in WAYS}
 
 
 def one_round(bench, contender):
@@ -29,8 +33,32 @@ def one_round(bench, contender):
         wall, cpu = move(bench, contender, size)
         bench.add((f"throughput.stock.{key}", f"{title}, stock client", "MiB/s", "more"), contender,
                   size / MIB / (wall - login_wall))
-        bench.add((f"cpu.gib.{key}", f"server CPU of {title}, the session's program included", "s/GiB"), contender,
-                  (cpu - login_cpu) * GIB / size)
+        bench.add(CPU_ROWS[key], contender, (cpu - login_cpu) * GIB / size)
+
+
+def limit_round(bench, contender, program):
+    """The same bytes through the plain relay, and OpenSSL's work on them."""
+    size, world = bench.plan.bulk_bytes, bench.world
+    start = limit.relayed(contender, "exit 0")
+    moves = {"down": ("seal", {"command": f"head -c {size} /dev/zero", "down": size}),
+             "up": ("open", {"command": "cat >/dev/null", "up": size})}
+    for key, title, _ in WAYS:
+        task, how = moves[key]
+        relay = (limit.relayed(contender, **how) - start) * GIB / size
+        cipher = limit.ciphered(world, program, task, size // limit.PACKET_BYTES) * GIB / size
+        bench.add(CPU_ROWS[key], contender, relay + cipher)
+        bench.add((f"cpu.relay.{key}", f"of the limit of {title}: the relay", "s/GiB"), contender, relay)
+        bench.add((f"cpu.openssl.{key}", f"of the limit of {title}: OpenSSL's ChaCha20-Poly1305", "s/GiB"), contender,
+                  cipher)
+
+
+def over_limit(results):
+    """Each server's CPU over the limit of the same round."""
+    for key, title, _ in WAYS:
+        samples = results.rows[CPU_ROWS[key][0]].samples if CPU_ROWS[key][0] in results.rows else {}
+        for name in [name for name in samples if name != LIMIT and LIMIT in samples]:
+            for cost, least in zip(samples[name], samples[LIMIT]):
+                results.add((f"cpu.limit.{key}", f"server CPU of {title} over the limit", "times"), name, cost / least)
 
 
 def add_speed(bench, contender, row, told):
@@ -107,9 +135,23 @@ def eight_lean(bench, contender):
     add_speed(bench, contender, ("throughput.lean.eight", "eight downloads on one connection, lean client"), told)
 
 
+def beside_limit(bench):
+    """The limit is measured in the same rounds as the servers."""
+    world = bench.world
+    least = limit.start(world, bench.helpers, bench.scratch)
+    bench.results.titles[least.name] = least.title
+    program = world.install(os.path.join(bench.helpers, "crypto_bench"), "limit-cipher")
+    try:
+        bench.rounds(bench.plan.bulks, "throughput", lambda one: limit_round(bench, one, program) if one is least
+                     else one_round(bench, one), [*bench.with_bar, least])
+    finally:
+        least.running.close()
+    over_limit(bench.results)
+
+
 def measure(bench):
     plan = bench.plan
-    bench.rounds(plan.bulks, "throughput", lambda contender: one_round(bench, contender), bench.with_bar)
+    beside_limit(bench)
     bench.rounds(plan.bulks, "throughput, lean client", lambda contender: lean_round(bench, contender))
     show_bar(bench)
     if not bench.wants("throughput"):

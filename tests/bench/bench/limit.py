@@ -1,0 +1,99 @@
+"""The limit of a transfer: what no server can be much better than. One plain process relays the same bytes with the same
+system calls, started by the same launcher (helpers/relay.c), and OpenSSL's ChaCha20-Poly1305 works on as many packets.
+Its client is plain TCP."""
+
+import os
+import resource
+import socket
+import threading
+
+from .processes import Failed
+from .results import LIMIT
+from .servers import Contender, Running, Server
+from .world import PLAIN
+
+GIB = 1 << 30
+
+# The data of one packet of a transfer, both ways: the largest that the stock client takes, and that wrensshd takes.
+PACKET_BYTES = 32768
+CLIENT_BYTES = 1 << 17
+SECONDS = 120
+
+
+class Relay(Server):
+    name, title = LIMIT, "the limit: plain relay + OpenSSL"
+    programs = ("relay",)
+    needs_root = False
+
+    def binary(self):
+        return self.world.path("limit/relay")
+
+    def prepare(self):
+        return [self.binary()]
+
+
+def start(world, helpers, scratch):
+    world.install(os.path.join(helpers, "relay"), "limit")
+    return Contender(Running(Relay(world), helpers, scratch))
+
+
+# ---- the relay ---------------------------------------------------------------------------------------------------
+
+
+def send_zeros(connection, size):
+    zeros = bytes(CLIENT_BYTES)
+    while size > 0:
+        connection.sendall(zeros[:size] if size < CLIENT_BYTES else zeros)
+        size -= CLIENT_BYTES
+
+
+def receive_all(connection):
+    buffer, count = bytearray(CLIENT_BYTES), 0
+    while True:
+        taken = connection.recv_into(buffer)
+        if taken == 0:
+            return count
+        count += taken
+
+
+def moved(port, command, up=0):
+    """Sends so many zeros to the command and returns how many bytes came back."""
+    with socket.create_connection((PLAIN, port), SECONDS) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.sendall(command.encode() + b"\n")
+        if up:
+            sender = threading.Thread(target=send_zeros, args=(connection, up))
+            sender.start()
+            sender.join()
+        connection.shutdown(socket.SHUT_WR)
+        return receive_all(connection)
+
+
+def relayed(contender, command, up=0, down=0):
+    """The relay's CPU seconds, the program's included."""
+    before = len(contender.running.bills())
+    try:
+        count = moved(contender.running.port, command, up)
+    except OSError as why:
+        raise Failed(f"{contender.title}: {why}") from why
+    if count != down:
+        raise Failed(f"{contender.title}: {count} bytes of {down} arrive; it said: {contender.running.last_words()}")
+    return contender.running.next_bill(before)[0]
+
+
+# ---- the cipher --------------------------------------------------------------------------------------------------
+
+
+def children_seconds():
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def ciphered(world, program, task, packets):
+    """OpenSSL's CPU seconds for so many packets. `task`: seal or open."""
+    taken = []
+    for count in (1, packets):  # the first one shows what the start costs
+        before = children_seconds()
+        world.run([program, task, "openssl", str(PACKET_BYTES), str(count)], seconds=SECONDS)
+        taken.append(children_seconds() - before)
+    return taken[1] - taken[0]
