@@ -194,6 +194,14 @@ def test_round_trips_are_what_a_slow_network_takes(site, relay, args, expected):
     assert expected - 0.1 <= min(taken) < expected + 0.7, taken
 
 
+def test_the_wait_ends_with_the_first_output(lean):
+    """The time that the client waits is the server's and the program's, until there is output."""
+    found = lean("login", "--polite", command="sleep 0.2; echo out; sleep 0.4")
+    waited = found["waited_ns"]["min"]
+    assert waited == found["waited_ns"]["max"]
+    assert 0.2e9 <= waited <= found["phases_ns"]["output"] < found["phases_ns"]["closed"] - 0.3e9, found
+
+
 # ---- what must not pass -----------------------------------------------------------------------
 
 @pytest.mark.parametrize("place", [60_000, 100_001])

@@ -7,6 +7,7 @@ from .stats import ratio, summary
 ROWS = (
     ("login.plain.default", "login, `ssh host exit 0` (ms)"),
     ("login.quickack.default", "the same where nobody delays ACKs (ms)"),
+    ("login.wait.curve25519", "of it the server's share, curve25519 (ms)"),
     ("login.master", "a further session on an open connection (ms)"),
     ("login.rtt100", "the same, 100 ms away (ms)"),
     ("login.trips", "round trips to the first output"),

@@ -12,10 +12,11 @@ class Lean:
     def __init__(self, world, helpers):
         self.world, self.program = world, os.path.join(helpers, "lean", "wren-lean")
 
-    def command(self, contender, mode, *options, host=PLAIN, into=(), eager=False):
+    def command(self, contender, mode, *options, host=PLAIN, into=(), eager=False, kex=None):
         # The other Debian does not contain it: it runs outside.
         return [*into, self.program, mode, "--connect", f"{host}:{contender.running.port}", "--user", self.world.user,
                 "--key", self.world.outside(self.world.identity), "--host-key", "any",
+                "--kex", kex or contender.kex,
                 *([] if eager else ["--polite"]), *map(str, options)]
 
     def measured(self, contender, mode, *options, seconds=120, **where):

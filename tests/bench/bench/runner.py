@@ -27,6 +27,7 @@ class Plan:
     def __init__(self, quick, sftp_mib=None):
         self.quick = quick
         self.logins = 3 if quick else 15
+        self.waits = 1 if quick else 3
         self.far_logins = 1 if quick else 7
         self.bulks = 1 if quick else 5
         self.bulk_bytes = 128 * MIB if quick else 1024 * MIB
@@ -56,6 +57,8 @@ class Plan:
         self.far_down_bytes = 2 * MIB if quick else 8 * MIB
         self.far_up_bytes = MIB // 4 if quick else MIB
         self.fars = 1 if quick else 3
+        self.narrows = 1 if quick else 3
+        self.narrow_bytes = 2 * MIB if quick else 16 * MIB  # over 100 Mbit/s; ten times as much over 1 Gbit/s
         self.exchanges = 1 if quick else 5
         self.keys = 2 if quick else 5
         self.ciphers = 1 if quick else 2
@@ -127,6 +130,9 @@ class Bench:
                     self._methods.setdefault(contender.name, set()).add(method)
                 except Failed:
                     self.results.note(f"{contender.title} has no {method} key exchange")
+            if not self.offers(contender, "sntrup761"):
+                contender.kex = "curve"
+                self.results.note(f"{contender.title}: the lean client uses curve25519-sha256")
         # Each server's own choice: rows of the default kex may compare different methods.
         self.results.about["default kex"] = ", ".join(defaults)
 

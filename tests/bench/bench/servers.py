@@ -192,10 +192,11 @@ class Running:
 
 
 class Contender:
-    """A column of the tables: a running server, and the cipher that the client asks for."""
+    """A column of the tables: a running server, and the cipher that the client asks for. `kex`: the methods that the
+    lean client offers where a row names none."""
 
     def __init__(self, running, name=None, title=None, cipher=None):
-        self.running, self.server, self.cipher = running, running.server, cipher
+        self.running, self.server, self.cipher, self.kex = running, running.server, cipher, "sntrup"
         self.name, self.title = name or running.server.name, title or running.server.title
 
 

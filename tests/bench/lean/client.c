@@ -29,6 +29,7 @@ struct client *client_begin(const struct options *options)
     timeline_start(&client->timeline);
     link_open(&client->link, dial(options, &client->child));
     timeline_mark(&client->timeline, MARK_CONNECTED);
+    timeline_wait(&client->timeline, client->timeline.marks_ns[MARK_CONNECTED]);
     link_add(&client->link, line, sizeof(line) - 1);
     timeline_ask(&client->timeline, QUESTION_GREETING);
     if (!options->polite) {
@@ -172,11 +173,13 @@ void client_turn(struct client *client, bool wait)
         send_refusals(client);
         more = session_send_due(client);
     }
+    uint64_t waited_ns = client->link.waited_ns;
     link_turn(&client->link,
               !wait  ? LINK_NO_WAIT
               : more ? LINK_WAIT_TO_WRITE
                      : LINK_WAIT,
               client->place);
+    timeline_wait(&client->timeline, client->link.waited_ns - waited_ns);
     if (!client->identified) {
         read_identification(client);
     }

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "fail.h"
+#include "measure.h"
 
 #define PATIENCE_MS 60000
 
@@ -147,7 +148,10 @@ void link_turn(struct link *link, enum link_patience patience, const char *place
     if (!written) {
         entry.events |= POLLOUT;
     }
-    if (poll(&entry, 1, PATIENCE_MS) == 0) {
+    uint64_t since_ns = measure_now_ns();
+    int ready = poll(&entry, 1, PATIENCE_MS);
+    link->waited_ns += measure_now_ns() - since_ns;
+    if (ready == 0) {
         fail(place, "the server has not moved for %d seconds", PATIENCE_MS / 1000);
     }
     if ((entry.revents & ~POLLOUT) != 0) {

@@ -27,6 +27,7 @@ struct link {
     bool ended; /* the server has closed its side */
     struct packet_direction in, out;
     uint64_t bytes_in, bytes_out; /* on the wire */
+    uint64_t waited_ns;           /* for the server */
     size_t in_start, in_end, out_start, out_end;
     uint8_t input[LIMIT_PACKET_BYTES + LINK_READ_BYTES];
     uint8_t output[LINK_OUTPUT_BYTES];

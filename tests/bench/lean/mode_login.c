@@ -29,8 +29,9 @@ static void take_medians(uint64_t medians[static MARKS], const uint64_t *marks, 
     }
 }
 
+/* `waited_ns` has one entry for each login, and is sorted. */
 static void report(const struct client *client, const struct span *span, const uint64_t *marks,
-                   size_t logins)
+                   uint64_t *waited_ns, size_t logins)
 {
     struct json json;
     uint64_t medians[MARKS];
@@ -49,6 +50,8 @@ static void report(const struct client *client, const struct span *span, const u
     json_number(&json, "logins", logins);
     json_fraction(&json, "logins_per_second", (double)logins / span_seconds(span));
     json_spread(&json, "login_ns", &spread);
+    spread = measure_spread(waited_ns, logins);
+    json_spread(&json, "waited_ns", &spread);
     json_end(&json);
     free(column);
 }
@@ -58,7 +61,8 @@ void mode_login(const struct options *options)
     struct span span;
     struct client *client = NULL;
     uint64_t *marks = calloc((size_t)options->repeat * MARKS, sizeof(*marks));
-    if (marks == NULL) {
+    uint64_t *waited_ns = calloc(options->repeat, sizeof(*waited_ns));
+    if (marks == NULL || waited_ns == NULL) {
         fail("login", "out of memory");
     }
     span_begin(&span);
@@ -67,12 +71,14 @@ void mode_login(const struct options *options)
             client_drop(client);
         }
         client = log_in(options);
+        waited_ns[i] = client->timeline.waited_ns;
         for (size_t mark = 0; mark < MARKS; mark++) {
             marks[i * MARKS + mark] = client->timeline.marks_ns[mark];
         }
     }
     span_end(&span);
-    report(client, &span, marks, options->repeat);
+    report(client, &span, marks, waited_ns, options->repeat);
     client_drop(client);
+    free(waited_ns);
     free(marks);
 }

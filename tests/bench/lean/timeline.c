@@ -1,5 +1,7 @@
 #include "timeline.h"
 
+#include <stdbool.h>
+
 #include "measure.h"
 
 const char *const mark_names[MARKS] = {
@@ -19,6 +21,16 @@ void timeline_mark(struct timeline *timeline, enum mark mark)
     }
 }
 
+static bool has_output(const struct timeline *timeline)
+{
+    return timeline->marks_ns[MARK_OUTPUT] != 0 || timeline->marks_ns[MARK_EXIT] != 0;
+}
+
+void timeline_wait(struct timeline *timeline, uint64_t waited_ns)
+{
+    timeline->waited_ns += has_output(timeline) ? 0 : waited_ns;
+}
+
 void timeline_ask(struct timeline *timeline, enum question question)
 {
     timeline->asked[question] = timeline->depth;
@@ -27,8 +39,7 @@ void timeline_ask(struct timeline *timeline, enum question question)
 void timeline_answer(struct timeline *timeline, enum question question)
 {
     unsigned depth = timeline->asked[question] + 1;
-    if (depth > timeline->depth && timeline->marks_ns[MARK_OUTPUT] == 0 &&
-        timeline->marks_ns[MARK_EXIT] == 0) {
+    if (depth > timeline->depth && !has_output(timeline)) {
         timeline->depth = depth;
     }
 }

@@ -42,7 +42,8 @@ enum question {
 struct timeline {
     uint64_t start_ns;        /* before connecting */
     uint64_t marks_ns[MARKS]; /* since then; 0: it has not happened */
-    unsigned depth;           /* round trips until now, or until the first output or exit */
+    uint64_t waited_ns; /* for the connect and for the server, until the first output or exit */
+    unsigned depth;     /* round trips until now, or until the first output or exit */
     unsigned asked[QUESTIONS];
 };
 
@@ -50,6 +51,9 @@ void timeline_start(struct timeline *timeline);
 
 /* Only the first time counts. */
 void timeline_mark(struct timeline *timeline, enum mark mark);
+
+/* Adds to waited_ns, unless there was output before. */
+void timeline_wait(struct timeline *timeline, uint64_t waited_ns);
 
 void timeline_ask(struct timeline *timeline, enum question question);
 void timeline_answer(struct timeline *timeline, enum question question);

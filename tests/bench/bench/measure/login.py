@@ -1,11 +1,14 @@
 """How long a login takes: wall time of `ssh host exit 0`, with and without the kernel's delayed ACKs, and over networks
 on which round trips count; and what it costs the server."""
 
-from ..processes import end
+from statistics import median
+
+from ..processes import Failed, end
 from ..stock import KEX
 from ..world import PLAIN, QUICK_ACK
 
 LINKS_MS = (20, 100)  # there and back
+FAMILIES = {"curve25519": "curve", "sntrup761": "sntrup"}  # what the lean client calls these methods
 
 
 def near(bench, contender):
@@ -56,6 +59,22 @@ def lean(bench, contender, eager):
               told["round_trips"])
 
 
+def waits(bench, contender):
+    """The server's own share: how long the lean client waits for it, from the connect to the first output. The client
+    makes its keys before; its other work is not counted, and nobody delays ACKs."""
+    for method, family in FAMILIES.items():
+        if not bench.offers(contender, method):
+            continue
+        waited = []
+        for _ in range(bench.plan.waits):
+            told = bench.lean.measured(contender, "login", "--command", "echo x", host=QUICK_ACK, kex=family)
+            waited.append(told["waited_ns"]["p50"] / 1e6)
+            if not contender.running.wait_idle():
+                raise Failed(f"{contender.title}: a connection does not end")
+        bench.add((f"login.wait.{method}", f"server's share of a login, no delayed ACKs, {method} kex", "ms"), contender,
+                  median(waited))
+
+
 def measure(bench):
     bench.rounds(bench.plan.logins, "login", lambda contender: near(bench, contender), bench.with_builds)
     if not bench.wants("login"):
@@ -64,6 +83,9 @@ def measure(bench):
                  only=bench.has_many_sessions)
     for eager, what in ((False, "login, lean client"), (True, "login, lean client, all at once")):
         bench.rounds(bench.plan.logins, what, lambda contender, eager=eager: lean(bench, contender, eager))
+    if bench.quick_ack:
+        bench.rounds(bench.plan.logins, "server's share of a login", lambda contender: waits(bench, contender),
+                     bench.with_builds)
     if bench.world.privileged:
         bench.rounds(bench.plan.far_logins, "login from afar", lambda contender: far(bench, contender))
     else:
