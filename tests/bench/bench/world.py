@@ -12,6 +12,10 @@ USER = "wrenbench"
 PLENTY_KB = 6 << 20
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
 
+# Of a link with a rate: its own process must not need much of the machine. Network cards spare servers most of the work
+# of small packets, too.
+LARGE_PACKETS = ("mtu", "9000")
+
 # Loopback as it is, and one of its addresses for which the kernel acknowledges at once in both directions.
 PLAIN = "127.0.0.1"
 QUICK_ACK = "127.0.0.2"
@@ -153,29 +157,32 @@ class World:
         run(["ip", "route", "add", "local", QUICK_ACK, "dev", "lo", "quickack", "1", "table", "local"])
         return True
 
-    def link(self, delay_ms):
-        """A network to a namespace `delay_ms` away, one way: (the server's address there, the words that put a
-        command into it). The link stays until the end."""
+    def link(self, delay_ms, mbit=None):
+        """A network to a namespace `delay_ms` away, one way, of so many Mbit/s if that is given: (the server's address
+        there, the words that put a command into it). The link stays until the end."""
         if not self.privileged:
             raise Failed("networks with a delay need root")
-        name, near, far = f"delay{delay_ms}", f"10.77.{delay_ms}.1", f"10.77.{delay_ms}.2"
+        name = f"delay{delay_ms}" + (f"rate{mbit}" if mbit else "")
+        number = [*self._links, name].index(name) + 1
+        near, far = f"10.77.{number}.1", f"10.77.{number}.2"
         if name not in self._links:
-            link = subprocess.Popen([os.path.join(self.helpers, "delay_link"), str(delay_ms), name],
+            rate = [str(mbit)] if mbit else []
+            link = subprocess.Popen([os.path.join(self.helpers, "delay_link"), str(delay_ms), name, *rate],
                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
             try:
-                self._set_up(link, name, near, far)
+                self._set_up(link, name, near, far, LARGE_PACKETS if mbit else ())
             except BaseException:
                 end(link)
                 raise
             self._links[name] = link
         return near, self._into(self._links[name])
 
-    def _set_up(self, link, name, near, far):
+    def _set_up(self, link, name, near, far, how):
         if link.stdout.readline() != b"ready\n":
             raise Failed("no network with a delay: " + link.stderr.read().decode().strip())
         for inside, ours, theirs in (([], near, far), (self._into(link), far, near)):
             run([*inside, "ip", "address", "add", ours, "peer", theirs, "dev", name])
-            run([*inside, "ip", "link", "set", name, "up"])
+            run([*inside, "ip", "link", "set", name, "up", *how])
 
     def _into(self, link):
         return ["nsenter", f"--net=/proc/{link.pid}/ns/net"]

@@ -1,10 +1,12 @@
 /* A network with a delay, for kernels that come without sch_netem: two tun interfaces in two
  * network namespaces, and every packet that goes into one comes out of the other after a while.
  *
- *     delay_link MILLISECONDS NAME
+ *     delay_link MILLISECONDS NAME [MBIT]
  *
- * The delay is that of one way. The near interface, NAME, is in the namespace we are started in;
- * the far one, of the same name, in a namespace of our own, /proc/PID/ns/net. Both are without
+ * The delay is that of one way. With MBIT the link carries so many million bits a second each way,
+ * the packets' headers included. More than BACKLOG_NS of it waits in the interface, and what has no
+ * room there is lost, as in a router. The near interface, NAME, is in the namespace we are started
+ * in; the far one, of the same name, in a namespace of our own, /proc/PID/ns/net. Both are without
  * addresses: the caller gives them some. Says "ready" when both are there, and goes when its
  * standard input ends. */
 #include <errno.h>
@@ -18,11 +20,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
-#define PACKET_BYTES  1600  /* the interfaces' default MTU is 1500 */
-#define QUEUE_PACKETS 32768 /* in flight: 48 MB, more than 4 Gbit/s over 100 ms */
+#define PACKET_BYTES  9100  /* the interfaces' default MTU is 1500; a fast link gets 9000 */
+#define QUEUE_PACKETS 32768 /* in flight: 48 MB of 1500 bytes, more than 4 Gbit/s over 100 ms */
+#define BACKLOG_NS    5000000LL
+#define SLACK_NS      1000UL /* of timers, instead of 50 us */
 
 struct packet {
     long long due_ns;
@@ -33,9 +38,12 @@ struct packet {
 /* What is on its way in one direction, a ring. */
 struct way {
     int from, to;
+    long long free_ns; /* when the last packet that was taken in has left, at the rate */
     size_t first, count;
     struct packet *packets;
 };
+
+static long long delay_ns, mbit; /* 0: no limit */
 
 static long long now_ns(void)
 {
@@ -68,9 +76,30 @@ static int open_tun(const char *name)
     return tun;
 }
 
-static void take_in(struct way *way, long long delay_ns)
+/* The time at which the packet has left, at the rate. The clock of the rate does not wait for us:
+ * a late wake-up loses none of it. */
+static long long leave_ns(struct way *way, size_t bytes)
 {
-    while (way->count < QUEUE_PACKETS) {
+    long long now = now_ns();
+
+    if (mbit == 0) {
+        return now;
+    }
+    if (way->free_ns < now) {
+        way->free_ns = now;
+    }
+    way->free_ns += (long long)bytes * 8000 / mbit;
+    return way->free_ns;
+}
+
+static bool has_room(const struct way *way)
+{
+    return way->count < QUEUE_PACKETS && way->free_ns - now_ns() < BACKLOG_NS;
+}
+
+static void take_in(struct way *way)
+{
+    while (has_room(way)) {
         struct packet *packet = &way->packets[(way->first + way->count) % QUEUE_PACKETS];
         ssize_t length = read(way->from, packet->bytes, PACKET_BYTES);
 
@@ -78,7 +107,7 @@ static void take_in(struct way *way, long long delay_ns)
             return;
         }
         packet->length = (size_t)length;
-        packet->due_ns = now_ns() + delay_ns;
+        packet->due_ns = leave_ns(way, packet->length) + delay_ns;
         way->count++;
     }
 }
@@ -97,6 +126,9 @@ static void hand_out(struct way *way)
         way->first = (way->first + 1) % QUEUE_PACKETS;
         way->count--;
     }
+    if (way->count == 0) {
+        way->first = 0; /* only as much of the ring as is needed takes memory */
+    }
 }
 
 static void soonest(const struct way *way, long long *due_ns)
@@ -110,8 +142,8 @@ static void soonest(const struct way *way, long long *due_ns)
 static bool wait_for_work(const struct way ways[2])
 {
     struct pollfd polled[3] = {{.fd = STDIN_FILENO, .events = POLLIN},
-                               {.fd = ways[0].from, .events = POLLIN},
-                               {.fd = ways[1].from, .events = POLLIN}};
+                               {.fd = has_room(&ways[0]) ? ways[0].from : -1, .events = POLLIN},
+                               {.fd = has_room(&ways[1]) ? ways[1].from : -1, .events = POLLIN}};
     long long now = now_ns(), due_ns = now + 1000000000LL, left_ns;
     struct timespec left;
 
@@ -125,13 +157,14 @@ static bool wait_for_work(const struct way ways[2])
 int main(int count, char **arguments)
 {
     struct way ways[2] = {{0}};
-    long long delay_ns;
 
-    if (count != 3) {
-        fputs("usage: delay_link MILLISECONDS NAME\n", stderr);
+    if (count != 3 && (count != 4 || atoll(arguments[3]) <= 0)) {
+        fputs("usage: delay_link MILLISECONDS NAME [MBIT]\n", stderr);
         return 100;
     }
     delay_ns = atoll(arguments[1]) * 1000000LL;
+    mbit = count == 4 ? atoll(arguments[3]) : 0;
+    prctl(PR_SET_TIMERSLACK, SLACK_NS);
     ways[0].from = open_tun(arguments[2]);
     if (unshare(CLONE_NEWNET) != 0) {
         fail("unshare");
@@ -147,8 +180,8 @@ int main(int count, char **arguments)
     puts("ready");
     fflush(stdout);
     do {
-        take_in(&ways[0], delay_ns);
-        take_in(&ways[1], delay_ns);
+        take_in(&ways[0]);
+        take_in(&ways[1]);
         hand_out(&ways[0]);
         hand_out(&ways[1]);
     } while (wait_for_work(ways));

@@ -10,15 +10,16 @@ from ..processes import Failed, end, wait_until
 from ..results import BAR, LIMIT
 
 MIB, GIB = 1 << 20, 1 << 30
+LINKS = ((100, "100 Mbit/s"), (1000, "1 Gbit/s"))
 
 
-def down(bench, contender, size):
-    return bench.stock.billed(contender, f"head -c {size} /dev/zero")
+def down(bench, contender, size, **where):
+    return bench.stock.billed(contender, f"head -c {size} /dev/zero", **where)
 
 
-def up(bench, contender, size):
+def up(bench, contender, size, **where):
     with bench.zeros(size) as source:
-        return bench.stock.billed(contender, "cat >/dev/null", stdin=source)
+        return bench.stock.billed(contender, "cat >/dev/null", stdin=source, **where)
 
 
 WAYS = (("down", "download", down), ("up", "upload", up))
@@ -105,6 +106,21 @@ def far(bench, contender):
         add_speed(bench, contender, (f"throughput.far.{key}", f"{title} of {amount}, 100 ms away, lean client"), told)
 
 
+def narrow(bench, contender):
+    """A case where the link limits the speed: who uses all of it, and at which cost."""
+    for mbit, name in LINKS:
+        host, into = bench.world.link(0, mbit)
+        size = bench.plan.narrow_bytes * mbit // 100
+        where = {"host": host, "into": into}
+        login_wall, login_cpu = bench.stock.billed(contender, "exit 0", **where)
+        for key, title, move in WAYS:
+            wall, cpu = move(bench, contender, size, **where)
+            bench.add((f"throughput.link{mbit}.{key}", f"{title} over a link of {name}, of what it carries", "%", "more"),
+                      contender, 100 * size * 8 / 1e6 / (wall - login_wall) / mbit)
+            bench.add((f"cpu.link{mbit}.{key}", f"server CPU of {title} over a link of {name}", "s/GiB"), contender,
+                      (cpu - login_cpu) * GIB / size)
+
+
 def eight(bench, contender, key, title):
     """Sessions that move data at the same time on one connection."""
     size = bench.plan.eight_bytes // 8
@@ -164,3 +180,5 @@ def measure(bench):
                  only=bench.has_many_sessions)
     if bench.world.privileged:
         bench.rounds(plan.fars, "throughput from afar", lambda contender: far(bench, contender))
+        bench.rounds(plan.narrows, "throughput over narrow links", lambda contender: narrow(bench, contender),
+                     [one for one in bench.with_bar if one.name != BAR[1]])
