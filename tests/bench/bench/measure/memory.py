@@ -7,6 +7,7 @@ drops out. The kernel's own share can only be seen from outside, with the client
 import threading
 import time
 
+from .. import process_table
 from ..crowd import Crowd
 from ..lean import let_go
 from ..processes import Failed, kilobytes, read
@@ -66,13 +67,15 @@ def settle():
     time.sleep(0.3)
 
 
-def idle(bench, contender):
+def idle(bench, contender, table):
     points = {what: [] for what in WHAT}
     with Crowd(bench.lean, contender) as crowd:
         for count in bench.plan.idle_sessions:
             bench.progress(f"memory: {count} idle sessions, {contender.title}")
             crowd.grow(count)
             settle()
+            if count == 1:
+                table.look(contender)
             for what, value in {**look(contender.running.processes()), **kernel()}.items():
                 points[what].append((count, value))
     for what, seen in points.items():
@@ -169,7 +172,9 @@ def measure(bench):
     if not bench.world.privileged:
         bench.leave_out("memory: needs root, other users' processes don't show theirs")
         return
-    bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender),
+    table = process_table.ProcessTable(bench.world.uid)
+    bench.rounds(bench.plan.crowds, "memory of idle sessions", lambda contender: idle(bench, contender, table),
                  bench.with_builds)
+    bench.results.tables[process_table.TITLE] = table.lines(bench.results.titles)
     bench.rounds(bench.plan.peaks, "peak memory", lambda contender: peaks(bench, contender))
     bench.rounds(bench.plan.stalls, "client stopped reading", lambda contender: stalled(bench, contender))
