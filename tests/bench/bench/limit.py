@@ -1,6 +1,6 @@
-"""The limit of a transfer: what no server can be much better than. One plain process relays the same bytes with the same
-system calls, started by the same launcher (helpers/relay.c), and OpenSSL's ChaCha20-Poly1305 works on as many packets.
-Its client is plain TCP."""
+"""The limit of a transfer: what no server can be much better than. One plain process relays the same bytes with the
+same system calls, started by the same launcher (helpers/relay.c), and OpenSSL's ChaCha20-Poly1305 works on as many
+packets. Its client is plain TCP."""
 
 import os
 import resource

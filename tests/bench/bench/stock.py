@@ -65,11 +65,11 @@ class Stock:
         wall = self.timed(contender, *remote, **how)
         return wall, contender.running.next_bill(before)[0]
 
-    def master(self, contender, socket, *flags):
+    def master(self, contender, socket, *flags, options=()):
         """A connection for several sessions; end it by ending the process."""
         path = self.world.path(socket)
-        client = self.start(contender, options=["ControlMaster=yes", "ControlPath=" + path], flags=["-N", *flags],
-                            stdin=subprocess.DEVNULL)
+        client = self.start(contender, options=["ControlMaster=yes", "ControlPath=" + path, *options],
+                            flags=["-N", *flags], stdin=subprocess.DEVNULL)
         if not wait_until(lambda: os.path.exists(self.world.outside(path)) or client.poll() is not None, 10):
             client.kill()
         if client.poll() is not None:

@@ -60,7 +60,8 @@ def alone(bench, contender):
 
 
 def beside_bulk(bench, contender):
-    master, options = bench.stock.master(contender, "control")
+    # The master's options count for all its sessions.
+    master, options = bench.stock.master(contender, "control", options=AT_ONCE)
     bulk = None
     try:
         bulk = bench.stock.start(contender, "exec cat /dev/zero", options=options, stderr=subprocess.DEVNULL)
@@ -84,6 +85,9 @@ def lean(bench, contender, busy):
                   told["latency_ns"][name] / 1e3)
     bench.add((f"interactive.lean.{key}.rate", f"{title}, round trips", "1/s", "more"), contender,
               told["rounds_per_second"])
+    if busy:
+        bench.add(("interactive.lean.busy.speed", "the download beside keystrokes, lean client", "MiB/s", "more"),
+                  contender, told["mib_per_second"])
 
 
 def measure(bench):
