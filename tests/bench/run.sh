@@ -49,6 +49,7 @@ qemu-user:has qemu-aarch64
 gcc-aarch64-linux-gnu:has aarch64-linux-gnu-gcc
 gcc-arm-linux-gnueabihf:has arm-linux-gnueabihf-gcc
 mmdebstrap:has mmdebstrap
+strace:has strace
 "
 
 # ---- what is measured ------------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ import sys
 import time
 import traceback
 
-from . import about
+from . import about, targets
 from .lean import Lean
 from .processes import Failed
 from .results import DYNAMIC, OURS, Results
@@ -28,6 +28,7 @@ class Plan:
         self.quick = quick
         self.logins = 3 if quick else 15
         self.waits = 1 if quick else 3
+        self.traced_logins = 1 if quick else 3
         self.far_logins = 1 if quick else 7
         self.bulks = 1 if quick else 5
         self.bulk_bytes = 128 * MIB if quick else 1024 * MIB
@@ -56,9 +57,10 @@ class Plan:
         self.lean_logins = 10 if quick else 40
         self.far_down_bytes = 2 * MIB if quick else 8 * MIB
         self.far_up_bytes = MIB // 4 if quick else MIB
+        self.far_stock_bytes = 2 * MIB if quick else 16 * MIB
         self.fars = 1 if quick else 3
         self.narrows = 1 if quick else 3
-        self.narrow_bytes = 2 * MIB if quick else 16 * MIB  # over 100 Mbit/s; ten times as much over 1 Gbit/s
+        self.narrow_bytes = 4 * MIB if quick else 16 * MIB  # over 100 Mbit/s; ten times as much over 1 Gbit/s
         self.exchanges = 1 if quick else 5
         self.keys = 2 if quick else 5
         self.ciphers = 1 if quick else 2
@@ -189,6 +191,7 @@ class Bench:
                 self.leave_out(f"{name}: broke off: {traceback.format_exc(limit=-2).strip()}")
                 self.broken = why
             self.progress.say(f"{name}: {time.monotonic() - begin:.0f} s")
+        self.results.tables[targets.TITLE] = targets.lines(self.results)
 
     def close(self):
         for running in {id(one.running): one.running for one in getattr(self, "with_builds", ())}.values():

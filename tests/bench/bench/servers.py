@@ -140,17 +140,18 @@ SERVERS = (Wrensshd, TinySSH, Dropbear, OpenSSH)
 
 
 class Running:
-    """A server behind tcpserver on a port of its own, with the resource usage of every connection that ended."""
+    """A server behind tcpserver on a port of its own, with the resource usage of every connection that ended.
+    `command`: of a server that is prepared already. `under`: what each connection's processes run under."""
 
-    def __init__(self, server, helpers, scratch):
-        self.server = server
+    def __init__(self, server, helpers, scratch, command=None, under=()):
+        self.server, self.command = server, command or server.prepare()
         world = server.world
         self._bills = os.path.join(scratch, server.name + ".bills")
         open(self._bills, "wb").close()
         self._log = open(os.path.join(scratch, server.name + ".log"), "wb")
         root = ["--root", world.root] if world.root else []
-        command = ["tcpserver", "-1", "-H", "-R", "-l", "0", "-c", "2000", "-b", "256", "0", "0",
-                   os.path.join(helpers, "reaper"), *root, self._bills, *server.prepare()]
+        command = ["tcpserver", "-1", "-H", "-R", "-l", "0", "-c", "2000", "-b", "256", "0", "0", *under,
+                   os.path.join(helpers, "reaper"), *root, self._bills, *self.command]
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._log,
                                         env=ENVIRONMENT, preexec_fn=die_with_parent)
         first = self.process.stdout.readline().strip()

@@ -31,7 +31,7 @@ def _median(results, key, name):
     return summary(row.samples[name])["median"] if row and name in row.samples else None
 
 
-def _verdict(value, sign, limit):
+def verdict(value, sign, limit):
     return f"{number(value):>8}  target {sign} {limit}: " + ("met" if meets(value, sign, limit) else "MISSED")
 
 
@@ -61,11 +61,11 @@ def targets(results):
             if _median(results, key, OURS) is not None and _median(results, key, peer) is not None:
                 samples = results.rows[key].samples
                 value = ratio(samples[OURS], samples[peer])["ratio"]
-                lines.append(f"{title + ' / that of ' + results.titles[peer]:64}" + _verdict(value, sign, limit))
+                lines.append(f"{title + ' / that of ' + results.titles[peer]:64}" + verdict(value, sign, limit))
     for key, title, sign, limit in FIGURES:
         value = _median(results, key, OURS)
         if value is not None:
-            lines.append(f"{title:64}" + _verdict(value, sign, limit))
+            lines.append(f"{title:64}" + verdict(value, sign, limit))
     return lines
 
 

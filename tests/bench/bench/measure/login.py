@@ -1,8 +1,10 @@
 """How long a login takes: wall time of `ssh host exit 0`, with and without the kernel's delayed ACKs, and over networks
 on which round trips count; and what it costs the server."""
 
+import shutil
 from statistics import median
 
+from .. import system_calls
 from ..processes import Failed, end
 from ..stock import KEX
 from ..world import PLAIN, QUICK_ACK
@@ -71,8 +73,13 @@ def waits(bench, contender):
             waited.append(told["waited_ns"]["p50"] / 1e6)
             if not contender.running.wait_idle():
                 raise Failed(f"{contender.title}: a connection does not end")
-        bench.add((f"login.wait.{method}", f"server's share of a login, no delayed ACKs, {method} kex", "ms"), contender,
-                  median(waited))
+        bench.add((f"login.wait.{method}", f"server's share of a login, no delayed ACKs, {method} kex", "ms"),
+                  contender, median(waited))
+
+
+def calls(bench, contender):
+    bench.add(("login.calls", "system calls of a login, all processes without the session's shell", "calls"), contender,
+              system_calls.of_login(bench, contender))
 
 
 def measure(bench):
@@ -86,6 +93,11 @@ def measure(bench):
     if bench.quick_ack:
         bench.rounds(bench.plan.logins, "server's share of a login", lambda contender: waits(bench, contender),
                      bench.with_builds)
+    if shutil.which("strace"):
+        bench.rounds(bench.plan.traced_logins, "system calls", lambda contender: calls(bench, contender),
+                     bench.with_builds)
+    else:
+        bench.results.note("system calls of a login: left out, strace is not installed")
     if bench.world.privileged:
         bench.rounds(bench.plan.far_logins, "login from afar", lambda contender: far(bench, contender))
     else:

@@ -11,7 +11,10 @@ import sys
 import time
 
 from ..processes import Failed, read, run
+from ..results import OURS
 from ..world import ENVIRONMENT, is_static
+
+PROJECT = os.path.abspath(os.path.join(os.path.dirname(__file__), *[".."] * 4))
 
 # The C library's own files, which every system has. Also what mapping them adds.
 C_LIBRARY = ("libc.so", "ld-linux", "ld-musl", "libm.so", "libpthread.so", "librt.so", "libdl.so")
@@ -90,15 +93,21 @@ def rooms(bench):
 def static_rooms(bench):
     """The static builds, where packaging/cross/build.sh has left them."""
     import size_by_room
-    top = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "..", ".."))
-    for map_file in sorted(glob.glob(os.path.join(top, "build", "cross", "*", "release", "wrensshd.map"))):
+    for map_file in sorted(glob.glob(os.path.join(PROJECT, "build", "cross", "*", "release", "wrensshd.map"))):
         build = os.path.dirname(map_file)
         arch = os.path.basename(os.path.dirname(build))
         table = size_by_room.by_room(read(map_file), size_by_room.owners_in(build))
         bench.results.tables[f"The static build for {arch} by room, bytes"] = size_by_room.table_lines(table)
 
 
+def armv7(bench):
+    """Of a small board, where packaging/cross/build.sh has left it."""
+    for program in glob.glob(os.path.join(PROJECT, "build", "cross", "armv7", "wrensshd-*-armv7", "sbin", "wrensshd")):
+        bench.results.add(("size.armv7", "program for armv7, stripped", "bytes"), OURS, os.path.getsize(program))
+
+
 def measure(bench):
     bench.rounds(1, "size", lambda contender: one(bench, contender), bench.with_builds)
     rooms(bench)
     static_rooms(bench)
+    armv7(bench)

@@ -7,7 +7,8 @@ import time
 from .. import limit
 from ..lean import own_share
 from ..processes import Failed, end, wait_until
-from ..results import BAR, LIMIT
+from ..results import BAR, LIMIT, OURS
+from ..stock import KEX
 
 MIB, GIB = 1 << 20, 1 << 30
 LINKS = ((100, "100 Mbit/s"), (1000, "1 Gbit/s"))
@@ -106,16 +107,33 @@ def far(bench, contender):
         add_speed(bench, contender, (f"throughput.far.{key}", f"{title} of {amount}, 100 ms away, lean client"), told)
 
 
+def far_stock(bench, contender):
+    """The window that the server grants decides, once TCP's own has grown."""
+    host, into = bench.world.link(50)
+    size = bench.plan.far_stock_bytes
+    login, _ = bench.stock.billed(contender, "exit 0", host=host, into=into)
+    wall, _ = up(bench, contender, size, host=host, into=into)
+    bench.add(("throughput.far.stock.up", f"upload of {size // MIB} MiB, 100 ms away, stock client", "MiB/s", "more"),
+              contender, size / MIB / (wall - login))
+
+
+def has_large_windows(bench, contender):
+    """The others would take minutes."""
+    bench.results.note(f"upload of {bench.plan.far_stock_bytes // MIB} MiB from 100 ms away: only wrensshd and OpenSSH")
+    return contender.name in (OURS, "openssh")
+
+
 def narrow(bench, contender):
     """A case where the link limits the speed: who uses all of it, and at which cost."""
     for mbit, name in LINKS:
         host, into = bench.world.link(0, mbit)
         size = bench.plan.narrow_bytes * mbit // 100
-        where = {"host": host, "into": into}
+        # The login is subtracted, so it is one that takes the client little time.
+        where = {"host": host, "into": into, "options": ["KexAlgorithms=" + KEX["curve25519"]]}
         login_wall, login_cpu = bench.stock.billed(contender, "exit 0", **where)
         for key, title, move in WAYS:
             wall, cpu = move(bench, contender, size, **where)
-            bench.add((f"throughput.link{mbit}.{key}", f"{title} over a link of {name}, of what it carries", "%", "more"),
+            bench.add((f"throughput.link{mbit}.{key}", f"{title} over {name}, of what the link carries", "%", "more"),
                       contender, 100 * size * 8 / 1e6 / (wall - login_wall) / mbit)
             bench.add((f"cpu.link{mbit}.{key}", f"server CPU of {title} over a link of {name}", "s/GiB"), contender,
                       (cpu - login_cpu) * GIB / size)
@@ -180,5 +198,7 @@ def measure(bench):
                  only=bench.has_many_sessions)
     if bench.world.privileged:
         bench.rounds(plan.fars, "throughput from afar", lambda contender: far(bench, contender))
+        bench.rounds(plan.fars, "upload from afar, stock client", lambda contender: far_stock(bench, contender),
+                     only=lambda contender: has_large_windows(bench, contender))
         bench.rounds(plan.narrows, "throughput over narrow links", lambda contender: narrow(bench, contender),
                      [one for one in bench.with_bar if one.name != BAR[1]])

@@ -1,0 +1,65 @@
+"""The targets of speed: ratios of this run, and a few amounts, each with whether it is met."""
+
+from .results import BAR, DYNAMIC, OURS
+from .sftp_tables import verdict
+from .stats import ratio, summary
+
+BEST = "the best peer"
+TITLE = "Targets of speed"
+
+# What, its row, whose figure, over whose (None: the amount itself), at most or at least, how much.
+TARGETS = (
+    ("keystroke echo beside a download, p50", "interactive.busy.p50", OURS, BEST, "<=", 1.0),
+    ("keystroke echo alone, p50", "interactive.alone.p50", OURS, BEST, "<=", 1.0),
+    ("keystroke echo alone, p99", "interactive.alone.p99", OURS, BEST, "<=", 1.0),
+    ("the server's share of a login, curve25519", "login.wait.curve25519", OURS, BEST, "<=", 0.4),
+    ("CPU of a login", "cpu.login.default", OURS, "tinysshd", "<=", 0.25),
+    ("CPU of a login", "cpu.login.default", DYNAMIC, "tinysshd", "<=", 0.3),
+    ("system calls of a login", "login.calls", OURS, None, "<=", 300),
+    ("CPU of an upload", "cpu.gib.up", OURS, BAR[0], "<=", 0.9),
+    ("CPU of a download over the limit", "cpu.limit.down", OURS, None, "<=", 1.15),
+    ("CPU of an upload over the limit", "cpu.limit.up", OURS, None, "<=", 1.15),
+    ("packets of 1 KiB, seal and open", "crypto.both.1024", OURS, "openssl", "<=", 1.0),
+    ("peak in a download, private dirty, KiB", "memory.peak.down.dirty", OURS, None, "<=", 256),
+    ("client stopped reading, beyond idle, KiB", "memory.stalled", OURS, None, "<=", 64),
+    ("upload from 100 ms away, stock client", "throughput.far.stock.up", OURS, "openssh", ">=", 2.0),
+    ("logins a second, 16 at a time", "scale.parallel.16", OURS, BEST, ">=", 2.0),
+    ("program for armv7, bytes", "size.armv7", OURS, None, "<=", 190140),
+)
+
+
+def _other(row, versus):
+    """Whose samples ours are compared with; None if the run does not have them."""
+    name = row.best_peer() if versus == BEST else versus
+    return name if name in row.samples else None
+
+
+def _value(row, whose, versus):
+    """None if the run does not show it."""
+    if whose not in row.samples:
+        return None
+    if versus is None:
+        return summary(row.samples[whose])["median"]
+    other = _other(row, versus)
+    return ratio(row.samples[whose], row.samples[other])["ratio"] if other else None
+
+
+def _title(row, what, whose, versus, titles):
+    who = "" if whose == OURS else f" of {titles.get(whose, whose)}"
+    if versus is None:
+        return what + who
+    other = _other(row, versus)
+    best = ", the best peer" if versus == BEST else ""
+    return f"{what}{who} / {titles.get(other, other)}{best}"
+
+
+def lines(results):
+    out = []
+    for what, key, whose, versus, sign, limit in TARGETS:
+        row = results.rows.get(key)
+        value = _value(row, whose, versus) if row else None
+        if value is None:
+            out.append(f"{what:72}{'':>8}  target {sign} {limit}: not measured")
+        else:
+            out.append(f"{_title(row, what, whose, versus, results.titles):72}" + verdict(value, sign, limit))
+    return out
