@@ -312,7 +312,11 @@ def through_relay(relay, command, up=b""):
     process = subprocess.Popen([relay], stdin=theirs, stdout=theirs)
     theirs.close()
     ours.settimeout(20)
-    sender = threading.Thread(target=lambda: (ours.sendall(command.encode() + b"\n" + up), ours.shutdown(socket.SHUT_WR)))
+
+    def send():
+        ours.sendall(command.encode() + b"\n" + up)
+        ours.shutdown(socket.SHUT_WR)
+    sender = threading.Thread(target=send)
     sender.start()
     back = b"".join(iter(lambda: ours.recv(1 << 16), b""))
     sender.join()
