@@ -60,7 +60,7 @@ class Plan:
         self.far_stock_bytes = 2 * MIB if quick else 16 * MIB
         self.fars = 1 if quick else 3
         self.narrows = 1 if quick else 3
-        self.narrow_bytes = 4 * MIB if quick else 16 * MIB  # over 100 Mbit/s; ten times as much over 1 Gbit/s
+        self.narrow_bytes = 4 * MIB if quick else 8 * MIB  # over 100 Mbit/s; ten times as much over 1 Gbit/s
         self.exchanges = 1 if quick else 5
         self.keys = 2 if quick else 5
         self.ciphers = 1 if quick else 2
