@@ -355,6 +355,38 @@ def test_the_limit_is_the_relay_without_its_start_and_the_cipher(bench, monkeypa
     assert bench.results.rows["cpu.gib.up"].samples == {"limit": [2 * eighths + 65536]}
 
 
+class FarStock:
+    """Logins that take 1, 3 and 9 seconds, and transfers that take 11, all beyond the link."""
+
+    def __init__(self):
+        self.logins = []
+
+    def billed(self, _, command, host, into, options, **__):
+        assert (host, into, options) == ("10.0.0.1", ["there"], ["KexAlgorithms=curve25519-sha256"])
+        if command != "exit 0":
+            return 11, 5
+        self.logins.append(command)
+        return [1, 9, 3][len(self.logins) % 3], 1
+
+
+def test_a_narrow_link_is_used_in_part_by_what_a_transfer_takes_without_its_login(bench, tmp_path):
+    bench.plan, bench.scratch, bench.stock = Plan(True), str(tmp_path), FarStock()
+    bench.plan.narrow_bytes = 50_000_000  # half of what 100 Mbit/s carry in 8 seconds
+    bench.world = type("World", (), {"link": lambda _, delay, mbit: ("10.0.0.1", ["there"])})()
+    throughput.narrow(bench, Named("a"))
+    rows = bench.results.rows
+    assert rows["throughput.link100.down"].samples == rows["throughput.link1000.up"].samples == {"a": [50]}
+    assert rows["cpu.link100.up"].samples == {"a": [4 * (1 << 30) / 50_000_000]}
+    assert rows["cpu.link1000.down"].samples == {"a": [4 * (1 << 30) / 500_000_000]}
+
+
+def test_a_large_upload_from_afar_is_only_for_servers_with_windows_for_it(bench):
+    bench.plan = Plan(True)
+    assert [throughput.has_large_windows(bench, Named(name)) for name in ("wrensshd", "openssh", "dropbear")] == [
+        True, True, False]
+    assert len(bench.results.notes) == 1
+
+
 ROUND_TRIP = """
 import socket, subprocess, sys, time
 from bench.world import World

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from statistics import median
 
 from .. import limit
 from ..lean import own_share
@@ -11,6 +12,7 @@ from ..results import BAR, LIMIT, OURS
 from ..stock import KEX
 
 MIB, GIB = 1 << 20, 1 << 30
+LOGINS = 3  # before short transfers: their median is subtracted
 LINKS = ((100, "100 Mbit/s"), (1000, "1 Gbit/s"))
 
 
@@ -130,7 +132,8 @@ def narrow(bench, contender):
         size = bench.plan.narrow_bytes * mbit // 100
         # The login is subtracted, so it is one that takes the client little time.
         where = {"host": host, "into": into, "options": ["KexAlgorithms=" + KEX["curve25519"]]}
-        login_wall, login_cpu = bench.stock.billed(contender, "exit 0", **where)
+        logins = [bench.stock.billed(contender, "exit 0", **where) for _ in range(LOGINS)]
+        login_wall, login_cpu = (median(values) for values in zip(*logins))
         for key, title, move in WAYS:
             wall, cpu = move(bench, contender, size, **where)
             bench.add((f"throughput.link{mbit}.{key}", f"{title} over {name}, of what the link carries", "%", "more"),
