@@ -23,6 +23,13 @@ BARS = (
     ("throughput", "Throughput", "MiB/s", (
         ("throughput.stock.down", "download,\nstock client"), ("throughput.stock.up", "upload,\nstock client"),
         ("throughput.lean.down", "download,\nlean client"), ("throughput.lean.up", "upload,\nlean client"))),
+    ("limit", "Server CPU of 1 GiB over the limit", "times", (
+        ("cpu.limit.down", "download"), ("cpu.limit.up", "upload"))),
+    ("links", "Narrow links", "% of what the link carries", (
+        ("throughput.link100.down", "100 Mbit/s,\ndownload"), ("throughput.link100.up", "100 Mbit/s,\nupload"),
+        ("throughput.link1000.down", "1 Gbit/s,\ndownload"), ("throughput.link1000.up", "1 Gbit/s,\nupload"))),
+    ("share", "Server's share of a login", "ms", (
+        ("login.wait.curve25519", "curve25519"), ("login.wait.sntrup761", "sntrup761"))),
     ("memory", "Memory per further idle session", "KiB", (
         ("memory.idle.pss", "PSS"), ("memory.idle.dirty", "private dirty"), ("memory.idle.tables", "page tables"))),
     ("peaks", "Peak memory, private dirty", "KiB", (
