@@ -13,8 +13,8 @@ PLENTY_KB = 6 << 20
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
 
 # Of a link with a rate: its own process must not need much of the machine. Network cards spare servers most of the work
-# of small packets, too.
-LARGE_PACKETS = ("mtu", "9000")
+# of small packets, too. The queue holds all that TCP sends at once: a loss would make a short transfer wait.
+LARGE_PACKETS = ("mtu", "9000", "txqueuelen", "2000")
 
 # Loopback as it is, and one of its addresses for which the kernel acknowledges at once in both directions.
 PLAIN = "127.0.0.1"
@@ -183,6 +183,8 @@ class World:
         for inside, ours, theirs in (([], near, far), (self._into(link), far, near)):
             run([*inside, "ip", "address", "add", ours, "peer", theirs, "dev", name])
             run([*inside, "ip", "link", "set", name, "up", *how])
+            if how:  # a stall of the login would be subtracted from what comes after it
+                run([*inside, "ip", "route", "change", theirs, "dev", name, "src", ours, "quickack", "1"])
 
     def _into(self, link):
         return ["nsenter", f"--net=/proc/{link.pid}/ns/net"]
