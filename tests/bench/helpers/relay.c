@@ -23,7 +23,7 @@
 #include "limit.h"
 
 #define COMMAND_BYTES 256
-#define READS_A_TURN  4 /* PACKETS_A_TURN in src/net/channels/channel_stdout.c */
+#define READS_A_TURN  3 /* PACKETS_A_TURN in src/net/channels/channel_stdout.c */
 
 /* One direction. Of what is read from `from`, `start` to `end` is not written to `to` yet. */
 struct way {
