@@ -296,13 +296,13 @@ def test_the_connection_ends_when_the_server_closes_it_not_when_the_last_process
     for pid in proc.descendants(server.pid):
         kill(pid)
     server.wait(10)
-    assert len(bill(file)) == 5
+    assert len(bill(file)) == 6
 
 
 def test_a_program_that_is_not_there_is_a_bill_of_next_to_nothing(tmp_path):
     reaper, file = bench_suite.compile_helper("reaper.c", tmp_path), tmp_path / "bills"
     done = subprocess.run([reaper, str(file), "/nonexistent"], stderr=subprocess.PIPE, text=True, check=False)
-    assert "/nonexistent" in done.stderr and len(bill(file)) == 5
+    assert "/nonexistent" in done.stderr and len(bill(file)) == 6
     assert subprocess.run([reaper, str(file)], stderr=subprocess.PIPE, check=False).returncode == 100
 
 
@@ -333,26 +333,53 @@ def test_the_relay_of_the_limit_loses_and_adds_nothing(tmp_path):
     assert through_relay(relay, "exit 0") == b""
 
 
-def test_a_server_is_compared_with_the_limit_of_the_same_round():
+@pytest.mark.parametrize("row,unit", [("cpu.gib.up", "seconds"), ("cpu.cycles.up", "cycles")])
+def test_a_server_is_compared_with_the_limit_of_the_same_round(row, unit):
     results = Results()
     for name, values in (("limit", (2, 4)), ("wrensshd", (3, 5)), ("openssh-aes128", (4, 4))):
         for value in values:
-            results.add(("cpu.gib.up", "CPU", "s/GiB"), name, value)
+            results.add(("cpu.gib.up", "CPU", "s/GiB"), name, value if unit == "seconds" else 1)
+            if unit == "cycles":
+                results.add(("cpu.cycles.up", "cycles", "1/byte"), name, value)
     throughput.over_limit(results)
     assert results.rows["cpu.limit.up"].samples == {"wrensshd": [1.5, 1.25], "openssh-aes128": [2, 1]}
-    assert results.rows["cpu.gib.up"].best_peer() is None and "cpu.limit.down" not in results.rows
+    assert results.rows["cpu.limit.up"].title.endswith("in " + unit)
+    assert results.rows[row].best_peer() is None and "cpu.limit.down" not in results.rows
 
 
-def test_the_limit_is_the_relay_without_its_start_and_the_cipher(bench, monkeypatch):
+def bill_of(seconds, cycles):
+    return servers.Bill(seconds, 0, 0, cycles)
+
+
+@pytest.mark.parametrize("counts", [0, 10])
+def test_the_limit_is_the_relay_without_its_start_and_the_cipher(bench, monkeypatch, counts):
     bench.plan = Plan(True)
     bench.world = None
     costs = {"exit 0": 0.5, f"head -c {bench.plan.bulk_bytes} /dev/zero": 1.5, "cat >/dev/null": 2.5}
-    monkeypatch.setattr(limit, "relayed", lambda _, command, **__: costs[command])
-    monkeypatch.setattr(limit, "ciphered", lambda _, program, task, packets: packets * {"seal": 1, "open": 2}[task])
+    work = {"seal": 1, "open": 2}
+    monkeypatch.setattr(limit, "relayed", lambda _, command, **__: bill_of(costs[command], costs[command] * counts))
+    monkeypatch.setattr(limit, "ciphered", lambda _, program, task, packets: [
+        bill_of(count * work[task], count * work[task] * counts) for count in (1, packets + 1)])
     throughput.limit_round(bench, Named("limit"), "program")
-    eighths = (1 << 30) // bench.plan.bulk_bytes  # the rows are for a GiB
-    assert bench.results.rows["cpu.gib.down"].samples == {"limit": [1 * eighths + 32768]}
-    assert bench.results.rows["cpu.gib.up"].samples == {"limit": [2 * eighths + 65536]}
+    size, rows = bench.plan.bulk_bytes, bench.results.rows
+    packets, parts = size // 32768, (1 << 30) // size  # the rows are for a GiB
+    assert rows["cpu.gib.down"].samples == {"limit": [(1 + packets) * parts]}
+    assert rows["cpu.gib.up"].samples == {"limit": [(2 + 2 * packets) * parts]}
+    if counts:
+        assert rows["cpu.cycles.up"].samples == {"limit": [(2 + 2 * packets) * counts / size]}
+    else:
+        assert "cpu.cycles.up" not in rows
+
+
+def test_the_bill_counts_cycles_where_the_machine_does(tmp_path):
+    reaper, file = bench_suite.compile_helper("reaper.c", tmp_path), tmp_path / "bills"
+    for rounds in (1, 200000):
+        subprocess.run([reaper, str(file), "/bin/sh", "-c", f"i=0; while [ $i -lt {rounds} ]; do i=$((i+1)); done"],
+                       check=True)
+    less, more = servers.read_bills(file)
+    if more.cycles == more.instructions == 0:
+        pytest.skip("this machine does not count")
+    assert more.cycles > 2 * less.cycles and more.cycles > more.instructions / 10 > 0
 
 
 class FarStock:
@@ -367,6 +394,10 @@ class FarStock:
             return 11, 5
         self.logins.append(command)
         return [1, 9, 3][len(self.logins) % 3], 1
+
+    def whole_bill(self, *words, **how):
+        wall, seconds = self.billed(*words, **how)
+        return wall, bill_of(seconds, 0)
 
 
 def test_a_narrow_link_is_used_in_part_by_what_a_transfer_takes_without_its_login(bench, tmp_path):

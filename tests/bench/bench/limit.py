@@ -3,13 +3,12 @@ same system calls, started by the same launcher (helpers/relay.c), and OpenSSL's
 packets. Its client is plain TCP."""
 
 import os
-import resource
 import socket
 import threading
 
-from .processes import Failed
+from .processes import Failed, run
 from .results import LIMIT
-from .servers import Contender, Running, Server
+from .servers import Contender, Running, Server, read_bills
 from .world import PLAIN
 
 GIB = 1 << 30
@@ -70,7 +69,7 @@ def moved(port, command, up=0):
 
 
 def relayed(contender, command, up=0, down=0):
-    """The relay's CPU seconds, the program's included."""
+    """The relay's Bill, the program's work included."""
     before = len(contender.running.bills())
     try:
         count = moved(contender.running.port, command, up)
@@ -78,22 +77,18 @@ def relayed(contender, command, up=0, down=0):
         raise Failed(f"{contender.title}: {why}") from why
     if count != down:
         raise Failed(f"{contender.title}: {count} bytes of {down} arrive; it said: {contender.running.last_words()}")
-    return contender.running.next_bill(before)[0]
+    return contender.running.next_bill(before)
 
 
 # ---- the cipher --------------------------------------------------------------------------------------------------
 
 
-def children_seconds():
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def ciphered(world, program, task, packets):
-    """OpenSSL's CPU seconds for so many packets. `task`: seal or open."""
-    taken = []
-    for count in (1, packets):  # the first one shows what the start costs
-        before = children_seconds()
-        world.run([program, task, "openssl", str(PACKET_BYTES), str(count)], seconds=SECONDS)
-        taken.append(children_seconds() - before)
-    return taken[1] - taken[0]
+def ciphered(bench, program, task, packets):
+    """OpenSSL's Bills for one packet, which shows what the start costs, and for so many. `task`: seal or open."""
+    root = ["--root", bench.world.root] if bench.world.root else []
+    path = os.path.join(bench.scratch, "limit-cipher.bills")
+    bench.world.run([program, task, "openssl", str(PACKET_BYTES), "1"])  # the reaper would hide a failure
+    for count in (1, packets):
+        run([os.path.join(bench.helpers, "reaper"), *root, path, program, task, "openssl", str(PACKET_BYTES),
+             str(count)], seconds=SECONDS)
+    return read_bills(path)[-2:]

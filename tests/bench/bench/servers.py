@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from typing import NamedTuple
 
 from .processes import Failed, descendants, die_with_parent, end, program, wait_until
 from .results import DYNAMIC, EXTERNAL, INTERNAL
@@ -139,6 +140,24 @@ class Internal(OpenSSH):
 SERVERS = (Wrensshd, TinySSH, Dropbear, OpenSSH)
 
 
+class Bill(NamedTuple):
+    """What all processes of a connection, or of a program, have used. Cycles are the processor's own, the kernel's
+    included. Both counts are 0 where the machine does not count."""
+
+    seconds: float
+    instructions: int
+    rss: int  # kB, the largest process's peak
+    cycles: int
+
+
+def read_bills(path):
+    """What helpers/reaper.c has written."""
+    with open(path, encoding="ascii") as file:
+        lines = [[int(word) for word in line.split()] for line in file]
+    return [Bill((user + system) / 1e6, instructions, rss, cycles)
+            for user, system, _, rss, instructions, cycles in lines]
+
+
 class Running:
     """A server behind tcpserver on a port of its own, with the resource usage of every connection that ended.
     `command`: of a server that is prepared already. `under`: what each connection's processes run under."""
@@ -160,11 +179,8 @@ class Running:
         self.port = int(first)
 
     def bills(self):
-        """(CPU seconds, instructions, the largest process's peak RSS in kB) of each connection that is over, in their
-        order."""
-        with open(self._bills, encoding="ascii") as file:
-            lines = [[int(word) for word in line.split()] for line in file]
-        return [((user + system) / 1e6, instructions, rss) for user, system, _, rss, instructions in lines]
+        """One for each connection that is over, in their order."""
+        return read_bills(self._bills)
 
     def next_bill(self, before, seconds=15):
         """The resource usage after the first `before` entries: a server's processes may outlive their connection a

@@ -59,11 +59,16 @@ class Stock:
         found = re.search(r"kex: algorithm: (\S+)", words)
         return found[1] if found else "not known"
 
-    def billed(self, contender, *remote, **how):
-        """(wall seconds, the server's CPU seconds)."""
+    def whole_bill(self, contender, *remote, **how):
+        """(wall seconds, the server's Bill)."""
         before = len(contender.running.bills())
         wall = self.timed(contender, *remote, **how)
-        return wall, contender.running.next_bill(before)[0]
+        return wall, contender.running.next_bill(before)
+
+    def billed(self, contender, *remote, **how):
+        """(wall seconds, the server's CPU seconds)."""
+        wall, bill = self.whole_bill(contender, *remote, **how)
+        return wall, bill.seconds
 
     def master(self, contender, socket, *flags, options=()):
         """A connection for several sessions; end it by ending the process."""

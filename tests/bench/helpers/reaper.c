@@ -5,11 +5,13 @@
  * A server may leave processes behind that are not its children when they end. As their subreaper
  * we get them all, so RUSAGE_CHILDREN is the whole bill: every process from the exec to the last
  * session's program. One line is appended to FILE: user and system time in microseconds, wall time
- * in nanoseconds, the largest process's resident memory in kB, and the instructions of all of them
- * outside of the kernel: 0 where the machine does not count. */
+ * in nanoseconds, the largest process's resident memory in kB, and of all of them the instructions
+ * outside of the kernel and the processor's cycles with the kernel: 0 where the machine does not
+ * count. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,23 +37,23 @@ static long long now_ns(void)
 
 /* Counts from the server's exec on, in it and in all that it starts. Many virtual machines can't.
  */
-static int count_instructions(void)
+static int count(unsigned event, bool with_kernel)
 {
     struct perf_event_attr wanted;
 
     memset(&wanted, 0, sizeof(wanted));
     wanted.size = sizeof(wanted);
     wanted.type = PERF_TYPE_HARDWARE;
-    wanted.config = PERF_COUNT_HW_INSTRUCTIONS;
+    wanted.config = event;
     wanted.inherit = 1;
     wanted.disabled = 1;
     wanted.enable_on_exec = 1;
-    wanted.exclude_kernel = 1;
+    wanted.exclude_kernel = !with_kernel;
     wanted.exclude_hv = 1;
     return (int)syscall(SYS_perf_event_open, &wanted, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
 }
 
-static long long instructions_of(int counter)
+static long long counted_by(int counter)
 {
     long long counted = 0;
 
@@ -61,15 +63,16 @@ static long long instructions_of(int counter)
     return counted;
 }
 
-static void write_bill(int file, long long wall_ns, long long instructions)
+static void write_bill(int file, long long wall_ns, long long instructions, long long cycles)
 {
     struct rusage usage;
-    char line[128];
+    char line[160];
     int length;
 
     getrusage(RUSAGE_CHILDREN, &usage);
-    length = snprintf(line, sizeof(line), "%lld %lld %lld %ld %lld\n", microseconds(usage.ru_utime),
-                      microseconds(usage.ru_stime), wall_ns, usage.ru_maxrss, instructions);
+    length =
+        snprintf(line, sizeof(line), "%lld %lld %lld %ld %lld %lld\n", microseconds(usage.ru_utime),
+                 microseconds(usage.ru_stime), wall_ns, usage.ru_maxrss, instructions, cycles);
     /* One write with O_APPEND: connections that end together don't mix. */
     if (write(file, line, (size_t)length) != length) {
         perror("reaper: write");
@@ -87,15 +90,15 @@ static _Noreturn void become_server(const char *root, char **command)
     _exit(111);
 }
 
-int main(int count, char **arguments)
+int main(int words, char **arguments)
 {
     const char *root = NULL;
     char **rest = arguments + 1;
     long long start_ns = now_ns();
     pid_t server;
-    int file, counter;
+    int file, instructions, cycles;
 
-    if (count > 2 && strcmp(rest[0], "--root") == 0) {
+    if (words > 2 && strcmp(rest[0], "--root") == 0) {
         root = rest[1];
         rest += 2;
     }
@@ -108,8 +111,9 @@ int main(int count, char **arguments)
         perror(rest[0]);
         return 111;
     }
-    /* Inherited by the child, where the exec sets it going; we ourselves never exec. */
-    counter = count_instructions();
+    /* Inherited by the child, where the exec sets them going; we ourselves never exec. */
+    instructions = count(PERF_COUNT_HW_INSTRUCTIONS, false);
+    cycles = count(PERF_COUNT_HW_CPU_CYCLES, true);
     server = fork();
     if (server == 0) {
         become_server(root, rest + 1);
@@ -119,6 +123,6 @@ int main(int count, char **arguments)
     close(1);
     while (wait(NULL) > 0 || errno == EINTR) {
     }
-    write_bill(file, now_ns() - start_ns, instructions_of(counter));
+    write_bill(file, now_ns() - start_ns, counted_by(instructions), counted_by(cycles));
     return server < 0 ? 111 : 0;
 }

@@ -17,52 +17,65 @@ LINKS = ((100, "100 Mbit/s"), (1000, "1 Gbit/s"))
 
 
 def down(bench, contender, size, **where):
-    return bench.stock.billed(contender, f"head -c {size} /dev/zero", **where)
+    return bench.stock.whole_bill(contender, f"head -c {size} /dev/zero", **where)
 
 
 def up(bench, contender, size, **where):
     with bench.zeros(size) as source:
-        return bench.stock.billed(contender, "cat >/dev/null", stdin=source, **where)
+        return bench.stock.whole_bill(contender, "cat >/dev/null", stdin=source, **where)
 
 
 WAYS = (("down", "download", down), ("up", "upload", up))
 CPU_ROWS = {key: (f"cpu.gib.{key}", f"server CPU of {title}, the session's program included", "s/GiB")
             for key, title, _ in WAYS}
+CYCLE_ROWS = {key: (f"cpu.cycles.{key}", f"processor cycles of the server in {title}, the kernel's included", "1/byte")
+              for key, title, _ in WAYS}
+
+
+def add_costs(bench, contender, key, size, bills):
+    """Of Bills, each without another one: in seconds, and in cycles if the machine counts them."""
+    bench.add(CPU_ROWS[key], contender, sum(bill.seconds - less.seconds for bill, less in bills) * GIB / size)
+    if all(bill.cycles and less.cycles for bill, less in bills):
+        bench.add(CYCLE_ROWS[key], contender, sum(bill.cycles - less.cycles for bill, less in bills) / size)
 
 
 def one_round(bench, contender):
     size = bench.plan.bulk_bytes
-    login_wall, login_cpu = bench.stock.billed(contender, "exit 0")
+    login_wall, login = bench.stock.whole_bill(contender, "exit 0")
     for key, title, move in WAYS:
-        wall, cpu = move(bench, contender, size)
+        wall, bill = move(bench, contender, size)
         bench.add((f"throughput.stock.{key}", f"{title}, stock client", "MiB/s", "more"), contender,
                   size / MIB / (wall - login_wall))
-        bench.add(CPU_ROWS[key], contender, (cpu - login_cpu) * GIB / size)
+        add_costs(bench, contender, key, size, [(bill, login)])
 
 
 def limit_round(bench, contender, program):
     """The same bytes through the plain relay, and OpenSSL's work on them."""
-    size, world = bench.plan.bulk_bytes, bench.world
+    size = bench.plan.bulk_bytes
     start = limit.relayed(contender, "exit 0")
     moves = {"down": ("seal", {"command": f"head -c {size} /dev/zero", "down": size}),
              "up": ("open", {"command": "cat >/dev/null", "up": size})}
     for key, title, _ in WAYS:
         task, how = moves[key]
-        relay = (limit.relayed(contender, **how) - start) * GIB / size
-        cipher = limit.ciphered(world, program, task, size // limit.PACKET_BYTES) * GIB / size
-        bench.add(CPU_ROWS[key], contender, relay + cipher)
-        bench.add((f"cpu.relay.{key}", f"of the limit of {title}: the relay", "s/GiB"), contender, relay)
+        relay = limit.relayed(contender, **how)
+        one, cipher = limit.ciphered(bench, program, task, size // limit.PACKET_BYTES)
+        add_costs(bench, contender, key, size, [(relay, start), (cipher, one)])
+        bench.add((f"cpu.relay.{key}", f"of the limit of {title}: the relay", "s/GiB"), contender,
+                  (relay.seconds - start.seconds) * GIB / size)
         bench.add((f"cpu.openssl.{key}", f"of the limit of {title}: OpenSSL's ChaCha20-Poly1305", "s/GiB"), contender,
-                  cipher)
+                  (cipher.seconds - one.seconds) * GIB / size)
 
 
 def over_limit(results):
-    """Each server's CPU over the limit of the same round."""
+    """Each server's cost over the limit of the same round: in cycles if the machine counts them. Seconds of CPU grow
+    when the client keeps the other half of a core busy, and the limit's client does much less than ssh."""
     for key, title, _ in WAYS:
-        samples = results.rows[CPU_ROWS[key][0]].samples if CPU_ROWS[key][0] in results.rows else {}
+        rows = [results.rows[row[key][0]] for row in (CYCLE_ROWS, CPU_ROWS) if row[key][0] in results.rows]
+        samples = rows[0].samples if rows else {}
         for name in [name for name in samples if name != LIMIT and LIMIT in samples]:
             for cost, least in zip(samples[name], samples[LIMIT]):
-                results.add((f"cpu.limit.{key}", f"server CPU of {title} over the limit", "times"), name, cost / least)
+                results.add((f"cpu.limit.{key}", f"server CPU of {title} over the limit, in "
+                             + ("cycles" if len(rows) > 1 else "seconds"), "times"), name, cost / least)
 
 
 def add_speed(bench, contender, row, told):
@@ -135,11 +148,11 @@ def narrow(bench, contender):
         logins = [bench.stock.billed(contender, "exit 0", **where) for _ in range(LOGINS)]
         login_wall, login_cpu = (median(values) for values in zip(*logins))
         for key, title, move in WAYS:
-            wall, cpu = move(bench, contender, size, **where)
+            wall, bill = move(bench, contender, size, **where)
             bench.add((f"throughput.link{mbit}.{key}", f"{title} over {name}, of what the link carries", "%", "more"),
                       contender, 100 * size * 8 / 1e6 / (wall - login_wall) / mbit)
             bench.add((f"cpu.link{mbit}.{key}", f"server CPU of {title} over a link of {name}", "s/GiB"), contender,
-                      (cpu - login_cpu) * GIB / size)
+                      (bill.seconds - login_cpu) * GIB / size)
 
 
 def eight(bench, contender, key, title):
