@@ -5,7 +5,7 @@
 #                           [--sftp-mib N] [--out DIR] [--list] [-h]
 #
 # As root it installs what it needs (Debian, Ubuntu) and measures everything; otherwise it says what it leaves out. The
-# report goes to build/bench/report: a table, JSON, CSV and plots. Takes less than 25 minutes, with --quick less than 4.
+# report goes to build/bench/report: a table, JSON, CSV and plots. Takes less than 30 minutes, with --quick less than 4.
 set -u
 WREN_BENCH_CALLER=$PWD # what paths on the command line start from
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1

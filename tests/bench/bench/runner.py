@@ -31,7 +31,7 @@ class Plan:
         self.traced_logins = 1 if quick else 3
         self.far_logins = 1 if quick else 7
         self.bulks = 1 if quick else 5
-        self.bulk_bytes = 128 * MIB if quick else 1024 * MIB
+        self.bulk_bytes = 128 * MIB if quick else 512 * MIB
         self.eights = 1 if quick else 3
         self.eight_bytes = 128 * MIB if quick else 512 * MIB
         self.typings = 1 if quick else 5
