@@ -50,6 +50,7 @@ struct channel {
     int child_stdin;
     bool stdin_widened;   /* a larger pipe was asked for */
     uint64_t stdin_bytes; /* what the program has taken in all */
+    uint64_t typed_ms;    /* when as little as a keystroke last came; 0 for never */
     struct queue pending; /* data that the program has not taken yet */
 
     /* channel_stdout.c */

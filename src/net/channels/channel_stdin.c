@@ -95,7 +95,7 @@ void channel_stdin_data(struct connection *connection, struct channel *channel, 
 {
     struct stdin_batch *batch = &connection->stdin_batch;
     if (count <= KEYSTROKE_BYTES) {
-        connection->typed_ms = connection->now_ms;
+        channel->typed_ms = connection->now_ms;
     }
     if (batch->channel != channel || batch->count == STDIN_BATCH_PARTS) {
         channel_stdin_flush(connection);

@@ -122,12 +122,23 @@ static bool read_child(struct connection *connection, struct channel *channel, i
     return (size_t)count == most;
 }
 
-static int packets_a_turn(const struct connection *connection)
+/* True if somebody types in another session, and gets no more than answers. Requests of an SFTP
+ * client are as small as keystrokes. */
+static bool beside_dialogue(const struct connection *connection, const struct channel *channel)
 {
-    bool dialogue =
-        connection->typed_ms > 0 && connection->now_ms - connection->typed_ms < DIALOGUE_MS;
-    return dialogue && channel_several_live(connection) ? PACKETS_A_TURN_BESIDE_DIALOGUE
-                                                        : PACKETS_A_TURN;
+    for (size_t i = 0; i < connection->channels_used; i++) {
+        const struct channel *other = &connection->channels[i];
+        if (other != channel && channel_is_live(other) && !other->bulk && other->typed_ms > 0 &&
+            connection->now_ms - other->typed_ms < DIALOGUE_MS) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int packets_a_turn(const struct connection *connection, const struct channel *channel)
+{
+    return beside_dialogue(connection, channel) ? PACKETS_A_TURN_BESIDE_DIALOGUE : PACKETS_A_TURN;
 }
 
 /* Returns how many packets were filled: then there is more to read. */
@@ -135,7 +146,7 @@ static int read_stream(struct connection *connection, struct channel *channel, i
                        bool is_stderr)
 {
     int filled = 0;
-    int most = packets_a_turn(connection);
+    int most = packets_a_turn(connection, channel);
     while (filled < most && ready && *fd >= 0 && channel_stdout_may_send(connection, channel) &&
            read_child(connection, channel, fd, is_stderr)) {
         filled++;
@@ -158,7 +169,7 @@ void channel_stdout_read(struct connection *connection, struct channel *channel)
         channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
     }
     read_stream(connection, channel, &channel->child_stderr, stderr_ready, true);
-    bool whole_turn = filled == packets_a_turn(connection);
+    bool whole_turn = filled == packets_a_turn(connection, channel);
     if (ready) {
         channel->bulk = window - channel->remote_window >= BULK_BYTES;
         channel->floods = whole_turn && channel->bulk && channel->child_stdout >= 0;

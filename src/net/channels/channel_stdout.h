@@ -40,7 +40,7 @@ bool channel_stdout_coalesces(const struct connection *connection);
 /*
  * True if a program writes faster than we read, and its output may leave. poll() is not asked about
  * that output but whether the socket has room: the kernel then takes a whole turn's packets, and
- * none of them waits in our memory for a client that has stopped reading.
+ * none of one program's stdout waits in our memory for a client that has stopped reading.
  */
 bool channel_stdout_floods(const struct connection *connection, const struct channel *channel);
 

@@ -113,7 +113,6 @@ struct connection {
     uint64_t start_ms;
     uint64_t now_ms;   /* of this turn of the loop */
     uint64_t used_ms;  /* when a session last moved a byte */
-    uint64_t typed_ms; /* when a client last sent as little as a keystroke; 0 for never */
     uint64_t woken_ms; /* when there last was anything to do */
     uint64_t read_ms;  /* when the socket was last read */
     uint64_t bytes_in;
