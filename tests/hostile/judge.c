@@ -117,6 +117,7 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
     close(NULL_DESCRIPTOR);
     descriptors_close_from(OOM_DESCRIPTOR + 1);
     setrlimit(RLIMIT_NOFILE, &few);
+    signals_reset(); /* as src/main.c */
     entropy_stop();
     log_open(false, LOG_DETAIL);
     log_peer(peer.address, peer.port);

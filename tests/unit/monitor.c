@@ -85,6 +85,7 @@ static void run_monitor(struct ends *ends)
     sigaddset(&chld, SIGCHLD);
     sigprocmask(SIG_BLOCK, &chld, NULL);
     signal(SIGTERM, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN); /* as main.c has it */
     close(ends->ipc[1]);
     close(ends->session[1]);
     close(ends->connection[1]);
