@@ -152,8 +152,9 @@ def edges():
     """The last that is allowed, and the first that is not."""
     full = RUNNING + op("R", 0, 1) + data(0, 32768, 1) + data(0, 0, 0, NOT_CLIPPED)
     yield config() + full, "exhausted queued drained"
-    yield config() + full + data(0, 1, 0, NOT_CLIPPED), "exhausted disconnect"
-    yield config() + full + data(0, 1, 0, NOT_CLIPPED | STDERR), "exhausted disconnect"
+    # While the program is behind, the client is read only now and then.
+    yield config() + full + data(0, 1, 0, NOT_CLIPPED) + op("T", 0xc9), "exhausted disconnect"
+    yield config() + full + data(0, 1, 0, NOT_CLIPPED | STDERR) + op("T", 0xc9), "exhausted disconnect"
     yield config() + RUNNING + data(0, 32768, 0, NOT_CLIPPED), "taken drained"
     yield config() + RUNNING + data(0, 32769, 0, NOT_CLIPPED), "disconnect"
     yield config() + SESSION + op("f", 0) + op("r", 0, EXEC) + data(0, 0, 0, NOT_CLIPPED), "disconnect"
