@@ -79,7 +79,7 @@ static bool accept_verdict(struct authkeys_verdict *verdict,
 
 /* Waits until more of the answer can be read. Returns false at the deadline, if the network process
  * has hung up, or if a signal has asked us to end. A signal is looked for only while the answer
- * does not come: the caller's loop sees it soon enough after an answer. */
+ * does not come: the caller's loop sees it soon enough after an answer that came at once. */
 static bool await_answer(const struct authkeys_request *request, int reply)
 {
     while (clock_now_ms() < request->deadline_ms) {
@@ -107,6 +107,9 @@ static bool read_whole(void *out, size_t bytes, const struct authkeys_request *r
             break;
         }
         used += count > 0 ? (size_t)count : 0;
+        if (used < bytes && signals_ending_wait()) {
+            break;
+        }
     }
     return used == bytes;
 }
