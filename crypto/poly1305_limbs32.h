@@ -2,6 +2,7 @@
  * The arithmetic of poly1305.c with four limbs of 32 bits. poly1305_limbs64.h has the same
  * functions for machines with products of 128 bits.
  */
+
 /* h += block + marker 2^128 */
 static inline void add_block(limb h[static LIMBS + 1], const uint8_t block[static BLOCK_BYTES],
                              limb marker)

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* As long as this processor's longest registers. */
+/* As long as the longest registers that this file is compiled for. */
 typedef uint8_t zeros __attribute__((vector_size(__BIGGEST_ALIGNMENT__), aligned(1), may_alias));
 
 /* `count` is a multiple of that. */

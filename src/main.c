@@ -212,8 +212,8 @@ static bool open_descriptors(int monitor[2], int session[2])
            socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, session) == 0;
 }
 
-/* Copies our ends to their fixed numbers. What has these numbers is of the pair to the monitor: our
- * end, or the other process's, which is closed by that. */
+/* Copies our ends to their fixed numbers. These belong to the pair with the monitor: dup3() closes
+ * the other process's end there. */
 static void place_ends(int monitor, int session)
 {
     if (monitor != IPC_DESCRIPTOR) {
