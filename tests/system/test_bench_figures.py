@@ -95,7 +95,7 @@ def test_five_rounds_are_enough_for_an_interval():
 def test_counts_of_instructions_have_no_verdict():
     compared = stats.ratio([5], [9])
     for key in ("arm.armv7.seal.64", "cpu.instructions.down"):
-        assert Row(key, "", "").standing(compared) == "no verdict: instructions are no time"
+        assert Row(key, "", "").standing(compared) == "no verdict: a count is no time"
     assert Row("size.program", "", "kB").standing(compared) == "ahead"
 
 

@@ -34,17 +34,17 @@ def targets_of(rows):
 def test_a_target_over_the_best_peer_names_it():
     echo = {"wrensshd": 100, "tinysshd": 90, "openssh": 120}
     assert targets_of({"interactive.busy.p50": echo}) == [
-        "keystroke echo beside a download, p50 / TinySSH, the best peer 1.11 target <= 1.0: MISSED"]
+        "keystroke echo beside a download, p50 / TinySSH, the best peer 1.11 target <= 1.0: MISSED, too few rounds"]
     parallel = {"wrensshd": 100, "tinysshd": 30, "openssh": 50}
     assert targets_of({"scale.parallel.16": parallel}) == [
-        "logins a second, 16 at a time / OpenSSH, the best peer 2.00 target >= 2.0: met"]
+        "logins a second, 16 at a time / OpenSSH, the best peer 2.00 target >= 2.0: met, too few rounds"]
 
 
 def test_a_target_over_one_server_leaves_the_others_out():
     login = {"wrensshd": 26, "wrensshd-dynamic": 29, "tinysshd": 100, "openssh": 10}
     assert targets_of({"cpu.login.default": login}) == [
-        "CPU of a login / TinySSH 0.26 target <= 0.25: MISSED",
-        "CPU of a login of wrensshd, dynamic / TinySSH 0.29 target <= 0.3: met"]
+        "CPU of a login / TinySSH 0.26 target <= 0.25: MISSED, too few rounds",
+        "CPU of a login of wrensshd, dynamic / TinySSH 0.29 target <= 0.3: met, too few rounds"]
 
 
 def test_a_target_for_an_amount_needs_nobody_else():

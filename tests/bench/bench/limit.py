@@ -4,7 +4,6 @@ packets. Its client is plain TCP."""
 
 import os
 import socket
-import threading
 
 from .processes import Failed, run
 from .results import LIMIT
@@ -60,10 +59,7 @@ def moved(port, command, up=0):
     with socket.create_connection((PLAIN, port), SECONDS) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.sendall(command.encode() + b"\n")
-        if up:
-            sender = threading.Thread(target=send_zeros, args=(connection, up))
-            sender.start()
-            sender.join()
+        send_zeros(connection, up)
         connection.shutdown(socket.SHUT_WR)
         return receive_all(connection)
 

@@ -24,7 +24,7 @@ BARS = (
         ("throughput.stock.down", "download,\nstock client"), ("throughput.stock.up", "upload,\nstock client"),
         ("throughput.lean.down", "download,\nlean client"), ("throughput.lean.up", "upload,\nlean client"))),
     ("limit", "Server CPU of 1 GiB over the limit", "times", (
-        ("cpu.limit.down", "download"), ("cpu.limit.up", "upload"))),
+        ("cpu.limit.cycles.down", "download"), ("cpu.limit.cycles.up", "upload"))),
     ("links", "Narrow links", "% of what the link carries", (
         ("throughput.link100.down", "100 Mbit/s,\ndownload"), ("throughput.link100.up", "100 Mbit/s,\nupload"),
         ("throughput.link1000.down", "1 Gbit/s,\ndownload"), ("throughput.link1000.up", "1 Gbit/s,\nupload"))),
