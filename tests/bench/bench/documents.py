@@ -1,9 +1,9 @@
 """
-What the documents show of the reference runs: one CSV with the headline rows of each, and the picture of the README.
+What the documents show of the reference run: a CSV with its headline rows, and the picture of the README.
 
-    PYTHONPATH=tests/bench python3 -m bench.documents FOLDER RUN=RESULTS.json...
+    PYTHONPATH=tests/bench python3 -m bench.documents FOLDER RESULTS.json
 
-writes FOLDER/results.csv and FOLDER/costs.svg. RUN is the name of a run in the CSV; PANELS says which run a panel shows.
+writes FOLDER/results.csv and FOLDER/costs.svg.
 """
 
 import csv
@@ -17,36 +17,36 @@ from .report import number
 from .results import Results
 from .stats import summary
 
-FIELDS = ("run", "row", "title", "unit", "server", "n", "median", "min", "max")
+FIELDS = ("row", "title", "unit", "server", "n", "median", "min", "max")
 SERVERS = (("wrensshd", "wrensshd"), ("tinysshd", "TinySSH"), ("dropbear", "Dropbear"), ("openssh", "OpenSSH"))
 
-# Title, run, and the rows whose medians stand end to end in one bar.
+# Title, and the rows whose medians stand end to end in one bar.
 PANELS = (
-    ("Memory of an idle session, KiB", "three-processes", ("memory.idle.pss", "memory.idle.tables")),
-    ("Login: server CPU, ms", "three-processes", ("cpu.login.default",)),
-    ("Login: ssh host exit 0, ms", "three-processes", ("login.plain.default",)),
-    ("Download of 1 GiB: server CPU, s", "two-processes", ("cpu.gib.down",)),
-    ("Download: peak of private memory, KiB", "three-processes", ("memory.peak.down.dirty",)),
-    ("Program and libraries but libc, KiB", "two-processes", ("size.libraries",)),
+    ("Memory of an idle session, KiB", ("memory.idle.pss", "memory.idle.tables")),
+    ("Login: server CPU, ms", ("cpu.login.default",)),
+    ("Login: ssh host exit 0, ms", ("login.plain.default",)),
+    ("Download of 1 GiB: server CPU, s", ("cpu.gib.down",)),
+    ("Download: peak of private memory, KiB", ("memory.peak.down.dirty",)),
+    ("Program and libraries but libc, KiB", ("size.libraries",)),
 )
 COLUMNS, WIDTH, HEIGHT, LINE, NAME, VALUE = 3, 290, 130, 22, 66, 50
 
 
-def headlines(name, results):
-    """The rows of the CSV for one run."""
+def headlines(results):
+    """The rows of the CSV."""
     for key, _ in ROWS:
         if key in results.rows:
             row = results.rows[key]
             for server, samples in row.samples.items():
                 told = summary(samples)
-                yield (name, key, row.title, row.unit, server, told["n"],
+                yield (key, row.title, row.unit, server, told["n"],
                        *(f"{told[what]:.6g}" for what in ("median", "min", "max")))
 
 
 def medians(path):
-    """{(run, row, server): median} of a CSV."""
+    """{(row, server): median} of a CSV."""
     with open(path, encoding="utf-8", newline="") as file:
-        return {(line["run"], line["row"], line["server"]): float(line["median"]) for line in csv.DictReader(file)}
+        return {(line["row"], line["server"]): float(line["median"]) for line in csv.DictReader(file)}
 
 
 def _text(x, y, text, more=""):
@@ -65,9 +65,8 @@ def _bar(x, y, server, parts, scale):
 
 
 def _panel(x, y, panel, values):
-    title, run, rows = panel
-    bars = {server: [values[run, row, server] for row in rows]
-            for server, _ in SERVERS if (run, rows[0], server) in values}
+    title, rows = panel
+    bars = {server: [values[row, server] for row in rows] for server, _ in SERVERS if (rows[0], server) in values}
     scale = (WIDTH - NAME - VALUE - 20) / max(sum(parts) for parts in bars.values())
     yield _text(x, y + 16, title, ' font-weight="bold"')
     for index, (server, name) in enumerate(SERVERS):
@@ -90,13 +89,12 @@ def picture(values):
 
 
 def main():
-    folder, runs = sys.argv[1], [word.split("=", 1) for word in sys.argv[2:]]
+    folder, source = sys.argv[1:]
     path = os.path.join(folder, "results.csv")
     with open(path, "w", encoding="utf-8", newline="") as file:
         out = csv.writer(file, lineterminator="\n")
         out.writerow(FIELDS)
-        for name, source in runs:
-            out.writerows(headlines(name, Results.load(source)))
+        out.writerows(headlines(Results.load(source)))
     with open(os.path.join(folder, "costs.svg"), "w", encoding="utf-8") as file:
         file.write(picture(medians(path)))
 
