@@ -141,13 +141,12 @@ static int packets_a_turn(const struct connection *connection, const struct chan
     return beside_dialogue(connection, channel) ? PACKETS_A_TURN_BESIDE_DIALOGUE : PACKETS_A_TURN;
 }
 
-/* Returns how many packets were filled: then there is more to read. */
-static int read_stream(struct connection *connection, struct channel *channel, int *fd, bool ready,
+/* Fills `most` packets at most, and returns how many: if all, there may be more to read. */
+static int read_stream(struct connection *connection, struct channel *channel, int *fd, int most,
                        bool is_stderr)
 {
     int filled = 0;
-    int most = packets_a_turn(connection, channel);
-    while (filled < most && ready && *fd >= 0 && channel_stdout_may_send(connection, channel) &&
+    while (filled < most && *fd >= 0 && channel_stdout_may_send(connection, channel) &&
            read_child(connection, channel, fd, is_stderr)) {
         filled++;
     }
@@ -164,12 +163,14 @@ void channel_stdout_read(struct connection *connection, struct channel *channel)
     bool stderr_ready = (channel->ready & READY_STDERR) != 0;
     bool ready = (stdout_ready || stderr_ready) && channel_stdout_may_send(connection, channel);
     uint32_t window = channel->remote_window;
-    int filled = read_stream(connection, channel, &channel->child_stdout, stdout_ready, false);
+    int most = packets_a_turn(connection, channel);
+    int filled =
+        read_stream(connection, channel, &channel->child_stdout, stdout_ready ? most : 0, false);
     if (filled > 1 && !channel->has_pty && channel->child_stdout >= 0) {
         channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
     }
-    read_stream(connection, channel, &channel->child_stderr, stderr_ready, true);
-    bool whole_turn = filled == packets_a_turn(connection, channel);
+    read_stream(connection, channel, &channel->child_stderr, stderr_ready ? most : 0, true);
+    bool whole_turn = filled == most;
     if (ready) {
         channel->bulk = window - channel->remote_window >= BULK_BYTES;
         channel->floods = whole_turn && channel->bulk && channel->child_stdout >= 0;
