@@ -60,6 +60,15 @@ def section(name, title):
     return page(name).split(f"\n.Sh {title}\n")[1].split("\n.Sh ")[0]
 
 
+def test_windows():
+    """wrensshd(8) has the windows of limit.h: of one session, and of all together."""
+    with open(os.path.join(PROJECT, "src/common/limit.h"), encoding="ascii") as file:
+        limits = dict(re.findall(r"^#define LIMIT_(\w+) +(\d+)$", file.read(), re.M))
+    channels, first, largest = (int(limits[name]) for name in ("CHANNELS", "WINDOW_BYTES", "LARGEST_WINDOW_BYTES"))
+    assert f".It window of a session Ta {first} bytes, {largest} when" in page("wrensshd")
+    assert f".It windows of all sessions Ta {(channels - 1) * first + largest} bytes\n" in page("wrensshd")
+
+
 def test_sftp_requests(site):
     """wrensshd-sftp(8) has each request that -p and -P take, and no other."""
     rows = re.findall(r"^\.It (?:reading|changing) Ta Li (.*)$", section("wrensshd-sftp", "REQUESTS"), re.M)
