@@ -148,8 +148,8 @@
 #define LIMIT_WINDOW_BYTES 65536
 
 /* A window grows up to this while the program reads as fast as the client sends. It is the data in
- * transit on a connection of 320 Mbit/s with a round trip of 100 ms, and more than Linux has in
- * transit with the system's buffers (tcp_wmem). */
+ * transit on a connection of 320 Mbit/s with a round trip of 100 ms. Linux sends no more ahead with
+ * its default buffers (tcp_wmem). */
 #define LIMIT_LARGEST_WINDOW_BYTES 4194304
 
 /* All windows of a connection together: one of the largest size, the others of the first size. We

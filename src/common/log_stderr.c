@@ -15,7 +15,7 @@
 
 enum way {
     AFTER_POLL = 0, /* pipes and terminals that cannot be opened again */
-    AT_ONCE,        /* files: poll() says of each that it has space */
+    AT_ONCE,        /* files: poll() would always report space */
     OWN,            /* our own open file description, with O_NONBLOCK */
     SOCKET,
     NOWHERE, /* /dev/null */

@@ -78,8 +78,8 @@ static bool accept_verdict(struct authkeys_verdict *verdict,
 }
 
 /* Waits until more of the answer can be read. Returns false at the deadline, if the network process
- * has hung up, or if a signal has asked us to end. A signal is looked for only while the answer
- * does not come: the caller's loop sees it soon enough after an answer that came at once. */
+ * has hung up, or if a signal has asked us to end. An answer that is there is read first: the
+ * monitor's loop handles the signal right after it. */
 static bool await_answer(const struct authkeys_request *request, int reply)
 {
     while (clock_now_ms() < request->deadline_ms) {

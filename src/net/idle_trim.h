@@ -12,8 +12,8 @@ struct connection;
 /* True if enough pages can be returned for a system call to pay. */
 bool idle_trim_due(const struct connection *connection);
 
-/* Returns what a key exchange or the start of a session has used beside the input and the output: a
- * bulk transfer, which may be long, does not use it. */
+/* Once after each key exchange and each start of a session: returns what they have used. A bulk
+ * transfer, which may be long, does not need it. Input and output that wait stay. */
 void idle_trim_before_bulk(struct connection *connection);
 
 /* Returns all pages of empty buffers, and of the stack below the caller. */
