@@ -41,7 +41,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system"))
 
 # pylint: disable=wrong-import-position
 from daemon import Line, Log
-from site_setup import PROJECT, Site
+from site_setup import Site
 from wire import USERAUTH_FAILURE, string
 from wire_crypto import Ed25519Key
 from wire_session import ED25519, Client

@@ -10,8 +10,6 @@ from .results import LIMIT
 from .servers import Contender, Running, Server, read_bills
 from .world import PLAIN
 
-GIB = 1 << 30
-
 # The data of one packet of a transfer, both ways: the largest that the stock client takes, and that wrensshd takes.
 PACKET_BYTES = 32768
 CLIENT_BYTES = 1 << 17

@@ -25,7 +25,8 @@ def chosen(words):
     if "algorithm" not in plain or not pairs:
         raise Failed("the client does not say what it has chosen")
     ciphers, macs = (" / ".join(dict.fromkeys(side)) for side in zip(*pairs))
-    return (plain["algorithm"], plain.get("host key algorithm", ""), ciphers, macs.replace("<implicit>", "the cipher's"))
+    macs = macs.replace("<implicit>", "the cipher's")
+    return (plain["algorithm"], plain.get("host key algorithm", ""), ciphers, macs)
 
 
 def refusal(words):

@@ -69,7 +69,7 @@ def limit_round(bench, contender, program):
 
 def over_limit(results):
     """Each server's cost over the limit of the same round, in seconds and in cycles. On a virtual machine they may
-    differ: its seconds of CPU have time in which no cycles are counted, and more of it the more often a process waits."""
+    differ: its seconds of CPU have time in which no cycles are counted."""
     for key, title, _ in WAYS:
         for unit, row in (("seconds", CPU_ROWS[key][0]), ("cycles", CYCLE_ROWS[key][0])):
             samples = results.rows[row].samples if row in results.rows else {}
