@@ -59,7 +59,7 @@ void answer_u64(struct sftp *sftp, uint64_t value)
 
 void answer_status(struct sftp *sftp, enum sftp_status status)
 {
-    static const char *const texts[SFTP_STATUSES] = {
+    static const char texts[SFTP_STATUSES][sizeof("Operation unsupported")] = {
         "Success",     "End of file",   "No such file",    "Permission denied",     "Failure",
         "Bad message", "No connection", "Connection lost", "Operation unsupported",
     };

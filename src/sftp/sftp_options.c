@@ -101,7 +101,7 @@ static int parse_umask(struct sftp_options *options, const char *text)
 static int parse_level(struct sftp_options *options, const char *text)
 {
     static const struct {
-        const char *name;
+        char name[sizeof("VERBOSE")];
         enum log_level level;
     } levels[] = {{"QUIET", LOG_TROUBLE}, {"FATAL", LOG_TROUBLE},  {"ERROR", LOG_TROUBLE},
                   {"INFO", LOG_EVENT},    {"VERBOSE", LOG_DETAIL}, {"DEBUG", LOG_DETAIL},

@@ -11,33 +11,34 @@
 #define CHANGES true
 #define READS   false
 
+/* Names without pointers, here and in other tables: a pointer would be relocated at the start. */
 struct row {
     uint8_t type;
     bool changes;
-    const char *name;    /* for -p, -P and -Q */
-    const char *version; /* of an extension, as VERSION lists it; else NULL */
+    char name[sizeof("users-groups-by-id")]; /* for -p, -P and -Q */
+    char version[2];                         /* of an extension, as VERSION lists it; else "" */
     sftp_handler *answer;
 };
 
 static const struct row requests[] = {
-    {SFTP_OPEN, READS, "open", NULL, on_open},
-    {SFTP_CLOSE, READS, "close", NULL, on_close},
-    {SFTP_READ, READS, "read", NULL, on_read},
-    {SFTP_WRITE, CHANGES, "write", NULL, on_write},
-    {SFTP_LSTAT, READS, "lstat", NULL, on_lstat},
-    {SFTP_FSTAT, READS, "fstat", NULL, on_fstat},
-    {SFTP_SETSTAT, CHANGES, "setstat", NULL, on_setstat},
-    {SFTP_FSETSTAT, CHANGES, "fsetstat", NULL, on_fsetstat},
-    {SFTP_OPENDIR, READS, "opendir", NULL, on_opendir},
-    {SFTP_READDIR, READS, "readdir", NULL, on_readdir},
-    {SFTP_REMOVE, CHANGES, "remove", NULL, on_remove},
-    {SFTP_MKDIR, CHANGES, "mkdir", NULL, on_mkdir},
-    {SFTP_RMDIR, CHANGES, "rmdir", NULL, on_rmdir},
-    {SFTP_REALPATH, READS, "realpath", NULL, on_realpath},
-    {SFTP_STAT, READS, "stat", NULL, on_stat},
-    {SFTP_RENAME, CHANGES, "rename", NULL, on_rename},
-    {SFTP_READLINK, READS, "readlink", NULL, on_readlink},
-    {SFTP_SYMLINK, CHANGES, "symlink", NULL, on_symlink},
+    {SFTP_OPEN, READS, "open", "", on_open},
+    {SFTP_CLOSE, READS, "close", "", on_close},
+    {SFTP_READ, READS, "read", "", on_read},
+    {SFTP_WRITE, CHANGES, "write", "", on_write},
+    {SFTP_LSTAT, READS, "lstat", "", on_lstat},
+    {SFTP_FSTAT, READS, "fstat", "", on_fstat},
+    {SFTP_SETSTAT, CHANGES, "setstat", "", on_setstat},
+    {SFTP_FSETSTAT, CHANGES, "fsetstat", "", on_fsetstat},
+    {SFTP_OPENDIR, READS, "opendir", "", on_opendir},
+    {SFTP_READDIR, READS, "readdir", "", on_readdir},
+    {SFTP_REMOVE, CHANGES, "remove", "", on_remove},
+    {SFTP_MKDIR, CHANGES, "mkdir", "", on_mkdir},
+    {SFTP_RMDIR, CHANGES, "rmdir", "", on_rmdir},
+    {SFTP_REALPATH, READS, "realpath", "", on_realpath},
+    {SFTP_STAT, READS, "stat", "", on_stat},
+    {SFTP_RENAME, CHANGES, "rename", "", on_rename},
+    {SFTP_READLINK, READS, "readlink", "", on_readlink},
+    {SFTP_SYMLINK, CHANGES, "symlink", "", on_symlink},
     {SFTP_EXTENDED, CHANGES, "posix-rename", "1", on_posix_rename},
     {SFTP_EXTENDED, READS, "statvfs", "2", on_statvfs},
     {SFTP_EXTENDED, READS, "fstatvfs", "2", on_fstatvfs},
@@ -75,8 +76,8 @@ static const struct row *find(struct sftp *sftp, uint8_t type)
     }
     for (const struct row *row = requests; row < requests + REQUESTS; row++) {
         struct reader name = sent;
-        if (row->type == type && (row->version == NULL || (reader_take(&name, row->name) &&
-                                                           reader_is(&name, domain_of(row))))) {
+        if (row->type == type && (row->version[0] == '\0' || (reader_take(&name, row->name) &&
+                                                              reader_is(&name, domain_of(row))))) {
             return row;
         }
     }
@@ -116,7 +117,7 @@ static void answer_init(struct sftp *sftp)
     writer_u8(&sftp->answers, SFTP_VERSION_REPLY);
     writer_u32(&sftp->answers, SFTP_VERSION);
     for (const struct row *row = requests; row < requests + REQUESTS; row++) {
-        if (row->version != NULL && is_allowed(sftp, row)) {
+        if (row->version[0] != '\0' && is_allowed(sftp, row)) {
             size_t name = writer_string_begin(&sftp->answers);
             writer_bytes(&sftp->answers, row->name, strlen(row->name));
             writer_bytes(&sftp->answers, domain_of(row), strlen(domain_of(row)));
