@@ -27,11 +27,11 @@ enum form {
 };
 
 struct option {
-    const char *name;
+    char name[sizeof("agent-forwarding")];
+    uint8_t forms; /* in which it may stand */
+    uint32_t flag; /* of the grant */
     enum authkeys_reason (*handle)(struct reading *reading, const struct option *option,
                                    enum form form);
-    unsigned forms; /* in which it may stand */
-    uint32_t flag;  /* of the grant */
 };
 
 static struct reader value_of(const struct reading *reading)
@@ -224,23 +224,23 @@ static enum authkeys_reason on_tunnel(struct reading *reading, const struct opti
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct option options_known[] = {
-    {"restrict", on_restrict, PLAIN, GRANT_PTY | GRANT_USER_RC},
-    {"cert-authority", on_authority, PLAIN, 0},
-    {"pty", on_flag, PLAIN | NEGATED, GRANT_PTY},
-    {"user-rc", on_flag, PLAIN | NEGATED, GRANT_USER_RC},
-    {"port-forwarding", on_nothing, PLAIN | NEGATED, 0},
-    {"agent-forwarding", on_nothing, PLAIN | NEGATED, 0},
-    {"X11-forwarding", on_nothing, PLAIN | NEGATED, 0},
-    {"touch-required", on_touch, PLAIN | NEGATED, GRANT_UNTOUCHED},
-    {"verify-required", on_flag, PLAIN | NEGATED, GRANT_VERIFY},
-    {"command", on_command, VALUED, GRANT_FORCED},
-    {"principals", on_principals, VALUED, 0},
-    {"from", on_from, VALUED, 0},
-    {"expiry-time", on_expiry_time, VALUED, 0},
-    {"environment", on_environment, VALUED, 0},
-    {"permitopen", on_permit, VALUED, 0},
-    {"permitlisten", on_permit, VALUED, 0},
-    {"tunnel", on_tunnel, VALUED, 0},
+    {"restrict", PLAIN, GRANT_PTY | GRANT_USER_RC, on_restrict},
+    {"cert-authority", PLAIN, 0, on_authority},
+    {"pty", PLAIN | NEGATED, GRANT_PTY, on_flag},
+    {"user-rc", PLAIN | NEGATED, GRANT_USER_RC, on_flag},
+    {"port-forwarding", PLAIN | NEGATED, 0, on_nothing},
+    {"agent-forwarding", PLAIN | NEGATED, 0, on_nothing},
+    {"X11-forwarding", PLAIN | NEGATED, 0, on_nothing},
+    {"touch-required", PLAIN | NEGATED, GRANT_UNTOUCHED, on_touch},
+    {"verify-required", PLAIN | NEGATED, GRANT_VERIFY, on_flag},
+    {"command", VALUED, GRANT_FORCED, on_command},
+    {"principals", VALUED, 0, on_principals},
+    {"from", VALUED, 0, on_from},
+    {"expiry-time", VALUED, 0, on_expiry_time},
+    {"environment", VALUED, 0, on_environment},
+    {"permitopen", VALUED, 0, on_permit},
+    {"permitlisten", VALUED, 0, on_permit},
+    {"tunnel", VALUED, 0, on_tunnel},
 };
 
 static bool is_name(const struct reader *name, const char *wanted)

@@ -5,8 +5,8 @@
 
 void sandbox_layers_name(char out[static SANDBOX_NAMES_BYTES], uint32_t layers)
 {
-    static const char *const names[] = {"root",         "uid",     "groups",   "no-new-privs",
-                                        "not-dumpable", "rlimits", "landlock", "seccomp"};
+    static const char names[][sizeof("no-new-privs")] = {
+        "root", "uid", "groups", "no-new-privs", "not-dumpable", "rlimits", "landlock", "seccomp"};
     size_t used = 0;
     snprintf(out, SANDBOX_NAMES_BYTES, "none");
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

@@ -104,7 +104,7 @@ enum dispatch_verdict dispatch_lookup(uint8_t number, enum ssh_phase phase,
 
 static enum ssh_phase refuse(struct connection *connection, uint8_t number)
 {
-    static const char *const when[SSH_PHASES] = {
+    static const char when[SSH_PHASES][sizeof("before the service request")] = {
         [SSH_PHASE_KEXINIT] = "before the key exchange",
         [SSH_PHASE_GUESS] = "in the key exchange",
         [SSH_PHASE_ECDH] = "in the key exchange",

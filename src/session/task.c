@@ -34,8 +34,8 @@ static bool is_sftp(const char *command)
  * what the account may do. Our SFTP server runs without a shell, so we have to know. */
 static bool is_unrestricted(const char *shell)
 {
-    static const char *const names[] = {"sh",   "ash", "bash", "csh",  "dash",
-                                        "fish", "ksh", "mksh", "tcsh", "zsh"};
+    static const char names[][sizeof("bash")] = {"sh",   "ash", "bash", "csh",  "dash",
+                                                 "fish", "ksh", "mksh", "tcsh", "zsh"};
     const char *slash = strrchr(shell, '/');
     const char *name = slash != NULL ? slash + 1 : shell;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {

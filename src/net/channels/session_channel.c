@@ -223,7 +223,7 @@ static enum outcome on_break(struct connection *connection, struct channel *chan
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct request {
-    const char *type;
+    char type[sizeof("window-change")];
     request_handler *handler;
 } requests[] = {
     {"pty-req", on_pty_req},     {"env", on_env},

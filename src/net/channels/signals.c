@@ -4,8 +4,8 @@
 #include <stddef.h>
 
 static const struct {
-    const char *name;
-    uint32_t number;
+    char name[sizeof("SEGV")];
+    uint8_t number;
 } signals[] = {
     {"ABRT", SIGABRT}, {"ALRM", SIGALRM}, {"FPE", SIGFPE},   {"HUP", SIGHUP},   {"ILL", SIGILL},
     {"INT", SIGINT},   {"KILL", SIGKILL}, {"PIPE", SIGPIPE}, {"QUIT", SIGQUIT}, {"SEGV", SIGSEGV},
