@@ -12,21 +12,20 @@ const char *const ssh_key_types[IPC_KEY_UNSUPPORTED + 1] = {
     [IPC_KEY_UNSUPPORTED] = "",
 };
 
-/* Keys of these types can't log in here. A line of a file that starts with one has no options. */
-static const char *const others[] = {
+/* Keys and certificates of these types can't log in here. A line of a file that starts with one has
+ * no options. */
+static const char others[][sizeof("sk-ecdsa-sha2-nistp256")] = {
     "ecdsa-sha2-nistp256",
-    "ecdsa-sha2-nistp256-cert-v01@openssh.com",
     "ecdsa-sha2-nistp384",
-    "ecdsa-sha2-nistp384-cert-v01@openssh.com",
     "ecdsa-sha2-nistp521",
-    "ecdsa-sha2-nistp521-cert-v01@openssh.com",
-    "sk-ecdsa-sha2-nistp256@openssh.com",
-    "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com",
+    "sk-ecdsa-sha2-nistp256",
     "ssh-rsa",
-    "ssh-rsa-cert-v01@openssh.com",
     "ssh-dss",
-    "ssh-dss-cert-v01@openssh.com",
 };
+
+/* What may follow one of them. */
+static const char endings[][sizeof("-cert-v01@openssh.com")] = {"", "-cert-v01@openssh.com",
+                                                                "@openssh.com"};
 
 enum ipc_key_type ssh_key_type_find(const struct reader *name)
 {
@@ -38,11 +37,26 @@ enum ipc_key_type ssh_key_type_find(const struct reader *name)
     return IPC_KEY_UNSUPPORTED;
 }
 
+static bool is_ending(const struct reader *rest)
+{
+    bool ends = false;
+    for (size_t i = 0; !ends && i < sizeof(endings) / sizeof(endings[0]); i++) {
+        ends = reader_is(rest, endings[i]);
+    }
+    return ends;
+}
+
+bool ssh_key_type_is_other(const struct reader *name)
+{
+    bool other = false;
+    for (size_t i = 0; !other && i < sizeof(others) / sizeof(others[0]); i++) {
+        struct reader rest = *name;
+        other = reader_take(&rest, others[i]) && is_ending(&rest);
+    }
+    return other;
+}
+
 bool ssh_key_type_is_known(const struct reader *name)
 {
-    bool known = ssh_key_type_find(name) != IPC_KEY_UNSUPPORTED;
-    for (size_t i = 0; !known && i < sizeof(others) / sizeof(others[0]); i++) {
-        known = reader_is(name, others[i]);
-    }
-    return known;
+    return ssh_key_type_find(name) != IPC_KEY_UNSUPPORTED || ssh_key_type_is_other(name);
 }

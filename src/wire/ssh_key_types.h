@@ -27,6 +27,9 @@ enum ipc_key_type ssh_key_type_find(const struct reader *name);
 /* True if this is the name of a type, of this server or of any other. */
 bool ssh_key_type_is_known(const struct reader *name);
 
+/* True if this is the name of a type that can't log in or sign certificates here. */
+bool ssh_key_type_is_other(const struct reader *name);
+
 /* A key on a FIDO authenticator, or a certificate of one. */
 static inline bool ssh_key_type_is_sk(uint32_t type)
 {
