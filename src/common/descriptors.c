@@ -86,13 +86,26 @@ void signals_unblock(void)
 
 #define MASK_DIGITS 16
 
+/* What follows `label` where a line starts with it, or "". */
+static const char *after_label(const char *text, const char *label)
+{
+    size_t bytes = strlen(label);
+    while (strncmp(text, label, bytes) != 0) {
+        text = strchr(text, '\n');
+        if (text == NULL) {
+            return "";
+        }
+        text++;
+    }
+    return text + bytes;
+}
+
 /* The mask after the label. A line that is cut off does not count: of a process with hundreds of
  * groups only the first lines fit into the buffer. */
 static uint64_t read_mask(const char *text, const char *label)
 {
     uint64_t mask = 0;
-    const char *line = strstr(text, label);
-    const char *digits = line != NULL ? line + strlen(label) : "";
+    const char *digits = after_label(text, label);
     if (strspn(digits, "0123456789abcdef") != MASK_DIGITS || digits[MASK_DIGITS] != '\n') {
         return ALL_SIGNALS;
     }
@@ -113,8 +126,11 @@ static uint64_t find_changed(void)
     if (fd >= 0) {
         close(fd);
     }
-    text[bytes > 0 ? bytes : 0] = '\0';
-    return read_mask(text, "\nSigIgn:\t") | read_mask(text, "\nSigCgt:\t");
+    if (bytes < 0) {
+        return ALL_SIGNALS;
+    }
+    text[bytes] = '\0';
+    return read_mask(text, "SigIgn:\t") | read_mask(text, "SigCgt:\t");
 }
 
 void signals_reset(void)
