@@ -235,6 +235,7 @@ b_staticpic = false
 accounts = 'files'
 small_printf = true
 small_time = true
+small_errors = true
 plain_calls = true
 no_heap = true
 zeroed_locals = $zeroed_locals
