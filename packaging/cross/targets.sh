@@ -10,11 +10,12 @@
 #                by sharing equal code between functions as well, on armv7. Elsewhere that saves next to nothing
 #   page_bytes   the largest page of its kernels: relocated data that becomes read-only ends with one
 #   size_limit   the most bytes of the stripped daemon
+#   small_division   whether the processor may lack the instruction
 #   zeroed_locals   whether size_limit leaves room for it, with every compiler of Debian 12 and 13
 all_targets='x86_64 aarch64 armv7'
 
 target() {
-    machine_flags='' size_flags='' page_bytes=4096 zeroed_locals=true
+    machine_flags='' size_flags='' page_bytes=4096 zeroed_locals=true small_division=false
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
@@ -29,7 +30,7 @@ target() {
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
         debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
-        cpu_family=arm cpu=armv7 size_limit=221184 zeroed_locals=false
+        cpu_family=arm cpu=armv7 size_limit=221184 zeroed_locals=false small_division=true
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
         size_flags='-Wl,-mllvm,-inline-threshold=5 -Wl,-mllvm,-enable-machine-outliner=always'
         ;;

@@ -236,6 +236,7 @@ accounts = 'files'
 small_printf = true
 small_time = true
 small_errors = true
+small_division = $small_division
 plain_calls = true
 no_heap = true
 zeroed_locals = $zeroed_locals
