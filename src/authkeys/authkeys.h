@@ -15,35 +15,43 @@
 #include "grant.h"
 #include "limit.h"
 
+/* Each reason, and its words in the log: the enumeration and the texts, in the same order. */
+#define AUTHKEYS_EACH_REASON(REASON)                                                               \
+    REASON(LISTED, "key is listed")                                                                \
+    REASON(NOT_LISTED, "key is not listed")                                                        \
+    REASON(MISSING, "")    /* the text of `error` instead */                                       \
+    REASON(UNREADABLE, "") /* likewise */                                                          \
+    REASON(NOT_REGULAR, "not a regular file")                                                      \
+    REASON(UNSAFE_OWNER, "unsafe owner") /* `path` is owned by `owner` */                          \
+    REASON(UNSAFE_MODE, "unsafe mode")   /* `path` is writable by group or others */               \
+    REASON(BAD_PATTERN, "pattern of -a has an unknown % or becomes too long")                      \
+    REASON(BAD_KEY, "key or certificate is malformed")                                             \
+    /* What `line` of `path` or the certificate says; `option` names the option. */                \
+    REASON(UNKNOWN_OPTION, "option is unknown")                                                    \
+    REASON(BROKEN_OPTION, "option is broken")                                                      \
+    REASON(ELSEWHERE, "key is not for the client's address")                                       \
+    REASON(EXPIRED, "key has expired")                                                             \
+    REASON(FOR_AUTHORITY, "key's line is for certificates only")                                   \
+    REASON(NO_AUTHORITY, "no line has cert-authority")                                             \
+    REASON(PRINCIPAL, "certificate is not for this user")                                          \
+    REASON(COMMANDS_DIFFER, "certificate and key's line force different commands")                 \
+    REASON(CERT_SIGNATURE, "certificate is not signed by its authority")                           \
+    REASON(CERT_TYPE, "certificate is not for users")                                              \
+    REASON(CERT_NOT_YET, "certificate is not valid yet")                                           \
+    REASON(CERT_EXPIRED, "certificate has expired")                                                \
+    /* By -R's file, in `line`. */                                                                 \
+    REASON(REVOKED, "key is revoked")                                                              \
+    REASON(REVOKED_BROKEN, "file of revoked keys is broken")                                       \
+    /* The child could not do its work, or there was none, or it died or took too long. */         \
+    REASON(NO_USER, "could not take on the user's rights")                                         \
+    REASON(NOT_CONFINED, "child that reads keys could not give up its rights")                     \
+    REASON(NO_CHILD, AUTHKEYS_NO_ANSWER)
+
+#define AUTHKEYS_ENUMERATOR(name, words) AUTHKEYS_##name,
+
 enum authkeys_reason {
-    AUTHKEYS_LISTED = 1,
-    AUTHKEYS_NOT_LISTED,
-    AUTHKEYS_MISSING,
-    AUTHKEYS_UNREADABLE,
-    AUTHKEYS_NOT_REGULAR,
-    AUTHKEYS_UNSAFE_OWNER, /* `path` is owned by `owner` */
-    AUTHKEYS_UNSAFE_MODE,  /* `path` is writable by group or others */
-    AUTHKEYS_BAD_PATTERN,  /* of -a: an unknown %x, or too long when expanded */
-    AUTHKEYS_BAD_KEY,      /* the blob is not of its type */
-    /* What `line` of `path` or the certificate says; `option` names the option. */
-    AUTHKEYS_UNKNOWN_OPTION,
-    AUTHKEYS_BROKEN_OPTION,
-    AUTHKEYS_ELSEWHERE, /* not from this address */
-    AUTHKEYS_EXPIRED,
-    AUTHKEYS_FOR_AUTHORITY, /* cert-authority, and the key was offered by itself */
-    AUTHKEYS_NO_AUTHORITY,  /* the authority's key without cert-authority */
-    AUTHKEYS_PRINCIPAL,
-    AUTHKEYS_COMMANDS_DIFFER,
-    AUTHKEYS_CERT_SIGNATURE,
-    AUTHKEYS_CERT_TYPE,
-    AUTHKEYS_CERT_NOT_YET,
-    AUTHKEYS_CERT_EXPIRED,
-    AUTHKEYS_REVOKED,        /* by `line` of -R's file */
-    AUTHKEYS_REVOKED_BROKEN, /* -R's file can't be understood in `line` */
-    AUTHKEYS_NO_USER,        /* the child could not open files as the user */
-    AUTHKEYS_NOT_CONFINED,   /* the child could not give up its rights */
-    AUTHKEYS_NO_CHILD,       /* there was no child, or it died or took too long */
-    AUTHKEYS_REASONS,
+    AUTHKEYS_NO_REASON,
+    AUTHKEYS_EACH_REASON(AUTHKEYS_ENUMERATOR) AUTHKEYS_REASONS
 };
 
 /* The name of an option in the log, with its NUL. */

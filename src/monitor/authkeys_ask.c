@@ -168,36 +168,18 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
     return listed;
 }
 
+#define WORDS(name, words) words "\0"
+
 const char *authkeys_words(const struct authkeys_verdict *verdict)
 {
-    static const char *const words[AUTHKEYS_REASONS] = {
-        [AUTHKEYS_LISTED] = "key is listed",
-        [AUTHKEYS_NOT_LISTED] = "key is not listed",
-        [AUTHKEYS_BAD_PATTERN] = "pattern of -a has an unknown % or becomes too long",
-        [AUTHKEYS_NOT_REGULAR] = "not a regular file",
-        [AUTHKEYS_UNSAFE_OWNER] = "unsafe owner",
-        [AUTHKEYS_UNSAFE_MODE] = "unsafe mode",
-        [AUTHKEYS_BAD_KEY] = "key or certificate is malformed",
-        [AUTHKEYS_UNKNOWN_OPTION] = "option is unknown",
-        [AUTHKEYS_BROKEN_OPTION] = "option is broken",
-        [AUTHKEYS_ELSEWHERE] = "key is not for the client's address",
-        [AUTHKEYS_EXPIRED] = "key has expired",
-        [AUTHKEYS_FOR_AUTHORITY] = "key's line is for certificates only",
-        [AUTHKEYS_NO_AUTHORITY] = "no line has cert-authority",
-        [AUTHKEYS_PRINCIPAL] = "certificate is not for this user",
-        [AUTHKEYS_COMMANDS_DIFFER] = "certificate and key's line force different commands",
-        [AUTHKEYS_CERT_SIGNATURE] = "certificate is not signed by its authority",
-        [AUTHKEYS_CERT_TYPE] = "certificate is not for users",
-        [AUTHKEYS_CERT_NOT_YET] = "certificate is not valid yet",
-        [AUTHKEYS_CERT_EXPIRED] = "certificate has expired",
-        [AUTHKEYS_REVOKED] = "key is revoked",
-        [AUTHKEYS_REVOKED_BROKEN] = "file of revoked keys is broken",
-        [AUTHKEYS_NO_USER] = "could not take on the user's rights",
-        [AUTHKEYS_NOT_CONFINED] = "child that reads keys could not give up its rights",
-        [AUTHKEYS_NO_CHILD] = AUTHKEYS_NO_ANSWER,
-    };
+    /* One string: pointers to many would take more space than these. */
+    static const char all[] = "\0" AUTHKEYS_EACH_REASON(WORDS);
+    const char *words = all;
     if (verdict->reason == AUTHKEYS_MISSING || verdict->reason == AUTHKEYS_UNREADABLE) {
         return strerror((int)verdict->error);
     }
-    return words[verdict->reason];
+    for (uint32_t reason = 0; reason < verdict->reason; reason++) {
+        words += strlen(words) + 1;
+    }
+    return words;
 }
