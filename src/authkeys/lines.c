@@ -8,7 +8,7 @@ void lines_init(struct lines *lines, int fd)
 {
     lines->fd = fd;
     lines->start = lines->used = 0;
-    lines->ended = lines->skipping = lines->skipped = false;
+    lines->ended = lines->skipping = lines->too_long = false;
     lines->number = 0;
 }
 
@@ -22,7 +22,6 @@ static bool read_more(struct lines *lines)
     }
     if (lines->used == sizeof(lines->bytes)) {
         lines->skipping = true;
-        lines->skipped = true;
         lines->used = 0;
     }
     ssize_t count = read(lines->fd, lines->bytes + lines->used, sizeof(lines->bytes) - lines->used);
@@ -47,17 +46,18 @@ int lines_next(struct lines *lines, struct reader *line)
             }
             continue;
         }
-        if (newline == NULL && rest == 0) {
+        if (newline == NULL && rest == 0 && !lines->skipping) {
             return 0;
         }
         size_t bytes = newline != NULL ? (size_t)(newline - start) : rest;
         lines->start += bytes + (newline != NULL ? 1 : 0);
         lines->number++;
-        if (!lines->skipping) {
+        lines->too_long = lines->skipping;
+        lines->skipping = false;
+        if (!lines->too_long) {
             bool has_return = bytes > 0 && start[bytes - 1] == '\r';
             *line = reader_over(start, has_return ? bytes - 1 : bytes);
-            return 1;
         }
-        lines->skipping = false;
+        return 1;
     }
 }

@@ -17,7 +17,7 @@ struct lines {
     size_t used;
     bool ended;
     bool skipping;   /* in a line that is too long, up to its newline */
-    bool skipped;    /* a line was too long */
+    bool too_long;   /* the last line returned is too long for the buffer: it is empty */
     uint32_t number; /* of the last line returned, counted from 1 */
     char bytes[LIMIT_AUTHKEYS_LINE_BYTES];
 };
@@ -25,9 +25,8 @@ struct lines {
 void lines_init(struct lines *lines, int fd);
 
 /*
- * Finds the next line, without its newline and a carriage return before it. Skips lines that are
- * too long for the buffer. The line is valid until the next call. Returns 1, 0 at the end of the
- * file, or -1 with errno if a read failed.
+ * Finds the next line, without its newline and a carriage return before it. The line is valid until
+ * the next call. Returns 1, 0 at the end of the file, or -1 with errno if a read failed.
  */
 int lines_next(struct lines *lines, struct reader *line);
 

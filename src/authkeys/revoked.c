@@ -193,14 +193,11 @@ enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *l
     *line = 0;
     lines_init(&lines, fd);
     while ((got = lines_next(&lines, &text)) == 1) {
-        enum revoked verdict = lines.skipped ? REVOKED_BROKEN : on_line(&search, text);
+        enum revoked verdict = lines.too_long ? REVOKED_BROKEN : on_line(&search, text);
         if (verdict != REVOKED_NOT) {
             *line = lines.number;
             return verdict;
         }
     }
-    if (got < 0) {
-        return REVOKED_UNREADABLE;
-    }
-    return lines.skipped ? REVOKED_BROKEN : REVOKED_NOT;
+    return got < 0 ? REVOKED_UNREADABLE : REVOKED_NOT;
 }

@@ -192,25 +192,20 @@ static enum revoked read_line(struct opinion *opinion, struct input text)
     return hit ? REVOKED : REVOKED_NOT;
 }
 
-/* A line that is too long is reported with the number of the next one. */
 static enum revoked form_opinion(struct input file, const struct revoked_offer *offer,
                                  uint32_t *number)
 {
     struct opinion opinion = {offer, true};
     struct input text;
-    bool too_long, skipped = false;
+    bool too_long;
     for (*number = 1; second_line(&file, &text, &too_long); ++*number) {
-        if (too_long) {
-            skipped = true;
-            continue;
-        }
-        enum revoked found = skipped ? REVOKED_BROKEN : read_line(&opinion, text);
+        enum revoked found = too_long ? REVOKED_BROKEN : read_line(&opinion, text);
         if (found != REVOKED_NOT) {
             return found;
         }
     }
     *number = 0;
-    return skipped ? REVOKED_BROKEN : REVOKED_NOT;
+    return REVOKED_NOT;
 }
 
 static void check(struct input file, const struct revoked_offer *offer, struct input pieces,
