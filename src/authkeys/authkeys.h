@@ -39,6 +39,10 @@
     REASON(CERT_TYPE, "certificate is not for users")                                              \
     REASON(CERT_NOT_YET, "certificate is not valid yet")                                           \
     REASON(CERT_EXPIRED, "certificate has expired")                                                \
+    /* `line` of the user's file is the first without a whole key. */                              \
+    REASON(LINE_TOO_LONG, "key is not listed; this line is too long")                              \
+    REASON(LINE_NO_TYPE, "key is not listed; this line has no key type")                           \
+    REASON(LINE_DAMAGED, "key is not listed; this line has a damaged key")                         \
     /* By -R's file, in `line`. */                                                                 \
     REASON(REVOKED, "key is revoked")                                                              \
     REASON(REVOKED_BROKEN, "file of revoked keys is broken")                                       \

@@ -6,8 +6,10 @@
  */
 #include "authkeys_line.h"
 
-#include "authkeys_options.h"
 #include "ssh_key_types.h"
+
+/* Of a key blob of 51 bytes. */
+#define ED25519_BASE64_BYTES 68
 
 static bool is_blank(uint8_t byte)
 {
@@ -30,14 +32,7 @@ static struct reader read_options(struct reader *line)
     return reader_over(reader_bytes(line, count), count);
 }
 
-struct parts {
-    struct reader options;
-    struct reader type;
-    struct reader base64;
-};
-
-/* False for an empty line and a comment. */
-static bool split(struct parts *parts, struct reader line)
+bool authkeys_line_read(struct authkeys_line *parts, struct reader line)
 {
     parts->options = (struct reader){.failed = false};
     reader_span(&line, READER_BLANKS);
@@ -57,19 +52,19 @@ static bool split(struct parts *parts, struct reader line)
     return true;
 }
 
-bool authkeys_line_lists(struct reader *options, struct reader line, const struct key_text *wanted)
+bool authkeys_line_lists(const struct authkeys_line *line, const struct key_text *wanted)
 {
-    struct parts parts;
-    if (!split(&parts, line)) {
-        return false;
-    }
-    *options = parts.options;
-    return reader_is(&parts.type, wanted->type) &&
-           reader_equals(&parts.base64, wanted->base64, wanted->base64_bytes);
+    return reader_is(&line->type, wanted->type) &&
+           reader_equals(&line->base64, wanted->base64, wanted->base64_bytes);
 }
 
-bool authkeys_line_has_authority(struct reader line)
+enum authkeys_reason authkeys_line_fault(const struct authkeys_line *line)
 {
-    struct parts parts;
-    return split(&parts, line) && authkeys_options_name_authority(parts.options);
+    size_t bytes = line->base64.left;
+    if (!ssh_key_type_is_known(&line->type)) {
+        return AUTHKEYS_LINE_NO_TYPE;
+    }
+    bool damaged = bytes == 0 || bytes % 4 != 0 ||
+                   (reader_is(&line->type, SSH_ED25519) && bytes != ED25519_BASE64_BYTES);
+    return damaged ? AUTHKEYS_LINE_DAMAGED : AUTHKEYS_NOT_LISTED;
 }

@@ -6,17 +6,27 @@
 
 #include <stdbool.h>
 
+#include "authkeys.h"
 #include "key.h"
 #include "reader.h"
 
-/*
- * True if the line, given without its newline, lists this key; then *options holds the text before
- * the key type, without blanks around it, or nothing. The base64 must be exactly what ssh-keygen
- * writes.
- */
-bool authkeys_line_lists(struct reader *options, struct reader line, const struct key_text *wanted);
+/* A line, taken apart. */
+struct authkeys_line {
+    struct reader options; /* what stands before the type, without blanks around it, or nothing */
+    struct reader type;
+    struct reader base64;
+};
 
-/* True if cert-authority is among the line's options, whatever the rest of the line says. */
-bool authkeys_line_has_authority(struct reader line);
+/* Takes a line apart that is given without its newline. False for an empty line and a comment.
+ * Whatever stands in the place of the type and the base64 is taken for these. */
+bool authkeys_line_read(struct authkeys_line *parts, struct reader line);
+
+/* True if the line lists this key. The base64 must be exactly what ssh-keygen writes. */
+bool authkeys_line_lists(const struct authkeys_line *line, const struct key_text *wanted);
+
+/* What seems to be wrong with a line that does not list the key: AUTHKEYS_LINE_NO_TYPE or
+ * AUTHKEYS_LINE_DAMAGED; or AUTHKEYS_NOT_LISTED, if it may have another key. Decodes nothing: it is
+ * asked for every line of a login. */
+enum authkeys_reason authkeys_line_fault(const struct authkeys_line *line);
 
 #endif

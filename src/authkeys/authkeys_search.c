@@ -191,13 +191,31 @@ static enum authkeys_reason judge_authority(struct search *search, struct reader
 /* ---- files ----------------------------------------------------------------------------------- */
 
 /* A certificate is opened at the first line that names an authority. */
-static bool lists_offer(struct search *search, struct reader *options, struct reader line)
+static bool lists_offer(struct search *search, const struct authkeys_line *line)
 {
-    if (!search->read && (!authkeys_line_has_authority(line) || !open_offer(search))) {
+    if (!search->read && (!authkeys_options_name_authority(line->options) || !open_offer(search))) {
         return false;
     }
-    return authkeys_line_lists(options, line,
-                               is_certificate(search) ? &search->authority : &search->key);
+    return authkeys_line_lists(line, is_certificate(search) ? &search->authority : &search->key);
+}
+
+static enum authkeys_reason look(struct search *search, struct authkeys_line *parts,
+                                 struct reader line)
+{
+    if (!authkeys_line_read(parts, line)) {
+        return AUTHKEYS_NOT_LISTED;
+    }
+    return lists_offer(search, parts) ? AUTHKEYS_LISTED : authkeys_line_fault(parts);
+}
+
+/* The first fault in the user's file replaces AUTHKEYS_NOT_LISTED. */
+static void note_fault(struct search *search, enum authkeys_reason fault, const char *path,
+                       uint32_t line)
+{
+    if (fault != AUTHKEYS_NOT_LISTED && search->read &&
+        search->verdict->reason == AUTHKEYS_NOT_LISTED) {
+        refuse(search, fault, path, line);
+    }
 }
 
 /* True if a line let the key in. Later refusals must not overwrite the name of the option that goes
@@ -211,14 +229,17 @@ static bool search_lines(struct search *search, int fd, const char *path,
 
     lines_init(&lines, fd);
     while (!search->over && (got = lines_next(&lines, &line)) == 1) {
-        struct reader options;
+        struct authkeys_line parts;
         char first_option[AUTHKEYS_OPTION_BYTES];
-        if (!lists_offer(search, &options, line)) {
+        enum authkeys_reason reason =
+            lines.too_long ? AUTHKEYS_LINE_TOO_LONG : look(search, &parts, line);
+        if (reason != AUTHKEYS_LISTED) {
+            note_fault(search, reason, path, lines.number);
             continue;
         }
         memcpy(first_option, search->verdict->option, sizeof(first_option));
         memset(search->verdict->option, 0, sizeof(search->verdict->option));
-        enum authkeys_reason reason = judge(search, options);
+        reason = judge(search, parts.options);
         if (reason == AUTHKEYS_LISTED) {
             accept(search, path, lines.number);
             return true;

@@ -7,6 +7,7 @@
  * in a line stands for the key as ssh-keygen writes it (support/second.h).
  */
 #include "authkeys_line.h"
+#include "authkeys_options.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,13 +83,12 @@ static bool names_authority(struct input options)
 
 static void check_any(struct input line, const struct key_text *key)
 {
-    struct reader options = reader_over(NULL, 0);
-    bool listed = authkeys_line_lists(&options, reader_of(line), key);
-    bool authority = authkeys_line_has_authority(reader_of(line));
+    struct authkeys_line parts;
+    bool read = authkeys_line_read(&parts, reader_of(line));
     struct input expected = {NULL, 0}, rest = line;
     const struct input first = second_word(&rest);
     if (first.left == 0 || first.at[0] == '#') {
-        FUZZ_CHECK(!listed && !authority);
+        FUZZ_CHECK(!read);
         return;
     }
     const struct input from_first = {first.at, first.left + rest.left};
@@ -98,9 +98,16 @@ static void check_any(struct input line, const struct key_text *key)
     }
     const struct input type = second_word(&rest), base64 = second_word(&rest);
     const struct input text = {(const uint8_t *)key->base64, key->base64_bytes};
-    FUZZ_CHECK(listed == (second_is(type, key->type) && second_same(base64, text)));
-    FUZZ_CHECK(second_same((struct input){options.bytes, options.left}, expected));
-    FUZZ_CHECK(authority == names_authority(expected));
+    FUZZ_CHECK(read && second_same((struct input){parts.type.bytes, parts.type.left}, type));
+    FUZZ_CHECK(authkeys_line_lists(&parts, key) ==
+               (second_is(type, key->type) && second_same(base64, text)));
+    bool whole = base64.left > 0 && base64.left % 4 == 0 &&
+                 (base64.left == 68 || !second_is(type, "ssh-ed25519"));
+    FUZZ_CHECK(authkeys_line_fault(&parts) == (!is_type(type) ? AUTHKEYS_LINE_NO_TYPE
+                                               : whole        ? AUTHKEYS_NOT_LISTED
+                                                              : AUTHKEYS_LINE_DAMAGED));
+    FUZZ_CHECK(second_same((struct input){parts.options.bytes, parts.options.left}, expected));
+    FUZZ_CHECK(authkeys_options_name_authority(parts.options) == names_authority(expected));
 }
 
 /* A value that can be written: no backslash before a quote or at the end. */
@@ -138,7 +145,7 @@ static void check_composed(struct input parts, const struct key_text *key)
 {
     static uint8_t bytes[LINE_BYTES];
     struct second_output line = {bytes, 0, sizeof(bytes)};
-    struct reader options;
+    struct authkeys_line made;
     bool authority = false;
     uint8_t shape = input_u8(&parts);
     second_put(&line, " \t \t", shape & 3);
@@ -154,10 +161,11 @@ static void check_composed(struct input parts, const struct key_text *key)
     second_put(&line, key->base64, key->base64_bytes);
     second_put(&line, " ", shape >> 7 & 1U);
     second_put(&line, parts.at, (shape >> 7 & 1U) != 0 ? parts.left : 0);
-    FUZZ_CHECK(authkeys_line_lists(&options, reader_over(bytes, line.used), key));
-    FUZZ_CHECK(options.left == end - start);
-    FUZZ_CHECK(end == start || options.bytes == bytes + start);
-    FUZZ_CHECK(authkeys_line_has_authority(reader_over(bytes, line.used)) == authority);
+    FUZZ_CHECK(authkeys_line_read(&made, reader_over(bytes, line.used)));
+    FUZZ_CHECK(authkeys_line_lists(&made, key));
+    FUZZ_CHECK(made.options.left == end - start);
+    FUZZ_CHECK(end == start || made.options.bytes == bytes + start);
+    FUZZ_CHECK(authkeys_options_name_authority(made.options) == authority);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -150,20 +150,29 @@ static bool look(struct opinion *opinion, int which, const char *path, bool *set
     struct input file = opinion->scene->files[which], text;
     bool too_long;
     for (uint32_t number = 1; !opinion->over && second_line(&file, &text, &too_long); number++) {
-        struct reader options = reader_over(NULL, 0), line = reader_over(text.at, text.left);
+        struct authkeys_line line;
         char option[AUTHKEYS_OPTION_BYTES] = "";
-        if (too_long) {
-            continue;
-        }
-        if (!opinion->read && authkeys_line_has_authority(line)) {
+        bool is_key = !too_long && authkeys_line_read(&line, reader_over(text.at, text.left));
+        bool names =
+            is_key && (which == AUTHORITIES || authkeys_options_name_authority(line.options));
+        if (!opinion->read && names) {
             open_offer(opinion);
         }
-        if (!opinion->read || opinion->over ||
-            !authkeys_line_lists(&options, line,
-                                 opinion->certified ? &opinion->authority : &opinion->key)) {
+        if (!opinion->read || opinion->over) {
             continue;
         }
-        enum authkeys_reason reason = judge(opinion, which == USERS, options, option);
+        if (!is_key ||
+            !authkeys_line_lists(&line, opinion->certified ? &opinion->authority : &opinion->key)) {
+            enum authkeys_reason fault = too_long ? AUTHKEYS_LINE_TOO_LONG
+                                         : is_key ? authkeys_line_fault(&line)
+                                                  : AUTHKEYS_NOT_LISTED;
+            if (opinion->reason == AUTHKEYS_NOT_LISTED && fault != AUTHKEYS_NOT_LISTED) {
+                opinion->reason = fault;
+                opinion->line = number;
+            }
+            continue;
+        }
+        enum authkeys_reason reason = judge(opinion, which == USERS, line.options, option);
         if (reason == AUTHKEYS_LISTED || !*settled) {
             opinion->reason = reason;
             opinion->line = number;

@@ -256,6 +256,21 @@ def test_almost_a_key(attempt, authorize, site, form):
     assert attempt()[0] == REFUSED
 
 
+@pytest.mark.parametrize("form,line,word", [
+    ("# mine\n{other}\nssh-ed25519 {front}\n{back} me\n", 3, "damaged"), ("\n{front}{back}\n", 2, "no key type"),
+    ('command="true {key}', 1, "no key type"),
+    ("{other}\n# " + "x" * 20000 + "\nx\n", 2, "too long"), ("{other}\n# {key}\nssh-rsa AAAA\n", None, "")])
+def test_a_line_without_a_whole_key_is_named(attempt, authorize, site, form, line, word):
+    """An editor has broken a line: the log names the line and the fault, so that nobody has to guess."""
+    key = site.key_line(site.key)
+    encoded = key.split()[1]
+    authorize(form.format(key=key, other=site.key_line(Ed25519Key()), front=encoded[:40], back=encoded[40:]))
+    answer, event = attempt()
+    assert answer == REFUSED and event["reason"].startswith("key is not listed"), event
+    assert word in event["reason"] and event.get("line") == (line and str(line)), event
+    assert line or event["reason"] == "key is not listed"
+
+
 @pytest.mark.parametrize("length", [1000, 4096, 8000, 8192, 16384, 20000, 65536, 100000])
 def test_over_long_line(attempt, authorize, site, length):
     """An over-long line is skipped as a whole: what follows the cut is no line of its own."""

@@ -46,11 +46,12 @@ static struct key_text wanted = {
 
 static enum line_kind kind_of(const char *line, size_t count)
 {
-    struct reader options;
-    if (!authkeys_line_lists(&options, reader_over(line, count), &wanted)) {
+    struct authkeys_line parts;
+    if (!authkeys_line_read(&parts, reader_over(line, count)) ||
+        !authkeys_line_lists(&parts, &wanted)) {
         return LINE_OTHER;
     }
-    return options.left > 0 ? LINE_OPTIONS : LINE_PLAIN;
+    return parts.options.left > 0 ? LINE_OPTIONS : LINE_PLAIN;
 }
 
 static const struct {
@@ -200,7 +201,30 @@ START_TEST(lines_of_a_file)
     ck_assert_uint_eq(search_text("").reason, AUTHKEYS_NOT_LISTED);
     ck_assert_uint_eq(search_text("\n").reason, AUTHKEYS_NOT_LISTED);
     ck_assert_uint_eq(search_text(OTHER_KEY "\n").reason, AUTHKEYS_NOT_LISTED);
-    ck_assert_uint_eq(search_text("ssh-ed25519\n" KEY_BASE64 "\n").reason, AUTHKEYS_NOT_LISTED);
+}
+END_TEST
+
+/* The verdict names the first line without a whole key, unless a line has the offered key. */
+START_TEST(faulty_lines)
+{
+    static const struct {
+        enum authkeys_reason reason;
+        uint32_t line;
+        const char *text;
+    } files[] = {
+        {AUTHKEYS_LINE_DAMAGED, 1, "ssh-ed25519\n" KEY_BASE64 "\n"},
+        {AUTHKEYS_LINE_DAMAGED, 2, "# x\nssh-ed25519 " HEAD "\n" TAIL "f alice\n"},
+        {AUTHKEYS_LINE_DAMAGED, 1, "ssh-ed25519 " HEAD TAIL "\n"},
+        {AUTHKEYS_LINE_DAMAGED, 1, "sk-ssh-ed25519@openssh.com AAAAA alice\n"},
+        {AUTHKEYS_LINE_NO_TYPE, 2, OTHER_KEY "\n" KEY_BASE64 "\nssh-ed25519\n"},
+        {AUTHKEYS_LINE_NO_TYPE, 1, "command=\"true " KEY "\n"},
+        {AUTHKEYS_NOT_LISTED, 0, "ssh-rsa AAAA\n  # " KEY "\n\n" OTHER_KEY},
+        {AUTHKEYS_UNKNOWN_OPTION, 2, "ssh-ed25519\nx " KEY "\n"},
+        {AUTHKEYS_LISTED, 2, "ssh-ed25519\n" KEY "\nx\n"},
+    };
+    struct authkeys_verdict verdict = search_text(files[_i].text);
+    ck_assert_uint_eq(verdict.reason, files[_i].reason);
+    ck_assert_uint_eq(verdict.line, files[_i].line);
 }
 END_TEST
 
@@ -232,6 +256,15 @@ START_TEST(long_lines_are_skipped_whole)
         text[0] = '#';
         ck_assert_uint_ne(search_text(text).reason, AUTHKEYS_LISTED);
     }
+    memset(text, 'x', 2 * LIMIT_AUTHKEYS_LINE_BYTES);
+    for (size_t end = 0; end < 2; end++) {
+        memcpy(text + LIMIT_AUTHKEYS_LINE_BYTES * (2 - end), "\n#\n\n", 5);
+        struct authkeys_verdict verdict = search_text(text);
+        ck_assert_uint_eq(verdict.reason, AUTHKEYS_LINE_TOO_LONG);
+        ck_assert_uint_eq(verdict.line, 1);
+    }
+    text[LIMIT_AUTHKEYS_LINE_BYTES] = '\0'; /* the end of the file, when the buffer is full */
+    ck_assert_uint_eq(search_text(text).reason, AUTHKEYS_LINE_TOO_LONG);
     memset(text, '#', 2 * LIMIT_AUTHKEYS_LINE_BYTES);
     snprintf(text + 2 * LIMIT_AUTHKEYS_LINE_BYTES, 1024, "%s", KEY "\n" KEY);
     assert_listed(text, 2);
@@ -708,6 +741,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, nul_bytes_in_a_line);
     tcase_add_test(tests, lines_of_a_file);
     tcase_add_test(tests, a_refused_line_is_no_end);
+    tcase_add_loop_test(tests, faulty_lines, 0, 9);
     tcase_add_test(tests, long_lines_are_skipped_whole);
     tcase_add_test(tests, longest_line_counts);
     tcase_add_test(tests, keys_across_the_buffer);
