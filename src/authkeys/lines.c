@@ -4,6 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define BYTE_ORDER_MARK "\xef\xbb\xbf" /* U+FEFF in UTF-8 */
+
 void lines_init(struct lines *lines, int fd)
 {
     lines->fd = fd;
@@ -57,6 +59,9 @@ int lines_next(struct lines *lines, struct reader *line)
         if (!lines->too_long) {
             bool has_return = bytes > 0 && start[bytes - 1] == '\r';
             *line = reader_over(start, has_return ? bytes - 1 : bytes);
+        }
+        if (lines->number == 1) {
+            reader_take(line, BYTE_ORDER_MARK);
         }
         return 1;
     }

@@ -25,8 +25,10 @@ struct lines {
 void lines_init(struct lines *lines, int fd);
 
 /*
- * Finds the next line, without its newline and a carriage return before it. The line is valid until
- * the next call. Returns 1, 0 at the end of the file, or -1 with errno if a read failed.
+ * Finds the next line, without its newline and a carriage return before it. Leaves out UTF-8's
+ * byte-order mark at the start of the file: editors write it, and no person can see it. The line is
+ * valid until the next call. Returns 1, 0 at the end of the file, or -1 with errno if a read
+ * failed.
  */
 int lines_next(struct lines *lines, struct reader *line);
 

@@ -152,6 +152,9 @@ static bool look(struct opinion *opinion, int which, const char *path, bool *set
     for (uint32_t number = 1; !opinion->over && second_line(&file, &text, &too_long); number++) {
         struct authkeys_line line;
         char option[AUTHKEYS_OPTION_BYTES] = "";
+        if (number == 1) {
+            second_mark(&text);
+        }
         bool is_key = !too_long && authkeys_line_read(&line, reader_over(text.at, text.left));
         bool names =
             is_key && (which == AUTHORITIES || authkeys_options_name_authority(line.options));

@@ -199,6 +199,9 @@ static enum revoked form_opinion(struct input file, const struct revoked_offer *
     struct input text;
     bool too_long;
     for (*number = 1; second_line(&file, &text, &too_long); ++*number) {
+        if (*number == 1) {
+            second_mark(&text);
+        }
         enum revoked found = too_long ? REVOKED_BROKEN : read_line(&opinion, text);
         if (found != REVOKED_NOT) {
             return found;

@@ -258,7 +258,7 @@ def test_almost_a_key(attempt, authorize, site, form):
 
 @pytest.mark.parametrize("form,line,word", [
     ("# mine\n{other}\nssh-ed25519 {front}\n{back} me\n", 3, "damaged"), ("\n{front}{back}\n", 2, "no key type"),
-    ('command="true {key}', 1, "no key type"),
+    ('command="true {key}', 1, "no key type"), ("\xef\xbb\xbfssh-ed25519 {front}", 1, "damaged"),
     ("{other}\n# " + "x" * 20000 + "\nx\n", 2, "too long"), ("{other}\n# {key}\nssh-rsa AAAA\n", None, "")])
 def test_a_line_without_a_whole_key_is_named(attempt, authorize, site, form, line, word):
     """An editor has broken a line: the log names the line and the fault, so that nobody has to guess."""
@@ -269,6 +269,17 @@ def test_a_line_without_a_whole_key_is_named(attempt, authorize, site, form, lin
     assert answer == REFUSED and event["reason"].startswith("key is not listed"), event
     assert word in event["reason"] and event.get("line") == (line and str(line)), event
     assert line or event["reason"] == "key is not listed"
+
+
+@pytest.mark.parametrize("end", ["", "\r"], ids=["newline", "carriage return and newline"])
+def test_byte_order_mark(attempt, authorize, site, end):
+    """A file that an editor on Windows has saved lets its first key in: the mark before it can't be seen."""
+    authorize("\xef\xbb\xbf" + site.key_line(site.key) + end, "# more" + end)
+    answer, event = attempt()
+    assert answer[0] == USERAUTH_SUCCESS and event["line"] == "1", event
+    authorize("# more" + end, "\xef\xbb\xbf" + site.key_line(site.key) + end)
+    answer, event = attempt()
+    assert answer == REFUSED and event["line"] == "2" and "no key type" in event["reason"], event
 
 
 @pytest.mark.parametrize("length", [1000, 4096, 8000, 8192, 16384, 20000, 65536, 100000])

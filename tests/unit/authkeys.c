@@ -204,6 +204,17 @@ START_TEST(lines_of_a_file)
 }
 END_TEST
 
+/* Editors write the mark. Only at the start of the file is it no part of a line. */
+START_TEST(a_byte_order_mark)
+{
+    assert_listed("\xef\xbb\xbf" KEY "\r\n", 1);
+    assert_listed("\xef\xbb\xbf\n" KEY "\n", 2);
+    ck_assert_uint_eq(search_text("\n\xef\xbb\xbf" KEY "\n").reason, AUTHKEYS_LINE_NO_TYPE);
+    ck_assert_uint_eq(search_text("\xef\xbb\xbf# " KEY "\n").reason, AUTHKEYS_NOT_LISTED);
+    ck_assert_uint_eq(search_text("\xef\xbb" KEY "\n").reason, AUTHKEYS_LINE_NO_TYPE);
+}
+END_TEST
+
 /* The verdict names the first line without a whole key, unless a line has the offered key. */
 START_TEST(faulty_lines)
 {
@@ -741,6 +752,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, nul_bytes_in_a_line);
     tcase_add_test(tests, lines_of_a_file);
     tcase_add_test(tests, a_refused_line_is_no_end);
+    tcase_add_test(tests, a_byte_order_mark);
     tcase_add_loop_test(tests, faulty_lines, 0, 9);
     tcase_add_test(tests, long_lines_are_skipped_whole);
     tcase_add_test(tests, longest_line_counts);

@@ -588,6 +588,8 @@ static const struct {
     {"%U", REVOKED, REVOKED},
     {"# x\r\n%U a comment\r\n", REVOKED, REVOKED},
     {"  %u # x", REVOKED, REVOKED},
+    {"\xef\xbb\xbf%U", REVOKED, REVOKED},
+    {"\n\xef\xbb\xbf%U", REVOKED_BROKEN, REVOKED_BROKEN},
     {"%C", REVOKED, REVOKED_NOT},
     {"%c\n", REVOKED, REVOKED_NOT},
     {"ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQA= x\n", REVOKED_NOT, REVOKED_NOT},

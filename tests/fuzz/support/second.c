@@ -100,6 +100,13 @@ bool second_line(struct input *file, struct input *line, bool *too_long)
     return true;
 }
 
+void second_mark(struct input *line)
+{
+    if (line->left >= 3 && memcmp(line->at, "\xef\xbb\xbf", 3) == 0) {
+        input_take(line, 3);
+    }
+}
+
 /* Long runs only near the powers of two, where the limits are: they take most of the time. */
 static size_t run_length(struct input *from)
 {

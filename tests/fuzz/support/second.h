@@ -37,6 +37,9 @@ size_t second_expand(uint8_t *out, size_t room, struct input from, const char *i
  * the end. `too_long`: 16384 bytes or more stand before the newline or the end. */
 bool second_line(struct input *file, struct input *line, bool *too_long);
 
+/* Takes a byte-order mark off the first line of a file. */
+void second_mark(struct input *line);
+
 /* Where to put fields: each appends one. */
 struct second_output {
     uint8_t *bytes;
