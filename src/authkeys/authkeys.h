@@ -43,9 +43,12 @@
     REASON(LINE_TOO_LONG, "key is not listed; this line is too long")                              \
     REASON(LINE_NO_TYPE, "key is not listed; this line has no key type")                           \
     REASON(LINE_DAMAGED, "key is not listed; this line has a damaged key")                         \
-    /* By -R's file, in `line`. */                                                                 \
+    /* By -R's file, in `line` or, of a KRL, in the section that `option` names. In the order      \
+     * of enum revoked. */                                                                         \
     REASON(REVOKED, "key is revoked")                                                              \
     REASON(REVOKED_BROKEN, "file of revoked keys is broken")                                       \
+    REASON(REVOKED_CUT, "file of revoked keys ends too early")                                     \
+    REASON(REVOKED_UNSUPPORTED, "section of the file of revoked keys is not supported")            \
     /* The child could not do its work, or there was none, or it died or took too long. */         \
     REASON(NO_USER, "could not take on the user's rights")                                         \
     REASON(NOT_CONFINED, "child that reads keys could not give up its rights")                     \

@@ -105,12 +105,12 @@ static void refuse_by_file(struct search *search, const struct authkeys_file *fi
 static bool is_revoked(struct search *search)
 {
     const struct authkeys_file *file = &search->files->revoked;
-    bool certified = search->attempt.certificate != NULL;
     const struct revoked_offer offer = {
         .key = &search->key,
-        .authority = certified ? &search->authority : NULL,
+        .authority = search->attempt.certificate != NULL ? &search->authority : NULL,
         .certificate = search->attempt.certificate,
     };
+    const char *section;
     uint32_t line;
     if (file->path == NULL) {
         return false;
@@ -119,16 +119,18 @@ static bool is_revoked(struct search *search)
         refuse_by_file(search, file);
         return true;
     }
-    enum revoked revoked = revoked_look(file->fd, &offer, &line);
-    int error = errno;
-    if (revoked == REVOKED_UNREADABLE) {
-        search->verdict->error = (uint32_t)error;
-        refuse(search, AUTHKEYS_UNREADABLE, file->path, 0);
-    } else if (revoked != REVOKED_NOT) {
-        refuse(search, revoked == REVOKED ? AUTHKEYS_REVOKED : AUTHKEYS_REVOKED_BROKEN, file->path,
-               line);
+    enum revoked revoked = revoked_look(file->fd, &offer, &line, &section);
+    if (revoked == REVOKED_NOT) {
+        return false;
     }
-    return revoked != REVOKED_NOT;
+    authkeys_name_option(search->verdict->option, section, strlen(section));
+    if (revoked == REVOKED_UNREADABLE) {
+        search->verdict->error = (uint32_t)errno;
+        refuse(search, AUTHKEYS_UNREADABLE, file->path, 0);
+    } else {
+        refuse(search, AUTHKEYS_REVOKED + (revoked - REVOKED), file->path, line);
+    }
+    return true;
 }
 
 /* Reads the key or the certificate that the client offers, and looks whether it is revoked. False,

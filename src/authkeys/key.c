@@ -49,6 +49,32 @@ void key_write_text(struct key_text *text, const struct key *key)
     crypto_hash_sha256(text->fingerprint, blob, writer.used);
 }
 
+bool key_text_is_one(const struct key_text *one, const struct key_text *other,
+                     const uint8_t fingerprint[static 32])
+{
+    return (one != NULL && memcmp(one->fingerprint, fingerprint, 32) == 0) ||
+           (other != NULL && memcmp(other->fingerprint, fingerprint, 32) == 0);
+}
+
+static bool is_certificate_type(const struct reader *type)
+{
+    static const char mark[] = "-cert-v01@openssh.com";
+    const size_t bytes = sizeof(mark) - 1;
+    return type->left > bytes && memcmp(type->bytes + type->left - bytes, mark, bytes) == 0;
+}
+
+bool key_hash(uint8_t fingerprint[static 32], struct reader blob)
+{
+    crypto_hash_sha256(fingerprint, blob.bytes, blob.left);
+    const struct reader type = reader_string(&blob);
+    bool has_strings = blob.left > 0;
+    while (blob.left > 0) {
+        (void)reader_string(&blob);
+    }
+    return has_strings && reader_end(&blob) && ssh_key_type_is_known(&type) &&
+           !is_certificate_type(&type);
+}
+
 void key_write_verifier(struct signature_key *verifier, const struct key *key)
 {
     memset(verifier, 0, sizeof(*verifier));

@@ -35,6 +35,17 @@ struct key_text {
 
 void key_write_text(struct key_text *text, const struct key *key);
 
+/* True if this is the fingerprint of one of them. Either may be NULL. */
+bool key_text_is_one(const struct key_text *one, const struct key_text *other,
+                     const uint8_t fingerprint[static 32]);
+
+/*
+ * The fingerprint of a key of any type that is known. False for a certificate: nothing is ever
+ * compared with its own fingerprint. False also if the blob is not the type's name and then only
+ * whole strings: a blob that was cut off would be that of another key.
+ */
+bool key_hash(uint8_t fingerprint[static 32], struct reader blob);
+
 /* What the monitor needs to verify its signatures. */
 void key_write_verifier(struct signature_key *verifier, const struct key *key);
 

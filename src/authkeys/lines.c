@@ -35,6 +35,18 @@ static bool read_more(struct lines *lines)
     return true;
 }
 
+const uint8_t *lines_bytes(struct lines *lines, size_t count)
+{
+    while (lines->used - lines->start < count) {
+        if (count > sizeof(lines->bytes) || lines->ended || !read_more(lines)) {
+            return NULL;
+        }
+    }
+    const char *bytes = lines->bytes + lines->start;
+    lines->start += count;
+    return (const uint8_t *)bytes;
+}
+
 int lines_next(struct lines *lines, struct reader *line)
 {
     *line = reader_over(NULL, 0);

@@ -1,5 +1,5 @@
 /*
- * Reads a file line by line through a buffer of fixed size.
+ * Reads a file, line by line or in pieces, through a buffer of fixed size.
  */
 #ifndef WREN_LINES_H
 #define WREN_LINES_H
@@ -31,5 +31,10 @@ void lines_init(struct lines *lines, int fd);
  * failed.
  */
 int lines_next(struct lines *lines, struct reader *line);
+
+/* For a file without lines: takes its next `count` bytes, which are valid until the next call. NULL
+ * if the buffer has no room for so many, if the file ends before (then `ended` is set), or with
+ * errno if a read failed. */
+const uint8_t *lines_bytes(struct lines *lines, size_t count);
 
 #endif

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base64.h"
+#include "krl.h"
 #include "lines.h"
 #include "number.h"
-#include "ssh_key_types.h"
 
 /* A fingerprint without padding. */
 #define FINGERPRINT_TEXT_BYTES 43
@@ -36,29 +36,7 @@ static bool read_fingerprint(uint8_t fingerprint[static 32], struct reader *text
            count == 32;
 }
 
-static bool is_certificate_type(const struct reader *type)
-{
-    static const char mark[] = "-cert-v01@openssh.com";
-    const size_t bytes = sizeof(mark) - 1;
-    return type->left > bytes && memcmp(type->bytes + type->left - bytes, mark, bytes) == 0;
-}
-
-/* True if the blob is the type's name and then only whole strings. A blob that was cut off would be
- * that of another key, and revoke nothing. */
-static bool is_whole(struct reader blob, const struct reader *type)
-{
-    size_t strings = 0;
-    const struct reader name = reader_string(&blob);
-    bool named = reader_equals(&name, type->bytes, type->left);
-    while (named && !blob.failed && blob.left > 0) {
-        (void)reader_string(&blob);
-        strings++;
-    }
-    return named && !blob.failed && strings > 0;
-}
-
-/* Reads a plain key. Refuses a certificate: nothing is ever compared with a certificate's own
- * fingerprint, so that the line would revoke nothing. Its key, serial or id revokes it. */
+/* Reads a plain key. Refuses a certificate: its key, serial or id revokes it. */
 static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
 {
     uint8_t blob[LIMIT_AUTHKEYS_LINE_BYTES];
@@ -66,25 +44,20 @@ static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
     const struct reader type = reader_until(text, READER_BLANKS);
     reader_span(text, READER_BLANKS);
     const struct reader base64 = reader_until(text, READER_BLANKS);
-    if (!ssh_key_type_is_known(&type) || is_certificate_type(&type) ||
-        !base64_decode(blob, sizeof(blob), &count, (const char *)base64.bytes, base64.left, NULL,
+    if (!base64_decode(blob, sizeof(blob), &count, (const char *)base64.bytes, base64.left, NULL,
                        sodium_base64_VARIANT_ORIGINAL)) {
         return false;
     }
-    crypto_hash_sha256(fingerprint, blob, count);
-    return is_whole(reader_over(blob, count), &type);
-}
-
-static bool is_key(const struct key_text *key, const uint8_t fingerprint[static 32])
-{
-    return key != NULL && memcmp(key->fingerprint, fingerprint, 32) == 0;
+    struct reader rest = reader_over(blob, count);
+    const struct reader name = reader_string(&rest);
+    return reader_equals(&name, type.bytes, type.left) &&
+           key_hash(fingerprint, reader_over(blob, count));
 }
 
 static enum revoked on_key(struct search *search, const uint8_t fingerprint[static 32])
 {
-    return is_key(search->offer->key, fingerprint) || is_key(search->offer->authority, fingerprint)
-               ? REVOKED
-               : REVOKED_NOT;
+    return key_text_is_one(search->offer->key, search->offer->authority, fingerprint) ? REVOKED
+                                                                                      : REVOKED_NOT;
 }
 
 static enum revoked on_authority(struct search *search, struct reader *text)
@@ -99,7 +72,7 @@ static enum revoked on_authority(struct search *search, struct reader *text)
                                        : read_key(fingerprint, text))) {
         return REVOKED_BROKEN;
     }
-    search->is_our_authority = is_key(search->offer->authority, fingerprint);
+    search->is_our_authority = key_text_is_one(search->offer->authority, NULL, fingerprint);
     return REVOKED_NOT;
 }
 
@@ -184,14 +157,19 @@ static enum revoked on_line(struct search *search, struct reader text)
     return read ? on_key(search, fingerprint) : REVOKED_BROKEN;
 }
 
-enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *line)
+enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *line,
+                          const char **section)
 {
     struct lines lines;
     struct search search = {.offer = offer, .is_our_authority = true};
     struct reader text;
     int got;
     *line = 0;
+    *section = "";
     lines_init(&lines, fd);
+    if (krl_begins(&lines)) {
+        return krl_look(&lines, offer, section);
+    }
     while ((got = lines_next(&lines, &text)) == 1) {
         enum revoked verdict = lines.too_long ? REVOKED_BROKEN : on_line(&search, text);
         if (verdict != REVOKED_NOT) {

@@ -11,7 +11,7 @@
  *     serial: 20-29
  *     id: bob's old laptop             a certificate's key id, up to the end of the line
  *
- * A line that is anything else, or is too long, revokes all keys.
+ * A line that is anything else, or is too long, revokes all keys. krl.h has the binary form.
  */
 #ifndef WREN_REVOKED_H
 #define WREN_REVOKED_H
@@ -24,8 +24,10 @@
 enum revoked {
     REVOKED_NOT,
     REVOKED,
-    REVOKED_BROKEN,     /* a line is not understood */
-    REVOKED_UNREADABLE, /* errno tells why */
+    REVOKED_BROKEN,      /* a line or a section is not understood */
+    REVOKED_CUT,         /* the file ends within a section */
+    REVOKED_UNSUPPORTED, /* a section of a kind, or a version, that is not read here */
+    REVOKED_UNREADABLE,  /* errno tells why */
 };
 
 struct revoked_offer {
@@ -34,7 +36,9 @@ struct revoked_offer {
     const struct certificate *certificate; /* NULL for a plain key */
 };
 
-/* Reads the file until a line revokes the offer or is malformed; *line is its number. */
-enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *line);
+/* Reads the file until a line revokes the offer or is malformed; *line is its number. In the binary
+ * form *section names the section that does so; otherwise it is "". */
+enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *line,
+                          const char **section);
 
 #endif

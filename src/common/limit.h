@@ -102,7 +102,8 @@
 #define LIMIT_USER_BYTES 256
 
 /* A line of authorized_keys: an ed25519 line has about 100 bytes, one with a certificate and long
- * options a few thousand. A longer line is skipped as a whole. */
+ * options a few thousand. A longer line is skipped as a whole. Also a key, a key id or a bitmap of
+ * serial numbers in a binary list of revoked keys: OpenSSH reads bitmaps of up to 2048 bytes. */
 #define LIMIT_AUTHKEYS_LINE_BYTES 16384
 
 /* The path of a home directory, a shell or a file of keys, with its NUL. */
@@ -129,7 +130,8 @@
 /* The key id of a certificate with its NUL. Only for the log, which truncates it as well. */
 #define LIMIT_KEY_ID_BYTES 256
 
-/* CPU seconds for reading one authorized_keys: enough for gigabytes. */
+/* CPU seconds for reading the files of keys: enough for gigabytes of authorized_keys, and for a
+ * binary list of revoked keys of some hundred megabytes; on a slow board, of ten. */
 #define LIMIT_AUTHKEYS_CPU_SECONDS 5
 
 /* Groups of one user. A user with more cannot log in, as no group may be left out. */

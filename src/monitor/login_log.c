@@ -54,7 +54,9 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
         return;
     }
     if (keys->option[0] != '\0') {
-        log_text(line, "option", keys->option);
+        bool of_krl =
+            keys->reason >= AUTHKEYS_REVOKED && keys->reason <= AUTHKEYS_REVOKED_UNSUPPORTED;
+        log_text(line, of_krl ? "section" : "option", keys->option);
     }
     if (ssh_key_type_is_certificate(request->key_type) && !sodium_is_zero(keys->authority, 32)) {
         write_fingerprint(fingerprint, keys->authority);

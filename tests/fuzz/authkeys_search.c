@@ -97,10 +97,15 @@ static void open_offer(struct opinion *opinion)
     int fd = memory_file_open(REVOKED_KEYS, opinion->scene->files[REVOKED_KEYS],
                               (struct input){NULL, 0});
     uint32_t line;
-    enum revoked revoked = revoked_look(fd, &offer, &line);
+    const char *section;
+    enum revoked revoked = revoked_look(fd, &offer, &line, &section);
     if (revoked != REVOKED_NOT) {
         opinion->over = true;
-        opinion->reason = revoked == REVOKED ? AUTHKEYS_REVOKED : AUTHKEYS_REVOKED_BROKEN;
+        opinion->reason = revoked == REVOKED          ? AUTHKEYS_REVOKED
+                          : revoked == REVOKED_BROKEN ? AUTHKEYS_REVOKED_BROKEN
+                          : revoked == REVOKED_CUT    ? AUTHKEYS_REVOKED_CUT
+                                                      : AUTHKEYS_REVOKED_UNSUPPORTED;
+        strcpy(opinion->option, section);
         opinion->line = line;
         opinion->path = "/revoked";
     }

@@ -64,7 +64,7 @@ has "$crypto" '^chachapoly_open$'
 parser='reader_'
 of_net='packet_|connection_|queue_|loop_run|sandbox_enter|idle_trim|hostkeys_|dispatch|kexinit_|kex_|channel_|session_channel_|userauth_|messages_|version_read|tty_modes|ask_(start|sign|prove|auth|pty|spawn|signal|release|note|end)'
 of_monitor='monitor_|ending_|drop_privileges|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|users_|passwd_|identity_find'
-of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|lines_|key_'
+of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|krl_|lines_|key_'
 of_hostkey='hostkey_|openssh_key_|host_certificate_'
 of_session='sessions_|session_request|program_|streams_|child_start|account_become'
 # sftp_report_add() is common's, and sftp_reports_read() the session process's. Other rooms, too, have names in on_.
