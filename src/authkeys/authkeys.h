@@ -35,6 +35,8 @@
     REASON(NO_AUTHORITY, "no line has cert-authority")                                             \
     REASON(PRINCIPAL, "certificate is not for this user")                                          \
     REASON(COMMANDS_DIFFER, "certificate and key's line force different commands")                 \
+    REASON(AUTHORITY_TYPE,                                                                         \
+           "authority's key is ") /* `option` names the type, which is not taken */                \
     REASON(CERT_SIGNATURE, "certificate is not signed by its authority")                           \
     REASON(CERT_TYPE, "certificate is not for users")                                              \
     REASON(CERT_NOT_YET, "certificate is not valid yet")                                           \
@@ -61,8 +63,9 @@ enum authkeys_reason {
     AUTHKEYS_EACH_REASON(AUTHKEYS_ENUMERATOR) AUTHKEYS_REASONS
 };
 
-/* The name of an option in the log, with its NUL. */
-#define AUTHKEYS_OPTION_BYTES 32
+/* The name of an option, a section or a key type in the log, with its NUL. The longest type has 34
+ * letters. */
+#define AUTHKEYS_OPTION_BYTES 40
 
 /* The child writes it to a pipe as it is. Fields that are not set are zero. */
 struct authkeys_verdict {

@@ -320,8 +320,9 @@ static bool take_comma(struct reader *text)
     return text->left == 0 || (reader_take(text, ",") && text->left > 0);
 }
 
-void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
-                          size_t name_bytes)
+/* Never inlined, for the size of the program: it has many callers. */
+__attribute__((noinline)) void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES],
+                                                    const void *name, size_t name_bytes)
 {
     size_t bytes = name_bytes < AUTHKEYS_OPTION_BYTES ? name_bytes : AUTHKEYS_OPTION_BYTES - 1;
     memset(out, 0, AUTHKEYS_OPTION_BYTES);

@@ -24,6 +24,11 @@ struct search {
     bool settled;              /* a line of this key has given a reason */
     bool read;                 /* the offer has been parsed */
     bool over;                 /* the offer is malformed or revoked */
+    bool has_authority;        /* a line names an authority of a type that is taken */
+    /* The first line with an authority of another type, or 0. Until a line of the offer's authority
+     * is judged, the verdict's `option` keeps the type. */
+    uint32_t other_line;
+    const char *other_path;
 };
 
 /* The first reason that a line of this key gave stays; before it, any. */
@@ -139,7 +144,10 @@ static bool open_offer(struct search *search)
 {
     bool good = read_offer(search);
     if (!good) {
-        search->verdict->reason = AUTHKEYS_BAD_KEY;
+        const struct reader *type = &search->certificate.authority_type;
+        bool other = ssh_key_type_is_other(type);
+        search->verdict->reason = other ? AUTHKEYS_AUTHORITY_TYPE : AUTHKEYS_BAD_KEY;
+        authkeys_name_option(search->verdict->option, type->bytes, other ? type->left : 0);
     }
     search->over = !good || is_revoked(search);
     return !search->over;
@@ -192,22 +200,43 @@ static enum authkeys_reason judge_authority(struct search *search, struct reader
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-/* A certificate is opened at the first line that names an authority. */
-static bool lists_offer(struct search *search, const struct authkeys_line *line)
+static void note_authority(struct search *search, const struct reader *type, const char *path,
+                           uint32_t number)
 {
-    if (!search->read && (!authkeys_options_name_authority(line->options) || !open_offer(search))) {
+    if (!ssh_key_type_is_other(type)) {
+        search->has_authority = search->has_authority || ssh_key_type_is_known(type);
+    } else if (search->other_line == 0 && !search->settled) {
+        search->other_line = number;
+        search->other_path = path;
+        authkeys_name_option(search->verdict->option, type->bytes, type->left);
+    }
+}
+
+/* A certificate is opened at the first line that names an authority. */
+static bool lists_offer(struct search *search, const struct authkeys_line *line, const char *path,
+                        uint32_t number)
+{
+    if (!is_certificate(search)) {
+        return authkeys_line_lists(line, &search->key);
+    }
+    bool names =
+        path == search->files->authorities.path || authkeys_options_name_authority(line->options);
+    if (!search->read && (!names || !open_offer(search))) {
         return false;
     }
-    return authkeys_line_lists(line, is_certificate(search) ? &search->authority : &search->key);
+    if (names) {
+        note_authority(search, &line->type, path, number);
+    }
+    return authkeys_line_lists(line, &search->authority);
 }
 
 static enum authkeys_reason look(struct search *search, struct authkeys_line *parts,
-                                 struct reader line)
+                                 struct reader line, const char *path, uint32_t number)
 {
     if (!authkeys_line_read(parts, line)) {
         return AUTHKEYS_NOT_LISTED;
     }
-    return lists_offer(search, parts) ? AUTHKEYS_LISTED : authkeys_line_fault(parts);
+    return lists_offer(search, parts, path, number) ? AUTHKEYS_LISTED : authkeys_line_fault(parts);
 }
 
 /* The first fault in the user's file replaces AUTHKEYS_NOT_LISTED. */
@@ -233,8 +262,9 @@ static bool search_lines(struct search *search, int fd, const char *path,
     while (!search->over && (got = lines_next(&lines, &line)) == 1) {
         struct authkeys_line parts;
         char first_option[AUTHKEYS_OPTION_BYTES];
-        enum authkeys_reason reason =
-            lines.too_long ? AUTHKEYS_LINE_TOO_LONG : look(search, &parts, line);
+        enum authkeys_reason reason = lines.too_long
+                                          ? AUTHKEYS_LINE_TOO_LONG
+                                          : look(search, &parts, line, path, lines.number);
         if (reason != AUTHKEYS_LISTED) {
             note_fault(search, reason, path, lines.number);
             continue;
@@ -308,5 +338,12 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
     bool read_at_once = !is_certificate(&search) || files->authorities.path != NULL;
     if ((!read_at_once || open_offer(&search)) && !search_authorities(&search)) {
         search_users(&search);
+    }
+    if (!search.settled && search.other_line != 0) {
+        if (search.has_authority) {
+            authkeys_name_option(verdict->option, NULL, 0);
+        } else {
+            refuse(&search, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);
+        }
     }
 }

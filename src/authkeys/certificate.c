@@ -50,6 +50,8 @@ bool certificate_read(struct certificate *certificate, bool sk, const uint8_t *b
     certificate->extensions = reader_string(&rest);
     reader_string(&rest); /* reserved */
     struct reader authority = reader_string(&rest);
+    struct reader fields = authority;
+    certificate->authority_type = reader_string(&fields);
     certificate->signed_bytes = blob;
     certificate->signed_count = blob_bytes - rest.left;
     certificate->signature = reader_string(&rest);

@@ -16,6 +16,7 @@
 struct certificate {
     struct key key;
     struct key authority;
+    struct reader authority_type;
     uint64_t serial;
     uint64_t valid_after; /* seconds since 1970; valid_before is the first one too late */
     uint64_t valid_before;
@@ -29,7 +30,8 @@ struct certificate {
     size_t signed_count;
 };
 
-/* Reads a whole certificate of the plain type or of the FIDO type. Judges nothing. */
+/* Reads a whole certificate of the plain type or of the FIDO type. Judges nothing. If it fails for
+ * the type of the authority's key, `authority_type` names that. */
 bool certificate_read(struct certificate *certificate, bool sk, const uint8_t *blob,
                       size_t blob_bytes);
 

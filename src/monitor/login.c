@@ -211,8 +211,10 @@ static void decide(struct login *login, const struct ipc_auth *request, const ui
                                                   : "key type %s is not supported",
                  request->algorithm);
     } else if (wrong_account[0] != '\0' || wrong_key != NULL) {
-        snprintf(outcome->reason, sizeof(outcome->reason), "%s",
-                 wrong_account[0] != '\0' ? wrong_account : wrong_key);
+        bool typed = wrong_account[0] == '\0' && outcome->keys.reason == AUTHKEYS_AUTHORITY_TYPE;
+        snprintf(outcome->reason, sizeof(outcome->reason), "%s%s%s",
+                 wrong_account[0] != '\0' ? wrong_account : wrong_key,
+                 typed ? outcome->keys.option : "", typed ? ", only ed25519 is taken" : "");
     } else {
         outcome->accepted = true;
     }

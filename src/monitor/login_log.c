@@ -53,7 +53,7 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
     if (outcome->account_refused) {
         return;
     }
-    if (keys->option[0] != '\0') {
+    if (keys->option[0] != '\0' && keys->reason != AUTHKEYS_AUTHORITY_TYPE) {
         bool of_krl =
             keys->reason >= AUTHKEYS_REVOKED && keys->reason <= AUTHKEYS_REVOKED_UNSUPPORTED;
         log_text(line, of_krl ? "section" : "option", keys->option);

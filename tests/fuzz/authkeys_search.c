@@ -64,11 +64,60 @@ struct opinion {
     struct certificate certificate;
     struct key_text key, authority;
     bool certified, read, over;
+    bool has_authority;  /* a line names an authority whose type is taken */
+    uint32_t other_line; /* the first that names one of another type, or 0 */
+    const char *other_path;
+    char other_type[AUTHKEYS_OPTION_BYTES];
     enum authkeys_reason reason;
     uint32_t line, flags;
     const char *path;
     char option[AUTHKEYS_OPTION_BYTES];
 };
+
+static bool is_any(struct input type, const char *const *types, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (second_is(type, types[i])) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* A type that is known, and not taken. */
+static bool is_other(struct input type)
+{
+    static const char *const others[] = {"ecdsa-sha2-nistp256",
+                                         "ecdsa-sha2-nistp256-cert-v01@openssh.com",
+                                         "ecdsa-sha2-nistp384",
+                                         "ecdsa-sha2-nistp384-cert-v01@openssh.com",
+                                         "ecdsa-sha2-nistp521",
+                                         "ecdsa-sha2-nistp521-cert-v01@openssh.com",
+                                         "sk-ecdsa-sha2-nistp256@openssh.com",
+                                         "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com",
+                                         "ssh-rsa",
+                                         "ssh-rsa-cert-v01@openssh.com",
+                                         "ssh-dss",
+                                         "ssh-dss-cert-v01@openssh.com"};
+    return is_any(type, others, sizeof(others) / sizeof(others[0]));
+}
+
+/* An authority's line of the -c file, or one with cert-authority. */
+static void note_authority(struct opinion *opinion, struct reader name, const char *path,
+                           uint32_t number)
+{
+    static const char *const taken[] = {"ssh-ed25519", "sk-ssh-ed25519@openssh.com",
+                                        "ssh-ed25519-cert-v01@openssh.com",
+                                        "sk-ssh-ed25519-cert-v01@openssh.com"};
+    const struct input type = {name.bytes, name.left};
+    if (is_other(type) && opinion->other_line == 0) {
+        opinion->other_line = number;
+        opinion->other_path = path;
+        memcpy(opinion->other_type, type.at,
+               type.left < AUTHKEYS_OPTION_BYTES ? type.left : AUTHKEYS_OPTION_BYTES - 1);
+    }
+    opinion->has_authority = opinion->has_authority || is_any(type, taken, 4);
+}
 
 /* Reads the offer when it is first needed, and looks for it among the revoked. */
 static void open_offer(struct opinion *opinion)
@@ -80,8 +129,16 @@ static void open_offer(struct opinion *opinion)
     if (opinion->certified
             ? !certificate_read(&opinion->certificate, sk, query->blob, query->blob_bytes)
             : !key_read(&key, reader_over(query->blob, query->blob_bytes)) || key.sk != sk) {
+        struct input authority = {opinion->certificate.authority_type.bytes,
+                                  opinion->certificate.authority_type.left};
         opinion->over = true;
         opinion->reason = AUTHKEYS_BAD_KEY;
+        if (opinion->certified && is_other(authority)) {
+            opinion->reason = AUTHKEYS_AUTHORITY_TYPE;
+            memcpy(opinion->option, authority.at,
+                   authority.left < AUTHKEYS_OPTION_BYTES ? authority.left
+                                                          : AUTHKEYS_OPTION_BYTES - 1);
+        }
         return;
     }
     key_write_text(&opinion->key, opinion->certified ? &opinion->certificate.key : &key);
@@ -169,6 +226,9 @@ static bool look(struct opinion *opinion, int which, const char *path, bool *set
         if (!opinion->read || opinion->over) {
             continue;
         }
+        if (names && opinion->certified) {
+            note_authority(opinion, line.type, path, number);
+        }
         if (!is_key ||
             !authkeys_line_lists(&line, opinion->certified ? &opinion->authority : &opinion->key)) {
             enum authkeys_reason fault = too_long ? AUTHKEYS_LINE_TOO_LONG
@@ -220,6 +280,12 @@ static void form_opinion(struct opinion *opinion, const struct scene *scene)
     }
     if (!look(opinion, USERS, "/users", &settled) && !opinion->read) {
         opinion->reason = AUTHKEYS_NO_AUTHORITY;
+    }
+    if (!settled && !opinion->has_authority && opinion->other_line != 0) {
+        opinion->reason = AUTHKEYS_AUTHORITY_TYPE;
+        opinion->line = opinion->other_line;
+        opinion->path = opinion->other_path;
+        memcpy(opinion->option, opinion->other_type, sizeof(opinion->option));
     }
 }
 

@@ -9,17 +9,17 @@ import pytest
 
 from daemon import run
 from openssh import OpenSSH
-from wire import PK_OK, USERAUTH_FAILURE
+from wire import PK_OK, USERAUTH_FAILURE, string
 
 REFUSED = 255
 CERTIFICATE = b"ssh-ed25519-cert-v01@openssh.com"
 
 
 class Authority:
-    def __init__(self, site, folder, name):
+    def __init__(self, site, folder, name, kind="ed25519"):
         self.site, self.folder, self.path = site, folder, os.path.join(folder, name)
         self._numbers = itertools.count()
-        keygen("-q", "-t", "ed25519", "-N", "", "-C", name, "-f", self.path)
+        keygen("-q", "-t", kind, "-N", "", "-C", name, "-f", self.path)
         with open(self.path + ".pub", encoding="ascii") as file:
             self.line = " ".join(file.read().split()[:2])
         self.fingerprint = keygen("-l", "-f", self.path + ".pub").split()[1]
@@ -321,6 +321,42 @@ def test_log_names_the_certificate(visit, ca, trust):
                   one.fails(ca.sign("-z", "18446744073709551615", names="x", key_id="anna at work"))):
         assert event["id"] == "anna at work" and event["serial"] == "18446744073709551615", event
         assert event["ca"] == ca.fingerprint, event
+
+
+@pytest.mark.parametrize("kind,name", [("ecdsa", "ecdsa-sha2-nistp256"), ("rsa", "ssh-rsa")])
+def test_authority_of_another_type(site, visit, ca, trust, put, tmp_path, kind, name):
+    """An administrator whose authority is no ed25519 key learns that from the log: by its certificate, and by the line
+    that names it if nothing else could have let the client in."""
+    old, reason = Authority(site, str(tmp_path), kind, kind), f"authority's key is {name}, only ed25519 is taken"
+    trust(old)
+    one, path = visit(), ca.sign()
+    assert "option" not in one.fails(old.sign(), reason)
+    assert one.fails(path, reason)["line"] == "1"
+    trust(ca)
+    one.works(path)
+    one.fails(old.sign(), reason)
+    site.authorize("# nobody")
+    listed = put("# the fleet's", old.line)
+    one = visit("-c", listed)
+    event = one.fails(path, reason)
+    assert (event["path"], event["line"]) == (listed, "2"), event
+    one.fails(old.sign(), reason)
+    one = visit("-c", put(old.line, ca.line))
+    one.works(path)
+    one.fails(old.sign(), reason)
+
+
+@pytest.mark.parametrize("name", ["ecdsa-sha2-nistp256-cert-v01@openssh.com",
+                                  "rsa-sha2-512-cert-v01@openssh.com"])
+def test_certificate_of_another_type(client, ca, trust, name):
+    """A certificate of a key that is no ed25519 key is refused by its type. The stock client would not offer it."""
+    trust(ca)
+    raw = client()
+    raw.handshake()
+    raw.start_userauth()
+    answer = raw.auth_answer(raw.publickey(sign=False, algorithm=name.encode(), blob=string(name.encode())))
+    assert answer[0] == USERAUTH_FAILURE, answer
+    assert raw.line.log.events("login")[-1]["reason"] == f"key type {name} is not supported"
 
 
 # ---- -R: what is revoked ----------------------------------------------------------------------

@@ -91,7 +91,7 @@ static const struct row {
     {"from=\"10.0.0.1\",nonsense", AUTHKEYS_UNKNOWN_OPTION, "nonsense", 0},
     {"from=\"10.0.0.1\",expiry-time=\"20200101\"", AUTHKEYS_ELSEWHERE, "from", 0},
     {"an-option-with-a-name-that-is-much-too-long", AUTHKEYS_UNKNOWN_OPTION,
-     "an-option-with-a-name-that-is-m", 0},
+     "an-option-with-a-name-that-is-much-too-", 0},
 };
 
 static struct grant grant;

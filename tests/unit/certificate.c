@@ -29,9 +29,10 @@ struct terms {
     const char *id, *principals[3];
     const char *critical[3][2]; /* names and values */
     const char *extensions[4][2];
-    bool raw_options;   /* values without the string around them */
-    size_t signed_less; /* bytes that the signature leaves out */
-    uint8_t flipped;    /* into the signature */
+    bool raw_options;           /* values without the string around them */
+    const char *authority_type; /* of a key that is not ed25519, or NULL */
+    size_t signed_less;         /* bytes that the signature leaves out */
+    uint8_t flipped;            /* into the signature */
 };
 
 static const struct terms good_terms = {
@@ -120,7 +121,15 @@ static size_t write_certificate(uint8_t *out, const struct terms *terms)
     write_options(&writer, terms->critical, 3, terms->raw_options);
     write_options(&writer, terms->extensions, 4, terms->raw_options);
     writer_text(&writer, "");
-    writer_string(&writer, authority, write_key(authority, terms->sk_authority, ca_public));
+    if (terms->authority_type != NULL) {
+        mark = writer_string_begin(&writer);
+        writer_text(&writer, terms->authority_type);
+        writer_text(&writer, "nistp256");
+        writer_text(&writer, "a point");
+        writer_string_end(&writer, mark);
+    } else {
+        writer_string(&writer, authority, write_key(authority, terms->sk_authority, ca_public));
+    }
     write_signature(&writer, terms, writer.used - terms->signed_less);
     ck_assert(!writer_failed(&writer));
     return writer.used;
@@ -323,6 +332,84 @@ static void write_behind_an_authority(const char *options)
                          options, key_line(false, ca_public));
     scratch_write(scratch, "keys", text, (size_t)count, 0600);
 }
+
+/* A certificate's authority that signs with something else than ed25519 is named by its type. */
+START_TEST(authoritys_type_in_the_certificate)
+{
+    static const struct {
+        const char *type;
+        enum authkeys_reason reason;
+    } rows[] = {
+        {"ecdsa-sha2-nistp256", AUTHKEYS_AUTHORITY_TYPE},
+        {"sk-ecdsa-sha2-nistp256@openssh.com", AUTHKEYS_AUTHORITY_TYPE},
+        {"ssh-rsa", AUTHKEYS_AUTHORITY_TYPE},
+        {"ssh-ed25519", AUTHKEYS_BAD_KEY},
+        {"ssh-rsb", AUTHKEYS_BAD_KEY},
+        {"", AUTHKEYS_BAD_KEY},
+    };
+    struct terms terms = good_terms;
+    write_keys("cert-authority", false);
+    write_admins("authorities", "");
+    for (size_t i = 0; i < 2 * sizeof(rows) / sizeof(rows[0]); i++) {
+        with_authorities = i % 2 == 1;
+        terms.authority_type = rows[i / 2].type;
+        ck_assert_uint_eq(judge(&terms), rows[i / 2].reason);
+        ck_assert_str_eq(verdict.option,
+                         rows[i / 2].reason == AUTHKEYS_AUTHORITY_TYPE ? terms.authority_type : "");
+        ck_assert_uint_eq(verdict.line, 0);
+    }
+}
+END_TEST
+
+#define ECDSA "ecdsa-sha2-nistp256 AAAA"
+
+/* Files in which %C is the certificate's authority and %U another ed25519 key. */
+static const struct {
+    const char *authorities, *keys;
+    enum authkeys_reason reason;
+    const char *path; /* and the line, of AUTHKEYS_AUTHORITY_TYPE */
+    uint32_t line;
+} typed_lines[] = {
+    {ECDSA, "", AUTHKEYS_AUTHORITY_TYPE, "/authorities", 1},
+    {"# x\n" ECDSA "\nssh-rsa AAAA\n", "%U", AUTHKEYS_AUTHORITY_TYPE, "/authorities", 2},
+    {"nonsense\n" ECDSA, "", AUTHKEYS_AUTHORITY_TYPE, "/authorities", 2},
+    {"", "\ncert-authority " ECDSA, AUTHKEYS_AUTHORITY_TYPE, "/keys", 2},
+    {NULL, "cert-authority " ECDSA, AUTHKEYS_AUTHORITY_TYPE, "/keys", 1},
+    {ECDSA, "cert-authority ssh-rsa AAAA", AUTHKEYS_AUTHORITY_TYPE, "/authorities", 1},
+    {NULL, ECDSA, AUTHKEYS_NO_AUTHORITY, NULL, 0},
+    {"", ECDSA, AUTHKEYS_NOT_LISTED, NULL, 0},
+    {ECDSA "\n%U", "", AUTHKEYS_NOT_LISTED, NULL, 0},
+    {"%U\n" ECDSA, "", AUTHKEYS_NOT_LISTED, NULL, 0},
+    {ECDSA, "cert-authority %U", AUTHKEYS_NOT_LISTED, NULL, 0},
+    {ECDSA, "cert-authority,from=\"10.0.0.1\" %C", AUTHKEYS_ELSEWHERE, NULL, 0},
+    {NULL, "cert-authority,from=\"10.0.0.1\" %C\ncert-authority " ECDSA, AUTHKEYS_ELSEWHERE, NULL,
+     0},
+    {ECDSA "\n%C", "", AUTHKEYS_LISTED, NULL, 0},
+    {ECDSA, "cert-authority %C", AUTHKEYS_LISTED, NULL, 0},
+};
+
+static const char *expand(const char *pattern);
+
+/* Files with authorities of other types only say so, as long as nothing else is known. */
+START_TEST(authoritys_type_in_the_files)
+{
+    struct terms terms = good_terms;
+    with_authorities = typed_lines[_i].authorities != NULL;
+    if (with_authorities) {
+        write_admins("authorities", expand(typed_lines[_i].authorities));
+    }
+    write_admins("keys", expand(typed_lines[_i].keys));
+    ck_assert_uint_eq(judge(&terms), typed_lines[_i].reason);
+    if (typed_lines[_i].reason == AUTHKEYS_AUTHORITY_TYPE) {
+        ck_assert_str_eq(verdict.option, "ecdsa-sha2-nistp256");
+        ck_assert_uint_eq(verdict.line, typed_lines[_i].line);
+        assert_contains(verdict.path, typed_lines[_i].path);
+    } else {
+        bool elsewhere = typed_lines[_i].reason == AUTHKEYS_ELSEWHERE;
+        ck_assert_str_eq(verdict.option, elsewhere ? "from" : "");
+    }
+}
+END_TEST
 
 START_TEST(the_authoritys_line)
 {
@@ -709,6 +796,9 @@ Suite *unit_suite(void)
     tcase_add_test(tests, principals);
     tcase_add_test(tests, comma_in_a_principal);
     tcase_add_loop_test(tests, signatures, 0, 2);
+    tcase_add_test(tests, authoritys_type_in_the_certificate);
+    tcase_add_loop_test(tests, authoritys_type_in_the_files, 0,
+                        sizeof(typed_lines) / sizeof(typed_lines[0]));
     tcase_add_test(tests, the_authoritys_line);
     tcase_add_test(tests, parsed_only_for_an_authority);
     tcase_add_loop_test(tests, critical_options, 0, sizeof(critical) / sizeof(critical[0]));

@@ -48,5 +48,9 @@ def seeds():
             yield case(kind | 4, fields, users, authorities=b"# none\n", pieces=PIECES[1])
         for authorities in (KEY, b"x " + KEY, KEY + b" ca\n" + KEY, b"\xff\x40\x00 " + KEY):
             yield case(kind | 4, fields, b"cert-authority " + KEY, authorities=authorities)
+        for other in (b"ecdsa-sha2-nistp256 AAAA", b"ssh-rsa-cert-v01@openssh.com AAAA", b"nonsense AAAA"):
+            yield case(kind, fields, b"# x\ncert-authority " + other)
+            yield case(kind | 4, fields, b"cert-authority " + other, authorities=other + b"\n")
+            yield case(kind | 4, fields, b"", authorities=other + b"\nssh-ed25519 AAAA")
         for revoked in (KEY, b"serial: 7", b"id: alice's key", b"ca: " + KEY + b"\nserial: 7"):
             yield case(kind | 12, fields, b"", authorities=KEY, revoked=revoked)
