@@ -50,6 +50,7 @@ openssh-server:test -x /usr/sbin/sshd
 rsync:has rsync
 git:has git
 systemd:has systemd-socket-activate
+socat:has socat
 ipsvd:has tcpsvd
 runit:has runsvdir
 s6:has s6-svscan

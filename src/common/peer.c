@@ -40,7 +40,15 @@ static void name_zone(char zone[static IF_NAMESIZE], uint32_t index)
     }
 }
 
-/* Writes the socket address as text. Returns false if it is not TCP's. */
+/* As struct sockaddr_vm of linux/vm_sockets.h, which a musl toolchain may lack. */
+struct vsock_address {
+    sa_family_t family;
+    uint16_t reserved;
+    uint32_t port;
+    uint32_t cid;
+};
+
+/* Writes the socket address as text. Returns false if its family has none. */
 static bool put_socket_address(char address[static PEER_ADDRESS_BYTES],
                                char port[static PEER_PORT_BYTES],
                                const struct sockaddr_storage *from)
@@ -59,6 +67,13 @@ static bool put_socket_address(char address[static PEER_ADDRESS_BYTES],
         name_zone(zone, v6.sin6_scope_id);
         put_ipv6(address, &v6.sin6_addr, zone);
         snprintf(port, PEER_PORT_BYTES, "%u", (unsigned)ntohs(v6.sin6_port));
+        return true;
+    }
+    if (from->ss_family == AF_VSOCK) {
+        struct vsock_address vsock;
+        memcpy(&vsock, from, sizeof(vsock));
+        snprintf(address, PEER_ADDRESS_BYTES, "vsock:%u", (unsigned)vsock.cid);
+        snprintf(port, PEER_PORT_BYTES, "%u", (unsigned)vsock.port);
         return true;
     }
     return false;
@@ -124,18 +139,29 @@ static bool learn_from_environment(struct peer *peer)
 }
 
 /* The kind of a connection without an address: the family of a socket, else "pipe". */
-static const char *kind_of(const struct sockaddr_storage *local)
+static const char *kind_of(sa_family_t family)
 {
-    static const struct {
-        sa_family_t family;
-        const char *name;
-    } kinds[] = {{AF_UNIX, "unix"}, {AF_VSOCK, "vsock"}, {AF_INET, "tcp"}, {AF_INET6, "tcp"}};
-    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
-        if (kinds[i].family == local->ss_family) {
-            return kinds[i].name;
-        }
+    switch (family) {
+    case AF_UNIX:
+        return "unix";
+    case AF_VSOCK:
+        return "vsock";
+    case AF_INET:
+    case AF_INET6:
+        return "tcp";
+    default:
+        return "pipe";
     }
-    return "pipe";
+}
+
+/* The user at the other end of a Unix socket. Other sockets have none: the kernel says -1. */
+static void put_client_uid(struct peer *peer, int fd)
+{
+    struct ucred client;
+    socklen_t bytes = sizeof(client);
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &client, &bytes) == 0 && client.uid != (uid_t)-1) {
+        snprintf(peer->address, sizeof(peer->address), "unix:%u", (unsigned)client.uid);
+    }
 }
 
 void peer_learn(struct peer *peer, int fd)
@@ -150,23 +176,19 @@ void peer_learn(struct peer *peer, int fd)
     put_text(peer->local_port, sizeof(peer->local_port), "0");
 
     bool is_socket = getsockname(fd, (struct sockaddr *)&local, &local_bytes) == 0;
-    if (is_socket) {
-        peer->tcp = put_socket_address(peer->local_address, peer->local_port, &local);
+    const char *kind = kind_of(local.ss_family);
+    peer->tcp = local.ss_family == AF_INET || local.ss_family == AF_INET6;
+    if (!put_socket_address(peer->local_address, peer->local_port, &local)) {
+        put_text(peer->local_address, sizeof(peer->local_address), kind);
     }
     if (is_socket && getpeername(fd, (struct sockaddr *)&remote, &remote_bytes) == 0 &&
         put_socket_address(peer->address, peer->port, &remote)) {
+        peer->has_ip = peer->tcp;
         return;
     }
-    const char *kind = kind_of(&local);
-    if (!peer->tcp) {
-        put_text(peer->local_address, sizeof(peer->local_address), kind);
-    }
-    if (!learn_from_environment(peer)) {
+    peer->has_ip = learn_from_environment(peer);
+    if (!peer->has_ip) {
         put_text(peer->address, sizeof(peer->address), kind);
+        put_client_uid(peer, fd);
     }
-}
-
-bool peer_has_address(const struct peer *peer)
-{
-    return strpbrk(peer->address, ".:") != NULL;
 }

@@ -6,17 +6,19 @@
 
 #include <stdbool.h>
 
-/* Enough for an IPv6 address with a zone. Without an address the text is the kind of connection:
- * "unix", "vsock", "tcp" or "pipe". */
+/* Enough for an IPv6 address with a zone. Without an IP address the text is "vsock:CID",
+ * "unix:UID" with the uid of the client, or the kind of connection: "unix", "vsock", "tcp" or
+ * "pipe". */
 #define PEER_ADDRESS_BYTES 64
-#define PEER_PORT_BYTES    8
+#define PEER_PORT_BYTES    12 /* a port of vsock has 32 bits */
 
 struct peer {
     char address[PEER_ADDRESS_BYTES];
     char port[PEER_PORT_BYTES]; /* "0" without an address */
     char local_address[PEER_ADDRESS_BYTES];
     char local_port[PEER_PORT_BYTES];
-    bool tcp; /* the descriptor is a TCP socket: TCP's options can be set */
+    bool tcp;    /* the descriptor is a TCP socket: TCP's options can be set */
+    bool has_ip; /* `address` is an IP address */
 };
 
 /*
@@ -30,8 +32,5 @@ struct peer {
  * IPv4.
  */
 void peer_learn(struct peer *peer, int fd);
-
-/* True if the peer has an IP address and not only the kind of its connection. */
-bool peer_has_address(const struct peer *peer);
 
 #endif

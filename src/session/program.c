@@ -103,7 +103,7 @@ static void set_user(struct environment *environment, const struct account *acco
 static void set_connection(struct environment *environment, const struct peer *peer)
 {
     char text[2 * (PEER_ADDRESS_BYTES + PEER_PORT_BYTES)];
-    if (!peer_has_address(peer)) {
+    if (!peer->has_ip) {
         return;
     }
     snprintf(text, sizeof(text), "%s %s %s", peer->address, peer->port, peer->local_port);

@@ -379,8 +379,11 @@ static void check_end(int status)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct peer peer = {
-        .address = "192.0.2.7", .port = "1", .local_address = "192.0.2.1", .local_port = "22"};
+    static const struct peer peer = {.address = "192.0.2.7",
+                                     .port = "1",
+                                     .local_address = "192.0.2.1",
+                                     .local_port = "22",
+                                     .has_ip = true};
     struct options options = {.keydir = "keys"};
     struct oom oom = {.fd = -1};
     memset(&model, 0, sizeof(model));

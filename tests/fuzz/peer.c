@@ -125,7 +125,7 @@ static void check_variables(struct input input)
     FUZZ_CHECK(strcmp(peer.port, expected.port) == 0);
     FUZZ_CHECK(strcmp(peer.local_address, expected.local_address) == 0);
     FUZZ_CHECK(strcmp(peer.local_port, expected.local_port) == 0);
-    FUZZ_CHECK(!peer.tcp && peer_has_address(&peer) == (strcmp(peer.address, "pipe") != 0));
+    FUZZ_CHECK(!peer.tcp && peer.has_ip == (strcmp(peer.address, "pipe") != 0));
     for (size_t i = 0; i < VARIABLES; i++) {
         unsetenv(names[i]);
     }

@@ -294,8 +294,11 @@ SIMULATED(void, sessions_init, struct sessions *sessions, const struct options *
 
 static void run(struct options *options, struct account *account, struct grant *grant)
 {
-    const struct peer peer = {
-        .address = "192.0.2.7", .port = "1", .local_address = "192.0.2.1", .local_port = "22"};
+    const struct peer peer = {.address = "192.0.2.7",
+                              .port = "1",
+                              .local_address = "192.0.2.1",
+                              .local_port = "22",
+                              .has_ip = true};
     const struct peer pipe = {.address = "pipe", .port = "0"};
     const struct account_groups groups = {.count = 0};
     struct session_handle handle = {.pid = 0};

@@ -89,7 +89,7 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
 {
     static struct options options;
     static struct oom oom;
-    static const struct peer peer = {.address = "192.0.2.1", .port = "4711"};
+    static const struct peer peer = {.address = "192.0.2.1", .port = "4711", .has_ip = true};
     const struct rlimit few = {DESCRIPTORS_MAX, DESCRIPTORS_MAX};
     int ends[SIDES][2];
     const struct kind *kind = attack_kind(index);

@@ -8,7 +8,7 @@ import pytest
 
 import proc
 import readme
-from daemon import PATIENCE_SECONDS
+from daemon import PATIENCE_SECONDS, run
 from island import Island, find, tree
 from site_setup import PROJECT
 from test_services import FORGED, Service
@@ -165,3 +165,16 @@ def test_ban(island, site, log, address):
         bans.close()
         if service:
             service.end()
+
+
+def test_clients_without_an_address(tmp_path):
+    """A vsock's CID and the uid of a Unix socket look like no address: such clients are never banned."""
+    if not tree("fail2ban"):
+        pytest.skip("fail2ban is not there")
+    log = tmp_path / "log"
+    names = ["vsock:2", "vsock:3232235777", "unix:0", "unix:1000", "unix", "pipe", "192.0.2.7"]
+    log.write_text("".join(f'2026-11-22T10:00:00 wrensshd[7]: event=end from={name} port=1 user="" in=1 out=1 seconds=1 '
+                           'reason="client closed the connection"\n' for name in names), encoding="ascii")
+    done = run(["sh", "-c", Fail2ban.words("regex", "--print-all-matched", str(log),
+                                           os.path.join(PROJECT, "packaging/fail2ban/filter.d/wrensshd.conf"))])
+    assert f"{len(names)} lines, 0 ignored, 1 matched" in done.stdout, done.stdout + done.stderr

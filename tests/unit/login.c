@@ -23,7 +23,7 @@ static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct hostkey *hostkey;
 static struct login_scratch scratch;
 static struct login login;
-static struct peer peer = {.address = "192.0.2.1"};
+static struct peer peer = {.address = "192.0.2.1", .has_ip = true};
 static int watched[2];
 static char said[16384];
 static uint8_t public_a[32], secret_a[64], public_b[32], secret_b[64];

@@ -32,7 +32,7 @@ static char home[SCRATCH_BYTES];
 /* ---- a monitor and its network process ------------------------------------------------------- */
 
 static struct options options;
-static struct peer peer = {.address = "192.0.2.1", .port = "4711"};
+static struct peer peer = {.address = "192.0.2.1", .port = "4711", .has_ip = true};
 static pid_t monitor;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct oom oom = {.fd = -1};

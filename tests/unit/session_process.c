@@ -22,7 +22,7 @@
 
 static char home[SCRATCH_BYTES];
 static struct options options;
-static struct peer peer = {.address = "192.0.2.1", .port = "4711"};
+static struct peer peer = {.address = "192.0.2.1", .port = "4711", .has_ip = true};
 static struct account account;
 static struct account_groups groups;
 static struct grant grant;

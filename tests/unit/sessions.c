@@ -38,6 +38,7 @@ static void begin(void)
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
     memset(&options, 0, sizeof(options));
+    peer.has_ip = true;
     snprintf(peer.address, sizeof(peer.address), "192.0.2.1");
     snprintf(peer.port, sizeof(peer.port), "4711");
     snprintf(peer.local_address, sizeof(peer.local_address), "192.0.2.2");
@@ -389,6 +390,7 @@ END_TEST
 
 START_TEST(no_address_no_connection)
 {
+    peer.has_ip = false;
     snprintf(peer.address, sizeof(peer.address), "unix");
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo ${SSH_CONNECTION-no} ${SSH_CLIENT-no}"),
                      "no no\n");
