@@ -14,11 +14,11 @@
 #include "channel_poll.h"
 #include "channel_stdin.h"
 #include "channel_stdout.h"
+#include "deadlines.h"
 #include "dispatch.h"
 #include "idle_trim.h"
 #include "kex.h"
 #include "kexinit.h"
-#include "rekey_limits.h"
 #include "version.h"
 
 enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
@@ -122,77 +122,27 @@ static void write_socket(struct connection *connection)
     }
 }
 
-/* ---- deadlines ------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
-static bool is_rekeying(const struct connection *connection)
+static uint64_t earlier(uint64_t one_ms, uint64_t other_ms)
 {
-    return connection->kex.session_id_bytes > 0 &&
-           (connection->kex.sent || connection->phase == SSH_PHASE_REKEY_NEWKEYS);
+    return one_ms < other_ms ? one_ms : other_ms;
 }
 
-static bool is_logged_in(const struct connection *connection)
-{
-    return connection->phase == SSH_PHASE_OPEN || ((connection->phase == SSH_PHASE_REKEY_GUESS ||
-                                                    connection->phase == SSH_PHASE_REKEY_ECDH ||
-                                                    connection->phase == SSH_PHASE_REKEY_NEWKEYS) &&
-                                                   connection->resume == SSH_PHASE_OPEN);
-}
-
-/* The monitor enforces the deadline; this one lets us tell the client why it is disconnected. */
-static uint64_t latest_login_ms(const struct connection *connection)
-{
-    return connection->start_ms + connection->options->login_seconds * 1000ULL;
-}
-
-static void check_deadlines(struct connection *connection)
-{
-    const struct options *options = connection->options;
-    uint64_t now_ms = connection->now_ms;
-    if (is_rekeying(connection) &&
-        now_ms - connection->kex.asked_ms >= LIMIT_REKEY_ANSWER_SECONDS * 1000ULL) {
-        connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
-                          "the client did not finish a key exchange in time");
-    }
-    if (!is_logged_in(connection) && now_ms >= latest_login_ms(connection)) {
-        char reason[80];
-        snprintf(reason, sizeof(reason), "login deadline of %u s", options->login_seconds);
-        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, reason);
-    }
-    if (connection->phase == SSH_PHASE_OPEN && options->idle_seconds > 0 &&
-        now_ms - connection->used_ms >= options->idle_seconds * 1000ULL) {
-        char reason[80];
-        snprintf(reason, sizeof(reason), "idle for %u s", options->idle_seconds);
-        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, reason);
-    }
-}
-
-/* Until the next deadline, LONGEST_WAIT_MS at most. */
+/* Until there is something to do though nothing has happened, LONGEST_WAIT_MS at most. */
 static int timeout_ms(const struct connection *connection)
 {
     uint64_t now_ms = connection->now_ms;
-    uint64_t next_ms = connection->kex.since_ms + rekey_after_ms;
     if (connection->input_waits && output_room(connection) >= LIMIT_REPLY_BYTES) {
         return 0; /* complete packets may be here already: no event would announce them */
     }
-    if (!is_logged_in(connection)) {
-        next_ms = latest_login_ms(connection);
-    }
-    if (is_rekeying(connection)) {
-        next_ms = connection->kex.asked_ms + LIMIT_REKEY_ANSWER_SECONDS * 1000ULL;
-    }
-    if (connection->phase == SSH_PHASE_OPEN && connection->options->idle_seconds > 0) {
-        uint64_t idle_ms = connection->used_ms + connection->options->idle_seconds * 1000ULL;
-        next_ms = idle_ms < next_ms ? idle_ms : next_ms;
-    }
-    uint64_t channels_ms = channel_poll_next_ms(connection);
-    next_ms = channels_ms < next_ms ? channels_ms : next_ms;
+    uint64_t next_ms = earlier(deadlines_next_ms(connection), channel_poll_next_ms(connection));
     uint64_t pause_ms = channel_stdin_pause_until_ms(connection);
-    if (pause_ms > now_ms && pause_ms < next_ms) {
-        next_ms = pause_ms;
+    if (pause_ms > now_ms) {
+        next_ms = earlier(next_ms, pause_ms);
     }
-    uint64_t trim_ms = connection->woken_ms + LIMIT_REST_MS;
-    if (idle_trim_due(connection) && trim_ms < next_ms) {
-        next_ms = trim_ms;
+    if (idle_trim_due(connection)) {
+        next_ms = earlier(next_ms, connection->woken_ms + LIMIT_REST_MS);
     }
     if (next_ms <= now_ms) {
         return 0;
@@ -340,7 +290,7 @@ void loop_run(struct connection *connection, uint32_t layers)
         channel_poll_turn(connection);
         if (!connection->ended) {
             kex_rekey_if_due(connection);
-            check_deadlines(connection);
+            deadlines_check(connection);
         }
         write_socket(connection);
         if (connection->bytes_in != bytes_in && connection->bytes_out == bytes_out) {

@@ -1,0 +1,81 @@
+#include "deadlines.h"
+
+#include <stdio.h>
+
+#include "rekey_limits.h"
+
+static bool is_rekeying(const struct connection *connection)
+{
+    return connection->kex.session_id_bytes > 0 &&
+           (connection->kex.sent || connection->phase == SSH_PHASE_REKEY_NEWKEYS);
+}
+
+static bool is_logged_in(const struct connection *connection)
+{
+    return connection->phase == SSH_PHASE_OPEN || ((connection->phase == SSH_PHASE_REKEY_GUESS ||
+                                                    connection->phase == SSH_PHASE_REKEY_ECDH ||
+                                                    connection->phase == SSH_PHASE_REKEY_NEWKEYS) &&
+                                                   connection->resume == SSH_PHASE_OPEN);
+}
+
+static uint64_t earlier(uint64_t one_ms, uint64_t other_ms)
+{
+    return one_ms < other_ms ? one_ms : other_ms;
+}
+
+/* ---- key exchange, login, idle time ---------------------------------------------------------- */
+
+static uint64_t rekey_ms(const struct connection *connection)
+{
+    return is_rekeying(connection) ? connection->kex.asked_ms + LIMIT_REKEY_ANSWER_SECONDS * 1000ULL
+                                   : UINT64_MAX;
+}
+
+/* The monitor enforces the deadline; this one lets us tell the client why it is disconnected. */
+static uint64_t before_login_ms(const struct connection *connection)
+{
+    return is_logged_in(connection)
+               ? UINT64_MAX
+               : connection->start_ms + connection->options->login_seconds * 1000ULL;
+}
+
+static uint64_t idle_ms(const struct connection *connection)
+{
+    const struct options *options = connection->options;
+    return connection->phase == SSH_PHASE_OPEN && options->idle_seconds > 0
+               ? connection->used_ms + options->idle_seconds * 1000ULL
+               : UINT64_MAX;
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+static void refuse(struct connection *connection, const char *format, unsigned seconds)
+{
+    char reason[80];
+    snprintf(reason, sizeof(reason), format, seconds);
+    connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, reason);
+}
+
+void deadlines_check(struct connection *connection)
+{
+    const struct options *options = connection->options;
+    uint64_t now_ms = connection->now_ms;
+    if (now_ms >= rekey_ms(connection)) {
+        connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+                          "the client did not finish a key exchange in time");
+    }
+    if (now_ms >= before_login_ms(connection)) {
+        refuse(connection, "login deadline of %u s", options->login_seconds);
+    }
+    if (now_ms >= idle_ms(connection)) {
+        refuse(connection, "idle for %u s", options->idle_seconds);
+    }
+}
+
+uint64_t deadlines_next_ms(const struct connection *connection)
+{
+    uint64_t next_ms = is_rekeying(connection) || !is_logged_in(connection)
+                           ? earlier(rekey_ms(connection), before_login_ms(connection))
+                           : connection->kex.since_ms + rekey_after_ms;
+    return earlier(next_ms, idle_ms(connection));
+}

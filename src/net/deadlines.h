@@ -1,0 +1,17 @@
+/*
+ * When a connection must end: the login's and a key exchange's deadline, and idle time (-i).
+ */
+#ifndef WREN_DEADLINES_H
+#define WREN_DEADLINES_H
+
+#include <stdint.h>
+
+#include "connection.h"
+
+/* Ends the connection if a deadline has passed. */
+void deadlines_check(struct connection *connection);
+
+/* When deadlines_check() next has something to do, by the clock of now_ms. */
+uint64_t deadlines_next_ms(const struct connection *connection);
+
+#endif
