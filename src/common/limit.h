@@ -217,6 +217,9 @@
 #define LIMIT_KEEPALIVE_INTERVAL_SECONDS 60
 #define LIMIT_KEEPALIVE_PROBES           5
 
+/* So long before the end of the longest life (-M) terminals are told: enough to save a file. */
+#define LIMIT_WARNING_SECONDS 60
+
 /* After DISCONNECT: how long we wait for the client to read it and close the connection. */
 #define LIMIT_GOODBYE_MS 500
 

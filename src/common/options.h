@@ -33,6 +33,7 @@ struct options {
     bool user_environment;      /* -E: apply environment= of authorized_keys */
     unsigned login_seconds;     /* -t */
     unsigned idle_seconds;      /* -i, 0 for no limit */
+    unsigned life_seconds;      /* -M, 0 for no limit */
     unsigned attempts;          /* -m */
     size_t subsystem_count;
     struct subsystem subsystems[LIMIT_SUBSYSTEMS];

@@ -85,14 +85,20 @@ static void reap(struct monitor *monitor, union monitor_request *request)
     }
 }
 
-/* A launcher or a person has asked us to end. The network process sees the end of file on its
- * socket, sends the client a DISCONNECT and exits. */
+/* The network process sees the end of file on its socket, sends the client a DISCONNECT and exits.
+ */
+static void end_in_order(struct monitor *monitor, const char *reason)
+{
+    ending_begin(monitor, 0, reason);
+    shutdown(monitor->ipc, SHUT_WR);
+}
+
+/* A launcher or a person has asked us to end. */
 static void end_by_signal(struct monitor *monitor, unsigned number)
 {
     char reason[64];
     snprintf(reason, sizeof(reason), "ended by signal %u", number);
-    ending_begin(monitor, 0, reason);
-    shutdown(monitor->ipc, SHUT_WR);
+    end_in_order(monitor, reason);
 }
 
 static void read_signals(struct monitor *monitor, union monitor_request *request)
@@ -109,10 +115,17 @@ static void read_signals(struct monitor *monitor, union monitor_request *request
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
+/* Of the login, or of the connection's life. Normally the network process has ended it in time. */
 static void deadline_passed(struct monitor *monitor)
 {
+    const struct options *options = monitor->options;
     char reason[64];
-    snprintf(reason, sizeof(reason), "login deadline of %u s", monitor->options->login_seconds);
+    if (monitor->phase == MONITOR_AFTER_LOGIN) {
+        snprintf(reason, sizeof(reason), "longest life of %u s", options->life_seconds);
+        end_in_order(monitor, reason);
+        return;
+    }
+    snprintf(reason, sizeof(reason), "login deadline of %u s", options->login_seconds);
     ending_begin(monitor, 0, reason);
     ending_kill_network(monitor);
 }

@@ -108,6 +108,14 @@ static const char *on_prove(void *process, const void *request, struct reply *re
 
 /* ---- login ----------------------------------------------------------------------------------- */
 
+/* Of the longest life, if there is one. */
+static int64_t life_ends_ms(const struct monitor *monitor)
+{
+    unsigned seconds = monitor->options->life_seconds;
+    return seconds > 0 ? monitor->started_ms + (int64_t)seconds * 1000 + LIMIT_LOGIN_GRACE_MS
+                       : INT64_MAX;
+}
+
 static size_t auth_tail(const void *request)
 {
     struct ipc_auth auth;
@@ -129,7 +137,7 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
         status_say(STATUS_LOGGED_IN);
         monitor->phase = MONITOR_AFTER_LOGIN;
         reply->body.auth.forced = monitor->login.forced ? 1 : 0;
-        monitor->deadline_ms = INT64_MAX;
+        monitor->deadline_ms = life_ends_ms(monitor);
     }
     return wrong;
 }

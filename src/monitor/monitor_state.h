@@ -57,7 +57,7 @@ struct monitor {
     enum monitor_phase phase;
     bool idle; /* the last poll(2) timed out */
     int64_t started_ms;
-    int64_t deadline_ms; /* of the login; INT64_MAX after it */
+    int64_t deadline_ms; /* of the login; then of the longest life, or INT64_MAX */
     unsigned signatures;
     unsigned proofs[2]; /* for the first and the second host key */
     unsigned notes;

@@ -2,6 +2,7 @@
 
 #include <stdio.h>
 
+#include "channel_stdout.h"
 #include "rekey_limits.h"
 
 static bool is_rekeying(const struct connection *connection)
@@ -47,6 +48,40 @@ static uint64_t idle_ms(const struct connection *connection)
                : UINT64_MAX;
 }
 
+/* ---- the longest life ------------------------------------------------------------------------ */
+
+/* The monitor enforces this one as well. */
+static uint64_t life_ms(const struct connection *connection)
+{
+    const struct options *options = connection->options;
+    return is_logged_in(connection) && options->life_seconds > 0
+               ? connection->start_ms + options->life_seconds * 1000ULL
+               : UINT64_MAX;
+}
+
+/* Not for a life so short that the user would be warned at once. */
+static uint64_t warning_ms(const struct connection *connection)
+{
+    return connection->phase == SSH_PHASE_OPEN && !connection->warned &&
+                   connection->options->life_seconds > LIMIT_WARNING_SECONDS
+               ? life_ms(connection) - LIMIT_WARNING_SECONDS * 1000ULL
+               : UINT64_MAX;
+}
+
+static void warn(struct connection *connection)
+{
+    char text[80];
+    snprintf(text, sizeof(text), "\r\nwrensshd: this connection ends in %d seconds\r\n",
+             LIMIT_WARNING_SECONDS);
+    connection->warned = true;
+    for (size_t i = 0; i < connection->channels_used; i++) {
+        struct channel *channel = &connection->channels[i];
+        if (channel_is_live(channel) && channel->has_pty) {
+            channel_stdout_tell(connection, channel, text);
+        }
+    }
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void refuse(struct connection *connection, const char *format, unsigned seconds)
@@ -70,6 +105,12 @@ void deadlines_check(struct connection *connection)
     if (now_ms >= idle_ms(connection)) {
         refuse(connection, "idle for %u s", options->idle_seconds);
     }
+    if (now_ms >= life_ms(connection)) {
+        refuse(connection, "longest life of %u s", options->life_seconds);
+    }
+    if (!connection->ended && now_ms >= warning_ms(connection)) {
+        warn(connection);
+    }
 }
 
 uint64_t deadlines_next_ms(const struct connection *connection)
@@ -77,5 +118,7 @@ uint64_t deadlines_next_ms(const struct connection *connection)
     uint64_t next_ms = is_rekeying(connection) || !is_logged_in(connection)
                            ? earlier(rekey_ms(connection), before_login_ms(connection))
                            : connection->kex.since_ms + rekey_after_ms;
-    return earlier(next_ms, idle_ms(connection));
+    next_ms = earlier(next_ms, idle_ms(connection));
+    next_ms = earlier(next_ms, life_ms(connection));
+    return earlier(next_ms, warning_ms(connection));
 }

@@ -1,5 +1,6 @@
 /*
- * When a connection must end: the login's and a key exchange's deadline, and idle time (-i).
+ * When a connection must end: the login's and a key exchange's deadline, idle time (-i) and the
+ * longest life (-M).
  */
 #ifndef WREN_DEADLINES_H
 #define WREN_DEADLINES_H
@@ -8,7 +9,8 @@
 
 #include "connection.h"
 
-/* Ends the connection if a deadline has passed. */
+/* Ends the connection if a deadline has passed. Sends what is due before it: the warning on
+ * terminals that the connection's life is nearly over. */
 void deadlines_check(struct connection *connection);
 
 /* When deadlines_check() next has something to do, by the clock of now_ms. */

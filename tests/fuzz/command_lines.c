@@ -115,11 +115,6 @@ static void begin(void)
 
 /* ---- wrensshd -------------------------------------------------------------------------------- */
 
-static long *place_of(int letter, long values[3])
-{
-    return letter == 't' ? &values[0] : letter == 'i' ? &values[1] : &values[2];
-}
-
 static bool is_key_sound(const struct options *options)
 {
     const char *key = operand(0);
@@ -135,12 +130,13 @@ static bool is_key_sound(const struct options *options)
 /* Returns 0 if the daemon may start, -1 if not. */
 static int judge_daemon(const struct options *options)
 {
-    long values[3] = {60, 0, 6};
+    static const char letters[] = "timM";
+    long values[4] = {60, 0, 6, 0};
     unsigned subsystems = 0;
     bool s = false, p = false;
     int verbosity = 0, letter;
     begin();
-    while ((letter = next("+:qQvlLsSpPBrEx:e:a:c:R:t:i:m:g:hV")) != -1) {
+    while ((letter = next("+:qQvlLsSpPBrEx:e:a:c:R:t:i:M:m:g:hV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }
@@ -150,9 +146,9 @@ static int judge_daemon(const struct options *options)
                                                      : verbosity;
         s = letter == 'S' || (s && letter != 's');
         p = letter == 'P' || (p && letter != 'p');
-        if (strchr("tim", letter) != NULL) {
-            long value = number(optarg, letter != 'i', 8640000);
-            *place_of(letter, values) = value;
+        if (strchr(letters, letter) != NULL) {
+            long value = number(optarg, letter == 't' || letter == 'm', 8640000);
+            values[strchr(letters, letter) - letters] = value;
             if (value == WRONG) {
                 return -1;
             }
@@ -170,9 +166,9 @@ static int judge_daemon(const struct options *options)
     }
     FUZZ_CHECK(options == NULL ||
                (options->login_seconds == values[0] && options->idle_seconds == values[1] &&
-                options->attempts == values[2] && options->subsystem_count == subsystems &&
-                options->verbosity == verbosity && options->no_curve25519 == s &&
-                options->no_sntrup == p));
+                options->attempts == values[2] && options->life_seconds == values[3] &&
+                options->subsystem_count == subsystems && options->verbosity == verbosity &&
+                options->no_curve25519 == s && options->no_sntrup == p));
     return 0;
 }
 

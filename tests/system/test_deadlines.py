@@ -1,12 +1,16 @@
-"""The login deadline and the idle limit."""
+"""The login deadline, the idle limit, and the longest life of a connection."""
 
+import os
+import signal
 import socket
 import time
 
 import pytest
 
-from daemon import SLOWNESS
+import proc
+from daemon import PATIENCE_SECONDS, SLOWNESS
 from wire import GLOBAL_REQUEST, PING, Closed, Disconnected, string
+from wire_session import pty_request
 
 pytestmark = pytest.mark.slow
 
@@ -67,7 +71,7 @@ def test_deadline_is_off_after_login(client):
 
 
 @pytest.mark.parametrize("seconds", ["2147484", "4294968", "6442451", "8640000"])
-@pytest.mark.parametrize("flag", ["-t", "-i"])
+@pytest.mark.parametrize("flag", ["-t", "-i", "-M"])
 def test_limits_beyond_an_int_of_milliseconds(client, flag, seconds):
     """Logins work with -t 2147484, which is more milliseconds than an int holds."""
     raw = client(flag, seconds)
@@ -129,6 +133,75 @@ def test_keepalives_do_not_count(client, message):
     assert time.monotonic() - start < 4 * SLOWNESS
     raw.line.assert_over()
 
+
+# ---- the longest life ---------------------------------------------------------------------------
+
+
+def test_longest_life(client):
+    """-M ends a connection however busy it is."""
+    raw = client("-M", "2").login()
+    channel = raw.exec("while :; do echo busy; sleep 0.1; done")
+    channel.wait_output(b"busy")
+    assert seconds_until_end(raw) < 4 * SLOWNESS
+    assert raw.goodbye.reason == 11
+    assert raw.line.assert_over()["reason"] == "longest life of 2 s"
+
+
+def test_longest_life_does_not_replace_the_login_deadline(client):
+    """Before the login the deadline of -t counts."""
+    raw = client("-M", "1", "-t", "3")
+    raw.handshake()
+    time.sleep(1.5)
+    raw.login()
+    seconds_until_end(raw)
+    assert raw.line.assert_over()["reason"] == "longest life of 1 s"
+
+
+def test_longest_life_of_a_network_process_that_does_not_obey(client):
+    """The monitor ends a connection whose network process does not."""
+    raw = client("-M", "2").login()
+    network = raw.line.network
+    os.kill(network, signal.SIGSTOP)
+    try:
+        assert raw.line.wait_exit(10 * SLOWNESS) == 0
+        assert raw.line.log.events("end")[-1]["reason"] == "longest life of 2 s"
+        raw.sock.settimeout(PATIENCE_SECONDS)
+        with pytest.raises(Closed):
+            while True:
+                raw.read_bytes(1)
+    finally:
+        if proc.alive(network):
+            os.kill(network, signal.SIGKILL)
+
+
+def test_terminals_are_warned(client):
+    """A minute before the end of its life a connection's terminals say so, and nothing else does."""
+    raw = client("-M", "62").login()
+    on_terminal = raw.open()
+    assert on_terminal.request(b"pty-req", pty_request())
+    assert on_terminal.request(b"exec", string("exec cat"))
+    on_pipes = raw.exec("exec cat", number=1)
+    on_terminal.wait_output(b"\r\nwrensshd: this connection ends in 60 seconds\r\n")
+    on_pipes.send(b"quiet")
+    on_pipes.wait(lambda: len(on_pipes.output) >= 5)
+    assert on_pipes.output == b"quiet"
+    time.sleep(0.3)
+    assert on_terminal.output.count(b"ends in") == 1
+
+
+def test_no_warning_without_window(client):
+    """A terminal whose client has closed the window gets no warning, and the connection goes on."""
+    raw = client("-M", "61").login()
+    channel = raw.open(window=0)
+    channel.feed = False
+    assert channel.request(b"pty-req", pty_request())
+    assert channel.request(b"exec", string("exec cat"))
+    time.sleep(1.5)
+    assert raw.exec("echo in", number=1).wait_closed().output == b"in\n"
+    assert channel.output == b""
+
+
+# ---- TCP's own keepalive ------------------------------------------------------------------------
 
 TCP_SETTINGS = {socket.TCP_KEEPIDLE: 600, socket.TCP_KEEPINTVL: 60, socket.TCP_KEEPCNT: 5}
 

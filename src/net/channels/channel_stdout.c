@@ -1,6 +1,7 @@
 #include "channel_stdout.h"
 
 #include <errno.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "channel_stdin.h"
@@ -139,6 +140,21 @@ static bool beside_dialogue(const struct connection *connection, const struct ch
 static int packets_a_turn(const struct connection *connection, const struct channel *channel)
 {
     return beside_dialogue(connection, channel) ? PACKETS_A_TURN_BESIDE_DIALOGUE : PACKETS_A_TURN;
+}
+
+void channel_stdout_tell(struct connection *connection, struct channel *channel, const char *text)
+{
+    size_t count = strlen(text);
+    if (!channel_stdout_may_send(connection, channel) || count > channel->remote_window ||
+        count > channel->remote_packet) {
+        return;
+    }
+    struct writer message = message_begin(connection, SSH_MSG_CHANNEL_DATA);
+    writer_u32(&message, channel->remote);
+    writer_text(&message, text);
+    message_send(connection, &message);
+    channel->remote_window -= (uint32_t)count;
+    pace_sent(&channel->pace, (uint32_t)count, connection->now_ms);
 }
 
 /* Fills `most` packets at most, and returns how many: if all, there may be more to read. */

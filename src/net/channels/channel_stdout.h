@@ -18,6 +18,9 @@ void channel_stdout_open(struct channel *channel, int child_stdout, int child_st
 bool channel_stdout_adjust(const struct connection *connection, struct channel *channel,
                            uint32_t more);
 
+/* Sends `text` as if the program had written it, if all of it may leave now. */
+void channel_stdout_tell(struct connection *connection, struct channel *channel, const char *text);
+
 /* True if the program's output would only delay the other sessions: see pace.h. */
 bool channel_stdout_is_paced(const struct connection *connection, const struct channel *channel);
 

@@ -115,6 +115,7 @@ struct connection {
     uint64_t used_ms;  /* when a session last moved a byte */
     uint64_t woken_ms; /* when there last was anything to do */
     uint64_t read_ms;  /* when the socket was last read */
+    bool warned;       /* terminals know that the connection ends soon */
     uint64_t bytes_in;
     uint64_t bytes_out;
 
