@@ -12,7 +12,7 @@
 #define USAGE                                                                                      \
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"                \
     "                [-c file] [-R file] [-t seconds] [-i seconds] [-M seconds]\n"                 \
-    "                [-m number] [-g group] keydir\n"                                              \
+    "                [-k seconds] [-m number] [-g group] keydir\n"                                 \
     "       wrensshd -h | -V\n"
 
 static const char help[] =
@@ -32,6 +32,7 @@ static const char help[] =
           "  -t seconds  end connections that have not logged in by then (60)\n"
           "  -i seconds  end connections whose sessions move no data for so long (0: never)\n"
           "  -M seconds  end connections after so long, whatever they do (0: never)\n"
+          "  -k seconds  ask a silent client so often whether it still lives (0: never)\n"
           "  -m number   end connections after so many refused keys (6)\n"
           "  -B          serve even where the kernel lacks a layer of the sandbox\n"
           "  -q, -Q      log only our own trouble; log the fixed lines (default)\n"
@@ -165,6 +166,8 @@ static int set_value(struct options *options, int flag, const char *text)
         return parse_number(&options->idle_seconds, text, 0, flag);
     case 'M':
         return parse_number(&options->life_seconds, text, 0, flag);
+    case 'k':
+        return parse_number(&options->keepalive_seconds, text, 0, flag);
     case 'm':
         return parse_number(&options->attempts, text, 1, flag);
     default:
@@ -210,7 +213,7 @@ static int check_whole(struct options *options, char **operands)
 
 int options_parse(struct options *options, char **argv, int *status)
 {
-    struct flags flags = {.known = "qQvlLsSpPBrEx:e:a:c:R:t:i:M:m:g:hV", .rest = argv + 1};
+    struct flags flags = {.known = "qQvlLsSpPBrEx:e:a:c:R:t:i:M:k:m:g:hV", .rest = argv + 1};
     *options = (struct options){.login_seconds = LIMIT_LOGIN_SECONDS, .attempts = LIMIT_ATTEMPTS};
     *status = EXIT_USAGE;
     int flag;

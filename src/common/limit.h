@@ -217,6 +217,9 @@
 #define LIMIT_KEEPALIVE_INTERVAL_SECONDS 60
 #define LIMIT_KEEPALIVE_PROBES           5
 
+/* Keepalives of -k that a client may leave unanswered: as many as with OpenSSH. */
+#define LIMIT_KEEPALIVES 3
+
 /* So long before the end of the longest life (-M) terminals are told: enough to save a file. */
 #define LIMIT_WARNING_SECONDS 60
 

@@ -34,6 +34,7 @@ struct options {
     unsigned login_seconds;     /* -t */
     unsigned idle_seconds;      /* -i, 0 for no limit */
     unsigned life_seconds;      /* -M, 0 for no limit */
+    unsigned keepalive_seconds; /* -k, 0 for none */
     unsigned attempts;          /* -m */
     size_t subsystem_count;
     struct subsystem subsystems[LIMIT_SUBSYSTEMS];

@@ -82,6 +82,44 @@ static void warn(struct connection *connection)
     }
 }
 
+/* ---- keepalive ------------------------------------------------------------------------------- */
+
+/* Whatever the client sends shows that it lives. In a key exchange its own deadline counts. */
+static uint64_t keepalive_ms(const struct connection *connection)
+{
+    const struct options *options = connection->options;
+    uint64_t since_ms = connection->read_ms > connection->asked_alive_ms
+                            ? connection->read_ms
+                            : connection->asked_alive_ms;
+    return connection->phase == SSH_PHASE_OPEN && !is_rekeying(connection) &&
+                   options->keepalive_seconds > 0
+               ? since_ms + options->keepalive_seconds * 1000ULL
+               : UINT64_MAX;
+}
+
+/* The request of OpenSSH (PROTOCOL of OpenSSH): unknown to any client, which must refuse it, and so
+ * answers. A client that takes no output can't answer either: without room nothing is sent. */
+static void ask_alive(struct connection *connection)
+{
+    if (connection->read_ms >= connection->asked_alive_ms) {
+        connection->keepalives = 0;
+    }
+    if (connection->keepalives == LIMIT_KEEPALIVES) {
+        char reason[80];
+        snprintf(reason, sizeof(reason), "client did not answer %d keepalives", LIMIT_KEEPALIVES);
+        connection_leave(connection, reason);
+        return;
+    }
+    connection->keepalives++;
+    connection->asked_alive_ms = connection->now_ms;
+    if (output_room(connection) >= LIMIT_REPLY_BYTES) {
+        struct writer message = message_begin(connection, SSH_MSG_GLOBAL_REQUEST);
+        writer_text(&message, "keepalive@openssh.com");
+        writer_bool(&message, true);
+        message_send(connection, &message);
+    }
+}
+
 /* ---- all of them ----------------------------------------------------------------------------- */
 
 static void refuse(struct connection *connection, const char *format, unsigned seconds)
@@ -111,6 +149,9 @@ void deadlines_check(struct connection *connection)
     if (!connection->ended && now_ms >= warning_ms(connection)) {
         warn(connection);
     }
+    if (!connection->ended && now_ms >= keepalive_ms(connection)) {
+        ask_alive(connection);
+    }
 }
 
 uint64_t deadlines_next_ms(const struct connection *connection)
@@ -120,5 +161,6 @@ uint64_t deadlines_next_ms(const struct connection *connection)
                            : connection->kex.since_ms + rekey_after_ms;
     next_ms = earlier(next_ms, idle_ms(connection));
     next_ms = earlier(next_ms, life_ms(connection));
-    return earlier(next_ms, warning_ms(connection));
+    next_ms = earlier(next_ms, warning_ms(connection));
+    return earlier(next_ms, keepalive_ms(connection));
 }

@@ -1,6 +1,6 @@
 /*
- * When a connection must end: the login's and a key exchange's deadline, idle time (-i) and the
- * longest life (-M).
+ * When a connection must end, or be asked whether it still lives: the login's and a key exchange's
+ * deadline, idle time (-i), the longest life (-M) and keepalives (-k).
  */
 #ifndef WREN_DEADLINES_H
 #define WREN_DEADLINES_H
@@ -9,8 +9,8 @@
 
 #include "connection.h"
 
-/* Ends the connection if a deadline has passed. Sends what is due before it: the warning on
- * terminals that the connection's life is nearly over. */
+/* Ends the connection if a deadline has passed. Sends what is due before it: a keepalive, or the
+ * warning on terminals that the connection's life is nearly over. */
 void deadlines_check(struct connection *connection);
 
 /* When deadlines_check() next has something to do, by the clock of now_ms. */

@@ -130,13 +130,13 @@ static bool is_key_sound(const struct options *options)
 /* Returns 0 if the daemon may start, -1 if not. */
 static int judge_daemon(const struct options *options)
 {
-    static const char letters[] = "timM";
-    long values[4] = {60, 0, 6, 0};
+    static const char letters[] = "timMk";
+    long values[5] = {60, 0, 6, 0, 0};
     unsigned subsystems = 0;
     bool s = false, p = false;
     int verbosity = 0, letter;
     begin();
-    while ((letter = next("+:qQvlLsSpPBrEx:e:a:c:R:t:i:M:m:g:hV")) != -1) {
+    while ((letter = next("+:qQvlLsSpPBrEx:e:a:c:R:t:i:M:k:m:g:hV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }
@@ -167,8 +167,9 @@ static int judge_daemon(const struct options *options)
     FUZZ_CHECK(options == NULL ||
                (options->login_seconds == values[0] && options->idle_seconds == values[1] &&
                 options->attempts == values[2] && options->life_seconds == values[3] &&
-                options->subsystem_count == subsystems && options->verbosity == verbosity &&
-                options->no_curve25519 == s && options->no_sntrup == p));
+                options->keepalive_seconds == values[4] && options->subsystem_count == subsystems &&
+                options->verbosity == verbosity && options->no_curve25519 == s &&
+                options->no_sntrup == p));
     return 0;
 }
 

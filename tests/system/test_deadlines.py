@@ -1,4 +1,4 @@
-"""The login deadline, the idle limit, and the longest life of a connection."""
+"""The login deadline, the idle limit, the longest life of a connection, and keepalives."""
 
 import os
 import signal
@@ -9,7 +9,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS
-from wire import GLOBAL_REQUEST, PING, Closed, Disconnected, string
+from wire import GLOBAL_REQUEST, PING, REQUEST_FAILURE, Closed, Disconnected, string
 from wire_session import pty_request
 
 pytestmark = pytest.mark.slow
@@ -71,7 +71,7 @@ def test_deadline_is_off_after_login(client):
 
 
 @pytest.mark.parametrize("seconds", ["2147484", "4294968", "6442451", "8640000"])
-@pytest.mark.parametrize("flag", ["-t", "-i", "-M"])
+@pytest.mark.parametrize("flag", ["-t", "-i", "-M", "-k"])
 def test_limits_beyond_an_int_of_milliseconds(client, flag, seconds):
     """Logins work with -t 2147484, which is more milliseconds than an int holds."""
     raw = client(flag, seconds)
@@ -199,6 +199,62 @@ def test_no_warning_without_window(client):
     time.sleep(1.5)
     assert raw.exec("echo in", number=1).wait_closed().output == b"in\n"
     assert channel.output == b""
+
+
+# ---- keepalive ----------------------------------------------------------------------------------
+
+KEEPALIVE = bytes([GLOBAL_REQUEST]) + string(b"keepalive@openssh.com") + b"\1"
+
+
+def test_silent_client_is_asked_and_given_up(client):
+    """A client that does not answer three keepalives is gone."""
+    raw = client("-k", "1").login()
+    start, asked = time.monotonic(), []
+    raw.sock.settimeout(10 * SLOWNESS)
+    with pytest.raises(Closed):
+        while True:
+            asked.append(raw.next())
+    assert asked == 3 * [KEEPALIVE]
+    assert time.monotonic() - start > 3
+    assert raw.line.assert_over()["reason"] == "client did not answer 3 keepalives"
+
+
+@pytest.mark.parametrize("answer", [bytes([REQUEST_FAILURE]), bytes([2]) + string(b"")])
+def test_client_that_answers_stays(client, answer):
+    """An answer, and any other message, shows that the client lives; no session needs to move a byte."""
+    raw = client("-k", "2").login()
+    for _ in range(4):
+        assert raw.next() == KEEPALIVE
+        raw.send(answer)
+    assert raw.exec("echo in").wait_closed().output == b"in\n"
+
+
+def test_busy_client_is_not_asked(client):
+    """Who sends something is not asked."""
+    raw = client("-k", "2").login()
+    channel = raw.exec("exec cat")
+    for _ in range(8):
+        channel.send(b"x")
+        channel.wait_output(b"x")
+        time.sleep(0.5)
+
+
+def test_keepalives_do_not_make_a_session_busy(client):
+    """The idle limit also ends a client that answers keepalives."""
+    raw = client("-k", "1", "-i", "3").login()
+    raw.sock.settimeout(10 * SLOWNESS)
+    with pytest.raises((Closed, Disconnected, BrokenPipeError, ConnectionResetError)):
+        while True:
+            assert raw.next() == KEEPALIVE
+            raw.send(bytes([REQUEST_FAILURE]))
+    assert raw.line.assert_over()["reason"] == "idle for 3 s"
+
+
+def test_client_that_takes_no_output_is_given_up(client):
+    """A client whose socket is full can't be asked; it is given up like one that does not answer."""
+    raw = client("-k", "1").login()
+    raw.exec("exec cat /dev/zero", window=2**31)
+    assert raw.line.assert_over(10 * SLOWNESS)["reason"] == "client did not answer 3 keepalives"
 
 
 # ---- TCP's own keepalive ------------------------------------------------------------------------

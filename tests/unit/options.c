@@ -109,6 +109,7 @@ START_TEST(defaults)
     ck_assert_uint_eq(options->login_seconds, 60);
     ck_assert_uint_eq(options->idle_seconds, 0);
     ck_assert_uint_eq(options->life_seconds, 0);
+    ck_assert_uint_eq(options->keepalive_seconds, 0);
     ck_assert_uint_eq(options->attempts, 6);
     ck_assert_uint_eq(options->subsystem_count, 0);
 }
@@ -144,13 +145,14 @@ END_TEST
 START_TEST(values)
 {
     const struct options *options =
-        accepted("-a /etc/%u/keys -e run_this -g users -t 5 -i 86400 -M 7200 -m 3 k");
+        accepted("-a /etc/%u/keys -e run_this -g users -t 5 -i 86400 -M 7200 -k 30 -m 3 k");
     ck_assert_str_eq(options->authkeys, "/etc/%u/keys");
     ck_assert_str_eq(options->forced_command, "run this");
     ck_assert_str_eq(options->group, "users");
     ck_assert_uint_eq(options->login_seconds, 5);
     ck_assert_uint_eq(options->idle_seconds, 86400);
     ck_assert_uint_eq(options->life_seconds, 7200);
+    ck_assert_uint_eq(options->keepalive_seconds, 30);
     ck_assert_uint_eq(options->attempts, 3);
     ck_assert_str_eq(options->keydir, "k");
     options = accepted("-vlPt9 -i0 -m8640000 -eonce -etwice k");

@@ -111,11 +111,13 @@ struct connection {
     struct channel channels[LIMIT_CHANNELS];
 
     uint64_t start_ms;
-    uint64_t now_ms;   /* of this turn of the loop */
-    uint64_t used_ms;  /* when a session last moved a byte */
-    uint64_t woken_ms; /* when there last was anything to do */
-    uint64_t read_ms;  /* when the socket was last read */
-    bool warned;       /* terminals know that the connection ends soon */
+    uint64_t now_ms;         /* of this turn of the loop */
+    uint64_t used_ms;        /* when a session last moved a byte */
+    uint64_t woken_ms;       /* when there last was anything to do */
+    uint64_t read_ms;        /* when the socket was last read */
+    uint64_t asked_alive_ms; /* when the last keepalive was due */
+    unsigned keepalives;     /* of them since the socket was last read */
+    bool warned;             /* terminals know that the connection ends soon */
     uint64_t bytes_in;
     uint64_t bytes_out;
 
