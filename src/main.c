@@ -18,6 +18,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "confine.h"
 #include "connection.h"
 #include "descriptors.h"
 #include "entropy.h"
@@ -329,6 +330,10 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
     if (S_ISCHR(files[STDIN_FILENO].st_mode) && isatty(STDIN_FILENO)) {
         log_trouble("descriptor 0 is a terminal, not a connection", NULL,
                     "start wrensshd from a launcher: systemd, tcpserver or inetd");
+        return EXIT_USAGE;
+    }
+    if (options.anybody != NULL && !confine_ordinary_user()) {
+        log_trouble("-N", NULL, "the launcher must become an ordinary user first");
         return EXIT_USAGE;
     }
     /* Launchers may ignore signals: busybox ignores SIGCHLD, Python SIGPIPE. */

@@ -12,7 +12,7 @@
 #define USAGE                                                                                      \
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"                \
     "                [-c file] [-R file] [-t seconds] [-i seconds] [-M seconds]\n"                 \
-    "                [-k seconds] [-m number] [-g group] keydir\n"                                 \
+    "                [-k seconds] [-m number] [-g group] [-N user] keydir\n"                       \
     "       wrensshd -h | -V\n"
 
 static const char help[] =
@@ -27,6 +27,7 @@ static const char help[] =
           "  -E          let authorized_keys set environment variables\n"
           "  -e command  run this instead of whatever the client asks for\n"
           "  -x n=cmd    run cmd as subsystem n; without -x sftp=cmd, sftp is wrensshd-sftp\n"
+          "  -N user     let in anybody without a key, as this user, who runs us; with -e\n"
           "  -g group    let in only members of this group\n"
           "  -r          do not let in root\n"
           "  -t seconds  end connections that have not logged in by then (60)\n"
@@ -158,6 +159,8 @@ static int set_value(struct options *options, int flag, const char *text)
         return parse_text(&options->authorities, text, flag);
     case 'R':
         return parse_text(&options->revoked, text, flag);
+    case 'N':
+        return parse_text(&options->anybody, text, flag);
     case 'g':
         return parse_text(&options->group, text, flag);
     case 't':
@@ -199,6 +202,12 @@ static int check_whole(struct options *options, char **operands)
     if (options->no_curve25519 && options->no_sntrup) {
         return refuse("-S and -P together leave no key exchange method", NULL);
     }
+    /* No flag about keys may seem to hold, and strangers must be in the log. */
+    if (options->anybody != NULL &&
+        (options->forced_command == NULL || options->authkeys != NULL ||
+         options->authorities != NULL || options->revoked != NULL || options->verbosity < 0)) {
+        return refuse("-N needs -e, and excludes -a, -c, -q and -R", NULL);
+    }
     if (operands[0] == NULL) {
         return refuse("no key directory given", NULL);
     }
@@ -213,7 +222,7 @@ static int check_whole(struct options *options, char **operands)
 
 int options_parse(struct options *options, char **argv, int *status)
 {
-    struct flags flags = {.known = "qQvlLsSpPBrEx:e:a:c:R:t:i:M:k:m:g:hV", .rest = argv + 1};
+    struct flags flags = {.known = "qQvlLsSpPBrEx:e:a:c:R:t:i:M:k:m:g:N:hV", .rest = argv + 1};
     *options = (struct options){.login_seconds = LIMIT_LOGIN_SECONDS, .attempts = LIMIT_ATTEMPTS};
     *status = EXIT_USAGE;
     int flag;

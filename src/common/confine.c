@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "limit.h"
 #include "seccomp_abi.h"
 
 /* linux/prctl.h since Linux 4.3. */
@@ -103,6 +104,26 @@ bool confine_inheritable(void)
 bool confine_new_privileges(void)
 {
     return prctl(PR_SET_NO_NEW_PRIVS, 1L, 0L, 0L, 0L) == 0;
+}
+
+static bool has_roots_group(void)
+{
+    gid_t groups[LIMIT_USER_GROUPS];
+    int count = getgroups(LIMIT_USER_GROUPS, groups);
+    for (int i = 0; i < count; i++) {
+        if (groups[i] == 0) {
+            return true;
+        }
+    }
+    return count < 0;
+}
+
+bool confine_ordinary_user(void)
+{
+    uid_t uid = getuid();
+    gid_t gid = getgid();
+    return !has_roots_group() && uid != 0 && uid == geteuid() && gid != 0 && gid == getegid() &&
+           confine_capabilities() && confine_new_privileges();
 }
 
 bool confine_not_dumpable(void)

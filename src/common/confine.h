@@ -39,6 +39,11 @@ bool confine_inheritable(void);
 /* Sets no_new_privs (prctl(2)): seccomp filters need it. */
 bool confine_new_privileges(void);
 
+/* For a process that strangers will use (-N), right after its exec, which makes the saved ids those
+ * in force. Returns false unless it is an ordinary user's, without root's group. Then it loses all
+ * capabilities, and no program that it starts gets the rights of another user (set-user-ID). */
+bool confine_ordinary_user(void);
+
 /* Forbids core dumps, and ptrace(2) and /proc/PID/mem to processes of the same user. To be called
  * after a change of uid, with which the kernel may reset it. */
 bool confine_not_dumpable(void);

@@ -31,6 +31,7 @@ struct options {
     const char *group;          /* -g, or NULL */
     bool no_root;               /* -r */
     bool user_environment;      /* -E: apply environment= of authorized_keys */
+    const char *anybody;        /* -N: anybody logs in, without a key, as this user; or NULL */
     unsigned login_seconds;     /* -t */
     unsigned idle_seconds;      /* -i, 0 for no limit */
     unsigned life_seconds;      /* -M, 0 for no limit */

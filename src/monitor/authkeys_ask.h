@@ -30,6 +30,7 @@ struct authkeys_account {
 struct authkeys_request {
     struct authkeys_query query;
     struct account_rules rules;
+    bool keyless;                    /* -N: asks for the account alone; there is no verdict */
     bool best_effort;                /* -B: go on without a seccomp filter */
     const struct identity *identity; /* which a child that starts as root takes on */
     struct hostkey *hostkey;         /* memory of secret_new(), which the child unmaps */

@@ -35,6 +35,22 @@ static void end_with_monitor(void)
     prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
 }
 
+/* ---- answers --------------------------------------------------------------------------------- */
+
+/* _exit() calls exit_group(), which is not on the list. */
+__attribute__((noreturn)) static void leave(int status)
+{
+    syscall(SYS_exit, status);
+    _exit(status);
+}
+
+static void send_answer(const void *answer, size_t bytes)
+{
+    if (write(REPLY_DESCRIPTOR, answer, bytes) != (ssize_t)bytes) {
+        leave(1);
+    }
+}
+
 /* ---- accounts and files ---------------------------------------------------------------------- */
 
 static bool find_account(struct authkeys_account *found, const struct authkeys_request *request)
@@ -42,6 +58,11 @@ static bool find_account(struct authkeys_account *found, const struct authkeys_r
     const char *reason =
         account_find(&found->account, &found->groups, request->query.user, &request->rules);
     snprintf(found->reason, sizeof(found->reason), "%s", reason != NULL ? reason : "");
+    if (request->keyless) {
+        /* No key, so no file is opened and nothing is parsed. */
+        send_answer(found, sizeof(*found));
+        leave(0);
+    }
     /* No file can list a key of an unknown type. Looking up the dummy's takes as long. */
     if (reason == NULL && request->query.key_type == IPC_KEY_UNSUPPORTED) {
         account_nobody(&found->account, &found->groups);
@@ -118,21 +139,7 @@ static bool confine(const struct authkeys_request *request, bool as_root)
     return enter_seccomp() || request->best_effort;
 }
 
-/* _exit() calls exit_group(), which is not on the list. */
-__attribute__((noreturn)) static void leave(int status)
-{
-    syscall(SYS_exit, status);
-    _exit(status);
-}
-
 /* ---- from fork to exit ----------------------------------------------------------------------- */
-
-static void send_answer(const void *answer, size_t bytes)
-{
-    if (write(REPLY_DESCRIPTOR, answer, bytes) != (ssize_t)bytes) {
-        leave(1);
-    }
-}
 
 void authkeys_child(const struct authkeys_request *request, int reply)
 {

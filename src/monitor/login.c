@@ -148,7 +148,7 @@ static bool ask_child(const struct login *login, const struct ipc_auth *request,
 {
     const struct options *options = login->options;
     const struct authkeys_request for_child = {
-        .query = {.user = request->user,
+        .query = {.user = options->anybody != NULL ? options->anybody : request->user,
                   .pattern = options->authkeys,
                   .ca_path = options->authorities,
                   .revoked_path = options->revoked,
@@ -161,6 +161,7 @@ static bool ask_child(const struct login *login, const struct ipc_auth *request,
         .rules = {.group = options->group,
                   .no_root = options->no_root,
                   .reserved_uid = login->reserved_uid},
+        .keyless = options->anybody != NULL,
         .best_effort = options->best_effort,
         .identity = login->identity,
         .hostkey = login->hostkey,
@@ -195,12 +196,25 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
     return is_signed ? check_authenticator(request, &outcome->keys.grant) : NULL;
 }
 
+/* With -N no key and no signature counts, whatever the network process has sent: only the account
+ * can be refused. The child has sent no verdict, so that the rest of the grant is zero. */
+static void decide_without_key(struct login *login, const struct ipc_auth *request,
+                               struct login_outcome *outcome)
+{
+    ask_child(login, request, NULL, outcome);
+    const char *wrong_account = outcome->account.reason;
+    outcome->accepted = wrong_account[0] == '\0';
+    outcome->account_refused = !outcome->accepted;
+    outcome->keys.grant.flags = GRANT_OF_PLAIN_LINE;
+    snprintf(outcome->reason, sizeof(outcome->reason), "%s",
+             outcome->accepted ? "anybody may log in: -N" : wrong_account);
+}
+
 /* Of the user, the key and the signature, the log names the first that fails, in this order. */
-static void decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
-                   struct login_outcome *outcome)
+static void decide_by_key(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                          struct login_outcome *outcome)
 {
     bool unsupported = request->key_type == IPC_KEY_UNSUPPORTED;
-    crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
     const char *wrong_key = judge_key(login, request, blob, outcome);
     const char *wrong_account = outcome->account.reason;
     outcome->account_refused = wrong_account[0] != '\0' || unsupported;
@@ -217,6 +231,16 @@ static void decide(struct login *login, const struct ipc_auth *request, const ui
                  typed ? outcome->keys.option : "", typed ? ", only ed25519 is taken" : "");
     } else {
         outcome->accepted = true;
+    }
+}
+
+static void decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                   struct login_outcome *outcome)
+{
+    if (login->options->anybody != NULL) {
+        decide_without_key(login, request, outcome);
+    } else {
+        decide_by_key(login, request, blob, outcome);
     }
 }
 
@@ -278,12 +302,11 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
     wait_until(login, answer_ms < login->deadline_ms ? answer_ms : login->deadline_ms);
 }
 
-static const char *enter(struct login *login, const struct ipc_auth *request,
-                         const struct login_outcome *outcome)
+static const char *enter(struct login *login, const struct login_outcome *outcome)
 {
     const char *wrong = login->enter(login->monitor, &outcome->account, &outcome->keys.grant);
     if (wrong == NULL) {
-        memcpy(login->user, request->user, sizeof(login->user));
+        memcpy(login->user, outcome->account.account.user, sizeof(login->user));
         login->forced = (outcome->keys.grant.flags & GRANT_FORCED) != 0;
     }
     return wrong;
@@ -308,10 +331,11 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     if (wrong != NULL) {
         return wrong;
     }
-    /* judge_key() sets the account and the key's verdict, decide() the hash. These are large, and
-     * writing to them before the child is forked would cost a copy of each page. */
+    /* decide() sets the account and the key's verdict. These are large, and writing to them
+     * before the child is forked would cost a copy of each page. */
     outcome->account_refused = outcome->accepted = false;
     outcome->reason[0] = '\0';
+    crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
     decide(login, request, blob, outcome);
     if (!outcome->accepted) {
         refuse(login, request, outcome, received_ms, verdict);
@@ -320,7 +344,7 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     if (request->stage == IPC_AUTH_PROBE) {
         remember_probe(&login->scratch->probe, request, outcome);
     } else {
-        wrong = enter(login, request, outcome);
+        wrong = enter(login, outcome);
         if (wrong != NULL) {
             return wrong;
         }

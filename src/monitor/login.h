@@ -24,8 +24,8 @@ struct login_outcome {
     struct authkeys_account account; /* account_nobody()'s if the user may not log in */
     bool account_refused;
     bool accepted;
-    char reason[LOGIN_REASON_BYTES];
-    uint8_t blob_hash[32]; /* SHA-256 of the key blob */
+    char reason[LOGIN_REASON_BYTES]; /* of a refusal; of a login without a key, with -N */
+    uint8_t blob_hash[32];           /* SHA-256 of the key blob */
     struct authkeys_verdict keys;
 };
 

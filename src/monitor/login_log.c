@@ -76,10 +76,8 @@ void login_log(const struct ipc_auth *request, const struct login_outcome *outco
     log_begin(&line, "login");
     log_text(&line, "user", request->user);
     log_key(&line, request, outcome);
-    if (outcome->accepted) {
-        log_text(&line, "verdict", probe ? "acceptable" : "accepted");
-    } else {
-        log_text(&line, "verdict", "refused");
+    log_text(&line, "verdict", !outcome->accepted ? "refused" : probe ? "acceptable" : "accepted");
+    if (outcome->reason[0] != '\0') {
         log_text(&line, "reason", outcome->reason);
     }
     log_path(&line, outcome);

@@ -39,6 +39,9 @@ static const char *on_start(void *process, const void *request, struct reply *re
     log_begin(&line, "connection");
     log_text(&line, "layers", held);
     log_text(&line, "missing", missing);
+    if (monitor->options->anybody != NULL) {
+        log_text(&line, "authentication", "none");
+    }
     log_end(&line, LOG_EVENT);
 
     monitor->phase = MONITOR_BEFORE_LOGIN;

@@ -36,7 +36,8 @@ struct publickey {
 static enum ssh_phase answer_failure(struct connection *connection)
 {
     struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_FAILURE);
-    writer_text(&answer, METHOD_PUBLICKEY);
+    /* RFC 4252 section 5.2: "none" is never listed. */
+    writer_text(&answer, connection->options->anybody != NULL ? "" : METHOD_PUBLICKEY);
     writer_bool(&answer, false);
     message_send(connection, &answer);
     return SSH_PHASE_AUTH;
@@ -61,7 +62,6 @@ static enum ssh_phase answer_success(struct connection *connection)
 
 static void read_publickey(struct reader *message, bool hostbound, struct publickey *request)
 {
-    *request = (struct publickey){0};
     request->is_signed = reader_bool(message);
     request->algorithm = reader_string(message);
     request->blob = reader_string(message);
@@ -125,13 +125,17 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
     ask->blob_bytes = (uint32_t)request->blob.left;
 }
 
-static enum ssh_phase publickey(struct connection *connection, struct reader *message,
-                                const struct reader *user, bool hostbound)
+/* With -N the method is `none`, whose name is followed by nothing: the monitor gets a login without
+ * a key. */
+static enum ssh_phase log_in(struct connection *connection, struct reader *message,
+                             const struct reader *user, const struct reader *method, bool hostbound)
 {
-    struct publickey request;
-    read_publickey(message, hostbound, &request);
+    struct publickey request = {.is_signed = true, .algorithm = *method};
+    if (connection->options->anybody == NULL) {
+        read_publickey(message, hostbound, &request);
+    }
     if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "publickey request");
+        return messages_refuse_malformed(connection, "login request");
     }
     if (hostbound && !hostkeys_is_bound(connection, request.host_key)) {
         return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
@@ -175,10 +179,10 @@ enum ssh_phase userauth_on_request(struct connection *connection, struct reader 
                                  "too many authentication requests");
     }
     bool hostbound = reader_is(&method, METHOD_HOSTBOUND);
-    if (hostbound || reader_is(&method, METHOD_PUBLICKEY)) {
-        return publickey(connection, message, &user, hostbound);
+    if (connection->options->anybody != NULL ? reader_is(&method, "none")
+                                             : hostbound || reader_is(&method, METHOD_PUBLICKEY)) {
+        return log_in(connection, message, &user, &method, hostbound);
     }
-    /* `none`, passwords and others: the fields are not read, and every user gets the same answer.
-     */
+    /* Passwords and others: the fields are not read, and every user gets the same answer. */
     return answer_failure(connection);
 }

@@ -134,9 +134,10 @@ static int judge_daemon(const struct options *options)
     long values[5] = {60, 0, 6, 0, 0};
     unsigned subsystems = 0;
     bool s = false, p = false;
+    bool anybody = false, forced = false, by_key = false;
     int verbosity = 0, letter;
     begin();
-    while ((letter = next("+:qQvlLsSpPBrEx:e:a:c:R:t:i:M:k:m:g:hV")) != -1) {
+    while ((letter = next("+:qQvlLsSpPBrEx:e:a:c:R:t:i:M:k:m:g:N:hV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }
@@ -153,7 +154,10 @@ static int judge_daemon(const struct options *options)
                 return -1;
             }
         }
-        if (strchr("eacRg", letter) != NULL && optarg[0] == '\0') {
+        anybody = anybody || letter == 'N';
+        forced = forced || letter == 'e';
+        by_key = by_key || strchr("acR", letter) != NULL;
+        if (strchr("eacRgN", letter) != NULL && optarg[0] == '\0') {
             return -1;
         }
         if (letter == 'x' &&
@@ -161,15 +165,16 @@ static int judge_daemon(const struct options *options)
             return -1;
         }
     }
-    if ((s && p) || operand(0) == NULL || operand(1) != NULL || !is_key_sound(options)) {
+    if ((s && p) || (anybody && (!forced || by_key || verbosity < 0)) || operand(0) == NULL ||
+        operand(1) != NULL || !is_key_sound(options)) {
         return -1;
     }
     FUZZ_CHECK(options == NULL ||
                (options->login_seconds == values[0] && options->idle_seconds == values[1] &&
                 options->attempts == values[2] && options->life_seconds == values[3] &&
-                options->keepalive_seconds == values[4] && options->subsystem_count == subsystems &&
-                options->verbosity == verbosity && options->no_curve25519 == s &&
-                options->no_sntrup == p));
+                options->keepalive_seconds == values[4] && (options->anybody != NULL) == anybody &&
+                options->subsystem_count == subsystems && options->verbosity == verbosity &&
+                options->no_curve25519 == s && options->no_sntrup == p));
     return 0;
 }
 

@@ -190,6 +190,46 @@ START_TEST(limits)
 }
 END_TEST
 
+/* ---- an ordinary user ------------------------------------------------------------------------ */
+
+static const struct {
+    uid_t real_uid, uid;
+    gid_t real_gid, gid;
+    bool ordinary;
+} starts[] = {
+    {4000, 4000, 4001, 4001, true},  {0, 0, 4001, 4001, false},
+    {4000, 4000, 0, 0, false},       {0, 4000, 4001, 4001, false},
+    {4000, 0, 4001, 4001, false},    {4000, 4000, 0, 4001, false},
+    {4000, 4000, 4001, 0, false},    {4000, 4002, 4001, 4001, false},
+    {4000, 4000, 4001, 4002, false},
+};
+
+static int start_tried;
+
+/* The saved ids are those in force, as after an exec. The change of uids keeps the capabilities. */
+static bool judges_the_start(void)
+{
+    struct capability_data data[2];
+    bool ordinary = starts[start_tried].ordinary;
+    return setgroups(0, NULL) == 0 && prctl(PR_SET_SECUREBITS, 4UL, 0L, 0L, 0L) == 0 &&
+           confine_set_gids(starts[start_tried].real_gid, starts[start_tried].gid,
+                            starts[start_tried].gid) == 0 &&
+           confine_set_uids(starts[start_tried].real_uid, starts[start_tried].uid,
+                            starts[start_tried].uid) == 0 &&
+           confine_ordinary_user() == ordinary && read_capabilities(data) &&
+           (data[0].permitted == 0) == ordinary &&
+           prctl(PR_GET_NO_NEW_PRIVS, 0L, 0L, 0L, 0L) == (ordinary ? 1 : 0);
+}
+
+START_TEST(ordinary_users)
+{
+    start_tried = _i;
+    if (geteuid() == 0) {
+        in_a_fork(judges_the_start);
+    }
+}
+END_TEST
+
 /* ---- flags ----------------------------------------------------------------------------------- */
 
 static bool sets_the_flags(void)
@@ -215,6 +255,7 @@ Suite *unit_suite(void)
         tcase_add_loop_test(tests, identities, 0, sizeof(of_root) / sizeof(of_root[0]));
         tcase_add_loop_test(tests, capabilities, 0, 2);
         tcase_add_loop_test(tests, limits, 0, sizeof(of_limits) / sizeof(of_limits[0]));
+        tcase_add_loop_test(tests, ordinary_users, 0, sizeof(starts) / sizeof(starts[0]));
         tcase_add_test(tests, flags);
     }
     suite_add_tcase(suite, tests);

@@ -294,6 +294,55 @@ START_TEST(login_without_a_probe)
 }
 END_TEST
 
+/* As userauth.c asks for the method `none`. */
+static struct ipc_auth request_without_key(const char *user)
+{
+    struct ipc_auth request = make_request(IPC_AUTH_SIGNED, user, public_a);
+    request.key_type = IPC_KEY_UNSUPPORTED;
+    request.blob_bytes = 0;
+    snprintf(request.algorithm, sizeof(request.algorithm), "none");
+    return request;
+}
+
+START_TEST(no_login_without_a_key)
+{
+    struct ipc_auth request = request_without_key("alice");
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(enter_calls, 0);
+    assert_contains(said, " verdict=refused reason=\"key type none is not supported\"");
+}
+END_TEST
+
+/* With -N the name in the request changes nothing, and no file of keys is opened. */
+START_TEST(anybody_logs_in_as_one_user)
+{
+    static const char *const users[] = {"alice", "bob", "root", "", "no such user"};
+    options.anybody = "alice";
+    list_keys(false, false);
+    struct ipc_auth request = request_without_key(users[_i]);
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(enter_calls, 1);
+    ck_assert_str_eq(login.user, "alice");
+    ck_assert_str_eq(entered.account.user, "alice");
+    ck_assert_uint_eq(entered_grant.flags, GRANT_OF_PLAIN_LINE);
+    ck_assert_uint_eq(entered_grant.environment_bytes, 0);
+    ck_assert_uint_eq(entered_grant.command_bytes, 0);
+    ck_assert(!login.forced);
+    assert_contains(said, " key=- type=none verdict=accepted reason=\"anybody may log in: -N\"\n");
+}
+END_TEST
+
+START_TEST(anybody_is_refused_with_the_account)
+{
+    options.anybody = "carol";
+    struct ipc_auth request = request_without_key("bob");
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(enter_calls, 0);
+    ck_assert_str_eq(login.user, "");
+    assert_contains(said, " verdict=refused reason=");
+}
+END_TEST
+
 START_TEST(login_after_a_probe_starts_one_child)
 {
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
@@ -923,6 +972,9 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_add_test(tests, signed_data_follows_rfc_4252);
     tcase_add_test(tests, login_without_a_probe);
+    tcase_add_test(tests, no_login_without_a_key);
+    tcase_add_loop_test(tests, anybody_logs_in_as_one_user, 0, 5);
+    tcase_add_test(tests, anybody_is_refused_with_the_account);
     tcase_add_test(tests, login_after_a_probe_starts_one_child);
     tcase_add_test(tests, hostbound_login);
     tcase_add_test(tests, probe_a_sign_with_b);

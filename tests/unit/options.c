@@ -101,6 +101,7 @@ START_TEST(defaults)
     ck_assert(!options->best_effort);
     ck_assert(!options->no_root);
     ck_assert(!options->user_environment);
+    ck_assert_ptr_null(options->anybody);
     ck_assert_ptr_null(options->authorities);
     ck_assert_ptr_null(options->revoked);
     ck_assert_ptr_null(options->forced_command);
@@ -155,6 +156,8 @@ START_TEST(values)
     ck_assert_uint_eq(options->keepalive_seconds, 30);
     ck_assert_uint_eq(options->attempts, 3);
     ck_assert_str_eq(options->keydir, "k");
+    options = accepted("-N git -e run -g git -m 3 -r -vv k");
+    ck_assert_str_eq(options->anybody, "git");
     options = accepted("-vlPt9 -i0 -m8640000 -eonce -etwice k");
     ck_assert_int_eq(options->verbosity, 1);
     ck_assert(options->syslog && options->no_sntrup);
@@ -216,6 +219,13 @@ static const struct {
     {"fd:65536", "fd:65536"},
     {"-PS k", "-S and -P"},
     {"-S -P k", "-S and -P"},
+    {"-N git k", "-N needs -e"},
+    {"-N git -e c -a file k", "-N needs -e"},
+    {"-N git -e c -c file k", "-N needs -e"},
+    {"-N git -e c -R file k", "-N needs -e"},
+    {"-N git -e c -q k", "-N needs -e"},
+    {"-N \"\" -e c k", "-N"},
+    {"-e c -N", "-N"},
     {"-z k", "-z"},
     {"-vz k", "-z"},
     {"-? k", "-?"},
@@ -264,7 +274,7 @@ END_TEST
 
 START_TEST(help_and_version)
 {
-    static const char flags[] = "aexgtimBqQvlLsSpPhV";
+    static const char flags[] = "aexgNtimBqQvlLsSpPhV";
     struct outcome *outcome = parse("-v -h -z");
     ck_assert_int_eq(outcome->parsed.result, -1);
     ck_assert_int_eq(outcome->parsed.status, 0);

@@ -96,6 +96,47 @@ START_TEST(other_methods_fail_alike)
 }
 END_TEST
 
+/* ---- with -N --------------------------------------------------------------------------------- */
+
+START_TEST(anybody_without_a_key)
+{
+    rig.options.anybody = "git";
+    reply(_i == 0 ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_REFUSED);
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
+    if (_i == 0) {
+        rig_expect(&rig, SSH_MSG_USERAUTH_SUCCESS, "");
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    } else {
+        rig_expect(&rig, SSH_MSG_USERAUTH_FAILURE, "sb", "", 0);
+        rig_expect_alive(&rig, SSH_PHASE_AUTH);
+    }
+    struct ipc_auth request = asked();
+    ck_assert_uint_eq(request.stage, IPC_AUTH_SIGNED);
+    ck_assert_uint_eq(request.key_type, IPC_KEY_UNSUPPORTED);
+    ck_assert_uint_eq(request.blob_bytes, 0);
+    ck_assert_str_eq(request.user, "bob");
+    ck_assert_str_eq(request.algorithm, "none");
+}
+END_TEST
+
+START_TEST(anybody_by_no_other_method)
+{
+    rig.options.anybody = "git";
+    log_in("bob", ED25519, _i == 1);
+    rig_expect(&rig, SSH_MSG_USERAUTH_FAILURE, "sb", "", 0);
+    probe("bob", ED25519);
+    rig_expect(&rig, SSH_MSG_USERAUTH_FAILURE, "sb", "", 0);
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sssbs", "bob", SERVICE, "password", 0, "secret");
+    rig_expect(&rig, SSH_MSG_USERAUTH_FAILURE, "sb", "", 0);
+    rig_expect_no_request(&rig);
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sssb", "bob", SERVICE, "none", 0);
+    rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed login request");
+    rig_expect_no_request(&rig);
+}
+END_TEST
+
+/* ---- keys ------------------------------------------------------------------------------------ */
+
 START_TEST(a_probe_of_a_good_key)
 {
     static const uint8_t zero[64];
@@ -415,6 +456,8 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, other_methods_fail_alike);
+    tcase_add_loop_test(tests, anybody_without_a_key, 0, 2);
+    tcase_add_loop_test(tests, anybody_by_no_other_method, 0, 2);
     tcase_add_test(tests, a_probe_of_a_good_key);
     tcase_add_test(tests, a_probe_of_a_bad_key);
     tcase_add_loop_test(tests, a_login, 0, 2);
