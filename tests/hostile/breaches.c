@@ -129,7 +129,7 @@ static void corrupt(struct attack *attack)
 {
     struct ipc_auth *auth = &attack->message.auth;
     struct key forged;
-    switch (dice_below(&attack->dice, 7)) {
+    switch (dice_below(&attack->dice, 8)) {
     case 0:
         auth->signature[dice_below(&attack->dice, 64)] ^=
             (uint8_t)(1U << dice_below(&attack->dice, 8));
@@ -153,6 +153,9 @@ static void corrupt(struct attack *attack)
         forged.blob[HOSTKEY_BLOB_BYTES - 1] ^= 1;
         make_auth(attack, IPC_AUTH_SIGNED, &forged, "alice");
         break;
+    case 6: /* what opens a server with -N */
+        make_keyless(attack, "alice");
+        break;
     default:
         attack->message.raw[sizeof(*auth) + dice_below(&attack->dice, HOSTKEY_BLOB_BYTES)] ^= 1;
     }
@@ -175,6 +178,29 @@ void forge(struct attack *attack)
     make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
     attack->record->signed_properly = false;
     attack_expect_end(attack, TO_MONITOR, "login request after the last attempt");
+}
+
+/* With -N: whichever name and key the attacker sends, it gets alice, and her forced command. */
+void enter_without_a_key(struct attack *attack)
+{
+    struct ipc_exit ended;
+    exchange_keys(attack);
+    if (dice_one_in(&attack->dice, 2)) {
+        make_keyless(attack, dice_one_in(&attack->dice, 2) ? "root" : "");
+    } else {
+        make_auth(attack, IPC_AUTH_SIGNED, &attack->world->unlisted, "root");
+        corrupt(attack);
+    }
+    attack_request(attack, TO_MONITOR);
+    if (!attack->record->logged_in) {
+        report_violation(attack, "refused in spite of -N");
+    }
+    make_spawn(attack, 0, IPC_SESSION_EXEC, "exit 1");
+    attack_request(attack, TO_SESSION);
+    await_program(attack, &ended);
+    if (ended.signaled != 0 || ended.status != 7) {
+        report_violation(attack, "status %u in place of the forced command's", ended.status);
+    }
 }
 
 /* A signature for the session identifier of another connection. */

@@ -98,6 +98,7 @@ struct pending_queue {
 struct attack {
     const struct world *world;
     struct record *record;
+    bool anybody; /* the server has -N */
     struct dice dice;
     int sockets[SIDES]; /* -1 once closed */
     int busy_pipe;      /* closed when the attacker has finished */
@@ -164,6 +165,7 @@ void make_start(struct attack *attack);
 void make_sign(struct attack *attack, bool hybrid);
 void make_prove(struct attack *attack);
 void make_auth(struct attack *attack, uint32_t stage, const struct key *key, const char *user);
+void make_keyless(struct attack *attack, const char *user);
 void make_note(struct attack *attack, const char *text);
 void make_end(struct attack *attack, uint32_t cause, const char *reason);
 void make_pty(struct attack *attack, uint32_t channel);
@@ -194,6 +196,9 @@ void advance_to(struct attack *attack, uint32_t stage);
 /* Runs a program, with a terminal or without, to its end and releases its channel. */
 void run_program(struct attack *attack, uint32_t channel, bool terminal);
 
+/* Reads the exit of the program whose start was answered last. */
+void await_program(struct attack *attack, struct ipc_exit *ended);
+
 /* Releases the channel while its program runs, then ends the program. */
 void release_early(struct attack *attack, uint32_t channel);
 
@@ -215,6 +220,7 @@ void send_at_the_wrong_time(struct attack *attack);
 void pass_descriptors(struct attack *attack);
 void break_a_session_rule(struct attack *attack);
 void forge(struct attack *attack);
+void enter_without_a_key(struct attack *attack);
 void replay(struct attack *attack);
 void probe_for_ever(struct attack *attack);
 void sign_for_ever(struct attack *attack);
@@ -229,6 +235,7 @@ struct kind {
     void (*run)(struct attack *attack);
     unsigned weight;        /* how often it occurs in a round */
     unsigned login_seconds; /* 0 for a minute */
+    bool anybody;           /* the server has -N alice */
 };
 
 /* The kind of a sequence. */

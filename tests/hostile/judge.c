@@ -77,6 +77,7 @@ __attribute__((noreturn)) static void run_attacker(const struct world *world, ui
     alarm((unsigned)(TOTAL_MS / 1000 * world->slack));
     attack.world = world;
     attack.record = record;
+    attack.anybody = attack_kind(index)->anybody;
     attack.dice.state = world->seed * 0x2545f4914f6cdd1d + index;
     attack.sockets[TO_MONITOR] = IPC_DESCRIPTOR;
     attack.sockets[TO_SESSION] = SESSION_DESCRIPTOR;
@@ -88,12 +89,21 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
                                                   struct record *record, int log, int busy_pipe)
 {
     static struct options options;
+    static char forced[96];
     static struct oom oom;
     static const struct peer peer = {.address = "192.0.2.1", .port = "4711", .has_ip = true};
     const struct rlimit few = {DESCRIPTORS_MAX, DESCRIPTORS_MAX};
     int ends[SIDES][2];
     const struct kind *kind = attack_kind(index);
     options = world->options;
+    if (kind->anybody) {
+        /* Exits with 7 if it runs as alice. */
+        snprintf(forced, sizeof(forced), "test $(id -u) = %u && test $USER = alice && exit 7",
+                 (unsigned)world->user);
+        options.anybody = "alice";
+        options.forced_command = forced;
+        options.authkeys = NULL;
+    }
     options.login_seconds = kind->login_seconds > 0 ? kind->login_seconds : 60;
     log = move(log);
     busy_pipe = move(busy_pipe);

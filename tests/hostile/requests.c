@@ -96,12 +96,26 @@ void make_auth(struct attack *attack, uint32_t stage, const struct key *key, con
     add_tail(attack, key->blob, sizeof(key->blob));
 }
 
+/* What the network process sends for the method `none`. */
+void make_keyless(struct attack *attack, const char *user)
+{
+    struct ipc_auth *auth = &attack->message.auth;
+    begin(attack, IPC_AUTH, sizeof(*auth));
+    auth->stage = IPC_AUTH_SIGNED;
+    auth->key_type = IPC_KEY_UNSUPPORTED;
+    snprintf(auth->user, sizeof(auth->user), "%s", user);
+    snprintf(auth->algorithm, sizeof(auth->algorithm), "none");
+}
+
 bool is_login_valid(const struct attack *attack)
 {
     const struct ipc_auth *auth = &attack->message.auth;
     const struct key *listed = &attack->world->listed;
     const uint8_t *blob = attack->message.raw + sizeof(*auth);
     uint8_t data[1024];
+    if (attack->anybody) {
+        return auth->type == IPC_AUTH;
+    }
     if (attack->bytes != sizeof(*auth) + sizeof(listed->blob) || auth->type != IPC_AUTH ||
         auth->key_type != IPC_KEY_ED25519 || attack->session_id_bytes == 0 ||
         strncmp(auth->user, "alice", sizeof(auth->user)) != 0 ||
@@ -148,9 +162,10 @@ void make_spawn(struct attack *attack, uint32_t channel, uint32_t kind, const ch
     spawn->channel = channel;
     spawn->kind = kind;
     snprintf(spawn->term, sizeof(spawn->term), "dumb");
-    spawn->environment_bytes = sizeof(environment);
+    /* Under a forced command a client may set none. */
+    spawn->environment_bytes = attack->anybody ? 0 : sizeof(environment);
     spawn->command_bytes = (uint32_t)strlen(command);
-    add_tail(attack, environment, sizeof(environment));
+    add_tail(attack, environment, spawn->environment_bytes);
     add_tail(attack, command, strlen(command));
 }
 

@@ -46,7 +46,7 @@ static void expect_done(struct attack *attack, const char *what)
 }
 
 /* Reads the program's exit from the exit pipe, the last descriptor of the reply. */
-static void await_program(struct attack *attack, struct ipc_exit *ended)
+void await_program(struct attack *attack, struct ipc_exit *ended)
 {
     struct pollfd waiting = {.events = POLLIN};
     memset(ended, 0xff, sizeof(*ended));
