@@ -14,6 +14,7 @@
  */
 #include "userauth.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "ask.h"
@@ -125,6 +126,28 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
     ask->blob_bytes = (uint32_t)request->blob.left;
 }
 
+/* For the log, if the client gives up: each type once, cut off where there is no more room. */
+static void note_offer(struct connection *connection, const struct reader *algorithm,
+                       const struct ipc_auth *ask)
+{
+    char *types = connection->types_offered;
+    size_t used = strlen(types);
+    struct reader noted = reader_over(types, used);
+    struct reader name;
+    if (ssh_key_type_find(algorithm) != IPC_KEY_UNSUPPORTED ||
+        connection->options->anybody != NULL) {
+        connection->usable_key_offered = true;
+        return;
+    }
+    while (reader_name(&noted, &name)) {
+        if (reader_is(&name, ask->algorithm)) {
+            return;
+        }
+    }
+    snprintf(types + used, sizeof(connection->types_offered) - used, "%s%s", used > 0 ? "," : "",
+             ask->algorithm);
+}
+
 /* With -N the method is `none`, whose name is followed by nothing: the monitor gets a login without
  * a key. */
 static enum ssh_phase log_in(struct connection *connection, struct reader *message,
@@ -143,6 +166,7 @@ static enum ssh_phase log_in(struct connection *connection, struct reader *messa
     }
     struct ipc_auth ask = {0};
     fill_request(&ask, &request, user, hostbound);
+    note_offer(connection, &request.algorithm, &ask);
     enum ipc_verdict verdict = IPC_VERDICT_REFUSED;
     if (!ask_auth(connection, &ask, request.blob.bytes, &verdict)) {
         return SSH_PHASE_ENDED;

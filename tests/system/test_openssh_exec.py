@@ -203,3 +203,23 @@ def test_wrong_key_is_refused(ssh, site, tmp_path):
     mine = "IdentityFile=" + site.identity
     done = run([word.replace(mine, "IdentityFile=" + other) for word in ssh.command("true")])
     assert done.returncode == 255 and "Permission denied (publickey)" in done.stderr
+
+
+@pytest.mark.parametrize("types,offered", [
+    (["rsa"], "none"), (["ecdsa"], "ecdsa-sha2-nistp256"), ([], "none"), (["ecdsa", "ed25519"], None)])
+def test_client_without_a_usable_key(server, site, tmp_path, types, offered):
+    """A client that has no key of our types gives up: the end says so, with the types that it has offered. OpenSSH
+    knows our types and keeps its RSA keys to itself. A key that could have been listed has a line of its own."""
+    ours = "IdentityFile=" + site.identity
+    command = OpenSSH(site, server.port).command("true")
+    paths = [str(tmp_path / kind) for kind in types or ["missing"]]
+    for kind, path in zip(types, paths):
+        run(["ssh-keygen", "-q", "-t", kind, "-N", "", "-f", path])
+    at = command.index(ours) - 1
+    command[at:at + 2] = [word for path in paths for word in ("-o", "IdentityFile=" + path)]
+    assert run(command).returncode == 255
+    reason = server.log.wait("end")[0]["reason"]
+    assert reason == (f"no usable key offered ({offered}); client closed the connection" if offered
+                      else "client closed the connection")
+    assert [event["type"] for event in server.log.events("login")] == (
+        ["ecdsa-sha2-nistp256", "ssh-ed25519"] if not offered else [offered] if offered != "none" else [])

@@ -1,5 +1,6 @@
 #include "userauth.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -381,6 +382,61 @@ START_TEST(a_long_algorithm_is_cut_off)
 }
 END_TEST
 
+/* ---- given up -------------------------------------------------------------------------------- */
+
+static void offer(const char *algorithm)
+{
+    reply(IPC_VERDICT_REFUSED);
+    probe("bob", algorithm);
+    expect_failure();
+    asked();
+}
+
+/* The end of a client that has wanted to log in names the types of its keys, but for ours. */
+START_TEST(given_up)
+{
+    static const struct {
+        const char *offers[3];
+        const char *reason;
+    } clients[] = {
+        {{NULL}, "no usable key offered (none); gone"},
+        {{"ssh-rsa"}, "no usable key offered (ssh-rsa); gone"},
+        {{"ssh-rsa", "ssh-dss", "ssh-rsa"}, "no usable key offered (ssh-rsa,ssh-dss); gone"},
+        {{"ssh-rsa", ED25519}, "gone"},
+    };
+    rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
+    expect_failure();
+    for (size_t i = 0; i < 3 && clients[_i].offers[i] != NULL; i++) {
+        offer(clients[_i].offers[i]);
+    }
+    connection_leave(rig.connection, "gone");
+    rig_expect_left(&rig, clients[_i].reason);
+}
+END_TEST
+
+START_TEST(many_types_are_cut_off)
+{
+    char type[IPC_ALGORITHM_BYTES] = {0}, other[IPC_ALGORITHM_BYTES] = {0}, reason[300];
+    memset(type, 'a', sizeof(type) - 1);
+    memset(other, 'b', sizeof(other) - 1);
+    offer(type);
+    offer("c");
+    offer(other);
+    offer("d");
+    connection_leave(rig.connection, "gone");
+    snprintf(reason, sizeof(reason), "no usable key offered (%s,c,%.*s); gone", type,
+             (int)(sizeof(rig.connection->types_offered) - sizeof(type) - sizeof("c,")), other);
+    rig_expect_left(&rig, reason);
+}
+END_TEST
+
+START_TEST(left_without_a_request)
+{
+    connection_leave(rig.connection, "gone");
+    rig_expect_left(&rig, "gone");
+}
+END_TEST
+
 /* ---- refused --------------------------------------------------------------------------------- */
 
 START_TEST(another_service)
@@ -472,6 +528,9 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_forced_command_is_told, 0, 2);
     tcase_add_test(tests, user_names);
     tcase_add_test(tests, a_long_algorithm_is_cut_off);
+    tcase_add_loop_test(tests, given_up, 0, 4);
+    tcase_add_test(tests, many_types_are_cut_off);
+    tcase_add_test(tests, left_without_a_request);
     tcase_add_test(tests, another_service);
     tcase_add_loop_test(tests, hostbound_to_another_host, 0, 3);
     tcase_add_loop_test(tests, truncated_or_longer_is_malformed, 0, 4);

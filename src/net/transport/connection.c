@@ -161,7 +161,12 @@ enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconn
 
 enum ssh_phase connection_leave(struct connection *connection, const char *reason)
 {
-    end(connection, IPC_END_CLIENT, reason);
+    const char *types = connection->types_offered;
+    if (end(connection, IPC_END_CLIENT, reason) && connection->phase == SSH_PHASE_AUTH &&
+        connection->auth_requests > 0 && !connection->usable_key_offered) {
+        snprintf(connection->end_reason, sizeof(connection->end_reason),
+                 "no usable key offered (%s); %s", types[0] != '\0' ? types : "none", reason);
+    }
     return SSH_PHASE_ENDED;
 }
 

@@ -104,6 +104,8 @@ struct connection {
     char client_version[LIMIT_VERSION_LINE_BYTES + 1]; /* V_C */
 
     unsigned auth_requests;
+    bool usable_key_offered;
+    char types_offered[2 * IPC_ALGORITHM_BYTES]; /* of other keys: a name-list */
     bool no_more_sessions;
     bool forced;          /* the key's grant forces a command: no environment of the client's */
     size_t first_channel; /* whose turn it is to be served first */
@@ -185,7 +187,8 @@ size_t output_room(const struct connection *connection);
 /* The client broke a rule: sends DISCONNECT with the code and the reason. */
 enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
                                  const char *reason);
-/* The client left, or does not speak our protocol: sends nothing. */
+/* The client left, or does not speak our protocol: sends nothing. If it wanted to log in and has
+ * offered no key of our types, the reason begins with that. */
 enum ssh_phase connection_leave(struct connection *connection, const char *reason);
 /* We cannot continue: sends DISCONNECT without the reason. */
 enum ssh_phase connection_fail(struct connection *connection, const char *reason);
