@@ -207,12 +207,16 @@ START_TEST(unknown_requests_fail)
                                         "exe",
                                         "exit-status",
                                         "eow@openssh.com"};
+    rig_reply_done(&rig, IPC_NOTE, 1);
+    rig_reply_done(&rig, IPC_NOTE, 1);
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usbs", number, types[i], 1, "anything");
         expect_answer(false);
         rig_say(&rig, SSH_MSG_CHANNEL_REQUEST, "usb", number, types[i], 0);
         rig_expect_silence(&rig);
     }
+    rig_expect_note(&rig, LOG_EVENT, "no X11 forwarding (ssh -X)");
+    rig_expect_note(&rig, LOG_EVENT, "no agent forwarding (ssh -A)");
     rig_expect_no_request(&rig);
 }
 END_TEST

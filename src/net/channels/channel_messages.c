@@ -5,6 +5,7 @@
 #include "channel_stdout.h"
 #include "channel_window.h"
 #include "connection.h"
+#include "forwarding.h"
 #include "hostkeys.h"
 #include "messages.h"
 #include "reader.h"
@@ -31,6 +32,7 @@ enum ssh_phase channel_on_global_request(struct connection *connection, struct r
             message_begin(connection, done ? SSH_MSG_REQUEST_SUCCESS : SSH_MSG_REQUEST_FAILURE);
         message_send(connection, &answer);
     }
+    forwarding_note(connection, &type);
     return connection->phase;
 }
 
@@ -72,6 +74,7 @@ enum ssh_phase channel_on_open(struct connection *connection, struct reader *mes
     if (!is_session) {
         refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
                     "this server has no forwarding, only sessions");
+        forwarding_note(connection, &type);
     } else if (connection->no_more_sessions) {
         refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
                     "no more sessions, as you asked");

@@ -11,6 +11,7 @@
 #include "channel_stdin.h"
 #include "channel_stdout.h"
 #include "environment.h"
+#include "forwarding.h"
 #include "log.h"
 #include "messages.h"
 #include "signals.h"
@@ -241,6 +242,7 @@ static enum outcome handle(struct connection *connection, struct channel *channe
         }
     }
     /* Unknown, keepalive@openssh.com, and forwarding (x11-req, auth-agent-req@openssh.com). */
+    forwarding_note(connection, type);
     return FAILURE;
 }
 

@@ -107,6 +107,7 @@ struct connection {
     bool usable_key_offered;
     char types_offered[2 * IPC_ALGORITHM_BYTES]; /* of other keys: a name-list */
     bool no_more_sessions;
+    unsigned forwardings; /* the kinds that were refused and logged, a bit each (forwarding.c) */
     bool forced;          /* the key's grant forces a command: no environment of the client's */
     size_t first_channel; /* whose turn it is to be served first */
     size_t channels_used; /* none from here on was ever open: its pages are not there */
