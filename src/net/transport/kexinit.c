@@ -45,25 +45,21 @@ static const char *const host_key_algorithms[] = {SSH_ED25519_CERT, SSH_ED25519}
 
 #define HOST_KEY_ALGORITHMS (sizeof(host_key_algorithms) / sizeof(host_key_algorithms[0]))
 
-/* The name-lists after the first two, in the order of the wire. A `required` name must be in the
- * client's list. No MAC is required, as the cipher authenticates; we send a name because some
- * clients refuse an empty list. Languages are ignored. */
+/* The name-lists after the first two, in the order of the wire: each for the client's direction,
+ * then for ours. The client's list must have the name if `required` says what it is. No MAC is
+ * required, as the cipher authenticates; we send a name because some clients refuse an empty list.
+ * Languages are ignored. */
 static const struct offer {
-    const char *what;
-    const char *name;
-    bool required;
+    char required[sizeof("compression")];
+    char name[sizeof("chacha20-poly1305@openssh.com")];
 } offers[] = {
-    {"cipher from client to server", "chacha20-poly1305@openssh.com", true},
-    {"cipher from server to client", "chacha20-poly1305@openssh.com", true},
-    {"MAC from client to server", "hmac-sha2-256", false},
-    {"MAC from server to client", "hmac-sha2-256", false},
-    {"compression from client to server", "none", true},
-    {"compression from server to client", "none", true},
-    {"language from client to server", "", false},
-    {"language from server to client", "", false},
+    {"cipher", "chacha20-poly1305@openssh.com"},
+    {"", "hmac-sha2-256"},
+    {"compression", "none"},
+    {"", ""},
 };
 
-#define OFFERS (sizeof(offers) / sizeof(offers[0]))
+#define OFFERS (2 * sizeof(offers) / sizeof(offers[0]))
 
 static bool is_enabled(const struct connection *connection, const struct method *method)
 {
@@ -125,7 +121,7 @@ void kexinit_send(struct connection *connection)
     write_methods(connection, &own);
     write_host_keys(connection, &own);
     for (size_t i = 0; i < OFFERS; i++) {
-        writer_text(&own, offers[i].name);
+        writer_text(&own, offers[i / 2].name);
     }
     writer_bool(&own, false);
     writer_u32(&own, 0);
@@ -199,11 +195,19 @@ static const char *our_first_method(const struct connection *connection)
     return "";
 }
 
-static enum ssh_phase refuse_no_match(struct connection *connection, const char *what)
+static enum ssh_phase refuse_no_match(struct connection *connection, const char *what,
+                                      const char *direction)
 {
     char reason[96];
-    snprintf(reason, sizeof(reason), "no common %s", what);
+    snprintf(reason, sizeof(reason), "no common %s%s", what, direction);
     return connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED, reason);
+}
+
+/* `list` is one of those that `offers` describes. */
+static enum ssh_phase refuse_missing(struct connection *connection, size_t list)
+{
+    return refuse_no_match(connection, offers[list / 2].required,
+                           list % 2 == 0 ? " from client to server" : " from server to client");
 }
 
 static void log_method(struct connection *connection, const struct method *method)
@@ -230,15 +234,15 @@ static bool keep_client_kexinit(struct connection *connection, const struct read
     return true;
 }
 
-/* The first of our algorithms that the client lacks, in words, or NULL. */
-static const char *find_missing(const struct reader lists[static OFFERS])
+/* The first list without a name that we require, or OFFERS. */
+static size_t find_missing(const struct reader lists[static OFFERS])
 {
-    for (size_t i = 0; i < OFFERS; i++) {
-        if (offers[i].required && !list_has(lists[i], offers[i].name)) {
-            return offers[i].what;
-        }
+    size_t i = 0;
+    while (i < OFFERS &&
+           (offers[i / 2].required[0] == '\0' || list_has(lists[i], offers[i / 2].name))) {
+        i++;
     }
-    return NULL;
+    return i;
 }
 
 enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *message)
@@ -271,15 +275,15 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
 
     const struct method *method = choose(connection, client_methods);
     if (method == NULL) {
-        return refuse_no_match(connection, "key exchange method");
+        return refuse_no_match(connection, "key exchange method", "");
     }
     size_t host_key = choose_host_key(connection, client_host_keys);
     if (host_key == HOST_KEY_ALGORITHMS) {
-        return refuse_no_match(connection, "host key algorithm");
+        return refuse_no_match(connection, "host key algorithm", "");
     }
-    const char *missing = find_missing(lists);
-    if (missing != NULL) {
-        return refuse_no_match(connection, missing);
+    size_t missing = find_missing(lists);
+    if (missing < OFFERS) {
+        return refuse_missing(connection, missing);
     }
     bool wrong_guess =
         packet_follows &&
