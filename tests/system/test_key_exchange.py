@@ -44,7 +44,7 @@ def test_what_is_offered(client, flags, offered):
     assert lists["hostkey"] == [b"ssh-ed25519"]
     assert lists["cipher_up"] == lists["cipher_down"] == [CIPHER]
     assert lists["compression_up"] == lists["compression_down"] == [b"none"]
-    assert lists["mac_up"] == lists["mac_down"] == [b"hmac-sha2-256"]
+    assert lists["mac_up"] == lists["mac_down"] == [b"hmac-sha2-256-etm@openssh.com"]
 
 
 def test_client_chooses(client):

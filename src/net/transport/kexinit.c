@@ -47,14 +47,14 @@ static const char *const host_key_algorithms[] = {SSH_ED25519_CERT, SSH_ED25519}
 
 /* The name-lists after the first two, in the order of the wire: each for the client's direction,
  * then for ours. The client's list must have the name if `required` says what it is. No MAC is
- * required, as the cipher authenticates; we send a name because some clients refuse an empty list.
- * Languages are ignored. */
+ * required, as the cipher authenticates; we send a name because some clients refuse an empty list:
+ * the one that auditors accept. Languages are ignored. */
 static const struct offer {
     char required[sizeof("compression")];
     char name[sizeof("chacha20-poly1305@openssh.com")];
 } offers[] = {
     {"cipher", "chacha20-poly1305@openssh.com"},
-    {"", "hmac-sha2-256"},
+    {"", "hmac-sha2-256-etm@openssh.com"},
     {"compression", "none"},
     {"", ""},
 };
