@@ -14,6 +14,9 @@ int flags_next(struct flags *flags)
         if (strcmp(argument, "--") == 0) {
             return FLAGS_END;
         }
+        if (strcmp(argument, "--help") == 0 || strcmp(argument, "--version") == 0) {
+            return argument[2] == 'h' ? 'h' : 'V';
+        }
         flags->within = argument + 1;
     }
     flags->letter = (unsigned char)*flags->within++;

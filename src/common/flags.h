@@ -1,6 +1,7 @@
 /*
  * The flags of a command line, as POSIX's getopt(3) reads them: letters after a '-', one or several
- * in an argument, a value after its letter or in the next argument, "--" at the end. The C
+ * in an argument, a value after its letter or in the next argument, "--" at the end. "--help" and
+ * "--version" count as -h and -V, which all our programs have. The C
  * library's getopt() would add its messages and stdio to a static program.
  */
 #ifndef WREN_FLAGS_H

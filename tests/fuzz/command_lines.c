@@ -96,7 +96,8 @@ static const char *operand(int index)
                : copies[optind + index];
 }
 
-/* The next letter; -1 at the end, '?' if it is wrong. A '+' ends the flags at the first operand. */
+/* The next letter; -1 at the end, '?' if it is wrong. getopt() knows no long flags. A '+' ends the
+ * flags at the first operand. */
 static int next(const char *letters)
 {
     int count = 0;
@@ -104,6 +105,10 @@ static int next(const char *letters)
         count++;
     }
     int letter = getopt(count, copies, letters);
+    if (letter == '?' && optopt == '-' && optind < count &&
+        (strcmp(copies[optind], "--help") == 0 || strcmp(copies[optind], "--version") == 0)) {
+        return copies[optind][2] == 'h' ? 'h' : 'V';
+    }
     return letter == ':' ? '?' : letter;
 }
 

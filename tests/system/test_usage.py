@@ -96,6 +96,18 @@ def test_wrong_number_of_arguments(wrensshd, args):
     assert done.returncode == USAGE and done.stdout == b"" and b"usage" in done.stderr
 
 
+@pytest.mark.parametrize("name", ["wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-sftp"])
+def test_long_flags(site, tmp_path, name):
+    """--help and --version, which people try first, are -h and -V."""
+    program = str(tmp_path / name)
+    os.symlink(site.daemon, program)
+    for long, short in (("--help", "-h"), ("--version", "-V")):
+        done, other = (run([program, flag], env=daemon_environment(), timeout=20) for flag in (long, short))
+        assert (done.returncode, done.stderr, done.stdout) == (0, "", other.stdout) and done.stdout
+    done = run([program, "--helpful"], env=daemon_environment(), timeout=20)
+    assert done.returncode == USAGE and not done.stdout and "usage" in done.stderr
+
+
 def test_too_many_subsystems(wrensshd, site):
     """A 17th subsystem is an error."""
     many = [word for number in range(17) for word in ("-x", f"n{number}=true")]

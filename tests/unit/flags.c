@@ -52,12 +52,34 @@ START_TEST(as_getopt)
 }
 END_TEST
 
+/* getopt(3) has no long flags. These two are what people try first. */
+START_TEST(long_flags)
+{
+    static const struct {
+        const char *word;
+        int first, second;
+    } rows[] = {{"--help", 'h', 'a'},
+                {"--version", 'V', 'a'},
+                {"--", FLAGS_END, 0},
+                {"--helper", FLAGS_UNKNOWN, 0},
+                {"--Version", FLAGS_UNKNOWN, 0}};
+    char *arguments[] = {(char *)(uintptr_t) "name", (char *)(uintptr_t)rows[_i].word,
+                         (char *)(uintptr_t) "-a", NULL};
+    struct flags flags = {.known = "ahV", .rest = arguments + 1};
+    ck_assert_int_eq(flags_next(&flags), rows[_i].first);
+    if (rows[_i].second != 0) {
+        ck_assert_int_eq(flags_next(&flags), rows[_i].second);
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("flags");
     TCase *tests = tcase_create("flags");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, as_getopt);
+    tcase_add_loop_test(tests, long_flags, 0, 5);
     suite_add_tcase(suite, tests);
     return suite;
 }
