@@ -208,6 +208,13 @@ static int check_whole(struct options *options, char **operands)
          options->authorities != NULL || options->revoked != NULL || options->verbosity < 0)) {
         return refuse("-N needs -e, and excludes -a, -c, -q and -R", NULL);
     }
+    for (char **operand = operands; *operand != NULL; operand++) {
+        unsigned port;
+        if (number_read(&port, *operand)) {
+            return refuse("the port belongs to the launcher: systemd, wrensshd-listen, inetd",
+                          *operand);
+        }
+    }
     if (operands[0] == NULL) {
         return refuse("no key directory given", NULL);
     }

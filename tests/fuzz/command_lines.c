@@ -132,6 +132,12 @@ static bool is_key_sound(const struct options *options)
     return expected != WRONG && key[0] != '\0';
 }
 
+static bool is_port(const char *text)
+{
+    size_t bytes = strlen(text);
+    return bytes >= 1 && bytes <= 9 && strspn(text, "0123456789") == bytes;
+}
+
 /* Returns 0 if the daemon may start, -1 if not. */
 static int judge_daemon(const struct options *options)
 {
@@ -171,7 +177,7 @@ static int judge_daemon(const struct options *options)
         }
     }
     if ((s && p) || (anybody && (!forced || by_key || verbosity < 0)) || operand(0) == NULL ||
-        operand(1) != NULL || !is_key_sound(options)) {
+        operand(1) != NULL || is_port(operand(0)) || !is_key_sound(options)) {
         return -1;
     }
     FUZZ_CHECK(options == NULL ||

@@ -96,6 +96,19 @@ def test_wrong_number_of_arguments(wrensshd, args):
     assert done.returncode == USAGE and done.stdout == b"" and b"usage" in done.stderr
 
 
+@pytest.mark.parametrize("args", [["-p", "22"], ["22"], ["-E", "-p", "2222"]])
+def test_a_port_is_no_key_directory(wrensshd, site, args):
+    """Whoever knows other servers tries -p 22 first, which is a switch and a key directory here."""
+    for words in ([*args, site.keydir(site.mode)], [site.keydir(site.mode), *args], args):
+        assert_told_usage(wrensshd(*words), "the port belongs to the launcher: systemd, wrensshd-listen, inetd: 22")
+
+
+def test_a_key_directory_called_like_a_port(wrensshd, tmp_path):
+    """With a slash in it a number is a path."""
+    done = wrensshd("./22", cwd=tmp_path)
+    assert done.returncode == USAGE and b"./22" in done.stderr and b"launcher" not in done.stderr
+
+
 @pytest.mark.parametrize("name", ["wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-sftp"])
 def test_long_flags(site, tmp_path, name):
     """--help and --version, which people try first, are -h and -V."""
