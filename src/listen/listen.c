@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -56,6 +57,15 @@ static int open_socket(const struct listener *listener, struct sockaddr_in6 *loc
     return fd;
 }
 
+static void log_failure(const struct listener *listener, const char *reason)
+{
+    char what[sizeof("can't listen on port 65535 of any address") + INET6_ADDRSTRLEN];
+    const char *address = listener->address_text;
+    snprintf(what, sizeof(what), "can't listen on port %u of %s", listener->port,
+             address != NULL ? address : "any address");
+    log_trouble(what, listener->interface, reason);
+}
+
 static int bind_port(const struct listener *listener)
 {
     const int on = 1;
@@ -66,7 +76,7 @@ static int bind_port(const struct listener *listener)
         (interface != NULL && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
                                          (socklen_t)strlen(interface) + 1) != 0) ||
         bind(fd, (struct sockaddr *)&local, sizeof(local)) != 0 || listen(fd, SOMAXCONN) != 0) {
-        log_trouble("can't listen", interface, strerror(errno));
+        log_failure(listener, strerror(errno));
         return -1;
     }
     return fd;

@@ -18,9 +18,10 @@
 
 struct listener {
     unsigned last_seconds, port;
-    bool ends_all;           /* -k */
-    bool ends_by_hangup;     /* SIGHUP was not ignored at the start */
-    struct in6_addr address; /* to listen on; zero for all */
+    bool ends_all;            /* -k */
+    bool ends_by_hangup;      /* SIGHUP was not ignored at the start */
+    struct in6_addr address;  /* to listen on; zero for all */
+    const char *address_text; /* NULL for all */
     const char *interface;
     char **program;
     int socket, signals;

@@ -4,6 +4,7 @@
 
 #include "flags.h"
 #include "listen.h"
+#include "log.h"
 #include "number.h"
 #include "source.h"
 #include "tool.h"
@@ -12,7 +13,7 @@ static const char help[] =
     "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (24)]\n"
     "                       [-m start:percent:full, most before their login, or 0]\n"
     "                       [-p seconds:most, penalty that refuses (30:300), or 0]\n"
-    "                       [-b address] [-i interface]\n"
+    "                       [-b address] [-i interface] [-l: log to syslog]\n"
     "                       [-k seconds before all is killed at the end] [-h] [-V]\n"
     "                       port program [argument ...]\n"
     "With less than 128 MiB of memory, -c is one for each 2 MiB and -s half of that.\n";
@@ -106,7 +107,11 @@ static const char *set_value(struct listener *listener, int flag, const char *te
         return read_number(&listener->last_seconds, text, 0, LIMIT_LISTEN_LAST_SECONDS)
                    ? NULL
                    : "-k takes 0 to 3600";
+    case 'l':
+        log_open(true, LOG_EVENT);
+        return NULL;
     case 'b':
+        listener->address_text = text;
         return read_address(&listener->address, text) ? NULL : "-b takes an IP address";
     case 'i':
         listener->interface = text;
@@ -157,7 +162,7 @@ static void set_default_drop(struct clients *clients, unsigned for_memory)
 
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status)
 {
-    struct flags flags = {.known = "c:s:m:p:b:i:k:hV", .rest = argv + 1};
+    struct flags flags = {.known = "c:s:m:p:b:i:k:lhV", .rest = argv + 1};
     unsigned for_memory = clients_limit_for_memory(memory_bytes);
     const char *wrong = NULL;
     int flag;

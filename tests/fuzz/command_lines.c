@@ -227,7 +227,7 @@ static int judge_listener(const struct listener *listener)
     long values[2], limit = 64, one = 24, last = 0;
     int letter;
     begin();
-    while ((letter = next("+:c:s:m:p:b:i:k:hV")) != -1) {
+    while ((letter = next("+:c:s:m:p:b:i:k:lhV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }

@@ -110,6 +110,26 @@ def test_wrong_usage_under_an_inetd(site, tmp_path):
     collector.close()
 
 
+def test_the_listener(site, tmp_path):
+    """wrensshd-listen -l logs to syslog, with its own name, also why it could not start. Standard error stays empty."""
+    need_namespaces()
+    collector = Collector(str(tmp_path / "log"))
+    command = ["unshare", "--mount", "sh", "-ec", OWN_DEV, collector.path, site.listen, "-l", "-b", "127.0.0.1"]
+    server = subprocess.Popen([*command, "0", "/bin/cat"], stderr=subprocess.PIPE, env=daemon_environment())
+    try:
+        found = re.fullmatch(r"<38>wrensshd-listen\[\d+\]: event=listen port=(\d+) .*", collector.wait("listen")[0])
+        assert found, collector.lines()
+        done = subprocess.run([*command, found[1], "/bin/cat"], stderr=subprocess.PIPE, env=daemon_environment(),
+                              timeout=20, check=False)
+        assert done.returncode == 111 and done.stderr == b""
+        line = collector.wait("trouble")[0]
+        assert line.startswith("<35>") and f"can't listen on port {found[1]} of 127.0.0.1" in line, line
+    finally:
+        server.terminate()
+        assert server.communicate(timeout=20)[1] == b""
+    collector.close()
+
+
 def test_the_user_may_not_reach_the_socket(logged):
     """Lines after the login are logged although the user can't open the socket."""
     collector, raw = logged(socket.SOCK_DGRAM)
