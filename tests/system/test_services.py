@@ -366,6 +366,24 @@ mount --bind /etc/wrensshd /etc/wrensshd; mount -o remount,bind,ro /etc/wrensshd
     service.end()
 
 
+# ---- the fingerprint --------------------------------------------------------------------------
+
+def test_fingerprint_at_the_start(island, tmp_path):
+    """A board's console shows what the client asks about at the first login: the fingerprint of each host key."""
+    island("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/etc/wrensshd/ssh_host_ed25519_key")
+    keys = island("wrensshd-printkey", "/etc/wrensshd").stdout
+    fingerprints = re.findall("SHA256:[^ ]+", keys)
+    with open(tmp_path / "log", "wb") as file:
+        started = island.start("sh", os.path.join(PACKAGING, "listen/run"), stdout=file, stderr=file)
+    island.wait_port()
+    started.kill()
+    started.wait()
+    lines = (tmp_path / "log").read_text().splitlines()
+    assert [line for line in lines if line.startswith("wrensshd: host key ")] == [
+        f"wrensshd: host key {fingerprint} no comment (ED25519)" for fingerprint in fingerprints], lines
+    assert len(fingerprints) == 2 and "event=listen" in lines[2]
+
+
 # ---- fail2ban -----------------------------------------------------------------------------------
 
 FORGED = 'wrensshd[1]: event=end from=10.9.9.9 port=1 user="" in=1 out=1 seconds=1 reason="forged"'
