@@ -14,7 +14,6 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -36,9 +35,6 @@
 #include "sandbox.h"
 #include "status.h"
 #include "tools.h"
-
-/* From linux/keyctl.h, which a musl toolchain may lack. */
-#define KEYCTL_JOIN_SESSION_KEYRING 1
 
 static int trouble(const char *what)
 {
@@ -93,15 +89,6 @@ static bool take_stderr_off_connection(const struct stat files[static STANDARD_D
     }
     close(null);
     return true;
-}
-
-/* Leaves the launcher's session keyring (keyrings(7)), whose keys are not for the users who log in.
- * A kernel without keyrings says ENOSYS. Only a container's filter says EPERM here, and it keeps
- * the users from keyrings, too. A daemon that does not run as root keeps its user's keyring. */
-static bool leave_keyring(void)
-{
-    return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS ||
-           errno == EPERM || geteuid() != 0;
 }
 
 /* Closes the descriptors that the launcher has left open, except the host key's and the status
@@ -354,7 +341,7 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
         return trouble("the connection can't be made non-blocking");
     }
     launcher_environment_wipe();
-    if (!leave_keyring()) {
+    if (!confine_leave_keyring()) {
         return trouble("the launcher's keyring can't be left");
     }
     /* The login's deadline does not run yet, so this wait has a limit of its own. */

@@ -1,5 +1,6 @@
 #include "confine.h"
 
+#include <errno.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -12,6 +13,9 @@
 #define PR_CAP_AMBIENT           47
 #define PR_CAP_AMBIENT_CLEAR_ALL 4
 #endif
+
+/* From linux/keyctl.h, which a musl toolchain may lack. */
+#define KEYCTL_JOIN_SESSION_KEYRING 1
 
 /* On older 32-bit architectures the calls without "32" have ids of 16 bits. */
 #ifdef SYS_setresuid32
@@ -129,4 +133,10 @@ bool confine_ordinary_user(void)
 bool confine_not_dumpable(void)
 {
     return prctl(PR_SET_DUMPABLE, 0L, 0L, 0L, 0L) == 0;
+}
+
+bool confine_leave_keyring(void)
+{
+    return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS ||
+           errno == EPERM || geteuid() != 0;
 }

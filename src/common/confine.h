@@ -44,6 +44,11 @@ bool confine_new_privileges(void);
  * capabilities, and no program that it starts gets the rights of another user (set-user-ID). */
 bool confine_ordinary_user(void);
 
+/* Leaves the launcher's session keyring (keyrings(7)), whose keys are not for the users who log in.
+ * A kernel without keyrings says ENOSYS. Only a container's filter says EPERM here, and it keeps
+ * the users from keyrings, too. A daemon that does not run as root keeps its user's keyring. */
+bool confine_leave_keyring(void);
+
 /* Forbids core dumps, and ptrace(2) and /proc/PID/mem to processes of the same user. To be called
  * after a change of uid, with which the kernel may reset it. */
 bool confine_not_dumpable(void);

@@ -234,8 +234,8 @@ static void decide_by_key(struct login *login, const struct ipc_auth *request, c
     }
 }
 
-static void decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
-                   struct login_outcome *outcome)
+void login_decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                  struct login_outcome *outcome)
 {
     if (login->options->anybody != NULL) {
         decide_without_key(login, request, outcome);
@@ -331,12 +331,12 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     if (wrong != NULL) {
         return wrong;
     }
-    /* decide() sets the account and the key's verdict. These are large, and writing to them
+    /* login_decide() sets the account and the key's verdict. These are large, and writing to them
      * before the child is forked would cost a copy of each page. */
     outcome->account_refused = outcome->accepted = false;
     outcome->reason[0] = '\0';
     crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
-    decide(login, request, blob, outcome);
+    login_decide(login, request, blob, outcome);
     if (!outcome->accepted) {
         refuse(login, request, outcome, received_ms, verdict);
         return NULL;

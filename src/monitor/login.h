@@ -86,6 +86,10 @@ struct login {
 const char *login_answer(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                          uint32_t *verdict);
 
+/* Judges a request and fills in the outcome; of a refusal, the reason. `accepted` must be false. */
+void login_decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                  struct login_outcome *outcome);
+
 /* Builds the data that a client signs (RFC 4252 section 7) in `out`. Returns its length, or 0 if it
  * does not fit. */
 #define LOGIN_SIGNED_BYTES (1024 + LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES)

@@ -261,13 +261,11 @@ static void init(struct monitor *monitor, const struct monitor_setup *setup,
     };
 }
 
-static int load_hostkey(struct monitor *monitor, int *status)
+int monitor_load_hostkey(struct hostkey *key, const struct options *options, int *status)
 {
-    const struct options *options = monitor->options;
     return options->key_descriptor > 0
-               ? hostkey_load_descriptor(monitor->hostkey, options->key_descriptor, options->keydir,
-                                         status)
-               : hostkey_load(monitor->hostkey, options->keydir, status);
+               ? hostkey_load_descriptor(key, options->key_descriptor, options->keydir, status)
+               : hostkey_load(key, options->keydir, status);
 }
 
 /* Not by SIGKILL: the network process may be making its nameless root directory (sandbox.c), which
@@ -286,7 +284,7 @@ static void prepare(struct monitor *monitor)
     if (monitor->hostkey == NULL || monitor->signals < 0 || sodium_init() < 0 ||
         !confine_not_dumpable()) {
         end_at_start(monitor, EXIT_TROUBLE, "monitor could not be set up");
-    } else if (load_hostkey(monitor, &status) != 0) {
+    } else if (monitor_load_hostkey(monitor->hostkey, monitor->options, &status) != 0) {
         end_at_start(monitor, status, "no host key");
         monitor->ending.logged = true;
     }

@@ -36,4 +36,8 @@ struct monitor_setup {
  */
 int monitor_run(const struct monitor_setup *setup);
 
+/* hostkey_load(), or hostkey_load_descriptor() if a descriptor is given. */
+struct hostkey;
+int monitor_load_hostkey(struct hostkey *key, const struct options *options, int *status);
+
 #endif

@@ -16,34 +16,42 @@
 
 /* ---- transport ------------------------------------------------------------------------------- */
 
-static const char *on_start(void *process, const void *request, struct reply *reply)
+bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
+                          bool as_root, uint32_t layers)
 {
-    struct monitor *monitor = process;
     struct log_line line;
     char held[SANDBOX_NAMES_BYTES];
     char missing[SANDBOX_NAMES_BYTES];
-    char reason[LIMIT_NOTE_BYTES + 1];
-    struct ipc_start start;
-    memcpy(&start, request, sizeof(start));
-    uint32_t required = monitor->as_root ? SANDBOX_REQUIRED_AS_ROOT : SANDBOX_REQUIRED_AS_USER;
-    uint32_t lacking = required & ~start.layers;
+    uint32_t required = as_root ? SANDBOX_REQUIRED_AS_ROOT : SANDBOX_REQUIRED_AS_USER;
+    uint32_t lacking = required & ~layers;
     bool still_root = (lacking & SANDBOX_UID) != 0; /* refused even with -B */
 
-    sandbox_layers_name(held, start.layers);
+    sandbox_layers_name(held, layers);
     sandbox_layers_name(missing, lacking);
-    if (still_root || (lacking != 0 && !monitor->options->best_effort)) {
-        snprintf(reason, sizeof(reason), "sandbox layers missing: %s", missing);
-        ending_fail(monitor, reason);
-        return NULL;
+    if (still_root || (lacking != 0 && !options->best_effort)) {
+        snprintf(reason, LIMIT_NOTE_BYTES + 1, "sandbox layers missing: %s", missing);
+        return false;
     }
     log_begin(&line, "connection");
     log_text(&line, "layers", held);
     log_text(&line, "missing", missing);
-    if (monitor->options->anybody != NULL) {
+    if (options->anybody != NULL) {
         log_text(&line, "authentication", "none");
     }
     log_end(&line, LOG_EVENT);
+    return true;
+}
 
+static const char *on_start(void *process, const void *request, struct reply *reply)
+{
+    struct monitor *monitor = process;
+    char reason[LIMIT_NOTE_BYTES + 1];
+    struct ipc_start start;
+    memcpy(&start, request, sizeof(start));
+    if (!monitor_judge_layers(reason, monitor->options, monitor->as_root, start.layers)) {
+        ending_fail(monitor, reason);
+        return NULL;
+    }
     monitor->phase = MONITOR_BEFORE_LOGIN;
     reply->bytes = sizeof(reply->body.start);
     reply->body.start.type = IPC_START;

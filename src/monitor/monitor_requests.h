@@ -18,4 +18,9 @@
  */
 bool monitor_requests_serve(struct monitor *monitor, union monitor_request *request);
 
+/* True if this sandbox of the network process suffices, which is logged; else the reason why not.
+ */
+bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
+                          bool as_root, uint32_t layers);
+
 #endif
