@@ -1,6 +1,6 @@
 /*
- * wrensshd: one SSH connection on descriptors 0 and 1. This file has the set-up and the fork. It is
- * the only one that includes headers of both processes: the network process (net/) and the monitor
+ * wrensshd: one SSH connection on descriptors 0 and 1. This file has the set-up and the fork. Only
+ * it and check.c include headers of both processes: the network process (net/) and the monitor
  * (monitor/).
  */
 #include <errno.h>
@@ -17,6 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "check.h"
 #include "confine.h"
 #include "connection.h"
 #include "descriptors.h"
@@ -314,7 +315,7 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
         return status;
     }
     log_open(options.syslog || misused_stderr, (enum log_level)(LOG_EVENT + options.verbosity));
-    if (S_ISCHR(files[STDIN_FILENO].st_mode) && isatty(STDIN_FILENO)) {
+    if (!options.check && S_ISCHR(files[STDIN_FILENO].st_mode) && isatty(STDIN_FILENO)) {
         log_trouble("descriptor 0 is a terminal, not a connection", NULL,
                     "start wrensshd from a launcher: systemd, tcpserver or inetd");
         return EXIT_USAGE;
@@ -327,6 +328,10 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
     signals_reset();
     if (!close_descriptors(&options)) {
         return EXIT_USAGE;
+    }
+    if (options.check) {
+        launcher_environment_wipe();
+        return check_run(&options);
     }
     open_program();
     set_mask();

@@ -12,7 +12,7 @@
 #define USAGE                                                                                      \
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"                \
     "                [-c file] [-R file] [-t seconds] [-i seconds] [-M seconds]\n"                 \
-    "                [-k seconds] [-m number] [-g group] [-N user] keydir\n"                       \
+    "                [-k seconds] [-m number] [-g group] [-N user] [-T [-u user]] keydir\n"        \
     "       wrensshd -h | -V\n"
 
 static const char help[] =
@@ -36,6 +36,7 @@ static const char help[] =
           "  -k seconds  ask a silent client so often whether it still lives (0: never)\n"
           "  -m number   end connections after so many refused keys (6)\n"
           "  -B          serve even where the kernel lacks a layer of the sandbox\n"
+          "  -T, -u user  serve nobody: check keydir and sandbox, and whether user may log in\n"
           "  -q, -Q      log only our own trouble; log the fixed lines (default)\n"
           "  -v          log details, with the text of commands; twice: more\n"
           "  -l, -L      log to syslog; to stderr (default)\n"
@@ -141,6 +142,9 @@ static bool set_switch(struct options *options, int flag)
     case 'E':
         options->user_environment = true;
         return true;
+    case 'T':
+        options->check = true;
+        return true;
     default:
         return false;
     }
@@ -163,6 +167,8 @@ static int set_value(struct options *options, int flag, const char *text)
         return parse_text(&options->anybody, text, flag);
     case 'g':
         return parse_text(&options->group, text, flag);
+    case 'u':
+        return parse_text(&options->check_user, text, flag);
     case 't':
         return parse_number(&options->login_seconds, text, 1, flag);
     case 'i':
@@ -215,6 +221,9 @@ static int check_whole(struct options *options, char **operands)
                           *operand);
         }
     }
+    if (options->check_user != NULL && !options->check) {
+        return refuse("-u needs -T", NULL);
+    }
     if (operands[0] == NULL) {
         return refuse("no key directory given", NULL);
     }
@@ -229,7 +238,7 @@ static int check_whole(struct options *options, char **operands)
 
 int options_parse(struct options *options, char **argv, int *status)
 {
-    struct flags flags = {.known = "qQvlLsSpPBrEx:e:a:c:R:t:i:M:k:m:g:N:hV", .rest = argv + 1};
+    struct flags flags = {.known = "qQvlLsSpPBrETx:e:a:c:R:t:i:M:k:m:g:N:u:hV", .rest = argv + 1};
     *options = (struct options){.login_seconds = LIMIT_LOGIN_SECONDS, .attempts = LIMIT_ATTEMPTS};
     *status = EXIT_USAGE;
     int flag;

@@ -45,6 +45,7 @@
     REASON(LINE_TOO_LONG, "key is not listed; this line is too long")                              \
     REASON(LINE_NO_TYPE, "key is not listed; this line has no key type")                           \
     REASON(LINE_DAMAGED, "key is not listed; this line has a damaged key")                         \
+    REASON(LINE_OTHER_TYPE, "keys of this type can't log in") /* only for -T */                    \
     /* By -R's file, in `line` or, of a KRL, in the section that `option` names. In the order      \
      * of enum revoked. */                                                                         \
     REASON(REVOKED, "key is revoked")                                                              \
@@ -95,6 +96,7 @@ struct authkeys_query {
     const char *address;      /* the client's, or NULL */
     int64_t now;              /* seconds since 1970 */
     bool may_set_environment;
+    uint32_t check_line; /* for -T: judge a line by itself, see authkeys_search(); else 0 */
     uint32_t key_type;   /* IPC_KEY_* */
     const uint8_t *blob; /* as the client sent it */
     size_t blob_bytes;
@@ -144,6 +146,11 @@ void authkeys_open_users(struct authkeys_users_file *file, const char *pattern,
  * user's file. The first line that lets it in counts. If none does, the reason is that of the first
  * line with this key. A certificate is parsed only if an authority could let it in: one of -c, or
  * of a line with cert-authority. The descriptors stay open.
+ *
+ * With a check_line nothing is offered. Judges the key in a line as if it was: in the first line
+ * from there on that is not empty, of the user's file with IPC_KEY_ED25519, of -c's with
+ * IPC_KEY_ED25519_CERT. `line` is its number. The verdict is AUTHKEYS_NOT_LISTED if there is no
+ * such line, and the file of -R can be understood.
  */
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
                      const char *user, const struct authkeys_files *files);

@@ -6,6 +6,9 @@
  */
 #include "authkeys_line.h"
 
+#include <sodium.h>
+
+#include "base64.h"
 #include "ssh_key_types.h"
 
 /* Of a key blob of 51 bytes. */
@@ -67,4 +70,25 @@ enum authkeys_reason authkeys_line_fault(const struct authkeys_line *line)
     bool damaged = bytes == 0 || bytes % 4 != 0 ||
                    (reader_is(&line->type, SSH_ED25519) && bytes != ED25519_BASE64_BYTES);
     return damaged ? AUTHKEYS_LINE_DAMAGED : AUTHKEYS_NOT_LISTED;
+}
+
+enum authkeys_reason authkeys_line_key(struct key_text *key, const struct authkeys_line *line)
+{
+    uint8_t blob[LIMIT_PLAIN_KEY_BYTES];
+    size_t count = 0;
+    struct key fields;
+    enum authkeys_reason fault = authkeys_line_fault(line);
+    if (fault != AUTHKEYS_NOT_LISTED) {
+        return fault;
+    }
+    if (!reader_is(&line->type, SSH_ED25519) && !reader_is(&line->type, SSH_SK_ED25519)) {
+        return AUTHKEYS_LINE_OTHER_TYPE;
+    }
+    if (!base64_decode(blob, sizeof(blob), &count, (const char *)line->base64.bytes,
+                       line->base64.left, NULL, sodium_base64_VARIANT_ORIGINAL) ||
+        !key_read(&fields, reader_over(blob, count))) {
+        return AUTHKEYS_LINE_DAMAGED;
+    }
+    key_write_text(key, &fields);
+    return authkeys_line_lists(line, key) ? AUTHKEYS_LISTED : AUTHKEYS_LINE_DAMAGED;
 }

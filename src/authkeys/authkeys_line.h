@@ -29,4 +29,8 @@ bool authkeys_line_lists(const struct authkeys_line *line, const struct key_text
  * asked for every line of a login. */
 enum authkeys_reason authkeys_line_fault(const struct authkeys_line *line);
 
+/* Reads the key in a line. Returns AUTHKEYS_LISTED if a login may offer it; otherwise what is wrong
+ * with it, as above, or AUTHKEYS_LINE_OTHER_TYPE. */
+enum authkeys_reason authkeys_line_key(struct key_text *key, const struct authkeys_line *line);
+
 #endif

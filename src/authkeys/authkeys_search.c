@@ -195,7 +195,8 @@ static enum authkeys_reason judge_authority(struct search *search, struct reader
         return AUTHKEYS_BROKEN_OPTION;
     }
     authkeys_begin_grant(&search->verdict->grant, GRANT_PERMISSIONS); /* it alone narrows it */
-    return judge_certificate(search, &terms);
+    return search->attempt.certificate != NULL ? judge_certificate(search, &terms)
+                                               : AUTHKEYS_FOR_AUTHORITY;
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -230,11 +231,38 @@ static bool lists_offer(struct search *search, const struct authkeys_line *line,
     return authkeys_line_lists(line, &search->authority);
 }
 
+/* For -T: takes the key in the line for the offer. */
+static enum authkeys_reason take_key(struct search *search, const struct authkeys_line *line)
+{
+    struct authkeys_verdict *verdict = search->verdict;
+    enum authkeys_reason reason = authkeys_line_key(&search->key, line);
+    if (reason == AUTHKEYS_LINE_OTHER_TYPE) {
+        authkeys_name_option(verdict->option, line->type.bytes, line->type.left);
+        return is_certificate(search) || authkeys_options_name_authority(line->options)
+                   ? AUTHKEYS_AUTHORITY_TYPE
+                   : reason;
+    }
+    if (reason != AUTHKEYS_LISTED) {
+        return reason;
+    }
+    memcpy(verdict->fingerprint, search->key.fingerprint, sizeof(verdict->fingerprint));
+    if (is_revoked(search)) {
+        reason = verdict->reason;
+        if (reason == AUTHKEYS_REVOKED) {
+            verdict->reason = AUTHKEYS_NOT_LISTED; /* so that the key's line is named */
+        }
+    }
+    return reason;
+}
+
 static enum authkeys_reason look(struct search *search, struct authkeys_line *parts,
                                  struct reader line, const char *path, uint32_t number)
 {
     if (!authkeys_line_read(parts, line)) {
         return AUTHKEYS_NOT_LISTED;
+    }
+    if (search->query->check_line != 0) {
+        return take_key(search, parts);
     }
     return lists_offer(search, parts, path, number) ? AUTHKEYS_LISTED : authkeys_line_fault(parts);
 }
@@ -262,9 +290,14 @@ static bool search_lines(struct search *search, int fd, const char *path,
     while (!search->over && (got = lines_next(&lines, &line)) == 1) {
         struct authkeys_line parts;
         char first_option[AUTHKEYS_OPTION_BYTES];
+        if (lines.number < search->query->check_line) {
+            continue;
+        }
         enum authkeys_reason reason = lines.too_long
                                           ? AUTHKEYS_LINE_TOO_LONG
                                           : look(search, &parts, line, path, lines.number);
+        /* One line is enough for -T. */
+        search->over |= search->query->check_line != 0 && reason != AUTHKEYS_NOT_LISTED;
         if (reason != AUTHKEYS_LISTED) {
             note_fault(search, reason, path, lines.number);
             continue;
@@ -322,6 +355,20 @@ static void search_users(struct search *search)
     }
 }
 
+/* For -T. Behind the last line it is the file of revoked keys that is checked. */
+static void check(struct search *search)
+{
+    search->read = true;
+    search->verdict->reason = AUTHKEYS_NOT_LISTED;
+    search_authorities(search);
+    if (!is_certificate(search)) {
+        search_users(search);
+    }
+    if (search->verdict->reason == AUTHKEYS_NOT_LISTED) {
+        is_revoked(search);
+    }
+}
+
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
                      const char *user, const struct authkeys_files *files)
 {
@@ -335,6 +382,10 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
                     .may_set_environment = query->may_set_environment},
     };
     memset(verdict, 0, sizeof(*verdict));
+    if (query->check_line != 0) {
+        check(&search);
+        return;
+    }
     bool read_at_once = !is_certificate(&search) || files->authorities.path != NULL;
     if ((!read_at_once || open_offer(&search)) && !search_authorities(&search)) {
         search_users(&search);

@@ -30,6 +30,8 @@ struct options {
     const char *revoked;        /* -R: a file, or NULL */
     const char *group;          /* -g, or NULL */
     bool no_root;               /* -r */
+    bool check;                 /* -T: serve nobody */
+    const char *check_user;     /* -u, or NULL */
     bool user_environment;      /* -E: apply environment= of authorized_keys */
     const char *anybody;        /* -N: anybody logs in, without a key, as this user; or NULL */
     unsigned login_seconds;     /* -t */

@@ -59,6 +59,7 @@ struct login {
     int ipc;             /* once it hangs up, no answer is needed */
     int64_t deadline_ms; /* of the whole login */
     uid_t reserved_uid;  /* as in struct account_rules */
+    uint32_t check_line; /* as in struct authkeys_query */
     struct login_scratch *scratch;
 
     /* Called for an accepted login: starts the session process with the account and the grant.

@@ -321,6 +321,35 @@ static void check(const struct scene *scene, uint32_t offset)
     }
 }
 
+/* What -T says about each line: the numbers grow. About a line that the login has named too, both
+ * say the same, and a key that -T accepts is let in. */
+static void check_lines(const struct scene *scene)
+{
+    static struct authkeys_verdict line, login;
+    struct scene other = *scene;
+    other.query.key_type = IPC_KEY_ED25519;
+    other.query.check_line = 1;
+    for (int i = 0; i < 8; i++, other.query.check_line = line.line + 1) {
+        run(&line, &other, (struct input){NULL, 0}, -1, 0);
+        FUZZ_CHECK(line.reason >= AUTHKEYS_LISTED && line.reason < AUTHKEYS_REASONS);
+        if (line.reason == AUTHKEYS_NOT_LISTED || line.reason > AUTHKEYS_REVOKED) {
+            return;
+        }
+        FUZZ_CHECK(line.line >= other.query.check_line && strcmp(line.path, "/users") == 0);
+        const struct authkeys_query *query = &scene->query;
+        bool plain = query->key_type == IPC_KEY_ED25519 || query->key_type == IPC_KEY_SK_ED25519;
+        run(&login, scene, (struct input){NULL, 0}, -1, 0);
+        if (plain && login.reason != AUTHKEYS_BAD_KEY &&
+            memcmp(line.fingerprint, login.fingerprint, 32) == 0 && login.line == line.line &&
+            strcmp(login.path, "/users") == 0) {
+            FUZZ_CHECK(login.reason == line.reason);
+            FUZZ_CHECK(memcmp(login.option, line.option, sizeof(line.option)) == 0);
+        }
+        FUZZ_CHECK(!plain || line.reason != AUTHKEYS_LISTED || login.reason == AUTHKEYS_LISTED ||
+                   memcmp(line.fingerprint, login.fingerprint, 32) != 0);
+    }
+}
+
 /* ---- the input ------------------------------------------------------------------------------- */
 
 static void make_offer(struct scene *scene, struct input *input, char *line, size_t line_bytes)
@@ -377,5 +406,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         scene.files[i] = (struct input){texts[i], second_expand(texts[i], FILE_BYTES, part, line)};
     }
     check(&scene, (uint32_t)(size * 2654435761U));
+    check_lines(&scene);
     return 0;
 }

@@ -144,11 +144,11 @@ static int judge_daemon(const struct options *options)
     static const char letters[] = "timMk";
     long values[5] = {60, 0, 6, 0, 0};
     unsigned subsystems = 0;
-    bool s = false, p = false;
+    bool s = false, p = false, check = false, user = false;
     bool anybody = false, forced = false, by_key = false;
     int verbosity = 0, letter;
     begin();
-    while ((letter = next("+:qQvlLsSpPBrEx:e:a:c:R:t:i:M:k:m:g:N:hV")) != -1) {
+    while ((letter = next("+:qQvlLsSpPBrETx:e:a:c:R:t:i:M:k:m:g:N:u:hV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }
@@ -165,10 +165,12 @@ static int judge_daemon(const struct options *options)
                 return -1;
             }
         }
+        check = check || letter == 'T';
+        user = user || letter == 'u';
         anybody = anybody || letter == 'N';
         forced = forced || letter == 'e';
         by_key = by_key || strchr("acR", letter) != NULL;
-        if (strchr("eacRgN", letter) != NULL && optarg[0] == '\0') {
+        if (strchr("eacRgNu", letter) != NULL && optarg[0] == '\0') {
             return -1;
         }
         if (letter == 'x' &&
@@ -176,8 +178,8 @@ static int judge_daemon(const struct options *options)
             return -1;
         }
     }
-    if ((s && p) || (anybody && (!forced || by_key || verbosity < 0)) || operand(0) == NULL ||
-        operand(1) != NULL || is_port(operand(0)) || !is_key_sound(options)) {
+    if ((s && p) || (user && !check) || (anybody && (!forced || by_key || verbosity < 0)) ||
+        operand(0) == NULL || operand(1) != NULL || is_port(operand(0)) || !is_key_sound(options)) {
         return -1;
     }
     FUZZ_CHECK(options == NULL ||
@@ -185,7 +187,8 @@ static int judge_daemon(const struct options *options)
                 options->attempts == values[2] && options->life_seconds == values[3] &&
                 options->keepalive_seconds == values[4] && (options->anybody != NULL) == anybody &&
                 options->subsystem_count == subsystems && options->verbosity == verbosity &&
-                options->no_curve25519 == s && options->no_sntrup == p));
+                options->no_curve25519 == s && options->no_sntrup == p && options->check == check &&
+                (options->check_user != NULL) == user));
     return 0;
 }
 

@@ -107,6 +107,8 @@ START_TEST(defaults)
     ck_assert_ptr_null(options->forced_command);
     ck_assert_ptr_null(options->authkeys);
     ck_assert_ptr_null(options->group);
+    ck_assert(!options->check);
+    ck_assert_ptr_null(options->check_user);
     ck_assert_uint_eq(options->login_seconds, 60);
     ck_assert_uint_eq(options->idle_seconds, 0);
     ck_assert_uint_eq(options->life_seconds, 0);
@@ -124,6 +126,10 @@ START_TEST(switches)
     ck_assert_int_eq(accepted("-vvvvv k")->verbosity, 2);
     ck_assert_int_eq(accepted("-vvQ k")->verbosity, 0);
     ck_assert_int_eq(accepted("-vvq k")->verbosity, -1);
+    ck_assert(accepted("-T k")->check);
+    ck_assert_ptr_null(accepted("-T k")->check_user);
+    ck_assert_str_eq(accepted("-Tu bob k")->check_user, "bob");
+    ck_assert(accepted("-u bob -T ./22")->check);
     ck_assert(accepted("-l k")->syslog);
     ck_assert(!accepted("-lL k")->syslog);
     ck_assert(accepted("-P k")->no_sntrup);
@@ -231,9 +237,13 @@ static const struct {
     {"-? k", "-?"},
     {"-: k", "-:"},
     {"--helpful k", "--"},
+    {"-u bob k", "-u needs -T"},
+    {"-T -u \"\" k", "empty argument: -u"},
+    {"-T -u", "-u"},
     {"22", "the port belongs to the launcher"},
     {"-p 22 k", "the port belongs to the launcher"},
     {"k 22", "the port belongs to the launcher"},
+    {"-T 1", "the port belongs to the launcher"},
     {"-t", "-t"},
     {"-v -x", "-x"},
     {"-e \"\" k", "-e"},

@@ -1,0 +1,345 @@
+"""-T: writes what a login would meet, by what a login runs, and serves nobody."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from daemon import daemon_environment, run
+from site_setup import run_or_fail
+from wire import USERAUTH_SUCCESS
+from wire_crypto import Ed25519Key
+
+COULD, COULD_NOT = 0, 100
+PAIR = re.compile(r'([a-z_-]+)=("[^"]*"|\S*)')
+FINGERPRINT = r"SHA256:[\w+/]{43}"
+
+
+class Report:
+    """What -T has printed, a dictionary for each line."""
+
+    def __init__(self, done):
+        self.status, self.text, self.lines = done.returncode, done.stdout, []
+        assert done.stderr == "", done.stderr
+        for line in self.text.splitlines():
+            assert re.match(r"wrensshd\[\d+\]: event=", line) and line.isprintable(), line
+            self.lines.append({key: value.strip('"') for key, value in PAIR.findall(line)})
+        result = "a login could work" if self.status == COULD else "no login could work"
+        assert self.one("check") == self.lines[-1] and self.lines[-1]["result"] == result, self.text
+
+    def of(self, event):
+        return [line for line in self.lines if line["event"] == event]
+
+    def one(self, event):
+        found = self.of(event)
+        assert len(found) == 1, self.text
+        return found[0]
+
+    @property
+    def refused(self):
+        """Path, line, reason and option of each refusal."""
+        return [(one.get("path"), int(one.get("line", 0)), one["reason"], one.get("option"))
+                for one in self.of("login") if one["verdict"] == "refused"]
+
+    @property
+    def acceptable(self):
+        """Path, line, key and option of each key that could log in."""
+        return [(one["authkeys"], int(one["line"]), one["key"], one.get("option"))
+                for one in self.of("login") if one["verdict"] == "acceptable"]
+
+
+@pytest.fixture
+def check(site, authorize):
+    """check(*flags): the report about the tests' user, or about no user with user=None."""
+    del authorize
+
+    def start(*flags, user=site.user.pw_name, keydir=None, launch=(), env=None, mode=None):
+        mode = mode or site.mode
+        command = [*launch, site.daemon, *site.daemon_args(), "-T", *(["-u", user] if user else []), *flags,
+                   keydir or site.keydir(mode)]
+        return Report(run(command, env=daemon_environment(env), **site.become(mode)))
+    return start
+
+
+@pytest.fixture
+def lines(site, check):
+    """lines(text): the report about a file with this text, and the file's path."""
+    def start(text):
+        site.authorize(text)
+        return check(), site.authorized_keys
+    return start
+
+
+@pytest.fixture
+def admins(site):
+    """admins(text): the path of a file of the administrator's."""
+    folder = site.folder("admins")
+
+    def start(text):
+        path = os.path.join(folder, "file")
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+        return path
+    yield start
+    shutil.rmtree(folder)
+
+
+def fingerprint(path):
+    return run(["ssh-keygen", "-lf", path]).stdout.split()[1]
+
+
+# ---- the server -------------------------------------------------------------------------------
+
+def test_all_is_well(check, site, mode):
+    """Without a fault the report names the host key, the sandbox and each key that could log in."""
+    report = check(mode=mode)
+    assert report.status == COULD and not report.refused and not report.of("trouble"), report.text
+    assert report.one("check")["key"] in run([site.printkey, site.keydir(site.mode)]).stdout
+    assert "no-new-privs" in report.one("connection")["layers"]
+    first, second = report.acceptable
+    assert first == (site.authorized_keys, 1, fingerprint(site.identity), None)
+    assert second[:2] == (site.authorized_keys, 2) and re.fullmatch(FINGERPRINT, second[2])
+    alone = check(user=None, mode=mode)
+    assert alone.status == COULD and not alone.of("login")
+
+
+def test_nothing_is_left(check, site):
+    """The check changes no file, and leaves no process."""
+    def files():
+        return {(path, name, os.lstat(os.path.join(path, name)).st_mtime_ns)
+                for folder in (site.base, "/run") for path, _, names in os.walk(folder)
+                for name in names if folder != "/run" or "wrensshd" in path + name}
+    before = files()
+    check()
+    assert files() == before and not site.daemons_left()
+
+
+@pytest.mark.parametrize("damage,name,reason", [
+    (lambda path: os.chmod(os.path.join(path, ".ed25519.sk"), 0o644), "/.ed25519.sk", "accessible by group or others"),
+    (lambda path: os.unlink(os.path.join(path, "ed25519.pk")), "/ed25519.pk", "No such file"),
+    (lambda path: os.truncate(os.path.join(path, ".ed25519.sk"), 5), "/.ed25519.sk", "not 64 bytes"),
+    (shutil.rmtree, "", "No such file")], ids=["mode", "public key", "damaged", "directory"])
+def test_host_key_that_can_not_be_used(check, site, damage, name, reason):
+    """The report says which file of the key directory is at fault, and why. The other findings follow."""
+    path = os.path.join(site.folder("spoilt"), "keys")
+    shutil.copytree(site.keydir(site.mode), path)
+    damage(path)
+    report = check(keydir=path)
+    shutil.rmtree(os.path.dirname(path))
+    trouble = report.one("trouble")
+    assert report.status == COULD_NOT and trouble["path"] == path + name and reason in trouble["reason"]
+    assert "key" not in report.one("check") and report.one("connection") and len(report.acceptable) == 2
+
+
+def test_second_host_key(check, site):
+    """A second host key that can't be used is named, and keeps nobody out."""
+    path = os.path.join(site.folder("two"), "keys")
+    shutil.copytree(site.keydir(site.mode), path)
+    second = os.path.join(path, "ssh_host_ed25519_key")
+    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", second])
+    fine = check(user=None, keydir=path)
+    os.chmod(second, 0o666)
+    report = check(user=None, keydir=path)
+    shutil.rmtree(os.path.dirname(path))
+    assert fine.status == COULD and not fine.of("trouble")
+    assert report.status == COULD and report.one("trouble")["path"] == second and "key" in report.one("check")
+
+
+@pytest.mark.sandbox
+def test_kernel_without_a_layer(check, without):
+    """A layer that the kernel lacks is named. -B serves without it, and a login never needs Landlock."""
+    lacking = without("seccomp,prctl=22")
+    report = check(user=None, launch=lacking)
+    assert report.status == COULD_NOT and report.one("trouble")["what"] == "sandbox layers missing: seccomp"
+    report = check("-B", user=None, launch=lacking)
+    assert report.status == COULD and report.one("connection")["missing"] == "seccomp"
+    report = check(user=None, launch=without("landlock_create_ruleset"))
+    assert report.status == COULD and "landlock" not in report.one("connection")["layers"]
+
+
+# ---- the account ------------------------------------------------------------------------------
+
+@pytest.mark.root
+@pytest.mark.parametrize("flags,user,reason", [
+    ([], "nosuchuser", "unknown user"), ([], "a/b", "name is too long or holds characters that are not allowed"),
+    (["-r"], "root", "root may not log in here"), (["-g", "nogroup"], None, "not a member of the group that -g names"),
+    (["-g", "nosuchgroup"], None, "not a member of the group that -g names")])
+def test_account_that_may_not_log_in(check, site, admins, flags, user, reason):
+    """The account's reason stands alone: no file is looked at."""
+    report = check(*flags, "-c", admins(site.identity_line), user=user or site.user.pw_name)
+    assert report.status == COULD_NOT and report.refused == [(None, 0, reason, None)] and not report.acceptable
+
+
+@pytest.mark.root
+def test_account_without_a_shell(check, site):
+    """The shell and the day of expiry count, as for a login."""
+    user = site.add_user("c", shell="/nowhere/sh")
+    assert check(user=user.pw_name).refused == [(None, 0, "shell is missing or not executable", None)]
+    run_or_fail(["usermod", "--shell", "/bin/sh", "--expiredate", "2020-01-01", user.pw_name])
+    assert check(user=user.pw_name).refused == [(None, 0, "account has expired", None)]
+    site.remove_user(user.pw_name)
+    shutil.rmtree(user.pw_dir)
+
+
+@pytest.mark.root
+def test_server_of_one_user(check):
+    """A server that does not run as root serves its user alone."""
+    assert check(user="root", mode="user").refused == [(None, 0, "not the user this server runs as", None)]
+
+
+# ---- the file with the keys -------------------------------------------------------------------
+
+def test_unsafe_mode(check, site):
+    """The report names the path at fault, its owner and its mode."""
+    os.chmod(site.authorized_keys, 0o664)
+    report = check()
+    assert report.status == COULD_NOT
+    assert report.refused == [(os.path.realpath(site.authorized_keys), 0, "unsafe mode", None)]
+    assert (report.one("login")["owner"], report.one("login")["mode"]) == (str(site.user.pw_uid), "0664")
+
+
+@pytest.mark.root
+def test_unsafe_folder(check, site):
+    """The path at fault may be a folder above the file."""
+    os.chmod(site.user.pw_dir, 0o770)
+    home = check().refused
+    os.chmod(site.user.pw_dir, 0o750)
+    folder = os.path.dirname(site.authorized_keys)
+    os.chmod(folder, 0o755)
+    os.chown(folder, 12345, 0)
+    report = check()
+    os.chmod(folder, 0o700)
+    os.chown(folder, site.user.pw_uid, site.user.pw_gid)
+    assert home == [(os.path.realpath(site.user.pw_dir), 0, "unsafe mode", None)]
+    assert report.refused == [(os.path.realpath(folder), 0, "unsafe owner", None)]
+    assert (report.one("login")["owner"], report.one("login")["mode"]) == ("12345", "0755")
+
+
+def test_no_file(check, site):
+    """A missing file is named, and so is a pattern that leads to none. An empty file lets nobody in."""
+    os.unlink(site.authorized_keys)
+    report = check()
+    assert report.status == COULD_NOT and report.refused == [
+        (site.authorized_keys, 0, "No such file or directory", None)]
+    assert "pattern of -a" in check("-a", "%h/%x").refused[0][2]
+    site.authorize("# nothing", "")
+    report = check()
+    assert report.status == COULD_NOT and not report.of("login")
+
+
+@pytest.mark.parametrize("line,option", [
+    ("{key}", None), ("restrict {key}", None), ('restrict,command="true" {key}', None),
+    ('from="192.0.2.0/24" {key}', "from"), ('cert-authority,principals="a" {key}', "cert-authority"),
+    ('expiry-time="20380101" {key}', None), ("\xef\xbb\xbf{key}\r", None)])
+def test_line_that_counts(lines, site, line, option):
+    """A line that may let somebody in has the fingerprint of its key, and what restricts it most."""
+    report, path = lines(line.format(key=site.identity_line))
+    assert report.status == COULD and not report.refused, report.text
+    assert report.acceptable == [(path, 1, fingerprint(site.identity), option)]
+
+
+OTHER_TYPE = "keys of this type can't log in"
+TOO_LONG, NO_TYPE, DAMAGED = ("key is not listed; " + fault for fault in (
+    "this line is too long", "this line has no key type", "this line has a damaged key"))
+
+
+@pytest.mark.parametrize("line,reason,option", [
+    ("x {key}", "option is unknown", "x"), ("command=x {key}", "option is broken", "command"),
+    ('principals="a" {key}', "option is broken", "principals"), ('expiry-time="20200101" {key}', "key has expired", "expiry-time"),
+    ("ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQA=", OTHER_TYPE, "ssh-rsa"), ("ssh-rsa A", DAMAGED, None),
+    ("restrict ecdsa-sha2-nistp256 AAAA", OTHER_TYPE, "ecdsa-sha2-nistp256"),
+    ("ssh-ed25519-cert-v01@openssh.com AAAA", OTHER_TYPE, "ssh-ed25519-cert-v01@openssh.com"),
+    ("cert-authority ssh-rsa AAAA", "authority's key is ssh-rsa, only ed25519 is taken", None),
+    ("{cut}", DAMAGED, None), ("{cut}!AAA", DAMAGED, None), ("{cut}====", DAMAGED, None), ("ssh-ed25519", DAMAGED, None),
+    ("{other}", DAMAGED, None), ("garbage", NO_TYPE, None), ('command="true {key}', NO_TYPE, None),
+    ("x" * 20000, TOO_LONG, None), ("x\x1b[2J {key}", "option is unknown", r"x\x1b[2J")])
+def test_line_that_does_not_count(lines, site, line, reason, option):
+    """Each line that lets nobody in has its number and the reason; empty lines and comments are left out. No text of the
+    file controls the terminal."""
+    key = site.key_line(site.key)
+    line = line.format(key=key, cut=key[:-4], other="sk-ssh-ed25519@openssh.com " + key.split()[1])
+    report, path = lines(f"# mine\n\n{line}\n   \n# end")
+    assert report.status == COULD_NOT and report.refused == [(path, 3, reason, option)], report.text
+    report, path = lines(f"{line}\n{key}\n{line}\n{line}")
+    assert report.status == COULD and [one[:2] for one in report.acceptable] == [(path, 2)], report.text
+    assert report.refused == [(path, number, reason, option) for number in (1, 3, 4)]
+
+
+def test_the_check_and_the_login_agree(lines, client, site):
+    """The check finds a line acceptable if and only if its key can log in."""
+    key = site.key_line(site.key)
+    for line in (key, "x " + key, "restrict " + key, key + "=", key[:-1], "# " + key, " " + key + " x",
+                 'expiry-time="20380101" ' + key, 'expiry-time="20020101" ' + key, key.upper(), "\xef\xbb\xbf" + key):
+        report, _ = lines(line)
+        raw = client()
+        raw.handshake()
+        raw.start_userauth()
+        may = raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
+        assert may == bool(report.acceptable) == (report.status == COULD), report.text
+
+
+# ---- the administrator's files ----------------------------------------------------------------
+
+def test_authorities(check, site, admins):
+    """Each line of -c's file is judged; it may have no options."""
+    key = site.key_line(Ed25519Key())
+    path = admins(f"{key} ca\nrestrict {key}\nssh-rsa AAAA\n")
+    os.unlink(site.authorized_keys)
+    report = check("-c", path)
+    assert report.status == COULD, "a certificate could log in"
+    assert [(*one[:2], one[3]) for one in report.acceptable] == [(path, 1, "cert-authority")]
+    assert report.refused[1:] == [(path, 2, "option is broken", None), (path, 3, "authority's key is ssh-rsa, only ed25519 is taken", None)]
+    os.chmod(path, 0o666)
+    report = check("-c", path)
+    assert report.status == COULD_NOT and report.refused[1:] == [(path, 0, "unsafe mode", None)]
+
+
+def test_revoked(check, site, admins):
+    """A revoked key is named. A file that can't be understood, or is missing, lets nobody in."""
+    path = admins(site.identity_line + "\n")
+    report = check("-R", path)
+    assert report.status == COULD and report.refused == [(site.authorized_keys, 1, "key is revoked", None)]
+    path = admins(site.identity_line + "\n" + site.key_line(site.key) + "\n")
+    assert check("-R", path).status == COULD_NOT
+    for keys in ([], ["# no key"]):
+        site.authorize(*keys)
+        path = admins("# none\nnonsense\n")
+        report = check("-R", path)
+        assert report.status == COULD_NOT and report.refused == [(path, 2, "file of revoked keys is broken", None)]
+        path = admins("SSHKRL\n\0")
+        report = check("-R", path)
+        assert report.status == COULD_NOT and report.refused == [(path, 0, "file of revoked keys ends too early", None)]
+        report = check("-R", path + ".missing")
+        assert report.status == COULD_NOT and report.refused == [(path + ".missing", 0, "No such file or directory", None)]
+
+
+# ---- how it is started ------------------------------------------------------------------------
+
+def test_terminal(site):
+    """It works on a terminal, where a person starts it."""
+    command = f"{site.daemon} {' '.join(site.daemon_args())} -T {site.keydir(site.mode)}"
+    done = subprocess.run(["script", "-qec", command, "/dev/null"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          timeout=60, check=False)
+    assert done.returncode == COULD and b"a login could work" in done.stdout
+
+
+def test_user_needs_the_check(site):
+    """-u alone is a mistake: somebody may believe that it limits the server to a user."""
+    done = run([site.daemon, "-u", "root", site.keydir(site.mode)], env=daemon_environment())
+    assert done.returncode == 100 and "-u needs -T" in done.stderr and not done.stdout
+
+
+@pytest.mark.root
+def test_without_a_key(check, site):
+    """With -N only the account counts, and no file with keys is read."""
+    flags = ["-e", "true", "-N"]
+    report = check(*flags, site.user.pw_name, user="anybody", mode="user")
+    login = report.one("login")
+    assert report.status == COULD and report.one("connection")["authentication"] == "none"
+    assert (login["user"], login["key"], login["verdict"], login["reason"]) == (
+        "anybody", "-", "acceptable", "anybody may log in: -N")
+    report = check(*flags, "nobody", user="anybody", mode="user")
+    assert report.status == COULD_NOT
+    assert report.refused == [(None, 0, "not the user this server runs as", None)]
