@@ -1,6 +1,8 @@
 """Starts wrensshd as a launcher does, and makes sure that none of its processes stays behind."""
 
+import errno
 import os
+import random
 import re
 import shlex
 import socket
@@ -199,8 +201,15 @@ def run(command, timeout=60, **how):
 
 
 def free_port():
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        return listener.getsockname()[1]
+    """Below those that the kernel gives to clients: it could give away such a port before a launcher has it."""
+    while True:
+        port = random.randrange(20000, 32000)
+        try:
+            with socket.create_server(("", port)):
+                return port
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE:
+                raise
 
 
 def wait_port(port):
