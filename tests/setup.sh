@@ -224,7 +224,12 @@ format() { # FILE...
 # tidy FILE...: clang-tidy, with the command lines of a build with Clang, which knows no option of GCC's own.
 tidy() {
     [ -d build/tidy ] || CC=clang meson setup build/tidy -Dtests=false >build/tidy-setup.log 2>&1
-    printf '%s\n' "$@" | nice -n 10 xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 4 clang-tidy -p build/tidy --quiet
+    printf '%s\n' "$@" | nice -n 10 xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 4 clang-tidy -p build/tidy --quiet \
+        >build/tidy-output.log 2>&1
+    status=$?
+    # The log's end is shown. It must not be the counts of what is not reported.
+    grep -v '^[0-9]* warnings* generated\.$' build/tidy-output.log
+    return $status
 }
 
 # ---- results: a folder of build/results for each build, for counts.py ------------------------------------------------
