@@ -4,33 +4,37 @@
 #     sh packaging/release.sh --sync
 #     sh packaging/release.sh --check
 #     sh packaging/release.sh --key FILE [--source-only] [x86_64|aarch64|armv7]...
+#     sh packaging/release.sh --key FILE --tag
 #
 #     --sync         writes the version of meson.build into README.md, the man pages and the recipes of packaging/
 #     --check        only reports whether this commit can be released
-#     --key FILE     the SSH key that signs the sums. FILE.pub must lie beside it; FILE may be in ssh-agent only
+#     --key FILE     the SSH key that signs. FILE.pub must lie beside it, and its line in packaging/allowed_signers; FILE
+#                    may be in ssh-agent only
 #     --source-only  no static binaries
+#     --tag          signs a tag for the commit of the release that was made
 #
 # Leaves in build/release/VERSION: wrenssh-VERSION.tar.xz, a wrensshd-VERSION-ARCH.tar.xz for each architecture, the
-# bill of materials wrensshd-VERSION.spdx, SHA256SUMS, and its signature SHA256SUMS.sig. The same commit and the same
-# compilers give the same bytes; only the signature may differ.
+# bill of materials wrensshd-VERSION.spdx, SHA256SUMS, and a signature FILE.sig of each. The same commit and the same
+# compilers give the same bytes; only signatures may differ.
 set -eu
 export LC_ALL=C
 umask 022
 top=$(cd "$(dirname "$0")/.." && pwd)
 key='' architectures='' task=release binaries=yes
+signers=$top/packaging/allowed_signers
 
 die() { echo "release.sh: $*" >&2; exit 1; }
 
 while [ $# -gt 0 ]; do
     case $1 in
-    --sync | --check) task=${1#--} ;;
+    --sync | --check | --tag) task=${1#--} ;;
     --key)
         [ $# -ge 2 ] || die "--key takes a file"
         key=$2
         shift
         ;;
     --source-only) binaries= ;;
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) die "unknown option: $1" ;;
     *) architectures="$architectures $1" ;;
     esac
@@ -117,12 +121,17 @@ $changes"
     check_news
 }
 
+# The line of packaging/allowed_signers for a public key: for tags of Git's and for files.
+signer_of() { printf 'wrenssh namespaces="git,wrenssh-release" %s\n' "$(cut -d ' ' -f 1,2 "$1")"; }
+
 check_key() {
     [ -n "$key" ] || die "--key is missing: the SSH key that signs"
     key=${key%.pub}
     public=$key.pub
     [ -e "$public" ] || die "there is no $public: the public half of the key"
     [ -e "$key" ] || key=$public # ssh-agent has the other half
+    grep -qxF "$(signer_of "$public")" "$signers" || die "packaging/allowed_signers lacks the key; commit this line in it:
+$(signer_of "$public")"
 }
 
 # ---- what is made ----------------------------------------------------------------------------------------------------
@@ -149,12 +158,28 @@ make_binaries() {
     cp "$unpacked"/build/cross/wrensshd-*.tar.xz "$new/"
 }
 
-sign_sums() {
+sign() {
     (cd "$new" && sha256sum -- * >"$work/SHA256SUMS" && mv "$work/SHA256SUMS" SHA256SUMS)
-    ssh-keygen -q -Y sign -f "$key" -n wrenssh-release "$new/SHA256SUMS"
-    printf 'wrenssh namespaces="wrenssh-release" %s\n' "$(cut -d ' ' -f 1,2 "$public")" >"$work/allowed_signers"
-    ssh-keygen -q -Y verify -f "$work/allowed_signers" -I wrenssh -n wrenssh-release -s "$new/SHA256SUMS.sig" \
-        <"$new/SHA256SUMS" >"$work/verify.log" 2>&1 || die "$public does not verify the signature"
+    for file in "$new"/*; do
+        ssh-keygen -q -Y sign -f "$key" -n wrenssh-release "$file"
+        ssh-keygen -q -Y verify -f "$signers" -I wrenssh -n wrenssh-release -s "$file.sig" <"$file" \
+            >"$work/verify.log" 2>&1 || die "packaging/allowed_signers does not verify the signature of ${file##*/}"
+    done
+}
+
+# The tag names the sums, so that it vouches for the files, too.
+make_tag() {
+    made=$top/build/release/$version
+    [ -e "$made.commit" ] || die "build/release/$version.commit is missing: make the release first"
+    commit=$(cat "$made.commit")
+    set -- -c gpg.format=ssh -c user.signingKey="$key" -c gpg.ssh.allowedSignersFile="$signers"
+    { printf 'wrenssh %s\n\n' "$version" && cat "$made/SHA256SUMS"; } |
+        git -C "$top" "$@" tag -s -F - "v$version" "$commit" || die "Git can't make the tag v$version"
+    git -C "$top" "$@" verify-tag "v$version" 2>/dev/null || {
+        git -C "$top" tag -d "v$version" >/dev/null
+        die "packaging/allowed_signers does not verify the tag, which is removed again"
+    }
+    echo "tag v$version is signed. When the files are published: git push origin v$version"
 }
 
 make_release() {
@@ -169,11 +194,11 @@ make_release() {
         mv "$work/spdx" "$new/wrensshd-$version.spdx"
         echo "wrensshd-$version.spdx"
     fi
-    sign_sums
+    sign
     rm -rf "${top:?}/build/release/$version"
     mv "$new" "$top/build/release/$version"
-    commit=$(git -C "$top" rev-parse --short HEAD)
-    echo "build/release/$version is complete. When it is published: git tag -s v$version $commit"
+    git -C "$top" rev-parse HEAD >"$top/build/release/$version.commit"
+    echo "build/release/$version is complete. Next: release.sh --key FILE --tag"
 }
 
 case $task in
@@ -186,5 +211,10 @@ release)
     check_key
     check_tree
     make_release
+    ;;
+tag)
+    check_key
+    check_tree
+    make_tag
     ;;
 esac

@@ -75,7 +75,7 @@ stage() {
     rm -r "$work/$arch/stage"
     mkdir -p "$documents/packaging/initramfs"
     cp "$top/LICENSE" "$top/README.md" "$top/NEWS.md" "$top/SECURITY.md" "$documents/"
-    cp "$top/packaging/README.md" "$documents/packaging/"
+    cp "$top"/packaging/*.md "$top/packaging/allowed_signers" "$documents/packaging/"
     cp "$top/packaging/initramfs/README.md" "$documents/packaging/initramfs/"
     cp "$top"/subprojects/libsodium-*/LICENSE "$documents/LICENSE.libsodium"
     cp "$work/$arch/sysroot/copyright" "$documents/LICENSE.musl"

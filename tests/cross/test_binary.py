@@ -154,7 +154,9 @@ def test_archive_holds_what_is_promised(target):
         "lib/systemd/system/wrensshd-keygen.service",
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
         *("share/doc/wrensshd/" + page for page in (
-            "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md", "packaging/initramfs/README.md")), *SERVICES} | {
+            "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md",
+            "packaging/RELEASING.md", "packaging/allowed_signers",
+            "packaging/initramfs/README.md")), *SERVICES} | {
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
         for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio")
         for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names if name != "README.md"}

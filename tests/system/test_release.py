@@ -19,9 +19,10 @@ WHO = {"GIT_AUTHOR_NAME": "someone", "GIT_AUTHOR_EMAIL": "someone@example", "GIT
 class Repository:
     """A copy of the tree with one commit, of which a release could be made."""
 
-    def __init__(self, top, umask=0o022):
+    def __init__(self, top, key, umask=0o022):
         self.top, self.umask = str(top), umask
         shutil.copytree(PROJECT, self.top, ignore=SKIPPED)
+        self.write("packaging/allowed_signers", signer(key))
         self.write("NEWS.md", f"# News\n\n## {VERSION} (today)\n\nMuch is new.\n\n## 0.0.1\n\nA start.\n")
         self.git("init", "-q")
         self.commit()
@@ -45,6 +46,13 @@ class Repository:
         self.git("add", "-A")
         self.git("commit", "-q", "-m", "all")
 
+    def reset(self):
+        """To the first commit, without tags; what is ignored stays, such as a release."""
+        self.git("reset", "-q", "--hard", self.git("rev-list", "--max-parents=0", "HEAD").strip())
+        self.git("clean", "-q", "-d", "-f")
+        for tag_name in self.git("tag").split():
+            self.git("tag", "-d", tag_name)
+
     def release(self, *words):
         return subprocess.run(["sh", "packaging/release.sh", *words], cwd=self.top, capture_output=True, text=True,
                               env={**os.environ, **WHO}, umask=self.umask, check=False)
@@ -53,29 +61,38 @@ class Repository:
         return self.path("build/release", VERSION, name)
 
 
+def signer(key):
+    """The line of allowed_signers that RELEASING.md and the file itself show, with this key."""
+    with open(os.path.join(PROJECT, "packaging/allowed_signers"), encoding="ascii") as file:
+        line = re.search(r"^# (.* )ssh-ed25519 AAAA\.\.\.$", file.read(), re.M)[1]
+    with open(key + ".pub", encoding="ascii") as file:
+        return line + " ".join(file.read().split()[:2]) + "\n"
+
+
 @pytest.fixture(scope="module")
-def original(tmp_path_factory):
+def original(tmp_path_factory, key):
     for tool in ("git", "meson", "ninja", "xz", "ssh-keygen"):
         if not shutil.which(tool):
             pytest.skip(f"no {tool} here")
-    return Repository(tmp_path_factory.mktemp("release") / "tree")
+    return Repository(tmp_path_factory.mktemp("release") / "tree", key)
 
 
 @pytest.fixture
 def repository(original):
     """The repository without what an earlier test has left."""
-    original.git("reset", "-q", "--hard", original.git("rev-list", "--max-parents=0", "HEAD").strip())
-    original.git("clean", "-q", "-d", "-f")
-    for tag in original.git("tag").split():
-        original.git("tag", "-d", tag)
+    original.reset()
     return original
+
+
+def make_key(folder):
+    path = str(folder / "signer")
+    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "signer", "-f", path], check=True)
+    return path
 
 
 @pytest.fixture(scope="module")
 def key(tmp_path_factory):
-    path = str(tmp_path_factory.mktemp("key") / "signer")
-    subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "signer", "-f", path], check=True)
-    return path
+    return make_key(tmp_path_factory.mktemp("key"))
 
 
 def digest(path):
@@ -157,6 +174,15 @@ def test_wrong_words(repository, words, reason):
     assert not os.path.exists(repository.path("build/release"))
 
 
+def test_key_of_somebody_else(repository, tmp_path):
+    """A release would be signed by a key that no user knows."""
+    other = make_key(tmp_path)
+    done = repository.release("--key", other, "--source-only")
+    assert done.returncode == 1 and signer(other) in done.stderr
+    assert "packaging/allowed_signers lacks the key" in done.stderr
+    assert not os.path.exists(repository.product("SHA256SUMS.sig"))
+
+
 # ---- one version ----------------------------------------------------------------------------------
 
 def test_sync(repository):
@@ -180,34 +206,38 @@ def test_sync(repository):
 # ---- what is made ---------------------------------------------------------------------------------
 
 def check_commands():
-    """Of RELEASING.md, by which a user checks a release."""
+    """Of RELEASING.md, by which a user checks a release: the sums, the files, the source alone, the tag."""
     with open(os.path.join(PROJECT, "packaging/RELEASING.md"), encoding="utf-8") as file:
         text = file.read().split("\n## Checking one\n")[1].split("\n## ")[0]
-    line, *commands = re.findall(r"^    (.*)$", text, re.M)
-    assert line.endswith(" ssh-ed25519 AAAA...")
-    return line, commands
+    commands = re.findall(r"^    (.*)$", text.replace("VERSION", VERSION), re.M)
+    assert len(commands) == 4 and commands[3].startswith("git ")
+    return commands
 
 
-def check(folder, key):
-    line, commands = check_commands()
-    with open(key + ".pub", encoding="ascii") as file:
-        public = " ".join(file.read().split()[:2])
-    with open(os.path.join(folder, "allowed_signers"), "w", encoding="ascii") as file:
-        file.write(line.replace("ssh-ed25519 AAAA...", public) + "\n")
-    return [subprocess.run(["sh", "-c", command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                           text=True, check=False) for command in commands]
+def check(folder, *numbers):
+    return [subprocess.run(["sh", "-c", check_commands()[number]], cwd=folder, stdout=subprocess.PIPE, text=True,
+                           stderr=subprocess.STDOUT, check=False, env={**os.environ, **WHO}) for number in numbers]
 
 
+@pytest.fixture(scope="module")
+def released(original, key):
+    """Of the first commit, without the static binaries."""
+    original.reset()
+    done = original.release("--key", key, "--source-only")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.usefixtures("released")
 def test_signed_source(repository, key, tmp_path):
     """Nobody could tell whether an archive is ours, or build it again from the same commit."""
-    done = repository.release("--key", key, "--source-only")
-    assert done.returncode == 0, done.stderr
     archive = f"wrenssh-{VERSION}.tar.xz"
     folder = tmp_path / "download"
     shutil.copytree(repository.path("build/release", VERSION), folder)
-    assert sorted(os.listdir(folder)) == ["SHA256SUMS", "SHA256SUMS.sig", archive]
-    signature, sums = check(folder, key)
-    assert signature.returncode == 0 and 'Good "wrenssh-release" signature for wrenssh' in signature.stdout
+    assert sorted(os.listdir(folder)) == ["SHA256SUMS", "SHA256SUMS.sig", archive, archive + ".sig"]
+    shutil.copy(repository.path("packaging/allowed_signers"), folder)
+    signature, sums, alone = check(folder, 0, 1, 2)
+    for done in signature, alone:
+        assert done.returncode == 0 and 'Good "wrenssh-release" signature for wrenssh' in done.stdout
     assert sums.stdout == f"{archive}: OK\n"
 
     lines = subprocess.run(["tar", "-tvJf", archive], cwd=folder, check=True, text=True,
@@ -216,17 +246,41 @@ def test_signed_source(repository, key, tmp_path):
     assert names == set(repository.git("ls-files").split())
     assert {line.split()[1] for line in lines} == {"0/0"}
 
-    other = Repository(tmp_path / "another place" / "tree", umask=0o077)
+    other = Repository(tmp_path / "another place" / "tree", key, umask=0o077)
     done = other.release("--key", key + ".pub", "--source-only")
     assert done.returncode == 0, done.stderr
     assert digest(other.product(archive)) == digest(repository.product(archive))
 
     with open(folder / "SHA256SUMS", "a", encoding="ascii") as file:
         file.write(f"{'0' * 64}  more\n")
-    assert check(folder, key)[0].returncode != 0, "changed sums pass"
+    assert check(folder, 0)[0].returncode != 0, "changed sums pass"
     with open(folder / archive, "ab") as file:
         file.write(b"\0")
-    assert check(folder, key)[1].returncode != 0, "a changed archive passes"
+    assert [done.returncode != 0 for done in check(folder, 1, 2)] == [True, True], "a changed archive passes"
+
+
+@pytest.mark.usefixtures("released")
+def test_signed_tag(repository, key, tmp_path):
+    """Nobody could tell whether the commit of a release is ours."""
+    noted = repository.path("build/release", VERSION + ".commit")
+    os.rename(noted, noted + ".away")
+    done = repository.release("--key", key, "--tag")
+    assert done.returncode == 1 and "make the release first" in done.stderr
+    os.rename(noted + ".away", noted)
+    commit = repository.git("rev-parse", "HEAD").strip()
+    repository.write("LICENSE", "later\n")
+    repository.commit()
+    done = repository.release("--key", key, "--tag")
+    assert done.returncode == 0, done.stderr
+    tag_name = "v" + VERSION
+    assert repository.git("rev-parse", tag_name + "^{commit}").strip() == commit, "the tag is not that of the release"
+    with open(repository.product("SHA256SUMS"), encoding="ascii") as file:
+        assert file.read() in repository.git("cat-file", "tag", tag_name)
+    verified, = check(repository.top, 3)
+    assert verified.returncode == 0 and 'Good "git" signature for wrenssh' in verified.stdout, verified.stdout
+    assert "is tagged already" in repository.release("--key", key, "--tag").stderr
+    repository.write("packaging/allowed_signers", signer(make_key(tmp_path)))
+    assert check(repository.top, 3)[0].returncode != 0, "the tag of a foreign key passes"
 
 
 # ---- the bill of materials -------------------------------------------------------------------------
