@@ -6,7 +6,8 @@
 #     sh packaging/release.sh --key FILE [--source-only] [x86_64|aarch64|armv7]...
 #     sh packaging/release.sh --key FILE --tag
 #
-#     --sync         writes the version of meson.build into README.md, the man pages and the recipes of packaging/
+#     --sync         writes the version and the page of meson.build into README.md, the man pages and the recipes of
+#                    packaging/
 #     --check        only reports whether this commit can be released
 #     --key FILE     the SSH key that signs. FILE.pub must lie beside it, and its line in packaging/allowed_signers; FILE
 #                    may be in ssh-agent only
@@ -34,7 +35,7 @@ while [ $# -gt 0 ]; do
         shift
         ;;
     --source-only) binaries= ;;
-    -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,21s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) die "unknown option: $1" ;;
     *) architectures="$architectures $1" ;;
     esac
@@ -44,8 +45,10 @@ done
 version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
 printf '%s\n' "$version" | grep -qE '^[0-9]+\.[0-9]+\.[0-9]+$' ||
     die "the version in meson.build is \"$version\", and not three numbers"
+page=$(sed -n "s|^page = '\(.*\)'\$|\1|p" "$top/meson.build")
+[ -n "$page" ] || die "meson.build has no page"
 
-# ---- one version -----------------------------------------------------------------------------------------------------
+# ---- one version, one page -------------------------------------------------------------------------------------------
 
 # Files that name the version. Not all tracked files: a text may speak of an older release.
 files_with_version() {
@@ -53,10 +56,19 @@ files_with_version() {
         while IFS= read -r file; do [ ! -f "$top/$file" ] || printf '%s\n' "$file"; done
 }
 
-# The file with the version of meson.build in the place of any other.
+# The file with the version of meson.build in the place of any other. Recipes for distributions and the man page also get its
+# page: https://ANY/, https://ANY/releases, and what lies below that.
 with_version() { # FILE
+    case $1 in
+    packaging/alpine/APKBUILD | packaging/arch/PKGBUILD | packaging/buildroot/* | packaging/debian/control | \
+        packaging/openwrt/Makefile | packaging/yocto/* | man/wrensshd.8)
+        set -- "$1" -e "s#https?://[^\"' ]*/((releases(/[^\"' ]*)?)?([\"' ]|\$))#$page/\\1#"
+        ;;
+    esac
+    file_with_version=$top/$1
+    shift
     sed -E -e "s/(wrensshd?[-_])[0-9]+\.[0-9]+\.[0-9]+/\1$version/g" \
-        -e "s/^(pkgver=|WRENSSHD_VERSION = |PKG_VERSION:=)[0-9.]+\$/\1$version/" "$top/$1"
+        -e "s/^(pkgver=|WRENSSHD_VERSION = |PKG_VERSION:=)[0-9.]+\$/\1$version/" "$@" "$file_with_version"
 }
 
 recipe=packaging/yocto/wrensshd_$version.bb
@@ -94,7 +106,7 @@ check_version() {
     done)
     [ -e "$top/$recipe" ] || other="$other $recipe"
     debian_is_right || other="$other $changelog"
-    [ -z "$other" ] || die "meson.build has version $version, and these have another:$other; run release.sh --sync"
+    [ -z "$other" ] || die "meson.build has version $version and $page, and these have another:$other; run release.sh --sync"
 }
 
 # NEWS.md has a heading "## VERSION", with or without a date behind it, and text below.
@@ -205,6 +217,7 @@ case $task in
 sync) sync_version ;;
 check)
     check_tree
+    case $page in *.example) echo "note: $page in meson.build is not a real page" >&2 ;; esac
     echo "version $version can be released"
     ;;
 release)

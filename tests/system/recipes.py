@@ -28,6 +28,11 @@ def version():
     return re.search(r"version: '([^']+)'", read(os.path.join(PROJECT, "meson.build")))[1]
 
 
+def page():
+    """The address of the project's page."""
+    return re.search(r"^page = '([^']+)'$", read(os.path.join(PROJECT, "meson.build")), re.M)[1]
+
+
 def write(path, text, mode=0o755):
     with open(path, "w", encoding="utf-8") as file:
         file.write(text)

@@ -15,7 +15,7 @@ import proc
 from daemon import PATIENCE_SECONDS, run
 from island import tree
 from listener import Listener
-from recipes import PACKAGING, Place, Started, read, version, words_of, write
+from recipes import PACKAGING, Place, Started, page, read, version, words_of, write
 from site_setup import PROJECT
 
 # They do not depend on how the daemon was built.
@@ -79,9 +79,18 @@ def test_source(name):
     for variable in ("$pkgver", "${PV}", "$(PKG_VERSION)", "$(WRENSSHD_VERSION)"):
         text = text.replace(variable, version())
     assert "wrenssh-" + version() + ".tar.xz" in text
-    assert "https://wrenssh.example/releases" in text
+    assert page() + "/releases" in text
     assert "To fill in" in text
     assert not re.search(r"\b[0-9a-f]{64,}\b", text)
+
+
+@pytest.mark.parametrize("name, count", [
+    ("alpine/APKBUILD", 2), ("arch/PKGBUILD", 2), ("buildroot/Config.in", 1), ("buildroot/wrensshd.mk", 1),
+    ("debian/control", 1), ("openwrt/Makefile", 2), (RECIPES["yocto"], 2), ("../man/wrensshd.8", 1)])
+def test_page(name, count):
+    """All recipes and the man page have the page of the project that meson.build has, and no other address."""
+    found = re.findall(r"https?://[^\s\"']+", read(os.path.join(PACKAGING, name)))
+    assert len(found) == count and all(address.startswith(page() + "/") for address in found), found
 
 
 @pytest.mark.parametrize("name", RECIPES)

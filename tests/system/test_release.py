@@ -10,7 +10,9 @@ import pytest
 from site_setup import PROJECT
 
 SKIPPED = shutil.ignore_patterns(".git", "build", "__pycache__", "packagecache", "libsodium-*", "check-*", "*.new")
-VERSION = re.search(r"version: '([^']+)'", open(os.path.join(PROJECT, "meson.build"), encoding="utf-8").read())[1]
+MESON = open(os.path.join(PROJECT, "meson.build"), encoding="utf-8").read()
+VERSION = re.search(r"version: '([^']+)'", MESON)[1]
+PAGE = re.search(r"^page = '([^']+)'$", MESON, re.M)[1]
 WHO = {"GIT_AUTHOR_NAME": "someone", "GIT_AUTHOR_EMAIL": "someone@example", "GIT_COMMITTER_NAME": "someone",
        "GIT_COMMITTER_EMAIL": "someone@example", "GIT_AUTHOR_DATE": "1790000000 +0000",
        "GIT_COMMITTER_DATE": "1790000000 +0000", "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null"}
@@ -147,6 +149,12 @@ def change_changelog(repository):
     repository.commit()
 
 
+def change_page(repository):
+    text = repository.read("packaging/openwrt/Makefile")
+    repository.write("packaging/openwrt/Makefile", text.replace(PAGE + "/releases", "https://other.example/releases"))
+    repository.commit()
+
+
 @pytest.mark.parametrize("change,words", [
     (add_file, "changes that are not committed:\n?? src/new.c\n"),
     (change_file, "changes that are not committed:\n M LICENSE\n"),
@@ -156,6 +164,7 @@ def change_changelog(repository):
     (empty_entry, f'the entry "## {VERSION}" of NEWS.md is empty'),
     (change_recipe, "these have another: packaging/alpine/APKBUILD;"),
     (change_changelog, "these have another: packaging/debian/changelog;"),
+    (change_page, "these have another: packaging/openwrt/Makefile;"),
 ])
 def test_refusal(repository, change, words):
     """A release would differ from every commit, use a version twice, or not say what it changes."""
@@ -183,7 +192,7 @@ def test_key_of_somebody_else(repository, tmp_path):
     assert not os.path.exists(repository.product("SHA256SUMS.sig"))
 
 
-# ---- one version ----------------------------------------------------------------------------------
+# ---- one version, one page ------------------------------------------------------------------------
 
 def test_sync(repository):
     """A recipe would fetch the release before."""
@@ -201,6 +210,22 @@ def test_sync(repository):
            if not line.startswith("packaging/debian/changelog:")]
     assert old == []
     assert repository.release("--sync").stdout == "", "a second time changes something"
+
+
+def test_sync_of_the_page(repository):
+    """A recipe would fetch the source from an address that the project has left."""
+    new = "https://host.example/some/folder"
+    repository.write("meson.build", repository.read("meson.build").replace(f"'{PAGE}'", f"'{new}'"))
+    changed = repository.release("--sync").stdout.split()
+    assert {"man/wrensshd.8", "packaging/debian/control"} < set(changed)
+    assert {name.split("/")[1] for name in changed if name.startswith("packaging/")} == {
+        "alpine", "arch", "buildroot", "debian", "openwrt", "yocto"}
+    assert PAGE not in "".join(repository.read(name) for name in changed)
+    for name in changed:
+        with open(os.path.join(PROJECT, name), encoding="utf-8") as file:
+            assert repository.read(name) == file.read().replace(PAGE, new)
+    repository.commit()
+    assert repository.release("--check").returncode == 0
 
 
 # ---- what is made ---------------------------------------------------------------------------------
