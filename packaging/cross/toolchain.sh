@@ -40,6 +40,7 @@ missing_packages() {
     has meson || echo meson
     has ninja || echo ninja-build
     has xz || echo xz-utils
+    has patch || echo patch
     has ld.lld || echo lld
     [ "$compiler" = gcc ] || has clang || echo clang
     [ "$compiler" = gcc ] || has llvm-ar || echo llvm
@@ -144,26 +145,44 @@ fetch_musl() { # ARCH
 
 setting_of() { sed -n "s/^$2 = //p" "$top/subprojects/$1.wrap"; } # WRAP NAME
 
-# The distribution's source packages, verified by apt. An archive with the sum of the wrap file goes where Meson looks
-# before it uses the network; another one of the same release is unpacked in its place. Meson would not unpack again
-# when our own files for it have changed.
+# Whether FOLDER has the source package of NAME: the archive of the project, and the distribution's patches for it.
+has_source() { # FOLDER NAME
+    [ -e "$1/$archive" ] && ls "$1/$2"_*.debian.tar.* >/dev/null 2>&1
+}
+
+# With the distribution's patches, because a released archive stays as it is when a hole becomes known.
+unpack_source() { # FOLDER NAME
+    tree=$top/subprojects/$unpacked
+    rm -rf "$tree"
+    tar -xzf "$1/$archive" -C "$top/subprojects"
+    set -- "$2" "$1/$2"_*.debian.tar.*
+    [ $# = 2 ] || die "several versions of $1's patches: $*; remove the older ones"
+    tar -xf "$2" -C "$tree"
+    series=$tree/debian/patches/series
+    [ ! -e "$series" ] || sed 's/[[:space:]#].*//; /^$/d' "$series" | while read -r name; do
+        patch -d "$tree" -p1 -F0 -s <"$tree/debian/patches/$name" >&2 || die "$name of ${2##*/} does not apply"
+    done || exit 1
+    cp -R "$top/subprojects/packagefiles/$1/." "$tree/"
+}
+
+# The distribution's source packages, verified by apt; Meson takes the unpacked tree before it looks for an archive. An
+# archive of ours in packagecache, with the sum of the wrap file, goes first: a release of the distribution may have another
+# version.
 fetch_sources() {
-    for name in libsodium check; do
-        unpacked=$(setting_of $name directory)
-        rm -rf "${top:?}/subprojects/$unpacked"
-        [ -e "$top/subprojects/packagecache/$(setting_of $name source_filename)" ] && continue
-        archive=$sources/${name}_${unpacked#"$name-"}.orig.tar.gz
-        [ -e "$archive" ] ||
-            download deb-src "$(dpkg --print-architecture)" "$sources" source --download-only --tar-only $name
-        [ -e "$archive" ] || die "this release has no $unpacked, only $(cd "$sources" && echo "$name"_*);" \
-            "put $(setting_of $name source_filename) into subprojects/packagecache"
-        if echo "$(setting_of $name source_hash)  $archive" | sha256sum --check --status; then
-            mkdir -p "$top/subprojects/packagecache"
-            cp "$archive" "$top/subprojects/packagecache/$(setting_of $name source_filename)"
-        else
-            tar -xzf "$archive" -C "$top/subprojects"
-            cp -R "$top/subprojects/packagefiles/$name/." "$top/subprojects/$unpacked/"
+    for package in libsodium check; do
+        unpacked=$(setting_of $package directory)
+        archive=${package}_${unpacked#"$package-"}.orig.tar.gz
+        if has_source "$top/subprojects/packagecache" $package; then
+            echo "$(setting_of $package source_hash)  $top/subprojects/packagecache/$archive" |
+                sha256sum --check --status || die "subprojects/packagecache/$archive has another sum than $package.wrap"
+            unpack_source "$top/subprojects/packagecache" $package
+            continue
         fi
+        has_source "$sources" $package ||
+            download deb-src "$(dpkg --print-architecture)" "$sources" source --download-only $package
+        has_source "$sources" $package || die "this release has no $unpacked, only $(cd "$sources" && echo "$package"_*);" \
+            "put $archive and ${package}_*.debian.tar.xz of another release into subprojects/packagecache"
+        unpack_source "$sources" $package
     done
 }
 

@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tarfile
@@ -14,6 +15,22 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 TOP = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", ".."))
 WORK = os.path.join(TOP, "build", "cross")
 ARCHITECTURES = ["x86_64", "aarch64", "armv7"]
+PARTS = ["LICENSE", "NEWS.md", "README.md", "SECURITY.md", "meson.build", "meson_options.txt", "crypto", "man", "packaging",
+         "src", "subprojects", "tests"]
+
+
+def copy_tree(top):
+    """Copies the source, with what was downloaded for it."""
+    os.makedirs(top)
+    for part in PARTS:
+        source, copy = os.path.join(TOP, part), os.path.join(top, part)
+        if os.path.isdir(source):
+            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("libsodium-*", "check-*", "__pycache__"))
+        else:
+            shutil.copy(source, copy)
+    for part in ["sources", *(os.path.join(arch, "sysroot") for arch in ARCHITECTURES)]:
+        shutil.copytree(os.path.join(WORK, part), os.path.join(top, "build", "cross", part))
+    return top
 
 
 def pytest_terminal_summary(terminalreporter):

@@ -2,31 +2,17 @@
 
 import hashlib
 import os
-import shutil
 import subprocess
 
 import elf
 import pytest
-from conftest import ARCHITECTURES, TOP, WORK, version
-
-PARTS = ["LICENSE", "NEWS.md", "README.md", "SECURITY.md", "meson.build", "meson_options.txt", "crypto", "man", "packaging",
-         "src", "subprojects", "tests"]
+from conftest import ARCHITECTURES, WORK, copy_tree, version
 
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory):
     """A copy of the source under a path of another length, with what was downloaded."""
-    top = str(tmp_path_factory.mktemp("another-place") / "with a blank" / "wrenssh")
-    os.makedirs(top)
-    for part in PARTS:
-        source, copy = os.path.join(TOP, part), os.path.join(top, part)
-        if os.path.isdir(source):
-            shutil.copytree(source, copy, ignore=shutil.ignore_patterns("libsodium-*", "check-*", "__pycache__"))
-        else:
-            shutil.copy(source, copy)
-    for part in ["sources", *(os.path.join(arch, "sysroot") for arch in ARCHITECTURES)]:
-        shutil.copytree(os.path.join(WORK, part), os.path.join(top, "build", "cross", part))
-    return top
+    return copy_tree(str(tmp_path_factory.mktemp("another-place") / "with a blank" / "wrenssh"))
 
 
 def build(top, *args, epoch=None):
