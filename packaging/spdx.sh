@@ -7,38 +7,47 @@
 #     SOURCE   the unpacked source, in which packaging/cross/build.sh has made those archives
 #     SECONDS  the time of the commit, since 1970
 #
-# The versions are those that the build has used: libsodium's stands in its wrap file, musl's is that of the package in
-# the build's sysroot, and libgcc's is that of the cross compiler, whose startup files and libgcc.a the linker takes.
+# The versions are those that the build has used, with the patches of libsodium.
 set -eu
 export LC_ALL=C
 [ $# -eq 3 ] || { echo 'usage: spdx.sh FOLDER SOURCE SECONDS' >&2; exit 2; }
 folder=$1 source=$2 seconds=$3
-. "$source/packaging/cross/targets.sh"
-version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$source/meson.build" | head -n 1)
+. "$source/packaging/cross/libraries.sh"
+version=$(project_version)
 GCC_LICENSE='GPL-3.0-or-later WITH GCC-exception-3.1'
 
 die() { echo "spdx.sh: $*" >&2; exit 1; }
-sum_of() { sha256sum <"$1" | cut -d ' ' -f 1; }
 # An identifier has letters, digits, "." and "-" only.
 id() { printf 'SPDXRef-%s' "$*" | tr -c 'A-Za-z0-9.-' -; } # NAME VERSION
-wrap() { sed -n "s/^$1 = //p" "$source/subprojects/libsodium.wrap"; }
 
-# package NAME VERSION LICENSE DOWNLOAD [FILE]: a package, whose identifier is its name and version.
+# package NAME VERSION LICENSE DOWNLOAD [FILE [PATCHES]]: a package, whose identifier is its name and version.
 package() {
     printf '\nPackageName: %s\nSPDXID: %s\nPackageVersion: %s\n' "$1" "$(id "$1" "$2")" "$2"
     [ -z "${5-}" ] || printf 'PackageFileName: %s\n' "${5##*/}"
     printf 'PackageDownloadLocation: %s\nFilesAnalyzed: false\n' "$4"
     [ -z "${5-}" ] || printf 'PackageChecksum: SHA256: %s\n' "$(sum_of "$5")"
+    [ -z "${6-}" ] || printf 'PackageSourceInfo: <text>This file with the patches of Debian: %s</text>\n' "$6"
     printf 'PackageLicenseConcluded: %s\nPackageLicenseDeclared: %s\nPackageCopyrightText: NOASSERTION\n' "$3" "$3"
 }
 
 # linked ARCH: "NAME VERSION" of each library in the architecture's programs.
 linked() {
-    target "$1" || die "unknown architecture: $1"
-    [ -s "$source/build/cross/$1/sysroot/version" ] || die "no version of musl in build/cross/$1/sysroot"
-    echo "libsodium $(wrap directory | sed 's/^libsodium-//')"
-    echo "musl $(cat "$source/build/cross/$1/sysroot/version")"
-    echo "libgcc $("$triple-gcc" -dumpfullversion)"
+    for library in libsodium musl libgcc; do
+        library_version=$(version_of $library "$1" 2>/dev/null) || true
+        [ -n "$library_version" ] || die "no version of $library for $1"
+        echo "$library $library_version"
+    done
+}
+
+# What scanners look for: the name of the package, and that of the National Vulnerability Database.
+identifiers() { # NAME VERSION
+    [ -z "$(purl_of "$1" "$2")" ] || printf 'ExternalRef: PACKAGE-MANAGER purl %s\n' "$(purl_of "$1" "$2")"
+    case $1 in libsodium) vendor=libsodium ;; musl) vendor=musl-libc ;; *) return 0 ;; esac
+    printf 'ExternalRef: SECURITY cpe23Type cpe:2.3:a:%s:%s:%s:*:*:*:*:*:*:*\n' "$vendor" "$1" "${2%%-*}"
+}
+
+patches() {
+    sed 's/[[:space:]#].*//; /^$/d' "$(libsodium_tree)/debian/patches/series" 2>/dev/null | paste -s -d ' '
 }
 
 license_of() {
@@ -51,8 +60,8 @@ license_of() {
 
 tarball=$folder/wrenssh-$version.tar.xz
 [ -e "$tarball" ] || die "there is no $tarball"
-archives=$(cd "$folder" && ls wrensshd-"$version"-*.tar.xz) || die "no archives of version $version in $folder"
-architectures=$(printf '%s\n' "$archives" | sed "s/^wrensshd-$version-//; s/\.tar\.xz\$//")
+architectures=$(architectures_in "$folder")
+[ -n "$architectures" ] || die "no archives of version $version in $folder"
 libraries=
 for arch in $architectures; do
     of_arch=$(linked "$arch") # not in a pipeline, which would go on without it
@@ -73,18 +82,19 @@ END
 package wrenssh "$version" ISC NOASSERTION "$tarball"
 for arch in $architectures; do
     package "wrensshd-$arch" "$version" "ISC AND MIT AND ($GCC_LICENSE)" NOASSERTION \
-        "$folder/wrensshd-$version-$arch.tar.xz"
+        "$folder/$(archive_name "$arch")"
+    printf 'ExternalRef: PACKAGE-MANAGER purl %s\n' "$(purl_of_archive "$arch")"
 done
 # One for all architectures, if they have the same.
 printf '%s' "$libraries" | sort -u | while read -r name its_version; do
-    original=
-    download=NOASSERTION
     if [ "$name" = libsodium ]; then
-        download=$(wrap source_url)
-        original=$source/subprojects/packagecache/$(wrap source_filename)
-        [ -e "$original" ] || original=
+        original=$source/build/cross/sources/libsodium_${its_version%%-*}.orig.tar.gz
+        [ -e "$original" ] || original=$source/subprojects/packagecache/${original##*/}
+        package "$name" "$its_version" "$(license_of "$name")" "$(wrap source_url)" "$original" "$(patches)"
+    else
+        package "$name" "$its_version" "$(license_of "$name")" NOASSERTION
     fi
-    package "$name" "$its_version" "$(license_of "$name")" "$download" "$original"
+    identifiers "$name" "$its_version"
 done
 
 printf '\nRelationship: SPDXRef-DOCUMENT DESCRIBES %s\n' "$(id wrenssh "$version")"

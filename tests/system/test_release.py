@@ -310,36 +310,80 @@ def test_signed_tag(repository, key, tmp_path):
 
 # ---- the bill of materials -------------------------------------------------------------------------
 
-def test_bill_of_materials(tmp_path):
+class Built:
+    """What a build of x86_64 leaves, as far as the bill of materials needs it. Its program calls the named function."""
+
+    def __init__(self, top, function):
+        for tool in ("x86_64-linux-gnu-gcc", "nm"):
+            if not shutil.which(tool):
+                pytest.skip(f"no {tool} here")
+        self.source, self.new = str(top / "source"), str(top / "new")
+        for name in ("meson.build", "packaging/cross/targets.sh", "packaging/cross/libraries.sh",
+                     "subprojects/libsodium.wrap"):
+            self.write(self.source + "/" + name, open(os.path.join(PROJECT, name), encoding="utf-8").read())
+        self.archive = f"{self.new}/wrensshd-{VERSION}-x86_64.tar.xz"
+        self.write(self.archive, "binaries")
+        self.write(f"{self.new}/wrenssh-{VERSION}.tar.xz", "source")
+        build = self.source + "/build/cross"
+        self.musl = build + "/x86_64/sysroot/version"
+        self.write(self.musl, "1.9.8-7+b1\n")
+        self.write(build + "/sources/libsodium_1.0.18.orig.tar.gz", "libsodium")
+        debian = self.source + "/subprojects/libsodium-1.0.18/debian"
+        self.write(debian + "/changelog", "libsodium (1.0.18-1+deb12u9) bookworm; urgency=medium\n\nlibsodium (1.0.18-1) ...\n")
+        self.write(debian + "/patches/series", "# ours\nCVE-1.patch\n\nCVE-2.patch -p1\n")
+        release = build + "/x86_64/release"
+        os.makedirs(release + "/crypto")
+        self.write(release + "/src/main.c", f"void {function}(void);\nint main(void) {{ {function}(); return 0; }}\n")
+        self.write(release + "/src/called.c", "void called(void) { }\n")
+        for name in ("main", "called"):
+            subprocess.run(["x86_64-linux-gnu-gcc", "-c", name + ".c"], cwd=release + "/src", check=True)
+        # What link-time optimization does: the caller is there, and the function is not.
+        subprocess.run(["x86_64-linux-gnu-gcc", "-nostdlib", "-Wl,-emain", "-Wl,--unresolved-symbols=ignore-all",
+                        "main.o", "called.o", "-o", "wrensshd"], cwd=release + "/src", check=True)
+
+    @staticmethod
+    def write(name, text):
+        os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def say(self, script):
+        return subprocess.run(["sh", os.path.join(PROJECT, "packaging", script), self.new, self.source, "1790000000"],
+                              capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def built(tmp_path):
+    return Built(tmp_path, "called")
+
+
+def test_bill_of_materials(built):
     """A search for releases with a vulnerable library would not find ours."""
-    if not shutil.which("x86_64-linux-gnu-gcc"):
-        pytest.skip("no x86_64-linux-gnu-gcc here")
-    for name in ("meson.build", "packaging/cross/targets.sh", "subprojects/libsodium.wrap"):
-        os.makedirs(os.path.dirname(tmp_path / "source" / name), exist_ok=True)
-        shutil.copy(os.path.join(PROJECT, name), tmp_path / "source" / name)
-    sysroot = tmp_path / "source/build/cross/x86_64/sysroot"
-    os.makedirs(sysroot)
-    os.mkdir(tmp_path / "new")
-    (sysroot / "version").write_text("1.9.8-7+b1\n")
-    archive = tmp_path / "new" / f"wrensshd-{VERSION}-x86_64.tar.xz"
-    archive.write_text("binaries")
-    (tmp_path / "new" / f"wrenssh-{VERSION}.tar.xz").write_text("source")
-    command = ["sh", os.path.join(PROJECT, "packaging/spdx.sh"), str(tmp_path / "new"), str(tmp_path / "source"),
-               "1790000000"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = built.say("spdx.sh")
     assert done.returncode == 0, done.stderr
     compiler = subprocess.run(["x86_64-linux-gnu-gcc", "-dumpfullversion"], stdout=subprocess.PIPE, text=True,
                               check=True).stdout.strip()
-    sodium = re.search(r"^directory = libsodium-(.*)$", (tmp_path / "source/subprojects/libsodium.wrap").read_text(),
-                       re.M)[1]
     assert "\nCreated: 2026-09-21T" in done.stdout
     ours = f"SPDXRef-wrensshd-x86-64-{VERSION}"
-    for name, version in (("musl", "1.9.8-7+b1"), ("libgcc", compiler), ("libsodium", sodium)):
+    for name, version in (("musl", "1.9.8-7+b1"), ("libgcc", compiler), ("libsodium", "1.0.18-1+deb12u9")):
         assert f"\nPackageName: {name}\nSPDXID: SPDXRef-{name}-{version}".replace("+", "-") in done.stdout
         assert f"\nPackageVersion: {version}\n" in done.stdout
         assert f"\nRelationship: {ours} STATIC_LINK SPDXRef-{name}-{version}\n".replace("+", "-") in done.stdout
     assert not re.search(r"SPDXRef-[A-Za-z0-9.-]*[^A-Za-z0-9.\s-]", done.stdout)
-    assert f"\nPackageChecksum: SHA256: {digest(archive)}\n" in done.stdout
-    os.unlink(sysroot / "version")
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert f"\nPackageChecksum: SHA256: {digest(built.archive)}\n" in done.stdout
+    assert "\nPackageSourceInfo: <text>This file with the patches of Debian: CVE-1.patch CVE-2.patch</text>\n" in done.stdout
+    for reference in ("PACKAGE-MANAGER purl pkg:deb/debian/libsodium@1.0.18-1%2Bdeb12u9?arch=source",
+                      "PACKAGE-MANAGER purl pkg:deb/debian/musl@1.9.8-7%2Bb1?arch=source",
+                      f"PACKAGE-MANAGER purl pkg:generic/wrensshd@{VERSION}?arch=x86_64",
+                      "SECURITY cpe23Type cpe:2.3:a:musl-libc:musl:1.9.8:*:*:*:*:*:*:*"):
+        assert f"\nExternalRef: {reference}\n" in done.stdout
+    os.unlink(built.musl)
+    done = built.say("spdx.sh")
     assert done.returncode != 0 and "no version of musl" in done.stderr
+
+
+def test_bill_without_patches(built):
+    """A bill would name a libsodium whose patches nobody knows."""
+    os.unlink(built.source + "/subprojects/libsodium-1.0.18/debian/changelog")
+    done = built.say("spdx.sh")
+    assert done.returncode != 0 and "no version of libsodium" in done.stderr
