@@ -15,8 +15,9 @@
 #     --tag          signs a tag for the commit of the release that was made
 #
 # Leaves in build/release/VERSION: wrenssh-VERSION.tar.xz, a wrensshd-VERSION-ARCH.tar.xz for each architecture, the
-# bill of materials wrensshd-VERSION.spdx, SHA256SUMS, and a signature FILE.sig of each. The same commit and the same
-# compilers give the same bytes; only signatures may differ.
+# bill of materials wrensshd-VERSION.spdx, what is known of its libraries' holes in wrensshd-VERSION.openvex.json,
+# SHA256SUMS, and a signature FILE.sig of each. The same commit and the same compilers give the same bytes; only
+# signatures may differ.
 set -eu
 export LC_ALL=C
 umask 022
@@ -205,6 +206,9 @@ make_release() {
         sh "$top/packaging/spdx.sh" "$new" "$unpacked" "$seconds" >"$work/spdx"
         mv "$work/spdx" "$new/wrensshd-$version.spdx"
         echo "wrensshd-$version.spdx"
+        sh "$top/packaging/vex.sh" "$new" "$unpacked" "$seconds" >"$work/vex"
+        mv "$work/vex" "$new/wrensshd-$version.openvex.json"
+        echo "wrensshd-$version.openvex.json"
     fi
     sign
     rm -rf "${top:?}/build/release/$version"

@@ -1,6 +1,7 @@
 """packaging/release.sh in a repository of its own, up to the static binaries, which tests/cross builds."""
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -318,7 +319,7 @@ class Built:
             if not shutil.which(tool):
                 pytest.skip(f"no {tool} here")
         self.source, self.new = str(top / "source"), str(top / "new")
-        for name in ("meson.build", "packaging/cross/targets.sh", "packaging/cross/libraries.sh",
+        for name in ("meson.build", "packaging/cross/targets.sh", "packaging/cross/libraries.sh", "packaging/holes",
                      "subprojects/libsodium.wrap"):
             self.write(self.source + "/" + name, open(os.path.join(PROJECT, name), encoding="utf-8").read())
         self.archive = f"{self.new}/wrensshd-{VERSION}-x86_64.tar.xz"
@@ -387,3 +388,40 @@ def test_bill_without_patches(built):
     os.unlink(built.source + "/subprojects/libsodium-1.0.18/debian/changelog")
     done = built.say("spdx.sh")
     assert done.returncode != 0 and "no version of libsodium" in done.stderr
+
+
+def test_holes_that_the_programs_do_not_have(built):
+    """Each user would have to find out whether a hole of a library concerns the server."""
+    done = built.say("vex.sh")
+    assert done.returncode == 0, done.stderr
+    said = json.loads(done.stdout)
+    assert said["@context"] == "https://openvex.dev/ns/v0.2.0" and said["timestamp"].startswith("2026-09-21T")
+    holes = {statement["vulnerability"]["name"]: statement for statement in said["statements"]}
+    assert set(holes) == set(re.findall(r"^CVE-\S+", open(built.source + "/packaging/holes", encoding="ascii").read(), re.M))
+    for statement in holes.values():
+        assert (statement["status"], statement["justification"]) == ("not_affected", "vulnerable_code_not_present")
+        product, = statement["products"]
+        assert product["@id"] == f"pkg:generic/wrensshd@{VERSION}?arch=x86_64"
+        assert product["hashes"] == {"sha-256": digest(built.archive)}
+    assert holes["CVE-2025-69277"]["products"][0]["subcomponents"] == [
+        {"@id": "pkg:deb/debian/libsodium@1.0.18-1%2Bdeb12u9?arch=source"}]
+    assert "crypto_sign_ed25519_pk_to_curve25519" in holes["CVE-2025-69277"]["impact_statement"]
+
+
+@pytest.mark.parametrize("function,hole", [
+    ("called", "CVE-1 musl other called"),  # the program has it
+    ("iconv", "CVE-1 musl iconv"),  # it became part of its caller, which only the object shows
+])
+def test_hole_that_a_program_has(tmp_path, function, hole):
+    """A release would deny a hole that it has."""
+    built = Built(tmp_path, function)
+    built.write(built.source + "/packaging/holes", hole + "\n")
+    done = built.say("vex.sh")
+    assert done.returncode != 0 and f"the program for x86_64 has {function} of musl: judge CVE-1 again" in done.stderr
+
+
+def test_program_without_symbols(built):
+    """Nothing would be looked at, and nothing found."""
+    subprocess.run(["strip", built.source + "/build/cross/x86_64/release/src/wrensshd"], check=True)
+    done = built.say("vex.sh")
+    assert done.returncode != 0 and "has no symbols" in done.stderr
