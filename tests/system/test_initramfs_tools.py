@@ -160,6 +160,18 @@ def test_nothing_to_unlock(unlock, shell, crypttab):
 
 
 @SHELLS
+@pytest.mark.parametrize("key, asked", [
+    ("/dev/mapper/one:/key luks,keyscript=/lib/cryptsetup/scripts/passdev", False), ("/keys/two.key luks", False),
+    ("one luks,keyscript=decrypt_derived", False), ("one luks,keyscript=decrypt_keyctl", True), ("none luks", True)])
+def test_key_file(unlock, shell, key, asked):
+    """The login does not wait for a device that the boot opens with a key file: the session could end before it says that
+    all is unlocked."""
+    done, open_ones = unlock(shell, "right", f"one /dev/1 none luks\ntwo /dev/2 {key}\n")
+    assert done.returncode == 0 and "Unlocked" in done.stderr
+    assert open_ones == (["one", "two"] if asked else ["one"])
+
+
+@SHELLS
 def test_unlocked_already(unlock, shell, tmp_path):
     """If the devices were unlocked at the console before, the login says so and succeeds."""
     put(tmp_path / "mapper/one", "")
