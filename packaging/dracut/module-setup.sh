@@ -48,7 +48,8 @@ install() {
     if wren_has_networkd; then
         inst_multiple -o /usr/lib/systemd/systemd-networkd /usr/lib/systemd/systemd-network-generator networkctl \
             "$systemdsystemunitdir"/systemd-networkd.{service,socket} \
-            "$systemdsystemunitdir/systemd-network-generator.service"
+            "$systemdsystemunitdir/systemd-network-generator.service" \
+            /{usr/lib,etc}/systemd/network/*.link # or the kernel's names stay, which ip= and INTERFACE do not expect
     else
         mkdir -p "$initdir/etc/cmdline.d"
         echo rd.neednet=1 >"$initdir/etc/cmdline.d/46wrensshd.conf"
