@@ -25,6 +25,7 @@ depends() {
 
 installkernel() {
     instmods af_packet ipv6
+    instmods '=drivers/char/tpm'
     # An image for this host gets the drivers of its interfaces, a generic one gets all.
     if [[ ${hostonly-} ]]; then
         local module
@@ -36,6 +37,14 @@ installkernel() {
     fi
 }
 
+# What systemd uses to open the sealed host key. It loads the libraries at run time.
+install_tpm() {
+    local name
+    for name in esys mu rc sys tcti-device; do
+        inst_libdir_file "libtss2-$name.so*"
+    done
+}
+
 # shellcheck disable=SC2154 # dracut and image.sh set them
 install() {
     wren_prepare 2>/dev/null # its settings; it has spoken in check()
@@ -45,6 +54,7 @@ install() {
     # shellcheck disable=SC2086 # a list of words
     inst_multiple $wren_programs
     wren_fill_systemd "$initdir"
+    [[ ! $wren_seal ]] || install_tpm
     if wren_has_networkd; then
         inst_multiple -o /usr/lib/systemd/systemd-networkd /usr/lib/systemd/systemd-network-generator networkctl \
             "$systemdsystemunitdir"/systemd-networkd.{service,socket} \

@@ -47,12 +47,16 @@ wren_set() {
     NETWORK)
         case $2 in down | keep) wren_network=$2 ;; *) return 1 ;; esac
         ;;
+    SEAL)
+        case $2 in '' | tpm2) ;; tpm2:[0-9]*) case ${2#tpm2:} in *[!0-9+]*) return 1 ;; esac ;; *) return 1 ;; esac
+        wren_seal=$2
+        ;;
     *) return 1 ;;
     esac
 }
 
 wren_read_settings() {
-    wren_port=22 wren_interface='' wren_command=wrensshd-unlock wren_options='' wren_network=down
+    wren_port=22 wren_interface='' wren_command=wrensshd-unlock wren_options='' wren_network=down wren_seal=''
     [ -e "$wren_folder/wrensshd.conf" ] || return 0
     wren_number=0
     while read -r wren_line || [ -n "$wren_line" ]; do
@@ -77,7 +81,7 @@ wren_read_settings() {
 # In the image everything is root's. Anybody who can write here could choose who may log in there, and what a login runs.
 wren_check_owners() {
     wren_unsafe=$(find -L "$wren_folder/.." "$wren_folder" "$wren_folder/authorized_keys" "$wren_folder/wrensshd.conf" \
-        -maxdepth 0 \( -perm /022 -o ! -uid 0 ! -uid "$(id -u)" \) 2>/dev/null | head -n 1)
+        "$wren_folder/sealed" -maxdepth 0 \( -perm /022 -o ! -uid 0 ! -uid "$(id -u)" \) 2>/dev/null | head -n 1)
     [ -z "$wren_unsafe" ] || wren_refuse "others than root can write to $wren_unsafe (chown root, chmod go-w)"
 }
 
@@ -103,18 +107,29 @@ wren_check_authorized_keys() {
     [ "$wren_keys" -gt 0 ] || wren_refuse "$wren_file has no ed25519 key (make one: ssh-keygen -t ed25519)"
 }
 
+wren_fingerprint_of() { "$wren_daemon-printkey" "$1" | sed -n '2s/^256 \([^ ]*\).*/\1/p'; }
+
 # A key for the initramfs only: anybody who holds the disk can read an unencrypted image. It is made once.
 wren_have_host_key() {
     if [ ! -e "$wren_folder/ssh_host_ed25519_key" ] || [ -e "$wren_folder/.ed25519.sk" ]; then
         "$wren_daemon-makekey" -q "$wren_folder" || { wren_refuse "no host key in $wren_folder"; return 1; }
     fi
-    wren_fingerprint=$("$wren_daemon-printkey" "$wren_folder" | sed -n '2s/^256 \([^ ]*\).*/\1/p')
+    wren_fingerprint=$(wren_fingerprint_of "$wren_folder")
     [ -n "$wren_fingerprint" ] || wren_refuse "the host key in $wren_folder can't be used"
 }
 
+# The key that is sealed is one that no image has held in plain. It is kept to be sealed anew for each image.
+wren_have_sealed_key() {
+    [ -n "$wren_seal" ] || return 0
+    "$wren_daemon-makekey" -q "$wren_folder/sealed" || { wren_refuse "no host key in $wren_folder/sealed"; return 1; }
+    wren_sealed=$(wren_fingerprint_of "$wren_folder/sealed")
+}
+
 wren_prepare() {
-    wren_find_daemon && wren_check_owners && wren_read_settings && wren_check_authorized_keys && wren_have_host_key || return 1
+    wren_find_daemon && wren_check_owners && wren_read_settings && wren_check_authorized_keys && wren_have_host_key &&
+        wren_have_sealed_key || return 1
     wren_say "port $wren_port, keys that may log in: $wren_keys, host key $wren_fingerprint"
+    [ -z "$wren_seal" ] || wren_say "sealed host key $wren_sealed ($wren_seal); the other one only if it can't be opened"
 }
 
 # ---- the image -------------------------------------------------------------------------------------------------------
@@ -144,6 +159,12 @@ END
     chmod 600 "$1/etc/wrensshd/settings"
     # Root, with a password that matches nothing. No home, no list of shells.
     grep -qs '^root:' "$1/etc/passwd" || echo 'root:*:0:0:root:/root:/bin/sh' >>"$1/etc/passwd"
+}
+
+# For tools whose images lack what opens the sealed key: systemd, or the TPM's libraries.
+wren_do_not_seal() {
+    [ -z "$wren_seal" ] || wren_say "ERROR: SEAL=$wren_seal works only with dracut: this image has only the plain host key"
+    wren_seal=''
 }
 
 # ---- the same with systemd in it -------------------------------------------------------------------------------------
@@ -177,6 +198,29 @@ wren_wait_for_interface() {
     printf '[Unit]\nJobRunningTimeoutSec=infinity\n' >"$wren_name/wrensshd.conf"
 }
 
+# Seals the secret key for the TPM of this machine. Without that the image has only the plain host key, which clients
+# that know the sealed one refuse: a machine that can be reached is better than one that can't.
+wren_fill_sealed() {
+    wren_name=$1/etc/wrensshd/sealed wren_pcrs=${wren_seal#*:}
+    [ "$wren_seal" != tpm2 ] || wren_pcrs=7
+    mkdir -p "$wren_name"
+    wren_words=$(systemd-creds encrypt --with-key=tpm2 --tpm2-pcrs="$wren_pcrs" --name=.ed25519.sk \
+        "$wren_folder/sealed/.ed25519.sk" "$wren_name/.ed25519.sk" 2>&1) || {
+        rm -rf "$wren_name"
+        wren_say "ERROR: this image has only the plain host key, because sealing failed:" \
+            "$(printf '%s\n' "$wren_words" | tail -n 1)"
+        return
+    }
+    [ -z "$wren_words" ] || wren_say "WARNING: $wren_words"
+    cp "$wren_folder/sealed/ed25519.pk" "$wren_name/ed25519.pk"
+    wren_put 644 wrensshd-initrd-hostkey.service "$wren_units/wrensshd-initrd-hostkey.service"
+    wren_want wrensshd-initrd-hostkey.service
+    # The unit waits for the TPM a minute after udev has looked for devices, not longer: there may be no TPM any more.
+    mkdir -p "$wren_units/dev-tpmrm0.device.d" "$1/etc/udev/rules.d"
+    printf '[Unit]\nAfter=systemd-udev-trigger.service\nJobRunningTimeoutSec=60\n' >"$wren_units/dev-tpmrm0.device.d/wrensshd.conf"
+    printf 'SUBSYSTEM=="tpmrm", TAG+="systemd"\n' >"$1/etc/udev/rules.d/99-wrensshd-initrd.rules"
+}
+
 wren_fill_systemd() {
     wren_fill "$1"
     wren_put 755 unlock "$1/usr/bin/wrensshd-unlock"
@@ -194,6 +238,7 @@ wren_fill_systemd() {
     [ -z "$wren_interface" ] || wren_wait_for_interface
     wren_want wrensshd-initrd.socket
     wren_want wrensshd-initrd-network.service
+    [ -z "$wren_seal" ] || wren_fill_sealed "$1"
     wren_has_networkd || return 0
     wren_name=$1/etc/systemd/network/99-wrensshd-initrd.network
     wren_put 644 wrensshd-initrd.network "$wren_name"

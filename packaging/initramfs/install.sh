@@ -66,7 +66,8 @@ put_systemd() {
     for file in connection network unlock; do
         put 755 initramfs/systemd/$file $shared/systemd/$file
     done
-    for file in wrensshd-initrd.socket wrensshd-initrd@.service wrensshd-initrd-network.service wrensshd-initrd.network; do
+    for file in wrensshd-initrd.socket wrensshd-initrd@.service wrensshd-initrd-network.service \
+        wrensshd-initrd-hostkey.service wrensshd-initrd.network; do
         put 644 "initramfs/systemd/$file" "$shared/systemd/$file"
     done
 }

@@ -159,7 +159,7 @@ def test_no_command_in_the_kernel_log(script):
     ("INTERFACE=a b", "line 2"), ("INTERFACE=sixteen-bytes-xx", "line 2"), ("NETWORK=off", "line 2"),
     ("COMMAND=echo it's", "line 2"), ("port=22", "line 2"), ("rm -rf /", "line 2"), ("PATH=/tmp", "line 2"),
     ("OPTIONS=-t", "whole number"), ("OPTIONS=-y", "unknown flag"), ("OPTIONS=-t 0", "whole number"),
-    ("OPTIONS=-v keydir", "more than one"),
+    ("OPTIONS=-v keydir", "more than one"), ("SEAL=host", "line 2"), ("SEAL=tpm2:", "line 2"), ("SEAL=tpm2:7;id", "line 2"),
 ])
 def test_wrong_settings(image, line, words):
     """A line that is not understood is an error, and the image is made without the server."""
@@ -203,6 +203,88 @@ def test_systemd_image_waits_for_its_interface(image):
         done = run(["systemd-escape", "--path", "--suffix=device", "/sys/subsystem/net/devices/wan-0"])
         assert folder == done.stdout.strip() + ".d"
     assert "JobRunningTimeoutSec=infinity" in image.read(f"etc/systemd/system/{folder}/wrensshd.conf").splitlines()
+
+
+# ---- a sealed host key ------------------------------------------------------------------------------------------------
+
+# Stands for systemd-creds, which needs a TPM: tests/vm's luks-dracut-tpm has one.
+SEALER = '#!/bin/sh\necho "$*" >"$OUT/arguments"\nfor file; do :; done\necho sealed >"$file"\necho "no PCR"\n'
+BROKEN_SEALER = '#!/bin/sh\nfor file; do :; done\necho half >"$file"\necho "first" >&2\necho "no TPM here" >&2\nexit 1\n'
+
+
+def seal(image, sealer, setting="SEAL=tpm2\n", then="wren_fill_systemd"):
+    image.write("wrensshd.conf", setting)
+    image.write("systemd-creds", sealer)
+    os.chmod(image.folder + "/systemd-creds", 0o755)
+    image.environment["PATH"] = image.folder + ":" + image.environment["PATH"]
+    return image.prepare(then)
+
+
+def files_of(folder):
+    paths = [os.path.join(path, name) for path, _, names in os.walk(folder) for name in names]
+    return {path: open(path, "rb").read() for path in paths if not os.path.islink(path)}
+
+
+@pytest.mark.parametrize("setting, pcrs", [("tpm2", "7"), ("tpm2:0+7", "0+7")])
+def test_sealed_image(image, setting, pcrs):
+    """The image has the sealed secret key, the plain host key, which is another one, and the unit that opens the first."""
+    done = seal(image, SEALER, f"SEAL={setting}\n")
+    assert done.returncode == 0 and "ERROR" not in done.stderr and "WARNING: no PCR" in done.stderr, done.stderr
+    arguments = image.read("arguments").split()
+    assert {"encrypt", "--with-key=tpm2", f"--tpm2-pcrs={pcrs}", "--name=.ed25519.sk"} <= set(arguments)
+    assert image.read("etc/wrensshd/sealed/.ed25519.sk") == "sealed\n"
+    with open(image.folder + "/sealed/.ed25519.sk", "rb") as file:
+        secret = file.read()
+    assert len(secret) == 64
+    assert not [name for name, content in files_of(image.out).items() if secret[:32] in content]
+    public = [open(f"{image.out}/etc/wrensshd/{name}/ed25519.pk", "rb").read() for name in ("hostkey", "sealed")]
+    assert public[0] != public[1] == secret[32:]
+    assert os.path.lexists(image.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd-hostkey.service")
+
+
+def test_sealed_key_is_kept(image):
+    """Each image has the same sealed host key, and making it prints that key's fingerprint."""
+    first, second = seal(image, SEALER).stderr, seal(image, SEALER).stderr
+    assert first == second and "sealed host key SHA256:" in first, (first, second)
+    assert os.stat(image.folder + "/sealed/.ed25519.sk").st_mode & 0o077 == 0
+
+
+def test_image_when_sealing_fails(image):
+    """Without a TPM the image has only the plain host key, and an error says so: the machine can still be reached."""
+    done = seal(image, BROKEN_SEALER)
+    assert done.returncode == 0
+    assert "ERROR: this image has only the plain host key" in done.stderr and "no TPM here" in done.stderr
+    assert os.listdir(image.out + "/etc/wrensshd/hostkey") and not os.path.exists(image.out + "/etc/wrensshd/sealed")
+    assert not os.path.lexists(image.out + "/etc/systemd/system/sysinit.target.wants/wrensshd-initrd-hostkey.service")
+
+
+def test_only_dracut_seals(image):
+    """An image of another tool has only the plain host key, and an error says so."""
+    done = seal(image, SEALER, then="wren_do_not_seal; wren_fill_systemd")
+    assert done.returncode == 0 and "works only with dracut" in done.stderr
+    assert not os.path.exists(image.out + "/etc/wrensshd/sealed")
+    for hook in ("initramfs-tools/hook", "mkinitcpio/install"):
+        with open(os.path.join(PACKAGING, hook), encoding="ascii") as file:
+            assert "wren_do_not_seal" in file.read(), hook
+
+
+@pytest.mark.parametrize("opened, sealed, used", [(True, True, "opened"), (False, True, "plain"), (False, False, "plain")])
+def test_host_key_of_a_connection(tmp_path, opened, sealed, used):
+    """A connection gets the sealed host key if it was opened, otherwise the plain one, and the log says so."""
+    with open(SHARED + "/systemd/connection", encoding="ascii") as file:
+        script = file.read().replace("/run/credentials/wrensshd-initrd-hostkey.service", str(tmp_path / "opened"))
+    script = script.replace("/etc/wrensshd/hostkey", "plain").replace("/etc/wrensshd", str(tmp_path / "etc"))
+    script = script.replace("exec /usr/sbin/wrensshd", "echo")
+    os.mkdir(tmp_path / "etc")
+    (tmp_path / "etc/settings").write_text("WREN_COMMAND= WREN_OPTIONS=\n")
+    if sealed:
+        os.mkdir(tmp_path / "etc/sealed")
+    if opened:
+        os.mkdir(tmp_path / "opened")
+        (tmp_path / "opened/.ed25519.sk").write_text("secret")
+    done = run(["sh", "-c", script])
+    assert os.path.basename(done.stdout.split()[-1]) == used, done.stdout
+    assert ("WARNING" in done.stderr) == (sealed and not opened)
 
 
 # The end of an initramfs kills every process with the server's name.
@@ -480,11 +562,12 @@ def test_dracut_warns_of_nothing_to_unlock(arch, modules, warns):
 
 # ---- what others could write ----------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("name", ["", "..", "authorized_keys", "wrensshd.conf"])
+@pytest.mark.parametrize("name", ["", "..", "authorized_keys", "wrensshd.conf", "sealed"])
 @pytest.mark.parametrize("mode", [0o020, 0o002])
 def test_unsafe_modes(image, name, mode):
     """Settings and keys that others than root can write are refused, because in the image they are root's."""
     image.write("wrensshd.conf", "COMMAND=\n")
+    os.mkdir(image.folder + "/sealed")
     path = os.path.join(image.folder, name)
     os.chmod(path, os.stat(path).st_mode | mode)
     done = image.prepare()
