@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs what makes wrensshd part of the initramfs, for the tool that makes images on this system.
 #
-#     sh packaging/initramfs/install.sh [--remove] [initramfs-tools|dracut|mkinitcpio]
+#     sh packaging/initramfs/install.sh [--remove] [initramfs-tools|dracut|mkinitcpio|mkinitfs]
 #
 # Without a name it uses the tool that is installed. Install the program itself before, as /usr/local/sbin/wrensshd or
 # /usr/sbin/wrensshd. With DESTDIR set it installs below that folder. --remove removes everything except /etc/wrensshd.
@@ -17,7 +17,8 @@ find_tool() {
     if command -v update-initramfs >/dev/null && [ -d /usr/share/initramfs-tools ]; then echo initramfs-tools
     elif command -v dracut >/dev/null; then echo dracut
     elif command -v mkinitcpio >/dev/null; then echo mkinitcpio
-    else die "no initramfs-tools, dracut or mkinitcpio here: say which"
+    elif command -v mkinitfs >/dev/null; then echo mkinitfs
+    else die "no initramfs-tools, dracut, mkinitcpio or mkinitfs here: say which"
     fi
 }
 
@@ -38,6 +39,7 @@ case $tool in
 initramfs-tools) next='update-initramfs -u' ;;
 dracut) next='dracut -f' ;;
 mkinitcpio) next='mkinitcpio -P' ;;
+mkinitfs) next='mkinitfs' ;;
 *) die "no such tool: $tool" ;;
 esac
 
@@ -91,9 +93,17 @@ mkinitcpio)
     put 644 mkinitcpio/install /usr/lib/initcpio/install/wrensshd
     put 644 mkinitcpio/hook /usr/lib/initcpio/hooks/wrensshd
     ;;
+mkinitfs)
+    put_busybox mkinitcpio
+    put 755 mkinitfs/cryptkey $shared/cryptkey
+    put 644 mkinitfs/mkinitfs.sh $shared/mkinitfs.sh
+    put 644 mkinitfs/wrensshd.files /etc/mkinitfs/features.d/wrensshd.files
+    put 644 mkinitfs/wrensshd.modules /etc/mkinitfs/features.d/wrensshd.modules
+    ;;
 esac
 
 if [ -n "$remove" ]; then
+    rm -rf "$root/usr/share/wrensshd/mkinitfs" # what mkinitfs.sh has made
     for folder in $shared/systemd $shared /usr/share/wrensshd /usr/lib/dracut/modules.d/46wrensshd; do
         [ ! -d "$root$folder" ] || rmdir --ignore-fail-on-non-empty "$root$folder"
     done

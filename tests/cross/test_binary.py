@@ -158,7 +158,7 @@ def test_archive_holds_what_is_promised(target):
             "packaging/RELEASING.md", "packaging/allowed_signers",
             "packaging/initramfs/README.md")), *SERVICES} | {
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
-        for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio")
+        for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio", "mkinitfs")
         for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names if name != "README.md"}
     for name in ("wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen", "wrensshd-sftp"):
         assert os.readlink(os.path.join(target.folder, "sbin", name)) == "wrensshd"

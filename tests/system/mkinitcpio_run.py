@@ -106,7 +106,7 @@ def waits_for_network():
 
 
 def wait_until(condition):
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120  # on a busy machine udhcpc asks several times, with pauses
     while not condition():
         assert time.monotonic() < end, condition
         time.sleep(0.2)
@@ -166,4 +166,5 @@ def main(image, daemon, identity, network, kill=""):
     os.close(console)
 
 
-main(*sys.argv[1:])
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -263,7 +263,7 @@ def test_only_dracut_seals(image):
     done = seal(image, SEALER, then="wren_do_not_seal; wren_fill_systemd")
     assert done.returncode == 0 and "works only with dracut" in done.stderr
     assert not os.path.exists(image.out + "/etc/wrensshd/sealed")
-    for hook in ("initramfs-tools/hook", "mkinitcpio/install"):
+    for hook in ("initramfs-tools/hook", "mkinitcpio/install", "mkinitfs/mkinitfs.sh"):
         with open(os.path.join(PACKAGING, hook), encoding="ascii") as file:
             assert "wren_do_not_seal" in file.read(), hook
 
@@ -366,7 +366,7 @@ def test_the_end_spares_its_script(shell, tmp_path):
 
 # ---- the installer ---------------------------------------------------------------------------------------------------
 
-@pytest.mark.parametrize("tool", ["initramfs-tools", "dracut", "mkinitcpio"])
+@pytest.mark.parametrize("tool", ["initramfs-tools", "dracut", "mkinitcpio", "mkinitfs"])
 def test_installs_and_removes(tool, tmp_path):
     """The installer installs all files and removes them again."""
     script, root = SHARED + "/install.sh", str(tmp_path)
@@ -531,6 +531,62 @@ def test_mkinitcpio_two_logins(tmp_path):
     watched = f'{script} && [ "$(cat {place}.bin)" = right ] || echo torn >>{place}.wrong'
     done = run(["sh", "-c", TWO_LOGINS, watched, place + ".bin"])
     assert done.stdout == "right" and not os.path.exists(place + ".wrong")
+
+
+# ---- mkinitfs, against stubs -----------------------------------------------------------------------------------------
+
+def mkinitfs_build(image):
+    """What mkinitfs puts into an image by the feature's list, after its settings file has sourced our script."""
+    out = os.path.join(image.out, "usr/share/wrensshd/mkinitfs")
+    shared = os.path.join(image.out, "usr/share/wrensshd/initramfs")
+    run(["sh", SHARED + "/install.sh", "mkinitfs"], env=daemon_environment({"DESTDIR": image.out}))
+    done = run(["sh", "-euc", f". {shared}/mkinitfs.sh; echo goes on"], env={**image.environment, "WREN_OUT": out,
+                                                                            "WREN_SHARED": shared})
+    assert done.returncode == 0 and done.stdout == "goes on\n", done.stderr
+    return done, out
+
+
+def test_mkinitfs_image(arch, site):
+    """The folder for the image holds all that the server needs. Without a key it is removed, and an error says why."""
+    done, out = mkinitfs_build(arch)
+    assert "keys that may log in: 1" in done.stderr
+    assert os.path.exists(out + "/etc/wrensshd/hostkey/.ed25519.sk") and os.stat(out).st_mode & 0o77 == 0
+    with open(out + "/daemon", encoding="ascii") as file:
+        assert file.read() == site.daemon + "\n"
+    os.unlink(arch.folder + "/authorized_keys")
+    done, _ = mkinitfs_build(arch)
+    assert "ERROR" in done.stderr and not os.path.exists(out)
+
+
+def test_mkinitfs_feature_names_installed_files(arch):
+    """Each of our files that the feature lists is installed there."""
+    _, out = mkinitfs_build(arch)
+    with open(arch.out + "/etc/mkinitfs/features.d/wrensshd.files", encoding="ascii") as file:
+        listed = [line.strip() for line in file if "share" in line]
+    assert arch.out + listed[1] == out and all(os.path.isdir(arch.out + name) for name in listed)
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.parametrize("how", ["dhcp", "static", "console", "no-server"])
+def test_mkinitfs_key_program_runs(arch, site, how):
+    """The key program runs in a chroot with busybox, in namespaces of its own: it writes the right passphrase, from a
+    login or from the console, and leaves nothing. An image without keys asks at the console alone."""
+    need_namespaces()
+    if "not a dynamic" not in run(["ldd", "/bin/busybox"]).stderr + run(["ldd", "/bin/busybox"]).stdout:
+        pytest.skip("no static busybox here")
+    arch.write("authorized_keys", open(site.identity + ".pub", encoding="ascii").read())
+    arch.write("wrensshd.conf", "PORT=2222\n")
+    if how == "no-server":
+        os.unlink(arch.folder + "/authorized_keys")
+    _, out = mkinitfs_build(arch)
+    if how != "no-server":
+        with open(out + "/daemon", "w", encoding="ascii") as file:
+            file.write("/sbin/wrensshd\n")  # where the helper puts it
+    helper = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mkinitfs_run.py")
+    done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, helper,
+                arch.out, site.daemon, site.identity, how], env=daemon_environment())
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 # ---- dracut, against stubs ------------------------------------------------------------------------------------------
