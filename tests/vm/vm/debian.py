@@ -20,11 +20,12 @@ def mirror():
 
 
 def bootstrap(place, packages, target, suite="bookworm", options=("--variant=minbase",)):
-    """mmdebstrap in namespaces of its own, so that an interrupted one leaves nothing mounted."""
+    """mmdebstrap in namespaces of its own, so that an interrupted one leaves nothing mounted. The kernel's package makes
+    no initramfs image."""
     try:
         place.run(["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
                    "mmdebstrap", *options, *APT, "--include=" + ",".join(packages), suite, target,
-                   f"deb {mirror()} {suite} main"], seconds=900)
+                   f"deb {mirror()} {suite} main"], seconds=1800, env={**os.environ, "INITRD": "No"})
     except Failed as why:
         raise Skipped(f"Debian's packages can't be had: {why}") from why
 
