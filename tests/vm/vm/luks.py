@@ -32,14 +32,14 @@ listening=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -c ' 0A 0')
 addresses=$(ip address show | grep -v ' lo$' | grep -c ' inet6\\? .*scope \\(global\\|link\\)')
 up=$(ip link show | grep -v ' lo:' | grep -c '[<,]UP[,>]')
 echo
+echo "MAPPED $(echo $(ls /dev/mapper))"
 echo "REAL ROOT sshd=$sshd programs=$programs listening=$listening addresses=$addresses up=$up"
 poweroff -f
 """
 
 
-def make_image(place, name, identity=UUID, init=INIT):
-    """A LUKS2 image with a real root in it; its path. It needs no device mapper: the file system is made in a plain
-    file, which cryptsetup then encrypts in place."""
+def make_file_system(place, name, init=INIT, key_file=None):
+    """An image with a real root in it, and with the second device's key if there is one; its path."""
     folder = place.path(name + ".folder")
     for part in ("dev", "proc", "sys", "run", "tmp", "etc", "bin", "sbin", "usr"):
         os.makedirs(os.path.join(folder, part))
@@ -49,10 +49,16 @@ def make_image(place, name, identity=UUID, init=INIT):
         os.symlink("busybox", os.path.join(folder, "bin", applet))
     debian.write(folder, "/sbin/init", init, 0o755)
     debian.write(folder, "/etc/os-release", "ID=real\nNAME=real\n")
-    image, key = place.path(name), place.path("passphrase")
-    with open(key, "w", encoding="ascii") as file:
-        file.write(PASSPHRASE)
+    if key_file:
+        debian.write(folder, "/etc/cryptdata.key", key_file, 0o600)
+    image = place.path(name)
     place.run(["mke2fs", "-q", "-F", "-t", "ext4", "-O", "^metadata_csum_seed,^orphan_file", "-d", folder, image, "32M"])
+    return image
+
+
+def encrypt(place, image, identity=UUID, passphrase=PASSPHRASE):
+    """Makes a LUKS2 image of a plain one."""
+    key = debian.write(place.scratch, "passphrase", passphrase)
     place.run(["truncate", "-s", "+32M", image])
     place.run(["cryptsetup", "reencrypt", "--encrypt", "--type", "luks2", "--batch-mode", "--reduce-device-size", "32M",
                "--uuid", identity, "--pbkdf", "pbkdf2", "--pbkdf-force-iterations", "1000", "--cipher", "aes-xts-plain64",
@@ -60,10 +66,23 @@ def make_image(place, name, identity=UUID, init=INIT):
     return image
 
 
+def make_image(place, name, identity=UUID, init=INIT):
+    """A LUKS2 image with a real root in it; its path. It needs no device mapper: the file system is made in a plain
+    file, which cryptsetup then encrypts in place."""
+    return encrypt(place, make_file_system(place, name, init), identity)
+
+
 def what_is_left(machine, seconds=90):
     """What the real root's init has counted."""
-    found = machine.wait(r"^REAL ROOT (.*)$", seconds, "the real root")
+    found = machine.wait(r"^REAL ROOT (.*)\n", seconds, "the real root")
     return {name: int(number) for name, number in (pair.split("=") for pair in found[1].split())}
+
+
+def check_mapped(machine, *names):
+    """The initramfs has made these devices."""
+    mapped = machine.wait(r"^MAPPED (.*)\n", 90, "the real root")[1].split()
+    if sorted(set(mapped) - {"control"}) != sorted(names):
+        raise Failed(f"{machine.name}: mapped are {mapped}, not {names}")
 
 
 def check_nothing_is_left(machine):

@@ -71,17 +71,18 @@ def read_all(connection):
 
 class Machine:
     def __init__(self, place, name, *, kernel, initrd, append="", disks=(), architecture="x86_64", memory=256,
-                 keep_writes=False, random=True, forward=(), plugged_in=True):
+                 keep_writes=False, random=True, forward=(), plugged_in=True, wire=None, idle_card=False):
         """
         Starts it. Disks are raw images, which stay as they are unless `keep_writes`. The guest's ports in `forward`
-        are in `ports` as ours, as 22 is in `port`. Without `plugged_in` its network has no link until plug_in().
+        are in `ports` as ours, as 22 is in `port`. Without `plugged_in` its network has no link until plug_in(). With
+        a `wire` (wire.py) that is its network. With `idle_card` another card comes first, where nobody answers.
         """
         program, model, bus, console = MODELS[architecture]
         place.step(f"{name}: tries KVM")
         no_kvm = why_no_kvm(architecture, kernel)
         processor = (*model, *EMULATED) if no_kvm else KVM[architecture]
         place.accelerator = f"emulated ({no_kvm})" if no_kvm else "KVM"
-        self.place, self.name, self.port = place, name, free_port()
+        self.place, self.name, self.port = place, name, wire.port if wire else free_port()
         self.ports = {22: self.port, **{port: free_port() for port in forward}}
         self.console = os.path.join(LOGS, f"{place.name}.{name}.console")
         self.keyboard, self.keyboard_name = None, f"wren-{os.getpid()}-{place.name}-{name}"
@@ -92,7 +93,9 @@ class Machine:
                    "-smp", "1", "-m", str(memory),
                    "-kernel", kernel, "-initrd", initrd,
                    "-append", f"console={console} panic=-1 mitigations=off {append}",
-                   "-netdev", f"user,id=n,restrict=on,{forwards}",
+                   *(("-netdev", "hubport,id=idle,hubid=1",
+                      "-device", f"virtio-net-{bus},netdev=idle,mac=52:54:00:12:34:ff") if idle_card else ()),
+                   "-netdev", wire.netdev() if wire else f"user,id=n,restrict=on,{forwards}",
                    "-device", f"virtio-net-{bus},netdev=n" + (",romfile=" if bus == "pci" else "")]
         if random:
             command += ["-device", f"virtio-rng-{bus}"]
