@@ -139,7 +139,8 @@ def test_runs(target):
 SERVICES = {"share/wrensshd/" + name for name in (
     "listen/run", "tcpserver/run", "tcpserver/log/run", "runit/run", "runit/log/run", "s6/run", "s6/log/run",
     "inetd/inetd.conf", "inetd/wrensshd.xinetd", "nftables/wrensshd.nft",
-    "fail2ban/filter.d/wrensshd.conf", "fail2ban/jail.d/wrensshd.conf")}
+     "fleet/renew", "fleet/wrensshd-renew.service", "fleet/wrensshd-renew.timer",
+     "fail2ban/filter.d/wrensshd.conf", "fail2ban/jail.d/wrensshd.conf")}
 
 
 def test_archive_holds_what_is_promised(target):
@@ -156,7 +157,7 @@ def test_archive_holds_what_is_promised(target):
         *("share/doc/wrensshd/" + page for page in (
             "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md",
             "packaging/RELEASING.md", "packaging/allowed_signers",
-            "packaging/initramfs/README.md")), *SERVICES} | {
+            "packaging/fleet/README.md", "packaging/fleet/step-ca.md", "packaging/initramfs/README.md")), *SERVICES} | {
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
         for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio", "mkinitfs")
         for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names if name != "README.md"}
@@ -164,7 +165,7 @@ def test_archive_holds_what_is_promised(target):
         assert os.readlink(os.path.join(target.folder, "sbin", name)) == "wrensshd"
     assert os.stat(target.daemon).st_mode & 0o777 == 0o755
     for name in SERVICES:
-        mode = 0o755 if name.endswith("/run") else 0o644
+        mode = 0o755 if name.endswith(("/renew", "/run")) else 0o644
         assert os.stat(os.path.join(target.folder, name)).st_mode & 0o777 == mode
 
 

@@ -121,8 +121,8 @@ def test_log_sizes(folder):
 def shared_files():
     """The files of packaging/ that launchers and administrators use from /usr/local/share/wrensshd."""
     return {os.path.relpath(os.path.join(folder, name), PACKAGING)
-            for top in ("fail2ban", "inetd", "listen", "nftables", "runit", "s6", "tcpserver")
-            for folder, _, names in os.walk(os.path.join(PACKAGING, top)) for name in names}
+            for top in ("fail2ban", "fleet", "inetd", "listen", "nftables", "runit", "s6", "tcpserver")
+            for folder, _, names in os.walk(os.path.join(PACKAGING, top)) for name in names if not name.endswith(".md")}
 
 
 @pytest.fixture
@@ -143,7 +143,7 @@ def test_install(place, given):
             if name.startswith(shared) and not name.startswith(shared + "packaging/")} == shared_files()
     for name in shared_files():
         mode = os.stat(place.root + shared + name).st_mode
-        assert bool(mode & stat.S_IXOTH) == (os.path.basename(name) == "run"), name
+        assert bool(mode & stat.S_IXOTH) == (os.path.basename(name) in ("renew", "run")), name
     units = {os.path.basename(name) for name in files if name.startswith("/usr/local/lib/systemd/system/")}
     initramfs = [name for name in files if name.startswith(shared + "packaging/")]
     if given:
