@@ -140,7 +140,7 @@ SERVICES = {"share/wrensshd/" + name for name in (
     "listen/run", "tcpserver/run", "tcpserver/log/run", "runit/run", "runit/log/run", "s6/run", "s6/log/run",
     "inetd/inetd.conf", "inetd/wrensshd.xinetd", "nftables/wrensshd.nft",
      "fleet/renew", "fleet/wrensshd-renew.service", "fleet/wrensshd-renew.timer",
-     "fail2ban/filter.d/wrensshd.conf", "fail2ban/jail.d/wrensshd.conf")}
+     "fail2ban/filter.d/wrensshd.conf", "fail2ban/jail.d/wrensshd.conf", "profile.d/wrensshd-session.sh")}
 
 
 def test_archive_holds_what_is_promised(target):
@@ -156,7 +156,7 @@ def test_archive_holds_what_is_promised(target):
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
         *("share/doc/wrensshd/" + page for page in (
             "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md",
-            "packaging/RELEASING.md", "packaging/allowed_signers",
+            "packaging/COMING-FROM-OPENSSH.md", "packaging/RELEASING.md", "packaging/allowed_signers",
             "packaging/fleet/README.md", "packaging/fleet/step-ca.md", "packaging/initramfs/README.md")), *SERVICES} | {
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
         for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio", "mkinitfs")

@@ -1,4 +1,5 @@
-"""systemd as PID 1: the socket, the first key, 20 logins at once, a stop, a flood of 500, a power cut, a reboot."""
+"""systemd as PID 1: the socket, the first key, 20 logins at once, a stop, a user's own systemd, limits, a flood of 500,
+a power cut, a reboot."""
 
 import os
 import re
@@ -17,8 +18,10 @@ ARCHITECTURES = ("x86_64",)
 LONG = False
 SECONDS = 100
 
-PACKAGES = ["systemd-sysv", "systemd", "iproute2", "netbase", "procps", "tinysshd"]
+PACKAGES = ["systemd-sysv", "systemd", "iproute2", "netbase", "procps", "tinysshd", "libpam-systemd",
+            "dbus-user-session", "systemd-container"]
 FLOOD = 500
+OPENSSH = "packaging/COMING-FROM-OPENSSH.md"
 INIT = board.BEGIN + """mkdir /root
 mount -t ext4 /dev/vda /root
 for name in dev proc sys; do mount --move /$name /root/$name; done
@@ -135,6 +138,55 @@ def check_stop(place, ssh):
     lines = ssh("journalctl -t wrensshd --no-pager").stdout
     ends = re.findall(r"event=end from=10\.0\.2\.2 .* reason=\"ended by signal 15\"", lines)
     place.check(len(ends) == 3, f"{len(ends)} end lines of 3 stopped connections:\n{lines[-2000:]}")
+
+
+def check_records(place, ssh):
+    """The journal and the list of units say who is on now, and who was."""
+    commands = readme.blocks(OPENSSH, "## What surprises on systemd")[0]
+    lines = ssh(commands).stdout
+    for pattern in (r"wrensshd@\S+\.service +loaded +active +running", r"event=login .* user=root .* verdict=accepted"):
+        place.check(re.search(pattern, lines), f"no line like {pattern}:\n{lines[-2000:]}")
+    records = ssh("cat /run/utmp /var/log/wtmp 2>/dev/null | grep -c pts/").stdout
+    place.check(records == "0\n", f"records in utmp or wtmp: {records}")
+
+
+def check_user_session(place, person, machine):
+    """The documented commands give a user a systemd and a D-Bus; a job in a scope leaves the connection's unit."""
+    ssh, alice = person.ssh(machine), person.ssh(machine, user="alice")
+    ssh("useradd -m -s /bin/sh alice && cp -r /root/.ssh /home/alice && chown -R alice: /home/alice")
+    state = "sh -lc 'echo $XDG_RUNTIME_DIR; systemctl --user is-active basic.target'"
+    place.check("active" not in alice(state).stdout.split(), "alice has a systemd before anything was done")
+    start, job = readme.blocks(OPENSSH, "## A user's own systemd")
+    done = ssh(start)
+    place.check(done.returncode == 0, f"lingering: {done.stderr}")
+    number = ssh("id -u alice").stdout.strip()
+    wait_for(place, "alice's systemd", lambda: alice(state).stdout == f"/run/user/{number}\nactive\n")
+    done = alice("sh -lc 'busctl --user status >/dev/null && cat /proc/self/cgroup'")
+    place.check("/wrensshd@" in done.stdout, f"no D-Bus, or not the connection's unit: {done.stdout}{done.stderr}")
+    kept = alice.start(f"exec sh -lc '{job.strip()}'")
+    groups = "cat /proc/$(pgrep -xf '/usr/bin/sleep 100000')/cgroup"
+    wait_for(place, "alice's job", lambda: f"/user@{number}.service/" in ssh(groups).stdout)
+    ssh("systemctl stop 'wrensshd@*'")
+    check_end(place, kept, "systemctl stop, with a job in a scope", b"")
+    place.check(f"/user@{number}.service/" in ssh(groups).stdout, "the job ended with its connection")
+    done = ssh("machinectl -q shell alice@ /bin/sh -c 'id -un; echo $XDG_RUNTIME_DIR' </dev/null", flags=["-tt"])
+    place.check(done.stdout.split() == ["alice", f"/run/user/{number}"], f"machinectl: {done.stdout}{done.stderr}")
+
+
+def check_limits(place, ssh):
+    """A drop-in file limits each connection; open ones, and the socket, stay as they are."""
+    kept = ssh.start("cat")
+    folder = "/etc/systemd/system/wrensshd@.service.d"
+    limits = readme.blocks(OPENSSH, "## Limits")[0]
+    ssh(f"mkdir {folder}; cat >{folder}/limits.conf; systemctl daemon-reload", input=limits)
+    unit = "$(sed -n 's|.*/wrensshd@|wrensshd@|p' /proc/self/cgroup | tail -n 1)"
+    script = f'ulimit -n; systemctl show -P TasksMax "{unit}"'
+    wanted = [value for _, value in re.findall(r"(LimitNOFILE|TasksMax)=(\d+)", limits)]
+    done = ssh(script)
+    place.check(done.stdout.split() == wanted[::-1], f"other limits than the file's: {done.stdout}{done.stderr}")
+    out, _ = kept.communicate(b"still here\n", timeout=60)
+    place.check(out == b"still here\n", "an open connection ended with daemon-reload")
+    ssh(f"rm -r {folder}; systemctl daemon-reload")
 
 
 def check_reboot(place, machine, ssh):
@@ -258,6 +310,10 @@ def run(place):
     check_restart(place, ssh)
     place.step("stops all connections")
     check_stop(place, ssh)
+    place.step("a user's own systemd, and limits")
+    check_records(place, ssh)
+    check_user_session(place, person, machine)
+    check_limits(place, ssh)
     place.step(f"a flood of {FLOOD} connections")
     check_flood(place, ssh)
     check_journal(place, ssh)
