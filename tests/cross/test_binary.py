@@ -155,7 +155,7 @@ def test_archive_holds_what_is_promised(target):
         "lib/systemd/system/wrensshd-keygen.service",
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
         *("share/doc/wrensshd/" + page for page in (
-            "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md",
+            "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md", "packaging/CLIENTS.md",
             "packaging/COMING-FROM-OPENSSH.md", "packaging/RELEASING.md", "packaging/allowed_signers",
             "packaging/fleet/README.md", "packaging/fleet/step-ca.md", "packaging/initramfs/README.md")), *SERVICES} | {
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)

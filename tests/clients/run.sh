@@ -1,0 +1,60 @@
+#!/bin/sh
+# Tries clients of others against the daemon, and compares what happens with the table of packaging/CLIENTS.md.
+#
+#     sh tests/clients/run.sh [arguments of pytest]        such as: -k Go
+#
+# Tests WRENSSHD, or the program of build/gcc, which it builds if it is missing. Needs root. As root it installs Debian's
+# clients; libraries come from PyPI, npm, Go, Cargo and Maven into build/clients, build/venv and build/node,
+# with the versions that the files of this folder name. A client that can't be had is skipped, with the reason. Go 1.26 and
+# Rust 1.85 are newer than Debian 12's, and must be there.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+cd "$top" || exit 1
+case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+[ "$(id -u)" = 0 ] || { echo "clients: skipped, the users that log in are made by root"; exit 0; }
+given=${WRENSSHD:-}
+. "$top/tests/setup.sh"
+useful="$useful
+ansible-core:has ansible
+borgbackup:has borg
+restic:has restic
+rclone:has rclone
+mosh:has mosh-server
+netcat-openbsd:has nc
+libssh-dev:test -e /usr/include/libssh/libssh.h
+nodejs:has node
+npm:has npm
+maven:has mvn
+default-jdk-headless:has java
+"
+built=$top/build/clients
+here=$top/tests/clients
+mkdir -p "$built"
+ensure_packages "$top/build/apt.log" "some clients are skipped" || exit 1
+ensure_venv
+prepare_judges
+
+try() { # CLIENT COMMAND...: without it the case is skipped
+    client=$1
+    shift
+    "$@" >"$built/$client.log" 2>&1 || echo "$client could not be built, so it is skipped: $(tail -n 1 "$built/$client.log")"
+}
+build_go() { GOPATH=$built/go-path GOFLAGS=-modcacherw go build -C "$here/go" -o "$built/client-go" .; }
+build_russh() { # from a copy: Cargo writes Cargo.lock beside the source
+    rm -rf "$built/russh-source" && cp -r "$here/russh" "$built/russh-source" &&
+        cargo build --manifest-path "$built/russh-source/Cargo.toml" --target-dir "$built/russh"
+}
+copy_java() {
+    rm -rf "$built/java"
+    mvn -B -q -f "$here/java/pom.xml" dependency:copy-dependencies -DoutputDirectory="$built/java" && touch "$built/java.ok"
+}
+has go && try go build_go
+has cargo && try russh build_russh
+[ -n "$(find "$built/java.ok" -newer "$here/java/pom.xml" 2>/dev/null)" ] || { has mvn && try java copy_java; }
+try libssh cc -Wall -Wextra -o "$built/client-libssh" "$here/libssh.c" -lssh
+
+WRENSSHD=${given:-$(sh tests/gcc_daemon.sh)} || exit 1
+export WRENSSHD
+echo "tested: $WRENSSHD"
+PYTHONPATH=$top/tests/system PYTHONDONTWRITEBYTECODE=1 "$venv/bin/python" -m pytest -p no:cacheprovider -p conftest \
+    -q -rs "$here" "$@"
