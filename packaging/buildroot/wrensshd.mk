@@ -6,7 +6,7 @@
 
 # To fill in: the site, here and in Config.in, with the first release, and its
 # sum in wrensshd.hash.
-WRENSSHD_VERSION = 0.1.0
+WRENSSHD_VERSION = 1.0.0
 WRENSSHD_SOURCE = wrenssh-$(WRENSSHD_VERSION).tar.xz
 WRENSSHD_SITE = https://wrenssh.example/releases
 WRENSSHD_LICENSE = ISC

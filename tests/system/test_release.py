@@ -208,7 +208,8 @@ def test_sync(repository):
     repository.commit()
     assert repository.release("--check").returncode == 0
     old = [line for line in repository.git("grep", "-n", "-F", VERSION, "README.md", "man", "packaging").splitlines()
-           if not line.startswith("packaging/debian/changelog:")]
+           if not line.startswith("packaging/debian/changelog:")
+           and not line.endswith(("meson (>= 1.0.0),", "ipsvd 1.0.0 with"))]
     assert old == []
     assert repository.release("--sync").stdout == "", "a second time changes something"
 
