@@ -76,13 +76,18 @@ _Static_assert(sizeof(struct bpf_instruction) == 8, "the kernel's struct sock_fi
 #define LANDLOCK_READ_DIR     (1ULL << 3)
 #define LANDLOCK_MAKE_CHAR    (1ULL << 6)
 #define LANDLOCK_MAKE_BLOCK   (1ULL << 11)
+#define LANDLOCK_REFER        (1ULL << 13)
 #define LANDLOCK_IOCTL_DEVICE (1ULL << 15)
+
+#define LANDLOCK_SCOPE_SIGNAL (1ULL << 1)
 
 struct landlock_attributes {
     uint64_t handled_access_fs;
+    uint64_t handled_access_net;
+    uint64_t scoped;
 };
 
-_Static_assert(sizeof(struct landlock_attributes) == 8,
+_Static_assert(sizeof(struct landlock_attributes) == 24,
                "the kernel's struct landlock_ruleset_attr");
 
 struct landlock_beneath {

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "confine.h"
@@ -15,6 +14,7 @@
 #include "entropy.h"
 #include "exits.h"
 #include "ipc.h"
+#include "landlock.h"
 #include "limit.h"
 #include "sandbox_layers.h"
 #include "seccomp.h"
@@ -54,18 +54,6 @@ static bool set_limits(void)
     return confine_limit(RLIMIT_FSIZE, 0) && confine_limit(RLIMIT_NPROC, 0) &&
            confine_limit(RLIMIT_CORE, 0) && confine_limit(RLIMIT_NOFILE, DESCRIPTORS_MAX) &&
            confine_limit(RLIMIT_STACK, LIMIT_STACK_BYTES);
-}
-
-/* A rule set that handles every kind of access and allows none. */
-static bool enter_landlock(void)
-{
-    const struct landlock_attributes attributes = {.handled_access_fs = LANDLOCK_ACCESS_FS_ALL};
-    long rules = syscall(LANDLOCK_CREATE_RULESET, &attributes, sizeof(attributes), 0);
-    if (rules < 0) {
-        return false;
-    }
-    /* sandbox_enter() closes the rule set with all other descriptors. */
-    return syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0;
 }
 
 static uint32_t enter_as_root(const struct identity *identity)
@@ -115,7 +103,7 @@ uint32_t sandbox_enter(const struct identity *identity)
     if (set_limits()) {
         layers |= SANDBOX_RLIMITS;
     }
-    if (enter_landlock()) {
+    if (landlock_enter(landlock_rules(LANDLOCK_ACCESS_FS_ALL, 0))) {
         layers |= SANDBOX_LANDLOCK;
     }
     descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);

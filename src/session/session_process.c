@@ -16,6 +16,7 @@
 #include "descriptors.h"
 #include "exits.h"
 #include "ipc.h"
+#include "landlock.h"
 #include "log.h"
 #include "memory.h"
 #include "secret.h"
@@ -73,6 +74,10 @@ static int become_user(const struct session_setup *setup, int lifeline)
     if (account_become(setup->account, setup->groups) != 0 || chdir("/") != 0 ||
         !end_with_monitor(lifeline)) {
         return errno;
+    }
+    /* The launcher, and the other connections, have the same uid as these strangers. */
+    if (setup->options->anybody != NULL) {
+        landlock_isolate();
     }
     return 0;
 }

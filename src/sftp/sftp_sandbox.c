@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "confine.h"
+#include "landlock.h"
 #include "openat2.h"
 #include "sandbox_layers.h"
 #include "seccomp_abi.h"
@@ -22,34 +23,24 @@ static uint64_t rights_of(long version)
     return (1ULL << counts[version < last ? version : last]) - 1;
 }
 
-static bool allow_beneath(int rules, int directory, uint64_t rights)
-{
-    const struct landlock_beneath beneath = {.allowed_access = rights, .parent_fd = directory};
-    return syscall(LANDLOCK_ADD_RULE, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
-}
-
 static bool enter_landlock(int jail, bool read_only)
 {
     long version = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < (read_only ? 1 : 2)) {
         return false;
     }
-    const struct landlock_attributes handled = {.handled_access_fs = rights_of(version)};
-    uint64_t rights = handled.handled_access_fs &
-                      (read_only ? LANDLOCK_READ_FILE | LANDLOCK_READ_DIR
-                                 : ~(uint64_t)(LANDLOCK_EXECUTE | LANDLOCK_MAKE_CHAR |
-                                               LANDLOCK_MAKE_BLOCK | LANDLOCK_IOCTL_DEVICE));
-    int rules = (int)syscall(LANDLOCK_CREATE_RULESET, &handled, sizeof(handled), 0);
+    uint64_t handled = rights_of(version);
+    uint64_t rights =
+        handled & (read_only ? LANDLOCK_READ_FILE | LANDLOCK_READ_DIR
+                             : ~(uint64_t)(LANDLOCK_EXECUTE | LANDLOCK_MAKE_CHAR |
+                                           LANDLOCK_MAKE_BLOCK | LANDLOCK_IOCTL_DEVICE));
+    int rules = landlock_rules(handled, 0);
     int directory = jail >= 0 ? jail : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-    bool entered = rules >= 0 && allow_beneath(rules, directory, rights) &&
-                   syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0;
-    if (rules >= 0) {
-        close(rules);
-    }
+    bool allowed = landlock_allow_beneath(rules, directory, rights);
     if (jail < 0) {
         close(directory);
     }
-    return entered;
+    return landlock_enter(rules) && allowed;
 }
 
 /* ---- seccomp --------------------------------------------------------------------------------- */

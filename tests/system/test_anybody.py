@@ -1,5 +1,6 @@
 """-N: a service for anybody, without a key, by a launcher that has become an ordinary user."""
 
+import ctypes
 import os
 import re
 import shutil
@@ -116,6 +117,30 @@ def test_capabilities_end(site, listen):
     assert found["NoNewPrivs"] == "1"
     assert found["Uid"].split() == [str(site.user.pw_uid)] * 4
     assert found["Gid"].split() == [str(site.user.pw_gid)] * 4
+
+
+# What a stranger who is out of the command may try with another process of the same user; 438 is pidfd_getfd.
+TRIES = """
+import ctypes, os
+print(ctypes.CDLL(None).syscall(438, os.pidfd_open(PID), 2, 0) >= 0)
+try:
+    print(os.kill(PID, 0) is None)
+except PermissionError:
+    print(False)
+"""
+
+
+def test_launcher_out_of_reach(site, listen):
+    """A stranger's program can't take a descriptor out of the launcher, and since Linux 6.12 can't send it a signal."""
+    version = ctypes.CDLL(None).syscall(444, 0, 0, 1)  # landlock_create_ruleset: that of Landlock
+    listener = listen(program=[site.daemon, *site.daemon_args(), "-N", site.user.pw_name, "-e",
+                               '/usr/bin/python3 -c "$SSH_ORIGINAL_COMMAND"', site.keydir("user")], mode="user")
+    tries = TRIES.replace("PID", str(listener.proc.pid))
+    outside = run(["/usr/bin/python3", "-c", tries], **site.become("user")).stdout.split()
+    if version < 2 or outside != ["True", "True"]:
+        pytest.skip(f"Landlock is {version}, and outside of the server {outside}")
+    done = OpenSSH(site, listener.port, user="anybody")(tries, options=KEYLESS)
+    assert done.stdout.split() == ["False", str(version < 6)], (done.stdout, done.stderr)
 
 
 def test_another_user_than_the_launcher(site, serve):
