@@ -392,6 +392,14 @@ static void offer(const char *algorithm)
     asked();
 }
 
+/* The reason is exactly this one. */
+static void leave(const char *reason)
+{
+    connection_leave(rig.connection, "gone");
+    rig_expect_left(&rig, reason);
+    ck_assert_str_eq(rig.connection->end_reason, reason);
+}
+
 /* The end of a client that has wanted to log in names the types of its keys, but for ours. */
 START_TEST(given_up)
 {
@@ -409,8 +417,7 @@ START_TEST(given_up)
     for (size_t i = 0; i < 3 && clients[_i].offers[i] != NULL; i++) {
         offer(clients[_i].offers[i]);
     }
-    connection_leave(rig.connection, "gone");
-    rig_expect_left(&rig, clients[_i].reason);
+    leave(clients[_i].reason);
 }
 END_TEST
 
@@ -423,17 +430,15 @@ START_TEST(many_types_are_cut_off)
     offer("c");
     offer(other);
     offer("d");
-    connection_leave(rig.connection, "gone");
     snprintf(reason, sizeof(reason), "no usable key offered (%s,c,%.*s); gone", type,
              (int)(sizeof(rig.connection->types_offered) - sizeof(type) - sizeof("c,")), other);
-    rig_expect_left(&rig, reason);
+    leave(reason);
 }
 END_TEST
 
 START_TEST(left_without_a_request)
 {
-    connection_leave(rig.connection, "gone");
-    rig_expect_left(&rig, "gone");
+    leave("gone");
 }
 END_TEST
 
