@@ -1,6 +1,7 @@
 """What the pages for users tell people to type."""
 
 import os
+import re
 import textwrap
 
 from site_setup import PROJECT
@@ -27,3 +28,10 @@ def blocks(page, heading):
         if line.startswith("#"):
             break
     return found
+
+
+def example(first, heading=""):
+    """The block of wrensshd's man page that begins like this, as a reader sees it; the first one after `heading`."""
+    block = re.search(re.escape(heading) + r".*?\.Bd [^\n]*\n(" + re.escape(first) + r".*?)\n\.Ed",
+                      read("man/wrensshd.8"), re.S)
+    return block[1].replace("\\e", "\\").replace("\\&", "") + "\n"

@@ -11,7 +11,8 @@ import pytest
 import proc
 from daemon import daemon_environment, free_port, kill, run
 from openssh import OpenSSH
-from site_setup import PROJECT, run_or_fail
+from readme import example
+from site_setup import run_or_fail
 
 pytestmark = pytest.mark.root
 
@@ -176,14 +177,6 @@ def test_host_key_of_a_descriptor(site, dial):
 
 
 # ---- examples of the man page ------------------------------------------------------------------
-
-
-def example(first):
-    """The block of the man page that begins like this, as a reader sees it."""
-    with open(os.path.join(PROJECT, "man/wrensshd.8"), encoding="ascii") as file:
-        text = file.read()
-    block = re.search(r"\.Bd [^\n]*\n(" + re.escape(first) + r".*?)\n\.Ed", text, re.S)
-    return block[1].replace("\\e", "\\").replace("\\&", "") + "\n"
 
 
 @pytest.fixture

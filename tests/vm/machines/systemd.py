@@ -1,8 +1,9 @@
-"""systemd as PID 1: the socket, the first key, 20 logins at once, a stop, a user's own systemd, limits, a flood of 500,
-a power cut, a reboot."""
+"""systemd as PID 1: the socket, vsock, a Unix socket, the first key, 20 logins at once, a stop, a user's own systemd,
+limits, a flood of 500, a power cut, a reboot."""
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import time
@@ -19,7 +20,7 @@ LONG = False
 SECONDS = 100
 
 PACKAGES = ["systemd-sysv", "systemd", "iproute2", "netbase", "procps", "tinysshd", "libpam-systemd",
-            "dbus-user-session", "systemd-container"]
+            "dbus-user-session", "systemd-container", "socat"]
 FLOOD = 500
 OPENSSH = "packaging/COMING-FROM-OPENSSH.md"
 INIT = board.BEGIN + """mkdir /root
@@ -173,6 +174,21 @@ def check_user_session(place, person, machine):
     place.check(done.stdout.split() == ["alice", f"/run/user/{number}"], f"machinectl: {done.stdout}{done.stderr}")
 
 
+def check_other_sockets(place, ssh):
+    """The man page's drop-in file: the same unit serves vsock, here the machine's own, and a Unix socket."""
+    file = "/etc/systemd/system/wrensshd.socket.d/other.conf"
+    restart = "systemctl daemon-reload && systemctl restart wrensshd.socket"
+    done = ssh(f"cat >{file} && {restart}", input=readme.example("[Socket]\nListenStream=vsock"))
+    place.check(done.returncode == 0, f"the socket does not restart: {done.stderr}")
+    for address, seen in (("UNIX-CONNECT:/run/wrensshd/socket", "unix:0"), ("VSOCK-CONNECT:1:22", "vsock:1")):
+        proxy = shlex.join(ssh.command(f"socat - {address}")).replace("%", "%%")
+        done = ssh('echo "there <$SSH_CONNECTION>"', options=[f"ProxyCommand={proxy}"])
+        place.check(done.stdout == "there <>\n", f"no login through {address}: {done.stdout}{done.stderr}")
+        lines = ssh("journalctl -t wrensshd --no-pager").stdout
+        place.check(f"event=login from={seen} " in lines, f"no login from {seen} in the journal:\n{lines[-2000:]}")
+    ssh(f"rm {file}; {restart}")
+
+
 def check_limits(place, ssh):
     """A drop-in file limits each connection; open ones, and the socket, stay as they are."""
     kept = ssh.start("cat")
@@ -314,6 +330,8 @@ def run(place):
     check_records(place, ssh)
     check_user_session(place, person, machine)
     check_limits(place, ssh)
+    place.step("vsock and a Unix socket")
+    check_other_sockets(place, ssh)
     place.step(f"a flood of {FLOOD} connections")
     check_flood(place, ssh)
     check_journal(place, ssh)
