@@ -1,0 +1,270 @@
+#include "deadlines.h"
+
+#include <string.h>
+
+#include "channel.h"
+#include "rekey_limits.h"
+#include "rig.h"
+#include "unit.h"
+
+static struct rig rig;
+
+static const struct options all = {
+    .login_seconds = 60, .idle_seconds = 500, .life_seconds = 1000, .keepalive_seconds = 100};
+
+static void start(void)
+{
+    rig_open(&rig, SSH_PHASE_OPEN);
+    rig.options = all;
+    rig.connection->kex.session_id_bytes = 32;
+}
+
+static void finish(void)
+{
+    rig_close(&rig);
+}
+
+/* What a client does or not is in the members of the connection; here its times, in seconds. */
+static void at(uint64_t seconds)
+{
+    rig.connection->now_ms = seconds * 1000;
+    deadlines_check(rig.connection);
+}
+
+static void read_at(uint64_t seconds)
+{
+    rig.connection->read_ms = seconds * 1000;
+}
+
+static void used_at(uint64_t seconds)
+{
+    rig.connection->used_ms = seconds * 1000;
+}
+
+static void expect_next(uint64_t seconds)
+{
+    ck_assert_uint_eq(deadlines_next_ms(rig.connection), seconds * 1000);
+}
+
+static void expect_keepalive(void)
+{
+    rig_expect(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", "keepalive@openssh.com", 1);
+    rig_expect_silence(&rig);
+}
+
+static void expect_refused(uint32_t code, const char *reason)
+{
+    rig_expect(&rig, SSH_MSG_DISCONNECT, "uss", code, reason, "");
+    rig_expect_left(&rig, reason);
+}
+
+static struct channel *terminal(size_t index, bool has_pty)
+{
+    struct channel *channel = &rig.connection->channels[index];
+    rig.connection->channels_used = index + 1;
+    channel->output = OUTPUT_OPEN;
+    channel->has_pty = has_pty;
+    channel->remote_window = channel->remote_packet = 1000;
+    return channel;
+}
+
+/* ---- one deadline each ----------------------------------------------------------------------- */
+
+START_TEST(login)
+{
+    rig.connection->phase = SSH_PHASE_AUTH;
+    expect_next(60);
+    at(59);
+    rig_expect_alive(&rig, SSH_PHASE_AUTH);
+    at(60);
+    expect_refused(SSH_DISCONNECT_BY_APPLICATION, "login deadline of 60 s");
+}
+END_TEST
+
+START_TEST(idle)
+{
+    rig.options.keepalive_seconds = 0;
+    used_at(7);
+    expect_next(507);
+    at(506);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    at(507);
+    expect_refused(SSH_DISCONNECT_BY_APPLICATION, "idle for 500 s");
+}
+END_TEST
+
+START_TEST(life)
+{
+    rig.connection->warned = true;
+    rig.options.idle_seconds = rig.options.keepalive_seconds = 0;
+    rig.connection->start_ms = 5000;
+    expect_next(1005);
+    at(1004);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    rig.connection->phase = _i == 0 ? SSH_PHASE_OPEN : SSH_PHASE_REKEY_ECDH;
+    rig.connection->resume = SSH_PHASE_OPEN;
+    at(1005);
+    expect_refused(SSH_DISCONNECT_BY_APPLICATION, "longest life of 1000 s");
+}
+END_TEST
+
+START_TEST(rekey)
+{
+    rig.connection->kex.sent = true;
+    rig.connection->kex.asked_ms = 3000;
+    expect_next(3 + LIMIT_REKEY_ANSWER_SECONDS);
+    at(2 + LIMIT_REKEY_ANSWER_SECONDS);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    at(3 + LIMIT_REKEY_ANSWER_SECONDS);
+    expect_refused(SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+                   "the client did not finish a key exchange in time");
+}
+END_TEST
+
+START_TEST(none)
+{
+    rig.options = (struct options){.login_seconds = 60};
+    ck_assert_uint_eq(deadlines_next_ms(rig.connection), rekey_after_ms);
+    at(1000000000);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    rig_expect_silence(&rig);
+}
+END_TEST
+
+/* ---- the warning ----------------------------------------------------------------------------- */
+
+#define WARNING "\r\nwrensshd: this connection ends in 60 seconds\r\n"
+
+START_TEST(terminals_are_warned)
+{
+    rig.options.idle_seconds = rig.options.keepalive_seconds = 0;
+    terminal(0, true)->remote = 7;
+    terminal(1, false);
+    terminal(2, true)->remote = 9;
+    struct channel *full = terminal(3, true);
+    full->remote_window = sizeof(WARNING) - 2;
+    expect_next(940);
+    at(939);
+    rig_expect_silence(&rig);
+    at(940);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", 7, WARNING);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", 9, WARNING);
+    ck_assert_uint_eq(rig.connection->channels[0].remote_window, 1000 - strlen(WARNING));
+    rig_expect_silence(&rig);
+    at(941);
+    rig_expect_silence(&rig);
+    expect_next(1000);
+}
+END_TEST
+
+START_TEST(a_short_life_has_no_warning)
+{
+    rig.options.life_seconds = LIMIT_WARNING_SECONDS + (unsigned)_i;
+    rig.options.idle_seconds = rig.options.keepalive_seconds = 0;
+    terminal(0, true);
+    at(1);
+    expect_next(_i == 0 ? LIMIT_WARNING_SECONDS : LIMIT_WARNING_SECONDS + 1);
+    ck_assert(rig.connection->warned == (_i == 1));
+}
+END_TEST
+
+/* ---- keepalives ------------------------------------------------------------------------------ */
+
+START_TEST(silence_is_asked_three_times)
+{
+    rig.options.idle_seconds = 0;
+    read_at(10);
+    expect_next(110);
+    at(109);
+    rig_expect_silence(&rig);
+    for (uint64_t i = 1; i <= LIMIT_KEEPALIVES; i++) {
+        at(10 + 100 * i);
+        expect_keepalive();
+        expect_next(10 + 100 * (i + 1));
+    }
+    at(410);
+    rig_expect_left(&rig, "client did not answer 3 keepalives");
+}
+END_TEST
+
+START_TEST(an_answer_starts_the_count_anew)
+{
+    rig.options.idle_seconds = 0;
+    at(100);
+    expect_keepalive();
+    at(200);
+    expect_keepalive();
+    read_at(201);
+    expect_next(301);
+    for (uint64_t i = 0; i < LIMIT_KEEPALIVES; i++) {
+        at(301 + 100 * i);
+        expect_keepalive();
+    }
+    at(601);
+    rig_expect_left(&rig, "client did not answer 3 keepalives");
+}
+END_TEST
+
+/* Ours has begun, the client's has, or only its NEWKEYS is missing: then the exchange's own
+ * deadline counts, and nothing is asked or counted. */
+START_TEST(no_keepalive_in_a_key_exchange)
+{
+    static const enum ssh_phase phases[] = {SSH_PHASE_OPEN, SSH_PHASE_REKEY_ECDH,
+                                            SSH_PHASE_REKEY_NEWKEYS};
+    rig.connection->phase = phases[_i];
+    rig.connection->resume = SSH_PHASE_OPEN;
+    rig.connection->kex.sent = _i < 2;
+    rig.connection->kex.asked_ms = 90000;
+    expect_next(90 + LIMIT_REKEY_ANSWER_SECONDS);
+    at(100);
+    rig_expect_silence(&rig);
+    ck_assert_uint_eq(rig.connection->keepalives, 0);
+    rig_expect_alive(&rig, phases[_i]);
+}
+END_TEST
+
+START_TEST(no_keepalive_before_the_login)
+{
+    rig.connection->phase = SSH_PHASE_AUTH;
+    rig.options.login_seconds = 1000;
+    at(500);
+    rig_expect_silence(&rig);
+    expect_next(1000);
+}
+END_TEST
+
+/* A client that takes no output is not asked, and counted all the same. */
+START_TEST(no_room_to_ask)
+{
+    rig.options.idle_seconds = 0;
+    rig.connection->output_end = LIMIT_OUTPUT_BYTES;
+    for (uint64_t i = 1; i <= LIMIT_KEEPALIVES; i++) {
+        at(100 * i);
+        ck_assert_uint_eq(rig.connection->output_end, LIMIT_OUTPUT_BYTES);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    }
+    at(400);
+    ck_assert_str_eq(rig.connection->end_reason, "client did not answer 3 keepalives");
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("deadlines");
+    TCase *tests = tcase_create("deadlines");
+    tcase_add_checked_fixture(tests, start, finish);
+    tcase_add_test(tests, login);
+    tcase_add_test(tests, idle);
+    tcase_add_loop_test(tests, life, 0, 2);
+    tcase_add_test(tests, rekey);
+    tcase_add_test(tests, none);
+    tcase_add_test(tests, terminals_are_warned);
+    tcase_add_loop_test(tests, a_short_life_has_no_warning, 0, 2);
+    tcase_add_test(tests, silence_is_asked_three_times);
+    tcase_add_test(tests, an_answer_starts_the_count_anew);
+    tcase_add_loop_test(tests, no_keepalive_in_a_key_exchange, 0, 3);
+    tcase_add_test(tests, no_keepalive_before_the_login);
+    tcase_add_test(tests, no_room_to_ask);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
