@@ -54,7 +54,8 @@ static bool is_account_valid(const struct authkeys_account *account,
                              const struct authkeys_request *request)
 {
     const struct account *found = &account->account;
-    bool named = account->reason[0] != '\0' || request->query.key_type == IPC_KEY_UNSUPPORTED ||
+    bool named = account->reason[0] != '\0' ||
+                 (request->query.key_type == IPC_KEY_UNSUPPORTED && !request->keyless) ||
                  strncmp(found->user, request->query.user, sizeof(found->user)) == 0;
     return named && is_text(account->reason, sizeof(account->reason)) &&
            is_text(found->user, sizeof(found->user)) && is_text(found->home, sizeof(found->home)) &&

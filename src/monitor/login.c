@@ -197,8 +197,8 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
     return is_signed ? check_authenticator(request, &outcome->keys.grant) : NULL;
 }
 
-/* With -N no key and no signature counts, whatever the network process has sent: only the account
- * can be refused. The child has sent no verdict, so that the rest of the grant is zero. */
+/* With -N no key and no signature counts, whatever the network process and the child have sent:
+ * only the account can be refused. */
 static void decide_without_key(struct login *login, const struct ipc_auth *request,
                                struct login_outcome *outcome)
 {
@@ -206,6 +206,7 @@ static void decide_without_key(struct login *login, const struct ipc_auth *reque
     const char *wrong_account = outcome->account.reason;
     outcome->accepted = wrong_account[0] == '\0';
     outcome->account_refused = !outcome->accepted;
+    memset(&outcome->keys.grant, 0, sizeof(outcome->keys.grant));
     outcome->keys.grant.flags = GRANT_OF_PLAIN_LINE;
     snprintf(outcome->reason, sizeof(outcome->reason), "%s",
              outcome->accepted ? "anybody may log in: -N" : wrong_account);
