@@ -8,7 +8,7 @@ PROBE, SIGNED = 1, 2
 ED25519, SK, CERT, SK_CERT, OTHER = (kind << 2 for kind in range(1, 6))
 HOSTBOUND = 32
 WELL, FLIPPED, OTHER_SESSION, OTHER_USER, OTHER_METHOD, OTHER_TYPE = (how << 5 for how in range(1, 7))
-ROOT, BEST_EFFORT, STUBBORN, NO_SESSION, REPORTS, SECOND, CERTIFICATE = (1 << bit for bit in range(7))
+ROOT, BEST_EFFORT, STUBBORN, NO_SESSION, REPORTS, SECOND, CERTIFICATE, ANYBODY = (1 << bit for bit in range(8))
 
 
 def setup(flags=ROOT, attempts=2, seconds=9, fails=0, no_key=0):
@@ -55,6 +55,15 @@ def named():
     for how in (1, 2, 4, 8, 16):
         yield f"child fails {how}", {"starts"}, setup() + BEGIN + auth(SIGNED | ED25519, child=(16, how, 9, 9))
     yield "child's answer broken", {"refuses"}, setup() + BEGIN + auth(SIGNED | ED25519, child=(8, 0, 0, 81, 3)) + b"xyz" + END_BY_CLIENT
+    for what in (SIGNED | OTHER, SIGNED | ED25519, SIGNED | SK_CERT | HOSTBOUND):
+        yield f"-N, request {what}", {"logs-in-anybody"}, setup(ANYBODY) + BEGIN + auth(what, 0, user=8) + END_BY_CLIENT
+    yield "-N, probes", {"accepts-probe", "logs-in-anybody"}, (
+        setup(ANYBODY) + BEGIN + 2 * auth(PROBE | ED25519, 0) + auth(SIGNED | ED25519, 0) + END_BY_CLIENT)
+    for flags in (1, 2):
+        yield f"-N, child says {flags}", {"refuses"}, setup(ANYBODY) + BEGIN + auth(SIGNED | OTHER, 0, child=(flags, 0)) + END_BY_CLIENT
+    yield "-N, child's verdict", {"logs-in-anybody"}, (
+        setup(ANYBODY) + BEGIN + auth(SIGNED | ED25519, 0, child=(4 | 64 | 128, 0)) + END_BY_CLIENT)
+    yield "-N, child ends early", {"refuses"}, setup(ANYBODY) + BEGIN + auth(SIGNED | OTHER, 0, child=(16, 0, 1, 0)) + END_BY_CLIENT
     yield "last attempt", {"refuses", "refuses-last", "breaks-a-rule"}, (
         setup(attempts=1) + BEGIN + 3 * auth(SIGNED | ED25519, 0))
     yield "refusal forgets the probe", {"accepts-probe", "refuses", "logs-in"}, (

@@ -50,11 +50,12 @@ SIMULATED(int, session_process_start, struct session_handle *handle,
           const struct session_setup *setup)
 {
     const struct authkeys_account *account = &model.answer.account;
+    const struct grant grant = model_grant(&model);
     SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
                      model_accepts(&model) && ++model.sessions == 1);
     SIMULATION_CHECK(memcmp(setup->account, &account->account, sizeof(account->account)) == 0 &&
                      memcmp(setup->groups, &account->groups, sizeof(account->groups)) == 0 &&
-                     memcmp(setup->grant, &model.answer.verdict.grant, sizeof(*setup->grant)) == 0);
+                     memcmp(setup->grant, &grant, sizeof(grant)) == 0);
     SIMULATION_CHECK(setup->secret == running->hostkey &&
                      setup->secret_bytes == sizeof(struct hostkey));
     if (program.no_session) {

@@ -232,7 +232,8 @@ static bool on_auth(struct model *model, const uint8_t *bytes, size_t count)
     model->received_ms = simulation_ms;
     model->blob_bytes = auth->blob_bytes;
     memcpy(model->blob, bytes + sizeof(*auth), auth->blob_bytes);
-    bool same = model->probed && model->probe.key_type == auth->key_type &&
+    bool same = model->options->anybody == NULL && model->probed &&
+                model->probe.key_type == auth->key_type &&
                 strcmp(model->probe.user, auth->user) == 0 &&
                 model->probe_blob_bytes == model->blob_bytes &&
                 memcmp(model->probe_blob, model->blob, model->blob_bytes) == 0;
@@ -262,20 +263,38 @@ static bool is_environment(const struct grant *grant)
     return true;
 }
 
-/* Whether the child's answer lets the user in. */
-static bool is_let_in(const struct model *model)
+const char *model_user(const struct model *model)
+{
+    return model->options->anybody != NULL ? model->options->anybody : model->auth.user;
+}
+
+static bool is_account_let_in(const struct model *model)
 {
     const struct authkeys_account *account = &model->answer.account;
     const struct account *found = &account->account;
-    const struct grant *grant = &model->answer.verdict.grant;
-    return model->answer.bytes == sizeof(*account) + sizeof(model->answer.verdict) &&
-           account->reason[0] == '\0' && is_text(found->user, sizeof(found->user)) &&
-           strcmp(found->user, model->auth.user) == 0 &&
+    return model->answer.bytes >= sizeof(*account) && account->reason[0] == '\0' &&
+           is_text(found->user, sizeof(found->user)) &&
+           strcmp(found->user, model_user(model)) == 0 &&
            is_text(found->home, sizeof(found->home)) &&
            is_text(found->shell, sizeof(found->shell)) && account->groups.count >= -1 &&
-           account->groups.count <= 1024 && model->answer.verdict.reason == AUTHKEYS_LISTED &&
-           grant->key.sk <= 1 && grant->command_bytes < 4096 &&
-           strlen(grant->command) == grant->command_bytes && is_environment(grant);
+           account->groups.count <= 1024;
+}
+
+/* Whether the child's answer lets the user in. */
+static bool is_let_in(const struct model *model)
+{
+    const struct grant *grant = &model->answer.verdict.grant;
+    return is_account_let_in(model) &&
+           model->answer.bytes == sizeof(model->answer.account) + sizeof(model->answer.verdict) &&
+           model->answer.verdict.reason == AUTHKEYS_LISTED && grant->key.sk <= 1 &&
+           grant->command_bytes < 4096 && strlen(grant->command) == grant->command_bytes &&
+           is_environment(grant);
+}
+
+struct grant model_grant(const struct model *model)
+{
+    static const struct grant plain = {.flags = GRANT_PTY | GRANT_USER_RC};
+    return model->options->anybody != NULL ? plain : model->answer.verdict.grant;
 }
 
 bool model_accepts(const struct model *model)
@@ -283,6 +302,9 @@ bool model_accepts(const struct model *model)
     const struct ipc_auth *auth = &model->auth;
     const struct grant *grant = &model->answer.verdict.grant;
     uint8_t expected[64];
+    if (model->options->anybody != NULL) {
+        return is_account_let_in(model);
+    }
     if (auth->key_type == IPC_KEY_UNSUPPORTED || !is_let_in(model)) {
         return false;
     }
@@ -313,11 +335,12 @@ static void expect_verdict(struct model *model)
         model->probe_answer = model->answer;
     } else {
         SIMULATION_CHECK(model->sessions == 1 && model->confined);
-        simulation_goal(is_sk(auth)       ? "logs-in-sk"
-                        : auth->hostbound ? "logs-in-hostbound"
-                                          : "logs-in");
+        simulation_goal(model->options->anybody != NULL ? "logs-in-anybody"
+                        : is_sk(auth)                   ? "logs-in-sk"
+                        : auth->hostbound               ? "logs-in-hostbound"
+                                                        : "logs-in");
         model->phase = MODEL_AFTER_LOGIN;
-        reply.forced = (model->answer.verdict.grant.flags & GRANT_FORCED) != 0;
+        reply.forced = (model_grant(model).flags & GRANT_FORCED) != 0;
     }
     model->deciding = false;
     expect_reply(model, &reply, sizeof(reply));

@@ -83,8 +83,14 @@ void model_key(struct signature_key *key, const struct ipc_auth *auth, const uin
 /* The monitor has received a request. `cut`: longer than its room, or with descriptors. */
 void model_request(struct model *model, const uint8_t *bytes, size_t count, bool cut);
 
+/* Whose account the request is about: with -N the flag's. */
+const char *model_user(const struct model *model);
+
 /* The monitor decides an AUTH: true if it must accept it now. */
 bool model_accepts(const struct model *model);
+
+/* What the session is then allowed. */
+struct grant model_grant(const struct model *model);
 
 /* Must be true whenever the monitor replies. */
 bool model_is_reply(struct model *model, const void *bytes, size_t count);

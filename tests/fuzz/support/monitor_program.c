@@ -25,6 +25,11 @@ void program_begin(struct input input, struct options *options, bool *as_root)
     program.no_session = (flags & 8) != 0;
     program.session_reports = (flags & 16) != 0;
     program.keys = (flags >> 5) & 3;
+    if (flags & 128) { /* -N: as an ordinary user, with -e */
+        *as_root = false;
+        options->anybody = "alice";
+        options->forced_command = "id";
+    }
     options->attempts = 1 + input_below_or_equal(&program.input, 3);
     options->login_seconds = 1 + input_below_or_equal(&program.input, 9);
     program.confine_fails = input_u8(&program.input);
@@ -267,7 +272,7 @@ void program_answer(const struct model *model)
     memset(&account, 0, sizeof(account));
     memset(&verdict, 0, sizeof(verdict));
     strcpy(account.reason, (flags & 1) ? "no such user" : "");
-    memcpy(account.account.user, model->auth.user, sizeof(account.account.user));
+    strncpy(account.account.user, model_user(model), sizeof(account.account.user));
     account.account.user[0] ^= (flags & 2) ? 1 : 0;
     strcpy(account.account.shell, "/bin/sh");
     account.account.uid = 1000;
