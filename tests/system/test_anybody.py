@@ -131,6 +131,7 @@ except PermissionError:
 """
 
 
+@pytest.mark.sandbox
 def test_launcher_out_of_reach(site, listen):
     """A stranger's program can't take a descriptor out of the launcher, and since Linux 6.12 can't send it a signal."""
     version = ctypes.CDLL(None).syscall(444, 0, 0, 1)  # landlock_create_ruleset: that of Landlock
