@@ -1,4 +1,4 @@
-"""Debian 13's dracut: LVM, a static address on a VLAN; a second disk by a key file, two cards"""
+"""Debian 13's dracut: LVM, a VLAN; a second disk by a key file, two cards; two passphrases, IPv6 alone; a bond"""
 
 from vm import dracut, layouts, luks
 
@@ -13,7 +13,7 @@ CARD = layouts.CARD
 
 def run(place):
     system, disks = dracut.System(place, "trixie"), layouts.Disks(place)
-    initrd = system.make_image("layouts.img", add="crypt lvm", drivers="8021q")
+    initrd = system.make_image("layouts.img", add="crypt lvm", drivers="8021q bonding")
 
     def case(name, images, network, *mapped, names=ROOT, **how):
         machine = system.start(name, initrd, images, network, names=names, **how)
@@ -21,5 +21,10 @@ def run(place):
 
     case("lvm-vlan", [disks.lvm], f"vlan={CARD}.5:{CARD} ip={layouts.STATIC}::{CARD}.5:off rd.lvm.lv=vg/root",
          "cryptroot", "vg-root", root="/dev/mapper/vg-root", wire=layouts.vlan_wire(place))
+    machine = system.start("passphrases-ipv6", initrd, [disks.root, disks.other], luks.UNSAID,
+                           wire=layouts.ipv6_wire(place))
+    layouts.unlock_each(place, system.person, machine, "passphrase for disk", "Accepted")
+    case("bond", [disks.root], f"bond=bond0:{CARD},{layouts.SECOND_CARD}:mode=active-backup,primary={layouts.SECOND_CARD} "
+         f"ip={layouts.STATIC}::bond0:off", "cryptroot", idle_card=True)
     case("key-file-two-cards", [disks.root, disks.keyed], luks.UNSAID, "cryptroot", "cryptdata",
          names=f"{ROOT} {DATA} rd.luks.key={luks.SECOND}=/etc/cryptdata.key:/dev/mapper/cryptroot", idle_card=True)

@@ -1,4 +1,4 @@
-"""Debian 12's initramfs-tools: LVM, a second disk by a key file; a static address, two cards, IPv6 alone"""
+"""Debian 12's initramfs-tools: LVM, a key file; a static address, two cards; two passphrases, IPv6 alone"""
 
 from vm import initramfs_tools, layouts, luks
 from vm.client import Person
@@ -15,17 +15,21 @@ def run(place):
     system, disks, person = initramfs_tools.System(place, "bookworm"), layouts.Disks(place), Person(place)
     system.write(initramfs_tools.KEYS, person.public)
 
-    def case(name, crypttab, images, network, *mapped, **how):
+    def start(name, crypttab, images, network, **how):
         place.step(f"{name}: making an initramfs image")
         system.write("/etc/crypttab", crypttab)
         initrd, _ = system.make_image("layouts.img")
         person.knows(system.host_key()[0])
-        machine = initramfs_tools.start(place, name, system, initrd, images, network, **how)
-        layouts.unlock(place, person, machine, *mapped)
+        return initramfs_tools.start(place, name, system, initrd, images, network, **how)
 
-    case("lvm-static", ROOT, [disks.lvm], f"ip={layouts.STATIC}::{layouts.CARD}:off", "cryptroot", "vg-root",
+    def case(*what, mapped, **how):
+        layouts.unlock(place, person, start(*what, **how), *mapped)
+
+    case("lvm-static", ROOT, [disks.lvm], f"ip={layouts.STATIC}::{layouts.CARD}:off", mapped=("cryptroot", "vg-root"),
          root="/dev/mapper/vg-root")
     case("key-file-two-cards",
          f"{ROOT}{DATA} /dev/mapper/cryptroot:/etc/cryptdata.key luks,initramfs,keyscript=passdev\n",
-         [disks.root, disks.keyed], luks.UNSAID, "cryptroot", "cryptdata", idle_card=True)
-    case("ipv6", ROOT, [disks.root], luks.UNSAID, "cryptroot", wire=layouts.ipv6_wire(place))
+         [disks.root, disks.keyed], luks.UNSAID, mapped=("cryptroot", "cryptdata"), idle_card=True)
+    machine = start("passphrases-ipv6", f"{ROOT}{DATA} none luks,initramfs\n", [disks.root, disks.other], luks.UNSAID,
+                    wire=layouts.ipv6_wire(place))
+    layouts.unlock_each(place, person, machine, "Please unlock disk", "set up successfully")

@@ -4,7 +4,8 @@ from . import luks, lvm
 from .wire import Wire
 
 KEY_FILE = "a key of 32 bytes, and no newline"
-CARD = "enp0s1"  # the name that udev gives to qemu's first card
+OTHER = "another passphrase"
+CARD, SECOND_CARD = "enp0s1", "enp0s2"  # the names that udev gives to qemu's cards
 STATIC = "10.0.2.15::10.0.2.2:255.255.255.0"
 PREFIX = "2001:db8::"
 
@@ -17,6 +18,7 @@ class Disks:
         self.lvm = luks.encrypt(place, lvm.wrap(plain, place.path("lvm.img"), "vg", "root"))
         self.root = luks.encrypt(place, plain)
         self.keyed = luks.encrypt(place, luks.make_file_system(place, "keyed.img"), luks.SECOND, KEY_FILE)
+        self.other = luks.encrypt(place, luks.make_file_system(place, "other.img"), luks.SECOND, OTHER)
 
 
 def unlock(place, person, machine, *mapped):
@@ -25,6 +27,26 @@ def unlock(place, person, machine, *mapped):
     place.step(f"{machine.name}: unlocking")
     done = person.ssh(machine)(input=luks.PASSPHRASE)
     place.check(done.returncode == 0 and "Unlocked" in done.stderr, f"{machine.name}: {done}")
+    check_end(machine, mapped)
+
+
+def unlock_each(place, person, machine, prompt, accepted):
+    """Each of the two devices has its own passphrase. They are asked for in any order."""
+    machine.wait_for_ssh(60)
+    passphrases = {"cryptroot": luks.PASSPHRASE, "cryptdata": OTHER}
+    session = person.terminal(machine)
+    for _ in passphrases:
+        session.read_until(prompt)
+        question = session.read_until(":")
+        place.step(f"{machine.name}: answering {question!r}")
+        name, = [name for name in passphrases if name in question]
+        session.type(passphrases[name] + "\n")
+        session.read_until(accepted)
+    session.read_all()
+    check_end(machine, passphrases)
+
+
+def check_end(machine, mapped):
     luks.check_mapped(machine, *mapped)
     luks.check_nothing_is_left(machine)
     machine.stop()
