@@ -48,17 +48,40 @@ class Asking:
         self.askers.append(subprocess.Popen(["sh", "-c", command], cwd=self.folder, start_new_session=True))
         assert proc.wait_until(lambda: f"ask.{name}0" in os.listdir(self.folder), PATIENCE_SECONDS)
 
-    def gives_up(self, *names):
-        """A systemctl that reports a boot that was given up, and records other calls."""
-        lines = "\n".join(f"systemd-cryptsetup@{name}.service loaded failed failed Cryptography" for name in names)
-        self.told = os.path.join(self.folder, "told")
+    def systemctl(self, script):
         program = os.path.join(self.bin, "systemctl")
         if os.path.lexists(program):
             os.unlink(program)
         with open(program, "w", encoding="ascii") as file:
-            file.write(f"#!{self.bin}/sh\n[ $1 != list-units ] || {{ echo '{lines}'; exit; }}\n"
-                       f"echo \"$*\" >>{self.told}\n")
+            file.write(f"#!{self.bin}/sh\n{script}")
         os.chmod(program, 0o755)
+
+    def limit_rounds(self, rounds):
+        """The script waits for another question for so many rounds in place of a minute."""
+        with open(self.script, encoding="ascii") as file:
+            text = file.read()
+        assert "-lt 120 " in text
+        with open(self.script, "w", encoding="ascii") as file:
+            file.write(text.replace("-lt 120 ", f"-lt {rounds} "))
+
+    def gives_up(self, *names):
+        """A systemctl that reports a boot that was given up, and records other calls."""
+        lines = "\n".join(f"systemd-cryptsetup@{name}.service loaded failed failed Cryptography" for name in names)
+        self.told = os.path.join(self.folder, "told")
+        self.systemctl(f"case $1 in list-units) echo '{lines}' ;; list-jobs) ;; *) echo \"$*\" >>{self.told} ;; esac\n")
+
+    def sets_up(self, name):
+        """A systemctl that has a job for a device until that is mapped, and notes that it was asked."""
+        self.asked_for_jobs = os.path.join(self.folder, "asked for jobs")
+        self.systemctl(f"""[ "$1" = list-jobs ] || exit 0
+: >'{self.asked_for_jobs}'
+[ -e {self.folder}/mapper/{name} ] || echo '12 systemd-cryptsetup@{name}.service start running'
+""")
+
+    def ask_late(self, name):
+        """Asks when the script has looked for a question once, and has found none."""
+        assert proc.wait_until(lambda: os.path.exists(self.asked_for_jobs), PATIENCE_SECONDS)
+        self.ask(name, "right")
 
     def statuses(self):
         return [asker.wait(PATIENCE_SECONDS) for asker in self.askers]
@@ -88,6 +111,53 @@ def test_one_line_for_all_devices(asking, text):
     done = run([asking.script], input=text)
     assert done.returncode == 0 and "Unlocked" in done.stderr, done.stderr
     assert asking.statuses() == [0, 0]
+
+
+@pytest.mark.root
+def test_line_for_a_late_device(asking):
+    """Standard input unlocks also a device that asks later than the first, as long as the boot still sets it up."""
+    asking.ask("one", "right")
+    asking.sets_up("two")
+    with subprocess.Popen([asking.script], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as login:
+        login.stdin.write("right\n")
+        login.stdin.flush()
+        asking.ask_late("two")
+        assert asking.statuses() == [0, 0]
+        assert login.communicate(timeout=PATIENCE_SECONDS)[1].endswith("Unlocked; the system goes on to boot.\n")
+    assert login.returncode == 0
+
+
+@pytest.mark.root
+def test_terminal_asks_for_a_late_device(asking):
+    """So does a terminal."""
+    asking.ask("one", "right")
+    asking.sets_up("two")
+    terminal = Terminal([asking.script])
+    for name in ("one", "two"):
+        terminal.read_until(f"disk {name}: ")
+        terminal.type("right\n")
+        terminal.read_until("Accepted.")
+        if name == "one":
+            asking.ask_late("two")
+    terminal.read_all()
+    assert terminal.proc.returncode == 0 and asking.statuses() == [0, 0]
+
+
+@pytest.mark.root
+def test_device_that_never_asks(asking):
+    """The wait for a device is limited, and the login does not say that all is unlocked."""
+    asking.limit_rounds(2)
+    asking.ask("one", "right")
+    asking.sets_up("two")
+    done = run([asking.script], input="right")
+    assert done.returncode == 1 and "waits for two " in done.stderr and "Unlocked" not in done.stderr, done.stderr
+    asking.ask("three", "right")
+    terminal = Terminal([asking.script])
+    terminal.read_until("disk three: ")
+    terminal.type("right\n")
+    terminal.read_until("waits for two ")
+    terminal.read_all()
+    assert terminal.proc.returncode == 1
 
 
 @pytest.mark.root

@@ -128,6 +128,7 @@ def unlock_by_stdin(place, person, machine, prompt, mistakes):
         place.check(wrong.returncode == 1 and "Wrong passphrase" in wrong.stderr, f"a wrong passphrase: {wrong}")
     right = ssh(input=PASSPHRASE + "\n")  # as echo would send it
     place.check(right.returncode == 0 and "Unlocked" in right.stderr, f"the right passphrase: {right}")
+    check_mapped(machine, "cryptroot", "cryptdata")
     check_nothing_is_left(machine)
     held.read_all()
     place.check(held.proc.returncode == 255, "a session outlived the initramfs")
