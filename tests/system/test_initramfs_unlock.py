@@ -277,7 +277,16 @@ def test_boot_that_was_given_up_without_a_terminal(asking):
 
 @pytest.mark.root
 def test_one_given_up_device_is_not_the_other(asking):
-    """A question for another device is still answered."""
+    """A question for another device is still answered, and the login does not say that all is unlocked."""
     asking.gives_up("one")
     asking.ask("two", "right")
-    assert "Unlocked" in run([asking.script], input="right").stderr
+    done = run([asking.script], input="right")
+    assert asking.statuses() == [0]
+    assert done.returncode == 1 and "given up one " in done.stderr and "Unlocked" not in done.stderr, done.stderr
+    asking.ask("three", "right")
+    terminal = Terminal([asking.script])
+    terminal.read_until("disk three: ")
+    terminal.type("right\n")
+    terminal.read_until("given up one ")
+    terminal.read_all()
+    assert terminal.proc.returncode == 1
