@@ -24,7 +24,7 @@ def run(place):
     machine = system.start("passphrases-ipv6", initrd, [disks.root, disks.other], luks.UNSAID,
                            wire=layouts.ipv6_wire(place))
     layouts.unlock_each(place, system.person, machine, "passphrase for disk", "Accepted")
-    case("bond", [disks.root], f"bond=bond0:{CARD},{layouts.SECOND_CARD}:mode=active-backup,primary={layouts.SECOND_CARD} "
-         f"ip={layouts.STATIC}::bond0:off", "cryptroot", idle_card=True)
+    case("bond", [disks.root], f"bond=bond0:{CARD},{layouts.SECOND_CARD} ip={layouts.STATIC}::bond0:off", "cryptroot",
+         twin_card=True)
     case("key-file-two-cards", [disks.root, disks.keyed], luks.UNSAID, "cryptroot", "cryptdata",
          names=f"{ROOT} {DATA} rd.luks.key={luks.SECOND}=/etc/cryptdata.key:/dev/mapper/cryptroot", idle_card=True)

@@ -71,11 +71,13 @@ def read_all(connection):
 
 class Machine:
     def __init__(self, place, name, *, kernel, initrd, append="", disks=(), architecture="x86_64", memory=256,
-                 keep_writes=False, random=True, forward=(), plugged_in=True, wire=None, idle_card=False):
+                 keep_writes=False, random=True, forward=(), plugged_in=True, wire=None, idle_card=False,
+                 twin_card=False):
         """
         Starts it. Disks are raw images, which stay as they are unless `keep_writes`. The guest's ports in `forward`
         are in `ports` as ours, as 22 is in `port`. Without `plugged_in` its network has no link until plug_in(). With
-        a `wire` (wire.py) that is its network. With `idle_card` another card comes first, where nobody answers.
+        a `wire` (wire.py) that is its network. With `idle_card` another card comes first, where nobody answers, and with
+        `twin_card` another one on the same network.
         """
         program, model, bus, console = MODELS[architecture]
         place.step(f"{name}: tries KVM")
@@ -96,7 +98,11 @@ class Machine:
                    *(("-netdev", "hubport,id=idle,hubid=1",
                       "-device", f"virtio-net-{bus},netdev=idle,mac=52:54:00:12:34:ff") if idle_card else ()),
                    "-netdev", wire.netdev() if wire else f"user,id=n,restrict=on,{forwards}",
-                   "-device", f"virtio-net-{bus},netdev=n" + (",romfile=" if bus == "pci" else "")]
+                   *(("-netdev", "hubport,id=all,hubid=2,netdev=n", "-netdev", "hubport,id=c,hubid=2",
+                      "-netdev", "hubport,id=twin,hubid=2",
+                      "-device", f"virtio-net-{bus},netdev=twin,mac=52:54:00:12:34:ff") if twin_card else ()),
+                   "-device", f"virtio-net-{bus},netdev={'c' if twin_card else 'n'}" +
+                   (",romfile=" if bus == "pci" else "")]
         if random:
             command += ["-device", f"virtio-rng-{bus}"]
         for number, disk in enumerate(disks):
