@@ -4,6 +4,7 @@ tests/vm boots the real image; these tests show what one machine does not."""
 import glob
 import os
 import shutil
+import signal
 import subprocess
 
 import pytest
@@ -178,6 +179,27 @@ def test_unlocked_already(unlock, shell, tmp_path):
     put(tmp_path / "mapper/one", "")
     done, _ = unlock(shell, "wrong", "one /dev/1\n")
     assert done.returncode == 0 and done.stderr == "All is unlocked already; the system goes on to boot.\n"
+
+
+# Clevis answers first: nobody reads the fifo any more. A fifo that nobody writes blocks as well.
+ANSWERED_ELSEWHERE = """#!/bin/sh
+echo $$ >{folder}/waits
+: >{folder}/mapper/one
+mkfifo {folder}/for-ever
+exec cat {folder}/for-ever
+"""
+
+
+@SHELLS
+def test_answered_elsewhere(unlock, shell, tmp_path):
+    """A login whose passphrase is not needed any more ends, and succeeds."""
+    put(tmp_path / "cryptroot-unlock", ANSWERED_ELSEWHERE.format(folder=tmp_path))
+    try:
+        done, _ = unlock(shell, "right", "one /dev/1\n")
+    finally:
+        if (tmp_path / "waits").exists():
+            os.kill(int((tmp_path / "waits").read_text()), signal.SIGKILL)
+    assert done.returncode == 0 and done.stderr.endswith("Unlocked; the system goes on to boot.\n"), done.stderr
 
 
 # ---- typed early, on a terminal -----------------------------------------------------------------
