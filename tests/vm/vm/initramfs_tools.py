@@ -27,12 +27,14 @@ KEYS = "/etc/wrensshd/initramfs/authorized_keys"
 
 
 class System:
-    """Debian's root file system with our hook in it, installed as the README says."""
+    """Debian's root file system with our hook in it, installed as the README says. With `more` packages it has a
+    name of its own."""
 
-    def __init__(self, place, suite):
+    def __init__(self, place, suite, name="initramfs-tools", more=()):
         self.place = place
         place.step(f"unpacking Debian's {suite}")
-        self.root = debian.unpack(place, debian.tarball(place, f"root-initramfs-tools-{suite}", PACKAGES, suite), "root")
+        tarball = debian.tarball(place, f"root-{name}-{suite}", [*PACKAGES, *more], suite)
+        self.root = debian.unpack(place, tarball, "root")
         place.run(["cp", "-a", place.release("x86_64") + "/.", self.root + "/usr/local"])
         debian.chroot(place, self.root, "sh", "/usr/local/share/wrensshd/packaging/initramfs/install.sh")
         self.kernel, = [name for name in os.listdir(self.root + "/boot") if name.startswith("vmlinuz-")]

@@ -72,12 +72,13 @@ def read_all(connection):
 class Machine:
     def __init__(self, place, name, *, kernel, initrd, append="", disks=(), architecture="x86_64", memory=256,
                  keep_writes=False, random=True, forward=(), plugged_in=True, wire=None, idle_card=False,
-                 twin_card=False):
+                 twin_card=False, served=()):
         """
         Starts it. Disks are raw images, which stay as they are unless `keep_writes`. The guest's ports in `forward`
         are in `ports` as ours, as 22 is in `port`. Without `plugged_in` its network has no link until plug_in(). With
         a `wire` (wire.py) that is its network. With `idle_card` another card comes first, where nobody answers, and with
         `twin_card` another one on the same network.
+        `served` are pairs of an address in its network, as 10.0.2.100:80, and a program that serves each connection.
         """
         program, model, bus, console = MODELS[architecture]
         place.step(f"{name}: tries KVM")
@@ -89,6 +90,7 @@ class Machine:
         self.console = os.path.join(LOGS, f"{place.name}.{name}.console")
         self.keyboard, self.keyboard_name = None, f"wren-{os.getpid()}-{place.name}-{name}"
         forwards = ",".join(f"hostfwd=tcp:127.0.0.1:{ours}-:{guests}" for guests, ours in self.ports.items())
+        forwards += "".join(f",guestfwd=tcp:{address}-cmd:{server}" for address, server in served)
         command = [program, *processor, "-nodefaults", "-no-reboot", "-display", "none", "-monitor", "stdio",
                    "-chardev", "socket,id=console,abstract=on,server=on,wait=off,"
                    f"path={self.keyboard_name},logfile={self.console}", "-serial", "chardev:console",
