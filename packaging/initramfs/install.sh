@@ -13,8 +13,8 @@ remove=
 die() { echo "install.sh: $*" >&2; exit 1; }
 
 find_tool() {
-    # Debian's packages of dracut and initramfs-tools exclude each other.
-    if command -v update-initramfs >/dev/null && [ -d /usr/share/initramfs-tools ]; then echo initramfs-tools
+    # Debian's packages of dracut and initramfs-tools exclude each other. dracut may have an update-initramfs of its own.
+    if update=$(command -v update-initramfs) && grep -q mkinitramfs "$update"; then echo initramfs-tools
     elif command -v dracut >/dev/null; then echo dracut
     elif command -v mkinitcpio >/dev/null; then echo mkinitcpio
     elif command -v mkinitfs >/dev/null; then echo mkinitfs

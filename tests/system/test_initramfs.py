@@ -399,6 +399,18 @@ def test_installer_asks_which(tmp_path):
     assert done.returncode == 1 and "say which" in done.stderr
 
 
+@pytest.mark.parametrize("calls, tool", [("mkinitramfs -o", "initramfs-tools"), ("dracut --kver", "dracut")])
+def test_installer_finds_the_tool(calls, tool, tmp_path):
+    """Debian's dracut may have an update-initramfs of its own: the installer asks what that starts."""
+    os.mkdir(tmp_path / "bin")
+    for name, text in (("update-initramfs", f"{calls} $image\n"), ("dracut", "")):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n" + text)
+        os.chmod(tmp_path / "bin" / name, 0o755)
+    environment = daemon_environment({"DESTDIR": str(tmp_path), "PATH": f"{tmp_path}/bin:{os.environ['PATH']}"})
+    done = run(["sh", SHARED + "/install.sh"], env=environment)
+    assert done.returncode == 0 and f"Installed for {tool}." in done.stdout, done
+
+
 def test_installer_reads_all_its_words(tmp_path):
     """--remove counts wherever it stands on the command line."""
     environment = daemon_environment({"DESTDIR": str(tmp_path)})
