@@ -22,23 +22,25 @@ BOTH = f"rd.luks.name={luks.UUID}=cryptroot rd.luks.name={luks.SECOND}=cryptdata
 
 
 class System:
-    """Debian's root file system with our module in it, installed as the README says, and one that may log in."""
+    """Debian's root file system with our module in it, installed as the README says, and one that may log in. With
+    `more` packages it has a name of its own."""
 
-    def __init__(self, place, suite):
+    def __init__(self, place, suite, name="dracut", more=()):
         self.place, self.person = place, Person(place)
         place.step(f"unpacking Debian's {suite}")
-        self.root = debian.unpack(place, debian.tarball(place, f"root-dracut-{suite}", PACKAGES, suite), "root")
+        tarball = debian.tarball(place, f"root-{name}-{suite}", [*PACKAGES, *more], suite)
+        self.root = debian.unpack(place, tarball, "root")
         place.run(["cp", "-a", place.release("x86_64") + "/.", self.root + "/usr/local"])
         debian.chroot(place, self.root, "sh", "/usr/local/share/wrensshd/packaging/initramfs/install.sh")
         self.kernel, = [name for name in os.listdir(self.root + "/boot") if name.startswith("vmlinuz-")]
         debian.write(self.root, "/etc/wrensshd/initramfs/authorized_keys", self.person.public)
 
-    def make_image(self, name, add="crypt", drivers=""):
+    def make_image(self, name, add="crypt", drivers="", omit="ifcfg network"):
         """The path of the initrd, which the person knows by its host key."""
         self.place.step("making an initramfs image")
         said = debian.chroot(self.place, self.root, "sh", "-c", "dracut --force --no-hostonly --no-hostonly-cmdline "
                              f"--compress 'zstd -q -1' --add '{add}' --drivers '{DRIVERS} {drivers}' "
-                             f"--omit 'i18n ifcfg network plymouth' /{name} {self.kernel.removeprefix('vmlinuz-')} 2>&1")
+                             f"--omit 'i18n plymouth {omit}' /{name} {self.kernel.removeprefix('vmlinuz-')} 2>&1")
         key = debian.chroot(self.place, self.root, "/usr/local/sbin/wrensshd-printkey", "/etc/wrensshd/initramfs")
         self.place.check(key.splitlines()[1].split()[1] in said, f"the fingerprint is not told: {said}")
         self.person.knows(key.splitlines()[0])
