@@ -1,0 +1,12 @@
+"""Debian testing's dracut, with systemd in the initramfs: an encrypted root and a second disk unlocked over ssh"""
+
+from vm import dracut
+
+PROGRAMS = dracut.PROGRAMS
+ARCHITECTURES = ("x86_64",)
+LONG = True
+SECONDS = 170
+
+
+def run(place):
+    dracut.unlock(place, "forky")
