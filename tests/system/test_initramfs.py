@@ -287,6 +287,15 @@ def test_host_key_of_a_connection(tmp_path, opened, sealed, used):
     assert ("WARNING" in done.stderr) == (sealed and not opened)
 
 
+def test_ended_connection_is_not_waited_for():
+    """systemd also runs ExecStop= after the end of a connection, without MAINPID. Waiting would keep its place taken."""
+    with open(SHARED + "/systemd/connection", encoding="ascii") as file:
+        script = file.read().replace("sleep", "echo sleep")
+    for pid, waits in ({}, False), ({"MAINPID": "4194305"}, False), ({"MAINPID": str(os.getpid())}, True):
+        done = run(["sh", "-c", script, "connection", "wait"], env={"PATH": os.environ["PATH"], **pid})
+        assert done.returncode == 0 and ("sleep" in done.stdout) == waits, (pid, done)
+
+
 # The end of an initramfs kills every process with the server's name.
 OWN_PROCESSES = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
