@@ -40,6 +40,7 @@ qemu-system-x86:has qemu-system-x86_64
 qemu-system-arm:has qemu-system-aarch64
 mmdebstrap:has mmdebstrap
 cryptsetup-bin:has cryptsetup
+swtpm:has swtpm
 e2fsprogs:has mke2fs
 util-linux:has unshare
 zstd:has zstd

@@ -14,10 +14,13 @@ from .machine import Machine
 
 PROGRAMS = ("qemu-system-x86_64", "mmdebstrap", "cryptsetup", "mke2fs", "zstd", "ssh")
 PACKAGES = ["linux-image-cloud-amd64", "udev", "kmod", "zstd", "e2fsprogs", "busybox", "lvm2", "dracut", "systemd-sysv",
-            "cryptsetup-bin", "dmsetup", "iproute2", "systemd-cryptsetup"]
+            "cryptsetup-bin", "dmsetup", "iproute2"]
+# Packages of some suites alone.
+OWN = {"bookworm": [], "trixie": ["systemd-cryptsetup"], "forky": ["systemd-cryptsetup"]}
 DRIVERS = "virtio_pci virtio_blk virtio_net virtio_rng dm_crypt ext4 aesni_intel xts ecb cbc"
-# Emulated on a busy host, systemd may take longer than 90 s to see a disk.
-PATIENT = "systemd.default_device_timeout_sec=900"
+# Emulated on a busy host, systemd may take longer than 90 s to see a disk. Debian 12's knows the first of these words,
+# Debian 13's the second.
+PATIENT = "systemd.default_timeout_start_sec=900 systemd.default_device_timeout_sec=900"
 BOTH = f"rd.luks.name={luks.UUID}=cryptroot rd.luks.name={luks.SECOND}=cryptdata"
 
 
@@ -28,22 +31,27 @@ class System:
     def __init__(self, place, suite, name="dracut", more=()):
         self.place, self.person = place, Person(place)
         place.step(f"unpacking Debian's {suite}")
-        tarball = debian.tarball(place, f"root-{name}-{suite}", [*PACKAGES, *more], suite)
+        tarball = debian.tarball(place, f"root-{name}-{suite}", [*PACKAGES, *OWN[suite], *more], suite)
         self.root = debian.unpack(place, tarball, "root")
         place.run(["cp", "-a", place.release("x86_64") + "/.", self.root + "/usr/local"])
         debian.chroot(place, self.root, "sh", "/usr/local/share/wrensshd/packaging/initramfs/install.sh")
         self.kernel, = [name for name in os.listdir(self.root + "/boot") if name.startswith("vmlinuz-")]
         debian.write(self.root, "/etc/wrensshd/initramfs/authorized_keys", self.person.public)
 
-    def make_image(self, name, add="crypt", drivers="", omit="ifcfg network"):
-        """The path of the initrd, which the person knows by its host key."""
+    def key(self, folder="/etc/wrensshd/initramfs"):
+        """The host key in that folder, and its fingerprint."""
+        return debian.chroot(self.place, self.root, "/usr/local/sbin/wrensshd-printkey", folder).splitlines()
+
+    def make_image(self, name, add="crypt", drivers="", omit="ifcfg network", before=()):
+        """The path of the initrd, which the person knows by its host key. The words `before` start dracut."""
         self.place.step("making an initramfs image")
-        said = debian.chroot(self.place, self.root, "sh", "-c", "dracut --force --no-hostonly --no-hostonly-cmdline "
+        said = debian.chroot(self.place, self.root, *before, "sh", "-c",
+                             "dracut --force --no-hostonly --no-hostonly-cmdline "
                              f"--compress 'zstd -q -1' --add '{add}' --drivers '{DRIVERS} {drivers}' "
                              f"--omit 'i18n plymouth {omit}' /{name} {self.kernel.removeprefix('vmlinuz-')} 2>&1")
-        key = debian.chroot(self.place, self.root, "/usr/local/sbin/wrensshd-printkey", "/etc/wrensshd/initramfs")
-        self.place.check(key.splitlines()[1].split()[1] in said, f"the fingerprint is not told: {said}")
-        self.person.knows(key.splitlines()[0])
+        key = self.key()
+        self.place.check(key[1].split()[1] in said, f"the fingerprint is not told: {said}")
+        self.person.knows(key[0])
         initrd = os.path.join(self.root, name)
         self.place.check(os.stat(initrd).st_mode & 0o077 == 0, "others may read the image, which has a secret key")
         return initrd

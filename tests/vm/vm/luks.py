@@ -13,7 +13,8 @@ UNSAID = ""  # DHCP, on whatever interface there is
 PASSPHRASE = "correct horse battery staple"
 
 # What could let anybody in, or keep somebody in: processes of the server (by their program, because a name proves
-# nothing), programs that a session started, listening sockets, addresses. Only the console may be used.
+# nothing), programs that a session started, listening sockets, addresses, an opened host key. Only the console may be
+# used.
 INIT = """#!/bin/sh
 export PATH=/bin
 [ -e /proc/mounts ] || mount -t proc proc /proc
@@ -31,9 +32,10 @@ done
 listening=$(cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -c ' 0A 0')
 addresses=$(ip address show | grep -v ' lo$' | grep -c ' inet6\\? .*scope \\(global\\|link\\)')
 up=$(ip link show | grep -v ' lo:' | grep -c '[<,]UP[,>]')
+secrets=$(ls -A /run/credentials/wrensshd* 2>/dev/null | grep -c .)
 echo
 echo "MAPPED $(echo $(ls /dev/mapper))"
-echo "REAL ROOT sshd=$sshd programs=$programs listening=$listening addresses=$addresses up=$up"
+echo "REAL ROOT sshd=$sshd programs=$programs listening=$listening addresses=$addresses up=$up secrets=$secrets"
 poweroff -f
 """
 
