@@ -41,7 +41,7 @@ def initrd_units(tmp_path):
     """The units of an initramfs, with the parts that only the image has: a setting, and stubs for their scripts."""
     for name in filter(lambda name: name.startswith("wrensshd-initrd"), os.listdir(INITRD)):
         with open(os.path.join(INITRD, name), encoding="ascii") as file:
-            (tmp_path / name).write_text(re.sub(r"/usr/lib/wrensshd/\w+", "/bin/true", file.read()))
+            (tmp_path / name).write_text(re.sub(r"/usr/(lib/wrensshd/\w+|sbin/wrensshd)", "/bin/true", file.read()))
     drop_in = tmp_path / "wrensshd-initrd.socket.d"
     drop_in.mkdir()
     (drop_in / "settings.conf").write_text("[Socket]\nListenStream=22\n")
@@ -73,10 +73,16 @@ def test_verify(units, name):
 
 
 @pytest.mark.parametrize("name", ["wrensshd-initrd.socket", "wrensshd-initrd@1.service",
-                                  "wrensshd-initrd-network.service"])
+                                  "wrensshd-initrd-network.service", "wrensshd-initrd-hostkey.service"])
 def test_verify_initrd(initrd_units, name):
     """systemd accepts each line of the units of an initramfs."""
     verify(initrd_units, name)
+
+
+def test_opened_host_key_stays(initrd_units):
+    """The service that opens the sealed host key has a process: without one systemd 257 removes the key."""
+    found = settings(initrd_units, "wrensshd-initrd-hostkey.service", "Service")
+    assert (found["Type"], found["ExecStart"]) == ("exec", "sleep infinity") and "RemainAfterExit" not in found
 
 
 def test_what_makes_the_key_has_few_rights(units):
