@@ -113,7 +113,8 @@ class Machine:
             command += ["-drive", f"file={disk},format=raw,if=none,id=d{number},snapshot={writes}",
                         "-device", f"virtio-blk-{bus},drive=d{number}"]
         if late_disk:
-            command += ["-device", "pcie-root-port,id=late-port", "-drive", f"file={late_disk},format=raw,if=none,id=late,snapshot=on"]
+            command += ["-device", "pcie-root-port,id=late-port",
+                        "-drive", f"file={late_disk},format=raw,if=none,id=late,snapshot=on"]
         if tpm:
             command += tpm.flags()
         place.machines.append(self)

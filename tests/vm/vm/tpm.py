@@ -25,23 +25,29 @@ class Tpm:
         self.place, self.name = place, name
         self.state = place.path(name)
         os.mkdir(self.state)
+        self.process = None
 
     def start(self, control, *how, server=None):
-        """Powers it up, with a socket for control, and one for commands if qemu does not bring one; its process."""
-        flags = ["--ctrl", f"type=unixio,path={control}"]
+        """Powers it up, with a socket for control, and one for commands if qemu does not bring one."""
+        sockets = [control, server or control]
+        if self.process:
+            self.process.wait(SECONDS * SLOWNESS)
+        for path in sockets:
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(path)
+        command = ["swtpm", "socket", "--tpm2", "--tpmstate", "dir=" + self.state,
+                   "--ctrl", f"type=unixio,path={control}", *how]
         if server:
-            flags += ["--server", f"type=unixio,path={server}"]
+            command += ["--server", f"type=unixio,path={server}"]
         with open(os.path.join(LOGS, f"{self.place.name}.{self.name}.swtpm"), "ab") as words:
-            process = subprocess.Popen(["swtpm", "socket", "--tpm2", "--tpmstate", "dir=" + self.state, *flags, *how],
-                                       stdin=subprocess.DEVNULL, stdout=words, stderr=words,
-                                       preexec_fn=end_with_parent(signal.SIGKILL))
+            self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=words, stderr=words,
+                                            preexec_fn=end_with_parent(signal.SIGKILL))
         end = time.monotonic() + SECONDS * SLOWNESS
-        while not all(os.path.exists(path) for path in (control, server or control)):
-            if process.poll() is not None or time.monotonic() > end:
-                process.kill()
-                raise Failed(f"swtpm does not listen: status {process.wait()}")
+        while not all(os.path.exists(path) for path in sockets):
+            if self.process.poll() is not None or time.monotonic() > end:
+                self.process.kill()
+                raise Failed(f"swtpm does not listen: status {self.process.wait()}")
             time.sleep(0.05)
-        return process
 
     def flags(self):
         """qemu's, for a machine that has it. It ends with the machine."""
@@ -55,7 +61,7 @@ class Tpm:
         """Gives the words before a command in that root file system whose programs of systemd are to use it. The PCRs
         are as in the machine when its firmware has started the kernel."""
         server = os.path.relpath(os.path.join(root, "run", self.name))
-        process = self.start(server + ".ctrl", "--flags", "not-need-init,startup-clear", server=server)
+        self.start(server + ".ctrl", "--flags", "not-need-init,startup-clear", server=server)
         tcti = f"swtpm:path=/run/{self.name}"
         tools = ("env", "TPM2TOOLS_TCTI=" + tcti)
         try:
@@ -63,8 +69,4 @@ class Tpm:
             yield ("env", "SYSTEMD_TPM2_DEVICE=" + tcti)
             debian.chroot(self.place, root, *tools, "tpm2_shutdown", "--clear")
         finally:
-            process.terminate()
-            process.wait()
-            for path in (server, server + ".ctrl"):
-                with contextlib.suppress(FileNotFoundError):
-                    os.unlink(path)
+            self.process.terminate()
