@@ -134,6 +134,13 @@ $changes"
     check_news
 }
 
+# What only a release itself needs: --check notes it.
+check_published() { # COMMAND for what is wrong
+    case $page in *.example) note "$page in meson.build is not a real page" ;; esac
+    ! grep -q "^## $version (unreleased)$" "$top/NEWS.md" || "$1" "NEWS.md calls version $version unreleased: write the date"
+}
+note() { echo "note: $*" >&2; }
+
 # The line of packaging/allowed_signers for a public key: for tags of Git's and for files.
 signer_of() { printf 'wrenssh namespaces="git,wrenssh-release" %s\n' "$(cut -d ' ' -f 1,2 "$1")"; }
 
@@ -221,12 +228,13 @@ case $task in
 sync) sync_version ;;
 check)
     check_tree
-    case $page in *.example) echo "note: $page in meson.build is not a real page" >&2 ;; esac
+    check_published note
     echo "version $version can be released"
     ;;
 release)
     check_key
     check_tree
+    check_published die
     make_release
     ;;
 tag)

@@ -111,6 +111,15 @@ def test_good_commit(repository):
     assert (done.returncode, done.stdout) == (0, f"version {VERSION} can be released\n"), done.stderr
 
 
+def test_unreleased(repository, key):
+    """Users would read that the version which they have is not released. --check is for the time before."""
+    repository.write("NEWS.md", f"# News\n\n## {VERSION} (unreleased)\n\nMuch is new.\n")
+    repository.commit()
+    noted, refused = repository.release("--check"), repository.release("--key", key, "--source-only")
+    assert noted.returncode == 0 and f"note: NEWS.md calls version {VERSION} unreleased" in noted.stderr
+    assert refused.returncode == 1 and f"release.sh: NEWS.md calls version {VERSION} unreleased" in refused.stderr
+
+
 def add_file(repository):
     repository.write("src/new.c", "int unused;\n")
 
