@@ -120,7 +120,8 @@ echo 'path "{mount}/sign/person" {{ capabilities = ["update"] }}' | bao policy w
     if kind != "ed25519":
         host.guest.types(f"cat other_ca.pub >>{trusted}")
     host.certify(mount + "/sign/person")
-    host.refused(None)
+    names = {"ec": "ecdsa-sha2-nistp256", "rsa": "ssh-rsa"}
+    host.refused(f"authority's key is {names[kind]}, only ed25519 is taken" if kind in names else None)
     host.guest.types(readme.blocks(PAGE, "## Users: OpenBao")[0].splitlines()[-2], ROOT)
     host.certify()
     host.works()
