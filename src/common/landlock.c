@@ -33,8 +33,8 @@ void landlock_isolate(void)
 {
     int rules = landlock_rules(0, LANDLOCK_SCOPE_SIGNAL);
     if (rules < 0) {
-        /* A rule set must name a right. This one every rule set takes away, named or not: to move
-         * files between directories. So it is given back for all of them. */
+        /* A rule set must name a right. The right to move files between directories is taken away
+         * even by rule sets that do not name it, so this one gives it back for all directories. */
         int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         rules = landlock_rules(LANDLOCK_REFER, 0);
         if (!landlock_allow_beneath(rules, root, LANDLOCK_REFER)) {

@@ -64,7 +64,7 @@ def test_no_other_method(serve_anybody):
     assert server.wait_idle()
 
 
-def test_keys_do_not_open_other_servers(site, serve):
+def test_without_the_flag_nobody_is_let_in(site, serve):
     """Without -N the method `none` opens nothing, with -e neither."""
     server = serve("-e", WHO, mode="user")
     done = OpenSSH(site, server.port)("true", options=KEYLESS)
