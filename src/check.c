@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "exits.h"
@@ -15,6 +16,9 @@
 #include "sandbox_layers.h"
 #include "secret.h"
 
+/* The start of 2026, when no version of this program was out yet. */
+#define CLOCK_MIN 1767225600
+
 _Static_assert(SANDBOX_SECCOMP == 0x80, "a set of layers fits an exit status");
 
 static bool check_hostkey(struct log_line *line, struct hostkey *key, const struct options *options)
@@ -22,7 +26,7 @@ static bool check_hostkey(struct log_line *line, struct hostkey *key, const stru
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
     int ignored;
     if (key == NULL || monitor_load_hostkey(key, options, &ignored) != 0) {
-        return false; /* it has logged why */
+        return false; /* it has logged why, but for a lack of memory */
     }
     hostkey_fingerprint(fingerprint, key->public_key);
     log_text(line, "key", fingerprint);
@@ -116,6 +120,9 @@ int check_run(const struct options *options)
     log_begin(&line, "check"); /* for the end */
     bool good = check_hostkey(&line, login.hostkey, options);
     good = check_sandbox(options, &identity) && good;
+    if (time(NULL) < CLOCK_MIN) {
+        log_trouble("clock", NULL, "is behind: certificates may not be valid yet");
+    }
     good = (options->check_user == NULL || check_user(&login, options->check_user)) && good;
     log_text(&line, "result", good ? "a login could work" : "no login could work");
     log_end(&line, LOG_EVENT);

@@ -343,3 +343,18 @@ def test_without_a_key(check, site):
     report = check(*flags, "nobody", user="anybody", mode="user")
     assert report.status == COULD_NOT
     assert report.refused == [(None, 0, "not the user this server runs as", None)]
+
+
+# ---- the clock ----------------------------------------------------------------------------------
+
+def test_clock_of_a_board_without_battery(site, check):
+    """In 1970 a plain key can log in, and certificates can't: the report names the clock."""
+    assert not check().of("trouble")
+    library = os.path.join(site.folder("clock"), "clock.so")
+    run_or_fail(["cc", "-shared", "-fPIC", "-x", "c", "-o", library, "-"], input="long time(long *t) { return 1; }\n")
+    if "(NEEDED)" not in run(["readelf", "-dW", site.daemon]).stdout or os.environ.get("WREN_NO_SANDBOX"):
+        pytest.skip("this program does not take another library's clock")
+    report = check(env={"LD_PRELOAD": library})
+    assert report.status == COULD
+    assert (report.one("trouble")["what"], report.one("trouble")["reason"]) == (
+        "clock", "is behind: certificates may not be valid yet")
