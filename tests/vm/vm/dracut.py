@@ -1,5 +1,4 @@
-"""Debian 13's dracut, with systemd in the initramfs: an encrypted root and a second disk.
-luks-dracut does the same with Debian 12.
+"""Debian's dracut, with systemd in the initramfs: an encrypted root and a second disk. luks-dracut and others boot this.
 
 As luks-initramfs-tools, with systemd's own questions for passphrases, its socket for the listener, and systemd-networkd
 for ip= of the kernel's command line. systemd ends the sessions; the last boot leaves out the unit that takes the
