@@ -45,7 +45,8 @@ def serve_dhcp(image):
     put(folder + "/conf", DHCP_SERVER.format(folder=folder))
     put(folder + "/leases", "")
     ip("link", "set", "peer0", "up")
-    ip("address", "add", "192.0.2.1/32", "dev", "peer0")
+    # Not a global one: the key program would take it for the machine's own, and need no other.
+    ip("address", "add", "192.0.2.1/32", "scope", "link", "dev", "peer0")
     return subprocess.Popen(["/bin/busybox", "udhcpd", "-f", "-S", folder + "/conf"])
 
 
