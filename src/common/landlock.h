@@ -1,7 +1,7 @@
 /*
  * Landlock (landlock(7), Linux 5.13): a process takes rights away from itself and from all that it
- * starts. Whatever it enters is a domain: processes in it can't trace those outside, read their
- * memory or take descriptors from them (ptrace(2), pidfd_getfd(2)).
+ * starts. They are then in a domain: they can't trace processes outside of it, read their memory
+ * or take descriptors from them (ptrace(2), pidfd_getfd(2)).
  */
 #ifndef WREN_LANDLOCK_H
 #define WREN_LANDLOCK_H
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Makes a rule set that takes these rights to files away (LANDLOCK_* of seccomp_abi.h), and reach
- * beyond the domain in these ways (LANDLOCK_SCOPE_*). Returns a descriptor, or -1 if the kernel
+/* Makes a rule set that takes away these rights to files (LANDLOCK_* of seccomp_abi.h), and these
+ * ways to reach processes outside (LANDLOCK_SCOPE_*). Returns a descriptor, or -1 if the kernel
  * does not know one of them. */
 int landlock_rules(uint64_t rights, uint64_t scopes);
 
