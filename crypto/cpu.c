@@ -8,8 +8,6 @@
     (1UL << 12) /* HWCAP_NEON of the kernel's asm/hwcap.h, which -nostdinc hides */
 #endif
 
-static enum cpu_level limit = CPU_AVX512IFMA;
-
 #if defined(__x86_64__)
 
 /* Bits of XCR0: the registers that the operating system saves. For AVX2 those of 16 and 32 bytes;
@@ -60,7 +58,7 @@ static enum cpu_level find_level(void)
 
 #endif
 
-enum cpu_level cpu_level(void)
+enum cpu_level cpu_found(void)
 {
     static enum cpu_level found;
     static int asked;
@@ -68,10 +66,5 @@ enum cpu_level cpu_level(void)
         found = find_level();
         asked = 1;
     }
-    return found < limit ? found : limit;
-}
-
-void cpu_limit(enum cpu_level highest)
-{
-    limit = highest;
+    return found;
 }

@@ -16,10 +16,10 @@ enum cpu_level {
     CPU_AVX512IFMA, /* also the multiplication of 52 bits */
 };
 
-/* The processor's level, or that of cpu_limit() if it is lower. No secret is involved. */
-enum cpu_level cpu_level(void);
+/* The processor's level. No secret is involved. */
+enum cpu_level cpu_found(void);
 
-/* For tests and measurements: from now on cpu_level() returns at most `highest`. */
-void cpu_limit(enum cpu_level highest);
+/* The same, or a lower one in tests. */
+enum cpu_level cpu_level(void);
 
 #endif

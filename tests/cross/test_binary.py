@@ -109,6 +109,12 @@ def test_is_stripped(binary):
     assert not {".symtab", ".debug_info", ".comment"} & set(binary.section_names())
 
 
+def test_has_nothing_of_tests(target):
+    """No variable of the tests, such as WREN_CPU, can change what it does."""
+    with open(target.daemon, "rb") as file:
+        assert b"WREN_" not in file.read()
+
+
 def test_keeps_its_ceiling(target):
     """It keeps its size limit, because flash and initramfs images are small."""
     assert os.path.getsize(target.daemon) <= int(target.setting("size_limit"))

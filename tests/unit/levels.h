@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-#include "cpu.h"
+#include "cpu_masked.h"
 
 static const struct {
     enum cpu_level level;
@@ -37,7 +37,10 @@ static inline bool level_set(int i)
 static inline void levels_tell(void)
 {
     for (int i = 0; i < LEVELS; i++) {
-        printf("%s: %s\n", levels[i].name, level_set(i) ? "tested" : "not on this machine");
+        printf("%s: %s\n", levels[i].name,
+               level_set(i)                     ? "tested"
+               : cpu_found() >= levels[i].level ? "masked by WREN_CPU"
+                                                : "not on this machine");
     }
     fflush(stdout);
     cpu_limit(levels[LEVELS - 1].level);

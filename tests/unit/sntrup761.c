@@ -4,7 +4,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "cpu.h"
+#include "levels.h"
 #include "sntrup761_code.h"
 #include "unit.h"
 #include "vectors/hex.h"
@@ -216,6 +216,7 @@ Suite *unit_suite(void)
 {
     Suite *suite = suite_create("sntrup761");
     TCase *tests = tcase_create("sntrup761");
+    levels_tell();
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, known_answers, 0,
                         (int)(sizeof(sntrup761_kat) / sizeof(sntrup761_kat[0])));

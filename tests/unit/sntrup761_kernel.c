@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "cpu.h"
+#include "levels.h"
 #include "random.h"
 #include "unit.h"
 
@@ -20,21 +20,19 @@
 #define HIGHEST 7065
 #define LOWEST  (-2970)
 
-static const struct sntrup761_kernel *kernels[CPU_AVX512IFMA + 1];
+static const struct sntrup761_kernel *kernels[LEVELS];
 static int kernel_count;
 
 static void find_kernels(void)
 {
-    printf("kernels by level:");
-    for (enum cpu_level level = CPU_BASELINE; level <= CPU_AVX512IFMA; level++) {
-        cpu_limit(level);
+    levels_tell();
+    for (int i = 0; i < LEVELS; i++) {
+        level_set(i);
         const struct sntrup761_kernel *kernel = sntrup761_best_kernel();
         if (kernel_count == 0 || kernel != kernels[kernel_count - 1]) {
             kernels[kernel_count++] = kernel;
-            printf(" %d", (int)cpu_level());
         }
     }
-    printf("\n");
 }
 
 /* ---- sorting --------------------------------------------------------------------------------- */

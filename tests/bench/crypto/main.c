@@ -13,7 +13,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "cpu.h"
+#include "cpu_masked.h"
 #include "rivals.h"
 
 #define BATCH_NS 8000000LL /* long against the clock's steps, short against the machine's moods */
