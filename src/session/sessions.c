@@ -148,7 +148,7 @@ static pid_t start(const struct sessions *sessions, const struct session *sessio
 static void log_session(const struct sessions *sessions, const struct session *session,
                         const struct ipc_spawn *request, const struct task *task)
 {
-    static const char *const kinds[] = {
+    static const char kinds[][sizeof("subsystem")] = {
         [IPC_SESSION_SHELL] = "shell",
         [IPC_SESSION_EXEC] = "exec",
         [IPC_SESSION_SUBSYSTEM] = "subsystem",
@@ -191,7 +191,6 @@ static void commit(struct session *session, struct streams *streams, pid_t pid,
     session->exit_pipe = streams->theirs[STREAM_EXIT];
     streams->theirs[STREAM_EXIT] = -1;
     streams_close(streams->theirs);
-    streams_close_one(&session->terminal);
     for (size_t i = 0; i < STREAMS; i++) {
         if (streams->ours[i] >= 0) {
             passed->descriptors[passed->count++] = streams->ours[i];
@@ -381,6 +380,7 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         if (session->state != SESSION_RUNNING || session->program != pid) {
             continue;
         }
+        streams_close_one(&session->terminal);
         /* Never blocks, as the pipe is empty; fails if the network process has closed its end. */
         ssize_t written = write(session->exit_pipe, &ended, sizeof(ended));
         (void)written;

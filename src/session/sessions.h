@@ -27,7 +27,9 @@ enum session_state {
 
 struct session {
     enum session_state state;
-    int terminal; /* the pseudo-terminal's slave, until the program has it; else -1 */
+    /* The pseudo-terminal's slave until the program has ended, else -1. A program may close all of
+     * its own, and open /dev/tty later: without this one the terminal would hang up in between. */
+    int terminal;
     char terminal_name[TERMINAL_NAME_BYTES];
     int exit_pipe; /* our end while the program runs; else -1 */
     pid_t program; /* valid while SESSION_RUNNING: not reaped, so the kernel has not reused it */

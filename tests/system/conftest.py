@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+import pwd
 import re
 import shutil
 import signal
@@ -66,7 +67,8 @@ def pytest_terminal_summary(terminalreporter):
     for result in ("skipped", "passed", "failed", "error"):  # the later one counts
         for report in terminalreporter.stats.get(result, []):
             name = os.path.basename(report.nodeid.partition("::")[0]) + "::" + report.nodeid.partition("::")[2]
-            results[name] = "failed" if result == "error" else result
+            reason = ": " + report.longrepr[2].removeprefix("Skipped: ") if result == "skipped" else ""
+            results[name] = "failed" if result == "error" else result + reason
     with open(path, "w", encoding="utf-8") as file:
         json.dump(results, file, indent=0)
 
@@ -78,6 +80,30 @@ def site():
     left = made.daemons_left()
     made.remove()
     assert not left, f"daemons outlived their tests: {left}"
+
+
+_numbers = itertools.count()
+
+# How shells end differs: bash and ash run a command's last program in their own process, and with it close the terminal.
+SHELLS = ["dash", *(pytest.param(name, marks=pytest.mark.slow) for name in ("bash", "busybox"))]
+OWN_SHELL = os.path.basename(pwd.getpwuid(os.getuid()).pw_shell)
+
+
+@pytest.fixture(scope="module", params=SHELLS if os.getuid() == 0 else [OWN_SHELL])
+def person(site, request):
+    """A user for each shell. An ordinary user has only one."""
+    if not site.root:
+        return site.user
+    program = shutil.which(request.param)
+    if program is None:
+        pytest.skip(f"{request.param} is missing")
+    if request.param == "busybox":
+        program = os.path.join(site.bin, "ash")
+        if not os.path.lexists(program):
+            os.symlink(shutil.which("busybox"), program)
+    user = site.add_user(suffix=f"x{next(_numbers)}", shell=program)
+    site.authorize(user=user)
+    return user
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -124,9 +150,6 @@ def new_log(site, request):
     yield make
     for log in made:
         log.file.close()
-
-
-_numbers = itertools.count()
 
 
 @pytest.fixture

@@ -35,6 +35,7 @@ static const struct {
     {"setgroups", SYS_setgroups},
     {"setresuid", SYS_setresuid},
     {"setresgid", SYS_setresgid},
+    {"capset", SYS_capset},
     {"keyctl", SYS_keyctl},
     {"signalfd4", SYS_signalfd4},
 #ifdef SYS_signalfd

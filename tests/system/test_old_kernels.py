@@ -324,8 +324,9 @@ def test_no_place_for_an_empty_root(dial, client):
 
 @pytest.mark.root
 def test_no_terminals(client):
-    """Without terminals commands still run."""
-    raw = client(started={"launch": in_own_mounts("mount -t tmpfs none /dev/pts; mount --bind /dev/null /dev/ptmx")}).login()
+    """Without terminals commands still run. /dev/ptmx is a device, or a link to the one that is hidden first."""
+    hide = "mount -t tmpfs none /dev/pts; [ ! -e /dev/ptmx ] || mount --bind /dev/null /dev/ptmx"
+    raw = client(started={"launch": in_own_mounts(hide)}).login()
     channel = raw.open(0)
     assert not channel.request(b"pty-req", pty_request())
     assert raw.exec("echo in", number=1).wait_closed().output == b"in\n"

@@ -2,11 +2,13 @@
 
 import hashlib
 import os
+import shlex
 import subprocess
 import time
 
 import pytest
 
+import readme
 from daemon import SLOWNESS, run
 from openssh import OpenSSH
 
@@ -175,6 +177,15 @@ def test_slow_reader(ssh):
     client.stdout.close()
     assert count == 3_000_003
     assert digest.hexdigest() == hashlib.sha256(b"x" * 3_000_000 + b"end").hexdigest()
+
+
+def test_output_that_nobody_reads(ssh):
+    """The command of COMING-FROM-OPENSSH.md ends: a pipe on this side would keep a program that writes for ever."""
+    block, = readme.blocks("packaging/COMING-FROM-OPENSSH.md", "## A command whose output nobody reads")
+    client, host, command = shlex.split(block)
+    assert (client, host) == ("ssh", "host")
+    done = ssh(command)
+    assert (done.stdout, done.returncode) == ("y\n", 0)
 
 
 def test_login_without_command_and_terminal(ssh):

@@ -1,11 +1,18 @@
 """Interactive logins through the stock client on a real terminal."""
 
+import subprocess
 import termios
 
 import pytest
 
 import proc
+from openssh import OpenSSH
 from terminal import Terminal
+
+
+@pytest.fixture
+def ssh(site, server, person):
+    return OpenSSH(site, server.port, user=person.pw_name)
 
 
 @pytest.fixture
@@ -78,10 +85,10 @@ def test_ssh_tty_names_the_terminal(terminal):
     assert "same" in text
 
 
-def test_terminal_belongs_to_the_user(terminal, site):
+def test_terminal_belongs_to_the_user(terminal, person):
     """The terminal belongs to the user, and others can't read or write it."""
     text = terminal("stat -c '%U %a' $(tty)").read_all().split()
-    assert text[0] == site.user.pw_name and text[1] in ("600", "620")
+    assert text[0] == person.pw_name and text[1] in ("600", "620")
 
 
 def test_end_of_file_key(terminal):
@@ -121,3 +128,25 @@ def test_background_job_does_not_hold_a_terminal(terminal):
     session = terminal("sleep 7.5 & echo started; exit 6")
     text = session.read_all()
     assert "started" in text and session.proc.returncode == 6
+
+
+def test_status_after_the_terminal_is_closed(terminal):
+    """A program that closes its terminal goes on without SIGHUP, and its exit status arrives."""
+    session = terminal("exec 0<&- 1>&- 2>&-; sleep 0.3; exit 3")
+    session.read_all()
+    assert session.proc.returncode == 3
+
+
+def test_terminal_can_be_opened_again(terminal):
+    """Nobody has the terminal open for a moment, as when sudo starts without it: what follows still arrives."""
+    session = terminal("exec 0<&- 1>&- 2>&-; sleep 0.3; echo late >/dev/tty; exit 4")
+    assert "late" in session.read_all()
+    assert session.proc.returncode == 4
+
+
+def test_status_of_the_last_program(ssh):
+    """`cat` closes all of its terminal before it exits. Repeated: which of the two the server sees first is chance."""
+    for _ in range(8):
+        done = subprocess.run(ssh.command("stty size; cat", flags=["-tt"]), input=b"\x04", capture_output=True, timeout=60,
+                              check=False)
+        assert done.returncode == 0, done

@@ -1,5 +1,6 @@
 """Terminals, signals and breaks as raw requests: all modes, odd sizes, and the end of a connection."""
 
+import shutil
 import struct
 
 import pytest
@@ -8,6 +9,9 @@ import proc
 from daemon import SLOWNESS
 from wire import string, u32
 from wire_session import pty_request
+
+# busybox's shell has another one built in.
+STTY = shutil.which("stty")
 
 # RFC 4254 section 8, as far as Linux knows them: opcode → the name `stty -a` has for it.
 CHARACTERS = {1: "intr", 2: "quit", 3: "erase", 4: "kill", 5: "eof", 6: "eol", 7: "eol2", 8: "start", 9: "stop",
@@ -20,10 +24,10 @@ FLAGS = {30: "ignpar", 31: "parmrk", 32: "inpck", 33: "istrip", 34: "inlcr", 35:
 
 
 @pytest.fixture
-def shell_on_terminal(client):
+def shell_on_terminal(client, person):
     """shell_on_terminal(command, …): the command's channel, on a terminal."""
     def start(command, **how):
-        raw = client().login()
+        raw = client(user=person.pw_name).login()
         channel = raw.open()
         assert channel.request(b"pty-req", pty_request(**how))
         assert channel.request(b"exec", string(command))
@@ -43,14 +47,14 @@ def words(channel):
 @pytest.mark.parametrize("value", [0, 1])
 def test_every_flag(shell_on_terminal, value):
     """Each flag of the client's terminal is applied."""
-    found = words(shell_on_terminal("stty -a", modes=modes(*[(opcode, value) for opcode in FLAGS])))
+    found = words(shell_on_terminal(f"{STTY} -a", modes=modes(*[(opcode, value) for opcode in FLAGS])))
     for name in FLAGS.values():
         assert ("" if value else "-") + name in found, name
 
 
 def test_every_special_character(shell_on_terminal):
     """Each special character is applied."""
-    channel = shell_on_terminal("stty -a", modes=modes(*[(opcode, opcode + 0x40) for opcode in CHARACTERS]))
+    channel = shell_on_terminal(f"{STTY} -a", modes=modes(*[(opcode, opcode + 0x40) for opcode in CHARACTERS]))
     text = channel.wait_closed().output.decode()
     for opcode, name in CHARACTERS.items():
         assert f"{name} = {chr(opcode + 0x40)};" in text, name
@@ -58,13 +62,13 @@ def test_every_special_character(shell_on_terminal):
 
 def test_disabled_character(shell_on_terminal):
     """A key that the user has switched off (255) stays off."""
-    assert "intr = <undef>;" in shell_on_terminal("stty -a", modes=modes((1, 255))).wait_closed().output.decode()
+    assert "intr = <undef>;" in shell_on_terminal(f"{STTY} -a", modes=modes((1, 255))).wait_closed().output.decode()
 
 
 @pytest.mark.parametrize("baud", [9600, 38400, 115200])
 def test_speed(shell_on_terminal, baud):
     """The speed of the client's terminal is applied."""
-    text = shell_on_terminal("stty speed", modes=modes((128, baud), (129, baud))).wait_closed().output
+    text = shell_on_terminal(f"{STTY} speed", modes=modes((128, baud), (129, baud))).wait_closed().output
     assert text.strip() == str(baud).encode()
 
 
@@ -87,7 +91,7 @@ def test_modes_cut_short(client, refused, cut):
 @pytest.mark.parametrize("columns,rows", [(1, 1), (0, 0), (65535, 65535), (2**32 - 1, 2**31)])
 def test_odd_sizes(shell_on_terminal, columns, rows):
     """A size beyond 16 bits is cut to the largest one."""
-    channel = shell_on_terminal("stty size", columns=columns, rows=rows)
+    channel = shell_on_terminal(f"{STTY} size", columns=columns, rows=rows)
     found = [int(word) for word in channel.wait_closed().output.split()]
     assert found == [min(rows, 65535), min(columns, 65535)]
 

@@ -388,12 +388,13 @@ START_TEST(environment_is_built_from_nothing)
 }
 END_TEST
 
-START_TEST(no_address_no_connection)
+/* OpenSSH's words for it. */
+START_TEST(no_address)
 {
     peer.has_ip = false;
     snprintf(peer.address, sizeof(peer.address), "unix");
-    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo ${SSH_CONNECTION-no} ${SSH_CLIENT-no}"),
-                     "no no\n");
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo $SSH_CONNECTION, $SSH_CLIENT"),
+                     "UNKNOWN 65535 UNKNOWN 65535, UNKNOWN 65535 65535\n");
 }
 END_TEST
 
@@ -594,6 +595,25 @@ START_TEST(strange_terminal_names_are_dropped)
         spawn_with(0, IPC_SESSION_EXEC, "", 0, "echo ${TERM-none}", "vt\x1b[100");
     read_terminal(terminal.passed.descriptors[0], &running);
     ck_assert_str_eq(out, "none\r\n");
+}
+END_TEST
+
+/* A program may close its terminal, and write to it later by /dev/tty. */
+START_TEST(terminal_stays_until_the_program_ends)
+{
+    struct spawned terminal = open_terminal(0);
+    struct pollfd master = {.fd = terminal.passed.descriptors[0]};
+    struct spawned running =
+        spawn_with(0, IPC_SESSION_EXEC, "", 0,
+                   "exec 0<&- 1>&- 2>&-; sleep 0.2; echo late >/dev/tty; exit 3", "");
+    ck_assert_int_eq(poll(&master, 1, 100), 0);
+    struct ipc_exit ended = reap_one(&running);
+    ck_assert_uint_eq(ended.signaled, 0);
+    ck_assert_uint_eq(ended.status, 3);
+    read_all(master.fd);
+    ck_assert_str_eq(out, "late\r\n");
+    ck_assert_int_eq(poll(&master, 1, 0), 1);
+    ck_assert(master.revents & POLLHUP);
 }
 END_TEST
 
@@ -848,7 +868,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, no_terminal_for_the_key);
     tcase_add_test(tests, longest_command);
     tcase_add_test(tests, environment_is_built_from_nothing);
-    tcase_add_test(tests, no_address_no_connection);
+    tcase_add_test(tests, no_address);
     tcase_add_test(tests, descriptors_do_not_leak);
     tcase_add_test(tests, our_descriptors_do_not_leak_either);
     tcase_add_test(tests, signals_are_reset);
@@ -860,6 +880,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, shell_that_can_not_run);
     tcase_add_test(tests, program_on_a_terminal);
     tcase_add_test(tests, strange_terminal_names_are_dropped);
+    tcase_add_test(tests, terminal_stays_until_the_program_ends);
     tcase_add_test(tests, terminal_hangs_up);
     tcase_add_test(tests, channels_have_an_order);
     tcase_add_test(tests, channels_out_of_range);

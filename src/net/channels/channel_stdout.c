@@ -106,8 +106,8 @@ static bool read_child(struct connection *connection, struct channel *channel, i
         return false;
     }
     if (count <= 0) {
-        /* The end; EIO is a terminal's, when the last program has closed it. The unfinished message
-         * is dropped. */
+        /* The end; EIO is a terminal's, when the program has ended and no other one has it open.
+         * The unfinished message is dropped. */
         if (channel->has_pty) {
             channel_stdin_shut(connection, channel);
         }

@@ -129,6 +129,7 @@ SIMULATED(void, sessions_reaped, struct sessions *sessions, pid_t pid, int statu
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         if (session.channels[i].program != NULL && session.channels[i].program->pid == pid) {
             SIMULATION_CHECK(session.channels[i].state == CHANNEL_ENDED);
+            session.channels[i].has_terminal = false;
             session.channels[i].program = NULL;
         }
     }

@@ -106,15 +106,27 @@ static bool is_named(const char *entry, const char *name)
     return strncmp(entry, name, strlen(name)) == 0 && entry[strlen(name)] == '=';
 }
 
+static bool is_connection(const char *entry)
+{
+    static const char *const with_address[] = {"SSH_CLIENT=192.0.2.7 1 22",
+                                               "SSH_CONNECTION=192.0.2.7 1 192.0.2.1 22"};
+    static const char *const without[] = {"SSH_CLIENT=UNKNOWN 65535 65535",
+                                          "SSH_CONNECTION=UNKNOWN 65535 UNKNOWN 65535"};
+    const char *const *expected = session.has_address ? with_address : without;
+    return strcmp(entry, expected[0]) == 0 || strcmp(entry, expected[1]) == 0;
+}
+
 static void check_variable(const char *entry)
 {
-    static const char *const ours[] = {"USER", "LOGNAME", "HOME",       "SHELL",
-                                       "PATH", "MAIL",    "SSH_CLIENT", "SSH_CONNECTION"};
+    static const char *const ours[] = {"USER", "LOGNAME", "HOME", "SHELL", "PATH", "MAIL"};
     bool known = is_in(entry, (const char *)session.tail, session.environment_bytes) ||
                  (session.options->forced_command == NULL &&
                   is_in(entry, session.grant->environment, session.grant->environment_bytes));
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-        known = known || (is_named(entry, ours[i]) && (i < 6 || session.has_address));
+        known = known || is_named(entry, ours[i]);
+    }
+    if (is_named(entry, "SSH_CLIENT") || is_named(entry, "SSH_CONNECTION")) {
+        known = is_connection(entry);
     }
     bool on_terminal = session.channels[session.channel].state == CHANNEL_TERMINAL;
     known = known || (on_terminal && (is_named(entry, "SSH_TTY") || is_named(entry, "TERM")));
@@ -128,17 +140,18 @@ static void check_variable(const char *entry)
 
 static void check_environment(char *const *environment)
 {
-    bool original = false, home = false;
+    bool original = false, home = false, connection = false;
     for (size_t i = 0; environment[i] != NULL; i++) {
         size_t name_bytes = strcspn(environment[i], "=");
         check_variable(environment[i]);
         original = original || is_named(environment[i], "SSH_ORIGINAL_COMMAND");
         home = home || is_named(environment[i], "HOME");
+        connection = connection || is_named(environment[i], "SSH_CONNECTION");
         for (size_t j = 0; j < i; j++) {
             SIMULATION_CHECK(strncmp(environment[i], environment[j], name_bytes + 1) != 0);
         }
     }
-    SIMULATION_CHECK(home);
+    SIMULATION_CHECK(home && connection);
     SIMULATION_CHECK(original == (session.forced != NULL && session.kind != IPC_SESSION_SHELL));
 }
 
@@ -326,6 +339,7 @@ static bool commit(void)
             return false;
         }
         *state = CHANNEL_TERMINAL;
+        session.channels[session.channel].has_terminal = true;
         session.channels[session.channel].terminal = session.next_terminal - 1;
         simulation_goal("terminal");
         return true;
@@ -345,6 +359,7 @@ static bool commit(void)
         simulation_goal(*state == CHANNEL_RUNNING && program->pid > 0 ? "releases-running"
                                                                       : "releases");
         *state = CHANNEL_NONE;
+        session.channels[session.channel].has_terminal = false;
         session.channels[session.channel].program = NULL;
         return true;
     }
@@ -379,7 +394,7 @@ void session_check_descriptors(void)
 {
     unsigned terminals = 0, exits = 0, reports = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        terminals += session.channels[i].state == CHANNEL_TERMINAL;
+        terminals += session.channels[i].has_terminal;
         exits += session.channels[i].state == CHANNEL_RUNNING;
         reports += session.programs[i].pid > 0 && session.programs[i].report_open;
     }

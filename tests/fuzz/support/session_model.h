@@ -42,6 +42,7 @@ extern struct session_model {
     bool has_address;
     struct {
         enum channel_state state;
+        bool has_terminal; /* from PTY to the end of the program or of the channel */
         int terminal;
         int exit_pipe; /* its number */
         struct model_program *program;
