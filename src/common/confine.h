@@ -30,7 +30,7 @@ bool confine_limit(int resource, rlim_t most);
  * process could still become root again. Needs CAP_SETUID and CAP_SETGID. */
 bool confine_identity(const struct identity *identity);
 
-/* Empties the effective, permitted and inheritable sets of capabilities. */
+/* Empties the effective, permitted, inheritable and ambient sets of capabilities. */
 bool confine_capabilities(void);
 
 /* Empties only the sets that a program inherits by exec: inheritable and ambient. */

@@ -27,6 +27,8 @@ int account_become(const struct account *account, const struct account_groups *g
     } else if (account->uid != geteuid() || account->uid != getuid()) {
         errno = EPERM;
         result = -1;
+    } else if (!confine_capabilities()) {
+        result = -1;
     }
     int error = errno;
     if (!confine_not_dumpable() && result == 0) {

@@ -145,6 +145,21 @@ def test_launcher_out_of_reach(site, listen):
     assert done.stdout.split() == ["False", str(version < 6)], (done.stdout, done.stderr)
 
 
+def test_terminals_within_reach(serve_anybody):
+    """What the man page and SECURITY.md say of terminals: who is out of the command reads what another stranger types,
+    and writes onto that screen. If this fails, they say too much."""
+    server, ssh = serve_anybody('sh -c "$SSH_ORIGINAL_COMMAND"')
+    with ssh.start('echo "at $SSH_TTY."; sleep 60', flags=["-tt"], options=KEYLESS, text=True) as other:
+        terminal = re.search(r"at (/dev/pts/\d+)\.", other.stdout.readline())[1]
+        other.stdin.write("typed\n")
+        other.stdin.flush()
+        done = ssh(f"exec <>{terminal}; echo written >&0; head -n 1", options=KEYLESS)
+        assert done.stdout == "typed\n", done
+        assert proc.wait_until(lambda: "written" in other.stdout.readline())
+        other.terminate()
+    assert server.wait_idle()
+
+
 def test_another_user_than_the_launcher(site, serve):
     """-N names the user that the launcher must have become: it never switches."""
     server = serve("-N", "root", "-e", WHO, mode="user")

@@ -200,7 +200,7 @@ def test_unix_socket(site, mode, dial):
     channel = raw.exec("cat; echo $SSH_CONNECTION")
     channel.send(b"data ")
     channel.send_eof()
-    assert channel.wait_closed().output.startswith(b"data ")
+    assert channel.wait_closed().output == b"data UNKNOWN 65535 UNKNOWN 65535\n"
     assert line.log.events("connection")[0]["from"] == f"unix:{os.getuid()}"
     raw.sock.close()
     line.assert_over()
@@ -246,8 +246,10 @@ def test_plain_pipes(site, mode, tmp_path):
     if mode == "user" and site.root:
         daemon = ["setpriv", f"--reuid={site.user.pw_uid}", f"--regid={site.user.pw_gid}", "--init-groups", *daemon]
     ssh = OpenSSH(site, 1)
-    done = ssh("cat; exit 6", options=[f"ProxyCommand={' '.join(daemon)} 2>{log}"], input="piped\n")
-    assert (done.stdout, done.returncode) == ("piped\n", 6)
+    done = ssh('cat; echo "$SSH_CONNECTION, $SSH_CLIENT"; exit 6', options=[f"ProxyCommand={' '.join(daemon)} 2>{log}"],
+               input="piped\n")
+    # As OpenSSH's server has them: programs look whether they are set.
+    assert (done.stdout, done.returncode) == ("piped\nUNKNOWN 65535 UNKNOWN 65535, UNKNOWN 65535 65535\n", 6)
     with open(log, encoding="ascii") as file:
         assert "from=pipe" in file.read()
     proc.wait_until(lambda: not site.daemons_left())

@@ -2,11 +2,14 @@
 
 import os
 import pwd
+import shutil
 
 import pytest
 
 import proc
-from wire import CHANNEL_REQUEST, CLOSE, DATA, EOF, string
+from daemon import run
+from openssh import OpenSSH
+from wire import CHANNEL_REQUEST, CLOSE, DATA, EOF, Closed, Disconnected, string
 from wire_session import pty_request
 
 
@@ -74,6 +77,56 @@ def test_root_keeps_nothing_for_the_user(run_in_session, site):
     assert set(values["Gid"].split()) == {str(site.user.pw_gid)}
     if site.user.pw_uid != 0:
         assert {int(values[name], 16) for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {0}
+
+
+# What each session is asked for, and with which flags of the server's.
+READ_SHADOW = "cat /proc/self/status /etc/shadow"
+SESSIONS = {
+    "command": ([], [READ_SHADOW], []), "terminal": ([], [READ_SHADOW], ["-tt"]), "shell": ([], [], []),
+    "forced command": (["-e", READ_SHADOW], ["true"], []), "subsystem": (["-x", "x=" + READ_SHADOW], ["x"], ["-s"]),
+    "anybody": (["-N", "USER", "-e", READ_SHADOW], [], []),
+    "sftp": ([], None, []), "internal-sftp": (["-e", "internal-sftp"], None, []),
+}
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("kind", SESSIONS)
+def test_launchers_capabilities_end(site, listen, kind):
+    """A launcher that became an ordinary user may have kept capabilities, as with AmbientCapabilities= of systemd. No
+    session gets one, whatever it runs."""
+    flags, remote, how = SESSIONS[kind]
+    user = site.user
+    launch = ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups",
+              "--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"]
+    assert run([*launch, *READ_SHADOW.split()]).returncode == 0, "the launcher can't read it either"
+    flags = [flag.replace("USER", user.pw_name) for flag in flags]
+    listener = listen(program=[site.daemon, *site.daemon_args(), *flags, site.keydir("user")], mode="root", through=launch)
+    ssh = OpenSSH(site, listener.port)
+    if remote is None:
+        batch = "-get /etc/shadow shadow\nget /proc/self/status status\n"
+        folder = site.folder("got-" + kind)
+        done = run(["sftp", *ssh.options(f"Port={listener.port}"), "-b", "-", f"{user.pw_name}@127.0.0.1"], input=batch,
+                   cwd=folder)
+        with open(os.path.join(folder, "status"), encoding="ascii") as file:
+            text = file.read()
+        shutil.rmtree(folder)
+    else:
+        done = ssh(*remote, flags=how, input=READ_SHADOW + "\n" if kind == "shell" else None)
+        text = done.stdout
+    values = dict(line.split(":\t") for line in text.replace("\r", "").splitlines() if ":\t" in line)
+    assert {values[name] for name in ("CapInh", "CapPrm", "CapEff", "CapAmb")} == {16 * "0"}, done
+    assert "root:" not in text and 'denied' in text + done.stderr, done
+
+
+@pytest.mark.parametrize("names", ["capset", "capset!"], ids=["missing", "forbidden"])
+def test_capabilities_that_stay_refuse_the_login(client, without, mode, names):
+    """If the launcher's capabilities can't be dropped, the login fails."""
+    raw = client(started={"mode": mode, "launch": without(names)})
+    raw.handshake()
+    with pytest.raises((Closed, Disconnected)):
+        raw.login()
+    assert raw.line.wait_exit() == 111, raw.line.log.text()
+    assert raw.line.log.events("trouble")[-1]["what"] == "session process could not become the user"
 
 
 def test_supplementary_groups(client, site, mode):

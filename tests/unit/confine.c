@@ -97,20 +97,6 @@ END_TEST
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-static bool empties_all_sets(void)
-{
-    struct capability_data data[2];
-    if (!read_capabilities(data)) {
-        return false;
-    }
-    data[0].inheritable = data[0].permitted;
-    if (!write_capabilities(data) || !confine_capabilities() || !read_capabilities(data)) {
-        return false;
-    }
-    return (data[0].effective | data[0].permitted | data[0].inheritable | data[1].effective |
-            data[1].permitted | data[1].inheritable) == 0;
-}
-
 #ifndef PR_CAP_AMBIENT
 #define PR_CAP_AMBIENT        47
 #define PR_CAP_AMBIENT_IS_SET 1
@@ -118,6 +104,25 @@ static bool empties_all_sets(void)
 #endif
 
 #define CAP_KILL_NUMBER 5UL
+
+static bool empties_all_sets(void)
+{
+    struct capability_data data[2];
+    if (!read_capabilities(data)) {
+        return false;
+    }
+    data[0].inheritable = data[0].permitted;
+    if (!write_capabilities(data)) {
+        return false;
+    }
+    bool ambient = prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_KILL_NUMBER, 0L, 0L) == 0;
+    if (!confine_capabilities() || !read_capabilities(data)) {
+        return false;
+    }
+    return (data[0].effective | data[0].permitted | data[0].inheritable | data[1].effective |
+            data[1].permitted | data[1].inheritable) == 0 &&
+           (!ambient || prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, CAP_KILL_NUMBER, 0L, 0L) == 0);
+}
 
 /* The process keeps its rights; the programs that it starts inherit none. */
 static bool empties_the_inheritable_set(void)
