@@ -100,10 +100,13 @@ static void set_user(struct environment *environment, const struct account *acco
     set(environment, "MAIL", mail);
 }
 
+/* Without an address in OpenSSH's words: programs look whether the variables are set. */
 static void set_connection(struct environment *environment, const struct peer *peer)
 {
     char text[2 * (PEER_ADDRESS_BYTES + PEER_PORT_BYTES)];
     if (!peer->has_ip) {
+        set(environment, "SSH_CLIENT", "UNKNOWN 65535 65535");
+        set(environment, "SSH_CONNECTION", "UNKNOWN 65535 UNKNOWN 65535");
         return;
     }
     snprintf(text, sizeof(text), "%s %s %s", peer->address, peer->port, peer->local_port);
