@@ -167,7 +167,7 @@ static bool make_connection_nonblocking(const struct stat files[static STANDARD_
 
 /* The network process, from fork to exit. */
 static void serve(const struct options *options, const struct peer *peer,
-                  const struct identity *identity)
+                  const struct identity *identity, const uint8_t cookie[static SSH_COOKIE_BYTES])
 {
     /* Not static, as each function would then contain its address, which makes the program larger.
      */
@@ -181,6 +181,7 @@ static void serve(const struct options *options, const struct peer *peer,
     madvise(connection, sizeof(*connection), MADV_NOHUGEPAGE);
     uint32_t layers = sandbox_enter(identity);
     connection_init(connection, options, IPC_DESCRIPTOR, SESSION_DESCRIPTOR, peer->tcp);
+    memcpy(connection->kex.cookie, cookie, SSH_COOKIE_BYTES);
     loop_run(connection, layers);
 }
 
@@ -259,6 +260,8 @@ static int fork_processes(const struct options *options, const struct peer *peer
     int sessions[2];
     const struct identity identity = identity_find();
     struct oom oom;
+    uint8_t cookie[SSH_COOKIE_BYTES];
+    randombytes_buf(cookie, sizeof(cookie));
     if (!open_descriptors(monitors, sessions)) {
         return trouble("/dev/null or a socket pair");
     }
@@ -272,13 +275,14 @@ static int fork_processes(const struct options *options, const struct peer *peer
     if (network == 0) {
         /* The sandbox closes all that is not the network process's. */
         set_sockets();
-        serve(options, peer, &identity);
+        serve(options, peer, &identity, cookie);
         _exit(0);
     }
     struct monitor_setup setup = {.options = options,
                                   .peer = peer,
                                   .identity = &identity,
                                   .oom = &oom,
+                                  .cookie = cookie,
                                   .ipc = IPC_DESCRIPTOR,
                                   .network = network};
     /* Not exit(): there are no handlers to run, and it would only touch each library's memory. */

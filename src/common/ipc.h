@@ -73,8 +73,9 @@ struct ipc_start_reply {
  * The monitor builds H itself, with its own V_S and K_S: a network process that an attacker has
  * taken over gets no signature and no session identifier of a key exchange with another server. The
  * first H becomes the session identifier (RFC 4253 section 7.2), which is part of the data that a
- * login signs. The tail is V_C, I_C, I_S, Q_C, Q_S; the method gives the sizes of Q_C and Q_S
- * (agree.h).
+ * login signs; its I_S must have the cookie that was drawn for this connection before the fork, so
+ * that what a network process has recorded is of no use to another one. The tail is V_C, I_C, I_S,
+ * Q_C, Q_S; the method gives the sizes of Q_C and Q_S (agree.h).
  */
 struct ipc_sign {
     uint32_t type;

@@ -237,6 +237,7 @@ static void init(struct monitor *monitor, const struct monitor_setup *setup,
     monitor->peer = setup->peer;
     monitor->identity = setup->identity;
     monitor->oom = setup->oom;
+    monitor->cookie = setup->cookie;
     monitor->ipc = setup->ipc;
     monitor->connection = setup->connection;
     monitor->network = setup->network;
@@ -263,6 +264,7 @@ static void init(struct monitor *monitor, const struct monitor_setup *setup,
 
 int monitor_load_hostkey(struct hostkey *key, const struct options *options, int *status)
 {
+    start_alarm(options);
     return options->key_descriptor > 0
                ? hostkey_load_descriptor(key, options->key_descriptor, options->keydir, status)
                : hostkey_load(key, options->keydir, status);
@@ -280,7 +282,6 @@ static void end_at_start(struct monitor *monitor, int status, const char *reason
 static void prepare(struct monitor *monitor)
 {
     int status = EXIT_TROUBLE;
-    start_alarm(monitor->options);
     if (monitor->hostkey == NULL || monitor->signals < 0 || sodium_init() < 0 ||
         !confine_not_dumpable()) {
         end_at_start(monitor, EXIT_TROUBLE, "monitor could not be set up");

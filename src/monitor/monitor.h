@@ -10,6 +10,7 @@
 #ifndef WREN_MONITOR_H
 #define WREN_MONITOR_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "identity.h"
@@ -22,8 +23,9 @@ struct monitor_setup {
     const struct peer *peer;
     const struct identity *identity; /* of the unprivileged processes, where we start as root */
     struct oom *oom;                 /* of oom_raise(), called before the fork */
-    int ipc;                         /* to the network process */
-    int connection;                  /* a copy of its descriptor 0 */
+    const uint8_t *cookie; /* SSH_COOKIE_BYTES, drawn for this connection before the fork */
+    int ipc;               /* to the network process */
+    int connection;        /* a copy of its descriptor 0 */
     pid_t network;
 };
 
@@ -36,7 +38,8 @@ struct monitor_setup {
  */
 int monitor_run(const struct monitor_setup *setup);
 
-/* hostkey_load(), or hostkey_load_descriptor() if a descriptor is given. */
+/* hostkey_load(), or hostkey_load_descriptor() if a descriptor is given. Before it starts the alarm
+ * that ends a process which hangs: in this or, after the time for the login, elsewhere. */
 struct hostkey;
 int monitor_load_hostkey(struct hostkey *key, const struct options *options, int *status);
 

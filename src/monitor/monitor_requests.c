@@ -89,6 +89,9 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
     if (certified && monitor->hostkey->certificate_bytes == 0) {
         return "key exchange with a host certificate that is not there";
     }
+    if (monitor->login.session_id_bytes == 0 && !sign_has_cookie(sign, tail, monitor->cookie)) {
+        return "first key exchange with the cookie of another connection";
+    }
     reply->bytes = sizeof(*signed_hash);
     signed_hash->type = IPC_SIGN;
     signed_hash->hash_bytes =

@@ -46,6 +46,7 @@ struct monitor {
     const struct peer *peer;
     const struct identity *identity;
     struct oom *oom;
+    const uint8_t *cookie; /* of our first KEXINIT: no exchange hash of another connection has it */
     int ipc;
     int connection; /* a copy of descriptor 0: only to count its bytes and to shut it down */
     int signals;    /* signals_watch() */

@@ -39,6 +39,14 @@ size_t sign_tail_bytes(const struct ipc_sign *request)
            server_public_bytes(request);
 }
 
+bool sign_has_cookie(const struct ipc_sign *request, const uint8_t *tail,
+                     const uint8_t cookie[static SSH_COOKIE_BYTES])
+{
+    const uint8_t *i_s = tail + request->client_version_bytes + request->client_kexinit_bytes;
+    return request->server_kexinit_bytes > SSH_COOKIE_BYTES &&
+           memcmp(i_s + 1, cookie, SSH_COOKIE_BYTES) == 0;
+}
+
 static const uint8_t *hash_field(struct exchange_hash *hash, const uint8_t *field, size_t count)
 {
     exchange_hash_string(hash, field, count);

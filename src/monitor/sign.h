@@ -6,15 +6,22 @@
 #ifndef WREN_SIGN_H
 #define WREN_SIGN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "exchange_hash.h"
 #include "hostkey.h"
 #include "ipc.h"
+#include "ssh_numbers.h"
 
 /* The length of the request's tail, or SIZE_MAX if one of its lengths is out of range. */
 size_t sign_tail_bytes(const struct ipc_sign *request);
+
+/* True if I_S, our KEXINIT, has this cookie after its message number (RFC 4253 section 7.1). `tail`
+ * has sign_tail_bytes(). */
+bool sign_has_cookie(const struct ipc_sign *request, const uint8_t *tail,
+                     const uint8_t cookie[static SSH_COOKIE_BYTES]);
 
 /* Writes H and returns its length, 32 or 64 bytes. `tail` has sign_tail_bytes(). If the request is
  * `certified`, the host key must have a certificate. */

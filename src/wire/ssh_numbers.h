@@ -5,6 +5,9 @@
 #ifndef WREN_SSH_NUMBERS_H
 #define WREN_SSH_NUMBERS_H
 
+/* RFC 4253 section 7.1. */
+#define SSH_COOKIE_BYTES 16
+
 enum ssh_message {
     SSH_MSG_DISCONNECT = 1,
     SSH_MSG_IGNORE = 2,

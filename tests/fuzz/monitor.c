@@ -390,6 +390,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&state, 0, sizeof(state));
     monitor_login_begin();
     state.next_child = FIRST_CHILD;
+    memcpy(model.cookie, "monitor's cookie", sizeof(model.cookie));
     program_begin((struct input){data, size}, &options, &model.as_root);
     monitor_make_keys();
     model.options = &options;
@@ -405,6 +406,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         .peer = &peer,
                                         .identity = &nobody,
                                         .oom = &oom,
+                                        .cookie = model.cookie,
                                         .ipc = IPC_DESCRIPTOR,
                                         .connection =
                                             simulation_open(FREE_DESCRIPTOR_MIN, CONNECTION, 0),

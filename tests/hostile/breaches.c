@@ -8,6 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+/* For the answer that must not come. */
+#define REPLAY_MS 5000
+
 /* ---- what must end the connection ------------------------------------------------------------ */
 
 void send_wrong_size(struct attack *attack)
@@ -204,7 +207,7 @@ void enter_without_a_key(struct attack *attack)
 }
 
 /* A signature for the session identifier of another connection. */
-void replay(struct attack *attack)
+void replay_signature(struct attack *attack)
 {
     uint8_t kept[64];
     exchange_keys(attack);
@@ -213,6 +216,34 @@ void replay(struct attack *attack)
     make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
     memcpy(attack->session_id, kept, sizeof(kept));
     attack_request(attack, TO_MONITOR);
+}
+
+static void load(struct attack *attack, const uint8_t *request, size_t bytes)
+{
+    memcpy(attack->message.raw, request, bytes);
+    attack->bytes = bytes;
+}
+
+/* The whole requests of an earlier connection that has logged in. */
+void replay_login(struct attack *attack)
+{
+    const struct recording *login = &attack->record->login;
+    if (login->auth_bytes == 0) {
+        log_in(attack); /* for the next time */
+        return;
+    }
+    start(attack);
+    attack->record->status = 111;
+    snprintf(attack->record->reason, RECORD_TEXT_BYTES,
+             "first key exchange with the cookie of another connection");
+    load(attack, login->sign, login->sign_bytes);
+    attack_send(attack, TO_MONITOR);
+    if (attack_receive(attack, TO_MONITOR, REPLAY_MS)) {
+        report_violation(attack, "a recorded key exchange was signed again");
+        load(attack, login->auth, login->auth_bytes);
+        attack_request(attack, TO_MONITOR);
+    }
+    attack_wait_for_kill(attack);
 }
 
 void probe_for_ever(struct attack *attack)

@@ -18,6 +18,7 @@
 #include "identity.h"
 #include "ipc.h"
 #include "options.h"
+#include "ssh_numbers.h"
 
 /* ---- world.c: keys, users and files of all sequences
  * ------------------------------------------------------- */
@@ -64,6 +65,13 @@ void dice_fill(struct dice *dice, void *out, size_t bytes);
 
 #define RECORD_TEXT_BYTES 192
 
+/* The requests of a login, as the network process has sent them. */
+struct recording {
+    size_t sign_bytes, auth_bytes; /* 0: there is none yet */
+    uint8_t sign[IPC_MONITOR_REQUEST_BYTES];
+    uint8_t auth[IPC_MONITOR_REQUEST_BYTES];
+};
+
 struct record {
     bool signed_properly; /* it has sent a valid login request */
     bool logged_in;
@@ -73,6 +81,7 @@ struct record {
     char reason[RECORD_TEXT_BYTES];
     int status;
     char violation[RECORD_TEXT_BYTES]; /* the first thing that must not happen; "" for none */
+    struct recording login;            /* of an earlier sequence */
 };
 
 /* ---- attacker.c: the tools of the network process -------------------------------------------- */
@@ -103,7 +112,8 @@ struct attack {
     int sockets[SIDES]; /* -1 once closed */
     int busy_pipe;      /* closed when the attacker has finished */
     struct pending_queue pending[SIDES];
-    size_t session_id_bytes; /* 0 until a SIGN was answered */
+    uint8_t cookie[SSH_COOKIE_BYTES]; /* of our KEXINIT in the first SIGN */
+    size_t session_id_bytes;          /* 0 until a SIGN was answered */
     uint8_t session_id[64];
     bool keeps_descriptors; /* those that come with replies stay open */
     unsigned descriptor_count;
@@ -221,7 +231,8 @@ void pass_descriptors(struct attack *attack);
 void break_a_session_rule(struct attack *attack);
 void forge(struct attack *attack);
 void enter_without_a_key(struct attack *attack);
-void replay(struct attack *attack);
+void replay_signature(struct attack *attack);
+void replay_login(struct attack *attack);
 void probe_for_ever(struct attack *attack);
 void sign_for_ever(struct attack *attack);
 void send_without_end(struct attack *attack);

@@ -6,7 +6,9 @@
 #include <grp.h>
 #include <poll.h>
 #include <signal.h>
+#include <sodium.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,7 +68,7 @@ static void drop_root(const struct world *world)
 
 __attribute__((noreturn)) static void run_attacker(const struct world *world, uint64_t index,
                                                    struct record *record, const int ends[SIDES],
-                                                   int busy_pipe)
+                                                   int busy_pipe, const uint8_t *cookie)
 {
     static struct attack attack;
     place(ends[TO_MONITOR], IPC_DESCRIPTOR);
@@ -78,6 +80,7 @@ __attribute__((noreturn)) static void run_attacker(const struct world *world, ui
     attack.world = world;
     attack.record = record;
     attack.anybody = attack_kind(index)->anybody;
+    memcpy(attack.cookie, cookie, sizeof(attack.cookie));
     attack.dice.state = world->seed * 0x2545f4914f6cdd1d + index;
     attack.sockets[TO_MONITOR] = IPC_DESCRIPTOR;
     attack.sockets[TO_SESSION] = SESSION_DESCRIPTOR;
@@ -115,10 +118,12 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
         ends[side][0] = move(ends[side][0]);
         ends[side][1] = move(ends[side][1]);
     }
+    uint8_t cookie[SSH_COOKIE_BYTES];
+    randombytes_buf(cookie, sizeof(cookie));
     pid_t network = fork();
     if (network == 0) {
         const int theirs[SIDES] = {ends[TO_MONITOR][1], ends[TO_SESSION][1]};
-        run_attacker(world, index, record, theirs, busy_pipe);
+        run_attacker(world, index, record, theirs, busy_pipe, cookie);
     }
     place(ends[TO_MONITOR][0], IPC_DESCRIPTOR);
     place(ends[TO_SESSION][0], SESSION_DESCRIPTOR);
@@ -135,6 +140,7 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
                                         .peer = &peer,
                                         .identity = &world->identity,
                                         .oom = &oom,
+                                        .cookie = cookie,
                                         .ipc = IPC_DESCRIPTOR,
                                         .connection = CONNECTION_DESCRIPTOR,
                                         .network = network};
@@ -361,7 +367,7 @@ bool judge_sequence(const struct world *world, uint64_t index, struct record *re
 {
     static struct trial trial;
     int log[2], busy_pipe[2];
-    memset(record, 0, sizeof(*record));
+    memset(record, 0, offsetof(struct record, login));
     memset(&trial, 0, sizeof(trial));
     record->status = -1;
     if (pipe2(log, O_CLOEXEC) != 0 || pipe2(busy_pipe, O_CLOEXEC) != 0) {

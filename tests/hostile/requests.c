@@ -48,11 +48,17 @@ void make_sign(struct attack *attack, bool hybrid)
     sign->hybrid = hybrid ? 1 : 0;
     sign->client_version_bytes = 1 + dice_below(&attack->dice, LIMIT_VERSION_LINE_BYTES);
     sign->client_kexinit_bytes = 1 + dice_below(&attack->dice, 2048);
-    sign->server_kexinit_bytes = 1 + dice_below(&attack->dice, LIMIT_KEXINIT_BYTES);
+    sign->server_kexinit_bytes =
+        1 + SSH_COOKIE_BYTES + dice_below(&attack->dice, LIMIT_KEXINIT_BYTES - SSH_COOKIE_BYTES);
     dice_fill(&attack->dice, sign->secret, hybrid ? 64 : 32);
     size_t tail = sign->client_version_bytes + sign->client_kexinit_bytes +
                   sign->server_kexinit_bytes + publics;
-    dice_fill(&attack->dice, attack->message.raw + attack->bytes, tail);
+    uint8_t *v_c = attack->message.raw + attack->bytes;
+    dice_fill(&attack->dice, v_c, tail);
+    if (attack->session_id_bytes == 0) {
+        uint8_t *i_s = v_c + sign->client_version_bytes + sign->client_kexinit_bytes;
+        memcpy(i_s + 1, attack->cookie, sizeof(attack->cookie));
+    }
     attack->bytes += tail;
 }
 

@@ -21,6 +21,10 @@ void exchange_keys(struct attack *attack)
 {
     start(attack);
     make_sign(attack, dice_one_in(&attack->dice, 2));
+    struct recording *login = &attack->record->login;
+    login->sign_bytes = attack->bytes;
+    memcpy(login->sign, attack->message.raw, attack->bytes);
+    login->auth_bytes = 0;
     attack_request(attack, TO_MONITOR);
 }
 
@@ -32,6 +36,8 @@ void log_in(struct attack *attack)
         attack_request(attack, TO_MONITOR);
     }
     make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
+    attack->record->login.auth_bytes = attack->bytes;
+    memcpy(attack->record->login.auth, attack->message.raw, attack->bytes);
     attack_request(attack, TO_MONITOR);
     if (!attack->record->logged_in) {
         report_violation(attack, "refused with the listed key's signature");

@@ -5,6 +5,7 @@ import struct
 
 import pytest
 
+from daemon import daemon_environment, run
 from wire import (CIPHER, CURVE, CURVE_LIBSSH, DEBUG, DISCONNECT, ECDH_INIT, EXT_INFO, IGNORE, KEXINIT, NEWKEYS,
                   SNTRUP, SNTRUP_OPENSSH, STRICT_SERVER, UNIMPLEMENTED, USERAUTH_REQUEST, string, u32)
 
@@ -45,6 +46,14 @@ def test_what_is_offered(client, flags, offered):
     assert lists["cipher_up"] == lists["cipher_down"] == [CIPHER]
     assert lists["compression_up"] == lists["compression_down"] == [b"none"]
     assert lists["mac_up"] == lists["mac_down"] == [b"hmac-sha2-256-etm@openssh.com"]
+
+
+def test_masked_processor(site):
+    """WREN_CPU takes features away from the daemon of these tests, and does nothing to one that is installed."""
+    masked = os.environ.get("WREN_CPU", "")
+    assert daemon_environment().get("WREN_CPU", "") == masked
+    done = run([site.daemon, "-h"], env=daemon_environment({"WREN_CPU": "none"}))
+    assert ("WREN_CPU=none" in done.stderr) == bool(masked)
 
 
 def test_client_chooses(client):

@@ -134,15 +134,23 @@ START_TEST(a_later_offer_says_nothing_of_strict)
 }
 END_TEST
 
+/* The monitor knows the first cookie. The others are new. */
 START_TEST(cookies_differ)
 {
-    uint8_t first[16];
+    static const uint8_t first[SSH_COOKIE_BYTES] = "monitor's cookie";
+    uint8_t second[SSH_COOKIE_BYTES];
+    memcpy(rig.connection->kex.cookie, first, sizeof(first));
     kexinit_send(rig.connection);
     rig_hear(&rig, SSH_MSG_KEXINIT);
-    memcpy(first, rig.heard + 1, sizeof(first));
+    ck_assert_mem_eq(first, rig.heard + 1, sizeof(first));
+    rig.connection->kex.session_id_bytes = 32;
     kexinit_send(rig.connection);
     rig_hear(&rig, SSH_MSG_KEXINIT);
-    ck_assert_mem_ne(first, rig.heard + 1, sizeof(first));
+    memcpy(second, rig.heard + 1, sizeof(second));
+    ck_assert_mem_ne(first, second, sizeof(first));
+    kexinit_send(rig.connection);
+    rig_hear(&rig, SSH_MSG_KEXINIT);
+    ck_assert_mem_ne(second, rig.heard + 1, sizeof(second));
 }
 END_TEST
 

@@ -22,10 +22,14 @@
 #include "process.h"
 #include "sandbox_layers.h"
 #include "scratch.h"
+#include "ssh_numbers.h"
 #include "unit.h"
 #include "writer.h"
 
 #define DIES 128
+
+#define COOKIE "monitor's cookie"
+_Static_assert(sizeof(COOKIE) == SSH_COOKIE_BYTES + 1, "16 bytes");
 
 static char home[SCRATCH_BYTES];
 
@@ -109,6 +113,7 @@ static void run_monitor(struct ends *ends)
                                         .peer = &peer,
                                         .identity = &unprivileged,
                                         .oom = &oom,
+                                        .cookie = (const uint8_t *)COOKIE,
                                         .ipc = IPC_DESCRIPTOR,
                                         .connection = ends->connection[0],
                                         .network = network};
@@ -229,10 +234,14 @@ static void do_start(void)
     ck_assert_mem_eq(reply.host_public_key, hostkey.public_key, 32);
 }
 
-/* A request to sign a key exchange. V_C and both KEXINITs are one byte each. */
+/* V_C, I_C and I_S. */
+#define HEAD       "cIi" COOKIE
+#define HEAD_BYTES (sizeof(HEAD) - 1)
+
+/* A request to sign a key exchange. */
 struct sign_request {
     struct ipc_sign sign;
-    uint8_t tail[3 + 1190 + 1071];
+    uint8_t tail[HEAD_BYTES + 1190 + 1071];
 };
 
 /* `hash_bytes` chooses the method; `first` is the first byte of Q_C. */
@@ -243,11 +252,11 @@ static size_t make_sign(struct sign_request *request, uint32_t hash_bytes, uint8
     request->sign.hybrid = hash_bytes == 64;
     request->sign.client_version_bytes = 1;
     request->sign.client_kexinit_bytes = 1;
-    request->sign.server_kexinit_bytes = 1;
+    request->sign.server_kexinit_bytes = 1 + SSH_COOKIE_BYTES;
     memset(request->sign.secret, 0x81, hash_bytes);
-    memcpy(request->tail, "cIi", 3);
-    request->tail[3] = first;
-    return sizeof(request->sign) + 3 + (hash_bytes == 64 ? 1190 + 1071 : 32 + 32);
+    memcpy(request->tail, HEAD, HEAD_BYTES);
+    request->tail[HEAD_BYTES] = first;
+    return sizeof(request->sign) + HEAD_BYTES + (hash_bytes == 64 ? 1190 + 1071 : 32 + 32);
 }
 
 /* Its H, as RFC 5656 section 4 has it. */
@@ -262,13 +271,13 @@ static void expect_hash(uint8_t h[static 64], uint32_t hash_bytes, uint8_t first
     writer_text(&writer, "c");
     writer_text(&writer, "SSH-2.0-wrenssh_" WREN_VERSION);
     writer_text(&writer, "I");
-    writer_text(&writer, "i");
+    writer_text(&writer, "i" COOKIE);
     size_t mark = writer_string_begin(&writer);
     writer_text(&writer, "ssh-ed25519");
     writer_string(&writer, hostkey.public_key, 32);
     writer_string_end(&writer, mark);
-    writer_string(&writer, request.tail + 3, hybrid ? 1190 : 32);
-    writer_string(&writer, request.tail + 3 + (hybrid ? 1190 : 32), hybrid ? 1071 : 32);
+    writer_string(&writer, request.tail + HEAD_BYTES, hybrid ? 1190 : 32);
+    writer_string(&writer, request.tail + HEAD_BYTES + (hybrid ? 1190 : 32), hybrid ? 1071 : 32);
     if (hybrid) {
         writer_string(&writer, request.sign.secret, 64);
         crypto_hash_sha512(h, all, writer.used);
@@ -411,7 +420,7 @@ static const struct {
     size_t reply_bytes;
 } matrix[] = {
     {IPC_START, 8, {true, false, false}, 4 + 32 + 4 + 32 + 4 + 2560},
-    {IPC_SIGN, 88 + 3 + 64, {false, true, true}, 136},
+    {IPC_SIGN, 88 + 3 + 16 + 64, {false, true, true}, 136},
     {IPC_PROVE, 8, {false, false, true}, 68},
     {IPC_AUTH, 28 + 256 + 64 + 64 + 51, {false, true, false}, 12},
     {IPC_NOTE, 12 + 5, {true, true, true}, 8},
@@ -590,7 +599,44 @@ START_TEST(signatures_before_login_are_counted)
     for (int i = 0; i < LIMIT_SIGNATURES_BEFORE_LOGIN; i++) {
         do_sign(64, 0);
     }
-    assert_fatal(&good, 88 + 3 + 64, "too many key exchanges before the login");
+    assert_fatal(&good, 88 + HEAD_BYTES + 64, "too many key exchanges before the login");
+}
+END_TEST
+
+/* What a network process has recorded is of no use to another one: the session identifier would be
+ * another. The signature of a login covers it. */
+START_TEST(the_first_exchange_has_the_cookie)
+{
+    struct sign_request request;
+    size_t count = make_sign(&request, 32, 0);
+    start();
+    do_start();
+    if (_i < SSH_COOKIE_BYTES) {
+        request.tail[3 + _i] ^= 1;
+    } else {
+        request.sign.server_kexinit_bytes--; /* the cookie's last byte belongs to Q_C */
+        count--;
+    }
+    assert_fatal(&request, count, "first key exchange with the cookie of another connection");
+}
+END_TEST
+
+START_TEST(later_exchanges_have_any_cookie)
+{
+    struct sign_request request;
+    struct ipc_sign_reply reply;
+    size_t count = make_sign(&request, 32, 0);
+    start();
+    do_start();
+    do_sign(64, 0);
+    request.tail[3] ^= 1;
+    ck_assert_int_eq(ask(&request, count, &reply, sizeof(reply)), sizeof(reply));
+    request.sign.server_kexinit_bytes = 0;
+    count -= 1 + SSH_COOKIE_BYTES;
+    ck_assert_int_eq(ask(&request, count, &reply, sizeof(reply)), sizeof(reply));
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
 }
 END_TEST
 
@@ -657,10 +703,10 @@ START_TEST(the_certificate_is_sent_and_hashed)
     writer_text(&writer, "c");
     writer_text(&writer, "SSH-2.0-wrenssh_" WREN_VERSION);
     writer_text(&writer, "I");
-    writer_text(&writer, "i");
+    writer_text(&writer, "i" COOKIE);
     writer_string(&writer, loaded.certificate, loaded.certificate_bytes);
-    writer_string(&writer, request.tail + 3, 32);
-    writer_string(&writer, request.tail + 3 + 32, 32);
+    writer_string(&writer, request.tail + HEAD_BYTES, 32);
+    writer_string(&writer, request.tail + HEAD_BYTES + 32, 32);
     writer_u32(&writer, 33);
     writer_u8(&writer, 0);
     writer_bytes(&writer, request.sign.secret, 32);
@@ -1134,6 +1180,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, descriptors_with_a_request_are_fatal);
     tcase_add_loop_test(tests, values_out_of_range, 0, BAD_VALUES);
     tcase_add_test(tests, signatures_before_login_are_counted);
+    tcase_add_loop_test(tests, the_first_exchange_has_the_cookie, 0, SSH_COOKIE_BYTES + 1);
+    tcase_add_test(tests, later_exchanges_have_any_cookie);
     tcase_add_test(tests, signatures_after_login_are_not);
     tcase_add_test(tests, first_hash_is_the_session_id);
     tcase_add_test(tests, proofs_are_counted_for_each_key);

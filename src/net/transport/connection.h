@@ -50,7 +50,8 @@ struct kex {
     bool hybrid;         /* this exchange uses sntrup761x25519-sha512, else curve25519-sha256 */
     bool key_ready;      /* `key` holds a pair */
     unsigned begun_before_login;
-    struct agree_key key; /* our X25519 pair for the next exchange */
+    struct agree_key key;             /* our X25519 pair for the next exchange */
+    uint8_t cookie[SSH_COOKIE_BYTES]; /* of our KEXINIT; the monitor knows that of the first */
     size_t client_kexinit_bytes, server_kexinit_bytes;
     uint8_t client_key[CHACHAPOLY_KEY_BYTES]; /* used from the client's NEWKEYS on */
     size_t session_id_bytes;                  /* 0 until the first H is made */

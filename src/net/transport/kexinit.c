@@ -22,11 +22,9 @@
 #include "ssh_key_types.h"
 #include "version.h"
 
-#define COOKIE_BYTES 16
-
 /* Key exchange methods. Our order matters only for the guess. */
 static const struct method {
-    const char *name;
+    char name[sizeof("sntrup761x25519-sha512@openssh.com")];
     bool hybrid; /* sntrup761 and X25519 with SHA-512, else X25519 with SHA-256 */
 } methods[] = {
     {"sntrup761x25519-sha512", true},
@@ -111,13 +109,14 @@ void kexinit_send(struct connection *connection)
 {
     struct kex *kex = &connection->kex;
     uint8_t *kexinit = connection->buffers.kex.server_kexinit;
-    uint8_t cookie[COOKIE_BYTES];
-    randombytes_buf(cookie, sizeof(cookie));
+    if (!is_first_exchange(connection)) {
+        randombytes_buf(kex->cookie, sizeof(kex->cookie));
+    }
 
     struct writer own; /* I_S */
     writer_init(&own, kexinit, sizeof(connection->buffers.kex.server_kexinit));
     writer_u8(&own, SSH_MSG_KEXINIT);
-    writer_bytes(&own, cookie, sizeof(cookie));
+    writer_bytes(&own, kex->cookie, sizeof(kex->cookie));
     write_methods(connection, &own);
     write_host_keys(connection, &own);
     for (size_t i = 0; i < OFFERS; i++) {
@@ -251,7 +250,7 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
     const struct reader whole = *message;
     bool first_exchange = is_first_exchange(connection);
 
-    reader_bytes(message, COOKIE_BYTES);
+    reader_bytes(message, SSH_COOKIE_BYTES);
     struct reader client_methods = reader_string(message);
     struct reader client_host_keys = reader_string(message);
     struct reader lists[OFFERS];

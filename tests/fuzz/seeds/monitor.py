@@ -71,6 +71,8 @@ def named():
     yield "other key than probed", {"accepts-probe", "refuses"}, (
         setup() + BEGIN + auth(PROBE | ED25519, 0) + auth(SIGNED | ED25519, key=3, child=(4, 0)) + END_BY_CLIENT)
     yield "unsupported key", {"refuses"}, setup() + BEGIN + auth(SIGNED | OTHER, 0, user=8) + END_BY_CLIENT
+    yield "cookie of another connection", {"refuses-cookie", "breaks-a-rule"}, setup() + start() + sign(96)
+    yield "any cookie later", {"signs", "ends"}, setup() + LOGIN + sign(96) + END_BY_CLIENT
     yield "many signatures", {"signs", "breaks-a-rule"}, setup() + start() + 9 * sign()
     yield "many signatures after the login", {"logs-in", "signs", "ends"}, setup() + LOGIN + 9 * sign() + END_BY_CLIENT
     yield "many proofs", {"proves", "breaks-a-rule"}, setup() + LOGIN + 5 * bytes([PROVE, 0, 0])

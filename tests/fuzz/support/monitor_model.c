@@ -76,7 +76,15 @@ static bool on_sign(struct model *model, const uint8_t *bytes, size_t count)
                    sign.server_kexinit_bytes <= 512 &&
                    (model->phase == MODEL_AFTER_LOGIN || ++model->signatures <= 8) &&
                    (!sign.certified || model->key.certificate_bytes > 0);
-    if (!allowed) {
+    size_t before = sizeof(sign) + sign.client_version_bytes + sign.client_kexinit_bytes;
+    bool fresh =
+        allowed &&
+        (model->session_id_bytes > 0 ||
+         (sign.server_kexinit_bytes >= 17 && memcmp(bytes + before + 1, model->cookie, 16) == 0));
+    if (!fresh) {
+        if (allowed) {
+            simulation_goal("refuses-cookie");
+        }
         return false;
     }
     reply.hash_bytes = (uint32_t)make_hash(model, &sign, bytes + sizeof(sign), reply.hash);

@@ -14,6 +14,7 @@
 #include "ipc.h"
 #include "login.h"
 #include "options.h"
+#include "ssh_numbers.h"
 
 enum model_phase { MODEL_START, MODEL_BEFORE_LOGIN, MODEL_AFTER_LOGIN, MODEL_OVER };
 
@@ -34,6 +35,7 @@ struct model {
     bool confined;     /* set by the target: every right is given up */
     unsigned sessions; /* session processes that were started */
 
+    uint8_t cookie[SSH_COOKIE_BYTES];
     unsigned signatures, proofs[2], requests, refusals;
     size_t session_id_bytes;
     uint8_t session_id[64];

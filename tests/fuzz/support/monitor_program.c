@@ -54,8 +54,9 @@ static void fill(uint8_t *at, size_t bytes, uint8_t seed)
     }
 }
 
-/* flags: 1 hybrid, 2 certified, 4 lengths as they come, 8 a wrong value. */
-static size_t make_sign(struct input *input, uint8_t *out)
+/* flags: 1 hybrid, 2 certified, 4 lengths as they come, 8 a wrong value, 16 a secret of zeros, 96
+ * not the monitor's cookie. */
+static size_t make_sign(const struct model *model, struct input *input, uint8_t *out)
 {
     uint8_t flags = input_u8(input);
     struct ipc_sign sign = {.type = IPC_SIGN,
@@ -63,7 +64,7 @@ static size_t make_sign(struct input *input, uint8_t *out)
                             .certified = (flags & 2) != 0,
                             .client_version_bytes = input_u8(input),
                             .client_kexinit_bytes = 37U * input_u8(input),
-                            .server_kexinit_bytes = 2U * input_u8(input)};
+                            .server_kexinit_bytes = 1U + SSH_COOKIE_BYTES + input_u8(input)};
     if (flags & 4) {
         sign.client_version_bytes = input_u32(input);
         sign.client_kexinit_bytes = input_u32(input);
@@ -78,6 +79,10 @@ static size_t make_sign(struct input *input, uint8_t *out)
                     (sign.hybrid ? AGREE_HYBRID_CLIENT_BYTES + AGREE_HYBRID_SERVER_BYTES : 64);
     tail = tail < IPC_MONITOR_REQUEST_BYTES ? tail : IPC_MONITOR_REQUEST_BYTES;
     fill(out + sizeof(sign), tail, seed);
+    uint64_t i_s = (uint64_t)sign.client_version_bytes + sign.client_kexinit_bytes;
+    if ((flags & 96) != 96 && i_s + 1 + SSH_COOKIE_BYTES <= tail) {
+        memcpy(out + sizeof(sign) + i_s + 1, model->cookie, SSH_COOKIE_BYTES);
+    }
     return sizeof(sign) + tail;
 }
 
@@ -175,7 +180,7 @@ static size_t make(const struct model *model, uint8_t kind, struct input *input,
     case IPC_START:
         return make_plain(IPC_START, input_u8(input), out);
     case IPC_SIGN:
-        return make_sign(input, out);
+        return make_sign(model, input, out);
     case IPC_PROVE:
         return make_plain(IPC_PROVE, input_u8(input), out);
     case IPC_AUTH:
