@@ -9,7 +9,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS
-from wire import GLOBAL_REQUEST, PING, REQUEST_FAILURE, Closed, Disconnected, string
+from wire import DATA, EXTENDED_DATA, GLOBAL_REQUEST, PING, REQUEST_FAILURE, Closed, Disconnected, string, u32
 from wire_session import pty_request
 
 pytestmark = pytest.mark.slow
@@ -120,9 +120,12 @@ def test_input_is_not_idle(client):
 
 
 @pytest.mark.parametrize("message", [bytes([GLOBAL_REQUEST]) + string(b"keepalive@openssh.com") + b"\1",
-                                     bytes([2]) + string(b""), bytes([PING]) + string(b"")])
+                                     bytes([2]) + string(b""), bytes([PING]) + string(b""),
+                                     bytes([DATA]) + u32(0) + string(b""),
+                                     bytes([EXTENDED_DATA]) + u32(0) + u32(1) + string(b""),
+                                     bytes([EXTENDED_DATA]) + u32(0) + u32(1) + string(b"x")])
 def test_keepalives_do_not_count(client, message):
-    """A client's keepalives do not keep an idle session open."""
+    """A client's keepalives, and messages that bring a program nothing, do not keep an idle session open."""
     raw = client("-i", "2").login()
     raw.exec("cat")
     start = time.monotonic()

@@ -233,6 +233,20 @@ START_TEST(data_beyond_the_maximum_packet)
 }
 END_TEST
 
+/* For -i. No program reads extended data, so it is no use of the connection either. */
+START_TEST(only_bytes_for_a_program_are_use)
+{
+    uint32_t number = program_channel(&rig, 1, 100, 100);
+    rig.connection->used_ms = 99;
+    say_data(number, false, 0);
+    say_data(number, true, 0);
+    say_data(number, true, 1);
+    ck_assert_uint_eq(rig.connection->used_ms, 99);
+    say_data(number, false, 1);
+    ck_assert_uint_ne(rig.connection->used_ms, 99);
+}
+END_TEST
+
 /* No program reads it: it is consumed at once, and the window returned in large steps. */
 START_TEST(extended_data_is_dropped)
 {
@@ -413,6 +427,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, adjusts_add_up_to_the_top, 0, 2);
     tcase_add_loop_test(tests, data_to_the_last_byte_of_the_window, 0, 2);
     tcase_add_loop_test(tests, data_beyond_the_maximum_packet, 0, 2);
+    tcase_add_test(tests, only_bytes_for_a_program_are_use);
     tcase_add_test(tests, extended_data_is_dropped);
     tcase_add_test(tests, no_adjust_during_our_key_exchange);
     tcase_add_loop_test(tests, data_after_eof, 0, 2);

@@ -127,7 +127,9 @@ enum ssh_phase channel_on_data(struct connection *connection, struct reader *mes
     if (!channel_window_take(connection, channel, data.left)) {
         return SSH_PHASE_ENDED;
     }
-    connection_mark_used(connection);
+    if (data.left > 0) {
+        connection_mark_used(connection);
+    }
     channel_stdin_data(connection, channel, data.bytes, data.left);
     return connection->phase;
 }
