@@ -106,6 +106,9 @@
  * serial numbers in a binary list of revoked keys: OpenSSH reads bitmaps of up to 2048 bytes. */
 #define LIMIT_AUTHKEYS_LINE_BYTES 16384
 
+/* Findings of -T: more than a person reads. */
+#define LIMIT_EXPLAINED_LINES 300
+
 /* The path of a home directory, a shell or a file of keys, with its NUL. */
 #define LIMIT_PATH_BYTES 1024
 
@@ -289,6 +292,10 @@
 
 /* Open files and directories of one session. A client that mirrors a tree opens a few at a time. */
 #define LIMIT_SFTP_HANDLES 100
+
+/* Users, and groups, that a jail still names after it has shown their files. Clients list a whole
+ * directory before they ask, and few have files of more owners. */
+#define LIMIT_SFTP_OWNERS 256
 
 /* Arguments of internal-sftp in a forced command or with -x. */
 #define LIMIT_SFTP_ARGUMENTS 32

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 #include <unistd.h>
 
+#include "owners.h"
 #include "sftp_numbers.h"
 
 struct attributes attributes_read(struct reader *message)
@@ -41,6 +42,7 @@ mode_t attributes_mode(const struct attributes *wanted, mode_t otherwise)
 
 void attributes_write(struct writer *answers, const struct stat *status)
 {
+    owners_show(status->st_uid, status->st_gid);
     writer_u32(answers,
                SFTP_ATTR_SIZE | SFTP_ATTR_OWNERS | SFTP_ATTR_PERMISSIONS | SFTP_ATTR_TIMES);
     writer_u32(answers, (uint32_t)((uint64_t)status->st_size >> 32));

@@ -28,7 +28,7 @@ struct attributes attributes_read(struct reader *message);
 /* The permissions for a new file: those that the client asks for, or `otherwise`. */
 mode_t attributes_mode(const struct attributes *wanted, mode_t otherwise);
 
-/* Writes size, owners, mode with the file's type, and times. */
+/* Writes size, owners, mode with the file's type, and times. A jail may name these owners later. */
 void attributes_write(struct writer *answers, const struct stat *status);
 
 /*

@@ -167,8 +167,9 @@ void on_users_groups(struct sftp *sftp)
         answer_status(sftp, SFTP_BAD_MESSAGE);
         return;
     }
+    bool jailed = sftp->paths.jail >= 0;
     size_t mark = answer_begin(sftp, SFTP_EXTENDED_REPLY);
-    add_names(sftp, users, owners_user);
-    add_names(sftp, groups, owners_group);
+    add_names(sftp, users, jailed ? owners_shown_user : owners_user);
+    add_names(sftp, groups, jailed ? owners_shown_group : owners_group);
     answer_end(sftp, mark);
 }

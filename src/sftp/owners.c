@@ -7,6 +7,7 @@
 
 #include "account_file.h"
 #include "etc.h"
+#include "limit.h"
 
 /* The names asked for last: the files of a directory have few owners. */
 #define CACHE_ROWS 16
@@ -19,9 +20,17 @@ struct row {
     char name[OWNER_NAME_BYTES];
 };
 
+/* First the process's own numbers, then those that answers have shown. */
+struct shown {
+    size_t own;
+    size_t others; /* so far: each takes the place of the oldest */
+    uint32_t numbers[1 + LIMIT_USER_GROUPS + LIMIT_SFTP_OWNERS];
+};
+
+static struct shown users;
+static struct shown groups;
 static int passwd = -1;
 static int group = -1;
-static uid_t own_uid;
 static const char *own_home; /* NULL without HOME */
 static struct row cache[CACHE_ROWS];
 
@@ -29,8 +38,13 @@ void owners_open(void)
 {
     passwd = etc_open("passwd");
     group = etc_open("group");
-    own_uid = getuid();
     own_home = getenv("HOME");
+    int count = getgroups(LIMIT_USER_GROUPS, groups.numbers + 1);
+    groups.own = count > 0 ? (size_t)count + 1 : 1;
+    groups.numbers[0] = getgid();
+    users.own = 1;
+    users.numbers[0] = getuid();
+    users.others = groups.others = 0;
 }
 
 /* name:password:id, in both files. */
@@ -75,6 +89,40 @@ bool owners_group(char name[static OWNER_NAME_BYTES], uint32_t gid)
     return name_of(group, name, gid);
 }
 
+static bool is_shown(const struct shown *shown, uint32_t id)
+{
+    size_t others = shown->others < LIMIT_SFTP_OWNERS ? shown->others : LIMIT_SFTP_OWNERS;
+    for (size_t i = 0; i < shown->own + others; i++) {
+        if (shown->numbers[i] == id) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void show(struct shown *shown, uint32_t id)
+{
+    if (!is_shown(shown, id)) {
+        shown->numbers[shown->own + shown->others++ % LIMIT_SFTP_OWNERS] = id;
+    }
+}
+
+void owners_show(uint32_t uid, uint32_t gid)
+{
+    show(&users, uid);
+    show(&groups, gid);
+}
+
+bool owners_shown_user(char name[static OWNER_NAME_BYTES], uint32_t uid)
+{
+    return is_shown(&users, uid) && owners_user(name, uid);
+}
+
+bool owners_shown_group(char name[static OWNER_NAME_BYTES], uint32_t gid)
+{
+    return is_shown(&groups, gid) && owners_group(name, gid);
+}
+
 /* name:password:uid:gid:gecos:home */
 bool owners_home(char home[static PATH_BYTES], const char *user)
 {
@@ -85,7 +133,7 @@ bool owners_home(char home[static PATH_BYTES], const char *user)
     }
     if (user[0] == '\0') {
         char name[OWNER_NAME_BYTES];
-        return owners_user(name, own_uid) && owners_home(home, name);
+        return owners_user(name, users.numbers[0]) && owners_home(home, name);
     }
     if (!account_file_rewind(&file, passwd)) {
         return false;

@@ -13,12 +13,20 @@
 /* A name with its NUL. Linux's useradd takes 32 letters; a longer name counts as none. */
 #define OWNER_NAME_BYTES 33
 
-/* Opens both files. To be called before the sandbox. */
+/* Opens both files, and learns the process's own numbers. To be called before the sandbox. */
 void owners_open(void);
 
 /* Writes the name, or the number in digits and returns false. */
 bool owners_user(char name[static OWNER_NAME_BYTES], uint32_t uid);
 bool owners_group(char name[static OWNER_NAME_BYTES], uint32_t gid);
+
+/* For a client in a jail, which must not learn who else has an account: likewise, but they find
+ * only the process's own numbers, and the last LIMIT_SFTP_OWNERS that owners_show() was given. */
+bool owners_shown_user(char name[static OWNER_NAME_BYTES], uint32_t uid);
+bool owners_shown_group(char name[static OWNER_NAME_BYTES], uint32_t gid);
+
+/* An answer shows these numbers. */
+void owners_show(uint32_t uid, uint32_t gid);
 
 /* Writes the home directory of the user of this name; HOME, or what the file has for the own user,
  * if the name is empty. False if there is no such user, or if the path is too long. */

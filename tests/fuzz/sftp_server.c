@@ -249,10 +249,11 @@ SIMULATED(void, sftp_run, struct sftp *sftp)
     __real_sftp_run(sftp);
 }
 
-SIMULATED(int, sftp_options_parse, struct sftp_options *options, char **argv, int *status)
+SIMULATED(int, sftp_options_parse, struct sftp_options *options, char **argv, bool by_daemon,
+          int *status)
 {
     memset(options, 0, sizeof(*options));
-    return __real_sftp_options_parse(options, argv, status);
+    return __real_sftp_options_parse(options, argv, by_daemon, status);
 }
 
 SIMULATED(bool, sftp_log_begin, void)

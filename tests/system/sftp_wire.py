@@ -412,6 +412,21 @@ ON_PATHS = {
 }
 
 
+def users_and_groups(sftp, users, groups):
+    """The names that users-groups-by-id has for these numbers."""
+    reply = sftp.extended("users-groups-by-id@openssh.com", string(b"".join(map(u32, users))),
+                          string(b"".join(map(u32, groups))))
+    fields = reply.extended
+    lists = []
+    for _ in range(2):
+        inner, names = Fields(fields.string()), []
+        while inner.at < len(inner.data):
+            names.append(inner.string().decode())
+        lists.append(names)
+    assert fields.rest() == b""
+    return lists
+
+
 def server_program(site):
     """The SFTP server: another name of the daemon's file."""
     path = os.path.join(site.bin, "wrensshd-sftp")

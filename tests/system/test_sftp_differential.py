@@ -395,22 +395,30 @@ def seen_time(seconds, start):
     return NOW if start - 3600 <= seconds <= time.time() + 1 else seconds
 
 
+def content_of(path, info):
+    """The mode may hide it from anybody but root: it has been noted, and is lifted."""
+    if stat.S_ISLNK(info.st_mode):
+        return os.readlink(path)
+    os.chmod(path, stat.S_IMODE(info.st_mode) | stat.S_IRWXU)
+    if not stat.S_ISREG(info.st_mode) or info.st_size >= 1 << 20:
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
 def tree_of(top, start):
     """What is there, without inode numbers."""
-    found = {}
-    for path, folders, files in os.walk(os.fsencode(top)):
-        for name in [b".", *folders, *files]:
-            full = os.path.join(path, name)
-            info = os.lstat(full)
-            content = None
-            if stat.S_ISLNK(info.st_mode):
-                content = os.readlink(full)
-            elif stat.S_ISREG(info.st_mode) and info.st_size < 1 << 20:
-                with open(full, "rb") as file:
-                    content = file.read()
-            found[os.path.relpath(full, os.fsencode(top))] = (
-                oct(info.st_mode), info.st_uid, info.st_gid, info.st_nlink, info.st_size,
-                seen_time(int(info.st_mtime), start), content)
+    found, top = {}, os.fsencode(top)
+
+    def note(path):
+        info = os.lstat(path)
+        found[os.path.relpath(path, top)] = (
+            oct(info.st_mode), info.st_uid, info.st_gid, info.st_nlink, info.st_size,
+            seen_time(int(info.st_mtime), start), content_of(path, info))
+    note(top)
+    for path, folders, files in os.walk(top):
+        for name in folders + files:
+            note(os.path.join(path, name))
     return found
 
 

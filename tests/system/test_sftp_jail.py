@@ -3,9 +3,11 @@ beside the jail, which the user may read and write, shows each step out of it.""
 
 import contextlib
 import ctypes
+import grp
 import itertools
 import os
 import platform
+import pwd
 import shutil
 import stat
 import subprocess
@@ -16,8 +18,10 @@ import pytest
 
 import proc
 import sftp_wire as wire
+from daemon import daemon_environment
 from sftp_wire import (BAD_MESSAGE, FAILURE, FSTAT, F_CREAT, F_READ, F_WRITE, HANDLE, NAME, NEW, NO_SUCH_FILE, OK,
-                       ON_PATHS, OPENDIR, PERMISSION_DENIED, READDIR, STATUS, attrs, string, u64)
+                       ON_PATHS, OPENDIR, PERMISSION_DENIED, READDIR, STATUS, attrs, server_program, string, u64,
+                       users_and_groups)
 
 CANARY = b"CANARY"
 SANITIZED = "ASAN_OPTIONS" in os.environ
@@ -133,7 +137,8 @@ def jail(raw_sftp, place, kernel):
     for sftp in made:
         assert CANARY not in sftp.seen, "something outside was shown"
         assert os.fsencode(place.folder) not in sftp.seen, "the real path was shown"
-    place.assert_untouched()
+    if made:
+        place.assert_untouched()
 
 
 # ---- names --------------------------------------------------------------------------------------
@@ -401,6 +406,67 @@ def test_homes(jail, site):
     assert home not in sftp.seen and b"/root" not in sftp.seen
     assert sftp.extended("expand-path@openssh.com", string("~/file")).name == b"/file"
     assert sftp.get("file") == b"inside"
+
+
+def test_names_of_owners(jail, place, site):
+    """A client learns no name of a user or group but its own, and those of files that it was shown."""
+    me = site.user
+    my_groups = os.getgrouplist(me.pw_name, me.pw_gid) if site.root else [*os.getgroups(), os.getegid()]
+    own = [{me.pw_name}, {grp.getgrgid(number).gr_name for number in my_groups}]
+    everybody = [range(800), range(65500, 65600), [me.pw_uid, *my_groups]]
+    assert len(pwd.getpwall()) > 1 and len(grp.getgrall()) > len(own[1])
+
+    def known(sftp):
+        found = [set(), set()]
+        for numbers in everybody:
+            for kind, list_of_names in zip(found, users_and_groups(sftp, numbers, numbers)):
+                kind |= set(list_of_names) - {""}
+        return found
+    sftp = jail()
+    assert known(sftp) == own
+    assert sftp.stat("/../../file").attributes and sftp.list("/folder") and known(sftp) == own
+    if not site.root:
+        return
+    os.lchown(place.at("folder/inner"), 1, 2)
+    os.lchown(place.at("secret"), 3, 4)
+    names = [own[0] | {"daemon"}, own[1] | {"bin"}]
+    assert sftp.list("/folder") and known(sftp) == names
+    assert sftp.lstat("/secret").attributes and known(sftp) == [names[0] | {"sys"}, names[1] | {"adm"}]
+    assert known(jail()) == own
+
+
+@pytest.mark.root
+def test_names_of_many_owners(jail, place, site):
+    """All names of a large directory are there after its list; of thousands of owners the last."""
+    for number in range(1000):
+        place.write(place.at(f"folder/{number}"), b"")
+        os.lchown(place.at(f"folder/{number}"), 100_000 + number, 200_000 + number)
+    for number, (uid, gid) in enumerate([(0, 0), (1, 1), (2, 2)]):
+        place.write(place.at(f"swap/{number}"), b"")
+        os.lchown(place.at(f"swap/{number}"), uid, gid)
+    sftp = jail()
+    sftp.list("/swap")
+    assert users_and_groups(sftp, [0, 1, 2, 3], [0, 1, 2, 3]) == [["root", "daemon", "bin", ""]] * 2
+    sftp.list("/folder")
+    assert users_and_groups(sftp, [0, 1, 2, 3, site.user.pw_uid], [0, 1, 2, 3, site.user.pw_gid]) == [
+        ["", "", "", "", site.user.pw_name], ["", "", "", "", grp.getgrgid(site.user.pw_gid).gr_name]]
+    sftp.list("/swap")
+    assert users_and_groups(sftp, [0, 1, 2, 3], [0, 1, 2, 3]) == [["root", "daemon", "bin", ""]] * 2
+
+
+@pytest.mark.root
+def test_names_for_the_stock_client(site, place):
+    """`ls -l` shows the owners of a folder, and of single files, by name."""
+    os.lchown(place.at("folder/inner"), 1, 2)
+    os.lchown(place.at("secret"), 3, 4)
+    me = site.user
+    server = f"{server_program(site)} -e -j {place.jail}"
+    done = subprocess.run(["sftp", "-q", "-b", "-", "-D", server], input="ls -l folder\nls -l secret\nls -l fil*\n",
+                          capture_output=True, text=True, check=True, cwd="/", env=daemon_environment(),
+                          **site.become("user"))
+    found = {tuple(line.split()[2:4]) for line in done.stdout.splitlines() if not line.startswith("sftp>")}
+    own = (me.pw_name[:8], grp.getgrgid(me.pw_gid).gr_name[:8])
+    assert {(owner[:8], group[:8]) for owner, group in found} == {("daemon", "bin"), ("sys", "adm"), own}, done.stdout
 
 
 def test_start_directory(jail, place):

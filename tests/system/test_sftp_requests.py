@@ -15,7 +15,7 @@ from openssh import OpenSSH
 from sftp_wire import (BAD_MESSAGE, CLOSE, EOF, FAILURE, FSETSTAT, FSTAT, F_APPEND, F_CREAT, F_EXCL, F_READ,
                        F_TRUNC, F_WRITE, MKDIR, NEW, NO_SUCH_FILE, OK, OPENDIR, OP_UNSUPPORTED,
                        PERMISSION_DENIED, READ, READDIR, REALPATH, SETSTAT, STAT, Sftp, attrs, server_program, string,
-                       u32, u64)
+                       u32, u64, users_and_groups)
 
 REQUESTS = """open close read write lstat fstat setstat fsetstat opendir readdir remove mkdir rmdir realpath stat rename
               readlink symlink posix-rename statvfs fstatvfs hardlink fsync lsetstat limits expand-path copy-data
@@ -373,8 +373,9 @@ def test_stat(sftp, at):
     """STAT follows a link, LSTAT does not, and FSTAT answers for an open file."""
     write_file(at("file"), b"content", 0o640)
     make_link("file", at("link"))
-    file, link = os.stat(at("file")), os.lstat(at("link"))
-    assert sftp.stat("link").attributes.permissions == file.st_mode == sftp.stat("file").attributes.permissions
+    mode = os.stat(at("file")).st_mode
+    assert sftp.stat("link").attributes.permissions == mode == sftp.stat("file").attributes.permissions
+    link = os.lstat(at("link"))  # only now: to follow a link changes its time of access
     assert sftp.lstat("link").attributes == (4, link.st_uid, link.st_gid, link.st_mode, int(link.st_atime),
                                              int(link.st_mtime))
     assert sftp.call(FSTAT, string(sftp.open("link").handle)).attributes == sftp.stat("file").attributes
@@ -610,20 +611,6 @@ def test_expand_path_elsewhere(sftp, sftp_folder):
         assert sftp.extended("expand-path@openssh.com", string(path)).name == sftp.realpath(path).name
 
 
-def users_and_groups(sftp, users, groups):
-    reply = sftp.extended("users-groups-by-id@openssh.com", string(b"".join(map(u32, users))),
-                          string(b"".join(map(u32, groups))))
-    fields = reply.extended
-    lists = []
-    for _ in range(2):
-        inner, names = wire.Fields(fields.string()), []
-        while inner.at < len(inner.data):
-            names.append(inner.string().decode())
-        lists.append(names)
-    assert fields.rest() == b""
-    return lists
-
-
 def test_users_and_groups(site, sftp):
     """users-groups-by-id answers a name for each number, empty where there is none."""
     users, groups = users_and_groups(sftp, [0, site.user.pw_uid, 4_000_000_000, 1], [4_000_000_000, 0, 1])
@@ -823,7 +810,7 @@ def test_help_and_version(site, by_hand):
 
 
 WRONG = {
-    "unknown flag": (["-Z"], "-Z"), "argument": (["extra"], "extra"), "no such request": (["-P", "open,fly"], "fly"),
+    "unknown flag": (["-Z"], "-Z"), "flag after an operand": (["host", "-R"], "-R"), "flag after the end": (["--", "-R"], "-R"), "no such request": (["-P", "open,fly"], "fly"),
     "no such allowed request": (["-p", "fly"], "fly"), "empty name": (["-P", "open,,close"], "-P"),
     "umask of letters": (["-u", "abc"], "abc"), "umask with a 9": (["-u", "029"], "029"),
     "umask too large": (["-u", "10000"], "10000"), "query": (["-Q", "flights"], "flights"),
@@ -838,6 +825,15 @@ def test_wrong_flags(by_hand, what):
     flags, word = WRONG[what]
     done = by_hand(*flags)
     assert done.returncode == 100 and done.stdout == "" and word in done.stderr, done
+
+
+def test_operands(site, raw_sftp, at):
+    """OpenSSH's server ignores them, and `scp -D` adds some."""
+    write_file(at("file"), b"through")
+    done = run(["scp", "-D", server_program(site), "someone@host:" + at("file"), at("got")])
+    assert done.returncode == 0, done.stderr
+    assert read_file(at("got")) == b"through"
+    assert raw_sftp("-R", "--", "b", "c").remove("file") == PERMISSION_DENIED
 
 
 @pytest.mark.parametrize("flag", ["-d", "-j"])
