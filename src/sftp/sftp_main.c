@@ -47,7 +47,7 @@ int sftp_main(char **argv)
     int status = 0;
     log_name("wrensshd-sftp");
     bool reports = sftp_log_begin();
-    if (sftp_options_parse(&options, argv, &status) != 0) {
+    if (sftp_options_parse(&options, argv, reports, &status) != 0) {
         return status == 0 ? 0 : end("wrong flags", status);
     }
     if (!reports) {

@@ -118,7 +118,7 @@ static int parse_level(struct sftp_options *options, const char *text)
 static int parse_facility(struct sftp_options *options, const char *text)
 {
     static const struct {
-        const char *name;
+        char name[sizeof("DAEMON")];
         int facility;
     } facilities[] = {{"AUTH", LOG_AUTH}, {"DAEMON", LOG_DAEMON}, {"USER", LOG_USER}};
     for (size_t i = 0; i < sizeof(facilities) / sizeof(facilities[0]); i++) {
@@ -191,7 +191,7 @@ static int print(int letter, const char *value)
     return 0;
 }
 
-int sftp_options_parse(struct sftp_options *options, char **argv, int *status)
+int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon, int *status)
 {
     struct flags flags = {.known = "Revd:j:u:p:P:Q:l:f:hV", .rest = argv + 1};
     int letter;
@@ -210,5 +210,14 @@ int sftp_options_parse(struct sftp_options *options, char **argv, int *status)
             return -1;
         }
     }
-    return flags.rest[0] == NULL ? 0 : refuse("no operands are taken", flags.rest[0]);
+    for (; *flags.rest != NULL; flags.rest++) {
+        if (by_daemon) {
+            return refuse("no operands are taken", *flags.rest);
+        }
+        /* To ignore -R or -j would give the client more than the administrator meant to. */
+        if (flags.rest[0][0] == '-') {
+            return refuse("flags come before operands", *flags.rest);
+        }
+    }
+    return 0;
 }

@@ -24,10 +24,12 @@ struct sftp_options {
 };
 
 /*
- * Parses argv, which ends with NULL, into `options`, which is all zeros. Returns 0 if the server
- * may start. With -h, -V or -Q, or if the command line is wrong, prints a text, sets *status to the
- * exit code (0 or EXIT_USAGE) and returns -1.
+ * Parses argv, which ends with NULL, into `options`, which is all zeros. Operands are
+ * ignored, as by OpenSSH's server: `scp -D` adds some. After one of them a flag is wrong. So is any
+ * operand after internal-sftp, with which the daemon starts us: those words restrict a key. Returns
+ * 0 if the server may start. With -h, -V or -Q, or if the command line is wrong, prints a text,
+ * sets *status to the exit code (0 or EXIT_USAGE) and returns -1.
  */
-int sftp_options_parse(struct sftp_options *options, char **argv, int *status);
+int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon, int *status);
 
 #endif

@@ -274,15 +274,26 @@ static void try_listener(void)
 
 /* ---- wrensshd-sftp --------------------------------------------------------------------------- */
 
+/* After the flags. */
+static bool has_wrong_operand(bool by_daemon)
+{
+    for (int i = optind; copies[i] != NULL; i++) {
+        if (by_daemon || copies[i][0] == '-') {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* The values of -p, -P, -l, -f, -d and -j are judged by what comes of them. */
-static void try_sftp(void)
+static void try_sftp(bool by_daemon)
 {
     static struct sftp_options options;
     int status = 0, letter;
     long mask = WRONG;
     bool wrong = false, prints = false, read_only = false;
     memset(&options, 0, sizeof(options));
-    int result = sftp_options_parse(&options, argv, &status);
+    int result = sftp_options_parse(&options, argv, by_daemon, &status);
     begin();
     while (!wrong && !prints && (letter = next("+:Revd:j:u:p:P:Q:l:f:hV")) != -1) {
         wrong = letter == '?';
@@ -295,11 +306,12 @@ static void try_sftp(void)
             wrong = mask == WRONG;
         }
     }
+    wrong = wrong || (!prints && has_wrong_operand(by_daemon));
     if (result != 0) {
         FUZZ_CHECK(status == 0 ? prints : status == 100);
         return;
     }
-    FUZZ_CHECK(!wrong && !prints && operand(0) == NULL && options.read_only == read_only);
+    FUZZ_CHECK(!wrong && !prints && options.read_only == read_only);
     FUZZ_CHECK(options.has_umask == (mask != WRONG) &&
                (!options.has_umask || options.umask == mask));
     FUZZ_CHECK(options.jail[0] == '\0' || options.jail[0] == '/');
@@ -326,7 +338,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     } else if (which % 3 == 1) {
         try_listener();
     } else {
-        try_sftp();
+        try_sftp(which % 2 == 0);
     }
     simulation_end();
     return 0;

@@ -102,6 +102,14 @@ def test_forced_with_flags(serve, site, authorize, there, tmp_path, by):
     assert not os.path.exists(tmp_path / "out")
 
 
+@pytest.mark.parametrize("forced", ["internal-sftp FOLDER", "internal-sftp -R -- FOLDER"])
+def test_forced_with_other_words(client, there, forced):
+    """Somebody may take a folder for the jail: words that are no flags serve nobody."""
+    raw = client("-e", forced.replace("FOLDER", str(there))).login()
+    assert not speaks_sftp(subsystem(raw))
+    assert raw.line.log.wait("sftp")[0]["reason"] == "wrong flags"
+
+
 def certificate(site, authorize, folder, command):
     run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / "ca")])
     shutil.copy(site.identity + ".pub", folder / "id.pub")

@@ -7,11 +7,11 @@ LISTENER = ["22|/bin/true", "-c1|-s1024|0|/p|-x", "-c0|22|/p", "-m|48:30:64|22|/
             "-p30:300|22|/p", "-p0|22|/p", "-p300:30|22|/p", "-p1:86401|22|/p", "-b192.0.2.7|-ieth0|22|/p", "-b2001:db8::1|22|/p", "-bx|22|/p", "-i||22|/p",
             "-iabcdefghijklmnop|22|/p", "-k3600|22|/p", "-k3601|22|/p", "65536|/p", "22|p", "22", "-h", "-V", "-c|", "-z|22|/p"]
 SFTP = ["-eRv", "-d|%h", "-j%u", "-j|/srv/%u/%%", "-j%", "-u022|-u|7", "-u8", "-u1000", "-u", "-popen,read|-Pread", "-px", "-Qrequests", "-Qx", "-lDEBUG3|-fLOCAL7", "-lx",
-        "-fLOCAL8", "operand", "--", "-h", "-V", "-j|", "-d|" + "%h" * 600]
+        "-fLOCAL8", "operand", "--|host|sftp", "host|-R|sftp|-Z", "--", "-h", "-V", "-j|", "-d|" + "%h" * 600]
 STARTS = {"-q|keys": "daemon-starts", "22|/bin/true": "listener-starts", "-eRv": "sftp-starts"}
 
 
 def named():
-    for which, texts in enumerate((DAEMON, LISTENER, SFTP)):
+    for which, texts in ((0, DAEMON), (1, LISTENER), (2, SFTP), (5, SFTP)):
         for text in texts:
             yield text[:60], {STARTS[text]} if text in STARTS else set(), bytes([which]) + text.replace("|", "\n").encode()
