@@ -1,17 +1,22 @@
 #include "check.h"
 
+#include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "authkeys_explain.h"
+#include "clock.h"
 #include "exits.h"
 #include "log.h"
 #include "login.h"
 #include "monitor.h"
 #include "monitor_requests.h"
+#include "remedy.h"
 #include "sandbox.h"
 #include "sandbox_layers.h"
 #include "secret.h"
@@ -51,52 +56,100 @@ static bool check_sandbox(const struct options *options, const struct identity *
     return good;
 }
 
-/* Logs what a login with the key of each line would log. Returns whether one could be let in. */
-static bool check_lines(struct login *login, struct ipc_auth *request, uint32_t key_type)
+/* In memory that the child shares. */
+static struct authkeys_report *report;
+
+/* In the child, in the place of authkeys_search(). */
+static void explain(struct authkeys_verdict *verdict, const struct authkeys_query *query,
+                    const char *user, const struct authkeys_files *files)
+{
+    authkeys_explain(verdict, report, query, user, files);
+}
+
+/* Returns whether a login could work. */
+static bool write_outcome(struct ipc_auth *request, const struct login_outcome *outcome)
+{
+    const uint8_t *fingerprint = outcome->keys.fingerprint;
+    struct log_line line;
+    /* Then the log has the fingerprint that the child has found. */
+    request->key_type = sodium_is_zero(fingerprint, sizeof(outcome->keys.fingerprint))
+                            ? IPC_KEY_UNSUPPORTED
+                            : IPC_KEY_ED25519_CERT;
+    login_describe(&line, request, outcome);
+    if (!outcome->accepted) {
+        remedy_of_login(&line, request->user, outcome);
+    }
+    log_end(&line, LOG_EVENT);
+    return outcome->accepted;
+}
+
+static bool log_outcome(struct ipc_auth *request, struct login_outcome *outcome)
+{
+    const struct authkeys_verdict *keys = &outcome->keys;
+    outcome->accepted = false;
+    outcome->reason[0] = '\0';
+    request->key_type = IPC_KEY_ED25519;
+    login_conclude(outcome, request, authkeys_may_work(keys->reason) ? NULL : authkeys_words(keys));
+    return write_outcome(request, outcome);
+}
+
+/* The child is gone, and what it has left is checked like any other input. */
+static bool log_findings(struct ipc_auth *request, struct login_outcome *outcome,
+                         const char *authorities)
+{
+    struct authkeys_verdict *keys = &outcome->keys;
+    uint32_t revoked_empty = keys->revoked_empty;
+    bool found = false;
+    for (uint32_t i = 0; i < LIMIT_EXPLAINED_LINES && i < report->count; i++) {
+        memcpy(keys, &report->findings[i], sizeof(report->findings[i]));
+        if (keys->reason >= AUTHKEYS_REASONS) {
+            break;
+        }
+        keys->option[sizeof(keys->option) - 1] = '\0';
+        keys->revoked_empty = revoked_empty;
+        if (report->findings[i].of_authorities != 0 && authorities != NULL) {
+            snprintf(keys->path, sizeof(keys->path), "%s", authorities);
+        }
+        found |= log_outcome(request, outcome);
+    }
+    return found;
+}
+
+/* One child reads all lines. It is not waited for if it has not answered: it may hang for ever. */
+static bool check_lines(const struct login *login, struct ipc_auth *request)
 {
     struct login_outcome *outcome = &login->scratch->outcome;
-    struct authkeys_verdict *keys = &outcome->keys;
-    bool found = false;
-    for (login->check_line = 1;; login->check_line = keys->line + 1) {
-        request->key_type = key_type;
-        outcome->accepted = false;
-        outcome->reason[0] = '\0';
-        login_decide(login, request, NULL, outcome);
-        waitpid(-1, NULL, 0);
-        if (keys->reason == AUTHKEYS_NOT_LISTED) {
-            return found;
-        }
-        if (keys->reason == AUTHKEYS_FOR_AUTHORITY) {
-            memcpy(keys->option, "cert-authority", sizeof("cert-authority"));
-        }
-        if (keys->reason == AUTHKEYS_FOR_AUTHORITY || keys->reason == AUTHKEYS_ELSEWHERE) {
-            outcome->accepted = true;
-            outcome->reason[0] = '\0';
-        }
-        found |= outcome->accepted;
-        /* Then the log has the fingerprint that the child has found. */
-        request->key_type = sodium_is_zero(keys->fingerprint, sizeof(keys->fingerprint))
-                                ? IPC_KEY_UNSUPPORTED
-                                : IPC_KEY_ED25519_CERT;
-        login_log(request, outcome);
-        /* With a file at fault, or with -N, there is nothing more to say. */
-        if (keys->line < login->check_line || keys->reason > AUTHKEYS_REVOKED) {
-            return found;
-        }
+    void *shared =
+        mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (shared == MAP_FAILED) {
+        log_trouble("memory", NULL, strerror(errno));
+        return false;
     }
+    report = shared;
+    login_ask(login, request, NULL, outcome, explain);
+    if (outcome->keys.reason != AUTHKEYS_NO_CHILD) {
+        waitpid(-1, NULL, 0);
+    }
+    bool alone = outcome->account.reason[0] != '\0' || outcome->keys.reason == AUTHKEYS_NO_CHILD;
+    if (alone || outcome->keys.reason != AUTHKEYS_NOT_LISTED || report->count == 0) {
+        log_outcome(request, outcome);
+    }
+    return !alone && log_findings(request, outcome, login->options->authorities);
 }
 
 static bool check_user(struct login *login, const char *user)
 {
     static struct ipc_auth request; /* not initialized, which would take space in the file */
+    struct login_outcome *outcome = &login->scratch->outcome;
     request.stage = IPC_AUTH_PROBE;
     request.algorithm[0] = '-';
+    request.key_type = IPC_KEY_ED25519;
     snprintf(request.user, sizeof(request.user), "%s", user);
-    bool found = check_lines(login, &request, IPC_KEY_ED25519);
-    if (!login->scratch->outcome.account_refused && login->options->authorities != NULL) {
-        found |= check_lines(login, &request, IPC_KEY_ED25519_CERT);
+    if (login->options->anybody == NULL) {
+        return check_lines(login, &request);
     }
-    return found;
+    login_decide(login, &request, NULL, outcome);
+    return write_outcome(&request, outcome);
 }
 
 int check_run(const struct options *options)
@@ -111,12 +164,13 @@ int check_run(const struct options *options)
     login.identity = &identity;
     login.hostkey = secret_new(sizeof(struct hostkey));
     login.ipc = -1;
-    login.deadline_ms = INT64_MAX;
+    login.deadline_ms = clock_now_ms() + (int64_t)options->login_seconds * 1000;
     login.reserved_uid = geteuid() == 0 ? identity.uid : (uid_t)-1;
     login.scratch = &scratch;
     struct log_line line;
     dup2(STDOUT_FILENO, STDERR_FILENO);
     log_open(false, LOG_DETAIL);
+    remedy_begin(options->keydir);
     log_begin(&line, "check"); /* for the end */
     bool good = check_hostkey(&line, login.hostkey, options);
     good = check_sandbox(options, &identity) && good;
@@ -125,6 +179,9 @@ int check_run(const struct options *options)
     }
     good = (options->check_user == NULL || check_user(&login, options->check_user)) && good;
     log_text(&line, "result", good ? "a login could work" : "no login could work");
+    if (report != NULL && report->more > 0) {
+        log_number(&line, "more-lines", report->more);
+    }
     log_end(&line, LOG_EVENT);
     return good ? 0 : EXIT_USAGE;
 }

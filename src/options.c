@@ -187,7 +187,7 @@ static int set_value(struct options *options, int flag, const char *text)
 /* Also reads "fd:N" and "/dev/fd/N", a descriptor that the launcher has opened. */
 static int parse_keydir(struct options *options, const char *keydir)
 {
-    static const char *const labels[] = {"fd:", "/dev/fd/"};
+    static const char labels[][sizeof("/dev/fd/")] = {"fd:", "/dev/fd/"};
     options->keydir = keydir;
     for (size_t i = 0; i < sizeof(labels) / sizeof(labels[0]); i++) {
         size_t bytes = strlen(labels[i]);

@@ -12,6 +12,7 @@ top=$(cd "$(dirname "$0")/../.." && pwd)
 work=$top/build/cross
 compiler=clang
 tests=yes
+words=$*
 
 die() { echo "build.sh: $*" >&2; exit 1; }
 
@@ -30,6 +31,9 @@ while [ $# -gt 0 ]; do
 done
 [ $# -gt 0 ] || eval "set -- $all_targets"
 sh "$top/packaging/cross/toolchain.sh" --cc "$compiler" "$@"
+. "$top/tests/packages.sh"
+# shellcheck disable=SC2086 # words without blanks
+own_root "$top/packaging/cross/build.sh" $words
 version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
 
 # Writes a log, and shows its end if the command fails.

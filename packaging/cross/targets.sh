@@ -19,18 +19,18 @@ target() {
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
-        cpu_family=x86_64 cpu=x86_64 size_limit=286720
+        cpu_family=x86_64 cpu=x86_64 size_limit=290816
         ;;
     aarch64)
         debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
-        cpu_family=aarch64 cpu=aarch64 size_limit=262144 page_bytes=65536
+        cpu_family=aarch64 cpu=aarch64 size_limit=266240 page_bytes=65536
         zeroed_locals=false
         size_flags='-Wl,-mllvm,-inline-threshold=5'
         ;;
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
         debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
-        cpu_family=arm cpu=armv7 size_limit=221184 zeroed_locals=false small_division=true
+        cpu_family=arm cpu=armv7 size_limit=225280 zeroed_locals=false small_division=true
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
         size_flags='-Wl,-mllvm,-inline-threshold=5 -Wl,-mllvm,-enable-machine-outliner=always'
         ;;

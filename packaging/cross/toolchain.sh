@@ -13,7 +13,7 @@ compiler=clang
 PATH=$PATH:/usr/sbin:/sbin
 
 die() { echo "toolchain.sh: $*" >&2; exit 1; }
-has() { command -v "$1" >/dev/null 2>&1; }
+. "$top/tests/packages.sh"
 
 while [ $# -gt 0 ]; do
     case $1 in
@@ -35,36 +35,30 @@ for arch; do target "$arch" || die "unknown architecture: $arch (options first, 
 
 find_emulator() { command -v "$emulator-static" || command -v "$emulator" || true; }
 
-# Clang needs GCC's cross compilers, too, for libgcc.
-missing_packages() {
-    has meson || echo meson
-    has ninja || echo ninja-build
-    has xz || echo xz-utils
-    has patch || echo patch
-    has ld.lld || echo lld
-    [ "$compiler" = gcc ] || has clang || echo clang
-    [ "$compiler" = gcc ] || has llvm-ar || echo llvm
-    test -e /usr/include/stdio.h || echo libc6-dev
-    has ssh-keygen || echo openssh-client # the unit tests
+# Clang needs GCC's cross compilers, too, for libgcc; ssh-keygen is for the unit tests.
+list_packages() { # ARCH...
+    needed="
+meson:has meson
+ninja-build:has ninja
+xz-utils:has xz
+patch:has patch
+lld:has ld.lld
+libc6-dev:test -e /usr/include/stdio.h
+openssh-client:has ssh-keygen
+"
+    [ "$compiler" = gcc ] || needed="$needed
+clang:has clang
+llvm:has llvm-ar
+"
     for arch; do
         target "$arch"
-        has "$triple-gcc" || echo "$compiler_package"
-        [ -n "$native" ] || [ -n "$(find_emulator)" ] || echo qemu-user-static
+        needed="$needed
+$compiler_package:has $triple-gcc
+"
+        [ -n "$native" ] || needed="$needed
+qemu-user-static:has $emulator-static || has $emulator
+"
     done
-}
-
-ensure_packages() {
-    missing=$(missing_packages "$@" | sort -u | tr '\n' ' ')
-    [ -z "$missing" ] && return 0
-    [ "$(id -u)" = 0 ] || die "these packages are missing; install them as root: apt-get install $missing"
-    echo "installing $missing"
-    # shellcheck disable=SC2086 # a list of packages
-    if ! { apt-get update -q &&
-        DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends $missing; } \
-        >"$work/apt.log" 2>&1 </dev/null; then
-        tail -n 15 "$work/apt.log" >&2
-        die "these packages could not be installed: $missing"
-    fi
 }
 
 # ---- apt, with a state of its own ------------------------------------------------------------------------------------
@@ -272,7 +266,10 @@ END
 }
 
 mkdir -p "$work"
-ensure_packages "$@"
+# shellcheck disable=SC2034 # packages.sh reads it
+useful=''
+list_packages "$@"
+ensure_packages "$work/apt.log" "nothing is built"
 fetch_sources
 for arch; do
     target "$arch"

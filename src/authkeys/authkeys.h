@@ -15,49 +15,59 @@
 #include "grant.h"
 #include "limit.h"
 
-/* Each reason, and its words in the log: the enumeration and the texts, in the same order. */
+/*
+ * Each reason, its words in the log, and what -T says about how to remedy it: the enumeration and
+ * the texts, in the same order. "" stands for the remedy of the next one; or for none, if -T can't
+ * meet the reason. The path follows a remedy that ends with a blank.
+ */
 #define AUTHKEYS_EACH_REASON(REASON)                                                               \
-    REASON(LISTED, "key is listed")                                                                \
-    REASON(NOT_LISTED, "key is not listed")                                                        \
-    REASON(MISSING, "")    /* the text of `error` instead */                                       \
-    REASON(UNREADABLE, "") /* likewise */                                                          \
-    REASON(NOT_REGULAR, "not a regular file")                                                      \
-    REASON(UNSAFE_OWNER, "unsafe owner") /* `path` is owned by `owner` */                          \
-    REASON(UNSAFE_MODE, "unsafe mode")   /* `path` is writable by group or others */               \
-    REASON(BAD_PATTERN, "pattern of -a has an unknown % or becomes too long")                      \
-    REASON(BAD_KEY, "key or certificate is malformed")                                             \
+    REASON(LISTED, "key is listed", "")                                                            \
+    REASON(NOT_LISTED, "key is not listed", "")                                                    \
+    REASON(MISSING, "", "put the line of a .pub file there") /* the text of `error` instead */     \
+    REASON(UNREADABLE, "", "")                               /* likewise */                        \
+    REASON(NOT_REGULAR, "not a regular file", "put a readable file there")                         \
+    REASON(UNSAFE_OWNER, "unsafe owner", "chown ")    /* `path` is owned by `owner` */             \
+    REASON(UNSAFE_MODE, "unsafe mode", "chmod go-w ") /* `path` is writable by group or others */  \
+    REASON(BAD_PATTERN, "pattern of -a has an unknown % or becomes too long", "use %u, %h or %%")  \
+    REASON(BAD_KEY, "key or certificate is malformed", "")                                         \
     /* What `line` of `path` or the certificate says; `option` names the option. */                \
-    REASON(UNKNOWN_OPTION, "option is unknown")                                                    \
-    REASON(BROKEN_OPTION, "option is broken")                                                      \
-    REASON(ELSEWHERE, "key is not for the client's address")                                       \
-    REASON(EXPIRED, "key has expired")                                                             \
-    REASON(FOR_AUTHORITY, "key's line is for certificates only")                                   \
-    REASON(NO_AUTHORITY, "no line has cert-authority")                                             \
-    REASON(PRINCIPAL, "certificate is not for this user")                                          \
-    REASON(COMMANDS_DIFFER, "certificate and key's line force different commands")                 \
-    REASON(AUTHORITY_TYPE,                                                                         \
-           "authority's key is ") /* `option` names the type, which is not taken */                \
-    REASON(CERT_SIGNATURE, "certificate is not signed by its authority")                           \
-    REASON(CERT_TYPE, "certificate is not for users")                                              \
-    REASON(CERT_NOT_YET, "certificate is not valid yet")                                           \
-    REASON(CERT_EXPIRED, "certificate has expired")                                                \
+    REASON(UNKNOWN_OPTION, "option is unknown", "")                                                \
+    REASON(BROKEN_OPTION, "option is broken", "correct or remove it")                              \
+    REASON(ELSEWHERE, "key is not for the client's address", "")                                   \
+    REASON(EXPIRED, "key has expired", "set a later time")                                         \
+    REASON(FOR_AUTHORITY, "key's line is for certificates only", "")                               \
+    REASON(NO_AUTHORITY, "no line has cert-authority", "")                                         \
+    REASON(PRINCIPAL, "certificate is not for this user", "")                                      \
+    REASON(COMMANDS_DIFFER, "certificate and key's line force different commands", "")             \
+    /* `option` names the type, which is not taken. */                                             \
+    REASON(AUTHORITY_TYPE, "authority's key is ", "ssh-keygen -t ed25519")                         \
+    REASON(CERT_SIGNATURE, "certificate is not signed by its authority", "")                       \
+    REASON(CERT_TYPE, "certificate is not for users", "")                                          \
+    REASON(CERT_NOT_YET, "certificate is not valid yet", "")                                       \
+    REASON(CERT_EXPIRED, "certificate has expired", "")                                            \
     /* `line` of the user's file is the first without a whole key. */                              \
-    REASON(LINE_TOO_LONG, "key is not listed; this line is too long")                              \
-    REASON(LINE_NO_TYPE, "key is not listed; this line has no key type")                           \
-    REASON(LINE_DAMAGED, "key is not listed; this line has a damaged key")                         \
-    REASON(LINE_OTHER_TYPE, "keys of this type can't log in") /* only for -T */                    \
+    REASON(LINE_TOO_LONG, "key is not listed; this line is too long", "")                          \
+    REASON(LINE_NO_TYPE, "key is not listed; this line has no key type", "")                       \
+    REASON(LINE_DAMAGED, "key is not listed; this line has a damaged key",                         \
+           "copy the .pub file again")                                                             \
+    /* These two are only for -T. */                                                               \
+    REASON(LINE_PRIVATE, "private key", "this is the private key: install the .pub file")          \
+    REASON(LINE_OTHER_TYPE, "keys of this type can't log in", "")                                  \
     /* By -R's file, in `line` or, of a KRL, in the section that `option` names. In the order      \
      * of enum revoked. */                                                                         \
-    REASON(REVOKED, "key is revoked")                                                              \
-    REASON(REVOKED_BROKEN, "file of revoked keys is broken")                                       \
-    REASON(REVOKED_CUT, "file of revoked keys ends too early")                                     \
-    REASON(REVOKED_UNSUPPORTED, "section of the file of revoked keys is not supported")            \
+    REASON(REVOKED, "key is revoked", "ssh-keygen -t ed25519")                                     \
+    REASON(REVOKED_BROKEN, "file of revoked keys is broken", "")                                   \
+    REASON(REVOKED_CUT, "file of revoked keys ends too early", "")                                 \
+    REASON(REVOKED_UNSUPPORTED, "section of the file of revoked keys is not supported", "")        \
+    REASON(REVOKED_RETURN, "file of revoked keys has a carriage return within a line",             \
+           "correct it, or write it again")                                                        \
     /* The child could not do its work, or there was none, or it died or took too long. */         \
-    REASON(NO_USER, "could not take on the user's rights")                                         \
-    REASON(NOT_CONFINED, "child that reads keys could not give up its rights")                     \
-    REASON(NO_CHILD, AUTHKEYS_NO_ANSWER)
+    REASON(NO_USER, "could not take on the user's rights", "")                                     \
+    REASON(NOT_CONFINED, "child that reads keys could not give up its rights",                     \
+           "give it root's rights and seccomp")                                                    \
+    REASON(NO_CHILD, AUTHKEYS_NO_ANSWER, "mend what hangs, or shorten the files")
 
-#define AUTHKEYS_ENUMERATOR(name, words) AUTHKEYS_##name,
+#define AUTHKEYS_ENUMERATOR(name, words, remedy) AUTHKEYS_##name,
 
 enum authkeys_reason {
     AUTHKEYS_NO_REASON,
@@ -74,8 +84,8 @@ struct authkeys_verdict {
     uint32_t line;   /* counted from 1; 0 if there is none */
     uint32_t owner;
     uint32_t mode;
-    uint32_t error;  /* errno of AUTHKEYS_MISSING and AUTHKEYS_UNREADABLE */
-    uint32_t unused; /* zero, where padding would be */
+    uint32_t error;         /* errno of AUTHKEYS_MISSING and AUTHKEYS_UNREADABLE */
+    uint32_t revoked_empty; /* 1: the file of -R was read, and names nothing */
     char option[AUTHKEYS_OPTION_BYTES];
     uint8_t fingerprint[32]; /* SHA-256 of the key, without what a certificate adds */
     uint8_t authority[32];   /* the same of the certificate's authority */
@@ -96,7 +106,6 @@ struct authkeys_query {
     const char *address;      /* the client's, or NULL */
     int64_t now;              /* seconds since 1970 */
     bool may_set_environment;
-    uint32_t check_line; /* for -T: judge a line by itself, see authkeys_search(); else 0 */
     uint32_t key_type;   /* IPC_KEY_* */
     const uint8_t *blob; /* as the client sent it */
     size_t blob_bytes;
@@ -109,6 +118,8 @@ struct authkeys_file {
     int fd;           /* -1: the file can't be used; `reason` says why */
     enum authkeys_reason reason;
     int error;
+    uint32_t owner;
+    uint32_t mode;
 };
 
 /* The user's file, opened with the user's rights. */
@@ -146,13 +157,9 @@ void authkeys_open_users(struct authkeys_users_file *file, const char *pattern,
  * user's file. The first line that lets it in counts. If none does, the reason is that of the first
  * line with this key. A certificate is parsed only if an authority could let it in: one of -c, or
  * of a line with cert-authority. The descriptors stay open.
- *
- * With a check_line nothing is offered. Judges the key in a line as if it was: in the first line
- * from there on that is not empty, of the user's file with IPC_KEY_ED25519, of -c's with
- * IPC_KEY_ED25519_CERT. `line` is its number. The verdict is AUTHKEYS_NOT_LISTED if there is no
- * such line, and the file of -R can be understood.
  */
-void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
-                     const char *user, const struct authkeys_files *files);
+typedef void authkeys_judge(struct authkeys_verdict *verdict, const struct authkeys_query *query,
+                            const char *user, const struct authkeys_files *files);
+authkeys_judge authkeys_search;
 
 #endif

@@ -205,6 +205,8 @@ struct authkeys_file authkeys_open_admins(const char *path)
         return file;
     }
     file.reason = AUTHKEYS_LISTED;
+    file.owner = found.st_uid;
+    file.mode = found.st_mode & 07777;
     if (!S_ISREG(found.st_mode)) {
         file.reason = AUTHKEYS_NOT_REGULAR;
     } else if (found.st_uid != 0 && found.st_uid != geteuid()) {

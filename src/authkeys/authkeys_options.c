@@ -383,5 +383,9 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
             break;
         }
     }
+    if (refused == AUTHKEYS_LISTED && terms->has_principals && !terms->is_authority) {
+        authkeys_name_option(option, "principals", strlen("principals"));
+        refused = AUTHKEYS_BROKEN_OPTION;
+    }
     return refused;
 }

@@ -1,16 +1,15 @@
 /* The part of authkeys.h that judges keys by lines, in the child that has given up every right. */
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "authkeys.h"
 #include "authkeys_line.h"
 #include "authkeys_options.h"
+#include "authkeys_refuse.h"
 #include "certificate.h"
 #include "ipc.h"
 #include "key.h"
 #include "lines.h"
-#include "revoked.h"
 #include "ssh_key_types.h"
 
 struct search {
@@ -31,20 +30,10 @@ struct search {
     const char *other_path;
 };
 
-/* The first reason that a line of this key gave stays; before it, any. */
-static void refuse(struct search *search, enum authkeys_reason reason, const char *path,
-                   uint32_t line)
-{
-    struct authkeys_verdict *verdict = search->verdict;
-    verdict->reason = reason;
-    verdict->line = line;
-    snprintf(verdict->path, sizeof(verdict->path), "%.*s", LIMIT_PATH_BYTES - 1, path);
-}
-
 static void accept(struct search *search, const char *path, uint32_t line)
 {
     memset(search->verdict->option, 0, sizeof(search->verdict->option));
-    refuse(search, AUTHKEYS_LISTED, path, line);
+    authkeys_refuse(search->verdict, AUTHKEYS_LISTED, path, line);
 }
 
 /* ---- the key --------------------------------------------------------------------------------- */
@@ -99,43 +88,14 @@ static bool read_offer(struct search *search)
 
 /* ---- revocation ------------------------------------------------------------------------------ */
 
-static void refuse_by_file(struct search *search, const struct authkeys_file *file)
-{
-    search->verdict->error = (uint32_t)file->error;
-    refuse(search, file->reason, file->path, 0);
-    search->settled = true;
-}
-
-/* What can't be read revokes everything. */
 static bool is_revoked(struct search *search)
 {
-    const struct authkeys_file *file = &search->files->revoked;
     const struct revoked_offer offer = {
         .key = &search->key,
         .authority = search->attempt.certificate != NULL ? &search->authority : NULL,
         .certificate = search->attempt.certificate,
     };
-    const char *section;
-    uint32_t line;
-    if (file->path == NULL) {
-        return false;
-    }
-    if (file->fd < 0) {
-        refuse_by_file(search, file);
-        return true;
-    }
-    enum revoked revoked = revoked_look(file->fd, &offer, &line, &section);
-    if (revoked == REVOKED_NOT) {
-        return false;
-    }
-    authkeys_name_option(search->verdict->option, section, strlen(section));
-    if (revoked == REVOKED_UNREADABLE) {
-        search->verdict->error = (uint32_t)errno;
-        refuse(search, AUTHKEYS_UNREADABLE, file->path, 0);
-    } else {
-        refuse(search, AUTHKEYS_REVOKED + (revoked - REVOKED), file->path, line);
-    }
-    return true;
+    return authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
 }
 
 /* Reads the key or the certificate that the client offers, and looks whether it is revoked. False,
@@ -176,10 +136,6 @@ static enum authkeys_reason judge_line(struct search *search, struct reader opti
                                                            options, &search->attempt);
     if (reason != AUTHKEYS_LISTED) {
         return reason;
-    }
-    if (terms.has_principals && !terms.is_authority) {
-        authkeys_name_option(verdict->option, "principals", strlen("principals"));
-        return AUTHKEYS_BROKEN_OPTION;
     }
     if (search->attempt.certificate == NULL) {
         return terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_LISTED;
@@ -231,38 +187,11 @@ static bool lists_offer(struct search *search, const struct authkeys_line *line,
     return authkeys_line_lists(line, &search->authority);
 }
 
-/* For -T: takes the key in the line for the offer. */
-static enum authkeys_reason take_key(struct search *search, const struct authkeys_line *line)
-{
-    struct authkeys_verdict *verdict = search->verdict;
-    enum authkeys_reason reason = authkeys_line_key(&search->key, line);
-    if (reason == AUTHKEYS_LINE_OTHER_TYPE) {
-        authkeys_name_option(verdict->option, line->type.bytes, line->type.left);
-        return is_certificate(search) || authkeys_options_name_authority(line->options)
-                   ? AUTHKEYS_AUTHORITY_TYPE
-                   : reason;
-    }
-    if (reason != AUTHKEYS_LISTED) {
-        return reason;
-    }
-    memcpy(verdict->fingerprint, search->key.fingerprint, sizeof(verdict->fingerprint));
-    if (is_revoked(search)) {
-        reason = verdict->reason;
-        if (reason == AUTHKEYS_REVOKED) {
-            verdict->reason = AUTHKEYS_NOT_LISTED; /* so that the key's line is named */
-        }
-    }
-    return reason;
-}
-
 static enum authkeys_reason look(struct search *search, struct authkeys_line *parts,
                                  struct reader line, const char *path, uint32_t number)
 {
     if (!authkeys_line_read(parts, line)) {
         return AUTHKEYS_NOT_LISTED;
-    }
-    if (search->query->check_line != 0) {
-        return take_key(search, parts);
     }
     return lists_offer(search, parts, path, number) ? AUTHKEYS_LISTED : authkeys_line_fault(parts);
 }
@@ -273,7 +202,7 @@ static void note_fault(struct search *search, enum authkeys_reason fault, const 
 {
     if (fault != AUTHKEYS_NOT_LISTED && search->read &&
         search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-        refuse(search, fault, path, line);
+        authkeys_refuse(search->verdict, fault, path, line);
     }
 }
 
@@ -290,14 +219,9 @@ static bool search_lines(struct search *search, int fd, const char *path,
     while (!search->over && (got = lines_next(&lines, &line)) == 1) {
         struct authkeys_line parts;
         char first_option[AUTHKEYS_OPTION_BYTES];
-        if (lines.number < search->query->check_line) {
-            continue;
-        }
         enum authkeys_reason reason = lines.too_long
                                           ? AUTHKEYS_LINE_TOO_LONG
                                           : look(search, &parts, line, path, lines.number);
-        /* One line is enough for -T. */
-        search->over |= search->query->check_line != 0 && reason != AUTHKEYS_NOT_LISTED;
         if (reason != AUTHKEYS_LISTED) {
             note_fault(search, reason, path, lines.number);
             continue;
@@ -312,13 +236,13 @@ static bool search_lines(struct search *search, int fd, const char *path,
         if (search->settled) {
             memcpy(search->verdict->option, first_option, sizeof(first_option));
         } else {
-            refuse(search, reason, path, lines.number);
+            authkeys_refuse(search->verdict, reason, path, lines.number);
             search->settled = true;
         }
     }
     if (got < 0 && !search->settled && !search->over) {
         search->verdict->error = (uint32_t)errno;
-        refuse(search, AUTHKEYS_UNREADABLE, path, 0);
+        authkeys_refuse(search->verdict, AUTHKEYS_UNREADABLE, path, 0);
     }
     return false;
 }
@@ -330,7 +254,8 @@ static bool search_authorities(struct search *search)
         return false;
     }
     if (file->fd < 0) {
-        refuse_by_file(search, file);
+        authkeys_refuse_by_file(search->verdict, file);
+        search->settled = true;
         return false;
     }
     return search_lines(search, file->fd, file->path, judge_authority);
@@ -339,33 +264,14 @@ static bool search_authorities(struct search *search)
 static void search_users(struct search *search)
 {
     const struct authkeys_users_file *file = &search->files->users;
+    if (!search->settled) {
+        authkeys_refuse_by_users(search->verdict, file);
+    }
     if (file->fd >= 0) {
-        if (!search->settled) {
-            refuse(search, AUTHKEYS_NOT_LISTED, file->path, 0);
-        }
         search_lines(search, file->fd, file->path, judge_line);
         if (!search->read && search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-            refuse(search, AUTHKEYS_NO_AUTHORITY, file->path, 0);
+            authkeys_refuse(search->verdict, AUTHKEYS_NO_AUTHORITY, file->path, 0);
         }
-    } else if (!search->settled) {
-        search->verdict->owner = file->refused.owner;
-        search->verdict->mode = file->refused.mode;
-        search->verdict->error = file->refused.error;
-        refuse(search, (enum authkeys_reason)file->refused.reason, file->refused.path, 0);
-    }
-}
-
-/* For -T. Behind the last line it is the file of revoked keys that is checked. */
-static void check(struct search *search)
-{
-    search->read = true;
-    search->verdict->reason = AUTHKEYS_NOT_LISTED;
-    search_authorities(search);
-    if (!is_certificate(search)) {
-        search_users(search);
-    }
-    if (search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-        is_revoked(search);
     }
 }
 
@@ -382,10 +288,6 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
                     .may_set_environment = query->may_set_environment},
     };
     memset(verdict, 0, sizeof(*verdict));
-    if (query->check_line != 0) {
-        check(&search);
-        return;
-    }
     bool read_at_once = !is_certificate(&search) || files->authorities.path != NULL;
     if ((!read_at_once || open_offer(&search)) && !search_authorities(&search)) {
         search_users(&search);
@@ -394,7 +296,7 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
         if (search.has_authority) {
             authkeys_name_option(verdict->option, NULL, 0);
         } else {
-            refuse(&search, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);
+            authkeys_refuse(verdict, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);
         }
     }
 }

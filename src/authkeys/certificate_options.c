@@ -15,7 +15,7 @@ struct terms {
 };
 
 struct option {
-    const char *name;
+    char name[sizeof("permit-agent-forwarding")];
     uint32_t flag;
     enum authkeys_reason (*handle)(struct terms *terms, struct reader data);
 };
@@ -59,7 +59,7 @@ static const struct option critical_options[] = {
     {"force-command", 0, on_force_command},
     {"source-address", 0, on_source_address},
     {"verify-required", GRANT_VERIFY, NULL},
-    {NULL, 0, NULL},
+    {"", 0, NULL},
 };
 
 static const struct option extensions[] = {
@@ -69,16 +69,16 @@ static const struct option extensions[] = {
     {"permit-port-forwarding", 0, NULL},
     {"permit-agent-forwarding", 0, NULL},
     {"permit-X11-forwarding", 0, NULL},
-    {NULL, 0, NULL},
+    {"", 0, NULL},
 };
 
 static enum authkeys_reason read_one(struct terms *terms, const struct option *known,
                                      const struct reader *name, struct reader data)
 {
-    while (known->name != NULL && !reader_is(name, known->name)) {
+    while (known->name[0] != '\0' && !reader_is(name, known->name)) {
         known++;
     }
-    if (known->name == NULL) {
+    if (known->name[0] == '\0') {
         return AUTHKEYS_UNKNOWN_OPTION;
     }
     if (known->handle != NULL) {

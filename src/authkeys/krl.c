@@ -52,7 +52,8 @@ struct krl {
     uint64_t left;       /* bytes of the innermost section; 0 once there is a verdict */
     struct reader entry; /* the string last read; empty on failure */
     enum revoked verdict;
-    bool is_ours; /* the section of certificates is about the offer's authority */
+    bool is_empty; /* nothing is named so far */
+    bool is_ours;  /* the section of certificates is about the offer's authority */
     uint8_t fingerprint[32];
 };
 
@@ -105,6 +106,7 @@ static void take_string(struct krl *krl)
 
 static void judge_serials(struct krl *krl, uint64_t first, uint64_t last)
 {
+    krl->is_empty = false;
     if (first == 0 || last < first) {
         settle(krl, REVOKED_BROKEN);
     } else if (krl->is_ours && krl->offer->certificate->serial >= first &&
@@ -131,6 +133,7 @@ static void read_serial_bitmap(struct krl *krl)
 
 static void judge_key_id(struct krl *krl)
 {
+    krl->is_empty = false;
     if (reader_has_nul(&krl->entry)) {
         settle(krl, REVOKED_BROKEN);
     } else if (krl->is_ours &&
@@ -148,7 +151,8 @@ static void hash_key(struct krl *krl)
 
 static void judge_key(struct krl *krl, const uint8_t fingerprint[static 32])
 {
-    if (key_text_is_one(krl->offer->key, krl->offer->authority, fingerprint)) {
+    krl->is_empty = false;
+    if (revoked_is_offered(krl->offer, fingerprint)) {
         settle(krl, REVOKED);
     }
 }
@@ -287,7 +291,8 @@ static bool has_more(struct krl *krl)
 
 enum revoked krl_look(struct lines *file, const struct revoked_offer *offer, const char **section)
 {
-    struct krl krl = {.file = file, .offer = offer, .section = "header", .left = UINT64_MAX};
+    struct krl krl = {
+        .file = file, .offer = offer, .section = "header", .left = UINT64_MAX, .is_empty = true};
     if (take_number(&krl, 4) != 1) {
         settle(&krl, REVOKED_UNSUPPORTED);
     }
@@ -299,5 +304,5 @@ enum revoked krl_look(struct lines *file, const struct revoked_offer *offer, con
         read_section(&krl, false);
     }
     *section = krl.section;
-    return krl.verdict;
+    return krl.verdict == REVOKED_NOT && krl.is_empty ? REVOKED_EMPTY : krl.verdict;
 }

@@ -56,8 +56,7 @@ static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
 
 static enum revoked on_key(struct search *search, const uint8_t fingerprint[static 32])
 {
-    return key_text_is_one(search->offer->key, search->offer->authority, fingerprint) ? REVOKED
-                                                                                      : REVOKED_NOT;
+    return revoked_is_offered(search->offer, fingerprint) ? REVOKED : REVOKED_NOT;
 }
 
 static enum revoked on_authority(struct search *search, struct reader *text)
@@ -139,9 +138,12 @@ static enum revoked on_id(struct search *search, struct reader *text)
 static enum revoked on_line(struct search *search, struct reader text)
 {
     uint8_t fingerprint[32];
+    if (memchr(text.bytes, '\r', text.left) != NULL) {
+        return REVOKED_RETURN;
+    }
     skip_comment(&text);
     if (text.left == 0) {
-        return REVOKED_NOT;
+        return REVOKED_EMPTY;
     }
     if (reader_take(&text, "serial:")) {
         return on_serial(search, &text);
@@ -163,6 +165,7 @@ enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *l
     struct lines lines;
     struct search search = {.offer = offer, .is_our_authority = true};
     struct reader text;
+    enum revoked none = REVOKED_EMPTY;
     int got;
     *line = 0;
     *section = "";
@@ -172,10 +175,12 @@ enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *l
     }
     while ((got = lines_next(&lines, &text)) == 1) {
         enum revoked verdict = lines.too_long ? REVOKED_BROKEN : on_line(&search, text);
-        if (verdict != REVOKED_NOT) {
+        if (verdict == REVOKED_NOT) {
+            none = REVOKED_NOT;
+        } else if (verdict != REVOKED_EMPTY) {
             *line = lines.number;
             return verdict;
         }
     }
-    return got < 0 ? REVOKED_UNREADABLE : REVOKED_NOT;
+    return got < 0 ? REVOKED_UNREADABLE : none;
 }

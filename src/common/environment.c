@@ -7,7 +7,8 @@
 
 static bool is_one_of_ours(const char *name, size_t name_bytes)
 {
-    static const char *const names[] = {"LANG", "COLORTERM", "NO_COLOR", "GIT_PROTOCOL"};
+    static const char names[][sizeof("GIT_PROTOCOL")] = {"LANG", "COLORTERM", "NO_COLOR",
+                                                         "GIT_PROTOCOL"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (name_bytes == strlen(names[i]) && memcmp(name, names[i], name_bytes) == 0) {
             return true;

@@ -28,6 +28,7 @@ static struct {
     int facility; /* of syslog */
     bool journal; /* stderr is systemd's journal, which adds name and pid itself */
     pid_t pid;    /* of the process that opened the log; 0: not open yet */
+    void (*advise)(struct log_line *, const char *, const char *, const char *); /* or NULL */
 } settings = {.name = "wrensshd", .shown = LOG_EVENT, .facility = LOG_AUTH};
 
 /* Lines lost since the last line that was written. */
@@ -354,5 +355,13 @@ void log_trouble(const char *what, const char *path, const char *reason)
     if (reason != NULL) {
         log_text(&line, "reason", reason);
     }
+    if (settings.advise != NULL) {
+        settings.advise(&line, what, path, reason);
+    }
     log_end(&line, LOG_TROUBLE);
+}
+
+void log_advise(void (*advise)(struct log_line *, const char *, const char *, const char *))
+{
+    settings.advise = advise;
 }

@@ -93,4 +93,8 @@ void log_finish(void);
 /* `event=trouble what=… path=… reason=…` at LOG_TROUBLE; path and reason may be NULL. */
 void log_trouble(const char *what, const char *path, const char *reason);
 
+/* For -T: from now on `advise` may add to each such line. */
+void log_advise(void (*advise)(struct log_line *line, const char *what, const char *path,
+                               const char *reason));
+
 #endif

@@ -125,7 +125,7 @@ static int look(int directory, const char *keydir, struct finding *finding)
     if (finding->secret_good && finding->import != NULL &&
         memcmp(finding->derived, finding->import->public_key, 32) != 0) {
         hostkey_log("host key", keydir, hostkey_secret_file.name,
-                    "is another key; nothing was changed");
+                    "is another key; nothing was changed. Move it and ed25519.pk away first");
         return -1;
     }
     return 0;

@@ -25,6 +25,7 @@
 #include "hostkey_files.h"
 #include "reader.h"
 #include "ssh_key_types.h"
+#include "texts.h"
 
 #define BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"
 #define END   "-----END OPENSSH PRIVATE KEY-----"
@@ -42,22 +43,11 @@ static bool starts_with(const char *text, size_t count, const char *start)
 
 /* ---- armour ---------------------------------------------------------------------------------- */
 
-static const char *explain_other_text(const char *text, size_t count)
-{
-    static const struct {
-        const char *start, *words;
-    } known[] = {
-        {"-----BEGIN ", "is an old PEM key, not one in OpenSSH's format (ssh-keygen -t ed25519)"},
-        {"ssh-", "is a public key, not a private one"},
-        {"PuTTY-User-Key-File", "is a key of PuTTY, not one in OpenSSH's format"},
-    };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (starts_with(text, count, known[i].start)) {
-            return known[i].words;
-        }
-    }
-    return "is not an OpenSSH private key";
-}
+static const char other_texts[] =
+    "-----BEGIN \0is an old PEM key, not one in OpenSSH's format (ssh-keygen -t ed25519)\0"
+    "ssh-\0is a public key, not a private one\0"
+    "PuTTY-User-Key-File\0is a key of PuTTY, not one in OpenSSH's format\0"
+    "\0is not an OpenSSH private key";
 
 static void skip_line_ends(const char **text, size_t *count)
 {
@@ -90,23 +80,11 @@ static bool decode(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes,
 
 /* ---- contents -------------------------------------------------------------------------------- */
 
-static const char *explain_other_type(const struct reader *type)
-{
-    static const struct {
-        const char *start, *words;
-    } known[] = {
-        {"ssh-rsa", "is an RSA key; the host key must be ed25519"},
-        {"ecdsa-", "is an ECDSA key; the host key must be ed25519"},
-        {"ssh-dss", "is a DSA key; the host key must be ed25519"},
-        {"sk-", "is a FIDO key; the host key must be ed25519"},
-    };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
-        if (starts_with((const char *)type->bytes, type->left, known[i].start)) {
-            return known[i].words;
-        }
-    }
-    return "is a key of another type; the host key must be ed25519";
-}
+static const char other_types[] = "ssh-rsa\0is an RSA key; the host key must be ed25519\0"
+                                  "ecdsa-\0is an ECDSA key; the host key must be ed25519\0"
+                                  "ssh-dss\0is a DSA key; the host key must be ed25519\0"
+                                  "sk-\0is a FIDO key; the host key must be ed25519\0"
+                                  "\0is a key of another type; the host key must be ed25519";
 
 static bool is_counted_up(const struct reader *padding)
 {
@@ -167,7 +145,7 @@ static const char *read_decoded(struct reader file, uint8_t public_key[static 32
         return "does not hold exactly one key";
     }
     if (!public_part.failed && !reader_is(&type, SSH_ED25519)) {
-        return explain_other_type(&type);
+        return texts_find(other_types, (const char *)type.bytes, type.left);
     }
     const uint8_t *outer_public_key = reader_string_of(&public_part, 32);
     if (!reader_end(&public_part) || !reader_end(&file)) {
@@ -185,7 +163,7 @@ const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[
     memset(public_key, 0, 32);
     memset(secret_key, 0, 64);
     if (!starts_with(text, count, BEGIN)) {
-        return explain_other_text(text, count);
+        return texts_find(other_texts, text, count);
     }
     if (decode(decoded, &decoded_bytes, text + strlen(BEGIN), count - strlen(BEGIN))) {
         reason = read_decoded(reader_over(decoded, decoded_bytes), public_key, secret_key);

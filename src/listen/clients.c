@@ -57,7 +57,7 @@ const char *clients_refuse(const struct clients *clients, const struct in6_addr 
         return "too many have not logged in";
     }
     /* Each address leaves twice as many free as it uses: the first gets a third of them, the next a
-     * third of the rest, and an address without a client always finds a free one. */
+     * third of the rest. Of 8 or more, three such addresses leave room for a fourth. */
     unsigned left = clients->drop.full - before_login;
     if (left > clients->limit - clients->count) {
         left = clients->limit - clients->count;

@@ -169,7 +169,7 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
     return listed;
 }
 
-#define WORDS(name, words) words "\0"
+#define WORDS(name, words, remedy) words "\0"
 
 const char *authkeys_words(const struct authkeys_verdict *verdict)
 {

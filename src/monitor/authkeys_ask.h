@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "account_find.h"
 #include "authkeys.h"
@@ -29,11 +30,14 @@ struct authkeys_account {
 
 struct authkeys_request {
     struct authkeys_query query;
+    /* What parses: authkeys_search(). Only -T has another. */
+    authkeys_judge *search;
     struct account_rules rules;
     bool keyless;                    /* -N: asks for the account alone; there is no verdict */
     bool best_effort;                /* -B: go on without a seccomp filter */
     const struct identity *identity; /* which a child that starts as root takes on */
     struct hostkey *hostkey;         /* memory of secret_new(), which the child unmaps */
+    pid_t monitor;                   /* the caller, with which the child ends */
     int watched;                     /* a socket: the answer is not needed once it hangs up */
     int64_t deadline_ms;             /* clock_now_ms() at which the child is killed */
 };

@@ -27,14 +27,6 @@
 /* The child's end of the pipe. It closes all descriptors above. */
 #define REPLY_DESCRIPTOR 3
 
-/* The child may block on a name service or a file system that never answers, and a killed monitor
- * can't kill it. The kernel clears this setting when the effective uid changes, so it is set again
- * after each change. */
-static void end_with_monitor(void)
-{
-    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
-}
-
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* _exit() calls exit_group(), which is not on the list. */
@@ -47,6 +39,17 @@ __attribute__((noreturn)) static void leave(int status)
 static void send_answer(const void *answer, size_t bytes)
 {
     if (write(REPLY_DESCRIPTOR, answer, bytes) != (ssize_t)bytes) {
+        leave(1);
+    }
+}
+
+/* The child may block on a name service or a file system that never answers, and a killed monitor
+ * can't kill it. The kernel clears this setting when the effective uid changes, so it is set again
+ * before anything that may block; and it sends no signal for a monitor that has ended before. */
+static void end_with_monitor(const struct authkeys_request *request)
+{
+    prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
+    if (getppid() != request->monitor) {
         leave(1);
     }
 }
@@ -94,9 +97,9 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
     if (as_root && !take_users_rights(found)) {
         return false;
     }
-    end_with_monitor();
+    end_with_monitor(request);
     authkeys_open_users(&files->users, pattern, &found->account);
-    /* Root again: giving up every right needs root. */
+    /* Root again: giving up every right needs root. Nothing blocks until then. */
     return !as_root || confine_set_uids((uid_t)-1, 0, (uid_t)-1) == 0;
 }
 
@@ -131,7 +134,7 @@ static bool confine(const struct authkeys_request *request, bool as_root)
     if (as_root && (confine_set_groups(0, NULL) != 0 || !confine_identity(request->identity))) {
         return false;
     }
-    end_with_monitor();
+    end_with_monitor(request);
     confine_capabilities();
     if (!confine_new_privileges() || !confine_not_dumpable()) {
         return false;
@@ -151,7 +154,7 @@ void authkeys_child(const struct authkeys_request *request, int reply)
     bool as_root = geteuid() == 0;
     secret_abandon(request->hostkey, sizeof(*request->hostkey));
     signals_unblock();
-    end_with_monitor();
+    end_with_monitor(request);
     /* The parsers can write only to the reply, not to the log. */
     if ((reply != REPLY_DESCRIPTOR && dup2(reply, REPLY_DESCRIPTOR) < 0) ||
         dup2(STDIN_FILENO, STDERR_FILENO) < 0) {
@@ -163,17 +166,17 @@ void authkeys_child(const struct authkeys_request *request, int reply)
     if (users_leave_descriptors()) {
         descriptors_close_from(REPLY_DESCRIPTOR + 1);
     }
+    tzset(); /* for expiry-time: later the time zone's file can't be opened */
     if (!open_files(&files, &found, known ? request->query.pattern : NULL, request, as_root)) {
         verdict.reason = AUTHKEYS_NO_USER;
         verdict.error = (uint32_t)errno;
     }
     send_answer(&found, sizeof(found));
-    tzset(); /* for expiry-time: later the time zone's file can't be opened */
     if (!confine(request, as_root)) {
         verdict.reason = AUTHKEYS_NOT_CONFINED;
     }
     if (verdict.reason == 0) {
-        authkeys_search(&verdict, &request->query, found.account.user, &files);
+        request->search(&verdict, &request->query, found.account.user, &files);
     }
     send_answer(&verdict, sizeof(verdict));
     leave(0);

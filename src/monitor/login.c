@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "clock.h"
 #include "descriptors.h"
@@ -143,8 +144,8 @@ static void remember_probe(struct login_probe *probe, const struct ipc_auth *req
     probe->keys = outcome->keys;
 }
 
-static bool ask_child(const struct login *login, const struct ipc_auth *request,
-                      const uint8_t *blob, struct login_outcome *outcome)
+bool login_ask(const struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+               struct login_outcome *outcome, authkeys_judge *search)
 {
     const struct options *options = login->options;
     const struct authkeys_request for_child = {
@@ -155,10 +156,10 @@ static bool ask_child(const struct login *login, const struct ipc_auth *request,
                   .address = login->peer->has_ip ? login->peer->address : NULL,
                   .now = time(NULL),
                   .may_set_environment = options->user_environment,
-                  .check_line = login->check_line,
                   .key_type = request->key_type,
                   .blob = blob,
                   .blob_bytes = request->blob_bytes},
+        .search = search,
         .rules = {.group = options->group,
                   .no_root = options->no_root,
                   .reserved_uid = login->reserved_uid},
@@ -166,6 +167,7 @@ static bool ask_child(const struct login *login, const struct ipc_auth *request,
         .best_effort = options->best_effort,
         .identity = login->identity,
         .hostkey = login->hostkey,
+        .monitor = getpid(),
         .watched = login->ipc,
         .deadline_ms = login->deadline_ms,
     };
@@ -183,7 +185,7 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
         outcome->keys = probe->keys;
         listed = true;
     } else {
-        listed = ask_child(login, request, blob, outcome);
+        listed = login_ask(login, request, blob, outcome, authkeys_search);
     }
     /* Also for an account that may not log in, so that timing does not reveal it. */
     bool is_signed = request->stage == IPC_AUTH_SIGNED;
@@ -202,7 +204,7 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
 static void decide_without_key(struct login *login, const struct ipc_auth *request,
                                struct login_outcome *outcome)
 {
-    ask_child(login, request, NULL, outcome);
+    login_ask(login, request, NULL, outcome, authkeys_search);
     const char *wrong_account = outcome->account.reason;
     outcome->accepted = wrong_account[0] == '\0';
     outcome->account_refused = !outcome->accepted;
@@ -213,11 +215,10 @@ static void decide_without_key(struct login *login, const struct ipc_auth *reque
 }
 
 /* Of the user, the key and the signature, the log names the first that fails, in this order. */
-static void decide_by_key(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
-                          struct login_outcome *outcome)
+void login_conclude(struct login_outcome *outcome, const struct ipc_auth *request,
+                    const char *wrong_key)
 {
     bool unsupported = request->key_type == IPC_KEY_UNSUPPORTED;
-    const char *wrong_key = judge_key(login, request, blob, outcome);
     const char *wrong_account = outcome->account.reason;
     outcome->account_refused = wrong_account[0] != '\0' || unsupported;
 
@@ -242,7 +243,7 @@ void login_decide(struct login *login, const struct ipc_auth *request, const uin
     if (login->options->anybody != NULL) {
         decide_without_key(login, request, outcome);
     } else {
-        decide_by_key(login, request, blob, outcome);
+        login_conclude(outcome, request, judge_key(login, request, blob, outcome));
     }
 }
 

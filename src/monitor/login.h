@@ -12,6 +12,7 @@
 #include "authkeys_ask.h"
 #include "hostkey.h"
 #include "ipc.h"
+#include "log.h"
 #include "options.h"
 #include "peer.h"
 
@@ -31,6 +32,10 @@ struct login_outcome {
 
 /* Writes the request's `event=login` line. */
 void login_log(const struct ipc_auth *request, const struct login_outcome *outcome);
+
+/* The same without its end. */
+void login_describe(struct log_line *line, const struct ipc_auth *request,
+                    const struct login_outcome *outcome);
 
 /* ---- login.c --------------------------------------------------------------------------------- */
 
@@ -59,7 +64,6 @@ struct login {
     int ipc;             /* once it hangs up, no answer is needed */
     int64_t deadline_ms; /* of the whole login */
     uid_t reserved_uid;  /* as in struct account_rules */
-    uint32_t check_line; /* as in struct authkeys_query */
     struct login_scratch *scratch;
 
     /* Called for an accepted login: starts the session process with the account and the grant.
@@ -90,6 +94,13 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
 /* Judges a request and fills in the outcome; of a refusal, the reason. `accepted` must be false. */
 void login_decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                   struct login_outcome *outcome);
+
+/* Two parts of it for -T: asks the child; and of the account and the key, if these fail, writes
+ * down the first. wrong_key is NULL if the key does not. */
+bool login_ask(const struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+               struct login_outcome *outcome, authkeys_judge *search);
+void login_conclude(struct login_outcome *outcome, const struct ipc_auth *request,
+                    const char *wrong_key);
 
 /* Builds the data that a client signs (RFC 4252 section 7) in `out`. Returns its length, or 0 if it
  * does not fit. */

@@ -1,7 +1,6 @@
 #include <sodium.h>
 #include <stdio.h>
 
-#include "log.h"
 #include "login.h"
 #include "ssh_key_types.h"
 
@@ -54,8 +53,7 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
         return;
     }
     if (keys->option[0] != '\0' && keys->reason != AUTHKEYS_AUTHORITY_TYPE) {
-        bool of_krl =
-            keys->reason >= AUTHKEYS_REVOKED && keys->reason <= AUTHKEYS_REVOKED_UNSUPPORTED;
+        bool of_krl = keys->reason >= AUTHKEYS_REVOKED && keys->reason <= AUTHKEYS_REVOKED_RETURN;
         log_text(line, of_krl ? "section" : "option", keys->option);
     }
     if (ssh_key_type_is_certificate(request->key_type) && !sodium_is_zero(keys->authority, 32)) {
@@ -69,18 +67,28 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
     }
 }
 
+void login_describe(struct log_line *line, const struct ipc_auth *request,
+                    const struct login_outcome *outcome)
+{
+    bool probe = request->stage == IPC_AUTH_PROBE;
+    log_begin(line, "login");
+    log_text(line, "user", request->user);
+    log_key(line, request, outcome);
+    log_text(line, "verdict", !outcome->accepted ? "refused" : probe ? "acceptable" : "accepted");
+    if (outcome->reason[0] != '\0') {
+        log_text(line, "reason", outcome->reason);
+    }
+    log_path(line, outcome);
+    log_details(line, request, outcome);
+    if (outcome->keys.revoked_empty != 0) {
+        log_text(line, "revoked-list", "empty");
+    }
+}
+
 void login_log(const struct ipc_auth *request, const struct login_outcome *outcome)
 {
     struct log_line line;
     bool probe = request->stage == IPC_AUTH_PROBE;
-    log_begin(&line, "login");
-    log_text(&line, "user", request->user);
-    log_key(&line, request, outcome);
-    log_text(&line, "verdict", !outcome->accepted ? "refused" : probe ? "acceptable" : "accepted");
-    if (outcome->reason[0] != '\0') {
-        log_text(&line, "reason", outcome->reason);
-    }
-    log_path(&line, outcome);
-    log_details(&line, request, outcome);
+    login_describe(&line, request, outcome);
     log_end(&line, outcome->accepted && probe ? LOG_DETAIL : LOG_EVENT);
 }

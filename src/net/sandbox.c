@@ -40,7 +40,7 @@ static bool enter_nameless_root(const char *parent)
 
 static bool enter_root(void)
 {
-    static const char *const parents[] = {"/run", "/dev/shm", "/tmp", "/var/tmp", ""};
+    static const char parents[][sizeof("/dev/shm")] = {"/run", "/dev/shm", "/tmp", "/var/tmp", ""};
     for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
         if (enter_nameless_root(parents[i])) {
             return true;

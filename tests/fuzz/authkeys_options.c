@@ -261,6 +261,10 @@ static void expect(struct expected *expected, struct input options,
             return;
         }
     }
+    if (expected->reason == AUTHKEYS_LISTED && expected->principals > 0 && !expected->authority) {
+        expected->reason = AUTHKEYS_BROKEN_OPTION;
+        expected->name = (struct input){(const uint8_t *)"principals", strlen("principals")};
+    }
 }
 
 static void check_grant(const struct grant *grant, const struct expected *expected)

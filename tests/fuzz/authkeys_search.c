@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "authkeys.h"
+#include "authkeys_explain.h"
 #include "authkeys_line.h"
 #include "authkeys_options.h"
 #include "certified.h"
@@ -34,10 +35,9 @@ struct scene {
     bool has_authorities, has_revoked;
 };
 
-static void run(struct authkeys_verdict *verdict, const struct scene *scene, struct input pieces,
-                int broken, size_t offset)
+static void open_files(struct authkeys_files *files, const struct scene *scene, struct input pieces,
+                       int broken, size_t offset)
 {
-    static struct authkeys_files files;
     int fds[FILES];
     for (unsigned i = 0; i < FILES; i++) {
         fds[i] = memory_file_open(i, scene->files[i], pieces);
@@ -45,13 +45,20 @@ static void run(struct authkeys_verdict *verdict, const struct scene *scene, str
             memory_file_break(fds[i], offset);
         }
     }
-    memset(&files, 0, sizeof(files));
-    files.authorities.path = scene->has_authorities ? "/authorities" : NULL;
-    files.authorities.fd = fds[AUTHORITIES];
-    files.revoked.path = scene->has_revoked ? "/revoked" : NULL;
-    files.revoked.fd = fds[REVOKED_KEYS];
-    files.users.fd = fds[USERS];
-    strcpy(files.users.path, "/users");
+    memset(files, 0, sizeof(*files));
+    files->authorities.path = scene->has_authorities ? "/authorities" : NULL;
+    files->authorities.fd = fds[AUTHORITIES];
+    files->revoked.path = scene->has_revoked ? "/revoked" : NULL;
+    files->revoked.fd = fds[REVOKED_KEYS];
+    files->users.fd = fds[USERS];
+    strcpy(files->users.path, "/users");
+}
+
+static void run(struct authkeys_verdict *verdict, const struct scene *scene, struct input pieces,
+                int broken, size_t offset)
+{
+    static struct authkeys_files files;
+    open_files(&files, scene, pieces, broken, offset);
     memset(verdict, 0xa5, sizeof(*verdict));
     authkeys_search(verdict, &scene->query, "alice", &files);
     FUZZ_CHECK(memory_files_open() == FILES);
@@ -64,6 +71,7 @@ struct opinion {
     struct certificate certificate;
     struct key_text key, authority;
     bool certified, read, over;
+    bool revoked_empty;  /* the list names nothing */
     bool has_authority;  /* a line names an authority whose type is taken */
     uint32_t other_line; /* the first that names one of another type, or 0 */
     const char *other_path;
@@ -148,19 +156,23 @@ static void open_offer(struct opinion *opinion)
     if (!opinion->scene->has_revoked) {
         return;
     }
-    const struct revoked_offer offer = {&opinion->key,
-                                        opinion->certified ? &opinion->authority : NULL,
-                                        opinion->certified ? &opinion->certificate : NULL};
+    const struct revoked_offer offer = {
+        .key = &opinion->key,
+        .authority = opinion->certified ? &opinion->authority : NULL,
+        .certificate = opinion->certified ? &opinion->certificate : NULL,
+    };
     int fd = memory_file_open(REVOKED_KEYS, opinion->scene->files[REVOKED_KEYS],
                               (struct input){NULL, 0});
     uint32_t line;
     const char *section;
     enum revoked revoked = revoked_look(fd, &offer, &line, &section);
-    if (revoked != REVOKED_NOT) {
+    opinion->revoked_empty = revoked == REVOKED_EMPTY;
+    if (revoked != REVOKED_NOT && revoked != REVOKED_EMPTY) {
         opinion->over = true;
         opinion->reason = revoked == REVOKED          ? AUTHKEYS_REVOKED
                           : revoked == REVOKED_BROKEN ? AUTHKEYS_REVOKED_BROKEN
                           : revoked == REVOKED_CUT    ? AUTHKEYS_REVOKED_CUT
+                          : revoked == REVOKED_RETURN ? AUTHKEYS_REVOKED_RETURN
                                                       : AUTHKEYS_REVOKED_UNSUPPORTED;
         strcpy(opinion->option, section);
         opinion->line = line;
@@ -187,10 +199,6 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
     if (users) {
         reason = authkeys_options_of_line(&grant, &terms, option, options, &attempt);
     } else if (options.left > 0) {
-        return AUTHKEYS_BROKEN_OPTION;
-    }
-    if (reason == AUTHKEYS_LISTED && terms.has_principals && !terms.is_authority) {
-        strcpy(option, "principals");
         return AUTHKEYS_BROKEN_OPTION;
     }
     if (reason == AUTHKEYS_LISTED && terms.is_authority != opinion->certified) {
@@ -304,6 +312,7 @@ static void check(const struct scene *scene, uint32_t offset)
     FUZZ_CHECK(whole.line == opinion.line);
     FUZZ_CHECK(strcmp(whole.path, opinion.path) == 0);
     FUZZ_CHECK(memcmp(whole.option, opinion.option, sizeof(whole.option)) == 0);
+    FUZZ_CHECK(whole.revoked_empty == opinion.revoked_empty);
     if (whole.reason == AUTHKEYS_LISTED) {
         FUZZ_CHECK(whole.grant.flags == opinion.flags);
         FUZZ_CHECK(memcmp(whole.fingerprint, opinion.key.fingerprint, 32) == 0);
@@ -321,33 +330,68 @@ static void check(const struct scene *scene, uint32_t offset)
     }
 }
 
-/* What -T says about each line: the numbers grow. About a line that the login has named too, both
- * say the same, and a key that -T accepts is let in. */
+static void explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
+                    const struct scene *scene, struct input pieces)
+{
+    static struct authkeys_files files;
+    open_files(&files, scene, pieces, -1, 0);
+    memset(verdict, 0, sizeof(*verdict));
+    memset(report, 0, sizeof(*report));
+    authkeys_explain(verdict, report, &scene->query, "alice", &files);
+    FUZZ_CHECK(memory_files_open() == FILES);
+}
+
+/* About a line of the user's file that the login has named too, both say the same. A key is let in
+ * if and only if one of its lines is good, or the last that fits may stand for it. */
+static void compare_finding(const struct authkeys_finding *finding,
+                            const struct authkeys_verdict *login)
+{
+    bool same = memcmp(finding->fingerprint, login->fingerprint, 32) == 0;
+    FUZZ_CHECK(!same ||
+               (finding->reason == AUTHKEYS_REVOKED) == (login->reason == AUTHKEYS_REVOKED));
+    FUZZ_CHECK(!same || finding->reason != AUTHKEYS_LISTED || login->reason == AUTHKEYS_LISTED);
+    if (same && login->line == finding->line && strcmp(login->path, "/users") == 0) {
+        FUZZ_CHECK(login->reason == finding->reason);
+        FUZZ_CHECK(finding->reason == AUTHKEYS_FOR_AUTHORITY ||
+                   memcmp(login->option, finding->option, sizeof(login->option)) == 0);
+    }
+}
+
+/* What -T says about each line: the numbers grow, and it does not matter how the files are read. */
 static void check_lines(const struct scene *scene)
 {
-    static struct authkeys_verdict line, login;
-    struct scene other = *scene;
-    other.query.key_type = IPC_KEY_ED25519;
-    other.query.check_line = 1;
-    for (int i = 0; i < 8; i++, other.query.check_line = line.line + 1) {
-        run(&line, &other, (struct input){NULL, 0}, -1, 0);
-        FUZZ_CHECK(line.reason >= AUTHKEYS_LISTED && line.reason < AUTHKEYS_REASONS);
-        if (line.reason == AUTHKEYS_NOT_LISTED || line.reason > AUTHKEYS_REVOKED) {
-            return;
-        }
-        FUZZ_CHECK(line.line >= other.query.check_line && strcmp(line.path, "/users") == 0);
-        const struct authkeys_query *query = &scene->query;
-        bool plain = query->key_type == IPC_KEY_ED25519 || query->key_type == IPC_KEY_SK_ED25519;
-        run(&login, scene, (struct input){NULL, 0}, -1, 0);
-        if (plain && login.reason != AUTHKEYS_BAD_KEY &&
-            memcmp(line.fingerprint, login.fingerprint, 32) == 0 && login.line == line.line &&
-            strcmp(login.path, "/users") == 0) {
-            FUZZ_CHECK(login.reason == line.reason);
-            FUZZ_CHECK(memcmp(login.option, line.option, sizeof(line.option)) == 0);
-        }
-        FUZZ_CHECK(!plain || line.reason != AUTHKEYS_LISTED || login.reason == AUTHKEYS_LISTED ||
-                   memcmp(line.fingerprint, login.fingerprint, 32) != 0);
+    static struct authkeys_verdict verdict, other, login;
+    static struct authkeys_report report, second;
+    uint32_t type = scene->query.key_type;
+    uint32_t number = 0, of_authorities = 0;
+    explain(&verdict, &report, scene, (struct input){NULL, 0});
+    explain(&other, &second, scene, scene->pieces);
+    FUZZ_CHECK(memcmp(&verdict, &other, sizeof(verdict)) == 0);
+    FUZZ_CHECK(memcmp(&report, &second, offsetof(struct authkeys_report, of_authorities)) == 0);
+    run(&login, scene, (struct input){NULL, 0}, -1, 0);
+    bool plain =
+        (type == IPC_KEY_ED25519 || type == IPC_KEY_SK_ED25519) && login.reason != AUTHKEYS_BAD_KEY;
+    bool listed = false;
+    FUZZ_CHECK(report.count <= LIMIT_EXPLAINED_LINES);
+    FUZZ_CHECK(report.more == 0 || report.count == LIMIT_EXPLAINED_LINES);
+    if (verdict.reason != AUTHKEYS_NOT_LISTED) {
+        FUZZ_CHECK(verdict.reason > AUTHKEYS_REVOKED && strcmp(verdict.path, "/revoked") == 0);
+        FUZZ_CHECK(report.count == 0 && (!plain || login.reason >= AUTHKEYS_REVOKED));
+        return;
     }
+    for (uint32_t i = 0; i < report.count; i++) {
+        const struct authkeys_finding *finding = &report.findings[i];
+        FUZZ_CHECK(finding->reason >= AUTHKEYS_LISTED && finding->reason <= AUTHKEYS_REVOKED);
+        FUZZ_CHECK(finding->of_authorities >= of_authorities);
+        FUZZ_CHECK(finding->of_authorities > of_authorities || finding->line > number);
+        number = finding->line;
+        of_authorities = finding->of_authorities;
+        if (plain && of_authorities == 0) {
+            compare_finding(finding, &login);
+            listed = listed || (finding->line == login.line && finding->reason == AUTHKEYS_LISTED);
+        }
+    }
+    FUZZ_CHECK(!plain || login.reason != AUTHKEYS_LISTED || listed || report.more > 0);
 }
 
 /* ---- the input ------------------------------------------------------------------------------- */

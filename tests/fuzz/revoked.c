@@ -162,6 +162,11 @@ static enum revoked read_id(const struct opinion *opinion, struct input text)
 static enum revoked read_line(struct opinion *opinion, struct input text)
 {
     uint8_t fingerprint[32];
+    for (size_t i = 0; i < text.left; i++) {
+        if (text.at[i] == '\r') {
+            return REVOKED_RETURN;
+        }
+    }
     if (ends(text)) {
         return REVOKED_NOT;
     }
@@ -196,6 +201,7 @@ static enum revoked form_opinion(struct input file, const struct revoked_offer *
                                  uint32_t *number)
 {
     struct opinion opinion = {offer, true};
+    enum revoked none = REVOKED_EMPTY;
     struct input text;
     bool too_long;
     for (*number = 1; second_line(&file, &text, &too_long); ++*number) {
@@ -206,9 +212,10 @@ static enum revoked form_opinion(struct input file, const struct revoked_offer *
         if (found != REVOKED_NOT) {
             return found;
         }
+        none = ends(text) ? none : REVOKED_NOT;
     }
     *number = 0;
-    return REVOKED_NOT;
+    return none;
 }
 
 static void check(struct input file, const struct revoked_offer *offer, struct input pieces,
@@ -227,7 +234,9 @@ static void check(struct input file, const struct revoked_offer *offer, struct i
     memory_file_break(fd, offset);
     errno = 0;
     enum revoked cut = revoked_look(fd, offer, &line, &section);
-    FUZZ_CHECK(cut == REVOKED_UNREADABLE ? errno == EIO : cut == expected && cut != REVOKED_NOT);
+    FUZZ_CHECK(cut == REVOKED_UNREADABLE
+                   ? errno == EIO
+                   : cut == expected && cut != REVOKED_NOT && cut != REVOKED_EMPTY);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -255,8 +264,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                           sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
     }
     bool certified = (kind & 1) != 0;
-    const struct revoked_offer offer = {&texts[0], certified ? &texts[1] : NULL,
-                                        certified ? &certificate : NULL};
+    const struct revoked_offer offer = {.key = &texts[0],
+                                        .authority = certified ? &texts[1] : NULL,
+                                        .certificate = certified ? &certificate : NULL};
     size_t count = second_expand(text, sizeof(text), input, line);
     if (count >= 8 && memcmp(text, "SSHKRL\n", 8) == 0) {
         return 0; /* krl.c judges these */

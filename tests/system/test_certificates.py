@@ -398,3 +398,56 @@ def test_broken_list(site, visit, ca, trust, put, text):
     trust(ca)
     path = put(text) if text else os.path.join(site.base, "no-such-list")
     visit("-R", path).fails(ca.sign(), None if text is None else "file of revoked keys is broken")
+
+
+@pytest.mark.parametrize("text", ["# left the company\r{key}\r", "# old\r\n# left\r{key}\r\n", "serial: 1\r\r\n"])
+def test_carriage_returns_in_the_list(site, serve, put, authorize, text):
+    """A list with the line ends of an old Mac would be one comment, which revokes nobody: nobody can log in, and the log
+    says why."""
+    authorize()
+    path = put()
+    with open(path, "wb") as file:
+        file.write(text.format(key=site.identity_line).encode())
+    server = serve("-R", path)
+    assert OpenSSH(site, server.port)("echo", "let in").stdout == ""
+    event = server.log.wait("login")[-1]
+    assert event["reason"] == "file of revoked keys has a carriage return within a line" and event["path"] == path, event
+
+
+def last_login(site, serve, path):
+    server = serve("-R", path, "-m", "1")
+    OpenSSH(site, server.port)("true")
+    return server.log.wait("login")[-1]
+
+
+@pytest.mark.parametrize("listed,empty", [([], True), (["# nobody yet", ""], True), (["serial: 5"], False)])
+def test_empty_list(site, serve, put, authorize, listed, empty):
+    """A list that names nothing may be what a full disk has left of a longer one. It revokes nothing, and each login says
+    so, whatever its verdict."""
+    path = put(*listed)
+    for lines, verdict in ((None, "accepted"), (["# no key"], "refused")):
+        authorize(*(lines or []))
+        event = last_login(site, serve, path)
+        assert event["verdict"] == verdict and event.get("revoked-list") == ("empty" if empty else None), event
+        assert not empty or list(event)[-2] == "revoked-list", event
+
+
+@pytest.mark.parametrize("mode", [0o664, 0o602, 0o4622])
+def test_writable_list(site, serve, put, authorize, mode):
+    """The log has the owner and the mode of a list that others could write."""
+    authorize()
+    path = put()
+    os.chmod(path, mode)
+    event = last_login(site, serve, path)
+    assert (event["reason"], event["path"]) == ("unsafe mode", path)
+    assert (event["owner"], event["mode"]) == (str(os.getuid()), f"{mode:04o}"), event
+
+
+@pytest.mark.root
+def test_strangers_list(site, serve, put, authorize):
+    """The log has the owner of a list that belongs to neither root nor the server's user."""
+    authorize()
+    path = put()
+    os.chown(path, 12345, 0)
+    event = last_login(site, serve, path)
+    assert (event["reason"], event["owner"], event["mode"]) == ("unsafe owner", "12345", "0644"), event

@@ -8,7 +8,8 @@ import subprocess
 import pytest
 
 from daemon import daemon_environment, run
-from site_setup import run_or_fail
+from island import need_namespaces
+from site_setup import PROJECT, run_or_fail
 from wire import USERAUTH_SUCCESS
 from wire_crypto import Ed25519Key
 
@@ -26,6 +27,9 @@ class Report:
         for line in self.text.splitlines():
             assert re.match(r"wrensshd\[\d+\]: event=", line) and line.isprintable(), line
             self.lines.append({key: value.strip('"') for key, value in PAIR.findall(line)})
+            names = list(self.lines[-1])
+            faulty = self.lines[-1]["event"] == "trouble" or self.lines[-1].get("verdict") == "refused"
+            assert (names[-1] == "remedy") == ("remedy" in names) == faulty, line
         result = "a login could work" if self.status == COULD else "no login could work"
         assert self.one("check") == self.lines[-1] and self.lines[-1]["result"] == result, self.text
 
@@ -42,6 +46,11 @@ class Report:
         """Path, line, reason and option of each refusal."""
         return [(one.get("path"), int(one.get("line", 0)), one["reason"], one.get("option"))
                 for one in self.of("login") if one["verdict"] == "refused"]
+
+    @property
+    def remedies(self):
+        """What to do about each fault, in the order of the lines."""
+        return [line["remedy"] for line in self.lines if "remedy" in line]
 
     @property
     def acceptable(self):
@@ -116,21 +125,76 @@ def test_nothing_is_left(check, site):
     assert files() == before and not site.daemons_left()
 
 
-@pytest.mark.parametrize("damage,name,reason", [
-    (lambda path: os.chmod(os.path.join(path, ".ed25519.sk"), 0o644), "/.ed25519.sk", "accessible by group or others"),
-    (lambda path: os.unlink(os.path.join(path, "ed25519.pk")), "/ed25519.pk", "No such file"),
-    (lambda path: os.truncate(os.path.join(path, ".ed25519.sk"), 5), "/.ed25519.sk", "not 64 bytes"),
-    (shutil.rmtree, "", "No such file")], ids=["mode", "public key", "damaged", "directory"])
-def test_host_key_that_can_not_be_used(check, site, damage, name, reason):
-    """The report says which file of the key directory is at fault, and why. The other findings follow."""
+def write(path, text):
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text)
+
+
+MAKE, CHMOD, OTHER = "wrensshd-makekey {dir}", "chmod go= {dir}{name}", "ssh-keygen -t ed25519"
+
+
+@pytest.mark.parametrize("damage,name,reason,remedy", [
+    ("chmod 644 .ed25519.sk", "/.ed25519.sk", "accessible by group or others", CHMOD),
+    ("chmod 666 ed25519.pk", "/ed25519.pk", "writable by group or others", "chmod go-w {dir}{name}"),
+    ("chown 12345 .ed25519.sk", "/.ed25519.sk", "owned by neither", "chown root {dir}{name}"),
+    ("rm ed25519.pk", "/ed25519.pk", "No such file", MAKE),
+    ("truncate -s 5 .ed25519.sk", "/.ed25519.sk", "not 64 bytes", MAKE),
+    ("truncate -s 5 ed25519.pk", "/ed25519.pk", "not 32 bytes", MAKE),
+    ("printf damage | dd of=.ed25519.sk conv=notrunc status=none", "/.ed25519.sk", "two halves do not match", MAKE),
+    ("printf damage | dd of=ed25519.pk conv=notrunc status=none", "/ed25519.pk", "does not match the secret key", MAKE),
+    ("cd .. && rm -r keys", "", "No such file", MAKE),
+    ("rm ed25519.pk && mkdir ed25519.pk", "/ed25519.pk", "not a regular file", "put a readable file there")])
+def test_host_key_that_can_not_be_used(check, site, damage, name, reason, remedy):
+    """The report says which file of the key directory is at fault, why, and what to do. If that is a command, it helps.
+    The other findings follow."""
+    if "chown" in damage and os.getuid() != 0:
+        pytest.skip("needs root")
     path = os.path.join(site.folder("spoilt"), "keys")
     shutil.copytree(site.keydir(site.mode), path)
-    damage(path)
+    run_or_fail(["sh", "-c", damage], cwd=path)
     report = check(keydir=path)
-    shutil.rmtree(os.path.dirname(path))
     trouble = report.one("trouble")
     assert report.status == COULD_NOT and trouble["path"] == path + name and reason in trouble["reason"]
     assert "key" not in report.one("check") and report.one("connection") and len(report.acceptable) == 2
+    assert trouble["remedy"] == remedy.format(dir=path, name=name)
+    if "put" not in remedy:
+        run_or_fail(["sh", "-c", trouble["remedy"].replace("wrensshd-makekey", site.makekey)])
+        assert check(keydir=path).status == COULD
+    shutil.rmtree(os.path.dirname(path))
+
+
+@pytest.mark.parametrize("kind,reason,remedy", [
+    (["-t", "rsa", "-N", ""], "is an RSA key", OTHER), (["-t", "ecdsa", "-N", ""], "is an ECDSA key", OTHER),
+    (["-t", "rsa", "-m", "PEM", "-N", ""], "old PEM key", OTHER), (["-t", "ed25519", "-N", "secret"], "passphrase",
+                                                                   "ssh-keygen -p -f {path}"), (None, "is a public key", OTHER)])
+def test_host_key_of_another_kind(check, site, kind, reason, remedy):
+    """A key that can't be the host's is named, with what to do."""
+    folder = site.folder("other-keys")
+    path = os.path.join(folder, "key")
+    run_or_fail(["ssh-keygen", "-q", *(kind or ["-t", "ed25519", "-N", ""]), "-f", path])
+    if kind is None:
+        os.rename(path + ".pub", path)
+        os.chmod(path, 0o600)
+    report = check(user=None, keydir=path)
+    shutil.rmtree(folder)
+    assert reason in report.one("trouble")["reason"] and report.remedies == [remedy.format(path=path)]
+
+
+def test_host_certificate(check, site):
+    """A host certificate that can't be used keeps nobody out; the report says what to do about it."""
+    path = os.path.join(site.folder("certified"), "keys")
+    shutil.copytree(site.keydir(site.mode), path)
+    write(os.path.join(path, "ed25519-cert.pub"), "ssh-ed25519-cert-v01@openssh.com AAAA\n")
+    report = check(user=None, keydir=path)
+    shutil.rmtree(os.path.dirname(path))
+    assert report.status == COULD and report.one("trouble")["what"] == "host certificate"
+    assert report.remedies == ["ssh-keygen -s CA -h"]
+
+
+def test_credential(check):
+    """The remedy for a credential is in the unit."""
+    for keydir in ("credential:key", "credential:/key"):
+        assert check(user=None, keydir=keydir).remedies == ["LoadCredential= in the unit"]
 
 
 def test_second_host_key(check, site):
@@ -153,6 +217,7 @@ def test_kernel_without_a_layer(check, without):
     lacking = without("seccomp,prctl=22")
     report = check(user=None, launch=lacking)
     assert report.status == COULD_NOT and report.one("trouble")["what"] == "sandbox layers missing: seccomp"
+    assert report.remedies == ["use a kernel or container that has them, or -B"]
     report = check("-B", user=None, launch=lacking)
     assert report.status == COULD and report.one("connection")["missing"] == "seccomp"
     report = check(user=None, launch=without("landlock_create_ruleset"))
@@ -160,6 +225,41 @@ def test_kernel_without_a_layer(check, without):
 
 
 # ---- the account ------------------------------------------------------------------------------
+
+OF_ACCOUNTS = {
+    "unknown user": "useradd {user}",
+    "account could not be looked up": "mend /etc/shadow or the name service",
+    "name is too long or holds characters that are not allowed": "choose a plain name",
+    "home directory or shell has too long a path": "shorten them: usermod -d, -s",
+    "not the user this server runs as": "run it as root",
+    "shell is missing or not executable": "usermod -s /bin/sh {user}",
+    "account has expired": "usermod -e '' {user}",
+    "root may not log in here": "leave out -r",
+    "account is the server's own": "log in as another user",
+    "/run/nologin exists": "remove it",
+    "/etc/nologin exists": "remove it",
+    "not a member of the group that -g names": "usermod -aG GROUP {user}",
+}
+
+
+def remedies_of_texts():
+    """The table of src/remedy.c: starts of texts, each with its remedy."""
+    with open(os.path.join(PROJECT, "src/remedy.c"), encoding="ascii") as file:
+        table = file.read().partition("others[] =")[2].partition(";")[0]
+    words = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', table)).split("\\0")
+    pairs = list(zip(words[::2], words[1::2]))
+    return [(start, next(remedy for _, remedy in pairs[i:] if remedy)) for i, (start, _) in enumerate(pairs)]
+
+
+def test_each_reason_of_an_account_has_a_remedy():
+    """None falls to the last row of the table, which only names the page."""
+    with open(os.path.join(PROJECT, "src/monitor/account_find.c"), encoding="ascii") as file:
+        texts = re.findall(r'(?:return|\?|:|=) "([^"%]+)"', file.read())
+    assert set(OF_ACCOUNTS) == {text for text in texts if " " in text}
+    for reason, remedy in OF_ACCOUNTS.items():
+        found = next(found for start, found in remedies_of_texts() if reason.startswith(start))
+        assert found == remedy.replace("{user}", ""), reason
+
 
 @pytest.mark.root
 @pytest.mark.parametrize("flags,user,reason", [
@@ -170,15 +270,22 @@ def test_account_that_may_not_log_in(check, site, admins, flags, user, reason):
     """The account's reason stands alone: no file is looked at."""
     report = check(*flags, "-c", admins(site.identity_line), user=user or site.user.pw_name)
     assert report.status == COULD_NOT and report.refused == [(None, 0, reason, None)] and not report.acceptable
+    assert report.remedies == [OF_ACCOUNTS[reason].format(user=user or site.user.pw_name)]
 
 
 @pytest.mark.root
 def test_account_without_a_shell(check, site):
     """The shell and the day of expiry count, as for a login."""
     user = site.add_user("c", shell="/nowhere/sh")
-    assert check(user=user.pw_name).refused == [(None, 0, "shell is missing or not executable", None)]
-    run_or_fail(["usermod", "--shell", "/bin/sh", "--expiredate", "2020-01-01", user.pw_name])
-    assert check(user=user.pw_name).refused == [(None, 0, "account has expired", None)]
+    report = check(user=user.pw_name)
+    assert report.refused == [(None, 0, "shell is missing or not executable", None)]
+    run_or_fail(["sh", "-c", report.remedies[0]])
+    run_or_fail(["usermod", "--expiredate", "2020-01-01", user.pw_name])
+    report = check(user=user.pw_name)
+    assert report.refused == [(None, 0, "account has expired", None)]
+    run_or_fail(["sh", "-c", report.remedies[0]])
+    assert check(user=user.pw_name).refused == [
+        (os.path.join(user.pw_dir, ".ssh/authorized_keys"), 0, "No such file or directory", None)]
     site.remove_user(user.pw_name)
     shutil.rmtree(user.pw_dir)
 
@@ -198,21 +305,29 @@ def test_unsafe_mode(check, site):
     assert report.status == COULD_NOT
     assert report.refused == [(os.path.realpath(site.authorized_keys), 0, "unsafe mode", None)]
     assert (report.one("login")["owner"], report.one("login")["mode"]) == (str(site.user.pw_uid), "0664")
+    assert report.remedies == [f"chmod go-w {os.path.realpath(site.authorized_keys)}"]
+    run_or_fail(["sh", "-c", report.remedies[0]])
+    assert check().status == COULD
 
 
 @pytest.mark.root
 def test_unsafe_folder(check, site):
     """The path at fault may be a folder above the file."""
     os.chmod(site.user.pw_dir, 0o770)
-    home = check().refused
-    os.chmod(site.user.pw_dir, 0o750)
+    home = check()
+    run_or_fail(["sh", "-c", home.remedies[0]])
     folder = os.path.dirname(site.authorized_keys)
     os.chmod(folder, 0o755)
     os.chown(folder, 12345, 0)
     report = check()
+    run_or_fail(["sh", "-c", report.remedies[0]])
+    assert check().status == COULD
     os.chmod(folder, 0o700)
     os.chown(folder, site.user.pw_uid, site.user.pw_gid)
-    assert home == [(os.path.realpath(site.user.pw_dir), 0, "unsafe mode", None)]
+    os.chmod(site.user.pw_dir, 0o750)
+    assert home.refused == [(os.path.realpath(site.user.pw_dir), 0, "unsafe mode", None)]
+    assert home.remedies == [f"chmod go-w {site.user.pw_dir}"]
+    assert report.remedies == [f"chown {site.user.pw_name} {folder}"]
     assert report.refused == [(os.path.realpath(folder), 0, "unsafe owner", None)]
     assert (report.one("login")["owner"], report.one("login")["mode"]) == ("12345", "0755")
 
@@ -223,10 +338,35 @@ def test_no_file(check, site):
     report = check()
     assert report.status == COULD_NOT and report.refused == [
         (site.authorized_keys, 0, "No such file or directory", None)]
-    assert "pattern of -a" in check("-a", "%h/%x").refused[0][2]
+    assert report.remedies == ["put the line of a .pub file there"]
+    report = check("-a", "%h/%x")
+    assert "pattern of -a" in report.refused[0][2] and report.remedies == ["use %u, %h or %%"]
     site.authorize("# nothing", "")
     report = check()
-    assert report.status == COULD_NOT and not report.of("login")
+    assert report.status == COULD_NOT and report.refused == [(site.authorized_keys, 0, "key is not listed", None)]
+    assert report.remedies == ["put the line of a .pub file there"]
+
+
+@pytest.mark.root
+def test_file_outside_of_the_home(check, site):
+    """Above a file for -a outside of the homes the owner should be root; a sticky directory stays as it is."""
+    folder = site.folder("keys-for-all")
+    path = os.path.join(folder, "file")
+    write(path, site.identity_line + "\n")
+    os.chown(folder, 12345, 0)
+    os.chmod(folder, 0o755)
+    report = check("-a", path)
+    assert report.refused == [(folder, 0, "unsafe owner", None)] and report.remedies == [f"chown root {folder}"]
+    os.chown(folder, 0, 0)
+    os.chmod(folder, 0o1777)
+    report = check("-a", path)
+    assert report.refused == [(folder, 0, "unsafe mode", None)] and report.remedies == ["put it elsewhere"]
+    os.chmod(folder, 0o755)
+    assert check("-a", path).status == COULD
+    os.unlink(path)
+    os.mkfifo(path)
+    assert check("-a", path).remedies == ["put a readable file there"]
+    shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize("line,option", [
@@ -243,6 +383,10 @@ def test_line_that_counts(lines, site, line, option):
 OTHER_TYPE = "keys of this type can't log in"
 TOO_LONG, NO_TYPE, DAMAGED = ("key is not listed; " + fault for fault in (
     "this line is too long", "this line has no key type", "this line has a damaged key"))
+CORRECT, AGAIN = "correct or remove it", "copy the .pub file again"
+OF_LINES = {
+    "option is unknown": CORRECT, "option is broken": CORRECT, "key has expired": "set a later time", OTHER_TYPE: OTHER,
+    "authority's key is ssh-rsa, only ed25519 is taken": OTHER, TOO_LONG: AGAIN, NO_TYPE: AGAIN, DAMAGED: AGAIN}
 
 
 @pytest.mark.parametrize("line,reason,option", [
@@ -262,9 +406,55 @@ def test_line_that_does_not_count(lines, site, line, reason, option):
     line = line.format(key=key, cut=key[:-4], other="sk-ssh-ed25519@openssh.com " + key.split()[1])
     report, path = lines(f"# mine\n\n{line}\n   \n# end")
     assert report.status == COULD_NOT and report.refused == [(path, 3, reason, option)], report.text
+    assert report.remedies == [OF_LINES[reason]]
     report, path = lines(f"{line}\n{key}\n{line}\n{line}")
     assert report.status == COULD and [one[:2] for one in report.acceptable] == [(path, 2)], report.text
     assert report.refused == [(path, number, reason, option) for number in (1, 3, 4)]
+
+
+def test_private_key_in_the_file(lines, site):
+    """Somebody has installed the wrong one of two files."""
+    with open(site.identity, encoding="ascii") as file:
+        report, path = lines(file.read())
+    assert report.status == COULD_NOT and report.refused[0] == (path, 1, "private key", None)
+    assert report.remedies[0] == "this is the private key: install the .pub file"
+
+
+MOST_LINES = 300
+
+
+@pytest.mark.parametrize("crowd", ["good", "bad", "bad but one"])
+def test_thousands_of_lines(check, site, crowd):
+    """Some hundred lines are reported, the number of the others is said, and the result counts all of them."""
+    good, bad = site.identity_line, "ssh-rsa AAAA"
+    text = [good if crowd == "good" else bad] * 4000
+    if crowd == "bad but one":
+        text[3456] = good
+    site.authorize(*text)
+    report = check()
+    assert report.status == (COULD_NOT if crowd == "bad" else COULD)
+    assert len(report.of("login")) == MOST_LINES and list(report.lines[-1])[-1] == "more-lines"
+    assert report.lines[-1]["more-lines"] == str(4000 - MOST_LINES)
+    assert [int(line["line"]) for line in report.of("login")][:-1] == list(range(1, MOST_LINES))
+    if crowd == "bad but one":
+        assert report.acceptable == [(site.authorized_keys, 3457, fingerprint(site.identity), None)]
+    site.authorize(*text[:MOST_LINES - 1], good)
+    report = check()
+    assert len(report.of("login")) == MOST_LINES and "more-lines" not in report.lines[-1]
+
+
+@pytest.mark.root
+def test_one_child_reads_all_lines(site, authorize, admins):
+    """A process for each line would take long. In a namespace of their own processes are numbered from 1 on."""
+    need_namespaces()
+    authorize(*[site.identity_line] * 4000)
+    command = [site.daemon, *site.daemon_args(), "-T", "-u", site.user.pw_name, "-R", admins("serial: 5\n"),
+               site.keydir(site.mode)]
+    count = '"$@"; status=$?; sh -c \'echo "next $$"; exit $1\' sh $status; exit $?'
+    done = run(["unshare", "--pid", "--fork", "sh", "-c", count, "sh", *command], env=daemon_environment())
+    assert done.returncode == COULD, done
+    next_number = int(done.stdout.split()[-1])
+    assert next_number <= 6, f"{next_number - 3} processes beside the first"
 
 
 def test_the_check_and_the_login_agree(lines, client, site):
@@ -301,6 +491,10 @@ def test_revoked(check, site, admins):
     path = admins(site.identity_line + "\n")
     report = check("-R", path)
     assert report.status == COULD and report.refused == [(site.authorized_keys, 1, "key is revoked", None)]
+    assert report.remedies == [OTHER] and not [line for line in report.lines if "revoked-list" in line]
+    report = check("-R", admins("# nobody\n"))
+    assert report.status == COULD and [line["revoked-list"] for line in report.of("login")] == ["empty"] * 2
+    path = admins(site.identity_line + "\n")
     path = admins(site.identity_line + "\n" + site.key_line(site.key) + "\n")
     assert check("-R", path).status == COULD_NOT
     for keys in ([], ["# no key"]):
@@ -313,6 +507,10 @@ def test_revoked(check, site, admins):
         assert report.status == COULD_NOT and report.refused == [(path, 0, "file of revoked keys ends too early", None)]
         report = check("-R", path + ".missing")
         assert report.status == COULD_NOT and report.refused == [(path + ".missing", 0, "No such file or directory", None)]
+        assert report.remedies == ["put a readable file there"]
+        for text, reason in (("# a\rx", "has a carriage return within a line"), ("x", "is broken"), ("SSHKRL\n\0", "too early")):
+            report = check("-R", admins(text))
+            assert reason in report.refused[0][2] and report.remedies == ["correct it, or write it again"]
 
 
 # ---- how it is started ------------------------------------------------------------------------
@@ -358,3 +556,19 @@ def test_clock_of_a_board_without_battery(site, check):
     assert report.status == COULD
     assert (report.one("trouble")["what"], report.one("trouble")["reason"]) == (
         "clock", "is behind: certificates may not be valid yet")
+    assert report.remedies == ["date -s"]
+
+
+# ---- the log of a login -----------------------------------------------------------------------
+
+def test_logins_have_no_remedies(client, site, authorize):
+    """A remedy is for a person who asks; the lines of logins stay as they are."""
+    authorize()
+    os.chmod(site.authorized_keys, 0o664)
+    raw = client()
+    raw.handshake()
+    raw.start_userauth()
+    raw.auth_answer(raw.publickey())
+    event = raw.line.log.events("login")[-1]
+    os.chmod(site.authorized_keys, 0o600)
+    assert event["reason"] == "unsafe mode" and "remedy" not in event

@@ -9,6 +9,7 @@ import time
 import pytest
 
 import proc
+from daemon import daemon_environment, run
 from island import need_namespaces
 from site_setup import run_or_fail
 from three import GONE_SECONDS, Three
@@ -160,6 +161,44 @@ def test_host_key_on_a_dead_file_system(site, dial, dead_folder):
     assert line.sock.recv(100) == b""
 
 
+def start_check(site, *flags, user, keydir, env=None):
+    """-T with a deadline of a second. Returns its status and the words of its output."""
+    command = [site.daemon, *site.daemon_args(), "-T", "-t", "1", "-u", user, *flags, keydir]
+    try:
+        done = run(command, timeout=GONE_SECONDS, env=daemon_environment(env))
+    finally:
+        left = proc.wait_until(lambda: not site.daemons_left())
+    assert left, "a process of the check stays"
+    return done.returncode, done.stdout
+
+
+def assert_no_answer(found):
+    status, text = found
+    *_, login, end = text.splitlines()
+    assert status == 100 and 'result="no login could work"' in end, text
+    assert login.endswith('reason="no answer about authorized_keys" remedy="mend what hangs"'), text
+
+
+@pytest.mark.root
+def test_check_of_a_home_on_a_dead_file_system(site, dead_folder):
+    """-T ends at the deadline of -t, says that it got no answer, and fails."""
+    user = site.add_user("x8", home=False)
+    try:
+        _, stop = dead_folder(site.folder("another-home", owner=user), user.pw_dir)
+        stop()
+        assert_no_answer(start_check(site, user=user.pw_name, keydir=site.keydir("root")))
+    finally:
+        site.remove_user(user.pw_name)
+
+
+@pytest.mark.root
+def test_check_of_a_host_key_on_a_dead_file_system(site, dead_folder):
+    """What hangs in -T itself ends by the kernel's SIGALRM, as in a monitor."""
+    place, stop = dead_folder(site.folder("another-keydir"))
+    stop()
+    assert start_check(site, user=site.user.pw_name, keydir=place) == (-signal.SIGALRM, "")
+
+
 HANGING_LIBRARY = """
 #include <pwd.h>
 #include <string.h>
@@ -188,6 +227,15 @@ def hanging_names(site):
         file.write(HANGING_LIBRARY)
     run_or_fail(["cc", "-w", "-shared", "-fPIC", "-o", library, source])
     return library
+
+
+@pytest.mark.sandbox
+def test_check_with_a_hanging_name_service(site, hanging_names):
+    """The deadline of -T holds for a directory server, too."""
+    if b"getpwnam" not in subprocess.run(["nm", "-D", site.daemon], capture_output=True, check=False).stdout:
+        pytest.skip("this build asks no name service")
+    assert_no_answer(start_check(site, user=site.user.pw_name, keydir=site.keydir(site.mode),
+                                 env={"LD_PRELOAD": hanging_names}))
 
 
 @pytest.mark.sandbox

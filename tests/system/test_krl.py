@@ -7,6 +7,7 @@ import struct
 import pytest
 
 from daemon import run
+from openssh import OpenSSH
 from test_certificates import CERTIFICATE, Authority, keygen
 from wire import PK_OK, USERAUTH_FAILURE, string
 
@@ -181,6 +182,15 @@ def test_optional_extension(site, people, make_list, knock):
          + data[HEADER_BYTES:])
     answers, event = knock(path, [site.identity + ".pub"])
     assert answers == [False] and event["section"] == "key", event
+
+
+def test_empty_list(site, serve, authorize, make_list):
+    """A list of a header alone, which ssh-keygen makes and a cut can leave, revokes nothing, and a login says so."""
+    authorize()
+    for lines, said in ([], "empty"), (["key: ssh-ed25519 " + STRANGER], None):
+        server = serve("-R", make_list(("", lines)))
+        OpenSSH(site, server.port).works()
+        assert server.log.wait("login")[-1].get("revoked-list") == said, server.log.text()
 
 
 def test_other_reason(client, site, make_list):

@@ -506,7 +506,7 @@ static struct authkeys_account found;
 
 static struct authkeys_request make_request(int watched, int64_t wait_ms)
 {
-    struct authkeys_request request = {.query = make_query(NULL)};
+    struct authkeys_request request = {.query = make_query(NULL), .search = authkeys_search};
     if (hostkey == NULL) {
         hostkey = secret_new(sizeof(*hostkey));
         ck_assert_ptr_nonnull(hostkey);
@@ -514,6 +514,7 @@ static struct authkeys_request make_request(int watched, int64_t wait_ms)
     }
     request.hostkey = hostkey;
     request.identity = &unprivileged;
+    request.monitor = getpid();
     request.best_effort = !people_have_seccomp();
     request.watched = watched;
     request.deadline_ms = clock_now_ms() + wait_ms;

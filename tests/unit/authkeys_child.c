@@ -77,9 +77,11 @@ static void run_child(void)
                   .pattern = "keys",
                   .ca_path = authorities,
                   .key_type = IPC_KEY_ED25519},
+        .search = authkeys_search,
         .rules = {.reserved_uid = (uid_t)-1},
         .identity = &unprivileged,
         .hostkey = hostkey,
+        .monitor = getppid(),
     };
     authkeys_child(&request, answer[1]);
 }
@@ -338,6 +340,60 @@ START_TEST(ends_with_the_monitor_while_it_parses)
 }
 END_TEST
 
+/* How many more calls for the signal come before the one at which the monitor ends; -1: none. */
+static int calls_before_gap = -1;
+static int *monitor_may_end; /* in shared memory */
+
+int __real_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d);
+
+int __wrap_prctl(int option, unsigned long a, unsigned long b, unsigned long c, unsigned long d)
+{
+    if (option == PR_SET_PDEATHSIG && calls_before_gap-- == 0) {
+        pid_t monitor = getppid();
+        *monitor_may_end = 1;
+        while (getppid() == monitor) {
+            usleep(1000);
+        }
+    }
+    return __real_prctl(option, a, b, c, d);
+}
+
+/* The monitor ends between the fork, or a change of uid, and the call. Then no signal comes. */
+START_TEST(monitor_has_ended_before)
+{
+    int status;
+    action = do_nothing;
+    monitor_may_end = mmap(NULL, sizeof(*monitor_may_end), PROT_READ | PROT_WRITE,
+                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(monitor_may_end, MAP_FAILED);
+    if (geteuid() == 0) {
+        people->change_account = become_nobody;
+    }
+    prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L);
+    pid_t monitor = fork();
+    if (monitor == 0) {
+        calls_before_gap = _i;
+        if (fork() == 0) {
+            run_child();
+        }
+        while (*monitor_may_end == 0) {
+            usleep(1000);
+        }
+        _exit(0);
+    }
+    ck_assert_int_eq(waitpid(monitor, NULL, 0), monitor);
+    ck_assert_int_gt(wait(&status), 0);
+    /* A change of uid cancels the signal. Where there was none, the one of an earlier call comes. */
+    bool has_signal = geteuid() != 0 && _i > 0;
+    ck_assert_msg((WIFEXITED(status) && WEXITSTATUS(status) == 1) ||
+                      (has_signal && WIFSIGNALED(status)),
+                  "wait status %#x", (unsigned)status);
+    ck_assert_uint_eq(people->lookups, _i > 0);
+    ck_assert_int_eq(*end_signal != 0, _i > 1); /* whether it has opened the user's files */
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("authkeys_child");
@@ -351,6 +407,7 @@ Suite *unit_suite(void)
         tcase_add_test(tests, every_right_is_given_up);
         tcase_add_test(tests, ends_with_the_monitor_while_it_opens_files);
         tcase_add_test(tests, ends_with_the_monitor_while_it_parses);
+        tcase_add_loop_test(tests, monitor_has_ended_before, 0, 3);
     }
     suite_add_tcase(suite, tests);
     return suite;

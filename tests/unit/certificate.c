@@ -670,8 +670,9 @@ static const struct {
     const char *file;
     enum revoked certificate, plain;
 } revocations[] = {
-    {"", REVOKED_NOT, REVOKED_NOT},
-    {"# nothing\n\n  \t\r\n#%U", REVOKED_NOT, REVOKED_NOT},
+    {"", REVOKED_EMPTY, REVOKED_EMPTY},
+    {"# nothing\n\n  \t\r\n#%U", REVOKED_EMPTY, REVOKED_EMPTY},
+    {"# nothing\nca: *\n", REVOKED_NOT, REVOKED_NOT},
     {"%U", REVOKED, REVOKED},
     {"# x\r\n%U a comment\r\n", REVOKED, REVOKED},
     {"  %u # x", REVOKED, REVOKED},
@@ -718,13 +719,21 @@ static const struct {
      "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
      REVOKED_BROKEN, REVOKED_BROKEN},
     {"SSHKRL\n", REVOKED_BROKEN, REVOKED_BROKEN},
+    /* Only one carriage return at the end of a line is part of its end. */
+    {"# x\r%U\r", REVOKED_RETURN, REVOKED_RETURN},
+    {"# x\r\n# y\rserial: 17", REVOKED_RETURN, REVOKED_RETURN},
+    {"serial: 1\r\r\n", REVOKED_RETURN, REVOKED_RETURN},
+    {"id: a\rb", REVOKED_RETURN, REVOKED_RETURN},
+    {"\r\r", REVOKED_RETURN, REVOKED_RETURN},
+    {"# x\r", REVOKED_EMPTY, REVOKED_EMPTY},
 };
 
 static enum revoked as_revoked(enum authkeys_reason reason)
 {
-    return reason == AUTHKEYS_LISTED           ? REVOKED_NOT
-           : reason == AUTHKEYS_REVOKED        ? REVOKED
+    return reason == AUTHKEYS_LISTED    ? verdict.revoked_empty == 1 ? REVOKED_EMPTY : REVOKED_NOT
+           : reason == AUTHKEYS_REVOKED ? REVOKED
            : reason == AUTHKEYS_REVOKED_BROKEN ? REVOKED_BROKEN
+           : reason == AUTHKEYS_REVOKED_RETURN ? REVOKED_RETURN
                                                : REVOKED_UNREADABLE;
 }
 
@@ -743,7 +752,9 @@ START_TEST(revoked_keys)
         ck_assert_int_eq(as_revoked(judge(&terms)), revocations[_i].certificate);
         ck_assert_int_eq(as_revoked(judge_plain()), revocations[_i].plain);
     }
-    if (revocations[_i].plain != REVOKED_NOT) {
+    if (revocations[_i].plain == REVOKED_NOT || revocations[_i].plain == REVOKED_EMPTY) {
+        ck_assert_uint_eq(verdict.revoked_empty, revocations[_i].plain == REVOKED_EMPTY);
+    } else {
         ck_assert_uint_ge(verdict.line, 1);
         assert_contains(verdict.path, "/revoked");
     }
@@ -768,6 +779,8 @@ START_TEST(admins_files_that_can_not_be_used)
     ck_assert_uint_eq(judge_plain(), AUTHKEYS_LISTED);
     ck_assert_int_eq(chmod(path, 0620), 0);
     ck_assert_uint_eq(judge_plain(), AUTHKEYS_UNSAFE_MODE);
+    ck_assert_uint_eq(verdict.mode, 0620);
+    ck_assert_uint_eq(verdict.owner, geteuid());
     unlink(path);
     ck_assert_int_eq(mkfifo(path, 0600), 0);
     ck_assert_uint_eq(judge_plain(), AUTHKEYS_NOT_REGULAR);

@@ -296,6 +296,7 @@ static int run_tool(int (*tool)(char **), const char *flag, const char *value, c
 START_TEST(makekey_imports)
 {
     char out[2048], other[2 * SCRATCH_BYTES], directory[2 * SCRATCH_BYTES];
+    char spare[2 * SCRATCH_BYTES];
     uint8_t imported[32];
     snprintf(directory, sizeof(directory), "%s/new", scratch);
     snprintf(other, sizeof(other), "%s/other", scratch);
@@ -309,10 +310,15 @@ START_TEST(makekey_imports)
     assert_contains(out, "already there");
     keygen_run(scratch, "ssh-keygen -q -t ed25519 -N '' -f other; rm new/ed25519.pk");
     ck_assert_int_eq(run_tool(makekey_main, "-i", other, directory, out), 111);
-    assert_contains(out, "is another key; nothing was changed");
+    assert_contains(out, "/new/.ed25519.sk reason=\"is another key; nothing was changed. "
+                         "Move it and ed25519.pk away first\"");
     keygen_run(scratch, "test ! -e new/ed25519.pk");
     ck_assert_int_eq(run_tool(makekey_main, "-i", path, directory, out), 0);
     assert_contains(out, "repaired");
+    keygen_run(scratch, "cp -a new spare; rm spare/.ed25519.sk spare/ed25519.pk");
+    snprintf(spare, sizeof(spare), "%s/spare", scratch);
+    ck_assert_int_eq(run_tool(makekey_main, "-i", other, spare, out), 0);
+    assert_contains(out, "host key imported, SHA256:");
     ck_assert_int_eq(run_tool(makekey_main, "-i", "/nonexistent", directory, out), 100);
     ck_assert_int_eq(run_tool(makekey_main, "-q", "-q", "-i", out), 100);
     assert_contains(out, "flag -i needs an argument");

@@ -1,6 +1,7 @@
 #include "messages.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "ask.h"
 #include "log.h"
@@ -120,18 +121,20 @@ void messages_send_unimplemented(struct connection *connection, uint32_t sequenc
 
 void messages_send_ext_info(struct connection *connection)
 {
-    static const char *const extensions[][2] = {
-        {"server-sig-algs",
-         SSH_ED25519 "," SSH_SK_ED25519 "," SSH_ED25519_CERT "," SSH_SK_ED25519_CERT},
-        {"publickey-hostbound@openssh.com", "0"},
-        {"ping@openssh.com", "0"},
-    };
-    const uint32_t count = sizeof(extensions) / sizeof(extensions[0]);
+    /* Names and values by turns. */
+    static const char extensions[] = "server-sig-algs\0" SSH_ED25519 "," SSH_SK_ED25519
+                                     "," SSH_ED25519_CERT "," SSH_SK_ED25519_CERT "\0"
+                                     "publickey-hostbound@openssh.com\0"
+                                     "0\0"
+                                     "ping@openssh.com\0"
+                                     "0";
+    const uint32_t count = 3;
+    const char *at = extensions;
     struct writer message = message_begin(connection, SSH_MSG_EXT_INFO);
     writer_u32(&message, count);
-    for (uint32_t i = 0; i < count; i++) {
-        writer_text(&message, extensions[i][0]);
-        writer_text(&message, extensions[i][1]);
+    for (uint32_t i = 0; i < 2 * count; i++) {
+        writer_text(&message, at);
+        at += strlen(at) + 1;
     }
     message_send(connection, &message);
 }

@@ -3,7 +3,12 @@
  * Those here have one variant or none, and sodium_init() does not look at the answers. Weak: a program that uses such an
  * algorithm gets the real function along with it.
  */
+#include <stddef.h>
+#include <sys/random.h>
+
 #include "private/implementations.h"
+#include "randombytes.h"
+#include "randombytes_sysrandom.h"
 
 #define LEFT_OUT __attribute__((weak))
 
@@ -31,3 +36,32 @@ LEFT_OUT int _crypto_stream_salsa20_pick_best_implementation(void)
 {
     return 0;
 }
+
+/*
+ * The source of random bytes that libsodium falls back to. wrensshd sets its own (src/common/entropy.c) before it needs
+ * any; only tests use this one, on kernels that have getrandom().
+ */
+static void fill(void *const buf, const size_t size)
+{
+    unsigned char *at = buf;
+    for (size_t left = size; left > 0;) {
+        ssize_t got = getrandom(at, left, 0);
+        if (got <= 0) {
+            __builtin_trap();
+        }
+        at += got;
+        left -= (size_t)got;
+    }
+}
+
+static uint32_t number(void)
+{
+    uint32_t random;
+    fill(&random, sizeof(random));
+    return random;
+}
+
+LEFT_OUT struct randombytes_implementation randombytes_sysrandom_implementation = {
+    .random = number,
+    .buf = fill,
+};

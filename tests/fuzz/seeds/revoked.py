@@ -25,7 +25,7 @@ FILES = [b"", b"# comment\n\n", KEY, KEY + b" comment\n", b" \t" + KEY + b"\r\n"
          b"ssh-rsa AAAAB3NzaC1yc2EAAAADAQ\x80BAAAAAQA=", plain(b"ssh-rsa", b"e")[:-1],
          plain(b"ssh-ed25519-cert-v01@openssh.com", b"k" * 32), b"nonsense", b"SHA256:AAAA",
          b"\xff\x40\x00a\nserial: 17", b"serial: 17\n\xff\x40\x00a", b"#\xff\x3f\xfea\nserial: 17",
-         b"#\xff\x3f\xffa\nx"]
+         b"#\xff\x3f\xffa\nx", b"# a\r" + KEY + b"\r", b"# a\r\n# b\rx\n", b"serial: 17\r\r\n", b"# a\r"]
 FINGERPRINTS = [b"SHA256:\xfe", b"SHA256:\xfe # comment", b"SHA256:\xfe comment", b"SHA256:\xfe=",
                 b"ca: SHA256:\xfe\nserial: 17"]
 PIECES = [b"", b"\1\2\3\0\5\0\0\7\1\1\1\1"]

@@ -1,0 +1,129 @@
+#include "authkeys_explain.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "authkeys_refuse.h"
+
+static struct authkeys_finding *begin(struct authkeys_report *report)
+{
+    struct authkeys_finding *finding = &report->findings[report->count];
+    memset(finding, 0, sizeof(*finding));
+    finding->of_authorities = report->of_authorities;
+    return finding;
+}
+
+/* Of the findings beyond the limit, only one that may work is kept. */
+static void keep(struct authkeys_report *report)
+{
+    struct authkeys_finding *last = &report->findings[LIMIT_EXPLAINED_LINES - 1];
+    if (report->count < LIMIT_EXPLAINED_LINES) {
+        report->count++;
+        return;
+    }
+    report->more++;
+    if (!authkeys_may_work(last->reason) && authkeys_may_work(last[1].reason)) {
+        *last = last[1];
+    }
+}
+
+static enum authkeys_reason judge(struct authkeys_report *report, struct authkeys_finding *finding)
+{
+    const struct authkeys_line *line = &report->line;
+    enum authkeys_reason fault = authkeys_line_key(&report->key, line);
+    if (reader_is(&line->type, "OPENSSH")) { /* -----BEGIN OPENSSH PRIVATE KEY----- */
+        return AUTHKEYS_LINE_PRIVATE;
+    }
+    if (fault != AUTHKEYS_LISTED && fault != AUTHKEYS_LINE_OTHER_TYPE) {
+        return fault;
+    }
+    enum authkeys_reason reason = authkeys_options_of_line(
+        &report->grant, &report->terms, finding->option, line->options, &report->attempt);
+    bool is_authority = finding->of_authorities != 0 || report->terms.is_authority;
+    if (fault != AUTHKEYS_LISTED) {
+        authkeys_name_option(finding->option, line->type.bytes, line->type.left);
+        return is_authority ? AUTHKEYS_AUTHORITY_TYPE : fault;
+    }
+    memcpy(finding->fingerprint, report->key.fingerprint, sizeof(finding->fingerprint));
+    if (finding->of_authorities != 0 && line->options.left > 0) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    if (reason == AUTHKEYS_LISTED && is_authority) {
+        authkeys_name_option(finding->option, "cert-authority", strlen("cert-authority"));
+        reason = AUTHKEYS_FOR_AUTHORITY;
+    }
+    return reason;
+}
+
+static void walk(struct authkeys_report *report, int fd)
+{
+    struct reader line;
+    int got;
+    lines_init(&report->lines, fd);
+    while ((got = lines_next(&report->lines, &line)) != 0) {
+        struct authkeys_finding *finding = begin(report);
+        finding->line = report->lines.number;
+        if (got < 0) {
+            finding->reason = AUTHKEYS_UNREADABLE;
+            finding->error = (uint32_t)errno;
+            keep(report);
+            return;
+        }
+        if (report->lines.too_long) {
+            finding->reason = AUTHKEYS_LINE_TOO_LONG;
+        } else if (authkeys_line_read(&report->line, line)) {
+            finding->reason = judge(report, finding);
+        } else {
+            continue;
+        }
+        keep(report);
+    }
+}
+
+static void walk_authorities(struct authkeys_report *report, const struct authkeys_file *file)
+{
+    report->of_authorities = 1;
+    if (file->fd >= 0) {
+        walk(report, file->fd);
+    } else if (file->path != NULL) {
+        struct authkeys_finding *finding = begin(report);
+        finding->reason = file->reason;
+        finding->owner = file->owner;
+        finding->mode = file->mode;
+        finding->error = (uint32_t)file->error;
+        keep(report);
+    }
+}
+
+static void note_revoked(void *noted, const uint8_t fingerprint[static 32])
+{
+    struct authkeys_report *report = noted;
+    for (uint32_t i = 0; i < report->count; i++) {
+        struct authkeys_finding *finding = &report->findings[i];
+        if (memcmp(finding->fingerprint, fingerprint, sizeof(finding->fingerprint)) == 0) {
+            finding->reason = AUTHKEYS_REVOKED;
+            finding->option[0] = '\0';
+        }
+    }
+}
+
+/* The file of -R is read once for all lines: in strict mode the child can't go back to its start.
+ */
+void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
+                      const struct authkeys_query *query, const char *user,
+                      const struct authkeys_files *files)
+{
+    const struct revoked_offer offer = {.note = note_revoked, .noted = report};
+    report->attempt.user = user;
+    report->attempt.address = query->address;
+    report->attempt.now = query->now;
+    report->attempt.may_set_environment = query->may_set_environment;
+    authkeys_refuse_by_users(verdict, &files->users);
+    if (files->users.fd >= 0) {
+        walk(report, files->users.fd);
+    }
+    walk_authorities(report, &files->authorities);
+    if (authkeys_is_revoked(verdict, &files->revoked, &offer)) {
+        report->count = report->more = 0;
+    }
+}

@@ -1,0 +1,65 @@
+/*
+ * For -T: what a login would say about each line of the files of keys. The child that reads keys
+ * walks over them once, after it has given up every right; a login never calls this.
+ */
+#ifndef WREN_AUTHKEYS_EXPLAIN_H
+#define WREN_AUTHKEYS_EXPLAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "authkeys.h"
+#include "authkeys_line.h"
+#include "authkeys_options.h"
+#include "key.h"
+#include "lines.h"
+
+/* About a line, or about the file of -c. It begins like a verdict. */
+struct authkeys_finding {
+    uint32_t reason; /* enum authkeys_reason */
+    uint32_t line;   /* 0: the whole file */
+    uint32_t owner;
+    uint32_t mode;
+    uint32_t error;
+    uint32_t of_authorities; /* 1: it is about the file of -c; 0: the user's */
+    char option[AUTHKEYS_OPTION_BYTES];
+    uint8_t fingerprint[32]; /* zeros: no key could be read */
+};
+
+_Static_assert(sizeof(struct authkeys_finding) == offsetof(struct authkeys_verdict, authority),
+               "a finding can be copied over the start of a verdict");
+
+struct authkeys_report {
+    uint32_t count;
+    uint32_t more; /* lines that do not fit */
+    /* The last one is for the line at hand. */
+    struct authkeys_finding findings[LIMIT_EXPLAINED_LINES + 1];
+
+    /* The child's. */
+    uint32_t of_authorities;
+    struct login_attempt attempt;
+    struct authkeys_line line;
+    struct authkeys_line_terms terms;
+    struct lines lines;
+    struct key_text key;
+    struct grant grant;
+};
+
+/* Whether a key with this reason can log in, perhaps from another address or as an authority. */
+static inline bool authkeys_may_work(uint32_t reason)
+{
+    return reason == AUTHKEYS_LISTED || reason == AUTHKEYS_ELSEWHERE ||
+           reason == AUTHKEYS_FOR_AUTHORITY;
+}
+
+/*
+ * Fills in the report, which must be zeros: what a login with the key of each line of the user's
+ * file and of -c's would meet; empty lines and comments are left out. If the lines do not fit, the
+ * last finding is about one that may work, if there is one. The verdict is AUTHKEYS_NOT_LISTED, or
+ * why the user's file can't be used; or, without findings, why -R's can't be.
+ */
+void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
+                      const struct authkeys_query *query, const char *user,
+                      const struct authkeys_files *files);
+
+#endif

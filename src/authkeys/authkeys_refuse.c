@@ -1,0 +1,63 @@
+#include "authkeys_refuse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "authkeys_options.h"
+
+void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reason,
+                     const char *path, uint32_t line)
+{
+    verdict->reason = reason;
+    verdict->line = line;
+    snprintf(verdict->path, sizeof(verdict->path), "%.*s", LIMIT_PATH_BYTES - 1, path);
+}
+
+void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct authkeys_file *file)
+{
+    verdict->error = (uint32_t)file->error;
+    verdict->owner = file->owner;
+    verdict->mode = file->mode;
+    authkeys_refuse(verdict, file->reason, file->path, 0);
+}
+
+void authkeys_refuse_by_users(struct authkeys_verdict *verdict,
+                              const struct authkeys_users_file *file)
+{
+    if (file->fd >= 0) {
+        authkeys_refuse(verdict, AUTHKEYS_NOT_LISTED, file->path, 0);
+        return;
+    }
+    verdict->owner = file->refused.owner;
+    verdict->mode = file->refused.mode;
+    verdict->error = file->refused.error;
+    authkeys_refuse(verdict, (enum authkeys_reason)file->refused.reason, file->refused.path, 0);
+}
+
+bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,
+                         const struct revoked_offer *offer)
+{
+    const char *section;
+    uint32_t line;
+    if (file->path == NULL) {
+        return false;
+    }
+    if (file->fd < 0) {
+        authkeys_refuse_by_file(verdict, file);
+        return true;
+    }
+    enum revoked revoked = revoked_look(file->fd, offer, &line, &section);
+    if (revoked == REVOKED_NOT || revoked == REVOKED_EMPTY) {
+        verdict->revoked_empty = revoked == REVOKED_EMPTY;
+        return false;
+    }
+    authkeys_name_option(verdict->option, section, strlen(section));
+    if (revoked == REVOKED_UNREADABLE) {
+        verdict->error = (uint32_t)errno;
+        authkeys_refuse(verdict, AUTHKEYS_UNREADABLE, file->path, 0);
+    } else {
+        authkeys_refuse(verdict, AUTHKEYS_REVOKED + (revoked - REVOKED), file->path, line);
+    }
+    return true;
+}

@@ -1,0 +1,27 @@
+/*
+ * What a login and -T's explanation write into a verdict in the same way.
+ */
+#ifndef WREN_AUTHKEYS_REFUSE_H
+#define WREN_AUTHKEYS_REFUSE_H
+
+#include <stdbool.h>
+
+#include "authkeys.h"
+#include "revoked.h"
+
+void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reason,
+                     const char *path, uint32_t line);
+
+/* Why the file can't be used. */
+void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct authkeys_file *file);
+
+/* The user's file: why it can't be used, or AUTHKEYS_NOT_LISTED. */
+void authkeys_refuse_by_users(struct authkeys_verdict *verdict,
+                              const struct authkeys_users_file *file);
+
+/* True, with the reason, if the file of -R revokes the offer. What can't be read revokes
+ * everything; without a file nothing is revoked. */
+bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,
+                         const struct revoked_offer *offer);
+
+#endif

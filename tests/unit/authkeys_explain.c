@@ -1,0 +1,306 @@
+/* Covers authkeys_explain.c and authkeys_refuse.c. fuzz/authkeys_search.c compares its findings
+ * with what logins meet. */
+#include "authkeys_explain.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sodium.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "revoked.h"
+#include "scratch.h"
+#include "unit.h"
+
+static char scratch[SCRATCH_BYTES];
+static struct authkeys_files files;
+static struct authkeys_verdict verdict;
+static struct authkeys_report *report;
+static struct authkeys_query query;
+
+static void begin(void)
+{
+    scratch_make(scratch);
+    memset(&files, 0, sizeof(files));
+    files.users.fd = files.authorities.fd = files.revoked.fd = -1;
+    strcpy(files.users.path, "/users");
+    report =
+        mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(report, MAP_FAILED);
+    query = (struct authkeys_query){.now = 1800000000};
+}
+
+static void finish(void)
+{
+    munmap(report, sizeof(*report));
+    scratch_remove(scratch);
+}
+
+/* The line of a key of 32 equal bytes. */
+static const char *key_line(uint8_t byte)
+{
+    static char text[8][768];
+    static unsigned turn;
+    struct key key = {.sk = false};
+    struct key_text written;
+    memset(key.public_key, byte, sizeof(key.public_key));
+    key_write_text(&written, &key);
+    turn = (turn + 1) % 8;
+    snprintf(text[turn], sizeof(text[turn]), "%s %s", written.type, written.base64);
+    return text[turn];
+}
+
+static int file_of(const char *text)
+{
+    int fd = memfd_create("file", MFD_CLOEXEC);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    ck_assert_int_eq(lseek(fd, 0, SEEK_SET), 0);
+    return fd;
+}
+
+static void give_revoked(const char *text)
+{
+    files.revoked.path = "/revoked";
+    files.revoked.fd = file_of(text);
+}
+
+static void explain(const char *users)
+{
+    if (users != NULL) {
+        files.users.fd = file_of(users);
+    }
+    memset(&verdict, 0, sizeof(verdict));
+    memset(report, 0, sizeof(*report));
+    authkeys_explain(&verdict, report, &query, "alice", &files);
+}
+
+static void expect(uint32_t at, uint32_t line, enum authkeys_reason reason, const char *option)
+{
+    const struct authkeys_finding *finding = &report->findings[at];
+    ck_assert_uint_lt(at, report->count);
+    ck_assert_msg(finding->line == line && finding->reason == reason, "%u: line %u, reason %u", at,
+                  finding->line, finding->reason);
+    ck_assert_str_eq(finding->option, option);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
+
+START_TEST(each_line)
+{
+    static char text[4096 + LIMIT_AUTHKEYS_LINE_BYTES];
+    int used = snprintf(text, sizeof(text),
+                        "# a comment\n\n%s\nx %s\nssh-rsa AAAA\ncert-authority ssh-rsa AAAA\n"
+                        "cert-authority %s\nfrom=\"192.0.2.1\" %s\nprincipals=\"a\" %s\nnonsense\n"
+                        "-----BEGIN OPENSSH PRIVATE KEY-----\nssh-ed25519 AAAA\n",
+                        key_line(1), key_line(2), key_line(3), key_line(4), key_line(1));
+    memset(text + used, 'x', LIMIT_AUTHKEYS_LINE_BYTES);
+    explain(text);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_NOT_LISTED);
+    ck_assert_str_eq(verdict.path, "/users");
+    ck_assert_uint_eq(report->count, 11);
+    ck_assert_uint_eq(report->more, 0);
+    expect(0, 3, AUTHKEYS_LISTED, "");
+    expect(1, 4, AUTHKEYS_UNKNOWN_OPTION, "x");
+    expect(2, 5, AUTHKEYS_LINE_OTHER_TYPE, "ssh-rsa");
+    expect(3, 6, AUTHKEYS_AUTHORITY_TYPE, "ssh-rsa");
+    expect(4, 7, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
+    expect(5, 8, AUTHKEYS_ELSEWHERE, "from");
+    expect(6, 9, AUTHKEYS_BROKEN_OPTION, "principals");
+    expect(7, 10, AUTHKEYS_LINE_NO_TYPE, "");
+    expect(8, 11, AUTHKEYS_LINE_PRIVATE, "");
+    expect(9, 12, AUTHKEYS_LINE_DAMAGED, "");
+    expect(10, 13, AUTHKEYS_LINE_TOO_LONG, "");
+    for (int i = 0; i < 11; i++) {
+        bool has_key = i < 2 || (i > 3 && i < 7);
+        ck_assert_int_eq(!sodium_is_zero(report->findings[i].fingerprint, 32), has_key);
+    }
+}
+END_TEST
+
+/* Without a line there is no finding: the verdict says that no key is listed. */
+START_TEST(no_line)
+{
+    explain(_i == 0 ? "" : "# nothing\n\n");
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_NOT_LISTED);
+    ck_assert_uint_eq(report->count, 0);
+}
+END_TEST
+
+static const struct {
+    uint32_t good, second; /* lines with a key that may work */
+    uint32_t last;         /* the line of the last finding */
+} crowds[] = {
+    {0, 0, LIMIT_EXPLAINED_LINES},
+    {5, LIMIT_EXPLAINED_LINES + 7, LIMIT_EXPLAINED_LINES + 7},
+    {LIMIT_EXPLAINED_LINES, LIMIT_EXPLAINED_LINES + 7, LIMIT_EXPLAINED_LINES},
+    {LIMIT_EXPLAINED_LINES + 1, LIMIT_EXPLAINED_LINES + 2, LIMIT_EXPLAINED_LINES + 1},
+    {LIMIT_EXPLAINED_LINES + 20, 0, LIMIT_EXPLAINED_LINES + 20},
+};
+
+/* Of more lines than fit, one that may work is never lost: the result must not be that none does.
+ */
+START_TEST(more_lines_than_fit)
+{
+    static char text[(LIMIT_EXPLAINED_LINES + 20) * 100];
+    size_t used = 0;
+    for (uint32_t line = 1; line <= LIMIT_EXPLAINED_LINES + 20; line++) {
+        bool good = line == crowds[_i].good || line == crowds[_i].second;
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\n",
+                                 good ? key_line((uint8_t)(line % 256)) : "nonsense");
+    }
+    explain(text);
+    ck_assert_uint_eq(report->count, LIMIT_EXPLAINED_LINES);
+    ck_assert_uint_eq(report->more, 20);
+    ck_assert_uint_eq(report->findings[LIMIT_EXPLAINED_LINES - 2].line, LIMIT_EXPLAINED_LINES - 1);
+    ck_assert_uint_eq(report->findings[LIMIT_EXPLAINED_LINES - 1].line, crowds[_i].last);
+}
+END_TEST
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+START_TEST(users_file_that_can_not_be_used)
+{
+    char text[256];
+    files.users.refused.reason = AUTHKEYS_UNSAFE_MODE;
+    files.users.refused.owner = 17;
+    files.users.refused.mode = 0664;
+    strcpy(files.users.refused.path, "/home/alice");
+    files.authorities.path = "/authorities";
+    snprintf(text, sizeof(text), "%s\nrestrict %s\nssh-rsa AAAA\n", key_line(1), key_line(2));
+    files.authorities.fd = file_of(text);
+    explain(NULL);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
+    ck_assert_uint_eq(verdict.owner, 17);
+    ck_assert_uint_eq(verdict.mode, 0664);
+    ck_assert_str_eq(verdict.path, "/home/alice");
+    ck_assert_uint_eq(report->count, 3);
+    expect(0, 1, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
+    expect(1, 2, AUTHKEYS_BROKEN_OPTION, "");
+    expect(2, 3, AUTHKEYS_AUTHORITY_TYPE, "ssh-rsa");
+    for (int i = 0; i < 3; i++) {
+        ck_assert_uint_eq(report->findings[i].of_authorities, 1);
+    }
+}
+END_TEST
+
+START_TEST(authorities_that_can_not_be_used)
+{
+    files.authorities = (struct authkeys_file){.path = "/authorities",
+                                               .fd = -1,
+                                               .reason = AUTHKEYS_UNSAFE_OWNER,
+                                               .owner = 18,
+                                               .mode = 0640};
+    explain(key_line(1));
+    ck_assert_uint_eq(report->count, 2);
+    expect(0, 1, AUTHKEYS_LISTED, "");
+    expect(1, 0, AUTHKEYS_UNSAFE_OWNER, "");
+    ck_assert_uint_eq(report->findings[0].of_authorities, 0);
+    ck_assert_uint_eq(report->findings[1].of_authorities, 1);
+    ck_assert_uint_eq(report->findings[1].owner, 18);
+    ck_assert_uint_eq(report->findings[1].mode, 0640);
+    files.authorities = (struct authkeys_file){
+        .path = "/authorities", .fd = -1, .reason = AUTHKEYS_UNREADABLE, .error = ENOENT};
+    explain(key_line(1));
+    expect(1, 0, AUTHKEYS_UNREADABLE, "");
+    ck_assert_uint_eq(report->findings[1].error, ENOENT);
+}
+END_TEST
+
+START_TEST(file_that_can_not_be_read)
+{
+    files.users.fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    explain(NULL);
+    ck_assert_uint_eq(report->count, 1);
+    expect(0, 0, AUTHKEYS_UNREADABLE, "");
+    ck_assert_uint_eq(report->findings[0].error, EISDIR);
+}
+END_TEST
+
+/* ---- revoked keys ---------------------------------------------------------------------------- */
+
+/* Each line with the key is refused, whatever else is wrong with it; the list is read once. */
+START_TEST(revoked)
+{
+    char text[512];
+    snprintf(text, sizeof(text), "%s\nx %s\n%s\ncert-authority %s\n", key_line(1), key_line(1),
+             key_line(2), key_line(3));
+    give_revoked(key_line(1));
+    explain(text);
+    ck_assert_uint_eq(report->count, 4);
+    ck_assert_uint_eq(verdict.revoked_empty, 0);
+    expect(0, 1, AUTHKEYS_REVOKED, "");
+    expect(1, 2, AUTHKEYS_REVOKED, "");
+    expect(2, 3, AUTHKEYS_LISTED, "");
+    expect(3, 4, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
+
+    char list[512];
+    snprintf(list, sizeof(list), "ca: %s\nserial: 1-9\nid: x\n%s\n%s\n%s\n", key_line(1),
+             key_line(3), key_line(9), key_line(2));
+    give_revoked(list);
+    explain(text);
+    expect(0, 1, AUTHKEYS_LISTED, "");
+    expect(1, 2, AUTHKEYS_UNKNOWN_OPTION, "x");
+    expect(2, 3, AUTHKEYS_REVOKED, "");
+    expect(3, 4, AUTHKEYS_REVOKED, "");
+}
+END_TEST
+
+START_TEST(empty_list)
+{
+    give_revoked("# none\n");
+    explain(key_line(1));
+    ck_assert_uint_eq(verdict.revoked_empty, 1);
+    expect(0, 1, AUTHKEYS_LISTED, "");
+}
+END_TEST
+
+/* What can't be read in full revokes all keys, so there is nothing to say about lines. */
+START_TEST(broken_list)
+{
+    static const struct {
+        const char *text;
+        enum authkeys_reason reason;
+        uint32_t line;
+    } lists[] = {{"serial: 1\nnonsense\n", AUTHKEYS_REVOKED_BROKEN, 2},
+                 {"# a\rb", AUTHKEYS_REVOKED_RETURN, 1}};
+    for (int i = 0; i < 2; i++) {
+        give_revoked(lists[i].text);
+        explain(key_line(1));
+        ck_assert_uint_eq(verdict.reason, lists[i].reason);
+        ck_assert_uint_eq(verdict.line, lists[i].line);
+        ck_assert_str_eq(verdict.path, "/revoked");
+        ck_assert_uint_eq(report->count, 0);
+    }
+    files.revoked = (struct authkeys_file){
+        .path = "/revoked", .fd = -1, .reason = AUTHKEYS_UNSAFE_MODE, .owner = 5, .mode = 0666};
+    explain(key_line(1));
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNSAFE_MODE);
+    ck_assert_uint_eq(verdict.owner, 5);
+    ck_assert_uint_eq(verdict.mode, 0666);
+    ck_assert_uint_eq(report->count, 0);
+    files.revoked.fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    explain(key_line(1));
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNREADABLE);
+    ck_assert_uint_eq(verdict.error, EISDIR);
+    ck_assert_uint_eq(report->count, 0);
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("authkeys_explain");
+    TCase *tests = tcase_create("authkeys_explain");
+    tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, each_line);
+    tcase_add_loop_test(tests, no_line, 0, 2);
+    tcase_add_loop_test(tests, more_lines_than_fit, 0, sizeof(crowds) / sizeof(crowds[0]));
+    tcase_add_test(tests, users_file_that_can_not_be_used);
+    tcase_add_test(tests, authorities_that_can_not_be_used);
+    tcase_add_test(tests, file_that_can_not_be_read);
+    tcase_add_test(tests, revoked);
+    tcase_add_test(tests, empty_list);
+    tcase_add_test(tests, broken_list);
+    suite_add_tcase(suite, tests);
+    return suite;
+}
