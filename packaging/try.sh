@@ -46,11 +46,6 @@ quote()
     esac
 }
 
-have()
-{
-    command -v "$1" >/dev/null 2>&1
-}
-
 once=no
 best_effort=no
 for argument; do
@@ -77,6 +72,7 @@ esac
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd -P)
+. "$root/tests/packages.sh"
 build=$root/build/try
 data=$root/build/try-data
 user_id=$(id -u)
@@ -100,6 +96,7 @@ clean_up()
     [ -z "$follower" ] || kill "$follower" 2>/dev/null || :
     [ -z "$keys_folder" ] || rm -rf -- "$keys_folder"
     [ -z "$inetd_folder" ] || rm -rf -- "$inetd_folder"
+    remove_policy
 }
 
 # shellcheck disable=SC2317 # called by the traps
@@ -116,39 +113,20 @@ trap 'interrupted HUP' HUP
 
 # ---- what it needs ---------------------------------------------------------------------------
 
+# shellcheck disable=SC2317 # called by a probe
 c_compiler_works()
 {
     echo '#include <stdio.h>' | ${CC:-cc} -x c -fsyntax-only - 2>/dev/null
 }
 
-libsodium_is_there()
-{
-    have pkg-config && pkg-config --exists 'libsodium >= 1.0.18'
-}
-
 find_launcher()
 {
     for kind in tcpserver systemd-socket-activate inetd; do
-        if have "$kind"; then
+        if has "$kind"; then
             say "$kind"
             return
         fi
     done
-}
-
-missing_packages()
-{
-    missing=
-    c_compiler_works || missing="$missing gcc libc6-dev"
-    have meson || missing="$missing meson"
-    have ninja || missing="$missing ninja-build"
-    have pkg-config || missing="$missing pkg-config"
-    libsodium_is_there || missing="$missing libsodium-dev"
-    if ! have ssh || ! have ssh-keygen; then
-        missing="$missing openssh-client"
-    fi
-    [ -n "$(find_launcher)" ] || missing="$missing ucspi-tcp"
-    say "${missing# }"
 }
 
 # Shows the end of the log of a command that failed.
@@ -164,20 +142,29 @@ run_logged()
 
 install_missing()
 {
-    packages=$(missing_packages)
-    [ -n "$packages" ] || return 0
-    if [ "$user_id" -ne 0 ]; then
-        die "please have these Debian packages installed first: apt-get install $packages"
+    # shellcheck disable=SC2034 # packages.sh reads them
+    useful='' needed="
+gcc:c_compiler_works
+libc6-dev:c_compiler_works
+meson:has meson
+ninja-build:has ninja
+pkg-config:has pkg-config
+libsodium-dev:pkg-config --exists 'libsodium >= 1.0.18'
+openssh-client:has ssh && has ssh-keygen
+ucspi-tcp:find_launcher | grep .
+"
+    ensure_packages "$data/apt.log" "nothing can be tried" || exit 1
+}
+
+# A bare chroot has no /proc, which names the ports that are taken. Root gets one that ends with this script; Meson has
+# brought Python.
+ensure_proc()
+{
+    [ ! -r /proc/net/tcp ] || return 0
+    if [ "$user_id" -ne 0 ] || [ -n "${WREN_OWN_ROOT:-}" ]; then
+        die "there is no /proc here: mount -t proc proc /proc"
     fi
-    have apt-get || die "there is no apt-get here; please install what Debian calls: $packages"
-    title "Installing $packages"
-    DEBIAN_FRONTEND=noninteractive
-    export DEBIAN_FRONTEND
-    run_logged "$data/apt.log" apt-get update
-    # shellcheck disable=SC2086 # a list of words
-    run_logged "$data/apt.log" apt-get install -y --no-install-recommends $packages
-    packages=$(missing_packages)
-    [ -z "$packages" ] || die "installed, and still not usable: $packages"
+    exec python3 "$root/tests/own_root.py" sh "$root/packaging/try.sh" "$@"
 }
 
 # ---- building --------------------------------------------------------------------------------
@@ -399,6 +386,7 @@ mkdir -p -- "$root/build" || die "can't create $root/build: is the source tree y
 make_folder "$data"
 chmod 700 "$data"
 install_missing
+ensure_proc "$@"
 make_folder "$build"
 build_daemon
 make_keys

@@ -11,8 +11,8 @@
 #
 # The counts live in files that the processes map (Clang's continuous mode), so those that end by _exit(), a signal or
 # under a seccomp filter count as well. A test that measures memory or descriptors may fail on this build; that does not
-# matter here. As root, for the system tests; takes about 12 minutes on two processors. Needs clang, its run-time library
-# (libclang-rt-14-dev) and llvm.
+# matter here. As root, for the system tests; it installs what it needs (Debian 12 or 13). Takes about 12 minutes on two
+# processors.
 set -u
 top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -28,6 +28,13 @@ case "$*" in
 *) echo "coverage.sh: unknown argument: $*; -h helps" >&2; exit 100 ;;
 esac
 
+. "$top/tests/setup.sh"
+needed="$needed$fuzz_packages
+llvm:has llvm-profdata && has llvm-cov
+iproute2:has ip
+passwd:has useradd
+"
+prepare "$top/tests/coverage.sh"
 rm -rf $build
 mkdir -p $profiles
 chmod 1777 $profiles

@@ -2,10 +2,11 @@
 """own_root.py COMMAND...: runs a command in a mount namespace of its own, whose root is the chroot's folder.
 
 unshare(1) and mount(8) refuse to work in a bare chroot, because its / is no mount point. This leaves the chroot, mounts
-the chroot's folder on itself, and makes that the root. It mounts /proc, /sys and /dev/pts if they are missing. All mounts end
-with the last process. Needs root.
+the chroot's folder on itself, and makes that the root. It mounts /proc, /sys with control groups, and /dev/pts if they
+are missing. All mounts end with the last process. Needs root.
 """
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -40,6 +41,10 @@ def mount_missing():
         if not os.path.exists(probe):
             os.makedirs(place, exist_ok=True)
             mount(kind, place, kind, 0, data)
+    groups = "/sys/fs/cgroup"
+    if os.path.isdir(groups) and not os.listdir(groups):
+        with contextlib.suppress(OSError):  # only systemd-nspawn needs them
+            mount("cgroup2", groups, "cgroup2")
 
 
 def main():

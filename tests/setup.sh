@@ -3,7 +3,7 @@
 # by run.sh and all.sh in the top folder of the source, with $top set.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
-unset WRENSSHD WRENSSHD_REKEY WREN_CASES WREN_COUNTS WREN_MARKS WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX MAKEFLAGS
+unset WRENSSHD WRENSSHD_REKEY WREN_CASES WREN_COUNTS WREN_MARKS WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX WREN_CPU MAKEFLAGS
 tools=$top/build/tools
 venv=$top/build/venv
 python=python3
@@ -56,13 +56,14 @@ runit:has runsvdir
 s6:has s6-svscan
 daemontools:has svscan
 nftables:has nft
-busybox-static:has busybox && ! ldd /bin/busybox
+busybox-static:has_static_busybox
 iproute2:has ip
 bindfs:has bindfs
 mandoc:has mandoc
 valgrind:has valgrind
 universal-ctags:has ctags
 xz-utils:has xz
+patch:has patch
 ca-certificates:test -d /etc/ssl/certs
 python3-venv:has_python ensurepip
 "
@@ -77,7 +78,7 @@ e2fsprogs:has mke2fs
 zstd:has zstd
 cpio:has cpio
 cppcheck:has cppcheck
-libclang-rt-14-dev:has_fuzzer
+$clang_rt:has_fuzzer
 nmap:has nmap
 nodejs:has node
 npm:has npm
@@ -87,15 +88,6 @@ gcc-arm-linux-gnueabihf:has arm-linux-gnueabihf-gcc
 libc6-dev-arm64-cross:test -e /usr/aarch64-linux-gnu/include/stdio.h
 libc6-dev-armhf-cross:test -e /usr/arm-linux-gnueabihf/include/stdio.h
 "
-
-has_fuzzer() { has clang && ls "$(clang -print-runtime-dir)"/libclang_rt.fuzzer-* >/dev/null 2>&1; }
-
-# In a bare chroot / is no mount point: see own_root.py.
-own_root() { # SCRIPT ARGUMENTS...
-    [ "$(id -u)" = 0 ] && [ -z "${WREN_OWN_ROOT:-}" ] && has unshare && has "$python" || return 0
-    ! unshare --mount true 2>/dev/null && unshare --mount --propagation unchanged true 2>/dev/null || return 0
-    exec "$python" "$top/tests/own_root.py" sh "$@"
-}
 
 # Inetds, TinySSH's tools, fail2ban, OpenRC and Arch's tools are used without installing them: their packages would set
 # up services, or bring many others.
@@ -114,9 +106,11 @@ install_libraries() { # FOLDER PACKAGE...
     folder=$1
     shift
     lacks_library "$folder" && [ "$(id -u)" = 0 ] || return 0
-    libraries=$(apt-cache depends --no-pre-depends --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
-        --no-enhances "$@" 2>/dev/null | sed -n 's/^ *|*Depends: \(lib[^ ]*\)$/\1/p' | sort -u | tr '\n' ' ')
-    install_packages "$libraries" >>"$top/build/apt.log" 2>&1
+    install_packages "$(libraries_of "$@")" >>"$top/build/apt.log" 2>&1
+}
+libraries_of() { # PACKAGE...
+    apt-cache depends --no-pre-depends --no-recommends --no-suggests --no-conflicts --no-breaks --no-replaces \
+        --no-enhances "$@" 2>/dev/null | sed -n 's/^ *|*Depends: \(lib[^ ]*\)$/\1/p' | sort -u | tr '\n' ' '
 }
 lacks_library() { # FOLDER: beside those in the folder itself
     own=$(find "$1" -name '*.so.*' -exec dirname {} + | sort -u | tr '\n' :)
@@ -125,13 +119,18 @@ lacks_library() { # FOLDER: beside those in the folder itself
 
 unpack_files() { # PACKAGE:PATH...
     for pair; do
-        name=${pair##*/}
+        package=${pair%%:*} name=${pair##*/}
         [ "$name" = inetd ] && name=openbsd-inetd
         [ -e "$tools/$name" ] && continue
         rm -rf "$tools/unpacked"
-        unpack_packages "$tools/unpacked" "${pair%%:*}" && cp -r "$tools/unpacked/${pair#*:}" "$tools/$name" &&
-            install_libraries "$tools/$name" "${pair%%:*}"
-        [ -e "$tools/$name" ] || echo "${pair%%:*} is not available, so its tests are skipped"
+        unpack_packages "$tools/unpacked" "$package" && cp -r "$tools/unpacked/${pair#*:}" "$tools/$name" &&
+            install_libraries "$tools/$name" "$package"
+        if [ ! -e "$tools/$name" ]; then
+            echo "$package is not available, so its tests are skipped"
+        elif lacks_library "$tools/$name"; then
+            rm -rf "${tools:?}/$name"
+            echo "$package lacks libraries, so its tests are skipped (apt-get install $(libraries_of "$package"))"
+        fi
     done
     rm -rf "$tools/unpacked"
 }
@@ -210,9 +209,9 @@ prepare() { # SCRIPT ARGUMENTS...
 has_version_14() { has "$1" && "$1" --version | grep -q 'version 14\.'; }
 
 # What runs beside the script ends with it. A shell has its background jobs ignore Ctrl-C.
-beside=
+beside='' strangers=''
 stop_beside() {
-    [ -z "$beside" ] || pkill -TERM -P "$beside"
+    for process in $beside $strangers; do pkill -TERM -P "$process"; done
     remove_policy
 }
 trap stop_beside EXIT

@@ -3,13 +3,29 @@
 #
 #     sh packaging/debian/build.sh [dpkg-buildpackage's arguments]
 #
-# They are in build/debian afterwards. Needs the packages dpkg-dev and those of Build-Depends in packaging/debian/control:
-# dpkg-buildpackage says which are missing. The unit tests run unless DEB_BUILD_OPTIONS=nocheck.
+# They are in build/debian afterwards. As root it installs the packages that it needs (Debian 12 or 13), as another user it
+# names them. The unit tests run unless DEB_BUILD_OPTIONS=nocheck.
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 case ${1:-} in -h | --help) sed -n '2,7s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 
 work=$top/build/debian
+. "$top/tests/packages.sh"
+# Those of Build-Depends in control, and what dpkg-buildpackage itself wants.
+# shellcheck disable=SC2034 # packages.sh reads them
+useful='' needed="
+build-essential:has make && has g++ && has dpkg-buildpackage
+debhelper:has dh
+libsodium-dev:pkg-config --exists libsodium
+meson:has meson
+pkgconf:has pkgconf
+$systemd_dev:pkg-config --exists systemd
+check:pkg-config --exists check
+openssh-client:has ssh-keygen
+"
+mkdir -p "$work"
+ensure_packages "$work/apt.log" "nothing is built"
+own_root "$top/packaging/debian/build.sh" "$@"
 version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
 packaged=$(dpkg-parsechangelog -l "$top/packaging/debian/changelog" -S Version)
 [ "$packaged" = "$version" ] || {

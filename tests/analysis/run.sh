@@ -6,13 +6,14 @@
 #
 # Prints each finding that tests/analysis/accepted.txt does not list, and each line of that list which no analyzer reports
 # any more. Exits with 1 if there is either. The list holds for GCC 12 and cppcheck 2.10, Debian 12's: another version is
-# left out, because it finds other things. Exits with 77 if both are left out. Takes about a minute of processor time.
+# left out, because it finds other things. Exits with 77 if both are left out. As root it installs what it needs. Takes
+# about a minute of processor time.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 case "$*" in
 '') ;;
--h | --help) sed -n '2,10s/^# \{0,1\}//p' "$0"; exit 0 ;;
+-h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
 *) echo "analysis/run.sh: unknown argument: $*; -h helps" >&2; exit 100 ;;
 esac
 build=build/analysis
@@ -41,9 +42,13 @@ cppcheck_all() {
     findings cppcheck <$build-cppcheck.log
 }
 
-has() { command -v "$1" >/dev/null 2>&1; }
-
+. "$top/tests/packages.sh"
+needed=$build_packages useful="
+clang:has clang
+cppcheck:has cppcheck
+"
 mkdir -p $build
+ensure_packages "$build-apt.log" "cppcheck is left out" || exit 1
 : >$build/tools
 {
     if has gcc && [ "$(gcc -dumpversion | cut -d . -f 1)" = 12 ]; then

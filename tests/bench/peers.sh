@@ -24,16 +24,13 @@ folder=${1:?peers.sh: which folder? see --help}
 [ "$(id -u)" = 0 ] || { echo "peers.sh: needs root" >&2; exit 100; }
 [ ! -e "$folder" ] || { echo "peers.sh: $folder is there already" >&2; exit 100; }
 
-command -v mmdebstrap >/dev/null 2>&1 ||
-    DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends mmdebstrap </dev/null || exit 1
-
-# What apt knows of its own sources: the one that is Debian itself, not its security updates.
-mirror() {
-    # shellcheck disable=SC2016 # these are apt's names, not the shell's
-    apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' | head -n 1
-}
-[ -n "$(mirror)" ] || apt-get update -q
-uri=$(mirror)
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+. "$top/tests/packages.sh"
+# shellcheck disable=SC2034 # packages.sh reads them
+useful='' needed="mmdebstrap:has mmdebstrap"
+mkdir -p "$top/build"
+ensure_packages "$top/build/apt.log" "there are no peers" || exit 1
+uri=$(debian_mirror)
 [ -n "$uri" ] || { echo "peers.sh: no Debian mirror among apt's sources" >&2; exit 1; }
 
 mkdir -p "$(dirname "$folder")"
@@ -41,7 +38,7 @@ if [ -n "$architecture" ]; then
     # shellcheck source=/dev/null
     suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
     set -- --variant=extract --architectures="$architecture" \
-        --include=libc6,libssl3,libsodium-dev,dropbear-bin,tinysshd,openssh-server
+        --include=libc6,$libssl,libsodium-dev,dropbear-bin,tinysshd,openssh-server
 else
     set -- --variant=minbase \
         --include=openssh-server,openssh-client,openssh-sftp-server,dropbear-bin,tinysshd,passwd

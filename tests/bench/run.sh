@@ -4,7 +4,7 @@
 #     sh tests/bench/run.sh [--quick] [--only GROUP,...] [--peers DIR] [--compare OLD.json] [--report FILE.json]
 #                           [--sftp-mib N] [--out DIR] [--list] [-h]
 #
-# As root it installs what it needs (Debian, Ubuntu) and measures everything; otherwise it says what it leaves out. The
+# As root it installs what it needs (Debian 12 and 13) and measures everything; otherwise it says what it leaves out. The
 # report goes to build/bench/report: a table, JSON, CSV and plots. Takes less than 30 minutes, with --quick less than 4.
 set -u
 WREN_BENCH_CALLER=$PWD # what paths on the command line start from
@@ -16,21 +16,11 @@ PYTHONPATH=$top/tests/bench PYTHONDONTWRITEBYTECODE=1
 export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE WREN_BENCH_CALLER
 unset CC CFLAGS LDFLAGS MAKEFLAGS
 
-python=python3
-[ -x /usr/bin/python3 ] && python=/usr/bin/python3
-
 # ---- what is needed: package, and how to tell that it is there -------------------------------------------------------
 
 . "$top/tests/packages.sh"
-needed="
-gcc:has gcc
+needed="$build_packages
 binutils:has readelf
-libc6-dev:test -e /usr/include/stdio.h
-meson:has meson
-ninja-build:has ninja
-pkg-config:has pkg-config
-libsodium-dev:pkg-config --exists libsodium
-check:pkg-config --exists check
 python3:has python3
 openssh-client:has ssh
 ucspi-tcp:has tcpserver
@@ -48,6 +38,13 @@ passwd:has useradd
 qemu-user:has qemu-aarch64
 gcc-aarch64-linux-gnu:has aarch64-linux-gnu-gcc
 gcc-arm-linux-gnueabihf:has arm-linux-gnueabihf-gcc
+libc6-dev-arm64-cross:test -e /usr/aarch64-linux-gnu/include/stdio.h
+libc6-dev-armhf-cross:test -e /usr/arm-linux-gnueabihf/include/stdio.h
+clang:has clang
+lld:has ld.lld
+llvm:has llvm-ar
+patch:has patch
+xz-utils:has xz
 mmdebstrap:has mmdebstrap
 strace:has strace
 "
@@ -101,6 +98,7 @@ case " $* " in
 esac
 mkdir -p "$build"
 ensure_packages "$build/apt.log" "something is left out" || exit 1
+own_root "$top/tests/bench/run.sh" "$@"
 build_all || exit 1
 fetch_libraries "$@"
 "$python" -m bench --daemon "$static" --dynamic "$dynamic" --build "$build/meson/tests/bench" "$@"

@@ -4,7 +4,7 @@
 #     sh tests/clients/run.sh [arguments of pytest]        such as: -k Go
 #
 # Tests WRENSSHD, or the program of build/gcc, which it builds if it is missing. Needs root. As root it installs Debian's
-# clients; libraries come from PyPI, npm, Go, Cargo and Maven into build/clients, build/venv and build/node,
+# clients; libraries come from PyPI, npm, Go, Cargo, Maven and RubyGems into build/clients, build/venv and build/node,
 # with the versions that the files of this folder name. A client that can't be had is skipped, with the reason. Go 1.26 and
 # Rust 1.85 are newer than Debian 12's, and must be there.
 set -u
@@ -14,6 +14,7 @@ case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ "$(id -u)" = 0 ] || { echo "clients: skipped, the users that log in are made by root"; exit 0; }
 given=${WRENSSHD:-}
 . "$top/tests/setup.sh"
+has_ruby() { ruby -e "require '$1'" >/dev/null 2>&1; }
 useful="$useful
 ansible-core:has ansible
 borgbackup:has borg
@@ -26,6 +27,13 @@ nodejs:has node
 npm:has npm
 maven:has mvn
 default-jdk-headless:has java
+ruby:has ruby && has gem
+ruby-dev:ls /usr/include/*/ruby-*/ruby/config.h
+make:has make
+ruby-net-sftp:has_ruby net/sftp
+ruby-rbnacl:has_ruby rbnacl
+ruby-ed25519:has_ruby ed25519
+ruby-bcrypt-pbkdf:has_ruby bcrypt_pbkdf
 "
 built=$top/build/clients
 here=$top/tests/clients
@@ -48,6 +56,12 @@ copy_java() {
     rm -rf "$built/java"
     mvn -B -q -f "$here/java/pom.xml" dependency:copy-dependencies -DoutputDirectory="$built/java" && touch "$built/java.ok"
 }
+# Debian 12's net-ssh is older, and Debian has no x25519.
+fetch_gems() {
+    [ -d "$built/gems" ] ||
+        gem install --install-dir "$built/gems" --no-document --ignore-dependencies net-ssh:'~> 7.3.0' x25519
+}
+has gem && try net-ssh fetch_gems
 has go && try go build_go
 has cargo && try russh build_russh
 [ -n "$(find "$built/java.ok" -newer "$here/java/pom.xml" 2>/dev/null)" ] || { has mvn && try java copy_java; }

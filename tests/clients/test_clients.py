@@ -5,6 +5,7 @@ output and exit status it hands on. The programs in this folder take all they ne
 that can't connect must say why in the words of REASONS.
 """
 
+import glob
 import hashlib
 import os
 import re
@@ -141,6 +142,18 @@ def node(place):
     own(place, program("node"), os.path.join(HERE, "node_ssh2.js"), env={**place.env, "NODE_PATH": modules})
 
 
+def net_ssh(place):
+    """With gems of Debian's, and with those that run.sh has fetched."""
+    gems = ["net-sftp", "rbnacl", "x25519", "ed25519", "bcrypt_pbkdf"]
+    own_gems = run([program("ruby"), "-e", "print Gem.path.join(':')"]).stdout
+    env = {**place.env, "GEM_PATH": os.path.join(BUILT, "gems") + ":" + own_gems}
+    asked = f'gem "net-ssh", "~> {rows()["net-ssh (Ruby)"][0]}"; {gems}.each {{ |name| gem name }}'
+    found = place.run("ruby", "-e", asked, env=env)
+    if found.returncode != 0:
+        pytest.skip(found.stderr.splitlines()[0])
+    own(place, "ruby", os.path.join(HERE, "net_ssh.rb"), env=env)
+
+
 def openssh(place):
     own_choice = "KexAlgorithms=^sntrup761x25519-sha512@openssh.com"  # as the client does it without our options
     done = place.ssh(COMMAND, options=[own_choice])
@@ -163,12 +176,21 @@ def putty(place):
     assert place.arrived() and place.came_back()
 
 
-def dbclient(place):
+def dbclient(place, start=()):
     key = place.path("id_dropbear")
     place.need(program("dropbearconvert"), "openssh", "dropbear", place.site.identity, key)
-    base = [program("dbclient"), "-i", key, "-p", str(place.server.port), "-l", place.user, "127.0.0.1"]
+    base = [*(start or [program("dbclient")]), "-i", key, "-p", str(place.server.port), "-l", place.user, "127.0.0.1"]
     done = place.run(*base, COMMAND)
     assert (done.stdout, done.returncode) == ("out\n", 7), done
+
+
+def newer_dbclient(place):
+    """Of the newest Debian, which tests/bench/peers.sh unpacks. It runs with that Debian's libraries."""
+    root = os.path.join(PROJECT, "build", "peers")
+    found = program(os.path.join(root, "usr/bin/dbclient"))
+    loader = glob.glob(os.path.join(root, "usr/lib*/ld-linux-*")) + glob.glob(os.path.join(root, "usr/lib/*/ld-linux-*"))
+    libraries = glob.glob(os.path.join(root, "usr/lib/*-linux-gnu"))
+    dbclient(place, [loader[0], "--library-path", ":".join(libraries), found])
 
 
 def curl(place):
@@ -229,12 +251,12 @@ def lftp(place):
 
 
 def rclone(place):
-    config = place.write("rclone.conf", f"[far]\ntype = sftp\nhost = 127.0.0.1\nport = {place.server.port}\n"
-                         f"user = {place.user}\nkey_file = {place.site.identity}\n"
-                         f"known_hosts_file = {place.home}/.ssh/known_hosts\nshell_type = none\n")
+    far = (f"type = sftp\nhost = 127.0.0.1\nport = {place.server.port}\nuser = {place.user}\n"
+           f"key_file = {place.site.identity}\nshell_type = none\n")
+    config = place.write("rclone.conf", f"[far]\n{far}[known]\n{far}known_hosts_file = {place.home}/.ssh/known_hosts\n")
     base = [program("rclone"), "--config", config, "--retries", "1", "copyto"]
     place.need(*base, place.path("up"), f"far:{place.there('file')}")
-    place.need(*base, f"far:{place.there('file')}", place.path("down"))
+    place.need(*base, f"known:{place.there('file')}", place.path("down"))
     assert place.arrived() and place.came_back()
 
 
@@ -288,6 +310,7 @@ def jump(place):
 
 CLIENTS = {
     "OpenSSH: ssh, scp": openssh, "PuTTY: plink, pscp": putty, "Dropbear: dbclient": dbclient,
+    "Dropbear: dbclient, newer": newer_dbclient, "net-ssh (Ruby)": net_ssh,
     "libssh": lambda place: built(place, "client-libssh"), "curl, libssh2": curl,
     "Go: x/crypto, pkg/sftp": lambda place: built(place, "client-go"),
     "russh, russh-sftp": lambda place: built(place, "russh/debug/client"),

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether the time of a refused login tells an existing user, file or key from one that does not exist.
 
-    python3 tests/constant_time/login.py [--probes N] [--connections N] [--plant MICROSECONDS] [--daemon FILE]
+    sh tests/constant_time/run.sh login [--probes N] [--connections N] [--plant MICROSECONDS] [--daemon FILE]
 
 SECURITY.md claims that nobody can learn which users exist. Each probe is a signed login with a bad signature, of a kind
 that is chosen at random:

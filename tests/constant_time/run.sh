@@ -2,6 +2,7 @@
 # Whether a branch or an address depends on a secret in crypto/, or in the comparison of host keys. Three means:
 #
 #     sh tests/constant_time/run.sh [x86_64|aarch64|armv7|memcheck|flow]...
+#     sh tests/constant_time/run.sh login [ARGUMENTS]       the times of refused logins: see login.py
 #
 # x86_64, aarch64, armv7   traces: each function of secrets.c runs in an emulator with ten secrets: all bits zero, all bits
 #            one, and random ones. All addresses of instructions and of memory must be the same, in the same order. What
@@ -13,8 +14,8 @@
 #            needs no processor that can run it, as for AVX-512.
 #
 # Each means must also find planted leaks: functions with one, and leaks put into copies of the sources. None of them says
-# anything about instructions whose time depends on their data, but that flow refuses division. What a means lacks skips it.
-# Without arguments: all.
+# anything about instructions whose time depends on their data, but that flow refuses division. What a means lacks skips it;
+# root installs it. Without arguments: all of these five.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -23,8 +24,30 @@ passed=0 failed=0 skipped=0
 functions="chacha20 portable poly1305 reduction length seal open refuse random sntrup761 hostkey"
 
 die() { echo "constant time: $*" >&2; exit 1; }
-has() { command -v "$1" >/dev/null 2>&1; }
-case ${1:-} in -h | --help) sed -n '2,19s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,20s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+mkdir -p "$work/include"
+. "$top/tests/packages.sh"
+if [ "${1:-}" = login ]; then
+    shift
+    needed=$daemon_packages useful=''
+    ensure_packages "$work/apt.log" "nothing is measured" || exit 1
+    own_root "$top/tests/constant_time/run.sh" login "$@"
+    exec "$python" tests/constant_time/login.py "$@"
+fi
+needed="$build_packages
+python3:has python3
+" useful="
+binutils:has objdump
+clang:has clang
+valgrind:has valgrind
+qemu-user:has qemu-x86_64 && has qemu-aarch64 && has qemu-arm
+gcc-aarch64-linux-gnu:has aarch64-linux-gnu-gcc
+gcc-arm-linux-gnueabihf:has arm-linux-gnueabihf-gcc
+libc6-dev-arm64-cross:test -e /usr/aarch64-linux-gnu/include/stdio.h
+libc6-dev-armhf-cross:test -e /usr/arm-linux-gnueabihf/include/stdio.h
+util-linux:has setarch
+"
+ensure_packages "$work/apt.log" "something is skipped" || exit 1
 [ $# -gt 0 ] || set -- x86_64 aarch64 armv7 memcheck flow
 
 skip() { # WHAT REASON
@@ -80,17 +103,17 @@ plant_in_kernels() {
 # ---- the functions of secrets.c --------------------------------------------------------------------------------------
 
 flags="-std=gnu11 -O3 -D_GNU_SOURCE -ffunction-sections -fdata-sections -fno-strict-aliasing
-    -Icrypto -Itests/unit -Isrc/common -Isrc/wire -Isrc/hostkey -Ibuild/constant_time/include"
+    -Icrypto -Itests/unit -Itests/seams -Isrc/common -Isrc/wire -Isrc/hostkey -Ibuild/constant_time/include"
 portable="chacha20 chachapoly cpu poly1305 sntrup761 sntrup761_code chacha20_portable sntrup761_baseline"
 
 # Sets the compiler, the kernels with their flags, the levels of tests/unit/levels.h, and what is linked.
 describe() {
-    extra='' levels="0 1" linked=-static options=
+    extra='' levels="0 1" feature=AVX2 linked=-static options=
     case $1 in
     x86_64) compiler=gcc emulator=qemu-x86_64 ;;
     aarch64) compiler=aarch64-linux-gnu-gcc emulator=qemu-aarch64 levels=0 extra="chacha20_neon poly1305_neon" ;;
     armv7)
-        compiler=arm-linux-gnueabihf-gcc emulator=qemu-arm
+        compiler=arm-linux-gnueabihf-gcc emulator=qemu-arm feature=NEON
         extra="chacha20_neon:-mfpu=neon poly1305_neon:-mfpu=neon sntrup761_neon:-mfpu=neon"
         ;;
     memcheck-*) compiler=${1#*-} linked='' options="-gdwarf-4 -DSECRETS_MEMCHECK" ;;
@@ -120,6 +143,7 @@ build() { # MEANS: the program, and one for each planted leak
         compile "$1" "crypto/$name.c" "$folder/$name.o" "$own" || return 1
     done
     compile "$1" src/hostkey/hostkey.c "$folder/hostkey.o" "" || return 1
+    compile "$1" tests/seams/cpu_masked.c "$folder/cpu_masked.o" "" || return 1
     compile "$1" tests/constant_time/secrets.c "$folder/secrets.o" "" || return 1
     $compiler $linked -Wl,--gc-sections -o "$folder/secrets" "$folder"/*.o || return 1
     for leak in $leaks; do
@@ -167,7 +191,7 @@ run_functions() { # MEANS
     build "$1" || die "crypto/ can't be built for $1"
     for level in $levels; do
         [ "$(ask "$1" "$work/$1/secrets" length "$level")" != absent ] ||
-            { skip "$1, level $level" "this processor lacks it" && continue; }
+            { skip "$1, level $level" "this processor lacks $feature" && continue; }
         for function in $functions; do judge "$1" "$level" "$function" "$work/$1/secrets" alike; done
         for function in branch index; do judge "$1" "$level" "$function" "$work/$1/secrets" differs; done
         for leak in $leaks; do judge "$1" "$level" "${leak#*:}" "$work/$1/secrets-${leak%:*}" differs; done
@@ -222,7 +246,6 @@ run_flow_leak() { # COMPILER KERNEL: compiled as the build does it
 
 # ---- all -------------------------------------------------------------------------------------------------------------
 
-mkdir -p "$work/include"
 # libsodium's headers are the same for each processor, and the cross compilers look for them elsewhere.
 found=$(pkg-config --variable=includedir libsodium)
 cp -R "$found/sodium.h" "$found/sodium" "$work/include" || die "there are no headers of libsodium"

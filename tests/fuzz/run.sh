@@ -16,8 +16,8 @@
 # build/fuzz/findings/TARGET; `build/fuzz/tests/fuzz/fuzz_TARGET FILE` plays it again. The next run plays it first, deletes
 # it if it passes now, and counts it otherwise. Inputs that reach something new stay in build/fuzz/inputs/TARGET, and the
 # next run goes on from them. Exits with 1 if there is a finding, old or new.
-# Needs clang with its libFuzzer (libclang-rt-14-dev), Meson, libsodium, Check and Python; never writes outside of build/,
-# but for --minimize.
+# As root it installs what it needs (Debian 12 or 13), as another user it names it. Never writes outside of build/, but for
+# --minimize.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -26,6 +26,7 @@ all_floors=tests/fuzz/floors.txt
 
 usage_error() { echo "run.sh: $*; run.sh -h helps" >&2; exit 100; }
 
+words=$*
 seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) values=0 minimize='' coverage='' floors='' targets=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -140,11 +141,18 @@ minimize() {
     set_floor "$1"
 }
 
-if ! ls "$(clang -print-runtime-dir 2>/dev/null)"/libclang_rt.fuzzer-* >/dev/null 2>&1; then
-    echo "run.sh: clang with libFuzzer is missing: apt-get install clang libclang-rt-14-dev" >&2
-    exit 1
-fi
+. "$top/tests/packages.sh"
+needed="$build_packages$fuzz_packages
+python3:has python3
+util-linux:has setpriv
+"
+useful="
+llvm:has llvm-symbolizer && has llvm-cov
+"
 mkdir -p build "$build"
+ensure_packages "$build/apt.log" "reports name no functions, and there is no --coverage" || exit 1
+# shellcheck disable=SC2086 # words without blanks
+own_root "$top/tests/fuzz/run.sh" $words
 # A run that was stopped may have left these.
 rm -f "$build/table" "$build/failed"
 configure $build -fsanitize=fuzzer "-fsanitize=fuzzer-no-link -g1" -Db_sanitize=address,undefined

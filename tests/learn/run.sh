@@ -7,8 +7,8 @@
 #     --deep  find each difference of a server that has one state more than the model: three times as many connections
 #
 # Tests WRENSSHD, or the program of build/gcc, which it builds if it is missing. AALpy comes from the Python package index
-# into build/venv. Needs root. Without a name: transport, channel and openssh, which is OpenSSH's server as a check of the
-# learner.
+# into build/venv. Needs root, and installs Debian's packages that it needs (12 or 13). Without a name: transport, channel
+# and openssh, which is OpenSSH's server as a check of the learner.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -27,7 +27,16 @@ case ${1:-} in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ "$(id -u)" = 0 ] || skip "it looks into processes, which needs root"
 mkdir -p build
 case $(uname -m) in x86_64 | aarch64) ;; *) skip "it does not know this machine's system calls" ;; esac
-[ -x $venv/bin/python ] || python3 -m venv --system-site-packages $venv >build/learn.log 2>&1 || skip "there is no python3-venv"
+. "$top/tests/packages.sh"
+# shellcheck disable=SC2034 # packages.sh reads them
+needed="$daemon_packages
+python3-venv:has_python ensurepip
+" useful="
+openssh-server:test -x /usr/sbin/sshd
+"
+ensure_packages build/learn-apt.log "the learner itself is not checked" || exit 1
+own_root "$top/tests/learn/run.sh" "$@"
+[ -x $venv/bin/pip ] || "$python" -m venv --system-site-packages $venv >build/learn.log 2>&1 || skip "there is no python3-venv"
 $venv/bin/python -c 'import aalpy' 2>/dev/null || $venv/bin/pip install -q --disable-pip-version-check aalpy >>build/learn.log 2>&1 ||
     skip "AALpy can't be installed: $(tail -n 1 build/learn.log)"
 options=

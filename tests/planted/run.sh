@@ -5,8 +5,15 @@
 #
 #     --means MEANS  only these, for example unit,fuzz
 #
-# First the copy without a bug: what fails there finds nothing. All in all about an hour on two processors. As root.
+# First the copy without a bug: what fails there finds nothing. All in all about an hour on two processors. As root, which
+# installs what is needed (Debian 12 or 13).
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
-case "${1:-}" in -h | --help) sed -n '2,8s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
-PYTHONDONTWRITEBYTECODE=1 exec python3 "$top/tests/planted/planted.py" "$top" "$@"
+case "${1:-}" in -h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+. "$top/tests/setup.sh"
+needed="$needed$fuzz_packages
+git:has git
+rsync:has rsync
+"
+prepare "$top/tests/planted/run.sh" "$@"
+PYTHONDONTWRITEBYTECODE=1 exec "$python" "$top/tests/planted/planted.py" "$top" "$@"

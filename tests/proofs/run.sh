@@ -8,7 +8,7 @@
 #
 # CBMC 6 comes from the PATH (Debian 13: cbmc). Where it is missing, root has mmdebstrap fetch Debian 13's package and
 # what it needs into build/proofs, once; nothing of that is installed. Where that can't be done, all is skipped, with
-# the reason.
+# the reason. As root it installs the other packages that it needs.
 # The variable WREN_PROOF_SECONDS ends a proof that takes more seconds of the processor (240).
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
@@ -31,7 +31,7 @@ usage_error() { echo "proofs: $*; -h helps" >&2; exit 100; }
 teeth='' proofs=''
 for argument; do
     case $argument in
-    -h | --help) sed -n '2,12s/^# \{0,1\}//p' "$top/tests/proofs/run.sh"; exit 0 ;;
+    -h | --help) sed -n '2,13s/^# \{0,1\}//p' "$top/tests/proofs/run.sh"; exit 0 ;;
     --teeth) teeth=yes ;;
     -*) usage_error "unknown option: $argument" ;;
     *)
@@ -48,10 +48,8 @@ done
 unpack_cbmc() {
     [ -x "$work/root/usr/bin/cbmc" ] && return
     [ "$(id -u)" = 0 ] || skip "there is no CBMC 6, and only root can have Debian 13's unpacked"
-    command -v mmdebstrap >/dev/null || skip "there is neither CBMC 6 nor mmdebstrap"
-    # shellcheck disable=SC2016 # for apt-get
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' |
-        head -n 1)
+    has mmdebstrap || skip "there is neither CBMC 6 nor mmdebstrap"
+    mirror=$(debian_mirror)
     [ -n "$mirror" ] || skip "there is no Debian mirror among the sources of apt"
     echo "unpacking Debian 13's cbmc into build/proofs/root, once"
     rm -rf "$work/root"
@@ -206,12 +204,21 @@ bite_all() {
     done <"$work/bugs"
 }
 
+has_cbmc() { case $(cbmc --version 2>/dev/null) in [6-9].*) ;; *) return 1 ;; esac; }
+
+. "$top/tests/packages.sh"
+[ "$debian" = 12 ] && cbmc=mmdebstrap || cbmc=cbmc
+# shellcheck disable=SC2034 # packages.sh reads them
+needed="
+gcc:has gcc
+libc6-dev:test -e /usr/include/stdio.h
+libsodium-dev:test -e /usr/include/sodium.h
+python3:has python3
+"
+useful="$cbmc:has_cbmc || has $cbmc || has \"$work/root/usr/bin/cbmc\""
 mkdir -p "$work"
-command -v gcc >/dev/null || skip "there is no gcc"
-case $(cbmc --version 2>/dev/null) in
-[6-9].*) ;;
-*) unpack_cbmc ;;
-esac
+ensure_packages "$work/apt.log" "nothing can be proved" || exit 1
+has_cbmc || unpack_cbmc
 for proof in ${proofs:-$all_proofs}; do
     if [ -n "$teeth" ]; then bite_all "$proof"; else verify "$proof"; fi
 done

@@ -37,7 +37,7 @@ class Guest:
         self.groups = self._make_groups()
         self.log = open(os.path.join(self.folder, "log"), "wb")
         binds = [f"--bind={self.etc}:/etc", f"--bind-ro={self.local}:/usr/local",
-                 *(f"--bind-ro={os.path.realpath(path)}" for _, path in programs)]
+                 *(f"--bind-ro={os.path.realpath(path)}:/usr/local/bin/{name}" for name, path in programs)]
         # Without machined and without a unit of its own: this machine may run no systemd.
         self.proc = subprocess.Popen(
             ["systemd-nspawn", "--quiet", "--register=no", "--keep-unit", "--private-network", "--resolv-conf=off",
@@ -61,8 +61,8 @@ class Guest:
         self.write_etc("hosts", "127.0.0.1 localhost\n")
         shutil.copytree(site.bin, self.local + "/sbin", symlinks=True)
         os.makedirs(self.local + "/bin")
-        for name, path in programs.items():
-            os.symlink(os.path.realpath(path), f"{self.local}/bin/{name}")
+        for name in programs:  # a link into a home would lead nowhere for units with ProtectHome=
+            open(f"{self.local}/bin/{name}", "wb").close()
         shutil.copytree(PACKAGING, self.local + SHARED.removeprefix("/usr/local"))
         units = self.local + UNITS.removeprefix("/usr/local")
         os.makedirs(units)

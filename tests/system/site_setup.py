@@ -4,6 +4,7 @@ import base64
 import glob
 import os
 import pwd
+import random
 import re
 import shutil
 import stat
@@ -20,10 +21,15 @@ EXTRA_GROUPS = ("games", "users")
 
 
 def find_daemon():
-    """WRENSSHD, else the newest build."""
+    """WRENSSHD, else the newest build; with WREN_CPU the program of the same build that knows it."""
     named = os.environ.get("WRENSSHD")
-    if named:
-        return os.path.abspath(named)
+    daemon = os.path.abspath(named) if named else newest_daemon()
+    if not os.environ.get("WREN_CPU"):
+        return daemon
+    return os.path.join(os.path.dirname(os.path.dirname(daemon)), "tests", "wrensshd-masked")
+
+
+def newest_daemon():
     built = [path for pattern in ("build/*/src/wrensshd", "build/*/wrensshd")
              for path in glob.glob(os.path.join(PROJECT, pattern))]
     if not built:
@@ -149,7 +155,7 @@ class Site:
         """A throw-away user, named after this process so that parallel runs don't meet."""
         name = f"wrent{os.getpid()}{suffix}"
         path = os.path.join(self.base, "home" + suffix)
-        run_or_fail(["useradd", "--no-create-home", "--home-dir", path, "--shell", shell,
+        run_or_fail(["useradd", "--no-create-home", "--home-dir", path, "--shell", shell, "--uid", str(unused_uid()),
                      "--groups", ",".join(EXTRA_GROUPS), "--password", "*", *more, name])
         self._users.append(name)
         user = pwd.getpwnam(name)
@@ -238,6 +244,16 @@ class Site:
         for name in list(self._users):
             self.remove_user(name)
         shutil.rmtree(self.base, ignore_errors=True)
+
+
+def unused_uid():
+    """One that a container or a chroot beside us is unlikely to use: the kernel counts its processes together with ours."""
+    while True:
+        uid = random.randrange(20000, 60000)
+        try:
+            pwd.getpwuid(uid)
+        except KeyError:
+            return uid
 
 
 def run_or_fail(command, **how):

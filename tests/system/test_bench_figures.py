@@ -181,6 +181,14 @@ def test_the_report_states_every_figure_the_verdict_and_what_is_missing(results)
         assert word in text
 
 
+def test_a_missing_peer_is_the_first_line_of_the_report(results):
+    assert "MISSING" not in report.text(results)
+    results.note("left out: OpenSSH, which is not installed")
+    results.note("left out: aarch64: mmdebstrap is not installed")
+    assert report.text(results).splitlines()[0] == (
+        "MISSING: OpenSSH, which is not installed; aarch64: mmdebstrap is not installed")
+
+
 # ---- comparing two runs --------------------------------------------------------------------------------------------
 
 

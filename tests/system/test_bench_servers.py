@@ -505,7 +505,7 @@ def test_a_quick_run_from_end_to_end(tmp_path):
     need_namespaces()
     begin = time.time()
     done = subprocess.run(["sh", os.path.join(PROJECT, "tests/bench/run.sh"), "--quick", "--only", "size", "--out",
-                           str(tmp_path / "report")], text=True, capture_output=True, timeout=280, check=False)
+                           str(tmp_path / "report")], text=True, capture_output=True, timeout=800, check=False)
     if "another run is going on" in done.stderr:
         pytest.skip("the suite is at work on this machine")
     assert done.returncode == 0, done.stdout + done.stderr

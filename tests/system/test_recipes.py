@@ -16,7 +16,7 @@ from daemon import PATIENCE_SECONDS, run
 from island import tree
 from listener import Listener
 from recipes import PACKAGING, Place, Started, page, read, version, words_of, write
-from site_setup import PROJECT
+from site_setup import PROJECT, run_or_fail
 
 # They do not depend on how the daemon was built.
 pytestmark = pytest.mark.slow
@@ -200,6 +200,24 @@ def test_debian_purge_of_a_link(tmp_path, package, folder):
     done = run(["sh", "-c", script, "postrm", "purge"])
     assert done.returncode == 0, done.stderr
     assert os.listdir(tmp_path / "elsewhere") == ["other"]
+
+
+def test_debian_purge_of_a_sealed_key(site, tmp_path):
+    """The key that is sealed for a TPM lies on the disk as it is: a purge removes it, and leaves what is not ours."""
+    sealed = tmp_path / "wrensshd/initramfs/sealed"
+    os.makedirs(sealed)
+    run_or_fail([os.path.join(site.bin, "wrensshd-makekey"), "-q", str(sealed)])
+    (sealed / ".ed25519.sk.tmp").touch()
+    (sealed / "notes").touch()
+    script = read(os.path.join(PACKAGING, "debian/wrensshd-initramfs.postrm")).replace("/etc/", str(tmp_path) + "/")
+    for action in ("remove", "purge"):
+        done = run(["sh", "-c", script, "postrm", action])
+        assert done.returncode == 0 and not done.stderr, done.stderr
+        assert os.path.exists(sealed / ".ed25519.sk") == (action == "remove")
+    assert os.listdir(sealed) == ["notes"]
+    (sealed / "notes").unlink()
+    assert run(["sh", "-c", script, "postrm", "purge"]).returncode == 0
+    assert os.listdir(tmp_path) == []
 
 
 def test_alpine(place):

@@ -9,7 +9,7 @@
 #     --no-build  use the release binaries in build/cross as they are
 #     --jobs N    so many at once; without it two, where there are two processors
 #
-# As root it installs what it needs (Debian 12). Root file systems are made once and kept in build/vm/cache; the
+# As root it installs what it needs (Debian 12 and 13). Root file systems are made once and kept in build/vm/cache; the
 # consoles of machines that fail are kept in build/vm/logs.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
@@ -22,19 +22,9 @@ WREN_SLOWNESS=4
 export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE WREN_SLOWNESS
 unset CC CFLAGS LDFLAGS MAKEFLAGS
 
-python=python3
-[ -x /usr/bin/python3 ] && python=/usr/bin/python3
-
-case " $* " in
-*" -h "* | *" --help "*) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
-*" --list "*) exec "$python" -m vm --list ;;
-esac
-
+case " $* " in *" -h "* | *" --help "*) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 . "$top/tests/packages.sh"
-needed="
-python3:has python3
-openssh-client:has ssh
-"
+needed=$system_packages
 useful="
 qemu-system-x86:has qemu-system-x86_64
 qemu-system-arm:has qemu-system-aarch64
@@ -45,8 +35,11 @@ e2fsprogs:has mke2fs
 util-linux:has unshare
 zstd:has zstd
 cpio:has cpio
-busybox-static:! ldd /bin/busybox
+iproute2:has ip
+busybox-static:has_static_busybox
 "
+case " $* " in *" --list "*) useful= ;; esac
 mkdir -p build/vm/logs
 ensure_packages "$top/build/vm/apt.log" "some machines are skipped" || exit 1
+own_root "$top/tests/vm/run.sh" "$@"
 exec "$python" -m vm "$@"

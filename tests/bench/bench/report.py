@@ -44,6 +44,15 @@ def about_lines(about):
     return [f"{name + ':':12}{value}" for name, value in about.items()]
 
 
+LEFT_OUT = "left out: "
+
+
+def missing_lines(notes):
+    """Servers and machines that have no figures at all: the reader must not miss that."""
+    missing = [note.removeprefix(LEFT_OUT) for note in notes if note.startswith(LEFT_OUT)]
+    return ["MISSING: " + "; ".join(missing)] if missing else []
+
+
 def overview_lines(results):
     """One line for each row that has a peer."""
     lines = [f"{'ours / best peer':60} {'ours':>9} {'peer':>9}  ratio"]
@@ -59,7 +68,7 @@ def overview_lines(results):
 
 
 def text(results):
-    lines = about_lines(results.about) + [""]
+    lines = missing_lines(results.notes) + about_lines(results.about) + [""]
     group = None
     for row in results.ordered():
         if row.group != group:

@@ -74,6 +74,7 @@ class World:
         os.makedirs(self.outside(self.base))
         if self.privileged:
             self._use_memory()
+            os.makedirs(self.outside("/run/sshd"), exist_ok=True)  # OpenSSH's server wants it, and a chroot lacks it
         self.user, self.home, self.uid, self.gid = self._add_user() if self.privileged else self._self()
         self.identity = self.path("id_ed25519")
         self.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", self.identity])
@@ -90,7 +91,6 @@ class World:
             os.makedirs(target, exist_ok=True)
             if not os.path.ismount(target):
                 run(["mount", "--rbind", "/" + name, target])
-        os.makedirs(self.outside("/run/sshd"), exist_ok=True)
 
     def _use_memory(self):
         """Keeps the files of this run in memory where there is plenty, so that no disk is measured."""

@@ -41,10 +41,12 @@ def libraries(architecture):
 
 def build(bench, compiler, flags, neon_flags, folder, target):
     compile_it = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O3", "-fno-strict-aliasing", *flags,
-                  "-I" + os.path.join(PROJECT, "crypto"), "-idirafter", os.path.join(folder, "usr/include")]
-    sources = [path for where in ("crypto", "tests/bench/crypto")
-               for path in sorted(glob.glob(os.path.join(PROJECT, where, "*.c")))
-               if not OF_X86.search(path)]
+                  *("-I" + os.path.join(PROJECT, where) for where in ("crypto", "tests/seams")),
+                  "-idirafter", os.path.join(folder, "usr/include")]
+    # As tests link them: without crypto/cpu_level.c.
+    sources = [path for where in ("crypto/*.c", "tests/bench/crypto/*.c", "tests/seams/cpu_masked.c")
+               for path in sorted(glob.glob(os.path.join(PROJECT, where)))
+               if not OF_X86.search(path) and not path.endswith("/cpu_level.c")]
     neon, objects = [path for path in sources if path.endswith("_neon.c")], []
     for path in neon:
         objects.append(os.path.join(bench.scratch, f"{os.path.basename(path)}-{target}.o"))
@@ -68,7 +70,7 @@ def one_machine(bench, architecture, target, emulator, name, flags, neon_flags):
     compiler = target + "-gcc"
     missing = [tool for tool in (compiler, emulator, "mmdebstrap") if not shutil.which(tool)]
     if missing:
-        bench.leave_out(f"{name}: {', '.join(missing)} is not installed")
+        bench.leave_out(f"left out: {name}: {', '.join(missing)} is not installed")
         return
     folder = libraries(architecture)
     program = build(bench, compiler, flags, neon_flags, folder, target)
@@ -89,10 +91,10 @@ def one_machine(bench, architecture, target, emulator, name, flags, neon_flags):
 
 def measure(bench):
     if os.getuid() != 0:
-        bench.leave_out("arm: needs root, to fetch libraries")
+        bench.leave_out("left out: arm, which needs root to fetch libraries")
         return
     for machine in MACHINES:
         try:
             one_machine(bench, *machine)
         except Failed as why:
-            bench.leave_out(f"{machine[3]}: {why}")
+            bench.leave_out(f"left out: {machine[3]}: {why}")
