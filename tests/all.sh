@@ -1,6 +1,6 @@
 #!/bin/sh
 # What `sh tests/run.sh --all` adds, after run.sh: Clang, the rest of the sanitizer build, packaging, the static builds,
-# ARM under emulation, Debian packages, booted boards, and analyzers on the whole tree.
+# ARM under emulation, Debian packages, booted boards, fresh machines, and analyzers on the whole tree.
 #
 #     sh tests/all.sh
 #
@@ -122,6 +122,12 @@ test_debian() {
         step debian "Debian packages" debian nice -n 10 sh tests/debian/run.sh life
 }
 
+# What README.md says to type, on a machine that has nothing: Debian 13, as root and as an ordinary user. Beside all that
+# follows, which goes first: it takes what that leaves of the processors.
+test_strangers() {
+    WREN_COUNTS=$top/build/results step strangers "fresh machines" strangers nice -n 10 sh tests/strangers/run.sh
+}
+
 # Without what is for other processors, and what takes the place of a C library's functions.
 check_all_files() {
     has_version_14 clang-tidy || { say "the whole tree is not checked: that needs clang-tidy 14"; return; }
@@ -149,6 +155,8 @@ check_corpora() {
 test_python=$python
 "$venv/bin/python" -c 'import pytest' 2>/dev/null && test_python=$venv/bin/python
 
+test_strangers &
+strangers=$!
 test_packaging &
 beside=$!
 has clang && test_clang
@@ -173,7 +181,7 @@ check_all_files
 step source "analyzers" analyzers analyze
 check_corpora
 wait
-beside=
+beside='' strangers=''
 # These measure memory and count the kernel's events: nothing else may run.
 [ ! -x build/clang/src/wrensshd ] || run_suite clang clang measure --suite measure
 [ ! -x build/sanitize/src/wrensshd ] || run_suite sanitize sanitize measure --suite measure

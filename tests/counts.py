@@ -3,8 +3,8 @@
 
 A row's folder holds files of these kinds:
   testlog-*.json  Meson's; a program that uses Check counts as many cases as it made checks
-  others          {"case": "passed", "failed" or "skipped"}, or {"passed": 1, "failed": 0, "skipped": 2} of tests that
-                  only tell how many
+  others          {"case": "passed", "failed" or "skipped: reason"}, or {"passed": 1, "failed": 0, "skipped": 2} of
+                  tests that only tell how many
 In the last line a case that ran on several builds counts once: as failed if it failed anywhere, and as skipped if no
 build ran it. Exit status 1 if anything failed, or nothing ran.
 """
@@ -24,7 +24,7 @@ def program_cases(result):
     """The cases of one program that is no pytest's."""
     name = result["name"].rpartition(" / ")[2]
     if result["result"] == "SKIP":
-        return {name: "skipped"}
+        return {name: "skipped: " + (result.get("stdout", "") + result.get("stderr", "")).strip().rpartition("\n")[2]}
     good = result["result"] in ("OK", "EXPECTEDFAIL")
     suites = [list(map(int, found)) for found in CHECKS.findall(result.get("stdout", ""))]
     if not suites:
@@ -70,21 +70,34 @@ def read_row(folder):
     return row
 
 
+def kind(result):
+    """A result without its reason."""
+    return result.partition(":")[0]
+
+
+def read_rows(top):
+    return {name: read_row(os.path.join(top, name)) for name in sorted(os.listdir(top))}
+
+
+def distinct_cases(rows):
+    """Each case once."""
+    distinct = {}
+    for row in rows.values():
+        for case, result in row.items():
+            distinct[case] = min(distinct.get(case, result), result, key=lambda found: WORST_FIRST.index(kind(found)))
+    return distinct
+
+
 def main():
-    top = sys.argv[1]
-    rows = {name: read_row(os.path.join(top, name)) for name in sorted(os.listdir(top))}
+    rows = read_rows(sys.argv[1])
     print(f"{'':14}{'passed':>8}{'failed':>8}{'skipped':>8}")
     for name, row in rows.items():
-        counts = Counter(row.values())
+        counts = Counter(map(kind, row.values()))
         print(f"{name:14}" + "".join(f"{counts[result]:8}" for result in ("passed", "failed", "skipped")))
     for name, row in rows.items():
         for case in sorted(case for case, result in row.items() if result == "failed"):
             print(f"failed, {name}: {case}")
-    distinct = {}
-    for row in rows.values():
-        for case, result in row.items():
-            distinct[case] = min(result, distinct.get(case, "skipped"), key=WORST_FIRST.index)
-    total = Counter(distinct.values())
+    total = Counter(map(kind, distinct_cases(rows).values()))
     print(f"\n{total['passed']} passed, {total['failed']} failed, {total['skipped']} skipped")
     return 1 if total["failed"] or not total["passed"] else 0
 

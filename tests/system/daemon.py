@@ -55,7 +55,7 @@ class Log:
 
 
 def daemon_environment(extra=None):
-    keep = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS") if name in os.environ}
+    keep = {name: os.environ[name] for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "WREN_CPU") if name in os.environ}
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", **keep, **(extra or {})}
 
 

@@ -172,6 +172,7 @@ def pipes_to(listener):
     return [pid for pid in proc.descendants(listener.proc.pid) if ours & set(proc.descriptors(pid).values())]
 
 
+@pytest.mark.root  # /proc of a process that is not dumpable
 def test_only_the_monitor_has_the_pipe(site, guard):
     """Only the monitor has the pipe, so no other process can report a login or keep a place."""
     listener = guard()

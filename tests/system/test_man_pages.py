@@ -45,7 +45,7 @@ def test_contents():
     contents = text.split("Contents of this page:")[1].split(".El")[0]
     named = set(re.findall(r"^\.Sx (.*?)(?: [:,.])?$", contents, re.M))
     sections = set(re.findall(r"^\.Sh (.*)$", text, re.M))
-    assert sections - named == {"NAME", "SYNOPSIS", "DESCRIPTION", "SEE ALSO", "STANDARDS"}
+    assert sections - named == {"NAME", "SYNOPSIS", "HOW DO I", "DESCRIPTION", "SEE ALSO", "STANDARDS"}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -58,6 +58,20 @@ def test_references(name):
 
 def section(name, title):
     return page(name).split(f"\n.Sh {title}\n")[1].split("\n.Sh ")[0]
+
+
+def test_how_do_i():
+    """What people ask most stands where they look first: ten answers of one line each, with flags that there are."""
+    text, answers = page("wrensshd"), section("wrensshd", "HOW DO I")
+    assert text.index("\n.Sh SYNOPSIS\n") < text.index("\n.Sh HOW DO I\n") < text.index("\n.Sh DESCRIPTION\n")
+    assert len(re.findall(r"^\.It \w.* Ta ", answers, re.M)) == 10
+    flags = re.findall(r"Fl (\w)\b", answers)
+    assert flags and all(re.search(rf"^\.It (?:Fl \w , )?Fl {flag}\b", text, re.M) for flag in flags)
+    if not shutil.which("mandoc"):
+        pytest.skip("no mandoc")
+    shown = run(["mandoc", "-T", "ascii", "-O", "width=80", os.path.join(PROJECT, "man/wrensshd.8")]).stdout
+    lines = re.sub(".\b", "", shown).split("\nHOW DO I\n")[1].split("\n\n")[0].splitlines()
+    assert len(lines) == 10
 
 
 def test_windows():

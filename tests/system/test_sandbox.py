@@ -127,6 +127,7 @@ def test_environment_and_arguments(reach, state, mode):
     assert proc.status(raw.line.network)["Threads"] == "1"
 
 
+@pytest.mark.root  # /proc of a process that is not dumpable
 def test_no_name_service_comes_in(reach, mode):
     """No module of nsswitch.conf is loaded into it."""
     raw = reach("logged in", mode)
