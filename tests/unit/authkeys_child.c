@@ -384,7 +384,7 @@ START_TEST(monitor_has_ended_before)
     }
     ck_assert_int_eq(waitpid(monitor, NULL, 0), monitor);
     ck_assert_int_gt(wait(&status), 0);
-    /* A change of uid cancels the signal. Where there was none, the one of an earlier call comes. */
+    /* Without a change of uid, which cancels it, the signal of an earlier call comes. */
     bool has_signal = geteuid() != 0 && _i > 0;
     ck_assert_msg((WIFEXITED(status) && WEXITSTATUS(status) == 1) ||
                       (has_signal && WIFSIGNALED(status)),
