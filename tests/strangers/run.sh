@@ -6,7 +6,7 @@
 #     sh tests/strangers/run.sh [--suite bookworm|trixie] [--load N] [root|user]...
 #
 #     --suite  the release, without it trixie
-#     --load   N busy processes beside the tests
+#     --load   N busy processes beside the tests, with their priority
 #     root     in a bare chroot with nothing mounted, below /root with its mode of 0700, under nohup; installs by itself
 #     user     as an ordinary user whose shell is bash, after root has installed what the scripts ask for
 #
@@ -118,9 +118,9 @@ keep_packages() {
 mounts='mount --bind "$0" "$0" && cd "$0" && mount -t proc proc proc && mount -t sysfs sysfs sys &&
     mount -t devpts -o newinstance,gid=5,mode=620,ptmxmode=666 devpts dev/pts && mount -t tmpfs tmpfs dev/shm &&
     pivot_root . mnt && umount -l mnt && cd / || exit'
-# The first process waits for all others, and they end with it.
+# The first process waits for all others, and they end with it. Busy ones that were not nice would stop the builds, which are.
 # shellcheck disable=SC2016
-first='for number in $(seq "$busy"); do while :; do :; done & done; chroot . "$@" & wait $!'
+first='for number in $(seq "$busy"); do nice -n 5 sh -c "while :; do :; done" & done; chroot . "$@" & wait $!'
 
 # in_root SETUP COMMAND...: with processes and mounts of its own, which end with the command.
 in_root() {
