@@ -1,6 +1,6 @@
 /*
  * The monitor: the privileged process of a connection, for which the launcher waits. It answers the
- * requests of common/ipc.h, enforces the login deadline and all limits, reaps, and writes the log.
+ * requests of ipc/ipc.h, enforces the login deadline and all limits, reaps, and writes the log.
  *
  * Before the login it keeps the identity that the launcher gave it: root, or an ordinary user. At
  * the login it starts the session process, which becomes the user. Then it gives up root: it takes

@@ -1,5 +1,5 @@
 /*
- * The requests of common/ipc.h that the network process sends to the monitor or to the session
+ * The requests of ipc/ipc.h that the network process sends to the monitor or to the session
  * process: one function each. Each waits for the reply. If the other process has ended or its reply
  * is wrong, or if the client leaves during the wait, the function ends the connection and returns
  * false.

@@ -1,6 +1,6 @@
 /*
  * Memory of an idle connection: after a burst of traffic or a key exchange, pages of empty buffers
- * and of the stack are returned to the kernel (common/memory.h).
+ * and of the stack are returned to the kernel (process/memory.h).
  */
 #ifndef WREN_IDLE_TRIM_H
 #define WREN_IDLE_TRIM_H

@@ -19,18 +19,17 @@ import subprocess
 import sys
 
 KINDS = ("text", "rodata", "data", "bss")
-ROOMS = ("main", "common", "wire", "net", "sandbox", "monitor", "authkeys", "hostkey", "session", "sftp", "tools", "listen",
+ROOMS = ("main", "base", "log", "users", "process", "ipc", "wire", "net", "sandbox", "monitor", "authkeys", "hostkey", "session", "sftp", "tools", "listen",
          "static", "crypto", "libsodium", "libc", "linker", "other")
 
 # Static libraries by their name between lib and .a; the longer lists are the parts of a libc and its companions.
 ROOM_OF_LIBRARY = {
-    **{name: name for name in ("common", "wire", "net", "sandbox", "monitor", "authkeys", "hostkey", "session", "sftp",
-                               "tools", "listen")},
+    **{name: name for name in ROOMS[1:ROOMS.index("static")]},
     "rekey_limits": "net", "sodium": "libsodium",
     **dict.fromkeys(("static_printf", "static_time", "static_calls", "static_heap"), "static"),
     **dict.fromkeys(("wrencrypto", "wrencrypto_avx2", "wrencrypto_avx512", "wrencrypto_avx512ifma", "wrencrypto_neon",
                      "cpu_level"), "crypto"),
-    **dict.fromkeys(("users_nss", "users_files", "tables", "etc"), "common"),
+    **dict.fromkeys(("users_nss", "users_files", "tables", "etc"), "users"),
     **dict.fromkeys(("c", "c_nonshared", "gcc", "gcc_eh", "m", "pthread", "rt", "util", "compiler_rt",
                      "clang_rt.builtins"), "libc"),
 }

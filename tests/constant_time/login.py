@@ -48,7 +48,7 @@ from wire_session import ED25519, Client
 
 KINDS = ("unknown", "unlisted", "listed", "no-file", "expired")
 CHANCE = 0.001  # that one of all tests fails although nothing differs
-REFUSAL_MS, JITTER_MS = 50, 16  # src/common/limit.h
+REFUSAL_MS, JITTER_MS = 50, 16  # src/base/limit.h
 PROBES_OF_A_CONNECTION = 60  # -m; the server ends a connection after 64
 
 

@@ -103,7 +103,7 @@ plant_in_kernels() {
 # ---- the functions of secrets.c --------------------------------------------------------------------------------------
 
 flags="-std=gnu11 -O3 -D_GNU_SOURCE -ffunction-sections -fdata-sections -fno-strict-aliasing
-    -Icrypto -Itests/unit -Itests/seams -Isrc/common -Isrc/wire -Isrc/hostkey -Ibuild/constant_time/include"
+    -Icrypto -Itests/unit -Itests/seams -Isrc/base -Isrc/log -Isrc/ipc -Isrc/process -Isrc/users -Isrc/wire -Isrc/hostkey -Ibuild/constant_time/include"
 portable="chacha20 chachapoly cpu poly1305 sntrup761 sntrup761_code chacha20_portable sntrup761_baseline"
 
 # Sets the compiler, the kernels with their flags, the levels of tests/unit/levels.h, and what is linked.

@@ -30,7 +30,7 @@
 static struct input whole, pieces;
 static size_t broken_from;
 
-/* In the place of src/common/etc.c. */
+/* In the place of src/users/etc.c. */
 int etc_open(const char *name)
 {
     FUZZ_CHECK(strcmp(name, "passwd") == 0 || strcmp(name, "group") == 0 ||

@@ -1,4 +1,4 @@
-/* Makes requests of common/ipc.h, and changes them. */
+/* Makes requests of ipc/ipc.h, and changes them. */
 #include "hostile.h"
 
 #include <signal.h>

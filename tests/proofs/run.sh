@@ -110,7 +110,7 @@ stdin@2@src/net/channels/channel_stdin.c@&channel->pending, taken)@&channel->pen
 stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel->pending.bytes)@consume(channel, 0)
 sizes_session@0@src/session/session_requests.c@spawn.command_bytes > LIMIT@spawn.environment_bytes > LIMIT
 sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
-sizes_monitor@0@src/common/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
+sizes_monitor@0@src/ipc/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
 sizes_monitor@0@src/monitor/monitor_requests.c@NULL, MONITOR_START@NULL, PHASES_ALL
 END
 }
@@ -121,7 +121,7 @@ prove() { # NAME STEP SOURCE-TREE
     mkdir -p "$folder"
     rm -f "$folder"/*.i "$folder/times"
     include="-I$top/tests/proofs"
-    for room in common wire net net/transport net/channels authkeys hostkey monitor session listen tools; do
+    for room in base log users process ipc wire net net/transport net/channels authkeys hostkey monitor session listen tools; do
         include="$include -I$3/src/$room"
     done
     for file in "$top/tests/proofs/$1.c" $sources; do

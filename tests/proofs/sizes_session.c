@@ -1,5 +1,5 @@
 /*
- * find_row() of src/common/requests.c with the table of src/session/session_requests.c: of a
+ * find_row() of src/ipc/requests.c with the table of src/session/session_requests.c: of a
  * request of any size and any bytes nothing is read that has not arrived. Each of the four requests
  * is accepted if it has the exact size of its struct and its tail, and nothing else is. A NUL still
  * fits behind it.

@@ -1,4 +1,4 @@
-/* Replaces common/etc.c: the test sets the folder of these files. */
+/* Replaces users/etc.c: the test sets the folder of these files. */
 #include "etc_elsewhere.h"
 
 #include <fcntl.h>

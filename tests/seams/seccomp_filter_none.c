@@ -1,4 +1,4 @@
-/* Replaces common/seccomp_filter.c in sanitizer builds: the sanitizer's runtime needs system calls
+/* Replaces process/seccomp_filter.c in sanitizer builds: the sanitizer's runtime needs system calls
  * that our filters forbid. The daemon then runs without filters, and only with -B. */
 #include "seccomp_filter.h"
 

@@ -48,7 +48,7 @@ LOAD src/wrensshd.p/main.c.o
                                          0x18 (size before relaxing)
 
 .data.rel.ro    0x0000000000003000       0x20
- .data.rel.ro   0x0000000000003000       0x20 src/libcommon.a.p/common_log.c.o
+ .data.rel.ro   0x0000000000003000       0x20 src/liblog.a.p/log_log.c.o
 
 .bss            0x0000000000004000       0x80
  .bss.connection
@@ -75,7 +75,7 @@ LLD = """             VMA              LMA     Size Align Out     In      Symbol
 def test_a_map_of_gnu_ld():
     assert size_by_room.by_room(GNU) == {
         "main": {"text": 0x30, "rodata": 0, "data": 0, "bss": 0},
-        "common": {"text": 0, "rodata": 0, "data": 0x20, "bss": 0},
+        "log": {"text": 0, "rodata": 0, "data": 0x20, "bss": 0},
         "net": {"text": 0x100, "rodata": 0, "data": 0, "bss": 0x80},
         "monitor": {"text": 0, "rodata": 0x10, "data": 0, "bss": 0},
         "crypto": {"text": 0x40, "rodata": 0, "data": 0, "bss": 0},
@@ -103,10 +103,10 @@ def test_what_link_time_optimization_makes():
             1120             1120       30    16         lto.tmp:(.text.unlikely.login)
             1150             1150       20    16         lto.tmp:(.text.OUTLINED_FUNCTION_3)
 """
-    owners = {"kex_start": "net", "say": "common", "login": "monitor"}
+    owners = {"kex_start": "net", "say": "log", "login": "monitor"}
     found = size_by_room.by_room(text, owners)
     assert {room: row["text"] for room, row in found.items()} == {
-        "net": 0x100, "common": 0x20, "monitor": 0x30, "other": 0x20}
+        "net": 0x100, "log": 0x20, "monitor": 0x30, "other": 0x20}
 
 
 @pytest.mark.parametrize("path, room", [

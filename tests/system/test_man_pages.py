@@ -76,7 +76,7 @@ def test_how_do_i():
 
 def test_windows():
     """wrensshd(8) has the windows of limit.h: of one session, and of all together."""
-    with open(os.path.join(PROJECT, "src/common/limit.h"), encoding="ascii") as file:
+    with open(os.path.join(PROJECT, "src/base/limit.h"), encoding="ascii") as file:
         limits = dict(re.findall(r"^#define LIMIT_(\w+) +(\d+)$", file.read(), re.M))
     channels, first, largest = (int(limits[name]) for name in ("CHANNELS", "WINDOW_BYTES", "LARGEST_WINDOW_BYTES"))
     assert f".It window of a session Ta {first} bytes, {largest} when" in page("wrensshd")

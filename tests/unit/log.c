@@ -1,4 +1,4 @@
-/* For common/log.c and common/log_stderr.c. This program's own clock_gettime() and poll() let a
+/* For log/log.c and log/log_stderr.c. This program's own clock_gettime() and poll() let a
  * test set the clock forward and count waits. */
 #include "log.h"
 

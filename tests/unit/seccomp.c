@@ -1,5 +1,5 @@
 /*
- * For net/seccomp.c and common/seccomp_filter.c. tests/system/test_sandbox.py and sandbox.c test
+ * For net/seccomp.c and process/seccomp_filter.c. tests/system/test_sandbox.py and sandbox.c test
  * net/sandbox.c.
  * Each system call is made under the filter, in a process of its own. Built only without
  * sanitizers, whose runtimes the filter would kill.

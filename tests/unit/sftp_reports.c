@@ -1,4 +1,4 @@
-/* session/sftp_reports.c and common/sftp_report.c: reports of an SFTP server become log lines. */
+/* session/sftp_reports.c and ipc/sftp_report.c: reports of an SFTP server become log lines. */
 #include "sftp_reports.h"
 
 #include <signal.h>

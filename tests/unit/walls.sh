@@ -3,9 +3,9 @@
 #
 #     walls.sh SOURCE_ROOT LIBRARY...
 #
-# Of the libraries libcommon.a, libwire.a, libnet.a, libmonitor.a, libauthkeys.a, libhostkey.a, libsession.a, libsftp.a
-# and libwrencrypto.a must be there. The others, and programs, may be linked besides: none of it all allocates, or has
-# stdio's streams. Says what is wrong, one line each; exit 1 if anything is.
+# Of the libraries those of base, log, users (users_files, tables, etc), process, ipc, wire, net, monitor, authkeys, hostkey,
+# session, sftp and wrencrypto must be there. The others, and programs, may be linked besides: none of it all allocates, or
+# has stdio's streams. Says what is wrong, one line each; exit 1 if anything is.
 set -u
 export LC_ALL=C
 root=$1
@@ -44,11 +44,19 @@ library() {
     fail "there is no $wanted"
 }
 
-common=$(library common "$@") wire=$(library wire "$@") net=$(library net "$@") monitor=$(library monitor "$@")
+base=$(library base "$@") log=$(library log "$@") process=$(library process "$@") ipc=$(library ipc "$@")
+users_files=$(library users_files "$@") tables=$(library tables "$@") etc=$(library etc "$@")
+wire=$(library wire "$@") net=$(library net "$@") monitor=$(library monitor "$@")
 authkeys=$(library authkeys "$@") hostkey=$(library hostkey "$@") session=$(library session "$@")
 sftp=$(library sftp "$@") crypto=$(library wrencrypto "$@")
 
-has "$common" '^log_open$'
+has "$base" '^flags_next$'
+has "$log" '^log_open$'
+has "$users_files" '^users_find$'
+has "$tables" '^identity_find$'
+has "$etc" '^etc_open$'
+has "$process" '^confine_identity$'
+has "$ipc" '^request_serve$'
 has "$wire" '^reader_end$'
 has "$net" '^dispatch_lookup$'
 has "$net" '^session_channel_on_request$'
@@ -62,17 +70,29 @@ has "$sftp" '^on_open$'
 has "$crypto" '^chachapoly_open$'
 
 parser='reader_'
+of_log='log_'
+of_users='users_|passwd_|account_file_|identity_find|etc_open'
+of_process='confine_|descriptors_|signals_|dirs_numbers|entropy_|landlock_|memory_give_back|oom_|sandbox_layers_|secret_|seccomp_'
+of_ipc='reply_|request_serve|sftp_report_|signature_|status_(close|end|is|place|say|take)'
 of_net='packet_|connection_|queue_|loop_run|sandbox_enter|idle_trim|hostkeys_|dispatch|kexinit_|kex_|channel_|session_channel_|userauth_|messages_|version_read|tty_modes|ask_(start|sign|prove|auth|pty|spawn|signal|release|note|end)'
-of_monitor='monitor_|ending_|drop_privileges|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|users_|passwd_|identity_find'
+of_monitor='monitor_|ending_|drop_privileges|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|tcp_bytes'
 of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|krl_|lines_|key_'
 of_hostkey='hostkey_|openssh_key_|host_certificate_'
 of_session='sessions_|session_request|program_|streams_|child_start|account_become'
-# sftp_report_add() is common's, and sftp_reports_read() the session process's. Other rooms, too, have names in on_.
+# sftp_report_add() is a function of ipc/, and sftp_reports_read() the session process's. Other rooms, too, have names in on_.
 of_sftp='sftp_(end|log|main|options|read|request|run|sandbox|send)|attributes_|listing_|owners_|paths?_'
 of_sftp="$of_sftp|answer_(begin|end|error|name|status|u64)|handle_(answer|close|new|read)"
 of_sftp="$of_sftp|on_(open|close|read|write|[fl]?(set)?stat|(open|read|mk|rm)dir|readlink|realpath|symlink|rename)$"
-free_of common "$common" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
-free_of wire "$wire" "^($of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
+of_others="$parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp"
+# The ground floor, from below: base, then log and users, then process, then ipc.
+free_of base "$base" "^($of_log|$of_users|$of_process|$of_ipc|$of_others)"
+free_of log "$log" "^($of_users|$of_process|$of_ipc|$of_others)"
+for part in "$users_files" "$tables" "$etc"; do
+    free_of users "$part" "^($of_log|$of_process|$of_ipc|$of_others)"
+done
+free_of process "$process" "^($of_users|$of_ipc|$of_others)"
+free_of ipc "$ipc" "^($of_users|secret_|seccomp_|confine_|landlock_|$of_others)"
+free_of wire "$wire" "^($of_log|$of_users|$of_process|$of_ipc|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
 free_of net "$net" "^($of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp|session_process_)"
 free_of net "$net" '^(signature_verify|request_serve|secret_)'
 # The monitor parses nothing: it enters the parsers' room, and that of the session process, by one header each.
@@ -127,19 +147,26 @@ may_include() {
 }
 
 net_folders='src/net src/net/transport src/net/channels'
-may_include src/common
-may_include src/wire src/common
-for folder in $net_folders; do
-    # shellcheck disable=SC2086 # a list of folders
-    may_include $folder $net_folders src/wire src/common crypto
-done
-may_include src/authkeys src/wire src/common
-may_include src/hostkey src/wire src/common
-may_include src/session src/common
-may_include src/sftp src/wire src/common src/tools
-may_include src/monitor src/authkeys src/hostkey src/session src/wire src/common crypto
-may_include src/tools src/hostkey src/wire src/common
-may_include src/listen src/tools src/common
+below='src/base src/log src/users src/process src/ipc'
+may_include src/base
+may_include src/log src/base
+may_include src/users src/base
+may_include src/process src/base src/log src/users
+may_include src/ipc src/base src/log src/process
+may_include src/wire src/base src/ipc
+# shellcheck disable=SC2086 # lists of folders
+{
+    for folder in $net_folders; do
+        may_include $folder $net_folders src/wire $below crypto
+    done
+    may_include src/authkeys src/wire src/base src/users src/ipc
+    may_include src/hostkey src/wire src/base src/log src/process src/ipc
+    may_include src/session $below
+    may_include src/sftp src/wire $below src/tools
+    may_include src/monitor src/authkeys src/hostkey src/session src/wire $below crypto
+    may_include src/tools src/hostkey src/wire src/base src/log src/ipc
+    may_include src/listen src/tools src/base src/log src/process src/ipc
+}
 may_include crypto
 
 # calls LIBRARY...: "A B" for each object file A that names a function or an object of the file B.
@@ -200,6 +227,14 @@ no_circles includes \
 for file in "$root"/src/*.[ch] "$root"/src/*/*.[ch] "$root"/src/net/*/*.[ch] "$root"/crypto/*.[ch]; do
     lines=$(wc -l <"$file")
     [ "$lines" -le 400 ] || fail "$file has $lines lines"
+done
+
+for folder in "$root"/src/* "$root"/src/net/*; do
+    [ -d "$folder" ] || continue
+    most=30
+    [ "$folder" != "$root/src/base" ] || most=25
+    files=$(find "$folder" -maxdepth 1 -type f -name '*.[ch]' | wc -l)
+    [ "$files" -le $most ] || fail "$folder has $files files, more than $most"
 done
 
 if ctags --version 2>/dev/null | grep -q 'Universal Ctags'; then

@@ -38,7 +38,7 @@ LEFT_OUT int _crypto_stream_salsa20_pick_best_implementation(void)
 }
 
 /*
- * The source of random bytes that libsodium falls back to. wrensshd sets its own (src/common/entropy.c) before it needs
+ * The source of random bytes that libsodium falls back to. wrensshd sets its own (src/process/entropy.c) before it needs
  * any; only tests use this one, on kernels that have getrandom().
  */
 static void fill(void *const buf, const size_t size)

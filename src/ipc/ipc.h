@@ -18,21 +18,9 @@
 #include <stdint.h>
 #include <sys/ioctl.h>
 #include <termios.h>
-#include <unistd.h>
 
+#include "descriptor_numbers.h"
 #include "limit.h"
-
-/* The socket between network process and monitor: the same number in both. */
-#define IPC_DESCRIPTOR 3
-
-_Static_assert(IPC_DESCRIPTOR == STDERR_FILENO + 1, "the fixed descriptors follow 0, 1 and 2");
-
-/* The socket between network process and session process: the same number in both. Until the login
- * the monitor keeps the session process's end. */
-#define SESSION_DESCRIPTOR 4
-
-/* /dev/null, with which network process and monitor replace descriptors that they must not keep. */
-#define NULL_DESCRIPTOR 5
 
 enum ipc_type {
     /* To the monitor. */

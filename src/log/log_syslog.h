@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "descriptors.h"
+#include "descriptor_numbers.h"
 
 /* The least number of the connection's descriptor: above the fixed ones. */
 #define LOG_DESCRIPTOR_MIN FREE_DESCRIPTOR_MIN

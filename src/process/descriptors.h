@@ -8,15 +8,7 @@
 #include <signal.h>
 #include <stdbool.h>
 
-#include "entropy.h"
-
-/* The fixed numbers of the host key's descriptor (keydir "fd:N"), which the monitor reads; of the
- * launcher's status pipe (status.h); and of the running program's own file, from which the session
- * process starts the SFTP server. Later files get numbers from FREE_DESCRIPTOR_MIN on. */
-#define KEY_DESCRIPTOR      (ENTROPY_DESCRIPTOR + 1)
-#define STATUS_DESCRIPTOR   (KEY_DESCRIPTOR + 1)
-#define PROGRAM_DESCRIPTOR  (STATUS_DESCRIPTOR + 1)
-#define FREE_DESCRIPTOR_MIN (PROGRAM_DESCRIPTOR + 1)
+#include "descriptor_numbers.h"
 
 /* Closes every descriptor from `first` on. On kernels before 5.9 without /proc only those up to
  * 65535. */

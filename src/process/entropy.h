@@ -9,10 +9,7 @@
 
 #include <stdbool.h>
 
-#include "ipc.h"
-
-/* The descriptor of /dev/urandom in the network process, if the kernel has no getrandom(). */
-#define ENTROPY_DESCRIPTOR (NULL_DESCRIPTOR + 1)
+#include "descriptor_numbers.h"
 
 /* Any number. */
 #define ENTROPY_ANYWHERE (-1)
