@@ -14,12 +14,12 @@
 #include "exits.h"
 #include "log.h"
 #include "login.h"
+#include "memory.h"
 #include "monitor.h"
 #include "monitor_requests.h"
 #include "remedy.h"
 #include "sandbox.h"
 #include "sandbox_layers.h"
-#include "secret.h"
 
 /* The start of 2026, when no version of this program was out yet. */
 #define CLOCK_MIN 1767225600

@@ -7,7 +7,7 @@
 
 #include "exits.h"
 #include "flags.h"
-#include "number.h"
+#include "text.h"
 
 #define USAGE                                                                                      \
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"                \

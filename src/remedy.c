@@ -3,11 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "texts.h"
+#include "text.h"
 
 #define REMEDY(name, words, remedy) remedy "\0"
 
-/* One string, as in texts.h. */
+/* One string, as in text.h. */
 static const char of_authkeys[] = "\0" AUTHKEYS_EACH_REASON(REMEDY);
 
 /* For what texts begin with. After a remedy that ends with a blank comes the path or the user;

@@ -8,8 +8,8 @@
 
 #include <sodium.h>
 
-#include "base64.h"
 #include "ssh_key_types.h"
+#include "text.h"
 
 /* Of a key blob of 51 bytes. */
 #define ED25519_BASE64_BYTES 68

@@ -10,7 +10,7 @@
 
 #include "expiry.h"
 #include "match.h"
-#include "number.h"
+#include "text.h"
 
 struct reading {
     const struct login_attempt *attempt;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "number.h"
+#include "text.h"
 
 /* Longer than any ADDRESS/PREFIX and any ADDRESS%ZONE. */
 #define NETWORK_BYTES 80

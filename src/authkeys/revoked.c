@@ -3,10 +3,9 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "base64.h"
 #include "krl.h"
 #include "lines.h"
-#include "number.h"
+#include "text.h"
 
 /* A fingerprint without padding. */
 #define FINGERPRINT_TEXT_BYTES 43

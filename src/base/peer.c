@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "number.h"
+#include "text.h"
 
 static void put_text(char *out, size_t out_bytes, const char *text)
 {

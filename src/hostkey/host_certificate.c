@@ -11,9 +11,9 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base64.h"
 #include "reader.h"
 #include "ssh_key_types.h"
+#include "text.h"
 
 #define TYPE_HOST 2
 

@@ -20,12 +20,11 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base64.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
 #include "reader.h"
 #include "ssh_key_types.h"
-#include "texts.h"
+#include "text.h"
 
 #define BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"
 #define END   "-----END OPENSSH PRIVATE KEY-----"

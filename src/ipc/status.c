@@ -7,7 +7,7 @@
 
 #include "descriptors.h"
 #include "limit.h"
-#include "number.h"
+#include "text.h"
 
 static int status_pipe = -1;
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "dirs.h"
-#include "number.h"
+#include "text.h"
 
 /* The fourth field of /proc/PID/stat. The second, in parentheses, can contain any character. */
 static pid_t parent_of(pid_t pid)

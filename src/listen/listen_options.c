@@ -5,8 +5,8 @@
 #include "flags.h"
 #include "listen.h"
 #include "log.h"
-#include "number.h"
 #include "source.h"
+#include "text.h"
 #include "tool.h"
 
 static const char help[] =

@@ -20,8 +20,8 @@
 #include "confine.h"
 #include "descriptors.h"
 #include "ipc.h"
+#include "memory.h"
 #include "seccomp_filter.h"
-#include "secret.h"
 #include "users.h"
 
 /* The child's end of the pipe. It closes all descriptors above. */

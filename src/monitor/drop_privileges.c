@@ -20,7 +20,6 @@
 #include "descriptors.h"
 #include "log.h"
 #include "monitor_state.h"
-#include "seccomp_calls.h"
 #include "seccomp_filter.h"
 
 /* ---- the list of system calls ---------------------------------------------------------------- */

@@ -20,7 +20,6 @@
 #include "memory.h"
 #include "monitor_requests.h"
 #include "monitor_state.h"
-#include "secret.h"
 #include "status.h"
 
 /* ---- reaping --------------------------------------------------------------------------------- */

@@ -11,7 +11,6 @@
 
 #include "ipc.h"
 #include "seccomp_abi.h"
-#include "seccomp_calls.h"
 #include "seccomp_filter.h"
 
 static const struct seccomp_rule rules[] = {

@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "number.h"
+#include "text.h"
 
 /* As getdents64(2) writes it. */
 struct listed {

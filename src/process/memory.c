@@ -1,5 +1,6 @@
 #include "memory.h"
 
+#include <sodium.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -26,4 +27,39 @@ __attribute__((noinline)) void memory_give_back_stack(void)
     uint8_t *here = __builtin_frame_address(0);
     /* If less is mapped, the kernel returns that much. */
     memory_give_back(here - STACK_BYTES, STACK_BYTES - STACK_IN_USE_BYTES);
+}
+
+/* ---- secrets --------------------------------------------------------------------------------- */
+
+/* Linux 4.14; older C libraries lack the name. */
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define PRIVATE_MEMORY (MAP_PRIVATE | MAP_ANONYMOUS)
+
+void *secret_new(size_t bytes)
+{
+    /* Locked if RLIMIT_MEMLOCK allows it. */
+    void *secret = mmap(NULL, bytes, PROT_READ | PROT_WRITE, PRIVATE_MEMORY | MAP_LOCKED, -1, 0);
+    if (secret == MAP_FAILED) {
+        secret = mmap(NULL, bytes, PROT_READ | PROT_WRITE, PRIVATE_MEMORY, -1, 0);
+    }
+    if (secret == MAP_FAILED) {
+        return NULL;
+    }
+    madvise(secret, bytes, MADV_DONTDUMP);
+    madvise(secret, bytes, MADV_WIPEONFORK);
+    return secret;
+}
+
+void secret_free(void *secret, size_t bytes)
+{
+    sodium_memzero(secret, bytes);
+    munmap(secret, bytes);
+}
+
+void secret_abandon(void *secret, size_t bytes)
+{
+    munmap(secret, bytes);
 }

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "limit.h"
-#include "number.h"
+#include "text.h"
 
 /* number_read() refuses a negative score. */
 static bool is_high(const char *score)

@@ -19,7 +19,6 @@
 #include "landlock.h"
 #include "log.h"
 #include "memory.h"
-#include "secret.h"
 #include "session_requests.h"
 #include "status.h"
 

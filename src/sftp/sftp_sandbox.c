@@ -10,7 +10,6 @@
 #include "openat2.h"
 #include "sandbox_layers.h"
 #include "seccomp_abi.h"
-#include "seccomp_calls.h"
 #include "seccomp_filter.h"
 
 /* ---- Landlock -------------------------------------------------------------------------------- */

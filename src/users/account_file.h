@@ -13,6 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "users.h"
+
 #define ACCOUNT_FILE_BYTES 2048
 
 /* The digits of a number and a NUL; leading zeros leave less room for others. */
@@ -65,5 +67,15 @@ bool account_file_number(struct account_file *file, char separator, uint64_t *nu
 /* Skips the rest of the line. False if the line holds a NUL or a read fails: then nothing in it
  * counts. */
 bool account_file_end_line(struct account_file *file);
+
+/* ---- users of /etc/passwd -------------------------------------------------------------------- */
+
+/* As users_find() (users.h), from /etc/passwd alone, without any name service: for the server's own
+ * user, which is a local one. */
+int passwd_find(struct user *user, const char *name);
+
+/* Reads a line after its name. False if it is malformed. `fits` becomes false if the home directory
+ * or the shell is too long for `user`. */
+bool passwd_read_rest(struct account_file *file, struct user *user, bool *fits);
 
 #endif

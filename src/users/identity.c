@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "account_file.h"
-#include "passwd.h"
 
 #define OVERFLOW_ID 65534
 

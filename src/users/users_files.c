@@ -11,8 +11,7 @@
 #include <string.h>
 
 #include "account_file.h"
-#include "number.h"
-#include "passwd.h"
+#include "text.h"
 
 bool users_leave_descriptors(void)
 {

@@ -20,8 +20,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "number.h"
 #include "second.h"
+#include "text.h"
 
 #define VALUE_BYTES 128
 

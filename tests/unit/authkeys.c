@@ -12,10 +12,10 @@
 #include "clock.h"
 #include "ipc.h"
 #include "key.h"
+#include "memory.h"
 #include "people.h"
 #include "scratch.h"
 #include "search.h"
-#include "secret.h"
 #include "unit.h"
 
 /* The key of the bytes 0 to 31. */

@@ -10,11 +10,11 @@
 
 #include "calls.h"
 #include "ipc.h"
+#include "memory.h"
 #include "people.h"
 #include "proc.h"
 #include "scratch.h"
 #include "seccomp_abi.h"
-#include "secret.h"
 #include "unit.h"
 
 static char scratch[SCRATCH_BYTES];

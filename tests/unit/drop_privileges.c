@@ -19,7 +19,6 @@
 #include "monitor_state.h"
 #include "people.h"
 #include "scratch.h"
-#include "secret.h"
 #include "tcp_bytes.h"
 #include "unit.h"
 

@@ -11,9 +11,9 @@
 
 #include "clock.h"
 #include "log.h"
+#include "memory.h"
 #include "people.h"
 #include "scratch.h"
-#include "secret.h"
 #include "unit.h"
 
 static char home[SCRATCH_BYTES];

@@ -1,4 +1,5 @@
-#include "secret.h"
+/* For process/memory.c: secrets. */
+#include "memory.h"
 
 #include <errno.h>
 #include <stdint.h>

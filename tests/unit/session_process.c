@@ -14,10 +14,10 @@
 #include "clock.h"
 #include "descriptor.h"
 #include "ipc.h"
+#include "memory.h"
 #include "proc.h"
 #include "process.h"
 #include "scratch.h"
-#include "secret.h"
 #include "unit.h"
 
 static char home[SCRATCH_BYTES];

@@ -1,4 +1,4 @@
-/* users_files.c, passwd.c and account_file.c on malformed files, in a folder that takes the place
+/* users_files.c and account_file.c on malformed files, in a folder that takes the place
  * of /etc. */
 #include "users.h"
 

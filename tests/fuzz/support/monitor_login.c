@@ -8,10 +8,10 @@
 #include "confine.h"
 #include "descriptors.h"
 #include "exits.h"
+#include "memory.h"
 #include "monitor_program.h"
 #include "monitor_target.h"
 #include "seccomp_filter.h"
-#include "secret.h"
 #include "session_process.h"
 #include "simulation.h"
 

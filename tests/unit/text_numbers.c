@@ -1,4 +1,5 @@
-#include "number.h"
+/* For base/text.c: decimal numbers. */
+#include "text.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
-/* Covers texts.c. */
-#include "texts.h"
+/* For base/text.c: tables. */
+#include "text.h"
 
 #include <string.h>
 

@@ -1,0 +1,58 @@
+#include "text.h"
+
+#include <sodium.h>
+#include <string.h>
+
+bool number_parse(uint64_t *number, const void *digits, size_t count, uint64_t most)
+{
+    const uint8_t *bytes = digits;
+    uint64_t value = 0;
+    for (size_t i = 0; i < count; i++) {
+        unsigned digit = bytes[i] - (unsigned)'0';
+        if (digit > 9 || digit > most || value > (most - digit) / 10) {
+            return false;
+        }
+        value = 10 * value + digit;
+    }
+    if (count > 0) {
+        *number = value;
+    }
+    return count > 0;
+}
+
+bool number_read(unsigned *number, const char *text)
+{
+    uint64_t value;
+    size_t count = strlen(text);
+    if (count > NUMBER_MOST_DIGITS || !number_parse(&value, text, count, UINT32_MAX)) {
+        return false;
+    }
+    *number = (unsigned)value;
+    return true;
+}
+
+/* libsodium's decoder ignores a NUL where it may ignore anything, and where `char` is signed it
+ * takes each byte from 0x80 on for a "/". */
+bool base64_decode(uint8_t *out, size_t room, size_t *bytes, const char *text, size_t count,
+                   const char *ignored, int variant)
+{
+    bool foreign = false;
+    for (size_t i = 0; i < count; i++) {
+        foreign |= (unsigned char)(text[i] - 1) >= 0x7f;
+    }
+    return !foreign &&
+           sodium_base642bin(out, room, text, count, ignored, bytes, NULL, variant) == 0;
+}
+
+const char *texts_find(const char *table, const char *text, size_t bytes)
+{
+    const char *words;
+    bool found = false;
+    do {
+        size_t start = strlen(table);
+        found = found || (start <= bytes && memcmp(table, text, start) == 0);
+        words = table + start + 1;
+        table = words + strlen(words) + 1;
+    } while (!found || words[0] == '\0');
+    return words;
+}
