@@ -19,11 +19,6 @@ static bool is_logged_in(const struct connection *connection)
                                                    connection->resume == SSH_PHASE_OPEN);
 }
 
-static uint64_t earlier(uint64_t one_ms, uint64_t other_ms)
-{
-    return one_ms < other_ms ? one_ms : other_ms;
-}
-
 /* ---- key exchange, login, idle time ---------------------------------------------------------- */
 
 static uint64_t rekey_ms(const struct connection *connection)

@@ -3,7 +3,6 @@
 #include <stdio.h>
 
 #include "channel_messages.h"
-#include "channel_stdin.h"
 #include "hostkeys.h"
 #include "kex.h"
 #include "kexinit.h"
@@ -134,9 +133,6 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
     uint8_t number = reader_u8(&message);
     enum ssh_phase next = connection->phase;
     message_handler *handler = NULL;
-    if (number != SSH_MSG_CHANNEL_DATA) {
-        channel_stdin_flush(connection);
-    }
     switch (dispatch_lookup(number, connection->phase, &handler)) {
     case DISPATCH_HANDLE:
         next = handler(connection, &message);
@@ -195,7 +191,6 @@ void dispatch_input(struct connection *connection)
             break;
         }
     }
-    channel_stdin_flush(connection);
     if (connection->input_start == connection->input_end) {
         connection->input_start = connection->input_end = 0;
     }

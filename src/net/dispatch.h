@@ -32,7 +32,7 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
 /*
  * Handles what has arrived in the input: the client's identification line, then every packet that
  * is complete, as long as the output has room for an answer. Sets `input_waits` if that room is
- * missing. Data for programs has left the input buffer when it returns.
+ * missing. Data for programs stays in the input buffer until channel_poll_turn() writes it.
  */
 void dispatch_input(struct connection *connection);
 

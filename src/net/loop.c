@@ -7,13 +7,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "ask.h"
 #include "channel_poll.h"
-#include "channel_stdin.h"
-#include "channel_stdout.h"
+#include "clock.h"
 #include "deadlines.h"
 #include "dispatch.h"
 #include "idle_trim.h"
@@ -27,13 +25,6 @@ enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
 
 /* The longest wait: milliseconds until a deadline may not fit into an int. */
 #define LONGEST_WAIT_MS 3600000
-
-static uint64_t clock_ms(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-}
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
@@ -124,41 +115,24 @@ static void write_socket(struct connection *connection)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static uint64_t earlier(uint64_t one_ms, uint64_t other_ms)
-{
-    return one_ms < other_ms ? one_ms : other_ms;
-}
-
-/* Until there is something to do though nothing has happened, LONGEST_WAIT_MS at most. */
-static int timeout_ms(const struct connection *connection)
+/* How long poll() may wait: until there is something to do though nothing has happened. */
+static struct timespec poll_timeout(const struct connection *connection,
+                                    const struct channel_plan *plan)
 {
     uint64_t now_ms = connection->now_ms;
-    if (connection->input_waits && output_room(connection) >= LIMIT_REPLY_BYTES) {
-        return 0; /* complete packets may be here already: no event would announce them */
-    }
-    uint64_t next_ms = earlier(deadlines_next_ms(connection), channel_poll_next_ms(connection));
-    uint64_t pause_ms = channel_stdin_pause_until_ms(connection);
-    if (pause_ms > now_ms) {
-        next_ms = earlier(next_ms, pause_ms);
-    }
+    uint64_t next_ms = earlier(deadlines_next_ms(connection), plan->deadline_ms);
     if (idle_trim_due(connection)) {
         next_ms = earlier(next_ms, connection->woken_ms + LIMIT_REST_MS);
     }
-    if (next_ms <= now_ms) {
-        return 0;
+    /* Complete packets may be here already: no event would announce them. */
+    bool packets_wait = connection->input_waits && output_room(connection) >= LIMIT_REPLY_BYTES;
+    if (packets_wait || next_ms <= now_ms) {
+        return (struct timespec){0};
     }
-    return next_ms - now_ms < LONGEST_WAIT_MS ? (int)(next_ms - now_ms) : LONGEST_WAIT_MS;
-}
-
-/* ---- the loop -------------------------------------------------------------------------------- */
-
-/* How long poll() may wait. */
-static struct timespec poll_timeout(const struct connection *connection)
-{
-    int ms = timeout_ms(connection);
-    if (ms > 0 && channel_stdout_coalesces(connection)) {
+    if (plan->coalesces) {
         return (struct timespec){.tv_nsec = LIMIT_COALESCE_US * 1000};
     }
+    int ms = (int)earlier(next_ms - now_ms, LONGEST_WAIT_MS);
     return (struct timespec){.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L};
 }
 
@@ -187,28 +161,27 @@ static int poll_wanted(struct pollfd *entries, size_t count, struct timespec tim
 static void wait_for_events(struct connection *connection)
 {
     struct pollfd entries[POLL_ENTRIES];
-    bool floods = channel_poll_awaits_socket(connection);
-    bool awaits_room = floods || connection->output_start < connection->output_end;
-    bool reads = output_room(connection) >= LIMIT_REPLY_BYTES &&
-                 connection->now_ms >= channel_stdin_pause_until_ms(connection);
+    struct channel_plan plan = channel_poll_plan(connection, entries + FIRST_CHANNEL);
+    bool awaits_room = plan.awaits_room || connection->output_start < connection->output_end;
+    bool reads = output_room(connection) >= LIMIT_REPLY_BYTES && !plan.pauses;
     entries[SOCKET_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
     entries[SOCKET_OUT] =
         (struct pollfd){.fd = awaits_room ? STDOUT_FILENO : -1, .events = POLLOUT};
     entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = POLLRDHUP};
     entries[SESSION] = (struct pollfd){.fd = connection->session_ipc, .events = 0};
-    size_t channel_entries = channel_poll_add(connection, entries + FIRST_CHANNEL);
 
-    int ready = poll_wanted(entries, FIRST_CHANNEL + channel_entries, poll_timeout(connection));
-    connection->now_ms = clock_ms();
+    struct timespec timeout = poll_timeout(connection, &plan);
+    int ready = poll_wanted(entries, FIRST_CHANNEL + plan.entries, timeout);
+    connection->now_ms = (uint64_t)clock_now_ms();
     if (ready < 0) {
         if (errno != EINTR) {
             connection_fail(connection, "poll failed");
         }
         return;
     }
-    if (ready > 0 || channel_stdout_coalesces(connection)) {
+    if (ready > 0 || plan.coalesces) {
         connection->woken_ms = connection->now_ms;
-        if (floods) {
+        if (plan.awaits_room) {
             idle_trim_before_bulk(connection);
         }
     } else if (connection->now_ms - connection->woken_ms >= LIMIT_REST_MS) {
@@ -225,6 +198,8 @@ static void wait_for_events(struct connection *connection)
         read_socket(connection);
     }
 }
+
+/* ---- the loop -------------------------------------------------------------------------------- */
 
 static void send_greeting(struct connection *connection)
 {
@@ -245,7 +220,7 @@ static void send_greeting(struct connection *connection)
 
 static bool wait_until(int fd, short events, uint64_t end_ms)
 {
-    uint64_t now_ms = clock_ms();
+    uint64_t now_ms = (uint64_t)clock_now_ms();
     struct pollfd entry = {.fd = fd, .events = events};
     return now_ms < end_ms && poll(&entry, 1, (int)(end_ms - now_ms)) > 0;
 }
@@ -255,7 +230,7 @@ static bool wait_until(int fd, short events, uint64_t end_ms)
  * input that it discards. */
 static void finish_output(struct connection *connection)
 {
-    uint64_t end_ms = clock_ms() + LIMIT_GOODBYE_MS;
+    uint64_t end_ms = (uint64_t)clock_now_ms() + LIMIT_GOODBYE_MS;
     write_socket(connection);
     while (connection->output_end > 0) {
         if (!wait_until(STDOUT_FILENO, POLLOUT, end_ms)) {
@@ -275,7 +250,7 @@ static void finish_output(struct connection *connection)
 
 void loop_run(struct connection *connection, uint32_t layers)
 {
-    connection->start_ms = clock_ms();
+    connection->start_ms = (uint64_t)clock_now_ms();
     connection->now_ms = connection->kex.since_ms = connection->start_ms;
     connection_mark_used(connection);
     if (!ask_start(connection, layers)) {

@@ -9,8 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel_poll.h"
-#include "channel_stdout.h"
 #include "program.h"
 #include "unit.h"
 
@@ -224,12 +222,11 @@ END_TEST
 
 START_TEST(channels_without_a_program_ask_nothing)
 {
-    struct pollfd entries[LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES];
     program_channel(&rig, 1, 100, 100);
     program_channel(&rig, 2, 100, 100);
-    ck_assert_uint_eq(channel_poll_add(rig.connection, entries), 0);
+    ck_assert_uint_eq(program_plan(&rig).entries, 0);
     program_run(&rig, program, REMOTE);
-    ck_assert_uint_eq(channel_poll_add(rig.connection, entries), CHANNEL_POLL_ENTRIES);
+    ck_assert_uint_eq(program_plan(&rig).entries, CHANNEL_POLL_ENTRIES);
     program_expect_idle(&rig);
 }
 END_TEST
@@ -257,18 +254,18 @@ START_TEST(a_stream_of_small_pieces)
     channel()->stdout_widened = true; /* as it is in a bulk transfer */
     write_pieces(3);
     program_turn(&rig, 0);
-    ck_assert(channel_stdout_coalesces(rig.connection));
-    channel_poll_add(rig.connection, entries);
+    ck_assert(program_plan(&rig).coalesces);
+    channel_poll_plan(rig.connection, entries);
     ck_assert_int_eq(entries[1].fd, -1);
     ck_assert_int_ge(entries[2].fd, 0);
     program_drop_output(&rig);
     write_pieces(2);
     ck_assert_int_eq(program_turn(&rig, 0), 0);
     ck_assert_uint_gt(rig.connection->output_end, 8192);
-    ck_assert(channel_stdout_coalesces(rig.connection));
+    ck_assert(program_plan(&rig).coalesces);
     program_turn(&rig, 0);
-    ck_assert(!channel_stdout_coalesces(rig.connection));
-    channel_poll_add(rig.connection, entries);
+    ck_assert(!program_plan(&rig).coalesces);
+    channel_poll_plan(rig.connection, entries);
     ck_assert_int_eq(entries[1].fd, channel()->child_stdout);
     program_expect_idle(&rig);
 }
@@ -281,12 +278,12 @@ START_TEST(a_stream_that_is_blocked)
     channel()->stdout_widened = true;
     write_pieces(2);
     program_turn(&rig, 0);
-    ck_assert(channel_stdout_coalesces(rig.connection));
+    ck_assert(program_plan(&rig).coalesces);
     block_output(_i);
     write_pieces(2);
     program_turn(&rig, 0);
     program_turn(&rig, 0);
-    ck_assert(!channel_stdout_coalesces(rig.connection));
+    ck_assert(!program_plan(&rig).coalesces);
 }
 END_TEST
 
@@ -297,11 +294,11 @@ START_TEST(small_answers_do_not_coalesce)
     program_run(&rig, program, REMOTE);
     write_pieces(2);
     program_turn(&rig, 0);
-    ck_assert(!channel_stdout_coalesces(rig.connection));
+    ck_assert(!program_plan(&rig).coalesces);
     channel()->stdout_widened = true;
     program_write(program->out, bytes, 100);
     program_turn(&rig, 0);
-    ck_assert(!channel_stdout_coalesces(rig.connection));
+    ck_assert(!program_plan(&rig).coalesces);
 }
 END_TEST
 
@@ -320,7 +317,7 @@ START_TEST(a_stream_that_ends)
     }
     ck_assert_int_eq(channel()->output, OUTPUT_CLOSED);
     ck_assert_uint_eq(channel()->pace.in_flight, 3 * 4096);
-    ck_assert(!channel_stdout_coalesces(rig.connection));
+    ck_assert(!program_plan(&rig).coalesces);
 }
 END_TEST
 
@@ -339,15 +336,15 @@ static void flood(void)
 static void expect_to_wait_for_the_socket(void)
 {
     struct pollfd entries[CHANNEL_POLL_ENTRIES];
-    channel_poll_add(rig.connection, entries);
+    channel_poll_plan(rig.connection, entries);
     ck_assert_int_eq(entries[1].fd, -1);
-    ck_assert(channel_poll_awaits_socket(rig.connection));
+    ck_assert(program_plan(&rig).awaits_room);
 }
 
 static void turn_with_socket(bool has_room)
 {
     struct pollfd entries[2 * CHANNEL_POLL_ENTRIES];
-    size_t count = channel_poll_add(rig.connection, entries);
+    size_t count = channel_poll_plan(rig.connection, entries).entries;
     ck_assert_int_ge(poll(entries, count, 0), 0);
     channel_poll_note(rig.connection, entries, has_room);
     channel_poll_turn(rig.connection);
@@ -367,7 +364,7 @@ START_TEST(a_flood_waits_for_the_socket)
     while (program_turn(&rig, 0) > 0) {
         program_drop_output(&rig);
     }
-    ck_assert(!channel_poll_awaits_socket(rig.connection));
+    ck_assert(!program_plan(&rig).awaits_room);
     program_expect_idle(&rig);
 }
 END_TEST
@@ -381,7 +378,7 @@ START_TEST(a_flood_that_is_blocked)
     flood();
     block_output(_i);
     rig.connection->output_held = _i == NOT_BLOCKED;
-    ck_assert(!channel_poll_awaits_socket(rig.connection));
+    ck_assert(!program_plan(&rig).awaits_room);
     size_t before = rig.connection->output_end;
     turn_with_socket(true);
     ck_assert_uint_eq(rig.connection->output_end, before);
@@ -435,7 +432,7 @@ START_TEST(a_word_goes_before_a_stream)
         program_turn(&rig, 0);
         program_drop_output(&rig);
     }
-    ck_assert(rig.connection->channels[bulk->channel].bulk);
+    ck_assert(rig.connection->channels[bulk->channel].flow != FLOW_QUIET);
     for (int round = 0; round < 5; round++) {
         (void)!write(bulk->out, bytes, 65536);
         program_write(other->out, "word", 4);
@@ -467,7 +464,8 @@ START_TEST(a_stream_beside_a_dialogue)
         const struct program *typed = _i == TYPED_ITSELF ? program : &programs[1];
         program_run(&rig, &programs[1], REMOTE + 1);
         rig_say(&rig, SSH_MSG_CHANNEL_DATA, "us", typed->channel, "x");
-        rig.connection->channels[programs[1].channel].bulk = _i == TYPED_TO_A_STREAM;
+        rig.connection->channels[programs[1].channel].flow =
+            _i == TYPED_TO_A_STREAM ? FLOW_BULK : FLOW_QUIET;
     }
     rig.connection->now_ms += _i == TYPED_LONG_AGO ? 20000 : 500;
     while (write(program->out, bytes, sizeof(bytes)) > 0) {

@@ -1,4 +1,4 @@
-/* Both tables of channel_state.h, cell by cell. What leaves at each step is in channel_exit.c. */
+/* The tables of channel_state.h, cell by cell. What leaves at each step is in channel_exit.c. */
 #include "channel_state.h"
 
 #include "unit.h"
@@ -29,6 +29,14 @@ static const int outputs[OUTPUT_STATES][OUTPUT_EVENTS] = {
     {STAYS, STAYS, STAYS, OUTPUT_FREE},
 };
 
+static const int flows[FLOW_STATES][FLOW_EVENTS] = {
+    /* NOTHING, LITTLE, MUCH, DRAINED, FULL */
+    {STAYS, STAYS, FLOW_BULK, FLOW_COALESCING, FLOW_FLOODING},
+    {STAYS, FLOW_QUIET, STAYS, FLOW_COALESCING, FLOW_FLOODING},
+    {FLOW_BULK, FLOW_QUIET, FLOW_BULK, STAYS, FLOW_FLOODING},
+    {STAYS, FLOW_QUIET, FLOW_BULK, FLOW_COALESCING, STAYS},
+};
+
 START_TEST(the_input_table)
 {
     for (int event = 0; event < INPUT_EVENTS; event++) {
@@ -46,6 +54,17 @@ START_TEST(the_output_table)
         int expected = outputs[_i][event] == STAYS ? _i : outputs[_i][event];
         ck_assert_int_eq(
             (int)channel_output_after((enum channel_output)_i, (enum channel_output_event)event),
+            expected);
+    }
+}
+END_TEST
+
+START_TEST(the_flow_table)
+{
+    for (int event = 0; event < FLOW_EVENTS; event++) {
+        int expected = flows[_i][event] == STAYS ? _i : flows[_i][event];
+        ck_assert_int_eq(
+            (int)channel_flow_after((enum channel_flow)_i, (enum channel_flow_event)event),
             expected);
     }
 }
@@ -91,6 +110,7 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("channel_state");
     tcase_add_loop_test(tests, the_input_table, 0, INPUT_STATES);
     tcase_add_loop_test(tests, the_output_table, 0, OUTPUT_STATES);
+    tcase_add_loop_test(tests, the_flow_table, 0, FLOW_STATES);
     tcase_add_loop_test(tests, eof_lasts, INPUT_WAITING, INPUT_STATES);
     tcase_add_test(tests, states_before_eof);
     tcase_add_test(tests, states_with_a_program);

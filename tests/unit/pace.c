@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel_poll.h"
 #include "program.h"
 #include "unit.h"
 
@@ -177,7 +176,7 @@ START_TEST(alone_it_is_not_held)
 {
     make_known();
     ck_assert_uint_ge(send_until_it_stops(), 1U << 24);
-    ck_assert_uint_eq(channel_poll_next_ms(rig.connection), UINT64_MAX);
+    ck_assert_uint_eq(program_plan(&rig).deadline_ms, UINT64_MAX);
 }
 END_TEST
 
@@ -203,14 +202,14 @@ START_TEST(a_client_that_returns_no_window_gets_more_in_the_end)
     make_known();
     program_run(&rig, &other, 2);
     send_until_it_stops();
-    uint64_t next_ms = channel_poll_next_ms(rig.connection);
+    uint64_t next_ms = program_plan(&rig).deadline_ms;
     ck_assert_uint_gt(next_ms, rig.connection->now_ms);
     rig.connection->now_ms = next_ms - 1;
     uint32_t held_at = send_until_it_stops();
     ck_assert_uint_lt(held_at, 400000);
     rig.connection->now_ms = next_ms;
     ck_assert_uint_ge(send_until_it_stops(), 1U << 24);
-    ck_assert_uint_eq(channel_poll_next_ms(rig.connection), UINT64_MAX);
+    ck_assert_uint_eq(program_plan(&rig).deadline_ms, UINT64_MAX);
 }
 END_TEST
 

@@ -57,9 +57,7 @@ struct channel {
     int child_stdout, child_stderr;
     uint32_t remote_window; /* what we may still send */
     bool stdout_widened;    /* a larger pipe was asked for */
-    bool bulk;      /* much output in the last turn: interactive channels are served first */
-    bool coalesces; /* see channel_stdout_coalesces() */
-    bool floods;    /* see channel_stdout_floods() */
+    enum channel_flow flow;
     struct pace pace;
 
     /* channel_exit.c */

@@ -114,17 +114,30 @@ enum ssh_phase channel_on_window_adjust(struct connection *connection, struct re
     return connection->phase;
 }
 
-enum ssh_phase channel_on_data(struct connection *connection, struct reader *message)
+/* Reads the data of a message and takes it off the window. NULL after ending the connection. */
+static struct channel *read_data(struct connection *connection, struct reader *message,
+                                 bool extended, struct reader *data)
 {
     struct channel *channel = channel_read_open(connection, message);
     if (channel == NULL) {
-        return SSH_PHASE_ENDED;
+        return NULL;
     }
-    struct reader data = reader_string(message);
+    if (extended) {
+        reader_u32(message); /* the type: a program has no second input, so all are discarded */
+    }
+    *data = reader_string(message);
     if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "CHANNEL_DATA");
+        messages_refuse_malformed(connection, extended ? "CHANNEL_EXTENDED_DATA" : "CHANNEL_DATA");
+        return NULL;
     }
-    if (!channel_window_take(connection, channel, data.left)) {
+    return channel_window_take(connection, channel, data->left) ? channel : NULL;
+}
+
+enum ssh_phase channel_on_data(struct connection *connection, struct reader *message)
+{
+    struct reader data;
+    struct channel *channel = read_data(connection, message, false, &data);
+    if (channel == NULL) {
         return SSH_PHASE_ENDED;
     }
     if (data.left > 0) {
@@ -136,16 +149,9 @@ enum ssh_phase channel_on_data(struct connection *connection, struct reader *mes
 
 enum ssh_phase channel_on_extended_data(struct connection *connection, struct reader *message)
 {
-    struct channel *channel = channel_read_open(connection, message);
+    struct reader data;
+    struct channel *channel = read_data(connection, message, true, &data);
     if (channel == NULL) {
-        return SSH_PHASE_ENDED;
-    }
-    reader_u32(message); /* the type: a program has no second input, so all are discarded */
-    struct reader data = reader_string(message);
-    if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "CHANNEL_EXTENDED_DATA");
-    }
-    if (!channel_window_take(connection, channel, data.left)) {
         return SSH_PHASE_ENDED;
     }
     channel_window_consume(channel, data.left);
@@ -155,14 +161,25 @@ enum ssh_phase channel_on_extended_data(struct connection *connection, struct re
 
 /* ---- closing (RFC 4254 section 5.3) ---------------------------------------------------------- */
 
-enum ssh_phase channel_on_eof(struct connection *connection, struct reader *message)
+/* Reads the only field of a message. The data before the message goes to its program first. NULL
+ * after ending the connection. */
+static struct channel *read_only_field(struct connection *connection, struct reader *message,
+                                       const char *name)
 {
     struct channel *channel = channel_read_open(connection, message);
+    if (channel != NULL && !reader_end(message)) {
+        messages_refuse_malformed(connection, name);
+        return NULL;
+    }
+    channel_stdin_flush(connection);
+    return channel;
+}
+
+enum ssh_phase channel_on_eof(struct connection *connection, struct reader *message)
+{
+    struct channel *channel = read_only_field(connection, message, "CHANNEL_EOF");
     if (channel == NULL) {
         return SSH_PHASE_ENDED;
-    }
-    if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "CHANNEL_EOF");
     }
     channel_stdin_eof(connection, channel);
     return connection->phase;
@@ -170,12 +187,9 @@ enum ssh_phase channel_on_eof(struct connection *connection, struct reader *mess
 
 enum ssh_phase channel_on_close(struct connection *connection, struct reader *message)
 {
-    struct channel *channel = channel_read_open(connection, message);
+    struct channel *channel = read_only_field(connection, message, "CHANNEL_CLOSE");
     if (channel == NULL) {
         return SSH_PHASE_ENDED;
-    }
-    if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "CHANNEL_CLOSE");
     }
     channel_exit_close(connection, channel);
     return connection->ended ? SSH_PHASE_ENDED : connection->phase;

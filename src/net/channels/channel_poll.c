@@ -29,33 +29,50 @@ static struct pollfd input_entry(bool waits, int fd)
     return (struct pollfd){.fd = waits ? fd : -1, .events = POLLIN};
 }
 
-size_t channel_poll_add(const struct connection *connection, struct pollfd *entries)
+/* Output that waits for room in the socket, not for its descriptor. */
+static bool awaits_room(const struct connection *connection, const struct channel *channel)
 {
-    size_t count = 0;
-    for (size_t i = 0; i < connection->channels_used; i++) {
-        const struct channel *channel = &connection->channels[i];
-        if (!channel_is_live(channel)) {
-            continue;
-        }
-        bool sends = channel_stdout_may_send(connection, channel);
-        entries[count++] = stdin_entry(channel);
-        entries[count++] =
-            input_entry(sends && !channel->coalesces && !channel->floods, channel->child_stdout);
-        entries[count++] = input_entry(sends, channel->child_stderr);
-        entries[count++] = input_entry(may_send(connection), channel->child_exit);
-    }
-    return count;
+    return channel->flow == FLOW_FLOODING && channel_stdout_may_send(connection, channel);
 }
 
-bool channel_poll_awaits_socket(const struct connection *connection)
+static void add_entries(const struct connection *connection, const struct channel *channel,
+                        struct pollfd entries[static CHANNEL_POLL_ENTRIES])
 {
+    bool sends = channel_stdout_may_send(connection, channel);
+    bool asks = sends && channel->flow < FLOW_COALESCING;
+    entries[0] = stdin_entry(channel);
+    entries[1] = input_entry(asks, channel->child_stdout);
+    entries[2] = input_entry(sends, channel->child_stderr);
+    entries[3] = input_entry(may_send(connection), channel->child_exit);
+}
+
+static uint64_t deadline_ms(const struct connection *connection, const struct channel *channel)
+{
+    if (channel_stdout_is_paced(connection, channel)) {
+        return pace_deadline_ms(&channel->pace);
+    }
+    return channel_exit_linger_ends_ms(connection, channel);
+}
+
+struct channel_plan channel_poll_plan(const struct connection *connection, struct pollfd *entries)
+{
+    struct channel_plan plan = {.deadline_ms = UINT64_MAX};
     for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
-        if (channel_is_live(channel) && channel_stdout_floods(connection, channel)) {
-            return true;
+        if (channel_is_live(channel)) {
+            add_entries(connection, channel, entries + plan.entries);
+            plan.entries += CHANNEL_POLL_ENTRIES;
+            plan.deadline_ms = earlier(plan.deadline_ms, deadline_ms(connection, channel));
+            plan.awaits_room |= awaits_room(connection, channel);
+            plan.coalesces |= channel->flow == FLOW_COALESCING;
         }
     }
-    return false;
+    uint64_t pause_ms = channel_stdin_pause_until_ms(connection);
+    if (pause_ms > connection->now_ms) {
+        plan.pauses = true;
+        plan.deadline_ms = earlier(plan.deadline_ms, pause_ms);
+    }
+    return plan;
 }
 
 void channel_poll_note(struct connection *connection, const struct pollfd *entries,
@@ -70,33 +87,14 @@ void channel_poll_note(struct connection *connection, const struct pollfd *entri
         if ((entries[0].revents & (POLLERR | POLLHUP)) != 0) {
             channel_stdin_break(connection, channel);
         }
-        bool stdout_ready = entries[1].revents != 0 || channel->coalesces ||
-                            (socket_has_room && channel_stdout_floods(connection, channel));
+        bool stdout_ready = entries[1].revents != 0 || channel->flow == FLOW_COALESCING ||
+                            (socket_has_room && awaits_room(connection, channel));
         channel->ready = (entries[0].revents != 0 ? READY_STDIN : 0U) |
                          (stdout_ready ? READY_STDOUT : 0U) |
                          (entries[2].revents != 0 ? READY_STDERR : 0U) |
                          (entries[3].revents != 0 ? READY_EXIT : 0U);
         entries += CHANNEL_POLL_ENTRIES;
     }
-}
-
-static uint64_t next_ms(const struct connection *connection, const struct channel *channel)
-{
-    if (channel_stdout_is_paced(connection, channel)) {
-        return pace_deadline_ms(&channel->pace);
-    }
-    return channel_exit_linger_ends_ms(connection, channel);
-}
-
-uint64_t channel_poll_next_ms(const struct connection *connection)
-{
-    uint64_t first_ms = UINT64_MAX;
-    for (size_t i = 0; i < connection->channels_used; i++) {
-        const struct channel *channel = &connection->channels[i];
-        uint64_t channel_ms = channel_is_live(channel) ? next_ms(connection, channel) : UINT64_MAX;
-        first_ms = channel_ms < first_ms ? channel_ms : first_ms;
-    }
-    return first_ms;
 }
 
 /* ---- the turn -------------------------------------------------------------------------------- */
@@ -133,10 +131,11 @@ void channel_poll_turn(struct connection *connection)
     /* Interactive channels are served first. Among the others, which can fill the output, another
      * one is first in each turn. */
     bool was_bulk[LIMIT_CHANNELS];
+    channel_stdin_flush(connection);
     size_t used = connection->channels_used;
     connection->first_channel = next_live(connection, connection->first_channel);
     for (size_t i = 0; i < used; i++) {
-        was_bulk[i] = connection->channels[i].bulk;
+        was_bulk[i] = connection->channels[i].flow != FLOW_QUIET;
     }
     for (size_t i = 0; i < 2 * used; i++) {
         size_t number = (connection->first_channel + i) % used;

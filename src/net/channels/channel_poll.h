@@ -15,22 +15,27 @@ struct connection;
 /* At most this many poll entries a channel. */
 #define CHANNEL_POLL_ENTRIES 4
 
-/* Adds an entry for each descriptor of each live channel to `entries`; returns how many. Where
- * there is nothing to wait for, the entry's descriptor is -1. */
-size_t channel_poll_add(const struct connection *connection, struct pollfd *entries);
+/* What the loop waits for on behalf of all channels. */
+struct channel_plan {
+    size_t entries; /* how many the channels have */
+    uint64_t
+        deadline_ms;  /* the turn has something to do then, whatever poll() finds; or UINT64_MAX */
+    bool awaits_room; /* output waits for room in the socket rather than for its descriptor */
+    bool pauses;      /* the socket is left unread until deadline_ms at most */
+    bool coalesces;   /* the turn reads more output after LIMIT_COALESCE_US */
+};
 
-/* True if a program's output waits for room in the socket rather than for its descriptor. */
-bool channel_poll_awaits_socket(const struct connection *connection);
+/* Adds an entry for each descriptor of each live channel to `entries`. Where there is nothing to
+ * wait for, the entry's descriptor is -1. */
+struct channel_plan channel_poll_plan(const struct connection *connection, struct pollfd *entries);
 
-/* Notes what poll() found, from the entries that channel_poll_add() added. */
+/* Notes what poll() found, from the entries that channel_poll_plan() added. */
 void channel_poll_note(struct connection *connection, const struct pollfd *entries,
                        bool socket_has_room);
 
-/* When channel_poll_turn() has something to do though poll() finds nothing, or UINT64_MAX. */
-uint64_t channel_poll_next_ms(const struct connection *connection);
-
-/* One turn for each channel: queued data to programs; then, if a message may leave, output, exit
- * status, EOF, CLOSE and window to the client. */
+/* Writes what channel_stdin_data() has collected, before the input buffer moves. Then one turn for
+ * each channel: queued data to programs; and, if a message may leave, output, exit status, EOF,
+ * CLOSE and window to the client. */
 void channel_poll_turn(struct connection *connection);
 
 #endif

@@ -31,6 +31,14 @@ static const uint8_t output_table[OUTPUT_STATES][OUTPUT_EVENTS] = {
     [OUTPUT_CLOSED] = {OUTPUT_CLOSED, OUTPUT_CLOSED, OUTPUT_CLOSED, OUTPUT_FREE},
 };
 
+/* The columns: NOTHING, LITTLE, MUCH, DRAINED, FULL. */
+static const uint8_t flow_table[FLOW_STATES][FLOW_EVENTS] = {
+    [FLOW_QUIET] = {FLOW_QUIET, FLOW_QUIET, FLOW_BULK, FLOW_COALESCING, FLOW_FLOODING},
+    [FLOW_BULK] = {FLOW_BULK, FLOW_QUIET, FLOW_BULK, FLOW_COALESCING, FLOW_FLOODING},
+    [FLOW_COALESCING] = {FLOW_BULK, FLOW_QUIET, FLOW_BULK, FLOW_COALESCING, FLOW_FLOODING},
+    [FLOW_FLOODING] = {FLOW_FLOODING, FLOW_QUIET, FLOW_BULK, FLOW_COALESCING, FLOW_FLOODING},
+};
+
 enum channel_input channel_input_after(enum channel_input state, enum channel_input_event event)
 {
     enum channel_input next = (enum channel_input)input_table[state][event];
@@ -40,6 +48,11 @@ enum channel_input channel_input_after(enum channel_input state, enum channel_in
 enum channel_output channel_output_after(enum channel_output state, enum channel_output_event event)
 {
     return (enum channel_output)output_table[state][event];
+}
+
+enum channel_flow channel_flow_after(enum channel_flow state, enum channel_flow_event event)
+{
+    return (enum channel_flow)flow_table[state][event];
 }
 
 bool channel_input_has_eof(enum channel_input state)

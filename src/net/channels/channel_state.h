@@ -1,6 +1,8 @@
 /*
- * The states of a channel (RFC 4254 sections 5.1 to 5.3): one for each half. The tables below are
- * all that changes them; an event that a row leaves out ("-") leaves the state as it is.
+ * The states of a channel: one for each half (RFC 4254 sections 5.1 to 5.3), and one for the flow
+ * of the program's output. The tables below are all that changes them; an event that a row leaves
+ * out
+ * ("-") leaves the state as it is.
  *
  * The input half takes the client's data to the program's stdin.
  *
@@ -28,6 +30,15 @@
  *     CLOSED      | -        | -           | -      | FREE
  *
  * No event changes FREE: channel_open() does, for both halves at once.
+ *
+ * The flow says how the loop waits for more output. Each turn of the channel ends with one event.
+ *
+ *     state      | NOTHING | LITTLE | MUCH | DRAINED    | FULL
+ *     -----------+---------+--------+------+------------+---------
+ *     QUIET      | -       | -      | BULK | COALESCING | FLOODING
+ *     BULK       | -       | QUIET  | -    | COALESCING | FLOODING
+ *     COALESCING | BULK    | QUIET  | BULK | -          | FLOODING
+ *     FLOODING   | -       | QUIET  | BULK | COALESCING | -
  */
 #ifndef WREN_CHANNEL_STATE_H
 #define WREN_CHANNEL_STATE_H
@@ -75,10 +86,34 @@ enum channel_output_event {
     OUTPUT_EVENTS
 };
 
+enum channel_flow {
+    FLOW_QUIET, /* a dialogue: served before the other channels */
+    FLOW_BULK,  /* much output in the last turn */
+    /* A bulk transfer of small writes. Waking up for each of them would cost both sides more than
+     * the bytes do: poll() is not asked about stdout, and LIMIT_COALESCE_US later one read returns
+     * many of them. */
+    FLOW_COALESCING,
+    /* The program writes faster than we read. poll() is not asked about stdout but whether the
+     * socket has room: the kernel then takes a whole turn's packets, and none of the output waits
+     * in our memory for a client that has stopped reading. */
+    FLOW_FLOODING,
+    FLOW_STATES
+};
+
+enum channel_flow_event {
+    FLOW_NOTHING, /* nothing could be read */
+    FLOW_LITTLE,  /* no more was read than in a dialogue */
+    FLOW_MUCH,    /* more was read */
+    FLOW_DRAINED, /* the same, all that a bulk transfer had written; more may leave */
+    FLOW_FULL,    /* the same, all that a turn may read of stdout */
+    FLOW_EVENTS
+};
+
 /* The state that follows `state` after `event`. */
 enum channel_input channel_input_after(enum channel_input state, enum channel_input_event event);
 enum channel_output channel_output_after(enum channel_output state,
                                          enum channel_output_event event);
+enum channel_flow channel_flow_after(enum channel_flow state, enum channel_flow_event event);
 
 /* True after the client's EOF. */
 bool channel_input_has_eof(enum channel_input state);

@@ -7,7 +7,7 @@
 #include "connection.h"
 #include "version.h"
 
-/* No more than this in one message: somebody types. */
+/* No more than this in one message are keystrokes. */
 #define KEYSTROKE_BYTES 64
 
 /* ---- the end --------------------------------------------------------------------------------- */

@@ -35,8 +35,8 @@ void channel_stdin_start(struct connection *connection, struct channel *channel,
 void channel_stdin_data(struct connection *connection, struct channel *channel, const uint8_t *data,
                         size_t count);
 
-/* Writes what channel_stdin_data() has collected: dispatch.c calls it before any other message is
- * handled, and before the input buffer moves. */
+/* Writes what channel_stdin_data() has collected: before a message is handled that must not
+ * overtake it (CHANNEL_EOF, CHANNEL_CLOSE, CHANNEL_REQUEST), and before the input buffer moves. */
 void channel_stdin_flush(struct connection *connection);
 
 /* Writes what is queued, if poll() found room for it. */

@@ -61,13 +61,10 @@ bool channel_stdout_adjust(const struct connection *connection, struct channel *
 
 /* Room for a full packet of data beside the answers that incoming packets may need. Bulk data
  * leaves room for a packet of another channel as well, and waits while the socket is full. */
-static bool has_room(const struct connection *connection, const struct channel *channel)
+static bool has_room(const struct connection *connection, bool bulk)
 {
-    if (channel->bulk && connection->output_held) {
-        return false;
-    }
-    return output_room(connection) >=
-           LIMIT_REPLY_BYTES + (channel->bulk ? 2 : 1) * DATA_PACKET_BYTES;
+    return !(bulk && connection->output_held) &&
+           output_room(connection) >= LIMIT_REPLY_BYTES + (bulk ? 2 : 1) * DATA_PACKET_BYTES;
 }
 
 bool channel_stdout_is_paced(const struct connection *connection, const struct channel *channel)
@@ -75,18 +72,19 @@ bool channel_stdout_is_paced(const struct connection *connection, const struct c
     return pace_holds(&channel->pace) && channel_several_live(connection);
 }
 
-bool channel_stdout_may_send(const struct connection *connection, const struct channel *channel)
+static bool may_send_as(const struct connection *connection, const struct channel *channel,
+                        bool bulk)
 {
-    return channel->remote_window > 0 && has_room(connection, channel) && !connection->kex.sent &&
+    return channel->remote_window > 0 && has_room(connection, bulk) && !connection->kex.sent &&
            !connection->ended && !channel_stdout_is_paced(connection, channel);
 }
 
-/* ---- reading --------------------------------------------------------------------------------- */
-
-static size_t smaller(size_t a, size_t b)
+bool channel_stdout_may_send(const struct connection *connection, const struct channel *channel)
 {
-    return a < b ? a : b;
+    return may_send_as(connection, channel, channel->flow != FLOW_QUIET);
 }
+
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* Reads once, straight into a packet in the output buffer. False when there is no more for now. */
 static bool read_child(struct connection *connection, struct channel *channel, int *fd,
@@ -123,14 +121,14 @@ static bool read_child(struct connection *connection, struct channel *channel, i
     return (size_t)count == most;
 }
 
-/* True if somebody types in another session, and gets no more than answers. Requests of an SFTP
+/* True if another session gets keystrokes and sends no more than answers. Requests of an SFTP
  * client are as small as keystrokes. */
 static bool beside_dialogue(const struct connection *connection, const struct channel *channel)
 {
     for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *other = &connection->channels[i];
-        if (other != channel && channel_is_live(other) && !other->bulk && other->typed_ms > 0 &&
-            connection->now_ms - other->typed_ms < DIALOGUE_MS) {
+        if (other != channel && channel_is_live(other) && other->flow == FLOW_QUIET &&
+            other->typed_ms > 0 && connection->now_ms - other->typed_ms < DIALOGUE_MS) {
             return true;
         }
     }
@@ -169,6 +167,25 @@ static int read_stream(struct connection *connection, struct channel *channel, i
     return filled;
 }
 
+/* What a turn has found that began with `ready` output and sent `count` bytes of it. */
+static enum channel_flow_event flow_event(const struct connection *connection,
+                                          const struct channel *channel, bool ready, uint32_t count,
+                                          bool whole_turn)
+{
+    if (!ready) {
+        return FLOW_NOTHING;
+    }
+    if (count < BULK_BYTES) {
+        return FLOW_LITTLE;
+    }
+    if (channel->child_stdout >= 0 && whole_turn) {
+        return FLOW_FULL;
+    }
+    bool drained = channel->child_stdout >= 0 && channel->stdout_widened &&
+                   may_send_as(connection, channel, true);
+    return drained ? FLOW_DRAINED : FLOW_MUCH;
+}
+
 void channel_stdout_read(struct connection *connection, struct channel *channel)
 {
     if (channel_stdout_is_paced(connection, channel) &&
@@ -186,26 +203,7 @@ void channel_stdout_read(struct connection *connection, struct channel *channel)
         channel_widen_pipe(channel->child_stdout, &channel->stdout_widened);
     }
     read_stream(connection, channel, &channel->child_stderr, stderr_ready ? most : 0, true);
-    bool whole_turn = filled == most;
-    if (ready) {
-        channel->bulk = window - channel->remote_window >= BULK_BYTES;
-        channel->floods = whole_turn && channel->bulk && channel->child_stdout >= 0;
-    }
-    channel->coalesces = ready && channel->bulk && !whole_turn && channel->stdout_widened &&
-                         channel->child_stdout >= 0 && channel_stdout_may_send(connection, channel);
-}
-
-bool channel_stdout_floods(const struct connection *connection, const struct channel *channel)
-{
-    return channel->floods && channel_stdout_may_send(connection, channel);
-}
-
-bool channel_stdout_coalesces(const struct connection *connection)
-{
-    for (size_t i = 0; i < connection->channels_used; i++) {
-        if (connection->channels[i].coalesces) {
-            return true;
-        }
-    }
-    return false;
+    channel->flow = channel_flow_after(
+        channel->flow,
+        flow_event(connection, channel, ready, window - channel->remote_window, filled == most));
 }

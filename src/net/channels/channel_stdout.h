@@ -29,23 +29,9 @@ bool channel_stdout_is_paced(const struct connection *connection, const struct c
 bool channel_stdout_may_send(const struct connection *connection, const struct channel *channel);
 
 /* Reads what poll() found, straight into packets in the output buffer, as far as
- * channel_stdout_may_send() allows and the other channels get their share. Ends the pacing of a
- * client that returns no window in time. */
+ * channel_stdout_may_send() allows and the other channels get their share. Sets the channel's flow.
+ * Ends the pacing of a client that returns no window in time. */
 void channel_stdout_read(struct connection *connection, struct channel *channel);
-
-/*
- * True if a program is in the middle of a bulk transfer and we have read all of its output. Waking
- * up for each of its writes would cost both sides more than the bytes do: after LIMIT_COALESCE_US
- * one read returns many of them. poll() is not asked about that output; the next turn reads it.
- */
-bool channel_stdout_coalesces(const struct connection *connection);
-
-/*
- * True if a program writes faster than we read, and its output may leave. poll() is not asked about
- * that output but whether the socket has room: the kernel then takes a whole turn's packets, and
- * none of one program's stdout waits in our memory for a client that has stopped reading.
- */
-bool channel_stdout_floods(const struct connection *connection, const struct channel *channel);
 
 /* True if all output has been read: the program has closed it, or we have. */
 bool channel_stdout_has_ended(const struct channel *channel);

@@ -47,11 +47,6 @@ void channel_window_consume(struct channel *channel, size_t count)
     channel->consumed += (uint32_t)count;
 }
 
-static uint32_t smaller(uint32_t a, uint32_t b)
-{
-    return a < b ? a : b;
-}
-
 /* How large the window may become: a near client needs less. */
 static uint32_t largest_window(const struct connection *connection, const struct channel *channel)
 {
@@ -69,8 +64,8 @@ static void grow_window(const struct connection *connection, struct channel *cha
 {
     if (connection->input_drained && channel->stdin_bytes > LIMIT_FIRST_PIPE_BYTES &&
         channel->pending.bytes == 0 && channel->limit < largest) {
-        uint32_t more = smaller((GROWTH - 1) * channel->limit, largest - channel->limit);
-        more = smaller(more, spare_window(connection));
+        uint32_t more = (uint32_t)smaller((GROWTH - 1) * channel->limit, largest - channel->limit);
+        more = (uint32_t)smaller(more, spare_window(connection));
         channel->limit += more;
         channel->consumed += more;
     }
@@ -79,7 +74,7 @@ static void grow_window(const struct connection *connection, struct channel *cha
 static void shrink_window(struct channel *channel, uint32_t largest)
 {
     if (channel->limit > largest) {
-        uint32_t less = smaller(channel->consumed, channel->limit - largest);
+        uint32_t less = (uint32_t)smaller(channel->consumed, channel->limit - largest);
         channel->limit -= less;
         channel->consumed -= less;
     }

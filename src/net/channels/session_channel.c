@@ -260,6 +260,7 @@ enum ssh_phase session_channel_on_request(struct connection *connection, struct 
     if (channel->output == OUTPUT_CLOSED) {
         return connection->phase; /* it crossed our CLOSE and gets no answer */
     }
+    channel_stdin_flush(connection);
     enum outcome outcome = handle(connection, channel, &type, message);
     if (outcome == MALFORMED) {
         return messages_refuse_malformed(connection, "CHANNEL_REQUEST");

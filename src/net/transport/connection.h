@@ -89,6 +89,16 @@ struct host_keys {
     uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
 
+static inline size_t smaller(size_t one, size_t other)
+{
+    return one < other ? one : other;
+}
+
+static inline uint64_t earlier(uint64_t one_ms, uint64_t other_ms)
+{
+    return one_ms < other_ms ? one_ms : other_ms;
+}
+
 struct connection {
     const struct options *options;
     int ipc;         /* to the monitor */

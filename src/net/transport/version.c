@@ -3,11 +3,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
 void version_send(struct connection *connection)
 {
     static const char line[] = SSH_SERVER_VERSION "\r\n";

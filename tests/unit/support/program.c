@@ -6,7 +6,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "channel_poll.h"
 #include "unit.h"
 
 /* A pipe with our end, which is handed over, and the program's; neither blocks. */
@@ -127,16 +126,22 @@ void program_close_all(struct program *program)
     program_close(&program->slave);
 }
 
+struct channel_plan program_plan(const struct rig *rig)
+{
+    struct pollfd entries[LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES];
+    return channel_poll_plan(rig->connection, entries);
+}
+
 int program_turn(struct rig *rig, int timeout_ms)
 {
     struct pollfd entries[LIMIT_CHANNELS * CHANNEL_POLL_ENTRIES];
-    size_t count = channel_poll_add(rig->connection, entries);
-    ck_assert_uint_le(count, sizeof(entries) / sizeof(entries[0]));
-    bool floods = channel_poll_awaits_socket(rig->connection); /* here it always has room */
-    int found = poll(entries, count, floods ? 0 : timeout_ms);
+    struct channel_plan plan = channel_poll_plan(rig->connection, entries);
+    ck_assert_uint_le(plan.entries, sizeof(entries) / sizeof(entries[0]));
+    /* Here the socket always has room. */
+    int found = poll(entries, plan.entries, plan.awaits_room ? 0 : timeout_ms);
     ck_assert_int_ge(found, 0);
-    found += floods;
-    channel_poll_note(rig->connection, entries, floods);
+    found += plan.awaits_room;
+    channel_poll_note(rig->connection, entries, plan.awaits_room);
     channel_poll_turn(rig->connection);
     program_check_windows(rig);
     return found;

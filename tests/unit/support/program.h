@@ -5,6 +5,7 @@
 #ifndef WREN_UNIT_PROGRAM_H
 #define WREN_UNIT_PROGRAM_H
 
+#include "channel_poll.h"
 #include "rig.h"
 
 struct program {
@@ -34,6 +35,9 @@ void program_close(int *fd);
 /* Reports the end and closes the exit pipe. */
 void program_exit(struct program *program, uint32_t signaled, uint32_t status, uint32_t core);
 void program_close_all(struct program *program);
+
+/* What the loop would wait for now. */
+struct channel_plan program_plan(const struct rig *rig);
 
 /* The loop's part: polls for the channels, for `timeout_ms` at most, and gives them their turn.
  * Returns what poll() did. */

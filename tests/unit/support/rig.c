@@ -117,6 +117,7 @@ void rig_deliver(struct rig *rig, const void *bytes, size_t count)
     memcpy(connection->buffers.input + connection->input_end, bytes, count);
     connection->input_end += count;
     dispatch_input(connection);
+    channel_stdin_flush(connection);
 }
 
 void rig_send_bytes(struct rig *rig, const void *payload, size_t payload_bytes)
