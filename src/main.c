@@ -169,18 +169,25 @@ static bool make_connection_nonblocking(const struct stat files[static STANDARD_
 static void serve(const struct options *options, const struct peer *peer,
                   const struct identity *identity, const uint8_t cookie[static SSH_COOKIE_BYTES])
 {
-    /* Not static, as each function would then contain its address, which makes the program larger.
-     */
+    /* Not static: each function would contain its address, which makes the program larger. */
     struct connection *connection =
         mmap(NULL, sizeof(*connection), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (connection == MAP_FAILED) {
         _exit(trouble("no memory for the connection"));
     }
-    /* An idle session uses a few pages of it; a huge page would take 2 MiB for each connection. A
-     * kernel without huge pages refuses, which changes nothing. */
+    /* An idle session uses a few pages, a huge page takes 2 MiB. Kernels without them refuse. */
     madvise(connection, sizeof(*connection), MADV_NOHUGEPAGE);
+    const struct net_options needed = {.verbosity = options->verbosity,
+                                       .no_sntrup = options->no_sntrup,
+                                       .no_curve25519 = options->no_curve25519,
+                                       .forced = options->forced_command != NULL,
+                                       .anybody = options->anybody != NULL,
+                                       .login_seconds = options->login_seconds,
+                                       .idle_seconds = options->idle_seconds,
+                                       .life_seconds = options->life_seconds,
+                                       .keepalive_seconds = options->keepalive_seconds};
     uint32_t layers = sandbox_enter(identity);
-    connection_init(connection, options, IPC_DESCRIPTOR, SESSION_DESCRIPTOR, peer->tcp);
+    connection_init(connection, &needed, IPC_DESCRIPTOR, SESSION_DESCRIPTOR, peer->tcp);
     memcpy(connection->kex.cookie, cookie, SSH_COOKIE_BYTES);
     loop_run(connection, layers);
 }
@@ -339,7 +346,6 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
     }
     open_program();
     set_mask();
-
     static struct peer peer;
     peer_learn(&peer, STDIN_FILENO);
     log_peer(peer.address, peer.port);

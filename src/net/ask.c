@@ -155,8 +155,8 @@ static bool ask(struct connection *connection, void *request, size_t request_byt
 static bool ask_done(struct connection *connection, void *request, size_t request_bytes)
 {
     struct ipc_done reply;
-    return !connection->ended && ask(connection, request, request_bytes, &reply, sizeof(reply)) &&
-           reply.done == 1;
+    return !connection->end.reached &&
+           ask(connection, request, request_bytes, &reply, sizeof(reply)) && reply.done == 1;
 }
 
 bool ask_start(struct connection *connection, uint32_t layers)
@@ -225,7 +225,7 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
     if (!ask_in_parts(connection, parts, sizeof(parts) / sizeof(parts[0]), &reply, sizeof(reply))) {
         return false;
     }
-    connection->forced = reply.forced != 0;
+    connection->client.forced = reply.forced != 0;
     *verdict = (enum ipc_verdict)reply.verdict;
     return true;
 }
@@ -236,7 +236,7 @@ static bool ask_descriptors(struct connection *connection, struct iovec *parts, 
 {
     uint32_t type = type_of(parts);
     struct ipc_done reply;
-    if (connection->ended || !send_request(connection, parts, part_count) ||
+    if (connection->end.reached || !send_request(connection, parts, part_count) ||
         !receive_reply(connection, type, &reply, sizeof(reply), descriptors)) {
         return false;
     }
@@ -322,10 +322,10 @@ bool ask_note(struct connection *connection, uint32_t level, const char *text)
 void ask_end(struct connection *connection)
 {
     struct ipc_end request = {.type = IPC_END,
-                              .cause = connection->end_cause,
-                              .bytes_in = connection->bytes_in,
-                              .bytes_out = connection->bytes_out};
-    memcpy(request.reason, connection->end_reason, sizeof(request.reason));
+                              .cause = connection->end.cause,
+                              .bytes_in = connection->socket.bytes_in,
+                              .bytes_out = connection->socket.bytes_out};
+    memcpy(request.reason, connection->end.reason, sizeof(request.reason));
     struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
     send_request(connection, &part, 1);
 }

@@ -28,12 +28,12 @@ bool ask_sign(struct connection *connection, const uint8_t secret[static 64], co
 bool ask_prove(struct connection *connection, uint32_t key, uint8_t signature[static 64]);
 
 /* Has the monitor decide about a login. All of `request` but its type is filled in; `blob` has its
- * blob_bytes. Also sets connection->forced. */
+ * blob_bytes. Also sets connection->client.forced. */
 bool ask_auth(struct connection *connection, struct ipc_auth *request, const void *blob,
               enum ipc_verdict *verdict);
 
 /* To the session process. These return true if it has done what was asked. If not,
- * `connection->ended` says whether the connection can continue. */
+ * `connection->end.reached` says whether the connection can continue. */
 
 /* Opens a terminal. On success *master is its master. */
 bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize *size,

@@ -32,14 +32,14 @@ static uint64_t before_login_ms(const struct connection *connection)
 {
     return is_logged_in(connection)
                ? UINT64_MAX
-               : connection->start_ms + connection->options->login_seconds * 1000ULL;
+               : connection->times.start_ms + connection->options->login_seconds * 1000ULL;
 }
 
 static uint64_t idle_ms(const struct connection *connection)
 {
-    const struct options *options = connection->options;
+    const struct net_options *options = connection->options;
     return connection->phase == SSH_PHASE_OPEN && options->idle_seconds > 0
-               ? connection->used_ms + options->idle_seconds * 1000ULL
+               ? connection->times.used_ms + options->idle_seconds * 1000ULL
                : UINT64_MAX;
 }
 
@@ -48,16 +48,16 @@ static uint64_t idle_ms(const struct connection *connection)
 /* The monitor enforces this one as well. */
 static uint64_t life_ms(const struct connection *connection)
 {
-    const struct options *options = connection->options;
+    const struct net_options *options = connection->options;
     return is_logged_in(connection) && options->life_seconds > 0
-               ? connection->start_ms + options->life_seconds * 1000ULL
+               ? connection->times.start_ms + options->life_seconds * 1000ULL
                : UINT64_MAX;
 }
 
 /* Not for a life so short that the user would be warned at once. */
 static uint64_t warning_ms(const struct connection *connection)
 {
-    return connection->phase == SSH_PHASE_OPEN && !connection->warned &&
+    return connection->phase == SSH_PHASE_OPEN && !connection->times.warned &&
                    connection->options->life_seconds > LIMIT_WARNING_SECONDS
                ? life_ms(connection) - LIMIT_WARNING_SECONDS * 1000ULL
                : UINT64_MAX;
@@ -68,7 +68,7 @@ static void warn(struct connection *connection)
     char text[80];
     snprintf(text, sizeof(text), "\r\nwrensshd: this connection ends in %d seconds\r\n",
              LIMIT_WARNING_SECONDS);
-    connection->warned = true;
+    connection->times.warned = true;
     for (size_t i = 0; i < connection->channels_used; i++) {
         struct channel *channel = &connection->channels[i];
         if (channel_is_live(channel) && channel->has_pty) {
@@ -82,10 +82,10 @@ static void warn(struct connection *connection)
 /* Whatever the client sends shows that it lives. In a key exchange its own deadline counts. */
 static uint64_t keepalive_ms(const struct connection *connection)
 {
-    const struct options *options = connection->options;
-    uint64_t since_ms = connection->read_ms > connection->asked_alive_ms
-                            ? connection->read_ms
-                            : connection->asked_alive_ms;
+    const struct net_options *options = connection->options;
+    uint64_t since_ms = connection->times.read_ms > connection->times.asked_alive_ms
+                            ? connection->times.read_ms
+                            : connection->times.asked_alive_ms;
     return connection->phase == SSH_PHASE_OPEN && !is_rekeying(connection) &&
                    options->keepalive_seconds > 0
                ? since_ms + options->keepalive_seconds * 1000ULL
@@ -96,17 +96,17 @@ static uint64_t keepalive_ms(const struct connection *connection)
  * answers. A client that takes no output can't answer either: without room nothing is sent. */
 static void ask_alive(struct connection *connection)
 {
-    if (connection->read_ms >= connection->asked_alive_ms) {
-        connection->keepalives = 0;
+    if (connection->times.read_ms >= connection->times.asked_alive_ms) {
+        connection->times.keepalives = 0;
     }
-    if (connection->keepalives == LIMIT_KEEPALIVES) {
+    if (connection->times.keepalives == LIMIT_KEEPALIVES) {
         char reason[80];
         snprintf(reason, sizeof(reason), "client did not answer %d keepalives", LIMIT_KEEPALIVES);
         connection_leave(connection, reason);
         return;
     }
-    connection->keepalives++;
-    connection->asked_alive_ms = connection->now_ms;
+    connection->times.keepalives++;
+    connection->times.asked_alive_ms = connection->now_ms;
     if (output_room(connection) >= LIMIT_REPLY_BYTES) {
         struct writer message = message_begin(connection, SSH_MSG_GLOBAL_REQUEST);
         writer_text(&message, "keepalive@openssh.com");
@@ -126,7 +126,7 @@ static void refuse(struct connection *connection, const char *format, unsigned s
 
 void deadlines_check(struct connection *connection)
 {
-    const struct options *options = connection->options;
+    const struct net_options *options = connection->options;
     uint64_t now_ms = connection->now_ms;
     if (now_ms >= rekey_ms(connection)) {
         connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
@@ -141,10 +141,10 @@ void deadlines_check(struct connection *connection)
     if (now_ms >= life_ms(connection)) {
         refuse(connection, "longest life of %u s", options->life_seconds);
     }
-    if (!connection->ended && now_ms >= warning_ms(connection)) {
+    if (!connection->end.reached && now_ms >= warning_ms(connection)) {
         warn(connection);
     }
-    if (!connection->ended && now_ms >= keepalive_ms(connection)) {
+    if (!connection->end.reached && now_ms >= keepalive_ms(connection)) {
         ask_alive(connection);
     }
 }

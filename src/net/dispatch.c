@@ -151,7 +151,7 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
     if (is_rekey(next) && !is_rekey(connection->phase)) {
         connection->resume = connection->phase;
     }
-    connection->phase = connection->ended ? SSH_PHASE_ENDED : next;
+    connection->phase = connection->end.reached ? SSH_PHASE_ENDED : next;
 }
 
 /* False if no packet is complete, or after ending the connection. */
@@ -181,10 +181,10 @@ void dispatch_input(struct connection *connection)
         version_read(connection)) {
         connection->phase = SSH_PHASE_KEXINIT;
     }
-    connection->input_waits = false;
-    while (!connection->ended && connection->phase != SSH_PHASE_VERSION) {
+    connection->socket.input_waits = false;
+    while (!connection->end.reached && connection->phase != SSH_PHASE_VERSION) {
         if (output_room(connection) < LIMIT_REPLY_BYTES) {
-            connection->input_waits = true;
+            connection->socket.input_waits = true;
             break;
         }
         if (!take_packet(connection)) {

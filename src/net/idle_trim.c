@@ -9,12 +9,12 @@
 
 static bool input_is_due(const struct connection *connection)
 {
-    return connection->input_end == 0 && connection->input_touched > KEPT_BYTES;
+    return connection->input_end == 0 && connection->pages.input_touched > KEPT_BYTES;
 }
 
 static bool output_is_due(const struct connection *connection)
 {
-    return connection->output_end == 0 && connection->output_touched > KEPT_BYTES;
+    return connection->output_end == 0 && connection->pages.output_touched > KEPT_BYTES;
 }
 
 static bool pool_is_due(const struct connection *connection)
@@ -26,8 +26,8 @@ static bool pool_is_due(const struct connection *connection)
  * of it on the stack. The pages may have been returned before them: during a slow login. */
 static bool kex_is_due(const struct connection *connection)
 {
-    return !connection->kex.sent && (connection->kex.since_ms > connection->spared_ms ||
-                                     connection->begun_ms > connection->spared_ms);
+    return !connection->kex.sent && (connection->kex.since_ms > connection->pages.spared_ms ||
+                                     connection->pages.begun_ms > connection->pages.spared_ms);
 }
 
 bool idle_trim_due(const struct connection *connection)
@@ -43,17 +43,17 @@ static void give_back_kex(struct connection *connection)
     struct buffers *buffers = &connection->buffers;
     if (connection->input_end == 0 && connection->output_end == 0) {
         memory_give_back(buffers, sizeof(*buffers));
-        connection->input_touched = connection->output_touched = 0;
+        connection->pages.input_touched = connection->pages.output_touched = 0;
     } else {
         memory_give_back(&buffers->kex, sizeof(buffers->kex));
     }
-    connection->spared_ms = connection->now_ms;
+    connection->pages.spared_ms = connection->now_ms;
 }
 
 static void give_back_input(struct connection *connection)
 {
     memory_give_back(connection->buffers.input, sizeof(connection->buffers.input));
-    connection->input_touched = 0;
+    connection->pages.input_touched = 0;
 }
 
 void idle_trim_before_bulk(struct connection *connection)
@@ -81,7 +81,7 @@ void idle_trim(struct connection *connection)
     }
     if (output_is_due(connection)) {
         memory_give_back(connection->buffers.output, sizeof(connection->buffers.output));
-        connection->output_touched = 0;
+        connection->pages.output_touched = 0;
     }
     struct pool *pool = &connection->pool;
     if (pool_is_due(connection)) {

@@ -34,7 +34,7 @@ enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
  * acknowledgement, and a separate one would cost one more segment. */
 static void acknowledge_at_once(const struct connection *connection)
 {
-    if (connection->quickack) {
+    if (connection->socket.quickack) {
         const int on = 1;
         setsockopt(STDIN_FILENO, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
     }
@@ -72,14 +72,14 @@ static void read_socket(struct connection *connection)
         return; /* complete packets that wait for room in the output */
     }
     ssize_t count = read(STDIN_FILENO, connection->buffers.input + left, most - left);
-    connection->read_ms = connection->now_ms;
-    connection->input_drained = left + (size_t)(count > 0 ? count : 0) < most;
+    connection->times.read_ms = connection->now_ms;
+    connection->socket.input_drained = left + (size_t)(count > 0 ? count : 0) < most;
     if (count > 0) {
         connection->input_end += (size_t)count;
-        if (connection->input_end > connection->input_touched) {
-            connection->input_touched = connection->input_end;
+        if (connection->input_end > connection->pages.input_touched) {
+            connection->pages.input_touched = connection->input_end;
         }
-        connection->bytes_in += (uint64_t)count;
+        connection->socket.bytes_in += (uint64_t)count;
     } else if (count == 0) {
         connection_leave(connection, "client closed the connection");
     } else if (errno != EAGAIN && errno != EINTR) {
@@ -102,13 +102,13 @@ static void write_socket(struct connection *connection)
             connection_leave(connection, "client closed the connection while data was on its way");
             connection->output_start = connection->output_end = 0;
         }
-        connection->output_held = connection->output_end > 0;
+        connection->socket.output_held = connection->output_end > 0;
         return;
     }
-    connection->bytes_out += (uint64_t)written;
+    connection->socket.bytes_out += (uint64_t)written;
     connection->output_start += (size_t)written;
-    connection->output_held = connection->output_start < connection->output_end;
-    if (!connection->output_held) {
+    connection->socket.output_held = connection->output_start < connection->output_end;
+    if (!connection->socket.output_held) {
         connection->output_start = connection->output_end = 0;
     }
 }
@@ -122,10 +122,11 @@ static struct timespec poll_timeout(const struct connection *connection,
     uint64_t now_ms = connection->now_ms;
     uint64_t next_ms = earlier(deadlines_next_ms(connection), plan->deadline_ms);
     if (idle_trim_due(connection)) {
-        next_ms = earlier(next_ms, connection->woken_ms + LIMIT_REST_MS);
+        next_ms = earlier(next_ms, connection->pages.woken_ms + LIMIT_REST_MS);
     }
     /* Complete packets may be here already: no event would announce them. */
-    bool packets_wait = connection->input_waits && output_room(connection) >= LIMIT_REPLY_BYTES;
+    bool packets_wait =
+        connection->socket.input_waits && output_room(connection) >= LIMIT_REPLY_BYTES;
     if (packets_wait || next_ms <= now_ms) {
         return (struct timespec){0};
     }
@@ -180,11 +181,11 @@ static void wait_for_events(struct connection *connection)
         return;
     }
     if (ready > 0 || plan.coalesces) {
-        connection->woken_ms = connection->now_ms;
+        connection->pages.woken_ms = connection->now_ms;
         if (plan.awaits_room) {
             idle_trim_before_bulk(connection);
         }
-    } else if (connection->now_ms - connection->woken_ms >= LIMIT_REST_MS) {
+    } else if (connection->now_ms - connection->pages.woken_ms >= LIMIT_REST_MS) {
         idle_trim(connection);
     }
     channel_poll_note(connection, entries + FIRST_CHANNEL, entries[SOCKET_OUT].revents != 0);
@@ -203,7 +204,7 @@ static void wait_for_events(struct connection *connection)
 
 static void send_greeting(struct connection *connection)
 {
-    if (connection->tcp) {
+    if (connection->socket.tcp) {
         const int on = 1;
         setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
         /* Data in the kernel's buffer can't be overtaken: without a limit a keystroke's echo would
@@ -250,29 +251,29 @@ static void finish_output(struct connection *connection)
 
 void loop_run(struct connection *connection, uint32_t layers)
 {
-    connection->start_ms = (uint64_t)clock_now_ms();
-    connection->now_ms = connection->kex.since_ms = connection->start_ms;
+    connection->times.start_ms = (uint64_t)clock_now_ms();
+    connection->now_ms = connection->kex.since_ms = connection->times.start_ms;
     connection_mark_used(connection);
     if (!ask_start(connection, layers)) {
         return;
     }
     send_greeting(connection);
-    while (!connection->ended) {
-        uint64_t bytes_in = connection->bytes_in;
-        uint64_t bytes_out = connection->bytes_out;
+    while (!connection->end.reached) {
+        uint64_t bytes_in = connection->socket.bytes_in;
+        uint64_t bytes_out = connection->socket.bytes_out;
         wait_for_events(connection);
         dispatch_input(connection);
         channel_poll_turn(connection);
-        if (!connection->ended) {
+        if (!connection->end.reached) {
             kex_rekey_if_due(connection);
             deadlines_check(connection);
         }
         write_socket(connection);
-        if (connection->bytes_in != bytes_in && connection->bytes_out == bytes_out) {
+        if (connection->socket.bytes_in != bytes_in && connection->socket.bytes_out == bytes_out) {
             acknowledge_at_once(connection);
         }
     }
-    if (connection->refused) {
+    if (connection->end.disconnected) {
         finish_output(connection);
     }
     ask_end(connection);

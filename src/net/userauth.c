@@ -38,7 +38,7 @@ static enum ssh_phase answer_failure(struct connection *connection)
 {
     struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_FAILURE);
     /* RFC 4252 section 5.2: "none" is never listed. */
-    writer_text(&answer, connection->options->anybody != NULL ? "" : METHOD_PUBLICKEY);
+    writer_text(&answer, connection->options->anybody ? "" : METHOD_PUBLICKEY);
     writer_bool(&answer, false);
     message_send(connection, &answer);
     return SSH_PHASE_AUTH;
@@ -130,13 +130,12 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
 static void note_offer(struct connection *connection, const struct reader *algorithm,
                        const struct ipc_auth *ask)
 {
-    char *types = connection->types_offered;
+    char *types = connection->client.types_offered;
     size_t used = strlen(types);
     struct reader noted = reader_over(types, used);
     struct reader name;
-    if (ssh_key_type_find(algorithm) != IPC_KEY_UNSUPPORTED ||
-        connection->options->anybody != NULL) {
-        connection->usable_key_offered = true;
+    if (ssh_key_type_find(algorithm) != IPC_KEY_UNSUPPORTED || connection->options->anybody) {
+        connection->client.usable_key_offered = true;
         return;
     }
     while (reader_name(&noted, &name)) {
@@ -144,8 +143,8 @@ static void note_offer(struct connection *connection, const struct reader *algor
             return;
         }
     }
-    snprintf(types + used, sizeof(connection->types_offered) - used, "%s%s", used > 0 ? "," : "",
-             ask->algorithm);
+    snprintf(types + used, sizeof(connection->client.types_offered) - used, "%s%s",
+             used > 0 ? "," : "", ask->algorithm);
 }
 
 /* With -N the method is `none`, whose name is followed by nothing: the monitor gets a login without
@@ -154,7 +153,7 @@ static enum ssh_phase log_in(struct connection *connection, struct reader *messa
                              const struct reader *user, const struct reader *method, bool hostbound)
 {
     struct publickey request = {.is_signed = true, .algorithm = *method};
-    if (connection->options->anybody == NULL) {
+    if (!connection->options->anybody) {
         read_publickey(message, hostbound, &request);
     }
     if (!reader_end(message)) {
@@ -198,13 +197,13 @@ enum ssh_phase userauth_on_request(struct connection *connection, struct reader 
         return connection_refuse(connection, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE,
                                  "only the ssh-connection service can be logged in to");
     }
-    if (++connection->auth_requests > LIMIT_AUTH_REQUESTS) {
+    if (++connection->client.auth_requests > LIMIT_AUTH_REQUESTS) {
         return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,
                                  "too many authentication requests");
     }
     bool hostbound = reader_is(&method, METHOD_HOSTBOUND);
-    if (connection->options->anybody != NULL ? reader_is(&method, "none")
-                                             : hostbound || reader_is(&method, METHOD_PUBLICKEY)) {
+    if (connection->options->anybody ? reader_is(&method, "none")
+                                     : hostbound || reader_is(&method, METHOD_PUBLICKEY)) {
         return log_in(connection, message, &user, &method, hostbound);
     }
     /* Passwords and others: the fields are not read, and every user gets the same answer. */

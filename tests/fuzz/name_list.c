@@ -145,8 +145,8 @@ static const char *lacking(const struct input *lists)
                                     : NULL;
 }
 
-static struct choice decide(struct input message, const struct options *options, bool certificate,
-                            unsigned begun)
+static struct choice decide(struct input message, const struct net_options *options,
+                            bool certificate, unsigned begun)
 {
     const char *methods[] = {"sntrup761x25519-sha512", "sntrup761x25519-sha512@openssh.com",
                              "curve25519-sha256", "curve25519-sha256@libssh.org"};
@@ -200,7 +200,7 @@ static void check_sent(const struct connection *connection, bool first)
 static void check_choice(struct input message, uint8_t kind)
 {
     static struct connection connection;
-    struct options options = {.no_sntrup = (kind & 1) != 0, .no_curve25519 = (kind & 2) != 0};
+    struct net_options options = {.no_sntrup = (kind & 1) != 0, .no_curve25519 = (kind & 2) != 0};
     bool first = (kind & 4) == 0, open = (kind & 8) != 0, certificate = (kind & 16) != 0;
     uint8_t *copy = input_copy((struct input){message.at - 1, message.left + 1});
     struct reader reader = reader_over(copy + 1, message.left);

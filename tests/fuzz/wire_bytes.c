@@ -26,12 +26,12 @@ static void play(struct input bytes, uint32_t parts, struct outcome *outcome)
 {
     world_run_bytes(bytes, parts);
     const struct connection *connection = world.connection;
-    *outcome = (struct outcome){.bytes_out = connection->bytes_out,
+    *outcome = (struct outcome){.bytes_out = connection->socket.bytes_out,
                                 .digest = world.wire_digest,
                                 .requests = world.requests,
-                                .cause = connection->end_cause,
+                                .cause = connection->end.cause,
                                 .phase = connection->phase};
-    strcpy(outcome->reason, connection->end_reason);
+    strcpy(outcome->reason, connection->end.reason);
     /* It shows as much of the client's first line as had arrived. */
     char *line = strstr(outcome->reason, ": its first line");
     if (line != NULL) {

@@ -130,7 +130,7 @@ START_TEST(the_right_reply)
     static uint8_t heard[IPC_SESSION_REQUEST_BYTES]; /* the longer of the two */
     lay_out(request->type, request->reply_bytes, 1, request->descriptors);
     ck_assert(request->ask());
-    ck_assert(!rig.connection->ended);
+    ck_assert(!rig.connection->end.reached);
     ck_assert_uint_eq(rig_request(&rig, request->type, heard, sizeof(heard)),
                       request->request_bytes);
 }
@@ -213,7 +213,7 @@ START_TEST(a_late_reply)
     }
     ck_assert_int_eq(write(client, "from the client", 15), 15); /* its data does not end the wait */
     ck_assert(requests[_i].ask());
-    ck_assert(!rig.connection->ended);
+    ck_assert(!rig.connection->end.reached);
     ck_assert_int_eq(waitpid(later, NULL, 0), later);
     close(client);
 }
@@ -259,7 +259,7 @@ START_TEST(not_done)
     int before = rig_open_descriptors();
     lay_out(requests[_i].type, requests[_i].reply_bytes, 0, 0);
     ck_assert(!requests[_i].ask());
-    ck_assert(!rig.connection->ended);
+    ck_assert(!rig.connection->end.reached);
     ck_assert_int_eq(rig_open_descriptors(), before);
 }
 END_TEST
@@ -326,8 +326,8 @@ END_TEST
 START_TEST(the_end_tells_why_and_how_much)
 {
     struct ipc_end request;
-    rig.connection->bytes_in = 1ULL << 40;
-    rig.connection->bytes_out = 12345;
+    rig.connection->socket.bytes_in = 1ULL << 40;
+    rig.connection->socket.bytes_out = 12345;
     connection_fail(rig.connection, "for a reason");
     ask_end(rig.connection);
     ck_assert_uint_eq(rig_request(&rig, IPC_END, &request, sizeof(request)), sizeof(request));

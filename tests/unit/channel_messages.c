@@ -202,7 +202,7 @@ static void say_data(uint32_t number, bool extended, size_t count)
     } else {
         rig_say(&rig, SSH_MSG_CHANNEL_DATA, "ud", number, bytes, count);
     }
-    if (!rig.connection->ended) {
+    if (!rig.connection->end.reached) {
         program_check_windows(&rig);
     }
 }
@@ -237,13 +237,13 @@ END_TEST
 START_TEST(only_bytes_for_a_program_are_use)
 {
     uint32_t number = program_channel(&rig, 1, 100, 100);
-    rig.connection->used_ms = 99;
+    rig.connection->times.used_ms = 99;
     say_data(number, false, 0);
     say_data(number, true, 0);
     say_data(number, true, 1);
-    ck_assert_uint_eq(rig.connection->used_ms, 99);
+    ck_assert_uint_eq(rig.connection->times.used_ms, 99);
     say_data(number, false, 1);
-    ck_assert_uint_ne(rig.connection->used_ms, 99);
+    ck_assert_uint_ne(rig.connection->times.used_ms, 99);
 }
 END_TEST
 

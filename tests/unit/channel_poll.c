@@ -149,7 +149,7 @@ START_TEST(poll_waits_on_pipes)
     /* When the output is free again, what waited leaves, and then poll() waits again. */
     free_output();
     program_expect_idle(&rig);
-    ck_assert(!rig.connection->ended);
+    ck_assert(!rig.connection->end.reached);
 }
 END_TEST
 
@@ -200,7 +200,7 @@ START_TEST(poll_waits_on_a_terminal)
     program_expect_idle(&rig);
     free_output();
     program_expect_idle(&rig);
-    ck_assert(!rig.connection->ended);
+    ck_assert(!rig.connection->end.reached);
 }
 END_TEST
 
@@ -377,12 +377,12 @@ START_TEST(a_flood_that_is_blocked)
     flood();
     flood();
     block_output(_i);
-    rig.connection->output_held = _i == NOT_BLOCKED;
+    rig.connection->socket.output_held = _i == NOT_BLOCKED;
     ck_assert(!program_plan(&rig).awaits_room);
     size_t before = rig.connection->output_end;
     turn_with_socket(true);
     ck_assert_uint_eq(rig.connection->output_end, before);
-    rig.connection->output_held = false;
+    rig.connection->socket.output_held = false;
     free_output();
     expect_to_wait_for_the_socket();
 }
@@ -573,7 +573,7 @@ START_TEST(the_windows_add_up)
         }
         program_check_windows(&rig);
         program_turn(&rig, 0);
-        ck_assert_msg(!rig.connection->ended, "%s", rig.connection->end_reason);
+        ck_assert_msg(!rig.connection->end.reached, "%s", rig.connection->end.reason);
         if (some(10) == 0) {
             program_drop_output(&rig);
         }

@@ -237,11 +237,11 @@ START_TEST(data_that_a_program_takes_later_is_use)
     channel_stdin_flush(rig.connection);
     rig.connection->now_ms = 99;
     program_turn(&rig, 0);
-    ck_assert_uint_ne(rig.connection->used_ms, 99);
+    ck_assert_uint_ne(rig.connection->times.used_ms, 99);
     while (program_read(one.in, back, sizeof(back)) > 0) {
     }
     program_turn(&rig, 0);
-    ck_assert_uint_eq(rig.connection->used_ms, 99);
+    ck_assert_uint_eq(rig.connection->times.used_ms, 99);
 }
 END_TEST
 
@@ -253,7 +253,7 @@ START_TEST(the_client_is_held_up_only_for_a_slow_program)
     while (channel->pending.bytes < LIMIT_PENDING_BYTES) {
         queue_add(&connection->pool, &channel->pending, bytes, 1024);
     }
-    connection->read_ms = 7;
+    connection->times.read_ms = 7;
     ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 0);
     channel_of(&other)->output = OUTPUT_FREE;
     ck_assert_uint_eq(channel_stdin_pause_until_ms(connection), 7 + LIMIT_HOLD_MS);

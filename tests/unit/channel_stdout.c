@@ -23,7 +23,7 @@ START_TEST(output_and_errors)
     rig_expect(&rig, SSH_MSG_CHANNEL_EXTENDED_DATA, "uus", REMOTE, SSH_EXTENDED_DATA_STDERR,
                "oh no");
     rig_expect_silence(&rig);
-    ck_assert_uint_eq(rig.connection->used_ms, 99);
+    ck_assert_uint_eq(rig.connection->times.used_ms, 99);
 }
 END_TEST
 
@@ -307,7 +307,7 @@ START_TEST(a_program_that_closes_its_stdin)
     for (int i = 0; i < 20; i++) {
         say_data(0, 20000);
         turns(1);
-        ck_assert(!rig.connection->ended);
+        ck_assert(!rig.connection->end.reached);
         take_adjusts();
     }
     program_write(program.out, "on", 2);

@@ -136,7 +136,7 @@ START_TEST(a_flood_during_our_exchange_ends_it)
     log_in(false);
     kexinit_send(rig.connection);
     client_hear_kexinit(&rig, &client);
-    for (int i = 0; i < 10000 && !rig.connection->ended; i++) {
+    for (int i = 0; i < 10000 && !rig.connection->end.reached; i++) {
         rig_send(&rig, SSH_MSG_GLOBAL_REQUEST, "sb", "keepalive@openssh.com", 1);
     }
     expect_refused_for_its_flood();
@@ -227,10 +227,10 @@ END_TEST
 START_TEST(an_overflow_ends_the_connection)
 {
     static const uint8_t zeros[8000];
-    for (int i = 0; i < 100 && !rig.connection->ended; i++) {
+    for (int i = 0; i < 100 && !rig.connection->end.reached; i++) {
         rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
     }
-    ck_assert_str_eq(rig.connection->end_reason, "output overflow");
+    ck_assert_str_eq(rig.connection->end.reason, "output overflow");
     size_t fit = LIMIT_OUTPUT_BYTES / (sizeof(zeros) + PACKET_OVERHEAD_BYTES);
     for (size_t i = 0; i < fit; i++) {
         rig_expect(&rig, SSH_MSG_PONG, "d", zeros, sizeof(zeros));
@@ -249,7 +249,7 @@ START_TEST(the_edge_of_the_output)
             rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros) - 64 + size);
         }
         rig_expect_alive(&rig, SSH_PHASE_OPEN);
-        while (!rig.connection->ended) {
+        while (!rig.connection->end.reached) {
             rig_say(&rig, SSH_MSG_PING, "d", zeros, size);
         }
         ck_assert_uint_le(rig.connection->output_end, LIMIT_OUTPUT_BYTES);
@@ -270,7 +270,7 @@ START_TEST(the_first_reason_stays)
     ck_assert_int_eq(connection_fail(connection, "four"), SSH_PHASE_ENDED);
     connection->phase = SSH_PHASE_ENDED;
     rig_expect_refusal(&rig, SSH_DISCONNECT_MAC_ERROR, "one");
-    ck_assert_str_eq(connection->end_reason, "one");
+    ck_assert_str_eq(connection->end.reason, "one");
 }
 END_TEST
 
@@ -283,7 +283,7 @@ START_TEST(leaving_says_nothing_and_failing_no_reason)
     rig_expect_failed(&rig, "broken");
     connection_refuse(rig.connection, SSH_DISCONNECT_MAC_ERROR, "late");
     rig_expect_silence(&rig);
-    ck_assert_str_eq(rig.connection->end_reason, "broken");
+    ck_assert_str_eq(rig.connection->end.reason, "broken");
 }
 END_TEST
 
@@ -293,7 +293,7 @@ START_TEST(a_long_reason_is_cut_off)
     memset(reason, 'x', sizeof(reason) - 1);
     reason[sizeof(reason) - 1] = '\0';
     connection_leave(rig.connection, reason);
-    ck_assert_uint_eq(strlen(rig.connection->end_reason), LIMIT_NOTE_BYTES);
+    ck_assert_uint_eq(strlen(rig.connection->end.reason), LIMIT_NOTE_BYTES);
 }
 END_TEST
 

@@ -9,7 +9,7 @@
 
 static struct rig rig;
 
-static const struct options all = {
+static const struct net_options all = {
     .login_seconds = 60, .idle_seconds = 500, .life_seconds = 1000, .keepalive_seconds = 100};
 
 static void start(void)
@@ -33,12 +33,12 @@ static void at(uint64_t seconds)
 
 static void read_at(uint64_t seconds)
 {
-    rig.connection->read_ms = seconds * 1000;
+    rig.connection->times.read_ms = seconds * 1000;
 }
 
 static void used_at(uint64_t seconds)
 {
-    rig.connection->used_ms = seconds * 1000;
+    rig.connection->times.used_ms = seconds * 1000;
 }
 
 static void expect_next(uint64_t seconds)
@@ -95,9 +95,9 @@ END_TEST
 
 START_TEST(life)
 {
-    rig.connection->warned = true;
+    rig.connection->times.warned = true;
     rig.options.idle_seconds = rig.options.keepalive_seconds = 0;
-    rig.connection->start_ms = 5000;
+    rig.connection->times.start_ms = 5000;
     expect_next(1005);
     at(1004);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
@@ -123,7 +123,7 @@ END_TEST
 
 START_TEST(none)
 {
-    rig.options = (struct options){.login_seconds = 60};
+    rig.options = (struct net_options){.login_seconds = 60};
     ck_assert_uint_eq(deadlines_next_ms(rig.connection), rekey_after_ms);
     at(1000000000);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
@@ -164,7 +164,7 @@ START_TEST(a_short_life_has_no_warning)
     terminal(0, true);
     at(1);
     expect_next(_i == 0 ? LIMIT_WARNING_SECONDS : LIMIT_WARNING_SECONDS + 1);
-    ck_assert(rig.connection->warned == (_i == 1));
+    ck_assert(rig.connection->times.warned == (_i == 1));
 }
 END_TEST
 
@@ -218,7 +218,7 @@ START_TEST(no_keepalive_in_a_key_exchange)
     expect_next(90 + LIMIT_REKEY_ANSWER_SECONDS);
     at(100);
     rig_expect_silence(&rig);
-    ck_assert_uint_eq(rig.connection->keepalives, 0);
+    ck_assert_uint_eq(rig.connection->times.keepalives, 0);
     rig_expect_alive(&rig, phases[_i]);
 }
 END_TEST
@@ -244,7 +244,7 @@ START_TEST(no_room_to_ask)
         rig_expect_alive(&rig, SSH_PHASE_OPEN);
     }
     at(400);
-    ck_assert_str_eq(rig.connection->end_reason, "client did not answer 3 keepalives");
+    ck_assert_str_eq(rig.connection->end.reason, "client did not answer 3 keepalives");
 }
 END_TEST
 

@@ -134,7 +134,7 @@ START_TEST(refusal_and_unimplemented_take_effect)
                 continue;
             }
             rig.connection->phase = (enum ssh_phase)phase;
-            rig.connection->ended = false;
+            rig.connection->end.reached = false;
             rig.sequence = 0xfffffff0U + (uint32_t)phase;
             rig_say(&rig, number, "u", 0);
             if (expected == DISPATCH_UNIMPLEMENTED) {
@@ -145,7 +145,7 @@ START_TEST(refusal_and_unimplemented_take_effect)
                 char reason[40];
                 snprintf(reason, sizeof(reason), "message %d is not allowed ", number);
                 rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
-                ck_assert_ptr_null(strstr(rig.connection->end_reason, "null"));
+                ck_assert_ptr_null(strstr(rig.connection->end.reason, "null"));
             }
         }
     }
@@ -247,15 +247,15 @@ START_TEST(input_waits_for_room)
     while (output_room(connection) >= LIMIT_REPLY_BYTES) {
         rig_say(&rig, SSH_MSG_PING, "d", zeros, sizeof(zeros));
     }
-    ck_assert(!connection->input_waits);
+    ck_assert(!connection->socket.input_waits);
     rig_send(&rig, SSH_MSG_PING, "s", "later");
-    ck_assert(connection->input_waits);
+    ck_assert(connection->socket.input_waits);
     ck_assert_uint_gt(connection->input_end, 0);
     connection->output_start = connection->output_end = 0;
     rig.down.sequence = connection->out.sequence;
     dispatch_input(connection);
     rig_expect(&rig, SSH_MSG_PONG, "s", "later");
-    ck_assert(!connection->input_waits);
+    ck_assert(!connection->socket.input_waits);
     ck_assert_uint_eq(connection->input_end, 0);
 }
 END_TEST

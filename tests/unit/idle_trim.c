@@ -37,7 +37,7 @@ START_TEST(once_after_each_key_exchange_and_session)
     connection->now_ms = NOW_MS + 2;
     idle_trim(connection);
     ck_assert(!idle_trim_due(connection));
-    connection->begun_ms = NOW_MS + 3;
+    connection->pages.begun_ms = NOW_MS + 3;
     ck_assert(idle_trim_due(connection));
 }
 END_TEST
@@ -132,7 +132,7 @@ START_TEST(before_a_bulk_transfer)
 {
     struct connection *connection = rig.connection;
     fill(connection);
-    connection->input_touched = sizeof(connection->buffers.input);
+    connection->pages.input_touched = sizeof(connection->buffers.input);
     connection->output_end = sizeof(connection->buffers.output);
     idle_trim_before_bulk(connection);
     ck_assert_uint_le(kexinits_left(connection) + count_bytes(connection->buffers.input,
@@ -162,7 +162,7 @@ START_TEST(what_is_kept_for_the_connection_stays)
     memset(pool->chunks[0], 8, sizeof(pool->chunks[0]));
     memcpy(&before, connection, kept);
     idle_trim(connection);
-    before.spared_ms = connection->spared_ms;
+    before.pages.spared_ms = connection->pages.spared_ms;
     ck_assert_int_eq(memcmp(&before, connection, kept), 0);
     ck_assert_uint_eq(pool->in_use, 2);
     ck_assert_uint_eq(count_bytes(pool->chunks[0], sizeof(pool->chunks[0]), 8),

@@ -62,7 +62,7 @@ START_TEST(truncated_or_longer_is_malformed)
         rig_reset(&rig, message->phase);
         rig_say(&rig, message->number, "r", body, cut);
         if (cut == message->bytes) {
-            ck_assert(!rig.connection->ended);
+            ck_assert(!rig.connection->end.reached);
         } else {
             rig_expect_refusal(&rig, SSH_DISCONNECT_PROTOCOL_ERROR, message->name);
         }
@@ -99,7 +99,7 @@ START_TEST(disconnect)
     rig_reset(&rig, SSH_PHASE_ECDH);
     rig_say(&rig, SSH_MSG_DISCONNECT, "us", 2, text);
     rig_expect_left(&rig, "client disconnected (2): zzz");
-    ck_assert_uint_lt(strlen(rig.connection->end_reason), 200);
+    ck_assert_uint_lt(strlen(rig.connection->end.reason), 200);
     static const uint8_t body[] = {0, 0, 0, 9, 0xff, 0xff, 0xff, 0xff};
     for (size_t cut = 0; cut <= sizeof(body); cut++) {
         rig_reset(&rig, SSH_PHASE_AUTH);

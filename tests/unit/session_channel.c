@@ -23,7 +23,7 @@ static const struct {
 
 START_TEST(starts_a_program)
 {
-    rig.connection->quickack = true;
+    rig.connection->socket.quickack = true;
     rig.connection->now_ms = 55;
     lay_out_pipes();
     say_start(starts[_i].type, starts[_i].command, 1);
@@ -32,9 +32,9 @@ START_TEST(starts_a_program)
     ck_assert_uint_eq(spawned.spawn.environment_bytes, 0);
     ck_assert_str_eq(spawned.spawn.term, "");
     ck_assert_int_eq(channel()->output, OUTPUT_OPEN);
-    ck_assert(!rig.connection->quickack);
-    ck_assert_uint_eq(rig.connection->used_ms, 55);
-    ck_assert_uint_eq(rig.connection->begun_ms, 55);
+    ck_assert(!rig.connection->socket.quickack);
+    ck_assert_uint_eq(rig.connection->times.used_ms, 55);
+    ck_assert_uint_eq(rig.connection->pages.begun_ms, 55);
     /* Each channel starts one program. */
     for (size_t i = 0; i < 4; i++) {
         say_start(starts[i].type, starts[i].command, 1);
@@ -129,7 +129,7 @@ END_TEST
 
 START_TEST(no_environment_under_a_forced_command)
 {
-    rig.options.forced_command = "true";
+    rig.options.forced = true;
     say_env("LANG", "C", false);
     ck_assert_uint_eq(channel()->environment_bytes, 0);
 }

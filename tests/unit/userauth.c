@@ -101,7 +101,7 @@ END_TEST
 
 START_TEST(anybody_without_a_key)
 {
-    rig.options.anybody = "git";
+    rig.options.anybody = true;
     reply(_i == 0 ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_REFUSED);
     rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", SERVICE, "none");
     if (_i == 0) {
@@ -122,7 +122,7 @@ END_TEST
 
 START_TEST(anybody_by_no_other_method)
 {
-    rig.options.anybody = "git";
+    rig.options.anybody = true;
     log_in("bob", ED25519, _i == 1);
     rig_expect(&rig, SSH_MSG_USERAUTH_FAILURE, "sb", "", 0);
     probe("bob", ED25519);
@@ -173,7 +173,7 @@ START_TEST(a_login)
     rig_expect(&rig, SSH_MSG_USERAUTH_SUCCESS, "");
     rig_expect_silence(&rig);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
-    ck_assert_uint_eq(rig.connection->used_ms, 4711);
+    ck_assert_uint_eq(rig.connection->times.used_ms, 4711);
     struct ipc_auth request = asked();
     ck_assert_uint_eq(request.stage, IPC_AUTH_SIGNED);
     ck_assert_uint_eq(request.key_type, IPC_KEY_ED25519);
@@ -338,7 +338,7 @@ START_TEST(a_forced_command_is_told)
     rig_reply(&rig, &answer, sizeof(answer));
     log_in("bob", ED25519, false);
     rig_expect(&rig, SSH_MSG_USERAUTH_SUCCESS, "");
-    ck_assert_int_eq(rig.connection->forced, _i == 1);
+    ck_assert_int_eq(rig.connection->client.forced, _i == 1);
 }
 END_TEST
 
@@ -397,7 +397,7 @@ static void leave(const char *reason)
 {
     connection_leave(rig.connection, "gone");
     rig_expect_left(&rig, reason);
-    ck_assert_str_eq(rig.connection->end_reason, reason);
+    ck_assert_str_eq(rig.connection->end.reason, reason);
 }
 
 /* The end of a client that has wanted to log in names the types of its keys, but for ours. */
@@ -431,7 +431,8 @@ START_TEST(many_types_are_cut_off)
     offer(other);
     offer("d");
     snprintf(reason, sizeof(reason), "no usable key offered (%s,c,%.*s); gone", type,
-             (int)(sizeof(rig.connection->types_offered) - sizeof(type) - sizeof("c,")), other);
+             (int)(sizeof(rig.connection->client.types_offered) - sizeof(type) - sizeof("c,")),
+             other);
     leave(reason);
 }
 END_TEST

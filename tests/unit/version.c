@@ -123,7 +123,7 @@ START_TEST(refused_as_soon_as_it_shows)
         rig_expect_alive(&rig, SSH_PHASE_VERSION);
         ck_assert(!arrives(line->line + i, 1));
     }
-    ck_assert(rig.connection->ended);
+    ck_assert(rig.connection->end.reached);
 }
 END_TEST
 
@@ -133,10 +133,10 @@ static void long_line(size_t count, const char *end)
     char line[300] = "SSH-2.0-";
     memset(line + 8, 'x', sizeof(line) - 8);
     memcpy(line + count - strlen(end), end, strlen(end));
-    for (size_t i = 0; i + 1 < count && !rig.connection->ended; i++) {
+    for (size_t i = 0; i + 1 < count && !rig.connection->end.reached; i++) {
         ck_assert(!arrives(line + i, 1));
     }
-    if (rig.connection->ended) {
+    if (rig.connection->end.reached) {
         rig_expect_left(&rig, "longer than 255 bytes");
         ck_assert_uint_gt(count, 255);
         return;
@@ -166,11 +166,11 @@ START_TEST(the_reason_shows_no_more_than_a_line)
     memset(junk, 'A', sizeof(junk));
     ck_assert(!arrives(junk, sizeof(junk)));
     rig_expect_left(&rig, "\"AAAAAAAA");
-    ck_assert_uint_lt(strlen(rig.connection->end_reason), 130);
+    ck_assert_uint_lt(strlen(rig.connection->end.reason), 130);
     rig_reset(&rig, SSH_PHASE_VERSION);
     ck_assert(!arrives("GET / HTTP/1.0\r\nevent=forged", 28));
     ck_assert_str_eq(
-        rig.connection->end_reason,
+        rig.connection->end.reason,
         "the client does not speak SSH: its first line begins with \"GET / HTTP/1.0\"");
 }
 END_TEST

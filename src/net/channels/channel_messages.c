@@ -25,7 +25,7 @@ enum ssh_phase channel_on_global_request(struct connection *connection, struct r
     /* Forwarding is never done, and a keepalive wants any answer. */
     bool done = reader_is(&type, "no-more-sessions@openssh.com");
     if (done) {
-        connection->no_more_sessions = true;
+        connection->client.no_more_sessions = true;
     }
     if (want_reply) {
         struct writer answer =
@@ -75,7 +75,7 @@ enum ssh_phase channel_on_open(struct connection *connection, struct reader *mes
         refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
                     "this server has no forwarding, only sessions");
         forwarding_note(connection, &type);
-    } else if (connection->no_more_sessions) {
+    } else if (connection->client.no_more_sessions) {
         refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
                     "no more sessions, as you asked");
     } else if (channel == NULL) {
@@ -192,7 +192,7 @@ enum ssh_phase channel_on_close(struct connection *connection, struct reader *me
         return SSH_PHASE_ENDED;
     }
     channel_exit_close(connection, channel);
-    return connection->ended ? SSH_PHASE_ENDED : connection->phase;
+    return connection->end.reached ? SSH_PHASE_ENDED : connection->phase;
 }
 
 /* ---- replies (RFC 4254 section 5.4) ---------------------------------------------------------- */

@@ -10,7 +10,7 @@
 static bool may_send(const struct connection *connection)
 {
     return output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent &&
-           !connection->ended;
+           !connection->end.reached;
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */

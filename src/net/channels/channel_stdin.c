@@ -199,5 +199,5 @@ uint64_t channel_stdin_pause_until_ms(const struct connection *connection)
      * or for the end of a key exchange. */
     bool pauses = channel != NULL && channel->pending.bytes >= LIMIT_PENDING_BYTES &&
                   channel->remote_window > 0 && !connection->kex.sent;
-    return pauses ? connection->read_ms + LIMIT_HOLD_MS : 0;
+    return pauses ? connection->times.read_ms + LIMIT_HOLD_MS : 0;
 }

@@ -63,7 +63,7 @@ bool channel_stdout_adjust(const struct connection *connection, struct channel *
  * leaves room for a packet of another channel as well, and waits while the socket is full. */
 static bool has_room(const struct connection *connection, bool bulk)
 {
-    return !(bulk && connection->output_held) &&
+    return !(bulk && connection->socket.output_held) &&
            output_room(connection) >= LIMIT_REPLY_BYTES + (bulk ? 2 : 1) * DATA_PACKET_BYTES;
 }
 
@@ -76,7 +76,7 @@ static bool may_send_as(const struct connection *connection, const struct channe
                         bool bulk)
 {
     return channel->remote_window > 0 && has_room(connection, bulk) && !connection->kex.sent &&
-           !connection->ended && !channel_stdout_is_paced(connection, channel);
+           !connection->end.reached && !channel_stdout_is_paced(connection, channel);
 }
 
 bool channel_stdout_may_send(const struct connection *connection, const struct channel *channel)

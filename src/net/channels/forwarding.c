@@ -22,8 +22,8 @@ void forwarding_note(struct connection *connection, const struct reader *type)
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (type->left > sizeof(kinds[i].type) &&
             memcmp(type->bytes, kinds[i].type, sizeof(kinds[i].type)) == 0 &&
-            (connection->forwardings & 1U << i) == 0) {
-            connection->forwardings |= 1U << i;
+            (connection->client.forwardings & 1U << i) == 0) {
+            connection->client.forwardings |= 1U << i;
             ask_note(connection, LOG_EVENT, kinds[i].text);
         }
     }

@@ -80,8 +80,8 @@ static enum outcome on_env(struct connection *connection, struct channel *channe
         return MALFORMED;
     }
     size_t room = sizeof(channel->environment) - channel->environment_bytes;
-    if (channel->output != OUTPUT_WAITING || connection->options->forced_command != NULL ||
-        connection->forced ||
+    if (channel->output != OUTPUT_WAITING || connection->options->forced ||
+        connection->client.forced ||
         !environment_allows((const char *)name.bytes, name.left, (const char *)value.bytes,
                             value.left) ||
         name.left + value.left + 2 > room) {
@@ -129,8 +129,8 @@ static enum outcome start(struct connection *connection, struct channel *channel
     channel_stdin_start(connection, channel, channel->has_pty ? channel->child_stdout : fds[0]);
     channel_exit_start(channel, fds[IPC_REPLY_DESCRIPTORS - 1]);
     /* The first program runs: the kernel may delay acknowledgements again. */
-    connection->quickack = false;
-    connection->begun_ms = connection->now_ms;
+    connection->socket.quickack = false;
+    connection->pages.begun_ms = connection->now_ms;
     connection_mark_used(connection);
     return SUCCESS;
 }
@@ -266,7 +266,7 @@ enum ssh_phase session_channel_on_request(struct connection *connection, struct 
         return messages_refuse_malformed(connection, "CHANNEL_REQUEST");
     }
     /* Nothing leaves behind the DISCONNECT of a request that could not be asked for. */
-    if (want_reply && !connection->ended) {
+    if (want_reply && !connection->end.reached) {
         struct writer answer = message_begin(
             connection, outcome == SUCCESS ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);
         writer_u32(&answer, channel->remote);

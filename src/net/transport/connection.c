@@ -5,20 +5,20 @@
 
 #include "big_endian.h"
 
-void connection_init(struct connection *connection, const struct options *options, int ipc,
+void connection_init(struct connection *connection, const struct net_options *options, int ipc,
                      int session_ipc, bool tcp)
 {
     connection->options = options;
     connection->ipc = ipc;
     connection->session_ipc = session_ipc;
-    connection->tcp = tcp;
-    connection->quickack = tcp;
+    connection->socket.tcp = tcp;
+    connection->socket.quickack = tcp;
     connection->phase = SSH_PHASE_VERSION;
 }
 
 void connection_mark_used(struct connection *connection)
 {
-    connection->used_ms = connection->now_ms;
+    connection->times.used_ms = connection->now_ms;
 }
 
 /* ---- sending messages ------------------------------------------------------------------------ */
@@ -106,8 +106,8 @@ void message_send(struct connection *connection, struct writer *message)
     }
     connection->output_end += packet_seal(
         &connection->out, connection->buffers.output + connection->output_end, message->used);
-    if (connection->output_end > connection->output_touched) {
-        connection->output_touched = connection->output_end;
+    if (connection->output_end > connection->pages.output_touched) {
+        connection->pages.output_touched = connection->output_end;
     }
 }
 
@@ -130,19 +130,19 @@ void message_send_deferred(struct connection *connection)
 
 static bool end(struct connection *connection, enum ipc_end_cause cause, const char *reason)
 {
-    if (connection->ended) {
+    if (connection->end.reached) {
         return false;
     }
-    connection->ended = true;
-    connection->end_cause = cause;
-    snprintf(connection->end_reason, sizeof(connection->end_reason), "%s", reason);
+    connection->end.reached = true;
+    connection->end.cause = cause;
+    snprintf(connection->end.reason, sizeof(connection->end.reason), "%s", reason);
     return true;
 }
 
 static void send_disconnect(struct connection *connection, enum ssh_disconnect code,
                             const char *reason)
 {
-    connection->refused = true;
+    connection->end.disconnected = true;
     struct writer message = message_begin(connection, SSH_MSG_DISCONNECT);
     writer_u32(&message, code);
     writer_text(&message, reason);
@@ -161,10 +161,10 @@ enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconn
 
 enum ssh_phase connection_leave(struct connection *connection, const char *reason)
 {
-    const char *types = connection->types_offered;
+    const char *types = connection->client.types_offered;
     if (end(connection, IPC_END_CLIENT, reason) && connection->phase == SSH_PHASE_AUTH &&
-        connection->auth_requests > 0 && !connection->usable_key_offered) {
-        snprintf(connection->end_reason, sizeof(connection->end_reason),
+        connection->client.auth_requests > 0 && !connection->client.usable_key_offered) {
+        snprintf(connection->end.reason, sizeof(connection->end.reason),
                  "no usable key offered (%s); %s", types[0] != '\0' ? types : "none", reason);
     }
     return SSH_PHASE_ENDED;

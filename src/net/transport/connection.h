@@ -15,7 +15,6 @@
 #include "exchange_hash.h"
 #include "ipc.h"
 #include "limit.h"
-#include "options.h"
 #include "packet.h"
 #include "queue.h"
 #include "ssh_numbers.h"
@@ -99,14 +98,26 @@ static inline uint64_t earlier(uint64_t one_ms, uint64_t other_ms)
     return one_ms < other_ms ? one_ms : other_ms;
 }
 
+/* What this process needs of the command line (options.h). */
+struct net_options {
+    int verbosity;      /* -1 with -q, 0, then one for each -v */
+    bool no_sntrup;     /* -P */
+    bool no_curve25519; /* -S */
+    bool forced;        /* -e: no environment of the client's */
+    bool anybody;       /* -N */
+    unsigned login_seconds;
+    unsigned idle_seconds;      /* 0 for no limit */
+    unsigned life_seconds;      /* 0 for no limit */
+    unsigned keepalive_seconds; /* 0 for none */
+};
+
 struct connection {
-    const struct options *options;
+    const struct net_options *options;
     int ipc;         /* to the monitor */
     int session_ipc; /* to the session process */
-    bool tcp;        /* descriptors 0 and 1 are a TCP socket */
-    bool quickack;   /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
     enum ssh_phase phase;
     enum ssh_phase resume; /* the phase after a later key exchange */
+    uint64_t now_ms;       /* of this turn of the loop */
 
     struct packet_direction in;
     struct packet_direction out;
@@ -114,42 +125,60 @@ struct connection {
     size_t client_version_bytes;
     char client_version[LIMIT_VERSION_LINE_BYTES + 1]; /* V_C */
 
-    unsigned auth_requests;
-    bool usable_key_offered;
-    char types_offered[2 * IPC_ALGORITHM_BYTES]; /* of other keys: a name-list */
-    bool no_more_sessions;
-    unsigned forwardings; /* the kinds that were refused and logged, a bit each (forwarding.c) */
-    bool forced;          /* the key's grant forces a command: no environment of the client's */
+    /* What the client has asked for, and what it may not ask for any more. */
+    struct {
+        unsigned auth_requests;
+        bool usable_key_offered;
+        char types_offered[2 * IPC_ALGORITHM_BYTES]; /* of other keys: a name-list */
+        bool forced; /* the key's grant forces a command: no environment of the client's */
+        bool no_more_sessions;
+        unsigned forwardings; /* the kinds that were refused and logged, a bit each */
+    } client;
+
     size_t first_channel; /* whose turn it is to be served first */
-    size_t channels_used; /* none from here on was ever open: its pages are not there */
+    size_t channels_used; /* channels from here on were never opened */
     struct channel channels[LIMIT_CHANNELS];
 
-    uint64_t start_ms;
-    uint64_t now_ms;         /* of this turn of the loop */
-    uint64_t used_ms;        /* when a session last moved a byte */
-    uint64_t woken_ms;       /* when there last was anything to do */
-    uint64_t read_ms;        /* when the socket was last read */
-    uint64_t asked_alive_ms; /* when the last keepalive was due */
-    unsigned keepalives;     /* of them since the socket was last read */
-    bool warned;             /* terminals know that the connection ends soon */
-    uint64_t bytes_in;
-    uint64_t bytes_out;
+    /* What the deadlines are counted from (deadlines.c). */
+    struct {
+        uint64_t start_ms;
+        uint64_t used_ms;        /* when a session last moved a byte */
+        uint64_t read_ms;        /* when the socket was last read */
+        uint64_t asked_alive_ms; /* when the last keepalive was due */
+        unsigned keepalives;     /* of them since the socket was last read */
+        bool warned;             /* terminals know that the connection ends soon */
+    } times;
 
     /* The first reason to end. */
-    bool ended;
-    bool refused;       /* DISCONNECT is in the output: wait a moment for the client to read it */
-    uint32_t end_cause; /* enum ipc_end_cause */
-    char end_reason[LIMIT_NOTE_BYTES + 1];
+    struct {
+        bool reached;
+        bool disconnected; /* DISCONNECT is in the output: wait for the client to read it */
+        uint32_t cause;    /* enum ipc_end_cause */
+        char reason[LIMIT_NOTE_BYTES + 1];
+    } end;
+
+    /* How the last reading and writing went (loop.c). */
+    struct {
+        bool tcp;           /* descriptors 0 and 1 are a TCP socket */
+        bool quickack;      /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
+        bool input_waits;   /* for room in the output: whole packets may be left */
+        bool input_drained; /* the last reading left nothing in the socket */
+        bool output_held;   /* the socket did not take all of the last output */
+        uint64_t bytes_in;
+        uint64_t bytes_out;
+    } socket;
+
+    /* Which pages can be returned to the kernel (idle_trim.c). */
+    struct {
+        uint64_t woken_ms;                    /* when there last was anything to do */
+        uint64_t begun_ms;                    /* when the last session began */
+        uint64_t spared_ms;                   /* when pages of it or a key exchange were returned */
+        size_t input_touched, output_touched; /* the furthest ends since pages were returned */
+    } pages;
 
     /* Raw input [input_start, input_end), sealed output [output_start, output_end). */
-    bool input_waits;   /* for room in the output: whole packets may be left */
-    bool input_drained; /* the last reading left nothing in the socket */
-    bool output_held;   /* the socket did not take all of the last output */
     size_t input_start, input_end;
     size_t output_start, output_end;
-    size_t input_touched, output_touched; /* the furthest ends since pages were given back */
-    uint64_t begun_ms;                    /* when the last session began */
-    uint64_t spared_ms; /* when pages were given back that it or a key exchange had touched */
     struct stdin_batch stdin_batch;
     size_t deferred_bytes;
     size_t deferred_sealed_bytes; /* what they will be in the output */
@@ -169,7 +198,7 @@ _Static_assert(LIMIT_OUTPUT_BYTES >=
 
 /* `connection` must be all zero. Members that start as zero are not written, so that their pages
  * take no memory until they are used. */
-void connection_init(struct connection *connection, const struct options *options, int ipc,
+void connection_init(struct connection *connection, const struct net_options *options, int ipc,
                      int session_ipc, bool tcp);
 
 /* Notes that the connection is in use: for the idle time of -i. */

@@ -136,5 +136,5 @@ enum ssh_phase hostkeys_on_prove(struct connection *connection, struct reader *m
         struct writer answer = message_begin(connection, SSH_MSG_REQUEST_FAILURE);
         message_send(connection, &answer);
     }
-    return connection->ended ? SSH_PHASE_ENDED : connection->phase;
+    return connection->end.reached ? SSH_PHASE_ENDED : connection->phase;
 }

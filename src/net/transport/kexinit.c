@@ -61,7 +61,7 @@ static const struct offer {
 
 static bool is_enabled(const struct connection *connection, const struct method *method)
 {
-    const struct options *options = connection->options;
+    const struct net_options *options = connection->options;
     return !(method->hybrid ? options->no_sntrup : options->no_curve25519);
 }
 

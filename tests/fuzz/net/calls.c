@@ -77,8 +77,9 @@ REAL(void, memory_give_back_stack, void)
 static void note_high(void)
 {
     const struct connection *connection = world.connection;
-    size_t output = connection->output_touched > connection->output_end ? connection->output_touched
-                                                                        : connection->output_end;
+    size_t output = connection->pages.output_touched > connection->output_end
+                        ? connection->pages.output_touched
+                        : connection->output_end;
     world.high_output = output > world.high_output ? output : world.high_output;
 }
 
@@ -318,7 +319,7 @@ REAL(int, setsockopt, int fd, int level, int option, const void *value, socklen_
     if (!world.running) {
         return __real_setsockopt(fd, level, option, value, bytes);
     }
-    FUZZ_CHECK((fd == CLIENT_FD || fd == OUTPUT_FD) && world.connection->tcp);
+    FUZZ_CHECK((fd == CLIENT_FD || fd == OUTPUT_FD) && world.connection->socket.tcp);
     return 0;
 }
 

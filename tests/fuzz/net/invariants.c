@@ -113,7 +113,7 @@ static void check_descriptors(void)
 static void check_identification(void)
 {
     const struct connection *connection = world.connection;
-    if (connection->phase == SSH_PHASE_VERSION && !connection->ended) {
+    if (connection->phase == SSH_PHASE_VERSION && !connection->end.reached) {
         size_t count = connection->input_end;
         FUZZ_CHECK(count < LIMIT_VERSION_LINE_BYTES);
         FUZZ_CHECK(count == 0 || memchr(connection->buffers.input, '\n', count) == NULL);
@@ -130,13 +130,13 @@ void invariants_hold(void)
                connection->input_end <= LIMIT_INPUT_BYTES);
     FUZZ_CHECK(connection->channels_used <= LIMIT_CHANNELS);
     FUZZ_CHECK(connection->stdin_batch.channel == NULL);
-    FUZZ_CHECK(connection->ended || connection->kex.sent == world.in_exchange ||
+    FUZZ_CHECK(connection->end.reached || connection->kex.sent == world.in_exchange ||
                !world.said_kexinit);
     FUZZ_CHECK(connection->kex.sent || connection->deferred_bytes == 0);
     uint64_t limits = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         const struct channel *channel = &connection->channels[i];
-        if (!connection->ended && !world.ambiguous) {
+        if (!connection->end.reached && !world.ambiguous) {
             check_channel(channel, i);
         }
         limits += channel_is_open(channel) ? channel->limit : LIMIT_WINDOW_BYTES;
@@ -153,7 +153,7 @@ void invariants_at_rest(void)
 {
     const struct connection *connection = world.connection;
     bool exchanging = connection->kex.sent;
-    if (connection->ended || exchanging || world.ambiguous || connection->output_end > 0 ||
+    if (connection->end.reached || exchanging || world.ambiguous || connection->output_end > 0 ||
         world.client.arriving_start < world.client.arriving_end) {
         return;
     }

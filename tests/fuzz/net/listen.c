@@ -115,7 +115,7 @@ static void hear_newkeys(void)
 
 static void hear_disconnect(struct message *message)
 {
-    FUZZ_CHECK(world.connection->ended);
+    FUZZ_CHECK(world.connection->end.reached);
     read_u32(message);
     read_string(message);
     read_string(message);
@@ -381,7 +381,7 @@ void listen_message(const uint8_t *payload, size_t payload_bytes)
     bool of_exchange =
         message.number >= SSH_MSG_KEXINIT && message.number < SSH_MSG_USERAUTH_REQUEST;
     FUZZ_CHECK(payload_bytes > 0 && !world.said_disconnect);
-    FUZZ_CHECK(!world.connection->ended || message.number == SSH_MSG_DISCONNECT);
+    FUZZ_CHECK(!world.connection->end.reached || message.number == SSH_MSG_DISCONNECT);
     FUZZ_CHECK(world.said_kexinit || message.number == SSH_MSG_KEXINIT);
     FUZZ_CHECK(!world.in_exchange || of_exchange || message.number == SSH_MSG_DISCONNECT);
     if (!hear_other(&message, payload, payload_bytes) && !world.ambiguous) {

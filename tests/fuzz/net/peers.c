@@ -107,8 +107,7 @@ static void check_spawn(size_t count)
     FUZZ_CHECK(request.kind >= IPC_SESSION_SHELL && request.kind <= IPC_SESSION_SUBSYSTEM);
     FUZZ_CHECK(request.command_bytes <= LIMIT_COMMAND_BYTES);
     FUZZ_CHECK(request.environment_bytes <= LIMIT_ENVIRONMENT_BYTES);
-    FUZZ_CHECK(request.environment_bytes == 0 ||
-               (!world.forced && world.options.forced_command == NULL));
+    FUZZ_CHECK(request.environment_bytes == 0 || (!world.forced && !world.options.forced));
     FUZZ_CHECK(count == sizeof(request) + request.environment_bytes + request.command_bytes);
     FUZZ_CHECK(request.term[sizeof(request.term) - 1] == '\0');
     const uint8_t *tail = request_bytes + sizeof(request);

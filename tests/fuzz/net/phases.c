@@ -207,10 +207,11 @@ void judge_done(void)
     const struct connection *connection = world.connection;
     world.handling = false;
     moved();
-    FUZZ_CHECK(!world.must_end || connection->ended);
-    FUZZ_CHECK(!world.must_live || !connection->ended || !blames_client(connection->end_reason));
+    FUZZ_CHECK(!world.must_end || connection->end.reached);
+    FUZZ_CHECK(!world.must_live || !connection->end.reached ||
+               !blames_client(connection->end.reason));
     free_slot_if_closed();
-    if (connection->ended) {
+    if (connection->end.reached) {
         return;
     }
     FUZZ_CHECK(connection->phase == phase_after());
@@ -234,7 +235,7 @@ enum packet_status __wrap_packet_open(struct packet_direction *direction, uint8_
                                       size_t count, struct packet *packet)
 {
     judge_done();
-    FUZZ_CHECK(!world.connection->ended && direction->sequence == world.in_sequence);
+    FUZZ_CHECK(!world.connection->end.reached && direction->sequence == world.in_sequence);
     FUZZ_CHECK(direction->sealed == (world.in_epoch > 0));
     FUZZ_CHECK(direction->logged_in == world.logged_in);
     guard(bytes + count, GUARD_BYTES);

@@ -101,8 +101,8 @@ void wire_written(const uint8_t *bytes, size_t count)
 void wire_end(void)
 {
     const struct connection *connection = world.connection;
-    FUZZ_CHECK(world.wire_total == connection->bytes_out);
-    if (connection->refused && world.socket_room == UNLIMITED && world.write_error == 0 &&
+    FUZZ_CHECK(world.wire_total == connection->socket.bytes_out);
+    if (connection->end.disconnected && world.socket_room == UNLIMITED && world.write_error == 0 &&
         connection->output_end == 0) {
         FUZZ_CHECK(world.wire_bytes == 0);
         FUZZ_CHECK(world.sealed_first == world.sealed_end && world.said_disconnect);

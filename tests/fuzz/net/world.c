@@ -46,8 +46,9 @@ void world_clear(void)
     struct connection *connection = world.connection;
     struct buffers *buffers = &connection->buffers;
     size_t touched = connection->pool.touched;
-    size_t output = connection->output_touched > world.high_output ? connection->output_touched
-                                                                   : world.high_output;
+    size_t output = connection->pages.output_touched > world.high_output
+                        ? connection->pages.output_touched
+                        : world.high_output;
     memset(connection, 0, offsetof(struct connection, buffers));
     memset(&buffers->kex, 0, sizeof(buffers->kex));
     memset(buffers->input, 0, world.high_input);
@@ -96,13 +97,12 @@ static void clear_world(void)
 static void configure(void)
 {
     uint8_t first = world.config[0];
-    world.options = (struct options){.verbosity = (first & 2) != 0 ? 2 : 0,
-                                     .no_sntrup = (first & 4) != 0,
-                                     .no_curve25519 = (first & 0x14) == 0x10,
-                                     .idle_seconds = (first & 8) != 0 ? 30 : 0,
-                                     .forced_command = (first & 0x20) != 0 ? "forced" : NULL,
-                                     .login_seconds = LIMIT_LOGIN_SECONDS,
-                                     .attempts = LIMIT_ATTEMPTS};
+    world.options = (struct net_options){.verbosity = (first & 2) != 0 ? 2 : 0,
+                                         .no_sntrup = (first & 4) != 0,
+                                         .no_curve25519 = (first & 0x14) == 0x10,
+                                         .idle_seconds = (first & 8) != 0 ? 30 : 0,
+                                         .forced = (first & 0x20) != 0,
+                                         .login_seconds = LIMIT_LOGIN_SECONDS};
     world.refuses_wide_pipes = (world.config[1] & 8) != 0;
     world.refuses_ioctl = (world.config[1] & 16) != 0;
     world.breaks = (world.config[1] & 32) != 0;
@@ -136,8 +136,8 @@ static void check_end(void)
     const struct connection *connection = world.connection;
     judge_done();
     invariants_hold();
-    FUZZ_CHECK(connection->ended && !world.replies);
-    FUZZ_CHECK(connection->end_reason[0] != '\0');
+    FUZZ_CHECK(connection->end.reached && !world.replies);
+    FUZZ_CHECK(connection->end.reason[0] != '\0');
     wire_end();
 }
 

@@ -162,7 +162,7 @@ struct client {
 
 struct world {
     struct connection *connection;
-    struct options options;
+    struct net_options options;
     bool running;    /* system calls are simulated */
     bool plain_tags; /* tags do not depend on anything: raw bytes can be packets */
     struct input script;

@@ -172,16 +172,16 @@ void rig_expect_silence(const struct rig *rig)
 static void expect_end(const struct rig *rig, uint32_t cause, const char *reason)
 {
     const struct connection *connection = rig->connection;
-    ck_assert_msg(connection->ended, "still alive, expected \"%s\"", reason);
-    ck_assert_uint_eq(connection->end_cause, cause);
-    ck_assert_msg(strstr(connection->end_reason, reason) != NULL, "ended with \"%s\", not \"%s\"",
-                  connection->end_reason, reason);
+    ck_assert_msg(connection->end.reached, "still alive, expected \"%s\"", reason);
+    ck_assert_uint_eq(connection->end.cause, cause);
+    ck_assert_msg(strstr(connection->end.reason, reason) != NULL, "ended with \"%s\", not \"%s\"",
+                  connection->end.reason, reason);
 }
 
 void rig_expect_refusal(struct rig *rig, uint32_t code, const char *reason)
 {
     expect_end(rig, IPC_END_CLIENT, reason);
-    rig_expect(rig, SSH_MSG_DISCONNECT, "uss", code, rig->connection->end_reason, "");
+    rig_expect(rig, SSH_MSG_DISCONNECT, "uss", code, rig->connection->end.reason, "");
     rig_expect_silence(rig);
     ck_assert_int_eq(rig->connection->phase, SSH_PHASE_ENDED);
 }
@@ -201,7 +201,7 @@ void rig_expect_failed(struct rig *rig, const char *reason)
 
 void rig_expect_alive(const struct rig *rig, enum ssh_phase phase)
 {
-    ck_assert_msg(!rig->connection->ended, "ended with \"%s\"", rig->connection->end_reason);
+    ck_assert_msg(!rig->connection->end.reached, "ended with \"%s\"", rig->connection->end.reason);
     ck_assert_int_eq(rig->connection->phase, phase);
 }
 

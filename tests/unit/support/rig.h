@@ -12,7 +12,7 @@
 #include "wire.h"
 
 struct rig {
-    struct options options;
+    struct net_options options;
     struct connection *connection;
     int monitor;       /* the monitor's end of its pair */
     int session;       /* the session process's */
