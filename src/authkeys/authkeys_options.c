@@ -331,15 +331,6 @@ __attribute__((noinline)) void authkeys_name_option(char out[static AUTHKEYS_OPT
     }
 }
 
-void authkeys_begin_grant(struct grant *grant, uint32_t flags)
-{
-    grant->flags = flags;
-    grant->command_bytes = 0;
-    grant->environment_bytes = 0;
-    memset(grant->command, 0, sizeof(grant->command));
-    memset(grant->environment, 0, sizeof(grant->environment));
-}
-
 bool authkeys_options_name_authority(struct reader options)
 {
     struct reading reading = {.attempt = NULL};
@@ -366,7 +357,10 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
     struct reading reading = {.attempt = attempt, .grant = grant, .terms = terms};
     enum authkeys_reason refused = AUTHKEYS_LISTED;
     memset(terms, 0, sizeof(*terms));
-    authkeys_begin_grant(grant, GRANT_OF_PLAIN_LINE);
+    grant->flags = GRANT_OF_PLAIN_LINE;
+    grant->command_bytes = grant->environment_bytes = 0;
+    memset(grant->command, 0, sizeof(grant->command));
+    memset(grant->environment, 0, sizeof(grant->environment));
     while (options.left > 0) {
         struct reader name = reader_until(&options, ",=");
         enum authkeys_reason reason = read_option(&reading, &options, &name);

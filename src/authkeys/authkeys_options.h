@@ -50,10 +50,6 @@ enum authkeys_reason authkeys_options_of_certificate(struct grant *grant,
                                                      char option[static AUTHKEYS_OPTION_BYTES],
                                                      const struct login_attempt *attempt);
 
-/* Sets the flags, and clears the command and the environment that a line before may have left. The
- * key and the fields of the certificate stay. */
-void authkeys_begin_grant(struct grant *grant, uint32_t flags);
-
 /* True if cert-authority is one of a line's options. Nothing is judged. Options after a broken one
  * do not count: such a line grants nothing. */
 bool authkeys_options_name_authority(struct reader options);

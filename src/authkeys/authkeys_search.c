@@ -19,26 +19,82 @@ struct search {
     struct login_attempt attempt;
     struct certificate certificate;
     struct key_text key;
-    struct key_text authority; /* of a certificate */
+    struct key_text authority; /* of the certificate */
+    bool read;                 /* the key or the certificate has been parsed */
     bool settled;              /* a line of this key has given a reason */
-    bool read;                 /* the offer has been parsed */
-    bool over;                 /* the offer is malformed or revoked */
     bool has_authority;        /* a line names an authority of a type that is taken */
-    /* The first line with an authority of another type, or 0. Until a line of the offer's authority
-     * is judged, the verdict's `option` keeps the type. */
-    uint32_t other_line;
+    uint32_t other_line;       /* the first line with an authority of another type, or 0 */
     const char *other_path;
+    char other_type[AUTHKEYS_OPTION_BYTES];
+
+    /* The file that is searched, and its line at hand. */
+    const char *path;
+    struct lines lines;
+    struct authkeys_line line;
 };
 
-static void accept(struct search *search, const char *path, uint32_t line)
+/* ---- lines of a file ------------------------------------------------------------------------- */
+
+static void begin_file(struct search *search, int fd, const char *path)
 {
-    memset(search->verdict->option, 0, sizeof(search->verdict->option));
-    authkeys_refuse(search->verdict, AUTHKEYS_LISTED, path, line);
+    search->path = path;
+    lines_init(&search->lines, fd);
 }
 
-/* ---- the key --------------------------------------------------------------------------------- */
+/* The first fault in the user's file replaces AUTHKEYS_NOT_LISTED. */
+static void note_fault(struct search *search, enum authkeys_reason fault)
+{
+    if (fault != AUTHKEYS_NOT_LISTED && search->read &&
+        search->verdict->reason == AUTHKEYS_NOT_LISTED) {
+        authkeys_refuse(search->verdict, fault, search->path, search->lines.number);
+    }
+}
 
-static void describe(struct search *search, const struct key *key)
+/* Finds the next line that is neither empty nor a comment. False at the end of the file. */
+static bool next_line(struct search *search)
+{
+    struct reader text;
+    int got;
+    while ((got = lines_next(&search->lines, &text)) == 1) {
+        if (search->lines.too_long) {
+            note_fault(search, AUTHKEYS_LINE_TOO_LONG);
+        } else if (authkeys_line_read(&search->line, text)) {
+            return true;
+        }
+    }
+    if (got < 0 && !search->settled) {
+        search->verdict->error = (uint32_t)errno;
+        authkeys_refuse(search->verdict, AUTHKEYS_UNREADABLE, search->path, 0);
+    }
+    return false;
+}
+
+/* Judges the line at hand. The grant begins with what describes the key. */
+typedef enum authkeys_reason line_judge(const struct search *search, struct grant *grant,
+                                        char option[static AUTHKEYS_OPTION_BYTES]);
+
+/* True if the line lets the key in: then, and only then, its grant becomes the verdict's. The
+ * reason of the first line that does not is kept, with the option at fault. */
+static bool accept_line(struct search *search, line_judge *judge)
+{
+    struct authkeys_verdict *verdict = search->verdict;
+    struct grant grant = verdict->grant;
+    char option[AUTHKEYS_OPTION_BYTES] = "";
+    enum authkeys_reason reason = judge(search, &grant, option);
+    if (reason == AUTHKEYS_LISTED) {
+        verdict->grant = grant;
+    }
+    if (reason == AUTHKEYS_LISTED || !search->settled) {
+        authkeys_refuse(verdict, reason, search->path, search->lines.number);
+        memcpy(verdict->option, option, sizeof(verdict->option));
+        search->settled = true;
+    }
+    return reason == AUTHKEYS_LISTED;
+}
+
+/* ---- the offer ------------------------------------------------------------------------------- */
+
+static void describe_key(struct search *search, const struct key *key)
 {
     struct authkeys_verdict *verdict = search->verdict;
     key_write_text(&search->key, key);
@@ -58,220 +114,191 @@ static void describe_certificate(struct search *search)
     search->attempt.certificate = &search->certificate;
 }
 
-static bool is_certificate(const struct search *search)
-{
-    return ssh_key_type_is_certificate(search->query->key_type);
-}
-
-static bool read_offer(struct search *search)
+/* Reads the key. False, with the reason, if it is malformed or revoked. */
+static bool read_key(struct search *search)
 {
     const struct authkeys_query *query = search->query;
-    uint32_t type = query->key_type;
-    bool sk = ssh_key_type_is_sk(type);
+    bool sk = query->key_type == IPC_KEY_SK_ED25519;
+    const struct revoked_offer offer = {.key = &search->key};
     struct key key;
     search->read = true;
-    if (is_certificate(search)) {
-        if (!certificate_read(&search->certificate, sk, query->blob, query->blob_bytes)) {
-            return false;
-        }
-        describe(search, &search->certificate.key);
-        describe_certificate(search);
-        return true;
-    }
-    if ((type != IPC_KEY_ED25519 && type != IPC_KEY_SK_ED25519) ||
+    if ((!sk && query->key_type != IPC_KEY_ED25519) ||
         !key_read(&key, reader_over(query->blob, query->blob_bytes)) || key.sk != sk) {
+        search->verdict->reason = AUTHKEYS_BAD_KEY;
         return false;
     }
-    describe(search, &key);
-    return true;
+    describe_key(search, &key);
+    return !authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
 }
 
-/* ---- revocation ------------------------------------------------------------------------------ */
-
-static bool is_revoked(struct search *search)
+/* The same for a certificate. */
+static bool read_certificate(struct search *search)
 {
+    const struct authkeys_query *query = search->query;
+    const struct reader *type = &search->certificate.authority_type;
     const struct revoked_offer offer = {
-        .key = &search->key,
-        .authority = search->attempt.certificate != NULL ? &search->authority : NULL,
-        .certificate = search->attempt.certificate,
-    };
-    return authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
-}
-
-/* Reads the key or the certificate that the client offers, and looks whether it is revoked. False,
- * with the reason, if it is out of the question. */
-static bool open_offer(struct search *search)
-{
-    bool good = read_offer(search);
-    if (!good) {
-        const struct reader *type = &search->certificate.authority_type;
+        .key = &search->key, .authority = &search->authority, .certificate = &search->certificate};
+    search->read = true;
+    if (!certificate_read(&search->certificate, ssh_key_type_is_sk(query->key_type), query->blob,
+                          query->blob_bytes)) {
         bool other = ssh_key_type_is_other(type);
         search->verdict->reason = other ? AUTHKEYS_AUTHORITY_TYPE : AUTHKEYS_BAD_KEY;
         authkeys_name_option(search->verdict->option, type->bytes, other ? type->left : 0);
+        return false;
     }
-    search->over = !good || is_revoked(search);
-    return !search->over;
+    describe_key(search, &search->certificate.key);
+    describe_certificate(search);
+    return !authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
 }
 
-/* ---- one line -------------------------------------------------------------------------------- */
+/* ---- a plain key ----------------------------------------------------------------------------- */
 
-static enum authkeys_reason judge_certificate(struct search *search,
-                                              const struct authkeys_line_terms *terms)
+static enum authkeys_reason judge_key(const struct search *search, struct grant *grant,
+                                      char option[static AUTHKEYS_OPTION_BYTES])
 {
-    struct authkeys_verdict *verdict = search->verdict;
+    struct authkeys_line_terms terms;
     enum authkeys_reason reason =
-        authkeys_options_of_certificate(&verdict->grant, verdict->option, &search->attempt);
+        authkeys_options_of_line(grant, &terms, option, search->line.options, &search->attempt);
+    return reason == AUTHKEYS_LISTED && terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : reason;
+}
+
+static void search_for_key(struct search *search)
+{
+    const struct authkeys_users_file *file = &search->files->users;
+    if (!read_key(search)) {
+        return;
+    }
+    authkeys_refuse_by_users(search->verdict, file);
+    begin_file(search, file->fd, file->path);
+    while (file->fd >= 0 && next_line(search)) {
+        if (!authkeys_line_lists(&search->line, &search->key)) {
+            note_fault(search, authkeys_line_fault(&search->line));
+        } else if (accept_line(search, judge_key)) {
+            return;
+        }
+    }
+}
+
+/* ---- a certificate --------------------------------------------------------------------------- */
+
+static enum authkeys_reason judge_certificate(const struct search *search,
+                                              const struct authkeys_line_terms *terms,
+                                              struct grant *grant,
+                                              char option[static AUTHKEYS_OPTION_BYTES])
+{
+    enum authkeys_reason reason = authkeys_options_of_certificate(grant, option, &search->attempt);
     bool named = terms->has_principals
                      ? terms->names_principal
                      : certificate_names(&search->certificate, search->attempt.user);
     return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
 }
 
-/* The verdict's grant is made for this line; only AUTHKEYS_LISTED makes it count. */
-static enum authkeys_reason judge_line(struct search *search, struct reader options)
+/* By a line of -c's file: a key without options. */
+static enum authkeys_reason judge_by_admins(const struct search *search, struct grant *grant,
+                                            char option[static AUTHKEYS_OPTION_BYTES])
 {
-    struct authkeys_verdict *verdict = search->verdict;
+    const struct authkeys_line_terms terms = {.is_authority = true};
+    if (search->line.options.left > 0) {
+        return AUTHKEYS_BROKEN_OPTION;
+    }
+    grant->flags = GRANT_PERMISSIONS; /* only the certificate narrows it */
+    return judge_certificate(search, &terms, grant, option);
+}
+
+static enum authkeys_reason judge_by_users(const struct search *search, struct grant *grant,
+                                           char option[static AUTHKEYS_OPTION_BYTES])
+{
     struct authkeys_line_terms terms;
-    enum authkeys_reason reason = authkeys_options_of_line(&verdict->grant, &terms, verdict->option,
-                                                           options, &search->attempt);
+    enum authkeys_reason reason =
+        authkeys_options_of_line(grant, &terms, option, search->line.options, &search->attempt);
     if (reason != AUTHKEYS_LISTED) {
         return reason;
     }
-    if (search->attempt.certificate == NULL) {
-        return terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_LISTED;
-    }
-    return terms.is_authority ? judge_certificate(search, &terms) : AUTHKEYS_NO_AUTHORITY;
+    return terms.is_authority ? judge_certificate(search, &terms, grant, option)
+                              : AUTHKEYS_NO_AUTHORITY;
 }
 
-/* A line of -c's file: a key without options. */
-static enum authkeys_reason judge_authority(struct search *search, struct reader options)
+static void note_authority(struct search *search)
 {
-    const struct authkeys_line_terms terms = {.is_authority = true};
-    if (options.left > 0) {
-        return AUTHKEYS_BROKEN_OPTION;
-    }
-    authkeys_begin_grant(&search->verdict->grant, GRANT_PERMISSIONS); /* it alone narrows it */
-    return search->attempt.certificate != NULL ? judge_certificate(search, &terms)
-                                               : AUTHKEYS_FOR_AUTHORITY;
-}
-
-/* ---- files ----------------------------------------------------------------------------------- */
-
-static void note_authority(struct search *search, const struct reader *type, const char *path,
-                           uint32_t number)
-{
+    const struct reader *type = &search->line.type;
     if (!ssh_key_type_is_other(type)) {
         search->has_authority = search->has_authority || ssh_key_type_is_known(type);
-    } else if (search->other_line == 0 && !search->settled) {
-        search->other_line = number;
-        search->other_path = path;
-        authkeys_name_option(search->verdict->option, type->bytes, type->left);
+    } else if (search->other_line == 0) {
+        search->other_line = search->lines.number;
+        search->other_path = search->path;
+        authkeys_name_option(search->other_type, type->bytes, type->left);
     }
 }
 
-/* A certificate is opened at the first line that names an authority. */
-static bool lists_offer(struct search *search, const struct authkeys_line *line, const char *path,
-                        uint32_t number)
+/* True if the search is over: a line lets the certificate in, or it is malformed or revoked. It is
+ * read at the first line that names an authority. */
+static bool search_authorities(struct search *search, bool of_admins)
 {
-    if (!is_certificate(search)) {
-        return authkeys_line_lists(line, &search->key);
-    }
-    bool names =
-        path == search->files->authorities.path || authkeys_options_name_authority(line->options);
-    if (!search->read && (!names || !open_offer(search))) {
-        return false;
-    }
-    if (names) {
-        note_authority(search, &line->type, path, number);
-    }
-    return authkeys_line_lists(line, &search->authority);
-}
-
-static enum authkeys_reason look(struct search *search, struct authkeys_line *parts,
-                                 struct reader line, const char *path, uint32_t number)
-{
-    if (!authkeys_line_read(parts, line)) {
-        return AUTHKEYS_NOT_LISTED;
-    }
-    return lists_offer(search, parts, path, number) ? AUTHKEYS_LISTED : authkeys_line_fault(parts);
-}
-
-/* The first fault in the user's file replaces AUTHKEYS_NOT_LISTED. */
-static void note_fault(struct search *search, enum authkeys_reason fault, const char *path,
-                       uint32_t line)
-{
-    if (fault != AUTHKEYS_NOT_LISTED && search->read &&
-        search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-        authkeys_refuse(search->verdict, fault, path, line);
-    }
-}
-
-/* True if a line let the key in. Later refusals must not overwrite the name of the option that goes
- * with the first. */
-static bool search_lines(struct search *search, int fd, const char *path,
-                         enum authkeys_reason (*judge)(struct search *, struct reader))
-{
-    struct lines lines;
-    struct reader line;
-    int got = 0;
-
-    lines_init(&lines, fd);
-    while (!search->over && (got = lines_next(&lines, &line)) == 1) {
-        struct authkeys_line parts;
-        char first_option[AUTHKEYS_OPTION_BYTES];
-        enum authkeys_reason reason = lines.too_long
-                                          ? AUTHKEYS_LINE_TOO_LONG
-                                          : look(search, &parts, line, path, lines.number);
-        if (reason != AUTHKEYS_LISTED) {
-            note_fault(search, reason, path, lines.number);
-            continue;
-        }
-        memcpy(first_option, search->verdict->option, sizeof(first_option));
-        memset(search->verdict->option, 0, sizeof(search->verdict->option));
-        reason = judge(search, parts.options);
-        if (reason == AUTHKEYS_LISTED) {
-            accept(search, path, lines.number);
+    while (next_line(search)) {
+        bool names = of_admins || authkeys_options_name_authority(search->line.options);
+        if (names && !search->read && !read_certificate(search)) {
             return true;
         }
-        if (search->settled) {
-            memcpy(search->verdict->option, first_option, sizeof(first_option));
-        } else {
-            authkeys_refuse(search->verdict, reason, path, lines.number);
-            search->settled = true;
+        if (!search->read) {
+            continue;
         }
-    }
-    if (got < 0 && !search->settled && !search->over) {
-        search->verdict->error = (uint32_t)errno;
-        authkeys_refuse(search->verdict, AUTHKEYS_UNREADABLE, path, 0);
+        if (names) {
+            note_authority(search);
+        }
+        if (!authkeys_line_lists(&search->line, &search->authority)) {
+            note_fault(search, authkeys_line_fault(&search->line));
+        } else if (accept_line(search, of_admins ? judge_by_admins : judge_by_users)) {
+            return true;
+        }
     }
     return false;
 }
 
-static bool search_authorities(struct search *search)
+/* With -c the certificate is read at once. */
+static bool search_admins(struct search *search)
 {
     const struct authkeys_file *file = &search->files->authorities;
-    if (file->path == NULL || !is_certificate(search)) {
+    if (file->path == NULL) {
         return false;
+    }
+    if (!read_certificate(search)) {
+        return true;
     }
     if (file->fd < 0) {
         authkeys_refuse_by_file(search->verdict, file);
         search->settled = true;
         return false;
     }
-    return search_lines(search, file->fd, file->path, judge_authority);
+    begin_file(search, file->fd, file->path);
+    return search_authorities(search, true);
 }
 
-static void search_users(struct search *search)
+static bool search_users(struct search *search)
 {
     const struct authkeys_users_file *file = &search->files->users;
     if (!search->settled) {
         authkeys_refuse_by_users(search->verdict, file);
     }
-    if (file->fd >= 0) {
-        search_lines(search, file->fd, file->path, judge_line);
-        if (!search->read && search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-            authkeys_refuse(search->verdict, AUTHKEYS_NO_AUTHORITY, file->path, 0);
-        }
+    if (file->fd < 0) {
+        return false;
+    }
+    begin_file(search, file->fd, file->path);
+    if (search_authorities(search, false)) {
+        return true;
+    }
+    if (!search->read && search->verdict->reason == AUTHKEYS_NOT_LISTED) {
+        authkeys_refuse(search->verdict, AUTHKEYS_NO_AUTHORITY, file->path, 0);
+    }
+    return false;
+}
+
+static void search_for_certificate(struct search *search)
+{
+    if (!search_admins(search) && !search_users(search) && !search->settled &&
+        search->other_line != 0 && !search->has_authority) {
+        authkeys_refuse(search->verdict, AUTHKEYS_AUTHORITY_TYPE, search->other_path,
+                        search->other_line);
+        memcpy(search->verdict->option, search->other_type, sizeof(search->other_type));
     }
 }
 
@@ -288,15 +315,9 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
                     .may_set_environment = query->may_set_environment},
     };
     memset(verdict, 0, sizeof(*verdict));
-    bool read_at_once = !is_certificate(&search) || files->authorities.path != NULL;
-    if ((!read_at_once || open_offer(&search)) && !search_authorities(&search)) {
-        search_users(&search);
-    }
-    if (!search.settled && search.other_line != 0) {
-        if (search.has_authority) {
-            authkeys_name_option(verdict->option, NULL, 0);
-        } else {
-            authkeys_refuse(verdict, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);
-        }
+    if (ssh_key_type_is_certificate(query->key_type)) {
+        search_for_certificate(&search);
+    } else {
+        search_for_key(&search);
     }
 }

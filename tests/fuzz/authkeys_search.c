@@ -318,6 +318,9 @@ static void check(const struct scene *scene, uint32_t offset)
         FUZZ_CHECK(memcmp(whole.fingerprint, opinion.key.fingerprint, 32) == 0);
         FUZZ_CHECK(memcmp(whole.authority, opinion.authority.fingerprint, 32) == 0);
         FUZZ_CHECK(whole.grant.serial == opinion.certificate.serial);
+    } else {
+        FUZZ_CHECK(whole.grant.flags == 0 && whole.grant.command_bytes == 0 &&
+                   whole.grant.environment_bytes == 0);
     }
 
     int broken = (int)(offset % FILES);

@@ -254,6 +254,41 @@ START_TEST(a_refused_line_is_no_end)
 }
 END_TEST
 
+/* Nothing of what a refused line would have granted is in the verdict: not if no line is accepted,
+ * and not if a later one is. */
+START_TEST(a_refused_line_grants_nothing)
+{
+    static const struct {
+        enum authkeys_reason reason;
+        const char *options;
+    } refused[] = {
+        {AUTHKEYS_ELSEWHERE, "command=\"id\",environment=\"A=b\",from=\"10.0.0.1\""},
+        {AUTHKEYS_EXPIRED, "environment=\"A=b\",verify-required,expiry-time=\"20200101\""},
+        {AUTHKEYS_UNKNOWN_OPTION, "command=\"id\",no-touch-required,nonsense"},
+        {AUTHKEYS_BROKEN_OPTION, "no-touch-required,environment=\"A=b\",command"},
+        {AUTHKEYS_FOR_AUTHORITY, "command=\"id\",environment=\"A=b\",cert-authority"},
+    };
+    char text[512];
+    struct authkeys_verdict verdict;
+    struct authkeys_query query = make_query(NULL);
+    struct grant wanted_grant = {.key = {.sk = 0}};
+    query.may_set_environment = true;
+    query.address = "192.0.2.1";
+    query.now = 1800000000;
+    memcpy(wanted_grant.key.public_key, key, sizeof(key));
+    for (unsigned accepted = 0; accepted < 2; accepted++) {
+        wanted_grant.flags = accepted != 0 ? GRANT_OF_PLAIN_LINE : 0;
+        int count = snprintf(text, sizeof(text), "%s " KEY "\n%s", refused[_i].options,
+                             accepted != 0 ? KEY "\n" : "");
+        scratch_write(scratch, ".ssh/authorized_keys", text, (size_t)count, 0600);
+        search_files(&verdict, &query, &account);
+        ck_assert_uint_eq(verdict.reason, accepted != 0 ? AUTHKEYS_LISTED : refused[_i].reason);
+        ck_assert_uint_eq(verdict.line, accepted + 1);
+        ck_assert_mem_eq(&verdict.grant, &wanted_grant, sizeof(wanted_grant));
+    }
+}
+END_TEST
+
 /* A line whose key follows `front` other bytes: cut there, it would list the key. */
 START_TEST(long_lines_are_skipped_whole)
 {
@@ -753,6 +788,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, nul_bytes_in_a_line);
     tcase_add_test(tests, lines_of_a_file);
     tcase_add_test(tests, a_refused_line_is_no_end);
+    tcase_add_loop_test(tests, a_refused_line_grants_nothing, 0, 5);
     tcase_add_test(tests, a_byte_order_mark);
     tcase_add_loop_test(tests, faulty_lines, 0, 9);
     tcase_add_test(tests, long_lines_are_skipped_whole);

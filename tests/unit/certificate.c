@@ -244,6 +244,36 @@ START_TEST(a_good_one)
 }
 END_TEST
 
+/* A line that refuses leaves nothing in the verdict but what describes the certificate. */
+START_TEST(a_refused_one_grants_nothing)
+{
+    static const struct {
+        enum authkeys_reason reason;
+        const char *options;
+    } lines[] = {
+        {AUTHKEYS_PRINCIPAL, "cert-authority,command=\"id\",principals=\"carol\""},
+        {AUTHKEYS_ELSEWHERE, "cert-authority,command=\"id\",from=\"10.0.0.1\""},
+        {AUTHKEYS_NO_AUTHORITY, "command=\"id\",no-touch-required"},
+        {AUTHKEYS_PRINCIPAL, "pty"}, /* by -c's file */
+    };
+    struct terms terms = good_terms;
+    struct grant wanted = {.serial = 17, .key_id = "alice's laptop"};
+    char text[2048];
+    with_authorities = _i == 3;
+    if (with_authorities) {
+        terms.principals[1] = NULL;
+        write_admins("authorities", key_line(false, ca_public));
+    }
+    /* The first line is there so that the certificate is read. */
+    snprintf(text, sizeof(text), "cert-authority %s\n%s %s\n", key_line(false, user_public),
+             lines[_i].options, key_line(false, ca_public));
+    write_admins("keys", text);
+    ck_assert_uint_eq(judge(&terms), lines[_i].reason);
+    memcpy(wanted.key.public_key, user_public, sizeof(user_public));
+    ck_assert_mem_eq(&verdict.grant, &wanted, sizeof(wanted));
+}
+END_TEST
+
 START_TEST(time_and_type)
 {
     struct terms terms = good_terms;
@@ -805,6 +835,7 @@ Suite *unit_suite(void)
     tcase_set_timeout(tests, 100);
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_add_loop_test(tests, a_good_one, 0, 8);
+    tcase_add_loop_test(tests, a_refused_one_grants_nothing, 0, 4);
     tcase_add_test(tests, time_and_type);
     tcase_add_test(tests, principals);
     tcase_add_test(tests, comma_in_a_principal);
