@@ -7,13 +7,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-void reply_done(struct reply *reply, uint32_t type)
-{
-    reply->bytes = sizeof(reply->body.done);
-    reply->body.done.type = type;
-    reply->body.done.done = 0;
-}
-
 /* Finds the row. Returns NULL, or what is wrong with a request of this size and type in this phase.
  */
 static const char *find_row(const struct request_row **found,
@@ -83,6 +76,8 @@ static const char *answer(int socket, const struct request_row table[static IPC_
     memset(&reply, 0, sizeof(reply));
     const char *wrong = find_row(&row, table, phase, request, request_bytes);
     if (wrong == NULL) {
+        memcpy(&reply.body.type, request, sizeof(reply.body.type));
+        reply.bytes = row->reply_bytes;
         wrong = row->handle(process, request, &reply);
     }
     if (wrong != NULL) {

@@ -16,8 +16,9 @@ struct passed {
     int descriptors[IPC_REPLY_DESCRIPTORS];
 };
 
+/* It comes to its handler as zeros, but for its type and its size. */
 struct reply {
-    size_t bytes; /* 0: the request has no reply */
+    size_t bytes; /* 0: nothing is sent */
     union {
         uint32_t type;
         struct ipc_start_reply start;
@@ -29,19 +30,21 @@ struct reply {
     struct passed passed;
 };
 
-/* Begins a reply of struct ipc_done: sets the type, and `done` to 0. */
-void reply_done(struct reply *reply, uint32_t type);
-
 /* A row of a process's table. The request's type is the index; rows of the other process's requests
  * are all zero. */
 struct request_row {
     size_t bytes;                              /* of the struct */
     size_t (*tail_bytes)(const void *request); /* NULL: the request has no tail */
     unsigned phases;                           /* the phases in which it may come: a set */
-    /* Handles a request of the right size; `process` is the state of the process. Fills in the
-     * reply and returns NULL, or returns why the connection must end. */
+    /* Handles a request of the right size, which is aligned for its struct; the tail follows it.
+     * `process` is the state of the process. Fills in the reply and returns NULL, or returns why
+     * the connection must end. */
     const char *(*handle)(void *process, const void *request, struct reply *reply);
+    size_t reply_bytes; /* of the reply's struct; 0: the request has no reply */
 };
+
+/* For the tables of a process that has no phases, and as its present one. */
+#define REQUEST_ALWAYS 1U
 
 /* tail_bytes() returns this for a length that is over the limit: no request is so long. */
 #define REQUEST_TAIL_TOO_LONG SIZE_MAX

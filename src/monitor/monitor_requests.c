@@ -45,16 +45,14 @@ bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct
 static const char *on_start(void *process, const void *request, struct reply *reply)
 {
     struct monitor *monitor = process;
+    const struct ipc_start *start = request;
     char reason[LIMIT_NOTE_BYTES + 1];
-    struct ipc_start start;
-    memcpy(&start, request, sizeof(start));
-    if (!monitor_judge_layers(reason, monitor->options, monitor->as_root, start.layers)) {
+    if (!monitor_judge_layers(reason, monitor->options, monitor->as_root, start->layers)) {
         ending_fail(monitor, reason);
+        reply->bytes = 0;
         return NULL;
     }
     monitor->phase = MONITOR_BEFORE_LOGIN;
-    reply->bytes = sizeof(reply->body.start);
-    reply->body.start.type = IPC_START;
     sign_list_keys(&reply->body.start, monitor->hostkey);
     return NULL;
 }
@@ -70,30 +68,23 @@ static void keep_session_id(struct login *login, const struct ipc_sign_reply *re
     }
 }
 
-static size_t sign_tail(const void *request)
-{
-    return sign_tail_bytes(request);
-}
-
 static const char *on_sign(void *process, const void *request, struct reply *reply)
 {
     struct monitor *monitor = process;
+    const struct ipc_sign *sign = request;
+    const uint8_t *tail = (const uint8_t *)(sign + 1);
     struct ipc_sign_reply *signed_hash = &reply->body.sign;
+    bool certified = sign->certified != 0;
     if (monitor->phase == MONITOR_BEFORE_LOGIN &&
         ++monitor->signatures > LIMIT_SIGNATURES_BEFORE_LOGIN) {
         return "too many key exchanges before the login";
     }
-    const struct ipc_sign *sign = request;
-    const uint8_t *tail = (const uint8_t *)(sign + 1);
-    bool certified = sign->certified != 0;
     if (certified && monitor->hostkey->certificate_bytes == 0) {
         return "key exchange with a host certificate that is not there";
     }
     if (monitor->login.session_id_bytes == 0 && !sign_has_cookie(sign, tail, monitor->cookie)) {
         return "first key exchange with the cookie of another connection";
     }
-    reply->bytes = sizeof(*signed_hash);
-    signed_hash->type = IPC_SIGN;
     signed_hash->hash_bytes =
         (uint32_t)sign_exchange_hash(signed_hash->hash, sign, tail, monitor->hostkey);
     crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
@@ -105,17 +96,14 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
 static const char *on_prove(void *process, const void *request, struct reply *reply)
 {
     struct monitor *monitor = process;
-    struct ipc_prove prove;
-    memcpy(&prove, request, sizeof(prove));
-    if (prove.key > 1 || (prove.key == 1 && !monitor->hostkey->has_second)) {
+    const struct ipc_prove *prove = request;
+    if (prove->key > 1 || (prove->key == 1 && !monitor->hostkey->has_second)) {
         return "proof of a host key that is not there";
     }
-    if (++monitor->proofs[prove.key] > LIMIT_HOSTKEY_PROOFS) {
+    if (++monitor->proofs[prove->key] > LIMIT_HOSTKEY_PROOFS) {
         return "too many proofs of a host key";
     }
-    reply->bytes = sizeof(reply->body.prove);
-    reply->body.prove.type = IPC_PROVE;
-    sign_proof(reply->body.prove.signature, monitor->hostkey, prove.key == 1,
+    sign_proof(reply->body.prove.signature, monitor->hostkey, prove->key == 1,
                monitor->login.session_id, monitor->login.session_id_bytes);
     return NULL;
 }
@@ -132,25 +120,22 @@ static int64_t life_ends_ms(const struct monitor *monitor)
 
 static size_t auth_tail(const void *request)
 {
-    struct ipc_auth auth;
-    memcpy(&auth, request, sizeof(auth));
-    return auth.blob_bytes <= LIMIT_KEY_BLOB_BYTES ? auth.blob_bytes : REQUEST_TAIL_TOO_LONG;
+    const struct ipc_auth *auth = request;
+    return auth->blob_bytes <= LIMIT_KEY_BLOB_BYTES ? auth->blob_bytes : REQUEST_TAIL_TOO_LONG;
 }
 
 static const char *on_auth(void *process, const void *request, struct reply *reply)
 {
     struct monitor *monitor = process;
-    struct ipc_auth auth;
-    memcpy(&auth, request, sizeof(auth));
-    reply->bytes = sizeof(reply->body.auth);
-    reply->body.auth.type = IPC_AUTH;
-    const char *wrong = login_answer(
-        &monitor->login, &auth, (const uint8_t *)request + sizeof(auth), &reply->body.auth.verdict);
-    if (wrong == NULL && auth.stage == IPC_AUTH_SIGNED &&
-        reply->body.auth.verdict == IPC_VERDICT_ACCEPTED) {
+    const struct ipc_auth *auth = request;
+    struct ipc_auth_reply *answer = &reply->body.auth;
+    const char *wrong =
+        login_answer(&monitor->login, auth, (const uint8_t *)(auth + 1), &answer->verdict);
+    if (wrong == NULL && auth->stage == IPC_AUTH_SIGNED &&
+        answer->verdict == IPC_VERDICT_ACCEPTED) {
         status_say(STATUS_LOGGED_IN);
         monitor->phase = MONITOR_AFTER_LOGIN;
-        reply->body.auth.forced = monitor->login.forced ? 1 : 0;
+        answer->forced = monitor->login.forced ? 1 : 0;
         monitor->deadline_ms = life_ends_ms(monitor);
     }
     return wrong;
@@ -160,28 +145,25 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
 
 static size_t note_tail(const void *request)
 {
-    struct ipc_note note;
-    memcpy(&note, request, sizeof(note));
-    return note.text_bytes <= LIMIT_NOTE_BYTES ? note.text_bytes : REQUEST_TAIL_TOO_LONG;
+    const struct ipc_note *note = request;
+    return note->text_bytes <= LIMIT_NOTE_BYTES ? note->text_bytes : REQUEST_TAIL_TOO_LONG;
 }
 
 static const char *on_note(void *process, const void *request, struct reply *reply)
 {
     struct monitor *monitor = process;
+    const struct ipc_note *note = request;
     struct log_line line;
-    struct ipc_note note;
-    memcpy(&note, request, sizeof(note));
-    if (note.level < LOG_EVENT || note.level > LOG_TRACE) {
+    if (note->level < LOG_EVENT || note->level > LOG_TRACE) {
         return "note of an unknown level";
     }
     /* Above the limit, notes are answered but not logged. */
     if (monitor->notes < LIMIT_NOTES) {
         monitor->notes++;
         log_begin(&line, "net");
-        log_bytes(&line, "text", (const uint8_t *)request + sizeof(note), note.text_bytes);
-        log_end(&line, (enum log_level)note.level);
+        log_bytes(&line, "text", (const uint8_t *)(note + 1), note->text_bytes);
+        log_end(&line, (enum log_level)note->level);
     }
-    reply_done(reply, IPC_NOTE);
     reply->body.done.done = 1;
     return NULL;
 }
@@ -208,12 +190,16 @@ static const char *on_end(void *process, const void *request, struct reply *repl
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct request_row table[IPC_TYPES] = {
-    [IPC_START] = {sizeof(struct ipc_start), NULL, MONITOR_START, on_start},
-    [IPC_SIGN] = {sizeof(struct ipc_sign), sign_tail, PHASES_SERVING, on_sign},
-    [IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN, on_prove},
-    [IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, MONITOR_BEFORE_LOGIN, on_auth},
-    [IPC_NOTE] = {sizeof(struct ipc_note), note_tail, PHASES_ALL, on_note},
-    [IPC_END] = {sizeof(struct ipc_end), NULL, PHASES_ALL, on_end},
+    [IPC_START] = {sizeof(struct ipc_start), NULL, MONITOR_START, on_start,
+                   sizeof(struct ipc_start_reply)},
+    [IPC_SIGN] = {sizeof(struct ipc_sign), sign_tail_bytes, PHASES_SERVING, on_sign,
+                  sizeof(struct ipc_sign_reply)},
+    [IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN, on_prove,
+                   sizeof(struct ipc_prove_reply)},
+    [IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, MONITOR_BEFORE_LOGIN, on_auth,
+                  sizeof(struct ipc_auth_reply)},
+    [IPC_NOTE] = {sizeof(struct ipc_note), note_tail, PHASES_ALL, on_note, sizeof(struct ipc_done)},
+    [IPC_END] = {sizeof(struct ipc_end), NULL, PHASES_ALL, on_end, 0},
 };
 
 bool monitor_requests_serve(struct monitor *monitor, union monitor_request *request)

@@ -11,6 +11,7 @@
 
 #include "agree.h"
 #include "limit.h"
+#include "requests.h"
 #include "ssh_numbers.h"
 #include "writer.h"
 
@@ -26,13 +27,14 @@ static size_t server_public_bytes(const struct ipc_sign *request)
     return request->hybrid != 0 ? AGREE_HYBRID_SERVER_BYTES : AGREE_X25519_BYTES;
 }
 
-size_t sign_tail_bytes(const struct ipc_sign *request)
+size_t sign_tail_bytes(const void *sign)
 {
+    const struct ipc_sign *request = sign;
     if (request->hybrid > 1 || request->certified > 1 ||
         request->client_version_bytes > LIMIT_VERSION_LINE_BYTES ||
         request->client_kexinit_bytes > LIMIT_CLIENT_KEXINIT_BYTES ||
         request->server_kexinit_bytes > LIMIT_KEXINIT_BYTES) {
-        return SIZE_MAX;
+        return REQUEST_TAIL_TOO_LONG;
     }
     return (size_t)request->client_version_bytes + request->client_kexinit_bytes +
            request->server_kexinit_bytes + client_public_bytes(request) +

@@ -15,8 +15,9 @@
 #include "ipc.h"
 #include "ssh_numbers.h"
 
-/* The length of the request's tail, or SIZE_MAX if one of its lengths is out of range. */
-size_t sign_tail_bytes(const struct ipc_sign *request);
+/* For the table of requests: the length of a struct ipc_sign's tail, or REQUEST_TAIL_TOO_LONG if
+ * one of its lengths is out of range. */
+size_t sign_tail_bytes(const void *sign);
 
 /* True if I_S, our KEXINIT, has this cookie after its message number (RFC 4253 section 7.1). `tail`
  * has sign_tail_bytes(). */
