@@ -13,17 +13,24 @@ static struct authkeys_finding *begin(struct authkeys_report *report)
     return finding;
 }
 
-/* Of the findings beyond the limit, only one that may work is kept. */
+/* Beyond the limit a finding that may work takes the place of one that can't: of the last finding,
+ * or of any if a file of -R may revoke those that are kept. */
 static void keep(struct authkeys_report *report)
 {
-    struct authkeys_finding *last = &report->findings[LIMIT_EXPLAINED_LINES - 1];
+    struct authkeys_finding *findings = report->findings;
+    uint32_t first = report->may_be_revoked ? 0 : LIMIT_EXPLAINED_LINES - 1;
+    uint32_t end = LIMIT_EXPLAINED_LINES;
     if (report->count < LIMIT_EXPLAINED_LINES) {
         report->count++;
         return;
     }
     report->more++;
-    if (!authkeys_may_work(last->reason) && authkeys_may_work(last[1].reason)) {
-        *last = last[1];
+    while (end > first && authkeys_may_work(findings[end - 1].reason)) {
+        end--;
+    }
+    if (end > first && authkeys_may_work(findings[LIMIT_EXPLAINED_LINES].reason)) {
+        memmove(&findings[end - 1], &findings[end],
+                (LIMIT_EXPLAINED_LINES + 1 - end) * sizeof(findings[0]));
     }
 }
 
@@ -118,6 +125,7 @@ void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *
     report->attempt.address = query->address;
     report->attempt.now = query->now;
     report->attempt.may_set_environment = query->may_set_environment;
+    report->may_be_revoked = files->revoked.path != NULL;
     authkeys_refuse_by_users(verdict, &files->users);
     if (files->users.fd >= 0) {
         walk(report, files->users.fd);

@@ -157,6 +157,33 @@ START_TEST(more_lines_than_fit)
 }
 END_TEST
 
+/* The one that would be kept may be revoked. */
+START_TEST(more_lines_than_fit_and_revoked_ones)
+{
+    static char text[(LIMIT_EXPLAINED_LINES + 20) * 100];
+    const uint32_t good[] = {7, LIMIT_EXPLAINED_LINES, LIMIT_EXPLAINED_LINES + 3,
+                             LIMIT_EXPLAINED_LINES + 19};
+    char list[1024];
+    size_t used = 0;
+    for (uint32_t line = 1, next = 0; line <= LIMIT_EXPLAINED_LINES + 20; line++) {
+        bool is_good = next < 4 && line == good[next];
+        next += is_good ? 1 : 0;
+        used += (size_t)snprintf(text + used, sizeof(text) - used, "%s\n",
+                                 is_good ? key_line((uint8_t)next) : "nonsense");
+    }
+    snprintf(list, sizeof(list), "%s\n%s\n%s\n", key_line(1), key_line(2), key_line(3));
+    give_revoked(list);
+    explain(text);
+    ck_assert_uint_eq(report->count, LIMIT_EXPLAINED_LINES);
+    ck_assert_uint_eq(report->more, 20);
+    expect(6, 7, AUTHKEYS_REVOKED, "");
+    expect(LIMIT_EXPLAINED_LINES - 4, LIMIT_EXPLAINED_LINES - 3, AUTHKEYS_LINE_NO_TYPE, "");
+    expect(LIMIT_EXPLAINED_LINES - 3, good[1], AUTHKEYS_REVOKED, "");
+    expect(LIMIT_EXPLAINED_LINES - 2, good[2], AUTHKEYS_REVOKED, "");
+    expect(LIMIT_EXPLAINED_LINES - 1, good[3], AUTHKEYS_LISTED, "");
+}
+END_TEST
+
 /* ---- files ----------------------------------------------------------------------------------- */
 
 START_TEST(users_file_that_can_not_be_used)
@@ -295,6 +322,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, each_line);
     tcase_add_loop_test(tests, no_line, 0, 2);
     tcase_add_loop_test(tests, more_lines_than_fit, 0, sizeof(crowds) / sizeof(crowds[0]));
+    tcase_add_test(tests, more_lines_than_fit_and_revoked_ones);
     tcase_add_test(tests, users_file_that_can_not_be_used);
     tcase_add_test(tests, authorities_that_can_not_be_used);
     tcase_add_test(tests, file_that_can_not_be_read);
