@@ -1,4 +1,4 @@
-/* Covers hostkey_load.c, hostkey_directory.c and hostkey_list.c: every place that a host key can
+/* Covers hostkey_load.c and the places of hostkey.c: every place that a host key can
  * come from, which is a directory, an OpenSSH key, a credential or a descriptor. */
 #include "hostkey.h"
 
