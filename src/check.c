@@ -16,7 +16,6 @@
 #include "login.h"
 #include "memory.h"
 #include "monitor.h"
-#include "monitor_requests.h"
 #include "remedy.h"
 #include "sandbox.h"
 #include "sandbox_layers.h"

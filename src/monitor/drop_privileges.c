@@ -2,7 +2,7 @@
  * After a login the monitor signs, logs, reaps and can kill the network process. It opens no files
  * and starts no processes any more.
  */
-#include "drop_privileges.h"
+#include "monitor_state.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +19,6 @@
 #include "confine.h"
 #include "descriptors.h"
 #include "log.h"
-#include "monitor_state.h"
 #include "seccomp_filter.h"
 
 /* ---- the list of system calls ---------------------------------------------------------------- */

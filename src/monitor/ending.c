@@ -1,4 +1,4 @@
-#include "ending.h"
+#include "monitor_state.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "entropy.h"
 #include "exits.h"
 #include "log.h"
-#include "monitor_state.h"
 #include "tcp_bytes.h"
 
 void ending_decide(struct ending *ending, int status, const char *reason)

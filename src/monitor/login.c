@@ -10,9 +10,101 @@
 
 #include "clock.h"
 #include "descriptors.h"
+#include "sign.h"
 #include "ssh_key_types.h"
-#include "ssh_numbers.h"
-#include "writer.h"
+
+/* ---- the log --------------------------------------------------------------------------------- */
+
+static void write_fingerprint(char out[static HOSTKEY_FINGERPRINT_BYTES],
+                              const uint8_t hash[static 32])
+{
+    char base64[sodium_base64_ENCODED_LEN(32, sodium_base64_VARIANT_ORIGINAL_NO_PADDING)];
+    sodium_bin2base64(base64, sizeof(base64), hash, 32, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
+    snprintf(out, HOSTKEY_FINGERPRINT_BYTES, "SHA256:%s", base64);
+}
+
+/* Logs a certificate by the fingerprint of the key in it, if the child has parsed it; otherwise by
+ * the hash of the whole blob. */
+static void log_key(struct log_line *line, const struct ipc_auth *request,
+                    const struct login_outcome *outcome)
+{
+    char fingerprint[HOSTKEY_FINGERPRINT_BYTES] = "-";
+    bool inner = ssh_key_type_is_certificate(request->key_type) &&
+                 !sodium_is_zero(outcome->keys.fingerprint, 32);
+    if (request->key_type != IPC_KEY_UNSUPPORTED) {
+        write_fingerprint(fingerprint, inner ? outcome->keys.fingerprint : outcome->blob_hash);
+    }
+    log_text(line, "key", fingerprint);
+    log_text(line, "type", request->algorithm);
+}
+
+static void log_path(struct log_line *line, const struct login_outcome *outcome)
+{
+    const struct authkeys_verdict *keys = &outcome->keys;
+    if (outcome->account_refused || keys->path[0] == '\0') {
+        return;
+    }
+    log_text(line, outcome->accepted ? "authkeys" : "path", keys->path);
+    if (keys->reason == AUTHKEYS_UNSAFE_OWNER || keys->reason == AUTHKEYS_UNSAFE_MODE) {
+        log_number(line, "owner", keys->owner);
+        log_octal(line, "mode", keys->mode);
+    }
+    if (keys->line != 0) {
+        log_number(line, "line", keys->line);
+    }
+}
+
+/* Not for accounts that may not log in: then the child has looked up the dummy user's key. */
+static void log_details(struct log_line *line, const struct ipc_auth *request,
+                        const struct login_outcome *outcome)
+{
+    const struct authkeys_verdict *keys = &outcome->keys;
+    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    if (outcome->account_refused) {
+        return;
+    }
+    if (keys->option[0] != '\0' && keys->reason != AUTHKEYS_AUTHORITY_TYPE) {
+        bool of_krl = keys->reason >= AUTHKEYS_REVOKED && keys->reason <= AUTHKEYS_REVOKED_RETURN;
+        log_text(line, of_krl ? "section" : "option", keys->option);
+    }
+    if (ssh_key_type_is_certificate(request->key_type) && !sodium_is_zero(keys->authority, 32)) {
+        write_fingerprint(fingerprint, keys->authority);
+        log_text(line, "id", keys->grant.key_id);
+        log_number(line, "serial", keys->grant.serial);
+        log_text(line, "ca", fingerprint);
+    }
+    if (request->stage == IPC_AUTH_SIGNED && keys->grant.key.sk) {
+        log_number(line, "counter", request->sk_counter);
+    }
+}
+
+void login_describe(struct log_line *line, const struct ipc_auth *request,
+                    const struct login_outcome *outcome)
+{
+    bool probe = request->stage == IPC_AUTH_PROBE;
+    log_begin(line, "login");
+    log_text(line, "user", request->user);
+    log_key(line, request, outcome);
+    log_text(line, "verdict", !outcome->accepted ? "refused" : probe ? "acceptable" : "accepted");
+    if (outcome->reason[0] != '\0') {
+        log_text(line, "reason", outcome->reason);
+    }
+    log_path(line, outcome);
+    log_details(line, request, outcome);
+    if (outcome->keys.revoked_empty != 0) {
+        log_text(line, "revoked-list", "empty");
+    }
+}
+
+static void log_login(const struct ipc_auth *request, const struct login_outcome *outcome)
+{
+    struct log_line line;
+    bool probe = request->stage == IPC_AUTH_PROBE;
+    login_describe(&line, request, outcome);
+    log_end(&line, outcome->accepted && probe ? LOG_DETAIL : LOG_EVENT);
+}
+
+/* ---- the decision ---------------------------------------------------------------------------- */
 
 static bool is_supported(const char *algorithm)
 {
@@ -22,71 +114,6 @@ static bool is_supported(const char *algorithm)
         }
     }
     return false;
-}
-
-/*
- * string    session identifier
- * byte      SSH_MSG_USERAUTH_REQUEST
- * string    user name
- * string    "ssh-connection"
- * string    "publickey" or "publickey-hostbound-v00@openssh.com"
- * boolean   TRUE
- * string    algorithm, which is the key type's name
- * string    public key blob
- * string    K_S of the first key exchange (hostbound only)
- */
-size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct login *login,
-                         const struct ipc_auth *request, const uint8_t *blob)
-{
-    struct writer writer;
-    uint8_t host_blob[HOSTKEY_BLOB_BYTES];
-    writer_init(&writer, out, LOGIN_SIGNED_BYTES);
-    writer_string(&writer, login->session_id, login->session_id_bytes);
-    writer_u8(&writer, SSH_MSG_USERAUTH_REQUEST);
-    writer_text(&writer, request->user);
-    writer_text(&writer, "ssh-connection");
-    writer_text(&writer, request->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey");
-    writer_bool(&writer, true);
-    writer_text(&writer, ssh_key_types[request->key_type]);
-    writer_string(&writer, blob, request->blob_bytes);
-    if (request->hostbound) {
-        size_t k_s_bytes;
-        const uint8_t *k_s = hostkey_bound(login->hostkey, host_blob, &k_s_bytes);
-        writer_string(&writer, k_s, k_s_bytes);
-    }
-    return writer_failed(&writer) ? 0 : writer.used;
-}
-
-/* Verifies with the key that the child found in the blob; without one the signature is bad. Never
- * inlined: this frame would become part of the caller's, below which the session process is forked
- * and keeps a copy. */
-__attribute__((noinline)) static bool is_signature_good(const struct login *login,
-                                                        const struct ipc_auth *request,
-                                                        const uint8_t *blob,
-                                                        const struct grant *grant)
-{
-    uint8_t data[LOGIN_SIGNED_BYTES];
-    struct signature signature = {.sk_flags = (uint8_t)request->sk_flags,
-                                  .sk_counter = request->sk_counter};
-    memcpy(signature.bytes, request->signature, sizeof(signature.bytes));
-    size_t data_bytes = login_signed_data(data, login, request, blob);
-    return data_bytes > 0 && signature_verify(&signature, &grant->key, data, data_bytes);
-}
-
-/* Checks that the user touched the FIDO authenticator, and verified, where required (PROTOCOL.u2f).
- * Returns NULL, or what is missing. */
-static const char *check_authenticator(const struct ipc_auth *request, const struct grant *grant)
-{
-    if (!ssh_key_type_is_sk(request->key_type)) {
-        return NULL;
-    }
-    if ((grant->flags & GRANT_UNTOUCHED) == 0 && (request->sk_flags & SIGNATURE_SK_PRESENT) == 0) {
-        return "FIDO key was not touched";
-    }
-    if ((grant->flags & GRANT_VERIFY) != 0 && (request->sk_flags & SIGNATURE_SK_VERIFIED) == 0) {
-        return "FIDO key did not verify its user";
-    }
-    return NULL;
 }
 
 static const char *check_request(struct login *login, const struct ipc_auth *request)
@@ -188,15 +215,10 @@ static const char *judge_key(const struct login *login, const struct ipc_auth *r
         listed = login_ask(login, request, blob, outcome, authkeys_search);
     }
     /* Also for an account that may not log in, so that timing does not reveal it. */
-    bool is_signed = request->stage == IPC_AUTH_SIGNED;
-    bool signed_well = !is_signed || is_signature_good(login, request, blob, &outcome->keys.grant);
-    if (!listed) {
-        return authkeys_words(&outcome->keys);
-    }
-    if (!signed_well) {
-        return "bad signature";
-    }
-    return is_signed ? check_authenticator(request, &outcome->keys.grant) : NULL;
+    const char *wrong_signature = request->stage == IPC_AUTH_SIGNED
+                                      ? sign_judge_login(login, request, blob, &outcome->keys.grant)
+                                      : NULL;
+    return listed ? wrong_signature : authkeys_words(&outcome->keys);
 }
 
 /* With -N no key and no signature counts, whatever the network process and the child have sent:
@@ -246,6 +268,8 @@ void login_decide(struct login *login, const struct ipc_auth *request, const uin
         login_conclude(outcome, request, judge_key(login, request, blob, outcome));
     }
 }
+
+/* ---- the time of a refusal ------------------------------------------------------------------- */
 
 /* 0 to LIMIT_REFUSAL_JITTER_MS - 1, constant for each host and user: timing one user's refusals
  * does not help to time another's. */
@@ -305,6 +329,8 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
     wait_until(login, answer_ms < login->deadline_ms ? answer_ms : login->deadline_ms);
 }
 
+/* ---- requests -------------------------------------------------------------------------------- */
+
 static const char *enter(struct login *login, const struct login_outcome *outcome)
 {
     const char *wrong = login->enter(login->monitor, &outcome->account, &outcome->keys.grant);
@@ -321,7 +347,7 @@ static void refuse(struct login *login, const struct ipc_auth *request,
     login->scratch->probe.found = false;
     login->refusals++;
     *verdict = login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
-    login_log(request, outcome);
+    log_login(request, outcome);
     wait_for_refusal(login, request->user, received_ms);
 }
 
@@ -353,6 +379,6 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
         }
     }
     *verdict = IPC_VERDICT_ACCEPTED;
-    login_log(request, outcome);
+    log_login(request, outcome);
     return NULL;
 }

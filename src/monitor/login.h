@@ -16,8 +16,6 @@
 #include "options.h"
 #include "peer.h"
 
-/* ---- login_log.c ----------------------------------------------------------------------------- */
-
 #define LOGIN_REASON_BYTES 160
 
 /* The result of one request. */
@@ -30,14 +28,9 @@ struct login_outcome {
     struct authkeys_verdict keys;
 };
 
-/* Writes the request's `event=login` line. */
-void login_log(const struct ipc_auth *request, const struct login_outcome *outcome);
-
-/* The same without its end. */
+/* Begins the request's `event=login` line. */
 void login_describe(struct log_line *line, const struct ipc_auth *request,
                     const struct login_outcome *outcome);
-
-/* ---- login.c --------------------------------------------------------------------------------- */
 
 /* The last accepted probe. The signed request that follows for the same user and key reuses its
  * result. */
@@ -101,11 +94,5 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
                struct login_outcome *outcome, authkeys_judge *search);
 void login_conclude(struct login_outcome *outcome, const struct ipc_auth *request,
                     const char *wrong_key);
-
-/* Builds the data that a client signs (RFC 4252 section 7) in `out`. Returns its length, or 0 if it
- * does not fit. */
-#define LOGIN_SIGNED_BYTES (1024 + LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES)
-size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct login *login,
-                         const struct ipc_auth *request, const uint8_t *blob);
 
 #endif

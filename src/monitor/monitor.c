@@ -14,11 +14,9 @@
 #include "clock.h"
 #include "confine.h"
 #include "descriptors.h"
-#include "drop_privileges.h"
 #include "exits.h"
 #include "log.h"
 #include "memory.h"
-#include "monitor_requests.h"
 #include "monitor_state.h"
 #include "status.h"
 

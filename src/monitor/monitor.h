@@ -10,10 +10,12 @@
 #ifndef WREN_MONITOR_H
 #define WREN_MONITOR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #include "identity.h"
+#include "limit.h"
 #include "oom.h"
 #include "options.h"
 #include "peer.h"
@@ -42,5 +44,10 @@ int monitor_run(const struct monitor_setup *setup);
  * that ends a process which hangs: in this or, after the time for the login, elsewhere. */
 struct hostkey;
 int monitor_load_hostkey(struct hostkey *key, const struct options *options, int *status);
+
+/* True if this sandbox of the network process suffices, which is logged; else the reason why not.
+ */
+bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
+                          bool as_root, uint32_t layers);
 
 #endif

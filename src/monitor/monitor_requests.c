@@ -1,4 +1,4 @@
-#include "monitor_requests.h"
+#include "monitor_state.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 
 #include "exits.h"
 #include "log.h"
+#include "monitor.h"
 #include "requests.h"
 #include "sandbox_layers.h"
 #include "sign.h"

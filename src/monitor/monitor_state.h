@@ -1,5 +1,6 @@
 /*
- * The monitor's state, which monitor.c, monitor_requests.c, ending.c and drop_privileges.c share.
+ * The monitor's state, and the parts of the monitor that share it: its requests, the login's end of
+ * root, and how a connection ends.
  */
 #ifndef WREN_MONITOR_STATE_H
 #define WREN_MONITOR_STATE_H
@@ -9,7 +10,6 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "ending.h"
 #include "hostkey.h"
 #include "identity.h"
 #include "ipc.h"
@@ -39,6 +39,17 @@ union monitor_request {
 struct monitor_buffers {
     struct login_scratch login;
     union monitor_request request;
+};
+
+/* How the connection ends. */
+struct ending {
+    bool decided;
+    bool logged;  /* the reason is in the log already: no `event=end` line */
+    bool counted; /* bytes_in and bytes_out are known */
+    int status;   /* exit code */
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+    char reason[LIMIT_NOTE_BYTES + 1];
 };
 
 struct monitor {
@@ -76,5 +87,50 @@ struct monitor_memory {
 
 _Static_assert(offsetof(struct monitor_memory, monitor) == 0,
                "drop_privileges() finds the memory by the monitor's address");
+
+/* ---- monitor_requests.c ---------------------------------------------------------------------- */
+
+/*
+ * Receives one request into `request` and answers it. A request that breaks a rule ends the
+ * connection, with the reason in the log; so does a reply that the network process does not read.
+ * An end of file ends the connection without a reason: the network process's exit gives it.
+ * Never waits; returns false if there was no request.
+ */
+bool monitor_requests_serve(struct monitor *monitor, union monitor_request *request);
+
+/* ---- drop_privileges.c ----------------------------------------------------------------------- */
+
+/*
+ * For struct login's `enter`; `monitor` is a struct monitor within a struct monitor_memory. Starts
+ * the session process, then gives up every right that the monitor no longer needs: its uid, all
+ * capabilities, and the system calls that are not on its list. Returns NULL, or why the connection
+ * must end.
+ */
+const char *drop_privileges(void *monitor, const struct authkeys_account *account,
+                            const struct grant *grant);
+
+/* ---- ending.c: the first reason, who must still exit, and the log's line --------------------- */
+
+/* Sets the exit code and the reason, unless an earlier call has. */
+void ending_decide(struct ending *ending, int status, const char *reason);
+
+/* Ends the connection: decides, and serves no more requests. The network process has LIMIT_EXIT_MS
+ * to exit. */
+void ending_begin(struct monitor *monitor, int status, const char *reason);
+
+/* Ends the connection with exit code 111 and kills the network process at once. */
+void ending_fail(struct monitor *monitor, const char *reason);
+
+/* Kills the network process unless it has been reaped. */
+void ending_kill_network(const struct monitor *monitor);
+
+/* Decides by the reaped network process's wait status, for one that has sent no END. */
+void ending_decide_by_exit(struct monitor *monitor);
+
+/* Counts the connection's bytes. The kernel's count takes precedence over the one in END. */
+void ending_count_bytes(struct monitor *monitor);
+
+/* Writes the `event=end` line. */
+void ending_log(const struct monitor *monitor);
 
 #endif

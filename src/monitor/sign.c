@@ -11,7 +11,9 @@
 
 #include "agree.h"
 #include "limit.h"
+#include "login.h"
 #include "requests.h"
+#include "ssh_key_types.h"
 #include "ssh_numbers.h"
 #include "writer.h"
 
@@ -96,4 +98,73 @@ void sign_proof(uint8_t signature[static 64], const struct hostkey *hostkey, boo
     writer_string(&writer, blob, sizeof(blob));
     crypto_sign_detached(signature, NULL, data, writer.used,
                          second ? hostkey->second.secret_key : hostkey->secret_key);
+}
+
+/* ---- what a client signs --------------------------------------------------------------------- */
+
+/*
+ * string    session identifier
+ * byte      SSH_MSG_USERAUTH_REQUEST
+ * string    user name
+ * string    "ssh-connection"
+ * string    "publickey" or "publickey-hostbound-v00@openssh.com"
+ * boolean   TRUE
+ * string    algorithm, which is the key type's name
+ * string    public key blob
+ * string    K_S of the first key exchange (hostbound only)
+ */
+size_t sign_login_data(uint8_t out[static SIGN_LOGIN_BYTES], const struct login *login,
+                       const struct ipc_auth *request, const uint8_t *blob)
+{
+    struct writer writer;
+    uint8_t host_blob[HOSTKEY_BLOB_BYTES];
+    writer_init(&writer, out, SIGN_LOGIN_BYTES);
+    writer_string(&writer, login->session_id, login->session_id_bytes);
+    writer_u8(&writer, SSH_MSG_USERAUTH_REQUEST);
+    writer_text(&writer, request->user);
+    writer_text(&writer, "ssh-connection");
+    writer_text(&writer, request->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey");
+    writer_bool(&writer, true);
+    writer_text(&writer, ssh_key_types[request->key_type]);
+    writer_string(&writer, blob, request->blob_bytes);
+    if (request->hostbound) {
+        size_t k_s_bytes;
+        const uint8_t *k_s = hostkey_bound(login->hostkey, host_blob, &k_s_bytes);
+        writer_string(&writer, k_s, k_s_bytes);
+    }
+    return writer_failed(&writer) ? 0 : writer.used;
+}
+
+/* Checks that the user touched the FIDO authenticator, and verified, where required (PROTOCOL.u2f).
+ * Returns NULL, or what is missing. */
+static const char *check_authenticator(const struct ipc_auth *request, const struct grant *grant)
+{
+    if (!ssh_key_type_is_sk(request->key_type)) {
+        return NULL;
+    }
+    if ((grant->flags & GRANT_UNTOUCHED) == 0 && (request->sk_flags & SIGNATURE_SK_PRESENT) == 0) {
+        return "FIDO key was not touched";
+    }
+    if ((grant->flags & GRANT_VERIFY) != 0 && (request->sk_flags & SIGNATURE_SK_VERIFIED) == 0) {
+        return "FIDO key did not verify its user";
+    }
+    return NULL;
+}
+
+/* Never inlined: this frame would become part of the caller's, below which the session process is
+ * forked and keeps a copy. */
+__attribute__((noinline)) const char *sign_judge_login(const struct login *login,
+                                                       const struct ipc_auth *request,
+                                                       const uint8_t *blob,
+                                                       const struct grant *grant)
+{
+    uint8_t data[SIGN_LOGIN_BYTES];
+    struct signature signature = {.sk_flags = (uint8_t)request->sk_flags,
+                                  .sk_counter = request->sk_counter};
+    memcpy(signature.bytes, request->signature, sizeof(signature.bytes));
+    size_t data_bytes = sign_login_data(data, login, request, blob);
+    if (data_bytes == 0 || !signature_verify(&signature, &grant->key, data, data_bytes)) {
+        return "bad signature";
+    }
+    return check_authenticator(request, grant);
 }

@@ -1,7 +1,7 @@
 /*
- * Everything that the host key signs: the exchange hash H (RFC 5656 section 4) and proofs of host
- * keys. H is built from the network process's fields and, as that process may lie, from our own
- * identification line and our own host key.
+ * Everything that the host key signs, the exchange hash H (RFC 5656 section 4) and proofs of host
+ * keys, and what a client signs to log in. H is built from the network process's fields and, as
+ * that process may lie, from our own identification line and our own host key.
  */
 #ifndef WREN_SIGN_H
 #define WREN_SIGN_H
@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "exchange_hash.h"
+#include "grant.h"
 #include "hostkey.h"
 #include "ipc.h"
 #include "ssh_numbers.h"
@@ -38,5 +39,17 @@ void sign_list_keys(struct ipc_start_reply *reply, const struct hostkey *hostkey
  */
 void sign_proof(uint8_t signature[static 64], const struct hostkey *hostkey, bool second,
                 const uint8_t *session_id, size_t session_id_bytes);
+
+/* Builds the data that a client signs (RFC 4252 section 7) in `out`. Returns its length, or 0 if it
+ * does not fit. */
+#define SIGN_LOGIN_BYTES (1024 + LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES)
+struct login;
+size_t sign_login_data(uint8_t out[static SIGN_LOGIN_BYTES], const struct login *login,
+                       const struct ipc_auth *request, const uint8_t *blob);
+
+/* Verifies the request's signature with the key that the child found in the blob; without one the
+ * signature is bad. Returns NULL, or what is wrong with it or missing in it. */
+const char *sign_judge_login(const struct login *login, const struct ipc_auth *request,
+                             const uint8_t *blob, const struct grant *grant);
 
 #endif

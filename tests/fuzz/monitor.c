@@ -20,7 +20,6 @@
 #include "fuzz.h"
 #include "monitor_model.h"
 #include "monitor_program.h"
-#include "monitor_requests.h"
 #include "monitor_state.h"
 #include "monitor_target.h"
 #include "simulation.h"

@@ -12,7 +12,6 @@
 #include <time.h>
 
 #include "calls.h"
-#include "drop_privileges.h"
 #include "ipc.h"
 #include "log.h"
 #include "memory.h"

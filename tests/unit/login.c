@@ -1,4 +1,4 @@
-/* Covers login.c, login_log.c and, together with authkeys.c, authkeys_ask.c, with the real child
+/* Covers login.c, sign.c and, together with authkeys.c, authkeys_ask.c, with the real child
  * that reads keys. people.h replaces account_find.c. */
 #include "login.h"
 
@@ -14,6 +14,7 @@
 #include "memory.h"
 #include "people.h"
 #include "scratch.h"
+#include "sign.h"
 #include "unit.h"
 
 static char home[SCRATCH_BYTES];
@@ -222,7 +223,7 @@ static void sign(struct ipc_auth *request, const uint8_t *secret_key)
 
 START_TEST(signed_data_follows_rfc_4252)
 {
-    uint8_t data[LOGIN_SIGNED_BYTES];
+    uint8_t data[SIGN_LOGIN_BYTES];
     char longest[LIMIT_USER_BYTES];
     memset(longest, 'u', sizeof(longest));
     longest[sizeof(longest) - 1] = '\0';
@@ -232,7 +233,7 @@ START_TEST(signed_data_follows_rfc_4252)
         request.hostbound = (i / 3) % 2 == 1;
         login.session_id_bytes = i < 6 ? 32 : 64;
         struct bytes expected = expected_data(&request, login.session_id_bytes);
-        size_t count = login_signed_data(data, &login, &request, request_blob);
+        size_t count = sign_login_data(data, &login, &request, request_blob);
         ck_assert_uint_eq(count, expected.used);
         ck_assert_mem_eq(data, expected.at, count);
     }

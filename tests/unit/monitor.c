@@ -22,6 +22,7 @@
 #include "process.h"
 #include "sandbox_layers.h"
 #include "scratch.h"
+#include "sign.h"
 #include "ssh_numbers.h"
 #include "unit.h"
 #include "writer.h"
@@ -312,7 +313,7 @@ struct auth_request {
 
 static struct auth_request make_auth(const char *user, size_t session_id_bytes)
 {
-    uint8_t data[LOGIN_SIGNED_BYTES];
+    uint8_t data[SIGN_LOGIN_BYTES];
     struct login login = {.session_id_bytes = session_id_bytes, .hostkey = &hostkey};
     struct auth_request request;
     memset(&request, 0, sizeof(request));
@@ -324,7 +325,7 @@ static struct auth_request make_auth(const char *user, size_t session_id_bytes)
     snprintf(request.auth.algorithm, sizeof(request.auth.algorithm), "ssh-ed25519");
     hostkey_blob(request.blob, public_key);
     expect_hash(login.session_id, (uint32_t)session_id_bytes, 0);
-    size_t count = login_signed_data(data, &login, &request.auth, request.blob);
+    size_t count = sign_login_data(data, &login, &request.auth, request.blob);
     crypto_sign_detached(request.auth.signature, NULL, data, count, secret_key);
     return request;
 }
