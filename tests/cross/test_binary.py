@@ -157,6 +157,7 @@ def test_archive_holds_what_is_promised(target):
         "sbin/wrensshd", "sbin/wrensshd-makekey", "sbin/wrensshd-printkey", "sbin/wrensshd-listen", "sbin/wrensshd-sftp",
         "share/man/man8/wrensshd.8", "share/man/man8/wrensshd-makekey.8", "share/man/man8/wrensshd-printkey.8",
         "share/man/man8/wrensshd-listen.8", "share/man/man8/wrensshd-sftp.8",
+        "share/man/man5/wrensshd-keys.5", "share/man/man7/wrensshd-log.7",
         "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
         "lib/systemd/system/wrensshd-keygen.service",
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",

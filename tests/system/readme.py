@@ -30,8 +30,8 @@ def blocks(page, heading):
     return found
 
 
-def example(first, heading=""):
-    """The block of wrensshd's man page that begins like this, as a reader sees it; the first one after `heading`."""
+def example(first, heading="", page="man/wrensshd.8"):
+    """The block of a man page that begins like this, as a reader sees it; the first one after `heading`."""
     block = re.search(re.escape(heading) + r".*?\.Bd [^\n]*\n(" + re.escape(first) + r".*?)\n\.Ed",
-                      read("man/wrensshd.8"), re.S)
+                      read(page), re.S)
     return block[1].replace("\\e", "\\").replace("\\&", "") + "\n"

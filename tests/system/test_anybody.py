@@ -218,7 +218,7 @@ def git(site, serve_anybody, repositories):
     """git(WORDS...): git with the man page's wrapper behind ssh://, as an ordinary user."""
     script = os.path.join(site.base, "git-read-only")
     with open(script, "w", encoding="ascii") as file:
-        file.write(example("#!/bin/sh").replace("/srv/git", repositories))
+        file.write(example("#!/bin/sh", page="man/wrensshd-keys.5").replace("/srv/git", repositories))
     os.chmod(script, 0o755)
     server, ssh = serve_anybody(script)
     work = site.folder("clones", owner=site.user)
@@ -287,7 +287,7 @@ def test_the_lines_of_the_man_page(site, new_log, launcher):
     if not shutil.which(launcher):
         pytest.skip(f"{launcher} is missing")
     port, log, name = free_port(), new_log(), site.user.pw_name
-    text = example(launcher + " ")
+    text = example(launcher + " ", page="man/wrensshd-keys.5")
     for old, new in [("/usr/local/sbin/", site.bin + "/"), ("/usr/local/bin/git-read-only", "id"),
                      ("/etc/wrensshd-git", site.keydir("user")), ("2222", str(port)), ("-N git", f"-N {name}")]:
         assert old in text, (old, text)

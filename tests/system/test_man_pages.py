@@ -1,4 +1,5 @@
-"""The man pages describe each flag, and a reader finds each section from the contents list: a board has man or nothing."""
+"""The man pages describe each flag, reason, field of the log and exit code, and each reference leads to its section: a board
+has man or nothing."""
 
 import os
 import re
@@ -9,12 +10,27 @@ import pytest
 from daemon import run
 from site_setup import PROJECT
 
-PAGES = ("wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-sftp")
+PROGRAMS = ("wrensshd", "wrensshd-listen", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-sftp")
+PAGES = {**{name: f"man/{name}.8" for name in PROGRAMS}, "wrensshd-keys": "man/wrensshd-keys.5",
+         "wrensshd-log": "man/wrensshd-log.7"}
+MOST_WORDS = 6000  # of wrensshd(8), macros counted
+
+
+def read(path):
+    with open(os.path.join(PROJECT, path), encoding="utf-8") as file:
+        return file.read()
 
 
 def page(name):
-    with open(os.path.join(PROJECT, f"man/{name}.8"), encoding="ascii") as file:
-        return file.read()
+    text = read(PAGES[name])
+    assert text.isascii()
+    return text
+
+
+def plain(name):
+    """The words of a page without its macros, on one line."""
+    text = re.sub(r"^\.(?:It|Li|Ar|Fl|Ql|Pq|Pa)\b ?", "", page(name), flags=re.M)
+    return " ".join(text.replace("Ns Li ,\\& ", ", ").replace("\\&", "").split()).replace(" , ", ", ")
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -22,11 +38,11 @@ def test_lint(name):
     """mandoc reports no error and no warning, so that every man program shows the whole page."""
     if not shutil.which("mandoc"):
         pytest.skip("no mandoc")
-    done = run(["mandoc", "-T", "lint", "-W", "warning", os.path.join(PROJECT, f"man/{name}.8")])
+    done = run(["mandoc", "-T", "lint", "-W", "warning", os.path.join(PROJECT, PAGES[name])])
     assert done.returncode == 0 and done.stdout == "", done.stdout
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", PROGRAMS)
 def test_flags(site, name):
     """Each flag of the help has its entry in the page, and the page describes no other flag."""
     program = {"wrensshd": site.daemon, "wrensshd-listen": site.listen, "wrensshd-makekey": site.makekey,
@@ -43,17 +59,21 @@ def test_contents():
     """The contents list of wrensshd(8) names each section, but those that every man page has at the same place."""
     text = page("wrensshd")
     contents = text.split("Contents of this page:")[1].split(".El")[0]
-    named = set(re.findall(r"^\.Sx (.*?)(?: [:,.])?$", contents, re.M))
+    named = set(re.findall(r"^\.Sx (.*?)(?: [:,.;])?$", contents, re.M))
     sections = set(re.findall(r"^\.Sh (.*)$", text, re.M))
     assert sections - named == {"NAME", "SYNOPSIS", "HOW DO I", "DESCRIPTION", "SEE ALSO", "STANDARDS"}
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_references(name):
-    """Each reference to a section of the page leads to one."""
+    """Each reference to a page of ours, or to a section of this page or another one, leads there."""
     text = page(name)
-    named = set(re.findall(r"^\.Sx (.*?)(?: [:,.])?$", text, re.M))
+    named = set(re.findall(r"^\.Sx (.*?)(?: [:,.;])?$", text, re.M))
     assert named <= set(re.findall(r"^\.S[hs] (.*)$", text, re.M))
+    for other, number in re.findall(r"\bXr (wrensshd[\w-]*) (\d)", text):
+        assert PAGES[other] == f"man/{other}.{number}"
+    for title, other in re.findall(r"((?:A )?[A-Z_]{3,}(?: [A-Z_]+)*) (?:in|of)\n\.Xr (wrensshd[\w-]*) ", text):
+        assert f"\n.Sh {title}\n" in page(other), (title, other)
 
 
 def section(name, title):
@@ -72,6 +92,85 @@ def test_how_do_i():
     shown = run(["mandoc", "-T", "ascii", "-O", "width=80", os.path.join(PROJECT, "man/wrensshd.8")]).stdout
     lines = re.sub(".\b", "", shown).split("\nHOW DO I\n")[1].split("\n\n")[0].splitlines()
     assert len(lines) == 10
+
+
+def test_length():
+    """wrensshd(8) is short enough to be read."""
+    assert len(page("wrensshd").split()) <= MOST_WORDS
+
+
+# ---- what the source says ----------------------------------------------------------------------------------------------
+
+@pytest.fixture(scope="module", name="source")
+def read_source():
+    """Name and text of each file of the source, its comments left out."""
+    found = {}
+    for folder, _, names in os.walk(os.path.join(PROJECT, "src")):
+        for name in (name for name in names if name.endswith((".c", ".h"))):
+            found[name] = re.sub(r"/\*.*?\*/", "", read(os.path.join(folder, name)), flags=re.S)
+    return found
+
+
+def sentences(code):
+    """The strings of more than a word."""
+    return [text for text in re.findall(r'"((?:[^"\\\n]|\\.)*)"', code) if " " in text]
+
+
+def undocumented(texts, name):
+    """Those texts whose parts between conversions of printf() the page lacks."""
+    text = plain(name)
+    return [words for words in texts if not all(part.strip(" ();") in text for part in re.split(r"%\.?\d*\w", words))]
+
+
+def test_reasons_for_a_refused_login(source):
+    """wrensshd-log(7) has each reason for which a login is refused: of keys, of accounts and of signatures."""
+    everything = "\n".join(source.values())
+    rows = re.findall(r'\bREASON\(\w+, (?:"([^"]*)"|(\w+)),', source["authkeys.h"])
+    of_keys = [words or re.search(rf'#define {macro} "([^"]+)"', everything)[1] for words, macro in rows if words or macro]
+    of_accounts = sentences(source["account_find.c"])
+    of_signatures = [words for words in sentences(source["login.c"]) if "login request" not in words]
+    assert len(of_keys) > 30 and len(of_accounts) > 10 and len(of_signatures) > 5
+    listed = [words for words in of_keys if words != "key is listed"]
+    # CHECK of wrensshd-keys(5) has the two that only -T meets.
+    only_of_check = re.findall(r"^\.Li (.*?)(?: [:;.])?$", section("wrensshd-keys", "CHECK"), re.M)
+    assert [words for words in undocumented(listed + of_accounts + of_signatures, "wrensshd-log")
+            if words not in only_of_check] == []
+
+
+def test_reasons_for_an_end(source):
+    """wrensshd-log(7) has each reason that the monitor decides on, and each by which the network process leaves."""
+    everything = "\n".join(source.values())
+    decided = sentences("\n".join(re.findall(r"\b(?:ending_\w+|connection_leave)\(([^;{]*);", everything)))
+    written = sentences(source["ending.c"])
+    of_the_login = re.findall(r'return "([^"]*)";', source["drop_privileges.c"])
+    assert len(decided) > 6 and len(written) > 2 and len(of_the_login) > 3
+    assert undocumented({*decided, *written, *of_the_login}, "wrensshd-log") == []
+
+
+def test_fields_of_the_log(source):
+    """Each event and each key of a line is in the page on the log, or in that of the program that writes it."""
+    everything = "\n".join(source.values())
+    calls = re.findall(r"\blog_(?:begin|text|number|octal|bytes)\(&?line, ([^,;]*)[,)]", everything)
+    used = {word for call in calls for word in re.findall(r'"([a-z_-]+)"', call)}
+    text = "\n".join(page(name) for name in ("wrensshd-log", "wrensshd-keys", "wrensshd-sftp", "wrensshd-listen"))
+    listed = " , ".join(re.findall(r"^(?:\.It )?\.?Li (.*)$", text, re.M))
+    described = {word.removeprefix("event=") for word in re.split(r"[ ,;:.]+", listed)}
+    assert len(used) > 40 and used <= described, used - described
+
+
+def test_options_of_authorized_keys(source):
+    """AUTHORIZED_KEYS of wrensshd-keys(5) has each option that a line may have, and no other."""
+    options = set(re.findall(r'\{"([\w-]+)", (?:PLAIN|VALUED)', source["authkeys_options.c"]))
+    rows = re.findall(r"^\.It Li (.*) Ta ", section("wrensshd-keys", "AUTHORIZED_KEYS"), re.M)
+    described = {name.removeprefix("no-").rstrip("=") for row in rows for name in row.split(" , ")}
+    assert len(options) > 10 and described == options
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_exit_codes(source, name):
+    """EXIT STATUS has the codes that the source names, and no other."""
+    codes = {"0", *re.findall(r"^#define EXIT_\w+ (\d+)$", source["exits.h"], re.M)}
+    assert set(re.findall(r"^\.It (\d+)$", section(name, "EXIT STATUS"), re.M)) == codes
 
 
 def test_windows():

@@ -30,6 +30,7 @@ def find_pages():
 
 
 PAGES = sorted(find_pages())
+MAN = {name.rpartition(".")[0]: name for name in os.listdir(os.path.join(PROJECT, "man")) if name[-1].isdigit()}
 
 
 def prose(text):
@@ -74,11 +75,11 @@ def test_links(page):
 def test_man_pages(page):
     """Each man page that a page names exists; so does each section that is named in capitals after it."""
     text = read(page)
-    for name in {*re.findall(r"\bman/([\w.-]+\.\d)\b", text), *re.findall(r"\b(wrensshd[\w-]*)\(8\)", text),
-                 *re.findall(r"`man (wrensshd[\w-]*)`", text)}:
-        assert os.path.exists(os.path.join(PROJECT, "man", name.removesuffix(".8") + ".8")), name
+    for name in {*re.findall(r"\bman/([\w.-]+\.\d)\b", text), *re.findall(r"`man (wrensshd[\w-]*)`", text),
+                 *map(".".join, re.findall(r"\b(wrensshd[\w-]*)\((\d)\)", text))}:
+        assert name in MAN or name in MAN.values(), name
     for name, section in re.findall(r'`man (wrensshd[\w-]*)`, "?([A-Z][A-Z ]{3,}[A-Z]|(?<=")[^"]+(?="))', text):
-        assert re.search(rf'(?m)^\.S[hs] "?{re.escape(section)}"?$', read(f"man/{name}.8")), (name, section)
+        assert re.search(rf'(?m)^\.S[hs] "?{re.escape(section)}"?$', read(f"man/{MAN[name]}")), (name, section)
 
 
 def test_readme_is_short():
