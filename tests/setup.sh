@@ -241,10 +241,35 @@ failed_step() { # BUILD WORDS
     printf '{"%s": "failed"}\n' "$2" >"$top/build/results/$1/step-$(printf %s "$2" | tr -c '[:alnum:]' -).json"
 }
 
+# For the table of times: start, end, and the processor's time for all that the command has waited for.
+timed() { # BUILD WORDS COMMAND...
+    (
+        words="$1, $2" times=$top/build/times/$(printf %s "$1-$2" | tr -c '[:alnum:]' -) began=$(date +%s)
+        shift 2
+        "$@"
+        status=$?
+        mkdir -p "$top/build/times"
+        times >"$times"
+        spent=$(sed -n '2s/[ms]/ /gp' "$times")
+        echo "$began $(date +%s) $spent $words" >"$times"
+        exit $status
+    )
+}
+
+print_times() {
+    printf '%-36s%8s%10s%11s\n' step start seconds processor
+    sort -n "$top"/build/times/* | awk '
+        NR == 1 { zero = $1 }
+        { spent = $3 * 60 + $4 + $5 * 60 + $6; all += spent; if ($2 > end) { end = $2 }
+          line = sprintf("%8d%10d%11d", $1 - zero, $2 - $1, spent); $1 = $2 = $3 = $4 = $5 = $6 = ""
+          printf "%-36s%s\n", substr($0, 7), line }
+        END { printf "%-36s%8d%10d%11d\n", "all", 0, end - zero, all }'
+}
+
 step() { # BUILD WORDS LOG COMMAND...: the end of the log is shown if the command fails
     build=$1 words=$2 log=$top/build/$3.log
     shift 3
-    "$@" >"$log" 2>&1 </dev/null && return 0
+    timed "$build" "$words" "$@" >"$log" 2>&1 </dev/null && return 0
     say "failed: $words, $build"
     tail -n 60 "$log"
     failed_step "$build" "$words"
@@ -265,7 +290,8 @@ run_suite() { # ROW BUILD WHAT arguments of meson test
     shift 3
     mkdir -p "build/results/$row"
     # Time limits are for what hangs. They must not matter on a busy machine.
-    WREN_CASES=$top/build/results/$row nice -n 5 meson test -C "build/$build" --no-rebuild --print-errorlogs \
+    timed "$row" "$what" env WREN_CASES="$top/build/results/$row" nice -n 5 \
+        meson test -C "build/$build" --no-rebuild --print-errorlogs \
         --timeout-multiplier 3 --logbase "$row-$what" "$@" >"build/$row-$what.log" 2>&1 </dev/null
     status=$?
     cp "build/$build/meson-logs/$row-$what.json" "build/results/$row/testlog-$what.json" 2>/dev/null ||
@@ -277,7 +303,7 @@ run_suite() { # ROW BUILD WHAT arguments of meson test
     say "$row, $what: $(sed -n '/^\(Ok\|Fail\|Timeout\|Skipped\): *[1-9]/s/:  */ /p' "build/$row-$what.log" | tr '\n' ' ')"
 }
 
-# The table of all builds and the last line; fails if anything has.
+# The tables of times and of all builds, and the last line; fails if anything has.
 report() {
     sh "$top/tests/list_tree.sh" | LC_ALL=C comm -13 "$top/build/tree-before" - >"$top/build/tree-left"
     if [ -s "$top/build/tree-left" ]; then
@@ -285,6 +311,8 @@ report() {
         cat "$top/build/tree-left"
         failed_step tree "files left in the source tree"
     fi
+    echo
+    print_times
     echo
     "$python" "$top/tests/counts.py" "$top/build/results"
 }
