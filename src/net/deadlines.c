@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "channel_stdout.h"
-#include "rekey_limits.h"
+#include "kex.h"
 
 static bool is_rekeying(const struct connection *connection)
 {

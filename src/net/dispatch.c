@@ -5,9 +5,7 @@
 #include "channel_messages.h"
 #include "hostkeys.h"
 #include "kex.h"
-#include "kexinit.h"
 #include "messages.h"
-#include "session_channel.h"
 #include "userauth.h"
 #include "version.h"
 
@@ -50,7 +48,7 @@ static const struct row table[] = {
     {SSH_MSG_CHANNEL_EXTENDED_DATA, IN(SSH_PHASE_OPEN), channel_on_extended_data},
     {SSH_MSG_CHANNEL_EOF, IN(SSH_PHASE_OPEN), channel_on_eof},
     {SSH_MSG_CHANNEL_CLOSE, IN(SSH_PHASE_OPEN), channel_on_close},
-    {SSH_MSG_CHANNEL_REQUEST, IN(SSH_PHASE_OPEN), session_channel_on_request},
+    {SSH_MSG_CHANNEL_REQUEST, IN(SSH_PHASE_OPEN), channel_on_request},
     {SSH_MSG_PING, IN(SSH_PHASE_OPEN), messages_on_ping},
 
     /* Replies to requests of ours, which want none: some clients reply nevertheless. */

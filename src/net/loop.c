@@ -16,7 +16,6 @@
 #include "dispatch.h"
 #include "idle_trim.h"
 #include "kex.h"
-#include "kexinit.h"
 #include "version.h"
 
 enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };

@@ -17,7 +17,6 @@
 #include "landlock.h"
 #include "limit.h"
 #include "sandbox_layers.h"
-#include "seccomp.h"
 #include "seccomp_abi.h"
 
 /* The descriptors of all channels, and 9 more: the connection, stderr, the sockets to the other

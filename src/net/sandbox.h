@@ -4,6 +4,7 @@
 #ifndef WREN_SANDBOX_H
 #define WREN_SANDBOX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "identity.h"
@@ -19,5 +20,13 @@
  * A process that starts as root becomes `identity`. When the monitor ends, the process ends too.
  */
 uint32_t sandbox_enter(const struct identity *identity);
+
+/*
+ * The last layer, in seccomp.c: the list of system calls that the process may make. Puts
+ * NULL_DESCRIPTOR in the place of descriptor 2, as only the monitor writes the log, and installs
+ * the filter: any other system call, or other arguments, kill the process. Needs no_new_privs.
+ * Returns false if the kernel has no seccomp filters.
+ */
+bool seccomp_enter(void);
 
 #endif

@@ -1,4 +1,4 @@
-#include "seccomp.h"
+#include "sandbox.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

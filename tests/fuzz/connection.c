@@ -4,7 +4,7 @@
  *
  * Input: two bytes of configuration, then operations.
  */
-#include "rekey_limits.h"
+#include "kex.h"
 #include "world.h"
 
 /* Few enough that scripts reach them, and more than a short one has. */

@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "ask.h"
-#include "kexinit.h"
+#include "kex.h"
 #include "second.h"
 
 /* ---- in the place of others ------------------------------------------------------------------ */

@@ -7,7 +7,7 @@
  */
 #include <string.h>
 
-#include "rekey_limits.h"
+#include "kex.h"
 #include "world.h"
 
 /* The product looks at these once in a turn, and how many packets a turn has depends on the parts.

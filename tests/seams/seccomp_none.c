@@ -1,7 +1,7 @@
 /* Replaces net/seccomp.c in sanitizer builds: the sanitizer's runtime reports errors on stderr,
  * which must stay open. The daemon then reports that the layer is missing, and serves only with
  * -B. */
-#include "seccomp.h"
+#include "sandbox.h"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "client.h"
-#include "kexinit.h"
+#include "kex.h"
 #include "unit.h"
 
 static struct rig rig;

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "channel.h"
-#include "rekey_limits.h"
+#include "kex.h"
 #include "rig.h"
 #include "unit.h"
 

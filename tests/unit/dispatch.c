@@ -9,9 +9,7 @@
 #include "channel_messages.h"
 #include "client.h"
 #include "kex.h"
-#include "kexinit.h"
 #include "messages.h"
-#include "session_channel.h"
 #include "unit.h"
 #include "userauth.h"
 
@@ -52,7 +50,7 @@ static const struct known {
     {95, "O", channel_on_extended_data},
     {96, "O", channel_on_eof},
     {97, "O", channel_on_close},
-    {98, "O", session_channel_on_request},
+    {98, "O", channel_on_request},
     {99, "O", channel_on_unwanted_reply},
     {100, "O", channel_on_unwanted_reply},
     {192, "O", messages_on_ping},

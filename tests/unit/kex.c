@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include "client.h"
-#include "kexinit.h"
-#include "rekey_limits.h"
 #include "unit.h"
 
 #define PLAIN_OFFER  CURVE25519

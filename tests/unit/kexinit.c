@@ -1,4 +1,4 @@
-#include "kexinit.h"
+#include "kex.h"
 
 #include <string.h>
 

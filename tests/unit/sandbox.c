@@ -16,7 +16,6 @@
 #include "confine.h"
 #include "sandbox_layers.h"
 #include "scratch.h"
-#include "seccomp.h"
 #include "seccomp_abi.h"
 #include "unit.h"
 

@@ -4,7 +4,7 @@
  * Each system call is made under the filter, in a process of its own. Built only without
  * sanitizers, whose runtimes the filter would kill.
  */
-#include "seccomp.h"
+#include "sandbox.h"
 
 #include <fcntl.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* Terminals are in session_channel_pty.c. */
-#include "session_channel.h"
+#include "channel_messages.h"
 
 #include <fcntl.h>
 #include <signal.h>

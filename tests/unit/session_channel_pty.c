@@ -1,5 +1,5 @@
 /* Requests for a terminal: pty-req, window-change and break. */
-#include "session_channel.h"
+#include "channel_messages.h"
 
 #include <fcntl.h>
 #include <pty.h>

@@ -14,11 +14,48 @@
 
 #include "channel_state.h"
 #include "limit.h"
-#include "pace.h"
-#include "queue.h"
 
 struct connection;
 struct reader;
+
+/* ---- data that programs have not read yet ---------------------------------------------------- */
+
+#define QUEUE_CHUNK_BYTES 32768
+
+/* All that a client may have sent, in whole chunks; the first and the last chunk of each queue may
+ * be partly empty. */
+#define QUEUE_CHUNKS (LIMIT_WINDOWS_BYTES / QUEUE_CHUNK_BYTES + 2 * LIMIT_CHANNELS)
+
+/* A queue of bytes for each channel, made of chunks of one pool. Chunks that were never used are
+ * never touched, so they take no memory. All zero is empty. */
+struct queue {
+    size_t bytes;
+    uint16_t first, last; /* chunks, numbered from 1; 0 for none */
+    uint16_t start, end;  /* where data starts in the first chunk, and ends in the last */
+};
+
+/* All zero is an empty pool. */
+struct pool {
+    uint16_t in_use;             /* chunks that belong to queues */
+    uint16_t touched;            /* chunks 1 to `touched` have been written to */
+    uint16_t free;               /* the first of these that belongs to no queue; 0 for none */
+    uint16_t next[QUEUE_CHUNKS]; /* the chunk after each one, in its queue or in the free list */
+    uint8_t chunks[QUEUE_CHUNKS][QUEUE_CHUNK_BYTES];
+};
+
+/* ---- a channel ------------------------------------------------------------------------------- */
+
+/* What is known of the client's distance; all zero for a channel that has sent nothing. See
+ * channel_stdout.h. */
+struct pace {
+    uint32_t in_flight;    /* bytes sent for which no window has been returned */
+    uint32_t adjust_bytes; /* of the last WINDOW_ADJUST: clients collect until it is worth one */
+    bool delay_known;
+    uint32_t delay_ms;   /* the shortest time that a client has taken to return window */
+    uint32_t unmeasured; /* bytes to be returned until the next delay is measured, or 0 */
+    uint64_t sent_ms;    /* when the last of these was sent */
+    uint64_t moved_ms;   /* when data was last sent or window returned */
+};
 
 enum channel_ready { READY_STDIN = 1, READY_STDOUT = 2, READY_STDERR = 4, READY_EXIT = 8 };
 
@@ -113,5 +150,17 @@ bool channel_widen_pipe(int fd, bool *widened);
 
 /* Closes *fd if it is open, and sets it to -1. */
 void channel_close_descriptor(int *fd);
+
+/* ---- its queue ------------------------------------------------------------------------------- */
+
+/* Appends bytes. The caller makes sure, by the windows of its channels, that all queues of a pool
+ * together hold LIMIT_WINDOWS_BYTES at most. */
+void queue_add(struct pool *pool, struct queue *queue, const uint8_t *bytes, size_t count);
+
+/* The oldest bytes that are contiguous; *count is their number, and 0 only for an empty queue. */
+const uint8_t *queue_front(const struct pool *pool, const struct queue *queue, size_t *count);
+
+/* Removes the `count` oldest bytes; there must be as many. */
+void queue_drop(struct pool *pool, struct queue *queue, size_t count);
 
 #endif

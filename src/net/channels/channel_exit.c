@@ -1,6 +1,7 @@
 #include "channel_exit.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <unistd.h>
 
 #include "ask.h"
@@ -8,7 +9,39 @@
 #include "channel_stdout.h"
 #include "connection.h"
 #include "ipc.h"
-#include "signals.h"
+
+/* ---- names of signals ------------------------------------------------------------------------ */
+
+static const struct {
+    char name[sizeof("SEGV")];
+    uint8_t number;
+} signals[] = {
+    {"ABRT", SIGABRT}, {"ALRM", SIGALRM}, {"FPE", SIGFPE},   {"HUP", SIGHUP},   {"ILL", SIGILL},
+    {"INT", SIGINT},   {"KILL", SIGKILL}, {"PIPE", SIGPIPE}, {"QUIT", SIGQUIT}, {"SEGV", SIGSEGV},
+    {"TERM", SIGTERM}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2},
+};
+
+#define SIGNALS (sizeof(signals) / sizeof(signals[0]))
+
+uint32_t signals_number(const struct reader *name)
+{
+    for (size_t i = 0; i < SIGNALS; i++) {
+        if (reader_is(name, signals[i].name)) {
+            return signals[i].number;
+        }
+    }
+    return 0;
+}
+
+const char *signals_name(uint32_t number)
+{
+    for (size_t i = 0; i < SIGNALS; i++) {
+        if (signals[i].number == number) {
+            return signals[i].name;
+        }
+    }
+    return NULL;
+}
 
 /* ---- states ---------------------------------------------------------------------------------- */
 

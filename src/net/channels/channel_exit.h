@@ -7,6 +7,8 @@
 
 #include <stdint.h>
 
+#include "reader.h"
+
 struct channel;
 struct connection;
 
@@ -25,5 +27,11 @@ void channel_exit_close(struct connection *connection, struct channel *channel);
  * UINT64_MAX. */
 uint64_t channel_exit_linger_ends_ms(const struct connection *connection,
                                      const struct channel *channel);
+
+/* The number of the signal with this name, without "SIG"; 0 if the RFC does not name it. */
+uint32_t signals_number(const struct reader *name);
+
+/* The RFC's name of a signal, or NULL. */
+const char *signals_name(uint32_t number);
 
 #endif

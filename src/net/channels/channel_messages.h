@@ -1,6 +1,6 @@
 /*
- * The messages of the connection protocol (RFC 4254 sections 4 and 5) but for CHANNEL_REQUEST,
- * which session_channel.c handles. Each is a handler of dispatch.h.
+ * The messages of the connection protocol (RFC 4254 sections 4 and 5) and those of a session
+ * (section 6), which session_channel.c handles. Each is a handler of dispatch.h.
  */
 #ifndef WREN_CHANNEL_MESSAGES_H
 #define WREN_CHANNEL_MESSAGES_H
@@ -13,11 +13,16 @@ enum ssh_phase channel_on_open(struct connection *connection, struct reader *mes
 enum ssh_phase channel_on_window_adjust(struct connection *connection, struct reader *message);
 enum ssh_phase channel_on_data(struct connection *connection, struct reader *message);
 enum ssh_phase channel_on_extended_data(struct connection *connection, struct reader *message);
+enum ssh_phase channel_on_request(struct connection *connection, struct reader *message);
 enum ssh_phase channel_on_eof(struct connection *connection, struct reader *message);
 enum ssh_phase channel_on_close(struct connection *connection, struct reader *message);
 
 /* CHANNEL_SUCCESS and CHANNEL_FAILURE: none of our requests wants a reply. The channel may be
  * closed by now. */
 enum ssh_phase channel_on_unwanted_reply(struct connection *connection, struct reader *message);
+
+/* Logs a refused request or channel type if it asks for a forwarding of ports, sockets, agents or
+ * X11: once for each kind in a connection, as some clients ask again and again. */
+void forwarding_note(struct connection *connection, const struct reader *type);
 
 #endif

@@ -1,4 +1,4 @@
-#include "session_channel.h"
+#include "channel_messages.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -11,10 +11,8 @@
 #include "channel_stdin.h"
 #include "channel_stdout.h"
 #include "environment.h"
-#include "forwarding.h"
 #include "log.h"
 #include "messages.h"
-#include "signals.h"
 #include "tty_modes.h"
 
 /* The answer to a request, if it wants one. */
@@ -246,7 +244,7 @@ static enum outcome handle(struct connection *connection, struct channel *channe
     return FAILURE;
 }
 
-enum ssh_phase session_channel_on_request(struct connection *connection, struct reader *message)
+enum ssh_phase channel_on_request(struct connection *connection, struct reader *message)
 {
     struct channel *channel = channel_read_open(connection, message);
     if (channel == NULL) {

@@ -16,7 +16,6 @@
 #include "ipc.h"
 #include "limit.h"
 #include "packet.h"
-#include "queue.h"
 #include "ssh_numbers.h"
 #include "writer.h"
 

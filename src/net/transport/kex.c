@@ -17,9 +17,7 @@
 
 #include "ask.h"
 #include "hostkeys.h"
-#include "kexinit.h"
 #include "messages.h"
-#include "rekey_limits.h"
 #include "ssh_key_types.h"
 
 /* The values of one exchange; wiped when the handler of KEX_ECDH_INIT returns. */

@@ -1,6 +1,7 @@
 /*
- * The key exchange from KEX_ECDH_INIT to NEWKEYS: RFC 5656 section 4, with the methods of RFC 8731
- * and draft-josefsson-ntruprime-ssh. The first one and later ones.
+ * The key exchange, the first one and later ones: in kexinit.c KEXINIT, what we offer and the
+ * choice between both offers (RFC 4253 section 7.1); in kex.c the messages from KEX_ECDH_INIT to
+ * NEWKEYS (RFC 5656 section 4), with the methods of RFC 8731 and draft-josefsson-ntruprime-ssh.
  */
 #ifndef WREN_KEX_H
 #define WREN_KEX_H
@@ -8,11 +9,24 @@
 #include "connection.h"
 #include "reader.h"
 
+/* Sends our KEXINIT and keeps it as I_S. From now on until our NEWKEYS, message_send() holds other
+ * messages back. */
+void kexinit_send(struct connection *connection);
+
+/* Handler: keeps I_C, sends our KEXINIT if we have not yet, and chooses the method. */
+enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *message);
+
 /* Makes our X25519 pair for the next exchange. Called while we wait for the client, so that the
  * reply needs less time. */
 void kex_prepare(struct connection *connection);
 
-/* Starts a key exchange if the present keys have reached a limit of rekey_limits.h and no key
+/* When we start a key exchange ourselves: after so many packets in one direction, or so long after
+ * the last one. rekey_limits.c has the values, so that a test can link the daemon with smaller ones
+ * (tests/seams/rekey_often.c, tests/system/test_rekey.py). */
+extern const uint32_t rekey_after_packets;
+extern const uint64_t rekey_after_ms;
+
+/* Starts a key exchange if the present keys have reached one of these limits and no key
  * exchange is running. Only after login: OpenSSH's client accepts no KEXINIT while it logs in. */
 void kex_rekey_if_due(struct connection *connection);
 

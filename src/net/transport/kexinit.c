@@ -11,7 +11,7 @@
  * chosen. The guess of a client that has sent the next packet already is right if its first names
  * in both are also ours.
  */
-#include "kexinit.h"
+#include "kex.h"
 
 #include <sodium.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-#include "rekey_limits.h"
+#include "kex.h"
 
 #include "limit.h"
 

@@ -1,5 +1,5 @@
 /* Which refused requests are logged, and how often. */
-#include "forwarding.h"
+#include "channel_messages.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -112,8 +112,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("forwarding");
-    TCase *tests = tcase_create("forwarding");
+    Suite *suite = suite_create("channel_messages_forwarding");
+    TCase *tests = tcase_create("channel_messages_forwarding");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_loop_test(tests, each_kind_once, 0, KINDS);
     tcase_add_test(tests, other_types_are_not_logged);

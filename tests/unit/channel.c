@@ -1,8 +1,8 @@
 /*
- * Queues over one pool: order, chunks that come back, and that the pool is enough for all that
- * windows allow, however it is spread and taken.
+ * The queues of channels over one pool: order, chunks that come back, and that the pool is enough
+ * for all that windows allow, however it is spread and taken.
  */
-#include "queue.h"
+#include "channel.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -139,8 +139,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("queue");
-    TCase *tests = tcase_create("queue");
+    Suite *suite = suite_create("channel");
+    TCase *tests = tcase_create("channel");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, first_in_first_out);

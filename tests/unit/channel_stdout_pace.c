@@ -3,7 +3,7 @@
  * steps, never so little that client and server wait for each other; and its effect on two
  * sessions.
  */
-#include "pace.h"
+#include "channel_stdout.h"
 
 #include <signal.h>
 #include <string.h>
@@ -226,8 +226,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("pace");
-    TCase *tests = tcase_create("pace");
+    Suite *suite = suite_create("channel_stdout_pace");
+    TCase *tests = tcase_create("channel_stdout_pace");
     tcase_add_checked_fixture(tests, start, NULL);
     tcase_add_test(tests, nothing_is_held_before_a_delay_is_known);
     tcase_add_test(tests, a_near_client_has_little_in_flight);

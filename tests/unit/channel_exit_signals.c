@@ -1,4 +1,4 @@
-#include "signals.h"
+#include "channel_exit.h"
 
 #include <signal.h>
 #include <string.h>
@@ -60,8 +60,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("signals");
-    TCase *tests = tcase_create("signals");
+    Suite *suite = suite_create("channel_exit_signals");
+    TCase *tests = tcase_create("channel_exit_signals");
     tcase_add_loop_test(tests, both_ways, 0, NAMED);
     tcase_add_test(tests, no_other_name);
     tcase_add_test(tests, no_other_number);
