@@ -11,12 +11,10 @@ static bool is_rekeying(const struct connection *connection)
            (connection->kex.sent || connection->phase == SSH_PHASE_REKEY_NEWKEYS);
 }
 
+/* A key exchange that began after the login returns there. */
 static bool is_logged_in(const struct connection *connection)
 {
-    return connection->phase == SSH_PHASE_OPEN || ((connection->phase == SSH_PHASE_REKEY_GUESS ||
-                                                    connection->phase == SSH_PHASE_REKEY_ECDH ||
-                                                    connection->phase == SSH_PHASE_REKEY_NEWKEYS) &&
-                                                   connection->resume == SSH_PHASE_OPEN);
+    return connection->phase == SSH_PHASE_OPEN || connection->resume == SSH_PHASE_OPEN;
 }
 
 /* ---- key exchange, login, idle time ---------------------------------------------------------- */
@@ -100,9 +98,7 @@ static void ask_alive(struct connection *connection)
         connection->times.keepalives = 0;
     }
     if (connection->times.keepalives == LIMIT_KEEPALIVES) {
-        char reason[80];
-        snprintf(reason, sizeof(reason), "client did not answer %d keepalives", LIMIT_KEEPALIVES);
-        connection_leave(connection, reason);
+        connection_leave(connection, "client did not answer %d keepalives", LIMIT_KEEPALIVES);
         return;
     }
     connection->times.keepalives++;
@@ -117,13 +113,6 @@ static void ask_alive(struct connection *connection)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static void refuse(struct connection *connection, const char *format, unsigned seconds)
-{
-    char reason[80];
-    snprintf(reason, sizeof(reason), format, seconds);
-    connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, reason);
-}
-
 void deadlines_check(struct connection *connection)
 {
     const struct net_options *options = connection->options;
@@ -133,13 +122,16 @@ void deadlines_check(struct connection *connection)
                           "the client did not finish a key exchange in time");
     }
     if (now_ms >= before_login_ms(connection)) {
-        refuse(connection, "login deadline of %u s", options->login_seconds);
+        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "login deadline of %u s",
+                          options->login_seconds);
     }
     if (now_ms >= idle_ms(connection)) {
-        refuse(connection, "idle for %u s", options->idle_seconds);
+        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "idle for %u s",
+                          options->idle_seconds);
     }
     if (now_ms >= life_ms(connection)) {
-        refuse(connection, "longest life of %u s", options->life_seconds);
+        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "longest life of %u s",
+                          options->life_seconds);
     }
     if (!connection->end.reached && now_ms >= warning_ms(connection)) {
         warn(connection);

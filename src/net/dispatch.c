@@ -1,7 +1,5 @@
 #include "dispatch.h"
 
-#include <stdio.h>
-
 #include "channel_messages.h"
 #include "hostkeys.h"
 #include "kex.h"
@@ -27,7 +25,7 @@ struct row {
     message_handler *handler;
 };
 
-static const struct row table[] = {
+static const struct row rows[] = {
     {SSH_MSG_DISCONNECT, FIRST_KEX | BETWEEN_KEX | LATER_KEX, messages_on_disconnect},
     {SSH_MSG_IGNORE, BETWEEN_KEX | LATER_KEX, messages_on_ignore},
     {SSH_MSG_UNIMPLEMENTED, BETWEEN_KEX | LATER_KEX, messages_on_unimplemented},
@@ -69,11 +67,11 @@ static const struct row table[] = {
     {SSH_MSG_PONG, NEVER, NULL},
 };
 
-static const struct row *find(uint8_t number)
+static const struct row *find_row(uint8_t number)
 {
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
-        if (table[i].number == number) {
-            return &table[i];
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].number == number) {
+            return &rows[i];
         }
     }
     return NULL;
@@ -88,7 +86,7 @@ enum dispatch_verdict dispatch_lookup(uint8_t number, enum ssh_phase phase,
         *handler = kex_on_wrong_guess;
         return DISPATCH_HANDLE;
     }
-    const struct row *row = find(number);
+    const struct row *row = find_row(number);
     if (row == NULL) {
         return (IN(phase) & BETWEEN_KEX) != 0 ? DISPATCH_UNIMPLEMENTED : DISPATCH_REFUSE;
     }
@@ -99,7 +97,7 @@ enum dispatch_verdict dispatch_lookup(uint8_t number, enum ssh_phase phase,
     return DISPATCH_HANDLE;
 }
 
-static enum ssh_phase refuse(struct connection *connection, uint8_t number)
+static enum ssh_phase refuse_message(struct connection *connection, uint8_t number)
 {
     static const char when[SSH_PHASES][sizeof("before the service request")] = {
         [SSH_PHASE_KEXINIT] = "before the key exchange",
@@ -113,10 +111,8 @@ static enum ssh_phase refuse(struct connection *connection, uint8_t number)
         [SSH_PHASE_REKEY_ECDH] = "in the key exchange",
         [SSH_PHASE_REKEY_NEWKEYS] = "before NEWKEYS",
     };
-    char reason[80];
-    snprintf(reason, sizeof(reason), "message %u is not allowed %s", number,
-             when[connection->phase]);
-    return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
+    return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
+                             "message %u is not allowed %s", number, when[connection->phase]);
 }
 
 static bool is_rekey(enum ssh_phase phase)
@@ -139,7 +135,7 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
         messages_send_unimplemented(connection, sequence);
         break;
     case DISPATCH_REFUSE:
-        next = refuse(connection, number);
+        next = refuse_message(connection, number);
         break;
     }
     if (connection->phase == SSH_PHASE_AUTH && next == SSH_PHASE_OPEN) {

@@ -39,10 +39,6 @@ static void acknowledge_at_once(const struct connection *connection)
     }
 }
 
-_Static_assert(LIMIT_INPUT_BYTES >= LIMIT_LOGGED_IN_PACKET_BYTES &&
-                   LIMIT_READ_BYTES >= LIMIT_PACKET_BYTES,
-               "the largest packet has no room");
-
 /* How far the input may be filled: the packet that is arriving gets the room that it needs. */
 static size_t input_most_bytes(const struct connection *connection)
 {

@@ -8,6 +8,8 @@
  * Input: a byte of circumstances, then the client's KEXINIT without the message number. If the
  * byte's highest bit is set: a list, which is split.
  */
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,19 +23,22 @@ static char refusal[128];
 static size_t sent;
 
 enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
-                                 const char *reason)
+                                 const char *format, ...)
 {
     (void)connection;
     FUZZ_CHECK(code == SSH_DISCONNECT_PROTOCOL_ERROR || code == SSH_DISCONNECT_KEY_EXCHANGE_FAILED);
-    FUZZ_CHECK(refusal[0] == '\0' && strlen(reason) < sizeof(refusal));
-    strcpy(refusal, reason);
+    va_list values;
+    va_start(values, format);
+    FUZZ_CHECK(refusal[0] == '\0' &&
+               vsnprintf(refusal, sizeof(refusal), format, values) < (int)sizeof(refusal));
+    va_end(values);
     return SSH_PHASE_ENDED;
 }
 
-enum ssh_phase connection_fail(struct connection *connection, const char *reason)
+enum ssh_phase connection_fail(struct connection *connection, const char *format, ...)
 {
     (void)connection;
-    fuzz_fail(reason, __FILE__, __LINE__);
+    fuzz_fail(format, __FILE__, __LINE__);
 }
 
 struct writer message_begin(struct connection *connection, enum ssh_message number)

@@ -84,7 +84,7 @@ void message_send(struct connection *to, struct writer *message)
 }
 
 enum ssh_phase connection_refuse(struct connection *from, enum ssh_disconnect code,
-                                 const char *reason)
+                                 const char *reason, ...)
 {
     (void)from;
     (void)code;

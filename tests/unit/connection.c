@@ -292,7 +292,7 @@ START_TEST(a_long_reason_is_cut_off)
     char reason[2000];
     memset(reason, 'x', sizeof(reason) - 1);
     reason[sizeof(reason) - 1] = '\0';
-    connection_leave(rig.connection, reason);
+    connection_leave(rig.connection, "%s", reason);
     ck_assert_uint_eq(strlen(rig.connection->end.reason), LIMIT_NOTE_BYTES);
 }
 END_TEST

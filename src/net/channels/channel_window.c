@@ -35,7 +35,7 @@ bool channel_window_take(struct connection *connection, struct channel *channel,
         reason = "data beyond the window";
     }
     if (reason != NULL) {
-        connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
+        connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "%s", reason);
         return false;
     }
     channel->window -= (uint32_t)count;

@@ -1,5 +1,6 @@
 #include "connection.h"
 
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -128,14 +129,16 @@ void message_send_deferred(struct connection *connection)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static bool end(struct connection *connection, enum ipc_end_cause cause, const char *reason)
+/* False if there was an end before. The reason follows what is there already: `used` bytes. */
+static bool note_end(struct connection *connection, enum ipc_end_cause cause, size_t used,
+                     const char *format, va_list values)
 {
     if (connection->end.reached) {
         return false;
     }
     connection->end.reached = true;
     connection->end.cause = cause;
-    snprintf(connection->end.reason, sizeof(connection->end.reason), "%s", reason);
+    vsnprintf(connection->end.reason + used, sizeof(connection->end.reason) - used, format, values);
     return true;
 }
 
@@ -151,29 +154,40 @@ static void send_disconnect(struct connection *connection, enum ssh_disconnect c
 }
 
 enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
-                                 const char *reason)
+                                 const char *format, ...)
 {
-    if (end(connection, IPC_END_CLIENT, reason)) {
-        send_disconnect(connection, code, reason);
+    va_list values;
+    va_start(values, format);
+    if (note_end(connection, IPC_END_CLIENT, 0, format, values)) {
+        send_disconnect(connection, code, connection->end.reason);
     }
+    va_end(values);
     return SSH_PHASE_ENDED;
 }
 
-enum ssh_phase connection_leave(struct connection *connection, const char *reason)
+enum ssh_phase connection_leave(struct connection *connection, const char *format, ...)
 {
     const char *types = connection->client.types_offered;
-    if (end(connection, IPC_END_CLIENT, reason) && connection->phase == SSH_PHASE_AUTH &&
+    int used = 0;
+    if (!connection->end.reached && connection->phase == SSH_PHASE_AUTH &&
         connection->client.auth_requests > 0 && !connection->client.usable_key_offered) {
-        snprintf(connection->end.reason, sizeof(connection->end.reason),
-                 "no usable key offered (%s); %s", types[0] != '\0' ? types : "none", reason);
+        used = snprintf(connection->end.reason, sizeof(connection->end.reason),
+                        "no usable key offered (%s); ", types[0] != '\0' ? types : "none");
     }
+    va_list values;
+    va_start(values, format);
+    note_end(connection, IPC_END_CLIENT, (size_t)used, format, values);
+    va_end(values);
     return SSH_PHASE_ENDED;
 }
 
-enum ssh_phase connection_fail(struct connection *connection, const char *reason)
+enum ssh_phase connection_fail(struct connection *connection, const char *format, ...)
 {
-    if (end(connection, IPC_END_OURS, reason)) {
+    va_list values;
+    va_start(values, format);
+    if (note_end(connection, IPC_END_OURS, 0, format, values)) {
         send_disconnect(connection, SSH_DISCONNECT_BY_APPLICATION, "the server can't go on");
     }
+    va_end(values);
     return SSH_PHASE_ENDED;
 }

@@ -187,8 +187,11 @@ struct connection {
     struct pool pool; /* of what programs have not taken yet */
 };
 
-_Static_assert(LIMIT_INPUT_BYTES >= LIMIT_LOGGED_IN_PACKET_BYTES,
+_Static_assert(LIMIT_INPUT_BYTES >= LIMIT_LOGGED_IN_PACKET_BYTES &&
+                   LIMIT_READ_BYTES >= LIMIT_PACKET_BYTES,
                "the largest packet fits into the input");
+_Static_assert(LIMIT_NOTE_BYTES >= 2 * IPC_ALGORITHM_BYTES + sizeof("no usable key offered (); "),
+               "a reason begins with the types of keys");
 _Static_assert(LIMIT_REPLY_BYTES >= 5 + LIMIT_PACKET_BYTES + PACKET_OVERHEAD_BYTES,
                "the longest PONG fits into the output");
 _Static_assert(LIMIT_OUTPUT_BYTES >=
@@ -222,15 +225,18 @@ size_t output_room(const struct connection *connection);
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Each returns SSH_PHASE_ENDED, which the handler returns in turn. Only the first reason counts. */
+/* Each returns SSH_PHASE_ENDED, which the handler returns in turn. Only the first reason counts;
+ * its format is a literal, as for printf(). */
 
 /* The client broke a rule: sends DISCONNECT with the code and the reason. */
-enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
-                                 const char *reason);
+__attribute__((format(printf, 3, 4))) enum ssh_phase connection_refuse(
+    struct connection *connection, enum ssh_disconnect code, const char *format, ...);
 /* The client left, or does not speak our protocol: sends nothing. If it wanted to log in and has
  * offered no key of our types, the reason begins with that. */
-enum ssh_phase connection_leave(struct connection *connection, const char *reason);
+__attribute__((format(printf, 2, 3))) enum ssh_phase connection_leave(struct connection *connection,
+                                                                      const char *format, ...);
 /* We cannot continue: sends DISCONNECT without the reason. */
-enum ssh_phase connection_fail(struct connection *connection, const char *reason);
+__attribute__((format(printf, 2, 3))) enum ssh_phase connection_fail(struct connection *connection,
+                                                                     const char *format, ...);
 
 #endif

@@ -197,9 +197,8 @@ static const char *our_first_method(const struct connection *connection)
 static enum ssh_phase refuse_no_match(struct connection *connection, const char *what,
                                       const char *direction)
 {
-    char reason[96];
-    snprintf(reason, sizeof(reason), "no common %s%s", what, direction);
-    return connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED, reason);
+    return connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED, "no common %s%s", what,
+                             direction);
 }
 
 /* `list` is one of those that `offers` describes. */

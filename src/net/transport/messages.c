@@ -9,20 +9,16 @@
 
 enum ssh_phase messages_refuse_malformed(struct connection *connection, const char *name)
 {
-    char reason[80];
-    snprintf(reason, sizeof(reason), "malformed %s", name);
-    return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, reason);
+    return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed %s", name);
 }
 
 enum ssh_phase messages_on_disconnect(struct connection *connection, struct reader *message)
 {
     uint32_t code = reader_u32(message);
     struct reader description = reader_string(message);
-    char reason[LIMIT_NOTE_BYTES + 1];
-    snprintf(reason, sizeof(reason), "client disconnected (%u): %.*s", code,
-             (int)(description.left > 150 ? 150 : description.left),
-             description.left > 0 ? (const char *)description.bytes : "");
-    return connection_leave(connection, reason);
+    return connection_leave(connection, "client disconnected (%u): %.*s", code,
+                            (int)smaller(description.left, 150),
+                            description.left > 0 ? (const char *)description.bytes : "");
 }
 
 enum ssh_phase messages_on_ignore(struct connection *connection, struct reader *message)
@@ -53,8 +49,7 @@ enum ssh_phase messages_on_debug(struct connection *connection, struct reader *m
     }
     if (connection->options->verbosity > 1) {
         char note[LIMIT_NOTE_BYTES + 1];
-        snprintf(note, sizeof(note), "client's debug message: %.*s",
-                 (int)(text.left > 150 ? 150 : text.left),
+        snprintf(note, sizeof(note), "client's debug message: %.*s", (int)smaller(text.left, 150),
                  text.left > 0 ? (const char *)text.bytes : "");
         ask_note(connection, LOG_TRACE, note);
     }

@@ -1,6 +1,5 @@
 #include "version.h"
 
-#include <stdio.h>
 #include <string.h>
 
 void version_send(struct connection *connection)
@@ -14,15 +13,13 @@ void version_send(struct connection *connection)
 static void refuse_first_bytes(struct connection *connection, const char *why, const uint8_t *bytes,
                                size_t count)
 {
-    char reason[LIMIT_NOTE_BYTES + 1];
     size_t shown = 0;
     while (shown < smaller(count, 60) && bytes[shown] != '\r' && bytes[shown] != '\n' &&
            bytes[shown] != 0) {
         shown++;
     }
-    snprintf(reason, sizeof(reason), "%s: its first line begins with \"%.*s\"", why, (int)shown,
-             (const char *)bytes);
-    connection_leave(connection, reason);
+    connection_leave(connection, "%s: its first line begins with \"%.*s\"", why, (int)shown,
+                     (const char *)bytes);
 }
 
 static bool starts_with(const uint8_t *bytes, size_t count, const char *prefix)
