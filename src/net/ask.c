@@ -5,7 +5,6 @@
 #include <sodium.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 /* A reply's descriptors, in the order they came. */
@@ -25,18 +24,22 @@ static int socket_for(const struct connection *connection, uint32_t type)
     return is_of_session(type) ? connection->session_ipc : connection->ipc;
 }
 
+/* Of the process that has requests of this type. */
+static bool fail_by(struct connection *connection, uint32_t type, const char *what)
+{
+    connection_fail(connection, "the %s %s", is_of_session(type) ? "session process" : "monitor",
+                    what);
+    return false;
+}
+
 static bool fail_gone(struct connection *connection, uint32_t type)
 {
-    connection_fail(connection,
-                    is_of_session(type) ? "the session process is gone" : "the monitor is gone");
-    return false;
+    return fail_by(connection, type, "is gone");
 }
 
 static bool fail_wrong(struct connection *connection, uint32_t type)
 {
-    connection_fail(connection, is_of_session(type) ? "the session process gave a wrong reply"
-                                                    : "the monitor gave a wrong reply");
-    return false;
+    return fail_by(connection, type, "gave a wrong reply");
 }
 
 static uint32_t type_of(const struct iovec *parts)
@@ -121,16 +124,6 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
     return true;
 }
 
-/* struct iovec has no const, although sendmsg() only reads. */
-static struct iovec part_of(const void *bytes, size_t count)
-{
-    union {
-        const void *source;
-        void *part;
-    } pointer = {.source = bytes};
-    return (struct iovec){.iov_base = pointer.part, .iov_len = count};
-}
-
 /* Sends a request whose reply brings no descriptors. */
 static bool ask_in_parts(struct connection *connection, struct iovec *parts, uint8_t part_count,
                          void *reply, size_t reply_bytes)
@@ -145,10 +138,10 @@ static bool ask_in_parts(struct connection *connection, struct iovec *parts, uin
     return (none.count == 0 && !none.cut_off) || fail_wrong(connection, type);
 }
 
-static bool ask(struct connection *connection, void *request, size_t request_bytes, void *reply,
-                size_t reply_bytes)
+static bool ask_whole(struct connection *connection, void *request, size_t request_bytes,
+                      void *reply, size_t reply_bytes)
 {
-    struct iovec part = {.iov_base = request, .iov_len = request_bytes};
+    struct iovec part = iovec_of(request, request_bytes);
     return ask_in_parts(connection, &part, 1, reply, reply_bytes);
 }
 
@@ -156,14 +149,14 @@ static bool ask_done(struct connection *connection, void *request, size_t reques
 {
     struct ipc_done reply;
     return !connection->end.reached &&
-           ask(connection, request, request_bytes, &reply, sizeof(reply)) && reply.done == 1;
+           ask_whole(connection, request, request_bytes, &reply, sizeof(reply)) && reply.done == 1;
 }
 
 bool ask_start(struct connection *connection, uint32_t layers)
 {
     struct ipc_start request = {.type = IPC_START, .layers = layers};
     struct ipc_start_reply reply;
-    if (!ask(connection, &request, sizeof(request), &reply, sizeof(reply))) {
+    if (!ask_whole(connection, &request, sizeof(request), &reply, sizeof(reply))) {
         return false;
     }
     struct host_keys *keys = &connection->host_keys;
@@ -182,7 +175,7 @@ bool ask_prove(struct connection *connection, uint32_t key, uint8_t signature[st
 {
     struct ipc_prove request = {.type = IPC_PROVE, .key = key};
     struct ipc_prove_reply reply;
-    if (!ask(connection, &request, sizeof(request), &reply, sizeof(reply))) {
+    if (!ask_whole(connection, &request, sizeof(request), &reply, sizeof(reply))) {
         return false;
     }
     memcpy(signature, reply.signature, sizeof(reply.signature));
@@ -201,12 +194,12 @@ bool ask_sign(struct connection *connection, const uint8_t secret[static 64], co
                                .client_kexinit_bytes = (uint32_t)kex->client_kexinit_bytes,
                                .server_kexinit_bytes = (uint32_t)kex->server_kexinit_bytes};
     memcpy(request.secret, secret, sizeof(request.secret));
-    struct iovec parts[] = {part_of(&request, sizeof(request)),
-                            part_of(connection->client_version, connection->client_version_bytes),
-                            part_of(buffers->client_kexinit, kex->client_kexinit_bytes),
-                            part_of(buffers->server_kexinit, kex->server_kexinit_bytes),
-                            part_of(q_c, q_c_bytes),
-                            part_of(q_s, q_s_bytes)};
+    struct iovec parts[] = {iovec_of(&request, sizeof(request)),
+                            iovec_of(connection->client_version, connection->client_version_bytes),
+                            iovec_of(buffers->client_kexinit, kex->client_kexinit_bytes),
+                            iovec_of(buffers->server_kexinit, kex->server_kexinit_bytes),
+                            iovec_of(q_c, q_c_bytes),
+                            iovec_of(q_s, q_s_bytes)};
     bool asked =
         ask_in_parts(connection, parts, sizeof(parts) / sizeof(parts[0]), reply, sizeof(*reply));
     sodium_memzero(&request, sizeof(request));
@@ -221,7 +214,8 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
 {
     request->type = IPC_AUTH;
     struct ipc_auth_reply reply;
-    struct iovec parts[] = {part_of(request, sizeof(*request)), part_of(blob, request->blob_bytes)};
+    struct iovec parts[] = {iovec_of(request, sizeof(*request)),
+                            iovec_of(blob, request->blob_bytes)};
     if (!ask_in_parts(connection, parts, sizeof(parts) / sizeof(parts[0]), &reply, sizeof(reply))) {
         return false;
     }
@@ -251,61 +245,67 @@ static bool ask_descriptors(struct connection *connection, struct iovec *parts, 
     return reply.done == 1;
 }
 
-/* The session process has done its part, but not all of it could reach us: the slot is given up. */
-static void release_if_cut_off(struct connection *connection, uint32_t slot,
+/* The session process has done its part, but not all of it could reach us: the session process
+ * gives the channel up. */
+static void release_if_cut_off(struct connection *connection, const struct channel *channel,
                                const struct descriptors *descriptors)
 {
     if (descriptors->cut_off) {
-        ask_release(connection, slot);
+        ask_release(connection, channel);
     }
 }
 
-bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize *size,
-             const struct termios *modes, int *master)
+bool ask_pty(struct connection *connection, const struct channel *channel,
+             const struct winsize *size, const struct termios *modes, int *master)
 {
-    struct ipc_pty request = {.type = IPC_PTY, .channel = slot, .size = *size, .modes = *modes};
-    struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
+    struct ipc_pty request = {.type = IPC_PTY,
+                              .channel = channel_number(connection, channel),
+                              .size = *size,
+                              .modes = *modes};
+    struct iovec part = iovec_of(&request, sizeof(request));
     struct descriptors descriptors = {.count = 0};
     if (!ask_descriptors(connection, &part, 1, 1, &descriptors)) {
-        release_if_cut_off(connection, slot, &descriptors);
+        release_if_cut_off(connection, channel, &descriptors);
         return false;
     }
     *master = descriptors.fds[0];
     return true;
 }
 
-bool ask_spawn(struct connection *connection, const struct channel *channel, uint32_t slot,
+bool ask_spawn(struct connection *connection, const struct channel *channel,
                enum ipc_session_kind kind, const void *command, size_t command_bytes,
                int fds[static IPC_REPLY_DESCRIPTORS])
 {
     struct ipc_spawn request = {.type = IPC_SPAWN,
-                                .channel = slot,
+                                .channel = channel_number(connection, channel),
                                 .kind = kind,
                                 .environment_bytes = (uint32_t)channel->environment_bytes,
                                 .command_bytes = (uint32_t)command_bytes};
     memcpy(request.term, channel->term, sizeof(request.term));
-    struct iovec parts[] = {part_of(&request, sizeof(request)),
-                            part_of(channel->environment, channel->environment_bytes),
-                            part_of(command, command_bytes)};
+    struct iovec parts[] = {iovec_of(&request, sizeof(request)),
+                            iovec_of(channel->environment, channel->environment_bytes),
+                            iovec_of(command, command_bytes)};
     struct descriptors descriptors = {.count = 0};
     size_t expected = channel->has_pty ? 1 : IPC_REPLY_DESCRIPTORS;
     if (!ask_descriptors(connection, parts, 3, expected, &descriptors)) {
-        release_if_cut_off(connection, slot, &descriptors);
+        release_if_cut_off(connection, channel, &descriptors);
         return false;
     }
     memcpy(fds + IPC_REPLY_DESCRIPTORS - expected, descriptors.fds, expected * sizeof(fds[0]));
     return true;
 }
 
-bool ask_signal(struct connection *connection, uint32_t slot, uint32_t number)
+bool ask_signal(struct connection *connection, const struct channel *channel, uint32_t signal)
 {
-    struct ipc_signal request = {.type = IPC_SIGNAL, .channel = slot, .number = number};
+    struct ipc_signal request = {
+        .type = IPC_SIGNAL, .channel = channel_number(connection, channel), .number = signal};
     return ask_done(connection, &request, sizeof(request));
 }
 
-bool ask_release(struct connection *connection, uint32_t slot)
+bool ask_release(struct connection *connection, const struct channel *channel)
 {
-    struct ipc_release request = {.type = IPC_RELEASE, .channel = slot};
+    struct ipc_release request = {.type = IPC_RELEASE,
+                                  .channel = channel_number(connection, channel)};
     return ask_done(connection, &request, sizeof(request));
 }
 
@@ -314,7 +314,7 @@ bool ask_note(struct connection *connection, uint32_t level, const char *text)
     size_t text_bytes = strnlen(text, LIMIT_NOTE_BYTES);
     struct ipc_note request = {
         .type = IPC_NOTE, .level = level, .text_bytes = (uint32_t)text_bytes};
-    struct iovec parts[] = {part_of(&request, sizeof(request)), part_of(text, text_bytes)};
+    struct iovec parts[] = {iovec_of(&request, sizeof(request)), iovec_of(text, text_bytes)};
     struct ipc_done reply;
     return ask_in_parts(connection, parts, 2, &reply, sizeof(reply)) && reply.done == 1;
 }
@@ -326,6 +326,6 @@ void ask_end(struct connection *connection)
                               .bytes_in = connection->socket.bytes_in,
                               .bytes_out = connection->socket.bytes_out};
     memcpy(request.reason, connection->end.reason, sizeof(request.reason));
-    struct iovec part = {.iov_base = &request, .iov_len = sizeof(request)};
+    struct iovec part = iovec_of(&request, sizeof(request));
     send_request(connection, &part, 1);
 }

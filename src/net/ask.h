@@ -36,18 +36,18 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
  * `connection->end.reached` says whether the connection can continue. */
 
 /* Opens a terminal. On success *master is its master. */
-bool ask_pty(struct connection *connection, uint32_t slot, const struct winsize *size,
-             const struct termios *modes, int *master);
+bool ask_pty(struct connection *connection, const struct channel *channel,
+             const struct winsize *size, const struct termios *modes, int *master);
 
 /* Starts a program with the channel's environment and TERM. `command` is as the client sent it. On
  * success `fds` has the program's descriptors: stdin, stdout, stderr and exit; for a program on a
  * terminal the last one alone. */
-bool ask_spawn(struct connection *connection, const struct channel *channel, uint32_t slot,
+bool ask_spawn(struct connection *connection, const struct channel *channel,
                enum ipc_session_kind kind, const void *command, size_t command_bytes,
                int fds[static IPC_REPLY_DESCRIPTORS]);
 
-bool ask_signal(struct connection *connection, uint32_t slot, uint32_t number);
-bool ask_release(struct connection *connection, uint32_t slot);
+bool ask_signal(struct connection *connection, const struct channel *channel, uint32_t signal);
+bool ask_release(struct connection *connection, const struct channel *channel);
 
 /* To the monitor again. Has it log a text; `level` is an enum log_level. */
 bool ask_note(struct connection *connection, uint32_t level, const char *text);

@@ -61,7 +61,7 @@ static uint64_t warning_ms(const struct connection *connection)
                : UINT64_MAX;
 }
 
-static void warn(struct connection *connection)
+static void warn_terminals(struct connection *connection)
 {
     char text[80];
     snprintf(text, sizeof(text), "\r\nwrensshd: this connection ends in %d seconds\r\n",
@@ -134,7 +134,7 @@ void deadlines_check(struct connection *connection)
                           options->life_seconds);
     }
     if (!connection->end.reached && now_ms >= warning_ms(connection)) {
-        warn(connection);
+        warn_terminals(connection);
     }
     if (!connection->end.reached && now_ms >= keepalive_ms(connection)) {
         ask_alive(connection);

@@ -55,19 +55,17 @@ static bool set_limits(void)
            confine_limit(RLIMIT_STACK, LIMIT_STACK_BYTES);
 }
 
+/* The layer, if it could be entered. */
+static uint32_t layer_if(bool entered, uint32_t layer)
+{
+    return entered ? layer : 0;
+}
+
 static uint32_t enter_as_root(const struct identity *identity)
 {
-    uint32_t layers = 0;
-    if (enter_root()) {
-        layers |= SANDBOX_ROOT;
-    }
-    if (confine_set_groups(0, NULL) == 0) {
-        layers |= SANDBOX_GROUPS;
-    }
-    if (confine_identity(identity)) {
-        layers |= SANDBOX_UID;
-    }
-    return layers;
+    uint32_t layers = layer_if(enter_root(), SANDBOX_ROOT);
+    layers |= layer_if(confine_set_groups(0, NULL) == 0, SANDBOX_GROUPS);
+    return layers | layer_if(confine_identity(identity), SANDBOX_UID);
 }
 
 /* The monitor has ended: closes the connection and ends, as no other process would do it. */
@@ -93,21 +91,11 @@ uint32_t sandbox_enter(const struct identity *identity)
     /* The change of uid has removed root's capabilities. This removes those that a launcher may
      * have given to another user. */
     confine_capabilities();
-    if (confine_new_privileges()) {
-        layers |= SANDBOX_NO_NEW_PRIVS;
-    }
-    if (confine_not_dumpable()) {
-        layers |= SANDBOX_NOT_DUMPABLE;
-    }
-    if (set_limits()) {
-        layers |= SANDBOX_RLIMITS;
-    }
-    if (landlock_enter(landlock_rules(LANDLOCK_ACCESS_FS_ALL, 0))) {
-        layers |= SANDBOX_LANDLOCK;
-    }
+    layers |= layer_if(confine_new_privileges(), SANDBOX_NO_NEW_PRIVS);
+    layers |= layer_if(confine_not_dumpable(), SANDBOX_NOT_DUMPABLE);
+    layers |= layer_if(set_limits(), SANDBOX_RLIMITS);
+    layers |= layer_if(landlock_enter(landlock_rules(LANDLOCK_ACCESS_FS_ALL, 0)), SANDBOX_LANDLOCK);
     descriptors_close_from(entropy_is_descriptor() ? ENTROPY_DESCRIPTOR + 1 : NULL_DESCRIPTOR + 1);
-    if (seccomp_enter()) {
-        layers |= SANDBOX_SECCOMP;
-    }
+    layers |= layer_if(seccomp_enter(), SANDBOX_SECCOMP);
     return layers;
 }

@@ -4,9 +4,9 @@
  * channel_stdin_data() adds to it, and exactly what it is given. This is the part of the invariant
  * in window.c that channel_window.c leaves to its callers.
  *
- * Any valid state: dispatch.c flushes the batch before it handles any other message, so only
- * channel_stdin_data() and channel_stdin_flush() find one. Its data is that of a program whose
- * queue is empty.
+ * Any valid state: the handlers of CHANNEL_EOF, CHANNEL_CLOSE and CHANNEL_REQUEST flush the batch
+ * first, and so does the turn of the channels. So only channel_stdin_data() and
+ * channel_stdin_flush() find one. Its data is that of a program whose queue is empty.
  *
  * Bounds: channel_stdin_flush() with one part only, since CBMC has no answer for several within
  * minutes: the fuzz target `connection` judges these. channel_stdin_drain() with up to CHUNKS

@@ -65,7 +65,7 @@ static bool do_pty(void)
     struct winsize size = {.ws_col = 80};
     struct termios modes = {0};
     int master = -1;
-    bool done = ask_pty(rig.connection, 3, &size, &modes, &master);
+    bool done = ask_pty(rig.connection, &rig.connection->channels[3], &size, &modes, &master);
     ck_assert_int_eq(done, master >= 0);
     if (done) {
         close(master);
@@ -75,18 +75,18 @@ static bool do_pty(void)
 
 static bool do_spawn(void)
 {
-    return ask_spawn(rig.connection, &rig.connection->channels[3], 3, IPC_SESSION_EXEC, "ls", 2,
+    return ask_spawn(rig.connection, &rig.connection->channels[3], IPC_SESSION_EXEC, "ls", 2,
                      program_fds);
 }
 
 static bool do_signal(void)
 {
-    return ask_signal(rig.connection, 3, SIGINT);
+    return ask_signal(rig.connection, &rig.connection->channels[3], SIGINT);
 }
 
 static bool do_release(void)
 {
-    return ask_release(rig.connection, 3);
+    return ask_release(rig.connection, &rig.connection->channels[3]);
 }
 
 static bool do_note(void)

@@ -96,6 +96,14 @@ struct channel *channel_read_open(struct connection *connection, struct reader *
     return channel;
 }
 
+void channel_send(struct connection *connection, const struct channel *channel,
+                  enum ssh_message number)
+{
+    struct writer message = message_begin(connection, number);
+    writer_u32(&message, channel->remote);
+    message_send(connection, &message);
+}
+
 struct writer channel_request_begin(struct connection *connection, const struct channel *channel,
                                     const char *type)
 {

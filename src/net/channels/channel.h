@@ -14,6 +14,7 @@
 
 #include "channel_state.h"
 #include "limit.h"
+#include "ssh_numbers.h"
 
 struct connection;
 struct reader;
@@ -138,6 +139,10 @@ uint32_t channel_number(const struct connection *connection, const struct channe
  * open. NULL after ending the connection. */
 struct channel *channel_read_any(struct connection *connection, struct reader *message);
 struct channel *channel_read_open(struct connection *connection, struct reader *message);
+
+/* A message whose only field is the channel: CHANNEL_EOF, for example. */
+void channel_send(struct connection *connection, const struct channel *channel,
+                  enum ssh_message number);
 
 /* Starts a CHANNEL_REQUEST that wants no reply. */
 struct writer channel_request_begin(struct connection *connection, const struct channel *channel,

@@ -52,13 +52,6 @@ static void close_program(struct connection *connection, struct channel *channel
     channel_close_descriptor(&channel->child_exit);
 }
 
-static void send_close(struct connection *connection, const struct channel *channel)
-{
-    struct writer message = message_begin(connection, SSH_MSG_CHANNEL_CLOSE);
-    writer_u32(&message, channel->remote);
-    message_send(connection, &message);
-}
-
 /* Does what the new state asks for: see channel_state.h. */
 static void change_output(struct connection *connection, struct channel *channel,
                           enum channel_output_event event)
@@ -68,11 +61,11 @@ static void change_output(struct connection *connection, struct channel *channel
     channel->output = after;
     if ((after == OUTPUT_CLOSED || after == OUTPUT_FREE) && before != OUTPUT_CLOSED) {
         close_program(connection, channel);
-        send_close(connection, channel);
+        channel_send(connection, channel, SSH_MSG_CHANNEL_CLOSE);
     }
     if (after == OUTPUT_FREE) {
         if (before != OUTPUT_WAITING || channel->has_pty) {
-            ask_release(connection, channel_number(connection, channel));
+            ask_release(connection, channel);
         }
         channel_init(channel);
     }
@@ -159,9 +152,7 @@ static void send_eof(struct connection *connection, struct channel *channel)
 {
     bool due = channel->output == OUTPUT_OPEN || channel->output == OUTPUT_EXITED;
     if (due && channel_stdout_has_ended(channel)) {
-        struct writer message = message_begin(connection, SSH_MSG_CHANNEL_EOF);
-        writer_u32(&message, channel->remote);
-        message_send(connection, &message);
+        channel_send(connection, channel, SSH_MSG_CHANNEL_EOF);
         change_output(connection, channel, OUTPUT_END);
     }
 }

@@ -99,7 +99,7 @@ void channel_poll_note(struct connection *connection, const struct pollfd *entri
 
 /* ---- the turn -------------------------------------------------------------------------------- */
 
-static void turn(struct connection *connection, struct channel *channel)
+static void give_turn(struct connection *connection, struct channel *channel)
 {
     if (channel_is_live(channel)) {
         channel_stdin_drain(connection, channel);
@@ -140,7 +140,7 @@ void channel_poll_turn(struct connection *connection)
     for (size_t i = 0; i < 2 * used; i++) {
         size_t number = (connection->first_channel + i) % used;
         if (was_bulk[number] == (i >= used)) {
-            turn(connection, &connection->channels[number]);
+            give_turn(connection, &connection->channels[number]);
         }
     }
 }

@@ -70,24 +70,14 @@ void channel_stdin_eof(struct connection *connection, struct channel *channel)
 /* ---- data ------------------------------------------------------------------------------------ */
 
 /* For data that can't go to the program now, or never can. */
-static void keep(struct connection *connection, struct channel *channel, const uint8_t *data,
-                 size_t count)
+static void keep_data(struct connection *connection, struct channel *channel, const uint8_t *data,
+                      size_t count)
 {
     if (channel->input == INPUT_BROKEN || channel->input == INPUT_DISCARDING) {
         channel_window_consume(channel, count);
     } else {
         queue_add(&connection->pool, &channel->pending, data, count);
     }
-}
-
-/* writev() takes pointers to what it only reads. */
-static struct iovec part_of(const uint8_t *bytes, size_t count)
-{
-    union {
-        const uint8_t *source;
-        void *part;
-    } pointer = {.source = bytes};
-    return (struct iovec){.iov_base = pointer.part, .iov_len = count};
 }
 
 void channel_stdin_data(struct connection *connection, struct channel *channel, const uint8_t *data,
@@ -101,10 +91,10 @@ void channel_stdin_data(struct connection *connection, struct channel *channel, 
         channel_stdin_flush(connection);
     }
     if (channel->input != INPUT_OPEN || channel->pending.bytes > 0) {
-        keep(connection, channel, data, count);
+        keep_data(connection, channel, data, count);
     } else if (count > 0) {
         batch->channel = channel;
-        batch->parts[batch->count++] = part_of(data, count);
+        batch->parts[batch->count++] = iovec_of(data, count);
         batch->bytes += count;
     }
 }
@@ -127,7 +117,7 @@ static size_t write_child(struct connection *connection, struct channel *channel
 }
 
 /* Takes the written bytes off the front. */
-static void advance(struct stdin_batch *batch, size_t written)
+static void advance_batch(struct stdin_batch *batch, size_t written)
 {
     batch->bytes -= written;
     for (int i = 0; i < batch->count; i++) {
@@ -146,15 +136,15 @@ void channel_stdin_flush(struct connection *connection)
     if (channel == NULL) {
         return;
     }
-    advance(batch, write_child(connection, channel, batch->parts, batch->count));
+    advance_batch(batch, write_child(connection, channel, batch->parts, batch->count));
     /* If a program reads, and there is more at once than its pipe holds, it is a bulk transfer. */
     if (batch->bytes > 0 && channel->child_stdin >= 0 && !channel->has_pty &&
         channel->stdin_bytes > LIMIT_FIRST_PIPE_BYTES &&
         channel_widen_pipe(channel->child_stdin, &channel->stdin_widened)) {
-        advance(batch, write_child(connection, channel, batch->parts, batch->count));
+        advance_batch(batch, write_child(connection, channel, batch->parts, batch->count));
     }
     for (int i = 0; i < batch->count; i++) {
-        keep(connection, channel, batch->parts[i].iov_base, batch->parts[i].iov_len);
+        keep_data(connection, channel, batch->parts[i].iov_base, batch->parts[i].iov_len);
     }
     *batch = (struct stdin_batch){0};
 }
@@ -165,7 +155,7 @@ void channel_stdin_drain(struct connection *connection, struct channel *channel)
     while (ready && channel->child_stdin >= 0 && channel->pending.bytes > 0) {
         size_t count;
         const uint8_t *oldest = queue_front(&connection->pool, &channel->pending, &count);
-        struct iovec part = part_of(oldest, count);
+        struct iovec part = iovec_of(oldest, count);
         size_t taken = write_child(connection, channel, &part, 1);
         queue_drop(&connection->pool, &channel->pending, taken);
         if (taken > 0) {

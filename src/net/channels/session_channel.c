@@ -60,7 +60,7 @@ static enum outcome on_pty_req(struct connection *connection, struct channel *ch
         return FAILURE;
     }
     int master;
-    if (!ask_pty(connection, channel_number(connection, channel), &size, &modes, &master)) {
+    if (!ask_pty(connection, channel, &size, &modes, &master)) {
         return FAILURE;
     }
     channel->has_pty = true;
@@ -106,8 +106,8 @@ static void note_length(struct connection *connection, size_t bytes)
     ask_note(connection, LOG_EVENT, text);
 }
 
-static enum outcome start(struct connection *connection, struct channel *channel,
-                          enum ipc_session_kind kind, const struct reader *command)
+static enum outcome start_program(struct connection *connection, struct channel *channel,
+                                  enum ipc_session_kind kind, const struct reader *command)
 {
     if (channel->output != OUTPUT_WAITING || reader_has_nul(command)) {
         return FAILURE;
@@ -117,8 +117,7 @@ static enum outcome start(struct connection *connection, struct channel *channel
         return FAILURE;
     }
     int fds[IPC_REPLY_DESCRIPTORS];
-    if (!ask_spawn(connection, channel, channel_number(connection, channel), kind, command->bytes,
-                   command->left, fds)) {
+    if (!ask_spawn(connection, channel, kind, command->bytes, command->left, fds)) {
         return FAILURE;
     }
     if (!channel->has_pty) {
@@ -136,30 +135,27 @@ static enum outcome start(struct connection *connection, struct channel *channel
 static enum outcome on_shell(struct connection *connection, struct channel *channel,
                              struct reader *message)
 {
-    if (!reader_end(message)) {
-        return MALFORMED;
-    }
-    return start(connection, channel, IPC_SESSION_SHELL, message);
+    return reader_end(message) ? start_program(connection, channel, IPC_SESSION_SHELL, message)
+                               : MALFORMED;
+}
+
+static enum outcome start_named(struct connection *connection, struct channel *channel,
+                                enum ipc_session_kind kind, struct reader *message)
+{
+    struct reader name = reader_string(message);
+    return reader_end(message) ? start_program(connection, channel, kind, &name) : MALFORMED;
 }
 
 static enum outcome on_exec(struct connection *connection, struct channel *channel,
                             struct reader *message)
 {
-    struct reader command = reader_string(message);
-    if (!reader_end(message)) {
-        return MALFORMED;
-    }
-    return start(connection, channel, IPC_SESSION_EXEC, &command);
+    return start_named(connection, channel, IPC_SESSION_EXEC, message);
 }
 
 static enum outcome on_subsystem(struct connection *connection, struct channel *channel,
                                  struct reader *message)
 {
-    struct reader name = reader_string(message);
-    if (!reader_end(message)) {
-        return MALFORMED;
-    }
-    return start(connection, channel, IPC_SESSION_SUBSYSTEM, &name);
+    return start_named(connection, channel, IPC_SESSION_SUBSYSTEM, message);
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -192,7 +188,7 @@ static enum outcome on_signal(struct connection *connection, struct channel *cha
     if (number == 0 || channel->child_exit < 0) {
         return FAILURE;
     }
-    return ask_signal(connection, channel_number(connection, channel), number) ? SUCCESS : FAILURE;
+    return ask_signal(connection, channel, number) ? SUCCESS : FAILURE;
 }
 
 /* RFC 4335. A pseudo-terminal has no line on which to send a break: this does what the tty layer
@@ -231,8 +227,8 @@ static const struct request {
     {"signal", on_signal},       {"break", on_break},
 };
 
-static enum outcome handle(struct connection *connection, struct channel *channel,
-                           const struct reader *type, struct reader *message)
+static enum outcome handle_request(struct connection *connection, struct channel *channel,
+                                   const struct reader *type, struct reader *message)
 {
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
         if (reader_is(type, requests[i].type)) {
@@ -259,16 +255,14 @@ enum ssh_phase channel_on_request(struct connection *connection, struct reader *
         return connection->phase; /* it crossed our CLOSE and gets no answer */
     }
     channel_stdin_flush(connection);
-    enum outcome outcome = handle(connection, channel, &type, message);
+    enum outcome outcome = handle_request(connection, channel, &type, message);
     if (outcome == MALFORMED) {
         return messages_refuse_malformed(connection, "CHANNEL_REQUEST");
     }
     /* Nothing leaves behind the DISCONNECT of a request that could not be asked for. */
     if (want_reply && !connection->end.reached) {
-        struct writer answer = message_begin(
-            connection, outcome == SUCCESS ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);
-        writer_u32(&answer, channel->remote);
-        message_send(connection, &answer);
+        channel_send(connection, channel,
+                     outcome == SUCCESS ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);
     }
     return connection->phase;
 }

@@ -119,7 +119,7 @@ static speed_t speed_code(uint32_t baud)
     return code;
 }
 
-static void apply(struct termios *modes, uint8_t opcode, uint32_t value)
+static void apply_mode(struct termios *modes, uint8_t opcode, uint32_t value)
 {
     for (size_t i = 0; i < COUNT(characters); i++) {
         if (characters[i].opcode == opcode) {
@@ -151,7 +151,7 @@ bool tty_modes_read(struct reader *encoded, struct termios *modes)
         if (encoded->failed) {
             return false;
         }
-        apply(modes, opcode, value);
+        apply_mode(modes, opcode, value);
     }
     return true;
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "agree.h"
 #include "channel.h"
@@ -90,6 +91,16 @@ struct host_keys {
 static inline size_t smaller(size_t one, size_t other)
 {
     return one < other ? one : other;
+}
+
+/* struct iovec has no const, although writev() and sendmsg() only read. */
+static inline struct iovec iovec_of(const void *bytes, size_t count)
+{
+    union {
+        const void *source;
+        void *part;
+    } pointer = {.source = bytes};
+    return (struct iovec){.iov_base = pointer.part, .iov_len = count};
 }
 
 static inline uint64_t earlier(uint64_t one_ms, uint64_t other_ms)

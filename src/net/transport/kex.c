@@ -84,7 +84,7 @@ static bool agree_on_curve25519(const struct kex *kex, struct exchange *exchange
     return agreed;
 }
 
-static bool agree(struct connection *connection, struct exchange *exchange)
+static bool agree_on_secret(struct connection *connection, struct exchange *exchange)
 {
     struct kex *kex = &connection->kex;
     kex_prepare(connection);
@@ -198,7 +198,7 @@ enum ssh_phase kex_on_ecdh_init(struct connection *connection, struct reader *me
         return messages_refuse_malformed(connection, "KEX_ECDH_INIT");
     }
     enum ssh_phase next = SSH_PHASE_ENDED;
-    if (!agree(connection, &exchange)) {
+    if (!agree_on_secret(connection, &exchange)) {
         connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                           "the client's X25519 point has low order");
     } else if (obtain_signature(connection, &exchange)) {

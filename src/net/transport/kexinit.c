@@ -157,7 +157,7 @@ static bool first_is(struct reader list, const char *wanted)
 }
 
 /* The client's first method that we have, or NULL. */
-static const struct method *choose(const struct connection *connection, struct reader list)
+static const struct method *choose_method(const struct connection *connection, struct reader list)
 {
     struct reader name;
     while (reader_name(&list, &name)) {
@@ -271,7 +271,7 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
                                  "too many key exchanges before login");
     }
 
-    const struct method *method = choose(connection, client_methods);
+    const struct method *method = choose_method(connection, client_methods);
     if (method == NULL) {
         return refuse_no_match(connection, "key exchange method", "");
     }
