@@ -9,7 +9,6 @@
 #include <stddef.h>
 
 #include "authkeys.h"
-#include "authkeys_line.h"
 #include "authkeys_options.h"
 #include "key.h"
 #include "lines.h"

@@ -8,21 +8,16 @@
 #include <unistd.h>
 
 #include "authkeys.h"
+#include "authkeys_refuse.h"
 
 /* Linux's PATH_MAX: realpath(3) may write so many. */
 #define RESOLVED_BYTES 4096
-
-static void refuse(struct authkeys_verdict *verdict, enum authkeys_reason reason, const char *path)
-{
-    verdict->reason = reason;
-    snprintf(verdict->path, sizeof(verdict->path), "%.*s", LIMIT_PATH_BYTES - 1, path);
-}
 
 static void refuse_error(struct authkeys_verdict *verdict, const char *path)
 {
     int error = errno;
     bool missing = error == ENOENT || error == ENOTDIR;
-    refuse(verdict, missing ? AUTHKEYS_MISSING : AUTHKEYS_UNREADABLE, path);
+    authkeys_refuse(verdict, missing ? AUTHKEYS_MISSING : AUTHKEYS_UNREADABLE, path, 0);
     verdict->error = (uint32_t)error;
 }
 
@@ -93,11 +88,11 @@ static bool is_safe(struct authkeys_verdict *verdict, const char *path, const st
     verdict->owner = found->st_uid;
     verdict->mode = found->st_mode & 07777;
     if (found->st_uid != 0 && found->st_uid != user) {
-        refuse(verdict, AUTHKEYS_UNSAFE_OWNER, path);
+        authkeys_refuse(verdict, AUTHKEYS_UNSAFE_OWNER, path, 0);
         return false;
     }
     if ((found->st_mode & 022) != 0) {
-        refuse(verdict, AUTHKEYS_UNSAFE_MODE, path);
+        authkeys_refuse(verdict, AUTHKEYS_UNSAFE_MODE, path, 0);
         return false;
     }
     return true;
@@ -168,7 +163,7 @@ static bool is_file_safe(struct authkeys_verdict *verdict, int fd, const char *p
         return false;
     }
     if (!S_ISREG(opened.st_mode)) {
-        refuse(verdict, AUTHKEYS_NOT_REGULAR, path);
+        authkeys_refuse(verdict, AUTHKEYS_NOT_REGULAR, path, 0);
         return false;
     }
     if (!find_real(real, &named, fd, path, &opened)) {
@@ -228,7 +223,7 @@ void authkeys_open_users(struct authkeys_users_file *file, const char *pattern,
     memset(refused, 0, sizeof(*refused));
     file->fd = -1;
     if (!authkeys_expand(file->path, pattern, account)) {
-        refuse(refused, AUTHKEYS_BAD_PATTERN, pattern);
+        authkeys_refuse(refused, AUTHKEYS_BAD_PATTERN, pattern, 0);
         return;
     }
     int fd = open_plainly(file->path);

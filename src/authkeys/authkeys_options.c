@@ -8,7 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
-#include "expiry.h"
+#include "authkeys_refuse.h"
 #include "match.h"
 #include "text.h"
 
@@ -29,9 +29,9 @@ enum form {
 struct option {
     char name[sizeof("agent-forwarding")];
     uint8_t forms; /* in which it may stand */
+    uint8_t sets;  /* in which it sets the flag; the others clear it */
     uint32_t flag; /* of the grant */
-    enum authkeys_reason (*handle)(struct reading *reading, const struct option *option,
-                                   enum form form);
+    enum authkeys_reason (*handle)(struct reading *reading); /* of one that is no mere flag */
 };
 
 static struct reader value_of(const struct reading *reading)
@@ -46,70 +46,28 @@ static enum authkeys_reason good_if(bool good)
 
 /* ---- what they do ---------------------------------------------------------------------------- */
 
-static enum authkeys_reason on_nothing(struct reading *reading, const struct option *option,
-                                       enum form form)
+static enum authkeys_reason on_authority(struct reading *reading)
 {
-    (void)reading;
-    (void)option;
-    (void)form;
-    return AUTHKEYS_LISTED;
-}
-
-static enum authkeys_reason on_flag(struct reading *reading, const struct option *option,
-                                    enum form form)
-{
-    if (form == NEGATED) {
-        reading->grant->flags &= ~option->flag;
-    } else {
-        reading->grant->flags |= option->flag;
-    }
-    return AUTHKEYS_LISTED;
-}
-
-static enum authkeys_reason on_touch(struct reading *reading, const struct option *option,
-                                     enum form form)
-{
-    return on_flag(reading, option, form == NEGATED ? PLAIN : NEGATED);
-}
-
-static enum authkeys_reason on_restrict(struct reading *reading, const struct option *option,
-                                        enum form form)
-{
-    (void)form;
-    reading->grant->flags &= ~option->flag;
-    return AUTHKEYS_LISTED;
-}
-
-static enum authkeys_reason on_authority(struct reading *reading, const struct option *option,
-                                         enum form form)
-{
-    (void)option;
-    (void)form;
     reading->terms->is_authority = true;
     return AUTHKEYS_LISTED;
 }
 
-static enum authkeys_reason on_command(struct reading *reading, const struct option *option,
-                                       enum form form)
+static enum authkeys_reason on_command(struct reading *reading)
 {
     struct grant *grant = reading->grant;
     size_t bytes = strlen(reading->value);
-    (void)form;
-    if ((grant->flags & option->flag) != 0 || bytes >= sizeof(grant->command)) {
+    if ((grant->flags & GRANT_FORCED) != 0 || bytes >= sizeof(grant->command)) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    grant->flags |= option->flag;
+    grant->flags |= GRANT_FORCED;
     memcpy(grant->command, reading->value, bytes + 1);
     grant->command_bytes = (uint32_t)bytes;
     return AUTHKEYS_LISTED;
 }
 
-static enum authkeys_reason on_principals(struct reading *reading, const struct option *option,
-                                          enum form form)
+static enum authkeys_reason on_principals(struct reading *reading)
 {
     const struct certificate *certificate = reading->attempt->certificate;
-    (void)option;
-    (void)form;
     if (reading->terms->has_principals) {
         return AUTHKEYS_BROKEN_OPTION;
     }
@@ -119,33 +77,19 @@ static enum authkeys_reason on_principals(struct reading *reading, const struct 
     return AUTHKEYS_LISTED;
 }
 
-static enum authkeys_reason on_from(struct reading *reading, const struct option *option,
-                                    enum form form)
+static enum authkeys_reason on_from(struct reading *reading)
 {
-    (void)option;
-    (void)form;
     if (reading->has_from) {
         return AUTHKEYS_BROKEN_OPTION;
     }
     reading->has_from = true;
-    switch (match_from(value_of(reading), reading->attempt->address)) {
-    case MATCH_YES:
-        return AUTHKEYS_LISTED;
-    case MATCH_NO:
-        return AUTHKEYS_ELSEWHERE;
-    case MATCH_BROKEN:
-        break;
-    }
-    return AUTHKEYS_BROKEN_OPTION;
+    return match_reason(match_from(value_of(reading), reading->attempt->address));
 }
 
 /* May stand several times: the earliest counts. */
-static enum authkeys_reason on_expiry_time(struct reading *reading, const struct option *option,
-                                           enum form form)
+static enum authkeys_reason on_expiry_time(struct reading *reading)
 {
     int64_t at;
-    (void)option;
-    (void)form;
     if (!expiry_read(&at, reading->value)) {
         return AUTHKEYS_BROKEN_OPTION;
     }
@@ -164,16 +108,13 @@ static bool has_variable(const struct grant *grant, const char *name, size_t nam
 }
 
 /* Of several settings of one variable the first counts. */
-static enum authkeys_reason on_environment(struct reading *reading, const struct option *option,
-                                           enum form form)
+static enum authkeys_reason on_environment(struct reading *reading)
 {
     struct grant *grant = reading->grant;
     const char *value = reading->value;
     size_t name_bytes = strspn(value, "abcdefghijklmnopqrstuvwxyz"
                                       "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
     size_t bytes = strlen(value) + 1;
-    (void)option;
-    (void)form;
     if (name_bytes == 0 || value[name_bytes] != '=') {
         return AUTHKEYS_BROKEN_OPTION;
     }
@@ -197,50 +138,54 @@ static bool is_port(const char *text)
     return strcmp(text, "*") == 0 || (number_read(&port, text) && port > 0 && port <= 65535);
 }
 
-/* host:port, [address]:port; for permitlisten also a port alone. */
-static enum authkeys_reason on_permit(struct reading *reading, const struct option *option,
-                                      enum form form)
+/* host:port or [address]:port. */
+static bool is_host_and_port(const char *text)
 {
-    const char *value = reading->value;
-    const char *colon = strrchr(value, ':');
-    (void)form;
+    const char *colon = strrchr(text, ':');
     if (colon == NULL) {
-        return good_if(strcmp(option->name, "permitlisten") == 0 && is_port(value));
+        return false;
     }
-    bool bracketed = value[0] == '[' && colon - value >= 3 && colon[-1] == ']';
-    bool named = colon != value && memchr(value, ':', (size_t)(colon - value)) == NULL;
-    return good_if((bracketed || named) && is_port(colon + 1));
+    bool bracketed = text[0] == '[' && colon - text >= 3 && colon[-1] == ']';
+    bool named = colon != text && memchr(text, ':', (size_t)(colon - text)) == NULL;
+    return (bracketed || named) && is_port(colon + 1);
 }
 
-static enum authkeys_reason on_tunnel(struct reading *reading, const struct option *option,
-                                      enum form form)
+static enum authkeys_reason on_permitopen(struct reading *reading)
+{
+    return good_if(is_host_and_port(reading->value));
+}
+
+static enum authkeys_reason on_permitlisten(struct reading *reading)
+{
+    return good_if(is_host_and_port(reading->value) || is_port(reading->value));
+}
+
+static enum authkeys_reason on_tunnel(struct reading *reading)
 {
     unsigned unit;
-    (void)option;
-    (void)form;
     return good_if(strcasecmp(reading->value, "any") == 0 || number_read(&unit, reading->value));
 }
 
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const struct option options_known[] = {
-    {"restrict", PLAIN, GRANT_PTY | GRANT_USER_RC, on_restrict},
-    {"cert-authority", PLAIN, 0, on_authority},
-    {"pty", PLAIN | NEGATED, GRANT_PTY, on_flag},
-    {"user-rc", PLAIN | NEGATED, GRANT_USER_RC, on_flag},
-    {"port-forwarding", PLAIN | NEGATED, 0, on_nothing},
-    {"agent-forwarding", PLAIN | NEGATED, 0, on_nothing},
-    {"X11-forwarding", PLAIN | NEGATED, 0, on_nothing},
-    {"touch-required", PLAIN | NEGATED, GRANT_UNTOUCHED, on_touch},
-    {"verify-required", PLAIN | NEGATED, GRANT_VERIFY, on_flag},
-    {"command", VALUED, GRANT_FORCED, on_command},
-    {"principals", VALUED, 0, on_principals},
-    {"from", VALUED, 0, on_from},
-    {"expiry-time", VALUED, 0, on_expiry_time},
-    {"environment", VALUED, 0, on_environment},
-    {"permitopen", VALUED, 0, on_permit},
-    {"permitlisten", VALUED, 0, on_permit},
-    {"tunnel", VALUED, 0, on_tunnel},
+    {"restrict", PLAIN, 0, GRANT_PTY | GRANT_USER_RC, NULL},
+    {"cert-authority", PLAIN, 0, 0, on_authority},
+    {"pty", PLAIN | NEGATED, PLAIN, GRANT_PTY, NULL},
+    {"user-rc", PLAIN | NEGATED, PLAIN, GRANT_USER_RC, NULL},
+    {"port-forwarding", PLAIN | NEGATED, 0, 0, NULL},
+    {"agent-forwarding", PLAIN | NEGATED, 0, 0, NULL},
+    {"X11-forwarding", PLAIN | NEGATED, 0, 0, NULL},
+    {"touch-required", PLAIN | NEGATED, NEGATED, GRANT_UNTOUCHED, NULL},
+    {"verify-required", PLAIN | NEGATED, PLAIN, GRANT_VERIFY, NULL},
+    {"command", VALUED, 0, 0, on_command},
+    {"principals", VALUED, 0, 0, on_principals},
+    {"from", VALUED, 0, 0, on_from},
+    {"expiry-time", VALUED, 0, 0, on_expiry_time},
+    {"environment", VALUED, 0, 0, on_environment},
+    {"permitopen", VALUED, 0, 0, on_permitopen},
+    {"permitlisten", VALUED, 0, 0, on_permitlisten},
+    {"tunnel", VALUED, 0, 0, on_tunnel},
 };
 
 static bool is_name(const struct reader *name, const char *wanted)
@@ -267,7 +212,7 @@ static const struct option *find_option(const struct reader *name, unsigned form
     return NULL;
 }
 
-/* Whatever its form: one that is known and stands wrongly is broken, not unknown. */
+/* In whatever form: a known option in the wrong form is broken, not unknown. */
 static bool is_known(struct reader name)
 {
     return find_option(&name, PLAIN | NEGATED | VALUED) != NULL ||
@@ -311,24 +256,21 @@ static enum authkeys_reason read_option(struct reading *reading, struct reader *
     if (form == VALUED && !read_quoted(reading, text)) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    return option->handle(reading, option, form);
+    if (option->handle != NULL) {
+        return option->handle(reading);
+    }
+    if ((option->sets & form) != 0) {
+        reading->grant->flags |= option->flag;
+    } else {
+        reading->grant->flags &= ~option->flag;
+    }
+    return AUTHKEYS_LISTED;
 }
 
 /* An option ends with the text, or with a comma and another option. */
 static bool take_comma(struct reader *text)
 {
     return text->left == 0 || (reader_take(text, ",") && text->left > 0);
-}
-
-/* Never inlined, for the size of the program: it has many callers. */
-__attribute__((noinline)) void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES],
-                                                    const void *name, size_t name_bytes)
-{
-    size_t bytes = name_bytes < AUTHKEYS_OPTION_BYTES ? name_bytes : AUTHKEYS_OPTION_BYTES - 1;
-    memset(out, 0, AUTHKEYS_OPTION_BYTES);
-    if (bytes > 0) {
-        memcpy(out, name, bytes);
-    }
 }
 
 bool authkeys_options_name_authority(struct reader options)

@@ -1,6 +1,5 @@
 /*
- * Judges the options of a line of authorized_keys and those of a certificate, and turns them into a
- * grant (grant.h).
+ * Judges the options of a line of authorized_keys, and turns them into a grant (grant.h).
  */
 #ifndef WREN_AUTHKEYS_OPTIONS_H
 #define WREN_AUTHKEYS_OPTIONS_H
@@ -13,15 +12,6 @@
 #include "certificate.h"
 #include "grant.h"
 #include "reader.h"
-
-/* Who wants to log in, from where and when. Options are judged by it. */
-struct login_attempt {
-    const char *user;
-    const char *address; /* in text; NULL if the client has none */
-    int64_t now;         /* seconds since 1970 */
-    bool may_set_environment;
-    const struct certificate *certificate; /* NULL for a plain key */
-};
 
 /* What a line says that is not part of its grant. */
 struct authkeys_line_terms {
@@ -41,21 +31,8 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct reader options,
                                               const struct login_attempt *attempt);
 
-/*
- * Judges the certificate's signature, type, validity and options, and narrows the grant by them.
- * The caller judges the principals. If the line and the certificate both force a command, it must
- * be the same one.
- */
-enum authkeys_reason authkeys_options_of_certificate(struct grant *grant,
-                                                     char option[static AUTHKEYS_OPTION_BYTES],
-                                                     const struct login_attempt *attempt);
-
 /* True if cert-authority is one of a line's options. Nothing is judged. Options after a broken one
  * do not count: such a line grants nothing. */
 bool authkeys_options_name_authority(struct reader options);
-
-/* Copies an option's name for the log; cuts a long one off. */
-void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
-                          size_t name_bytes);
 
 #endif

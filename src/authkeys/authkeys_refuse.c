@@ -4,8 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "authkeys_options.h"
-
 void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reason,
                      const char *path, uint32_t line)
 {
@@ -60,4 +58,15 @@ bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys
         authkeys_refuse(verdict, AUTHKEYS_REVOKED + (revoked - REVOKED), file->path, line);
     }
     return true;
+}
+
+/* Never inlined, for the size of the program: it has many callers. */
+__attribute__((noinline)) void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES],
+                                                    const void *name, size_t name_bytes)
+{
+    size_t bytes = name_bytes < AUTHKEYS_OPTION_BYTES ? name_bytes : AUTHKEYS_OPTION_BYTES - 1;
+    memset(out, 0, AUTHKEYS_OPTION_BYTES);
+    if (bytes > 0) {
+        memcpy(out, name, bytes);
+    }
 }

@@ -24,4 +24,8 @@ void authkeys_refuse_by_users(struct authkeys_verdict *verdict,
 bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,
                          const struct revoked_offer *offer);
 
+/* Copies an option's name for the log; cuts a long one off. */
+void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
+                          size_t name_bytes);
+
 #endif

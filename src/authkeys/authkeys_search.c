@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "authkeys.h"
-#include "authkeys_line.h"
 #include "authkeys_options.h"
 #include "authkeys_refuse.h"
 #include "certificate.h"
@@ -186,7 +185,7 @@ static enum authkeys_reason judge_certificate(const struct search *search,
                                               struct grant *grant,
                                               char option[static AUTHKEYS_OPTION_BYTES])
 {
-    enum authkeys_reason reason = authkeys_options_of_certificate(grant, option, &search->attempt);
+    enum authkeys_reason reason = certificate_judge(grant, option, &search->attempt);
     bool named = terms->has_principals
                      ? terms->names_principal
                      : certificate_names(&search->certificate, search->attempt.user);

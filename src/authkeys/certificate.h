@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "authkeys.h"
+#include "grant.h"
 #include "key.h"
 #include "reader.h"
 
@@ -43,5 +45,23 @@ bool certificate_names(const struct certificate *certificate, const char *name);
 
 /* True if one of its principals is in the comma-separated list. */
 bool certificate_names_one_of(const struct certificate *certificate, struct reader list);
+
+/* Who wants to log in, from where and when. Options are judged by it. */
+struct login_attempt {
+    const char *user;
+    const char *address; /* in text; NULL if the client has none */
+    int64_t now;         /* seconds since 1970 */
+    bool may_set_environment;
+    const struct certificate *certificate; /* NULL for a plain key */
+};
+
+/*
+ * Judges the certificate's signature, type, validity and options, and narrows the grant by them.
+ * The caller judges the principals. If the line and the certificate both force a command, it must
+ * be the same one.
+ */
+enum authkeys_reason certificate_judge(struct grant *grant,
+                                       char option[static AUTHKEYS_OPTION_BYTES],
+                                       const struct login_attempt *attempt);
 
 #endif

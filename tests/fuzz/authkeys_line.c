@@ -6,7 +6,6 @@
  * Input: a byte that chooses the key and the opinion, then the line or the parts to compose. 0xfe
  * in a line stands for the key as ssh-keygen writes it (support/second.h).
  */
-#include "authkeys_line.h"
 #include "authkeys_options.h"
 
 #include <stdio.h>

@@ -13,7 +13,6 @@
 #include <string.h>
 #include <strings.h>
 
-#include "expiry.h"
 #include "fuzz.h"
 #include "match.h"
 #include "second.h"

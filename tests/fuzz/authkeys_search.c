@@ -16,10 +16,10 @@
 
 #include "authkeys.h"
 #include "authkeys_explain.h"
-#include "authkeys_line.h"
 #include "authkeys_options.h"
 #include "certified.h"
 #include "ipc.h"
+#include "key.h"
 #include "memory_file.h"
 #include "revoked.h"
 
@@ -207,7 +207,7 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
     if (reason == AUTHKEYS_LISTED && opinion->certified) {
         bool named = terms.has_principals ? terms.names_principal
                                           : certificate_names(&opinion->certificate, "alice");
-        reason = authkeys_options_of_certificate(&grant, option, &attempt);
+        reason = certificate_judge(&grant, option, &attempt);
         reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
     }
     opinion->flags = grant.flags;

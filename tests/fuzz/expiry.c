@@ -12,7 +12,7 @@
  * the date.
  */
 #define _XOPEN_SOURCE 700
-#include "expiry.h"
+#include "match.h"
 
 #include <ctype.h>
 #include <stdio.h>

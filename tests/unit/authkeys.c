@@ -1,5 +1,5 @@
-/* Covers authkeys_search.c, authkeys_file.c, authkeys_line.c, lines.c, key.c and authkeys_ask.c.
- * The children find people.h's accounts. */
+/* Covers authkeys_search.c, authkeys_file.c, lines.c, key.c and authkeys_ask.c. The children find
+ * people.h's accounts. */
 #include "authkeys_ask.h"
 
 #include <errno.h>
@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "authkeys_line.h"
 #include "clock.h"
 #include "ipc.h"
 #include "key.h"

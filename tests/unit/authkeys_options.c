@@ -1,4 +1,4 @@
-/* Covers authkeys_options.c and expiry.c. */
+/* Covers authkeys_options.c and the times of match.c. */
 #include "authkeys_options.h"
 
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* Covers certificate.c, certificate_options.c and revoked.c, from the blob to the verdict. The
- * certificates are made here, so that each field can be wrong, and one is ssh-keygen's. */
+/* Covers certificate.c and revoked.c, from the blob to the verdict. The certificates are made here,
+ * so that each field can be wrong, and one is ssh-keygen's. */
 #include "certificate.h"
 
 #include <sodium.h>

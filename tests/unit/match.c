@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "expiry.h"
 #include "unit.h"
 
 static struct reader text_of(const char *text)
