@@ -52,7 +52,7 @@ static uint64_t life_ms(const struct connection *connection)
                : UINT64_MAX;
 }
 
-/* Not for a life so short that the user would be warned at once. */
+/* A short life has no warning: it would come at once. */
 static uint64_t warning_ms(const struct connection *connection)
 {
     return connection->phase == SSH_PHASE_OPEN && !connection->times.warned &&
@@ -77,7 +77,7 @@ static void warn_terminals(struct connection *connection)
 
 /* ---- keepalive ------------------------------------------------------------------------------- */
 
-/* Whatever the client sends shows that it lives. In a key exchange its own deadline counts. */
+/* Any data of the client's answers a keepalive. A key exchange has a deadline of its own. */
 static uint64_t keepalive_ms(const struct connection *connection)
 {
     const struct net_options *options = connection->options;
@@ -90,8 +90,8 @@ static uint64_t keepalive_ms(const struct connection *connection)
                : UINT64_MAX;
 }
 
-/* The request of OpenSSH (PROTOCOL of OpenSSH): unknown to any client, which must refuse it, and so
- * answers. A client that takes no output can't answer either: without room nothing is sent. */
+/* OpenSSH's keepalive (its PROTOCOL): a request that no client knows, so that each refuses it. The
+ * refusal is the answer. Nothing is sent to a client that does not read our output. */
 static void ask_alive(struct connection *connection)
 {
     if (connection->times.read_ms >= connection->times.asked_alive_ms) {

@@ -1,6 +1,6 @@
 /*
- * When a connection must end, or be asked whether it still lives: the login's and a key exchange's
- * deadline, idle time (-i), the longest life (-M) and keepalives (-k).
+ * The deadlines of a connection: of the login and of a key exchange, idle time (-i), the longest
+ * life (-M); and when a silent client gets a keepalive (-k).
  */
 #ifndef WREN_DEADLINES_H
 #define WREN_DEADLINES_H

@@ -17,7 +17,7 @@ enum ssh_phase channel_on_request(struct connection *connection, struct reader *
 enum ssh_phase channel_on_eof(struct connection *connection, struct reader *message);
 enum ssh_phase channel_on_close(struct connection *connection, struct reader *message);
 
-/* CHANNEL_SUCCESS and CHANNEL_FAILURE: none of our requests wants a reply. The channel may be
+/* CHANNEL_SUCCESS and CHANNEL_FAILURE, though we request no replies. The channel may be
  * closed by now. */
 enum ssh_phase channel_on_unwanted_reply(struct connection *connection, struct reader *message);
 

@@ -17,12 +17,11 @@ struct connection;
 
 /* What the loop waits for on behalf of all channels. */
 struct channel_plan {
-    size_t entries; /* how many the channels have */
-    uint64_t
-        deadline_ms;  /* the turn has something to do then, whatever poll() finds; or UINT64_MAX */
-    bool awaits_room; /* output waits for room in the socket rather than for its descriptor */
-    bool pauses;      /* the socket is left unread until deadline_ms at most */
-    bool coalesces;   /* the turn reads more output after LIMIT_COALESCE_US */
+    size_t entries;       /* how many the channels have */
+    uint64_t deadline_ms; /* the turn is due then, even without an event; or UINT64_MAX */
+    bool awaits_room;     /* output waits for room in the socket rather than for its descriptor */
+    bool pauses;          /* the socket is left unread until deadline_ms at most */
+    bool coalesces;       /* the turn reads more output after LIMIT_COALESCE_US */
 };
 
 /* Adds an entry for each descriptor of each live channel to `entries`. Where there is nothing to

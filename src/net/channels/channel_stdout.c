@@ -23,7 +23,7 @@
 _Static_assert(TURN_BYTES <= LIMIT_UNSENT_BYTES / 2,
                "the kernel takes less than a turn's packets when poll() reports room");
 
-/* Who has typed nothing for so long may wait for the first echo a little longer. */
+/* After a pause of this length between keystrokes the next echo may wait a little longer. */
 #define DIALOGUE_MS 10000
 
 /* A program that writes more than this in one turn is a bulk transfer, not a dialogue. */
@@ -35,8 +35,8 @@ _Static_assert(TURN_BYTES <= LIMIT_UNSENT_BYTES / 2,
 /* What a client on this machine needs in addition. */
 #define NEAR_BYTES 65536
 
-/* A client may return no window for reasons of its own: its program reads slowly, or it collects
- * more before each WINDOW_ADJUST. Any other client returns window much sooner than this. */
+/* A client may return no window because its program reads slowly, or because it collects more
+ * before each WINDOW_ADJUST. Any other client returns window much sooner than this. */
 #define STALL_MS 100
 
 void channel_stdout_open(struct channel *channel, int child_stdout, int child_stderr)

@@ -259,7 +259,7 @@ enum ssh_phase channel_on_request(struct connection *connection, struct reader *
     if (outcome == MALFORMED) {
         return messages_refuse_malformed(connection, "CHANNEL_REQUEST");
     }
-    /* Nothing leaves behind the DISCONNECT of a request that could not be asked for. */
+    /* Nothing may follow the DISCONNECT of a request that could not be passed on. */
     if (want_reply && !connection->end.reached) {
         channel_send(connection, channel,
                      outcome == SUCCESS ? SSH_MSG_CHANNEL_SUCCESS : SSH_MSG_CHANNEL_FAILURE);

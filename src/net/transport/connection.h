@@ -40,14 +40,13 @@ enum ssh_phase {
 };
 
 struct kex {
-    bool sent;      /* we sent KEXINIT but not yet NEWKEYS: other messages must wait */
-    bool strict;    /* strict key exchange: decided by the first KEXINITs */
-    bool ext_info;  /* the client accepts EXT_INFO: decided by its first KEXINIT */
-    bool certified; /* K_S of this exchange is the host certificate */
-    bool
-        first_certified; /* K_S of the first exchange was the certificate; logins are bound to it */
-    bool hybrid;         /* this exchange uses sntrup761x25519-sha512, else curve25519-sha256 */
-    bool key_ready;      /* `key` holds a pair */
+    bool sent;            /* we sent KEXINIT but not yet NEWKEYS: other messages must wait */
+    bool strict;          /* strict key exchange: decided by the first KEXINITs */
+    bool ext_info;        /* the client accepts EXT_INFO: decided by its first KEXINIT */
+    bool certified;       /* K_S of this exchange is the host certificate */
+    bool first_certified; /* the same of the first exchange, to which logins are bound */
+    bool hybrid;          /* this exchange uses sntrup761x25519-sha512, else curve25519-sha256 */
+    bool key_ready;       /* `key` holds a pair */
     unsigned begun_before_login;
     struct agree_key key;             /* our X25519 pair for the next exchange */
     uint8_t cookie[SSH_COOKIE_BYTES]; /* of our KEXINIT; the monitor knows that of the first */

@@ -20,8 +20,8 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
  * reply needs less time. */
 void kex_prepare(struct connection *connection);
 
-/* When we start a key exchange ourselves: after so many packets in one direction, or so long after
- * the last one. rekey_limits.c has the values, so that a test can link the daemon with smaller ones
+/* We start a key exchange after this many packets in one direction, or this long after the last key
+ * exchange. rekey_limits.c has the values, so that a test can link the daemon with smaller ones
  * (tests/seams/rekey_often.c, tests/system/test_rekey.py). */
 extern const uint32_t rekey_after_packets;
 extern const uint64_t rekey_after_ms;
@@ -30,7 +30,7 @@ extern const uint64_t rekey_after_ms;
  * exchange is running. Only after login: OpenSSH's client accepts no KEXINIT while it logs in. */
 void kex_rekey_if_due(struct connection *connection);
 
-/* Handlers. The packet that follows a wrong guess is ignored, whatever it holds. */
+/* Handlers. The packet that follows a wrong guess is ignored, with any content. */
 enum ssh_phase kex_on_wrong_guess(struct connection *connection, struct reader *message);
 enum ssh_phase kex_on_ecdh_init(struct connection *connection, struct reader *message);
 enum ssh_phase kex_on_newkeys(struct connection *connection, struct reader *message);

@@ -116,7 +116,7 @@ void messages_send_unimplemented(struct connection *connection, uint32_t sequenc
 
 void messages_send_ext_info(struct connection *connection)
 {
-    /* Names and values by turns. */
+    /* Each name is followed by its value. */
     static const char extensions[] = "server-sig-algs\0" SSH_ED25519 "," SSH_SK_ED25519
                                      "," SSH_ED25519_CERT "," SSH_SK_ED25519_CERT "\0"
                                      "publickey-hostbound@openssh.com\0"
