@@ -1,4 +1,12 @@
 /*
+ * A file of -R in the binary form of OpenSSH (PROTOCOL.krl), as `ssh-keygen -k` writes it: the
+ * certificates of an authority, or of any, by serial numbers and key ids; keys; and SHA-256
+ * fingerprints of keys. A key counts by itself, in a certificate, and as an authority.
+ *
+ * A list that is not understood in full revokes all keys: also one with SHA-1 fingerprints, which
+ * would cost an algorithm of their own, with a signature, or with a critical extension. Serial
+ * number 0 means that a certificate has none, so a list can't name it.
+ *
  * byte[8]   "SSHKRL\n\0"
  * uint32    format version, 1
  * uint64    version of the list, uint64 date, uint64 flags
@@ -8,7 +16,7 @@
  * and then sections, each a byte with its type and a string. A section of certificates holds an
  * authority's key or an empty string, a reserved string, and sections of its own.
  */
-#include "krl.h"
+#include "revoked.h"
 
 #include <string.h>
 

@@ -3,8 +3,6 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "krl.h"
-#include "lines.h"
 #include "text.h"
 
 /* A fingerprint without padding. */

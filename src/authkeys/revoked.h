@@ -12,7 +12,7 @@
  *     id: bob's old laptop             a certificate's key id, up to the end of the line
  *
  * A line that is anything else, or is too long, revokes all keys. So does a carriage return within
- * a line: with the line ends of an old Mac the whole file would be one comment. krl.h has the
+ * a line: with the line ends of an old Mac the whole file would be one comment. krl.c has the
  * binary form.
  */
 #ifndef WREN_REVOKED_H
@@ -22,6 +22,7 @@
 
 #include "certificate.h"
 #include "key.h"
+#include "lines.h"
 
 enum revoked {
     REVOKED_NOT,
@@ -57,5 +58,14 @@ static inline bool revoked_is_offered(const struct revoked_offer *offer,
  * form *section names the section that does so; otherwise it is "". */
 enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *line,
                           const char **section);
+
+/* ---- krl.c: the binary form ------------------------------------------------------------------ */
+
+/* True, and takes the magic number, if the file starts with it. The file must be new. */
+bool krl_begins(struct lines *file);
+
+/* Reads what follows the magic number, until a section revokes the offer or can't be read, or up to
+ * the end. *section names the section that was read last. */
+enum revoked krl_look(struct lines *file, const struct revoked_offer *offer, const char **section);
 
 #endif

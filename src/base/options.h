@@ -7,14 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "grant.h"
 #include "limit.h"
-
-/* A subsystem of -x: both strings point into argv. */
-struct subsystem {
-    const char *name;
-    size_t name_bytes;
-    const char *command;
-};
 
 struct options {
     const char *keydir;

@@ -2,10 +2,14 @@
  * What a login may do: the options of the line in authorized_keys, and of the certificate if there
  * is one. The child that reads keys makes it, and the session process applies the grant of the key
  * that signed, for the whole connection. A grant of all zeros allows least. Its size is fixed.
+ *
+ * The command line says the rest: struct session_options.
  */
 #ifndef WREN_GRANT_H
 #define WREN_GRANT_H
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "limit.h"
@@ -45,5 +49,20 @@ _Static_assert(sizeof(struct grant) == 2 * 4 + 8 + sizeof(struct signature_key) 
                                            LIMIT_KEY_ID_BYTES + LIMIT_GRANT_ENVIRONMENT_BYTES +
                                            LIMIT_FORCED_COMMAND_BYTES,
                "no padding in grant");
+
+/* A subsystem of -x: both strings point into argv. */
+struct subsystem {
+    const char *name;
+    size_t name_bytes;
+    const char *command;
+};
+
+/* What the session process knows of the command line. */
+struct session_options {
+    const char *forced_command; /* -e, or NULL */
+    bool is_anybody;            /* -N: strangers share the account */
+    size_t subsystem_count;
+    const struct subsystem *subsystems;
+};
 
 #endif

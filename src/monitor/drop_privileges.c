@@ -114,8 +114,12 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
                             const struct grant *grant)
 {
     struct monitor *monitor = process;
+    const struct options *options = monitor->options;
     const struct session_setup setup = {
-        .options = monitor->options,
+        .options = {.forced_command = options->forced_command,
+                    .is_anybody = options->anybody != NULL,
+                    .subsystem_count = options->subsystem_count,
+                    .subsystems = options->subsystems},
         .peer = monitor->peer,
         .account = &account->account,
         .groups = &account->groups,

@@ -19,7 +19,7 @@
 #include "landlock.h"
 #include "log.h"
 #include "memory.h"
-#include "session_requests.h"
+#include "sessions.h"
 #include "status.h"
 
 /* ---- the monitor's side ---------------------------------------------------------------------- */
@@ -75,7 +75,7 @@ static int become_user(const struct session_setup *setup, int lifeline)
         return errno;
     }
     /* The launcher, and the other connections, have the same uid as these strangers. */
-    if (setup->options->anybody != NULL) {
+    if (setup->options.is_anybody) {
         landlock_isolate();
     }
     return 0;
@@ -169,6 +169,7 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
 /* All that lives as long as the process, on pages of its own. Most keys have neither an environment
  * nor a command, which are the last members of a grant: then only the first page is used. */
 struct session_memory {
+    struct session_options options;
     struct sessions sessions;
     struct account account;
     struct grant grant;
@@ -192,9 +193,10 @@ static void copy_grant(struct grant *copy, const struct grant *grant)
 /* Copies what it needs from the monitor's memory, and gives that memory back. */
 static void replace_monitors_memory(const struct session_setup *setup)
 {
+    memory.options = setup->options;
     memory.account = *setup->account;
     copy_grant(&memory.grant, setup->grant);
-    sessions_init(&memory.sessions, setup->options, setup->peer, &memory.account, &memory.grant);
+    sessions_init(&memory.sessions, &memory.options, setup->peer, &memory.account, &memory.grant);
     memory_give_back(setup->monitors_memory, setup->monitors_bytes);
 }
 

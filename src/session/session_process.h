@@ -16,7 +16,6 @@
 
 #include "account.h"
 #include "grant.h"
-#include "options.h"
 #include "peer.h"
 
 /* The monitor's view of it. */
@@ -28,7 +27,7 @@ struct session_handle {
 #define SESSION_CLOSES 3
 
 struct session_setup {
-    const struct options *options;
+    struct session_options options; /* copied */
     const struct peer *peer;
     const struct account *account; /* copied, like the grant */
     const struct account_groups *groups;

@@ -1,4 +1,4 @@
-#include "session_requests.h"
+#include "sessions.h"
 
 static const char *on_pty(void *process, const void *request, struct reply *reply)
 {

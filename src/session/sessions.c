@@ -9,12 +9,11 @@
 #include "environment.h"
 #include "log.h"
 #include "program.h"
-#include "sftp_reports.h"
 #include "task.h"
 
 static const char bad_channel[] = "session request for a channel out of range";
 
-void sessions_init(struct sessions *sessions, const struct options *options,
+void sessions_init(struct sessions *sessions, const struct session_options *options,
                    const struct peer *peer, const struct account *account,
                    const struct grant *grant)
 {

@@ -13,7 +13,6 @@
 #include "account.h"
 #include "grant.h"
 #include "ipc.h"
-#include "options.h"
 #include "peer.h"
 #include "requests.h"
 #include "streams.h"
@@ -45,7 +44,7 @@ struct running {
 };
 
 struct sessions {
-    const struct options *options;
+    const struct session_options *options;
     const struct peer *peer;
     const struct account *account;
     const struct grant *grant; /* of the key that logged in */
@@ -53,7 +52,7 @@ struct sessions {
     struct session by_channel[LIMIT_CHANNELS]; /* index: the channel number */
 };
 
-void sessions_init(struct sessions *sessions, const struct options *options,
+void sessions_init(struct sessions *sessions, const struct session_options *options,
                    const struct peer *peer, const struct account *account,
                    const struct grant *grant);
 
@@ -83,5 +82,33 @@ void sessions_reports(struct sessions *sessions);
 /* Call after reaping a child. If it is the program of an open channel, its exit is written to the
  * exit pipe. */
 void sessions_reaped(struct sessions *sessions, pid_t pid, int status);
+
+/* ---- session_requests.c: the table of requests ----------------------------------------------- */
+
+/* Room for any request, and its alignment. */
+union session_request {
+    uint32_t type;
+    struct ipc_pty pty;                           /* has the strictest alignment */
+    uint8_t bytes[IPC_SESSION_REQUEST_BYTES + 1]; /* request_serve() adds a NUL */
+};
+
+/* Receives one request from SESSION_DESCRIPTOR into `request` and answers it, as request_serve()
+ * does. */
+enum request_outcome session_requests_serve(struct sessions *sessions,
+                                            union session_request *request, const char **wrong);
+
+/* ---- sftp_reports.c: what wrensshd-sftp reports (sftp_report.h) becomes lines of the log ------
+ */
+
+/* Opens a socket pair, close-on-exec: ends[0] for this process, ends[1] for the SFTP server.
+ * Returns 0, or -1 with errno. */
+int sftp_reports_open(int ends[2]);
+
+/* Reads reports that have come, some of them if they are many, and logs each. Never waits. Sets
+ * *last if one was the last. Returns false if the server has closed its end. */
+bool sftp_reports_read(int fd, const char *user, size_t channel, bool *last);
+
+/* Logs the end of a server that has sent no last report: `status` is that of waitpid(2). */
+void sftp_reports_end(int status, const char *user, size_t channel);
 
 #endif

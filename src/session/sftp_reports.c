@@ -1,4 +1,4 @@
-#include "sftp_reports.h"
+#include "sessions.h"
 
 #include <signal.h>
 #include <stdio.h>

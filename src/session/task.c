@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-const char *task_forced(const struct options *options, const struct grant *grant)
+const char *task_forced(const struct session_options *options, const struct grant *grant)
 {
     if (options->forced_command != NULL) {
         return options->forced_command;
@@ -11,7 +11,7 @@ const char *task_forced(const struct options *options, const struct grant *grant
 }
 
 /* The subsystem sftp is ours unless the administrator has chosen another, or with "" none. */
-static const char *find_subsystem(const struct options *options, const char *name)
+static const char *find_subsystem(const struct session_options *options, const char *name)
 {
     for (size_t i = 0; i < options->subsystem_count; i++) {
         const struct subsystem *subsystem = &options->subsystems[i];
@@ -46,7 +46,7 @@ static bool is_unrestricted(const char *shell)
     return false;
 }
 
-static void choose_subsystem(struct task *task, const struct options *options,
+static void choose_subsystem(struct task *task, const struct session_options *options,
                              const struct account *account)
 {
     task->command = find_subsystem(options, task->client);
@@ -58,7 +58,7 @@ static void choose_subsystem(struct task *task, const struct options *options,
     }
 }
 
-struct task task_choose(const struct options *options, const struct grant *grant,
+struct task task_choose(const struct session_options *options, const struct grant *grant,
                         const struct account *account, uint32_t kind, const char *command)
 {
     const char *requested = kind == IPC_SESSION_SHELL ? NULL : command;

@@ -9,7 +9,6 @@
 #include "account.h"
 #include "grant.h"
 #include "ipc.h"
-#include "options.h"
 
 /* The command that stands for our own SFTP server, wrensshd-sftp. Its flags may follow. */
 #define TASK_INTERNAL_SFTP "internal-sftp"
@@ -25,11 +24,11 @@ struct task {
 
 /* Returns the command that must run; the administrator's takes precedence over the key's. NULL if
  * the client may choose. */
-const char *task_forced(const struct options *options, const struct grant *grant);
+const char *task_forced(const struct session_options *options, const struct grant *grant);
 
 /* Decides what a request of this kind (IPC_SESSION_*) runs. `command` is what the client sent. The
  * strings of the result are those of the arguments. */
-struct task task_choose(const struct options *options, const struct grant *grant,
+struct task task_choose(const struct session_options *options, const struct grant *grant,
                         const struct account *account, uint32_t kind, const char *command);
 
 #endif

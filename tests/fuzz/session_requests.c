@@ -5,7 +5,7 @@
  *
  * Input: settings, then operations: a byte each, and what the operation needs.
  */
-#include "session_requests.h"
+#include "sessions.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -284,7 +284,7 @@ SIMULATED(pid_t, getppid, void)
     return getpid();
 }
 
-SIMULATED(void, sessions_init, struct sessions *sessions, const struct options *options,
+SIMULATED(void, sessions_init, struct sessions *sessions, const struct session_options *options,
           const struct peer *peer, const struct account *account, const struct grant *grant)
 {
     products_account = (struct account *)(uintptr_t)account;
@@ -292,7 +292,7 @@ SIMULATED(void, sessions_init, struct sessions *sessions, const struct options *
     __real_sessions_init(sessions, options, peer, account, grant);
 }
 
-static void run(struct options *options, struct account *account, struct grant *grant)
+static void run(struct session_options *options, struct account *account, struct grant *grant)
 {
     const struct peer peer = {.address = "192.0.2.7",
                               .port = "1",
@@ -302,7 +302,7 @@ static void run(struct options *options, struct account *account, struct grant *
     const struct peer pipe = {.address = "pipe", .port = "0"};
     const struct account_groups groups = {.count = 0};
     struct session_handle handle = {.pid = 0};
-    struct session_setup setup = {.options = options,
+    struct session_setup setup = {.options = *options,
                                   .peer = session.has_address ? &peer : &pipe,
                                   .account = account,
                                   .groups = &groups,
@@ -320,7 +320,7 @@ static void run(struct options *options, struct account *account, struct grant *
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static struct options options;
+    static struct session_options options;
     static struct account account;
     static struct grant grant;
     memset(&options, 0, sizeof(options));

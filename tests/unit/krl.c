@@ -9,7 +9,7 @@
  *     'text        a string; - is an empty one
  *     x0aff        these bytes
  */
-#include "krl.h"
+#include "revoked.h"
 
 #include <ctype.h>
 #include <errno.h>

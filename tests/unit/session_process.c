@@ -21,7 +21,7 @@
 #include "unit.h"
 
 static char home[SCRATCH_BYTES];
-static struct options options;
+static struct session_options options;
 static struct peer peer = {.address = "192.0.2.1", .port = "4711", .has_ip = true};
 static struct account account;
 static struct account_groups groups;
@@ -87,7 +87,7 @@ __attribute__((noreturn)) static void run_monitor(int session_end)
         report.closes[i] = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 40);
     }
     const struct session_setup setup = {
-        .options = &options,
+        .options = options,
         .peer = &peer,
         .account = &account,
         .groups = &groups,

@@ -15,7 +15,8 @@
 #include "scratch.h"
 #include "unit.h"
 
-static struct options options;
+static struct subsystem subsystems[LIMIT_SUBSYSTEMS];
+static struct session_options options;
 static struct peer peer;
 static struct account account;
 static struct grant grant;
@@ -37,7 +38,7 @@ static void begin(void)
     signal(SIGPIPE, SIG_IGN);
     signal(SIGTERM, SIG_DFL);
     signal(SIGINT, SIG_DFL);
-    memset(&options, 0, sizeof(options));
+    options = (struct session_options){.subsystems = subsystems};
     peer.has_ip = true;
     snprintf(peer.address, sizeof(peer.address), "192.0.2.1");
     snprintf(peer.port, sizeof(peer.port), "4711");
@@ -207,11 +208,11 @@ START_TEST(login_shell)
 }
 END_TEST
 
-START_TEST(subsystems)
+START_TEST(subsystems_that_run)
 {
     options.subsystem_count = 2;
-    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo sftp ${SSH_ORIGINAL_COMMAND-no}"};
-    options.subsystems[1] = (struct subsystem){"sftp2=x", 5, "echo sftp2"};
+    subsystems[0] = (struct subsystem){"sftp", 4, "echo sftp ${SSH_ORIGINAL_COMMAND-no}"};
+    subsystems[1] = (struct subsystem){"sftp2=x", 5, "echo sftp2"};
     ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp"), "sftp no\n");
     ck_assert_str_eq(output_of(IPC_SESSION_SUBSYSTEM, "sftp2"), "sftp2\n");
     static const char *const unknown[] = {"", "sft", "sftp3", "SFTP", "sftp2=x", "echo"};
@@ -229,7 +230,7 @@ START_TEST(forced_command_wins)
 {
     options.forced_command = "echo forced; echo \"${SSH_ORIGINAL_COMMAND-unset}\"";
     options.subsystem_count = 1;
-    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
+    subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil $(x) 'a b'"), "forced\nevil $(x) 'a b'\n");
     assert_contains(said, " command-bytes=15\n");
     assert_lacks(said, "evil");
@@ -291,7 +292,7 @@ static const struct {
 START_TEST(commands_are_logged_with_v_only)
 {
     options.subsystem_count = 1;
-    options.subsystems[0] = (struct subsystem){"sftp", 4, "true"};
+    subsystems[0] = (struct subsystem){"sftp", 4, "true"};
     options.forced_command = session_lines[_i].forced;
     log_open(false, session_lines[_i].shown);
     ck_assert_str_eq(line_of(session_lines[_i].kind, session_lines[_i].asked),
@@ -305,7 +306,7 @@ START_TEST(command_of_the_key)
     snprintf(grant.command, sizeof(grant.command),
              "echo key; echo \"${SSH_ORIGINAL_COMMAND-unset}\"");
     options.subsystem_count = 1;
-    options.subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
+    subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
     for (int i = 0; i < 2; i++) {
         ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil 'a b'"), "key\nevil 'a b'\n");
         ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "key\nunset\n");
@@ -859,7 +860,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, exec_reads_and_writes);
     tcase_add_test(tests, death_by_signal);
     tcase_add_test(tests, login_shell);
-    tcase_add_test(tests, subsystems);
+    tcase_add_test(tests, subsystems_that_run);
     tcase_add_test(tests, forced_command_wins);
     tcase_add_loop_test(tests, commands_are_logged_with_v_only, 0,
                         sizeof(session_lines) / sizeof(session_lines[0]));

@@ -1,5 +1,5 @@
 /* session/sftp_reports.c and ipc/sftp_report.c: reports of an SFTP server become log lines. */
-#include "sftp_reports.h"
+#include "sessions.h"
 
 #include <signal.h>
 #include <string.h>

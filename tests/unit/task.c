@@ -5,20 +5,21 @@
 
 #include "unit.h"
 
-static struct options options;
+static struct subsystem subsystems[LIMIT_SUBSYSTEMS];
+static struct session_options options;
 static struct grant grant;
 static struct account account;
 
 static void begin(void)
 {
-    memset(&options, 0, sizeof(options));
+    options = (struct session_options){.subsystems = subsystems};
     memset(&grant, 0, sizeof(grant));
     strcpy(account.shell, "/bin/sh");
 }
 
 static void subsystem(const char *name, const char *command)
 {
-    options.subsystems[options.subsystem_count++] =
+    subsystems[options.subsystem_count++] =
         (struct subsystem){.name = name, .name_bytes = strlen(name), .command = command};
 }
 

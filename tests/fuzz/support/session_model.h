@@ -9,7 +9,6 @@
 #include "fuzz.h"
 #include "grant.h"
 #include "ipc.h"
-#include "options.h"
 
 enum fd_kind {
     FD_SESSION = 1,
@@ -36,7 +35,7 @@ struct model_program {
 };
 
 extern struct session_model {
-    const struct options *options;
+    const struct session_options *options;
     const struct grant *grant;
     const struct account *account;
     bool has_address;

@@ -8,9 +8,10 @@
 
 struct session_program session_program;
 
-void session_program_begin(struct input input, struct options *options, struct grant *grant,
+void session_program_begin(struct input input, struct session_options *options, struct grant *grant,
                            struct account *account, bool *has_address)
 {
+    static struct subsystem subsystems[2];
     static const char *const shells[] = {"/bin/sh", "/bin/bash", "/usr/sbin/nologin", "/bin/rbash"};
     memset(&session_program, 0, offsetof(struct session_program, request.data));
     memset(&session_program.fails, 0,
@@ -25,10 +26,12 @@ void session_program_begin(struct input input, struct options *options, struct g
     memcpy(grant->environment, "LD_PRELOAD=x\0PATH=/mine\0LC_KEY=1", 33);
     grant->environment_bytes = (flags & 16) ? 33 : 0;
     if (flags & 32) {
-        options->subsystems[options->subsystem_count++] =
+        subsystems[0] =
             (struct subsystem){.name = "netconf=x", .name_bytes = 7, .command = "run netconf"};
-        options->subsystems[options->subsystem_count++] = (struct subsystem){
+        subsystems[1] = (struct subsystem){
             .name = "sftp=x", .name_bytes = 4, .command = (flags & 64) ? "" : "internal-sftp -v"};
+        options->subsystems = subsystems;
+        options->subsystem_count = 2;
     }
     *has_address = (flags & 128) == 0;
     strcpy(account->user, "bob");

@@ -8,7 +8,6 @@
 #include "fuzz.h"
 #include "grant.h"
 #include "ipc.h"
-#include "options.h"
 
 enum failure {
     FAIL_CHILD = 1,
@@ -37,7 +36,7 @@ extern struct session_program {
     bool closed, lifeline_closed, report;
 } session_program;
 
-void session_program_begin(struct input input, struct options *options, struct grant *grant,
+void session_program_begin(struct input input, struct session_options *options, struct grant *grant,
                            struct account *account, bool *has_address);
 
 /* True if this call fails. */
