@@ -111,10 +111,8 @@ struct authkeys_query {
     size_t blob_bytes;
 };
 
-/* A file of the administrator's (-c, -R), opened before the child takes the user's rights, so that
- * it may be readable by root only. */
 struct authkeys_file {
-    const char *path; /* NULL: there is none */
+    const char *path; /* NULL: there is none. If the user's can't be used: what is at fault */
     int fd;           /* -1: the file can't be used; `reason` says why */
     enum authkeys_reason reason;
     int error;
@@ -122,17 +120,13 @@ struct authkeys_file {
     uint32_t mode;
 };
 
-/* The user's file, opened with the user's rights. */
-struct authkeys_users_file {
-    int fd; /* -1: `refused` has reason, path, owner, mode and error */
-    char path[LIMIT_PATH_BYTES];
-    struct authkeys_verdict refused;
-};
-
+/* The administrator's are opened before the child takes the user's rights, so that they may be
+ * readable by root only; the user's is opened with the user's rights. */
 struct authkeys_files {
-    struct authkeys_file authorities;
-    struct authkeys_file revoked;
-    struct authkeys_users_file users;
+    struct authkeys_file authorities; /* -c */
+    struct authkeys_file revoked;     /* -R */
+    struct authkeys_file users;
+    char users_path[LIMIT_PATH_BYTES];
 };
 
 /* Opens a file of the administrator's. A FIFO or a device does not block it. The file must be
@@ -144,12 +138,12 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
                      const struct account *account);
 
 /*
- * Opens the user's file with the rights that the process has now. A FIFO or a device does not block
+ * Opens `users` with the rights that the process has now. A FIFO or a device does not block
  * it. As with OpenSSH's StrictModes, the file and each directory above it, up to the home (up to
  * the root if the file is not below the home), must belong to root or the user, and not be writable
  * by group or others.
  */
-void authkeys_open_users(struct authkeys_users_file *file, const char *pattern,
+void authkeys_open_users(struct authkeys_files *files, const char *pattern,
                          const struct account *account);
 
 /*

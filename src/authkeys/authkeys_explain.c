@@ -126,7 +126,7 @@ void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *
     report->attempt.now = query->now;
     report->attempt.may_set_environment = query->may_set_environment;
     report->may_be_revoked = files->revoked.path != NULL;
-    authkeys_refuse_by_users(verdict, &files->users);
+    authkeys_refuse_by_file(verdict, &files->users);
     if (files->users.fd >= 0) {
         walk(report, files->users.fd);
     }

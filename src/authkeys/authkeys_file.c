@@ -8,17 +8,25 @@
 #include <unistd.h>
 
 #include "authkeys.h"
-#include "authkeys_refuse.h"
 
 /* Linux's PATH_MAX: realpath(3) may write so many. */
 #define RESOLVED_BYTES 4096
 
-static void refuse_error(struct authkeys_verdict *verdict, const char *path)
+/* `path` is that of the user's file, or of a directory above it. */
+static void refuse_users(struct authkeys_files *files, enum authkeys_reason reason,
+                         const char *path)
 {
-    int error = errno;
-    bool missing = error == ENOENT || error == ENOTDIR;
-    authkeys_refuse(verdict, missing ? AUTHKEYS_MISSING : AUTHKEYS_UNREADABLE, path, 0);
-    verdict->error = (uint32_t)error;
+    files->users.reason = reason;
+    if (path != files->users_path) {
+        snprintf(files->users_path, sizeof(files->users_path), "%.*s", LIMIT_PATH_BYTES - 1, path);
+    }
+}
+
+static void refuse_by_error(struct authkeys_files *files, const char *path)
+{
+    files->users.error = errno;
+    bool missing = errno == ENOENT || errno == ENOTDIR;
+    refuse_users(files, missing ? AUTHKEYS_MISSING : AUTHKEYS_UNREADABLE, path);
 }
 
 /* ---- the path -------------------------------------------------------------------------------- */
@@ -82,17 +90,17 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
 
 /* ---- StrictModes ----------------------------------------------------------------------------- */
 
-static bool is_safe(struct authkeys_verdict *verdict, const char *path, const struct stat *found,
+static bool is_safe(struct authkeys_files *files, const char *path, const struct stat *found,
                     uid_t user)
 {
-    verdict->owner = found->st_uid;
-    verdict->mode = found->st_mode & 07777;
+    files->users.owner = found->st_uid;
+    files->users.mode = found->st_mode & 07777;
     if (found->st_uid != 0 && found->st_uid != user) {
-        authkeys_refuse(verdict, AUTHKEYS_UNSAFE_OWNER, path, 0);
+        refuse_users(files, AUTHKEYS_UNSAFE_OWNER, path);
         return false;
     }
     if ((found->st_mode & 022) != 0) {
-        authkeys_refuse(verdict, AUTHKEYS_UNSAFE_MODE, path, 0);
+        refuse_users(files, AUTHKEYS_UNSAFE_MODE, path);
         return false;
     }
     return true;
@@ -110,7 +118,7 @@ static bool go_up(char *path)
 }
 
 /* `path` is the file's, without symbolic links; it is used up. */
-static bool are_directories_safe(struct authkeys_verdict *verdict, char *path,
+static bool are_directories_safe(struct authkeys_files *files, char *path,
                                  const struct account *account)
 {
     char home[RESOLVED_BYTES];
@@ -120,10 +128,10 @@ static bool are_directories_safe(struct authkeys_verdict *verdict, char *path,
     }
     while (go_up(path)) {
         if (stat(path, &found) != 0) {
-            refuse_error(verdict, path);
+            refuse_by_error(files, path);
             return false;
         }
-        if (!is_safe(verdict, path, &found, account->uid)) {
+        if (!is_safe(files, path, &found, account->uid)) {
             return false;
         }
         if (strcmp(path, home) == 0) {
@@ -152,32 +160,32 @@ static bool find_real(char real[static RESOLVED_BYTES], struct stat *named, int 
            (realpath(path, real) != NULL && stat(real, named) == 0);
 }
 
-static bool is_file_safe(struct authkeys_verdict *verdict, int fd, const char *path,
+static bool is_file_safe(struct authkeys_files *files, int fd, const char *path,
                          const struct account *account)
 {
     char real[RESOLVED_BYTES];
     struct stat opened;
     struct stat named;
     if (fstat(fd, &opened) != 0) {
-        refuse_error(verdict, path);
+        refuse_by_error(files, path);
         return false;
     }
     if (!S_ISREG(opened.st_mode)) {
-        authkeys_refuse(verdict, AUTHKEYS_NOT_REGULAR, path, 0);
+        refuse_users(files, AUTHKEYS_NOT_REGULAR, path);
         return false;
     }
     if (!find_real(real, &named, fd, path, &opened)) {
-        refuse_error(verdict, path);
+        refuse_by_error(files, path);
         return false;
     }
     /* The name must still lead to what we hold: its directories are judged by it. */
     if (!is_same_file(&named, &opened)) {
         errno = ESTALE;
-        refuse_error(verdict, path);
+        refuse_by_error(files, path);
         return false;
     }
-    return is_safe(verdict, real, &opened, account->uid) &&
-           are_directories_safe(verdict, real, account);
+    return is_safe(files, real, &opened, account->uid) &&
+           are_directories_safe(files, real, account);
 }
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -216,21 +224,20 @@ struct authkeys_file authkeys_open_admins(const char *path)
     return file;
 }
 
-void authkeys_open_users(struct authkeys_users_file *file, const char *pattern,
+void authkeys_open_users(struct authkeys_files *files, const char *pattern,
                          const struct account *account)
 {
-    struct authkeys_verdict *refused = &file->refused;
-    memset(refused, 0, sizeof(*refused));
-    file->fd = -1;
-    if (!authkeys_expand(file->path, pattern, account)) {
-        authkeys_refuse(refused, AUTHKEYS_BAD_PATTERN, pattern, 0);
+    const char *path = files->users_path;
+    files->users = (struct authkeys_file){.path = path, .fd = -1};
+    if (!authkeys_expand(files->users_path, pattern, account)) {
+        refuse_users(files, AUTHKEYS_BAD_PATTERN, pattern != NULL ? pattern : path);
         return;
     }
-    int fd = open_plainly(file->path);
+    int fd = open_plainly(path);
     if (fd < 0) {
-        refuse_error(refused, file->path);
-    } else if (is_file_safe(refused, fd, file->path, account)) {
-        file->fd = fd;
+        refuse_by_error(files, path);
+    } else if (is_file_safe(files, fd, path, account)) {
+        files->users.fd = fd;
     } else {
         close(fd);
     }

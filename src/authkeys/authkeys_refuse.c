@@ -14,23 +14,14 @@ void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reas
 
 void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct authkeys_file *file)
 {
-    verdict->error = (uint32_t)file->error;
-    verdict->owner = file->owner;
-    verdict->mode = file->mode;
-    authkeys_refuse(verdict, file->reason, file->path, 0);
-}
-
-void authkeys_refuse_by_users(struct authkeys_verdict *verdict,
-                              const struct authkeys_users_file *file)
-{
     if (file->fd >= 0) {
         authkeys_refuse(verdict, AUTHKEYS_NOT_LISTED, file->path, 0);
         return;
     }
-    verdict->owner = file->refused.owner;
-    verdict->mode = file->refused.mode;
-    verdict->error = file->refused.error;
-    authkeys_refuse(verdict, (enum authkeys_reason)file->refused.reason, file->refused.path, 0);
+    verdict->error = (uint32_t)file->error;
+    verdict->owner = file->owner;
+    verdict->mode = file->mode;
+    authkeys_refuse(verdict, file->reason, file->path, 0);
 }
 
 bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,

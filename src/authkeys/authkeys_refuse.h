@@ -12,12 +12,8 @@
 void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reason,
                      const char *path, uint32_t line);
 
-/* Why the file can't be used. */
+/* Why the file can't be used; AUTHKEYS_NOT_LISTED if it can. */
 void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct authkeys_file *file);
-
-/* The user's file: why it can't be used, or AUTHKEYS_NOT_LISTED. */
-void authkeys_refuse_by_users(struct authkeys_verdict *verdict,
-                              const struct authkeys_users_file *file);
 
 /* True, with the reason, if the file of -R revokes the offer. What can't be read revokes
  * everything; without a file nothing is revoked. */

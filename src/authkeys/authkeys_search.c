@@ -163,11 +163,11 @@ static enum authkeys_reason judge_key(const struct search *search, struct grant 
 
 static void search_for_key(struct search *search)
 {
-    const struct authkeys_users_file *file = &search->files->users;
+    const struct authkeys_file *file = &search->files->users;
     if (!read_key(search)) {
         return;
     }
-    authkeys_refuse_by_users(search->verdict, file);
+    authkeys_refuse_by_file(search->verdict, file);
     begin_file(search, file->fd, file->path);
     while (file->fd >= 0 && next_line(search)) {
         if (!authkeys_line_lists(&search->line, &search->key)) {
@@ -274,9 +274,9 @@ static bool search_admins(struct search *search)
 
 static bool search_users(struct search *search)
 {
-    const struct authkeys_users_file *file = &search->files->users;
+    const struct authkeys_file *file = &search->files->users;
     if (!search->settled) {
-        authkeys_refuse_by_users(search->verdict, file);
+        authkeys_refuse_by_file(search->verdict, file);
     }
     if (file->fd < 0) {
         return false;

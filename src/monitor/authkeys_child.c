@@ -98,7 +98,7 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
         return false;
     }
     end_with_monitor(request);
-    authkeys_open_users(&files->users, pattern, &found->account);
+    authkeys_open_users(files, pattern, &found->account);
     /* Root again: giving up every right needs root. Nothing blocks until then. */
     return !as_root || confine_set_uids((uid_t)-1, 0, (uid_t)-1) == 0;
 }

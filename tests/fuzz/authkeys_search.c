@@ -51,7 +51,7 @@ static void open_files(struct authkeys_files *files, const struct scene *scene, 
     files->revoked.path = scene->has_revoked ? "/revoked" : NULL;
     files->revoked.fd = fds[REVOKED_KEYS];
     files->users.fd = fds[USERS];
-    strcpy(files->users.path, "/users");
+    files->users.path = "/users";
 }
 
 static void run(struct authkeys_verdict *verdict, const struct scene *scene, struct input pieces,

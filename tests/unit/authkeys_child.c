@@ -39,14 +39,14 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
  * files. In shared memory. */
 static int *end_signal;
 
-void __real_authkeys_open_users(struct authkeys_users_file *, const char *, const struct account *);
-void __wrap_authkeys_open_users(struct authkeys_users_file *, const char *, const struct account *);
+void __real_authkeys_open_users(struct authkeys_files *, const char *, const struct account *);
+void __wrap_authkeys_open_users(struct authkeys_files *, const char *, const struct account *);
 
-void __wrap_authkeys_open_users(struct authkeys_users_file *users, const char *pattern,
+void __wrap_authkeys_open_users(struct authkeys_files *files, const char *pattern,
                                 const struct account *account)
 {
     prctl(PR_GET_PDEATHSIG, end_signal);
-    __real_authkeys_open_users(users, pattern, account);
+    __real_authkeys_open_users(files, pattern, account);
 }
 
 static void begin(void)
@@ -384,7 +384,8 @@ START_TEST(monitor_has_ended_before)
     }
     ck_assert_int_eq(waitpid(monitor, NULL, 0), monitor);
     ck_assert_int_gt(wait(&status), 0);
-    /* Without a change of uid, which cancels it, the signal of an earlier call comes. */
+    /* A change of uid cancels the signal. Where there was none, the one of an earlier call comes.
+     */
     bool has_signal = geteuid() != 0 && _i > 0;
     ck_assert_msg((WIFEXITED(status) && WEXITSTATUS(status) == 1) ||
                       (has_signal && WIFSIGNALED(status)),

@@ -23,7 +23,7 @@ static void begin(void)
     scratch_make(scratch);
     memset(&files, 0, sizeof(files));
     files.users.fd = files.authorities.fd = files.revoked.fd = -1;
-    strcpy(files.users.path, "/users");
+    files.users.path = "/users";
     report =
         mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(report, MAP_FAILED);
@@ -189,10 +189,10 @@ END_TEST
 START_TEST(users_file_that_can_not_be_used)
 {
     char text[256];
-    files.users.refused.reason = AUTHKEYS_UNSAFE_MODE;
-    files.users.refused.owner = 17;
-    files.users.refused.mode = 0664;
-    strcpy(files.users.refused.path, "/home/alice");
+    files.users.reason = AUTHKEYS_UNSAFE_MODE;
+    files.users.owner = 17;
+    files.users.mode = 0664;
+    files.users.path = "/home/alice";
     files.authorities.path = "/authorities";
     snprintf(text, sizeof(text), "%s\nrestrict %s\nssh-rsa AAAA\n", key_line(1), key_line(2));
     files.authorities.fd = file_of(text);

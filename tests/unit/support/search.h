@@ -13,7 +13,7 @@ static inline void search_files(struct authkeys_verdict *verdict,
     struct authkeys_files files;
     files.authorities = authkeys_open_admins(query->ca_path);
     files.revoked = authkeys_open_admins(query->revoked_path);
-    authkeys_open_users(&files.users, query->pattern, account);
+    authkeys_open_users(&files, query->pattern, account);
     authkeys_search(verdict, query, account->user, &files);
     const int opened[] = {files.authorities.fd, files.revoked.fd, files.users.fd};
     for (int i = 0; i < 3; i++) {
