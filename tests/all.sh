@@ -1,23 +1,9 @@
-#!/bin/sh
-# What `sh tests/run.sh --all` adds, after run.sh: Clang, the rest of the sanitizer build, packaging, the static builds,
-# ARM under emulation, Debian packages, booted boards, fresh machines, and analyzers on the whole tree.
-#
-#     sh tests/all.sh
-#
-# Takes build/gcc and build/sanitize as run.sh left them, and adds to its table of counts. Root is needed for most of it.
-set -u
-top=$(cd "$(dirname "$0")/.." && pwd) || exit 1
-cd "$top" || exit 1
-. "$top/tests/setup.sh"
-useful="$useful$useful_for_all"
-prepare "$top/tests/all.sh" "$@"
-if [ ! -x build/gcc/src/wrensshd ] || [ ! -d build/results ]; then
-    echo "all.sh: sh tests/run.sh comes first" >&2
-    exit 1
-fi
+# shellcheck shell=sh disable=SC2034,SC2154
+# What `sh tests/run.sh --all` adds: Clang, the rest of the sanitizer build, packaging, the static builds, ARM under
+# emulation, Debian packages, booted boards, fresh machines, and analyzers on the whole tree. Sourced by run.sh. Root is
+# needed for most of it.
 prepare_packaging
 prepare_judges
-many=$(($(getconf _NPROCESSORS_ONLN) * 4))
 
 # With the daemon's own lookup of users and groups, so that the system tests see both.
 test_clang() {
@@ -28,17 +14,13 @@ test_clang() {
 
 # What is in packaging/, other people's programs, and the bench suite with its client: the same beside each build.
 test_packaging() {
+    after build_gcc || return
     run_suite gcc gcc packaging --suite packaging --suite judges --suite bench-smoke --num-processes "$many"
-}
-
-test_sanitize_rest() {
-    [ -x build/sanitize/src/wrensshd ] || return
-    run_suite sanitize sanitize system --suite system --no-suite wire --no-suite measure --num-processes "$many"
 }
 
 # The static builds with their unit tests, under an emulator where need be; then what the files themselves must be.
 build_static() {
-    rm -rf build/results/static-* build/results/cross
+    has clang || return
     step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh
     built=$?
     for arch in x86_64 aarch64 armv7; do
@@ -49,20 +31,26 @@ build_static() {
 }
 
 test_archives() {
+    after build_static || return
     mkdir -p build/results/cross
     WREN_CASES=$top/build/results/cross/archives.json PYTHONDONTWRITEBYTECODE=1 \
         step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/cross
 }
 
-test_static() { # WHAT arguments of meson test
+run_static() { # WHAT arguments of meson test
     what=$1
     shift
     WRENSSHD=$top/build/cross/x86_64/release/src/wrensshd WREN_BULK_MIB=32 WREN_MARKS='not slow' \
-        run_suite x86_64 gcc "$what" --num-processes "$many" "$@"
+        run_suite x86_64 gcc "$what" "$@"
+}
+test_x86_64() {
+    after build_gcc && after build_static || return
+    run_static system --suite system --no-suite measure --num-processes "$many"
 }
 
 # qemu knows neither seccomp nor Landlock, so these run without the sandbox; the boards below have it.
-test_emulated() { # ARCH
+run_emulated() { # ARCH
+    after build_gcc && after build_static || return
     emulated=$top/build/cross/$1/wrensshd-emulated
     qemu=$(sed -n "s/^exe_wrapper = '\(.*\)'/\1/p" "build/cross/$1/clang.ini")
     # shellcheck disable=SC2016 # for the script that is written
@@ -72,9 +60,12 @@ test_emulated() { # ARCH
         run_suite "$1" gcc "$1" --num-processes "$many" system_openssh_exec system_openssh_pty system_openssh_bulk_1 \
         system_openssh_bulk_2 system_openssh_files system_tools system_key_exchange
 }
+test_aarch64() { run_emulated aarch64; }
+test_armv7() { run_emulated armv7; }
 
 # The quickest of the machines: seccomp on ARM, which the emulator above lacks.
-boot_boards() {
+test_boards() {
+    after build_static || return
     mkdir -p build/results/boards
     WREN_COUNTS=$top/build/results/boards/machines.json \
         step boards "booted boards" boards sh tests/vm/run.sh --no-build aarch64 armv7
@@ -85,12 +76,14 @@ inject_faults() {
     nice -n 5 sh tests/faults/run.sh --seconds 100 || [ $? = 77 ]
 }
 test_faults() {
+    after build_gcc || return
     mkdir -p build/results/faults
     WRENSSHD=$top/build/gcc/src/wrensshd WREN_COUNTS=$top/build/results/faults/faults.json \
         step faults "faults injected" faults inject_faults
 }
 
-learn_states() {
+test_learn() {
+    after build_gcc || return
     mkdir -p build/results/learn
     WRENSSHD=$top/build/gcc/src/wrensshd WREN_COUNTS=$top/build/results/learn/learn.json \
         step learn "states learned" learn nice -n 5 sh tests/learn/run.sh
@@ -122,10 +115,9 @@ test_debian() {
         step debian "Debian packages" debian nice -n 10 sh tests/debian/run.sh life
 }
 
-# What README.md says to type, on a machine that has nothing: Debian 13, as root and as an ordinary user. Beside all that
-# follows, which goes first: it takes what that leaves of the processors.
+# What README.md says to type, on a machine that has nothing: Debian 13, as root and as an ordinary user.
 test_strangers() {
-    WREN_COUNTS=$top/build/results step strangers "fresh machines" strangers nice -n 10 sh tests/strangers/run.sh
+    WREN_COUNTS=$top/build/results step strangers "fresh machines" strangers nice -n 5 sh tests/strangers/run.sh
 }
 
 # Without what is for other processors, and what takes the place of a C library's functions.
@@ -142,6 +134,7 @@ analyze() {
     [ $analyzed != 77 ] || say "GCC's analyzer and cppcheck are not run: that needs Debian 12's"
     [ $analyzed = 0 ] || [ $analyzed = 77 ]
 }
+run_analyzers() { step source "analyzers" analyzers analyze; }
 
 # Whether the corpora still reach what they did. Edges are counted as Clang 14 counts them.
 check_corpora() {
@@ -152,38 +145,21 @@ check_corpora() {
     fi
 }
 
+# As in run.sh, for all builds.
+measure() {
+    for name in gcc clang sanitize; do
+        [ ! -x "build/$name/src/wrensshd" ] || run_suite $name $name measure --suite measure
+    done
+    [ ! -x build/cross/x86_64/release/src/wrensshd ] || run_static measure --suite measure
+}
+
 test_python=$python
 "$venv/bin/python" -c 'import pytest' 2>/dev/null && test_python=$venv/bin/python
 
-test_strangers &
-strangers=$!
-test_packaging &
-beside=$!
-has clang && test_clang
-wait $beside
-beside=
-if has clang && build_static; then
-    test_static system --suite system --no-suite measure &
-    beside=$!
-    test_archives
-    for arch in aarch64 armv7; do test_emulated $arch; done
-    wait $beside
-    boot_boards &
-    beside=$!
-fi
-test_sanitize_rest
-test_faults
-learn_states
-test_proofs
-test_constant_time
-test_debian
-check_all_files
-step source "analyzers" analyzers analyze
-check_corpora
-wait
-beside='' strangers=''
-# These measure memory and count the kernel's events: nothing else may run.
-[ ! -x build/clang/src/wrensshd ] || run_suite clang clang measure --suite measure
-[ ! -x build/sanitize/src/wrensshd ] || run_suite sanitize sanitize measure --suite measure
-[ ! -x build/cross/x86_64/release/src/wrensshd ] || test_static measure --suite measure
-report
+# One more than processors, because fresh machines take one all the time. What others need comes first, and what takes long
+# in a single process is not left for the end. There is no test_static: x86_64 has its cases, and no check_changed.
+at_once=$((processors + 1))
+jobs="test_strangers build_gcc build_static build_sanitize test_constant_time test_packaging test_archives test_sanitize
+    test_proofs test_clang test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults check_all_files
+    test_learn run_analyzers check_corpora test_masked check_layout"
+sanitized="--suite system --no-suite measure"

@@ -4,11 +4,11 @@
 #   - one build with AddressSanitizer and UBSan: unit tests, and system tests that speak the protocol byte by byte
 #   - the static program for x86_64 (packaging/cross): logins, programs, bulk data, tools
 #   - the layout of the C files, and clang-tidy on those that have changed
-# Prints a table of counts by build, and last one line: "N passed, M failed, K skipped".
+# Prints a table of times, one of counts by build, and last one line: "N passed, M failed, K skipped".
 #
 #     sh tests/run.sh [--all] [-h]
 #
-#     --all  then everything else: tests/all.sh
+#     --all  everything else, too: tests/all.sh
 #
 # As root it installs what it needs (Debian 12 and 13); otherwise it says what is missing. Single tests: tests/README.md.
 set -u
@@ -24,8 +24,8 @@ case "$*" in
 *) echo "run.sh: unknown argument: $*; single tests run as tests/README.md says" >&2; exit 100 ;;
 esac
 prepare "$top/tests/run.sh" "$@"
-rm -rf build/results
-mkdir -p build/results
+rm -rf build/results build/times
+mkdir -p build/results build/times
 
 # More than processors: most system tests wait.
 processors=$(getconf _NPROCESSORS_ONLN)
@@ -48,19 +48,25 @@ check_changed() {
     fi
 }
 
-# Runs beside what follows, which yields to it.
+build_gcc() { set_up gcc gcc; }
 test_gcc() {
+    after build_gcc || return
     run_suite gcc gcc tests --suite unit --suite system --no-suite measure --num-processes "$many"
 }
 
-test_sanitize() {
+build_sanitize() {
     # A sanitizer's report names functions and lines; -g would describe all types and variables, too.
-    set_up sanitize gcc -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false || return
-    run_suite sanitize sanitize tests --suite unit --suite wire --num-processes "$many"
+    set_up sanitize gcc -Doptimization=1 -Ddebug=true -Dc_args=-g1 -Db_sanitize=address,undefined -Db_lundef=false
+}
+test_sanitize() {
+    after build_sanitize || return
+    # shellcheck disable=SC2086 # a list of words
+    run_suite sanitize sanitize tests --suite unit $sanitized --num-processes "$many"
 }
 
 # The musl program has its own printf, accounts and time, and is linked in another way.
 test_static() {
+    after build_gcc || return
     for tool in clang ld.lld llvm-ar xz patch; do
         has $tool || { say "no static build: that needs $tool"; return; }
     done
@@ -74,6 +80,7 @@ test_static() {
 
 # As on processors that have less than this one, so that it does not hide what fails there.
 test_masked() {
+    after build_gcc || return
     for mask in baseline:'avx2\|neon' avx2:avx512f avx512:avx512ifma; do
         grep -qw "${mask#*:}" /proc/cpuinfo || continue
         WREN_CPU=${mask%:*} WREN_BULK_MIB=32 run_suite "masked-${mask%:*}" gcc tests --num-processes "$many" agree \
@@ -82,19 +89,17 @@ test_masked() {
     done
 }
 
-check_layout
-if set_up gcc gcc; then
-    test_gcc &
-    beside=$!
-    check_changed
-    test_sanitize
-    test_masked
-    test_static
-    wait $beside
-    beside=
-    # These measure memory and count the kernel's events: nothing else may run.
-    run_suite gcc gcc measure --suite measure
-fi
-# The rest prints the table of everything.
-[ -z "$all" ] || exec sh tests/all.sh
+# These measure memory and count the kernel's events: nothing else may run.
+measure() {
+    [ ! -x build/gcc/src/wrensshd ] || run_suite gcc gcc measure --suite measure
+}
+
+at_once=$processors
+jobs="build_gcc build_sanitize test_gcc test_sanitize test_static test_masked check_changed check_layout"
+sanitized="--suite wire"
+# shellcheck source=tests/all.sh
+[ -z "$all" ] || . "$top/tests/all.sh"
+# shellcheck disable=SC2086 # a list of words
+run_jobs $jobs
+measure
 report

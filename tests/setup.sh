@@ -1,6 +1,6 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# Prepares the machine for the tests: packages, tools that are used without installing them, Python's packages. Sourced
-# by run.sh and all.sh in the top folder of the source, with $top set.
+# Prepares the machine for the tests: packages, tools that are used without installing them, Python's packages. Runs and
+# times their steps. Sourced by run.sh in the top folder of the source, with $top set.
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
 export PATH
 unset WRENSSHD WRENSSHD_REKEY WREN_CASES WREN_COUNTS WREN_MARKS WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX WREN_CPU MAKEFLAGS
@@ -144,7 +144,7 @@ unpack_tools() {
     return 0
 }
 
-# For the suite `packaging`, which all.sh runs.
+# For the suite `packaging`, which all.sh adds.
 prepare_packaging() {
     ensure_linter
     { has apt-get && has dpkg; } || return 0
@@ -178,7 +178,7 @@ ensure_linter() {
     install_from_index oelint-adv || echo "oelint-adv could not be installed, so its test is skipped: $(pip_error)"
 }
 
-# For the suite `judges`, which all.sh runs: PyPI's into the same folder, and npm's below build/node.
+# For the suite `judges`, which all.sh adds: PyPI's into the same folder, and npm's below build/node.
 prepare_judges() {
     "$venv/bin/python" -c 'import hypothesis, paramiko, ssh_audit' 2>/dev/null ||
         install_from_index hypothesis paramiko ssh-audit ||
@@ -208,13 +208,49 @@ prepare() { # SCRIPT ARGUMENTS...
 # Versions of Clang differ in what they lay out and what they warn of. These are Debian 12's.
 has_version_14() { has "$1" && "$1" --version | grep -q 'version 14\.'; }
 
-# What runs beside the script ends with it. A shell has its background jobs ignore Ctrl-C.
-beside='' strangers=''
-stop_beside() {
-    for process in $beside $strangers; do pkill -TERM -P "$process"; done
+# ---- jobs: functions, so many at a time ------------------------------------------------------------------------------
+
+# Each of $at_once lanes runs the first job that no lane has taken yet. What waits for another job stands after it in the
+# list. Jobs print when they end, so that their words stay together.
+run_jobs() { # JOB...
+    rm -rf build/jobs
+    mkdir build/jobs
+    for lane in $(seq "$at_once"); do
+        take_jobs "$@" &
+        lanes="$lanes $!"
+    done
+    wait
+    lanes=
+}
+take_jobs() { # JOB...
+    for job; do
+        mkdir "build/jobs/$job" 2>/dev/null || continue
+        ("$job"; echo $? >"build/jobs/$job/status") >"build/jobs/$job/words" 2>&1
+        cat "build/jobs/$job/words"
+        [ -s "build/jobs/$job/status" ] || { failed_step jobs "$job has ended early" && echo 1 >"build/jobs/$job/status"; }
+    done
+}
+
+# Waits until a job is over, and fails if that has failed.
+after() { # JOB
+    until [ -s "build/jobs/$1/status" ]; do sleep 1; done
+    [ "$(cat "build/jobs/$1/status")" = 0 ]
+}
+
+# Jobs end with the script. A shell has its background jobs ignore Ctrl-C.
+lanes=
+stop_tree() { # PROCESS: before what it has started, so that it goes on to nothing else
+    # shellcheck disable=SC2046 # numbers
+    set -- "$1" $(pgrep -P "$1")
+    kill "$1" 2>/dev/null
+    shift
+    for process; do stop_tree "$process"; done
+}
+stop_jobs() {
+    for lane in $lanes; do stop_tree "$lane"; done
     remove_policy
 }
-trap stop_beside EXIT
+trap stop_jobs EXIT
 
 format() { # FILE...
     printf '%s\n' "$@" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 20 clang-format --dry-run -Werror
