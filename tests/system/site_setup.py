@@ -70,9 +70,16 @@ def remove_stale(parent):
     for user in pwd.getpwall() if os.getuid() == 0 else []:
         match = re.fullmatch(r"wrent(\d+)(x\d+)?", user.pw_name)
         if match and is_over(match[1]):
-            for pid in proc.of_user(user.pw_uid):
-                kill(pid)
+            end_processes(user)
             subprocess.run(["userdel", "--force", user.pw_name], check=False, capture_output=True)
+
+
+def end_processes(user):
+    """Those of a throw-away user: never root's or our own, whatever uid the user got."""
+    if user.pw_uid in (0, os.getuid()):
+        raise RuntimeError(f"{user.pw_name} has uid {user.pw_uid}: its processes are not the tests' alone")
+    for pid in proc.of_user(user.pw_uid):
+        kill(pid)
 
 
 def unmount_below(folder):
@@ -236,8 +243,7 @@ class Site:
     def sweep(self):
         """Ends what sessions left behind: only processes of users that were made here."""
         for name in self._users:
-            for pid in proc.of_user(pwd.getpwnam(name).pw_uid):
-                kill(pid)
+            end_processes(pwd.getpwnam(name))
 
     def remove(self):
         self.sweep()
