@@ -36,7 +36,9 @@ fi
 mkdir -p "$WREN_CASES"
 WREN_CASES=$WREN_CASES/system_$name${part:+_$part}.json
 export WRENSSHD WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX WREN_CASES
-PYTHONDONTWRITEBYTECODE=1 "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE --durations=5 -m "$WREN_MARKS" \
+# To compile pytest's and our modules for each file of tests would take a third of a start.
+unset PYTHONDONTWRITEBYTECODE
+PYTHONPYCACHEPREFIX=$build/pycache "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE --durations=5 -m "$WREN_MARKS" \
     "$@" "tests/system/test_$name.py" </dev/null
 status=$?
 [ $status != 5 ] || exit 77 # no case is left
