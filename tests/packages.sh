@@ -72,22 +72,32 @@ install_packages() {
     return "$status"
 }
 
+install_all() { # LOG
+    echo "installing $must$may"
+    {
+        apt-get update -q || { sleep 3; apt-get update -q; } || echo "apt-get update failed, going on"
+        install_packages "$must$may"
+    } >"$1" 2>&1 9>&- || {
+        tail -n 15 "$1"
+        # One package that this release does not have must not keep the others away.
+        for package in $must $may; do install_packages "$package" >>"$1" 2>&1 9>&- || true; done
+    }
+    find_missing
+}
+
 # ensure_packages LOG CONSEQUENCE: fails if one of the needed ones is missing in the end; without a useful one it says what
 # follows from that.
 ensure_packages() {
     find_missing
     [ -n "$must$may" ] || return 0
     if [ "$(id -u)" = 0 ] && has apt-get; then
-        echo "installing $must$may"
-        {
-            apt-get update -q || { sleep 3; apt-get update -q; } || echo "apt-get update failed, going on"
-            install_packages "$must$may"
-        } >"$1" 2>&1 || {
-            tail -n 15 "$1"
-            # One package that this release does not have must not keep the others away.
-            for package in $must $may; do install_packages "$package" >>"$1" 2>&1 || true; done
-        }
+        # Of commands that run side by side one installs, with the folder locked that $policy is in. The others find what
+        # it has installed.
+        exec 9<"${policy%/*}"
+        ! has flock || flock 9
         find_missing
+        [ -z "$must$may" ] || install_all "$1"
+        exec 9>&-
     fi
     [ -z "$may" ] || echo "not installed, so $2: $may(apt-get install $may)"
     [ -n "$must" ] || return 0

@@ -67,7 +67,7 @@ patch:has patch
 ca-certificates:test -d /etc/ssl/certs
 python3-venv:has_python ensurepip
 "
-# tests/vm would install these, and another busybox, beside the tests.
+# What steps of tests/all.sh would install beside the tests, one after the other.
 useful_for_all="
 qemu-user-static:has qemu-aarch64-static || has qemu-aarch64
 qemu-system-arm:has qemu-system-aarch64
@@ -78,6 +78,12 @@ e2fsprogs:has mke2fs
 zstd:has zstd
 cpio:has cpio
 cppcheck:has cppcheck
+swtpm:has swtpm
+lintian:has lintian
+systemd-container:has systemd-nspawn
+build-essential:has make && has g++ && has dpkg-buildpackage
+debhelper:has dh
+$systemd_dev:pkg-config --exists systemd
 $clang_rt:has_fuzzer
 nmap:has nmap
 nodejs:has node

@@ -58,7 +58,8 @@ run_unit_tests() {
     # Link-time optimization of some fifty test programs would take long.
     configure "$work/$arch/tests" -Db_lto=false
     logged "$work/$arch/tests.log" ninja -C "$work/$arch/tests"
-    logged "$work/$arch/tests.log" meson test -C "$work/$arch/tests" --no-rebuild --print-errorlogs
+    logged "$work/$arch/tests.log" meson test -C "$work/$arch/tests" --no-rebuild --print-errorlogs \
+        --timeout-multiplier 3
     sed -n 's/^Ok: *\([0-9]*\).*/    \1 unit tests passed/p' "$work/$arch/tests.log"
 }
 
