@@ -1,4 +1,4 @@
-#include "check.h"
+#include "check_run.h"
 
 #include <errno.h>
 #include <sodium.h>

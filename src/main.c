@@ -17,7 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "check.h"
+#include "check_run.h"
 #include "confine.h"
 #include "connection.h"
 #include "descriptors.h"

@@ -7,22 +7,44 @@
 #include "log.h"
 #include "source.h"
 #include "text.h"
-#include "tool.h"
+#include "tools.h"
 
-static const char help[] =
-    "usage: wrensshd-listen [-c most at once (64)] [-s most from one address (24)]\n"
-    "                       [-m start:percent:full, most before their login, or 0]\n"
-    "                       [-p seconds:most, penalty that refuses (30:300), or 0]\n"
-    "                       [-b address] [-i interface] [-l: log to syslog]\n"
-    "                       [-k seconds before all is killed at the end] [-h] [-V]\n"
-    "                       port program [argument ...]\n"
-    "With less than 128 MiB of memory, -c is one for each 2 MiB and -s half of that.\n";
+#define INDENT "                       "
 
-static const struct tool tool = {.name = LISTEN_NAME, .help = help};
+/* The rows, in the order of the usage, with what each adds to it. At the end the error of a wrong
+ * value, in the form of texts.h. */
+#define FLAGS_INTO struct listener
+#define FLAGS(ROW)                                                                                 \
+    ROW('c', FLAG_NUMBER, clients.limit, 1, LIMIT_LISTEN_CONNECTIONS, "[-c most at once (64)] ",   \
+        "c\0-c and -s take 1 to 1024\0")                                                           \
+    ROW('s', FLAG_NUMBER, clients.limit_per_source, 1, LIMIT_LISTEN_CONNECTIONS,                   \
+        "[-s most from one address (24)]\n", "s\0-c and -s take 1 to 1024\0")                      \
+    ROW('m', FLAG_OWN_VALUE, clients, 0, 0,                                                        \
+        INDENT "[-m start:percent:full, most before their login, or 0]\n",                         \
+        "m\0-m takes start:percent:full, such as 48:30:64, up to 1024:100:1024, or 0\0")           \
+    ROW('p', FLAG_OWN_VALUE, penalties, 0, 0,                                                      \
+        INDENT "[-p seconds:most, penalty that refuses (30:300), or 0]\n",                         \
+        "p\0-p takes seconds:most, such as 30:300, up to 86400:86400, or 0\0")                     \
+    ROW('b', FLAG_OWN_VALUE, address, 0, 0, INDENT "[-b address] ", "b\0-b takes an IP address\0") \
+    ROW('i', FLAG_TEXT, interface, 1, IF_NAMESIZE - 1, "[-i interface] ",                          \
+        "i\0-i takes an interface\0")                                                              \
+    ROW('l', FLAG_OWN, clients, 0, 0, "[-l: log to syslog]\n", "")                                 \
+    ROW('k', FLAG_OWN_VALUE, last_seconds, 0, 0,                                                   \
+        INDENT "[-k seconds before all is killed at the end] ", "k\0-k takes 0 to 3600\0")
+#define WRONG_VALUE(letter, kind, field, least, most, help, wrong) wrong
 
-static bool read_number(unsigned *number, const char *text, unsigned least, unsigned most)
+static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
+
+#define LAST_LINES                                                                                 \
+    "[-h] [-V]\n" INDENT "port program [argument ...]\n"                                           \
+    "With less than 128 MiB of memory, -c is one for each 2 MiB and -s half of that.\n"
+static const char help[] = "usage: wrensshd-listen " FLAGS(FLAG_HELP) LAST_LINES;
+
+static const char wrong_values[] = FLAGS(WRONG_VALUE) "\0unknown flag, or one without its argument";
+
+static bool read_number(unsigned *number, const char *text, unsigned most)
 {
-    return number_read(number, text) && *number >= least && *number <= most;
+    return number_read(number, text) && *number <= most;
 }
 
 /* Reads exactly `count` numbers, separated by ':'. */
@@ -84,40 +106,25 @@ static bool read_address(struct in6_addr *address, const char *text)
            inet_pton(AF_INET6, text, address) == 1;
 }
 
-static const char *set_value(struct listener *listener, int flag, const char *text)
+/* What flags_next() leaves to us. Returns false if the flag or its value is wrong. */
+static bool take_flag(struct listener *listener, const struct flags *flags, int flag)
 {
-    struct clients *clients = &listener->clients;
     switch (flag) {
-    case 'c':
-    case 's':
-        return read_number(flag == 'c' ? &clients->limit : &clients->limit_per_source, text, 1,
-                           LIMIT_LISTEN_CONNECTIONS)
-                   ? NULL
-                   : "-c and -s take 1 to 1024";
     case 'm':
-        return read_drop(clients, text)
-                   ? NULL
-                   : "-m takes start:percent:full, such as 48:30:64, up to 1024:100:1024, or 0";
+        return read_drop(&listener->clients, flags->value);
     case 'p':
-        return read_penalties(&listener->penalties, text)
-                   ? NULL
-                   : "-p takes seconds:most, such as 30:300, up to 86400:86400, or 0";
+        return read_penalties(&listener->penalties, flags->value);
     case 'k':
         listener->ends_all = true;
-        return read_number(&listener->last_seconds, text, 0, LIMIT_LISTEN_LAST_SECONDS)
-                   ? NULL
-                   : "-k takes 0 to 3600";
+        return read_number(&listener->last_seconds, flags->value, LIMIT_LISTEN_LAST_SECONDS);
     case 'l':
         log_open(true, LOG_EVENT);
-        return NULL;
+        return true;
     case 'b':
-        listener->address_text = text;
-        return read_address(&listener->address, text) ? NULL : "-b takes an IP address";
-    case 'i':
-        listener->interface = text;
-        return text[0] != '\0' && strlen(text) < IF_NAMESIZE ? NULL : "-i takes an interface";
+        listener->address_text = flags->value;
+        return read_address(&listener->address, flags->value);
     default:
-        return "unknown flag, or one without its argument";
+        return false;
     }
 }
 
@@ -126,7 +133,7 @@ static const char *read_operands(struct listener *listener, char **operands)
     if (operands[0] == NULL || operands[1] == NULL) {
         return "no port or no program";
     }
-    if (!read_number(&listener->port, operands[0], 0, 65535)) {
+    if (!read_number(&listener->port, operands[0], 65535)) {
         return "the port must be 0 to 65535";
     }
     if (operands[1][0] != '/') {
@@ -162,24 +169,24 @@ static void set_default_drop(struct clients *clients, unsigned for_memory)
 
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status)
 {
-    struct flags flags = {.known = "c:s:m:p:b:i:k:lhV", .rest = argv + 1};
+    struct flags flags = flags_begin(LISTEN_NAME, help, known, listener, argv, status);
     unsigned for_memory = clients_limit_for_memory(memory_bytes);
-    const char *wrong = NULL;
     int flag;
     set_defaults(listener, for_memory);
-    while (wrong == NULL && (flag = flags_next(&flags)) != FLAGS_END) {
-        if (flag == 'h' || flag == 'V') {
-            *status = tool_print(flag == 'h' ? help : "wrensshd " WREN_VERSION "\n");
+    while ((flag = flags_next(&flags)) != FLAGS_END) {
+        if (flag == FLAGS_PAGE) {
+            *status = tool_print(flags.value);
             return -1;
         }
-        wrong = set_value(listener, flag, flags.value);
+        if (!take_flag(listener, &flags, flag)) {
+            const char letter = (char)flags.letter;
+            bool is_value = flag > 0 || flag == FLAGS_WRONG;
+            return flags_refuse(&flags, texts_find(wrong_values, &letter, is_value), NULL);
+        }
     }
-    if (wrong == NULL) {
-        wrong = read_operands(listener, flags.rest);
-    }
+    const char *wrong = read_operands(listener, flags.rest);
     if (wrong != NULL) {
-        *status = tool_refuse(&tool, wrong);
-        return -1;
+        return flags_refuse(&flags, wrong, NULL);
     }
     set_default_drop(&listener->clients, for_memory);
     return 0;

@@ -48,7 +48,7 @@ int sftp_main(char **argv)
     log_name("wrensshd-sftp");
     bool reports = sftp_log_begin();
     if (sftp_options_parse(&options, argv, reports, &status) != 0) {
-        return status == 0 ? 0 : end("wrong flags", status);
+        return status == EXIT_USAGE ? end("wrong flags", status) : status;
     }
     if (!reports) {
         log_facility(options.facility);

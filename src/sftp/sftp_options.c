@@ -5,50 +5,48 @@
 #include <string.h>
 #include <strings.h>
 #include <syslog.h>
-#include <unistd.h>
 
-#include "exits.h"
 #include "flags.h"
 #include "sftp.h"
+#include "tools.h"
 
-#define USAGE                                                                                      \
-    "usage: wrensshd-sftp [-eRv] [-d dir] [-j dir] [-u umask] [-p names] [-P names]\n"             \
-    "                     [-l level] [-f facility]\n"                                              \
+/* The rows, in the order of the help; the usage, below, has another. */
+#define FLAGS_INTO struct sftp_options
+#define FLAGS(ROW)                                                                                 \
+    ROW('R', FLAG_SET, read_only, true, 0,                                                         \
+        "  -R           refuse everything that changes files\n")                                   \
+    ROW('d', FLAG_OWN_VALUE, directory, 0, 0,                                                      \
+        "  -d dir       start here; %u is the user, %h the home directory\n")                      \
+    ROW('j', FLAG_OWN_VALUE, jail, 0, 0,                                                           \
+        "  -j dir       show this directory as /, and nothing outside of it; %u, %h\n")            \
+    ROW('u', FLAG_OWN_VALUE, umask, 0, 0, "  -u umask     for new files and directories, octal\n") \
+    ROW('p', FLAG_OWN_VALUE, allowed, 0, 0,                                                        \
+        "  -p names     allow only these requests, separated by commas\n")                         \
+    ROW('P', FLAG_OWN_VALUE, allowed, 0, 0, "  -P names     refuse these requests\n")              \
+    ROW('Q', FLAG_OWN_VALUE, allowed, 0, 0, "  -Q requests  print the names of all requests\n")    \
+    ROW('v', FLAG_OWN, level, 0, 0, "  -v           log each file that is closed\n")               \
+    ROW('l', FLAG_OWN_VALUE, level, 0, 0,                                                          \
+        "  -l level     QUIET, FATAL, ERROR, INFO (default), VERBOSE, DEBUG: from there on as "    \
+        "-v\n")                                                                                    \
+    ROW('e', FLAG_SET, log_to_stderr, true, 0,                                                     \
+        "  -e           log to stderr, if wrensshd did not start it; else to syslog\n")            \
+    ROW('f', FLAG_OWN_VALUE, facility, 0, 0,                                                       \
+        "  -f facility  of syslog: AUTH (default), DAEMON, USER, LOCAL0 to LOCAL7\n")
+
+static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
+
+static const char help[] =
+    "usage: wrensshd-sftp [-eRv] [-d dir] [-j dir] [-u umask] [-p names] [-P names]\n"
+    "                     [-l level] [-f facility]\n"
     "       wrensshd-sftp -h | -V | -Q requests\n"
-
-static const char help[] = USAGE
     "\n"
     "Serves SFTP on descriptors 0 and 1. wrensshd starts it for the subsystem sftp, and\n"
     "where a forced command is internal-sftp with any of these flags.\n"
-    "\n"
-    "  -R           refuse everything that changes files\n"
-    "  -d dir       start here; %u is the user, %h the home directory\n"
-    "  -j dir       show this directory as /, and nothing outside of it; %u, %h\n"
-    "  -u umask     for new files and directories, octal\n"
-    "  -p names     allow only these requests, separated by commas\n"
-    "  -P names     refuse these requests\n"
-    "  -Q requests  print the names of all requests\n"
-    "  -v           log each file that is closed\n"
-    "  -l level     QUIET, FATAL, ERROR, INFO (default), VERBOSE, DEBUG: from there on as -v\n"
-    "  -e           log to stderr, if wrensshd did not start it; else to syslog\n"
-    "  -f facility  of syslog: AUTH (default), DAEMON, USER, LOCAL0 to LOCAL7\n"
-    "  -h, -V       print this page; the version\n";
-
-static int refuse(const char *what, const char *argument)
-{
-    dprintf(STDERR_FILENO, "wrensshd-sftp: %s: %s\n%s", what, argument, USAGE);
-    return -1;
-}
-
-static int refuse_flag(const char *what, int letter)
-{
-    const char text[] = {'-', (char)letter, '\0'};
-    return refuse(what, text);
-}
+    "\n" FLAGS(FLAG_HELP) "  -h, -V       print this page; the version\n";
 
 /* Copies a path with %u, %h (%d in OpenSSH's words) and %% replaced. The daemon has set USER and
  * HOME. */
-static int expand(char out[static PATH_BYTES], const char *path)
+static int expand(const struct flags *flags, char out[static PATH_BYTES], const char *path)
 {
     const char *user = getenv("USER");
     const char *home = getenv("HOME");
@@ -62,44 +60,50 @@ static int expand(char out[static PATH_BYTES], const char *path)
         }
         size_t bytes = part != NULL ? strlen(part) : PATH_BYTES;
         if (used + bytes >= PATH_BYTES) {
-            return refuse(part != NULL ? "the path is too long" : "unknown % in the path", path);
+            return flags_refuse(
+                flags, part != NULL ? "the path is too long" : "unknown % in the path", path);
         }
         memcpy(out + used, part, bytes);
         used += bytes;
     }
     out[used] = '\0';
-    return used > 0 ? 0 : refuse("the path is empty", path);
+    return used > 0 ? 0 : flags_refuse(flags, "the path is empty", path);
 }
 
 /* A relative jail is in the home directory by name: where that is missing, the daemon goes on in /,
  * and the jail must not become the whole system by it. */
-static int set_jail(struct sftp_options *options, const char *value)
+static int set_jail(struct sftp_options *options, const struct flags *flags)
 {
+    const char *value = flags->value;
     char path[PATH_BYTES];
     bool is_relative = value[0] != '/' && value[0] != '%';
     if (snprintf(path, sizeof(path), "%s%s", is_relative ? "%h/" : "", value) >= PATH_BYTES) {
-        return refuse("the path is too long", value);
+        return flags_refuse(flags, "the path is too long", value);
     }
-    int result = expand(options->jail, path);
-    return result != 0 || options->jail[0] == '/' ? result : refuse("the jail has no path", value);
+    int result = expand(flags, options->jail, path);
+    return result != 0 || options->jail[0] == '/'
+               ? result
+               : flags_refuse(flags, "the jail has no path", value);
 }
 
-static int parse_umask(struct sftp_options *options, const char *text)
+static int parse_umask(struct sftp_options *options, const struct flags *flags)
 {
+    const char *text = flags->value;
     unsigned value = 0;
     for (const char *at = text; *at >= '0' && *at <= '7' && value <= 0777; at++) {
         value = value * 8 + (unsigned)(*at - '0');
     }
     if (text[0] == '\0' || text[strspn(text, "01234567")] != '\0' || value > 0777) {
-        return refuse("-u takes an octal number up to 0777", text);
+        return flags_refuse(flags, "-u takes an octal number up to 0777", text);
     }
     options->umask = (mode_t)value;
     options->has_umask = true;
     return 0;
 }
 
-static int parse_level(struct sftp_options *options, const char *text)
+static int parse_level(struct sftp_options *options, const struct flags *flags)
 {
+    const char *text = flags->value;
     static const struct {
         char name[sizeof("VERBOSE")];
         enum log_level level;
@@ -112,11 +116,12 @@ static int parse_level(struct sftp_options *options, const char *text)
             return 0;
         }
     }
-    return refuse("unknown log level", text);
+    return flags_refuse(flags, "unknown log level", text);
 }
 
-static int parse_facility(struct sftp_options *options, const char *text)
+static int parse_facility(struct sftp_options *options, const struct flags *flags)
 {
+    const char *text = flags->value;
     static const struct {
         char name[sizeof("DAEMON")];
         int facility;
@@ -131,92 +136,78 @@ static int parse_facility(struct sftp_options *options, const char *text)
         options->facility = LOG_LOCAL0 + (text[5] - '0') * (LOG_LOCAL1 - LOG_LOCAL0);
         return 0;
     }
-    return refuse("unknown facility of syslog", text);
+    return flags_refuse(flags, "unknown facility of syslog", text);
 }
 
-static int parse_requests(struct sftp_options *options, int letter, const char *names)
+static int parse_requests(struct sftp_options *options, const struct flags *flags)
 {
     uint32_t bits = 0;
-    if (!sftp_requests_named(&bits, names)) {
-        return refuse("unknown name of a request", names);
+    if (!sftp_requests_named(&bits, flags->value)) {
+        return flags_refuse(flags, "unknown name of a request", flags->value);
     }
-    options->allowed &= letter == 'p' ? bits : ~bits;
+    options->allowed &= flags->letter == 'p' ? bits : ~bits;
     return 0;
 }
 
-static int set(struct sftp_options *options, int letter, const char *value)
+static int print_requests(const struct flags *flags)
 {
-    switch (letter) {
-    case 'R':
-        options->read_only = true;
-        return 0;
-    case 'e':
-        options->log_to_stderr = true;
-        return 0;
+    if (strcmp(flags->value, "requests") != 0) {
+        return flags_refuse(flags, "-Q takes the word requests", flags->value);
+    }
+    sftp_requests_print();
+    *flags->status = 0;
+    return -1;
+}
+
+/* What flags_next() leaves to us. */
+static int take_flag(struct sftp_options *options, const struct flags *flags, int flag)
+{
+    switch (flag) {
     case 'v':
         options->level = LOG_DETAIL;
         return 0;
     case 'd':
-        return expand(options->directory, value);
+        return expand(flags, options->directory, flags->value);
     case 'j':
-        return set_jail(options, value);
+        return set_jail(options, flags);
     case 'u':
-        return parse_umask(options, value);
+        return parse_umask(options, flags);
     case 'p':
     case 'P':
-        return parse_requests(options, letter, value);
+        return parse_requests(options, flags);
     case 'l':
-        return parse_level(options, value);
+        return parse_level(options, flags);
     case 'f':
-        return parse_facility(options, value);
-    case FLAGS_NO_VALUE:
-        return refuse_flag("this flag needs an argument", value[0]);
+        return parse_facility(options, flags);
+    case 'Q':
+        return print_requests(flags);
+    case FLAGS_PAGE:
+        *flags->status = tool_print(flags->value);
+        return -1;
     default:
-        return refuse_flag("unknown flag", value[0]);
+        return flags_refuse_letter(flags, flag);
     }
-}
-
-/* Returns the exit code of a flag that only prints. */
-static int print(int letter, const char *value)
-{
-    if (letter == 'Q' && strcmp(value, "requests") != 0) {
-        refuse("-Q takes the word requests", value);
-        return EXIT_USAGE;
-    }
-    if (letter == 'Q') {
-        sftp_requests_print();
-    } else {
-        dprintf(STDOUT_FILENO, "%s", letter == 'h' ? help : "wrensshd " WREN_VERSION "\n");
-    }
-    return 0;
 }
 
 int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon, int *status)
 {
-    struct flags flags = {.known = "Revd:j:u:p:P:Q:l:f:hV", .rest = argv + 1};
-    int letter;
+    struct flags flags = flags_begin("wrensshd-sftp", help, known, options, argv, status);
+    int flag;
     options->facility = LOG_AUTH;
     options->level = LOG_EVENT;
     options->allowed = UINT32_MAX;
-    *status = EXIT_USAGE;
-    while ((letter = flags_next(&flags)) != FLAGS_END) {
-        if (letter == 'h' || letter == 'V' || letter == 'Q') {
-            *status = print(letter, flags.value);
-            return -1;
-        }
-        const char wrong[] = {(char)flags.letter, '\0'};
-        bool is_known = letter != FLAGS_UNKNOWN && letter != FLAGS_NO_VALUE;
-        if (set(options, letter, is_known ? flags.value : wrong) != 0) {
+    while ((flag = flags_next(&flags)) != FLAGS_END) {
+        if (take_flag(options, &flags, flag) != 0) {
             return -1;
         }
     }
     for (; *flags.rest != NULL; flags.rest++) {
         if (by_daemon) {
-            return refuse("no operands are taken", *flags.rest);
+            return flags_refuse(&flags, "no operands are taken", *flags.rest);
         }
         /* To ignore -R or -j would give the client more than the administrator meant to. */
         if (flags.rest[0][0] == '-') {
-            return refuse("flags come before operands", *flags.rest);
+            return flags_refuse(&flags, "flags come before operands", *flags.rest);
         }
     }
     return 0;

@@ -9,18 +9,43 @@
 #define KNOWN "abv:w:"
 #define MOST  5
 
+static struct fields {
+    bool set;
+    int8_t level;
+    const char *text;
+    unsigned number;
+} fields;
+
+#define FLAGS_INTO struct fields
+#define FLAGS(ROW)                                                                                 \
+    ROW('a', FLAG_OWN, set, 0, 0, "")                                                              \
+    ROW('b', FLAG_OWN, set, 0, 0, "")                                                              \
+    ROW('v', FLAG_OWN_VALUE, set, 0, 0, "")                                                        \
+    ROW('w', FLAG_OWN_VALUE, set, 0, 0, "")
+#define FIELDS(ROW)                                                                                \
+    ROW('s', FLAG_SET, set, true, 0, "")                                                           \
+    ROW('S', FLAG_SET, set, false, 0, "")                                                          \
+    ROW('l', FLAG_SET, level, -1, 0, "")                                                           \
+    ROW('t', FLAG_TEXT, text, 1, 3, "")                                                            \
+    ROW('n', FLAG_NUMBER, number, 2, 999999998, "")
+
+static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
+static const struct flag with_fields[] = {FLAGS(FLAG_ROW) FIELDS(FLAG_ROW){0}};
+
 /* flags_next() and getopt(3) read a command line up to its end or the first error, and must agree.
  */
 static void compare(int count, char **arguments)
 {
-    struct flags flags = {.known = KNOWN, .rest = arguments + 1};
+    struct flags flags = flags_begin("name", "", known, NULL, arguments, NULL);
     int flag, expected;
     optind = 0; /* glibc and musl begin anew */
     opterr = 0;
     do {
         expected = getopt(count, arguments, "+:" KNOWN);
         flag = flags_next(&flags);
-        ck_assert_int_eq(flag, expected);
+        ck_assert_int_eq(flag, expected == '?'   ? FLAGS_UNKNOWN
+                               : expected == ':' ? FLAGS_NO_VALUE
+                                                 : expected);
         if (flag == 'v' || flag == 'w') {
             ck_assert_ptr_eq(flags.value, optarg);
         }
@@ -53,23 +78,73 @@ START_TEST(as_getopt)
 END_TEST
 
 /* getopt(3) has no long flags. These two are what people try first. */
-START_TEST(long_flags)
+START_TEST(pages)
 {
     static const struct {
         const char *word;
-        int first, second;
-    } rows[] = {{"--help", 'h', 'a'},
-                {"--version", 'V', 'a'},
-                {"--", FLAGS_END, 0},
-                {"--helper", FLAGS_UNKNOWN, 0},
-                {"--Version", FLAGS_UNKNOWN, 0}};
+        int first;
+        const char *page;
+    } rows[] = {{"--help", FLAGS_PAGE, "the page"},
+                {"-h", FLAGS_PAGE, "the page"},
+                {"--version", FLAGS_PAGE, "wrensshd " WREN_VERSION "\n"},
+                {"-V", FLAGS_PAGE, "wrensshd " WREN_VERSION "\n"},
+                {"--", FLAGS_END, NULL},
+                {"--helper", FLAGS_UNKNOWN, NULL},
+                {"--Version", FLAGS_UNKNOWN, NULL}};
     char *arguments[] = {(char *)(uintptr_t) "name", (char *)(uintptr_t)rows[_i].word,
                          (char *)(uintptr_t) "-a", NULL};
-    struct flags flags = {.known = "ahV", .rest = arguments + 1};
+    struct flags flags = flags_begin("name", "the page", known, NULL, arguments, NULL);
     ck_assert_int_eq(flags_next(&flags), rows[_i].first);
-    if (rows[_i].second != 0) {
-        ck_assert_int_eq(flags_next(&flags), rows[_i].second);
+    if (rows[_i].page != NULL) {
+        ck_assert_str_eq(flags.value, rows[_i].page);
     }
+}
+END_TEST
+
+static int next_of(char *first, char *second, struct flags *flags)
+{
+    static char *arguments[] = {NULL, NULL, NULL, NULL, NULL};
+    arguments[1] = first;
+    arguments[2] = second;
+    arguments[3] = (char *)(uintptr_t) "-a";
+    memset(&fields, 0x55, sizeof(fields));
+    *flags = flags_begin("name", "", with_fields, &fields, arguments, NULL);
+    return flags_next(flags);
+}
+
+/* Fields are set on the way to the first flag of the program's own, -a; no other is touched. */
+START_TEST(fields_are_set)
+{
+    char switches[] = "-Sls", texts[] = "-t", three[] = "abc", number[] = "-n",
+         most[] = "999999998";
+    struct flags flags;
+    ck_assert_int_eq(next_of(switches, switches, &flags), 'a');
+    ck_assert(fields.set && fields.level == -1 && fields.number == 0x55555555);
+    switches[3] = 'S';
+    ck_assert_int_eq(next_of(switches, switches, &flags), 'a');
+    ck_assert(!fields.set);
+    ck_assert_int_eq(next_of(texts, three, &flags), 'a');
+    ck_assert_ptr_eq(fields.text, three);
+    ck_assert_int_eq(next_of(number, most, &flags), 'a');
+    ck_assert_uint_eq(fields.number, 999999998);
+}
+END_TEST
+
+START_TEST(ranges)
+{
+    static const struct {
+        char flag[3], value[12];
+        bool right;
+    } rows[] = {{"-t", "", false},         {"-t", "a", true},          {"-t", "abc", true},
+                {"-t", "abcd", false},     {"-n", "1", false},         {"-n", "2", true},
+                {"-n", "999999998", true}, {"-n", "999999999", false}, {"-n", "", false},
+                {"-n", "x", false},        {"-n", "-2", false},        {"-n", "2 ", false}};
+    char flag[3], value[12];
+    struct flags flags;
+    memcpy(flag, rows[_i].flag, sizeof(flag));
+    memcpy(value, rows[_i].value, sizeof(value));
+    ck_assert_int_eq(next_of(flag, value, &flags), rows[_i].right ? 'a' : FLAGS_WRONG);
+    ck_assert(rows[_i].right || (flags.letter == flag[1] && flags.row->letter == flag[1]));
 }
 END_TEST
 
@@ -79,7 +154,9 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("flags");
     tcase_set_timeout(tests, 60);
     tcase_add_test(tests, as_getopt);
-    tcase_add_loop_test(tests, long_flags, 0, 5);
+    tcase_add_loop_test(tests, pages, 0, 7);
+    tcase_add_test(tests, fields_are_set);
+    tcase_add_loop_test(tests, ranges, 0, 12);
     suite_add_tcase(suite, tests);
     return suite;
 }

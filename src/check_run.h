@@ -2,8 +2,8 @@
  * -T: writes on stdout what a login would meet, as lines of the log, and serves nobody. It asks
  * what a login asks: the sandbox in a child, and the child that reads keys.
  */
-#ifndef WREN_CHECK_H
-#define WREN_CHECK_H
+#ifndef WREN_CHECK_RUN_H
+#define WREN_CHECK_RUN_H
 
 #include "options.h"
 

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "grant.h"
 #include "limit.h"
@@ -13,7 +14,7 @@
 struct options {
     const char *keydir;
     int key_descriptor;         /* N of a keydir "fd:N", else 0 */
-    int verbosity;              /* -1 with -q, 0, then one for each -v */
+    int8_t verbosity;           /* -1 with -q, 0, then one for each -v, up to 2 */
     bool syslog;                /* -l */
     bool no_sntrup;             /* -P: no sntrup761x25519-sha512 */
     bool no_curve25519;         /* -S: no curve25519-sha256 */

@@ -1,0 +1,188 @@
+/*
+ * wrensshd-makekey and wrensshd-printkey.
+ */
+#include <sodium.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "exits.h"
+#include "flags.h"
+#include "hostkey.h"
+#include "limit.h"
+#include "log.h"
+#include "ssh_key_types.h"
+#include "tools.h"
+
+/* ---- the command lines ----------------------------------------------------------------------- */
+
+struct key_tool {
+    bool quiet;        /* -q */
+    const char *value; /* of -i or -r, or NULL */
+    const char *keydir;
+};
+
+#define FLAGS_INTO struct key_tool
+#define LAST_FLAGS                                                                                 \
+    "  -h  print this\n"                                                                           \
+    "  -V  print the version\n"
+
+/* Reads the arguments. Returns 0 to go on, or -1 to exit with *flags->status. */
+static int read_arguments(struct flags *flags, struct key_tool *tool)
+{
+    int flag = flags_next(flags);
+    if (flag == FLAGS_PAGE) {
+        *flags->status = tool_print(flags->value);
+        return -1;
+    }
+    if (flag != FLAGS_END) {
+        char wrong[40];
+        snprintf(wrong, sizeof(wrong),
+                 flag == FLAGS_NO_VALUE ? "flag -%c needs an argument" : "unknown flag -%c",
+                 flags->letter);
+        return flags_refuse(flags, wrong, NULL);
+    }
+    tool->keydir = flags->rest[0];
+    if (tool->keydir == NULL) {
+        return flags_refuse(flags, "no key directory", NULL);
+    }
+    return flags->rest[1] == NULL ? 0 : flags_refuse(flags, "more than one key directory", NULL);
+}
+
+/* ---- wrensshd-makekey ------------------------------------------------------------------------ */
+
+#define MAKEKEY_FLAGS(ROW)                                                                         \
+    ROW('i', FLAG_TEXT, value, 0, UINT32_MAX,                                                      \
+        "  -i  take the host key in this file, an OpenSSH ed25519 key without a passphrase,\n"     \
+        "      or in this directory\n")                                                            \
+    ROW('q', FLAG_SET, quiet, true, 0, "  -q  say nothing on success\n")
+
+static const struct flag makekey_flags[] = {MAKEKEY_FLAGS(FLAG_ROW){0}};
+
+static const char makekey_help[] =
+    "usage: wrensshd-makekey [-q] [-i file] [-h] [-V] keydir\n"
+    "Makes the host key of wrensshd in keydir, or repairs a damaged one. A good one is left "
+    "alone.\n" MAKEKEY_FLAGS(FLAG_HELP) LAST_FLAGS;
+
+static int make_key(const struct key_tool *tool, enum hostkey_change *change)
+{
+    struct hostkey key;
+    int status = EXIT_TROUBLE;
+    if (tool->value == NULL) {
+        return hostkey_make(tool->keydir, NULL, change) == 0 ? 0 : EXIT_TROUBLE;
+    }
+    if (hostkey_load(&key, tool->value, &status) == 0) {
+        status = hostkey_make(tool->keydir, &key, change) == 0 ? 0 : EXIT_TROUBLE;
+    }
+    sodium_memzero(&key, sizeof(key));
+    return status;
+}
+
+int makekey_main(char **argv)
+{
+    static const char *const results[] = {
+        [HOSTKEY_KEPT] = "already there",
+        [HOSTKEY_MADE] = "made",
+        [HOSTKEY_REPAIRED] = "repaired",
+        [HOSTKEY_REPLACED] = "replaced: its secret half was damaged or missing",
+    };
+    enum hostkey_change change = HOSTKEY_KEPT;
+    struct hostkey_list keys;
+    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    char text[LIMIT_PATH_BYTES + 192];
+    int status = 0;
+    struct key_tool tool = {.quiet = false};
+    struct flags flags =
+        flags_begin("wrensshd-makekey", makekey_help, makekey_flags, &tool, argv, &status);
+
+    log_name(flags.name);
+    if (read_arguments(&flags, &tool) != 0) {
+        return status;
+    }
+    status = make_key(&tool, &change);
+    if (status != 0 || tool.quiet) {
+        return status;
+    }
+    if (hostkey_list(&keys, tool.keydir, &status) != 0) {
+        return status;
+    }
+    hostkey_fingerprint(fingerprint, keys.public_keys[0]);
+    const char *result =
+        change == HOSTKEY_MADE && tool.value != NULL ? "imported" : results[change];
+    snprintf(text, sizeof(text), "%s: host key %s, %s\n", tool.keydir, result, fingerprint);
+    return tool_print(text);
+}
+
+/* ---- wrensshd-printkey ----------------------------------------------------------------------- */
+
+/* Enough for any DNS name in text form, with escapes and the final dot. */
+#define NAME_BYTES 1024
+#define TEXT_BYTES (NAME_BYTES + 256)
+
+#define PRINTKEY_FLAGS(ROW)                                                                        \
+    ROW('r', FLAG_TEXT, value, 0, UINT32_MAX,                                                      \
+        "  -r  print an SSHFP record for the DNS instead, of a host with this name\n")
+
+static const struct flag printkey_flags[] = {PRINTKEY_FLAGS(FLAG_ROW){0}};
+
+static const char printkey_help[] =
+    "usage: wrensshd-printkey [-r name] [-h] [-V] keydir\n"
+    "Prints the host keys in keydir, which may also be an OpenSSH key: of each the line for\n"
+    "known_hosts or authorized_keys, then its fingerprint as ssh-keygen -l shows "
+    "it.\n" PRINTKEY_FLAGS(FLAG_HELP) LAST_FLAGS;
+
+/* RFC 4255 section 3.2: algorithm 4 is Ed25519 (RFC 7479), fingerprint type 2 SHA-256 (RFC 6594).
+ */
+static int print_record(const char *name, const uint8_t public_key[static 32])
+{
+    uint8_t blob[HOSTKEY_BLOB_BYTES];
+    uint8_t hash[crypto_hash_sha256_BYTES];
+    char hex[2 * sizeof(hash) + 1];
+    char text[TEXT_BYTES];
+    hostkey_blob(blob, public_key);
+    crypto_hash_sha256(hash, blob, sizeof(blob));
+    sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+    snprintf(text, sizeof(text), "%s IN SSHFP 4 2 %s\n", name, hex);
+    return tool_print(text);
+}
+
+static int print_key(const uint8_t public_key[static 32])
+{
+    uint8_t blob[HOSTKEY_BLOB_BYTES];
+    char base64[sodium_base64_ENCODED_LEN(HOSTKEY_BLOB_BYTES, sodium_base64_VARIANT_ORIGINAL)];
+    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    char text[256];
+    hostkey_blob(blob, public_key);
+    sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob), sodium_base64_VARIANT_ORIGINAL);
+    hostkey_fingerprint(fingerprint, public_key);
+    snprintf(text, sizeof(text), SSH_ED25519 " %s\n256 %s no comment (ED25519)\n", base64,
+             fingerprint);
+    return tool_print(text);
+}
+
+int printkey_main(char **argv)
+{
+    struct hostkey_list keys;
+    int status = 0;
+    struct key_tool tool = {.quiet = false};
+    struct flags flags =
+        flags_begin("wrensshd-printkey", printkey_help, printkey_flags, &tool, argv, &status);
+
+    log_name(flags.name);
+    if (read_arguments(&flags, &tool) != 0) {
+        return status;
+    }
+    if (tool.value != NULL && strlen(tool.value) > NAME_BYTES) {
+        flags_refuse(&flags, "the name is too long", NULL);
+        return status;
+    }
+    if (hostkey_list(&keys, tool.keydir, &status) != 0) {
+        return status;
+    }
+    for (size_t i = 0; i < keys.count && status == 0; i++) {
+        status = tool.value != NULL ? print_record(tool.value, keys.public_keys[i])
+                                    : print_key(keys.public_keys[i]);
+    }
+    return status;
+}
