@@ -5,7 +5,7 @@
 
 #include "authkeys_refuse.h"
 
-static struct authkeys_finding *begin(struct authkeys_report *report)
+static struct authkeys_finding *begin_finding(struct authkeys_report *report)
 {
     struct authkeys_finding *finding = &report->findings[report->count];
     memset(finding, 0, sizeof(*finding));
@@ -15,7 +15,7 @@ static struct authkeys_finding *begin(struct authkeys_report *report)
 
 /* Beyond the limit a finding that may work takes the place of one that can't: of the last finding,
  * or of any if a file of -R may revoke those that are kept. */
-static void keep(struct authkeys_report *report)
+static void keep_finding(struct authkeys_report *report)
 {
     struct authkeys_finding *findings = report->findings;
     uint32_t first = report->may_be_revoked ? 0 : LIMIT_EXPLAINED_LINES - 1;
@@ -34,7 +34,8 @@ static void keep(struct authkeys_report *report)
     }
 }
 
-static enum authkeys_reason judge(struct authkeys_report *report, struct authkeys_finding *finding)
+static enum authkeys_reason explain_line(struct authkeys_report *report,
+                                         struct authkeys_finding *finding)
 {
     const struct authkeys_line *line = &report->line;
     enum authkeys_reason fault = authkeys_line_key(&report->key, line);
@@ -62,43 +63,43 @@ static enum authkeys_reason judge(struct authkeys_report *report, struct authkey
     return reason;
 }
 
-static void walk(struct authkeys_report *report, int fd)
+static void explain_lines(struct authkeys_report *report, int fd)
 {
     struct reader line;
     int got;
     lines_init(&report->lines, fd);
     while ((got = lines_next(&report->lines, &line)) != 0) {
-        struct authkeys_finding *finding = begin(report);
+        struct authkeys_finding *finding = begin_finding(report);
         finding->line = report->lines.number;
         if (got < 0) {
             finding->reason = AUTHKEYS_UNREADABLE;
             finding->error = (uint32_t)errno;
-            keep(report);
+            keep_finding(report);
             return;
         }
         if (report->lines.too_long) {
             finding->reason = AUTHKEYS_LINE_TOO_LONG;
         } else if (authkeys_line_read(&report->line, line)) {
-            finding->reason = judge(report, finding);
+            finding->reason = explain_line(report, finding);
         } else {
             continue;
         }
-        keep(report);
+        keep_finding(report);
     }
 }
 
-static void walk_authorities(struct authkeys_report *report, const struct authkeys_file *file)
+static void explain_authorities(struct authkeys_report *report, const struct authkeys_file *file)
 {
     report->of_authorities = 1;
     if (file->fd >= 0) {
-        walk(report, file->fd);
+        explain_lines(report, file->fd);
     } else if (file->path != NULL) {
-        struct authkeys_finding *finding = begin(report);
+        struct authkeys_finding *finding = begin_finding(report);
         finding->reason = file->reason;
         finding->owner = file->owner;
         finding->mode = file->mode;
         finding->error = (uint32_t)file->error;
-        keep(report);
+        keep_finding(report);
     }
 }
 
@@ -128,9 +129,9 @@ void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *
     report->may_be_revoked = files->revoked.path != NULL;
     authkeys_refuse_by_file(verdict, &files->users);
     if (files->users.fd >= 0) {
-        walk(report, files->users.fd);
+        explain_lines(report, files->users.fd);
     }
-    walk_authorities(report, &files->authorities);
+    explain_authorities(report, &files->authorities);
     if (authkeys_is_revoked(verdict, &files->revoked, &offer)) {
         report->count = report->more = 0;
     }

@@ -37,7 +37,7 @@ struct path {
     char *bytes; /* LIMIT_PATH_BYTES */
 };
 
-static void append(struct path *path, const char *text, size_t count)
+static void append_text(struct path *path, const char *text, size_t count)
 {
     if (path->failed || count >= LIMIT_PATH_BYTES - path->used) {
         path->failed = true;
@@ -52,13 +52,13 @@ static void append_expanded(struct path *path, char letter, const struct account
 {
     switch (letter) {
     case 'u':
-        append(path, account->user, strlen(account->user));
+        append_text(path, account->user, strlen(account->user));
         break;
     case 'h':
-        append(path, account->home, strlen(account->home));
+        append_text(path, account->home, strlen(account->home));
         break;
     case '%':
-        append(path, "%", 1);
+        append_text(path, "%", 1);
         break;
     default:
         path->failed = true;
@@ -73,8 +73,8 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
     if (pattern == NULL) {
         pattern = "%h/.ssh/authorized_keys";
     } else if (pattern[0] != '/' && strncmp(pattern, "%h", 2) != 0) {
-        append(&path, account->home, strlen(account->home));
-        append(&path, "/", 1);
+        append_text(&path, account->home, strlen(account->home));
+        append_text(&path, "/", 1);
     }
     /* A "%" at the end fails on the NUL that follows it: nothing is read past that. */
     for (const char *at = pattern; !path.failed && *at != '\0'; at++) {
@@ -82,7 +82,7 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
             at++;
             append_expanded(&path, *at, account);
         } else {
-            append(&path, at, 1);
+            append_text(&path, at, 1);
         }
     }
     return !path.failed;

@@ -111,17 +111,17 @@ bool certificate_names_one_of(const struct certificate *certificate, struct read
 #define TYPE_USER 1
 
 /* What a certificate allows and forces; merged into the line's grant once all of it is read. */
-struct terms {
+struct certificate_terms {
     const struct login_attempt *attempt;
     uint32_t flags;
     struct reader command;
     bool has_source;
 };
 
-struct option {
+struct certificate_option {
     char name[sizeof("permit-agent-forwarding")];
     uint32_t flag;
-    enum authkeys_reason (*handle)(struct terms *terms, struct reader data);
+    enum authkeys_reason (*handle)(struct certificate_terms *terms, struct reader data);
 };
 
 /* Data that is a text in a string; broken if it is anything else. */
@@ -131,7 +131,7 @@ static bool read_value(struct reader *value, struct reader data)
     return reader_end(&data) && !reader_has_nul(value);
 }
 
-static enum authkeys_reason on_force_command(struct terms *terms, struct reader data)
+static enum authkeys_reason on_force_command(struct certificate_terms *terms, struct reader data)
 {
     if ((terms->flags & GRANT_FORCED) != 0 || !read_value(&terms->command, data) ||
         terms->command.left >= LIMIT_FORCED_COMMAND_BYTES) {
@@ -141,7 +141,7 @@ static enum authkeys_reason on_force_command(struct terms *terms, struct reader 
     return AUTHKEYS_LISTED;
 }
 
-static enum authkeys_reason on_source_address(struct terms *terms, struct reader data)
+static enum authkeys_reason on_source_address(struct certificate_terms *terms, struct reader data)
 {
     struct reader list;
     if (terms->has_source || !read_value(&list, data) || list.left >= LIMIT_OPTION_BYTES) {
@@ -151,14 +151,14 @@ static enum authkeys_reason on_source_address(struct terms *terms, struct reader
     return match_reason(match_networks(list, terms->attempt->address));
 }
 
-static const struct option critical_options[] = {
+static const struct certificate_option critical_options[] = {
     {"force-command", 0, on_force_command},
     {"source-address", 0, on_source_address},
     {"verify-required", GRANT_VERIFY, NULL},
     {"", 0, NULL},
 };
 
-static const struct option extensions[] = {
+static const struct certificate_option extensions[] = {
     {"permit-pty", GRANT_PTY, NULL},
     {"permit-user-rc", GRANT_USER_RC, NULL},
     {"no-touch-required", GRANT_UNTOUCHED, NULL},
@@ -168,7 +168,8 @@ static const struct option extensions[] = {
     {"", 0, NULL},
 };
 
-static enum authkeys_reason read_one(struct terms *terms, const struct option *known,
+static enum authkeys_reason read_one(struct certificate_terms *terms,
+                                     const struct certificate_option *known,
                                      const struct reader *name, struct reader data)
 {
     while (known->name[0] != '\0' && !reader_is(name, known->name)) {
@@ -185,8 +186,9 @@ static enum authkeys_reason read_one(struct terms *terms, const struct option *k
 }
 
 /* An extension that is not known gives nothing; an option that is critical must be known. */
-static enum authkeys_reason read_all(struct terms *terms, const struct option *known,
-                                     struct reader list, char option[static AUTHKEYS_OPTION_BYTES])
+static enum authkeys_reason read_all(struct certificate_terms *terms,
+                                     const struct certificate_option *known, struct reader list,
+                                     char option[static AUTHKEYS_OPTION_BYTES])
 {
     while (list.left > 0) {
         struct reader name = reader_string(&list);
@@ -204,7 +206,7 @@ static enum authkeys_reason read_all(struct terms *terms, const struct option *k
     return AUTHKEYS_LISTED;
 }
 
-static enum authkeys_reason merge(struct grant *grant, const struct terms *terms)
+static enum authkeys_reason merge_terms(struct grant *grant, const struct certificate_terms *terms)
 {
     bool forces = (terms->flags & GRANT_FORCED) != 0;
     /* NOLINTBEGIN(clang-analyzer-core.NonNullParamChecker): a forced command has bytes. */
@@ -230,7 +232,7 @@ enum authkeys_reason certificate_judge(struct grant *grant,
                                        const struct login_attempt *attempt)
 {
     const struct certificate *certificate = attempt->certificate;
-    struct terms terms = {.attempt = attempt};
+    struct certificate_terms terms = {.attempt = attempt};
     uint64_t now = (uint64_t)attempt->now;
     if (!certificate_is_signed(certificate)) {
         return AUTHKEYS_CERT_SIGNATURE;
@@ -248,5 +250,5 @@ enum authkeys_reason certificate_judge(struct grant *grant,
     if (reason == AUTHKEYS_LISTED) {
         reason = read_all(&terms, extensions, certificate->extensions, option);
     }
-    return reason == AUTHKEYS_LISTED ? merge(grant, &terms) : reason;
+    return reason == AUTHKEYS_LISTED ? merge_terms(grant, &terms) : reason;
 }

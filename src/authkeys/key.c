@@ -3,6 +3,7 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "lines.h"
 #include "ssh_key_types.h"
 #include "text.h"
 #include "writer.h"
@@ -99,18 +100,13 @@ void key_write_verifier(struct signature_key *verifier, const struct key *key)
 /* Of a key blob of 51 bytes. */
 #define ED25519_BASE64_BYTES 68
 
-static bool is_blank(uint8_t byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
 /* As OpenSSH reads them: \" inside or outside of quotes is no quote. */
 static struct reader read_options(struct reader *line)
 {
     const uint8_t *bytes = line->bytes;
     bool quoted = false;
     size_t count = 0;
-    for (; count < line->left && (quoted || !is_blank(bytes[count])); count++) {
+    for (; count < line->left && (quoted || !lines_is_blank(bytes[count])); count++) {
         if (bytes[count] == '\\' && count + 1 < line->left && bytes[count + 1] == '"') {
             count++;
         } else if (bytes[count] == '"') {

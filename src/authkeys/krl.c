@@ -77,7 +77,7 @@ __attribute__((noinline)) static void settle(struct krl *krl, enum revoked verdi
 /* ---- fields ---------------------------------------------------------------------------------- */
 
 /* The bytes are valid until the next call. On failure NULL. */
-static const uint8_t *take(struct krl *krl, uint32_t count)
+static const uint8_t *take_bytes(struct krl *krl, uint32_t count)
 {
     if (count > krl->left || count > sizeof(krl->file->bytes)) {
         settle(krl, REVOKED_BROKEN);
@@ -95,7 +95,7 @@ static const uint8_t *take(struct krl *krl, uint32_t count)
 static uint64_t take_number(struct krl *krl, unsigned count)
 {
     uint64_t number = 0;
-    const uint8_t *bytes = take(krl, count);
+    const uint8_t *bytes = take_bytes(krl, count);
     for (unsigned i = 0; bytes != NULL && i < count; i++) {
         number = number << 8 | bytes[i];
     }
@@ -106,7 +106,7 @@ static uint64_t take_number(struct krl *krl, unsigned count)
 static void take_string(struct krl *krl)
 {
     uint32_t count = (uint32_t)take_number(krl, 4);
-    const uint8_t *bytes = take(krl, count);
+    const uint8_t *bytes = take_bytes(krl, count);
     krl->entry = reader_over(bytes, bytes != NULL ? count : 0);
 }
 
@@ -157,7 +157,7 @@ static void hash_key(struct krl *krl)
     }
 }
 
-static void judge_key(struct krl *krl, const uint8_t fingerprint[static 32])
+static void judge_fingerprint(struct krl *krl, const uint8_t fingerprint[static 32])
 {
     krl->is_empty = false;
     if (revoked_is_offered(krl->offer, fingerprint)) {
@@ -204,12 +204,12 @@ static bool read_data(struct krl *krl, unsigned type)
     case KEYS:
         take_string(krl);
         hash_key(krl);
-        judge_key(krl, krl->fingerprint);
+        judge_fingerprint(krl, krl->fingerprint);
         return true;
     case SHA256_FINGERPRINTS:
         take_string(krl);
         if (krl->entry.left == sizeof(krl->fingerprint)) {
-            judge_key(krl, krl->entry.bytes);
+            judge_fingerprint(krl, krl->entry.bytes);
             return true;
         }
         settle(krl, REVOKED_BROKEN);
@@ -304,7 +304,7 @@ enum revoked krl_look(struct lines *file, const struct revoked_offer *offer, con
     if (take_number(&krl, 4) != 1) {
         settle(&krl, REVOKED_UNSUPPORTED);
     }
-    take(&krl, 3 * 8);
+    take_bytes(&krl, 3 * 8);
     take_string(&krl);
     take_string(&krl);
     while (krl.verdict == REVOKED_NOT && has_more(&krl)) {

@@ -11,6 +11,12 @@
 #include "limit.h"
 #include "reader.h"
 
+/* True for what READER_BLANKS lists. */
+static inline bool lines_is_blank(uint8_t byte)
+{
+    return byte == ' ' || byte == '\t';
+}
+
 struct lines {
     int fd;
     size_t start; /* bytes[start..used) are read and not yet returned */

@@ -109,7 +109,7 @@ static void read_client(struct network *network, const char *address)
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-static char lower(char letter)
+static char to_lower_case(char letter)
 {
     return (char)(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
 }
@@ -126,7 +126,7 @@ static bool is_like(const char *text, const struct reader *pattern)
         if (at < end && *at == '*') {
             star = ++at;
             retry = text;
-        } else if (at < end && (*at == '?' || lower(*at) == lower(*text))) {
+        } else if (at < end && (*at == '?' || to_lower_case(*at) == to_lower_case(*text))) {
             at++;
             text++;
         } else if (star != NULL) {

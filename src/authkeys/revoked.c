@@ -8,7 +8,7 @@
 /* A fingerprint without padding. */
 #define FINGERPRINT_TEXT_BYTES 43
 
-struct search {
+struct list_search {
     const struct revoked_offer *offer;
     bool is_our_authority; /* of the ca: line last read */
 };
@@ -34,7 +34,7 @@ static bool read_fingerprint(uint8_t fingerprint[static 32], struct reader *text
 }
 
 /* Reads a plain key. Refuses a certificate: its key, serial or id revokes it. */
-static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
+static bool decode_key(uint8_t fingerprint[static 32], struct reader *text)
 {
     uint8_t blob[LIMIT_AUTHKEYS_LINE_BYTES];
     size_t count = 0;
@@ -51,12 +51,12 @@ static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
            key_hash(fingerprint, reader_over(blob, count));
 }
 
-static enum revoked on_key(struct search *search, const uint8_t fingerprint[static 32])
+static enum revoked on_key(struct list_search *search, const uint8_t fingerprint[static 32])
 {
     return revoked_is_offered(search->offer, fingerprint) ? REVOKED : REVOKED_NOT;
 }
 
-static enum revoked on_authority(struct search *search, struct reader *text)
+static enum revoked on_ca(struct list_search *search, struct reader *text)
 {
     uint8_t fingerprint[32];
     reader_span(text, READER_BLANKS);
@@ -65,7 +65,7 @@ static enum revoked on_authority(struct search *search, struct reader *text)
         return REVOKED_NOT;
     }
     if (!(reader_take(text, "SHA256:") ? read_fingerprint(fingerprint, text)
-                                       : read_key(fingerprint, text))) {
+                                       : decode_key(fingerprint, text))) {
         return REVOKED_BROKEN;
     }
     search->is_our_authority = key_text_is_one(search->offer->authority, NULL, fingerprint);
@@ -78,7 +78,7 @@ static bool read_number(uint64_t *number, struct reader *text)
     return number_parse(number, digits.bytes, digits.left, UINT64_MAX);
 }
 
-static enum revoked on_serial(struct search *search, struct reader *text)
+static enum revoked on_serial(struct list_search *search, struct reader *text)
 {
     uint64_t first, last;
     const struct certificate *certificate = search->offer->certificate;
@@ -100,11 +100,6 @@ static enum revoked on_serial(struct search *search, struct reader *text)
                : REVOKED_NOT;
 }
 
-static bool is_blank(uint8_t byte)
-{
-    return byte == ' ' || byte == '\t';
-}
-
 static bool has_comment(const struct reader *text)
 {
     for (size_t i = 1; i < text->left; i++) {
@@ -115,11 +110,11 @@ static bool has_comment(const struct reader *text)
     return false;
 }
 
-static enum revoked on_id(struct search *search, struct reader *text)
+static enum revoked on_id(struct list_search *search, struct reader *text)
 {
     const struct certificate *certificate = search->offer->certificate;
     reader_span(text, READER_BLANKS);
-    while (text->left > 0 && is_blank(text->bytes[text->left - 1])) {
+    while (text->left > 0 && lines_is_blank(text->bytes[text->left - 1])) {
         text->left--;
     }
     /* A comment after an id would be part of it, and another id would be revoked. */
@@ -132,7 +127,7 @@ static enum revoked on_id(struct search *search, struct reader *text)
                : REVOKED_NOT;
 }
 
-static enum revoked on_line(struct search *search, struct reader text)
+static enum revoked on_line(struct list_search *search, struct reader text)
 {
     uint8_t fingerprint[32];
     if (memchr(text.bytes, '\r', text.left) != NULL) {
@@ -149,10 +144,10 @@ static enum revoked on_line(struct search *search, struct reader text)
         return on_id(search, &text);
     }
     if (reader_take(&text, "ca:")) {
-        return on_authority(search, &text);
+        return on_ca(search, &text);
     }
     bool read = reader_take(&text, "SHA256:") ? read_fingerprint(fingerprint, &text)
-                                              : read_key(fingerprint, &text);
+                                              : decode_key(fingerprint, &text);
     return read ? on_key(search, fingerprint) : REVOKED_BROKEN;
 }
 
@@ -160,7 +155,7 @@ enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *l
                           const char **section)
 {
     struct lines lines;
-    struct search search = {.offer = offer, .is_our_authority = true};
+    struct list_search search = {.offer = offer, .is_our_authority = true};
     struct reader text;
     enum revoked none = REVOKED_EMPTY;
     int got;

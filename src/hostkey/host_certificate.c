@@ -20,8 +20,8 @@
 static const char damaged[] = "is a damaged certificate";
 
 /* The base64 field between the type and the comment. */
-static bool decode(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES], size_t *bytes,
-                   const char *text, size_t count)
+static bool decode_line(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES], size_t *bytes,
+                        const char *text, size_t count)
 {
     size_t length = 0;
     while (length < count && strchr(" \t\r\n", text[length]) == NULL) {
@@ -31,7 +31,7 @@ static bool decode(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES], siz
                          sodium_base64_VARIANT_ORIGINAL);
 }
 
-static const char *check(struct reader blob, const uint8_t public_key[static 32])
+static const char *check_certificate(struct reader blob, const uint8_t public_key[static 32])
 {
     struct reader type = reader_string(&blob);
     reader_string(&blob); /* nonce */
@@ -73,8 +73,8 @@ const char *host_certificate_parse(uint8_t certificate[static LIMIT_HOST_CERTIFI
     if (count < head || memcmp(text, SSH_ED25519_CERT " ", head) != 0) {
         return "is not a certificate of an ed25519 key";
     }
-    if (decode(certificate, &bytes, text + head, count - head)) {
-        reason = check(reader_over(certificate, bytes), public_key);
+    if (decode_line(certificate, &bytes, text + head, count - head)) {
+        reason = check_certificate(reader_over(certificate, bytes), public_key);
     }
     if (reason == NULL) {
         *certificate_bytes = bytes;

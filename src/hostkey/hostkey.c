@@ -104,7 +104,7 @@ void hostkey_log(const char *what, const char *keydir, const char *name, const c
     log_trouble(what, path, reason);
 }
 
-static enum hostkey_state failed(const char **reason)
+static enum hostkey_state state_of_error(const char **reason)
 {
     *reason = strerror(errno);
     return errno == ENOENT ? HOSTKEY_MISSING : HOSTKEY_FAILED;
@@ -167,10 +167,10 @@ enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *f
 
     memset(out, 0, file->bytes);
     if (fd < 0) {
-        return failed(reason);
+        return state_of_error(reason);
     }
     if (fstat(fd, &found) != 0) {
-        state = failed(reason);
+        state = state_of_error(reason);
     } else {
         state = check_file(&found, file->forbidden, reason);
     }
@@ -178,7 +178,7 @@ enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *f
         state = check_size(&found, file, reason);
     }
     if (state == HOSTKEY_GOOD && read_exactly(fd, out, file->bytes) != 0) {
-        state = failed(reason);
+        state = state_of_error(reason);
         sodium_memzero(out, file->bytes);
     }
     close(fd);
@@ -191,7 +191,7 @@ enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_
     struct stat found;
     *count = 0;
     if (fstat(fd, &found) != 0) {
-        return failed(reason);
+        return state_of_error(reason);
     }
     enum hostkey_state state = check_file(&found, forbidden, reason);
     if (state == HOSTKEY_GOOD && found.st_size > (off_t)room) {
@@ -199,7 +199,7 @@ enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_
         return HOSTKEY_DAMAGED;
     }
     if (state == HOSTKEY_GOOD && read_exactly(fd, (uint8_t *)text, (size_t)found.st_size) != 0) {
-        state = failed(reason);
+        state = state_of_error(reason);
         sodium_memzero(text, (size_t)found.st_size);
     }
     *count = state == HOSTKEY_GOOD ? (size_t)found.st_size : 0;

@@ -50,14 +50,14 @@ int hostkey_load(struct hostkey *key, const char *keydir, int *status);
  * without a name, such as that of memfd_create(2), are not checked: the caller vouches for it. */
 int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *status);
 
-struct hostkey_list {
+struct hostkey_public_keys {
     size_t count;
     uint8_t public_keys[2][32];
 };
 
 /* As hostkey_load, but only the public keys: of the pair it needs no right to the secret one, of an
  * OpenSSH key that can't be read it takes the `.pub` file beside it. */
-int hostkey_list(struct hostkey_list *list, const char *keydir, int *status);
+int hostkey_list(struct hostkey_public_keys *list, const char *keydir, int *status);
 
 enum hostkey_change {
     HOSTKEY_KEPT,     /* a valid pair was there */

@@ -270,8 +270,8 @@ static int list_key(uint8_t public_key[static 32], const char *path, mode_t forb
     return result;
 }
 
-static int list_directory(struct hostkey_list *list, const struct hostkey_directory *directory,
-                          int *status)
+static int list_directory(struct hostkey_public_keys *list,
+                          const struct hostkey_directory *directory, int *status)
 {
     char path[LIMIT_PATH_BYTES];
     bool has_openssh = hostkey_is_there(directory, HOSTKEY_OPENSSH_NAME);
@@ -298,7 +298,7 @@ static int list_directory(struct hostkey_list *list, const struct hostkey_direct
     return 0;
 }
 
-int hostkey_list(struct hostkey_list *list, const char *keydir, int *status)
+int hostkey_list(struct hostkey_public_keys *list, const char *keydir, int *status)
 {
     struct hostkey_directory place;
     int result;

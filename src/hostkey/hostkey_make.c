@@ -71,8 +71,8 @@ static int write_or_log(int directory, const char *keydir, const struct hostkey_
 }
 
 /* Reads what is there; anything but a good, a missing or a damaged file is for a person. */
-static int examine(int directory, const char *keydir, const struct hostkey_file *file, uint8_t *out,
-                   enum hostkey_state *state)
+static int examine_file(int directory, const char *keydir, const struct hostkey_file *file,
+                        uint8_t *out, enum hostkey_state *state)
 {
     const char *reason = "";
     *state = hostkey_read_file(directory, file, out, &reason);
@@ -104,13 +104,13 @@ static void set_pair(struct hostkey *key, uint8_t public_key[static 32],
     }
 }
 
-static int look(int directory, const char *keydir, struct finding *finding)
+static int look_at_pair(int directory, const char *keydir, struct finding *finding)
 {
     enum hostkey_state secret;
     enum hostkey_state public;
     struct hostkey *key = &finding->key;
-    if (examine(directory, keydir, &hostkey_secret_file, key->secret_key, &secret) != 0 ||
-        examine(directory, keydir, &hostkey_public_file, key->public_key, &public) != 0) {
+    if (examine_file(directory, keydir, &hostkey_secret_file, key->secret_key, &secret) != 0 ||
+        examine_file(directory, keydir, &hostkey_public_file, key->public_key, &public) != 0) {
         return -1;
     }
     finding->secret_good =
@@ -132,9 +132,9 @@ static int look(int directory, const char *keydir, struct finding *finding)
 }
 
 /* Under the lock: looks again, because another one may just have done it. */
-static int mend(int directory, const char *keydir, struct finding *finding)
+static int mend_pair(int directory, const char *keydir, struct finding *finding)
 {
-    if (look(directory, keydir, finding) != 0) {
+    if (look_at_pair(directory, keydir, finding) != 0) {
         return -1;
     }
     if (finding->change == HOSTKEY_KEPT) {
@@ -172,7 +172,7 @@ static int open_or_make(const char *keydir)
 
 /* Waits until no other call holds the lock. The lock is a file that only we can open: a lock on the
  * directory could be held by anybody, for ever. Another file may have the name after the wait. */
-static int lock(int directory)
+static int lock_directory(int directory)
 {
     for (;;) {
         struct stat held, named;
@@ -194,7 +194,7 @@ static int lock(int directory)
     }
 }
 
-static void unlock(int directory, int fd)
+static void unlock_directory(int directory, int fd)
 {
     unlinkat(directory, LOCK_NAME, 0);
     close(fd);
@@ -213,15 +213,15 @@ static void remove_stale_lock(int directory)
     close(fd);
 }
 
-static int mend_locked(int directory, const char *keydir, struct finding *finding)
+static int mend_pair_locked(int directory, const char *keydir, struct finding *finding)
 {
-    int held = lock(directory);
+    int held = lock_directory(directory);
     if (held < 0) {
         log_trouble("key directory could not be locked", keydir, strerror(errno));
         return -1;
     }
-    int result = mend(directory, keydir, finding);
-    unlock(directory, held);
+    int result = mend_pair(directory, keydir, finding);
+    unlock_directory(directory, held);
     return result;
 }
 
@@ -237,9 +237,9 @@ int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_
         close(directory);
         return -1;
     }
-    int result = look(directory, keydir, &finding);
+    int result = look_at_pair(directory, keydir, &finding);
     if (result == 0 && finding.change != HOSTKEY_KEPT) {
-        result = mend_locked(directory, keydir, &finding);
+        result = mend_pair_locked(directory, keydir, &finding);
     } else if (result == 0) {
         remove_stale_lock(directory);
     }

@@ -57,8 +57,8 @@ static void skip_line_ends(const char **text, size_t *count)
 }
 
 /* Decodes what follows the first marker: base64 in lines, the last marker, line ends. */
-static bool decode(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes, const char *text,
-                   size_t count)
+static bool decode_armour(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes,
+                          const char *text, size_t count)
 {
     const char *end = memchr(text, '-', count);
     bool own_line = starts_with(text, count, "\n") || starts_with(text, count, "\r\n");
@@ -164,7 +164,7 @@ const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[
     if (!starts_with(text, count, BEGIN)) {
         return texts_find(other_texts, text, count);
     }
-    if (decode(decoded, &decoded_bytes, text + strlen(BEGIN), count - strlen(BEGIN))) {
+    if (decode_armour(decoded, &decoded_bytes, text + strlen(BEGIN), count - strlen(BEGIN))) {
         reason = read_decoded(reader_over(decoded, decoded_bytes), public_key, secret_key);
     }
     /* No more can have been written, even by a decoder that failed. */

@@ -118,8 +118,8 @@ static const char *judge_nologin(void)
                                                : NULL;
 }
 
-static const char *judge(const struct account *account, const struct account_rules *rules,
-                         uid_t own_uid)
+static const char *judge_account(const struct account *account, const struct account_rules *rules,
+                                 uid_t own_uid)
 {
     bool as_root = own_uid == 0;
     if (!as_root && account->uid != own_uid) {
@@ -152,7 +152,7 @@ const char *account_find(struct account *account, struct account_groups *groups,
         reason = look_up(account, user);
     }
     if (reason == NULL) {
-        reason = judge(account, rules, own_uid);
+        reason = judge_account(account, rules, own_uid);
     }
     groups->count = 0;
     if (reason == NULL && (rules->group != NULL || own_uid == 0)) {

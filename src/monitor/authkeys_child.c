@@ -30,7 +30,7 @@
 /* ---- answers --------------------------------------------------------------------------------- */
 
 /* _exit() calls exit_group(), which is not on the list. */
-__attribute__((noreturn)) static void leave(int status)
+__attribute__((noreturn)) static void leave_child(int status)
 {
     syscall(SYS_exit, status);
     _exit(status);
@@ -39,7 +39,7 @@ __attribute__((noreturn)) static void leave(int status)
 static void send_answer(const void *answer, size_t bytes)
 {
     if (write(REPLY_DESCRIPTOR, answer, bytes) != (ssize_t)bytes) {
-        leave(1);
+        leave_child(1);
     }
 }
 
@@ -50,7 +50,7 @@ static void end_with_monitor(const struct authkeys_request *request)
 {
     prctl(PR_SET_PDEATHSIG, (unsigned long)SIGKILL, 0L, 0L, 0L);
     if (getppid() != request->monitor) {
-        leave(1);
+        leave_child(1);
     }
 }
 
@@ -64,7 +64,7 @@ static bool find_account(struct authkeys_account *found, const struct authkeys_r
     if (request->keyless) {
         /* No key, so no file is opened and nothing is parsed. */
         send_answer(found, sizeof(*found));
-        leave(0);
+        leave_child(0);
     }
     /* No file can list a key of an unknown type. Looking up the dummy's takes as long. */
     if (reason == NULL && request->query.key_type == IPC_KEY_UNSUPPORTED) {
@@ -107,7 +107,7 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
 
 /* Parsing a huge file must not use the processor until the login deadline. The child needs neither
  * new files, nor processes, nor descriptors. */
-static void limit_resources(void)
+static void limit_child(void)
 {
     confine_limit(RLIMIT_CPU, LIMIT_AUTHKEYS_CPU_SECONDS);
     confine_limit(RLIMIT_FSIZE, 0);
@@ -123,14 +123,14 @@ static const struct seccomp_rule rules[] = {
 };
 
 /* Strict mode is cheaper: compiling a filter would take a fortieth of a login's time. */
-static bool enter_seccomp(void)
+static bool filter_child(void)
 {
     return seccomp_strict() || seccomp_install(rules, sizeof(rules) / sizeof(rules[0]));
 }
 
-static bool confine(const struct authkeys_request *request, bool as_root)
+static bool confine_child(const struct authkeys_request *request, bool as_root)
 {
-    limit_resources();
+    limit_child();
     if (as_root && (confine_set_groups(0, NULL) != 0 || !confine_identity(request->identity))) {
         return false;
     }
@@ -139,7 +139,7 @@ static bool confine(const struct authkeys_request *request, bool as_root)
     if (!confine_new_privileges() || !confine_not_dumpable()) {
         return false;
     }
-    return enter_seccomp() || request->best_effort;
+    return filter_child() || request->best_effort;
 }
 
 /* ---- from fork to exit ----------------------------------------------------------------------- */
@@ -172,12 +172,12 @@ void authkeys_child(const struct authkeys_request *request, int reply)
         verdict.error = (uint32_t)errno;
     }
     send_answer(&found, sizeof(found));
-    if (!confine(request, as_root)) {
+    if (!confine_child(request, as_root)) {
         verdict.reason = AUTHKEYS_NOT_CONFINED;
     }
     if (verdict.reason == 0) {
         request->search(&verdict, &request->query, found.account.user, &files);
     }
     send_answer(&verdict, sizeof(verdict));
-    leave(0);
+    leave_child(0);
 }

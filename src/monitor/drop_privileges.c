@@ -62,7 +62,7 @@ _Static_assert(RULES + SYSLOG_RULES + 1 <= SECCOMP_RULES_MAX, "the monitor's lis
 
 /* Never inlined: this frame would become part of the caller's, below which the session process is
  * forked and keeps a copy. */
-__attribute__((noinline)) static bool enter_seccomp(const struct monitor *monitor)
+__attribute__((noinline)) static bool filter_monitor(const struct monitor *monitor)
 {
     struct seccomp_rule all[RULES + SYSLOG_RULES + 1];
     size_t count = RULES;
@@ -79,7 +79,7 @@ __attribute__((noinline)) static bool enter_seccomp(const struct monitor *monito
 /* ---- giving up ------------------------------------------------------------------------------- */
 
 /* RLIMIT_FSIZE stays: the log may be a file. */
-static void limit_resources(void)
+static void limit_monitor(void)
 {
     confine_limit(RLIMIT_NPROC, 0);
     confine_limit(RLIMIT_CORE, 0);
@@ -87,18 +87,18 @@ static void limit_resources(void)
 
 /* With the network process's uid the monitor may still kill that process, and the user who has
  * logged in may not stop, slow down or inspect the monitor. */
-static const char *confine(const struct monitor *monitor)
+static const char *confine_monitor(const struct monitor *monitor)
 {
     if (monitor->as_root &&
         (confine_set_groups(0, NULL) != 0 || !confine_identity(monitor->identity))) {
         return "monitor could not give up root";
     }
     confine_capabilities();
-    limit_resources();
+    limit_monitor();
     if (!confine_new_privileges() || !confine_not_dumpable() || chdir("/") != 0) {
         return "monitor could not give up its rights";
     }
-    if (!enter_seccomp(monitor) && !monitor->options->best_effort) {
+    if (!filter_monitor(monitor) && !monitor->options->best_effort) {
         return "monitor could not enter its seccomp filter";
     }
     return NULL;
@@ -139,5 +139,5 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
     }
     close(SESSION_DESCRIPTOR);
     close(PROGRAM_DESCRIPTOR);
-    return confine(monitor);
+    return confine_monitor(monitor);
 }

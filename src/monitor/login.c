@@ -331,7 +331,7 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static const char *enter(struct login *login, const struct login_outcome *outcome)
+static const char *enter_session(struct login *login, const struct login_outcome *outcome)
 {
     const char *wrong = login->enter(login->monitor, &outcome->account, &outcome->keys.grant);
     if (wrong == NULL) {
@@ -341,8 +341,9 @@ static const char *enter(struct login *login, const struct login_outcome *outcom
     return wrong;
 }
 
-static void refuse(struct login *login, const struct ipc_auth *request,
-                   const struct login_outcome *outcome, int64_t received_ms, uint32_t *verdict)
+static void refuse_login(struct login *login, const struct ipc_auth *request,
+                         const struct login_outcome *outcome, int64_t received_ms,
+                         uint32_t *verdict)
 {
     login->scratch->probe.found = false;
     login->refusals++;
@@ -367,13 +368,13 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     crypto_hash_sha256(outcome->blob_hash, blob, request->blob_bytes);
     login_decide(login, request, blob, outcome);
     if (!outcome->accepted) {
-        refuse(login, request, outcome, received_ms, verdict);
+        refuse_login(login, request, outcome, received_ms, verdict);
         return NULL;
     }
     if (request->stage == IPC_AUTH_PROBE) {
         remember_probe(&login->scratch->probe, request, outcome);
     } else {
-        wrong = enter(login, outcome);
+        wrong = enter_session(login, outcome);
         if (wrong != NULL) {
             return wrong;
         }

@@ -27,7 +27,7 @@
 
 /* Serves the requests that are waiting. The limit stops a hostile network process that keeps
  * sending. */
-static void drain(struct monitor *monitor, union monitor_request *request)
+static void drain_requests(struct monitor *monitor, union monitor_request *request)
 {
     unsigned left = DRAIN_LIMIT;
     while (left > 0 && monitor->phase != MONITOR_OVER && monitor_requests_serve(monitor, request)) {
@@ -67,7 +67,7 @@ static bool has_children(const struct monitor *monitor)
 
 /* Reaps the other processes, and children that read keys. When the session process has ended, the
  * waiting requests are served first: an END among them gives the reason. */
-static void reap(struct monitor *monitor, union monitor_request *request)
+static void reap_children(struct monitor *monitor, union monitor_request *request)
 {
     int status;
     pid_t pid;
@@ -76,7 +76,7 @@ static void reap(struct monitor *monitor, union monitor_request *request)
             monitor->network_gone = true;
             monitor->network_status = status;
         } else if (pid == monitor->session.pid) {
-            drain(monitor, request);
+            drain_requests(monitor, request);
             judge_session(monitor, status);
         }
     }
@@ -107,7 +107,7 @@ static void read_signals(struct monitor *monitor, union monitor_request *request
             end_by_signal(monitor, signals[i].ssi_signo);
         }
     }
-    reap(monitor, request);
+    reap_children(monitor, request);
 }
 
 /* ---- the loop -------------------------------------------------------------------------------- */
@@ -134,7 +134,7 @@ static void give_back_memory(struct monitor_buffers *buffers)
     memory_give_back_stack();
 }
 
-static void turn(struct monitor *monitor)
+static void serve_turn(struct monitor *monitor)
 {
     struct monitor_buffers *buffers = monitor->buffers;
     struct pollfd waiting[] = {{.fd = monitor->ipc, .events = POLLIN},
@@ -164,7 +164,7 @@ static void turn(struct monitor *monitor)
     }
     if (monitor->network_gone) {
         /* END may have arrived after poll() returned, and gives a better reason than the exit. */
-        drain(monitor, &buffers->request);
+        drain_requests(monitor, &buffers->request);
         monitor->phase = MONITOR_OVER;
     }
 }
@@ -225,8 +225,8 @@ static void start_alarm(const struct options *options)
     setitimer(ITIMER_REAL, &alarm, NULL);
 }
 
-static void init(struct monitor *monitor, const struct monitor_setup *setup,
-                 struct monitor_buffers *buffers)
+static void init_monitor(struct monitor *monitor, const struct monitor_setup *setup,
+                         struct monitor_buffers *buffers)
 {
     const struct options *options = setup->options;
     monitor->options = options;
@@ -276,7 +276,7 @@ static void end_at_start(struct monitor *monitor, int status, const char *reason
 }
 
 /* Loads the host key only now: the network process has been forked and has no copy of it. */
-static void prepare(struct monitor *monitor)
+static void prepare_monitor(struct monitor *monitor)
 {
     int status = EXIT_TROUBLE;
     if (monitor->hostkey == NULL || monitor->signals < 0 || sodium_init() < 0 ||
@@ -294,10 +294,10 @@ int monitor_run(const struct monitor_setup *setup)
      * can be given back. */
     static struct monitor_memory memory __attribute__((aligned(4096)));
     struct monitor *monitor = &memory.monitor;
-    init(monitor, setup, &memory.buffers);
-    prepare(monitor);
+    init_monitor(monitor, setup, &memory.buffers);
+    prepare_monitor(monitor);
     while (monitor->phase != MONITOR_OVER) {
-        turn(monitor);
+        serve_turn(monitor);
     }
     if (monitor->hostkey != NULL) {
         secret_free(monitor->hostkey, sizeof(*monitor->hostkey));

@@ -5,7 +5,7 @@
 
 #include "confine.h"
 
-static int become(const struct account *account, const struct account_groups *groups)
+static int become_as_root(const struct account *account, const struct account_groups *groups)
 {
     const struct identity user = {.uid = account->uid, .gid = account->gid};
     if (groups->count < 0) {
@@ -23,7 +23,7 @@ int account_become(const struct account *account, const struct account_groups *g
 {
     int result = 0;
     if (geteuid() == 0) {
-        result = become(account, groups);
+        result = become_as_root(account, groups);
     } else if (account->uid != geteuid() || account->uid != getuid()) {
         errno = EPERM;
         result = -1;

@@ -48,7 +48,7 @@ struct environment {
     char bytes[ENVIRONMENT_BYTES];
 };
 
-static void report(const char *what, const char *path, int error)
+static void report_error(const char *what, const char *path, int error)
 {
     char text[LIMIT_PATH_BYTES + 128];
     int bytes = snprintf(text, sizeof(text), "%s %s: %s\n", what, path, strerror(error));
@@ -60,7 +60,7 @@ static void report(const char *what, const char *path, int error)
 }
 
 /* The variable's index, or the count if it is not set. */
-static size_t find(const struct environment *environment, const char *name)
+static size_t find_variable(const struct environment *environment, const char *name)
 {
     size_t name_bytes = strlen(name);
     size_t i = 0;
@@ -72,7 +72,7 @@ static size_t find(const struct environment *environment, const char *name)
 }
 
 /* Replaces an earlier value. The sizes above leave room for all variables. */
-static void set(struct environment *environment, const char *name, const char *value)
+static void set_variable(struct environment *environment, const char *name, const char *value)
 {
     size_t room = sizeof(environment->bytes) - environment->used;
     char *entry = environment->bytes + environment->used;
@@ -80,7 +80,7 @@ static void set(struct environment *environment, const char *name, const char *v
     if (bytes < 0 || (size_t)bytes >= room || environment->count + 1 >= ENVIRONMENT_ENTRIES) {
         return;
     }
-    size_t index = find(environment, name);
+    size_t index = find_variable(environment, name);
     environment->used += (size_t)bytes + 1;
     environment->entries[index] = entry;
     if (index == environment->count) {
@@ -92,12 +92,12 @@ static void set_user(struct environment *environment, const struct account *acco
 {
     char mail[sizeof("/var/mail/") + LIMIT_USER_BYTES];
     snprintf(mail, sizeof(mail), "/var/mail/%s", account->user);
-    set(environment, "USER", account->user);
-    set(environment, "LOGNAME", account->user);
-    set(environment, "HOME", account->home);
-    set(environment, "SHELL", account->shell);
-    set(environment, "PATH", account->uid == 0 ? PATH_OF_ROOT : PATH_OF_USERS);
-    set(environment, "MAIL", mail);
+    set_variable(environment, "USER", account->user);
+    set_variable(environment, "LOGNAME", account->user);
+    set_variable(environment, "HOME", account->home);
+    set_variable(environment, "SHELL", account->shell);
+    set_variable(environment, "PATH", account->uid == 0 ? PATH_OF_ROOT : PATH_OF_USERS);
+    set_variable(environment, "MAIL", mail);
 }
 
 /* Without an address in OpenSSH's words: programs look whether the variables are set. */
@@ -105,15 +105,15 @@ static void set_connection(struct environment *environment, const struct peer *p
 {
     char text[2 * (PEER_ADDRESS_BYTES + PEER_PORT_BYTES)];
     if (!peer->has_ip) {
-        set(environment, "SSH_CLIENT", "UNKNOWN 65535 65535");
-        set(environment, "SSH_CONNECTION", "UNKNOWN 65535 UNKNOWN 65535");
+        set_variable(environment, "SSH_CLIENT", "UNKNOWN 65535 65535");
+        set_variable(environment, "SSH_CONNECTION", "UNKNOWN 65535 UNKNOWN 65535");
         return;
     }
     snprintf(text, sizeof(text), "%s %s %s", peer->address, peer->port, peer->local_port);
-    set(environment, "SSH_CLIENT", text);
+    set_variable(environment, "SSH_CLIENT", text);
     snprintf(text, sizeof(text), "%s %s %s %s", peer->address, peer->port, peer->local_address,
              peer->local_port);
-    set(environment, "SSH_CONNECTION", text);
+    set_variable(environment, "SSH_CONNECTION", text);
 }
 
 static bool is_printable(const char *text)
@@ -131,14 +131,14 @@ static void set_terminal(struct environment *environment, const struct program *
     if (program->terminal_name == NULL) {
         return;
     }
-    set(environment, "SSH_TTY", program->terminal_name);
+    set_variable(environment, "SSH_TTY", program->terminal_name);
     if (program->term[0] != '\0' && is_printable(program->term)) {
-        set(environment, "TERM", program->term);
+        set_variable(environment, "TERM", program->term);
     }
 }
 
 /* "NAME=VALUE\0"... */
-static void set_all(struct environment *environment, const char *variables, size_t count)
+static void set_variables(struct environment *environment, const char *variables, size_t count)
 {
     const char *end = variables + count;
     for (const char *at = variables; at < end; at += strlen(at) + 1) {
@@ -146,7 +146,7 @@ static void set_all(struct environment *environment, const char *variables, size
         size_t name_bytes = strcspn(at, "=");
         memcpy(name, at, name_bytes);
         name[name_bytes] = '\0';
-        set(environment, name, at + name_bytes + 1);
+        set_variable(environment, name, at + name_bytes + 1);
     }
 }
 
@@ -163,7 +163,7 @@ static void place_descriptors(const struct program *program)
     }
     if (dup2(program->report, SFTP_REPORT_DESCRIPTOR) < 0 ||
         dup3(PROGRAM_DESCRIPTOR, SFTP_PROGRAM_DESCRIPTOR, O_CLOEXEC) < 0) {
-        report("could not run", "the SFTP server", errno);
+        report_error("could not run", "the SFTP server", errno);
         _exit(EXIT_CANNOT_RUN);
     }
     descriptors_close_from(SFTP_PROGRAM_DESCRIPTOR + 1);
@@ -174,9 +174,9 @@ static void enter_home(const char *home)
     if (chdir(home) == 0) {
         return;
     }
-    report("could not enter home directory", home, errno);
+    report_error("could not enter home directory", home, errno);
     if (chdir("/") != 0) {
-        report("could not enter", "/", errno);
+        report_error("could not enter", "/", errno);
     }
 }
 
@@ -249,7 +249,7 @@ static void run_sftp(const struct program *program, struct environment *environm
 }
 
 /* An SFTP server would leave a client that wants a shell or a command waiting for ever. */
-__attribute__((noreturn)) static void refuse(void)
+__attribute__((noreturn)) static void refuse_other(void)
 {
     static const char text[] = "Only SFTP is allowed here.\n";
     ssize_t written = write(STDOUT_FILENO, text, sizeof(text) - 1);
@@ -257,8 +257,8 @@ __attribute__((noreturn)) static void refuse(void)
 }
 
 /* Runs in the child. The environment's memory is all zeros. */
-__attribute__((noreturn)) static void run(const struct program *program,
-                                          struct environment *environment)
+__attribute__((noreturn)) static void run_program(const struct program *program,
+                                                  struct environment *environment)
 {
     setsid();
     signals_hand_on();
@@ -268,19 +268,19 @@ __attribute__((noreturn)) static void run(const struct program *program,
     place_descriptors(program);
 
     set_user(environment, program->account);
-    set_all(environment, program->environment, program->environment_bytes);
-    set_all(environment, program->grant_environment, program->grant_environment_bytes);
+    set_variables(environment, program->environment, program->environment_bytes);
+    set_variables(environment, program->grant_environment, program->grant_environment_bytes);
     set_connection(environment, program->peer);
     set_terminal(environment, program);
     if (program->original_command != NULL) {
-        set(environment, "SSH_ORIGINAL_COMMAND", program->original_command);
+        set_variable(environment, "SSH_ORIGINAL_COMMAND", program->original_command);
     }
     end_with_session(program->session);
     enter_home(program->account->home);
     outlive_session();
     const char *path = SFTP_PROGRAM;
     if (program->wants_other) {
-        refuse();
+        refuse_other();
     }
     if (program->report >= 0) {
         run_sftp(program, environment);
@@ -290,13 +290,13 @@ __attribute__((noreturn)) static void run(const struct program *program,
     }
 
     int error = errno;
-    report("could not run", path, error);
+    report_error("could not run", path, error);
     _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
 }
 
 static int run_in_child(void *program, void *environment)
 {
-    run(program, environment);
+    run_program(program, environment);
 }
 
 pid_t program_start(struct program *program)

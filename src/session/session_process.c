@@ -91,7 +91,7 @@ static void give_back_memory(void)
     memory_give_back_stack();
 }
 
-static void reap(struct sessions *sessions, int signals)
+static void reap_programs(struct sessions *sessions, int signals)
 {
     struct signalfd_siginfo drained;
     int status;
@@ -103,7 +103,7 @@ static void reap(struct sessions *sessions, int signals)
 }
 
 /* Also reports log lines that were lost. */
-__attribute__((noreturn)) static void finish(int status)
+__attribute__((noreturn)) static void finish_session(int status)
 {
     log_finish();
     _exit(status);
@@ -111,10 +111,10 @@ __attribute__((noreturn)) static void finish(int status)
 
 /* Reports to the monitor why it must end the connection. Never blocks: the text fits into the
  * socket's buffer. */
-__attribute__((noreturn)) static void end(int lifeline, const char *wrong)
+__attribute__((noreturn)) static void end_with_reason(int lifeline, const char *wrong)
 {
     send(lifeline, wrong, strnlen(wrong, LIMIT_NOTE_BYTES), MSG_NOSIGNAL | MSG_DONTWAIT);
-    finish(EXIT_TROUBLE);
+    finish_session(EXIT_TROUBLE);
 }
 
 /* The connection has ended. SFTP servers end with it; waits for the last reports of those. */
@@ -124,13 +124,14 @@ __attribute__((noreturn)) static void finish_with_reports(struct sessions *sessi
     struct pollfd waiting[1 + LIMIT_CHANNELS] = {{.fd = signals, .events = POLLIN}};
     while (sessions_watch(sessions, waiting + 1) > 0 && clock_now_ms() < deadline_ms) {
         poll(waiting, 1, clock_timeout_ms(deadline_ms));
-        reap(sessions, signals);
+        reap_programs(sessions, signals);
     }
     sessions_reports(sessions);
-    finish(0);
+    finish_session(0);
 }
 
-__attribute__((noreturn)) static void serve(struct sessions *sessions, int lifeline, int signals)
+__attribute__((noreturn)) static void serve_session(struct sessions *sessions, int lifeline,
+                                                    int signals)
 {
     bool idle = false;
     for (;;) {
@@ -144,13 +145,13 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
             give_back_memory();
         }
         if (waiting[2].revents != 0) {
-            finish(0);
+            finish_session(0);
         }
         if (ready > 0 && count > 3) {
             sessions_reports(sessions);
         }
         if (ready > 0 && waiting[1].revents != 0) {
-            reap(sessions, signals);
+            reap_programs(sessions, signals);
         }
         if (ready > 0 && waiting[0].revents != 0) {
             const char *wrong = NULL;
@@ -158,7 +159,7 @@ __attribute__((noreturn)) static void serve(struct sessions *sessions, int lifel
                 finish_with_reports(sessions, signals);
             }
             if (wrong != NULL) {
-                end(lifeline, wrong);
+                end_with_reason(lifeline, wrong);
             }
         }
     }
@@ -200,7 +201,7 @@ static void replace_monitors_memory(const struct session_setup *setup)
     memory_give_back(setup->monitors_memory, setup->monitors_bytes);
 }
 
-__attribute__((noreturn)) static void run(const struct session_setup *setup, int lifeline)
+__attribute__((noreturn)) static void run_session(const struct session_setup *setup, int lifeline)
 {
     int signals = signals_watch(false);
     int error = signals < 0 ? errno : become_user(setup, lifeline);
@@ -209,7 +210,7 @@ __attribute__((noreturn)) static void run(const struct session_setup *setup, int
     }
     replace_monitors_memory(setup);
     log_budget();
-    serve(&memory.sessions, lifeline, signals);
+    serve_session(&memory.sessions, lifeline, signals);
 }
 
 int session_process_start(struct session_handle *handle, const struct session_setup *setup)
@@ -221,7 +222,7 @@ int session_process_start(struct session_handle *handle, const struct session_se
     pid_t pid = fork();
     if (pid == 0) {
         close(ends[0]);
-        run(setup, ends[1]);
+        run_session(setup, ends[1]);
     }
     int error = errno;
     close(ends[1]);

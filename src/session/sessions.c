@@ -116,9 +116,9 @@ static const char *check_spawn(const struct sessions *sessions, const struct ipc
     return NULL;
 }
 
-static pid_t start(const struct sessions *sessions, const struct session *session,
-                   const struct ipc_spawn *request, const struct task *task, const char *tail,
-                   const struct streams *streams, int report)
+static pid_t start_program(const struct sessions *sessions, const struct session *session,
+                           const struct ipc_spawn *request, const struct task *task,
+                           const char *tail, const struct streams *streams, int report)
 {
     bool on_terminal = session->state == SESSION_TERMINAL;
     /* With the user's own variables (LD_PRELOAD, BASH_ENV) the user could replace the
@@ -183,8 +183,8 @@ static void log_session(const struct sessions *sessions, const struct session *s
 
 /* Passes the network process's ends and closes the program's; keeps the writing end of the exit
  * pipe. */
-static void commit(struct session *session, struct streams *streams, pid_t pid,
-                   struct passed *passed)
+static void commit_program(struct session *session, struct streams *streams, pid_t pid,
+                           struct passed *passed)
 {
     session->program = pid;
     session->exit_pipe = streams->theirs[STREAM_EXIT];
@@ -206,7 +206,8 @@ static struct running start_row(const struct sessions *sessions, const struct se
     int report[2] = {-1, -1};
     bool is_sftp = task->is_sftp && !task->wants_other;
     bool ready = !is_sftp || sftp_reports_open(report) == 0;
-    pid_t pid = ready ? start(sessions, session, request, task, tail, streams, report[1]) : -1;
+    pid_t pid =
+        ready ? start_program(sessions, session, request, task, tail, streams, report[1]) : -1;
     if (pid < 0) {
         log_trouble("fork", NULL, strerror(errno));
         streams_close_one(&report[0]);
@@ -250,7 +251,7 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         streams_close(streams.theirs);
         return NULL;
     }
-    commit(session, &streams, row->pid, passed);
+    commit_program(session, &streams, row->pid, passed);
     log_session(sessions, session, request, &task);
     session->state = SESSION_RUNNING;
     *done = 1;

@@ -88,7 +88,7 @@ int makekey_main(char **argv)
         [HOSTKEY_REPLACED] = "replaced: its secret half was damaged or missing",
     };
     enum hostkey_change change = HOSTKEY_KEPT;
-    struct hostkey_list keys;
+    struct hostkey_public_keys keys;
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
     char text[LIMIT_PATH_BYTES + 192];
     int status = 0;
@@ -163,7 +163,7 @@ static int print_key(const uint8_t public_key[static 32])
 
 int printkey_main(char **argv)
 {
-    struct hostkey_list keys;
+    struct hostkey_public_keys keys;
     int status = 0;
     struct key_tool tool = {.quiet = false};
     struct flags flags =

@@ -209,7 +209,7 @@ END_TEST
 
 START_TEST(public_half_alone)
 {
-    struct hostkey_list list;
+    struct hostkey_public_keys list;
     int status = -1;
     char path[2 * SCRATCH_BYTES];
     path_of(path, ".ed25519.sk");

@@ -151,7 +151,7 @@ START_TEST(a_bad_second_key_is_left_out)
     ck_assert_int_eq(load(scratch), 0);
     assert_contains(said, "protected by a passphrase");
     ck_assert(!key.has_second && sodium_is_zero((uint8_t *)&key.second, sizeof(key.second)));
-    struct hostkey_list list;
+    struct hostkey_public_keys list;
     ck_assert_int_eq(hostkey_list(&list, scratch, &status), 0);
     ck_assert_uint_eq(list.count, 1);
     ck_assert_mem_eq(list.public_keys[0], public_key, 32);
@@ -347,7 +347,7 @@ END_TEST
 
 START_TEST(printkey_without_the_right_to_the_secret_key)
 {
-    struct hostkey_list list;
+    struct hostkey_public_keys list;
     ck_assert_int_eq(load(path), 0);
     if (geteuid() != 0) {
         return;
