@@ -18,7 +18,7 @@ case $debian in
 esac
 ! has clang || clang_rt=libclang-rt-$(clang -dumpversion | cut -d . -f 1)-dev
 
-# A build with GCC and its unit tests; the modules of tests/system, which other suites use, too; libFuzzer.
+# A build with GCC and its unit tests; the modules of tests/system/helpers, which other suites use, too; libFuzzer.
 build_packages="
 gcc:has gcc
 libc6-dev:test -e /usr/include/stdio.h

@@ -37,7 +37,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.dont_write_bytecode = True
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system"))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "system", "helpers"))
 
 # pylint: disable=wrong-import-position
 from daemon import Line, Log

@@ -18,7 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 def load(target):
     """Each seed of a target with the set of its goals."""
     sys.dont_write_bytecode = True
-    sys.path[:0] = [str(HERE / "seeds"), str(HERE.parent / "system")]
+    sys.path[:0] = [str(HERE / "seeds"), str(HERE.parent / "system" / "helpers")]
     module = importlib.import_module(target)
     if hasattr(module, "named"):
         return [(seed, goals) for _, goals, seed in module.named()]

@@ -1,4 +1,4 @@
-"""Fixtures: what a test asks for by name. The work behind them is in site_setup.py, daemon.py and openssh.py."""
+"""Fixtures: what a test asks for by name. The work behind them is in helpers/."""
 
 import itertools
 import json
@@ -12,7 +12,7 @@ import sys
 
 import pytest
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "helpers"))
 
 import proc  # noqa: E402
 from daemon import Line, Log, Server, daemon_environment, kill  # noqa: E402
@@ -301,7 +301,7 @@ def rekey_daemon(site):
 def without(site):
     """without(names): what to put before a command so that it lacks these calls."""
     program = os.path.join(site.folder("old"), "old_kernel")
-    source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "old_kernel.c")
+    source = os.path.join(PROJECT, "tests/system/helpers/old_kernel.c")
     run_or_fail(["cc", "-O", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-o", program, source])
     return lambda names: [program, names]
 

@@ -285,7 +285,7 @@ def whole(bench, site, request):
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "libsodium"], check=True, text=True,
                            stdout=subprocess.PIPE).stdout.split()
     subprocess.run(["cc", "-shared", "-fPIC", "-o", os.path.join(folder, "libsk_provider.so"),
-                    os.path.join(PROJECT, "tests/system/sk_provider.c"), *flags], check=True)
+                    os.path.join(PROJECT, "tests/system/helpers/sk_provider.c"), *flags], check=True)
     bench.world, bench.helpers, bench.scratch = Mine(folder), folder, folder
     bench.world.install(site.daemon, "wrensshd")
     server = Running(servers.Wrensshd(bench.world), folder, folder)

@@ -10,12 +10,11 @@ import pytest
 
 from daemon import SLOWNESS, run
 from openssh import OpenSSH
-from site_setup import run_or_fail
+from site_setup import PROJECT, run_or_fail
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, string, u32
 from wire_crypto import Ed25519Key
 from wire_session import ED25519, public_blob
 
-HERE = os.path.dirname(os.path.abspath(__file__))
 SK = b"sk-ssh-ed25519@openssh.com"
 SK_CERT = "sk-ssh-ed25519-cert-v01@openssh.com"
 UNTOUCHED = "FIDO key was not touched"
@@ -33,7 +32,7 @@ class Authenticator:
         if flags.returncode != 0:
             pytest.skip("pkg-config knows no libsodium")
         run_or_fail(["cc", "-shared", "-fPIC", "-O", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-o", self.path,
-                     os.path.join(HERE, "sk_provider.c"), *flags.stdout.split()])
+                     os.path.join(PROJECT, "tests/system/helpers/sk_provider.c"), *flags.stdout.split()])
 
     @staticmethod
     def environment(flags=None, counter=None):

@@ -526,7 +526,7 @@ def test_mkinitcpio_hook_runs(arch, site, more):
     arch.write("authorized_keys", open(site.identity + ".pub", encoding="ascii").read())
     arch.write("wrensshd.conf", "PORT=2222\n")
     mkinitcpio_build(arch)
-    helper = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mkinitcpio_run.py")
+    helper = os.path.join(PROJECT, "tests/system/helpers/mkinitcpio_run.py")
     shutil.copy(PACKAGING + "/mkinitcpio/hook", arch.out + "/hook")
     done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, helper,
                 arch.out, site.daemon, site.identity, *more], env=daemon_environment())
@@ -604,7 +604,7 @@ def test_mkinitfs_key_program_runs(arch, site, how):
     if how != "no-server":
         with open(out + "/daemon", "w", encoding="ascii") as file:
             file.write("/sbin/wrensshd\n")  # where the helper puts it
-    helper = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mkinitfs_run.py")
+    helper = os.path.join(PROJECT, "tests/system/helpers/mkinitfs_run.py")
     done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, helper,
                 arch.out, site.daemon, site.identity, how], env=daemon_environment())
     assert done.returncode == 0, done.stdout + done.stderr

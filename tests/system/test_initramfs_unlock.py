@@ -15,7 +15,6 @@ from terminal import Terminal
 
 SHARED = os.path.join(PROJECT, "packaging", "initramfs")
 REPLY = "/usr/lib/systemd/systemd-reply-password"
-HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class Asking:
@@ -44,7 +43,7 @@ class Asking:
     def ask(self, name, right, tries=3):
         # `python3 attach NAME ...`, where a command line of systemd-cryptsetup has its own name first. Under a shell,
         # which reaps it like init.
-        shutil.copy(os.path.join(HERE, "ask_password.py"), os.path.join(self.folder, "attach"))
+        shutil.copy(os.path.join(PROJECT, "tests/system/helpers/ask_password.py"), os.path.join(self.folder, "attach"))
         command = f'"{sys.executable}" attach {name} . {right} {tries}; exit $?'
         self.askers.append(subprocess.Popen(["sh", "-c", command], cwd=self.folder, start_new_session=True))
         assert proc.wait_until(lambda: f"ask.{name}0" in os.listdir(self.folder), PATIENCE_SECONDS)

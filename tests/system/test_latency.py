@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from daemon import run
+from site_setup import PROJECT
 
 
 @pytest.mark.root
@@ -15,7 +16,7 @@ from daemon import run
 def test_no_delayed_acknowledgement(site):
     """The server's kernel delays no acknowledgement during a login: each would cost the client 40 ms."""
     logins = 20
-    script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "latency.py")
+    script = os.path.join(PROJECT, "tests/system/helpers/latency.py")
     done = run([sys.executable, script, "--count", str(logins)], env={**os.environ, "WRENSSHD": site.daemon}, timeout=120)
     if "unshare" in done.stderr or "RTNETLINK" in done.stderr:
         pytest.skip("no network namespace can be made here")

@@ -8,7 +8,7 @@ import pytest
 from daemon import run
 from site_setup import PROJECT
 
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "node_ssh2.js")
+SCRIPT = os.path.join(PROJECT, "tests/system/helpers/node_ssh2.js")
 MODULES = os.path.join(PROJECT, "build", "node", "node_modules")
 STEPS = ["programs", "tooMany", "signals", "terminal", "rekeys", "sftp", "refusals"]
 

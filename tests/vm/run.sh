@@ -15,7 +15,7 @@ set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
-PYTHONPATH=$top/tests/vm:$top/tests/system PYTHONDONTWRITEBYTECODE=1
+PYTHONPATH=$top/tests/vm:$top/tests/system/helpers PYTHONDONTWRITEBYTECODE=1
 # An emulated processor is slow, and other programs may use this machine's, too: time limits are so many times what a
 # quiet machine needs.
 WREN_SLOWNESS=4

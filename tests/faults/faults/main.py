@@ -11,7 +11,7 @@ from errno import errorcode
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [HERE, os.path.join(TESTS, "system")]
+sys.path[:0] = [HERE, os.path.join(TESTS, "system", "helpers")]
 
 import machine  # noqa: E402
 import scenarios  # noqa: E402

@@ -10,7 +10,7 @@ import traceback
 from collections import namedtuple
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "system")]
+sys.path[:0] = [HERE, os.path.join(os.path.dirname(os.path.dirname(HERE)), "system", "helpers")]
 
 import scenarios  # noqa: E402
 from judge import Judge, reap  # noqa: E402

@@ -1,4 +1,4 @@
-"""The person at the other end: the stock client, with keys of a place's own. PYTHONPATH has tests/system."""
+"""The person at the other end: the stock client, with keys of a place's own. PYTHONPATH has tests/system/helpers."""
 
 import os
 import types
@@ -25,7 +25,7 @@ class Person:
         os.chmod(self.known_hosts, 0o600)
 
     def ssh(self, machine, user="root"):
-        """An OpenSSH, as in tests/system/openssh.py: ssh("command") runs to its end, ssh.start() goes on running."""
+        """An OpenSSH, as in tests/system/helpers/openssh.py: ssh("command") runs to its end, ssh.start() goes on running."""
         return OpenSSH(self, machine.port, user=user)
 
     def terminal(self, machine, *remote):

@@ -1,4 +1,4 @@
-"""A login with each kind of key: a plain one, one on a FIDO authenticator (in software: tests/system/sk_provider.c),
+"""A login with each kind of key: a plain one, one on a FIDO authenticator (in software: tests/system/helpers/sk_provider.c),
 a certificate; and with a certificate of the host."""
 
 import copy

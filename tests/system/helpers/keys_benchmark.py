@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a login takes with a big authorized_keys. Run by hand:
 
-    WRENSSHD=build/gcc/src/wrensshd python3 tests/system/keys_benchmark.py [logins]
+    WRENSSHD=build/gcc/src/wrensshd python3 tests/system/helpers/keys_benchmark.py [logins]
 
 Logs in with the stock client, in turns, with a file of one line, of 10,000 lines and of 1 MiB, the key in the last
 line of each, and prints the medians and their ratios to the first.

@@ -4,7 +4,7 @@ import os
 import subprocess
 import sys
 
-PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROJECT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 FOLDER = os.path.join(PROJECT, "tests", "bench")
 sys.path.insert(0, FOLDER)
 

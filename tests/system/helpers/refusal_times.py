@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whether the time of a refused key tells a user with many keys from one who does not exist. Run by hand:
 
-    WRENSSHD=build/gcc/src/wrensshd python3 tests/system/refusal_times.py [refusals] [lines]
+    WRENSSHD=build/gcc/src/wrensshd python3 tests/system/helpers/refusal_times.py [refusals] [lines]
 
 Offers a key that nobody listed, in turns as a user whose file has that many lines (20,000) and as an unknown user, with
 both processors busy, and prints the median, the spread and how many answers came later than twice the median.

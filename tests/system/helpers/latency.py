@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How long a login takes, and which part of it is waiting for delayed acknowledgements. Run by hand, as root:
 
-    WRENSSHD=build/gcc/src/wrensshd python3 tests/system/latency.py [logins]
+    WRENSSHD=build/gcc/src/wrensshd python3 tests/system/helpers/latency.py [logins]
 
 Logs in that often with the stock client over the loopback interface of a network namespace of its own, in turns
 over a plain route and over one with `quickack 1`, and prints both medians and their ratio: near 1 for a server

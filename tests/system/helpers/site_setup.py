@@ -16,7 +16,7 @@ from daemon import daemon_environment, kill, run
 from wire_crypto import Ed25519Key
 from wire_session import public_blob
 
-PROJECT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+PROJECT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 EXTRA_GROUPS = ("games", "users")
 
 
