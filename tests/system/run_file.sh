@@ -1,13 +1,13 @@
 #!/bin/sh
 # Runs pytest on one file of system tests, as Meson's test runner starts it.
 #
-#     run_file.sh SOURCE_ROOT BUILD plain|sanitized NAME [pytest's arguments]
+#     run_file.sh SOURCE_ROOT BUILD plain|sanitized NAME[::CASE] [pytest's arguments]
 #
 # The environment may name another daemon and other limits: see tests/README.md. Leaves each case's result in
 # BUILD/cases/ (WREN_CASES), for tests/counts.py. Exit status 77 says that nothing could be run.
 set -u
 cd "$1" || exit 1
-build=$2 kind=$3 name=$4 part=
+build=$2 kind=$3 name=${4%%::*} case=${4#"${4%%::*}"} part=
 shift 4
 [ "${1:-}" != --part ] || part=$(printf %s "$2" | cut -d / -f 1)
 
@@ -39,7 +39,7 @@ export WRENSSHD WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX WREN_CASES
 # To compile pytest's and our modules for each file of tests would take a third of a start.
 unset PYTHONDONTWRITEBYTECODE
 PYTHONPYCACHEPREFIX=$build/pycache "$python" -m pytest -q --tb=short -p no:cacheprovider -r fE --durations=5 -m "$WREN_MARKS" \
-    "$@" "tests/system/test_$name.py" </dev/null
+    "$@" "tests/system/test_$name.py$case" </dev/null
 status=$?
 [ $status != 5 ] || exit 77 # no case is left
 exit $status
