@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <unistd.h>
 
-#include "source.h"
+#include "strangers.h"
 
 unsigned clients_limit_for_memory(uint64_t bytes)
 {

@@ -20,14 +20,12 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "descendants.h"
 #include "descriptors.h"
 #include "exits.h"
 #include "limit.h"
 #include "listen.h"
 #include "log.h"
 #include "peer.h"
-#include "source.h"
 #include "tools.h"
 
 /* linux/random.h: GRND_NONBLOCK. */
@@ -200,7 +198,7 @@ static void accept_client(struct listener *listener)
         close(connection);
         return;
     }
-    pid_t child = listen_start(listener->program, connection, &status_pipe);
+    pid_t child = children_start(listener->program, connection, &status_pipe);
     int error = errno;
     close(connection); /* the child has it; after an error the client sees the end at once */
     if (child < 0) {
@@ -238,7 +236,7 @@ static void update_client(struct listener *listener, struct client *client, bool
     }
 }
 
-static void reap(struct listener *listener)
+static void reap_children(struct listener *listener)
 {
     pid_t child;
     while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
@@ -256,13 +254,13 @@ static bool read_signal(struct listener *listener)
     if (read(listener->signals, &signal, sizeof(signal)) != sizeof(signal)) {
         return false;
     }
-    reap(listener);
+    reap_children(listener);
     return signal.ssi_signo != SIGCHLD && (signal.ssi_signo != SIGHUP || listener->ends_by_hangup);
 }
 
 /* ---- the loop and its end -------------------------------------------------------------------- */
 
-static int finish(struct listener *listener)
+static int end_listening(struct listener *listener)
 {
     close(listener->socket);
     log_counts(listener, true);
@@ -278,7 +276,7 @@ static int finish(struct listener *listener)
             break;
         }
     }
-    if (!descendants_end()) {
+    if (!children_end()) {
         log_trouble("processes may be left", "/proc", NULL);
         return EXIT_TROUBLE;
     }
@@ -287,7 +285,7 @@ static int finish(struct listener *listener)
 
 /* Polls signals, the socket while below the limit, and the open status pipes. Only open descriptors
  * are listed: poll() accepts no more than RLIMIT_NOFILE. */
-static nfds_t watch(struct listener *listener)
+static nfds_t list_watched(struct listener *listener)
 {
     struct clients *clients = &listener->clients;
     nfds_t count = 2;
@@ -316,11 +314,11 @@ static void update_clients(struct listener *listener, nfds_t count)
     }
 }
 
-static int serve(struct listener *listener)
+static int serve_clients(struct listener *listener)
 {
     for (;;) {
         bool counting = listener->refusal_lines.suppressed + listener->penalty_lines.suppressed > 0;
-        nfds_t count = watch(listener);
+        nfds_t count = list_watched(listener);
         if (poll(listener->watched, count, counting ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
             if (errno != EINTR) {
                 log_and_pause(listener, "poll", errno);
@@ -329,7 +327,7 @@ static int serve(struct listener *listener)
         }
         log_counts(listener, false);
         if (listener->watched[0].revents != 0 && read_signal(listener)) {
-            return finish(listener);
+            return end_listening(listener);
         }
         update_clients(listener, count);
         if (listener->watched[1].revents != 0) {
@@ -368,7 +366,7 @@ int listen_main(char **argv)
         log_trouble("signals", NULL, strerror(errno));
         return EXIT_TROUBLE;
     }
-    const char *missing = listener.ends_all ? descendants_adopt() : NULL;
+    const char *missing = listener.ends_all ? children_adopt() : NULL;
     if (missing != NULL) {
         log_trouble("-k can't find what it would have to end", NULL, missing);
         return EXIT_TROUBLE;
@@ -379,5 +377,5 @@ int listen_main(char **argv)
         return EXIT_TROUBLE;
     }
     log_start(&listener);
-    return serve(&listener);
+    return serve_clients(&listener);
 }

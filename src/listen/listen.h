@@ -11,8 +11,7 @@
 #include <sys/types.h>
 
 #include "clients.h"
-#include "penalty.h"
-#include "rate_limit.h"
+#include "strangers.h"
 
 #define LISTEN_NAME "wrensshd-listen"
 
@@ -37,9 +36,19 @@ struct listener {
  * or -1 to exit with *status. */
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status);
 
+/* ---- children.c ----------------------------------------------------------------------------- */
+
 /* Starts the program for a connection. Returns its pid, or -1 with errno. Sets *status_pipe to the
  * reading end of its status pipe (status.h), close-on-exec and non-blocking, or to -1 if no pipe
  * could be made. */
-pid_t listen_start(char **program, int connection, int *status_pipe);
+pid_t children_start(char **program, int connection, int *status_pipe);
+
+/* From now on, a descendant whose parent ends becomes our child, even if it has daemonized. Returns
+ * NULL, or what the system lacks, as a text for the log. */
+const char *children_adopt(void);
+
+/* Kills all descendants and reaps them. Returns true when none is left, false if /proc is no longer
+ * mounted. */
+bool children_end(void);
 
 #endif

@@ -1,11 +1,11 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <string.h>
+#include <sys/param.h>
 
 #include "flags.h"
 #include "listen.h"
 #include "log.h"
-#include "source.h"
 #include "text.h"
 #include "tools.h"
 
@@ -143,16 +143,11 @@ static const char *read_operands(struct listener *listener, char **operands)
     return NULL;
 }
 
-static unsigned smaller(unsigned one, unsigned other)
-{
-    return one < other ? one : other;
-}
-
 static void set_defaults(struct listener *listener, unsigned for_memory)
 {
     struct clients *clients = &listener->clients;
-    clients->limit = smaller(LIMIT_LISTEN_DEFAULT, for_memory);
-    clients->limit_per_source = smaller(LIMIT_LISTEN_DEFAULT_FROM_ONE, clients->limit / 2);
+    clients->limit = MIN(LIMIT_LISTEN_DEFAULT, for_memory);
+    clients->limit_per_source = MIN(LIMIT_LISTEN_DEFAULT_FROM_ONE, clients->limit / 2);
     set_penalties(&listener->penalties, LIMIT_LISTEN_PENALTY_SECONDS,
                   LIMIT_LISTEN_PENALTY_MOST_SECONDS);
 }
@@ -161,7 +156,7 @@ static void set_defaults(struct listener *listener, unsigned for_memory)
 static void set_default_drop(struct clients *clients, unsigned for_memory)
 {
     if (clients->drop.full == 0) {
-        unsigned full = smaller(clients->limit, for_memory);
+        unsigned full = MIN(clients->limit, for_memory);
         clients->drop = (struct early_drop){
             .start = full - full / 5, .percent = LIMIT_LISTEN_DROP_PERCENT, .full = full};
     }

@@ -1,4 +1,4 @@
-#include "attributes.h"
+#include "sftp.h"
 
 #include <errno.h>
 #include <fcntl.h>

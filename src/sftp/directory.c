@@ -4,16 +4,176 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#include "attributes.h"
 #include "big_endian.h"
-#include "handles.h"
-#include "listing.h"
+#include "owners.h"
 #include "sftp.h"
+
+#define DAY_SECONDS       86400
+#define HALF_YEAR_SECONDS (DAY_SECONDS * 365 / 2)
+
+static time_t now;
+
+static void set_now(void)
+{
+    struct timespec clock;
+    now = clock_gettime(CLOCK_REALTIME, &clock) == 0 ? clock.tv_sec : 0;
+}
+
+void listing_begin(void)
+{
+    tzset();
+    set_now();
+}
+
+/* ---- the columns of a line ------------------------------------------------------------------- */
+
+/* Appends a text, then blanks up to the width; with a negative width, blanks before it. */
+static char *put_text(char *at, const char *text, int width)
+{
+    int bytes = (int)strlen(text);
+    for (int i = bytes; i < -width; i++) {
+        *at++ = ' ';
+    }
+    memcpy(at, text, (size_t)bytes);
+    at += bytes;
+    for (int i = bytes; i < width; i++) {
+        *at++ = ' ';
+    }
+    return at;
+}
+
+static char *put_number(char *at, uint64_t number, int width)
+{
+    char digits[24];
+    char *start = digits + sizeof(digits) - 1;
+    *start = '\0';
+    do {
+        *--start = (char)('0' + number % 10);
+        number /= 10;
+    } while (number > 0);
+    return put_text(at, start, -width);
+}
+
+static char *put_two_digits(char *at, unsigned number)
+{
+    *at++ = (char)('0' + number / 10);
+    *at++ = (char)('0' + number % 10);
+    return at;
+}
+
+static char *put_mode(char *at, mode_t mode)
+{
+    static const char kinds[] = "?pc?d?b?-?l?s???";
+    at[0] = kinds[mode >> 12 & 15];
+    memcpy(at + 1, "rwxrwxrwx", 9);
+    for (int i = 0; i < 9; i++) {
+        if ((mode >> (8 - i) & 1) == 0) {
+            at[1 + i] = '-';
+        }
+    }
+    if ((mode & S_ISUID) != 0) {
+        at[3] = (mode & S_IXUSR) != 0 ? 's' : 'S';
+    }
+    if ((mode & S_ISGID) != 0) {
+        at[6] = (mode & S_IXGRP) != 0 ? 's' : 'S';
+    }
+    if ((mode & S_ISVTX) != 0) {
+        at[9] = (mode & S_IXOTH) != 0 ? 't' : 'T';
+    }
+    at[10] = ' ';
+    return at + 11;
+}
+
+/* ---- the date -------------------------------------------------------------------------------- */
+
+struct date {
+    unsigned year;
+    unsigned month; /* from 0 */
+    unsigned day;   /* from 1 */
+};
+
+/* The date of a day since 1970, for years up to 4000. Years begin in March, so that the leap day is
+ * the last. */
+static struct date date_of(int64_t days)
+{
+    uint64_t since = (uint64_t)(days + 719468); /* days since 1 March of the year 0 */
+    uint64_t era = since / 146097;              /* of 400 years */
+    uint64_t of_era = since % 146097;
+    uint64_t year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
+    uint64_t of_year = of_era - (365 * year + year / 4 - year / 100);
+    uint64_t month = (5 * of_year + 2) / 153; /* from March */
+    return (struct date){.year = (unsigned)(era * 400 + year + (month >= 10)),
+                         .month = (unsigned)(month < 10 ? month + 2 : month - 10),
+                         .day = (unsigned)(of_year - (153 * month + 2) / 5 + 1)};
+}
+
+/* Local time minus UTC. mktime() takes the UTC time for a local one; the difference is the offset,
+ * but for some hours around a change of the clocks. */
+static int64_t offset_at(int64_t when)
+{
+    struct date date = date_of(when / DAY_SECONDS);
+    struct tm time = {.tm_year = (int)date.year - 1900,
+                      .tm_mon = (int)date.month,
+                      .tm_mday = (int)date.day,
+                      .tm_hour = (int)(when % DAY_SECONDS / 3600),
+                      .tm_min = (int)(when % 3600 / 60),
+                      .tm_sec = (int)(when % 60),
+                      .tm_isdst = -1};
+    return when - (int64_t)mktime(&time);
+}
+
+/* "Nov 22 10:15", or "Nov 22  2025" for a file older than half a year or of the future. Times
+ * before 1970, which the protocol does not have, count as 1970. */
+static char *put_date(char *at, int64_t when)
+{
+    static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    int64_t known = when < 0 ? 0 : when <= UINT32_MAX ? when : UINT32_MAX;
+    int64_t local = known + offset_at(known);
+    local = local < 0 ? 0 : local;
+    struct date date = date_of(local / DAY_SECONDS);
+    unsigned minutes = (unsigned)(local % DAY_SECONDS / 60);
+    memcpy(at, months + 3 * (size_t)date.month, 3);
+    at = put_number(at + 3, date.day, 3);
+    *at++ = ' ';
+    if (now < known || now - known >= HALF_YEAR_SECONDS) {
+        return put_number(at, date.year, 5);
+    }
+    at = put_two_digits(at, minutes / 60);
+    *at++ = ':';
+    return put_two_digits(at, minutes % 60);
+}
+
+/* Mode, links, owner, group, size, date, name. */
+size_t listing_write(char line[static LISTING_BYTES], const char *name, const struct stat *status)
+{
+    char owner[OWNER_NAME_BYTES], group[OWNER_NAME_BYTES];
+    owners_user(owner, status->st_uid);
+    owners_group(group, status->st_gid);
+    char *at = put_mode(line, status->st_mode);
+    at = put_number(at, status->st_nlink, 4);
+    *at++ = ' ';
+    at = put_text(at, owner, 8);
+    *at++ = ' ';
+    at = put_text(at, group, 8);
+    *at++ = ' ';
+    at = put_number(at, (uint64_t)status->st_size, 8);
+    *at++ = ' ';
+    at = put_date(at, status->st_mtime);
+    *at++ = ' ';
+    size_t used = (size_t)(at - line);
+    size_t bytes = strnlen(name, LISTING_BYTES - used);
+    memcpy(at, name, bytes);
+    return used + bytes;
+}
+
+/* ---- requests -------------------------------------------------------------------------------- */
 
 /* What getdents64(2) writes. */
 struct entry {
@@ -30,19 +190,11 @@ struct entry {
 void on_opendir(struct sftp *sftp)
 {
     char path[PATH_BYTES];
-    int fd = -1;
-    if (!sftp_read_path(sftp, path)) {
-        return;
+    struct handle *handle =
+        sftp_read_path(sftp, path) ? handle_open(sftp, path, O_RDONLY | O_DIRECTORY, 0) : NULL;
+    if (handle != NULL) {
+        handle_answer(sftp, handle);
     }
-    int error = EMFILE;
-    if (!handles_full()) {
-        error = paths_open(&sftp->paths, &fd, path, O_RDONLY | O_DIRECTORY, 0);
-    }
-    if (error != 0) {
-        answer_error(sftp, error);
-        return;
-    }
-    handle_answer(sftp, handle_new(fd, true));
 }
 
 /* Adds a name, unless its file has gone meanwhile. The directory above a jail's root is the root,
@@ -85,7 +237,7 @@ void on_readdir(struct sftp *sftp)
     if (handle == NULL) {
         return;
     }
-    listing_set_now();
+    set_now();
     size_t start = sftp->answers.used;
     size_t end = start + LIMIT_SFTP_ANSWER_BYTES;
     size_t mark = answer_begin(sftp, SFTP_NAME);

@@ -9,7 +9,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "handles.h"
 #include "owners.h"
 #include "sftp.h"
 
@@ -104,11 +103,7 @@ void on_home_directory(struct sftp *sftp)
         return;
     }
     int error = find_home(sftp, home, user);
-    if (error != 0) {
-        answer_error(sftp, error);
-    } else {
-        answer_name(sftp, home);
-    }
+    answer_name(sftp, error, home);
 }
 
 /* "~", "~user" and what follows after a slash; any other path as REALPATH has it. */
@@ -121,23 +116,13 @@ void on_expand_path(struct sftp *sftp)
     }
     if (path[0] == '~') {
         size_t user_bytes = strcspn(path, "/");
-        const char *rest = path + user_bytes;
         snprintf(real, sizeof(real), "%.*s", (int)user_bytes - 1, path + 1);
+        memmove(path, path + user_bytes, strlen(path + user_bytes) + 1);
         error = find_home(sftp, home, real);
-        size_t used = strnlen(home, sizeof(home));
-        if (error == 0 && used + strlen(rest) >= sizeof(home)) {
-            error = ENAMETOOLONG;
-        } else if (error == 0) {
-            memcpy(home + used, rest, strlen(rest) + 1);
-            memcpy(path, home, sizeof(path));
-        }
+        error = error == 0 ? path_prepend(path, home) : error;
     }
-    error = error != 0 ? error : paths_real(&sftp->paths, real, path);
-    if (error != 0) {
-        answer_error(sftp, error);
-    } else {
-        answer_name(sftp, real);
-    }
+    error = error == 0 ? paths_real(&sftp->paths, real, path) : error;
+    answer_name(sftp, error, real);
 }
 
 /* ---- users-groups-by-id@ --------------------------------------------------------------------- */

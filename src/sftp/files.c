@@ -8,10 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "attributes.h"
-#include "handles.h"
 #include "sftp.h"
-#include "sftp_log.h"
 
 /* What precedes the data of a DATA answer: lengths, type and id. */
 #define DATA_HEADER_BYTES 13
@@ -40,6 +37,17 @@ static bool changes(int flags)
     return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
 }
 
+struct handle *handle_open(struct sftp *sftp, const char *path, int flags, mode_t mode)
+{
+    int fd = -1;
+    int error = handles_full() ? EMFILE : paths_open(&sftp->paths, &fd, path, flags, mode);
+    if (error != 0) {
+        answer_error(sftp, error);
+        return NULL;
+    }
+    return handle_new(fd, (flags & O_DIRECTORY) != 0);
+}
+
 void on_open(struct sftp *sftp)
 {
     char path[PATH_BYTES];
@@ -54,16 +62,10 @@ void on_open(struct sftp *sftp)
         answer_status(sftp, SFTP_PERMISSION_DENIED);
         return;
     }
-    int fd = -1;
-    int error = EMFILE;
-    if (!handles_full()) {
-        error = paths_open(&sftp->paths, &fd, path, flags, attributes_mode(&wanted, 0666));
-    }
-    if (error != 0) {
-        answer_error(sftp, error);
+    struct handle *handle = handle_open(sftp, path, flags, attributes_mode(&wanted, 0666));
+    if (handle == NULL) {
         return;
     }
-    struct handle *handle = handle_new(fd, false);
     handle->appends = (flags & O_APPEND) != 0;
     sftp->counts.files++;
     if (sftp->reports_files) {

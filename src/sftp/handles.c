@@ -1,4 +1,4 @@
-#include "handles.h"
+#include "sftp.h"
 
 #include <errno.h>
 #include <unistd.h>

@@ -9,7 +9,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "attributes.h"
 #include "sftp.h"
 
 /* RENAME_NOREPLACE of linux/fs.h. */
@@ -23,17 +22,6 @@ bool sftp_read_path(struct sftp *sftp, char path[static PATH_BYTES])
         answer_status(sftp, SFTP_BAD_MESSAGE);
     }
     return fits;
-}
-
-static bool read_two_paths(struct sftp *sftp, char first[static PATH_BYTES],
-                           char second[static PATH_BYTES])
-{
-    struct reader name = reader_string(&sftp->message);
-    bool fits = reader_text(&name, first, PATH_BYTES);
-    if (!fits) {
-        answer_status(sftp, SFTP_BAD_MESSAGE);
-    }
-    return fits && sftp_read_path(sftp, second);
 }
 
 /* ---- removing and making --------------------------------------------------------------------- */
@@ -120,7 +108,7 @@ static void with_two_names(struct sftp *sftp,
 {
     char first[PATH_BYTES], second[PATH_BYTES];
     struct place from, to;
-    if (!read_two_paths(sftp, first, second)) {
+    if (!sftp_read_path(sftp, first) || !sftp_read_path(sftp, second)) {
         return;
     }
     int error = paths_find(&sftp->paths, &from, first, false);
@@ -156,7 +144,7 @@ void on_symlink(struct sftp *sftp)
 {
     char target[PATH_BYTES], path[PATH_BYTES];
     struct place place;
-    if (!read_two_paths(sftp, target, path)) {
+    if (!sftp_read_path(sftp, target) || !sftp_read_path(sftp, path)) {
         return;
     }
     int error = paths_find(&sftp->paths, &place, path, false);
@@ -167,29 +155,23 @@ void on_symlink(struct sftp *sftp)
     answer_error(sftp, error);
 }
 
-static void answer_path(struct sftp *sftp, int error, const char *path)
+static void answer_found(struct sftp *sftp,
+                         int (*find)(const struct paths *paths, char found[static PATH_BYTES],
+                                     const char *path))
 {
-    if (error != 0) {
-        answer_error(sftp, error);
-    } else {
-        answer_name(sftp, path);
+    char path[PATH_BYTES], found[PATH_BYTES];
+    if (sftp_read_path(sftp, path)) {
+        int error = find(&sftp->paths, found, path);
+        answer_name(sftp, error, found);
     }
 }
 
 void on_readlink(struct sftp *sftp)
 {
-    char path[PATH_BYTES], target[PATH_BYTES];
-    if (sftp_read_path(sftp, path)) {
-        int error = paths_read_link(&sftp->paths, target, path);
-        answer_path(sftp, error, target);
-    }
+    answer_found(sftp, paths_read_link);
 }
 
 void on_realpath(struct sftp *sftp)
 {
-    char path[PATH_BYTES], real[PATH_BYTES];
-    if (sftp_read_path(sftp, path)) {
-        int error = paths_real(&sftp->paths, real, path);
-        answer_path(sftp, error, real);
-    }
+    answer_found(sftp, paths_real);
 }

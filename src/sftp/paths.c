@@ -9,9 +9,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "openat2.h"
-#include "path_text.h"
-
 /* PROC_SUPER_MAGIC of linux/magic.h. */
 #define PROC_FILE_SYSTEM 0x9fa0
 
@@ -26,7 +23,63 @@
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* ---- names ----------------------------------------------------------------------------------- */
+/* ---- the text of a path ---------------------------------------------------------------------- */
+
+char *path_cut_last(char *path)
+{
+    size_t length = strlen(path);
+    while (length > 1 && path[length - 1] == '/') {
+        path[--length] = '\0';
+    }
+    char *slash = strrchr(path, '/');
+    *slash = '\0';
+    return slash + 1;
+}
+
+bool path_is_dots(const char *name)
+{
+    return name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Skips slashes and parts that are ".". */
+static const char *skip_nothing(const char *path)
+{
+    while (path[0] == '/' || (path[0] == '.' && (path[1] == '/' || path[1] == '\0'))) {
+        path++;
+    }
+    return path;
+}
+
+bool path_begins_with(const char *path, const char *directory)
+{
+    const char *wanted = skip_nothing(directory);
+    if (path[0] != '/' || wanted[0] == '\0') {
+        return false;
+    }
+    for (path = skip_nothing(path); wanted[0] != '\0'; path = skip_nothing(path)) {
+        size_t bytes = strcspn(wanted, "/");
+        if (strcspn(path, "/") != bytes || memcmp(path, wanted, bytes) != 0) {
+            return false;
+        }
+        path += bytes;
+        wanted = skip_nothing(wanted + bytes);
+    }
+    return true;
+}
+
+int path_prepend(char rest[static PATH_BYTES], const char *first)
+{
+    size_t first_bytes = strlen(first);
+    size_t rest_bytes = strlen(rest);
+    if (first_bytes + rest_bytes >= PATH_BYTES) {
+        return ENAMETOOLONG;
+    }
+    memmove(rest + first_bytes, rest, rest_bytes + 1);
+    memcpy(rest, first, first_bytes);
+    return 0;
+}
+
+/* ---- opening inside the jail ----------------------------------------------------------------- */
 
 /* Writes the whole name as seen from the jail's root. */
 static int name_inside(const struct paths *paths, char out[static PATH_BYTES], const char *path)
@@ -36,19 +89,15 @@ static int name_inside(const struct paths *paths, char out[static PATH_BYTES], c
     return path[0] == '\0' ? ENOENT : bytes < PATH_BYTES ? 0 : ENAMETOOLONG;
 }
 
-/* ---- opening inside the jail ----------------------------------------------------------------- */
-
 /* Has the kernel resolve an absolute name within the jail. */
 static int open_resolved(const struct paths *paths, int *fd, const char *inside, int flags,
                          mode_t mode)
 {
-    struct open_how how = {.flags = (uint64_t)(unsigned)flags,
+    /* A C library adds it to openat(2). Without it a 32-bit kernel opens no file of 2 GiB. */
+    int large = (flags & O_PATH) == 0 ? O_LARGEFILE : 0;
+    struct open_how how = {.flags = (uint64_t)(unsigned)(flags | large),
                            .mode = (flags & O_CREAT) != 0 ? mode : 0,
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-    /* A C library adds it to openat(2). Without it a 32-bit kernel opens no file of 2 GiB. */
-    if ((flags & O_PATH) == 0) {
-        how.flags |= O_LARGEFILE;
-    }
     for (int i = 0; i < TRIES; i++) {
         *fd = (int)syscall(OPENAT2, paths->jail, inside, &how, sizeof(how));
         if (*fd >= 0 || errno != EAGAIN) {
@@ -82,12 +131,8 @@ static int open_directory(const struct paths *paths, int *fd, const char *path, 
     if (!paths->walks) {
         return open_resolved(paths, fd, name, DIRECTORY_FLAGS, 0);
     }
-    int error = 0;
-    if (is_real) {
-        memcpy(real, name, strlen(name) + 1);
-    } else {
-        error = paths_real(paths, real, name);
-    }
+    snprintf(real, sizeof(real), "%s", name);
+    int error = is_real ? 0 : paths_real(paths, real, name);
     return error == 0 ? walk(paths, fd, real) : error;
 }
 
@@ -154,11 +199,9 @@ static int open_inside(const struct paths *paths, int *fd, const char *path, int
 {
     char inside[PATH_BYTES];
     int error = name_inside(paths, inside, path);
-    if (error != 0) {
-        return error;
-    }
-    return paths->walks ? open_walking(paths, fd, inside, flags, mode)
-                        : open_resolved(paths, fd, inside, flags, mode);
+    return error != 0     ? error
+           : paths->walks ? open_walking(paths, fd, inside, flags, mode)
+                          : open_resolved(paths, fd, inside, flags, mode);
 }
 
 /* Holds open what the link leads to: the name in /proc leads to nothing else. */
@@ -257,8 +300,7 @@ int paths_read_link(const struct paths *paths, char target[static PATH_BYTES], c
 
 /* ---- the real name --------------------------------------------------------------------------- */
 
-/* Adds one name to `real`. If it is a link, takes it off again and puts its target before `rest`.
- */
+/* Adds one name to `real`. If it is a link, puts its target before `rest` in place of that. */
 static int add_name(const struct paths *paths, char real[static PATH_BYTES],
                     char rest[static PATH_BYTES], const char *name, unsigned *links)
 {
@@ -291,8 +333,7 @@ static int take_name(const struct paths *paths, char real[static PATH_BYTES],
     if (bytes >= sizeof(name)) {
         return ENAMETOOLONG;
     }
-    memcpy(name, start, bytes);
-    name[bytes] = '\0';
+    snprintf(name, sizeof(name), "%.*s", (int)bytes, start);
     memmove(rest, start + bytes, strlen(start + bytes) + 1);
     if (strcmp(name, "..") == 0 && real[0] != '\0') {
         *strrchr(real, '/') = '\0';
@@ -304,10 +345,9 @@ int paths_real(const struct paths *paths, char real[static PATH_BYTES], const ch
 {
     char rest[PATH_BYTES];
     unsigned links = 0;
-    int error = strlen(path) < PATH_BYTES ? 0 : ENAMETOOLONG;
+    int error = snprintf(rest, PATH_BYTES, "%s", path) < PATH_BYTES ? 0 : ENAMETOOLONG;
     bool absolute = path[0] == '/' || strcmp(paths->directory, "/") == 0;
     snprintf(real, PATH_BYTES, "%s", absolute ? "" : paths->directory);
-    snprintf(rest, PATH_BYTES, "%s", path);
     while (error == 0 && rest[strspn(rest, "/")] != '\0') {
         error = take_name(paths, real, rest, &links);
     }

@@ -10,6 +10,7 @@
 #define WREN_PATHS_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 
@@ -58,5 +59,37 @@ int paths_read_link(const struct paths *paths, char target[static PATH_BYTES], c
 
 /* Writes the absolute name without ".", ".." and symbolic links. The last part need not exist. */
 int paths_real(const struct paths *paths, char real[static PATH_BYTES], const char *path);
+
+/* ---- the text of a path: these do not ask the file system ------------------------------------ */
+
+/* Cuts slashes off the end of an absolute path, and ends it before its last name. Returns that
+ * name, which is empty for "/". */
+char *path_cut_last(char *path);
+
+/* True for "", "." and "..". */
+bool path_is_dots(const char *name);
+
+/* True if an absolute path has all the parts of a directory's path at its start. "/" is the start
+ * of none. */
+bool path_begins_with(const char *path, const char *directory);
+
+/* Puts `first` before `rest`, which is empty or begins with a slash. Returns 0 or ENAMETOOLONG. */
+int path_prepend(char rest[static PATH_BYTES], const char *first);
+
+/* ---- openat2(2) of Linux 5.6 ----------------------------------------------------------------- */
+
+/* From linux/openat2.h, which a musl toolchain may lack. The number of the call is the same on
+ * every architecture. */
+#define OPENAT2               437
+#define RESOLVE_NO_MAGICLINKS 0x02
+#define RESOLVE_IN_ROOT       0x10
+
+struct open_how {
+    uint64_t flags;
+    uint64_t mode;
+    uint64_t resolve;
+};
+
+_Static_assert(sizeof(struct open_how) == 24, "the kernel's struct open_how");
 
 #endif

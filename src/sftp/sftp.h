@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "limit.h"
 #include "paths.h"
@@ -70,11 +71,90 @@ void answer_status(struct sftp *sftp, enum sftp_status status);
 enum sftp_status answer_status_of(int error);
 void answer_error(struct sftp *sftp, int error);
 
-/* NAME with one name and no attributes. */
-void answer_name(struct sftp *sftp, const char *name);
+/* NAME with one name and no attributes, or the status of an errno. */
+void answer_name(struct sftp *sftp, int error, const char *name);
 
 /* A uint64 of RFC 4251 section 5. */
 void answer_u64(struct sftp *sftp, uint64_t value);
+
+/* ---- handles, handles.c ---------------------------------------------------------------------- */
+
+/* Open files and directories. On the wire a handle is 8 bytes: the number of its row and a
+ * generation, so that a handle that was closed never names a later file. */
+struct handle {
+    int fd; /* 0: the row is free */
+    bool is_directory;
+    bool appends; /* a WRITE's offset does not count */
+    uint32_t generation;
+    /* Only with sftp->reports_files. */
+    struct sftp_counts counts;
+    char name[LIMIT_NOTE_BYTES + 1];
+};
+
+/* True if all LIMIT_SFTP_HANDLES are in use. */
+bool handles_full(void);
+
+/* A new handle for `fd`. To be called only if not all are in use. */
+struct handle *handle_new(int fd, bool is_directory);
+
+/* Reads a string from the message. Returns the handle that it names, or NULL if it names none. */
+struct handle *handle_read(struct reader *message);
+
+/* Returns the handle if there is one and the message was whole; else NULL after the answer. */
+struct handle *handle_need(struct sftp *sftp, struct handle *handle);
+
+/* Answers with this handle. */
+void handle_answer(struct sftp *sftp, const struct handle *handle);
+
+/* Closes it. Returns 0 or an errno. */
+int handle_close(struct handle *handle);
+
+/* Calls `report` for each file that is still open. */
+void handles_each_file(void (*report)(const struct sftp_counts *counts, const char *name));
+
+/* ---- ATTRS, attributes.c --------------------------------------------------------------------- */
+
+/* The attributes of a file on the wire (draft-ietf-secsh-filexfer-02 section 5). What a client asks
+ * for: only what `flags` names is set. */
+struct attributes {
+    uint32_t flags; /* SFTP_ATTR_* */
+    uint64_t size;
+    uint32_t uid;
+    uint32_t gid;
+    uint32_t permissions;
+    uint32_t accessed; /* seconds since 1970 */
+    uint32_t modified;
+};
+
+/* Skips extended pairs. Their number needs no limit, as each takes 8 bytes of the packet. */
+struct attributes attributes_read(struct reader *message);
+
+/* The permissions for a new file: those that the client asks for, or `otherwise`. */
+mode_t attributes_mode(const struct attributes *wanted, mode_t otherwise);
+
+/* Writes size, owners, mode with the file's type, and times. A jail may name these owners later. */
+void attributes_write(struct writer *answers, const struct stat *status);
+
+/*
+ * Each sets what `wanted` names, in the order size, permissions, times, owners, and goes on after
+ * an error. The first is for an open file. The second is for a place, and sets no size. Return 0,
+ * or the errno of the last error.
+ */
+int attributes_set(const struct attributes *wanted, int fd);
+int attributes_set_at(const struct attributes *wanted, const struct place *place);
+
+/* ---- reports, answer.c ----------------------------------------------------------------------- */
+
+/* Reports go to the session process, which makes the lines of the log, or else to our own log. */
+
+/* Looks for the session process's socket. False if this process logs by itself. */
+bool sftp_log_begin(void);
+
+/* A session process that does not read loses reports: nothing waits for it. */
+void sftp_log_send(const struct sftp_report *report);
+
+/* Reports a file that was closed. */
+void sftp_log_file(const struct sftp_counts *counts, const char *name);
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -96,6 +176,9 @@ typedef void sftp_handler(struct sftp *sftp);
 sftp_handler on_open, on_close, on_read, on_write, on_fsync, on_copy_data;
 sftp_handler on_stat, on_lstat, on_fstat, on_setstat, on_lsetstat, on_fsetstat;
 
+/* Opens a file, or with O_DIRECTORY a directory. Returns its handle, or NULL after the answer. */
+struct handle *handle_open(struct sftp *sftp, const char *path, int flags, mode_t mode);
+
 /* directory.c */
 sftp_handler on_opendir, on_readdir;
 
@@ -103,11 +186,39 @@ sftp_handler on_opendir, on_readdir;
 sftp_handler on_remove, on_mkdir, on_rmdir, on_realpath, on_readlink, on_symlink;
 sftp_handler on_rename, on_posix_rename, on_hardlink;
 
+/* Reads a path. False after the answer BAD_MESSAGE: it is longer than PATH_BYTES or holds a NUL. */
+bool sftp_read_path(struct sftp *sftp, char path[static PATH_BYTES]);
+
 /* extensions.c */
 sftp_handler on_statvfs, on_fstatvfs, on_limits, on_expand_path, on_home_directory;
 sftp_handler on_users_groups;
 
-/* Reads a path. False after the answer BAD_MESSAGE: it is longer than PATH_BYTES or holds a NUL. */
-bool sftp_read_path(struct sftp *sftp, char path[static PATH_BYTES]);
+/* ---- the long name of READDIR, directory.c --------------------------------------------------- */
+
+/* The long name is a line as `ls -l` shows it. Clients print it as it is. */
+
+/* The longest line: a name of 255 bytes, two owners, a mode, two numbers and a date. */
+#define LISTING_BYTES 512
+
+/* Reads the time zone. To be called before the sandbox. */
+void listing_begin(void);
+
+/* Writes the line, without a NUL, and returns its length. A file that is older than half a year is
+ * listed with its year. */
+size_t listing_write(char line[static LISTING_BYTES], const char *name, const struct stat *status);
+
+/* ---- the sandbox, sftp_sandbox.c ------------------------------------------------------------- */
+
+/*
+ * The server has the user's rights already, so it gives up what a file server does not need: new
+ * privileges, core dumps and being traced; child processes; with Landlock the execution of files,
+ * devices, all files outside of the directory `jail` (an O_PATH descriptor; -1 is "/"), and with
+ * `read_only` all changes; with seccomp all system calls but those of files. Outside of the jail
+ * only files that are open already can be used.
+ *
+ * Returns the layers that are in force (sandbox_layers.h). Landlock's first version, of Linux 5.13
+ * to 5.18, forbids to move files between directories: there only a read-only server uses it.
+ */
+uint32_t sftp_sandbox_enter(int jail, bool read_only);
 
 #endif

@@ -9,15 +9,11 @@
 
 #include "descriptors.h"
 #include "exits.h"
-#include "handles.h"
-#include "listing.h"
 #include "log.h"
 #include "log_syslog.h"
 #include "owners.h"
 #include "sftp.h"
-#include "sftp_log.h"
 #include "sftp_options.h"
-#include "sftp_sandbox.h"
 #include "tools.h"
 
 static struct sftp sftp;

@@ -101,42 +101,42 @@ static int parse_umask(struct sftp_options *options, const struct flags *flags)
     return 0;
 }
 
+struct word {
+    char name[sizeof("VERBOSE")];
+    int value;
+};
+
+/* Returns the value of a word, or -1. The table ends with an empty name. */
+static int find_word(const struct word *words, const char *text)
+{
+    while (words->name[0] != '\0' && strcasecmp(words->name, text) != 0) {
+        words++;
+    }
+    return words->value;
+}
+
 static int parse_level(struct sftp_options *options, const struct flags *flags)
 {
-    const char *text = flags->value;
-    static const struct {
-        char name[sizeof("VERBOSE")];
-        enum log_level level;
-    } levels[] = {{"QUIET", LOG_TROUBLE}, {"FATAL", LOG_TROUBLE},  {"ERROR", LOG_TROUBLE},
-                  {"INFO", LOG_EVENT},    {"VERBOSE", LOG_DETAIL}, {"DEBUG", LOG_DETAIL},
-                  {"DEBUG1", LOG_DETAIL}, {"DEBUG2", LOG_DETAIL},  {"DEBUG3", LOG_DETAIL}};
-    for (size_t i = 0; i < sizeof(levels) / sizeof(levels[0]); i++) {
-        if (strcasecmp(levels[i].name, text) == 0) {
-            options->level = levels[i].level;
-            return 0;
-        }
-    }
-    return flags_refuse(flags, "unknown log level", text);
+    static const struct word levels[] = {{"QUIET", LOG_TROUBLE},  {"FATAL", LOG_TROUBLE},
+                                         {"ERROR", LOG_TROUBLE},  {"INFO", LOG_EVENT},
+                                         {"VERBOSE", LOG_DETAIL}, {"DEBUG", LOG_DETAIL},
+                                         {"DEBUG1", LOG_DETAIL},  {"DEBUG2", LOG_DETAIL},
+                                         {"DEBUG3", LOG_DETAIL},  {"", -1}};
+    int level = find_word(levels, flags->value);
+    options->level = (enum log_level)level;
+    return level >= 0 ? 0 : flags_refuse(flags, "unknown log level", flags->value);
 }
 
 static int parse_facility(struct sftp_options *options, const struct flags *flags)
 {
-    const char *text = flags->value;
-    static const struct {
-        char name[sizeof("DAEMON")];
-        int facility;
-    } facilities[] = {{"AUTH", LOG_AUTH}, {"DAEMON", LOG_DAEMON}, {"USER", LOG_USER}};
-    for (size_t i = 0; i < sizeof(facilities) / sizeof(facilities[0]); i++) {
-        if (strcasecmp(facilities[i].name, text) == 0) {
-            options->facility = facilities[i].facility;
-            return 0;
-        }
-    }
-    if (strncasecmp(text, "LOCAL", 5) == 0 && text[5] >= '0' && text[5] <= '7' && text[6] == '\0') {
-        options->facility = LOG_LOCAL0 + (text[5] - '0') * (LOG_LOCAL1 - LOG_LOCAL0);
-        return 0;
-    }
-    return flags_refuse(flags, "unknown facility of syslog", text);
+    static const struct word facilities[] = {
+        {"AUTH", LOG_AUTH},     {"DAEMON", LOG_DAEMON}, {"USER", LOG_USER},
+        {"LOCAL0", LOG_LOCAL0}, {"LOCAL1", LOG_LOCAL1}, {"LOCAL2", LOG_LOCAL2},
+        {"LOCAL3", LOG_LOCAL3}, {"LOCAL4", LOG_LOCAL4}, {"LOCAL5", LOG_LOCAL5},
+        {"LOCAL6", LOG_LOCAL6}, {"LOCAL7", LOG_LOCAL7}, {"", -1}};
+    options->facility = find_word(facilities, flags->value);
+    return options->facility >= 0 ? 0
+                                  : flags_refuse(flags, "unknown facility of syslog", flags->value);
 }
 
 static int parse_requests(struct sftp_options *options, const struct flags *flags)

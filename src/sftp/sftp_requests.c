@@ -12,73 +12,74 @@
 #define READS   false
 
 /* Names without pointers, here and in other tables: a pointer would be relocated at the start. */
-struct row {
+struct request {
     uint8_t type;
     bool changes;
     char name[sizeof("users-groups-by-id")]; /* for -p, -P and -Q */
     char version[2];                         /* of an extension, as VERSION lists it; else "" */
+    bool has_domain;                         /* the extension's name ends with @openssh.com */
     sftp_handler *answer;
 };
 
-static const struct row requests[] = {
-    {SFTP_OPEN, READS, "open", "", on_open},
-    {SFTP_CLOSE, READS, "close", "", on_close},
-    {SFTP_READ, READS, "read", "", on_read},
-    {SFTP_WRITE, CHANGES, "write", "", on_write},
-    {SFTP_LSTAT, READS, "lstat", "", on_lstat},
-    {SFTP_FSTAT, READS, "fstat", "", on_fstat},
-    {SFTP_SETSTAT, CHANGES, "setstat", "", on_setstat},
-    {SFTP_FSETSTAT, CHANGES, "fsetstat", "", on_fsetstat},
-    {SFTP_OPENDIR, READS, "opendir", "", on_opendir},
-    {SFTP_READDIR, READS, "readdir", "", on_readdir},
-    {SFTP_REMOVE, CHANGES, "remove", "", on_remove},
-    {SFTP_MKDIR, CHANGES, "mkdir", "", on_mkdir},
-    {SFTP_RMDIR, CHANGES, "rmdir", "", on_rmdir},
-    {SFTP_REALPATH, READS, "realpath", "", on_realpath},
-    {SFTP_STAT, READS, "stat", "", on_stat},
-    {SFTP_RENAME, CHANGES, "rename", "", on_rename},
-    {SFTP_READLINK, READS, "readlink", "", on_readlink},
-    {SFTP_SYMLINK, CHANGES, "symlink", "", on_symlink},
-    {SFTP_EXTENDED, CHANGES, "posix-rename", "1", on_posix_rename},
-    {SFTP_EXTENDED, READS, "statvfs", "2", on_statvfs},
-    {SFTP_EXTENDED, READS, "fstatvfs", "2", on_fstatvfs},
-    {SFTP_EXTENDED, CHANGES, "hardlink", "1", on_hardlink},
-    {SFTP_EXTENDED, CHANGES, "fsync", "1", on_fsync},
-    {SFTP_EXTENDED, CHANGES, "lsetstat", "1", on_lsetstat},
-    {SFTP_EXTENDED, READS, "limits", "1", on_limits},
-    {SFTP_EXTENDED, READS, "expand-path", "1", on_expand_path},
-    {SFTP_EXTENDED, CHANGES, "copy-data", "1", on_copy_data},
-    {SFTP_EXTENDED, READS, "home-directory", "1", on_home_directory},
-    {SFTP_EXTENDED, READS, "users-groups-by-id", "1", on_users_groups},
+static const struct request requests[] = {
+    {SFTP_OPEN, READS, "open", "", false, on_open},
+    {SFTP_CLOSE, READS, "close", "", false, on_close},
+    {SFTP_READ, READS, "read", "", false, on_read},
+    {SFTP_WRITE, CHANGES, "write", "", false, on_write},
+    {SFTP_LSTAT, READS, "lstat", "", false, on_lstat},
+    {SFTP_FSTAT, READS, "fstat", "", false, on_fstat},
+    {SFTP_SETSTAT, CHANGES, "setstat", "", false, on_setstat},
+    {SFTP_FSETSTAT, CHANGES, "fsetstat", "", false, on_fsetstat},
+    {SFTP_OPENDIR, READS, "opendir", "", false, on_opendir},
+    {SFTP_READDIR, READS, "readdir", "", false, on_readdir},
+    {SFTP_REMOVE, CHANGES, "remove", "", false, on_remove},
+    {SFTP_MKDIR, CHANGES, "mkdir", "", false, on_mkdir},
+    {SFTP_RMDIR, CHANGES, "rmdir", "", false, on_rmdir},
+    {SFTP_REALPATH, READS, "realpath", "", false, on_realpath},
+    {SFTP_STAT, READS, "stat", "", false, on_stat},
+    {SFTP_RENAME, CHANGES, "rename", "", false, on_rename},
+    {SFTP_READLINK, READS, "readlink", "", false, on_readlink},
+    {SFTP_SYMLINK, CHANGES, "symlink", "", false, on_symlink},
+    {SFTP_EXTENDED, CHANGES, "posix-rename", "1", true, on_posix_rename},
+    {SFTP_EXTENDED, READS, "statvfs", "2", true, on_statvfs},
+    {SFTP_EXTENDED, READS, "fstatvfs", "2", true, on_fstatvfs},
+    {SFTP_EXTENDED, CHANGES, "hardlink", "1", true, on_hardlink},
+    {SFTP_EXTENDED, CHANGES, "fsync", "1", true, on_fsync},
+    {SFTP_EXTENDED, CHANGES, "lsetstat", "1", true, on_lsetstat},
+    {SFTP_EXTENDED, READS, "limits", "1", true, on_limits},
+    {SFTP_EXTENDED, READS, "expand-path", "1", true, on_expand_path},
+    {SFTP_EXTENDED, CHANGES, "copy-data", "1", false, on_copy_data},
+    {SFTP_EXTENDED, READS, "home-directory", "1", false, on_home_directory},
+    {SFTP_EXTENDED, READS, "users-groups-by-id", "1", true, on_users_groups},
 };
 
 #define REQUESTS (sizeof(requests) / sizeof(requests[0]))
 
 _Static_assert(REQUESTS <= 32, "each request has a bit");
 
-/* copy-data and home-directory have no domain. */
-static const char *domain_of(const struct row *row)
+static const char *domain_of(const struct request *request)
 {
-    bool has_none = row->answer == on_copy_data || row->answer == on_home_directory;
-    return has_none ? "" : "@openssh.com";
+    return request->has_domain ? "@openssh.com" : "";
 }
 
-static bool is_allowed(const struct sftp *sftp, const struct row *row)
+static bool is_allowed(const struct sftp *sftp, const struct request *request)
 {
-    return (sftp->allowed >> (row - requests) & 1) != 0 && !(row->changes && sftp->read_only);
+    return (sftp->allowed >> (request - requests) & 1) != 0 &&
+           !(request->changes && sftp->read_only);
 }
 
-static const struct row *find(struct sftp *sftp, uint8_t type)
+static const struct request *find_request(struct sftp *sftp, uint8_t type)
 {
     struct reader sent = {0};
     if (type == SFTP_EXTENDED) {
         sent = reader_string(&sftp->message);
     }
-    for (const struct row *row = requests; row < requests + REQUESTS; row++) {
+    for (const struct request *request = requests; request < requests + REQUESTS; request++) {
         struct reader name = sent;
-        if (row->type == type && (row->version[0] == '\0' || (reader_take(&name, row->name) &&
-                                                              reader_is(&name, domain_of(row))))) {
-            return row;
+        if (request->type == type &&
+            (request->version[0] == '\0' ||
+             (reader_take(&name, request->name) && reader_is(&name, domain_of(request))))) {
+            return request;
         }
     }
     return NULL;
@@ -116,13 +117,13 @@ static void answer_init(struct sftp *sftp)
     size_t mark = writer_string_begin(&sftp->answers);
     writer_u8(&sftp->answers, SFTP_VERSION_REPLY);
     writer_u32(&sftp->answers, SFTP_VERSION);
-    for (const struct row *row = requests; row < requests + REQUESTS; row++) {
-        if (row->version[0] != '\0' && is_allowed(sftp, row)) {
+    for (const struct request *request = requests; request < requests + REQUESTS; request++) {
+        if (request->version[0] != '\0' && is_allowed(sftp, request)) {
             size_t name = writer_string_begin(&sftp->answers);
-            writer_bytes(&sftp->answers, row->name, strlen(row->name));
-            writer_bytes(&sftp->answers, domain_of(row), strlen(domain_of(row)));
+            writer_bytes(&sftp->answers, request->name, strlen(request->name));
+            writer_bytes(&sftp->answers, domain_of(request), strlen(domain_of(request)));
             writer_string_end(&sftp->answers, name);
-            writer_text(&sftp->answers, row->version);
+            writer_text(&sftp->answers, request->version);
         }
     }
     writer_string_end(&sftp->answers, mark);
@@ -147,12 +148,12 @@ void sftp_request(struct sftp *sftp, const uint8_t *packet, size_t bytes)
         answer_init(sftp);
         return;
     }
-    const struct row *row = find(sftp, type);
-    if (row == NULL) {
+    const struct request *request = find_request(sftp, type);
+    if (request == NULL) {
         answer_status(sftp, SFTP_UNSUPPORTED);
-    } else if (!is_allowed(sftp, row)) {
+    } else if (!is_allowed(sftp, request)) {
         answer_status(sftp, SFTP_PERMISSION_DENIED);
     } else {
-        row->answer(sftp);
+        request->answer(sftp);
     }
 }

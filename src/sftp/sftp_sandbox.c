@@ -1,4 +1,4 @@
-#include "sftp_sandbox.h"
+#include "sftp.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include "confine.h"
 #include "landlock.h"
-#include "openat2.h"
+#include "paths.h"
 #include "sandbox_layers.h"
 #include "seccomp_abi.h"
 #include "seccomp_filter.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "path_text.h"
+#include "paths.h"
 #include "second.h"
 
 #define MOST_NAMES (PATH_BYTES / 2 + 1)

@@ -16,12 +16,10 @@
 #include <sys/stat.h>
 
 #include "fuzz.h"
-#include "handles.h"
 #include "log.h"
 #include "owners.h"
 #include "sftp_options.h"
 #include "sftp_requests_made.h"
-#include "sftp_sandbox.h"
 #include "tools.h"
 #include "tree.h"
 

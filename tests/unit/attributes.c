@@ -1,5 +1,5 @@
 /* sftp/attributes.c: ATTRS on the wire. */
-#include "attributes.h"
+#include "sftp.h"
 
 #include <string.h>
 

@@ -1,4 +1,5 @@
-/* Covers clients.c and source.c: which clients may connect, by memory, by chance and by address. */
+/* Covers clients.c, and the sources of strangers.c: which clients may connect, by memory, by chance
+ * and by address. */
 #include "clients.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* sftp/listing.c: the line of `ls -l`, beside strftime(3). */
-#include "listing.h"
+/* sftp/directory.c: the line of `ls -l`, beside strftime(3). */
+#include "sftp.h"
 
 #include <stdint.h>
 #include <stdio.h>

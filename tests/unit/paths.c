@@ -1,4 +1,4 @@
-/* sftp/paths.c and path_text.c: names with and without a jail, with openat2(2) and without. */
+/* sftp/paths.c: names with and without a jail, with openat2(2) and without. */
 #include "paths.h"
 
 #include <errno.h>
@@ -7,7 +7,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "path_text.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
-/* Penalties: their threshold, their limit, how they expire, and a full table. */
-#include "penalty.h"
+/* Penalties of strangers.c: their threshold, their limit, how they expire, and a full table. */
+#include "strangers.h"
 
 #include "unit.h"
 

@@ -1,5 +1,6 @@
-/* How many lines a flood may write, and the count of those that are suppressed. */
-#include "rate_limit.h"
+/* Log lines of strangers.c: how many lines a flood may write, and the count of those that are
+ * suppressed. */
+#include "strangers.h"
 
 #include "limit.h"
 #include "unit.h"

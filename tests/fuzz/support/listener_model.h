@@ -1,5 +1,5 @@
 /*
- * What wrensshd-listen must decide, by a second reading of limit.h, clients.h and penalty.h.
+ * What wrensshd-listen must decide, by a second reading of limit.h, clients.h and strangers.h.
  */
 #ifndef WREN_LISTENER_MODEL_H
 #define WREN_LISTENER_MODEL_H

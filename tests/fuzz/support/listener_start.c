@@ -86,12 +86,12 @@ SIMULATED(int, signals_watch, bool with_ending)
     return simulation_open(5, 2, 0);
 }
 
-SIMULATED(const char *, descendants_adopt, void)
+SIMULATED(const char *, children_adopt, void)
 {
     return NULL;
 }
 
-SIMULATED(bool, descendants_end, void)
+SIMULATED(bool, children_end, void)
 {
     simulation_goal("ends-all");
     return true;

@@ -1,0 +1,152 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "descriptors.h"
+#include "dirs.h"
+#include "exits.h"
+#include "listen.h"
+#include "log.h"
+#include "text.h"
+
+/* ---- the start of a program ------------------------------------------------------------------ */
+
+#define STATUS_SETTING STATUS_VARIABLE "="
+
+/* Removes a status variable that our own launcher may have set; returns how many are left. */
+static size_t remove_status_variable(void)
+{
+    size_t count = 0;
+    for (char **entry = environ; *entry != NULL; entry++) {
+        if (strncmp(*entry, STATUS_SETTING, sizeof(STATUS_SETTING) - 1) != 0) {
+            environ[count++] = *entry;
+        }
+    }
+    environ[count] = NULL;
+    return count;
+}
+
+/* Copies the inherited variables and adds ours. setenv() would allocate memory. */
+static void add_status_variable(char *entries[static LIMIT_LISTEN_ENVIRONMENT + 2], size_t count,
+                                char *setting)
+{
+    memcpy(entries, environ, count * sizeof(*entries));
+    entries[count] = setting;
+    entries[count + 1] = NULL;
+}
+
+/* The child until its exec. It gets the pipe and the variable with its number, unless there is no
+ * pipe or there are too many variables. */
+__attribute__((noreturn)) static void run_program(char **program, int connection, int status_pipe)
+{
+    char setting[sizeof(STATUS_SETTING) + 10];
+    char *entries[LIMIT_LISTEN_ENVIRONMENT + 2];
+    char **environment = environ;
+    size_t count = remove_status_variable();
+    signals_hand_on();
+    if (status_pipe >= 0 && count <= LIMIT_LISTEN_ENVIRONMENT &&
+        fcntl(status_pipe, F_SETFD, 0) == 0) {
+        snprintf(setting, sizeof(setting), STATUS_SETTING "%d", status_pipe);
+        add_status_variable(entries, count, setting);
+        environment = entries;
+    }
+    if (dup2(connection, STDIN_FILENO) >= 0 && dup2(connection, STDOUT_FILENO) >= 0) {
+        close(connection);
+        execve(program[0], program, environment);
+    }
+    log_trouble("can't run", program[0], strerror(errno));
+    _exit(EXIT_TROUBLE);
+}
+
+pid_t children_start(char **program, int connection, int *status_pipe)
+{
+    int ends[2];
+    /* Without descriptors for the pipe the connection is still served. */
+    if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+        ends[0] = ends[1] = -1;
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        run_program(program, connection, ends[1]);
+    }
+    if (ends[1] >= 0) {
+        close(ends[1]);
+    }
+    if (child < 0 && ends[0] >= 0) {
+        close(ends[0]);
+    }
+    *status_pipe = ends[0];
+    return child;
+}
+
+/* ---- the end of all -------------------------------------------------------------------------- */
+
+/* The fourth field of /proc/PID/stat. The second, in parentheses, can contain any character. */
+static pid_t parent_of(pid_t pid)
+{
+    char path[32];
+    char text[256];
+    snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t bytes = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
+    if (fd >= 0) {
+        close(fd);
+    }
+    text[bytes > 0 ? bytes : 0] = '\0';
+    char *word = strrchr(text, ')');
+    unsigned parent = 0;
+    if (word != NULL && strlen(word) > 4) {
+        word += 4; /* ") S " */
+        word[strcspn(word, " ")] = '\0';
+        number_read(&parent, word);
+    }
+    return (pid_t)parent;
+}
+
+struct search {
+    pid_t self;
+    int signal; /* 0 for none, as for kill(2) */
+    bool seen_self;
+};
+
+static void signal_if_child(void *context, int list, int pid)
+{
+    struct search *search = context;
+    (void)list;
+    search->seen_self = search->seen_self || pid == search->self;
+    if (parent_of(pid) == search->self) {
+        kill(pid, search->signal);
+    }
+}
+
+/* Also signals zombies, until waitpid() has reaped them. Returns false if /proc is not mounted. */
+static bool signal_children(int signal)
+{
+    struct search search = {.self = getpid(), .signal = signal};
+    return dirs_numbers("/proc", signal_if_child, &search) && search.seen_self;
+}
+
+const char *children_adopt(void)
+{
+    if (!signal_children(0)) {
+        return "/proc is not mounted";
+    }
+    return prctl(PR_SET_CHILD_SUBREAPER, 1L, 0L, 0L, 0L) == 0 ? NULL
+                                                              : "the kernel is older than 3.4";
+}
+
+bool children_end(void)
+{
+    /* Generation by generation: when waitpid() reports a child, its children have become ours. */
+    do {
+        if (!signal_children(SIGKILL)) {
+            return false;
+        }
+    } while (waitpid(-1, NULL, 0) > 0);
+    return true;
+}
