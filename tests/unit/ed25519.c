@@ -90,6 +90,35 @@ START_TEST(refuses_low_order_keys)
 }
 END_TEST
 
+/*
+ * Keys, public keys of X25519 and signatures, each made from the hash of those before. The hash at
+ * the end is that of Debian's libsodium; that of the static builds has other code for the base
+ * point and for scalars.
+ */
+START_TEST(many_are_those_of_debian)
+{
+    uint8_t chain[crypto_hash_sha512_BYTES], expected[sizeof(chain)],
+        secret_key[crypto_sign_SECRETKEYBYTES];
+    crypto_hash_sha512(chain, (const uint8_t *)"", 0);
+    for (int i = 0; i < 300; i++) {
+        struct signed_message it = {.message_bytes = sizeof(it.message)};
+        uint8_t said[crypto_sign_BYTES + 2 * 32];
+        crypto_sign_seed_keypair(it.public_key, secret_key, chain);
+        crypto_scalarmult_base(said + crypto_sign_BYTES, chain + 32);
+        memcpy(it.message, chain, sizeof(it.message));
+        crypto_sign_detached(it.signature, NULL, it.message, it.message_bytes, secret_key);
+        ck_assert(verifies(&it));
+        memcpy(said, it.signature, crypto_sign_BYTES);
+        memcpy(said + crypto_sign_BYTES + 32, it.public_key, 32);
+        crypto_hash_sha512(chain, said, sizeof(said));
+    }
+    unhex(expected, sizeof(expected),
+          "b9d8f924e034a3f9c981675a94f8bf40b17e5aaef216bcf6e2730d22c1b729b2"
+          "fb109694b31b2385123941b7b0bf4e97b6deedcc3bab767d4934980eaea7fd0a");
+    ck_assert_mem_eq(chain, expected, sizeof(chain));
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("ed25519");
@@ -99,6 +128,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, refuses_every_flipped_bit, 0, VECTORS);
     tcase_add_loop_test(tests, refuses_s_from_the_order_on, 0, VECTORS);
     tcase_add_test(tests, refuses_low_order_keys);
+    tcase_add_test(tests, many_are_those_of_debian);
     suite_add_tcase(suite, tests);
     return suite;
 }
