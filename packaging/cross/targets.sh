@@ -6,8 +6,6 @@
 #   musl_triple  folder of musl's headers and libraries in Debian's package
 #   emulator     the qemu for the tests, if this machine can't run them
 #   cpu_family, cpu, machine_flags   for Meson's cross file
-#   size_flags   for Clang's link-time optimization. Bytes they save: 496 by inlining less between files, on aarch64; 1,240
-#                by sharing equal code between functions as well, on armv7. Elsewhere that saves next to nothing
 #   page_bytes   the largest page of its kernels: relocated data that becomes read-only ends with one
 #   size_limit   the most bytes of the stripped daemon
 #   small_division   whether the processor may lack the instruction
@@ -15,7 +13,7 @@
 all_targets='x86_64 aarch64 armv7'
 
 target() {
-    machine_flags='' size_flags='' page_bytes=4096 zeroed_locals=true small_division=false
+    machine_flags='' page_bytes=4096 zeroed_locals=true small_division=false
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
@@ -25,14 +23,12 @@ target() {
         debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
         cpu_family=aarch64 cpu=aarch64 size_limit=266240 page_bytes=65536
         zeroed_locals=false
-        size_flags='-Wl,-mllvm,-inline-threshold=5'
         ;;
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
         debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
         cpu_family=arm cpu=armv7 size_limit=225280 zeroed_locals=false small_division=true
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
-        size_flags='-Wl,-mllvm,-inline-threshold=5 -Wl,-mllvm,-enable-machine-outliner=always'
         ;;
     *) return 1 ;;
     esac

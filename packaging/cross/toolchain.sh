@@ -191,7 +191,6 @@ write_wrapper() { # ARCH
     ln -sf "$(command -v ld.lld)" "$work/$1/bin/ld.lld"
     sed -e "s|@COMPILER@|$command|g; s|@ARCH@|$1|g; s|@FOLDER@|$work/$1|g" \
         -e "s|@COMPILER_HEADERS@|$headers|g; s|@PAGE_BYTES@|$page_bytes|g" \
-        -e "s|@CRTBEGIN@|$($gcc -print-file-name=crtbeginS.o)|g; s|@CRTEND@|$($gcc -print-file-name=crtendS.o)|g" \
         -e "s|@LIBGCC_FOLDER@|$(dirname "$($gcc -print-libgcc-file-name)")|g" \
         "$top/packaging/cross/cc.in" >"$work/$1/bin/cc.new"
     chmod 755 "$work/$1/bin/cc.new"
@@ -225,8 +224,8 @@ write_cross_file() { # ARCH
     fi
     # GCC's link-time optimization works with GNU ld only.
     case $compiler in
-    gcc) prefix=$triple- lto=false link_flags='' ;;
-    clang) prefix=llvm- lto=true link_flags=$size_flags ;;
+    gcc) prefix=$triple- lto=false ;;
+    clang) prefix=llvm- lto=true ;;
     esac
     # shellcheck disable=SC2086 # a list of flags
     cat >"$work/$1/$compiler.ini" <<END
@@ -238,7 +237,6 @@ $emulator_line
 
 [built-in options]
 c_args = [$(list $machine_flags -fno-asynchronous-unwind-tables -fno-unwind-tables)]
-c_link_args = [$([ -z "$link_flags" ] || list $link_flags)]
 default_library = 'static'
 b_lto = $lto
 b_pie = true
