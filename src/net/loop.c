@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -160,12 +159,10 @@ static void wait_for_events(struct connection *connection)
     struct channel_plan plan = channel_poll_plan(connection, entries + FIRST_CHANNEL);
     bool awaits_room = plan.awaits_room || connection->output_start < connection->output_end;
     bool reads = output_room(connection) >= LIMIT_REPLY_BYTES && !plan.pauses;
-    entries[SOCKET_IN] = (struct pollfd){.fd = reads ? STDIN_FILENO : -1, .events = POLLIN};
-    entries[SOCKET_OUT] =
-        (struct pollfd){.fd = awaits_room ? STDOUT_FILENO : -1, .events = POLLOUT};
-    entries[MONITOR] = (struct pollfd){.fd = connection->ipc, .events = POLLRDHUP};
-    entries[SESSION] = (struct pollfd){.fd = connection->session_ipc, .events = 0};
-
+    entries[SOCKET_IN] = channel_poll_entry(reads, STDIN_FILENO, POLLIN);
+    entries[SOCKET_OUT] = channel_poll_entry(awaits_room, STDOUT_FILENO, POLLOUT);
+    entries[MONITOR] = channel_poll_entry(true, connection->ipc, POLLRDHUP);
+    entries[SESSION] = channel_poll_entry(true, connection->session_ipc, 0);
     struct timespec timeout = poll_timeout(connection, &plan);
     int ready = poll_wanted(entries, FIRST_CHANNEL + plan.entries, timeout);
     connection->now_ms = (uint64_t)clock_now_ms();

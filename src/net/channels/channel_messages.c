@@ -229,8 +229,5 @@ enum ssh_phase channel_on_close(struct connection *connection, struct reader *me
 enum ssh_phase channel_on_unwanted_reply(struct connection *connection, struct reader *message)
 {
     reader_u32(message);
-    if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "CHANNEL_SUCCESS or CHANNEL_FAILURE");
-    }
-    return connection->phase;
+    return messages_at_end(connection, message, "CHANNEL_SUCCESS or CHANNEL_FAILURE");
 }

@@ -21,12 +21,7 @@ static struct pollfd stdin_entry(const struct channel *channel)
      * master would report POLLHUP over and over: it is asked about only while data is queued. */
     bool queued = channel->pending.bytes > 0;
     bool waits = queued || !channel->has_pty;
-    return (struct pollfd){.fd = waits ? channel->child_stdin : -1, .events = queued ? POLLOUT : 0};
-}
-
-static struct pollfd input_entry(bool waits, int fd)
-{
-    return (struct pollfd){.fd = waits ? fd : -1, .events = POLLIN};
+    return channel_poll_entry(waits, channel->child_stdin, queued ? POLLOUT : 0);
 }
 
 /* Output that waits for room in the socket, not for its descriptor. */
@@ -41,9 +36,9 @@ static void add_entries(const struct connection *connection, const struct channe
     bool sends = channel_stdout_may_send(connection, channel);
     bool asks = sends && channel->flow < FLOW_COALESCING;
     entries[0] = stdin_entry(channel);
-    entries[1] = input_entry(asks, channel->child_stdout);
-    entries[2] = input_entry(sends, channel->child_stderr);
-    entries[3] = input_entry(may_send(connection), channel->child_exit);
+    entries[1] = channel_poll_entry(asks, channel->child_stdout, POLLIN);
+    entries[2] = channel_poll_entry(sends, channel->child_stderr, POLLIN);
+    entries[3] = channel_poll_entry(may_send(connection), channel->child_exit, POLLIN);
 }
 
 static uint64_t deadline_ms(const struct connection *connection, const struct channel *channel)

@@ -15,6 +15,12 @@ struct connection;
 /* At most this many poll entries a channel. */
 #define CHANNEL_POLL_ENTRIES 4
 
+/* An entry that is skipped unless the loop waits for `fd`. */
+static inline struct pollfd channel_poll_entry(bool waits, int fd, short events)
+{
+    return (struct pollfd){.fd = waits ? fd : -1, .events = events};
+}
+
 /* What the loop waits for on behalf of all channels. */
 struct channel_plan {
     size_t entries;       /* how many the channels have */

@@ -22,8 +22,13 @@ static const struct character {
     {12, VREPRINT}, {13, VWERASE}, {14, VLNEXT}, {16, VSWTC}, {18, VDISCARD},
 };
 
-/* The member of struct termios that holds a flag. */
-enum word { INPUT, OUTPUT, CONTROL, LOCAL };
+/* Where struct termios holds a flag. */
+enum word {
+    INPUT = offsetof(struct termios, c_iflag),
+    OUTPUT = offsetof(struct termios, c_oflag),
+    CONTROL = offsetof(struct termios, c_cflag),
+    LOCAL = offsetof(struct termios, c_lflag),
+};
 
 static const struct flag {
     uint8_t opcode;
@@ -84,23 +89,9 @@ static void set_defaults(struct termios *modes)
     cfsetospeed(modes, B38400);
 }
 
-static tcflag_t *word_of(struct termios *modes, uint8_t word)
-{
-    switch (word) {
-    case INPUT:
-        return &modes->c_iflag;
-    case OUTPUT:
-        return &modes->c_oflag;
-    case CONTROL:
-        return &modes->c_cflag;
-    default:
-        return &modes->c_lflag;
-    }
-}
-
 static void set_flag(struct termios *modes, const struct flag *flag, bool on)
 {
-    tcflag_t *word = word_of(modes, flag->word);
+    tcflag_t *word = (tcflag_t *)(void *)((uint8_t *)modes + flag->word);
     if (on) {
         *word = (*word & ~flag->mask) | flag->bits;
     } else if (flag->mask != CSIZE) {

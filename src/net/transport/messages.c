@@ -12,6 +12,12 @@ enum ssh_phase messages_refuse_malformed(struct connection *connection, const ch
     return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR, "malformed %s", name);
 }
 
+enum ssh_phase messages_at_end(struct connection *connection, const struct reader *message,
+                               const char *name)
+{
+    return reader_end(message) ? connection->phase : messages_refuse_malformed(connection, name);
+}
+
 enum ssh_phase messages_on_disconnect(struct connection *connection, struct reader *message)
 {
     uint32_t code = reader_u32(message);
@@ -24,19 +30,13 @@ enum ssh_phase messages_on_disconnect(struct connection *connection, struct read
 enum ssh_phase messages_on_ignore(struct connection *connection, struct reader *message)
 {
     reader_string(message);
-    if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "IGNORE");
-    }
-    return connection->phase;
+    return messages_at_end(connection, message, "IGNORE");
 }
 
 enum ssh_phase messages_on_unimplemented(struct connection *connection, struct reader *message)
 {
     reader_u32(message);
-    if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "UNIMPLEMENTED");
-    }
-    return connection->phase;
+    return messages_at_end(connection, message, "UNIMPLEMENTED");
 }
 
 enum ssh_phase messages_on_debug(struct connection *connection, struct reader *message)
@@ -80,10 +80,7 @@ enum ssh_phase messages_on_ext_info(struct connection *connection, struct reader
         reader_string(message);
         reader_string(message);
     }
-    if (!reader_end(message)) {
-        return messages_refuse_malformed(connection, "EXT_INFO");
-    }
-    return connection->phase;
+    return messages_at_end(connection, message, "EXT_INFO");
 }
 
 enum ssh_phase messages_on_ping(struct connection *connection, struct reader *message)

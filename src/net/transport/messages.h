@@ -32,4 +32,8 @@ void messages_send_ext_info(struct connection *connection);
 /* Ends the connection: the message `name` is too short or too long, or a field is invalid. */
 enum ssh_phase messages_refuse_malformed(struct connection *connection, const char *name);
 
+/* The same, if anything is left of the message; else the phase stays. */
+enum ssh_phase messages_at_end(struct connection *connection, const struct reader *message,
+                               const char *name);
+
 #endif
