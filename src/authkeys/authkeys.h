@@ -17,8 +17,8 @@
 
 /*
  * Each reason, its words in the log, and what -T says about how to remedy it: the enumeration and
- * the texts, in the same order. "" stands for the remedy of the next one; or for none, if -T can't
- * meet the reason. The path follows a remedy that ends with a blank.
+ * the texts, in the same order. "" means the remedy of the next one, or none if -T can't meet the
+ * reason. The path follows a remedy that ends with a blank.
  */
 #define AUTHKEYS_EACH_REASON(REASON)                                                               \
     REASON(LISTED, "key is listed", "")                                                            \

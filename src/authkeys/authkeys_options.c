@@ -28,7 +28,7 @@ enum form {
 
 struct option {
     char name[sizeof("agent-forwarding")];
-    uint8_t forms; /* in which it may stand */
+    uint8_t forms; /* in which it is allowed */
     uint8_t sets;  /* in which it sets the flag; the others clear it */
     uint32_t flag; /* of the grant */
     enum authkeys_reason (*handle)(struct reading *reading); /* of one that is no mere flag */
@@ -86,7 +86,7 @@ static enum authkeys_reason on_from(struct reading *reading)
     return match_reason(match_from(value_of(reading), reading->attempt->address));
 }
 
-/* May stand several times: the earliest counts. */
+/* May be repeated: the earliest time counts. */
 static enum authkeys_reason on_expiry_time(struct reading *reading)
 {
     int64_t at;
@@ -212,7 +212,7 @@ static const struct option *find_option(const struct reader *name, unsigned form
     return NULL;
 }
 
-/* In whatever form: a known option in the wrong form is broken, not unknown. */
+/* A known option in the wrong form is broken, not unknown. */
 static bool is_known(struct reader name)
 {
     return find_option(&name, PLAIN | NEGATED | VALUED) != NULL ||

@@ -1,5 +1,5 @@
 /*
- * What a login and -T's explanation write into a verdict in the same way.
+ * The refusals that a login and -T's explanation share.
  */
 #ifndef WREN_AUTHKEYS_REFUSE_H
 #define WREN_AUTHKEYS_REFUSE_H
@@ -20,7 +20,7 @@ void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct auth
 bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,
                          const struct revoked_offer *offer);
 
-/* Copies an option's name for the log; cuts a long one off. */
+/* Copies an option's name for the log, truncated if it is long. */
 void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
                           size_t name_bytes);
 

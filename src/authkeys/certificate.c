@@ -12,7 +12,7 @@
  * string    extensions
  * string    reserved
  * string    signature key
- * string    signature, over all that stands before it
+ * string    signature, over all fields before it
  */
 #include "certificate.h"
 
@@ -110,7 +110,7 @@ bool certificate_names_one_of(const struct certificate *certificate, struct read
 
 #define TYPE_USER 1
 
-/* What a certificate allows and forces; merged into the line's grant once all of it is read. */
+/* What a certificate permits and forces. Merged into the line's grant after all of it is read. */
 struct certificate_terms {
     const struct login_attempt *attempt;
     uint32_t flags;

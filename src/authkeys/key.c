@@ -92,7 +92,7 @@ void key_write_verifier(struct signature_key *verifier, const struct key *key)
 
 /*
  * line    = [blanks] [options blanks] type blanks base64 [blanks comment]
- * options = what stands up to the first blank outside of double quotes
+ * options = everything up to the first blank outside of double quotes
  *
  * A line that starts with the name of a key type has no options, whatever follows.
  */

@@ -55,13 +55,13 @@ void key_write_verifier(struct signature_key *verifier, const struct key *key);
 
 /* A line, taken apart. */
 struct authkeys_line {
-    struct reader options; /* what stands before the type, without blanks around it, or nothing */
+    struct reader options; /* the text before the type, without blanks around it; may be empty */
     struct reader type;
     struct reader base64;
 };
 
 /* Takes a line apart that is given without its newline. False for an empty line and a comment.
- * Whatever stands in the place of the type and the base64 is taken for these. */
+ * Does not check the type and the base64. */
 bool authkeys_line_read(struct authkeys_line *parts, struct reader line);
 
 /* True if the line lists this key. The base64 must be exactly what ssh-keygen writes. */

@@ -22,8 +22,8 @@
 
 #define MAGIC_BYTES 8
 
-/* The types of sections. Those from SERIAL_LIST to CERTIFICATES_EXTENSION stand in a section of
- * certificates only. */
+/* The types of sections. Those from SERIAL_LIST to CERTIFICATES_EXTENSION are allowed only in a
+ * section of certificates. */
 enum {
     UNKNOWN,
     CERTIFICATES,
@@ -123,7 +123,7 @@ static void judge_serials(struct krl *krl, uint64_t first, uint64_t last)
     }
 }
 
-/* Bit N of an mpint, which is its Nth bit from the end, stands for the serial number first + N. */
+/* Bit N of an mpint, which is its Nth bit from the end, is for the serial number first + N. */
 static void read_serial_bitmap(struct krl *krl)
 {
     uint64_t first = take_number(krl, 8);
@@ -183,7 +183,7 @@ static void read_certificates(struct krl *krl)
     }
 }
 
-/* One that is not critical may be skipped. */
+/* An extension that is not critical may be skipped. */
 static void read_extension(struct krl *krl)
 {
     take_string(krl);

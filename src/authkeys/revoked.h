@@ -30,8 +30,8 @@ enum revoked {
     REVOKED_BROKEN,      /* a line or a section is not understood */
     REVOKED_CUT,         /* the file ends within a section */
     REVOKED_UNSUPPORTED, /* a section of a kind, or a version, that is not read here */
-    REVOKED_RETURN,      /* a carriage return stands within a line */
-    REVOKED_UNREADABLE,  /* errno tells why */
+    REVOKED_RETURN,      /* a carriage return within a line */
+    REVOKED_UNREADABLE,  /* errno says why */
     REVOKED_EMPTY,       /* nothing is revoked, as the file names nothing */
 };
 

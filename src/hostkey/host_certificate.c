@@ -57,7 +57,7 @@ static const char *check_certificate(struct reader blob, const uint8_t public_ke
     if (memcmp(certified, public_key, 32) != 0) {
         return "is the certificate of another key";
     }
-    /* None is defined for hosts, so that clients refuse every one. */
+    /* No critical option is defined for hosts, so clients refuse them all. */
     return critical_options.left != 0 ? "has critical options, which no client takes of a host"
                                       : NULL;
 }

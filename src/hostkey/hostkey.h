@@ -70,7 +70,7 @@ enum hostkey_change {
  * Makes sure that `keydir`, a directory, holds a valid pair: creates the directory (mode 0755) and
  * the files as needed. A valid pair is left alone; a missing or damaged public key is rewritten
  * from the secret one; a missing or damaged secret key is replaced by a new pair. A key with an
- * unsafe owner or mode is refused: a person has to judge it. Each file is written under a
+ * unsafe owner or mode is refused: it needs an administrator. Each file is written under a
  * temporary name, synced and renamed, then the directory is synced, so that after a power cut the
  * old state or the new one is there, or one that the next call repairs. A lock on the directory
  * keeps two calls apart. With `import` it is this key that becomes the pair; a directory with

@@ -23,10 +23,10 @@
 #define HOSTKEY_FORBIDDEN_OF_CREDENTIAL 0037
 #define HOSTKEY_FORBIDDEN_OF_PUBLIC     0022
 
-/* O_NONBLOCK: a FIFO of that name must not hold us. */
+/* O_NONBLOCK: opening a FIFO of that name must not block. */
 #define HOSTKEY_OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
-/* An open file or directory, how the log calls it, and what a file's mode may not have. */
+/* An open file or directory, its name in the log, and the mode bits that a file must not have. */
 struct hostkey_directory {
     int fd;
     const char *name;
@@ -34,8 +34,8 @@ struct hostkey_directory {
     char path[LIMIT_PATH_BYTES]; /* of a credential */
 };
 
-/* Sets the name and the mode that `keydir` stands for, and opens it. Returns 0, or -1: `fd` is -1
- * and errno says why, or 0 if `keydir` can't name anything and that has been logged. */
+/* Sets the name and the forbidden mode of what `keydir` names, and opens it. Returns 0, or -1: `fd`
+ * is -1 and errno says why, or 0 if `keydir` can't name anything and that has been logged. */
 int hostkey_open_directory(struct hostkey_directory *place, const char *keydir);
 
 /* Logs that a place could not be opened, and sets the exit code. */
@@ -75,8 +75,8 @@ enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *f
 
 /*
  * Reads the text in the file open as `fd` from its start, at most `room` bytes; none of the bits in
- * `forbidden` may be set in its mode. A forbidden read is that of a secret. *reason as above; on
- * anything but HOSTKEY_GOOD the text is wiped.
+ * `forbidden` may be set in its mode. With a read bit among them the text is a secret. *reason as above;
+ * on anything but HOSTKEY_GOOD the text is wiped.
  */
 enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_t room,
                                      size_t *count, const char **reason);

@@ -60,7 +60,7 @@ static int load_pair(struct hostkey_pair *pair, const struct hostkey_directory *
 
 /* ---- an OpenSSH key -------------------------------------------------------------------------- */
 
-/* Of a file with a public key it sets only that one. */
+/* Of a public key file it sets only the public key. */
 static int load_openssh(struct hostkey_pair *pair, const struct hostkey_directory *file,
                         bool is_public, int *status)
 {
@@ -111,7 +111,7 @@ static int load_openssh_in(struct hostkey_pair *pair, const struct hostkey_direc
 
 /* ---- the certificate ------------------------------------------------------------------------- */
 
-/* One that is not there is nothing to speak of; one that is wrong is left out. */
+/* A missing certificate is not logged; a wrong one is logged and left out. */
 static void load_certificate(struct hostkey *key, int directory, const char *name,
                              const char *logged_name)
 {
@@ -162,7 +162,7 @@ static void set_first(struct hostkey *key, const struct hostkey_pair *pair)
     memcpy(key->secret_key, pair->secret_key, sizeof(key->secret_key));
 }
 
-/* Nothing of the second may keep the first from serving. */
+/* An error in the second key must not keep the first from serving. */
 static void load_second(struct hostkey *key, const struct hostkey_directory *directory)
 {
     int ignored;
@@ -289,7 +289,7 @@ static int list_directory(struct hostkey_public_keys *list,
         if (result != 0 && list->count == 0) {
             return -1;
         }
-        /* A second one that is not right has been logged and is left out, as hostkey_load does. */
+        /* As in hostkey_load(), a wrong second key is logged and left out. */
         list->count += result == 0 ? 1 : 0;
     }
     if (list->count == 2 && memcmp(list->public_keys[0], list->public_keys[1], 32) == 0) {

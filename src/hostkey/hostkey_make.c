@@ -31,7 +31,7 @@ static int write_all(int fd, const uint8_t *bytes, size_t count)
 }
 
 /* Temporary name, contents on disk, then the real name: at no time is there half a key under it.
- * A temporary file that is already there is what a killed run left: we hold the lock. */
+ * An old temporary file is from a killed run: we hold the lock. */
 static int write_file(int directory, const struct hostkey_file *file, const uint8_t *bytes)
 {
     if (unlinkat(directory, file->temporary, 0) != 0 && errno != ENOENT) {
@@ -45,7 +45,7 @@ static int write_file(int directory, const struct hostkey_file *file, const uint
     bool written =
         write_all(fd, bytes, file->bytes) == 0 && fchmod(fd, file->mode) == 0 && fsync(fd) == 0;
     int error = errno;
-    /* Some file systems tell only now that the disk is full. */
+    /* Some file systems report only now that the disk is full. */
     if (close(fd) != 0 && written) {
         written = false;
         error = errno;
@@ -70,7 +70,7 @@ static int write_or_log(int directory, const char *keydir, const struct hostkey_
     return 0;
 }
 
-/* Reads what is there; anything but a good, a missing or a damaged file is for a person. */
+/* Reads a file. Fails if it needs an administrator: if it is neither good, missing nor damaged. */
 static int examine_file(int directory, const char *keydir, const struct hostkey_file *file,
                         uint8_t *out, enum hostkey_state *state)
 {
@@ -131,7 +131,7 @@ static int look_at_pair(int directory, const char *keydir, struct finding *findi
     return 0;
 }
 
-/* Under the lock: looks again, because another one may just have done it. */
+/* Under the lock: looks again, because another call may just have mended it. */
 static int mend_pair(int directory, const char *keydir, struct finding *finding)
 {
     if (look_at_pair(directory, keydir, finding) != 0) {
@@ -149,7 +149,7 @@ static int mend_pair(int directory, const char *keydir, struct finding *finding)
     return write_or_log(directory, keydir, &hostkey_public_file, finding->derived);
 }
 
-/* Opens the directory, or makes it first; then its name has to reach the disk too. */
+/* Opens the directory, or makes it first. Then its name must reach the disk, too. */
 static int open_or_make(const char *keydir)
 {
     bool made = mkdir(keydir, 0755) == 0;
@@ -200,7 +200,7 @@ static void unlock_directory(int directory, int fd)
     close(fd);
 }
 
-/* What a killed run left; a living one holds the lock. */
+/* Removes the lock file of a killed run. A run that is still alive holds the lock. */
 static void remove_stale_lock(int directory)
 {
     int fd = openat(directory, LOCK_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);

@@ -46,7 +46,7 @@ struct request_row {
 /* For the tables of a process that has no phases, and as its present one. */
 #define REQUEST_ALWAYS 1U
 
-/* tail_bytes() returns this for a length that is over the limit: no request is so long. */
+/* tail_bytes() returns this for a length above the limit. No request is so long. */
 #define REQUEST_TAIL_TOO_LONG SIZE_MAX
 
 enum request_outcome {

@@ -88,8 +88,8 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
 void login_decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                   struct login_outcome *outcome);
 
-/* Two parts of it for -T: asks the child; and of the account and the key, if these fail, writes
- * down the first. wrong_key is NULL if the key does not. */
+/* Two parts of it, also for -T. The first asks the child. The second sets the outcome: accepted, or
+ * refused for the account or, if that is good, for the key. wrong_key is NULL for a good key. */
 bool login_ask(const struct login *login, const struct ipc_auth *request, const uint8_t *blob,
                struct login_outcome *outcome, authkeys_judge *search);
 void login_conclude(struct login_outcome *outcome, const struct ipc_auth *request,

@@ -59,7 +59,7 @@ static void judge_session(struct monitor *monitor, int status)
     }
 }
 
-/* Whoever is left after these is a child that read keys, which init reaps. */
+/* init reaps the children that read keys. */
 static bool has_children(const struct monitor *monitor)
 {
     return !monitor->network_gone || monitor->session.pid != 0;
@@ -90,7 +90,7 @@ static void end_in_order(struct monitor *monitor, const char *reason)
     shutdown(monitor->ipc, SHUT_WR);
 }
 
-/* A launcher or a person has asked us to end. */
+/* A launcher or an administrator has asked us to end. */
 static void end_by_signal(struct monitor *monitor, unsigned number)
 {
     char reason[64];

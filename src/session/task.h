@@ -10,7 +10,7 @@
 #include "grant.h"
 #include "ipc.h"
 
-/* The command that stands for our own SFTP server, wrensshd-sftp. Its flags may follow. */
+/* The command that means our own SFTP server, wrensshd-sftp. Its flags may follow. */
 #define TASK_INTERNAL_SFTP "internal-sftp"
 
 struct task {

@@ -89,7 +89,7 @@ static const struct request_row table[IPC_TYPES] = {
     [TAILED] = {sizeof(struct plain), tail_of, LATE, on_tailed, sizeof(struct ipc_done)},
     [GIVER] = {sizeof(struct plain), NULL, LATE, on_giver, sizeof(struct ipc_done)},
     [BREAKER] = {sizeof(struct plain), NULL, LATE, on_breaker, sizeof(struct ipc_done)},
-    [MUTE] = {sizeof(struct plain), NULL, LATE, on_mute},
+    [MUTE] = {sizeof(struct plain), NULL, LATE, on_mute, 0},
 };
 
 static void begin(void)
