@@ -143,7 +143,7 @@ static int check_whole(struct options *options, const struct flags *flags)
     if (options->no_curve25519 && options->no_sntrup) {
         return flags_refuse(flags, "-S and -P together leave no key exchange method", NULL);
     }
-    /* No flag about keys may seem to hold, and strangers must be in the log. */
+    /* Flags about keys would have no effect, and strangers must be in the log. */
     if (options->anybody != NULL &&
         (options->forced_command == NULL || options->authkeys != NULL ||
          options->authorities != NULL || options->revoked != NULL || options->verbosity < 0)) {

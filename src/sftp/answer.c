@@ -124,7 +124,7 @@ void answer_name(struct sftp *sftp, int error, const char *name)
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
-/* The session process makes the lines of the log; or nobody has given us its socket. */
+/* True if the session process makes the lines of the log: it has given us a socket. */
 static bool reports;
 
 static bool has_report_socket(void)

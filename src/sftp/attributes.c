@@ -82,8 +82,8 @@ int attributes_set(const struct attributes *wanted, int fd)
     return error;
 }
 
-/* Of a link itself the mode can't be set. C libraries do the rest in different ways, which the
- * seccomp list would have to know. */
+/* A link's own mode can't be set. For other files C libraries use different system calls, which the
+ * seccomp list would have to allow. */
 static int set_mode_at(const struct place *place, mode_t mode)
 {
     char path[32];

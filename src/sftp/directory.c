@@ -154,8 +154,8 @@ static char *put_date(char *at, int64_t when)
 size_t listing_write(char line[static LISTING_BYTES], const char *name, const struct stat *status)
 {
     char owner[OWNER_NAME_BYTES], group[OWNER_NAME_BYTES];
-    owners_user(owner, status->st_uid);
-    owners_group(group, status->st_gid);
+    owners_user(owner, status->st_uid, false);
+    owners_group(group, status->st_gid, false);
     char *at = put_mode(line, status->st_mode);
     at = put_number(at, status->st_nlink, 4);
     *at++ = ' ';

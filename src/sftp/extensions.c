@@ -127,7 +127,7 @@ void on_expand_path(struct sftp *sftp)
 
 /* ---- users-groups-by-id@ --------------------------------------------------------------------- */
 
-typedef bool find_name(char name[static OWNER_NAME_BYTES], uint32_t id);
+typedef bool find_name(char name[static OWNER_NAME_BYTES], uint32_t id, bool jailed);
 
 /* A number without a name has an empty one. */
 static void add_names(struct sftp *sftp, struct reader ids, find_name *find)
@@ -135,7 +135,7 @@ static void add_names(struct sftp *sftp, struct reader ids, find_name *find)
     char name[OWNER_NAME_BYTES];
     size_t mark = writer_string_begin(&sftp->answers);
     while (ids.left >= 4) {
-        bool known = find(name, reader_u32(&ids));
+        bool known = find(name, reader_u32(&ids), sftp->paths.jail >= 0);
         writer_text(&sftp->answers, known ? name : "");
     }
     writer_string_end(&sftp->answers, mark);
@@ -152,9 +152,8 @@ void on_users_groups(struct sftp *sftp)
         answer_status(sftp, SFTP_BAD_MESSAGE);
         return;
     }
-    bool jailed = sftp->paths.jail >= 0;
     size_t mark = answer_begin(sftp, SFTP_EXTENDED_REPLY);
-    add_names(sftp, users, jailed ? owners_shown_user : owners_user);
-    add_names(sftp, groups, jailed ? owners_shown_group : owners_group);
+    add_names(sftp, users, owners_user);
+    add_names(sftp, groups, owners_group);
     answer_end(sftp, mark);
 }

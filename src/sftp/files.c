@@ -32,7 +32,7 @@ static int open_flags(uint32_t wanted)
     return flags | ((wanted & SFTP_OPEN_EXCLUSIVE) != 0 ? O_EXCL : 0);
 }
 
-static bool changes(int flags)
+static bool flags_change(int flags)
 {
     return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
 }
@@ -58,7 +58,7 @@ void on_open(struct sftp *sftp)
         answer_status(sftp, SFTP_BAD_MESSAGE);
         return;
     }
-    if (sftp->read_only && changes(flags)) {
+    if (sftp->read_only && flags_change(flags)) {
         answer_status(sftp, SFTP_PERMISSION_DENIED);
         return;
     }
@@ -156,8 +156,8 @@ static bool is_same_file(int one, int other)
 }
 
 /* Copies `left` bytes, or with 0 all to the end of the first file. */
-static enum sftp_status copy(struct sftp *sftp, struct handle *from, uint64_t from_offset,
-                             uint64_t left, struct handle *to, uint64_t to_offset)
+static enum sftp_status copy_range(struct sftp *sftp, struct handle *from, uint64_t from_offset,
+                                   uint64_t left, struct handle *to, uint64_t to_offset)
 {
     bool to_end = left == 0;
     uint8_t *room = sftp->answers.bytes + sftp->answers.used;
@@ -197,7 +197,7 @@ void on_copy_data(struct sftp *sftp)
     }
     answer_status(sftp, is_same_file(from->fd, to->fd)
                             ? SFTP_FAILURE
-                            : copy(sftp, from, from_offset, left, to, to_offset));
+                            : copy_range(sftp, from, from_offset, left, to, to_offset));
 }
 
 void on_fsync(struct sftp *sftp)
@@ -273,7 +273,8 @@ static int set_size(const struct paths *paths, const char *path, uint64_t size)
     return error;
 }
 
-/* For a jail where /proc is missing, which paths_find() needs: for files that the user may read. */
+/* In a jail paths_find() needs /proc, which may be missing. This works without it, for files that
+ * the user may read. */
 static int set_opened(const struct paths *paths, const char *path, struct attributes wanted)
 {
     int fd = -1;

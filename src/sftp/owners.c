@@ -12,7 +12,7 @@
 /* The names asked for last: the files of a directory have few owners. */
 #define CACHE_ROWS 16
 
-struct row {
+struct cached {
     int fd;
     uint32_t id;
     bool set;
@@ -32,7 +32,7 @@ static struct shown groups;
 static int passwd = -1;
 static int group = -1;
 static const char *own_home; /* NULL without HOME */
-static struct row cache[CACHE_ROWS];
+static struct cached cache[CACHE_ROWS];
 
 void owners_open(void)
 {
@@ -48,7 +48,7 @@ void owners_open(void)
 }
 
 /* name:password:id, in both files. */
-static bool find(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
+static bool find_owner(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
 {
     struct account_file file;
     uint64_t number;
@@ -67,26 +67,16 @@ static bool find(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
 
 static bool name_of(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
 {
-    struct row *row = &cache[(id ^ (uint32_t)fd) % CACHE_ROWS];
-    if (!row->set || row->fd != fd || row->id != id) {
-        *row = (struct row){.set = true, .fd = fd, .id = id};
-        row->known = find(fd, row->name, id);
-        if (!row->known) {
-            snprintf(row->name, sizeof(row->name), "%u", id);
+    struct cached *cached = &cache[(id ^ (uint32_t)fd) % CACHE_ROWS];
+    if (!cached->set || cached->fd != fd || cached->id != id) {
+        *cached = (struct cached){.set = true, .fd = fd, .id = id};
+        cached->known = find_owner(fd, cached->name, id);
+        if (!cached->known) {
+            snprintf(cached->name, sizeof(cached->name), "%u", id);
         }
     }
-    memcpy(name, row->name, OWNER_NAME_BYTES);
-    return row->known;
-}
-
-bool owners_user(char name[static OWNER_NAME_BYTES], uint32_t uid)
-{
-    return name_of(passwd, name, uid);
-}
-
-bool owners_group(char name[static OWNER_NAME_BYTES], uint32_t gid)
-{
-    return name_of(group, name, gid);
+    memcpy(name, cached->name, OWNER_NAME_BYTES);
+    return cached->known;
 }
 
 static bool is_shown(const struct shown *shown, uint32_t id)
@@ -100,7 +90,7 @@ static bool is_shown(const struct shown *shown, uint32_t id)
     return false;
 }
 
-static void show(struct shown *shown, uint32_t id)
+static void show_number(struct shown *shown, uint32_t id)
 {
     if (!is_shown(shown, id)) {
         shown->numbers[shown->own + shown->others++ % LIMIT_SFTP_OWNERS] = id;
@@ -109,18 +99,18 @@ static void show(struct shown *shown, uint32_t id)
 
 void owners_show(uint32_t uid, uint32_t gid)
 {
-    show(&users, uid);
-    show(&groups, gid);
+    show_number(&users, uid);
+    show_number(&groups, gid);
 }
 
-bool owners_shown_user(char name[static OWNER_NAME_BYTES], uint32_t uid)
+bool owners_user(char name[static OWNER_NAME_BYTES], uint32_t uid, bool jailed)
 {
-    return is_shown(&users, uid) && owners_user(name, uid);
+    return (!jailed || is_shown(&users, uid)) && name_of(passwd, name, uid);
 }
 
-bool owners_shown_group(char name[static OWNER_NAME_BYTES], uint32_t gid)
+bool owners_group(char name[static OWNER_NAME_BYTES], uint32_t gid, bool jailed)
 {
-    return is_shown(&groups, gid) && owners_group(name, gid);
+    return (!jailed || is_shown(&groups, gid)) && name_of(group, name, gid);
 }
 
 /* name:password:uid:gid:gecos:home */
@@ -133,7 +123,7 @@ bool owners_home(char home[static PATH_BYTES], const char *user)
     }
     if (user[0] == '\0') {
         char name[OWNER_NAME_BYTES];
-        return owners_user(name, users.numbers[0]) && owners_home(home, name);
+        return name_of(passwd, name, users.numbers[0]) && owners_home(home, name);
     }
     if (!account_file_rewind(&file, passwd)) {
         return false;

@@ -16,16 +16,13 @@
 /* Opens both files, and learns the process's own numbers. To be called before the sandbox. */
 void owners_open(void);
 
-/* Writes the name, or the number in digits and returns false. */
-bool owners_user(char name[static OWNER_NAME_BYTES], uint32_t uid);
-bool owners_group(char name[static OWNER_NAME_BYTES], uint32_t gid);
+/* Writes the name, or the number in digits and returns false. A client in a jail must not learn who
+ * else has an account: with `jailed` they return false, too, unless the number is the process's
+ * own, or one of the last LIMIT_SFTP_OWNERS that owners_show() was given. */
+bool owners_user(char name[static OWNER_NAME_BYTES], uint32_t uid, bool jailed);
+bool owners_group(char name[static OWNER_NAME_BYTES], uint32_t gid, bool jailed);
 
-/* For a client in a jail, which must not learn who else has an account: likewise, but they find
- * only the process's own numbers, and the last LIMIT_SFTP_OWNERS that owners_show() was given. */
-bool owners_shown_user(char name[static OWNER_NAME_BYTES], uint32_t uid);
-bool owners_shown_group(char name[static OWNER_NAME_BYTES], uint32_t gid);
-
-/* An answer shows these numbers. */
+/* To be called when an answer shows these numbers. */
 void owners_show(uint32_t uid, uint32_t gid);
 
 /* Writes the home directory of the user of this name; HOME, or what the file has for the own user,

@@ -12,10 +12,10 @@
 /* PROC_SUPER_MAGIC of linux/magic.h. */
 #define PROC_FILE_SYSTEM 0x9fa0
 
-/* How often the kernel is asked again if a directory was moved while it looked. */
+/* Tries, if a directory moves while the kernel resolves a name. */
 #define TRIES 16
 
-/* As many symbolic links in one name as the kernel follows. */
+/* The most symbolic links in one name, as in the kernel. */
 #define LINKS_MAX 40
 
 /* A file name with its NUL (NAME_MAX), on all but a few foreign file systems. */
@@ -108,7 +108,7 @@ static int open_resolved(const struct paths *paths, int *fd, const char *inside,
 }
 
 /* Opens a directory by a name without links and "..", part by part. */
-static int walk(const struct paths *paths, int *directory, char *real)
+static int walk_to(const struct paths *paths, int *directory, char *real)
 {
     char *rest = NULL;
     *directory = openat(paths->jail, ".", DIRECTORY_FLAGS);
@@ -133,7 +133,7 @@ static int open_directory(const struct paths *paths, int *fd, const char *path, 
     }
     snprintf(real, sizeof(real), "%s", name);
     int error = is_real ? 0 : paths_real(paths, real, name);
-    return error == 0 ? walk(paths, fd, real) : error;
+    return error == 0 ? walk_to(paths, fd, real) : error;
 }
 
 static bool is_no_directory(const struct place *place)
@@ -143,8 +143,8 @@ static bool is_no_directory(const struct place *place)
            !S_ISDIR(status.st_mode);
 }
 
-/* The directory before the last name is what must be in the jail. The system call that follows
- * takes that name as it is. */
+/* The directory before the last name must be in the jail. The system call that follows takes the
+ * last name as it is. */
 static int find_inside(const struct paths *paths, struct place *place, const char *path,
                        bool is_real)
 {
@@ -301,8 +301,8 @@ int paths_read_link(const struct paths *paths, char target[static PATH_BYTES], c
 /* ---- the real name --------------------------------------------------------------------------- */
 
 /* Adds one name to `real`. If it is a link, puts its target before `rest` in place of that. */
-static int add_name(const struct paths *paths, char real[static PATH_BYTES],
-                    char rest[static PATH_BYTES], const char *name, unsigned *links)
+static int resolve_name(const struct paths *paths, char real[static PATH_BYTES],
+                        char rest[static PATH_BYTES], const char *name, unsigned *links)
 {
     char target[PATH_BYTES];
     size_t used = strlen(real);
@@ -338,7 +338,7 @@ static int take_name(const struct paths *paths, char real[static PATH_BYTES],
     if (strcmp(name, "..") == 0 && real[0] != '\0') {
         *strrchr(real, '/') = '\0';
     }
-    return path_is_dots(name) ? 0 : add_name(paths, real, rest, name, links);
+    return path_is_dots(name) ? 0 : resolve_name(paths, real, rest, name, links);
 }
 
 int paths_real(const struct paths *paths, char real[static PATH_BYTES], const char *path)

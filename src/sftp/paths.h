@@ -50,7 +50,7 @@ int paths_open(const struct paths *paths, int *fd, const char *path, int flags, 
 /* stat(2) or lstat(2). */
 int paths_stat(const struct paths *paths, struct stat *status, const char *path, bool follow);
 
-/* True for the jail's root, whose "..", too, is outside. */
+/* True for the jail's root: its ".." is outside. */
 bool paths_is_root(const struct paths *paths, int directory);
 
 /* readlink(2). In a jail EACCES refuses what would show names outside: a target that names the

@@ -47,7 +47,7 @@ static void answer_all(struct sftp *sftp)
 }
 
 /* A client that is idle needs no buffers. */
-static void rest(struct sftp *sftp)
+static void rest_if_idle(struct sftp *sftp)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
     if (sftp->input_end == 0 && poll(&input, 1, LIMIT_REST_MS) == 0) {
@@ -63,7 +63,7 @@ static void read_more(struct sftp *sftp)
     memmove(sftp->input, sftp->input + sftp->input_start, held);
     sftp->input_start = 0;
     sftp->input_end = held;
-    rest(sftp);
+    rest_if_idle(sftp);
     ssize_t got = read(STDIN_FILENO, sftp->input + held, sizeof(sftp->input) - held);
     if (got > 0) {
         sftp->input_end += (size_t)got;

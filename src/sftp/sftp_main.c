@@ -28,7 +28,7 @@ static int end(const char *reason, int status)
     return status;
 }
 
-/* Reports to the client's user, too, what keeps the server from starting. */
+/* Reports why the server can't start, also on stderr, which the client's user sees. */
 static int refuse_start(const char *path, int error)
 {
     char text[LIMIT_NOTE_BYTES + 1];

@@ -70,8 +70,8 @@ static int expand(const struct flags *flags, char out[static PATH_BYTES], const 
     return used > 0 ? 0 : flags_refuse(flags, "the path is empty", path);
 }
 
-/* A relative jail is in the home directory by name: where that is missing, the daemon goes on in /,
- * and the jail must not become the whole system by it. */
+/* A relative jail is below HOME, not below the working directory: without a home directory the
+ * daemon works in /, and the jail would be the whole system. */
 static int set_jail(struct sftp_options *options, const struct flags *flags)
 {
     const char *value = flags->value;

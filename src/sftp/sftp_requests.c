@@ -135,7 +135,7 @@ void sftp_request(struct sftp *sftp, const uint8_t *packet, size_t bytes)
 {
     sftp->message = reader_over(packet, bytes);
     uint8_t type = reader_u8(&sftp->message);
-    sftp->id = reader_u32(&sftp->message); /* of INIT the client's version: every one has ours */
+    sftp->id = reader_u32(&sftp->message); /* INIT has its version here; we answer with ours */
     if (sftp->message.failed) {
         sftp_end(sftp, "request is cut off");
         return;

@@ -350,8 +350,8 @@ static void forget_owners(void)
     char name[OWNER_NAME_BYTES];
     simulating = false;
     for (uint32_t i = 0; i < 16; i++) {
-        SIMULATION_CHECK(!owners_user(name, UINT32_MAX - i));
-        SIMULATION_CHECK(!owners_group(name, UINT32_MAX - i));
+        SIMULATION_CHECK(!owners_user(name, UINT32_MAX - i, false));
+        SIMULATION_CHECK(!owners_group(name, UINT32_MAX - i, false));
     }
     simulating = true;
 }
