@@ -24,22 +24,18 @@ static int socket_for(const struct connection *connection, uint32_t type)
     return is_of_session(type) ? connection->session_ipc : connection->ipc;
 }
 
-/* Of the process that has requests of this type. */
-static bool fail_by(struct connection *connection, uint32_t type, const char *what)
-{
-    connection_fail(connection, "the %s %s", is_of_session(type) ? "session process" : "monitor",
-                    what);
-    return false;
-}
-
 static bool fail_gone(struct connection *connection, uint32_t type)
 {
-    return fail_by(connection, type, "is gone");
+    connection_fail(connection,
+                    is_of_session(type) ? "the session process is gone" : "the monitor is gone");
+    return false;
 }
 
 static bool fail_wrong(struct connection *connection, uint32_t type)
 {
-    return fail_by(connection, type, "gave a wrong reply");
+    connection_fail(connection, is_of_session(type) ? "the session process gave a wrong reply"
+                                                    : "the monitor gave a wrong reply");
+    return false;
 }
 
 static uint32_t type_of(const struct iovec *parts)

@@ -35,10 +35,10 @@ enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconn
     return SSH_PHASE_ENDED;
 }
 
-enum ssh_phase connection_fail(struct connection *connection, const char *format, ...)
+enum ssh_phase connection_fail(struct connection *connection, const char *reason)
 {
     (void)connection;
-    fuzz_fail(format, __FILE__, __LINE__);
+    fuzz_fail(reason, __FILE__, __LINE__);
 }
 
 struct writer message_begin(struct connection *connection, enum ssh_message number)

@@ -129,16 +129,14 @@ void message_send_deferred(struct connection *connection)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* False if there was an end before. The reason follows what is there already: `used` bytes. */
-static bool note_end(struct connection *connection, enum ipc_end_cause cause, size_t used,
-                     const char *format, va_list values)
+/* False if there was an end before. */
+static bool begin_end(struct connection *connection, enum ipc_end_cause cause)
 {
     if (connection->end.reached) {
         return false;
     }
     connection->end.reached = true;
     connection->end.cause = cause;
-    vsnprintf(connection->end.reason + used, sizeof(connection->end.reason) - used, format, values);
     return true;
 }
 
@@ -156,38 +154,41 @@ static void send_disconnect(struct connection *connection, enum ssh_disconnect c
 enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconnect code,
                                  const char *format, ...)
 {
-    va_list values;
-    va_start(values, format);
-    if (note_end(connection, IPC_END_CLIENT, 0, format, values)) {
+    if (begin_end(connection, IPC_END_CLIENT)) {
+        va_list values;
+        va_start(values, format);
+        vsnprintf(connection->end.reason, sizeof(connection->end.reason), format, values);
+        va_end(values);
         send_disconnect(connection, code, connection->end.reason);
     }
-    va_end(values);
     return SSH_PHASE_ENDED;
 }
 
 enum ssh_phase connection_leave(struct connection *connection, const char *format, ...)
 {
+    char *reason = connection->end.reason;
     const char *types = connection->client.types_offered;
-    int used = 0;
-    if (!connection->end.reached && connection->phase == SSH_PHASE_AUTH &&
-        connection->client.auth_requests > 0 && !connection->client.usable_key_offered) {
-        used = snprintf(connection->end.reason, sizeof(connection->end.reason),
-                        "no usable key offered (%s); ", types[0] != '\0' ? types : "none");
+    size_t used = 0;
+    if (!begin_end(connection, IPC_END_CLIENT)) {
+        return SSH_PHASE_ENDED;
+    }
+    if (connection->phase == SSH_PHASE_AUTH && connection->client.auth_requests > 0 &&
+        !connection->client.usable_key_offered) {
+        used = (size_t)snprintf(reason, sizeof(connection->end.reason),
+                                "no usable key offered (%s); ", types[0] != '\0' ? types : "none");
     }
     va_list values;
     va_start(values, format);
-    note_end(connection, IPC_END_CLIENT, (size_t)used, format, values);
+    vsnprintf(reason + used, sizeof(connection->end.reason) - used, format, values);
     va_end(values);
     return SSH_PHASE_ENDED;
 }
 
-enum ssh_phase connection_fail(struct connection *connection, const char *format, ...)
+enum ssh_phase connection_fail(struct connection *connection, const char *reason)
 {
-    va_list values;
-    va_start(values, format);
-    if (note_end(connection, IPC_END_OURS, 0, format, values)) {
+    if (begin_end(connection, IPC_END_OURS)) {
+        snprintf(connection->end.reason, sizeof(connection->end.reason), "%s", reason);
         send_disconnect(connection, SSH_DISCONNECT_BY_APPLICATION, "the server can't go on");
     }
-    va_end(values);
     return SSH_PHASE_ENDED;
 }

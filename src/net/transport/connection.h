@@ -235,8 +235,8 @@ size_t output_room(const struct connection *connection);
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-/* Each returns SSH_PHASE_ENDED, which the handler returns in turn. Only the first reason counts;
- * its format is a literal, as for printf(). */
+/* Each returns SSH_PHASE_ENDED, which the handler returns in turn. Only the first reason counts. A
+ * format is a literal, as for printf(). */
 
 /* The client broke a rule: sends DISCONNECT with the code and the reason. */
 __attribute__((format(printf, 3, 4))) enum ssh_phase connection_refuse(
@@ -246,7 +246,6 @@ __attribute__((format(printf, 3, 4))) enum ssh_phase connection_refuse(
 __attribute__((format(printf, 2, 3))) enum ssh_phase connection_leave(struct connection *connection,
                                                                       const char *format, ...);
 /* We cannot continue: sends DISCONNECT without the reason. */
-__attribute__((format(printf, 2, 3))) enum ssh_phase connection_fail(struct connection *connection,
-                                                                     const char *format, ...);
+enum ssh_phase connection_fail(struct connection *connection, const char *reason);
 
 #endif
