@@ -75,8 +75,8 @@ enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *f
 
 /*
  * Reads the text in the file open as `fd` from its start, at most `room` bytes; none of the bits in
- * `forbidden` may be set in its mode. With a read bit among them the text is a secret. *reason as above;
- * on anything but HOSTKEY_GOOD the text is wiped.
+ * `forbidden` may be set in its mode. With a read bit among them the text is a secret. *reason as
+ * above; on anything but HOSTKEY_GOOD the text is wiped.
  */
 enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_t room,
                                      size_t *count, const char **reason);

@@ -15,14 +15,6 @@
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
-static void write_fingerprint(char out[static HOSTKEY_FINGERPRINT_BYTES],
-                              const uint8_t hash[static 32])
-{
-    char base64[sodium_base64_ENCODED_LEN(32, sodium_base64_VARIANT_ORIGINAL_NO_PADDING)];
-    sodium_bin2base64(base64, sizeof(base64), hash, 32, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
-    snprintf(out, HOSTKEY_FINGERPRINT_BYTES, "SHA256:%s", base64);
-}
-
 /* Logs a certificate by the fingerprint of the key in it, if the child has parsed it; otherwise by
  * the hash of the whole blob. */
 static void log_key(struct log_line *line, const struct ipc_auth *request,
@@ -32,7 +24,7 @@ static void log_key(struct log_line *line, const struct ipc_auth *request,
     bool inner = ssh_key_type_is_certificate(request->key_type) &&
                  !sodium_is_zero(outcome->keys.fingerprint, 32);
     if (request->key_type != IPC_KEY_UNSUPPORTED) {
-        write_fingerprint(fingerprint, inner ? outcome->keys.fingerprint : outcome->blob_hash);
+        hostkey_write_hash(fingerprint, inner ? outcome->keys.fingerprint : outcome->blob_hash);
     }
     log_text(line, "key", fingerprint);
     log_text(line, "type", request->algorithm);
@@ -68,7 +60,7 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
         log_text(line, of_krl ? "section" : "option", keys->option);
     }
     if (ssh_key_type_is_certificate(request->key_type) && !sodium_is_zero(keys->authority, 32)) {
-        write_fingerprint(fingerprint, keys->authority);
+        hostkey_write_hash(fingerprint, keys->authority);
         log_text(line, "id", keys->grant.key_id);
         log_number(line, "serial", keys->grant.serial);
         log_text(line, "ca", fingerprint);

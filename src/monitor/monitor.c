@@ -39,24 +39,22 @@ static void drain_requests(struct monitor *monitor, union monitor_request *reque
  * network process's own end gives the reason. */
 static void judge_session(struct monitor *monitor, int status)
 {
-    char reported[LIMIT_NOTE_BYTES + 1];
     char reason[LIMIT_NOTE_BYTES + 1];
     monitor->session.pid = 0;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         monitor->phase = MONITOR_OVER;
         return;
     }
-    session_process_reason(&monitor->session, reported);
-    if (reported[0] != '\0') {
-        ending_fail(monitor, reported);
-    } else if (WIFSIGNALED(status)) {
-        snprintf(reason, sizeof(reason), "session process killed by signal %d", WTERMSIG(status));
-        ending_begin(monitor, EXIT_TROUBLE, reason);
-    } else {
-        snprintf(reason, sizeof(reason), "session process exited with status %d",
-                 WEXITSTATUS(status));
-        ending_begin(monitor, EXIT_TROUBLE, reason);
+    session_process_reason(&monitor->session, reason);
+    if (reason[0] != '\0') {
+        ending_fail(monitor, reason);
+        return;
     }
+    bool killed = WIFSIGNALED(status);
+    snprintf(reason, sizeof(reason), "session process %s %d",
+             killed ? "killed by signal" : "exited with status",
+             killed ? WTERMSIG(status) : WEXITSTATUS(status));
+    ending_begin(monitor, EXIT_TROUBLE, reason);
 }
 
 /* init reaps the children that read keys. */
@@ -84,27 +82,21 @@ static void reap_children(struct monitor *monitor, union monitor_request *reques
 
 /* The network process sees the end of file on its socket, sends the client a DISCONNECT and exits.
  */
-static void end_in_order(struct monitor *monitor, const char *reason)
+static void end_in_order(struct monitor *monitor, int status, const char *reason)
 {
-    ending_begin(monitor, 0, reason);
+    ending_begin(monitor, status, reason);
     shutdown(monitor->ipc, SHUT_WR);
-}
-
-/* A launcher or an administrator has asked us to end. */
-static void end_by_signal(struct monitor *monitor, unsigned number)
-{
-    char reason[64];
-    snprintf(reason, sizeof(reason), "ended by signal %u", number);
-    end_in_order(monitor, reason);
 }
 
 static void read_signals(struct monitor *monitor, union monitor_request *request)
 {
     struct signalfd_siginfo signals[SIGNALS_WATCHED];
+    char reason[64];
     ssize_t bytes = read(monitor->signals, signals, sizeof(signals));
     for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof(signals[0]); i++) {
-        if (signals[i].ssi_signo != SIGCHLD) {
-            end_by_signal(monitor, signals[i].ssi_signo);
+        if (signals[i].ssi_signo != SIGCHLD) { /* from a launcher or an administrator */
+            snprintf(reason, sizeof(reason), "ended by signal %u", signals[i].ssi_signo);
+            end_in_order(monitor, 0, reason);
         }
     }
     reap_children(monitor, request);
@@ -119,7 +111,7 @@ static void deadline_passed(struct monitor *monitor)
     char reason[64];
     if (monitor->phase == MONITOR_AFTER_LOGIN) {
         snprintf(reason, sizeof(reason), "longest life of %u s", options->life_seconds);
-        end_in_order(monitor, reason);
+        end_in_order(monitor, 0, reason);
         return;
     }
     snprintf(reason, sizeof(reason), "login deadline of %u s", options->login_seconds);
@@ -169,6 +161,14 @@ static void serve_turn(struct monitor *monitor)
     }
 }
 
+static void await_signals(struct monitor *monitor, union monitor_request *request,
+                          int64_t deadline_ms)
+{
+    struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
+    poll(&waiting, 1, clock_timeout_ms(deadline_ms));
+    read_signals(monitor, request);
+}
+
 /* Waits for the network process to exit, then kills it. If even SIGKILL does not end it, the
  * monitor exits without it. */
 static void await_exit(struct monitor *monitor, union monitor_request *request)
@@ -176,9 +176,7 @@ static void await_exit(struct monitor *monitor, union monitor_request *request)
     bool killed = false;
     int64_t deadline_ms = clock_now_ms() + LIMIT_EXIT_MS;
     while (!monitor->network_gone) {
-        struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
-        poll(&waiting, 1, clock_timeout_ms(deadline_ms));
-        read_signals(monitor, request);
+        await_signals(monitor, request, deadline_ms);
         if (!monitor->network_gone && clock_now_ms() >= deadline_ms) {
             if (killed) {
                 ending_decide(&monitor->ending, EXIT_TROUBLE, "network process can't be killed");
@@ -199,9 +197,7 @@ static void await_session(struct monitor *monitor, union monitor_request *reques
 {
     int64_t deadline_ms = clock_now_ms() + LIMIT_SESSION_EXIT_MS;
     while (monitor->session.pid != 0 && clock_now_ms() < deadline_ms) {
-        struct pollfd waiting = {.fd = monitor->signals, .events = POLLIN};
-        poll(&waiting, 1, clock_timeout_ms(deadline_ms));
-        read_signals(monitor, request);
+        await_signals(monitor, request, deadline_ms);
     }
 }
 
@@ -267,23 +263,17 @@ int monitor_load_hostkey(struct hostkey *key, const struct options *options, int
                : hostkey_load(key, options->keydir, status);
 }
 
-/* Not by SIGKILL: the network process may be making its nameless root directory (sandbox.c), which
- * would stay behind. It sees the end of file on its socket and exits. */
-static void end_at_start(struct monitor *monitor, int status, const char *reason)
-{
-    ending_begin(monitor, status, reason);
-    shutdown(monitor->ipc, SHUT_WR);
-}
-
-/* Loads the host key only now: the network process has been forked and has no copy of it. */
+/* Loads the host key only now: the network process has been forked and has no copy of it. An error
+ * does not kill that process: it may be making its nameless root directory (sandbox.c), which would
+ * stay behind. */
 static void prepare_monitor(struct monitor *monitor)
 {
     int status = EXIT_TROUBLE;
     if (monitor->hostkey == NULL || monitor->signals < 0 || sodium_init() < 0 ||
         !confine_not_dumpable()) {
-        end_at_start(monitor, EXIT_TROUBLE, "monitor could not be set up");
+        end_in_order(monitor, EXIT_TROUBLE, "monitor could not be set up");
     } else if (monitor_load_hostkey(monitor->hostkey, monitor->options, &status) != 0) {
-        end_at_start(monitor, status, "no host key");
+        end_in_order(monitor, status, "no host key");
         monitor->ending.logged = true;
     }
 }

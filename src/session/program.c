@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -199,11 +200,7 @@ static void outlive_session(void)
 /* execve() is declared with `char *` for historical reasons, and does not write to it. */
 static char *as_argument(const char *text)
 {
-    const union {
-        const char *given;
-        char *taken;
-    } pointer = {text};
-    return pointer.taken;
+    return (char *)(uintptr_t)text;
 }
 
 /* A shell whose name starts with "-" is a login shell. */

@@ -1,10 +1,5 @@
 #include "sessions.h"
 
-static const char *on_pty(void *process, const void *request, struct reply *reply)
-{
-    return sessions_terminal(process, request, &reply->body.done.done, &reply->passed);
-}
-
 static size_t spawn_tail(const void *request)
 {
     const struct ipc_spawn *spawn = request;
@@ -18,27 +13,17 @@ static size_t spawn_tail(const void *request)
 static const char *on_spawn(void *process, const void *request, struct reply *reply)
 {
     const struct ipc_spawn *spawn = request;
-    return sessions_program(process, spawn, (const char *)(spawn + 1), &reply->body.done.done,
-                            &reply->passed);
-}
-
-static const char *on_signal(void *process, const void *request, struct reply *reply)
-{
-    return sessions_signal(process, request, &reply->body.done.done);
-}
-
-static const char *on_release(void *process, const void *request, struct reply *reply)
-{
-    return sessions_release(process, request, &reply->body.done.done);
+    return sessions_program(process, spawn, (const char *)(spawn + 1), reply);
 }
 
 static const struct request_row table[IPC_TYPES] = {
-    [IPC_PTY] = {sizeof(struct ipc_pty), NULL, REQUEST_ALWAYS, on_pty, sizeof(struct ipc_done)},
+    [IPC_PTY] = {sizeof(struct ipc_pty), NULL, REQUEST_ALWAYS, sessions_terminal,
+                 sizeof(struct ipc_done)},
     [IPC_SPAWN] = {sizeof(struct ipc_spawn), spawn_tail, REQUEST_ALWAYS, on_spawn,
                    sizeof(struct ipc_done)},
-    [IPC_SIGNAL] = {sizeof(struct ipc_signal), NULL, REQUEST_ALWAYS, on_signal,
+    [IPC_SIGNAL] = {sizeof(struct ipc_signal), NULL, REQUEST_ALWAYS, sessions_signal,
                     sizeof(struct ipc_done)},
-    [IPC_RELEASE] = {sizeof(struct ipc_release), NULL, REQUEST_ALWAYS, on_release,
+    [IPC_RELEASE] = {sizeof(struct ipc_release), NULL, REQUEST_ALWAYS, sessions_release,
                      sizeof(struct ipc_done)},
 };
 

@@ -41,10 +41,10 @@ static struct running *find_program(struct sessions *sessions, pid_t pid)
 
 /* ---- pseudo-terminals ------------------------------------------------------------------------ */
 
-const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *request,
-                              uint32_t *done, struct passed *passed)
+const char *sessions_terminal(void *process, const void *pty, struct reply *reply)
 {
-    *done = 0;
+    struct sessions *sessions = process;
+    const struct ipc_pty *request = pty;
     if (request->channel >= LIMIT_CHANNELS) {
         return bad_channel;
     }
@@ -61,8 +61,8 @@ const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *r
         return NULL;
     }
     session->state = SESSION_TERMINAL;
-    passed->descriptors[passed->count++] = master;
-    *done = 1;
+    reply->passed.descriptors[reply->passed.count++] = master;
+    reply->body.done.done = 1;
     return NULL;
 }
 
@@ -220,10 +220,9 @@ static struct running start_row(const struct sessions *sessions, const struct se
 }
 
 const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *request,
-                             const char *tail, uint32_t *done, struct passed *passed)
+                             const char *tail, struct reply *reply)
 {
     struct streams streams;
-    *done = 0;
     const char *wrong = check_spawn(sessions, request, tail);
     if (wrong != NULL) {
         return wrong;
@@ -251,10 +250,10 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         streams_close(streams.theirs);
         return NULL;
     }
-    commit_program(session, &streams, row->pid, passed);
+    commit_program(session, &streams, row->pid, &reply->passed);
     log_session(sessions, session, request, &task);
     session->state = SESSION_RUNNING;
-    *done = 1;
+    reply->body.done.done = 1;
     return NULL;
 }
 
@@ -273,10 +272,10 @@ static bool is_signal_named(uint32_t number)
     return false;
 }
 
-const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *request,
-                            uint32_t *done)
+const char *sessions_signal(void *process, const void *signal, struct reply *reply)
 {
-    *done = 0;
+    const struct sessions *sessions = process;
+    const struct ipc_signal *request = signal;
     if (request->channel >= LIMIT_CHANNELS) {
         return bad_channel;
     }
@@ -294,15 +293,15 @@ const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *
     /* In an emulator clone() does not wait for the exec: the program may not have its process group
      * yet. */
     if (kill(-session->program, number) == 0 || kill(session->program, number) == 0) {
-        *done = 1;
+        reply->body.done.done = 1;
     }
     return NULL;
 }
 
-const char *sessions_release(struct sessions *sessions, const struct ipc_release *request,
-                             uint32_t *done)
+const char *sessions_release(void *process, const void *release, struct reply *reply)
 {
-    *done = 0;
+    struct sessions *sessions = process;
+    const struct ipc_release *request = release;
     if (request->channel >= LIMIT_CHANNELS) {
         return bad_channel;
     }
@@ -311,7 +310,7 @@ const char *sessions_release(struct sessions *sessions, const struct ipc_release
     streams_close_one(&session->exit_pipe);
     session->state = SESSION_NONE;
     session->program = 0;
-    *done = 1;
+    reply->body.done.done = 1;
     return NULL;
 }
 

@@ -57,20 +57,17 @@ void sessions_init(struct sessions *sessions, const struct session_options *opti
                    const struct grant *grant);
 
 /*
- * Each function answers one request. It sets *done to 1 and fills in the descriptors to pass; if
- * the request fails, it logs why and sets *done to 0. It returns NULL, or the reason why the
- * connection must end: a channel number out of range or a channel in another state, a value out of
- * range, a text with a NUL, a variable that a client may not set, a signal that RFC 4254 does not
- * name. A NUL must follow `tail`.
+ * Each function answers one request, as a handler of requests.h does. It sets `done` of the reply
+ * to 1 and fills in the descriptors to pass. If the request fails, it logs why and leaves `done`
+ * at 0. It returns NULL, or the reason why the connection must end: a channel number out of range
+ * or a channel in another state, a value out of range, a text with a NUL, a variable that a client
+ * may not set, a signal that RFC 4254 does not name. A NUL must follow `tail`.
  */
-const char *sessions_terminal(struct sessions *sessions, const struct ipc_pty *request,
-                              uint32_t *done, struct passed *passed);
+const char *sessions_terminal(void *sessions, const void *pty, struct reply *reply);
 const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *request,
-                             const char *tail, uint32_t *done, struct passed *passed);
-const char *sessions_signal(struct sessions *sessions, const struct ipc_signal *request,
-                            uint32_t *done);
-const char *sessions_release(struct sessions *sessions, const struct ipc_release *request,
-                             uint32_t *done);
+                             const char *tail, struct reply *reply);
+const char *sessions_signal(void *sessions, const void *signal, struct reply *reply);
+const char *sessions_release(void *sessions, const void *release, struct reply *reply);
 
 /* Fills in what to wait for besides requests: the reports of SFTP servers. Returns how many. */
 size_t sessions_watch(const struct sessions *sessions,

@@ -59,6 +59,32 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
+static const char *take_reply(const char *fatal, const struct reply *reply, uint32_t *done,
+                              struct passed *passed)
+{
+    *done = reply->body.done.done;
+    if (passed != NULL) {
+        *passed = reply->passed;
+    }
+    return fatal;
+}
+
+static const char *ask(const char *(*handle)(void *, const void *, struct reply *),
+                       const void *request, uint32_t *done, struct passed *passed)
+{
+    struct reply reply = {.bytes = sizeof(struct ipc_done)};
+    const char *fatal = handle(&sessions, request, &reply);
+    return take_reply(fatal, &reply, done, passed);
+}
+
+static const char *ask_program(const struct ipc_spawn *request, const char *tail, uint32_t *done,
+                               struct passed *passed)
+{
+    struct reply reply = {.bytes = sizeof(struct ipc_done)};
+    const char *fatal = sessions_program(&sessions, request, tail, &reply);
+    return take_reply(fatal, &reply, done, passed);
+}
+
 static struct spawned spawn_with(uint32_t channel, uint32_t kind, const char *environment,
                                  size_t environment_bytes, const char *command, const char *term)
 {
@@ -74,7 +100,7 @@ static struct spawned spawn_with(uint32_t channel, uint32_t kind, const char *en
     memcpy(tail + environment_bytes, command, strlen(command) + 1);
     snprintf(request.term, sizeof(request.term), "%s", term);
     capture_begin(&capture);
-    running.fatal = sessions_program(&sessions, &request, tail, &running.done, &running.passed);
+    running.fatal = ask_program(&request, tail, &running.done, &running.passed);
     capture_end(&capture, said, sizeof(said));
     return running;
 }
@@ -133,7 +159,7 @@ static uint32_t release(uint32_t channel)
 {
     const struct ipc_release request = {IPC_RELEASE, channel};
     uint32_t done = 0;
-    ck_assert_ptr_null(sessions_release(&sessions, &request, &done));
+    ck_assert_ptr_null(ask(sessions_release, &request, &done, NULL));
     return done;
 }
 
@@ -159,7 +185,7 @@ static struct spawned open_terminal(uint32_t channel)
     request.modes.c_cflag = CS8 | CREAD | B38400;
     request.modes.c_lflag = ISIG | ICANON;
     request.modes.c_cc[VINTR] = 3;
-    running.fatal = sessions_terminal(&sessions, &request, &running.done, &running.passed);
+    running.fatal = ask(sessions_terminal, &request, &running.done, &running.passed);
     return running;
 }
 
@@ -346,7 +372,7 @@ START_TEST(no_terminal_for_the_key)
     struct passed passed = {0};
     uint32_t done = 1;
     grant.flags &= ~(uint32_t)GRANT_PTY;
-    ck_assert_ptr_null(sessions_terminal(&sessions, &request, &done, &passed));
+    ck_assert_ptr_null(ask(sessions_terminal, &request, &done, &passed));
     ck_assert_uint_eq(done, 0);
     ck_assert_uint_eq(passed.count, 0);
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo still"), "still\n");
@@ -662,8 +688,8 @@ START_TEST(channels_out_of_range)
         const struct ipc_signal signal_request = {IPC_SIGNAL, channels[i], SIGTERM};
         ck_assert_ptr_nonnull(spawn_with(channels[i], IPC_SESSION_EXEC, "", 0, "true", "").fatal);
         ck_assert_ptr_nonnull(open_terminal(channels[i]).fatal);
-        ck_assert_ptr_nonnull(sessions_release(&sessions, &release_request, &done));
-        ck_assert_ptr_nonnull(sessions_signal(&sessions, &signal_request, &done));
+        ck_assert_ptr_nonnull(ask(sessions_release, &release_request, &done, NULL));
+        ck_assert_ptr_nonnull(ask(sessions_signal, &signal_request, &done, NULL));
     }
     ck_assert_ptr_null(spawn_with(LIMIT_CHANNELS - 1, IPC_SESSION_EXEC, "", 0, "true", "").fatal);
 }
@@ -699,15 +725,15 @@ START_TEST(texts_that_break_a_rule)
     uint32_t done;
     struct passed passed = {0};
     struct ipc_spawn request = {.type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 5};
-    ck_assert_ptr_nonnull(sessions_program(&sessions, &request, "tr\0ue", &done, &passed));
+    ck_assert_ptr_nonnull(ask_program(&request, "tr\0ue", &done, &passed));
     memset(request.term, 'x', sizeof(request.term));
-    ck_assert_ptr_nonnull(sessions_program(&sessions, &request, "true ", &done, &passed));
+    ck_assert_ptr_nonnull(ask_program(&request, "true ", &done, &passed));
     memset(request.term, 0, sizeof(request.term));
     request.command_bytes = LIMIT_COMMAND_BYTES + 1;
-    ck_assert_ptr_nonnull(sessions_program(&sessions, &request, "true ", &done, &passed));
+    ck_assert_ptr_nonnull(ask_program(&request, "true ", &done, &passed));
     request.command_bytes = 5;
     request.environment_bytes = LIMIT_ENVIRONMENT_BYTES + 1;
-    ck_assert_ptr_nonnull(sessions_program(&sessions, &request, "true ", &done, &passed));
+    ck_assert_ptr_nonnull(ask_program(&request, "true ", &done, &passed));
 }
 END_TEST
 
@@ -720,16 +746,16 @@ START_TEST(signals_of_the_rfc_only)
         const struct ipc_signal request = {IPC_SIGNAL, 0, number};
         bool allowed =
             number != 0 && number < 128 && memchr(named, (int)number, sizeof(named)) != NULL;
-        const char *fatal = sessions_signal(&sessions, &request, &done);
+        const char *fatal = ask(sessions_signal, &request, &done, NULL);
         ck_assert_int_eq(fatal == NULL, allowed);
         ck_assert_uint_eq(done, 0); /* no program runs there */
     }
     struct spawned running = spawn(IPC_SESSION_EXEC, "sleep 60 & wait");
     const struct ipc_signal request = {IPC_SIGNAL, 0, SIGTERM};
-    ck_assert_ptr_null(sessions_signal(&sessions, &request, &done));
+    ck_assert_ptr_null(ask(sessions_signal, &request, &done, NULL));
     ck_assert_uint_eq(done, 1);
     ck_assert_uint_eq(reap_one(&running).status, SIGTERM);
-    ck_assert_ptr_null(sessions_signal(&sessions, &request, &done));
+    ck_assert_ptr_null(ask(sessions_signal, &request, &done, NULL));
     ck_assert_uint_eq(done, 0);
 }
 END_TEST
@@ -803,8 +829,7 @@ START_TEST(no_descriptors_left)
         struct spawned running = {0};
         struct ipc_spawn request = {
             .type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 4};
-        running.fatal =
-            sessions_program(&sessions, &request, "true", &running.done, &running.passed);
+        running.fatal = ask_program(&request, "true", &running.done, &running.passed);
         setrlimit(RLIMIT_NOFILE, &limit);
         ck_assert_ptr_null(running.fatal);
         if (running.done) {
