@@ -7,7 +7,7 @@
 #include "exits.h"
 #include "text.h"
 
-/* What read_letter() and take_flag() return when flags_next() goes on. */
+/* What take_flag() returns when flags_next() goes on. */
 #define TAKEN 0
 
 struct flags flags_begin(const char *name, const char *help, const struct flag *known, void *into,

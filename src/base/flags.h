@@ -30,9 +30,18 @@ struct flag {
 
 /* A program writes its table as FLAGS(ROW), one row for each flag: letter, kind, field, least,
  * most, and its part of the help. FLAG_ROW() makes a struct flag of a row, for fields of
- * FLAGS_INTO, and FLAG_HELP() the help. FLAG_OWN rows name any field. */
+ * FLAGS_INTO, and FLAG_HELP() the help. FLAG_OWN rows name any field. For the other kinds a field
+ * of another size does not compile. */
+#define FLAG_FITS(kind, bytes)                                                                     \
+    ((kind) == FLAG_SET      ? (bytes) == 1                                                        \
+     : (kind) == FLAG_TEXT   ? (bytes) == sizeof(const char *)                                     \
+     : (kind) == FLAG_NUMBER ? (bytes) == sizeof(unsigned)                                         \
+                             : true)
 #define FLAG_ROW(letter, kind, field, least, most, ...)                                            \
-    {letter, kind, least, offsetof(FLAGS_INTO, field), most},
+    {letter, kind, least,                                                                          \
+     offsetof(FLAGS_INTO, field) - 1 +                                                             \
+         sizeof(char[FLAG_FITS(kind, sizeof(((FLAGS_INTO *)NULL)->field)) ? 1 : -1]),              \
+     most},
 #define FLAG_HELP(letter, kind, field, least, most, help, ...) help
 
 struct flags {
