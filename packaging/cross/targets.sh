@@ -8,12 +8,11 @@
 #   cpu_family, cpu, machine_flags   for Meson's cross file
 #   page_bytes   the largest page of its kernels: relocated data that becomes read-only ends with one
 #   size_limit   the most bytes of the stripped daemon
-#   small_division   whether the processor may lack the instruction
 #   zeroed_locals   whether size_limit leaves room for it, with every compiler of Debian 12 and 13
 all_targets='x86_64 aarch64 armv7'
 
 target() {
-    machine_flags='' page_bytes=4096 zeroed_locals=true small_division=false
+    machine_flags='' page_bytes=4096 zeroed_locals=true
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
@@ -27,7 +26,7 @@ target() {
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
         debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
-        cpu_family=arm cpu=armv7 size_limit=225280 zeroed_locals=false small_division=true
+        cpu_family=arm cpu=armv7 size_limit=225280 zeroed_locals=false
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
         ;;
     *) return 1 ;;

@@ -1,16 +1,7 @@
 /*
- * System calls of a static build, instead of musl's functions (the option plain_calls). They make
- * the call and nothing else.
- *
- * musl's ioctl(), getsockopt() and recvmsg() also convert 64-bit times on 32-bit architectures with
- * old kernels. We need no times: only terminals, errors, addresses, credentials and TCP_INFO, and
- * messages that carry descriptors. musl's struct msghdr has padding on 64-bit architectures, which
- * must be zero: our callers initialize the whole struct.
- *
- * musl's open() and fcntl() set FD_CLOEXEC once more, for kernels before 2.6.23. Its fork() and
- * _Fork() block all signals, lock what threads may hold, and learn the child's thread number: our
- * processes have one thread each. Only raise() and abort() use that number. It is the parent's in a
- * child of our fork(), so that abort() does not use it here, and nothing calls raise().
+ * Functions of a static build that replace musl's of the same names (the option plain_calls). They
+ * make the system call and nothing else: our processes have one thread each, and no kernel is that
+ * old.
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -27,6 +18,7 @@
 #define FCNTL SYS_fcntl
 #endif
 
+/* Replaces musl's open(), which sets FD_CLOEXEC once more, for kernels before 2.6.23. */
 int open(const char *path, int flags, ...)
 {
     va_list arguments;
@@ -36,7 +28,8 @@ int open(const char *path, int flags, ...)
     return (int)syscall(SYS_openat, AT_FDCWD, path, flags | O_LARGEFILE, mode);
 }
 
-/* The commands that we use take an int, or a pointer that fits a long. */
+/* Replaces musl's fcntl(), which does so, too. The commands that we use take an int, or a pointer
+ * that fits a long. */
 int fcntl(int fd, int command, ...)
 {
     va_list arguments;
@@ -46,6 +39,9 @@ int fcntl(int fd, int command, ...)
     return (int)syscall(FCNTL, fd, command, argument);
 }
 
+/* Replaces musl's fork(), which blocks all signals, locks what threads may hold, and learns the
+ * child's thread number. Only raise() and abort() use that number: here it would be the parent's.
+ */
 pid_t fork(void)
 {
 #ifdef SYS_fork
@@ -55,12 +51,22 @@ pid_t fork(void)
 #endif
 }
 
-/* As musl's, if SIGABRT has no handler: the kernel ends the process by a signal. */
+/* Replaces musl's abort(). As there, if SIGABRT has no handler: the kernel ends the process by a
+ * signal. */
 __attribute__((noreturn)) void abort(void)
 {
     __builtin_trap();
 }
 
+/* Replaces musl's raise(). Only libgcc's divisions by zero call it, on ARMv7. */
+int raise(int signal)
+{
+    (void)signal;
+    __builtin_trap();
+}
+
+/* Replaces musl's ioctl(), which converts 64-bit times on 32-bit architectures with old kernels.
+ * Ours are for terminals alone. */
 int ioctl(int fd, int request, ...)
 {
     va_list arguments;
@@ -70,11 +76,15 @@ int ioctl(int fd, int request, ...)
     return (int)syscall(SYS_ioctl, fd, request, argument);
 }
 
+/* Replaces musl's getsockopt(), which does so, too. Ours ask for errors, credentials and TCP_INFO.
+ */
 int getsockopt(int fd, int level, int option, void *restrict value, socklen_t *restrict bytes)
 {
     return (int)syscall(SYS_getsockopt, fd, level, option, value, bytes);
 }
 
+/* Replaces musl's recvmsg(), which does so, too; ours carry descriptors. On 64-bit architectures
+ * struct msghdr has padding, which must be zero: our callers initialize the whole struct. */
 ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {
     return syscall(SYS_recvmsg, fd, message, flags);

@@ -1,7 +1,8 @@
 /*
- * malloc() and free() of a static build without a heap (the option no_heap). wrensshd allocates no
- * memory. But some functions of musl that it calls would allocate with other arguments, such as
- * realpath(3) without a buffer, so musl's malloc() and 4 KiB of data would be linked.
+ * malloc() and free() of a static build, which replace musl's (the option no_heap). wrensshd
+ * allocates no memory. But some functions of musl that it calls would allocate with other
+ * arguments, such as realpath(3) without a buffer, so musl's malloc() and 4 KiB of data would be
+ * linked.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /*
- * snprintf(), vsnprintf(), dprintf() and vdprintf() of a static build, instead of libc's (the
+ * snprintf(), vsnprintf(), dprintf() and vdprintf() of a static build, which replace libc's (the
  * option small_printf); the functions of libc that are linked use them, too. libc's contain the
  * formatting of floating point numbers, which nothing here prints.
  *

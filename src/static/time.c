@@ -1,7 +1,7 @@
 /*
- * tzset(), mktime() and timegm() of a static build, instead of libc's (the option small_time). They
- * do only what an expiry time in authorized_keys needs. libc's also normalize the struct tm, have
- * names of zones and conversions to local time, and allocate a copy of TZ.
+ * tzset(), mktime() and timegm() of a static build, which replace libc's (the option small_time).
+ * They do only what an expiry time in authorized_keys needs. libc's also normalize the struct tm,
+ * have names of zones and conversions to local time, and allocate a copy of TZ.
  *
  * Time zones: RFC 8536 (TZif), version 1 to 4, and the POSIX rule of TZ and of the file's footer
  * (POSIX.1-2017, section 8.3), with the hours beyond 24 of RFC 8536 section 3.3.1. Leap seconds
