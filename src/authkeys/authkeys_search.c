@@ -185,7 +185,7 @@ static enum authkeys_reason judge_certificate(const struct search *search,
                                               struct grant *grant,
                                               char option[static AUTHKEYS_OPTION_BYTES])
 {
-    enum authkeys_reason reason = certificate_judge(grant, option, &search->attempt);
+    enum authkeys_reason reason = certificate_narrow(grant, option, &search->attempt);
     bool named = terms->has_principals
                      ? terms->names_principal
                      : certificate_names(&search->certificate, search->attempt.user);

@@ -227,9 +227,9 @@ static enum authkeys_reason merge_terms(struct grant *grant, const struct certif
     return AUTHKEYS_LISTED;
 }
 
-enum authkeys_reason certificate_judge(struct grant *grant,
-                                       char option[static AUTHKEYS_OPTION_BYTES],
-                                       const struct login_attempt *attempt)
+enum authkeys_reason certificate_narrow(struct grant *grant,
+                                        char option[static AUTHKEYS_OPTION_BYTES],
+                                        const struct login_attempt *attempt)
 {
     const struct certificate *certificate = attempt->certificate;
     struct certificate_terms terms = {.attempt = attempt};

@@ -60,8 +60,8 @@ struct login_attempt {
  * The caller judges the principals. If the line and the certificate both force a command, it must
  * be the same one.
  */
-enum authkeys_reason certificate_judge(struct grant *grant,
-                                       char option[static AUTHKEYS_OPTION_BYTES],
-                                       const struct login_attempt *attempt);
+enum authkeys_reason certificate_narrow(struct grant *grant,
+                                        char option[static AUTHKEYS_OPTION_BYTES],
+                                        const struct login_attempt *attempt);
 
 #endif

@@ -207,7 +207,7 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
     if (reason == AUTHKEYS_LISTED && opinion->certified) {
         bool named = terms.has_principals ? terms.names_principal
                                           : certificate_names(&opinion->certificate, "alice");
-        reason = certificate_judge(&grant, option, &attempt);
+        reason = certificate_narrow(&grant, option, &attempt);
         reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
     }
     opinion->flags = grant.flags;

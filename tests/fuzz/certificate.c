@@ -240,7 +240,7 @@ static void check_options(const struct certified_fields *fields,
     const struct login_attempt attempt = {
         .user = "alice", .address = address, .now = (int64_t)now, .certificate = certificate};
     grant = line;
-    enum authkeys_reason reason = certificate_judge(&grant, option, &attempt);
+    enum authkeys_reason reason = certificate_narrow(&grant, option, &attempt);
     FUZZ_CHECK(reason == judge(&expected, fields, &attempt, &line));
     size_t shown = expected.fault.left < sizeof(cut) ? expected.fault.left : sizeof(cut) - 1;
     memcpy(cut, shown > 0 ? expected.fault.at : (const uint8_t *)"", shown);
