@@ -8,8 +8,7 @@ prepare_judges
 # With the daemon's own lookup of users and groups, so that the system tests see both.
 test_clang() {
     set_up clang clang -Daccounts=files || return
-    run_suite clang clang unit --suite unit
-    run_suite clang clang system --suite system --no-suite measure --num-processes "$many"
+    run_suite clang clang tests --suite unit --suite system --no-suite measure --num-processes "$many"
 }
 
 # What is in packaging/, other people's programs, and the bench suite with its client: the same beside each build.
