@@ -354,7 +354,7 @@ report() {
         failed_step tree "files left in the source tree"
     fi
     echo
-    print_times
+    print_times | tee build/times.txt
     echo
     "$python" "$top/tests/counts.py" "$top/build/results"
 }
