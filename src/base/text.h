@@ -35,7 +35,7 @@ bool base64_decode(uint8_t *out, size_t room, size_t *bytes, const char *text, s
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
-/* A table of texts is one string: pointers to many would take more space in the program. */
+/* A table of texts is one string. Trick: no pointers. */
 
 /*
  * In "START\0WORDS\0START\0WORDS\0..." finds the first start with which the text begins, and
