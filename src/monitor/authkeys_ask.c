@@ -121,8 +121,7 @@ static void refuse_account(struct authkeys_account *account)
     memcpy(account->reason, AUTHKEYS_NO_ANSWER, sizeof(AUTHKEYS_NO_ANSWER));
 }
 
-/* Never inlined: this frame would become part of the caller's, below which the session process is
- * forked and keeps a copy. */
+/* Trick: own frame; as a part of the caller's the session process would keep a copy. */
 __attribute__((noinline)) static bool read_answer(struct authkeys_account *account,
                                                   struct authkeys_verdict *verdict,
                                                   const struct authkeys_request *request, int reply)
@@ -147,7 +146,7 @@ bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *ver
     if (child == 0) {
         authkeys_child(request, ends[1]);
     }
-    /* Only now: pages that are written before a fork are copied after it. */
+    /* Trick: untouched until now. Pages that are written before a fork are copied after it. */
     refuse_account(account);
     memset(verdict, 0, sizeof(*verdict));
     verdict->reason = AUTHKEYS_NO_CHILD;

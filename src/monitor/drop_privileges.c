@@ -60,9 +60,7 @@ static const struct seccomp_rule syslog_rules[] = {
 
 _Static_assert(RULES + SYSLOG_RULES + 1 <= SECCOMP_RULES_MAX, "the monitor's list fits");
 
-/* Never inlined: this frame would become part of the caller's, below which the session process is
- * forked and keeps a copy. */
-__attribute__((noinline)) static bool filter_monitor(const struct monitor *monitor)
+static bool enter_seccomp(const struct monitor *monitor)
 {
     struct seccomp_rule all[RULES + SYSLOG_RULES + 1];
     size_t count = RULES;

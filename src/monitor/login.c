@@ -108,6 +108,70 @@ static bool is_supported(const char *algorithm)
     return false;
 }
 
+/*
+ * string    session identifier
+ * byte      SSH_MSG_USERAUTH_REQUEST
+ * string    user name
+ * string    "ssh-connection"
+ * string    "publickey" or "publickey-hostbound-v00@openssh.com"
+ * boolean   TRUE
+ * string    algorithm, which is the key type's name
+ * string    public key blob
+ * string    K_S of the first key exchange (hostbound only)
+ */
+size_t login_signed_data(uint8_t out[static LOGIN_SIGNED_BYTES], const struct login *login,
+                         const struct ipc_auth *request, const uint8_t *blob)
+{
+    struct writer writer;
+    uint8_t host_blob[HOSTKEY_BLOB_BYTES];
+    writer_init(&writer, out, LOGIN_SIGNED_BYTES);
+    writer_string(&writer, login->session_id, login->session_id_bytes);
+    writer_u8(&writer, SSH_MSG_USERAUTH_REQUEST);
+    writer_text(&writer, request->user);
+    writer_text(&writer, "ssh-connection");
+    writer_text(&writer, request->hostbound ? "publickey-hostbound-v00@openssh.com" : "publickey");
+    writer_bool(&writer, true);
+    writer_text(&writer, ssh_key_types[request->key_type]);
+    writer_string(&writer, blob, request->blob_bytes);
+    if (request->hostbound) {
+        size_t k_s_bytes;
+        const uint8_t *k_s = hostkey_bound(login->hostkey, host_blob, &k_s_bytes);
+        writer_string(&writer, k_s, k_s_bytes);
+    }
+    return writer_failed(&writer) ? 0 : writer.used;
+}
+
+/* Verifies with the key that the child found in the blob; without one the signature is bad.
+ * Trick: own frame; as a part of the caller's the session process would keep a copy. */
+__attribute__((noinline)) static bool is_signature_good(const struct login *login,
+                                                        const struct ipc_auth *request,
+                                                        const uint8_t *blob,
+                                                        const struct grant *grant)
+{
+    uint8_t data[LOGIN_SIGNED_BYTES];
+    struct signature signature = {.sk_flags = (uint8_t)request->sk_flags,
+                                  .sk_counter = request->sk_counter};
+    memcpy(signature.bytes, request->signature, sizeof(signature.bytes));
+    size_t data_bytes = login_signed_data(data, login, request, blob);
+    return data_bytes > 0 && signature_verify(&signature, &grant->key, data, data_bytes);
+}
+
+/* Checks that the user touched the FIDO authenticator, and verified, where required (PROTOCOL.u2f).
+ * Returns NULL, or what is missing. */
+static const char *check_authenticator(const struct ipc_auth *request, const struct grant *grant)
+{
+    if (!ssh_key_type_is_sk(request->key_type)) {
+        return NULL;
+    }
+    if ((grant->flags & GRANT_UNTOUCHED) == 0 && (request->sk_flags & SIGNATURE_SK_PRESENT) == 0) {
+        return "FIDO key was not touched";
+    }
+    if ((grant->flags & GRANT_VERIFY) != 0 && (request->sk_flags & SIGNATURE_SK_VERIFIED) == 0) {
+        return "FIDO key did not verify its user";
+    }
+    return NULL;
+}
+
 static const char *check_request(struct login *login, const struct ipc_auth *request)
 {
     /* Counts accepted probes as well: each of them costs a child. */

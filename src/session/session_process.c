@@ -181,7 +181,7 @@ _Static_assert(offsetof(struct session_memory, grant.environment) <= PAGE_BYTES,
 
 static struct session_memory memory __attribute__((aligned(PAGE_BYTES)));
 
-/* Copies only what sessions need, into memory of zeros: untouched pages cost nothing. */
+/* Trick: untouched. Copies only what sessions need, into memory of zeros. */
 static void copy_grant(struct grant *copy, const struct grant *grant)
 {
     copy->flags = grant->flags;

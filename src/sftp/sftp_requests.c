@@ -11,8 +11,8 @@
 #define CHANGES true
 #define READS   false
 
-/* Names without pointers, here and in other tables: a pointer would be relocated at the start. */
-struct request {
+/* Trick: no pointers to names, here and in other tables. */
+struct row {
     uint8_t type;
     bool changes;
     char name[sizeof("users-groups-by-id")]; /* for -p, -P and -Q */
