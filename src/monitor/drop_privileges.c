@@ -60,7 +60,7 @@ static const struct seccomp_rule syslog_rules[] = {
 
 _Static_assert(RULES + SYSLOG_RULES + 1 <= SECCOMP_RULES_MAX, "the monitor's list fits");
 
-static bool enter_seccomp(const struct monitor *monitor)
+static bool filter_monitor(const struct monitor *monitor)
 {
     struct seccomp_rule all[RULES + SYSLOG_RULES + 1];
     size_t count = RULES;

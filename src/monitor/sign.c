@@ -151,8 +151,7 @@ static const char *check_authenticator(const struct ipc_auth *request, const str
     return NULL;
 }
 
-/* Never inlined: this frame would become part of the caller's, below which the session process is
- * forked and keeps a copy. */
+/* Trick: own frame; as a part of the caller's the session process would keep a copy. */
 __attribute__((noinline)) const char *sign_judge_login(const struct login *login,
                                                        const struct ipc_auth *request,
                                                        const uint8_t *blob,

@@ -12,7 +12,7 @@
 #define READS   false
 
 /* Trick: no pointers to names, here and in other tables. */
-struct row {
+struct request {
     uint8_t type;
     bool changes;
     char name[sizeof("users-groups-by-id")]; /* for -p, -P and -Q */

@@ -210,7 +210,7 @@ _Static_assert(LIMIT_OUTPUT_BYTES >=
 
 /* `connection` must be all zero. Trick: untouched. Members that start as zero are not written, so
  * that their pages take no memory until they are used. */
-void connection_init(struct connection *connection, const struct options *options, int ipc,
+void connection_init(struct connection *connection, const struct net_options *options, int ipc,
                      int session_ipc, bool tcp);
 
 /* Notes that the connection is in use: for the idle time of -i. */
