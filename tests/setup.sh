@@ -221,7 +221,7 @@ has_version_14() { has "$1" && "$1" --version | grep -q 'version 14\.'; }
 run_jobs() { # JOB...
     rm -rf build/jobs
     mkdir build/jobs
-    for lane in $(seq "$at_once"); do
+    for _ in $(seq "$at_once"); do
         take_jobs "$@" &
         lanes="$lanes $!"
     done

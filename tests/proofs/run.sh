@@ -26,7 +26,8 @@ skip() {
     exit 0
 }
 
-all_proofs="packet_open packet_seal reader writer writer_mpint window stdin sizes_session sizes_monitor"
+# The longest first: one for each processor runs at once.
+all_proofs="window stdin reader writer_mpint writer sizes_monitor sizes_session packet_open packet_seal"
 usage_error() { echo "proofs: $*; -h helps" >&2; exit 100; }
 teeth='' proofs=''
 for argument; do
@@ -186,22 +187,34 @@ PY
 
 # The copy has the bug; the proof must find a counterexample, not merely end.
 bite() { # NAME STEP FILE BEFORE AFTER
-    rm -rf "$work/broken"
-    mkdir -p "$work/broken"
-    cp -R src crypto "$work/broken"
-    plant "$work/broken/$3" "$4" "$5" || die "a bug of $1 can't be planted"
-    prove "$1" "$2" "$work/broken"
+    broken=$work/broken.$1
+    rm -rf "$broken"
+    mkdir -p "$broken"
+    cp -R src crypto "$broken"
+    plant "$broken/$3" "$4" "$5" || die "a bug of $1 can't be planted"
+    prove "$1" "$2" "$broken"
     status=$?
+    rm -rf "$broken"
     report "$1" "$2" $status
     if [ $status = 10 ]; then passed=$((passed + 1)); else failed=$((failed + 1)); fi
 }
 
 bite_all() {
     describe "$1"
-    bugs_of "$1" >"$work/bugs"
+    bugs_of "$1" >"$work/$1.bugs"
     while IFS=@ read -r step file before after; do
         bite "$1" "$step" "$file" "$before" "$after" </dev/null
-    done <"$work/bugs"
+    done <"$work/$1.bugs"
+}
+
+# Takes proofs that no other process has taken.
+take_proofs() { # PROOF...
+    for proof; do
+        mkdir "$work/taken/$proof" 2>/dev/null || continue
+        passed=0 failed=0 total=0
+        if [ -n "$teeth" ]; then bite_all "$proof"; else verify "$proof"; fi
+        echo $passed $failed $total >"$work/taken/$proof/counts"
+    done
 }
 
 has_cbmc() { case $(cbmc --version 2>/dev/null) in [6-9].*) ;; *) return 1 ;; esac; }
@@ -219,8 +232,16 @@ useful="$cbmc:has_cbmc || has $cbmc || has \"$work/root/usr/bin/cbmc\""
 mkdir -p "$work"
 ensure_packages "$work/apt.log" "nothing can be proved" || exit 1
 has_cbmc || unpack_cbmc
+rm -rf "$work/taken"
+mkdir "$work/taken"
+for _ in $(seq "$(getconf _NPROCESSORS_ONLN)"); do
+    # shellcheck disable=SC2086 # a list of words
+    take_proofs ${proofs:-$all_proofs} &
+done
+wait
 for proof in ${proofs:-$all_proofs}; do
-    if [ -n "$teeth" ]; then bite_all "$proof"; else verify "$proof"; fi
+    read -r more_passed more_failed seconds <"$work/taken/$proof/counts" || die "$proof has ended early"
+    passed=$((passed + more_passed)) failed=$((failed + more_failed)) total=$((total + seconds))
 done
 if [ -n "$teeth" ]; then
     echo "$passed planted bugs found, $failed not found, $total s of the processor"
