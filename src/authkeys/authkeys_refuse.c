@@ -51,9 +51,8 @@ bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys
     return true;
 }
 
-/* Never inlined, for the size of the program: it has many callers. */
-__attribute__((noinline)) void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES],
-                                                    const void *name, size_t name_bytes)
+void authkeys_name_option(char out[static AUTHKEYS_OPTION_BYTES], const void *name,
+                          size_t name_bytes)
 {
     size_t bytes = name_bytes < AUTHKEYS_OPTION_BYTES ? name_bytes : AUTHKEYS_OPTION_BYTES - 1;
     memset(out, 0, AUTHKEYS_OPTION_BYTES);

@@ -65,8 +65,8 @@ struct krl {
     uint8_t fingerprint[32];
 };
 
-/* The first verdict stays. Never inlined: it would be, in each of many places. */
-__attribute__((noinline)) static void settle(struct krl *krl, enum revoked verdict)
+/* The first verdict stays. */
+static void settle(struct krl *krl, enum revoked verdict)
 {
     if (krl->verdict == REVOKED_NOT) {
         krl->verdict = verdict;
