@@ -30,14 +30,14 @@ static bool check_hostkey(struct log_line *line, struct hostkey *key, const stru
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
     int ignored;
     if (key == NULL || monitor_load_hostkey(key, options, &ignored) != 0) {
-        return false; /* it has logged why, but for a lack of memory */
+        return false; /* the reason is logged, unless memory was short */
     }
     hostkey_fingerprint(fingerprint, key->public_key);
     log_text(line, "key", fingerprint);
     return true;
 }
 
-/* In a child, so that nothing of the sandbox is left. */
+/* In a child, so that this process stays outside the sandbox. */
 static bool check_sandbox(const struct options *options, const struct identity *identity)
 {
     char reason[LIMIT_NOTE_BYTES + 1];

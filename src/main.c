@@ -134,7 +134,7 @@ static void set_mask(void)
     }
 }
 
-/* Opens our own program's file for the SFTP server: whoever logs in may not be able to. Without
+/* Opens our own program's file for the SFTP server: the user may lack the right to. Without
  * /proc by the path with which the kernel started us. If neither works, there is no SFTP. */
 static void open_program(void)
 {
@@ -194,7 +194,7 @@ static void serve(const struct options *options, const struct peer *peer,
 
 /* Opens what both processes need: /dev/null, and two socket pairs, of which each process keeps one
  * end. The monitor keeps monitor[0] and session[0]. The fixed numbers from IPC_DESCRIPTOR to
- * NULL_DESCRIPTOR are free, and the kernel gives the lowest: in this order they are taken up. */
+ * NULL_DESCRIPTOR are free, and the kernel gives the lowest, so these calls get them in order. */
 static bool open_descriptors(int monitor[2], int session[2])
 {
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, monitor) != 0) {

@@ -33,13 +33,13 @@
     ROW('t', FLAG_NUMBER, login_seconds, 1, MOST_SECONDS,                                          \
         "  -t seconds  end connections that have not logged in by then (60)\n")                    \
     ROW('i', FLAG_NUMBER, idle_seconds, 0, MOST_SECONDS,                                           \
-        "  -i seconds  end connections whose sessions move no data for so long (0: never)\n")      \
+        "  -i seconds  end connections whose sessions move no data in this time (0: never)\n")     \
     ROW('M', FLAG_NUMBER, life_seconds, 0, MOST_SECONDS,                                           \
-        "  -M seconds  end connections after so long, whatever they do (0: never)\n")              \
+        "  -M seconds  end connections after this time, whatever they do (0: never)\n")            \
     ROW('k', FLAG_NUMBER, keepalive_seconds, 0, MOST_SECONDS,                                      \
-        "  -k seconds  ask a silent client so often whether it still lives (0: never)\n")          \
+        "  -k seconds  probe a client that is silent for this long (0: never)\n")                  \
     ROW('m', FLAG_NUMBER, attempts, 1, MOST_SECONDS,                                               \
-        "  -m number   end connections after so many refused keys (6)\n")                          \
+        "  -m number   end connections after this many refused keys (6)\n")                        \
     ROW('B', FLAG_SET, best_effort, true, 0,                                                       \
         "  -B          serve even where the kernel lacks a layer of the sandbox\n")                \
     ROW('T', FLAG_SET, check, true, 0,                                                             \

@@ -56,8 +56,8 @@ static inline bool authkeys_may_work(uint32_t reason)
  * Fills in the report, which must be zeros: what a login with the key of each line of the user's
  * file and of -c's would meet; empty lines and comments are left out. If the lines do not fit, the
  * last finding is about one that may work, if there is one; with a file of -R all that may work are
- * kept, up to the limit. The verdict is AUTHKEYS_NOT_LISTED, or
- * why the user's file can't be used; or, without findings, why -R's can't be.
+ * kept, up to the limit. The verdict is AUTHKEYS_NOT_LISTED, or why the user's file can't be used;
+ * or, without findings, why -R's can't be.
  */
 void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
                       const struct authkeys_query *query, const char *user,

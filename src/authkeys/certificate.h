@@ -1,5 +1,5 @@
 /*
- * User certificates (PROTOCOL.certkeys): ssh-ed25519-cert-v01@openssh.com and its FIDO sister,
+ * User certificates (PROTOCOL.certkeys): ssh-ed25519-cert-v01@openssh.com and its FIDO variant,
  * signed by an ed25519 or sk-ssh-ed25519 authority.
  */
 #ifndef WREN_CERTIFICATE_H

@@ -32,7 +32,7 @@ void lines_init(struct lines *lines, int fd);
 
 /*
  * Finds the next line, without its newline and a carriage return before it. Leaves out UTF-8's
- * byte-order mark at the start of the file: editors write it, and no person can see it. The line is
+ * byte-order mark at the start of the file: editors write it, and it is invisible. The line is
  * valid until the next call. Returns 1, 0 at the end of the file, or -1 with errno if a read
  * failed.
  */

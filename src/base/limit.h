@@ -68,12 +68,12 @@
 #define LIMIT_LOGIN_SECONDS 60
 #define LIMIT_ATTEMPTS      6
 
-/* The monitor ends a connection without login so long after its deadline. Normally the network
+/* How long after the deadline the monitor ends a connection without login. Normally the network
  * process ends it at the deadline, and sends the reason. */
 #define LIMIT_LOGIN_GRACE_MS 250
 
-/* The kernel ends a monitor that hangs in a system call (a host key or a log on a dead file system)
- * so long after the monitor should have ended the connection. */
+/* How long after the monitor should have ended the connection the kernel ends a monitor that hangs
+ * in a system call (a host key or a log on a dead file system). */
 #define LIMIT_LOGIN_ALARM_MS 2000
 
 /* USERAUTH_REQUESTs of any method before login: more than a client with a full agent sends, and few
@@ -81,14 +81,14 @@
  * a key, as each costs it a child process. */
 #define LIMIT_AUTH_REQUESTS 64
 
-/* The monitor sends a refusal so long after the request, plus a few milliseconds that depend on the
+/* A refusal comes this long after the request, plus a few milliseconds that depend on the
  * user name and a secret. So the time reveals neither whether the user exists nor whether the file
  * exists. Reading 10,000 lines of keys takes a tenth of it, so a busy machine keeps to it too. */
 #define LIMIT_REFUSAL_MS        50
 #define LIMIT_REFUSAL_JITTER_MS 16
 
-/* While the monitor waits for a child that reads keys, it checks so often for signals that ask it
- * to end. */
+/* While the monitor waits for a child that reads keys, it checks at this interval for signals that
+ * ask it to end. */
 #define LIMIT_SIGNAL_LOOK_MS 1000
 
 /* Signatures that the monitor makes before login: for the first key exchange and a few later ones.
@@ -192,8 +192,8 @@
 /* Environment of one session, "NAME=VALUE" with a NUL each. */
 #define LIMIT_ENVIRONMENT_BYTES 2048
 
-/* A terminal that other processes (background jobs) keep open is closed so long after its program's
- * exit: until then the kernel may still deliver the program's last output. */
+/* A terminal that other processes (background jobs) keep open is closed this long after its
+ * program's exit: until then the kernel may still deliver the program's last output. */
 #define LIMIT_LINGER_MS 100
 
 /* TERM with its NUL. */
@@ -229,8 +229,8 @@
 /* After DISCONNECT: how long we wait for the client to read it and close the connection. */
 #define LIMIT_GOODBYE_MS 500
 
-/* A connection that is idle for so long returns unused memory to the kernel. Using it again, after
- * a pause in a transfer, costs a tenth of a millisecond at most. */
+/* A connection that is idle for this long returns unused memory to the kernel. Using it again,
+ * after a pause in a transfer, costs a tenth of a millisecond at most. */
 #define LIMIT_REST_MS 100
 
 /* The part of a command that the log shows. */
@@ -240,7 +240,7 @@
  * login's deadline, and much more than the pause of a reader that starts a new file. */
 #define LIMIT_LOG_WAIT_MS 500
 
-/* Log lines that the sessions of one connection may cause: so many at once, then so many a minute.
+/* Log lines that the sessions of one connection may cause: a burst, then as many a minute.
  * A client that runs some thousand commands a day on one connection loses no line, even if all come
  * at once. A client that causes 30,000 refusals a second fills less than a megabyte, and then as
  * much in an hour. */
@@ -322,8 +322,8 @@
 #define LIMIT_LISTEN_MEMORY_BYTES 2097152
 #define LIMIT_LISTEN_LEAST        8
 
-/* When four fifths of the connections before login are in use, so many in a hundred new connections
- * are dropped. The share grows with their number, up to all. A client that tries again gets in, and
+/* When four fifths of the connections before login are in use, this percentage of new connections
+ * is dropped. The share grows with their number, up to all. A client that tries again gets in, and
  * a flood cannot choose which client is dropped. */
 #define LIMIT_LISTEN_DROP_PERCENT 30
 
@@ -341,12 +341,12 @@
 #define LIMIT_LISTEN_PENALTY_MOST_SECONDS 300
 #define LIMIT_LISTEN_PENALTY_DAY_SECONDS  86400
 
-/* Addresses with a penalty. Each takes 32 bytes, and each connection searches all of them: so many
- * cost little of both. */
+/* Addresses with a penalty. Each takes 32 bytes, and each connection searches all of them: this
+ * many cost little of both. */
 #define LIMIT_LISTEN_PENALTIES 512
 
-/* Log lines of one kind that strangers can cause: so many at once, and one more in each interval.
- * The others are counted, and a line reports their number so long after the first of them. */
+/* Log lines of one kind that strangers can cause: a burst, and one more in each interval. The
+ * others are counted, and a line reports their number after LIMIT_LISTEN_SUMMARY_MS. */
 #define LIMIT_LISTEN_LINES      10
 #define LIMIT_LISTEN_LINE_MS    1000
 #define LIMIT_LISTEN_SUMMARY_MS 10000

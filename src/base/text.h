@@ -1,5 +1,5 @@
 /*
- * What text stands for: decimal numbers, base64, and words that a table has for it.
+ * Reads text: decimal numbers, base64, and tables that have words for how a text begins.
  */
 #ifndef WREN_TEXT_H
 #define WREN_TEXT_H

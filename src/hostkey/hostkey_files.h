@@ -85,6 +85,8 @@ enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_
  * decides. */
 int hostkey_exit_code(enum hostkey_state state);
 
+/* ---- keys and errors ------------------------------------------------------------------------- */
+
 /* Derives the public key from the secret key's seed. True if the copy in the last 32 bytes of the
  * secret key is the same. */
 int hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[static 64]);

@@ -131,7 +131,7 @@ static int look_at_pair(int directory, const char *keydir, struct finding *findi
     return 0;
 }
 
-/* Under the lock: looks again, because another call may just have mended it. */
+/* Under the lock: looks again, because another call may just have repaired it. */
 static int mend_pair(int directory, const char *keydir, struct finding *finding)
 {
     if (look_at_pair(directory, keydir, finding) != 0) {

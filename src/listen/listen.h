@@ -36,7 +36,7 @@ struct listener {
  * or -1 to exit with *status. */
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status);
 
-/* ---- children.c ----------------------------------------------------------------------------- */
+/* ---- children.c ------------------------------------------------------------------------------ */
 
 /* Starts the program for a connection. Returns its pid, or -1 with errno. Sets *status_pipe to the
  * reading end of its status pipe (status.h), close-on-exec and non-blocking, or to -1 if no pipe

@@ -12,7 +12,7 @@
 #define INDENT "                       "
 
 /* The rows, in the order of the usage, with what each adds to it. At the end the error of a wrong
- * value, in the form of texts.h. */
+ * value, as texts_find() finds it. */
 #define FLAGS_INTO struct listener
 #define FLAGS(ROW)                                                                                 \
     ROW('c', FLAG_NUMBER, clients.limit, 1, LIMIT_LISTEN_CONNECTIONS, "[-c most at once (64)] ",   \

@@ -50,8 +50,8 @@ struct authkeys_request {
 bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *verdict,
                   const struct authkeys_request *request);
 
-/* The reason in an administrator's words. After that of AUTHKEYS_AUTHORITY_TYPE the name of the
- * type has to follow. */
+/* The reason in an administrator's words. After that of AUTHKEYS_AUTHORITY_TYPE the caller appends
+ * the name of the type. */
 const char *authkeys_words(const struct authkeys_verdict *verdict);
 
 /* The child from fork to exit; `reply` is the writing end of its pipe to the monitor. */

@@ -257,7 +257,7 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
     return NULL;
 }
 
-/* ---- signals and ends ------------------------------------------------------------------------ */
+/* ---- signals and closed channels ------------------------------------------------------------- */
 
 /* RFC 4254 section 6.10. */
 static bool is_signal_named(uint32_t number)
@@ -345,7 +345,7 @@ void sessions_reports(struct sessions *sessions)
     }
 }
 
-/* ---- ends ------------------------------------------------------------------------------------ */
+/* ---- programs that have ended ---------------------------------------------------------------- */
 
 static void log_exit(const struct ipc_exit *ended, size_t channel, pid_t pid)
 {

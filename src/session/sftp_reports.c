@@ -8,7 +8,7 @@
 #include "log.h"
 #include "sftp_report.h"
 
-/* So many, and then the session process looks after its other work. */
+/* The most that one call reads, so that requests are not delayed. */
 #define REPORTS_AT_ONCE 64
 
 int sftp_reports_open(int ends[2])

@@ -1,3 +1,4 @@
+/* For channel_exit.c: the names of signals (RFC 4254 section 6.10). */
 #include "channel_exit.h"
 
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* Which refused requests are logged, and how often. */
+/* For channel_messages.c: which refused requests are logged, and how often. */
 #include "channel_messages.h"
 
 #include <string.h>

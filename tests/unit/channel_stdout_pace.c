@@ -1,7 +1,7 @@
 /*
- * How much may be in flight: enough for a far client and for one that returns window in large
- * steps, never so little that client and server wait for each other; and its effect on two
- * sessions.
+ * For channel_stdout.c: how much may be in flight: enough for a far client and for one that returns
+ * window in large steps, never so little that client and server wait for each other; and its effect
+ * on two sessions.
  */
 #include "channel_stdout.h"
 

@@ -1,4 +1,4 @@
-/* Requests for a terminal: pty-req, window-change and break. */
+/* For session_channel.c: requests for a terminal: pty-req, window-change and break. */
 #include "channel_messages.h"
 
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 /*
- * Compared with libc's own: the zones of this system over a century and a half, rules of POSIX, and
- * every day in UTC. Then files that are damaged or of the first version, and what only one answer
- * is right for.
+ * For static/time.c: compared with libc's own: the zones of this system over a century and a half,
+ * rules of POSIX, and every day in UTC. Then files that are damaged or of the first version, and
+ * what only one answer is right for.
  */
 #include <check.h>
 #include <stdbool.h>

@@ -1,5 +1,6 @@
 /*
- * The channels of the connection (RFC 4254 section 5): what is known of each, and which is meant.
+ * The channels of the connection (RFC 4254 section 5): the state of each, and which one a message
+ * names.
  *
  * channel_messages.c handles the client's messages, session_channel.c its requests. A program's
  * bytes and its end are moved by channel_stdin.c, channel_stdout.c and channel_exit.c;

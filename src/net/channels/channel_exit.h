@@ -1,6 +1,6 @@
 /*
  * The end of a session: exit status or signal, EOF and CLOSE (RFC 4254 sections 5.3 and 6.10), in
- * the order of the output half's states in channel_state.h.
+ * the order of the output half's states in channel_state.h; and the RFC's names of signals.
  */
 #ifndef WREN_CHANNEL_EXIT_H
 #define WREN_CHANNEL_EXIT_H

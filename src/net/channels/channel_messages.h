@@ -1,6 +1,7 @@
 /*
  * The messages of the connection protocol (RFC 4254 sections 4 and 5) and those of a session
- * (section 6), which session_channel.c handles. Each is a handler of dispatch.h.
+ * (section 6), which session_channel.c handles; and the log of refused forwardings. Each message
+ * has a handler of dispatch.h.
  */
 #ifndef WREN_CHANNEL_MESSAGES_H
 #define WREN_CHANNEL_MESSAGES_H

@@ -1,8 +1,7 @@
 /*
  * The states of a channel: one for each half (RFC 4254 sections 5.1 to 5.3), and one for the flow
- * of the program's output. The tables below are all that changes them; an event that a row leaves
- * out
- * ("-") leaves the state as it is.
+ * of the program's output. The tables below are all that changes them; "-" leaves the state as it
+ * is.
  *
  * The input half takes the client's data to the program's stdin.
  *
@@ -104,8 +103,8 @@ enum channel_flow_event {
     FLOW_NOTHING, /* nothing could be read */
     FLOW_LITTLE,  /* no more was read than in a dialogue */
     FLOW_MUCH,    /* more was read */
-    FLOW_DRAINED, /* the same, all that a bulk transfer had written; more may leave */
-    FLOW_FULL,    /* the same, all that a turn may read of stdout */
+    FLOW_DRAINED, /* the same: all that was in a wide pipe; more may leave */
+    FLOW_FULL,    /* the same: all that a turn may read of stdout */
     FLOW_EVENTS
 };
 

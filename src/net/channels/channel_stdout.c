@@ -21,7 +21,7 @@
 
 #define TURN_BYTES (PACKETS_A_TURN * DATA_PACKET_BYTES)
 _Static_assert(TURN_BYTES <= LIMIT_UNSENT_BYTES / 2,
-               "the kernel takes less than a turn's packets when poll() reports room");
+               "one write takes a turn's packets when poll() reports room");
 
 /* After a pause of this length between keystrokes the next echo may wait a little longer. */
 #define DIALOGUE_MS 10000

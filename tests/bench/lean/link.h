@@ -1,7 +1,7 @@
 /*
- * The socket and the packets on it: net/packet.c in the client role, with buffers large enough that
- * one system call moves many packets. Packets are opened where they were read and sealed where they
- * are written from.
+ * The socket and the packets on it: net/transport/packet.c in the client role, with buffers large
+ * enough that one system call moves many packets. Packets are opened where they were read and
+ * sealed where they are written from.
  */
 #ifndef LEAN_LINK_H
 #define LEAN_LINK_H
