@@ -34,6 +34,8 @@ static void stop_ignoring_signals(void)
 int main(void)
 {
     stop_ignoring_signals();
+    /* Four seconds a test are too few under emulation on a busy machine. */
+    setenv("CK_TIMEOUT_MULTIPLIER", "15", 0);
     SRunner *runner = srunner_create(unit_suite());
     srunner_run_all(runner, CK_NORMAL);
     int failed = srunner_ntests_failed(runner);
