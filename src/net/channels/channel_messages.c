@@ -183,6 +183,7 @@ enum ssh_phase channel_on_extended_data(struct connection *connection, struct re
     if (channel == NULL) {
         return SSH_PHASE_ENDED;
     }
+    channel_stdin_flush(connection); /* the window counts what the program has not taken */
     channel_window_consume(channel, data.left);
     channel_window_return(connection, channel);
     return connection->phase;

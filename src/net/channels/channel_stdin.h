@@ -36,7 +36,8 @@ void channel_stdin_data(struct connection *connection, struct channel *channel, 
                         size_t count);
 
 /* Writes what channel_stdin_data() has collected: before a message is handled that must not
- * overtake it (CHANNEL_EOF, CHANNEL_CLOSE, CHANNEL_REQUEST), and before the input buffer moves. */
+ * overtake it (CHANNEL_EXTENDED_DATA, CHANNEL_EOF, CHANNEL_CLOSE, CHANNEL_REQUEST), and before the
+ * input buffer moves. Other messages of the same read are handled first, a key exchange too. */
 void channel_stdin_flush(struct connection *connection);
 
 /* Writes what is queued, if poll() found room for it. */
