@@ -262,10 +262,11 @@ format() { # FILE...
     printf '%s\n' "$@" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 20 clang-format --dry-run -Werror
 }
 
-# tidy FILE...: clang-tidy, with the command lines of a build with Clang, which knows no option of GCC's own.
+# tidy FILE...: clang-tidy, with the command lines of a build with Clang, which knows no option of GCC's own. Version 14
+# takes va_start() for unknown in the second file that one process reads.
 tidy() {
     [ -d build/tidy ] || CC=clang meson setup build/tidy -Dtests=false >build/tidy-setup.log 2>&1
-    printf '%s\n' "$@" | nice -n 10 xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 4 clang-tidy -p build/tidy --quiet \
+    printf '%s\n' "$@" | nice -n 10 xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 clang-tidy -p build/tidy --quiet \
         >build/tidy-output.log 2>&1
     status=$?
     # The log's end is shown. It must not be the counts of what is not reported.

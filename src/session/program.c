@@ -200,7 +200,11 @@ static void outlive_session(void)
 /* execve() is declared with `char *` for historical reasons, and does not write to it. */
 static char *as_argument(const char *text)
 {
-    return (char *)(uintptr_t)text;
+    const union {
+        const char *given;
+        char *taken;
+    } pointer = {text};
+    return pointer.taken;
 }
 
 /* A shell whose name starts with "-" is a login shell. */

@@ -9,8 +9,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-/* PROC_SUPER_MAGIC of linux/magic.h. */
-#define PROC_FILE_SYSTEM 0x9fa0
+#define PROC_FILE_SYSTEM 0x9fa0 /* PROC_SUPER_MAGIC of linux/magic.h */
 
 /* Tries, if a directory moves while the kernel resolves a name. */
 #define TRIES 16
@@ -31,9 +30,9 @@ char *path_cut_last(char *path)
     while (length > 1 && path[length - 1] == '/') {
         path[--length] = '\0';
     }
-    char *slash = strrchr(path, '/');
-    *slash = '\0';
-    return slash + 1;
+    path = strrchr(path, '/');
+    *path = '\0';
+    return path + 1;
 }
 
 bool path_is_dots(const char *name)
@@ -93,11 +92,12 @@ static int name_inside(const struct paths *paths, char out[static PATH_BYTES], c
 static int open_resolved(const struct paths *paths, int *fd, const char *inside, int flags,
                          mode_t mode)
 {
-    /* A C library adds it to openat(2). Without it a 32-bit kernel opens no file of 2 GiB. */
-    int large = (flags & O_PATH) == 0 ? O_LARGEFILE : 0;
-    struct open_how how = {.flags = (uint64_t)(unsigned)(flags | large),
+    struct open_how how = {.flags = (uint64_t)(unsigned)flags,
                            .mode = (flags & O_CREAT) != 0 ? mode : 0,
                            .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
+    if ((flags & O_PATH) == 0) { /* as a C library does for openat(2): files from 2 GiB on */
+        how.flags |= O_LARGEFILE;
+    }
     for (int i = 0; i < TRIES; i++) {
         *fd = (int)syscall(OPENAT2, paths->jail, inside, &how, sizeof(how));
         if (*fd >= 0 || errno != EAGAIN) {
