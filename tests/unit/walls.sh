@@ -73,16 +73,17 @@ parser='reader_'
 of_log='log_'
 of_users='users_|passwd_|account_file_|identity_find|etc_open'
 of_process='confine_|descriptors_|signals_|dirs_numbers|entropy_|landlock_|memory_give_back|oom_|sandbox_layers_|secret_|seccomp_'
-of_ipc='reply_|request_serve|sftp_report_|signature_|status_(close|end|is|place|say|take)'
+of_ipc='request_serve|sftp_report_|signature_|status_(close|end|is|place|say|take)'
 of_net='packet_|connection_|queue_|loop_run|sandbox_enter|idle_trim|hostkeys_|dispatch|kexinit_|kex_|channel_|userauth_|messages_|version_read|tty_modes|ask_(start|sign|prove|auth|pty|spawn|signal|release|note|end)'
+of_net="$of_net|deadlines_|message_(begin|send)|output_room|pace_|forwarding_note|signals_n(ame|umber)|version_(is_openssh|send)|seccomp_enter"
 of_monitor='monitor_|ending_|drop_privileges|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|tcp_bytes'
 of_authkeys='authkeys_|certificate_|revoked_|match_|expiry_|krl_|lines_|key_'
 of_hostkey='hostkey_|openssh_key_|host_certificate_'
-of_session='sessions_|session_request|program_|streams_|child_start|account_become'
+of_session='sessions_|session_request|program_|streams_|child_start|account_become|task_|sftp_reports_'
 # sftp_report_add() is a function of ipc/, and sftp_reports_read() the session process's. Other rooms, too, have names in on_.
 of_sftp='sftp_(end|log|main|options|read|request|run|sandbox|send)|attributes_|listing_|owners_|paths?_'
-of_sftp="$of_sftp|answer_(begin|end|error|name|status|u64)|handle_(answer|close|new|read)"
-of_sftp="$of_sftp|on_(open|close|read|write|[fl]?(set)?stat|(open|read|mk|rm)dir|readlink|realpath|symlink|rename)$"
+of_sftp="$of_sftp|answer_(begin|end|error|name|status|u64)|handles_|handle_(answer|close|need|new|open|read)|sftp_client"
+of_sftp="$of_sftp|on_(open|close|read|write|[fl]?(set)?stat|(open|read|mk|rm)dir|readlink|realpath|symlink|rename)$|on_(copy_data|expand_path|f?statvfs|fsync|hardlink|home_directory|limits|posix_rename|remove|users_groups)$"
 of_others="$parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp"
 # The ground floor, from below: base, then log and users, then process, then ipc.
 free_of base "$base" "^($of_log|$of_users|$of_process|$of_ipc|$of_others)"
