@@ -6,19 +6,10 @@ export PATH
 unset WRENSSHD WRENSSHD_REKEY WREN_CASES WREN_COUNTS WREN_MARKS WREN_SLOWNESS WREN_BULK_MIB WREN_NO_SANDBOX WREN_CPU MAKEFLAGS
 tools=$top/build/tools
 venv=$top/build/venv
-python=python3
-[ -x /usr/bin/python3 ] && python=/usr/bin/python3
 
 . "$top/tests/packages.sh"
-needed="
-gcc:has gcc
+needed="$build_packages
 binutils:has nm
-libc6-dev:test -e /usr/include/stdio.h
-meson:has meson
-ninja-build:has ninja
-pkg-config:has pkg-config
-libsodium-dev:pkg-config --exists libsodium
-check:pkg-config --exists check
 python3:has python3
 python3-pytest:has_python pytest
 openssh-client:has ssh-keyscan
