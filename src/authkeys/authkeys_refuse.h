@@ -9,6 +9,7 @@
 #include "authkeys.h"
 #include "revoked.h"
 
+/* Sets the verdict's reason, AUTHKEYS_LISTED too, with the file's path and the line, or 0. */
 void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reason,
                      const char *path, uint32_t line);
 

@@ -81,9 +81,9 @@
  * a key, as each costs it a child process. */
 #define LIMIT_AUTH_REQUESTS 64
 
-/* A refusal comes this long after the request, plus a few milliseconds that depend on the
- * user name and a secret. So the time reveals neither whether the user exists nor whether the file
- * exists. Reading 10,000 lines of keys takes a tenth of it, so a busy machine keeps to it too. */
+/* A refusal comes this long after the request, plus a few milliseconds that depend on the user name
+ * and a secret. So the time reveals neither whether the user exists nor whether the file exists.
+ * Reading 10,000 lines of keys takes a tenth of it, so a busy machine keeps to it too. */
 #define LIMIT_REFUSAL_MS        50
 #define LIMIT_REFUSAL_JITTER_MS 16
 
@@ -106,7 +106,7 @@
  * serial numbers in a binary list of revoked keys: OpenSSH reads bitmaps of up to 2048 bytes. */
 #define LIMIT_AUTHKEYS_LINE_BYTES 16384
 
-/* Findings of -T: more than a person reads. */
+/* Findings that -T reports: more than a person reads. */
 #define LIMIT_EXPLAINED_LINES 300
 
 /* The path of a home directory, a shell or a file of keys, with its NUL. */
@@ -223,7 +223,7 @@
 /* Keepalives of -k that a client may leave unanswered: as many as with OpenSSH. */
 #define LIMIT_KEEPALIVES 3
 
-/* So long before the end of the longest life (-M) terminals are told: enough to save a file. */
+/* How long before the end of the longest life (-M) terminals are warned: enough to save a file. */
 #define LIMIT_WARNING_SECONDS 60
 
 /* After DISCONNECT: how long we wait for the client to read it and close the connection. */
@@ -240,7 +240,7 @@
  * login's deadline, and much more than the pause of a reader that starts a new file. */
 #define LIMIT_LOG_WAIT_MS 500
 
-/* Log lines that the sessions of one connection may cause: a burst, then as many a minute.
+/* Log lines that the sessions of one connection may cause: a burst, then a number each minute.
  * A client that runs some thousand commands a day on one connection loses no line, even if all come
  * at once. A client that causes 30,000 refusals a second fills less than a megabyte, and then as
  * much in an hour. */
