@@ -159,8 +159,9 @@ bool account_file_next(struct account_file *file)
 
 /* ---- users of /etc/passwd -------------------------------------------------------------------- */
 
-/* name:password:uid:gid:gecos:home:shell */
-bool passwd_read_rest(struct account_file *file, struct user *user, bool *fits)
+/* name:password:uid:gid:gecos:home:shell. Reads a line after its name. False if it is malformed.
+ * `fits` becomes false if the home directory or the shell is too long for `user`. */
+static bool read_rest(struct account_file *file, struct user *user, bool *fits)
 {
     uint64_t uid, gid;
     if (!account_file_skip(file, 1) || !account_file_number(file, ':', &uid, ACCOUNT_ID_MAX) ||
@@ -190,7 +191,7 @@ int passwd_find(struct user *user, const char *name)
         return found;
     }
     for (found = 0; found == 0 && account_file_next(&file);) {
-        found = account_file_field_is(&file, ':', name) && passwd_read_rest(&file, user, &fits);
+        found = account_file_field_is(&file, ':', name) && read_rest(&file, user, &fits);
     }
     if (account_file_close(&file) != 0) {
         return -1;

@@ -74,8 +74,4 @@ bool account_file_end_line(struct account_file *file);
  * user, which is a local one. */
 int passwd_find(struct user *user, const char *name);
 
-/* Reads a line after its name. False if it is malformed. `fits` becomes false if the home directory
- * or the shell is too long for `user`. */
-bool passwd_read_rest(struct account_file *file, struct user *user, bool *fits);
-
 #endif
