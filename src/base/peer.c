@@ -11,11 +11,6 @@
 
 #include "text.h"
 
-static void put_text(char *out, size_t out_bytes, const char *text)
-{
-    snprintf(out, out_bytes, "%s", text);
-}
-
 static void put_ipv6(char out[static PEER_ADDRESS_BYTES], const struct in6_addr *address,
                      const char *zone)
 {
@@ -48,35 +43,39 @@ struct vsock_address {
     uint32_t cid;
 };
 
+union socket_address {
+    struct sockaddr any;
+    struct sockaddr_in v4;
+    struct sockaddr_in6 v6;
+    struct vsock_address vsock;
+    struct sockaddr_storage room; /* for any family */
+};
+
 /* Writes the socket address as text. Returns false if its family has none. */
 static bool put_socket_address(char address[static PEER_ADDRESS_BYTES],
-                               char port[static PEER_PORT_BYTES],
-                               const struct sockaddr_storage *from)
+                               char port[static PEER_PORT_BYTES], const union socket_address *from)
 {
-    if (from->ss_family == AF_INET) {
-        struct sockaddr_in v4;
-        memcpy(&v4, from, sizeof(v4));
-        inet_ntop(AF_INET, &v4.sin_addr, address, PEER_ADDRESS_BYTES);
-        snprintf(port, PEER_PORT_BYTES, "%u", (unsigned)ntohs(v4.sin_port));
-        return true;
+    char zone[IF_NAMESIZE];
+    unsigned number;
+    switch (from->any.sa_family) {
+    case AF_INET:
+        inet_ntop(AF_INET, &from->v4.sin_addr, address, PEER_ADDRESS_BYTES);
+        number = ntohs(from->v4.sin_port);
+        break;
+    case AF_INET6:
+        name_zone(zone, from->v6.sin6_scope_id);
+        put_ipv6(address, &from->v6.sin6_addr, zone);
+        number = ntohs(from->v6.sin6_port);
+        break;
+    case AF_VSOCK:
+        snprintf(address, PEER_ADDRESS_BYTES, "vsock:%u", (unsigned)from->vsock.cid);
+        number = from->vsock.port;
+        break;
+    default:
+        return false;
     }
-    if (from->ss_family == AF_INET6) {
-        struct sockaddr_in6 v6;
-        char zone[IF_NAMESIZE];
-        memcpy(&v6, from, sizeof(v6));
-        name_zone(zone, v6.sin6_scope_id);
-        put_ipv6(address, &v6.sin6_addr, zone);
-        snprintf(port, PEER_PORT_BYTES, "%u", (unsigned)ntohs(v6.sin6_port));
-        return true;
-    }
-    if (from->ss_family == AF_VSOCK) {
-        struct vsock_address vsock;
-        memcpy(&vsock, from, sizeof(vsock));
-        snprintf(address, PEER_ADDRESS_BYTES, "vsock:%u", (unsigned)vsock.cid);
-        snprintf(port, PEER_PORT_BYTES, "%u", (unsigned)vsock.port);
-        return true;
-    }
-    return false;
+    snprintf(port, PEER_PORT_BYTES, "%u", number);
+    return true;
 }
 
 static bool is_zone(const char *text)
@@ -138,22 +137,6 @@ static bool learn_from_environment(struct peer *peer)
     return false;
 }
 
-/* The kind of a connection without an address: the family of a socket, else "pipe". */
-static const char *kind_of(sa_family_t family)
-{
-    switch (family) {
-    case AF_UNIX:
-        return "unix";
-    case AF_VSOCK:
-        return "vsock";
-    case AF_INET:
-    case AF_INET6:
-        return "tcp";
-    default:
-        return "pipe";
-    }
-}
-
 /* The user at the other end of a Unix socket. Other sockets have none: the kernel says -1. */
 static void put_client_uid(struct peer *peer, int fd)
 {
@@ -166,29 +149,30 @@ static void put_client_uid(struct peer *peer, int fd)
 
 void peer_learn(struct peer *peer, int fd)
 {
-    struct sockaddr_storage remote = {.ss_family = AF_UNSPEC};
-    struct sockaddr_storage local = {.ss_family = AF_UNSPEC};
+    union socket_address remote = {.room = {.ss_family = AF_UNSPEC}};
+    union socket_address local = {.room = {.ss_family = AF_UNSPEC}};
     socklen_t remote_bytes = sizeof(remote);
     socklen_t local_bytes = sizeof(local);
 
-    memset(peer, 0, sizeof(*peer));
-    put_text(peer->port, sizeof(peer->port), "0");
-    put_text(peer->local_port, sizeof(peer->local_port), "0");
-
-    bool is_socket = getsockname(fd, (struct sockaddr *)&local, &local_bytes) == 0;
-    const char *kind = kind_of(local.ss_family);
-    peer->tcp = local.ss_family == AF_INET || local.ss_family == AF_INET6;
+    *peer = (struct peer){.port = "0", .local_port = "0"};
+    bool is_socket = getsockname(fd, &local.any, &local_bytes) == 0;
+    sa_family_t family = local.any.sa_family;
+    peer->tcp = family == AF_INET || family == AF_INET6;
+    const char *kind = peer->tcp            ? "tcp"
+                       : family == AF_UNIX  ? "unix"
+                       : family == AF_VSOCK ? "vsock"
+                                            : "pipe";
     if (!put_socket_address(peer->local_address, peer->local_port, &local)) {
-        put_text(peer->local_address, sizeof(peer->local_address), kind);
+        snprintf(peer->local_address, sizeof(peer->local_address), "%s", kind);
     }
-    if (is_socket && getpeername(fd, (struct sockaddr *)&remote, &remote_bytes) == 0 &&
+    if (is_socket && getpeername(fd, &remote.any, &remote_bytes) == 0 &&
         put_socket_address(peer->address, peer->port, &remote)) {
         peer->has_ip = peer->tcp;
         return;
     }
     peer->has_ip = learn_from_environment(peer);
     if (!peer->has_ip) {
-        put_text(peer->address, sizeof(peer->address), kind);
+        snprintf(peer->address, sizeof(peer->address), "%s", kind);
         put_client_uid(peer, fd);
     }
 }
