@@ -36,28 +36,15 @@ static void close_one(void *context, int list, int fd)
     }
 }
 
-/* Closes the descriptors that /proc names. Returns false if some may be left: without /proc, after
- * a read error, or if the directory does not even name the descriptor by which it is read. */
-static bool close_listed(int first)
-{
-    struct closing closing = {.first = first};
-    return dirs_numbers("/proc/self/fd", close_one, &closing) && closing.itself;
-}
-
-/* For kernels before 5.9, and emulators. */
-static void close_one_by_one(int first)
-{
-    if (!close_listed(first)) {
-        for (int fd = first; fd < MOST_DESCRIPTORS; fd++) {
-            close(fd);
-        }
-    }
-}
-
+/* Kernels before 5.9 and emulators lack close_range(). There /proc names the descriptors. Some may
+ * be left without /proc, after a read error, or if the directory does not even name the descriptor
+ * by which it is read. */
 void descriptors_close_from(int first)
 {
-    if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) != 0) {
-        close_one_by_one(first);
+    struct closing closing = {.first = first};
+    if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) != 0 &&
+        !(dirs_numbers("/proc/self/fd", close_one, &closing) && closing.itself)) {
+        descriptors_close_between(first, MOST_DESCRIPTORS - 1);
     }
 }
 
@@ -70,10 +57,12 @@ void descriptors_close_between(int first, int last)
     }
 }
 
-/* A closed pipe, or a log file at its size limit, is then an error of write(). */
-static const int ignored[] = {SIGPIPE, SIGXFSZ};
-
-#define IGNORED (sizeof(ignored) / sizeof(ignored[0]))
+/* Ignored, a closed pipe, or a log file at its size limit, is an error of write(). */
+static void handle_write_errors(void (*handler)(int))
+{
+    signal(SIGPIPE, handler);
+    signal(SIGXFSZ, handler);
+}
 
 void signals_unblock(void)
 {
@@ -142,31 +131,25 @@ void signals_reset(void)
             sigaction(number, &standard, NULL);
         }
     }
-    for (size_t i = 0; i < IGNORED; i++) {
-        signal(ignored[i], SIG_IGN);
-    }
+    handle_write_errors(SIG_IGN);
     signals_unblock();
 }
 
 void signals_hand_on(void)
 {
-    for (size_t i = 0; i < IGNORED; i++) {
-        signal(ignored[i], SIG_DFL);
-    }
+    handle_write_errors(SIG_DFL);
     signals_unblock();
 }
-
-static const int ending[] = {SIGTERM, SIGINT, SIGHUP};
-
-#define ENDING (sizeof(ending) / sizeof(ending[0]))
 
 int signals_watch(bool with_ending)
 {
     sigset_t blocked;
     sigemptyset(&blocked);
     sigaddset(&blocked, SIGCHLD);
-    for (size_t i = 0; with_ending && i < ENDING; i++) {
-        sigaddset(&blocked, ending[i]);
+    if (with_ending) {
+        sigaddset(&blocked, SIGTERM);
+        sigaddset(&blocked, SIGINT);
+        sigaddset(&blocked, SIGHUP);
     }
     sigprocmask(SIG_SETMASK, &blocked, NULL);
     return signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -175,11 +158,8 @@ int signals_watch(bool with_ending)
 bool signals_ending_wait(void)
 {
     sigset_t waiting;
-    bool found = false;
     sigemptyset(&waiting);
     sigpending(&waiting);
-    for (size_t i = 0; i < ENDING; i++) {
-        found = found || sigismember(&waiting, ending[i]) == 1;
-    }
-    return found;
+    return sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1 ||
+           sigismember(&waiting, SIGHUP) == 1;
 }

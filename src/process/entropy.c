@@ -185,15 +185,10 @@ static bool start_device(int descriptor, unsigned seconds)
 bool entropy_start(int descriptor, unsigned seconds)
 {
     uint8_t byte;
-    bool found;
     ssize_t got = ask_kernel(&byte, 1, NOT_WAITING);
     /* ENOSYS: the kernel lacks it. A launcher's filter may say EPERM. The devices are as good. */
     bool there = got == 1 || errno == EAGAIN || errno == EINTR;
-    if (there) {
-        found = got == 1 || await_kernel(seconds);
-    } else {
-        found = start_device(descriptor, seconds);
-    }
+    bool found = there ? got == 1 || await_kernel(seconds) : start_device(descriptor, seconds);
     if (found) {
         source = there ? GETRANDOM : DEVICE;
         randombytes_set_implementation(&implementation);

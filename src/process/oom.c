@@ -9,14 +9,11 @@
 #include "limit.h"
 #include "text.h"
 
-/* number_read() refuses a negative score. */
+/* number_parse() refuses a negative score. */
 static bool is_high(const char *score)
 {
-    char digits[OOM_SCORE_BYTES];
-    unsigned value;
-    memcpy(digits, score, sizeof(digits));
-    digits[strcspn(digits, "\n")] = '\0';
-    return number_read(&value, digits) && value >= LIMIT_OOM_SCORE;
+    uint64_t value;
+    return number_parse(&value, score, strcspn(score, "\n"), 1000) && value >= LIMIT_OOM_SCORE;
 }
 
 static bool write_score(int fd, const char *score)

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "big_endian.h"
+#include "dirs.h"
 #include "owners.h"
 #include "sftp.h"
 
@@ -175,15 +176,6 @@ size_t listing_write(char line[static LISTING_BYTES], const char *name, const st
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* What getdents64(2) writes. */
-struct entry {
-    uint64_t inode;
-    int64_t next; /* the place in the directory after this entry */
-    uint16_t bytes;
-    uint8_t type;
-    char name[];
-};
-
 /* The most that a name adds to an answer: two strings and the attributes. */
 #define NAME_ROOM (4 + 256 + 4 + LISTING_BYTES + 32)
 
@@ -219,7 +211,8 @@ static uint32_t add_entries(struct sftp *sftp, int directory, size_t bytes, size
 {
     uint32_t count = 0;
     for (size_t at = 0; at < bytes;) {
-        const struct entry *entry = (const struct entry *)(const void *)(sftp->entries + at);
+        const struct dirs_entry *entry =
+            (const struct dirs_entry *)(const void *)(sftp->entries + at);
         count += add_name(sftp, directory, entry->name);
         at += entry->bytes;
         if (at < bytes && sftp->answers.used + NAME_ROOM > end) {
