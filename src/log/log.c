@@ -118,18 +118,6 @@ static bool append(struct log_line *line, const char *bytes, size_t count)
     return true;
 }
 
-static bool append_key(struct log_line *line, const char *key)
-{
-    size_t key_bytes = strlen(key);
-    size_t before = line->used;
-    if ((before == 0 || append(line, " ", 1)) && append(line, key, key_bytes) &&
-        append(line, "=", 1)) {
-        return true;
-    }
-    line->used = before;
-    return false;
-}
-
 static bool is_plain(unsigned char byte)
 {
     return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
@@ -196,7 +184,8 @@ void log_bytes(struct log_line *line, const char *key, const void *value, size_t
     }
 
     size_t before = line->used;
-    if (!append_key(line, key) || !append(line, field, used)) {
+    if ((before > 0 && !append(line, " ", 1)) || !append(line, key, strlen(key)) ||
+        !append(line, "=", 1) || !append(line, field, used)) {
         line->used = before;
     }
 }
@@ -271,30 +260,25 @@ static size_t format_priority(char out[static NUMBER_BYTES + 2], int priority)
     return used;
 }
 
-static bool write_stderr(const struct log_line *line, enum log_level level)
-{
-    char out[PREFIX_BYTES + LOG_LINE_BYTES];
-    size_t used = settings.journal ? format_priority(out, priority_of(level)) : format_name(out);
-    memcpy(out + used, line->bytes, line->used);
-    used += line->used;
-    out[used++] = '\n';
-    return log_stderr_write(out, used);
-}
-
-static bool write_syslog(const struct log_line *line, enum log_level level)
+static bool write_line(const struct log_line *line, enum log_level level, bool to_syslog)
 {
     char out[2 * PREFIX_BYTES + LOG_LINE_BYTES];
-    size_t used = format_priority(out, settings.facility | priority_of(level));
-    used += format_name(out + used);
+    size_t used = 0;
+    if (to_syslog || settings.journal) {
+        used = format_priority(out, (to_syslog ? settings.facility : 0) | priority_of(level));
+    }
+    if (to_syslog || !settings.journal) {
+        used += format_name(out + used);
+    }
     memcpy(out + used, line->bytes, line->used);
     used += line->used;
-    out[used] = '\0';
-    return log_syslog_send(out, used);
+    out[used] = to_syslog ? '\0' : '\n';
+    return to_syslog ? log_syslog_send(out, used) : log_stderr_write(out, used + 1);
 }
 
 static bool put(const struct log_line *line, enum log_level level)
 {
-    return (settings.use_syslog && write_syslog(line, level)) || write_stderr(line, level);
+    return (settings.use_syslog && write_line(line, level, true)) || write_line(line, level, false);
 }
 
 /* True if so many lines may be written now. */
