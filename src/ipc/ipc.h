@@ -246,47 +246,28 @@ _Static_assert(sizeof(struct ipc_auth) + LIMIT_KEY_BLOB_BYTES <= IPC_MONITOR_REQ
                "an AUTH request fits");
 _Static_assert(sizeof(struct ipc_end) <= IPC_MONITOR_REQUEST_BYTES, "an END request fits");
 
-/* No padding: each struct is as long as its members together. struct termios is the C library's and
- * may have padding of its own. */
-_Static_assert(sizeof(struct ipc_start) == 2 * 4, "no padding in ipc_start");
-_Static_assert(sizeof(struct ipc_sign) == 6 * 4 + 64, "no padding in ipc_sign");
-_Static_assert(sizeof(struct ipc_sign_reply) == 2 * 4 + 64 + 64, "no padding in ipc_sign_reply");
-_Static_assert(sizeof(struct ipc_start_reply) == 4 + 32 + 4 + 32 + 4 + LIMIT_HOST_CERTIFICATE_BYTES,
-               "no padding in ipc_start_reply");
-_Static_assert(sizeof(struct ipc_prove) == 2 * 4, "no padding in ipc_prove");
-_Static_assert(sizeof(struct ipc_prove_reply) == 4 + 64, "no padding in ipc_prove_reply");
-_Static_assert(sizeof(struct ipc_auth) == 7 * 4 + LIMIT_USER_BYTES + IPC_ALGORITHM_BYTES + 64,
-               "no padding in ipc_auth");
-_Static_assert(sizeof(struct ipc_auth_reply) == 3 * 4, "no padding in ipc_auth_reply");
-_Static_assert(sizeof(struct ipc_pty) == 2 * 4 + sizeof(struct winsize) + sizeof(struct termios),
-               "no padding in ipc_pty");
-_Static_assert(sizeof(struct ipc_spawn) == 5 * 4 + LIMIT_TERM_BYTES, "no padding in ipc_spawn");
+/* The receiver reads `type` before it knows which struct it has (requests.c, ask.c). No padding:
+ * each struct is as long as its members together. struct termios is the C library's and may have
+ * padding of its own. */
+#define IPC_STRUCT(name, bytes)                                                                    \
+    _Static_assert(offsetof(struct name, type) == 0 && sizeof(struct name) == (bytes),             \
+                   "the type first and no padding in " #name)
+IPC_STRUCT(ipc_start, 2 * 4);
+IPC_STRUCT(ipc_sign, 6 * 4 + 64);
+IPC_STRUCT(ipc_sign_reply, 2 * 4 + 64 + 64);
+IPC_STRUCT(ipc_start_reply, 4 + 32 + 4 + 32 + 4 + LIMIT_HOST_CERTIFICATE_BYTES);
+IPC_STRUCT(ipc_prove, 2 * 4);
+IPC_STRUCT(ipc_prove_reply, 4 + 64);
+IPC_STRUCT(ipc_auth, 7 * 4 + LIMIT_USER_BYTES + IPC_ALGORITHM_BYTES + 64);
+IPC_STRUCT(ipc_auth_reply, 3 * 4);
+IPC_STRUCT(ipc_pty, 2 * 4 + sizeof(struct winsize) + sizeof(struct termios));
+IPC_STRUCT(ipc_spawn, 5 * 4 + LIMIT_TERM_BYTES);
+IPC_STRUCT(ipc_signal, 3 * 4);
+IPC_STRUCT(ipc_release, 2 * 4);
+IPC_STRUCT(ipc_done, 2 * 4);
+IPC_STRUCT(ipc_note, 3 * 4);
+IPC_STRUCT(ipc_end, 2 * 4 + 2 * 8 + LIMIT_NOTE_BYTES + 1);
+#undef IPC_STRUCT
 _Static_assert(sizeof(struct ipc_exit) == 3 * 4, "no padding in ipc_exit");
-_Static_assert(sizeof(struct ipc_signal) == 3 * 4, "no padding in ipc_signal");
-_Static_assert(sizeof(struct ipc_release) == 2 * 4, "no padding in ipc_release");
-_Static_assert(sizeof(struct ipc_done) == 2 * 4, "no padding in ipc_done");
-_Static_assert(sizeof(struct ipc_note) == 3 * 4, "no padding in ipc_note");
-_Static_assert(sizeof(struct ipc_end) == 2 * 4 + 2 * 8 + LIMIT_NOTE_BYTES + 1,
-               "no padding in ipc_end");
-
-/* The receiver reads `type` before it knows which struct it has (requests.c, ask.c). */
-#define IPC_TYPE_IS_FIRST(name)                                                                    \
-    _Static_assert(offsetof(struct name, type) == 0, "the type comes first in " #name)
-IPC_TYPE_IS_FIRST(ipc_start);
-IPC_TYPE_IS_FIRST(ipc_start_reply);
-IPC_TYPE_IS_FIRST(ipc_sign);
-IPC_TYPE_IS_FIRST(ipc_sign_reply);
-IPC_TYPE_IS_FIRST(ipc_prove);
-IPC_TYPE_IS_FIRST(ipc_prove_reply);
-IPC_TYPE_IS_FIRST(ipc_auth);
-IPC_TYPE_IS_FIRST(ipc_auth_reply);
-IPC_TYPE_IS_FIRST(ipc_pty);
-IPC_TYPE_IS_FIRST(ipc_spawn);
-IPC_TYPE_IS_FIRST(ipc_signal);
-IPC_TYPE_IS_FIRST(ipc_release);
-IPC_TYPE_IS_FIRST(ipc_done);
-IPC_TYPE_IS_FIRST(ipc_note);
-IPC_TYPE_IS_FIRST(ipc_end);
-#undef IPC_TYPE_IS_FIRST
 
 #endif

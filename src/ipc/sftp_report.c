@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "log.h"
 #include "sandbox_layers.h"
 
 bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes)
@@ -23,18 +24,26 @@ static void add_layers(struct log_line *line, uint32_t layers)
     }
 }
 
-void sftp_report_add(struct log_line *line, const struct sftp_report *report)
+void sftp_report_log(const struct sftp_report *report, const char *user, size_t channel)
 {
-    if (report->kind == SFTP_REPORT_FILE) {
-        log_text(line, "name", report->text);
+    struct log_line line;
+    bool of_file = report->kind == SFTP_REPORT_FILE;
+    log_begin(&line, of_file ? "sftp-file" : "sftp");
+    if (user != NULL) {
+        log_text(&line, "user", user);
+        log_number(&line, "channel", channel);
+    }
+    if (of_file) {
+        log_text(&line, "name", report->text);
     } else {
-        add_layers(line, report->layers);
-        log_number(line, "files", report->counts.files);
+        add_layers(&line, report->layers);
+        log_number(&line, "files", report->counts.files);
     }
-    log_number(line, "read", report->counts.read_bytes);
-    log_number(line, "written", report->counts.written_bytes);
-    if (report->kind == SFTP_REPORT_END) {
-        log_number(line, "refused", report->counts.refused);
-        log_text(line, "reason", report->text);
+    log_number(&line, "read", report->counts.read_bytes);
+    log_number(&line, "written", report->counts.written_bytes);
+    if (!of_file) {
+        log_number(&line, "refused", report->counts.refused);
+        log_text(&line, "reason", report->text);
     }
+    log_end(&line, of_file ? LOG_DETAIL : LOG_EVENT);
 }

@@ -10,7 +10,6 @@
 #include <stdint.h>
 
 #include "limit.h"
-#include "log.h"
 
 /* A sequenced-packet socket to the session process. Without it wrensshd-sftp logs by itself. */
 #define SFTP_REPORT_DESCRIPTOR 3
@@ -36,9 +35,9 @@ struct sftp_report {
 
 _Static_assert(sizeof(struct sftp_report) == 40 + LIMIT_NOTE_BYTES + 1, "no padding");
 
-/* Adds the report's fields to a line. The line of the end is `event=sftp`, of a file
- * `event=sftp-file`, at LOG_DETAIL. */
-void sftp_report_add(struct log_line *line, const struct sftp_report *report);
+/* Logs the report: the end as `event=sftp`, a file as `event=sftp-file`, at LOG_DETAIL. `user` is
+ * NULL in wrensshd-sftp itself, which knows no channel. */
+void sftp_report_log(const struct sftp_report *report, const char *user, size_t channel);
 
 /* False if a report is not one of these, or if its text has no end. */
 bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes);

@@ -18,17 +18,6 @@ int sftp_reports_open(int ends[2])
 
 /* The server runs as the user, who may send anything: the user can only forge the numbers and the
  * text of such a line, as in a command that is logged. */
-static void log_report(const struct sftp_report *report, const char *user, size_t channel)
-{
-    struct log_line line;
-    bool of_file = report->kind == SFTP_REPORT_FILE;
-    log_begin(&line, of_file ? "sftp-file" : "sftp");
-    log_text(&line, "user", user);
-    log_number(&line, "channel", channel);
-    sftp_report_add(&line, report);
-    log_end(&line, of_file ? LOG_DETAIL : LOG_EVENT);
-}
-
 bool sftp_reports_read(int fd, const char *user, size_t channel, bool *last)
 {
     struct sftp_report report;
@@ -38,7 +27,7 @@ bool sftp_reports_read(int fd, const char *user, size_t channel, bool *last)
             return bytes < 0;
         }
         if (sftp_report_is_valid(&report, (size_t)bytes)) {
-            log_report(&report, user, channel);
+            sftp_report_log(&report, user, channel);
             *last = *last || report.kind == SFTP_REPORT_END;
         }
     }

@@ -143,7 +143,7 @@ void attributes_write(struct writer *answers, const struct stat *status);
 int attributes_set(const struct attributes *wanted, int fd);
 int attributes_set_at(const struct attributes *wanted, const struct place *place);
 
-/* ---- reports, answer.c ----------------------------------------------------------------------- */
+/* ---- reports, sftp_log.c --------------------------------------------------------------------- */
 
 /* Reports go to the session process, which makes the lines of the log, or else to our own log. */
 
