@@ -191,12 +191,6 @@ static void end_with_session(pid_t session)
     }
 }
 
-/* The user's program itself must outlive it. */
-static void outlive_session(void)
-{
-    prctl(PR_SET_PDEATHSIG, 0UL, 0L, 0L, 0L);
-}
-
 /* execve() is declared with `char *` for historical reasons, and does not write to it. */
 static char *as_argument(const char *text)
 {
@@ -216,10 +210,10 @@ static void run_shell(const struct program *program, struct environment *environ
     char name[1 + LIMIT_PATH_BYTES];
     char *arguments[] = {name, NULL, NULL, NULL};
 
-    snprintf(name, sizeof(name), "%s%s", program->command == NULL ? "-" : "", base);
-    if (program->command != NULL) {
+    snprintf(name, sizeof(name), "%s%s", program->task->command == NULL ? "-" : "", base);
+    if (program->task->command != NULL) {
         arguments[1] = as_argument("-c");
-        arguments[2] = as_argument(program->command);
+        arguments[2] = as_argument(program->task->command);
     }
     execve(shell, arguments, environment->entries);
 }
@@ -235,7 +229,7 @@ static void run_sftp(const struct program *program, struct environment *environm
     if (log_shows(LOG_DETAIL)) {
         environment->words[count++] = as_argument("-v");
     }
-    snprintf(command, sizeof(environment->bytes) - environment->used, "%s", program->command);
+    snprintf(command, sizeof(environment->bytes) - environment->used, "%s", program->task->command);
     strtok_r(command, " \t", &rest); /* internal-sftp */
     char *word;
     while ((word = strtok_r(NULL, " \t", &rest)) != NULL) {
@@ -258,9 +252,10 @@ __attribute__((noreturn)) static void refuse_other(void)
 }
 
 /* Runs in the child. The environment's memory is all zeros. */
-__attribute__((noreturn)) static void run_program(const struct program *program,
-                                                  struct environment *environment)
+static int run_program(void *argument, void *memory)
 {
+    const struct program *program = argument;
+    struct environment *environment = memory;
     setsid();
     signals_hand_on();
     if (program->terminal_name != NULL && ioctl(program->standard[0], TIOCSCTTY, 0) != 0) {
@@ -273,14 +268,14 @@ __attribute__((noreturn)) static void run_program(const struct program *program,
     set_variables(environment, program->grant_environment, program->grant_environment_bytes);
     set_connection(environment, program->peer);
     set_terminal(environment, program);
-    if (program->original_command != NULL) {
-        set_variable(environment, "SSH_ORIGINAL_COMMAND", program->original_command);
+    if (program->task->original != NULL) {
+        set_variable(environment, "SSH_ORIGINAL_COMMAND", program->task->original);
     }
     end_with_session(program->session);
     enter_home(program->account->home);
-    outlive_session();
+    prctl(PR_SET_PDEATHSIG, 0UL, 0L, 0L, 0L); /* the user's program itself must outlive it */
     const char *path = SFTP_PROGRAM;
-    if (program->wants_other) {
+    if (program->task->wants_other) {
         refuse_other();
     }
     if (program->report >= 0) {
@@ -295,13 +290,8 @@ __attribute__((noreturn)) static void run_program(const struct program *program,
     _exit(error == ENOENT || error == ENOTDIR ? EXIT_MISSING : EXIT_CANNOT_RUN);
 }
 
-static int run_in_child(void *program, void *environment)
-{
-    run_program(program, environment);
-}
-
 pid_t program_start(struct program *program)
 {
     program->session = getpid();
-    return child_start(run_in_child, program, sizeof(struct environment));
+    return child_start(run_program, program, sizeof(struct environment));
 }

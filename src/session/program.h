@@ -4,24 +4,22 @@
 #ifndef WREN_PROGRAM_H
 #define WREN_PROGRAM_H
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
 
 #include "account.h"
 #include "peer.h"
+#include "task.h"
 
 struct program {
     const struct account *account;
     const struct peer *peer;
-    const char *command;          /* for the shell's -c, or NULL for a login shell */
-    bool wants_other;             /* only SFTP is allowed: the child says so and runs nothing */
-    int report;                   /* >= 0: `command` is internal-sftp and its flags. Our own SFTP
-                                     server runs without a shell, and reports to this socket */
-    const char *original_command; /* SSH_ORIGINAL_COMMAND, or NULL */
-    const char *term;             /* TERM, used only with a terminal */
-    const char *terminal_name;    /* SSH_TTY, or NULL */
-    const char *environment;      /* the client's "NAME=VALUE\0"..., checked */
+    const struct task *task;
+    int report;                /* >= 0: the task is our own SFTP server, which runs without a shell,
+                                  and reports to this socket */
+    const char *term;          /* TERM, used only with a terminal */
+    const char *terminal_name; /* SSH_TTY, or NULL */
+    const char *environment;   /* the client's "NAME=VALUE\0"..., checked */
     size_t environment_bytes;
     const char *grant_environment; /* the same from the key's line: it overrides the client's
                                       variables and ours, except SSH_* and TERM */

@@ -84,13 +84,6 @@ static int become_user(const struct session_setup *setup, int lifeline)
 /* Room for the request being served; it holds nothing between two requests. */
 static union session_request request_memory;
 
-/* An idle session may last for days: only what it needs stays in memory. */
-static void give_back_memory(void)
-{
-    memory_give_back(&request_memory, sizeof(request_memory));
-    memory_give_back_stack();
-}
-
 static void reap_programs(struct sessions *sessions, int signals)
 {
     struct signalfd_siginfo drained;
@@ -142,7 +135,9 @@ __attribute__((noreturn)) static void serve_session(struct sessions *sessions, i
         int ready = poll(waiting, count, idle ? -1 : LIMIT_REST_MS);
         idle = ready == 0;
         if (idle) {
-            give_back_memory();
+            /* It may last for days: only what it needs stays in memory. */
+            memory_give_back(&request_memory, sizeof(request_memory));
+            memory_give_back_stack();
         }
         if (waiting[2].revents != 0) {
             finish_session(0);

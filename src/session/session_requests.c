@@ -10,16 +10,10 @@ static size_t spawn_tail(const void *request)
     return (size_t)spawn->environment_bytes + spawn->command_bytes;
 }
 
-static const char *on_spawn(void *process, const void *request, struct reply *reply)
-{
-    const struct ipc_spawn *spawn = request;
-    return sessions_program(process, spawn, (const char *)(spawn + 1), reply);
-}
-
 static const struct request_row table[IPC_TYPES] = {
     [IPC_PTY] = {sizeof(struct ipc_pty), NULL, REQUEST_ALWAYS, sessions_terminal,
                  sizeof(struct ipc_done)},
-    [IPC_SPAWN] = {sizeof(struct ipc_spawn), spawn_tail, REQUEST_ALWAYS, on_spawn,
+    [IPC_SPAWN] = {sizeof(struct ipc_spawn), spawn_tail, REQUEST_ALWAYS, sessions_program,
                    sizeof(struct ipc_done)},
     [IPC_SIGNAL] = {sizeof(struct ipc_signal), NULL, REQUEST_ALWAYS, sessions_signal,
                     sizeof(struct ipc_done)},

@@ -84,9 +84,9 @@ static bool is_environment_allowed(const char *bytes, size_t count)
     return true;
 }
 
-static const char *check_spawn(const struct sessions *sessions, const struct ipc_spawn *request,
-                               const char *tail)
+static const char *check_spawn(const struct sessions *sessions, const struct ipc_spawn *request)
 {
+    const char *tail = (const char *)(request + 1);
     if (request->channel >= LIMIT_CHANNELS) {
         return bad_channel;
     }
@@ -114,34 +114,6 @@ static const char *check_spawn(const struct sessions *sessions, const struct ipc
         return "environment that a client may not set";
     }
     return NULL;
-}
-
-static pid_t start_program(const struct sessions *sessions, const struct session *session,
-                           const struct ipc_spawn *request, const struct task *task,
-                           const char *tail, const struct streams *streams, int report)
-{
-    bool on_terminal = session->state == SESSION_TERMINAL;
-    /* With the user's own variables (LD_PRELOAD, BASH_ENV) the user could replace the
-     * administrator's command. */
-    bool user_environment = sessions->options->forced_command == NULL;
-    struct program program = {
-        .account = sessions->account,
-        .peer = sessions->peer,
-        .command = task->command,
-        .wants_other = task->wants_other,
-        .report = report,
-        .original_command = task->original,
-        .term = request->term,
-        .terminal_name = on_terminal ? session->terminal_name : NULL,
-        .environment = tail,
-        .environment_bytes = request->environment_bytes,
-        .grant_environment = sessions->grant->environment,
-        .grant_environment_bytes = user_environment ? sessions->grant->environment_bytes : 0,
-        .standard = {on_terminal ? session->terminal : streams->theirs[STREAM_STDIN],
-                     on_terminal ? session->terminal : streams->theirs[STREAM_STDOUT],
-                     on_terminal ? session->terminal : streams->theirs[STREAM_STDERR]},
-    };
-    return program_start(&program);
 }
 
 static void log_session(const struct sessions *sessions, const struct session *session,
@@ -197,17 +169,35 @@ static void commit_program(struct session *session, struct streams *streams, pid
     }
 }
 
-/* Starts the program with a socket for the reports of an SFTP server. Returns its row of the table;
- * the pid is 0 if it could not be started. */
-static struct running start_row(const struct sessions *sessions, const struct session *session,
-                                const struct ipc_spawn *request, const struct task *task,
-                                const char *tail, const struct streams *streams)
+/* Starts the program, with a socket for the reports of an SFTP server. Returns its row of the
+ * table; the pid is 0 if it could not be started. */
+static struct running start_program(const struct sessions *sessions, const struct session *session,
+                                    const struct ipc_spawn *request, const struct task *task,
+                                    const struct streams *streams)
 {
-    int report[2] = {-1, -1};
+    bool on_terminal = session->state == SESSION_TERMINAL;
+    /* With the user's own variables (LD_PRELOAD, BASH_ENV) the user could replace the
+     * administrator's command. */
+    bool user_environment = sessions->options->forced_command == NULL;
     bool is_sftp = task->is_sftp && !task->wants_other;
+    int report[2] = {-1, -1};
     bool ready = !is_sftp || sftp_reports_open(report) == 0;
-    pid_t pid =
-        ready ? start_program(sessions, session, request, task, tail, streams, report[1]) : -1;
+    struct program program = {
+        .account = sessions->account,
+        .peer = sessions->peer,
+        .task = task,
+        .report = report[1],
+        .term = request->term,
+        .terminal_name = on_terminal ? session->terminal_name : NULL,
+        .environment = (const char *)(request + 1),
+        .environment_bytes = request->environment_bytes,
+        .grant_environment = sessions->grant->environment,
+        .grant_environment_bytes = user_environment ? sessions->grant->environment_bytes : 0,
+        .standard = {on_terminal ? session->terminal : streams->theirs[STREAM_STDIN],
+                     on_terminal ? session->terminal : streams->theirs[STREAM_STDOUT],
+                     on_terminal ? session->terminal : streams->theirs[STREAM_STDERR]},
+    };
+    pid_t pid = ready ? program_start(&program) : -1;
     if (pid < 0) {
         log_trouble("fork", NULL, strerror(errno));
         streams_close_one(&report[0]);
@@ -219,11 +209,12 @@ static struct running start_row(const struct sessions *sessions, const struct se
                             .channel = request->channel};
 }
 
-const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *request,
-                             const char *tail, struct reply *reply)
+const char *sessions_program(void *process, const void *spawn, struct reply *reply)
 {
+    struct sessions *sessions = process;
+    const struct ipc_spawn *request = spawn;
     struct streams streams;
-    const char *wrong = check_spawn(sessions, request, tail);
+    const char *wrong = check_spawn(sessions, request);
     if (wrong != NULL) {
         return wrong;
     }
@@ -234,8 +225,9 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
                     "those of closed channels still run");
         return NULL;
     }
-    struct task task = task_choose(sessions->options, sessions->grant, sessions->account,
-                                   request->kind, tail + request->environment_bytes);
+    struct task task =
+        task_choose(sessions->options, sessions->grant, sessions->account, request->kind,
+                    (const char *)(request + 1) + request->environment_bytes);
     if (task.refused != NULL) {
         log_session(sessions, session, request, &task);
         return NULL;
@@ -244,7 +236,7 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
         log_trouble("no pipe", NULL, strerror(errno));
         return NULL;
     }
-    *row = start_row(sessions, session, request, &task, tail, &streams);
+    *row = start_program(sessions, session, request, &task, &streams);
     if (row->pid == 0) {
         streams_close(streams.ours);
         streams_close(streams.theirs);
@@ -262,14 +254,9 @@ const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *
 /* RFC 4254 section 6.10. */
 static bool is_signal_named(uint32_t number)
 {
-    static const uint32_t named[] = {SIGABRT, SIGALRM, SIGFPE,  SIGHUP,  SIGILL,  SIGINT, SIGKILL,
-                                     SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM, SIGUSR1, SIGUSR2};
-    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
-        if (named[i] == number) {
-            return true;
-        }
-    }
-    return false;
+    static const uint8_t named[] = {SIGABRT, SIGALRM, SIGFPE,  SIGHUP,  SIGILL,  SIGINT, SIGKILL,
+                                    SIGPIPE, SIGQUIT, SIGSEGV, SIGTERM, SIGUSR1, SIGUSR2};
+    return number <= UINT8_MAX && memchr(named, (int)number, sizeof(named)) != NULL;
 }
 
 const char *sessions_signal(void *process, const void *signal, struct reply *reply)

@@ -57,17 +57,17 @@ void sessions_init(struct sessions *sessions, const struct session_options *opti
                    const struct grant *grant);
 
 /*
- * Each function answers one request, as a handler of requests.h does. It sets `done` of the reply
+ * Each function answers one request, as a handler of requests.h does; `process` is a struct
+ * sessions. It sets `done` of the reply
  * to 1 and fills in the descriptors to pass. If the request fails, it logs why and leaves `done`
  * at 0. It returns NULL, or the reason why the connection must end: a channel number out of range
  * or a channel in another state, a value out of range, a text with a NUL, a variable that a client
- * may not set, a signal that RFC 4254 does not name. A NUL must follow `tail`.
+ * may not set, a signal that RFC 4254 does not name.
  */
-const char *sessions_terminal(void *sessions, const void *pty, struct reply *reply);
-const char *sessions_program(struct sessions *sessions, const struct ipc_spawn *request,
-                             const char *tail, struct reply *reply);
-const char *sessions_signal(void *sessions, const void *signal, struct reply *reply);
-const char *sessions_release(void *sessions, const void *release, struct reply *reply);
+const char *sessions_terminal(void *process, const void *pty, struct reply *reply);
+const char *sessions_program(void *process, const void *spawn, struct reply *reply);
+const char *sessions_signal(void *process, const void *signal, struct reply *reply);
+const char *sessions_release(void *process, const void *release, struct reply *reply);
 
 /* Fills in what to wait for besides requests: the reports of SFTP servers. Returns how many. */
 size_t sessions_watch(const struct sessions *sessions,

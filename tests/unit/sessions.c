@@ -59,30 +59,28 @@ static void finish(void)
     scratch_remove(scratch);
 }
 
-static const char *take_reply(const char *fatal, const struct reply *reply, uint32_t *done,
-                              struct passed *passed)
-{
-    *done = reply->body.done.done;
-    if (passed != NULL) {
-        *passed = reply->passed;
-    }
-    return fatal;
-}
-
 static const char *ask(const char *(*handle)(void *, const void *, struct reply *),
                        const void *request, uint32_t *done, struct passed *passed)
 {
     struct reply reply = {.bytes = sizeof(struct ipc_done)};
     const char *fatal = handle(&sessions, request, &reply);
-    return take_reply(fatal, &reply, done, passed);
+    *done = reply.body.done.done;
+    if (passed != NULL) {
+        *passed = reply.passed;
+    }
+    return fatal;
 }
 
-static const char *ask_program(const struct ipc_spawn *request, const char *tail, uint32_t *done,
-                               struct passed *passed)
+static const char *ask_program(const struct ipc_spawn *request, const char *tail, size_t tail_bytes,
+                               uint32_t *done, struct passed *passed)
 {
-    struct reply reply = {.bytes = sizeof(struct ipc_done)};
-    const char *fatal = sessions_program(&sessions, request, tail, &reply);
-    return take_reply(fatal, &reply, done, passed);
+    static struct {
+        struct ipc_spawn request;
+        char tail[IPC_SPAWN_TAIL_BYTES + 64];
+    } whole;
+    whole.request = *request;
+    memcpy(whole.tail, tail, tail_bytes);
+    return ask(sessions_program, &whole, done, passed);
 }
 
 static struct spawned spawn_with(uint32_t channel, uint32_t kind, const char *environment,
@@ -100,7 +98,8 @@ static struct spawned spawn_with(uint32_t channel, uint32_t kind, const char *en
     memcpy(tail + environment_bytes, command, strlen(command) + 1);
     snprintf(request.term, sizeof(request.term), "%s", term);
     capture_begin(&capture);
-    running.fatal = ask_program(&request, tail, &running.done, &running.passed);
+    running.fatal = ask_program(&request, tail, environment_bytes + strlen(command) + 1,
+                                &running.done, &running.passed);
     capture_end(&capture, said, sizeof(said));
     return running;
 }
@@ -725,15 +724,15 @@ START_TEST(texts_that_break_a_rule)
     uint32_t done;
     struct passed passed = {0};
     struct ipc_spawn request = {.type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 5};
-    ck_assert_ptr_nonnull(ask_program(&request, "tr\0ue", &done, &passed));
+    ck_assert_ptr_nonnull(ask_program(&request, "tr\0ue", 6, &done, &passed));
     memset(request.term, 'x', sizeof(request.term));
-    ck_assert_ptr_nonnull(ask_program(&request, "true ", &done, &passed));
+    ck_assert_ptr_nonnull(ask_program(&request, "true ", 6, &done, &passed));
     memset(request.term, 0, sizeof(request.term));
     request.command_bytes = LIMIT_COMMAND_BYTES + 1;
-    ck_assert_ptr_nonnull(ask_program(&request, "true ", &done, &passed));
+    ck_assert_ptr_nonnull(ask_program(&request, "true ", 6, &done, &passed));
     request.command_bytes = 5;
     request.environment_bytes = LIMIT_ENVIRONMENT_BYTES + 1;
-    ck_assert_ptr_nonnull(ask_program(&request, "true ", &done, &passed));
+    ck_assert_ptr_nonnull(ask_program(&request, "true ", 6, &done, &passed));
 }
 END_TEST
 
@@ -829,7 +828,7 @@ START_TEST(no_descriptors_left)
         struct spawned running = {0};
         struct ipc_spawn request = {
             .type = IPC_SPAWN, .kind = IPC_SESSION_EXEC, .command_bytes = 4};
-        running.fatal = ask_program(&request, "true", &running.done, &running.passed);
+        running.fatal = ask_program(&request, "true", 5, &running.done, &running.passed);
         setrlimit(RLIMIT_NOFILE, &limit);
         ck_assert_ptr_null(running.fatal);
         if (running.done) {
