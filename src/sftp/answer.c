@@ -46,15 +46,16 @@ size_t answer_begin(struct sftp *sftp, enum sftp_type type)
     return mark;
 }
 
-void answer_end(struct sftp *sftp, size_t mark)
+enum sftp_status answer_end(struct sftp *sftp, size_t mark)
 {
     writer_string_end(&sftp->answers, mark);
+    return SFTP_ANSWERED;
 }
 
-void answer_u64(struct sftp *sftp, uint64_t value)
+void answer_u64(struct writer *answers, uint64_t value)
 {
-    writer_u32(&sftp->answers, (uint32_t)(value >> 32));
-    writer_u32(&sftp->answers, (uint32_t)value);
+    writer_u32(answers, (uint32_t)(value >> 32));
+    writer_u32(answers, (uint32_t)value);
 }
 
 void answer_status(struct sftp *sftp, enum sftp_status status)
@@ -95,21 +96,20 @@ enum sftp_status answer_status_of(int error)
     }
 }
 
-void answer_error(struct sftp *sftp, int error)
+enum sftp_status answer_result(int result)
 {
-    answer_status(sftp, answer_status_of(error));
+    return answer_status_of(result < 0 ? errno : 0);
 }
 
-void answer_name(struct sftp *sftp, int error, const char *name)
+enum sftp_status answer_name(struct sftp *sftp, int error, const char *name)
 {
     if (error != 0) {
-        answer_error(sftp, error);
-        return;
+        return answer_status_of(error);
     }
     size_t mark = answer_begin(sftp, SFTP_NAME);
     writer_u32(&sftp->answers, 1);
     writer_text(&sftp->answers, name);
     writer_text(&sftp->answers, name);
     writer_u32(&sftp->answers, 0);
-    answer_end(sftp, mark);
+    return answer_end(sftp, mark);
 }

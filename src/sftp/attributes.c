@@ -45,8 +45,7 @@ void attributes_write(struct writer *answers, const struct stat *status)
     owners_show(status->st_uid, status->st_gid);
     writer_u32(answers,
                SFTP_ATTR_SIZE | SFTP_ATTR_OWNERS | SFTP_ATTR_PERMISSIONS | SFTP_ATTR_TIMES);
-    writer_u32(answers, (uint32_t)((uint64_t)status->st_size >> 32));
-    writer_u32(answers, (uint32_t)status->st_size);
+    answer_u64(answers, (uint64_t)status->st_size);
     writer_u32(answers, status->st_uid);
     writer_u32(answers, status->st_gid);
     writer_u32(answers, status->st_mode);
@@ -60,26 +59,6 @@ void attributes_write(struct writer *answers, const struct stat *status)
 static void keep_error(int *error, int result)
 {
     *error = result != 0 ? errno : *error;
-}
-
-int attributes_set(const struct attributes *wanted, int fd)
-{
-    int error = 0;
-    const struct timespec times[2] = {{.tv_sec = (time_t)wanted->accessed},
-                                      {.tv_sec = (time_t)wanted->modified}};
-    if ((wanted->flags & SFTP_ATTR_SIZE) != 0) {
-        keep_error(&error, ftruncate(fd, (off_t)wanted->size));
-    }
-    if ((wanted->flags & SFTP_ATTR_PERMISSIONS) != 0) {
-        keep_error(&error, fchmod(fd, wanted->permissions));
-    }
-    if ((wanted->flags & SFTP_ATTR_TIMES) != 0) {
-        keep_error(&error, futimens(fd, times));
-    }
-    if ((wanted->flags & SFTP_ATTR_OWNERS) != 0) {
-        keep_error(&error, fchown(fd, wanted->uid, wanted->gid));
-    }
-    return error;
 }
 
 /* A link's own mode can't be set. For other files C libraries use different system calls, which the
@@ -109,20 +88,27 @@ static int set_mode_at(const struct place *place, mode_t mode)
     return result;
 }
 
-int attributes_set_at(const struct attributes *wanted, const struct place *place)
+int attributes_set(const struct attributes *wanted, int fd, const struct place *place)
 {
     int error = 0;
     const struct timespec times[2] = {{.tv_sec = (time_t)wanted->accessed},
                                       {.tv_sec = (time_t)wanted->modified}};
+    if ((wanted->flags & SFTP_ATTR_SIZE) != 0 && place == NULL) {
+        keep_error(&error, ftruncate(fd, (off_t)wanted->size));
+    }
     if ((wanted->flags & SFTP_ATTR_PERMISSIONS) != 0) {
-        keep_error(&error, set_mode_at(place, wanted->permissions));
+        keep_error(&error, place == NULL ? fchmod(fd, wanted->permissions)
+                                         : set_mode_at(place, wanted->permissions));
     }
     if ((wanted->flags & SFTP_ATTR_TIMES) != 0) {
-        keep_error(&error, utimensat(place->directory, place->name, times, place->flags));
+        keep_error(&error, place == NULL
+                               ? futimens(fd, times)
+                               : utimensat(place->directory, place->name, times, place->flags));
     }
     if ((wanted->flags & SFTP_ATTR_OWNERS) != 0) {
-        keep_error(&error,
-                   fchownat(place->directory, place->name, wanted->uid, wanted->gid, place->flags));
+        keep_error(&error, place == NULL ? fchown(fd, wanted->uid, wanted->gid)
+                                         : fchownat(place->directory, place->name, wanted->uid,
+                                                    wanted->gid, place->flags));
     }
     return error;
 }

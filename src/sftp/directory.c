@@ -179,14 +179,11 @@ size_t listing_write(char line[static LISTING_BYTES], const char *name, const st
 /* The most that a name adds to an answer: two strings and the attributes. */
 #define NAME_ROOM (4 + 256 + 4 + LISTING_BYTES + 32)
 
-void on_opendir(struct sftp *sftp)
+enum sftp_status on_opendir(struct sftp *sftp)
 {
     char path[PATH_BYTES];
-    struct handle *handle =
-        sftp_read_path(sftp, path) ? handle_open(sftp, path, O_RDONLY | O_DIRECTORY, 0) : NULL;
-    if (handle != NULL) {
-        handle_answer(sftp, handle);
-    }
+    return sftp_read_path(sftp, path) ? handle_open(sftp, path, O_RDONLY | O_DIRECTORY, 0)
+                                      : SFTP_BAD_MESSAGE;
 }
 
 /* Adds a name, unless its file has gone meanwhile. The directory above a jail's root is the root,
@@ -223,12 +220,11 @@ static uint32_t add_entries(struct sftp *sftp, int directory, size_t bytes, size
     return count;
 }
 
-void on_readdir(struct sftp *sftp)
+enum sftp_status on_readdir(struct sftp *sftp)
 {
-    struct handle *handle = handle_read(&sftp->message);
-    handle = handle_need(sftp, handle != NULL && handle->is_directory ? handle : NULL);
-    if (handle == NULL) {
-        return;
+    struct handle *handle = handle_read(sftp);
+    if (handle == NULL || !handle->is_directory) {
+        return SFTP_FAILURE;
     }
     set_now();
     size_t start = sftp->answers.used;
@@ -243,11 +239,9 @@ void on_readdir(struct sftp *sftp)
         count += got > 0 ? add_entries(sftp, handle->fd, (size_t)got, end) : 0;
     }
     if (count == 0) {
-        int error = errno;
         sftp->answers.used = start;
-        answer_status(sftp, got == 0 ? SFTP_EOF : answer_status_of(error));
-        return;
+        return got == 0 ? SFTP_EOF : answer_status_of(errno);
     }
     big_endian_write(place, count);
-    answer_end(sftp, mark);
+    return answer_end(sftp, mark);
 }

@@ -19,13 +19,12 @@
 #define FLAG_NO_SETUID 2
 
 /* musl's statvfs() leaves out half of the file system's id, so this is statfs(2). */
-static void answer_statfs(struct sftp *sftp, int fd)
+static enum sftp_status answer_statfs(struct sftp *sftp, int fd)
 {
     struct statfs status;
     uint32_t id[2];
     if (fstatfs(fd, &status) != 0) {
-        answer_error(sftp, errno);
-        return;
+        return answer_status_of(errno);
     }
     _Static_assert(sizeof(id) == sizeof(status.f_fsid), "the id is two numbers");
     memcpy(id, &status.f_fsid, sizeof(id));
@@ -44,45 +43,43 @@ static void answer_statfs(struct sftp *sftp, int fd)
     };
     size_t mark = answer_begin(sftp, SFTP_EXTENDED_REPLY);
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
-        answer_u64(sftp, fields[i]);
+        answer_u64(&sftp->answers, fields[i]);
     }
-    answer_end(sftp, mark);
+    return answer_end(sftp, mark);
 }
 
-void on_statvfs(struct sftp *sftp)
+enum sftp_status on_statvfs(struct sftp *sftp)
 {
     char path[PATH_BYTES];
     int fd = -1;
     if (!sftp_read_path(sftp, path)) {
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     int error = paths_open(&sftp->paths, &fd, path, O_PATH, 0);
     if (error != 0) {
-        answer_error(sftp, error);
-        return;
+        return answer_status_of(error);
     }
-    answer_statfs(sftp, fd);
+    enum sftp_status status = answer_statfs(sftp, fd);
     close(fd);
+    return status;
 }
 
-void on_fstatvfs(struct sftp *sftp)
+enum sftp_status on_fstatvfs(struct sftp *sftp)
 {
-    struct handle *handle = handle_need(sftp, handle_read(&sftp->message));
-    if (handle != NULL) {
-        answer_statfs(sftp, handle->fd);
-    }
+    struct handle *handle = handle_read(sftp);
+    return handle != NULL ? answer_statfs(sftp, handle->fd) : SFTP_FAILURE;
 }
 
 /* ---- what clients ask about the server ------------------------------------------------------- */
 
-void on_limits(struct sftp *sftp)
+enum sftp_status on_limits(struct sftp *sftp)
 {
     size_t mark = answer_begin(sftp, SFTP_EXTENDED_REPLY);
-    answer_u64(sftp, LIMIT_SFTP_PACKET_BYTES);
-    answer_u64(sftp, LIMIT_SFTP_DATA_BYTES);
-    answer_u64(sftp, LIMIT_SFTP_DATA_BYTES);
-    answer_u64(sftp, LIMIT_SFTP_HANDLES);
-    answer_end(sftp, mark);
+    answer_u64(&sftp->answers, LIMIT_SFTP_PACKET_BYTES);
+    answer_u64(&sftp->answers, LIMIT_SFTP_DATA_BYTES);
+    answer_u64(&sftp->answers, LIMIT_SFTP_DATA_BYTES);
+    answer_u64(&sftp->answers, LIMIT_SFTP_HANDLES);
+    return answer_end(sftp, mark);
 }
 
 /* Finds the home of a user; an empty name is the own user's. A jail hides the homes: there the own
@@ -96,23 +93,20 @@ static int find_home(const struct sftp *sftp, char home[static PATH_BYTES], cons
     return sftp->paths.jail < 0 && owners_home(home, user) ? 0 : ENOENT;
 }
 
-void on_home_directory(struct sftp *sftp)
+enum sftp_status on_home_directory(struct sftp *sftp)
 {
     char user[PATH_BYTES], home[PATH_BYTES];
-    if (!sftp_read_path(sftp, user)) {
-        return;
-    }
-    int error = find_home(sftp, home, user);
-    answer_name(sftp, error, home);
+    return sftp_read_path(sftp, user) ? answer_name(sftp, find_home(sftp, home, user), home)
+                                      : SFTP_BAD_MESSAGE;
 }
 
 /* "~", "~user" and what follows after a slash; any other path as REALPATH has it. */
-void on_expand_path(struct sftp *sftp)
+enum sftp_status on_expand_path(struct sftp *sftp)
 {
     char path[PATH_BYTES], home[PATH_BYTES], real[PATH_BYTES];
     int error = 0;
     if (!sftp_read_path(sftp, path)) {
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     if (path[0] == '~') {
         size_t user_bytes = strcspn(path, "/");
@@ -122,7 +116,7 @@ void on_expand_path(struct sftp *sftp)
         error = error == 0 ? path_prepend(path, home) : error;
     }
     error = error == 0 ? paths_real(&sftp->paths, real, path) : error;
-    answer_name(sftp, error, real);
+    return answer_name(sftp, error, real);
 }
 
 /* ---- users-groups-by-id@ --------------------------------------------------------------------- */
@@ -141,7 +135,7 @@ static void add_names(struct sftp *sftp, struct reader ids, find_name *find)
     writer_string_end(&sftp->answers, mark);
 }
 
-void on_users_groups(struct sftp *sftp)
+enum sftp_status on_users_groups(struct sftp *sftp)
 {
     struct reader users = reader_string(&sftp->message);
     struct reader groups = reader_string(&sftp->message);
@@ -149,11 +143,10 @@ void on_users_groups(struct sftp *sftp)
     size_t most = LIMIT_SFTP_ANSWER_BYTES / (4 + OWNER_NAME_BYTES) * 4 - 4;
     if (sftp->message.failed || users.left % 4 != 0 || groups.left % 4 != 0 ||
         users.left + groups.left > most) {
-        answer_status(sftp, SFTP_BAD_MESSAGE);
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     size_t mark = answer_begin(sftp, SFTP_EXTENDED_REPLY);
     add_names(sftp, users, owners_user);
     add_names(sftp, groups, owners_group);
-    answer_end(sftp, mark);
+    return answer_end(sftp, mark);
 }

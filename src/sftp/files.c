@@ -3,8 +3,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,10 +11,10 @@
 /* What precedes the data of a DATA answer: lengths, type and id. */
 #define DATA_HEADER_BYTES 13
 
-/* Returns the handle of a file, or NULL after the answer. */
-static struct handle *need_file(struct sftp *sftp, struct handle *handle)
+/* True if the request was whole and names the handle of a file. */
+static bool is_file(const struct sftp *sftp, const struct handle *handle)
 {
-    return handle_need(sftp, handle != NULL && !handle->is_directory ? handle : NULL);
+    return !sftp->message.failed && handle != NULL && !handle->is_directory;
 }
 
 /* ---- opening and closing --------------------------------------------------------------------- */
@@ -37,85 +35,62 @@ static bool flags_change(int flags)
     return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
 }
 
-struct handle *handle_open(struct sftp *sftp, const char *path, int flags, mode_t mode)
-{
-    int fd = -1;
-    int error = handles_full() ? EMFILE : paths_open(&sftp->paths, &fd, path, flags, mode);
-    if (error != 0) {
-        answer_error(sftp, error);
-        return NULL;
-    }
-    return handle_new(fd, (flags & O_DIRECTORY) != 0);
-}
-
-void on_open(struct sftp *sftp)
+enum sftp_status on_open(struct sftp *sftp)
 {
     char path[PATH_BYTES];
     struct reader name = reader_string(&sftp->message);
     int flags = open_flags(reader_u32(&sftp->message));
     struct attributes wanted = attributes_read(&sftp->message);
     if (sftp->message.failed || !reader_text(&name, path, sizeof(path))) {
-        answer_status(sftp, SFTP_BAD_MESSAGE);
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     if (sftp->read_only && flags_change(flags)) {
-        answer_status(sftp, SFTP_PERMISSION_DENIED);
-        return;
+        return SFTP_PERMISSION_DENIED;
     }
-    struct handle *handle = handle_open(sftp, path, flags, attributes_mode(&wanted, 0666));
-    if (handle == NULL) {
-        return;
-    }
-    handle->appends = (flags & O_APPEND) != 0;
-    sftp->counts.files++;
-    if (sftp->reports_files) {
-        memset(&handle->counts, 0, sizeof(handle->counts));
-        snprintf(handle->name, sizeof(handle->name), "%.*s", LIMIT_NOTE_BYTES, path);
-    }
-    handle_answer(sftp, handle);
+    return handle_open(sftp, path, flags, attributes_mode(&wanted, 0666));
 }
 
-void on_close(struct sftp *sftp)
+enum sftp_status on_close(struct sftp *sftp)
 {
-    struct handle *handle = handle_need(sftp, handle_read(&sftp->message));
+    struct handle *handle = handle_read(sftp);
     if (handle == NULL) {
-        return;
+        return SFTP_FAILURE;
     }
     if (sftp->reports_files && !handle->is_directory) {
-        sftp_log_file(&handle->counts, handle->name);
+        sftp_log_file(handle);
     }
-    answer_error(sftp, handle_close(handle));
+    int fd = handle->fd;
+    handle->fd = 0;
+    return answer_result(close(fd));
 }
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
 /* The data go straight from the kernel to their place in the answer. */
-void on_read(struct sftp *sftp)
+enum sftp_status on_read(struct sftp *sftp)
 {
-    struct handle *handle = handle_read(&sftp->message);
+    struct handle *handle = handle_read(sftp);
     uint64_t offset = reader_u64(&sftp->message);
     size_t most = reader_u32(&sftp->message);
-    handle = need_file(sftp, handle);
-    if (handle == NULL) {
-        return;
+    if (!is_file(sftp, handle)) {
+        return SFTP_FAILURE;
     }
     most = most < LIMIT_SFTP_DATA_BYTES ? most : LIMIT_SFTP_DATA_BYTES;
     size_t room = sftp->answers.capacity - sftp->answers.used;
     if (room < DATA_HEADER_BYTES + most && !sftp_send(sftp)) {
-        return;
+        return SFTP_ANSWERED; /* nobody is left to answer */
     }
     uint8_t *data = sftp->answers.bytes + sftp->answers.used + DATA_HEADER_BYTES;
     ssize_t got = pread(handle->fd, data, most, (off_t)offset);
     if (got < 0 || (got == 0 && most > 0)) {
-        answer_status(sftp, got == 0 ? SFTP_EOF : answer_status_of(errno));
-        return;
+        return got == 0 ? SFTP_EOF : answer_status_of(errno);
     }
     size_t mark = answer_begin(sftp, SFTP_DATA);
     writer_u32(&sftp->answers, (uint32_t)got);
     sftp->answers.used += (size_t)got;
-    answer_end(sftp, mark);
     sftp->counts.read_bytes += (uint64_t)got;
     handle->counts.read_bytes += (uint64_t)got;
+    return answer_end(sftp, mark);
 }
 
 /* Writes all of it, or returns an errno. Counts what was written. */
@@ -137,15 +112,14 @@ static int write_whole(struct sftp *sftp, struct handle *handle, const uint8_t *
     return 0;
 }
 
-void on_write(struct sftp *sftp)
+enum sftp_status on_write(struct sftp *sftp)
 {
-    struct handle *handle = handle_read(&sftp->message);
+    struct handle *handle = handle_read(sftp);
     uint64_t offset = reader_u64(&sftp->message);
     struct reader data = reader_string(&sftp->message);
-    handle = need_file(sftp, handle);
-    if (handle != NULL) {
-        answer_error(sftp, write_whole(sftp, handle, data.bytes, data.left, offset));
-    }
+    return !is_file(sftp, handle)
+               ? SFTP_FAILURE
+               : answer_status_of(write_whole(sftp, handle, data.bytes, data.left, offset));
 }
 
 static bool is_same_file(int one, int other)
@@ -183,82 +157,65 @@ static enum sftp_status copy_range(struct sftp *sftp, struct handle *from, uint6
 }
 
 /* copy-data (draft-ietf-secsh-filexfer-extensions-00, section 7). */
-void on_copy_data(struct sftp *sftp)
+enum sftp_status on_copy_data(struct sftp *sftp)
 {
-    struct handle *from = handle_read(&sftp->message);
+    struct handle *from = handle_read(sftp);
     uint64_t from_offset = reader_u64(&sftp->message);
     uint64_t left = reader_u64(&sftp->message);
-    struct handle *to = handle_read(&sftp->message);
+    struct handle *to = handle_read(sftp);
     uint64_t to_offset = reader_u64(&sftp->message);
-    from = need_file(sftp, from);
-    to = from != NULL ? need_file(sftp, to) : NULL;
-    if (to == NULL) {
-        return;
+    if (!is_file(sftp, from) || !is_file(sftp, to) || is_same_file(from->fd, to->fd)) {
+        return SFTP_FAILURE;
     }
-    answer_status(sftp, is_same_file(from->fd, to->fd)
-                            ? SFTP_FAILURE
-                            : copy_range(sftp, from, from_offset, left, to, to_offset));
+    return copy_range(sftp, from, from_offset, left, to, to_offset);
 }
 
-void on_fsync(struct sftp *sftp)
+enum sftp_status on_fsync(struct sftp *sftp)
 {
-    struct handle *handle = need_file(sftp, handle_read(&sftp->message));
-    if (handle != NULL) {
-        answer_error(sftp, fsync(handle->fd) == 0 ? 0 : errno);
-    }
+    struct handle *handle = handle_read(sftp);
+    return is_file(sftp, handle) ? answer_result(fsync(handle->fd)) : SFTP_FAILURE;
 }
 
 /* ---- attributes ------------------------------------------------------------------------------ */
 
-static void answer_attributes(struct sftp *sftp, int error, const struct stat *status)
+static enum sftp_status answer_attributes(struct sftp *sftp, int error, const struct stat *status)
 {
     if (error != 0) {
-        answer_error(sftp, error);
-        return;
+        return answer_status_of(error);
     }
     size_t mark = answer_begin(sftp, SFTP_ATTRS);
     attributes_write(&sftp->answers, status);
-    answer_end(sftp, mark);
+    return answer_end(sftp, mark);
 }
 
-static void stat_path(struct sftp *sftp, bool follow)
+enum sftp_status on_stat(struct sftp *sftp)
 {
     char path[PATH_BYTES];
     struct stat status;
-    if (sftp_read_path(sftp, path)) {
-        int error = paths_stat(&sftp->paths, &status, path, follow);
-        answer_attributes(sftp, error, &status);
+    if (!sftp_read_path(sftp, path)) {
+        return SFTP_BAD_MESSAGE;
     }
+    int error = paths_stat(&sftp->paths, &status, path, sftp->flag == 0);
+    return answer_attributes(sftp, error, &status);
 }
 
-void on_stat(struct sftp *sftp)
-{
-    stat_path(sftp, true);
-}
-
-void on_lstat(struct sftp *sftp)
-{
-    stat_path(sftp, false);
-}
-
-void on_fstat(struct sftp *sftp)
+enum sftp_status on_fstat(struct sftp *sftp)
 {
     struct stat status;
-    struct handle *handle = need_file(sftp, handle_read(&sftp->message));
-    if (handle != NULL) {
-        int error = fstat(handle->fd, &status) == 0 ? 0 : errno;
-        answer_attributes(sftp, error, &status);
+    struct handle *handle = handle_read(sftp);
+    if (!is_file(sftp, handle)) {
+        return SFTP_FAILURE;
     }
+    int error = fstat(handle->fd, &status) == 0 ? 0 : errno;
+    return answer_attributes(sftp, error, &status);
 }
 
-void on_fsetstat(struct sftp *sftp)
+enum sftp_status on_fsetstat(struct sftp *sftp)
 {
-    struct handle *handle = handle_read(&sftp->message);
+    struct handle *handle = handle_read(sftp);
     struct attributes wanted = attributes_read(&sftp->message);
-    handle = need_file(sftp, handle);
-    if (handle != NULL) {
-        answer_error(sftp, attributes_set(&wanted, handle->fd));
-    }
+    return is_file(sftp, handle) ? answer_status_of(attributes_set(&wanted, handle->fd, NULL))
+                                 : SFTP_FAILURE;
 }
 
 /* Like truncate(2). */
@@ -281,42 +238,32 @@ static int set_opened(const struct paths *paths, const char *path, struct attrib
     int error = paths_open(paths, &fd, path, O_RDONLY, 0);
     if (error == 0) {
         wanted.flags &= ~SFTP_ATTR_SIZE;
-        error = attributes_set(&wanted, fd);
+        error = attributes_set(&wanted, fd, NULL);
         close(fd);
     }
     return error;
 }
 
 /* The size of a link can't be set. */
-static void set_path(struct sftp *sftp, bool follow)
+enum sftp_status on_setstat(struct sftp *sftp)
 {
     char path[PATH_BYTES];
     struct place place;
+    bool follow = sftp->flag == 0;
     struct reader name = reader_string(&sftp->message);
     struct attributes wanted = attributes_read(&sftp->message);
     bool has_size = (wanted.flags & SFTP_ATTR_SIZE) != 0;
     if (sftp->message.failed || !reader_text(&name, path, sizeof(path)) || (has_size && !follow)) {
-        answer_status(sftp, SFTP_BAD_MESSAGE);
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     int error = has_size ? set_size(&sftp->paths, path, wanted.size) : 0;
     int other = paths_find(&sftp->paths, &place, path, follow);
     if (other == 0) {
-        other = attributes_set_at(&wanted, &place);
-        paths_leave(&place);
+        other = attributes_set(&wanted, -1, &place);
+        paths_leave(&place, 0);
     }
     if (other == ENOENT && follow && sftp->paths.jail >= 0) {
         other = set_opened(&sftp->paths, path, wanted);
     }
-    answer_error(sftp, other != 0 ? other : error);
-}
-
-void on_setstat(struct sftp *sftp)
-{
-    set_path(sftp, true);
-}
-
-void on_lsetstat(struct sftp *sftp)
-{
-    set_path(sftp, false);
+    return answer_status_of(other != 0 ? other : error);
 }

@@ -17,64 +17,47 @@
 bool sftp_read_path(struct sftp *sftp, char path[static PATH_BYTES])
 {
     struct reader name = reader_string(&sftp->message);
-    bool fits = !sftp->message.failed && reader_text(&name, path, PATH_BYTES);
-    if (!fits) {
-        answer_status(sftp, SFTP_BAD_MESSAGE);
-    }
-    return fits;
+    return !sftp->message.failed && reader_text(&name, path, PATH_BYTES);
 }
 
 /* ---- removing and making --------------------------------------------------------------------- */
 
-static void remove_name(struct sftp *sftp, int flags)
+enum sftp_status on_remove(struct sftp *sftp)
 {
     char path[PATH_BYTES];
     struct place place;
     if (!sftp_read_path(sftp, path)) {
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     int error = paths_find(&sftp->paths, &place, path, false);
     if (error == 0) {
-        error = unlinkat(place.directory, place.name, flags) == 0 ? 0 : errno;
-        paths_leave(&place);
+        error = paths_leave(&place, unlinkat(place.directory, place.name, sftp->flag));
     }
-    answer_error(sftp, error);
+    return answer_status_of(error);
 }
 
-void on_remove(struct sftp *sftp)
-{
-    remove_name(sftp, 0);
-}
-
-void on_rmdir(struct sftp *sftp)
-{
-    remove_name(sftp, AT_REMOVEDIR);
-}
-
-void on_mkdir(struct sftp *sftp)
+enum sftp_status on_mkdir(struct sftp *sftp)
 {
     char path[PATH_BYTES];
     struct place place;
     struct reader name = reader_string(&sftp->message);
     struct attributes wanted = attributes_read(&sftp->message);
     if (sftp->message.failed || !reader_text(&name, path, sizeof(path))) {
-        answer_status(sftp, SFTP_BAD_MESSAGE);
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     int error = paths_find(&sftp->paths, &place, path, false);
     if (error == 0) {
         mode_t mode = attributes_mode(&wanted, 0777);
-        error = mkdirat(place.directory, place.name, mode) == 0 ? 0 : errno;
-        paths_leave(&place);
+        error = paths_leave(&place, mkdirat(place.directory, place.name, mode));
     }
-    answer_error(sftp, error);
+    return answer_status_of(error);
 }
 
 /* ---- two names ------------------------------------------------------------------------------- */
 
 static int rename_over(const struct place *from, const struct place *to)
 {
-    return renameat(from->directory, from->name, to->directory, to->name) == 0 ? 0 : errno;
+    return renameat(from->directory, from->name, to->directory, to->name);
 }
 
 /* RENAME of version 3 never replaces a file. Where the kernel (before 3.15) or the file system
@@ -83,95 +66,85 @@ static int rename_over(const struct place *from, const struct place *to)
 static int rename_new(const struct place *from, const struct place *to)
 {
     struct stat status;
-    if (syscall(SYS_renameat2, from->directory, from->name, to->directory, to->name, NO_REPLACE) ==
-        0) {
-        return 0;
-    }
-    if (errno != EINVAL && errno != ENOSYS) {
-        return errno;
+    int result = (int)syscall(SYS_renameat2, from->directory, from->name, to->directory, to->name,
+                              NO_REPLACE);
+    if (result == 0 || (errno != EINVAL && errno != ENOSYS)) {
+        return result;
     }
     if (linkat(from->directory, from->name, to->directory, to->name, 0) == 0) {
-        return unlinkat(from->directory, from->name, 0) == 0 ? 0 : errno;
+        return unlinkat(from->directory, from->name, 0);
     }
     bool is_there =
         errno == EEXIST || fstatat(to->directory, to->name, &status, AT_SYMLINK_NOFOLLOW) == 0;
-    return is_there ? EEXIST : rename_over(from, to);
+    errno = EEXIST;
+    return is_there ? -1 : rename_over(from, to);
 }
 
 static int link_to(const struct place *from, const struct place *to)
 {
-    return linkat(from->directory, from->name, to->directory, to->name, 0) == 0 ? 0 : errno;
+    return linkat(from->directory, from->name, to->directory, to->name, 0);
 }
 
-static void with_two_names(struct sftp *sftp,
-                           int (*act)(const struct place *from, const struct place *to))
+static enum sftp_status with_two_names(struct sftp *sftp,
+                                       int (*act)(const struct place *from, const struct place *to))
 {
     char first[PATH_BYTES], second[PATH_BYTES];
     struct place from, to;
     if (!sftp_read_path(sftp, first) || !sftp_read_path(sftp, second)) {
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     int error = paths_find(&sftp->paths, &from, first, false);
     if (error == 0) {
         error = paths_find(&sftp->paths, &to, second, false);
-        if (error == 0) {
-            error = act(&from, &to);
-            paths_leave(&to);
-        }
-        paths_leave(&from);
+        error = error != 0 ? error : paths_leave(&to, act(&from, &to));
+        paths_leave(&from, 0);
     }
-    answer_error(sftp, error);
+    return answer_status_of(error);
 }
 
-void on_rename(struct sftp *sftp)
+enum sftp_status on_rename(struct sftp *sftp)
 {
-    with_two_names(sftp, rename_new);
+    return with_two_names(sftp, rename_new);
 }
 
-void on_posix_rename(struct sftp *sftp)
+enum sftp_status on_posix_rename(struct sftp *sftp)
 {
-    with_two_names(sftp, rename_over);
+    return with_two_names(sftp, rename_over);
 }
 
-void on_hardlink(struct sftp *sftp)
+enum sftp_status on_hardlink(struct sftp *sftp)
 {
-    with_two_names(sftp, link_to);
+    return with_two_names(sftp, link_to);
 }
 
 /* The target comes first, as with OpenSSH's server and client. The draft has the other order, which
  * some clients send to servers that do not call themselves OpenSSH. */
-void on_symlink(struct sftp *sftp)
+enum sftp_status on_symlink(struct sftp *sftp)
 {
     char target[PATH_BYTES], path[PATH_BYTES];
     struct place place;
     if (!sftp_read_path(sftp, target) || !sftp_read_path(sftp, path)) {
-        return;
+        return SFTP_BAD_MESSAGE;
     }
     int error = paths_find(&sftp->paths, &place, path, false);
     if (error == 0) {
-        error = symlinkat(target, place.directory, place.name) == 0 ? 0 : errno;
-        paths_leave(&place);
+        error = paths_leave(&place, symlinkat(target, place.directory, place.name));
     }
-    answer_error(sftp, error);
+    return answer_status_of(error);
 }
 
-static void answer_found(struct sftp *sftp,
-                         int (*find)(const struct paths *paths, char found[static PATH_BYTES],
-                                     const char *path))
+enum sftp_status on_readlink(struct sftp *sftp)
 {
-    char path[PATH_BYTES], found[PATH_BYTES];
-    if (sftp_read_path(sftp, path)) {
-        int error = find(&sftp->paths, found, path);
-        answer_name(sftp, error, found);
-    }
+    char path[PATH_BYTES], target[PATH_BYTES];
+    return sftp_read_path(sftp, path)
+               ? answer_name(sftp, paths_read_link(&sftp->paths, target, path), target)
+               : SFTP_BAD_MESSAGE;
 }
 
-void on_readlink(struct sftp *sftp)
+enum sftp_status on_realpath(struct sftp *sftp)
 {
-    answer_found(sftp, paths_read_link);
-}
-
-void on_realpath(struct sftp *sftp)
-{
-    answer_found(sftp, paths_real);
+    char path[PATH_BYTES], real[PATH_BYTES];
+    return sftp_read_path(sftp, path)
+               ? answer_name(sftp, paths_real(&sftp->paths, real, path), real)
+               : SFTP_BAD_MESSAGE;
 }

@@ -189,8 +189,7 @@ static int open_walking(const struct paths *paths, int *fd, const char *path, in
     error = error == 0 ? find_inside(paths, &place, exclusive ? path : real, !exclusive) : error;
     if (error == 0) {
         *fd = openat(place.directory, place.name, flags | O_NOFOLLOW, mode);
-        error = *fd >= 0 ? 0 : errno;
-        paths_leave(&place);
+        error = paths_leave(&place, *fd);
     }
     return error == 0 && (flags & O_PATH) != 0 ? refuse_link(*fd) : error;
 }
@@ -227,11 +226,13 @@ int paths_find(const struct paths *paths, struct place *place, const char *path,
     return 0;
 }
 
-void paths_leave(struct place *place)
+int paths_leave(struct place *place, ssize_t result)
 {
+    int error = result < 0 ? errno : 0;
     if (place->directory >= 0) {
         close(place->directory);
     }
+    return error;
 }
 
 int paths_open(const struct paths *paths, int *fd, const char *path, int flags, mode_t mode)
@@ -255,8 +256,7 @@ int paths_stat(const struct paths *paths, struct stat *status, const char *path,
         int done = paths->jail >= 0 && follow
                        ? fstat(place.directory, status)
                        : fstatat(place.directory, place.name, status, place.flags);
-        error = done == 0 ? 0 : errno;
-        paths_leave(&place);
+        error = paths_leave(&place, done);
     }
     return error;
 }
@@ -285,10 +285,10 @@ static int read_link(const struct paths *paths, char target[static PATH_BYTES], 
         return error;
     }
     ssize_t bytes = readlinkat(place.directory, place.name, target, PATH_BYTES - 1);
-    error = bytes < 0 ? errno : paths->jail >= 0 && is_proc(place.directory) ? EACCES : 0;
+    bool refused = bytes >= 0 && paths->jail >= 0 && is_proc(place.directory);
+    error = paths_leave(&place, bytes);
     target[bytes > 0 ? bytes : 0] = '\0';
-    paths_leave(&place);
-    return error;
+    return refused ? EACCES : error;
 }
 
 int paths_read_link(const struct paths *paths, char target[static PATH_BYTES], const char *path)

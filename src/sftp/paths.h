@@ -39,9 +39,10 @@ struct place {
 int paths_begin(struct paths *paths, const char *jail, const char *directory);
 
 /* Finds the place of `path` for a system call that follows a symbolic link at its end, or does not.
- * After success paths_leave() must follow. */
+ * After success paths_leave() must follow: it returns 0, or the errno if that system call returned
+ * less than 0. */
 int paths_find(const struct paths *paths, struct place *place, const char *path, bool follow);
-void paths_leave(struct place *place);
+int paths_leave(struct place *place, ssize_t result);
 
 /* Opens a file as open(2) does. *fd is close-on-exec and non-blocking, so that no FIFO or device
  * holds up other requests, and never becomes a controlling terminal. */

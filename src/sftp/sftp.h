@@ -18,6 +18,18 @@
 #include "sftp_report.h"
 #include "writer.h"
 
+/* Open files and directories. On the wire a handle is 8 bytes: the number of its row and a
+ * generation, so that a handle that was closed never names a later file. */
+struct handle {
+    int fd; /* 0: the row is free */
+    bool is_directory;
+    bool appends; /* a WRITE's offset does not count */
+    uint32_t generation;
+    /* Only with sftp->reports_files. */
+    struct sftp_counts counts;
+    char name[LIMIT_NOTE_BYTES + 1];
+};
+
 struct sftp {
     bool read_only;
     bool reports_files; /* -v: a report for each file */
@@ -30,6 +42,7 @@ struct sftp {
 
     /* The request that is answered, and all answers that are not sent yet. */
     uint32_t id;
+    int flag; /* of its row in sftp_requests.c */
     struct reader message;
     struct writer answers;
 
@@ -37,6 +50,7 @@ struct sftp {
     size_t input_end;
 
     struct paths paths; /* here its small members share the page of those above */
+    struct handle handles[LIMIT_SFTP_HANDLES];
 
     /* From here on, pages of their own, which an idle session gives back. */
     uint8_t entries[LIMIT_SFTP_ENTRIES_BYTES] __attribute__((aligned(4096))); /* of getdents64(2) */
@@ -59,58 +73,33 @@ bool sftp_client_has_gone(void);
 /* Ends the session after this request; the first reason counts. The text must stay valid. */
 void sftp_end(struct sftp *sftp, const char *reason);
 
-/* Begins an answer of this type to the request, and returns the mark for answer_end(). Every
- * function that answers writes less than LIMIT_SFTP_ANSWER_BYTES; so much room is free. */
+/* Begins an answer of this type to the request, and returns the mark for answer_end(), which
+ * returns SFTP_ANSWERED. Every function that answers writes less than LIMIT_SFTP_ANSWER_BYTES; so
+ * much room is free. */
 size_t answer_begin(struct sftp *sftp, enum sftp_type type);
-void answer_end(struct sftp *sftp, size_t mark);
+enum sftp_status answer_end(struct sftp *sftp, size_t mark);
 
 /* STATUS. PERMISSION_DENIED counts as refused. */
 void answer_status(struct sftp *sftp, enum sftp_status status);
 
-/* The status of an errno, as OpenSSH's server maps them; 0 is success. */
+/* The status of an errno, as OpenSSH's server maps them; 0 is success. The second function is for
+ * what a system call has returned. */
 enum sftp_status answer_status_of(int error);
-void answer_error(struct sftp *sftp, int error);
+enum sftp_status answer_result(int result);
 
 /* NAME with one name and no attributes, or the status of an errno. */
-void answer_name(struct sftp *sftp, int error, const char *name);
+enum sftp_status answer_name(struct sftp *sftp, int error, const char *name);
 
 /* A uint64 of RFC 4251 section 5. */
-void answer_u64(struct sftp *sftp, uint64_t value);
+void answer_u64(struct writer *answers, uint64_t value);
 
 /* ---- handles, handles.c ---------------------------------------------------------------------- */
 
-/* Open files and directories. On the wire a handle is 8 bytes: the number of its row and a
- * generation, so that a handle that was closed never names a later file. */
-struct handle {
-    int fd; /* 0: the row is free */
-    bool is_directory;
-    bool appends; /* a WRITE's offset does not count */
-    uint32_t generation;
-    /* Only with sftp->reports_files. */
-    struct sftp_counts counts;
-    char name[LIMIT_NOTE_BYTES + 1];
-};
-
-/* True if all LIMIT_SFTP_HANDLES are in use. */
-bool handles_full(void);
-
-/* A new handle for `fd`. To be called only if not all are in use. */
-struct handle *handle_new(int fd, bool is_directory);
+/* Opens a file, or with O_DIRECTORY a directory, and answers with its handle. */
+enum sftp_status handle_open(struct sftp *sftp, const char *path, int flags, mode_t mode);
 
 /* Reads a string from the message. Returns the handle that it names, or NULL if it names none. */
-struct handle *handle_read(struct reader *message);
-
-/* Returns the handle if there is one and the message was whole; else NULL after the answer. */
-struct handle *handle_need(struct sftp *sftp, struct handle *handle);
-
-/* Answers with this handle. */
-void handle_answer(struct sftp *sftp, const struct handle *handle);
-
-/* Closes it. Returns 0 or an errno. */
-int handle_close(struct handle *handle);
-
-/* Calls `report` for each file that is still open. */
-void handles_each_file(void (*report)(const struct sftp_counts *counts, const char *name));
+struct handle *handle_read(struct sftp *sftp);
 
 /* ---- ATTRS, attributes.c --------------------------------------------------------------------- */
 
@@ -135,13 +124,10 @@ mode_t attributes_mode(const struct attributes *wanted, mode_t otherwise);
 /* Writes size, owners, mode with the file's type, and times. A jail may name these owners later. */
 void attributes_write(struct writer *answers, const struct stat *status);
 
-/*
- * Each sets what `wanted` names, in the order size, permissions, times, owners, and goes on after
- * an error. The first is for an open file. The second is for a place, and sets no size. Return 0,
- * or the errno of the last error.
- */
-int attributes_set(const struct attributes *wanted, int fd);
-int attributes_set_at(const struct attributes *wanted, const struct place *place);
+/* Sets what `wanted` names, in the order size, permissions, times, owners, and goes on after an
+ * error: of an open file, or unless `place` is NULL of that, but for the size. Returns 0, or the
+ * errno of the last error. */
+int attributes_set(const struct attributes *wanted, int fd, const struct place *place);
 
 /* ---- reports, sftp_log.c --------------------------------------------------------------------- */
 
@@ -154,7 +140,7 @@ bool sftp_log_begin(void);
 void sftp_log_send(const struct sftp_report *report);
 
 /* Reports a file that was closed. */
-void sftp_log_file(const struct sftp_counts *counts, const char *name);
+void sftp_log_file(const struct handle *handle);
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
@@ -168,25 +154,23 @@ bool sftp_requests_named(uint32_t *bits, const char *names);
 /* Prints the names, one on a line. */
 void sftp_requests_print(void);
 
-/* Each reads its fields from sftp->message and answers. Bytes after the last field do not count,
- * as with OpenSSH's server. */
-typedef void sftp_handler(struct sftp *sftp);
+/* Each reads its fields from sftp->message, and returns the status that answers the request, or
+ * SFTP_ANSWERED. If a field was cut off, the status is BAD_MESSAGE, whatever it returns. Bytes
+ * after the last field do not count, as with OpenSSH's server. */
+typedef enum sftp_status sftp_handler(struct sftp *sftp);
 
 /* files.c */
 sftp_handler on_open, on_close, on_read, on_write, on_fsync, on_copy_data;
-sftp_handler on_stat, on_lstat, on_fstat, on_setstat, on_lsetstat, on_fsetstat;
-
-/* Opens a file, or with O_DIRECTORY a directory. Returns its handle, or NULL after the answer. */
-struct handle *handle_open(struct sftp *sftp, const char *path, int flags, mode_t mode);
+sftp_handler on_stat, on_fstat, on_setstat, on_fsetstat;
 
 /* directory.c */
 sftp_handler on_opendir, on_readdir;
 
 /* names.c */
-sftp_handler on_remove, on_mkdir, on_rmdir, on_realpath, on_readlink, on_symlink;
+sftp_handler on_remove, on_mkdir, on_realpath, on_readlink, on_symlink;
 sftp_handler on_rename, on_posix_rename, on_hardlink;
 
-/* Reads a path. False after the answer BAD_MESSAGE: it is longer than PATH_BYTES or holds a NUL. */
+/* Reads a path. False for the status BAD_MESSAGE: it is longer than PATH_BYTES or holds a NUL. */
 bool sftp_read_path(struct sftp *sftp, char path[static PATH_BYTES]);
 
 /* extensions.c */

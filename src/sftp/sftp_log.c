@@ -1,4 +1,4 @@
-#include <stdio.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "sftp.h"
@@ -24,9 +24,9 @@ void sftp_log_send(const struct sftp_report *report)
     }
 }
 
-void sftp_log_file(const struct sftp_counts *counts, const char *name)
+void sftp_log_file(const struct handle *handle)
 {
-    struct sftp_report report = {.kind = SFTP_REPORT_FILE, .counts = *counts};
-    snprintf(report.text, sizeof(report.text), "%s", name);
+    struct sftp_report report = {.kind = SFTP_REPORT_FILE, .counts = handle->counts};
+    memcpy(report.text, handle->name, sizeof(report.text));
     sftp_log_send(&report);
 }

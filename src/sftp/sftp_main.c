@@ -70,8 +70,10 @@ int sftp_main(char **argv)
     sftp.allowed = options.allowed;
     sftp.layers = sftp_sandbox_enter(sftp.paths.jail, sftp.read_only);
     sftp_run(&sftp);
-    if (sftp.reports_files) {
-        handles_each_file(sftp_log_file);
+    for (size_t i = 0; sftp.reports_files && i < LIMIT_SFTP_HANDLES; i++) {
+        if (sftp.handles[i].fd > 0 && !sftp.handles[i].is_directory) {
+            sftp_log_file(&sftp.handles[i]);
+        }
     }
     return end(sftp.ended, sftp.failed ? EXIT_TROUBLE : 0);
 }

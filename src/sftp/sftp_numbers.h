@@ -49,6 +49,7 @@ enum sftp_status {
     SFTP_CONNECTION_LOST = 7,
     SFTP_UNSUPPORTED = 8,
     SFTP_STATUSES,
+    SFTP_ANSWERED = SFTP_STATUSES, /* what a handler returns after another answer than STATUS */
 };
 
 /* Section 6.3. */

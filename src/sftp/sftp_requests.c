@@ -1,6 +1,7 @@
 /*
  * The table of requests: who answers each, and which of them -R, -p and -P refuse.
  */
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,38 +20,39 @@ struct request {
     char version[2];                         /* of an extension, as VERSION lists it; else "" */
     bool has_domain;                         /* the extension's name ends with @openssh.com */
     sftp_handler *answer;
+    int flag; /* of the *at() calls that answer it */
 };
 
 static const struct request requests[] = {
-    {SFTP_OPEN, READS, "open", "", false, on_open},
-    {SFTP_CLOSE, READS, "close", "", false, on_close},
-    {SFTP_READ, READS, "read", "", false, on_read},
-    {SFTP_WRITE, CHANGES, "write", "", false, on_write},
-    {SFTP_LSTAT, READS, "lstat", "", false, on_lstat},
-    {SFTP_FSTAT, READS, "fstat", "", false, on_fstat},
-    {SFTP_SETSTAT, CHANGES, "setstat", "", false, on_setstat},
-    {SFTP_FSETSTAT, CHANGES, "fsetstat", "", false, on_fsetstat},
-    {SFTP_OPENDIR, READS, "opendir", "", false, on_opendir},
-    {SFTP_READDIR, READS, "readdir", "", false, on_readdir},
-    {SFTP_REMOVE, CHANGES, "remove", "", false, on_remove},
-    {SFTP_MKDIR, CHANGES, "mkdir", "", false, on_mkdir},
-    {SFTP_RMDIR, CHANGES, "rmdir", "", false, on_rmdir},
-    {SFTP_REALPATH, READS, "realpath", "", false, on_realpath},
-    {SFTP_STAT, READS, "stat", "", false, on_stat},
-    {SFTP_RENAME, CHANGES, "rename", "", false, on_rename},
-    {SFTP_READLINK, READS, "readlink", "", false, on_readlink},
-    {SFTP_SYMLINK, CHANGES, "symlink", "", false, on_symlink},
-    {SFTP_EXTENDED, CHANGES, "posix-rename", "1", true, on_posix_rename},
-    {SFTP_EXTENDED, READS, "statvfs", "2", true, on_statvfs},
-    {SFTP_EXTENDED, READS, "fstatvfs", "2", true, on_fstatvfs},
-    {SFTP_EXTENDED, CHANGES, "hardlink", "1", true, on_hardlink},
-    {SFTP_EXTENDED, CHANGES, "fsync", "1", true, on_fsync},
-    {SFTP_EXTENDED, CHANGES, "lsetstat", "1", true, on_lsetstat},
-    {SFTP_EXTENDED, READS, "limits", "1", true, on_limits},
-    {SFTP_EXTENDED, READS, "expand-path", "1", true, on_expand_path},
-    {SFTP_EXTENDED, CHANGES, "copy-data", "1", false, on_copy_data},
-    {SFTP_EXTENDED, READS, "home-directory", "1", false, on_home_directory},
-    {SFTP_EXTENDED, READS, "users-groups-by-id", "1", true, on_users_groups},
+    {SFTP_OPEN, READS, "open", "", false, on_open, 0},
+    {SFTP_CLOSE, READS, "close", "", false, on_close, 0},
+    {SFTP_READ, READS, "read", "", false, on_read, 0},
+    {SFTP_WRITE, CHANGES, "write", "", false, on_write, 0},
+    {SFTP_LSTAT, READS, "lstat", "", false, on_stat, AT_SYMLINK_NOFOLLOW},
+    {SFTP_FSTAT, READS, "fstat", "", false, on_fstat, 0},
+    {SFTP_SETSTAT, CHANGES, "setstat", "", false, on_setstat, 0},
+    {SFTP_FSETSTAT, CHANGES, "fsetstat", "", false, on_fsetstat, 0},
+    {SFTP_OPENDIR, READS, "opendir", "", false, on_opendir, 0},
+    {SFTP_READDIR, READS, "readdir", "", false, on_readdir, 0},
+    {SFTP_REMOVE, CHANGES, "remove", "", false, on_remove, 0},
+    {SFTP_MKDIR, CHANGES, "mkdir", "", false, on_mkdir, 0},
+    {SFTP_RMDIR, CHANGES, "rmdir", "", false, on_remove, AT_REMOVEDIR},
+    {SFTP_REALPATH, READS, "realpath", "", false, on_realpath, 0},
+    {SFTP_STAT, READS, "stat", "", false, on_stat, 0},
+    {SFTP_RENAME, CHANGES, "rename", "", false, on_rename, 0},
+    {SFTP_READLINK, READS, "readlink", "", false, on_readlink, 0},
+    {SFTP_SYMLINK, CHANGES, "symlink", "", false, on_symlink, 0},
+    {SFTP_EXTENDED, CHANGES, "posix-rename", "1", true, on_posix_rename, 0},
+    {SFTP_EXTENDED, READS, "statvfs", "2", true, on_statvfs, 0},
+    {SFTP_EXTENDED, READS, "fstatvfs", "2", true, on_fstatvfs, 0},
+    {SFTP_EXTENDED, CHANGES, "hardlink", "1", true, on_hardlink, 0},
+    {SFTP_EXTENDED, CHANGES, "fsync", "1", true, on_fsync, 0},
+    {SFTP_EXTENDED, CHANGES, "lsetstat", "1", true, on_setstat, AT_SYMLINK_NOFOLLOW},
+    {SFTP_EXTENDED, READS, "limits", "1", true, on_limits, 0},
+    {SFTP_EXTENDED, READS, "expand-path", "1", true, on_expand_path, 0},
+    {SFTP_EXTENDED, CHANGES, "copy-data", "1", false, on_copy_data, 0},
+    {SFTP_EXTENDED, READS, "home-directory", "1", false, on_home_directory, 0},
+    {SFTP_EXTENDED, READS, "users-groups-by-id", "1", true, on_users_groups, 0},
 };
 
 #define REQUESTS (sizeof(requests) / sizeof(requests[0]))
@@ -149,11 +151,15 @@ void sftp_request(struct sftp *sftp, const uint8_t *packet, size_t bytes)
         return;
     }
     const struct request *request = find_request(sftp, type);
-    if (request == NULL) {
-        answer_status(sftp, SFTP_UNSUPPORTED);
-    } else if (!is_allowed(sftp, request)) {
-        answer_status(sftp, SFTP_PERMISSION_DENIED);
-    } else {
-        request->answer(sftp);
+    enum sftp_status status = SFTP_UNSUPPORTED;
+    if (request != NULL && !is_allowed(sftp, request)) {
+        status = SFTP_PERMISSION_DENIED;
+    } else if (request != NULL) {
+        sftp->flag = request->flag;
+        status = request->answer(sftp);
+        status = sftp->message.failed ? SFTP_BAD_MESSAGE : status;
+    }
+    if (status != SFTP_ANSWERED) {
+        answer_status(sftp, status);
     }
 }

@@ -147,9 +147,9 @@ START_TEST(slash_at_the_end_wants_a_directory)
     ck_assert_int_eq(paths_find(&paths, &place, "folder//", false), ENOTDIR);
     ck_assert_int_eq(paths_find(&paths, &place, "in/", false), 0);
     ck_assert_str_eq(place.name, "in");
-    paths_leave(&place);
+    paths_leave(&place, 0);
     ck_assert_int_eq(paths_find(&paths, &place, "in/new/", false), 0);
-    paths_leave(&place);
+    paths_leave(&place, 0);
 }
 END_TEST
 
@@ -178,7 +178,7 @@ START_TEST(place_of_a_link_is_the_link)
     ck_assert_int_eq(paths_find(&paths, &place, "folder/climbs", false), 0);
     ck_assert_int_eq(fstatat(place.directory, place.name, &status, place.flags), 0);
     ck_assert(S_ISLNK(status.st_mode));
-    paths_leave(&place);
+    paths_leave(&place, 0);
     ck_assert_int_eq(paths_find(&paths, &place, "absolute", true), ENOENT);
     ck_assert_int_eq(paths_stat(&paths, &status, "absolute", false), 0);
     ck_assert(S_ISLNK(status.st_mode));
@@ -186,7 +186,7 @@ START_TEST(place_of_a_link_is_the_link)
     ck_assert_uint_eq(status.st_ino, inode_of("jail/in/file"));
     ck_assert_int_eq(paths_find(&paths, &place, "good", true), 0);
     ck_assert_int_eq(fchmodat(place.directory, place.name, 0600, place.flags), 0);
-    paths_leave(&place);
+    paths_leave(&place, 0);
     ck_assert_uint_eq(outside("jail/in/file").st_mode & 07777, 0600);
 }
 END_TEST

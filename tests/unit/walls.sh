@@ -82,7 +82,7 @@ of_hostkey='hostkey_|openssh_key_|host_certificate_'
 of_session='sessions_|session_request|program_|streams_|child_start|account_become|task_|sftp_reports_'
 # sftp_report_log() is a function of ipc/, and sftp_reports_read() the session process's. Other rooms, too, have names in on_.
 of_sftp='sftp_(end|log|main|options|read|request|run|sandbox|send)|attributes_|listing_|owners_|paths?_'
-of_sftp="$of_sftp|answer_(begin|end|error|name|status|u64)|handles_|handle_(answer|close|need|new|open|read)|sftp_client"
+of_sftp="$of_sftp|answer_(begin|end|name|result|status|u64)|handle_(open|read)|sftp_client"
 of_sftp="$of_sftp|on_(open|close|read|write|[fl]?(set)?stat|(open|read|mk|rm)dir|readlink|realpath|symlink|rename)$|on_(copy_data|expand_path|f?statvfs|fsync|hardlink|home_directory|limits|posix_rename|remove|users_groups)$"
 of_others="$parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp"
 # The ground floor, from below: base, then log and users, then process, then ipc.
