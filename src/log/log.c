@@ -1,7 +1,6 @@
 #include "log.h"
 
 #include <limits.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +10,7 @@
 
 #include "clock.h"
 #include "limit.h"
-#include "log_stderr.h"
-#include "log_syslog.h"
+#include "log_outputs.h"
 
 #define NUMBER_BYTES 24
 #define PREFIX_BYTES 64

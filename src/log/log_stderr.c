@@ -1,4 +1,4 @@
-#include "log_stderr.h"
+#include "log_outputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,7 +11,6 @@
 
 #include "clock.h"
 #include "limit.h"
-#include "log_syslog.h"
 
 enum way {
     AFTER_POLL = 0, /* pipes and terminals that cannot be opened again */
@@ -42,7 +41,7 @@ static int reopen(void)
     if (fd < 0) {
         return -1;
     }
-    int moved = fcntl(fd, F_DUPFD_CLOEXEC, LOG_DESCRIPTOR_MIN);
+    int moved = fcntl(fd, F_DUPFD_CLOEXEC, FREE_DESCRIPTOR_MIN);
     close(fd);
     return moved;
 }

@@ -1,4 +1,4 @@
-#include "log_syslog.h"
+#include "log_outputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static int connect_as(int type)
     }
     int moved = -1;
     if (connect(fd, (const struct sockaddr *)&place, sizeof(place)) == 0) {
-        moved = fcntl(fd, F_DUPFD_CLOEXEC, LOG_DESCRIPTOR_MIN);
+        moved = fcntl(fd, F_DUPFD_CLOEXEC, FREE_DESCRIPTOR_MIN);
     }
     int error = errno;
     close(fd);

@@ -1,8 +1,6 @@
 #include "descriptors.h"
 
 #include <fcntl.h>
-#include <signal.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "account_become.h"
+#include "sessions.h"
 
 #include <errno.h>
 #include <unistd.h>

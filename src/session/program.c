@@ -3,10 +3,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
@@ -15,7 +13,6 @@
 
 #include "child.h"
 #include "descriptors.h"
-#include "limit.h"
 #include "log.h"
 #include "sftp_report.h"
 

@@ -4,18 +4,15 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <stddef.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "account_become.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "exits.h"
-#include "ipc.h"
 #include "landlock.h"
 #include "log.h"
 #include "memory.h"

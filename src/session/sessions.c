@@ -9,7 +9,6 @@
 #include "environment.h"
 #include "log.h"
 #include "program.h"
-#include "task.h"
 
 static const char bad_channel[] = "session request for a channel out of range";
 

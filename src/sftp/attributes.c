@@ -3,11 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/types.h>
 #include <unistd.h>
-
-#include "owners.h"
-#include "sftp_numbers.h"
 
 struct attributes attributes_read(struct reader *message)
 {

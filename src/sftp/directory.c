@@ -4,16 +4,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "big_endian.h"
 #include "dirs.h"
-#include "owners.h"
 #include "sftp.h"
 
 #define DAY_SECONDS       86400

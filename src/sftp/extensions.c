@@ -9,7 +9,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "owners.h"
 #include "sftp.h"
 
 /* ---- statvfs@, fstatvfs@ --------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-#include "owners.h"
+#include "sftp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 
 #include "account_file.h"
 #include "etc.h"
-#include "limit.h"
 
 /* The names asked for last: the files of a directory have few owners. */
 #define CACHE_ROWS 16

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "limit.h"
+#include "log.h"
 #include "paths.h"
 #include "reader.h"
 #include "sftp_numbers.h"
@@ -190,6 +191,54 @@ void listing_begin(void);
 /* Writes the line, without a NUL, and returns its length. A file that is older than half a year is
  * listed with its year. */
 size_t listing_write(char line[static LISTING_BYTES], const char *name, const struct stat *status);
+
+/* ---- names of owners, owners.c --------------------------------------------------------------- */
+
+/* Names of users and groups by their numbers, from /etc/passwd and /etc/group alone: other name
+ * services need programs and sockets, which the sandbox forbids. */
+
+/* A name with its NUL. Linux's useradd takes 32 letters; a longer name counts as none. */
+#define OWNER_NAME_BYTES 33
+
+/* Opens both files, and learns the process's own numbers. To be called before the sandbox. */
+void owners_open(void);
+
+/* Writes the name, or the number in digits and returns false. A client in a jail must not learn who
+ * else has an account: with `jailed` they return false, too, unless the number is the process's
+ * own, or one of the last LIMIT_SFTP_OWNERS that owners_show() was given. */
+bool owners_user(char name[static OWNER_NAME_BYTES], uint32_t uid, bool jailed);
+bool owners_group(char name[static OWNER_NAME_BYTES], uint32_t gid, bool jailed);
+
+/* To be called when an answer shows these numbers. */
+void owners_show(uint32_t uid, uint32_t gid);
+
+/* Writes the home directory of the user of this name; HOME, or what the file has for the own user,
+ * if the name is empty. False if there is no such user, or if the path is too long. */
+bool owners_home(char home[static PATH_BYTES], const char *user);
+
+/* ---- the command line, sftp_options.c -------------------------------------------------------- */
+
+/* The flags of OpenSSH's server, and a few of ours. */
+struct sftp_options {
+    bool read_only;     /* -R */
+    bool log_to_stderr; /* -e */
+    int facility;       /* -f, of syslog(3) */
+    enum log_level level;
+    bool has_umask;
+    mode_t umask;               /* -u */
+    uint32_t allowed;           /* -p and -P: requests, by their bit in sftp_requests.c */
+    char jail[PATH_BYTES];      /* -j, expanded; empty without it */
+    char directory[PATH_BYTES]; /* -d, likewise */
+};
+
+/*
+ * Parses argv, which ends with NULL, into `options`, which is all zeros. Operands are
+ * ignored, as by OpenSSH's server: `scp -D` adds some. After one of them a flag is wrong. So is any
+ * operand after internal-sftp, with which the daemon starts us: those words restrict a key. Returns
+ * 0 if the server may start. With -h, -V or -Q, or if the command line is wrong, prints a text,
+ * sets *status to the exit code (0 or EXIT_USAGE) and returns -1.
+ */
+int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon, int *status);
 
 /* ---- the sandbox, sftp_sandbox.c ------------------------------------------------------------- */
 

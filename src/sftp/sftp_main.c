@@ -4,16 +4,12 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "descriptors.h"
 #include "exits.h"
-#include "log.h"
-#include "log_syslog.h"
-#include "owners.h"
+#include "log_outputs.h"
 #include "sftp.h"
-#include "sftp_options.h"
 #include "tools.h"
 
 static struct sftp sftp;

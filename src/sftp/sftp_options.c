@@ -1,4 +1,4 @@
-#include "sftp_options.h"
+#include "sftp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,6 @@
 #include <syslog.h>
 
 #include "flags.h"
-#include "sftp.h"
 #include "tools.h"
 
 /* The rows, in the order of the help; the usage, below, has another. */

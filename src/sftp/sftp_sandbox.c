@@ -7,7 +7,6 @@
 
 #include "confine.h"
 #include "landlock.h"
-#include "paths.h"
 #include "sandbox_layers.h"
 #include "seccomp_abi.h"
 #include "seccomp_filter.h"

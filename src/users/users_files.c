@@ -7,7 +7,6 @@
 #include "users.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "account_file.h"

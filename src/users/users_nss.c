@@ -6,7 +6,6 @@
 #include <pwd.h>
 #include <shadow.h>
 #include <sodium.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 

@@ -14,7 +14,7 @@
 #include "fuzz.h"
 #include "listen.h"
 #include "options.h"
-#include "sftp_options.h"
+#include "sftp.h"
 #include "simulation.h"
 
 #define ARGUMENTS 20

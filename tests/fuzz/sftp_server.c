@@ -17,8 +17,6 @@
 
 #include "fuzz.h"
 #include "log.h"
-#include "owners.h"
-#include "sftp_options.h"
 #include "sftp_requests_made.h"
 #include "tools.h"
 #include "tree.h"

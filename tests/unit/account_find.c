@@ -1,7 +1,7 @@
 /* Covers account_find.c and account_become.c. If the test is root and may mount, it has an /etc of
  * its own; otherwise only the tests run that need none. */
 #include "account_find.h"
-#include "account_become.h"
+#include "sessions.h"
 
 #include <errno.h>
 #include <grp.h>

@@ -7,7 +7,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "owners.h"
 #include "unit.h"
 
 #define HALF_YEAR_SECONDS (365 * 24 * 60 * 60 / 2)

@@ -1,5 +1,5 @@
 /* This program's own connect() leads from /dev/log to a socket of the test. */
-#include "log_syslog.h"
+#include "log_outputs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -172,12 +172,12 @@ START_TEST(a_descriptor_out_of_the_way)
 {
     int log = listen_as(SOCK_DGRAM);
     ck_assert(log_syslog_open());
-    for (int fd = 3; fd < LOG_DESCRIPTOR_MIN; fd++) {
+    for (int fd = 3; fd < FREE_DESCRIPTOR_MIN; fd++) {
         struct stat found;
         ck_assert(fd == log || fstat(fd, &found) != 0 || !S_ISSOCK(found.st_mode));
     }
     int sockets = 0;
-    for (int fd = LOG_DESCRIPTOR_MIN; fd < 64; fd++) {
+    for (int fd = FREE_DESCRIPTOR_MIN; fd < 64; fd++) {
         struct stat found;
         if (fd != log && fstat(fd, &found) == 0 && S_ISSOCK(found.st_mode)) {
             ck_assert((fcntl(fd, F_GETFD) & FD_CLOEXEC) != 0);
