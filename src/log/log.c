@@ -14,6 +14,7 @@
 
 #define NUMBER_BYTES 24
 #define PREFIX_BYTES 64
+#define NAME_MOST    37 /* of a prefix with the two numbers */
 
 _Static_assert(PREFIX_BYTES + LOG_LINE_BYTES <= PIPE_BUF, "a line reaches a pipe in one piece");
 
@@ -193,33 +194,19 @@ void log_text(struct log_line *line, const char *key, const char *value)
     log_bytes(line, key, value, strlen(value));
 }
 
-static size_t format_number(char out[static NUMBER_BYTES], uint64_t value, unsigned base)
-{
-    char reversed[NUMBER_BYTES];
-    size_t count = 0;
-    do {
-        reversed[count++] = (char)('0' + value % base);
-        value /= base;
-    } while (value != 0);
-    for (size_t i = 0; i < count; i++) {
-        out[i] = reversed[count - 1 - i];
-    }
-    return count;
-}
-
 void log_number(struct log_line *line, const char *key, uint64_t value)
 {
     char digits[NUMBER_BYTES];
-    log_bytes(line, key, digits, format_number(digits, value, 10));
+    snprintf(digits, sizeof(digits), "%ju", (uintmax_t)value);
+    log_text(line, key, digits);
 }
 
 /* At least four digits, as file modes are written. */
 void log_octal(struct log_line *line, const char *key, unsigned value)
 {
-    char digits[4 + NUMBER_BYTES] = "0000";
-    size_t count = format_number(digits + 4, value, 8);
-    size_t zeros = count < 4 ? 4 - count : 0;
-    log_bytes(line, key, digits + 4 - zeros, zeros + count);
+    char digits[NUMBER_BYTES];
+    snprintf(digits, sizeof(digits), "%04o", value);
+    log_text(line, key, digits);
 }
 
 void log_begin(struct log_line *line, const char *event)
@@ -237,36 +224,20 @@ static int priority_of(enum log_level level)
     return level == LOG_TROUBLE ? LOG_ERR : level == LOG_EVENT ? LOG_INFO : LOG_DEBUG;
 }
 
-/* "wrensshd[812]: " */
-static size_t format_name(char out[static PREFIX_BYTES])
-{
-    size_t used = strnlen(settings.name, PREFIX_BYTES - NUMBER_BYTES - 3);
-    memcpy(out, settings.name, used);
-    out[used++] = '[';
-    pid_t pid = settings.pid != 0 ? settings.pid : getpid();
-    used += format_number(out + used, (uint64_t)pid, 10);
-    memcpy(out + used, "]: ", 3);
-    return used + 3;
-}
-
-/* "<6>", which journald (sd-daemon(3)) and syslog daemons read and remove. */
-static size_t format_priority(char out[static NUMBER_BYTES + 2], int priority)
-{
-    out[0] = '<';
-    size_t used = 1 + format_number(out + 1, (unsigned)priority, 10);
-    out[used++] = '>';
-    return used;
-}
-
+/* The prefix is "<6>", which journald (sd-daemon(3)) and syslog daemons read and remove, and
+ * "wrensshd[812]: ", which the journal adds itself. */
 static bool write_line(const struct log_line *line, enum log_level level, bool to_syslog)
 {
-    char out[2 * PREFIX_BYTES + LOG_LINE_BYTES];
+    char out[PREFIX_BYTES + LOG_LINE_BYTES];
     size_t used = 0;
     if (to_syslog || settings.journal) {
-        used = format_priority(out, (to_syslog ? settings.facility : 0) | priority_of(level));
+        int priority = (to_syslog ? settings.facility : 0) | priority_of(level);
+        used = (size_t)snprintf(out, PREFIX_BYTES, "<%d>", priority);
     }
     if (to_syslog || !settings.journal) {
-        used += format_name(out + used);
+        int pid = settings.pid != 0 ? settings.pid : getpid();
+        used += (size_t)snprintf(out + used, PREFIX_BYTES - used, "%.*s[%d]: ", NAME_MOST,
+                                 settings.name, pid);
     }
     memcpy(out + used, line->bytes, line->used);
     used += line->used;

@@ -360,11 +360,8 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
     }
     streams_close_one(&row->report);
     row->pid = 0;
-    for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
-        struct session *session = &sessions->by_channel[i];
-        if (session->state != SESSION_RUNNING || session->program != pid) {
-            continue;
-        }
+    struct session *session = &sessions->by_channel[row->channel];
+    if (session->state == SESSION_RUNNING && session->program == pid) {
         streams_close_one(&session->terminal);
         /* Never blocks, as the pipe is empty; fails if the network process has closed its end. */
         ssize_t written = write(session->exit_pipe, &ended, sizeof(ended));
@@ -372,6 +369,6 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         streams_close_one(&session->exit_pipe);
         session->state = SESSION_ENDED;
         session->program = 0;
-        log_exit(&ended, i, pid);
+        log_exit(&ended, row->channel, pid);
     }
 }

@@ -12,9 +12,8 @@
 #define CACHE_ROWS 16
 
 struct cached {
-    int fd;
+    int fd; /* of the table; 0: the row is free */
     uint32_t id;
-    bool set;
     bool known;
     char name[OWNER_NAME_BYTES];
 };
@@ -67,8 +66,8 @@ static bool find_owner(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
 static bool name_of(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
 {
     struct cached *cached = &cache[(id ^ (uint32_t)fd) % CACHE_ROWS];
-    if (!cached->set || cached->fd != fd || cached->id != id) {
-        *cached = (struct cached){.set = true, .fd = fd, .id = id};
+    if (cached->fd != fd || cached->id != id) {
+        *cached = (struct cached){.fd = fd, .id = id};
         cached->known = find_owner(fd, cached->name, id);
         if (!cached->known) {
             snprintf(cached->name, sizeof(cached->name), "%u", id);

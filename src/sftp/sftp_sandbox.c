@@ -109,21 +109,11 @@ _Static_assert(sizeof(rules) / sizeof(rules[0]) <= SECCOMP_RULES_MAX, "the list 
 
 uint32_t sftp_sandbox_enter(int jail, bool read_only)
 {
-    uint32_t layers = 0;
-    if (confine_new_privileges()) {
-        layers |= SANDBOX_NO_NEW_PRIVS;
-    }
-    if (confine_not_dumpable()) {
-        layers |= SANDBOX_NOT_DUMPABLE;
-    }
-    if (confine_limit(RLIMIT_NPROC, 0) && confine_limit(RLIMIT_CORE, 0)) {
-        layers |= SANDBOX_RLIMITS;
-    }
-    if (enter_landlock(jail, read_only)) {
-        layers |= SANDBOX_LANDLOCK;
-    }
-    if (seccomp_install(rules, sizeof(rules) / sizeof(rules[0]))) {
-        layers |= SANDBOX_SECCOMP;
-    }
+    uint32_t layers = confine_new_privileges() ? SANDBOX_NO_NEW_PRIVS : 0;
+    layers |= confine_not_dumpable() ? SANDBOX_NOT_DUMPABLE : 0;
+    bool limited = confine_limit(RLIMIT_NPROC, 0) && confine_limit(RLIMIT_CORE, 0);
+    layers |= limited ? SANDBOX_RLIMITS : 0;
+    layers |= enter_landlock(jail, read_only) ? SANDBOX_LANDLOCK : 0;
+    layers |= seccomp_install(rules, sizeof(rules) / sizeof(rules[0])) ? SANDBOX_SECCOMP : 0;
     return layers;
 }
