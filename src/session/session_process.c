@@ -25,20 +25,16 @@
  * with errno: ECHILD if the process reports nothing before the deadline. */
 static int await_start(int lifeline, int64_t deadline_ms)
 {
-    int error;
-    for (;;) {
-        struct pollfd waiting = {.fd = lifeline, .events = POLLIN};
-        int ready = poll(&waiting, 1, clock_timeout_ms(deadline_ms));
-        if (ready < 0 && errno == EINTR) {
-            continue;
-        }
-        if (ready <= 0 || recv(lifeline, &error, sizeof(error), MSG_DONTWAIT) != sizeof(error)) {
-            errno = ECHILD;
-            return -1;
-        }
-        errno = error;
-        return error == 0 ? 0 : -1;
+    struct pollfd waiting = {.fd = lifeline, .events = POLLIN};
+    int error, ready;
+    do {
+        ready = poll(&waiting, 1, clock_timeout_ms(deadline_ms));
+    } while (ready < 0 && errno == EINTR);
+    if (ready <= 0 || recv(lifeline, &error, sizeof(error), MSG_DONTWAIT) != sizeof(error)) {
+        error = ECHILD;
     }
+    errno = error;
+    return error == 0 ? 0 : -1;
 }
 
 void session_process_reason(const struct session_handle *handle,

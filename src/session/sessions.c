@@ -204,8 +204,8 @@ static struct running start_program(const struct sessions *sessions, const struc
     streams_close_one(&report[1]);
     return (struct running){.pid = pid < 0 ? 0 : pid,
                             .report = report[0],
-                            .is_sftp = is_sftp,
-                            .channel = request->channel};
+                            .channel = request->channel,
+                            .reported = !is_sftp};
 }
 
 const char *sessions_program(void *process, const void *spawn, struct reply *reply)
@@ -355,7 +355,7 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         return; /* not a program but its child, which CLONE_PARENT made ours */
     }
     read_reports(sessions, row);
-    if (row->is_sftp && !row->reported) {
+    if (!row->reported) {
         sftp_reports_end(status, sessions->account->user, row->channel);
     }
     streams_close_one(&row->report);

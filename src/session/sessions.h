@@ -36,11 +36,10 @@ struct session {
 
 /* A program that is not reaped, also of a channel that was closed. */
 struct running {
-    pid_t pid;  /* 0: the row is free */
-    int report; /* an SFTP server's reports, until it closes its end; else -1 */
-    bool is_sftp;
+    pid_t pid;        /* 0: the row is free */
+    int report;       /* an SFTP server's reports, until it closes its end; else -1 */
     uint32_t channel; /* that it was started for */
-    bool reported;    /* the SFTP server has sent its last report */
+    bool reported;    /* the SFTP server has sent its last report; also true for other programs */
 };
 
 struct sessions {
