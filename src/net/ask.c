@@ -221,34 +221,29 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
 }
 
 /* Sends a request whose reply brings `count` descriptors if it says done, else none. */
-static bool ask_descriptors(struct connection *connection, struct iovec *parts, uint8_t part_count,
-                            size_t count, struct descriptors *descriptors)
+static bool ask_descriptors(struct connection *connection, const struct channel *channel,
+                            struct iovec *parts, uint8_t part_count, int *fds, size_t count)
 {
     uint32_t type = type_of(parts);
     struct ipc_done reply;
+    struct descriptors found;
     if (connection->end.reached || !send_request(connection, parts, part_count) ||
-        !receive_reply(connection, type, &reply, sizeof(reply), descriptors)) {
+        !receive_reply(connection, type, &reply, sizeof(reply), &found)) {
         return false;
     }
-    if (descriptors->cut_off) {
-        close_all(descriptors);
+    if (found.cut_off) {
+        /* The session process has done its part, but not all of it could reach us: it gives the
+         * channel up. */
+        close_all(&found);
+        ask_release(connection, channel);
         return false;
     }
-    if (descriptors->count != (reply.done == 1 ? count : 0)) {
-        close_all(descriptors);
+    if (found.count != (reply.done == 1 ? count : 0)) {
+        close_all(&found);
         return fail_wrong(connection, type);
     }
+    memcpy(fds, found.fds, found.count * sizeof(fds[0]));
     return reply.done == 1;
-}
-
-/* The session process has done its part, but not all of it could reach us: the session process
- * gives the channel up. */
-static void release_if_cut_off(struct connection *connection, const struct channel *channel,
-                               const struct descriptors *descriptors)
-{
-    if (descriptors->cut_off) {
-        ask_release(connection, channel);
-    }
 }
 
 bool ask_pty(struct connection *connection, const struct channel *channel,
@@ -259,13 +254,7 @@ bool ask_pty(struct connection *connection, const struct channel *channel,
                               .size = *size,
                               .modes = *modes};
     struct iovec part = iovec_of(&request, sizeof(request));
-    struct descriptors descriptors = {.count = 0};
-    if (!ask_descriptors(connection, &part, 1, 1, &descriptors)) {
-        release_if_cut_off(connection, channel, &descriptors);
-        return false;
-    }
-    *master = descriptors.fds[0];
-    return true;
+    return ask_descriptors(connection, channel, &part, 1, master, 1);
 }
 
 bool ask_spawn(struct connection *connection, const struct channel *channel,
@@ -281,14 +270,9 @@ bool ask_spawn(struct connection *connection, const struct channel *channel,
     struct iovec parts[] = {iovec_of(&request, sizeof(request)),
                             iovec_of(channel->environment, channel->environment_bytes),
                             iovec_of(command, command_bytes)};
-    struct descriptors descriptors = {.count = 0};
     size_t expected = channel->has_pty ? 1 : IPC_REPLY_DESCRIPTORS;
-    if (!ask_descriptors(connection, parts, 3, expected, &descriptors)) {
-        release_if_cut_off(connection, channel, &descriptors);
-        return false;
-    }
-    memcpy(fds + IPC_REPLY_DESCRIPTORS - expected, descriptors.fds, expected * sizeof(fds[0]));
-    return true;
+    return ask_descriptors(connection, channel, parts, 3, fds + IPC_REPLY_DESCRIPTORS - expected,
+                           expected);
 }
 
 bool ask_signal(struct connection *connection, const struct channel *channel, uint32_t signal)
