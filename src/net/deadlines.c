@@ -5,60 +5,42 @@
 #include "channel_stdout.h"
 #include "kex.h"
 
-static bool is_rekeying(const struct connection *connection)
+/* In the order of deadlines_check(). Of the first the rekeying takes care. */
+enum { REKEY_START, REKEY_END, LOGIN, IDLE, LIFE, WARNING, KEEPALIVE, DEADLINES };
+
+/* UINT64_MAX for never: `seconds` of 0 are no limit. */
+static uint64_t seconds_after(uint64_t since_ms, unsigned seconds, bool applies)
 {
-    return connection->kex.session_id_bytes > 0 &&
-           (connection->kex.sent || connection->phase == SSH_PHASE_REKEY_NEWKEYS);
+    return applies && seconds > 0 ? since_ms + seconds * 1000ULL : UINT64_MAX;
 }
 
-/* A key exchange that began after the login returns there. */
-static bool is_logged_in(const struct connection *connection)
-{
-    return connection->phase == SSH_PHASE_OPEN || connection->resume == SSH_PHASE_OPEN;
-}
-
-/* ---- key exchange, login, idle time ---------------------------------------------------------- */
-
-static uint64_t rekey_ms(const struct connection *connection)
-{
-    return is_rekeying(connection) ? connection->kex.asked_ms + LIMIT_REKEY_ANSWER_SECONDS * 1000ULL
-                                   : UINT64_MAX;
-}
-
-/* The monitor enforces the deadline; this one lets us tell the client why it is disconnected. */
-static uint64_t before_login_ms(const struct connection *connection)
-{
-    return is_logged_in(connection)
-               ? UINT64_MAX
-               : connection->times.start_ms + connection->options->login_seconds * 1000ULL;
-}
-
-static uint64_t idle_ms(const struct connection *connection)
+static void find_deadlines(const struct connection *connection, uint64_t due_ms[static DEADLINES])
 {
     const struct net_options *options = connection->options;
-    return connection->phase == SSH_PHASE_OPEN && options->idle_seconds > 0
-               ? connection->times.used_ms + options->idle_seconds * 1000ULL
-               : UINT64_MAX;
-}
-
-/* ---- the longest life ------------------------------------------------------------------------ */
-
-/* The monitor enforces this one as well. */
-static uint64_t life_ms(const struct connection *connection)
-{
-    const struct net_options *options = connection->options;
-    return is_logged_in(connection) && options->life_seconds > 0
-               ? connection->times.start_ms + options->life_seconds * 1000ULL
-               : UINT64_MAX;
-}
-
-/* A short life has no warning: it would come at once. */
-static uint64_t warning_ms(const struct connection *connection)
-{
-    return connection->phase == SSH_PHASE_OPEN && !connection->times.warned &&
-                   connection->options->life_seconds > LIMIT_WARNING_SECONDS
-               ? life_ms(connection) - LIMIT_WARNING_SECONDS * 1000ULL
-               : UINT64_MAX;
+    const struct kex *kex = &connection->kex;
+    uint64_t start_ms = connection->times.start_ms;
+    bool open = connection->phase == SSH_PHASE_OPEN;
+    /* A key exchange that began after the login returns there. */
+    bool logged_in = open || connection->resume == SSH_PHASE_OPEN;
+    bool rekeying =
+        kex->session_id_bytes > 0 && (kex->sent || connection->phase == SSH_PHASE_REKEY_NEWKEYS);
+    due_ms[REKEY_START] = logged_in && !rekeying ? kex->since_ms + rekey_after_ms : UINT64_MAX;
+    due_ms[REKEY_END] = seconds_after(kex->asked_ms, LIMIT_REKEY_ANSWER_SECONDS, rekeying);
+    /* The monitor enforces this one and LIFE. Here they let us tell the client why it is
+     * disconnected. */
+    due_ms[LOGIN] = seconds_after(start_ms, options->login_seconds, !logged_in);
+    due_ms[IDLE] = seconds_after(connection->times.used_ms, options->idle_seconds, open);
+    due_ms[LIFE] = seconds_after(start_ms, options->life_seconds, logged_in);
+    /* A short life has no warning: it would come at once. */
+    unsigned warned_after = options->life_seconds > LIMIT_WARNING_SECONDS
+                                ? options->life_seconds - LIMIT_WARNING_SECONDS
+                                : 0;
+    due_ms[WARNING] = seconds_after(start_ms, warned_after, open && !connection->times.warned);
+    /* Any data of the client's answers a keepalive. A key exchange has a deadline of its own. */
+    uint64_t heard_ms = connection->times.read_ms;
+    uint64_t asked_ms = connection->times.asked_alive_ms;
+    due_ms[KEEPALIVE] = seconds_after(heard_ms > asked_ms ? heard_ms : asked_ms,
+                                      options->keepalive_seconds, open && !rekeying);
 }
 
 static void warn_terminals(struct connection *connection)
@@ -73,21 +55,6 @@ static void warn_terminals(struct connection *connection)
             channel_stdout_tell(connection, channel, text);
         }
     }
-}
-
-/* ---- keepalive ------------------------------------------------------------------------------- */
-
-/* Any data of the client's answers a keepalive. A key exchange has a deadline of its own. */
-static uint64_t keepalive_ms(const struct connection *connection)
-{
-    const struct net_options *options = connection->options;
-    uint64_t since_ms = connection->times.read_ms > connection->times.asked_alive_ms
-                            ? connection->times.read_ms
-                            : connection->times.asked_alive_ms;
-    return connection->phase == SSH_PHASE_OPEN && !is_rekeying(connection) &&
-                   options->keepalive_seconds > 0
-               ? since_ms + options->keepalive_seconds * 1000ULL
-               : UINT64_MAX;
 }
 
 /* OpenSSH's keepalive (its PROTOCOL): a request that no client knows, so that each refuses it. The
@@ -111,43 +78,43 @@ static void ask_alive(struct connection *connection)
     }
 }
 
-/* ---- all of them ----------------------------------------------------------------------------- */
-
 void deadlines_check(struct connection *connection)
 {
     const struct net_options *options = connection->options;
     uint64_t now_ms = connection->now_ms;
-    if (now_ms >= rekey_ms(connection)) {
+    uint64_t due_ms[DEADLINES];
+    find_deadlines(connection, due_ms);
+    if (now_ms >= due_ms[REKEY_END]) {
         connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
                           "the client did not finish a key exchange in time");
     }
-    if (now_ms >= before_login_ms(connection)) {
+    if (now_ms >= due_ms[LOGIN]) {
         connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "login deadline of %u s",
                           options->login_seconds);
     }
-    if (now_ms >= idle_ms(connection)) {
+    if (now_ms >= due_ms[IDLE]) {
         connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "idle for %u s",
                           options->idle_seconds);
     }
-    if (now_ms >= life_ms(connection)) {
+    if (now_ms >= due_ms[LIFE]) {
         connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "longest life of %u s",
                           options->life_seconds);
     }
-    if (!connection->end.reached && now_ms >= warning_ms(connection)) {
+    if (!connection->end.reached && now_ms >= due_ms[WARNING]) {
         warn_terminals(connection);
     }
-    if (!connection->end.reached && now_ms >= keepalive_ms(connection)) {
+    if (!connection->end.reached && now_ms >= due_ms[KEEPALIVE]) {
         ask_alive(connection);
     }
 }
 
 uint64_t deadlines_next_ms(const struct connection *connection)
 {
-    uint64_t next_ms = is_rekeying(connection) || !is_logged_in(connection)
-                           ? earlier(rekey_ms(connection), before_login_ms(connection))
-                           : connection->kex.since_ms + rekey_after_ms;
-    next_ms = earlier(next_ms, idle_ms(connection));
-    next_ms = earlier(next_ms, life_ms(connection));
-    next_ms = earlier(next_ms, warning_ms(connection));
-    return earlier(next_ms, keepalive_ms(connection));
+    uint64_t due_ms[DEADLINES];
+    uint64_t next_ms = UINT64_MAX;
+    find_deadlines(connection, due_ms);
+    for (size_t i = 0; i < DEADLINES; i++) {
+        next_ms = earlier(next_ms, due_ms[i]);
+    }
+    return next_ms;
 }
