@@ -22,47 +22,55 @@
 #include "ssh_key_types.h"
 #include "version.h"
 
-/* Key exchange methods. Our order matters only for the guess. */
-static const struct method {
-    char name[sizeof("sntrup761x25519-sha512@openssh.com")];
-    bool hybrid; /* sntrup761 and X25519 with SHA-512, else X25519 with SHA-256 */
-} methods[] = {
-    {"sntrup761x25519-sha512", true},
-    {"sntrup761x25519-sha512@openssh.com", true},
-    {"curve25519-sha256", false},
-    {"curve25519-sha256@libssh.org", false},
-};
-
-#define METHODS (sizeof(methods) / sizeof(methods[0]))
-
 #define STRICT_SERVER "kex-strict-s-v00@openssh.com"
 #define STRICT_CLIENT "kex-strict-c-v00@openssh.com"
 
-/* Host key algorithms. We offer the first only if we have a host certificate. */
-static const char *const host_key_algorithms[] = {SSH_ED25519_CERT, SSH_ED25519};
+/* The kinds of name-lists, in the order of the wire, where those from CIPHER on stand twice: for
+ * the client's direction, then for ours. */
+enum kind { METHOD, HOST_KEY, CIPHER, MAC, COMPRESSION, LANGUAGE, KINDS };
 
-#define HOST_KEY_ALGORITHMS (sizeof(host_key_algorithms) / sizeof(host_key_algorithms[0]))
+#define LISTS (2 * KINDS - CIPHER)
 
-/* The name-lists after the first two, in the order of the wire: each for the client's direction,
- * then for ours. The client's list must have the name if `required` says what it is. No MAC is
- * required, as the cipher authenticates; we send a name because some clients refuse an empty list:
- * the one that auditors accept. Languages are ignored. */
-static const struct offer {
-    char required[sizeof("compression")];
-    char name[sizeof("chacha20-poly1305@openssh.com")];
-} offers[] = {
-    {"cipher", "chacha20-poly1305@openssh.com"},
-    {"", "hmac-sha2-256-etm@openssh.com"},
-    {"compression", "none"},
-    {"", ""},
+/* What an offer depends on. */
+enum need {
+    NOTHING,
+    SNTRUP,      /* a method of sntrup761 and X25519 with SHA-512: not with -P */
+    CURVE25519,  /* a method of X25519 with SHA-256: not with -S */
+    CERTIFICATE, /* we have a host certificate */
 };
 
-#define OFFERS (2 * sizeof(offers) / sizeof(offers[0]))
+/* In each kind our order matters only for the guess. */
+static const struct offer {
+    uint8_t kind;
+    uint8_t need;
+    char name[sizeof("sntrup761x25519-sha512@openssh.com")];
+} offers[] = {
+    {METHOD, SNTRUP, "sntrup761x25519-sha512"},
+    {METHOD, SNTRUP, "sntrup761x25519-sha512@openssh.com"},
+    {METHOD, CURVE25519, "curve25519-sha256"},
+    {METHOD, CURVE25519, "curve25519-sha256@libssh.org"},
+    {HOST_KEY, CERTIFICATE, SSH_ED25519_CERT},
+    {HOST_KEY, NOTHING, SSH_ED25519},
+    {CIPHER, NOTHING, "chacha20-poly1305@openssh.com"},
+    /* Some clients refuse an empty list: this is the one that auditors accept. */
+    {MAC, NOTHING, "hmac-sha2-256-etm@openssh.com"},
+    {COMPRESSION, NOTHING, "none"},
+};
 
-static bool is_enabled(const struct connection *connection, const struct method *method)
+#define OFFERS (sizeof(offers) / sizeof(offers[0]))
+
+/* Of which kinds the client must have an offer of ours. No MAC is required, as the cipher
+ * authenticates. Languages are ignored. */
+static const char required[KINDS][sizeof("key exchange method")] = {
+    [METHOD] = "key exchange method",
+    [HOST_KEY] = "host key algorithm",
+    [CIPHER] = "cipher",
+    [COMPRESSION] = "compression",
+};
+
+static enum kind kind_of(size_t list)
 {
-    const struct net_options *options = connection->options;
-    return !(method->hybrid ? options->no_sntrup : options->no_curve25519);
+    return (enum kind)(list < CIPHER ? list : (list + CIPHER) / 2);
 }
 
 static bool is_first_exchange(const struct connection *connection)
@@ -70,37 +78,30 @@ static bool is_first_exchange(const struct connection *connection)
     return connection->kex.session_id_bytes == 0;
 }
 
-/* The first of host_key_algorithms that we offer. */
-static size_t first_host_key(const struct connection *connection)
+static bool is_offered(const struct connection *connection, const struct offer *offer)
 {
-    return connection->host_keys.certificate_bytes > 0 ? 0 : 1;
+    const bool lacking[] = {[NOTHING] = false,
+                            [SNTRUP] = connection->options->no_sntrup,
+                            [CURVE25519] = connection->options->no_curve25519,
+                            [CERTIFICATE] = connection->host_keys.certificate_bytes == 0};
+    return !lacking[offer->need];
 }
 
 /* ---- ours ------------------------------------------------------------------------------------ */
 
-static void write_methods(const struct connection *connection, struct writer *message)
+static void write_list(const struct connection *connection, struct writer *message, enum kind kind)
 {
     size_t mark = writer_string_begin(message);
     const char *separator = "";
-    for (size_t i = 0; i < METHODS; i++) {
-        if (is_enabled(connection, &methods[i])) {
+    for (size_t i = 0; i < OFFERS; i++) {
+        if (offers[i].kind == kind && is_offered(connection, &offers[i])) {
             writer_bytes(message, separator, strlen(separator));
-            writer_bytes(message, methods[i].name, strlen(methods[i].name));
+            writer_bytes(message, offers[i].name, strlen(offers[i].name));
             separator = ",";
         }
     }
-    if (is_first_exchange(connection)) {
+    if (kind == METHOD && is_first_exchange(connection)) {
         writer_bytes(message, "," STRICT_SERVER, strlen("," STRICT_SERVER));
-    }
-    writer_string_end(message, mark);
-}
-
-static void write_host_keys(const struct connection *connection, struct writer *message)
-{
-    size_t mark = writer_string_begin(message);
-    for (size_t i = first_host_key(connection); i < HOST_KEY_ALGORITHMS; i++) {
-        writer_bytes(message, host_key_algorithms[i], strlen(host_key_algorithms[i]));
-        writer_bytes(message, ",", i + 1 < HOST_KEY_ALGORITHMS ? 1 : 0);
     }
     writer_string_end(message, mark);
 }
@@ -117,10 +118,8 @@ void kexinit_send(struct connection *connection)
     writer_init(&own, kexinit, sizeof(connection->buffers.kex.server_kexinit));
     writer_u8(&own, SSH_MSG_KEXINIT);
     writer_bytes(&own, kex->cookie, sizeof(kex->cookie));
-    write_methods(connection, &own);
-    write_host_keys(connection, &own);
-    for (size_t i = 0; i < OFFERS; i++) {
-        writer_text(&own, offers[i / 2].name);
+    for (size_t i = 0; i < LISTS; i++) {
+        write_list(connection, &own, kind_of(i));
     }
     writer_bool(&own, false);
     writer_u32(&own, 0);
@@ -150,69 +149,44 @@ static bool list_has(struct reader list, const char *wanted)
     return false;
 }
 
-static bool first_is(struct reader list, const char *wanted)
+/* Our first offer of this kind, of this name unless that is NULL; or NULL. */
+static const struct offer *find_offer(const struct connection *connection, enum kind kind,
+                                      const struct reader *name)
 {
-    struct reader name;
-    return reader_name(&list, &name) && reader_is(&name, wanted);
-}
-
-/* The client's first method that we have, or NULL. */
-static const struct method *choose_method(const struct connection *connection, struct reader list)
-{
-    struct reader name;
-    while (reader_name(&list, &name)) {
-        for (size_t i = 0; i < METHODS; i++) {
-            if (is_enabled(connection, &methods[i]) && reader_is(&name, methods[i].name)) {
-                return &methods[i];
-            }
+    for (size_t i = 0; i < OFFERS; i++) {
+        if (offers[i].kind == kind && is_offered(connection, &offers[i]) &&
+            (name == NULL || reader_is(name, offers[i].name))) {
+            return &offers[i];
         }
     }
     return NULL;
 }
 
-/* The client's first host key algorithm that we have, as an index; HOST_KEY_ALGORITHMS if none. */
-static size_t choose_host_key(const struct connection *connection, struct reader list)
+/* What the client's first name that we offer stands for, or NULL. */
+static const struct offer *choose(const struct connection *connection, enum kind kind,
+                                  struct reader list)
+{
+    const struct offer *offer = NULL;
+    struct reader name;
+    while (offer == NULL && reader_name(&list, &name)) {
+        offer = find_offer(connection, kind, &name);
+    }
+    return offer;
+}
+
+/* True if the client's first name is also ours. */
+static bool is_guess_right(const struct connection *connection, enum kind kind, struct reader list)
 {
     struct reader name;
-    while (reader_name(&list, &name)) {
-        for (size_t i = first_host_key(connection); i < HOST_KEY_ALGORITHMS; i++) {
-            if (reader_is(&name, host_key_algorithms[i])) {
-                return i;
-            }
-        }
-    }
-    return HOST_KEY_ALGORITHMS;
+    const struct offer *first = find_offer(connection, kind, NULL);
+    return first != NULL && reader_name(&list, &name) && reader_is(&name, first->name);
 }
 
-static const char *our_first_method(const struct connection *connection)
-{
-    for (size_t i = 0; i < METHODS; i++) {
-        if (is_enabled(connection, &methods[i])) {
-            return methods[i].name;
-        }
-    }
-    return "";
-}
-
-static enum ssh_phase refuse_no_match(struct connection *connection, const char *what,
-                                      const char *direction)
-{
-    return connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED, "no common %s%s", what,
-                             direction);
-}
-
-/* `list` is one of those that `offers` describes. */
-static enum ssh_phase refuse_missing(struct connection *connection, size_t list)
-{
-    return refuse_no_match(connection, offers[list / 2].required,
-                           list % 2 == 0 ? " from client to server" : " from server to client");
-}
-
-static void log_method(struct connection *connection, const struct method *method)
+static void log_method(struct connection *connection, const char *method)
 {
     if (connection->options->verbosity > 0) {
         char text[LIMIT_NOTE_BYTES + 1];
-        snprintf(text, sizeof(text), "key exchange %s, strict %s, client %.100s", method->name,
+        snprintf(text, sizeof(text), "key exchange %s, strict %s, client %.100s", method,
                  connection->kex.strict ? "yes" : "no", connection->client_version);
         ask_note(connection, LOG_DETAIL, text);
     }
@@ -232,17 +206,6 @@ static bool keep_client_kexinit(struct connection *connection, const struct read
     return true;
 }
 
-/* The first list without a name that we require, or OFFERS. */
-static size_t find_missing(const struct reader lists[static OFFERS])
-{
-    size_t i = 0;
-    while (i < OFFERS &&
-           (offers[i / 2].required[0] == '\0' || list_has(lists[i], offers[i / 2].name))) {
-        i++;
-    }
-    return i;
-}
-
 enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *message)
 {
     struct kex *kex = &connection->kex;
@@ -250,10 +213,8 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
     bool first_exchange = is_first_exchange(connection);
 
     reader_bytes(message, SSH_COOKIE_BYTES);
-    struct reader client_methods = reader_string(message);
-    struct reader client_host_keys = reader_string(message);
-    struct reader lists[OFFERS];
-    for (size_t i = 0; i < OFFERS; i++) {
+    struct reader lists[LISTS];
+    for (size_t i = 0; i < LISTS; i++) {
         lists[i] = reader_string(message);
     }
     bool packet_follows = reader_bool(message);
@@ -271,34 +232,32 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
                                  "too many key exchanges before login");
     }
 
-    const struct method *method = choose_method(connection, client_methods);
-    if (method == NULL) {
-        return refuse_no_match(connection, "key exchange method", "");
+    const struct offer *chosen[LISTS];
+    for (size_t i = 0; i < LISTS; i++) {
+        const char *what = required[kind_of(i)];
+        chosen[i] = choose(connection, kind_of(i), lists[i]);
+        if (chosen[i] == NULL && what[0] != '\0') {
+            return connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+                                     "no common %s%s", what,
+                                     i < CIPHER   ? ""
+                                     : i % 2 == 0 ? " from client to server"
+                                                  : " from server to client");
+        }
     }
-    size_t host_key = choose_host_key(connection, client_host_keys);
-    if (host_key == HOST_KEY_ALGORITHMS) {
-        return refuse_no_match(connection, "host key algorithm", "");
-    }
-    size_t missing = find_missing(lists);
-    if (missing < OFFERS) {
-        return refuse_missing(connection, missing);
-    }
-    bool wrong_guess =
-        packet_follows &&
-        !(first_is(client_methods, our_first_method(connection)) &&
-          first_is(client_host_keys, host_key_algorithms[first_host_key(connection)]));
+    bool wrong_guess = packet_follows && !(is_guess_right(connection, METHOD, lists[METHOD]) &&
+                                           is_guess_right(connection, HOST_KEY, lists[HOST_KEY]));
 
     if (first_exchange) {
         /* No later KEXINIT decides about these: draft-miller-sshm-strict-kex, RFC 8308 2.1. */
-        kex->strict = list_has(client_methods, STRICT_CLIENT);
-        kex->ext_info = list_has(client_methods, "ext-info-c");
+        kex->strict = list_has(lists[METHOD], STRICT_CLIENT);
+        kex->ext_info = list_has(lists[METHOD], "ext-info-c");
     }
     if (!kex->sent) {
         kexinit_send(connection);
     }
-    kex->hybrid = method->hybrid;
-    kex->certified = host_key == 0;
-    log_method(connection, method);
+    kex->hybrid = chosen[METHOD]->need == SNTRUP;
+    kex->certified = chosen[HOST_KEY]->need == CERTIFICATE;
+    log_method(connection, chosen[METHOD]->name);
     if (first_exchange) {
         return wrong_guess ? SSH_PHASE_GUESS : SSH_PHASE_ECDH;
     }
