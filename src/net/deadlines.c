@@ -4,8 +4,9 @@
 
 #include "channel_stdout.h"
 #include "kex.h"
+#include "minimum.h"
 
-/* In the order of deadlines_check(). Of the first the rekeying takes care. */
+/* REKEY_START only wakes the loop, for kex_rekey_if_due(). */
 enum { REKEY_START, REKEY_END, LOGIN, IDLE, LIFE, WARNING, KEEPALIVE, DEADLINES };
 
 /* UINT64_MAX for never: `seconds` of 0 are no limit. */

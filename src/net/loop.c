@@ -15,6 +15,7 @@
 #include "dispatch.h"
 #include "idle_trim.h"
 #include "kex.h"
+#include "minimum.h"
 #include "version.h"
 
 enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };

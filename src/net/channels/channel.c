@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "connection.h"
+#include "minimum.h"
 #include "reader.h"
 
 void channel_init(struct channel *channel)
@@ -37,8 +38,7 @@ void channel_open(struct connection *connection, struct channel *channel, uint32
     channel_init(channel);
     channel->remote = remote;
     channel->remote_window = remote_window;
-    channel->remote_packet =
-        remote_packet < LIMIT_CHANNEL_PACKET_BYTES ? remote_packet : LIMIT_CHANNEL_PACKET_BYTES;
+    channel->remote_packet = (uint32_t)smaller(remote_packet, LIMIT_CHANNEL_PACKET_BYTES);
     channel->limit = channel->window = LIMIT_WINDOW_BYTES;
     channel->input = INPUT_WAITING;
     channel->output = OUTPUT_WAITING;
@@ -134,7 +134,7 @@ void channel_close_descriptor(int *fd)
 
 /* ---- its queue ------------------------------------------------------------------------------- */
 
-static uint16_t take_chunk(struct pool *pool)
+static void add_chunk(struct pool *pool, struct queue *queue)
 {
     uint16_t chunk = pool->free;
     if (chunk != 0) {
@@ -143,19 +143,6 @@ static uint16_t take_chunk(struct pool *pool)
         chunk = ++pool->touched;
     }
     pool->in_use++;
-    return chunk;
-}
-
-static void give_chunk(struct pool *pool, uint16_t chunk)
-{
-    pool->next[chunk - 1] = pool->free;
-    pool->free = chunk;
-    pool->in_use--;
-}
-
-static void add_chunk(struct pool *pool, struct queue *queue)
-{
-    uint16_t chunk = take_chunk(pool);
     if (queue->last != 0) {
         pool->next[queue->last - 1] = chunk;
     } else {
@@ -166,14 +153,23 @@ static void add_chunk(struct pool *pool, struct queue *queue)
     queue->end = 0;
 }
 
+static void drop_chunk(struct pool *pool, struct queue *queue)
+{
+    uint16_t chunk = queue->first;
+    queue->first = pool->next[chunk - 1];
+    queue->start = 0;
+    pool->next[chunk - 1] = pool->free;
+    pool->free = chunk;
+    pool->in_use--;
+}
+
 void queue_add(struct pool *pool, struct queue *queue, const uint8_t *bytes, size_t count)
 {
     while (count > 0) {
         if (queue->last == 0 || queue->end == QUEUE_CHUNK_BYTES) {
             add_chunk(pool, queue);
         }
-        size_t room = QUEUE_CHUNK_BYTES - (size_t)queue->end;
-        size_t part = count < room ? count : room;
+        size_t part = smaller(count, QUEUE_CHUNK_BYTES - (size_t)queue->end);
         memcpy(pool->chunks[queue->last - 1] + queue->end, bytes, part);
         queue->end = (uint16_t)(queue->end + part);
         queue->bytes += part;
@@ -198,18 +194,15 @@ void queue_drop(struct pool *pool, struct queue *queue, size_t count)
     while (count > 0) {
         size_t part;
         queue_front(pool, queue, &part);
-        part = count < part ? count : part;
+        part = smaller(count, part);
         queue->start = (uint16_t)(queue->start + part);
         queue->bytes -= part;
         count -= part;
+        if (queue->bytes == 0 || queue->start == QUEUE_CHUNK_BYTES) {
+            drop_chunk(pool, queue);
+        }
         if (queue->bytes == 0) {
-            give_chunk(pool, queue->first);
             *queue = (struct queue){0};
-        } else if (queue->start == QUEUE_CHUNK_BYTES) {
-            uint16_t empty = queue->first;
-            queue->first = pool->next[empty - 1];
-            queue->start = 0;
-            give_chunk(pool, empty);
         }
     }
 }

@@ -5,6 +5,7 @@
 #include "channel_stdout.h"
 #include "channel_window.h"
 #include "connection.h"
+#include "minimum.h"
 
 /* Small messages need room as well. None may leave during our key exchange or after DISCONNECT. */
 static bool may_send(const struct connection *connection)

@@ -6,6 +6,7 @@
 
 #include "channel_stdin.h"
 #include "connection.h"
+#include "minimum.h"
 
 /* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
 #define DATA_HEADER_BYTES (1 + 4 + 4 + 4)

@@ -87,11 +87,6 @@ struct host_keys {
     uint8_t certificate[LIMIT_HOST_CERTIFICATE_BYTES];
 };
 
-static inline size_t smaller(size_t one, size_t other)
-{
-    return one < other ? one : other;
-}
-
 /* struct iovec has no const, although writev() and sendmsg() only read. */
 static inline struct iovec iovec_of(const void *bytes, size_t count)
 {
@@ -100,11 +95,6 @@ static inline struct iovec iovec_of(const void *bytes, size_t count)
         void *part;
     } pointer = {.source = bytes};
     return (struct iovec){.iov_base = pointer.part, .iov_len = count};
-}
-
-static inline uint64_t earlier(uint64_t one_ms, uint64_t other_ms)
-{
-    return one_ms < other_ms ? one_ms : other_ms;
 }
 
 /* What this process needs of the command line (options.h). */

@@ -5,6 +5,7 @@
 
 #include "ask.h"
 #include "log.h"
+#include "minimum.h"
 #include "ssh_key_types.h"
 
 enum ssh_phase messages_refuse_malformed(struct connection *connection, const char *name)

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "minimum.h"
+
 void version_send(struct connection *connection)
 {
     static const char line[] = SSH_SERVER_VERSION "\r\n";
