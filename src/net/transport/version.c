@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "minimum.h"
+#include "reader.h"
 
 void version_send(struct connection *connection)
 {
@@ -15,25 +16,17 @@ void version_send(struct connection *connection)
 static void refuse_first_bytes(struct connection *connection, const char *why, const uint8_t *bytes,
                                size_t count)
 {
-    size_t shown = 0;
-    while (shown < smaller(count, 60) && bytes[shown] != '\r' && bytes[shown] != '\n' &&
-           bytes[shown] != 0) {
-        shown++;
-    }
-    connection_leave(connection, "%s: its first line begins with \"%.*s\"", why, (int)shown,
-                     (const char *)bytes);
-}
-
-static bool starts_with(const uint8_t *bytes, size_t count, const char *prefix)
-{
-    return count >= strlen(prefix) && memcmp(bytes, prefix, strlen(prefix)) == 0;
+    struct reader first = reader_over(bytes, smaller(count, 60));
+    struct reader line = reader_until(&first, "\r\n");
+    connection_leave(connection, "%s: its first line begins with \"%.*s\"", why, (int)line.left,
+                     (const char *)line.bytes);
 }
 
 bool version_read(struct connection *connection)
 {
     const uint8_t *bytes = connection->buffers.input + connection->input_start;
-    size_t available = connection->input_end - connection->input_start;
-    size_t count = smaller(available, LIMIT_VERSION_LINE_BYTES);
+    size_t count =
+        smaller(connection->input_end - connection->input_start, LIMIT_VERSION_LINE_BYTES);
     /* A client may send no other line before it: the first bytes decide. */
     if (memcmp(bytes, "SSH-", smaller(count, 4)) != 0) {
         refuse_first_bytes(connection, "the client does not speak SSH", bytes, count);
@@ -48,28 +41,27 @@ bool version_read(struct connection *connection)
         return false;
     }
     size_t line_bytes = (size_t)(line_feed - bytes);
-    size_t taken = line_bytes + 1;
     if (line_bytes > 0 && bytes[line_bytes - 1] == '\r') {
         line_bytes--;
     }
-    if (memchr(bytes, 0, line_bytes) != NULL) {
+    struct reader line = reader_over(bytes, line_bytes);
+    if (reader_has_nul(&line)) {
         connection_leave(connection, "the client's identification line holds a NUL");
         return false;
     }
-    if (!starts_with(bytes, line_bytes, "SSH-2.0-") &&
-        !starts_with(bytes, line_bytes, "SSH-1.99-")) {
+    if (!reader_take(&line, "SSH-2.0-") && !reader_take(&line, "SSH-1.99-")) {
         refuse_first_bytes(connection, "the client does not speak SSH 2.0", bytes, line_bytes);
         return false;
     }
     memcpy(connection->client_version, bytes, line_bytes);
     connection->client_version[line_bytes] = '\0';
     connection->client_version_bytes = line_bytes;
-    connection->input_start += taken;
+    connection->input_start += (size_t)(line_feed - bytes) + 1;
     return true;
 }
 
 bool version_is_openssh(const struct connection *connection)
 {
-    return starts_with((const uint8_t *)connection->client_version,
-                       connection->client_version_bytes, "SSH-2.0-OpenSSH");
+    struct reader line = reader_over(connection->client_version, connection->client_version_bytes);
+    return reader_take(&line, "SSH-2.0-OpenSSH");
 }
