@@ -36,54 +36,38 @@ bool idle_trim_due(const struct connection *connection)
            pool_is_due(connection);
 }
 
-/* Returns the buffers of the key exchange. If input and output are empty, the same call returns
- * them too. */
-static void give_back_kex(struct connection *connection)
-{
-    struct buffers *buffers = &connection->buffers;
-    if (connection->input_end == 0 && connection->output_end == 0) {
-        memory_give_back(buffers, sizeof(*buffers));
-        connection->pages.input_touched = connection->pages.output_touched = 0;
-    } else {
-        memory_give_back(&buffers->kex, sizeof(buffers->kex));
-    }
-    connection->pages.spared_ms = connection->now_ms;
-}
-
-static void give_back_input(struct connection *connection)
-{
-    memory_give_back(connection->buffers.input, sizeof(connection->buffers.input));
-    connection->pages.input_touched = 0;
-}
-
 void idle_trim_before_bulk(struct connection *connection)
 {
-    if (!kex_is_due(connection)) {
-        return;
+    if (kex_is_due(connection)) {
+        idle_trim(connection);
     }
-    give_back_kex(connection);
-    if (input_is_due(connection)) {
-        give_back_input(connection);
-    }
-    memory_give_back_stack();
 }
 
 void idle_trim(struct connection *connection)
 {
+    struct buffers *buffers = &connection->buffers;
+    struct pool *pool = &connection->pool;
     if (!idle_trim_due(connection)) {
         return;
     }
     if (kex_is_due(connection)) {
-        give_back_kex(connection);
+        /* One call for all, if nothing waits. */
+        if (connection->input_end == 0 && connection->output_end == 0) {
+            memory_give_back(buffers, sizeof(*buffers));
+            connection->pages.input_touched = connection->pages.output_touched = 0;
+        } else {
+            memory_give_back(&buffers->kex, sizeof(buffers->kex));
+        }
+        connection->pages.spared_ms = connection->now_ms;
     }
     if (input_is_due(connection)) {
-        give_back_input(connection);
+        memory_give_back(buffers->input, sizeof(buffers->input));
+        connection->pages.input_touched = 0;
     }
     if (output_is_due(connection)) {
-        memory_give_back(connection->buffers.output, sizeof(connection->buffers.output));
+        memory_give_back(buffers->output, sizeof(buffers->output));
         connection->pages.output_touched = 0;
     }
-    struct pool *pool = &connection->pool;
     if (pool_is_due(connection)) {
         memory_give_back(pool->chunks[0], pool->touched * sizeof(pool->chunks[0]));
         pool->touched = pool->free = 0;

@@ -12,11 +12,11 @@ struct connection;
 /* True if enough pages can be returned for a system call to pay. */
 bool idle_trim_due(const struct connection *connection);
 
-/* Once after each key exchange and each start of a session: returns what they have used. A bulk
- * transfer, which may be long, does not need it. Input and output that wait stay. */
-void idle_trim_before_bulk(struct connection *connection);
-
 /* Returns all pages of empty buffers, and of the stack below the caller. */
 void idle_trim(struct connection *connection);
+
+/* The same, but only once after each key exchange and each start of a session: a bulk transfer,
+ * which may be long, does not need what they have used. */
+void idle_trim_before_bulk(struct connection *connection);
 
 #endif
