@@ -27,23 +27,9 @@ enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
-/* Before login OpenSSH's client uses Nagle's algorithm: it waits for our acknowledgement before it
- * sends a second small packet, and our kernel would delay that by 40 ms. The kernel resets the
- * option, so it is set after each turn that read and wrote nothing; an answer carries the
- * acknowledgement, and a separate one would cost one more segment. */
-static void acknowledge_at_once(const struct connection *connection)
+static void set_tcp(int fd, int option, int value)
 {
-    if (connection->socket.quickack) {
-        const int on = 1;
-        setsockopt(STDIN_FILENO, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
-    }
-}
-
-/* How far the input may be filled: the packet that is arriving gets the room that it needs. */
-static size_t input_most_bytes(const struct connection *connection)
-{
-    size_t awaited = packet_awaited_bytes(&connection->in);
-    return awaited > LIMIT_READ_BYTES ? awaited : LIMIT_READ_BYTES;
+    setsockopt(fd, IPPROTO_TCP, option, &value, sizeof(value));
 }
 
 /* Moves an incomplete packet to the start of the buffer. Returns its bytes. */
@@ -62,7 +48,9 @@ static size_t compact_input(struct connection *connection)
 static void read_socket(struct connection *connection)
 {
     size_t left = compact_input(connection);
-    size_t most = input_most_bytes(connection);
+    /* The packet that is arriving gets the room that it needs. */
+    size_t awaited = packet_awaited_bytes(&connection->in);
+    size_t most = awaited > LIMIT_READ_BYTES ? awaited : LIMIT_READ_BYTES;
     if (left >= most) {
         return; /* complete packets that wait for room in the output */
     }
@@ -158,10 +146,10 @@ static void wait_for_events(struct connection *connection)
 {
     struct pollfd entries[POLL_ENTRIES];
     struct channel_plan plan = channel_poll_plan(connection, entries + FIRST_CHANNEL);
-    bool awaits_room = plan.awaits_room || connection->output_start < connection->output_end;
+    bool writes = plan.awaits_room || connection->output_start < connection->output_end;
     bool reads = output_room(connection) >= LIMIT_REPLY_BYTES && !plan.pauses;
     entries[SOCKET_IN] = channel_poll_entry(reads, STDIN_FILENO, POLLIN);
-    entries[SOCKET_OUT] = channel_poll_entry(awaits_room, STDOUT_FILENO, POLLOUT);
+    entries[SOCKET_OUT] = channel_poll_entry(writes, STDOUT_FILENO, POLLOUT);
     entries[MONITOR] = channel_poll_entry(true, connection->ipc, POLLRDHUP);
     entries[SESSION] = channel_poll_entry(true, connection->session_ipc, 0);
     struct timespec timeout = poll_timeout(connection, &plan);
@@ -198,13 +186,10 @@ static void wait_for_events(struct connection *connection)
 static void send_greeting(struct connection *connection)
 {
     if (connection->socket.tcp) {
-        const int on = 1;
-        setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+        set_tcp(STDOUT_FILENO, TCP_NODELAY, 1);
         /* Data in the kernel's buffer can't be overtaken: without a limit a keystroke's echo would
          * wait for all that the kernel keeps for a far client. */
-        const int unsent_bytes = LIMIT_UNSENT_BYTES;
-        setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent_bytes,
-                   sizeof(unsent_bytes));
+        set_tcp(STDOUT_FILENO, TCP_NOTSENT_LOWAT, LIMIT_UNSENT_BYTES);
     }
     version_send(connection);
     kexinit_send(connection);
@@ -262,8 +247,13 @@ void loop_run(struct connection *connection, uint32_t layers)
             deadlines_check(connection);
         }
         write_socket(connection);
-        if (connection->socket.bytes_in != bytes_in && connection->socket.bytes_out == bytes_out) {
-            acknowledge_at_once(connection);
+        /* Before login OpenSSH's client uses Nagle's algorithm: it waits for our acknowledgement
+         * before it sends a second small packet, and our kernel would delay that by 40 ms. The
+         * kernel resets the option, so it is set after each turn that read and wrote nothing; an
+         * answer carries the acknowledgement, and a separate one would cost one more segment. */
+        if (connection->socket.quickack && connection->socket.bytes_in != bytes_in &&
+            connection->socket.bytes_out == bytes_out) {
+            set_tcp(STDIN_FILENO, TCP_QUICKACK, 1);
         }
     }
     if (connection->end.disconnected) {
