@@ -1,10 +1,12 @@
 #include "tty_modes.h"
 
 #include <stddef.h>
-#include <string.h>
 #include <unistd.h>
 
 #define OP_END         0
+#define OP_FLAGS       30
+#define OP_CS7         90
+#define OP_CS8         91
 #define OP_ISPEED      128
 #define OP_OSPEED      129
 #define OP_FIRST_UNDEF 160
@@ -16,38 +18,22 @@
 static const struct character {
     uint8_t opcode;
     uint8_t index;
+    uint8_t initial;
 } characters[] = {
-    {1, VINTR},     {2, VQUIT},    {3, VERASE},  {4, VKILL},  {5, VEOF},
-    {6, VEOL},      {7, VEOL2},    {8, VSTART},  {9, VSTOP},  {10, VSUSP},
-    {12, VREPRINT}, {13, VWERASE}, {14, VLNEXT}, {16, VSWTC}, {18, VDISCARD},
+    {1, VINTR, 003},   {2, VQUIT, 034},  {3, VERASE, 0177},   {4, VKILL, 025},
+    {5, VEOF, 004},    {6, VEOL, 0},     {7, VEOL2, 0},       {8, VSTART, 021},
+    {9, VSTOP, 023},   {10, VSUSP, 032}, {12, VREPRINT, 022}, {13, VWERASE, 027},
+    {14, VLNEXT, 026}, {16, VSWTC, 0},   {18, VDISCARD, 017},
 };
 
-/* Where struct termios holds a flag. */
-enum word {
-    INPUT = offsetof(struct termios, c_iflag),
-    OUTPUT = offsetof(struct termios, c_oflag),
-    CONTROL = offsetof(struct termios, c_cflag),
-    LOCAL = offsetof(struct termios, c_lflag),
-};
-
-static const struct flag {
-    uint8_t opcode;
-    uint8_t word;
-    tcflag_t mask;
-    tcflag_t bits;
-} flags[] = {
-    {30, INPUT, IGNPAR, IGNPAR}, {31, INPUT, PARMRK, PARMRK},   {32, INPUT, INPCK, INPCK},
-    {33, INPUT, ISTRIP, ISTRIP}, {34, INPUT, INLCR, INLCR},     {35, INPUT, IGNCR, IGNCR},
-    {36, INPUT, ICRNL, ICRNL},   {37, INPUT, IUCLC, IUCLC},     {38, INPUT, IXON, IXON},
-    {39, INPUT, IXANY, IXANY},   {40, INPUT, IXOFF, IXOFF},     {41, INPUT, IMAXBEL, IMAXBEL},
-    {42, INPUT, IUTF8, IUTF8},   {50, LOCAL, ISIG, ISIG},       {51, LOCAL, ICANON, ICANON},
-    {52, LOCAL, XCASE, XCASE},   {53, LOCAL, ECHO, ECHO},       {54, LOCAL, ECHOE, ECHOE},
-    {55, LOCAL, ECHOK, ECHOK},   {56, LOCAL, ECHONL, ECHONL},   {57, LOCAL, NOFLSH, NOFLSH},
-    {58, LOCAL, TOSTOP, TOSTOP}, {59, LOCAL, IEXTEN, IEXTEN},   {60, LOCAL, ECHOCTL, ECHOCTL},
-    {61, LOCAL, ECHOKE, ECHOKE}, {62, LOCAL, PENDIN, PENDIN},   {70, OUTPUT, OPOST, OPOST},
-    {71, OUTPUT, OLCUC, OLCUC},  {72, OUTPUT, ONLCR, ONLCR},    {73, OUTPUT, OCRNL, OCRNL},
-    {74, OUTPUT, ONOCR, ONOCR},  {75, OUTPUT, ONLRET, ONLRET},  {90, CONTROL, CSIZE, CS7},
-    {91, CONTROL, CSIZE, CS8},   {92, CONTROL, PARENB, PARENB}, {93, CONTROL, PARODD, PARODD},
+/* The flags of the opcodes from 30, 50, 70 and 90 on: of input, local modes, output and control. */
+#define FLAG_ROW_OPCODES 20
+static const tcflag_t flags[4][13] = {
+    {IGNPAR, PARMRK, INPCK, ISTRIP, INLCR, IGNCR, ICRNL, IUCLC, IXON, IXANY, IXOFF, IMAXBEL, IUTF8},
+    {ISIG, ICANON, XCASE, ECHO, ECHOE, ECHOK, ECHONL, NOFLSH, TOSTOP, IEXTEN, ECHOCTL, ECHOKE,
+     PENDIN},
+    {OPOST, OLCUC, ONLCR, OCRNL, ONOCR, ONLRET},
+    {CS7, CS8, PARENB, PARODD},
 };
 
 static const struct speed {
@@ -65,38 +51,38 @@ static const struct speed {
 #define COUNT(table) (sizeof(table) / sizeof((table)[0]))
 
 /* What a program sees that opens a new pseudo-terminal (tty_std_termios in Linux's drivers/tty). */
-static void set_defaults(struct termios *modes)
+static const struct termios initial = {
+    .c_iflag = ICRNL | IXON,
+    .c_oflag = OPOST | ONLCR,
+    .c_cflag = B38400 | CS8 | CREAD | HUPCL,
+    .c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN,
+    .c_cc = {[VMIN] = 1},
+};
+
+static void set_initial(struct termios *modes)
 {
-    memset(modes, 0, sizeof(*modes));
-    modes->c_iflag = ICRNL | IXON;
-    modes->c_oflag = OPOST | ONLCR;
-    modes->c_cflag = B38400 | CS8 | CREAD | HUPCL;
-    modes->c_lflag = ISIG | ICANON | ECHO | ECHOE | ECHOK | ECHOCTL | ECHOKE | IEXTEN;
-    modes->c_cc[VINTR] = 003;
-    modes->c_cc[VQUIT] = 034;
-    modes->c_cc[VERASE] = 0177;
-    modes->c_cc[VKILL] = 025;
-    modes->c_cc[VEOF] = 004;
-    modes->c_cc[VMIN] = 1;
-    modes->c_cc[VSTART] = 021;
-    modes->c_cc[VSTOP] = 023;
-    modes->c_cc[VSUSP] = 032;
-    modes->c_cc[VREPRINT] = 022;
-    modes->c_cc[VDISCARD] = 017;
-    modes->c_cc[VWERASE] = 027;
-    modes->c_cc[VLNEXT] = 026;
+    *modes = initial;
+    for (size_t i = 0; i < COUNT(characters); i++) {
+        modes->c_cc[characters[i].index] = characters[i].initial;
+    }
     cfsetispeed(modes, B38400);
     cfsetospeed(modes, B38400);
 }
 
-static void set_flag(struct termios *modes, const struct flag *flag, bool on)
+static void set_flag(struct termios *modes, uint8_t opcode, bool on)
 {
-    tcflag_t *word = (tcflag_t *)(void *)((uint8_t *)modes + flag->word);
+    tcflag_t *const words[] = {&modes->c_iflag, &modes->c_lflag, &modes->c_oflag, &modes->c_cflag};
+    size_t row = (size_t)(opcode - OP_FLAGS) / FLAG_ROW_OPCODES;
+    size_t column = (size_t)(opcode - OP_FLAGS) % FLAG_ROW_OPCODES;
+    if (opcode < OP_FLAGS || row >= COUNT(flags) || column >= COUNT(flags[0])) {
+        return;
+    }
+    /* Only an opcode that is on sets the character size. */
+    bool is_size = opcode == OP_CS7 || opcode == OP_CS8;
     if (on) {
-        *word = (*word & ~flag->mask) | flag->bits;
-    } else if (flag->mask != CSIZE) {
-        /* Only an opcode that is on sets the character size. */
-        *word &= ~flag->mask;
+        *words[row] = (*words[row] & ~(tcflag_t)(is_size ? CSIZE : 0)) | flags[row][column];
+    } else if (!is_size) {
+        *words[row] &= ~flags[row][column];
     }
 }
 
@@ -118,11 +104,7 @@ static void apply_mode(struct termios *modes, uint8_t opcode, uint32_t value)
                 value == CHARACTER_NONE ? _POSIX_VDISABLE : (cc_t)value;
         }
     }
-    for (size_t i = 0; i < COUNT(flags); i++) {
-        if (flags[i].opcode == opcode) {
-            set_flag(modes, &flags[i], value != 0);
-        }
-    }
+    set_flag(modes, opcode, value != 0);
     if (opcode == OP_ISPEED) {
         cfsetispeed(modes, speed_code(value));
     } else if (opcode == OP_OSPEED) {
@@ -132,7 +114,7 @@ static void apply_mode(struct termios *modes, uint8_t opcode, uint32_t value)
 
 bool tty_modes_read(struct reader *encoded, struct termios *modes)
 {
-    set_defaults(modes);
+    set_initial(modes);
     while (encoded->left > 0) {
         uint8_t opcode = reader_u8(encoded);
         if (opcode == OP_END || opcode >= OP_FIRST_UNDEF) {
