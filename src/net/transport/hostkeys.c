@@ -13,11 +13,11 @@
 #include "messages.h"
 #include "ssh_key_types.h"
 
-static void write_key(struct writer *message, const uint8_t public_key[static 32])
+void hostkeys_write(struct writer *message, const uint8_t *bytes, size_t count)
 {
     size_t mark = writer_string_begin(message);
     writer_text(message, SSH_ED25519);
-    writer_string(message, public_key, 32);
+    writer_string(message, bytes, count);
     writer_string_end(message, mark);
 }
 
@@ -37,7 +37,7 @@ void hostkeys_write_k_s(const struct connection *connection, struct writer *mess
     if (connection->kex.certified) {
         writer_string(message, keys->certificate, keys->certificate_bytes);
     } else {
-        write_key(message, keys->public_keys[0]);
+        hostkeys_write(message, keys->public_keys[0], 32);
     }
 }
 
@@ -64,7 +64,7 @@ void hostkeys_announce(struct connection *connection)
     writer_text(&message, "hostkeys-00@openssh.com");
     writer_bool(&message, false);
     for (size_t i = 0; i < keys->count; i++) {
-        write_key(&message, keys->public_keys[i]);
+        hostkeys_write(&message, keys->public_keys[i], 32);
     }
     message_send(connection, &message);
 }
@@ -109,10 +109,7 @@ static void answer_proofs(struct connection *connection, struct reader wanted)
         if (!ask_prove(connection, (uint32_t)i, proof)) {
             return;
         }
-        size_t mark = writer_string_begin(&answer);
-        writer_text(&answer, SSH_ED25519);
-        writer_string(&answer, proof, sizeof(proof));
-        writer_string_end(&answer, mark);
+        hostkeys_write(&answer, proof, sizeof(proof));
     }
     message_send(connection, &answer);
 }
@@ -136,5 +133,5 @@ enum ssh_phase hostkeys_on_prove(struct connection *connection, struct reader *m
         struct writer answer = message_begin(connection, SSH_MSG_REQUEST_FAILURE);
         message_send(connection, &answer);
     }
-    return connection->end.reached ? SSH_PHASE_ENDED : connection->phase;
+    return connection->phase;
 }

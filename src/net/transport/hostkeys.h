@@ -11,6 +11,9 @@
 
 #define HOSTKEYS_PROVE "hostkeys-prove-00@openssh.com"
 
+/* Writes a public key of ours or a signature by it, as a string: "ssh-ed25519" and these bytes. */
+void hostkeys_write(struct writer *message, const uint8_t *bytes, size_t count);
+
 /* Writes K_S of this key exchange, as a string. */
 void hostkeys_write_k_s(const struct connection *connection, struct writer *message);
 

@@ -27,9 +27,7 @@ struct exchange {
     size_t q_s_bytes;
     uint8_t q_s[AGREE_HYBRID_SERVER_BYTES];
     uint8_t secret[AGREE_HYBRID_SECRET_BYTES]; /* K; curve25519 fills only the first half */
-    size_t h_bytes;
-    uint8_t h[HASH_MAX_BYTES];
-    uint8_t signature[64];
+    struct ipc_sign_reply made;                /* H and its signature */
     uint8_t server_key[CHACHAPOLY_KEY_BYTES];
 };
 
@@ -96,21 +94,16 @@ static bool agree_on_secret(struct connection *connection, struct exchange *exch
 
 /* ---- H and the keys -------------------------------------------------------------------------- */
 
-/* Has the monitor make H and its signature. */
 static bool obtain_signature(struct connection *connection, struct exchange *exchange)
 {
     struct kex *kex = &connection->kex;
-    struct ipc_sign_reply reply;
     if (!ask_sign(connection, exchange->secret, exchange->q_c, exchange->q_c_bytes, exchange->q_s,
-                  exchange->q_s_bytes, &reply)) {
+                  exchange->q_s_bytes, &exchange->made)) {
         return false;
     }
-    exchange->h_bytes = reply.hash_bytes;
-    memcpy(exchange->h, reply.hash, sizeof(exchange->h));
-    memcpy(exchange->signature, reply.signature, sizeof(exchange->signature));
     if (kex->session_id_bytes == 0) {
-        memcpy(kex->session_id, exchange->h, sizeof(kex->session_id));
-        kex->session_id_bytes = exchange->h_bytes;
+        memcpy(kex->session_id, exchange->made.hash, sizeof(kex->session_id));
+        kex->session_id_bytes = exchange->made.hash_bytes;
         kex->first_certified = kex->certified;
     }
     return true;
@@ -128,18 +121,18 @@ static void derive_key(const struct kex *kex, const struct exchange *exchange, c
     uint8_t block[HASH_MAX_BYTES];
     exchange_hash_begin(&hash, kex->hybrid);
     exchange_hash_secret(&hash, exchange->secret);
-    exchange_hash_bytes(&hash, exchange->h, exchange->h_bytes);
+    exchange_hash_bytes(&hash, exchange->made.hash, exchange->made.hash_bytes);
     exchange_hash_bytes(&hash, &letter, 1);
     exchange_hash_bytes(&hash, kex->session_id, kex->session_id_bytes);
-    size_t made = exchange_hash_end(&hash, block); /* K1 */
-    memcpy(key, block, made);
-    if (made < CHACHAPOLY_KEY_BYTES) {
+    size_t bytes = exchange_hash_end(&hash, block); /* K1 */
+    memcpy(key, block, bytes);
+    if (bytes < CHACHAPOLY_KEY_BYTES) {
         exchange_hash_begin(&hash, kex->hybrid);
         exchange_hash_secret(&hash, exchange->secret);
-        exchange_hash_bytes(&hash, exchange->h, exchange->h_bytes);
-        exchange_hash_bytes(&hash, key, made);
+        exchange_hash_bytes(&hash, exchange->made.hash, exchange->made.hash_bytes);
+        exchange_hash_bytes(&hash, key, bytes);
         exchange_hash_end(&hash, block); /* K2 */
-        memcpy(key + made, block, CHACHAPOLY_KEY_BYTES - made);
+        memcpy(key + bytes, block, CHACHAPOLY_KEY_BYTES - bytes);
     }
     sodium_memzero(block, sizeof(block));
 }
@@ -151,10 +144,7 @@ static void send_reply(struct connection *connection, const struct exchange *exc
     struct writer message = message_begin(connection, SSH_MSG_KEX_ECDH_REPLY);
     hostkeys_write_k_s(connection, &message);
     writer_string(&message, exchange->q_s, exchange->q_s_bytes);
-    size_t signature = writer_string_begin(&message);
-    writer_text(&message, SSH_ED25519);
-    writer_string(&message, exchange->signature, sizeof(exchange->signature));
-    writer_string_end(&message, signature);
+    hostkeys_write(&message, exchange->made.signature, sizeof(exchange->made.signature));
     message_send(connection, &message);
 }
 
