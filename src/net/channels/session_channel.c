@@ -97,27 +97,27 @@ static enum outcome on_env(struct connection *connection, struct channel *channe
 
 /* ---- the program ----------------------------------------------------------------------------- */
 
-/* Logs why, as the client only sees that its request failed. */
-static void note_length(struct connection *connection, size_t bytes)
-{
-    char text[LIMIT_NOTE_BYTES + 1];
-    snprintf(text, sizeof(text), "refused a command of %zu bytes: it may have %d", bytes,
-             LIMIT_COMMAND_BYTES);
-    ask_note(connection, LOG_EVENT, text);
-}
-
+/* "shell" has no field, "exec" a command, "subsystem" a name. */
 static enum outcome start_program(struct connection *connection, struct channel *channel,
-                                  enum ipc_session_kind kind, const struct reader *command)
+                                  enum ipc_session_kind kind, struct reader *message)
 {
-    if (channel->output != OUTPUT_WAITING || reader_has_nul(command)) {
+    struct reader command = kind == IPC_SESSION_SHELL ? *message : reader_string(message);
+    if (!reader_end(message)) {
+        return MALFORMED;
+    }
+    if (channel->output != OUTPUT_WAITING || reader_has_nul(&command)) {
         return FAILURE;
     }
-    if (command->left > LIMIT_COMMAND_BYTES) {
-        note_length(connection, command->left);
+    if (command.left > LIMIT_COMMAND_BYTES) {
+        /* The client only sees that its request failed. */
+        char text[LIMIT_NOTE_BYTES + 1];
+        snprintf(text, sizeof(text), "refused a command of %zu bytes: it may have %d", command.left,
+                 LIMIT_COMMAND_BYTES);
+        ask_note(connection, LOG_EVENT, text);
         return FAILURE;
     }
     int fds[IPC_REPLY_DESCRIPTORS];
-    if (!ask_spawn(connection, channel, kind, command->bytes, command->left, fds)) {
+    if (!ask_spawn(connection, channel, kind, command.bytes, command.left, fds)) {
         return FAILURE;
     }
     if (!channel->has_pty) {
@@ -130,32 +130,6 @@ static enum outcome start_program(struct connection *connection, struct channel 
     connection->pages.begun_ms = connection->now_ms;
     connection_mark_used(connection);
     return SUCCESS;
-}
-
-static enum outcome on_shell(struct connection *connection, struct channel *channel,
-                             struct reader *message)
-{
-    return reader_end(message) ? start_program(connection, channel, IPC_SESSION_SHELL, message)
-                               : MALFORMED;
-}
-
-static enum outcome start_named(struct connection *connection, struct channel *channel,
-                                enum ipc_session_kind kind, struct reader *message)
-{
-    struct reader name = reader_string(message);
-    return reader_end(message) ? start_program(connection, channel, kind, &name) : MALFORMED;
-}
-
-static enum outcome on_exec(struct connection *connection, struct channel *channel,
-                            struct reader *message)
-{
-    return start_named(connection, channel, IPC_SESSION_EXEC, message);
-}
-
-static enum outcome on_subsystem(struct connection *connection, struct channel *channel,
-                                 struct reader *message)
-{
-    return start_named(connection, channel, IPC_SESSION_SUBSYSTEM, message);
 }
 
 /* ---- while it runs --------------------------------------------------------------------------- */
@@ -219,20 +193,28 @@ static enum outcome on_break(struct connection *connection, struct channel *chan
 
 static const struct request {
     char type[sizeof("window-change")];
+    enum ipc_session_kind program; /* if there is no handler: starts one of this kind */
     request_handler *handler;
 } requests[] = {
-    {"pty-req", on_pty_req},     {"env", on_env},
-    {"shell", on_shell},         {"exec", on_exec},
-    {"subsystem", on_subsystem}, {"window-change", on_window_change},
-    {"signal", on_signal},       {"break", on_break},
+    {"pty-req", 0, on_pty_req},
+    {"env", 0, on_env},
+    {"shell", IPC_SESSION_SHELL, NULL},
+    {"exec", IPC_SESSION_EXEC, NULL},
+    {"subsystem", IPC_SESSION_SUBSYSTEM, NULL},
+    {"window-change", 0, on_window_change},
+    {"signal", 0, on_signal},
+    {"break", 0, on_break},
 };
 
 static enum outcome handle_request(struct connection *connection, struct channel *channel,
                                    const struct reader *type, struct reader *message)
 {
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
-        if (reader_is(type, requests[i].type)) {
-            return requests[i].handler(connection, channel, message);
+        const struct request *request = &requests[i];
+        if (reader_is(type, request->type)) {
+            return request->handler != NULL
+                       ? request->handler(connection, channel, message)
+                       : start_program(connection, channel, request->program, message);
         }
     }
     /* Unknown, keepalive@openssh.com, and forwarding (x11-req, auth-agent-req@openssh.com). */
