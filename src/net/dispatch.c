@@ -67,16 +67,6 @@ static const struct row rows[] = {
     {SSH_MSG_PONG, NEVER, NULL},
 };
 
-static const struct row *find_row(uint8_t number)
-{
-    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-        if (rows[i].number == number) {
-            return &rows[i];
-        }
-    }
-    return NULL;
-}
-
 enum dispatch_verdict dispatch_lookup(uint8_t number, enum ssh_phase phase,
                                       message_handler **handler)
 {
@@ -86,15 +76,13 @@ enum dispatch_verdict dispatch_lookup(uint8_t number, enum ssh_phase phase,
         *handler = kex_on_wrong_guess;
         return DISPATCH_HANDLE;
     }
-    const struct row *row = find_row(number);
-    if (row == NULL) {
-        return (IN(phase) & BETWEEN_KEX) != 0 ? DISPATCH_UNIMPLEMENTED : DISPATCH_REFUSE;
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        if (rows[i].number == number) {
+            *handler = rows[i].handler;
+            return (rows[i].phases & IN(phase)) != 0 ? DISPATCH_HANDLE : DISPATCH_REFUSE;
+        }
     }
-    if ((row->phases & IN(phase)) == 0) {
-        return DISPATCH_REFUSE;
-    }
-    *handler = row->handler;
-    return DISPATCH_HANDLE;
+    return (IN(phase) & BETWEEN_KEX) != 0 ? DISPATCH_UNIMPLEMENTED : DISPATCH_REFUSE;
 }
 
 static enum ssh_phase refuse_message(struct connection *connection, uint8_t number)
@@ -113,11 +101,6 @@ static enum ssh_phase refuse_message(struct connection *connection, uint8_t numb
     };
     return connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
                              "message %u is not allowed %s", number, when[connection->phase]);
-}
-
-static bool is_rekey(enum ssh_phase phase)
-{
-    return (IN(phase) & LATER_KEX) != 0;
 }
 
 void dispatch(struct connection *connection, const uint8_t *payload, size_t payload_bytes,
@@ -142,7 +125,7 @@ void dispatch(struct connection *connection, const uint8_t *payload, size_t payl
         connection->in.logged_in = true;
         hostkeys_announce(connection);
     }
-    if (is_rekey(next) && !is_rekey(connection->phase)) {
+    if ((IN(next) & LATER_KEX) != 0 && (IN(connection->phase) & LATER_KEX) == 0) {
         connection->resume = connection->phase;
     }
     connection->phase = connection->end.reached ? SSH_PHASE_ENDED : next;
@@ -153,16 +136,15 @@ static bool take_packet(struct connection *connection)
 {
     struct packet packet;
     uint32_t sequence = connection->in.sequence;
-    switch (packet_open(&connection->in, connection->buffers.input + connection->input_start,
-                        connection->input_end - connection->input_start, &packet)) {
-    case PACKET_INCOMPLETE:
-        return false;
-    case PACKET_CORRUPT:
+    enum packet_status status =
+        packet_open(&connection->in, connection->buffers.input + connection->input_start,
+                    connection->input_end - connection->input_start, &packet);
+    if (status == PACKET_CORRUPT) {
         connection->phase =
             connection_refuse(connection, SSH_DISCONNECT_MAC_ERROR, "corrupt packet");
+    }
+    if (status != PACKET_READY) {
         return false;
-    case PACKET_READY:
-        break;
     }
     dispatch(connection, packet.payload, packet.payload_bytes, sequence);
     connection->input_start += packet.total_bytes;
@@ -177,11 +159,8 @@ void dispatch_input(struct connection *connection)
     }
     connection->socket.input_waits = false;
     while (!connection->end.reached && connection->phase != SSH_PHASE_VERSION) {
-        if (output_room(connection) < LIMIT_REPLY_BYTES) {
-            connection->socket.input_waits = true;
-            break;
-        }
-        if (!take_packet(connection)) {
+        connection->socket.input_waits = output_room(connection) < LIMIT_REPLY_BYTES;
+        if (connection->socket.input_waits || !take_packet(connection)) {
             break;
         }
     }
