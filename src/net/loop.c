@@ -32,29 +32,22 @@ static void set_tcp(int fd, int option, int value)
     setsockopt(fd, IPPROTO_TCP, option, &value, sizeof(value));
 }
 
-/* Moves an incomplete packet to the start of the buffer. Returns its bytes. */
-static size_t compact_input(struct connection *connection)
+static void read_socket(struct connection *connection)
 {
+    uint8_t *input = connection->buffers.input;
     size_t left = connection->input_end - connection->input_start;
     if (connection->input_start > 0) {
-        memmove(connection->buffers.input, connection->buffers.input + connection->input_start,
-                left);
+        memmove(input, input + connection->input_start, left);
         connection->input_start = 0;
         connection->input_end = left;
     }
-    return left;
-}
-
-static void read_socket(struct connection *connection)
-{
-    size_t left = compact_input(connection);
     /* The packet that is arriving gets the room that it needs. */
     size_t awaited = packet_awaited_bytes(&connection->in);
     size_t most = awaited > LIMIT_READ_BYTES ? awaited : LIMIT_READ_BYTES;
     if (left >= most) {
         return; /* complete packets that wait for room in the output */
     }
-    ssize_t count = read(STDIN_FILENO, connection->buffers.input + left, most - left);
+    ssize_t count = read(STDIN_FILENO, input + left, most - left);
     connection->times.read_ms = connection->now_ms;
     connection->socket.input_drained = left + (size_t)(count > 0 ? count : 0) < most;
     if (count > 0) {

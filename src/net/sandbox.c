@@ -61,13 +61,6 @@ static uint32_t layer_if(bool entered, uint32_t layer)
     return entered ? layer : 0;
 }
 
-static uint32_t enter_as_root(const struct identity *identity)
-{
-    uint32_t layers = layer_if(enter_root(), SANDBOX_ROOT);
-    layers |= layer_if(confine_set_groups(0, NULL) == 0, SANDBOX_GROUPS);
-    return layers | layer_if(confine_identity(identity), SANDBOX_UID);
-}
-
 /* The monitor has ended: closes the connection and ends, as no other process would do it. */
 static void on_orphaned(int number)
 {
@@ -86,7 +79,12 @@ static void end_with_monitor(void)
 
 uint32_t sandbox_enter(const struct identity *identity)
 {
-    uint32_t layers = geteuid() == 0 ? enter_as_root(identity) : 0;
+    uint32_t layers = 0;
+    if (geteuid() == 0) {
+        layers |= layer_if(enter_root(), SANDBOX_ROOT);
+        layers |= layer_if(confine_set_groups(0, NULL) == 0, SANDBOX_GROUPS);
+        layers |= layer_if(confine_identity(identity), SANDBOX_UID);
+    }
     end_with_monitor();
     /* The change of uid has removed root's capabilities. This removes those that a launcher may
      * have given to another user. */

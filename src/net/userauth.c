@@ -20,6 +20,7 @@
 #include "ask.h"
 #include "hostkeys.h"
 #include "messages.h"
+#include "minimum.h"
 #include "ssh_key_types.h"
 
 #define METHOD_PUBLICKEY "publickey"
@@ -74,14 +75,6 @@ static void read_publickey(struct reader *message, bool hostbound, struct public
     }
 }
 
-/* Checks the name in the blob. The child that reads keys parses the rest. */
-static bool is_blob_of(struct reader blob, enum ipc_key_type type)
-{
-    size_t bytes = blob.left;
-    struct reader name = reader_string(&blob);
-    return bytes <= LIMIT_KEY_BLOB_BYTES && reader_is(&name, ssh_key_types[type]);
-}
-
 /* A signature is `string name | string signature`, where the latter has 64 bytes. A FIDO key's
  * continues with `byte flags | uint32 counter` (OpenSSH's PROTOCOL.u2f). A certificate's names the
  * algorithm of the key that it certifies. */
@@ -112,13 +105,15 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
     ask->hostbound = hostbound ? 1 : 0;
     reader_text(user, ask->user, sizeof(ask->user));
     struct reader algorithm = request->algorithm;
-    if (algorithm.left >= sizeof(ask->algorithm)) {
-        algorithm.left = sizeof(ask->algorithm) - 1;
-    }
+    algorithm.left = smaller(algorithm.left, sizeof(ask->algorithm) - 1);
     reader_text(&algorithm, ask->algorithm, sizeof(ask->algorithm));
 
+    /* Of the blob only the name is read here: the child that reads keys parses the rest. */
+    struct reader rest = request->blob;
+    struct reader name = reader_string(&rest);
     enum ipc_key_type type = ssh_key_type_find(&request->algorithm);
-    if (type == IPC_KEY_UNSUPPORTED || !is_blob_of(request->blob, type) ||
+    if (type == IPC_KEY_UNSUPPORTED || !reader_is(&name, ssh_key_types[type]) ||
+        request->blob.left > LIMIT_KEY_BLOB_BYTES ||
         (request->is_signed && !read_signature(ask, request->signature, type))) {
         return;
     }

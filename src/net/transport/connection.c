@@ -30,19 +30,6 @@ static bool is_held_back(const struct connection *connection, enum ssh_message n
     return connection->kex.sent && !of_key_exchange && number != SSH_MSG_DISCONNECT;
 }
 
-/* Moves the output to the start of its buffer. */
-static void compact_output(struct connection *connection)
-{
-    if (connection->output_start == 0) {
-        return;
-    }
-    size_t count = connection->output_end - connection->output_start;
-    memmove(connection->buffers.output, connection->buffers.output + connection->output_start,
-            count);
-    connection->output_start = 0;
-    connection->output_end = count;
-}
-
 size_t output_room(const struct connection *connection)
 {
     return LIMIT_OUTPUT_BYTES - (connection->output_end - connection->output_start);
@@ -56,14 +43,16 @@ struct writer message_begin(struct connection *connection, enum ssh_message numb
                     LIMIT_DEFERRED_BYTES - connection->deferred_bytes);
         writer_string_begin(&message);
     } else {
-        if (LIMIT_OUTPUT_BYTES - connection->output_end < LIMIT_REPLY_BYTES) {
-            compact_output(connection);
+        uint8_t *output = connection->buffers.output;
+        if (LIMIT_OUTPUT_BYTES - connection->output_end < LIMIT_REPLY_BYTES &&
+            connection->output_start > 0) {
+            connection->output_end -= connection->output_start;
+            memmove(output, output + connection->output_start, connection->output_end);
+            connection->output_start = 0;
         }
         size_t room = LIMIT_OUTPUT_BYTES - connection->output_end;
         size_t payload_room = room > PACKET_OVERHEAD_BYTES ? room - PACKET_OVERHEAD_BYTES : 0;
-        writer_init(&message,
-                    connection->buffers.output + connection->output_end + PACKET_HEADER_BYTES,
-                    payload_room);
+        writer_init(&message, output + connection->output_end + PACKET_HEADER_BYTES, payload_room);
     }
     writer_u8(&message, (uint8_t)number);
     return message;

@@ -24,16 +24,12 @@ static size_t aligned_bytes(const struct packet_direction *direction, size_t pac
     return direction->sealed ? packet_length : packet_length + LENGTH_BYTES;
 }
 
-static size_t most_bytes(const struct packet_direction *direction)
-{
-    return direction->logged_in ? LIMIT_LOGGED_IN_PACKET_BYTES : LIMIT_PACKET_BYTES;
-}
-
 static bool length_is_valid(const struct packet_direction *direction, uint32_t length)
 {
+    size_t most_bytes = direction->logged_in ? LIMIT_LOGGED_IN_PACKET_BYTES : LIMIT_PACKET_BYTES;
     /* At least padding_length, a message number and the smallest padding. */
     return length >= 1 + 1 + PADDING_MIN_BYTES &&
-           length <= most_bytes(direction) - LENGTH_BYTES - tag_bytes(direction) &&
+           length <= most_bytes - LENGTH_BYTES - tag_bytes(direction) &&
            aligned_bytes(direction, length) % BLOCK_BYTES == 0;
 }
 
