@@ -118,14 +118,10 @@ bool reader_name(struct reader *list, struct reader *name)
     if (list->failed || list->left == 0) {
         return false;
     }
-    const uint8_t *comma = memchr(list->bytes, ',', list->left);
-    size_t count = comma == NULL ? list->left : (size_t)(comma - list->bytes);
-    *name = reader_over(reader_bytes(list, count), count);
-    if (comma != NULL) {
-        reader_u8(list);
-    }
+    *name = reader_until(list, ",");
+    bool comma = reader_take(list, ",");
     /* An empty name: two commas in a row, or one at either end. */
-    if (count == 0 || (comma != NULL && list->left == 0)) {
+    if (name->left == 0 || (comma && list->left == 0)) {
         fail(list);
         return false;
     }

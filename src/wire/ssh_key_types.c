@@ -37,23 +37,20 @@ enum ipc_key_type ssh_key_type_find(const struct reader *name)
     return IPC_KEY_UNSUPPORTED;
 }
 
-static bool is_ending(const struct reader *rest)
-{
-    bool ends = false;
-    for (size_t i = 0; !ends && i < sizeof(endings) / sizeof(endings[0]); i++) {
-        ends = reader_is(rest, endings[i]);
-    }
-    return ends;
-}
-
 bool ssh_key_type_is_other(const struct reader *name)
 {
-    bool other = false;
-    for (size_t i = 0; !other && i < sizeof(others) / sizeof(others[0]); i++) {
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
         struct reader rest = *name;
-        other = reader_take(&rest, others[i]) && is_ending(&rest);
+        if (!reader_take(&rest, others[i])) {
+            continue;
+        }
+        for (size_t j = 0; j < sizeof(endings) / sizeof(endings[0]); j++) {
+            if (reader_is(&rest, endings[j])) {
+                return true;
+            }
+        }
     }
-    return other;
+    return false;
 }
 
 bool ssh_key_type_is_known(const struct reader *name)
