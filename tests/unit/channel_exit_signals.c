@@ -21,14 +21,14 @@ static const struct {
 static uint32_t number_of(const void *name, size_t count)
 {
     struct reader reader = reader_over(name, count);
-    return signals_number(&reader);
+    return channel_exit_signal_number(&reader);
 }
 
 START_TEST(both_ways)
 {
     ck_assert_uint_eq(number_of(named[_i].name, strlen(named[_i].name)),
                       (uint32_t)named[_i].number);
-    ck_assert_str_eq(signals_name((uint32_t)named[_i].number), named[_i].name);
+    ck_assert_str_eq(channel_exit_signal_name((uint32_t)named[_i].number), named[_i].name);
 }
 END_TEST
 
@@ -42,7 +42,7 @@ START_TEST(no_other_name)
     }
     ck_assert_uint_eq(number_of("INT\0", 4), 0);
     struct reader failed = {.failed = true};
-    ck_assert_uint_eq(signals_number(&failed), 0);
+    ck_assert_uint_eq(channel_exit_signal_number(&failed), 0);
 }
 END_TEST
 
@@ -50,12 +50,12 @@ START_TEST(no_other_number)
 {
     size_t found = 0;
     for (uint32_t number = 0; number < 1000; number++) {
-        found += signals_name(number) != NULL ? 1 : 0;
+        found += channel_exit_signal_name(number) != NULL ? 1 : 0;
     }
     ck_assert_uint_eq(found, NAMED);
-    ck_assert_ptr_null(signals_name(0));
-    ck_assert_ptr_null(signals_name(SIGSTOP));
-    ck_assert_ptr_null(signals_name(UINT32_MAX));
+    ck_assert_ptr_null(channel_exit_signal_name(0));
+    ck_assert_ptr_null(channel_exit_signal_name(SIGSTOP));
+    ck_assert_ptr_null(channel_exit_signal_name(UINT32_MAX));
 }
 END_TEST
 

@@ -34,7 +34,7 @@ START_TEST(global_requests)
 {
     static const char *const types[] = {"keepalive@openssh.com", "tcpip-forward", "",
                                         "cancel-tcpip-forward", "hostkeys-prove-00@openssh.com"};
-    rig_reply_done(&rig, IPC_NOTE, 1); /* of forwarding_note() */
+    rig_reply_done(&rig, IPC_NOTE, 1); /* of channel_note_forwarding() */
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         rig_say(&rig, SSH_MSG_GLOBAL_REQUEST, "sbs", types[i], 1, "more");
         rig_expect(&rig, SSH_MSG_REQUEST_FAILURE, "");
@@ -82,7 +82,7 @@ START_TEST(other_types_are_prohibited)
 {
     static const char *const types[] = {"direct-tcpip", "x11",    "",
                                         "session2",     "sessio", "direct-streamlocal@openssh.com"};
-    rig_reply_done(&rig, IPC_NOTE, 1); /* of forwarding_note() */
+    rig_reply_done(&rig, IPC_NOTE, 1); /* of channel_note_forwarding() */
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         rig_say(&rig, SSH_MSG_CHANNEL_OPEN, "suuusu", types[i], 77, 1000, 1000, "host", 22);
         struct reader answer = rig_hear(&rig, SSH_MSG_CHANNEL_OPEN_FAILURE);

@@ -23,7 +23,7 @@ static void finish(void)
 static void note(const char *type)
 {
     struct reader name = reader_over((const uint8_t *)type, strlen(type));
-    forwarding_note(rig.connection, &name);
+    channel_note_forwarding(rig.connection, &name);
 }
 
 static const struct {

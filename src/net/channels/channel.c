@@ -70,30 +70,24 @@ uint32_t channel_number(const struct connection *connection, const struct channe
     return (uint32_t)(offset / sizeof(*channel));
 }
 
-static void refuse_not_open(struct connection *connection)
+static struct channel *refuse_not_open(struct connection *connection)
 {
     connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,
                       "message for a channel that is not open");
+    return NULL;
 }
 
 struct channel *channel_read_any(struct connection *connection, struct reader *message)
 {
     uint32_t number = reader_u32(message);
-    if (message->failed || number >= LIMIT_CHANNELS) {
-        refuse_not_open(connection);
-        return NULL;
-    }
-    return &connection->channels[number];
+    bool exists = !message->failed && number < LIMIT_CHANNELS;
+    return exists ? &connection->channels[number] : refuse_not_open(connection);
 }
 
 struct channel *channel_read_open(struct connection *connection, struct reader *message)
 {
     struct channel *channel = channel_read_any(connection, message);
-    if (channel != NULL && !channel_is_open(channel)) {
-        refuse_not_open(connection);
-        return NULL;
-    }
-    return channel;
+    return channel == NULL || channel_is_open(channel) ? channel : refuse_not_open(connection);
 }
 
 void channel_send(struct connection *connection, const struct channel *channel,

@@ -23,7 +23,7 @@ static const struct {
 
 #define SIGNALS (sizeof(signals) / sizeof(signals[0]))
 
-uint32_t signals_number(const struct reader *name)
+uint32_t channel_exit_signal_number(const struct reader *name)
 {
     for (size_t i = 0; i < SIGNALS; i++) {
         if (reader_is(name, signals[i].name)) {
@@ -33,7 +33,7 @@ uint32_t signals_number(const struct reader *name)
     return 0;
 }
 
-const char *signals_name(uint32_t number)
+const char *channel_exit_signal_name(uint32_t number)
 {
     for (size_t i = 0; i < SIGNALS; i++) {
         if (signals[i].number == number) {
@@ -45,13 +45,6 @@ const char *signals_name(uint32_t number)
 
 /* ---- states ---------------------------------------------------------------------------------- */
 
-static void close_program(struct connection *connection, struct channel *channel)
-{
-    channel_stdin_shut(connection, channel);
-    channel_stdout_shut(channel);
-    channel_close_descriptor(&channel->child_exit);
-}
-
 /* Does what the new state asks for: see channel_state.h. */
 static void change_output(struct connection *connection, struct channel *channel,
                           enum channel_output_event event)
@@ -60,7 +53,9 @@ static void change_output(struct connection *connection, struct channel *channel
     enum channel_output after = channel_output_after(before, event);
     channel->output = after;
     if ((after == OUTPUT_CLOSED || after == OUTPUT_FREE) && before != OUTPUT_CLOSED) {
-        close_program(connection, channel);
+        channel_stdin_shut(connection, channel);
+        channel_stdout_shut(channel);
+        channel_close_descriptor(&channel->child_exit);
         channel_send(connection, channel, SSH_MSG_CHANNEL_CLOSE);
     }
     if (after == OUTPUT_FREE) {
@@ -90,20 +85,19 @@ void channel_exit_close(struct connection *connection, struct channel *channel)
 static void send_exit(struct connection *connection, struct channel *channel,
                       const struct ipc_exit *result)
 {
-    const char *name = result->signaled != 0 ? signals_name(result->status) : NULL;
+    const char *name = result->signaled != 0 ? channel_exit_signal_name(result->status) : NULL;
+    struct writer message =
+        channel_request_begin(connection, channel, name != NULL ? "exit-signal" : "exit-status");
     if (name != NULL) {
-        struct writer message = channel_request_begin(connection, channel, "exit-signal");
         writer_text(&message, name);
         writer_bool(&message, result->core_dumped != 0);
         writer_text(&message, "");
         writer_text(&message, "");
-        message_send(connection, &message);
     } else {
-        struct writer message = channel_request_begin(connection, channel, "exit-status");
         /* A signal without a name in the RFC is reported as shells do. */
         writer_u32(&message, result->signaled != 0 ? 128 + result->status : result->status);
-        message_send(connection, &message);
     }
+    message_send(connection, &message);
 }
 
 static void read_exit(struct connection *connection, struct channel *channel)
@@ -124,42 +118,28 @@ static void read_exit(struct connection *connection, struct channel *channel)
     change_output(connection, channel, OUTPUT_EXIT);
 }
 
-/* True if the program has exited while others, background jobs, keep its terminal open. */
-static bool lingers(const struct channel *channel)
-{
-    return channel->has_pty && channel->output == OUTPUT_EXITED && channel->child_stdout >= 0;
-}
-
 uint64_t channel_exit_linger_ends_ms(const struct connection *connection,
                                      const struct channel *channel)
 {
-    /* Without window there may be output that poll() was not asked about. */
-    bool due = lingers(channel) && channel_stdout_may_send(connection, channel);
+    /* The program has exited while others, background jobs, keep its terminal open. Without window
+     * there may be output that poll() was not asked about. */
+    bool due = channel->has_pty && channel->output == OUTPUT_EXITED && channel->child_stdout >= 0 &&
+               channel_stdout_may_send(connection, channel);
     return due ? channel->exited_ms + LIMIT_LINGER_MS : UINT64_MAX;
-}
-
-/* They may keep it as long as they like: the session ends without them. */
-static void end_linger(struct connection *connection, struct channel *channel)
-{
-    if ((channel->ready & READY_STDOUT) == 0 &&
-        connection->now_ms >= channel_exit_linger_ends_ms(connection, channel)) {
-        channel_stdin_shut(connection, channel);
-        channel_stdout_shut(channel);
-    }
-}
-
-static void send_eof(struct connection *connection, struct channel *channel)
-{
-    bool due = channel->output == OUTPUT_OPEN || channel->output == OUTPUT_EXITED;
-    if (due && channel_stdout_has_ended(channel)) {
-        channel_send(connection, channel, SSH_MSG_CHANNEL_EOF);
-        change_output(connection, channel, OUTPUT_END);
-    }
 }
 
 void channel_exit_send(struct connection *connection, struct channel *channel)
 {
     read_exit(connection, channel);
-    end_linger(connection, channel);
-    send_eof(connection, channel);
+    /* They may keep it as long as they like: the session ends without them. */
+    if ((channel->ready & READY_STDOUT) == 0 &&
+        connection->now_ms >= channel_exit_linger_ends_ms(connection, channel)) {
+        channel_stdin_shut(connection, channel);
+        channel_stdout_shut(channel);
+    }
+    bool eof_due = channel->output == OUTPUT_OPEN || channel->output == OUTPUT_EXITED;
+    if (eof_due && channel_stdout_has_ended(channel)) {
+        channel_send(connection, channel, SSH_MSG_CHANNEL_EOF);
+        change_output(connection, channel, OUTPUT_END);
+    }
 }

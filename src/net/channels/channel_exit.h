@@ -29,9 +29,9 @@ uint64_t channel_exit_linger_ends_ms(const struct connection *connection,
                                      const struct channel *channel);
 
 /* The number of the signal with this name, without "SIG"; 0 if the RFC does not name it. */
-uint32_t signals_number(const struct reader *name);
+uint32_t channel_exit_signal_number(const struct reader *name);
 
 /* The RFC's name of a signal, or NULL. */
-const char *signals_name(uint32_t number);
+const char *channel_exit_signal_name(uint32_t number);
 
 #endif

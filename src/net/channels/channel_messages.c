@@ -27,7 +27,7 @@ static const struct {
     {"x11-re", "no X11 forwarding (ssh -X)"},
 };
 
-void forwarding_note(struct connection *connection, const struct reader *type)
+void channel_note_forwarding(struct connection *connection, const struct reader *type)
 {
     for (unsigned i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         if (type->left > sizeof(kinds[i].type) &&
@@ -61,32 +61,11 @@ enum ssh_phase channel_on_global_request(struct connection *connection, struct r
             message_begin(connection, done ? SSH_MSG_REQUEST_SUCCESS : SSH_MSG_REQUEST_FAILURE);
         message_send(connection, &answer);
     }
-    forwarding_note(connection, &type);
+    channel_note_forwarding(connection, &type);
     return connection->phase;
 }
 
 /* ---- opening (RFC 4254 section 5.1) ---------------------------------------------------------- */
-
-static void refuse_open(struct connection *connection, uint32_t remote, enum ssh_open_failure code,
-                        const char *reason)
-{
-    struct writer answer = message_begin(connection, SSH_MSG_CHANNEL_OPEN_FAILURE);
-    writer_u32(&answer, remote);
-    writer_u32(&answer, code);
-    writer_text(&answer, reason);
-    writer_text(&answer, "");
-    message_send(connection, &answer);
-}
-
-static void confirm_open(struct connection *connection, const struct channel *channel)
-{
-    struct writer answer = message_begin(connection, SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
-    writer_u32(&answer, channel->remote);
-    writer_u32(&answer, channel_number(connection, channel));
-    writer_u32(&answer, channel->window);
-    writer_u32(&answer, LIMIT_CHANNEL_PACKET_BYTES);
-    message_send(connection, &answer);
-}
 
 enum ssh_phase channel_on_open(struct connection *connection, struct reader *message)
 {
@@ -100,22 +79,34 @@ enum ssh_phase channel_on_open(struct connection *connection, struct reader *mes
         return messages_refuse_malformed(connection, "CHANNEL_OPEN");
     }
     struct channel *channel = channel_find_free(connection);
+    enum ssh_open_failure code = SSH_OPEN_ADMINISTRATIVELY_PROHIBITED;
+    const char *refusal = NULL;
     if (!is_session) {
-        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
-                    "this server has no forwarding, only sessions");
-        forwarding_note(connection, &type);
+        refusal = "this server has no forwarding, only sessions";
     } else if (connection->client.no_more_sessions) {
-        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
-                    "no more sessions, as you asked");
+        refusal = "no more sessions, as you asked";
     } else if (channel == NULL) {
-        refuse_open(connection, remote, SSH_OPEN_RESOURCE_SHORTAGE, "too many open sessions");
+        code = SSH_OPEN_RESOURCE_SHORTAGE;
+        refusal = "too many open sessions";
     } else if (packet < LIMIT_CHANNEL_PACKET_MIN_BYTES) {
-        refuse_open(connection, remote, SSH_OPEN_ADMINISTRATIVELY_PROHIBITED,
-                    "the maximum packet size is too small");
+        refusal = "the maximum packet size is too small";
+    }
+    struct writer answer =
+        message_begin(connection, refusal != NULL ? SSH_MSG_CHANNEL_OPEN_FAILURE
+                                                  : SSH_MSG_CHANNEL_OPEN_CONFIRMATION);
+    writer_u32(&answer, remote);
+    if (refusal != NULL) {
+        writer_u32(&answer, code);
+        writer_text(&answer, refusal);
+        writer_text(&answer, "");
     } else {
         channel_open(connection, channel, remote, window, packet);
-        confirm_open(connection, channel);
+        writer_u32(&answer, channel_number(connection, channel));
+        writer_u32(&answer, channel->window);
+        writer_u32(&answer, LIMIT_CHANNEL_PACKET_BYTES);
     }
+    message_send(connection, &answer);
+    channel_note_forwarding(connection, &type);
     return connection->phase;
 }
 
@@ -222,7 +213,7 @@ enum ssh_phase channel_on_close(struct connection *connection, struct reader *me
         return SSH_PHASE_ENDED;
     }
     channel_exit_close(connection, channel);
-    return connection->end.reached ? SSH_PHASE_ENDED : connection->phase;
+    return connection->phase;
 }
 
 /* ---- replies (RFC 4254 section 5.4) ---------------------------------------------------------- */

@@ -24,6 +24,6 @@ enum ssh_phase channel_on_unwanted_reply(struct connection *connection, struct r
 
 /* Logs a refused request or channel type if it asks for a forwarding of ports, sockets, agents or
  * X11: once for each kind in a connection, as some clients ask again and again. */
-void forwarding_note(struct connection *connection, const struct reader *type);
+void channel_note_forwarding(struct connection *connection, const struct reader *type);
 
 #endif

@@ -8,7 +8,7 @@
 #include "minimum.h"
 
 /* Small messages need room as well. None may leave during our key exchange or after DISCONNECT. */
-static bool may_send(const struct connection *connection)
+static bool message_may_leave(const struct connection *connection)
 {
     return output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent &&
            !connection->end.reached;
@@ -39,7 +39,7 @@ static void add_entries(const struct connection *connection, const struct channe
     entries[0] = stdin_entry(channel);
     entries[1] = channel_poll_entry(asks, channel->child_stdout, POLLIN);
     entries[2] = channel_poll_entry(sends, channel->child_stderr, POLLIN);
-    entries[3] = channel_poll_entry(may_send(connection), channel->child_exit, POLLIN);
+    entries[3] = channel_poll_entry(message_may_leave(connection), channel->child_exit, POLLIN);
 }
 
 static uint64_t deadline_ms(const struct connection *connection, const struct channel *channel)
@@ -100,12 +100,12 @@ static void give_turn(struct connection *connection, struct channel *channel)
     if (channel_is_live(channel)) {
         channel_stdin_drain(connection, channel);
         channel_stdout_read(connection, channel);
-        if (may_send(connection)) {
+        if (message_may_leave(connection)) {
             channel_exit_send(connection, channel);
             channel_stdin_send_eow(connection, channel);
         }
     }
-    if (channel_is_open(channel) && may_send(connection)) {
+    if (channel_is_open(channel) && message_may_leave(connection)) {
         channel_window_return(connection, channel);
     }
 }

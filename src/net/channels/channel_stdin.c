@@ -162,32 +162,23 @@ void channel_stdin_drain(struct connection *connection, struct channel *channel)
             connection_mark_used(connection);
         }
         ready = taken == count;
-        if (channel->pending.bytes == 0) {
-            close_if_drained(connection, channel);
-        }
+        close_if_drained(connection, channel);
     }
 }
 
-/* The only channel there is, or NULL. */
-static const struct channel *only_channel(const struct connection *connection)
+uint64_t channel_stdin_pause_until_ms(const struct connection *connection)
 {
     const struct channel *only = NULL;
     for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
         if (channel_is_open(channel) && only != NULL) {
-            return NULL;
+            return 0;
         }
         only = channel_is_open(channel) ? channel : only;
     }
-    return only;
-}
-
-uint64_t channel_stdin_pause_until_ms(const struct connection *connection)
-{
-    const struct channel *channel = only_channel(connection);
     /* Not while the program may wait for the client: for the WINDOW_ADJUST that its output needs,
      * or for the end of a key exchange. */
-    bool pauses = channel != NULL && channel->pending.bytes >= LIMIT_PENDING_BYTES &&
-                  channel->remote_window > 0 && !connection->kex.sent;
+    bool pauses = only != NULL && only->pending.bytes >= LIMIT_PENDING_BYTES &&
+                  only->remote_window > 0 && !connection->kex.sent;
     return pauses ? connection->times.read_ms + LIMIT_HOLD_MS : 0;
 }

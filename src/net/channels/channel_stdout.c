@@ -69,24 +69,20 @@ void pace_sent(struct pace *pace, uint32_t count, uint64_t now_ms)
     }
 }
 
-static void note_delay(struct pace *pace, uint64_t delay_ms)
-{
-    if (!pace->delay_known || delay_ms < pace->delay_ms) {
-        pace->delay_ms = (uint32_t)delay_ms;
-        pace->delay_known = true;
-    }
-}
-
 void pace_returned(struct pace *pace, uint32_t count, uint64_t now_ms)
 {
     pace->adjust_bytes = count;
     pace->moved_ms = now_ms;
-    pace->in_flight -= count < pace->in_flight ? count : pace->in_flight;
+    pace->in_flight -= (uint32_t)smaller(count, pace->in_flight);
     if (pace->unmeasured > count) {
         pace->unmeasured -= count;
     } else if (pace->unmeasured > 0) {
+        uint64_t delay_ms = now_ms - pace->sent_ms;
         pace->unmeasured = 0;
-        note_delay(pace, now_ms - pace->sent_ms);
+        if (!pace->delay_known || delay_ms < pace->delay_ms) {
+            pace->delay_ms = (uint32_t)delay_ms;
+            pace->delay_known = true;
+        }
     }
 }
 
@@ -122,29 +118,26 @@ bool channel_stdout_adjust(const struct connection *connection, struct channel *
     return true;
 }
 
-/* Room for a full packet of data beside the answers that incoming packets may need. Bulk data
- * leaves room for a packet of another channel as well, and waits while the socket is full. */
-static bool has_room(const struct connection *connection, bool bulk)
-{
-    return !(bulk && connection->socket.output_held) &&
-           output_room(connection) >= LIMIT_REPLY_BYTES + (bulk ? 2 : 1) * DATA_PACKET_BYTES;
-}
-
 bool channel_stdout_is_paced(const struct connection *connection, const struct channel *channel)
 {
     return pace_holds(&channel->pace) && channel_several_live(connection);
 }
 
-static bool may_send_as(const struct connection *connection, const struct channel *channel,
-                        bool bulk)
+/* There must be room for a full packet of data beside the answers that incoming packets may need.
+ * Bulk data leaves room for a packet of another channel as well, and waits while the socket is
+ * full. */
+static bool data_may_leave(const struct connection *connection, const struct channel *channel,
+                           bool bulk)
 {
-    return channel->remote_window > 0 && has_room(connection, bulk) && !connection->kex.sent &&
+    size_t needed = LIMIT_REPLY_BYTES + (bulk ? 2 : 1) * DATA_PACKET_BYTES;
+    return channel->remote_window > 0 && output_room(connection) >= needed &&
+           !(bulk && connection->socket.output_held) && !connection->kex.sent &&
            !connection->end.reached && !channel_stdout_is_paced(connection, channel);
 }
 
 bool channel_stdout_may_send(const struct connection *connection, const struct channel *channel)
 {
-    return may_send_as(connection, channel, channel->flow != FLOW_QUIET);
+    return data_may_leave(connection, channel, channel->flow != FLOW_QUIET);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -198,11 +191,6 @@ static bool beside_dialogue(const struct connection *connection, const struct ch
     return false;
 }
 
-static int packets_a_turn(const struct connection *connection, const struct channel *channel)
-{
-    return beside_dialogue(connection, channel) ? PACKETS_A_TURN_BESIDE_DIALOGUE : PACKETS_A_TURN;
-}
-
 void channel_stdout_tell(struct connection *connection, struct channel *channel, const char *text)
 {
     size_t count = strlen(text);
@@ -245,7 +233,7 @@ static enum channel_flow_event flow_event(const struct connection *connection,
         return FLOW_FULL;
     }
     bool drained = channel->child_stdout >= 0 && channel->stdout_widened &&
-                   may_send_as(connection, channel, true);
+                   data_may_leave(connection, channel, true);
     return drained ? FLOW_DRAINED : FLOW_MUCH;
 }
 
@@ -259,7 +247,8 @@ void channel_stdout_read(struct connection *connection, struct channel *channel)
     bool stderr_ready = (channel->ready & READY_STDERR) != 0;
     bool ready = (stdout_ready || stderr_ready) && channel_stdout_may_send(connection, channel);
     uint32_t window = channel->remote_window;
-    int most = packets_a_turn(connection, channel);
+    int most =
+        beside_dialogue(connection, channel) ? PACKETS_A_TURN_BESIDE_DIALOGUE : PACKETS_A_TURN;
     int filled =
         read_stream(connection, channel, &channel->child_stdout, stdout_ready ? most : 0, false);
     if (filled > 1 && !channel->has_pty && channel->child_stdout >= 0) {

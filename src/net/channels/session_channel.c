@@ -158,7 +158,7 @@ static enum outcome on_signal(struct connection *connection, struct channel *cha
     if (!reader_end(message)) {
         return MALFORMED;
     }
-    uint32_t number = signals_number(&name);
+    uint32_t number = channel_exit_signal_number(&name);
     if (number == 0 || channel->child_exit < 0) {
         return FAILURE;
     }
@@ -218,7 +218,7 @@ static enum outcome handle_request(struct connection *connection, struct channel
         }
     }
     /* Unknown, keepalive@openssh.com, and forwarding (x11-req, auth-agent-req@openssh.com). */
-    forwarding_note(connection, type);
+    channel_note_forwarding(connection, type);
     return FAILURE;
 }
 
