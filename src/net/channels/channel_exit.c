@@ -8,7 +8,6 @@
 #include "channel_stdin.h"
 #include "channel_stdout.h"
 #include "connection.h"
-#include "ipc.h"
 
 /* ---- names of signals ------------------------------------------------------------------------ */
 

@@ -7,11 +7,9 @@
 #include "channel_stdin.h"
 #include "channel_stdout.h"
 #include "channel_window.h"
-#include "connection.h"
 #include "hostkeys.h"
 #include "log.h"
 #include "messages.h"
-#include "reader.h"
 
 /* ---- forwarding, which is always refused ----------------------------------------------------- */
 

@@ -16,15 +16,6 @@ static bool message_may_leave(const struct connection *connection)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-static struct pollfd stdin_entry(const struct channel *channel)
-{
-    /* poll() reports POLLERR unasked when the program has closed its stdin, a pipe. A terminal's
-     * master would report POLLHUP over and over: it is asked about only while data is queued. */
-    bool queued = channel->pending.bytes > 0;
-    bool waits = queued || !channel->has_pty;
-    return channel_poll_entry(waits, channel->child_stdin, queued ? POLLOUT : 0);
-}
-
 /* Output that waits for room in the socket, not for its descriptor. */
 static bool awaits_room(const struct connection *connection, const struct channel *channel)
 {
@@ -36,18 +27,14 @@ static void add_entries(const struct connection *connection, const struct channe
 {
     bool sends = channel_stdout_may_send(connection, channel);
     bool asks = sends && channel->flow < FLOW_COALESCING;
-    entries[0] = stdin_entry(channel);
+    /* poll() reports POLLERR unasked when the program has closed its stdin, a pipe. A terminal's
+     * master would report POLLHUP over and over: it is asked about only while data is queued. */
+    bool queued = channel->pending.bytes > 0;
+    entries[0] =
+        channel_poll_entry(queued || !channel->has_pty, channel->child_stdin, queued ? POLLOUT : 0);
     entries[1] = channel_poll_entry(asks, channel->child_stdout, POLLIN);
     entries[2] = channel_poll_entry(sends, channel->child_stderr, POLLIN);
     entries[3] = channel_poll_entry(message_may_leave(connection), channel->child_exit, POLLIN);
-}
-
-static uint64_t deadline_ms(const struct connection *connection, const struct channel *channel)
-{
-    if (channel_stdout_is_paced(connection, channel)) {
-        return pace_deadline_ms(&channel->pace);
-    }
-    return channel_exit_linger_ends_ms(connection, channel);
 }
 
 struct channel_plan channel_poll_plan(const struct connection *connection, struct pollfd *entries)
@@ -58,7 +45,10 @@ struct channel_plan channel_poll_plan(const struct connection *connection, struc
         if (channel_is_live(channel)) {
             add_entries(connection, channel, entries + plan.entries);
             plan.entries += CHANNEL_POLL_ENTRIES;
-            plan.deadline_ms = earlier(plan.deadline_ms, deadline_ms(connection, channel));
+            uint64_t deadline_ms = channel_stdout_is_paced(connection, channel)
+                                       ? pace_deadline_ms(&channel->pace)
+                                       : channel_exit_linger_ends_ms(connection, channel);
+            plan.deadline_ms = earlier(plan.deadline_ms, deadline_ms);
             plan.awaits_room |= awaits_room(connection, channel);
             plan.coalesces |= channel->flow == FLOW_COALESCING;
         }

@@ -1,6 +1,5 @@
 #include "tty_modes.h"
 
-#include <stddef.h>
 #include <unistd.h>
 
 #define OP_END         0

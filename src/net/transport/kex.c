@@ -62,31 +62,28 @@ enum ssh_phase kex_on_wrong_guess(struct connection *connection, struct reader *
 
 /* ---- K and Q_S ------------------------------------------------------------------------------- */
 
-static bool agree_on_hybrid(const struct kex *kex, struct exchange *exchange)
+static bool agree_on_hybrid(const struct agree_key *key, struct exchange *exchange)
 {
     uint8_t seed[SNTRUP761_SEED_BYTES], random[SNTRUP761_RANDOM_BYTES];
     randombytes_buf(seed, sizeof(seed));
     sntrup761_random(random, seed);
-    bool agreed = agree_hybrid(exchange->secret, exchange->q_s, &kex->key, exchange->q_c, random);
-    exchange->q_s_bytes = AGREE_HYBRID_SERVER_BYTES;
+    bool agreed = agree_hybrid(exchange->secret, exchange->q_s, key, exchange->q_c, random);
     sodium_memzero(seed, sizeof(seed));
     sodium_memzero(random, sizeof(random));
-    return agreed;
-}
-
-static bool agree_on_curve25519(const struct kex *kex, struct exchange *exchange)
-{
-    bool agreed = agree_x25519(exchange->secret, &kex->key, exchange->q_c);
-    memcpy(exchange->q_s, kex->key.public_key, AGREE_X25519_BYTES);
-    exchange->q_s_bytes = AGREE_X25519_BYTES;
     return agreed;
 }
 
 static bool agree_on_secret(struct connection *connection, struct exchange *exchange)
 {
     struct kex *kex = &connection->kex;
+    bool agreed;
     kex_prepare(connection);
-    bool agreed = kex->hybrid ? agree_on_hybrid(kex, exchange) : agree_on_curve25519(kex, exchange);
+    if (kex->hybrid) {
+        agreed = agree_on_hybrid(&kex->key, exchange);
+    } else {
+        agreed = agree_x25519(exchange->secret, &kex->key, exchange->q_c);
+        memcpy(exchange->q_s, kex->key.public_key, AGREE_X25519_BYTES);
+    }
     sodium_memzero(&kex->key, sizeof(kex->key));
     kex->key_ready = false;
     return agreed;
@@ -139,15 +136,6 @@ static void derive_key(const struct kex *kex, const struct exchange *exchange, c
 
 /* ---- our reply ------------------------------------------------------------------------------- */
 
-static void send_reply(struct connection *connection, const struct exchange *exchange)
-{
-    struct writer message = message_begin(connection, SSH_MSG_KEX_ECDH_REPLY);
-    hostkeys_write_k_s(connection, &message);
-    writer_string(&message, exchange->q_s, exchange->q_s_bytes);
-    hostkeys_write(&message, exchange->made.signature, sizeof(exchange->made.signature));
-    message_send(connection, &message);
-}
-
 /* The payloads of KEX_ECDH_REPLY and NEWKEYS. EXT_INFO needs no place here: it follows only in the
  * first exchange, when no message is held back. */
 #define REPLY_BYTES                                                                                \
@@ -165,7 +153,11 @@ _Static_assert(REPLY_BYTES + NEWKEYS_BYTES + 2 * PACKET_OVERHEAD_BYTES +
 static void send_answer(struct connection *connection, const struct exchange *exchange, bool first)
 {
     struct kex *kex = &connection->kex;
-    send_reply(connection, exchange);
+    struct writer reply = message_begin(connection, SSH_MSG_KEX_ECDH_REPLY);
+    hostkeys_write_k_s(connection, &reply);
+    writer_string(&reply, exchange->q_s, exchange->q_s_bytes);
+    hostkeys_write(&reply, exchange->made.signature, sizeof(exchange->made.signature));
+    message_send(connection, &reply);
     struct writer newkeys = message_begin(connection, SSH_MSG_NEWKEYS);
     message_send(connection, &newkeys);
     packet_new_keys(&connection->out, exchange->server_key, kex->strict);
@@ -183,6 +175,7 @@ enum ssh_phase kex_on_ecdh_init(struct connection *connection, struct reader *me
     bool first = kex->session_id_bytes == 0;
     struct exchange exchange = {0};
     exchange.q_c_bytes = kex->hybrid ? AGREE_HYBRID_CLIENT_BYTES : AGREE_X25519_BYTES;
+    exchange.q_s_bytes = kex->hybrid ? AGREE_HYBRID_SERVER_BYTES : AGREE_X25519_BYTES;
     exchange.q_c = reader_string_of(message, exchange.q_c_bytes);
     if (!reader_end(message)) {
         return messages_refuse_malformed(connection, "KEX_ECDH_INIT");

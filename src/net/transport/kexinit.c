@@ -20,7 +20,6 @@
 #include "ask.h"
 #include "log.h"
 #include "ssh_key_types.h"
-#include "version.h"
 
 #define STRICT_SERVER "kex-strict-s-v00@openssh.com"
 #define STRICT_CLIENT "kex-strict-c-v00@openssh.com"

@@ -1,7 +1,6 @@
 #include "messages.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #include "ask.h"
 #include "log.h"
@@ -114,20 +113,14 @@ void messages_send_unimplemented(struct connection *connection, uint32_t sequenc
 
 void messages_send_ext_info(struct connection *connection)
 {
-    /* Each name is followed by its value. */
-    static const char extensions[] = "server-sig-algs\0" SSH_ED25519 "," SSH_SK_ED25519
-                                     "," SSH_ED25519_CERT "," SSH_SK_ED25519_CERT "\0"
-                                     "publickey-hostbound@openssh.com\0"
-                                     "0\0"
-                                     "ping@openssh.com\0"
-                                     "0";
-    const uint32_t count = 3;
-    const char *at = extensions;
     struct writer message = message_begin(connection, SSH_MSG_EXT_INFO);
-    writer_u32(&message, count);
-    for (uint32_t i = 0; i < 2 * count; i++) {
-        writer_text(&message, at);
-        at += strlen(at) + 1;
-    }
+    writer_u32(&message, 3);
+    writer_text(&message, "server-sig-algs");
+    writer_text(&message,
+                SSH_ED25519 "," SSH_SK_ED25519 "," SSH_ED25519_CERT "," SSH_SK_ED25519_CERT);
+    writer_text(&message, "publickey-hostbound@openssh.com");
+    writer_text(&message, "0");
+    writer_text(&message, "ping@openssh.com");
+    writer_text(&message, "0");
     message_send(connection, &message);
 }

@@ -1,6 +1,4 @@
 #include "kex.h"
 
-#include "limit.h"
-
 const uint32_t rekey_after_packets = LIMIT_REKEY_PACKETS;
 const uint64_t rekey_after_ms = LIMIT_REKEY_SECONDS * 1000ULL;
