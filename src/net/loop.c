@@ -73,16 +73,13 @@ static void write_socket(struct connection *connection)
     }
     ssize_t written =
         write(STDOUT_FILENO, connection->buffers.output + connection->output_start, count);
-    if (written < 0) {
-        if (errno != EAGAIN && errno != EINTR) {
-            connection_leave(connection, "client closed the connection while data was on its way");
-            connection->output_start = connection->output_end = 0;
-        }
-        connection->socket.output_held = connection->output_end > 0;
-        return;
+    if (written >= 0) {
+        connection->socket.bytes_out += (uint64_t)written;
+        connection->output_start += (size_t)written;
+    } else if (errno != EAGAIN && errno != EINTR) {
+        connection_leave(connection, "client closed the connection while data was on its way");
+        connection->output_start = connection->output_end;
     }
-    connection->socket.bytes_out += (uint64_t)written;
-    connection->output_start += (size_t)written;
     connection->socket.output_held = connection->output_start < connection->output_end;
     if (!connection->socket.output_held) {
         connection->output_start = connection->output_end = 0;

@@ -136,8 +136,9 @@ void channel_exit_send(struct connection *connection, struct channel *channel)
         channel_stdin_shut(connection, channel);
         channel_stdout_shut(channel);
     }
-    bool eof_due = channel->output == OUTPUT_OPEN || channel->output == OUTPUT_EXITED;
-    if (eof_due && channel_stdout_has_ended(channel)) {
+    /* All output has been read: the program has closed it, or we have. */
+    bool ended = channel->child_stdout < 0 && channel->child_stderr < 0;
+    if (ended && (channel->output == OUTPUT_OPEN || channel->output == OUTPUT_EXITED)) {
         channel_send(connection, channel, SSH_MSG_CHANNEL_EOF);
         change_output(connection, channel, OUTPUT_END);
     }

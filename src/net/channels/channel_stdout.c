@@ -46,11 +46,6 @@ void channel_stdout_open(struct channel *channel, int child_stdout, int child_st
     channel->child_stderr = child_stderr;
 }
 
-bool channel_stdout_has_ended(const struct channel *channel)
-{
-    return channel->child_stdout < 0 && channel->child_stderr < 0;
-}
-
 void channel_stdout_shut(struct channel *channel)
 {
     channel_close_descriptor(&channel->child_stdout);

@@ -34,9 +34,6 @@ bool channel_stdout_may_send(const struct connection *connection, const struct c
  * Ends the pacing of a client that returns no window in time. */
 void channel_stdout_read(struct connection *connection, struct channel *channel);
 
-/* True if all output has been read: the program has closed it, or we have. */
-bool channel_stdout_has_ended(const struct channel *channel);
-
 /* Closes what is open of the program's output. */
 void channel_stdout_shut(struct channel *channel);
 
