@@ -74,13 +74,9 @@ int reader_peek(const struct reader *reader)
 
 bool reader_take(struct reader *reader, const char *prefix)
 {
-    size_t count = 0;
-    for (; prefix[count] != '\0'; count++) {
-        if (count == reader->left || reader->bytes[count] != (uint8_t)prefix[count]) {
-            return false;
-        }
-    }
-    return reader_bytes(reader, count) != NULL;
+    size_t count = strlen(prefix);
+    return count <= reader->left && memcmp(reader->bytes, prefix, count) == 0 &&
+           reader_bytes(reader, count) != NULL;
 }
 
 static struct reader read_run(struct reader *reader, size_t count)

@@ -95,7 +95,7 @@ bugs_of() {
 packet_open@0@src/net/transport/packet.c@padding + 2 >@padding >
 packet_seal@0@src/net/transport/packet.c@padding < PADDING_MIN_BYTES ?@padding <= PADDING_MIN_BYTES ?
 reader@0@src/wire/reader.c@count > reader->left@count > reader->left + 1
-reader@7@src/wire/reader.c@count == reader->left || @
+reader@7@src/wire/reader.c@count <= reader->left && @
 reader@9@src/wire/reader.c@(size_t)(found - reader->bytes) : count;@(size_t)(found - reader->bytes) : reader->left + 1;
 reader@12@src/wire/reader.c@reader->left >= capacity@reader->left > capacity
 writer@3@src/wire/writer.c@count > writer->capacity - writer->used@writer->used + count > writer->capacity + 1

@@ -45,8 +45,7 @@ bool hostkeys_is_bound(const struct connection *connection, struct reader blob)
 {
     const struct host_keys *keys = &connection->host_keys;
     if (connection->kex.first_certified) {
-        return blob.left == keys->certificate_bytes &&
-               memcmp(blob.bytes, keys->certificate, blob.left) == 0;
+        return reader_equals(&blob, keys->certificate, keys->certificate_bytes);
     }
     const uint8_t *public_key = read_key(blob);
     return public_key != NULL && memcmp(public_key, keys->public_keys[0], 32) == 0;
