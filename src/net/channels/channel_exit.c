@@ -130,7 +130,7 @@ uint64_t channel_exit_linger_ends_ms(const struct connection *connection,
 void channel_exit_send(struct connection *connection, struct channel *channel)
 {
     read_exit(connection, channel);
-    /* They may keep it as long as they like: the session ends without them. */
+    /* Background jobs may keep the terminal as long as they like: the session ends without them. */
     if ((channel->ready & READY_STDOUT) == 0 &&
         connection->now_ms >= channel_exit_linger_ends_ms(connection, channel)) {
         channel_stdin_shut(connection, channel);

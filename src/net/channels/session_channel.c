@@ -193,7 +193,7 @@ static enum outcome on_break(struct connection *connection, struct channel *chan
 
 static const struct request {
     char type[sizeof("window-change")];
-    enum ipc_session_kind program; /* if there is no handler: starts one of this kind */
+    uint8_t program; /* if there is no handler: starts one of this enum ipc_session_kind */
     request_handler *handler;
 } requests[] = {
     {"pty-req", 0, on_pty_req},
