@@ -32,7 +32,7 @@ static bool check_hostkey(struct log_line *line, struct hostkey *key, const stru
     if (key == NULL || monitor_load_hostkey(key, options, &ignored) != 0) {
         return false; /* the reason is logged, unless memory was short */
     }
-    hostkey_fingerprint(fingerprint, key->public_key);
+    hostkey_fingerprint(fingerprint, key->first.public_key);
     log_text(line, "key", fingerprint);
     return true;
 }

@@ -3,81 +3,13 @@
 #include <errno.h>
 #include <sodium.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exits.h"
 #include "hostkey_files.h"
 #include "log.h"
 #include "ssh_key_types.h"
-
-/* ---- places ---------------------------------------------------------------------------------- */
-
-#define CREDENTIAL_LABEL "credential:"
-
-/* `credential:NAME` to a path. Returns NULL, or what is wrong. */
-static const char *find_credential(char path[static LIMIT_PATH_BYTES], const char *name)
-{
-    const char *directory = getenv("CREDENTIALS_DIRECTORY");
-    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL) {
-        return "is not the name of a credential";
-    }
-    if (directory == NULL || directory[0] != '/') {
-        return "systemd has handed over no credentials: CREDENTIALS_DIRECTORY is not set";
-    }
-    int length = snprintf(path, LIMIT_PATH_BYTES, "%s/%s", directory, name);
-    return length < 0 || length >= LIMIT_PATH_BYTES ? "has too long a path" : NULL;
-}
-
-int hostkey_open_directory(struct hostkey_directory *place, const char *keydir)
-{
-    bool credential = strncmp(keydir, CREDENTIAL_LABEL, strlen(CREDENTIAL_LABEL)) == 0;
-    place->fd = -1;
-    place->name = keydir;
-    place->forbidden = HOSTKEY_FORBIDDEN_OF_SECRET;
-    if (credential) {
-        const char *wrong = find_credential(place->path, keydir + strlen(CREDENTIAL_LABEL));
-        if (wrong != NULL) {
-            log_trouble("host key", keydir, wrong);
-            errno = 0;
-            return -1;
-        }
-        place->name = place->path;
-        place->forbidden = HOSTKEY_FORBIDDEN_OF_CREDENTIAL;
-    }
-    place->fd = open(place->name, HOSTKEY_OPEN_FLAGS);
-    return place->fd < 0 ? -1 : 0;
-}
-
-void hostkey_refuse_directory(const struct hostkey_directory *place, int error, int *status)
-{
-    bool given_wrong = error == 0 || error == ENOENT || error == ENOTDIR || error == EACCES ||
-                       error == ELOOP || error == ENAMETOOLONG || error == ENXIO;
-    *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
-    if (error != 0) {
-        log_trouble("key directory", place->name, strerror(error));
-    }
-}
-
-bool hostkey_is_directory(int fd)
-{
-    struct stat found;
-    return fstat(fd, &found) == 0 && S_ISDIR(found.st_mode);
-}
-
-bool hostkey_is_there(const struct hostkey_directory *directory, const char *name)
-{
-    struct stat found;
-    return fstatat(directory->fd, name, &found, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
-}
-
-bool hostkey_has_pair(const struct hostkey_directory *directory)
-{
-    return hostkey_is_there(directory, hostkey_secret_file.name) ||
-           hostkey_is_there(directory, hostkey_public_file.name);
-}
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
@@ -110,33 +42,20 @@ static enum hostkey_state state_of_error(const char **reason)
     return errno == ENOENT ? HOSTKEY_MISSING : HOSTKEY_FAILED;
 }
 
-static enum hostkey_state check_file(const struct stat *found, mode_t forbidden,
-                                     const char **reason)
+/* NULL for none. */
+static const char *find_fault(const struct stat *found, mode_t forbidden)
 {
     if (!S_ISREG(found->st_mode)) {
-        *reason = "not a regular file";
-        return HOSTKEY_UNSAFE;
+        return "not a regular file";
     }
     if (forbidden != 0 && found->st_uid != 0 && found->st_uid != geteuid()) {
-        *reason = "owned by neither root nor the server's user";
-        return HOSTKEY_UNSAFE;
+        return "owned by neither root nor the server's user";
     }
-    if ((found->st_mode & forbidden) != 0) {
-        *reason = (forbidden & 0004) != 0 ? "secret key is accessible by group or others"
-                                          : "public key is writable by group or others";
-        return HOSTKEY_UNSAFE;
+    if ((found->st_mode & forbidden) == 0) {
+        return NULL;
     }
-    return HOSTKEY_GOOD;
-}
-
-static enum hostkey_state check_size(const struct stat *found, const struct hostkey_file *file,
-                                     const char **reason)
-{
-    if (found->st_size != (off_t)file->bytes) {
-        *reason = file->bytes == 64 ? "not 64 bytes long" : "not 32 bytes long";
-        return HOSTKEY_DAMAGED;
-    }
-    return HOSTKEY_GOOD;
+    return (forbidden & 0004) != 0 ? "secret key is accessible by group or others"
+                                   : "public key is writable by group or others";
 }
 
 /* Returns 0 if exactly `bytes` were there to read, from the start: another process may share the
@@ -158,68 +77,56 @@ static int read_exactly(int fd, uint8_t *out, size_t bytes)
     return 0;
 }
 
-enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out,
-                                     const char **reason)
-{
-    struct stat found;
-    enum hostkey_state state;
-    int fd = openat(directory, file->name, HOSTKEY_OPEN_FLAGS);
-
-    memset(out, 0, file->bytes);
-    if (fd < 0) {
-        return state_of_error(reason);
-    }
-    if (fstat(fd, &found) != 0) {
-        state = state_of_error(reason);
-    } else {
-        state = check_file(&found, file->forbidden, reason);
-    }
-    if (state == HOSTKEY_GOOD) {
-        state = check_size(&found, file, reason);
-    }
-    if (state == HOSTKEY_GOOD && read_exactly(fd, out, file->bytes) != 0) {
-        state = state_of_error(reason);
-        sodium_memzero(out, file->bytes);
-    }
-    close(fd);
-    return state;
-}
-
-enum hostkey_state hostkey_read_text(int fd, mode_t forbidden, char *text, size_t room,
-                                     size_t *count, const char **reason)
+enum hostkey_state hostkey_read(int fd, mode_t forbidden, void *out, size_t room, size_t *count,
+                                const char **reason)
 {
     struct stat found;
     *count = 0;
     if (fstat(fd, &found) != 0) {
         return state_of_error(reason);
     }
-    enum hostkey_state state = check_file(&found, forbidden, reason);
-    if (state == HOSTKEY_GOOD && found.st_size > (off_t)room) {
+    *reason = find_fault(&found, forbidden);
+    if (*reason != NULL) {
+        return HOSTKEY_UNSAFE;
+    }
+    if (found.st_size > (off_t)room) {
         *reason = "is too long";
         return HOSTKEY_DAMAGED;
     }
-    if (state == HOSTKEY_GOOD && read_exactly(fd, (uint8_t *)text, (size_t)found.st_size) != 0) {
-        state = state_of_error(reason);
-        sodium_memzero(text, (size_t)found.st_size);
+    if (read_exactly(fd, out, (size_t)found.st_size) != 0) {
+        sodium_memzero(out, (size_t)found.st_size);
+        return state_of_error(reason);
     }
-    *count = state == HOSTKEY_GOOD ? (size_t)found.st_size : 0;
-    return state;
+    *count = (size_t)found.st_size;
+    return HOSTKEY_GOOD;
 }
 
-int hostkey_exit_code(enum hostkey_state state)
+enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *file, uint8_t *out,
+                                     const char **reason)
 {
-    bool given_wrong =
-        state != HOSTKEY_FAILED || errno == EACCES || errno == EPERM || errno == ELOOP;
-    return given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
+    size_t count;
+    int fd = openat(directory, file->name, HOSTKEY_OPEN_FLAGS);
+    memset(out, 0, file->bytes);
+    if (fd < 0) {
+        return state_of_error(reason);
+    }
+    enum hostkey_state state = hostkey_read(fd, file->forbidden, out, file->bytes, &count, reason);
+    if (state == HOSTKEY_DAMAGED || (state == HOSTKEY_GOOD && count != file->bytes)) {
+        sodium_memzero(out, count);
+        *reason = file->bytes == 64 ? "not 64 bytes long" : "not 32 bytes long";
+        state = HOSTKEY_DAMAGED;
+    }
+    close(fd);
+    return state;
 }
 
 /* ---- keys ------------------------------------------------------------------------------------ */
 
-int hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[static 64])
+bool hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[static 64])
 {
     uint8_t derived_secret[64];
     crypto_sign_seed_keypair(public_key, derived_secret, secret_key);
-    int same = sodium_memcmp(derived_secret, secret_key, 64) == 0;
+    bool same = sodium_memcmp(derived_secret, secret_key, 64) == 0;
     sodium_memzero(derived_secret, sizeof(derived_secret));
     return same;
 }
@@ -242,7 +149,7 @@ const uint8_t *hostkey_k_s(const struct hostkey *key, bool certified,
         *k_s_bytes = key->certificate_bytes;
         return key->certificate;
     }
-    hostkey_blob(blob, key->public_key);
+    hostkey_blob(blob, key->first.public_key);
     *k_s_bytes = HOSTKEY_BLOB_BYTES;
     return blob;
 }

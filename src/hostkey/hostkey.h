@@ -27,8 +27,7 @@ struct hostkey_pair {
 
 /* All that a process without the right to the host key must wipe. */
 struct hostkey {
-    uint8_t public_key[32]; /* the first: signs key exchanges */
-    uint8_t secret_key[64];
+    struct hostkey_pair first; /* signs key exchanges */
     bool has_second;
     struct hostkey_pair second; /* only announced to clients that are logged in */
     bool bound_to_certificate;  /* K_S of the first key exchange was the certificate */
@@ -77,7 +76,8 @@ enum hostkey_change {
  * another secret key is left as it is, and refused. Returns 0 and sets *change, or -1 after
  * logging.
  */
-int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_change *change);
+int hostkey_make(const char *keydir, const struct hostkey_pair *import,
+                 enum hostkey_change *change);
 
 /* The key blob of RFC 8709 section 4: string "ssh-ed25519", string public key. */
 #define HOSTKEY_BLOB_BYTES 51

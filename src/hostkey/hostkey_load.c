@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,33 +15,131 @@
 #include "log.h"
 #include "openssh_key.h"
 
-/* ---- trouble --------------------------------------------------------------------------------- */
+/* The OpenSSH key of a directory. */
+#define OPENSSH_NAME "ssh_host_ed25519_key"
 
-static int refuse_in(const struct hostkey_directory *directory, const char *name,
-                     const char *reason, int *status)
+/* systemd's ACL for the user of a service shows as the group's right to read. */
+#define FORBIDDEN_OF_SECRET     0077
+#define FORBIDDEN_OF_CREDENTIAL 0037
+#define FORBIDDEN_OF_PUBLIC     0022
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* An open directory or file, its name in the log, and the mode bits that a file must not have. */
+struct place {
+    int fd;
+    const char *name;
+    mode_t forbidden;
+    char path[LIMIT_PATH_BYTES]; /* of a credential, or of a file in a directory */
+};
+
+#define CREDENTIAL_LABEL "credential:"
+
+/* `credential:NAME` to a path. Returns NULL, or what is wrong. */
+static const char *find_credential(char path[static LIMIT_PATH_BYTES], const char *name)
+{
+    const char *directory = getenv("CREDENTIALS_DIRECTORY");
+    if (name[0] == '\0' || name[0] == '.' || strchr(name, '/') != NULL) {
+        return "is not the name of a credential";
+    }
+    if (directory == NULL || directory[0] != '/') {
+        return "systemd has handed over no credentials: CREDENTIALS_DIRECTORY is not set";
+    }
+    int length = snprintf(path, LIMIT_PATH_BYTES, "%s/%s", directory, name);
+    return length < 0 || length >= LIMIT_PATH_BYTES ? "has too long a path" : NULL;
+}
+
+/* Opens what `keydir` names. On failure `fd` is -1 and errno says why; it is 0 if `keydir` can't
+ * name anything and that has been logged. */
+static void open_place(struct place *place, const char *keydir)
+{
+    bool credential = strncmp(keydir, CREDENTIAL_LABEL, strlen(CREDENTIAL_LABEL)) == 0;
+    place->fd = -1;
+    place->name = credential ? place->path : keydir;
+    place->forbidden = credential ? FORBIDDEN_OF_CREDENTIAL : FORBIDDEN_OF_SECRET;
+    if (credential) {
+        const char *wrong = find_credential(place->path, keydir + strlen(CREDENTIAL_LABEL));
+        if (wrong != NULL) {
+            log_trouble("host key", keydir, wrong);
+            errno = 0;
+            return;
+        }
+    }
+    place->fd = open(place->name, HOSTKEY_OPEN_FLAGS);
+}
+
+/* Says that the place could not be opened. */
+static int refuse_place(const struct place *place, int *status)
+{
+    int error = errno;
+    bool given_wrong = error == 0 || error == ENOENT || error == ENOTDIR || error == EACCES ||
+                       error == ELOOP || error == ENAMETOOLONG || error == ENXIO;
+    *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
+    if (error != 0) {
+        log_trouble("key directory", place->name, strerror(error));
+    }
+    return -1;
+}
+
+static void open_openssh(struct place *file, const struct place *directory)
+{
+    snprintf(file->path, sizeof(file->path), "%s/" OPENSSH_NAME, directory->name);
+    file->name = file->path;
+    file->forbidden = FORBIDDEN_OF_SECRET;
+    file->fd = openat(directory->fd, OPENSSH_NAME, HOSTKEY_OPEN_FLAGS);
+}
+
+static bool is_directory(int fd)
+{
+    struct stat found;
+    return fstat(fd, &found) == 0 && S_ISDIR(found.st_mode);
+}
+
+static bool is_there(const struct place *directory, const char *name)
+{
+    struct stat found;
+    return fstatat(directory->fd, name, &found, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
+}
+
+static bool has_pair(const struct place *directory)
+{
+    return is_there(directory, hostkey_secret_file.name) ||
+           is_there(directory, hostkey_public_file.name);
+}
+
+/* 100 if the administrator can correct it, 111 if the system failed; after HOSTKEY_FAILED errno
+ * decides. */
+static int exit_code(enum hostkey_state state)
+{
+    bool given_wrong =
+        state != HOSTKEY_FAILED || errno == EACCES || errno == EPERM || errno == ELOOP;
+    return given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
+}
+
+/* ---- tinysshd's pair ------------------------------------------------------------------------- */
+
+static int refuse_in(const struct place *directory, const char *name, const char *reason,
+                     int *status)
 {
     *status = EXIT_USAGE;
     hostkey_log("host key", directory->name, name, reason);
     return -1;
 }
 
-/* ---- tinysshd's pair ------------------------------------------------------------------------- */
-
-static int read_or_log(const struct hostkey_directory *directory, const struct hostkey_file *file,
-                       uint8_t *out, int *status)
+static int read_or_log(const struct place *directory, const struct hostkey_file *file, uint8_t *out,
+                       int *status)
 {
-    const char *reason = "";
+    const char *reason;
     enum hostkey_state state = hostkey_read_file(directory->fd, file, out, &reason);
     if (state != HOSTKEY_GOOD) {
-        *status = hostkey_exit_code(state);
+        *status = exit_code(state);
         hostkey_log("host key", directory->name, file->name, reason);
         return -1;
     }
     return 0;
 }
 
-static int load_pair(struct hostkey_pair *pair, const struct hostkey_directory *directory,
-                     int *status)
+static int load_pair(struct hostkey_pair *pair, const struct place *directory, int *status)
 {
     uint8_t derived[32];
     if (read_or_log(directory, &hostkey_secret_file, pair->secret_key, status) != 0 ||
@@ -61,47 +160,33 @@ static int load_pair(struct hostkey_pair *pair, const struct hostkey_directory *
 /* ---- an OpenSSH key -------------------------------------------------------------------------- */
 
 /* Of a public key file it sets only the public key. */
-static int load_openssh(struct hostkey_pair *pair, const struct hostkey_directory *file,
-                        bool is_public, int *status)
+static int load_openssh(struct hostkey_pair *pair, const struct place *file, bool is_public,
+                        int *status)
 {
     char text[OPENSSH_KEY_FILE_BYTES];
     size_t count;
-    const char *reason = "";
+    const char *reason;
     enum hostkey_state state =
-        hostkey_read_text(file->fd, file->forbidden, text, sizeof(text), &count, &reason);
+        hostkey_read(file->fd, file->forbidden, text, sizeof(text), &count, &reason);
     if (state == HOSTKEY_GOOD) {
         reason = is_public ? openssh_key_parse_public(pair->public_key, text, count)
                            : openssh_key_parse(pair->public_key, pair->secret_key, text, count);
     }
-    if (state != HOSTKEY_GOOD || reason != NULL) {
-        *status = hostkey_exit_code(state);
+    if (reason != NULL) {
+        *status = exit_code(state);
         log_trouble("host key", file->name, reason);
     }
     sodium_memzero(text, count);
-    return state == HOSTKEY_GOOD && reason == NULL ? 0 : -1;
+    return reason == NULL ? 0 : -1;
 }
 
-static int open_openssh(struct hostkey_directory *file, const struct hostkey_directory *directory,
-                        int *status)
+static int load_openssh_in(struct hostkey_pair *pair, const struct place *directory, int *status)
 {
-    snprintf(file->path, sizeof(file->path), "%s/" HOSTKEY_OPENSSH_NAME, directory->name);
-    file->name = file->path;
-    file->forbidden = HOSTKEY_FORBIDDEN_OF_SECRET;
-    file->fd = openat(directory->fd, HOSTKEY_OPENSSH_NAME, HOSTKEY_OPEN_FLAGS);
-    if (file->fd < 0) {
-        int error = errno;
-        log_trouble("host key", file->name, strerror(error));
-        errno = error;
-        *status = hostkey_exit_code(HOSTKEY_FAILED);
-    }
-    return file->fd < 0 ? -1 : 0;
-}
-
-static int load_openssh_in(struct hostkey_pair *pair, const struct hostkey_directory *directory,
-                           int *status)
-{
-    struct hostkey_directory file;
-    if (open_openssh(&file, directory, status) != 0) {
+    struct place file;
+    open_openssh(&file, directory);
+    if (file.fd < 0) {
+        *status = exit_code(HOSTKEY_FAILED);
+        log_trouble("host key", file.name, strerror(errno));
         return -1;
     }
     int result = load_openssh(pair, &file, false, status);
@@ -112,185 +197,148 @@ static int load_openssh_in(struct hostkey_pair *pair, const struct hostkey_direc
 /* ---- the certificate ------------------------------------------------------------------------- */
 
 /* A missing certificate is not logged; a wrong one is logged and left out. */
-static void load_certificate(struct hostkey *key, int directory, const char *name,
-                             const char *logged_name)
+static void load_certificate(struct hostkey *key, int directory, const char *name, const char *path)
 {
     char text[HOST_CERTIFICATE_FILE_BYTES];
     size_t count;
-    const char *reason = NULL;
+    const char *reason;
     int fd = openat(directory, name, HOSTKEY_OPEN_FLAGS);
-    if (fd < 0 && errno == ENOENT) {
-        return;
-    }
     if (fd < 0) {
-        log_trouble("host certificate", logged_name, strerror(errno));
+        if (errno != ENOENT) {
+            log_trouble("host certificate", path, strerror(errno));
+        }
         return;
     }
-    if (hostkey_read_text(fd, HOSTKEY_FORBIDDEN_OF_PUBLIC, text, sizeof(text), &count, &reason) ==
+    if (hostkey_read(fd, FORBIDDEN_OF_PUBLIC, text, sizeof(text), &count, &reason) ==
         HOSTKEY_GOOD) {
         reason = host_certificate_parse(key->certificate, &key->certificate_bytes, text, count,
-                                        key->public_key);
+                                        key->first.public_key);
     }
     if (reason != NULL) {
-        log_trouble("host certificate", logged_name, reason);
+        log_trouble("host certificate", path, reason);
     }
     close(fd);
 }
 
-static void load_certificate_in(struct hostkey *key, const struct hostkey_directory *directory,
-                                const char *name)
-{
-    char path[LIMIT_PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", directory->name, name);
-    load_certificate(key, directory->fd, name, path);
-}
-
-static void load_certificate_beside(struct hostkey *key, const char *path)
-{
-    char name[LIMIT_PATH_BYTES];
-    int length = snprintf(name, sizeof(name), "%s-cert.pub", path);
-    if (length > 0 && length < (int)sizeof(name)) {
-        load_certificate(key, AT_FDCWD, name, name);
-    }
-}
-
 /* ---- whole places ---------------------------------------------------------------------------- */
 
-static void set_first(struct hostkey *key, const struct hostkey_pair *pair)
-{
-    memcpy(key->public_key, pair->public_key, sizeof(key->public_key));
-    memcpy(key->secret_key, pair->secret_key, sizeof(key->secret_key));
-}
-
 /* An error in the second key must not keep the first from serving. */
-static void load_second(struct hostkey *key, const struct hostkey_directory *directory)
+static void load_second(struct hostkey *key, const struct place *directory)
 {
     int ignored;
-    if (load_openssh_in(&key->second, directory, &ignored) != 0) {
-        return;
-    }
-    key->has_second = memcmp(key->second.public_key, key->public_key, 32) != 0;
+    key->has_second =
+        load_openssh_in(&key->second, directory, &ignored) == 0 &&
+        memcmp(key->second.public_key, key->first.public_key, sizeof(key->first.public_key)) != 0;
     if (!key->has_second) {
         sodium_memzero(&key->second, sizeof(key->second));
     }
 }
 
-static int load_directory(struct hostkey *key, const struct hostkey_directory *directory,
-                          int *status)
+static int load_directory(struct hostkey *key, const struct place *directory, int *status)
 {
-    struct hostkey_pair pair;
-    bool has_openssh = hostkey_is_there(directory, HOSTKEY_OPENSSH_NAME);
-    bool pair_first = !has_openssh || hostkey_has_pair(directory);
-    memset(&pair, 0, sizeof(pair));
-    int result = pair_first ? load_pair(&pair, directory, status)
-                            : load_openssh_in(&pair, directory, status);
+    char path[LIMIT_PATH_BYTES];
+    bool has_openssh = is_there(directory, OPENSSH_NAME);
+    bool pair_first = !has_openssh || has_pair(directory);
+    const char *certificate = pair_first ? "ed25519-cert.pub" : OPENSSH_NAME "-cert.pub";
+    int result = pair_first ? load_pair(&key->first, directory, status)
+                            : load_openssh_in(&key->first, directory, status);
     if (result == 0) {
-        set_first(key, &pair);
-        load_certificate_in(key, directory,
-                            pair_first ? "ed25519-cert.pub" : HOSTKEY_OPENSSH_NAME "-cert.pub");
-        if (pair_first && has_openssh) {
-            load_second(key, directory);
-        }
+        snprintf(path, sizeof(path), "%s/%s", directory->name, certificate);
+        load_certificate(key, directory->fd, certificate, path);
     }
-    sodium_memzero(&pair, sizeof(pair));
+    if (result == 0 && pair_first && has_openssh) {
+        load_second(key, directory);
+    }
     return result;
 }
 
-static int load_file(struct hostkey *key, const struct hostkey_directory *file, int *status)
+/* Closes the place. `certificate` is a path beside a file, or NULL. */
+static int load_place(struct hostkey *key, const struct place *place, const char *certificate,
+                      int *status)
 {
-    struct hostkey_pair pair;
-    memset(&pair, 0, sizeof(pair));
-    int result = load_openssh(&pair, file, false, status);
-    if (result == 0) {
-        set_first(key, &pair);
+    bool directory = is_directory(place->fd);
+    memset(key, 0, sizeof(*key));
+    int result = directory ? load_directory(key, place, status)
+                           : load_openssh(&key->first, place, false, status);
+    if (result != 0) {
+        sodium_memzero(key, sizeof(*key));
+    } else if (!directory && certificate != NULL) {
+        load_certificate(key, AT_FDCWD, certificate, certificate);
     }
-    sodium_memzero(&pair, sizeof(pair));
+    close(place->fd);
     return result;
 }
 
 int hostkey_load(struct hostkey *key, const char *keydir, int *status)
 {
-    struct hostkey_directory place;
-    int result;
-    memset(key, 0, sizeof(*key));
-    if (hostkey_open_directory(&place, keydir) != 0) {
-        hostkey_refuse_directory(&place, errno, status);
-        return -1;
+    struct place place;
+    char certificate[LIMIT_PATH_BYTES];
+    open_place(&place, keydir);
+    if (place.fd < 0) {
+        memset(key, 0, sizeof(*key));
+        return refuse_place(&place, status);
     }
-    if (hostkey_is_directory(place.fd)) {
-        result = load_directory(key, &place, status);
-    } else {
-        result = load_file(key, &place, status);
-        if (result == 0) {
-            load_certificate_beside(key, place.name);
-        }
-    }
-    close(place.fd);
-    return result;
+    int length = snprintf(certificate, sizeof(certificate), "%s-cert.pub", place.name);
+    bool fits = length > 0 && length < (int)sizeof(certificate);
+    return load_place(key, &place, fits ? certificate : NULL, status);
 }
 
 int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *status)
 {
     struct stat found;
     bool nameless = fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 0;
-    struct hostkey_directory place = {
-        .fd = fd, .name = name, .forbidden = nameless ? 0 : HOSTKEY_FORBIDDEN_OF_SECRET};
-    memset(key, 0, sizeof(*key));
-    int result = hostkey_is_directory(fd) ? load_directory(key, &place, status)
-                                          : load_file(key, &place, status);
-    close(fd);
-    return result;
+    const struct place place = {
+        .fd = fd, .name = name, .forbidden = nameless ? 0 : FORBIDDEN_OF_SECRET};
+    return load_place(key, &place, NULL, status);
 }
 
 /* ---- public halves alone --------------------------------------------------------------------- */
 
-/* The key at `path`, or the `.pub` file beside one that may not be read. */
-static int list_key(uint8_t public_key[static 32], const char *path, mode_t forbidden, int *status)
+/* Adds the OpenSSH key in `file`; of one that may not be read, the `.pub` file beside it. Closes
+ * `file`. */
+static int list_openssh(struct hostkey_public_keys *list, struct place *file, int *status)
 {
-    struct hostkey_directory file = {.fd = open(path, HOSTKEY_OPEN_FLAGS), .name = path};
-    struct hostkey_pair pair = {.public_key = {0}};
-    int error = errno;
-    int length = snprintf(file.path, sizeof(file.path), "%s.pub", path);
-    bool is_public =
-        file.fd < 0 && error == EACCES && length > 0 && length < (int)sizeof(file.path);
+    struct hostkey_pair pair;
+    char path[LIMIT_PATH_BYTES];
+    int error = file->fd < 0 ? errno : 0;
+    int length = snprintf(path, sizeof(path), "%s.pub", file->name);
+    bool is_public = error == EACCES && length > 0 && length < (int)sizeof(path);
     if (is_public) {
-        file.fd = open(file.path, HOSTKEY_OPEN_FLAGS);
+        file->fd = open(path, HOSTKEY_OPEN_FLAGS);
+        file->forbidden = FORBIDDEN_OF_PUBLIC;
     }
-    if (file.fd < 0) {
+    if (file->fd < 0) {
         *status = EXIT_USAGE;
-        log_trouble("host key", path, strerror(error));
+        log_trouble("host key", file->name, strerror(error));
         return -1;
     }
-    file.name = is_public ? file.path : path;
-    file.forbidden = is_public ? HOSTKEY_FORBIDDEN_OF_PUBLIC : forbidden;
-    int result = load_openssh(&pair, &file, is_public, status);
-    memcpy(public_key, pair.public_key, sizeof(pair.public_key));
+    file->name = is_public ? path : file->name;
+    int result = load_openssh(&pair, file, is_public, status);
+    if (result == 0) {
+        memcpy(list->public_keys[list->count++], pair.public_key, sizeof(pair.public_key));
+    }
     sodium_memzero(&pair, sizeof(pair));
-    close(file.fd);
+    close(file->fd);
     return result;
 }
 
-static int list_directory(struct hostkey_public_keys *list,
-                          const struct hostkey_directory *directory, int *status)
+static int list_directory(struct hostkey_public_keys *list, const struct place *directory,
+                          int *status)
 {
-    char path[LIMIT_PATH_BYTES];
-    bool has_openssh = hostkey_is_there(directory, HOSTKEY_OPENSSH_NAME);
-    if (hostkey_has_pair(directory) || !has_openssh) {
-        if (read_or_log(directory, &hostkey_public_file, list->public_keys[list->count], status) !=
-            0) {
+    struct place file;
+    bool has_openssh = is_there(directory, OPENSSH_NAME);
+    if (!has_openssh || has_pair(directory)) {
+        if (read_or_log(directory, &hostkey_public_file, list->public_keys[0], status) != 0) {
             return -1;
         }
-        list->count++;
+        list->count = 1;
     }
     if (has_openssh) {
-        snprintf(path, sizeof(path), "%s/" HOSTKEY_OPENSSH_NAME, directory->name);
-        int result =
-            list_key(list->public_keys[list->count], path, HOSTKEY_FORBIDDEN_OF_SECRET, status);
-        if (result != 0 && list->count == 0) {
+        open_openssh(&file, directory);
+        /* As in hostkey_load(), a wrong second key is logged and left out. */
+        if (list_openssh(list, &file, status) != 0 && list->count == 0) {
             return -1;
         }
-        /* As in hostkey_load(), a wrong second key is logged and left out. */
-        list->count += result == 0 ? 1 : 0;
     }
     if (list->count == 2 && memcmp(list->public_keys[0], list->public_keys[1], 32) == 0) {
         list->count = 1;
@@ -300,22 +348,16 @@ static int list_directory(struct hostkey_public_keys *list,
 
 int hostkey_list(struct hostkey_public_keys *list, const char *keydir, int *status)
 {
-    struct hostkey_directory place;
-    int result;
+    struct place place;
     list->count = 0;
-    bool opened = hostkey_open_directory(&place, keydir) == 0;
-    if (!opened && errno != EACCES) {
-        hostkey_refuse_directory(&place, errno, status);
-        return -1;
+    open_place(&place, keydir);
+    if (place.fd < 0 && errno != EACCES) {
+        return refuse_place(&place, status);
     }
-    if (opened && hostkey_is_directory(place.fd)) {
-        result = list_directory(list, &place, status);
-    } else {
-        result = list_key(list->public_keys[0], place.name, place.forbidden, status);
-        list->count = result == 0 ? 1 : 0;
+    if (place.fd < 0 || !is_directory(place.fd)) {
+        return list_openssh(list, &place, status);
     }
-    if (opened) {
-        close(place.fd);
-    }
+    int result = list_directory(list, &place, status);
+    close(place.fd);
     return result;
 }

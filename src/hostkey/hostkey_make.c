@@ -60,71 +60,62 @@ static int write_file(int directory, const struct hostkey_file *file, const uint
     return -1;
 }
 
-static int write_or_log(int directory, const char *keydir, const struct hostkey_file *file,
+/* What the directory holds, and what must be done about it. */
+struct finding {
+    int directory;
+    const char *keydir;
+    const struct hostkey_pair *import; /* or NULL */
+    struct hostkey_pair pair;          /* the secret key, and the public one that belongs to it */
+    bool secret_good;
+    enum hostkey_change change;
+};
+
+static int write_or_log(const struct finding *finding, const struct hostkey_file *file,
                         const uint8_t *bytes)
 {
-    if (write_file(directory, file, bytes) != 0) {
-        hostkey_log("host key could not be written", keydir, file->name, strerror(errno));
+    if (write_file(finding->directory, file, bytes) != 0) {
+        hostkey_log("host key could not be written", finding->keydir, file->name, strerror(errno));
         return -1;
     }
     return 0;
 }
 
 /* Reads a file. Fails if it needs an administrator: if it is neither good, missing nor damaged. */
-static int examine_file(int directory, const char *keydir, const struct hostkey_file *file,
+static int examine_file(const struct finding *finding, const struct hostkey_file *file,
                         uint8_t *out, enum hostkey_state *state)
 {
-    const char *reason = "";
-    *state = hostkey_read_file(directory, file, out, &reason);
+    const char *reason;
+    *state = hostkey_read_file(finding->directory, file, out, &reason);
     if (*state == HOSTKEY_UNSAFE || *state == HOSTKEY_FAILED) {
-        hostkey_log("host key", keydir, file->name, reason);
+        hostkey_log("host key", finding->keydir, file->name, reason);
         return -1;
     }
     return 0;
 }
 
-/* What the directory holds, and what must be done about it. */
-struct finding {
-    struct hostkey key;
-    uint8_t derived[32]; /* the public key that belongs to the secret one, if `secret_good` */
-    bool secret_good;
-    enum hostkey_change change;
-    const struct hostkey *import; /* or NULL */
-};
-
-/* A new pair, or the imported one. */
-static void set_pair(struct hostkey *key, uint8_t public_key[static 32],
-                     const struct hostkey *import)
-{
-    if (import != NULL) {
-        memcpy(public_key, import->public_key, 32);
-        memcpy(key->secret_key, import->secret_key, 64);
-    } else {
-        crypto_sign_keypair(public_key, key->secret_key);
-    }
-}
-
-static int look_at_pair(int directory, const char *keydir, struct finding *finding)
+static int look_at_pair(struct finding *finding)
 {
     enum hostkey_state secret;
     enum hostkey_state public;
-    struct hostkey *key = &finding->key;
-    if (examine_file(directory, keydir, &hostkey_secret_file, key->secret_key, &secret) != 0 ||
-        examine_file(directory, keydir, &hostkey_public_file, key->public_key, &public) != 0) {
+    uint8_t public_key[32]; /* as its file has it */
+    struct hostkey_pair *pair = &finding->pair;
+    const struct hostkey_pair *import = finding->import;
+    if (examine_file(finding, &hostkey_secret_file, pair->secret_key, &secret) != 0 ||
+        examine_file(finding, &hostkey_public_file, public_key, &public) != 0) {
         return -1;
     }
     finding->secret_good =
-        secret == HOSTKEY_GOOD && hostkey_derive(finding->derived, key->secret_key);
+        secret == HOSTKEY_GOOD && hostkey_derive(pair->public_key, pair->secret_key);
     bool nothing_there = secret == HOSTKEY_MISSING && public == HOSTKEY_MISSING;
-    bool is_lost = !finding->secret_good && finding->import == NULL;
+    bool is_lost = !finding->secret_good && import == NULL;
     finding->change = nothing_there ? HOSTKEY_MADE : is_lost ? HOSTKEY_REPLACED : HOSTKEY_REPAIRED;
     if (finding->secret_good && public == HOSTKEY_GOOD &&
-        memcmp(finding->derived, key->public_key, sizeof(finding->derived)) == 0) {
+        memcmp(pair->public_key, public_key, sizeof(public_key)) == 0) {
         finding->change = HOSTKEY_KEPT;
     }
-    if (finding->secret_good && finding->import != NULL &&
-        memcmp(finding->derived, finding->import->public_key, 32) != 0) {
-        hostkey_log("host key", keydir, hostkey_secret_file.name,
+    if (finding->secret_good && import != NULL &&
+        memcmp(pair->public_key, import->public_key, sizeof(import->public_key)) != 0) {
+        hostkey_log("host key", finding->keydir, hostkey_secret_file.name,
                     "is another key; nothing was changed. Move it and ed25519.pk away first");
         return -1;
     }
@@ -132,21 +123,25 @@ static int look_at_pair(int directory, const char *keydir, struct finding *findi
 }
 
 /* Under the lock: looks again, because another call may just have repaired it. */
-static int mend_pair(int directory, const char *keydir, struct finding *finding)
+static int mend_pair(struct finding *finding)
 {
-    if (look_at_pair(directory, keydir, finding) != 0) {
+    if (look_at_pair(finding) != 0) {
         return -1;
     }
     if (finding->change == HOSTKEY_KEPT) {
         return 0;
     }
     if (!finding->secret_good) {
-        set_pair(&finding->key, finding->derived, finding->import);
-        if (write_or_log(directory, keydir, &hostkey_secret_file, finding->key.secret_key) != 0) {
+        if (finding->import != NULL) {
+            finding->pair = *finding->import;
+        } else {
+            crypto_sign_keypair(finding->pair.public_key, finding->pair.secret_key);
+        }
+        if (write_or_log(finding, &hostkey_secret_file, finding->pair.secret_key) != 0) {
             return -1;
         }
     }
-    return write_or_log(directory, keydir, &hostkey_public_file, finding->derived);
+    return write_or_log(finding, &hostkey_public_file, finding->pair.public_key);
 }
 
 /* Opens the directory, or makes it first. Then its name must reach the disk, too. */
@@ -194,12 +189,6 @@ static int lock_directory(int directory)
     }
 }
 
-static void unlock_directory(int directory, int fd)
-{
-    unlinkat(directory, LOCK_NAME, 0);
-    close(fd);
-}
-
 /* Removes the lock file of a killed run. A run that is still alive holds the lock. */
 static void remove_stale_lock(int directory)
 {
@@ -213,22 +202,23 @@ static void remove_stale_lock(int directory)
     close(fd);
 }
 
-static int mend_pair_locked(int directory, const char *keydir, struct finding *finding)
+static int mend_pair_locked(struct finding *finding)
 {
-    int held = lock_directory(directory);
+    int held = lock_directory(finding->directory);
     if (held < 0) {
-        log_trouble("key directory could not be locked", keydir, strerror(errno));
+        log_trouble("key directory could not be locked", finding->keydir, strerror(errno));
         return -1;
     }
-    int result = mend_pair(directory, keydir, finding);
-    unlock_directory(directory, held);
+    int result = mend_pair(finding);
+    unlinkat(finding->directory, LOCK_NAME, 0);
+    close(held);
     return result;
 }
 
-int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_change *change)
+int hostkey_make(const char *keydir, const struct hostkey_pair *import, enum hostkey_change *change)
 {
-    struct finding finding = {.import = import};
     int directory = open_or_make(keydir);
+    struct finding finding = {.directory = directory, .keydir = keydir, .import = import};
     if (directory < 0) {
         log_trouble("key directory", keydir, strerror(errno));
         return -1;
@@ -237,9 +227,9 @@ int hostkey_make(const char *keydir, const struct hostkey *import, enum hostkey_
         close(directory);
         return -1;
     }
-    int result = look_at_pair(directory, keydir, &finding);
+    int result = look_at_pair(&finding);
     if (result == 0 && finding.change != HOSTKEY_KEPT) {
-        result = mend_pair_locked(directory, keydir, &finding);
+        result = mend_pair_locked(&finding);
     } else if (result == 0) {
         remove_stale_lock(directory);
     }

@@ -270,8 +270,8 @@ static int64_t jitter_ms(const struct login *login, const char *user)
     uint8_t hash[crypto_hash_sha256_BYTES];
     crypto_hash_sha256_state state;
     crypto_hash_sha256_init(&state);
-    crypto_hash_sha256_update(&state, login->hostkey->secret_key,
-                              sizeof(login->hostkey->secret_key));
+    crypto_hash_sha256_update(&state, login->hostkey->first.secret_key,
+                              sizeof(login->hostkey->first.secret_key));
     crypto_hash_sha256_update(&state, (const uint8_t *)user, strlen(user));
     crypto_hash_sha256_final(&state, hash);
     sodium_memzero(&state, sizeof(state));

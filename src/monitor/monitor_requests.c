@@ -89,7 +89,7 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
     signed_hash->hash_bytes =
         (uint32_t)sign_exchange_hash(signed_hash->hash, sign, tail, monitor->hostkey);
     crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
-                         monitor->hostkey->secret_key);
+                         monitor->hostkey->first.secret_key);
     keep_session_id(&monitor->login, signed_hash, certified);
     return NULL;
 }

@@ -78,7 +78,7 @@ size_t sign_exchange_hash(uint8_t h[static HASH_MAX_BYTES], const struct ipc_sig
 
 void sign_list_keys(struct ipc_start_reply *reply, const struct hostkey *hostkey)
 {
-    memcpy(reply->host_public_key, hostkey->public_key, sizeof(reply->host_public_key));
+    memcpy(reply->host_public_key, hostkey->first.public_key, sizeof(reply->host_public_key));
     reply->has_second = hostkey->has_second ? 1 : 0;
     memcpy(reply->second_public_key, hostkey->second.public_key, sizeof(reply->second_public_key));
     reply->certificate_bytes = (uint32_t)hostkey->certificate_bytes;
@@ -91,13 +91,13 @@ void sign_proof(uint8_t signature[static 64], const struct hostkey *hostkey, boo
     struct writer writer;
     uint8_t blob[HOSTKEY_BLOB_BYTES];
     uint8_t data[3 * 4 + sizeof(PROVE) + HASH_MAX_BYTES + HOSTKEY_BLOB_BYTES];
-    hostkey_blob(blob, second ? hostkey->second.public_key : hostkey->public_key);
+    hostkey_blob(blob, second ? hostkey->second.public_key : hostkey->first.public_key);
     writer_init(&writer, data, sizeof(data));
     writer_text(&writer, PROVE);
     writer_string(&writer, session_id, session_id_bytes);
     writer_string(&writer, blob, sizeof(blob));
     crypto_sign_detached(signature, NULL, data, writer.used,
-                         second ? hostkey->second.secret_key : hostkey->secret_key);
+                         second ? hostkey->second.secret_key : hostkey->first.secret_key);
 }
 
 /* ---- what a client signs --------------------------------------------------------------------- */

@@ -73,7 +73,7 @@ static int make_key(const struct key_tool *tool, enum hostkey_change *change)
         return hostkey_make(tool->keydir, NULL, change) == 0 ? 0 : EXIT_TROUBLE;
     }
     if (hostkey_load(&key, tool->value, &status) == 0) {
-        status = hostkey_make(tool->keydir, &key, change) == 0 ? 0 : EXIT_TROUBLE;
+        status = hostkey_make(tool->keydir, &key.first, change) == 0 ? 0 : EXIT_TROUBLE;
     }
     sodium_memzero(&key, sizeof(key));
     return status;

@@ -397,7 +397,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     simulation_begin();
     simulation_count_lines("]: event=end ");
     simulation_count_lines("]: event=net ");
-    simulation_keep_secret(secrets.secret_key, 32);
+    simulation_keep_secret(secrets.first.secret_key, 32);
     simulation_place(IPC_DESCRIPTOR, IPC_SOCKET, 0);
     simulation_place(SESSION_DESCRIPTOR, OTHER, 0);
     simulation_place(PROGRAM_DESCRIPTOR, OTHER, 0);

@@ -570,7 +570,7 @@ START_TEST(child_answers)
     ck_assert(ask(&verdict, ends[0], 5000));
     ck_assert_uint_eq(verdict.line, 1);
     assert_contains(verdict.path, "/.ssh/authorized_keys");
-    ck_assert_uint_eq(hostkey->secret_key[0], 0x5a); /* only the child's copy is gone */
+    ck_assert_uint_eq(hostkey->first.secret_key[0], 0x5a); /* only the child's copy is gone */
     ck_assert_str_eq(found.reason, "");
     ck_assert_str_eq(found.account.user, "alice");
     ck_assert_str_eq(found.account.home, scratch);
@@ -773,7 +773,7 @@ START_TEST(child_has_no_host_key)
     people->change_account = look_around;
     ask(&verdict, ends[0], 5000);
     ck_assert_str_eq(found.account.shell, "no host key, 0");
-    ck_assert_uint_eq(hostkey->secret_key[0], 0x5a);
+    ck_assert_uint_eq(hostkey->first.secret_key[0], 0x5a);
 }
 END_TEST
 

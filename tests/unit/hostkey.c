@@ -42,8 +42,8 @@ static int load(int *status)
     int result = hostkey_load(&key, scratch, status);
     capture_end(&capture, said, sizeof(said));
     if (result == 0) {
-        ck_assert_mem_eq(key.public_key, public_key, 32);
-        ck_assert_mem_eq(key.secret_key, secret_key, 64);
+        ck_assert_mem_eq(key.first.public_key, public_key, 32);
+        ck_assert_mem_eq(key.first.secret_key, secret_key, 64);
         ck_assert_str_eq(said, "");
     } else {
         ck_assert(sodium_is_zero((const uint8_t *)&key, sizeof(key)));
@@ -234,8 +234,8 @@ static void read_pair(uint8_t *out_public, uint8_t *out_secret)
     struct hostkey key;
     int status;
     ck_assert_int_eq(hostkey_load(&key, scratch, &status), 0);
-    memcpy(out_public, key.public_key, 32);
-    memcpy(out_secret, key.secret_key, 64);
+    memcpy(out_public, key.first.public_key, 32);
+    memcpy(out_secret, key.first.secret_key, 64);
 }
 
 static mode_t mode_of(const char *name)

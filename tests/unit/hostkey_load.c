@@ -81,7 +81,7 @@ START_TEST(a_key_file)
 {
     ck_assert_int_eq(load(path), 0);
     ck_assert_str_eq(said, "");
-    assert_is(NULL, key.public_key, key.secret_key);
+    assert_is(NULL, key.first.public_key, key.first.secret_key);
     ck_assert(!key.has_second && key.certificate_bytes == 0);
 }
 END_TEST
@@ -125,9 +125,9 @@ END_TEST
 START_TEST(a_directory_with_an_openssh_key)
 {
     ck_assert_int_eq(load(path), 0);
-    memcpy(public_key, key.public_key, 32);
+    memcpy(public_key, key.first.public_key, 32);
     ck_assert_int_eq(load(scratch), 0);
-    assert_is(public_key, key.public_key, key.secret_key);
+    assert_is(public_key, key.first.public_key, key.first.secret_key);
     ck_assert(!key.has_second);
 }
 END_TEST
@@ -137,7 +137,7 @@ START_TEST(both)
     write_pair();
     ck_assert_int_eq(load(scratch), 0);
     ck_assert_str_eq(said, "");
-    assert_is(public_key, key.public_key, key.secret_key);
+    assert_is(public_key, key.first.public_key, key.first.secret_key);
     ck_assert(key.has_second);
     assert_is(NULL, key.second.public_key, key.second.secret_key);
     ck_assert_mem_ne(key.second.public_key, public_key, 32);
@@ -169,8 +169,8 @@ END_TEST
 START_TEST(the_same_key_twice)
 {
     ck_assert_int_eq(load(path), 0);
-    scratch_write(scratch, "ed25519.pk", key.public_key, 32, 0644);
-    scratch_write(scratch, ".ed25519.sk", key.secret_key, 64, 0600);
+    scratch_write(scratch, "ed25519.pk", key.first.public_key, 32, 0644);
+    scratch_write(scratch, ".ed25519.sk", key.first.secret_key, 64, 0600);
     ck_assert_int_eq(load(scratch), 0);
     ck_assert(!key.has_second && sodium_is_zero((uint8_t *)&key.second, sizeof(key.second)));
 }
@@ -241,7 +241,7 @@ START_TEST(credentials)
     assert_refused("credential:a/b", "credential:a/b", "is not the name of a credential");
     assert_refused("credential:none", scratch, "No such file");
     ck_assert_int_eq(load("credential:ssh_host_ed25519_key"), 0);
-    assert_is(NULL, key.public_key, key.secret_key);
+    assert_is(NULL, key.first.public_key, key.first.secret_key);
     ck_assert_int_eq(chmod(path, 0440), 0); /* with an ACL for the service's user */
     ck_assert_int_eq(load("credential:ssh_host_ed25519_key"), 0);
     ck_assert_int_eq(chmod(path, 0444), 0);
@@ -258,7 +258,7 @@ START_TEST(descriptors)
     ck_assert_int_eq(write(fd, text, count), (int)count); /* read from its start all the same */
     ck_assert_int_eq(load_from("fd:7", fd), 0);
     ck_assert_int_eq(fcntl(fd, F_GETFD), -1);
-    assert_is(NULL, key.public_key, key.secret_key);
+    assert_is(NULL, key.first.public_key, key.first.secret_key);
     ck_assert_int_eq(load_from("fd:7", open(path, O_RDONLY | O_CLOEXEC)), 0);
     ck_assert_int_eq(chmod(path, 0644), 0);
     ck_assert_int_eq(load_from("fd:7", open(path, O_RDONLY | O_CLOEXEC)), -1);
@@ -301,11 +301,11 @@ START_TEST(makekey_imports)
     snprintf(directory, sizeof(directory), "%s/new", scratch);
     snprintf(other, sizeof(other), "%s/other", scratch);
     ck_assert_int_eq(load(path), 0);
-    memcpy(imported, key.public_key, 32);
+    memcpy(imported, key.first.public_key, 32);
     ck_assert_int_eq(run_tool(makekey_main, "-i", path, directory, out), 0);
     assert_contains(out, "host key imported, SHA256:");
     ck_assert_int_eq(load(directory), 0);
-    ck_assert_mem_eq(imported, key.public_key, 32);
+    ck_assert_mem_eq(imported, key.first.public_key, 32);
     ck_assert_int_eq(run_tool(makekey_main, "-i", path, directory, out), 0);
     assert_contains(out, "already there");
     keygen_run(scratch, "ssh-keygen -q -t ed25519 -N '' -f other; rm new/ed25519.pk");
@@ -323,7 +323,7 @@ START_TEST(makekey_imports)
     ck_assert_int_eq(run_tool(makekey_main, "-q", "-q", "-i", out), 100);
     assert_contains(out, "flag -i needs an argument");
     ck_assert_int_eq(load(directory), 0);
-    ck_assert_mem_eq(imported, key.public_key, 32);
+    ck_assert_mem_eq(imported, key.first.public_key, 32);
 }
 END_TEST
 
@@ -355,9 +355,9 @@ START_TEST(printkey_without_the_right_to_the_secret_key)
     ck_assert_int_eq(chmod(scratch, 0755), 0);
     ck_assert_int_eq(seteuid(12345), 0);
     ck_assert_int_eq(hostkey_list(&list, path, &status), 0);
-    ck_assert_mem_eq(list.public_keys[0], key.public_key, 32);
+    ck_assert_mem_eq(list.public_keys[0], key.first.public_key, 32);
     ck_assert_int_eq(hostkey_list(&list, scratch, &status), 0);
-    ck_assert_mem_eq(list.public_keys[0], key.public_key, 32);
+    ck_assert_mem_eq(list.public_keys[0], key.first.public_key, 32);
     ck_assert_int_eq(seteuid(0), 0);
 }
 END_TEST

@@ -120,7 +120,7 @@ static void begin(void)
     crypto_sign_keypair(public_b, secret_b);
     hostkey = secret_new(sizeof(*hostkey));
     ck_assert_ptr_nonnull(hostkey);
-    crypto_sign_keypair(hostkey->public_key, hostkey->secret_key);
+    crypto_sign_keypair(hostkey->first.public_key, hostkey->first.secret_key);
     people_begin(home);
     options.best_effort = !people_have_seccomp();
     options.attempts = 6;
@@ -210,7 +210,7 @@ static struct bytes expected_data(const struct ipc_auth *request, size_t session
     add_string(&bytes, "ssh-ed25519", 11);
     add_string(&bytes, request_blob, sizeof(request_blob));
     if (request->hostbound) {
-        add_blob(&bytes, hostkey->public_key);
+        add_blob(&bytes, hostkey->first.public_key);
     }
     return bytes;
 }
@@ -759,7 +759,7 @@ END_TEST
 static int64_t jitter_ms(const char *user)
 {
     uint8_t hash[32], data[128];
-    memcpy(data, hostkey->secret_key, 64);
+    memcpy(data, hostkey->first.secret_key, 64);
     memcpy(data + 64, user, strlen(user));
     crypto_hash_sha256(hash, data, 64 + strlen(user));
     return hash[0] % 16;
@@ -769,7 +769,7 @@ static int64_t jitter_ms(const char *user)
 static void find_hostkey(const char *user, const char *other)
 {
     do {
-        crypto_sign_keypair(hostkey->public_key, hostkey->secret_key);
+        crypto_sign_keypair(hostkey->first.public_key, hostkey->first.secret_key);
     } while (jitter_ms(user) != 15 || jitter_ms(other) == 15);
 }
 

@@ -202,9 +202,9 @@ static void begin(void)
     people_begin(home);
     over_tcp = false;
     options.best_effort = !people_have_seccomp();
-    crypto_sign_keypair(hostkey.public_key, hostkey.secret_key);
-    scratch_write(keydir, "ed25519.pk", hostkey.public_key, 32, 0644);
-    scratch_write(keydir, ".ed25519.sk", hostkey.secret_key, 64, 0600);
+    crypto_sign_keypair(hostkey.first.public_key, hostkey.first.secret_key);
+    scratch_write(keydir, "ed25519.pk", hostkey.first.public_key, 32, 0644);
+    scratch_write(keydir, ".ed25519.sk", hostkey.first.secret_key, 64, 0600);
     crypto_sign_keypair(public_key, secret_key);
     hostkey_blob(blob, public_key);
     sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob), sodium_base64_VARIANT_ORIGINAL);
@@ -232,7 +232,7 @@ static void do_start(void)
     struct ipc_start_reply reply;
     ck_assert_int_eq(ask(&request, sizeof(request), &reply, sizeof(reply)), sizeof(reply));
     ck_assert_uint_eq(reply.type, IPC_START);
-    ck_assert_mem_eq(reply.host_public_key, hostkey.public_key, 32);
+    ck_assert_mem_eq(reply.host_public_key, hostkey.first.public_key, 32);
 }
 
 /* V_C, I_C and I_S. */
@@ -275,7 +275,7 @@ static void expect_hash(uint8_t h[static 64], uint32_t hash_bytes, uint8_t first
     writer_text(&writer, "i" COOKIE);
     size_t mark = writer_string_begin(&writer);
     writer_text(&writer, "ssh-ed25519");
-    writer_string(&writer, hostkey.public_key, 32);
+    writer_string(&writer, hostkey.first.public_key, 32);
     writer_string_end(&writer, mark);
     writer_string(&writer, request.tail + HEAD_BYTES, hybrid ? 1190 : 32);
     writer_string(&writer, request.tail + HEAD_BYTES + (hybrid ? 1190 : 32), hybrid ? 1071 : 32);
@@ -302,7 +302,7 @@ static void do_sign(uint32_t hash_bytes, uint8_t first)
     ck_assert_uint_eq(reply.hash_bytes, hash_bytes);
     ck_assert_mem_eq(reply.hash, h, hash_bytes);
     ck_assert_int_eq(
-        crypto_sign_verify_detached(reply.signature, h, hash_bytes, hostkey.public_key), 0);
+        crypto_sign_verify_detached(reply.signature, h, hash_bytes, hostkey.first.public_key), 0);
 }
 
 /* A login request and its tail. */
@@ -668,7 +668,8 @@ START_TEST(proofs_are_counted_for_each_key)
         struct ipc_prove_reply reply;
         ck_assert_int_eq(ask(&request, sizeof(request), &reply, sizeof(reply)), sizeof(reply));
         ck_assert_uint_eq(reply.type, IPC_PROVE);
-        expect_proof((i & 1) != 0 ? both.second.public_key : hostkey.public_key, reply.signature);
+        expect_proof((i & 1) != 0 ? both.second.public_key : hostkey.first.public_key,
+                     reply.signature);
     }
     const struct ipc_prove request = {IPC_PROVE, 1};
     assert_fatal(&request, sizeof(request), "too many proofs of a host key");
@@ -713,7 +714,8 @@ START_TEST(the_certificate_is_sent_and_hashed)
     writer_bytes(&writer, request.sign.secret, 32);
     crypto_hash_sha256(h, all, writer.used);
     ck_assert_mem_eq(reply.hash, h, 32);
-    ck_assert_int_eq(crypto_sign_verify_detached(reply.signature, h, 32, loaded.public_key), 0);
+    ck_assert_int_eq(crypto_sign_verify_detached(reply.signature, h, 32, loaded.first.public_key),
+                     0);
     do_end(IPC_END_CLIENT, "");
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
@@ -946,7 +948,7 @@ END_TEST
 
 START_TEST(host_key_that_can_not_be_used)
 {
-    scratch_write(options.keydir, ".ed25519.sk", hostkey.secret_key, 63, 0600);
+    scratch_write(options.keydir, ".ed25519.sk", hostkey.first.secret_key, 63, 0600);
     start();
     ck_assert_int_eq(await_monitor(), 100);
     ck_assert_ptr_eq(strchr(said, '\n') + 1, said + strlen(said)); /* a single line */

@@ -54,7 +54,7 @@ static inline void put_k_s(struct buffer *buffer, const struct hostkey *key, boo
     if (certified) {
         put_string(buffer, key->certificate, key->certificate_bytes);
     } else {
-        put_key(buffer, key->public_key);
+        put_key(buffer, key->first.public_key);
     }
 }
 

@@ -27,7 +27,8 @@ void monitor_login_begin(void)
 SIMULATED(int, crypto_sign_detached, unsigned char *out, unsigned long long *out_bytes,
           const unsigned char *data, unsigned long long bytes, const unsigned char *key)
 {
-    const uint8_t *expected = model.sign_second ? secrets.second.secret_key : secrets.secret_key;
+    const uint8_t *expected =
+        model.sign_second ? secrets.second.secret_key : secrets.first.secret_key;
     (void)out_bytes;
     SIMULATION_CHECK(model.may_sign && bytes == model.signed_bytes &&
                      memcmp(data, model.signed_data, bytes) == 0 && memcmp(key, expected, 64) == 0);
@@ -137,8 +138,8 @@ void monitor_make_keys(void)
 {
     memset(&secrets, 0, sizeof(secrets));
     for (uint8_t i = 0; i < 32; i++) {
-        secrets.secret_key[i] = (uint8_t)(0xc1 ^ i * 7);
-        secrets.secret_key[32 + i] = secrets.public_key[i] = (uint8_t)(i + 1);
+        secrets.first.secret_key[i] = (uint8_t)(0xc1 ^ i * 7);
+        secrets.first.secret_key[32 + i] = secrets.first.public_key[i] = (uint8_t)(i + 1);
         secrets.second.secret_key[i] = (uint8_t)(0x9d ^ i * 11);
         secrets.second.secret_key[32 + i] = secrets.second.public_key[i] = (uint8_t)(i + 65);
     }

@@ -97,7 +97,7 @@ static bool on_sign(struct model *model, const uint8_t *bytes, size_t count)
     model->sign_second = false;
     model->signed_bytes = reply.hash_bytes;
     memcpy(model->signed_data, reply.hash, reply.hash_bytes);
-    model_signature(reply.signature, reply.hash, reply.hash_bytes, model->key.public_key);
+    model_signature(reply.signature, reply.hash, reply.hash_bytes, model->key.first.public_key);
     simulation_goal(sign.hybrid ? "signs-hybrid" : "signs");
     expect_reply(model, &reply, sizeof(reply));
     return true;
@@ -114,7 +114,7 @@ static bool on_prove(struct model *model, const uint8_t *bytes, size_t count)
     if (!allowed) {
         return false;
     }
-    const uint8_t *key = prove.key ? model->key.second.public_key : model->key.public_key;
+    const uint8_t *key = prove.key ? model->key.second.public_key : model->key.first.public_key;
     struct buffer data = {model->signed_data, 0};
     put_text(&data, "hostkeys-prove-00@openssh.com");
     put_string(&data, model->session_id, model->session_id_bytes);
@@ -139,7 +139,7 @@ static bool on_start(struct model *model, const uint8_t *bytes, size_t count)
         return false;
     }
     model->phase = MODEL_BEFORE_LOGIN;
-    memcpy(reply.host_public_key, model->key.public_key, 32);
+    memcpy(reply.host_public_key, model->key.first.public_key, 32);
     memcpy(reply.second_public_key, model->key.second.public_key, 32);
     reply.certificate_bytes = (uint32_t)model->key.certificate_bytes;
     memcpy(reply.certificate, model->key.certificate, model->key.certificate_bytes);
