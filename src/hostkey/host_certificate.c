@@ -8,7 +8,6 @@
 #include "host_certificate.h"
 
 #include <sodium.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "reader.h"
@@ -18,18 +17,6 @@
 #define TYPE_HOST 2
 
 static const char damaged[] = "is a damaged certificate";
-
-/* The base64 field between the type and the comment. */
-static bool decode_line(uint8_t certificate[static LIMIT_HOST_CERTIFICATE_BYTES], size_t *bytes,
-                        const char *text, size_t count)
-{
-    size_t length = 0;
-    while (length < count && strchr(" \t\r\n", text[length]) == NULL) {
-        length++;
-    }
-    return base64_decode(certificate, LIMIT_HOST_CERTIFICATE_BYTES, bytes, text, length, NULL,
-                         sodium_base64_VARIANT_ORIGINAL);
-}
 
 static const char *check_certificate(struct reader blob, const uint8_t public_key[static 32])
 {
@@ -66,14 +53,16 @@ const char *host_certificate_parse(uint8_t certificate[static LIMIT_HOST_CERTIFI
                                    size_t *certificate_bytes, const char *text, size_t count,
                                    const uint8_t public_key[static 32])
 {
-    const size_t head = strlen(SSH_ED25519_CERT " ");
+    struct reader line = reader_over(text, count);
     const char *reason = damaged;
     size_t bytes = 0;
     *certificate_bytes = 0;
-    if (count < head || memcmp(text, SSH_ED25519_CERT " ", head) != 0) {
+    if (!reader_take(&line, SSH_ED25519_CERT " ")) {
         return "is not a certificate of an ed25519 key";
     }
-    if (decode_line(certificate, &bytes, text + head, count - head)) {
+    const struct reader base64 = reader_until(&line, READER_BLANKS "\r\n");
+    if (base64_decode(certificate, LIMIT_HOST_CERTIFICATE_BYTES, &bytes, (const char *)base64.bytes,
+                      base64.left, NULL, sodium_base64_VARIANT_ORIGINAL)) {
         reason = check_certificate(reader_over(certificate, bytes), public_key);
     }
     if (reason == NULL) {

@@ -35,11 +35,6 @@
 
 static const char damaged[] = "is a damaged OpenSSH private key";
 
-static bool starts_with(const char *text, size_t count, const char *start)
-{
-    return count >= strlen(start) && memcmp(text, start, strlen(start)) == 0;
-}
-
 /* ---- armour ---------------------------------------------------------------------------------- */
 
 static const char other_texts[] =
@@ -48,33 +43,18 @@ static const char other_texts[] =
     "PuTTY-User-Key-File\0is a key of PuTTY, not one in OpenSSH's format\0"
     "\0is not an OpenSSH private key";
 
-static void skip_line_ends(const char **text, size_t *count)
-{
-    while (*count > 0 && (**text == '\n' || **text == '\r')) {
-        ++*text;
-        --*count;
-    }
-}
-
 /* Decodes what follows the first marker: base64 in lines, the last marker, line ends. */
 static bool decode_armour(uint8_t decoded[static DECODED_BYTES], size_t *decoded_bytes,
-                          const char *text, size_t count)
+                          struct reader text)
 {
-    const char *end = memchr(text, '-', count);
-    bool own_line = starts_with(text, count, "\n") || starts_with(text, count, "\r\n");
-    if (!own_line || end == NULL ||
-        !base64_decode(decoded, DECODED_BYTES, decoded_bytes, text, (size_t)(end - text), "\r\n",
-                       sodium_base64_VARIANT_ORIGINAL)) {
-        return false;
-    }
-    count -= (size_t)(end - text);
-    if (!starts_with(end, count, END)) {
-        return false;
-    }
-    end += strlen(END);
-    count -= strlen(END);
-    skip_line_ends(&end, &count);
-    return count == 0;
+    const struct reader base64 = reader_until(&text, "-");
+    struct reader line_end = base64;
+    bool own_line = reader_take(&line_end, "\n") || reader_take(&line_end, "\r\n");
+    bool ended = reader_take(&text, END);
+    reader_span(&text, "\r\n");
+    return own_line && ended && reader_end(&text) &&
+           base64_decode(decoded, DECODED_BYTES, decoded_bytes, (const char *)base64.bytes,
+                         base64.left, "\r\n", sodium_base64_VARIANT_ORIGINAL);
 }
 
 /* ---- contents -------------------------------------------------------------------------------- */
@@ -161,10 +141,11 @@ const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[
     const char *reason = damaged;
     memset(public_key, 0, 32);
     memset(secret_key, 0, 64);
-    if (!starts_with(text, count, BEGIN)) {
+    struct reader rest = reader_over(text, count);
+    if (!reader_take(&rest, BEGIN)) {
         return texts_find(other_texts, text, count);
     }
-    if (decode_armour(decoded, &decoded_bytes, text + strlen(BEGIN), count - strlen(BEGIN))) {
+    if (decode_armour(decoded, &decoded_bytes, rest)) {
         reason = read_decoded(reader_over(decoded, decoded_bytes), public_key, secret_key);
     }
     /* No more can have been written, even by a decoder that failed. */
@@ -174,16 +155,17 @@ const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[
 
 const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *text, size_t count)
 {
-    static const char head[] = SSH_ED25519 " ";
     uint8_t blob[HOSTKEY_BLOB_BYTES], expected[HOSTKEY_BLOB_BYTES];
+    const size_t encoded = sizeof(blob) / 3 * 4;
     size_t bytes = 0;
+    struct reader line = reader_over(text, count);
     memset(public_key, 0, 32);
-    if (!starts_with(text, count, head)) {
+    if (!reader_take(&line, SSH_ED25519 " ")) {
         return "is not a public key of the type " SSH_ED25519;
     }
-    const size_t encoded = sizeof(blob) / 3 * 4;
-    if (count < sizeof(head) - 1 + encoded ||
-        !base64_decode(blob, sizeof(blob), &bytes, text + sizeof(head) - 1, encoded, NULL,
+    const uint8_t *base64 = reader_bytes(&line, encoded);
+    if (base64 == NULL ||
+        !base64_decode(blob, sizeof(blob), &bytes, (const char *)base64, encoded, NULL,
                        sodium_base64_VARIANT_ORIGINAL) ||
         bytes != sizeof(blob)) {
         return "is a damaged public key";
