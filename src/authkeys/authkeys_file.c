@@ -13,97 +13,70 @@
 #define RESOLVED_BYTES 4096
 
 /* `path` is that of the user's file, or of a directory above it. */
-static void refuse_users(struct authkeys_files *files, enum authkeys_reason reason,
+static bool refuse_users(struct authkeys_files *files, enum authkeys_reason reason,
                          const char *path)
 {
     files->users.reason = reason;
     if (path != files->users_path) {
         snprintf(files->users_path, sizeof(files->users_path), "%.*s", LIMIT_PATH_BYTES - 1, path);
     }
+    return false;
 }
 
-static void refuse_by_error(struct authkeys_files *files, const char *path)
+static bool refuse_by_error(struct authkeys_files *files, const char *path)
 {
     files->users.error = errno;
     bool missing = errno == ENOENT || errno == ENOTDIR;
-    refuse_users(files, missing ? AUTHKEYS_MISSING : AUTHKEYS_UNREADABLE, path);
-}
-
-/* ---- the path -------------------------------------------------------------------------------- */
-
-struct path {
-    size_t used;
-    bool failed;
-    char *bytes; /* LIMIT_PATH_BYTES */
-};
-
-static void append_text(struct path *path, const char *text, size_t count)
-{
-    if (path->failed || count >= LIMIT_PATH_BYTES - path->used) {
-        path->failed = true;
-        return;
-    }
-    memcpy(path->bytes + path->used, text, count);
-    path->used += count;
-    path->bytes[path->used] = '\0';
-}
-
-static void append_expanded(struct path *path, char letter, const struct account *account)
-{
-    switch (letter) {
-    case 'u':
-        append_text(path, account->user, strlen(account->user));
-        break;
-    case 'h':
-        append_text(path, account->home, strlen(account->home));
-        break;
-    case '%':
-        append_text(path, "%", 1);
-        break;
-    default:
-        path->failed = true;
-    }
+    return refuse_users(files, missing ? AUTHKEYS_MISSING : AUTHKEYS_UNREADABLE, path);
 }
 
 bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
                      const struct account *account)
 {
-    struct path path = {.bytes = out};
-    out[0] = '\0';
-    if (pattern == NULL) {
-        pattern = "%h/.ssh/authorized_keys";
-    } else if (pattern[0] != '/' && strncmp(pattern, "%h", 2) != 0) {
-        append_text(&path, account->home, strlen(account->home));
-        append_text(&path, "/", 1);
+    size_t used = 0;
+    const char *at = pattern != NULL ? pattern : "%h/.ssh/authorized_keys";
+    if (at[0] != '/' && strncmp(at, "%h", 2) != 0) {
+        used = (size_t)snprintf(out, LIMIT_PATH_BYTES, "%s/", account->home);
     }
-    /* A "%" at the end fails on the NUL that follows it: nothing is read past that. */
-    for (const char *at = pattern; !path.failed && *at != '\0'; at++) {
+    for (; *at != '\0' && used < LIMIT_PATH_BYTES; at++) {
+        const char letter[] = {*at, '\0'};
+        const char *part = letter;
         if (*at == '%') {
             at++;
-            append_expanded(&path, *at, account);
-        } else {
-            append_text(&path, at, 1);
+            part = *at == 'u'   ? account->user
+                   : *at == 'h' ? account->home
+                   : *at == '%' ? letter
+                                : NULL; /* also at the end of the pattern */
         }
+        size_t bytes = part != NULL ? strlen(part) : LIMIT_PATH_BYTES;
+        if (bytes >= LIMIT_PATH_BYTES - used) {
+            return false;
+        }
+        memcpy(out + used, part, bytes + 1);
+        used += bytes;
     }
-    return !path.failed;
+    return used < LIMIT_PATH_BYTES;
 }
 
 /* ---- StrictModes ----------------------------------------------------------------------------- */
 
+/* AUTHKEYS_LISTED for none. */
+static enum authkeys_reason find_fault(struct authkeys_file *file, const struct stat *found,
+                                       uid_t user)
+{
+    file->owner = found->st_uid;
+    file->mode = found->st_mode & 07777;
+    if (found->st_uid != 0 && found->st_uid != user) {
+        return AUTHKEYS_UNSAFE_OWNER;
+    }
+    return (found->st_mode & 022) != 0 ? AUTHKEYS_UNSAFE_MODE : AUTHKEYS_LISTED;
+}
+
 static bool is_safe(struct authkeys_files *files, const char *path, const struct stat *found,
                     uid_t user)
 {
-    files->users.owner = found->st_uid;
-    files->users.mode = found->st_mode & 07777;
-    if (found->st_uid != 0 && found->st_uid != user) {
-        refuse_users(files, AUTHKEYS_UNSAFE_OWNER, path);
-        return false;
-    }
-    if ((found->st_mode & 022) != 0) {
-        refuse_users(files, AUTHKEYS_UNSAFE_MODE, path);
-        return false;
-    }
-    return true;
+    enum authkeys_reason fault = find_fault(&files->users, found, user);
+    return fault == AUTHKEYS_LISTED || refuse_users(files, fault, path);
 }
 
 /* Cuts the last component off: "/a/b" becomes "/a", "/a" becomes "/". False at the root. */
@@ -128,8 +101,7 @@ static bool are_directories_safe(struct authkeys_files *files, char *path,
     }
     while (go_up(path)) {
         if (stat(path, &found) != 0) {
-            refuse_by_error(files, path);
-            return false;
+            return refuse_by_error(files, path);
         }
         if (!is_safe(files, path, &found, account->uid)) {
             return false;
@@ -146,18 +118,25 @@ static bool is_same_file(const struct stat *one, const struct stat *other)
     return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
 
-/* Writes the path of the open file without symbolic links, and what is there. The kernel knows the
- * path of what it has opened, which takes one call. Without /proc, or if the file has moved
- * meanwhile, `path` is resolved. */
-static bool find_real(char real[static RESOLVED_BYTES], struct stat *named, int fd,
-                      const char *path, const struct stat *opened)
+/* Writes the path of the open file without symbolic links. The kernel knows the path of what it has
+ * opened, which takes one call. Without /proc, or if the file has moved meanwhile, `path` is
+ * resolved. It must still lead to what we hold: the directories are judged by it. */
+static bool find_real(char real[static RESOLVED_BYTES], int fd, const char *path,
+                      const struct stat *opened)
 {
+    struct stat named;
     char link[32];
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     ssize_t bytes = readlink(link, real, RESOLVED_BYTES - 1);
     real[bytes > 0 ? bytes : 0] = '\0';
-    return (real[0] == '/' && stat(real, named) == 0 && is_same_file(named, opened)) ||
-           (realpath(path, real) != NULL && stat(real, named) == 0);
+    if (real[0] == '/' && stat(real, &named) == 0 && is_same_file(&named, opened)) {
+        return true;
+    }
+    if (realpath(path, real) == NULL || stat(real, &named) != 0) {
+        return false;
+    }
+    errno = ESTALE;
+    return is_same_file(&named, opened);
 }
 
 static bool is_file_safe(struct authkeys_files *files, int fd, const char *path,
@@ -165,24 +144,14 @@ static bool is_file_safe(struct authkeys_files *files, int fd, const char *path,
 {
     char real[RESOLVED_BYTES];
     struct stat opened;
-    struct stat named;
     if (fstat(fd, &opened) != 0) {
-        refuse_by_error(files, path);
-        return false;
+        return refuse_by_error(files, path);
     }
     if (!S_ISREG(opened.st_mode)) {
-        refuse_users(files, AUTHKEYS_NOT_REGULAR, path);
-        return false;
+        return refuse_users(files, AUTHKEYS_NOT_REGULAR, path);
     }
-    if (!find_real(real, &named, fd, path, &opened)) {
-        refuse_by_error(files, path);
-        return false;
-    }
-    /* The name must still lead to what we hold: its directories are judged by it. */
-    if (!is_same_file(&named, &opened)) {
-        errno = ESTALE;
-        refuse_by_error(files, path);
-        return false;
+    if (!find_real(real, fd, path, &opened)) {
+        return refuse_by_error(files, path);
     }
     return is_safe(files, real, &opened, account->uid) &&
            are_directories_safe(files, real, account);
@@ -207,16 +176,8 @@ struct authkeys_file authkeys_open_admins(const char *path)
         file.error = errno;
         return file;
     }
-    file.reason = AUTHKEYS_LISTED;
-    file.owner = found.st_uid;
-    file.mode = found.st_mode & 07777;
-    if (!S_ISREG(found.st_mode)) {
-        file.reason = AUTHKEYS_NOT_REGULAR;
-    } else if (found.st_uid != 0 && found.st_uid != geteuid()) {
-        file.reason = AUTHKEYS_UNSAFE_OWNER;
-    } else if ((found.st_mode & 022) != 0) {
-        file.reason = AUTHKEYS_UNSAFE_MODE;
-    }
+    file.reason =
+        S_ISREG(found.st_mode) ? find_fault(&file, &found, geteuid()) : AUTHKEYS_NOT_REGULAR;
     if (file.reason != AUTHKEYS_LISTED) {
         close(file.fd);
         file.fd = -1;
