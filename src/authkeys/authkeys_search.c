@@ -15,6 +15,7 @@ struct search {
     const struct authkeys_query *query;
     const struct authkeys_files *files;
     struct authkeys_verdict *verdict;
+    bool is_certificate;
     struct login_attempt attempt;
     struct certificate certificate;
     struct key_text key;
@@ -33,12 +34,6 @@ struct search {
 };
 
 /* ---- lines of a file ------------------------------------------------------------------------- */
-
-static void begin_file(struct search *search, int fd, const char *path)
-{
-    search->path = path;
-    lines_init(&search->lines, fd);
-}
 
 /* The first fault in the user's file replaces AUTHKEYS_NOT_LISTED. */
 static void note_fault(struct search *search, enum authkeys_reason fault)
@@ -68,18 +63,46 @@ static bool next_line(struct search *search)
     return false;
 }
 
-/* Judges the line at hand. The grant begins with what describes the key. */
-typedef enum authkeys_reason line_judge(const struct search *search, struct grant *grant,
-                                        char option[static AUTHKEYS_OPTION_BYTES]);
+/* Judges the line at hand. The grant begins with what describes the key. A line of -c's file is a
+ * key without options. */
+static enum authkeys_reason judge_line(const struct search *search, bool of_admins,
+                                       struct grant *grant,
+                                       char option[static AUTHKEYS_OPTION_BYTES])
+{
+    struct authkeys_line_terms terms = {.is_authority = of_admins};
+    enum authkeys_reason reason = AUTHKEYS_LISTED;
+    if (!of_admins) {
+        reason =
+            authkeys_options_of_line(grant, &terms, option, search->line.options, &search->attempt);
+    } else if (search->line.options.left > 0) {
+        reason = AUTHKEYS_BROKEN_OPTION;
+    } else {
+        grant->flags = GRANT_PERMISSIONS; /* only the certificate narrows it */
+    }
+    if (reason != AUTHKEYS_LISTED) {
+        return reason;
+    }
+    if (terms.is_authority != search->is_certificate) {
+        return terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : AUTHKEYS_NO_AUTHORITY;
+    }
+    if (!search->is_certificate) {
+        return AUTHKEYS_LISTED;
+    }
+    reason = certificate_narrow(grant, option, &search->attempt);
+    bool named = terms.has_principals
+                     ? terms.names_principal
+                     : certificate_names(&search->certificate, search->attempt.user);
+    return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
+}
 
 /* True if the line lets the key in: then, and only then, its grant becomes the verdict's. The
  * reason of the first line that does not is kept, with the option at fault. */
-static bool accept_line(struct search *search, line_judge *judge)
+static bool accept_line(struct search *search, bool of_admins)
 {
     struct authkeys_verdict *verdict = search->verdict;
     struct grant grant = verdict->grant;
     char option[AUTHKEYS_OPTION_BYTES] = "";
-    enum authkeys_reason reason = judge(search, &grant, option);
+    enum authkeys_reason reason = judge_line(search, of_admins, &grant, option);
     if (reason == AUTHKEYS_LISTED) {
         verdict->grant = grant;
     }
@@ -99,18 +122,6 @@ static void describe_key(struct search *search, const struct key *key)
     key_write_text(&search->key, key);
     key_write_verifier(&verdict->grant.key, key);
     memcpy(verdict->fingerprint, search->key.fingerprint, sizeof(verdict->fingerprint));
-}
-
-static void describe_certificate(struct search *search)
-{
-    struct authkeys_verdict *verdict = search->verdict;
-    const struct reader *id = &search->certificate.key_id;
-    key_write_text(&search->authority, &search->certificate.authority);
-    memcpy(verdict->authority, search->authority.fingerprint, sizeof(verdict->authority));
-    verdict->grant.serial = search->certificate.serial;
-    size_t bytes = id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1;
-    memcpy(verdict->grant.key_id, id->bytes, bytes);
-    search->attempt.certificate = &search->certificate;
 }
 
 /* Reads the key. False, with the reason, if it is malformed or revoked. */
@@ -134,88 +145,31 @@ static bool read_key(struct search *search)
 static bool read_certificate(struct search *search)
 {
     const struct authkeys_query *query = search->query;
-    const struct reader *type = &search->certificate.authority_type;
+    struct authkeys_verdict *verdict = search->verdict;
+    struct certificate *certificate = &search->certificate;
+    const struct reader *type = &certificate->authority_type;
+    const struct reader *id = &certificate->key_id;
     const struct revoked_offer offer = {
-        .key = &search->key, .authority = &search->authority, .certificate = &search->certificate};
+        .key = &search->key, .authority = &search->authority, .certificate = certificate};
     search->read = true;
-    if (!certificate_read(&search->certificate, ssh_key_type_is_sk(query->key_type), query->blob,
+    if (!certificate_read(certificate, ssh_key_type_is_sk(query->key_type), query->blob,
                           query->blob_bytes)) {
         bool other = ssh_key_type_is_other(type);
-        search->verdict->reason = other ? AUTHKEYS_AUTHORITY_TYPE : AUTHKEYS_BAD_KEY;
-        authkeys_name_option(search->verdict->option, type->bytes, other ? type->left : 0);
+        verdict->reason = other ? AUTHKEYS_AUTHORITY_TYPE : AUTHKEYS_BAD_KEY;
+        authkeys_name_option(verdict->option, type->bytes, other ? type->left : 0);
         return false;
     }
-    describe_key(search, &search->certificate.key);
-    describe_certificate(search);
-    return !authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
+    describe_key(search, &certificate->key);
+    key_write_text(&search->authority, &certificate->authority);
+    memcpy(verdict->authority, search->authority.fingerprint, sizeof(verdict->authority));
+    verdict->grant.serial = certificate->serial;
+    memcpy(verdict->grant.key_id, id->bytes,
+           id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1);
+    search->attempt.certificate = certificate;
+    return !authkeys_is_revoked(verdict, &search->files->revoked, &offer);
 }
 
-/* ---- a plain key ----------------------------------------------------------------------------- */
-
-static enum authkeys_reason judge_key(const struct search *search, struct grant *grant,
-                                      char option[static AUTHKEYS_OPTION_BYTES])
-{
-    struct authkeys_line_terms terms;
-    enum authkeys_reason reason =
-        authkeys_options_of_line(grant, &terms, option, search->line.options, &search->attempt);
-    return reason == AUTHKEYS_LISTED && terms.is_authority ? AUTHKEYS_FOR_AUTHORITY : reason;
-}
-
-static void search_for_key(struct search *search)
-{
-    const struct authkeys_file *file = &search->files->users;
-    if (!read_key(search)) {
-        return;
-    }
-    authkeys_refuse_by_file(search->verdict, file);
-    begin_file(search, file->fd, file->path);
-    while (file->fd >= 0 && next_line(search)) {
-        if (!authkeys_line_lists(&search->line, &search->key)) {
-            note_fault(search, authkeys_line_fault(&search->line));
-        } else if (accept_line(search, judge_key)) {
-            return;
-        }
-    }
-}
-
-/* ---- a certificate --------------------------------------------------------------------------- */
-
-static enum authkeys_reason judge_certificate(const struct search *search,
-                                              const struct authkeys_line_terms *terms,
-                                              struct grant *grant,
-                                              char option[static AUTHKEYS_OPTION_BYTES])
-{
-    enum authkeys_reason reason = certificate_narrow(grant, option, &search->attempt);
-    bool named = terms->has_principals
-                     ? terms->names_principal
-                     : certificate_names(&search->certificate, search->attempt.user);
-    return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
-}
-
-/* By a line of -c's file: a key without options. */
-static enum authkeys_reason judge_by_admins(const struct search *search, struct grant *grant,
-                                            char option[static AUTHKEYS_OPTION_BYTES])
-{
-    const struct authkeys_line_terms terms = {.is_authority = true};
-    if (search->line.options.left > 0) {
-        return AUTHKEYS_BROKEN_OPTION;
-    }
-    grant->flags = GRANT_PERMISSIONS; /* only the certificate narrows it */
-    return judge_certificate(search, &terms, grant, option);
-}
-
-static enum authkeys_reason judge_by_users(const struct search *search, struct grant *grant,
-                                           char option[static AUTHKEYS_OPTION_BYTES])
-{
-    struct authkeys_line_terms terms;
-    enum authkeys_reason reason =
-        authkeys_options_of_line(grant, &terms, option, search->line.options, &search->attempt);
-    if (reason != AUTHKEYS_LISTED) {
-        return reason;
-    }
-    return terms.is_authority ? judge_certificate(search, &terms, grant, option)
-                              : AUTHKEYS_NO_AUTHORITY;
-}
+/* ---- the files ------------------------------------------------------------------------------- */
 
 static void note_authority(struct search *search)
 {
@@ -229,24 +183,27 @@ static void note_authority(struct search *search)
     }
 }
 
-/* True if the search is over: a line lets the certificate in, or it is malformed or revoked. It is
- * read at the first line that names an authority. */
-static bool search_authorities(struct search *search, bool of_admins)
+/* True if the search is over: a line lets the key in, or a certificate is malformed or revoked. It
+ * is read at the first line that names an authority. */
+static bool search_file(struct search *search, const struct authkeys_file *file, bool of_admins)
 {
+    search->path = file->path;
+    lines_init(&search->lines, file->fd);
     while (next_line(search)) {
-        bool names = of_admins || authkeys_options_name_authority(search->line.options);
-        if (names && !search->read && !read_certificate(search)) {
-            return true;
+        if (search->is_certificate &&
+            (of_admins || authkeys_options_name_authority(search->line.options))) {
+            if (!search->read && !read_certificate(search)) {
+                return true;
+            }
+            note_authority(search);
         }
         if (!search->read) {
             continue;
         }
-        if (names) {
-            note_authority(search);
-        }
-        if (!authkeys_line_lists(&search->line, &search->authority)) {
+        if (!authkeys_line_lists(&search->line,
+                                 search->is_certificate ? &search->authority : &search->key)) {
             note_fault(search, authkeys_line_fault(&search->line));
-        } else if (accept_line(search, of_admins ? judge_by_admins : judge_by_users)) {
+        } else if (accept_line(search, of_admins)) {
             return true;
         }
     }
@@ -268,8 +225,7 @@ static bool search_admins(struct search *search)
         search->settled = true;
         return false;
     }
-    begin_file(search, file->fd, file->path);
-    return search_authorities(search, true);
+    return search_file(search, file, true);
 }
 
 static bool search_users(struct search *search)
@@ -281,24 +237,13 @@ static bool search_users(struct search *search)
     if (file->fd < 0) {
         return false;
     }
-    begin_file(search, file->fd, file->path);
-    if (search_authorities(search, false)) {
+    if (search_file(search, file, false)) {
         return true;
     }
     if (!search->read && search->verdict->reason == AUTHKEYS_NOT_LISTED) {
         authkeys_refuse(search->verdict, AUTHKEYS_NO_AUTHORITY, file->path, 0);
     }
     return false;
-}
-
-static void search_for_certificate(struct search *search)
-{
-    if (!search_admins(search) && !search_users(search) && !search->settled &&
-        search->other_line != 0 && !search->has_authority) {
-        authkeys_refuse(search->verdict, AUTHKEYS_AUTHORITY_TYPE, search->other_path,
-                        search->other_line);
-        memcpy(search->verdict->option, search->other_type, sizeof(search->other_type));
-    }
 }
 
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
@@ -308,15 +253,17 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
         .query = query,
         .files = files,
         .verdict = verdict,
+        .is_certificate = ssh_key_type_is_certificate(query->key_type),
         .attempt = {.user = user,
                     .address = query->address,
                     .now = query->now,
                     .may_set_environment = query->may_set_environment},
     };
     memset(verdict, 0, sizeof(*verdict));
-    if (ssh_key_type_is_certificate(query->key_type)) {
-        search_for_certificate(&search);
-    } else {
-        search_for_key(&search);
+    bool over = search.is_certificate ? search_admins(&search) : !read_key(&search);
+    if (!over && !search_users(&search) && !search.settled && search.other_line != 0 &&
+        !search.has_authority) {
+        authkeys_refuse(verdict, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);
+        memcpy(verdict->option, search.other_type, sizeof(search.other_type));
     }
 }
