@@ -10,7 +10,7 @@
 
 struct list_search {
     const struct revoked_offer *offer;
-    bool is_our_authority; /* of the ca: line last read */
+    bool is_ours; /* the serials and ids below the ca: line last read are about the offer */
 };
 
 static void skip_comment(struct reader *text)
@@ -33,11 +33,15 @@ static bool read_fingerprint(uint8_t fingerprint[static 32], struct reader *text
            count == 32;
 }
 
-/* Reads a plain key. Refuses a certificate: its key, serial or id revokes it. */
-static bool decode_key(uint8_t fingerprint[static 32], struct reader *text)
+/* Reads a plain key, or its fingerprint. Refuses a certificate: its key, serial or id revokes it.
+ */
+static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
 {
     uint8_t blob[LIMIT_AUTHKEYS_LINE_BYTES];
     size_t count = 0;
+    if (reader_take(text, "SHA256:")) {
+        return read_fingerprint(fingerprint, text);
+    }
     const struct reader type = reader_until(text, READER_BLANKS);
     reader_span(text, READER_BLANKS);
     const struct reader base64 = reader_until(text, READER_BLANKS);
@@ -51,24 +55,26 @@ static bool decode_key(uint8_t fingerprint[static 32], struct reader *text)
            key_hash(fingerprint, reader_over(blob, count));
 }
 
-static enum revoked on_key(struct list_search *search, const uint8_t fingerprint[static 32])
+static enum revoked on_key(const struct list_search *search, struct reader *text)
 {
+    uint8_t fingerprint[32];
+    if (!read_key(fingerprint, text)) {
+        return REVOKED_BROKEN;
+    }
     return revoked_is_offered(search->offer, fingerprint) ? REVOKED : REVOKED_NOT;
 }
 
 static enum revoked on_ca(struct list_search *search, struct reader *text)
 {
     uint8_t fingerprint[32];
-    reader_span(text, READER_BLANKS);
     if (reader_is(text, "*")) {
-        search->is_our_authority = true;
+        search->is_ours = search->offer->certificate != NULL;
         return REVOKED_NOT;
     }
-    if (!(reader_take(text, "SHA256:") ? read_fingerprint(fingerprint, text)
-                                       : decode_key(fingerprint, text))) {
+    if (!read_key(fingerprint, text)) {
         return REVOKED_BROKEN;
     }
-    search->is_our_authority = key_text_is_one(search->offer->authority, NULL, fingerprint);
+    search->is_ours = key_text_is_one(search->offer->authority, NULL, fingerprint);
     return REVOKED_NOT;
 }
 
@@ -78,11 +84,9 @@ static bool read_number(uint64_t *number, struct reader *text)
     return number_parse(number, digits.bytes, digits.left, UINT64_MAX);
 }
 
-static enum revoked on_serial(struct list_search *search, struct reader *text)
+static enum revoked on_serial(const struct list_search *search, struct reader *text)
 {
     uint64_t first, last;
-    const struct certificate *certificate = search->offer->certificate;
-    reader_span(text, READER_BLANKS);
     if (!read_number(&first, text)) {
         return REVOKED_BROKEN;
     }
@@ -94,10 +98,9 @@ static enum revoked on_serial(struct list_search *search, struct reader *text)
     if (text->left != 0 || last < first) {
         return REVOKED_BROKEN;
     }
-    return certificate != NULL && search->is_our_authority && certificate->serial >= first &&
-                   certificate->serial <= last
-               ? REVOKED
-               : REVOKED_NOT;
+    const struct certificate *certificate = search->offer->certificate;
+    bool within = search->is_ours && certificate->serial >= first && certificate->serial <= last;
+    return within ? REVOKED : REVOKED_NOT;
 }
 
 static bool has_comment(const struct reader *text)
@@ -110,10 +113,8 @@ static bool has_comment(const struct reader *text)
     return false;
 }
 
-static enum revoked on_id(struct list_search *search, struct reader *text)
+static enum revoked on_id(const struct list_search *search, struct reader *text)
 {
-    const struct certificate *certificate = search->offer->certificate;
-    reader_span(text, READER_BLANKS);
     while (text->left > 0 && lines_is_blank(text->bytes[text->left - 1])) {
         text->left--;
     }
@@ -121,15 +122,21 @@ static enum revoked on_id(struct list_search *search, struct reader *text)
     if (text->left == 0 || has_comment(text)) {
         return REVOKED_BROKEN;
     }
-    return certificate != NULL && search->is_our_authority &&
-                   reader_equals(&certificate->key_id, text->bytes, text->left)
-               ? REVOKED
-               : REVOKED_NOT;
+    bool same = search->is_ours &&
+                reader_equals(&search->offer->certificate->key_id, text->bytes, text->left);
+    return same ? REVOKED : REVOKED_NOT;
+}
+
+/* Consumes the name of a line and the blanks that follow it. */
+static bool take_name(struct reader *text, const char *name)
+{
+    bool taken = reader_take(text, name);
+    reader_span(text, taken ? READER_BLANKS : "");
+    return taken;
 }
 
 static enum revoked on_line(struct list_search *search, struct reader text)
 {
-    uint8_t fingerprint[32];
     if (memchr(text.bytes, '\r', text.left) != NULL) {
         return REVOKED_RETURN;
     }
@@ -137,25 +144,17 @@ static enum revoked on_line(struct list_search *search, struct reader text)
     if (text.left == 0) {
         return REVOKED_EMPTY;
     }
-    if (reader_take(&text, "serial:")) {
-        return on_serial(search, &text);
-    }
-    if (reader_take(&text, "id:")) {
-        return on_id(search, &text);
-    }
-    if (reader_take(&text, "ca:")) {
-        return on_ca(search, &text);
-    }
-    bool read = reader_take(&text, "SHA256:") ? read_fingerprint(fingerprint, &text)
-                                              : decode_key(fingerprint, &text);
-    return read ? on_key(search, fingerprint) : REVOKED_BROKEN;
+    return take_name(&text, "serial:") ? on_serial(search, &text)
+           : take_name(&text, "id:")   ? on_id(search, &text)
+           : take_name(&text, "ca:")   ? on_ca(search, &text)
+                                       : on_key(search, &text);
 }
 
 enum revoked revoked_look(int fd, const struct revoked_offer *offer, uint32_t *line,
                           const char **section)
 {
     struct lines lines;
-    struct list_search search = {.offer = offer, .is_our_authority = true};
+    struct list_search search = {.offer = offer, .is_ours = offer->certificate != NULL};
     struct reader text;
     enum revoked none = REVOKED_EMPTY;
     int got;
