@@ -37,12 +37,6 @@ static bool read_address(struct network *network, const char *text)
     return true;
 }
 
-/* One to three digits. */
-static bool read_prefix(unsigned *prefix, const char *text)
-{
-    return strlen(text) <= 3 && number_read(prefix, text);
-}
-
 static bool bit_of(const struct network *network, unsigned bit)
 {
     return (network->bytes[bit / 8] >> (7 - bit % 8) & 1) != 0;
@@ -72,7 +66,7 @@ static enum match read_network(struct network *network, const struct reader *ent
     unsigned prefix;
     *slash = '\0';
     bool mapped = strchr(text, ':') != NULL;
-    if (!read_address(network, text) || !read_prefix(&prefix, slash + 1)) {
+    if (!read_address(network, text) || strlen(slash + 1) > 3 || !number_read(&prefix, slash + 1)) {
         return MATCH_BROKEN;
     }
     mapped = mapped && network->bits == 32;
@@ -109,11 +103,6 @@ static void read_client(struct network *network, const char *address)
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
-static char to_lower_case(char letter)
-{
-    return (char)(letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : letter);
-}
-
 /* Goes back to the last star only, so that the time is at most the pattern's length times the
  * text's. */
 static bool is_like(const char *text, const struct reader *pattern)
@@ -126,7 +115,7 @@ static bool is_like(const char *text, const struct reader *pattern)
         if (at < end && *at == '*') {
             star = ++at;
             retry = text;
-        } else if (at < end && (*at == '?' || to_lower_case(*at) == to_lower_case(*text))) {
+        } else if (at < end && (*at == '?' || strncasecmp(at, text, 1) == 0)) {
             at++;
             text++;
         } else if (star != NULL) {
@@ -201,13 +190,9 @@ bool match_name(struct reader list, const struct reader *name)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
-static int digits_of(const char *digits, size_t count)
+static int two_digits(const char *text)
 {
-    int value = 0;
-    for (size_t i = 0; i < count; i++) {
-        value = value * 10 + (digits[i] - '0');
-    }
-    return value;
+    return (text[0] - '0') * 10 + text[1] - '0';
 }
 
 /* mktime() would take the 31st of February for a day of March. */
@@ -216,11 +201,10 @@ static bool is_calendar(const struct tm *time)
     static const int days[12] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
     unsigned year = (unsigned)time->tm_year + 1900;
     bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
-    if (time->tm_mon < 0 || time->tm_mon > 11 || time->tm_mday < 1 ||
-        time->tm_mday > days[time->tm_mon] || (time->tm_mon == 1 && time->tm_mday == 29 && !leap)) {
-        return false;
-    }
-    return time->tm_hour < 24 && time->tm_min < 60 && time->tm_sec < 60;
+    return time->tm_mon >= 0 && time->tm_mon <= 11 && time->tm_mday >= 1 &&
+           time->tm_mday <= days[time->tm_mon] &&
+           (leap || time->tm_mon != 1 || time->tm_mday != 29) && time->tm_hour < 24 &&
+           time->tm_min < 60 && time->tm_sec < 60;
 }
 
 bool expiry_read(int64_t *seconds, const char *text)
@@ -231,12 +215,12 @@ bool expiry_read(int64_t *seconds, const char *text)
         return false;
     }
     struct tm time = {
-        .tm_year = digits_of(text, 4) - 1900,
-        .tm_mon = digits_of(text + 4, 2) - 1,
-        .tm_mday = digits_of(text + 6, 2),
-        .tm_hour = digits > 8 ? digits_of(text + 8, 2) : 0,
-        .tm_min = digits > 8 ? digits_of(text + 10, 2) : 0,
-        .tm_sec = digits > 12 ? digits_of(text + 12, 2) : 0,
+        .tm_year = two_digits(text) * 100 + two_digits(text + 2) - 1900,
+        .tm_mon = two_digits(text + 4) - 1,
+        .tm_mday = two_digits(text + 6),
+        .tm_hour = digits > 8 ? two_digits(text + 8) : 0,
+        .tm_min = digits > 8 ? two_digits(text + 10) : 0,
+        .tm_sec = digits > 12 ? two_digits(text + 12) : 0,
         .tm_isdst = -1,
     };
     if (!is_calendar(&time)) {
