@@ -62,7 +62,8 @@ static struct authkeys_report *report;
 static void explain(struct authkeys_verdict *verdict, const struct authkeys_query *query,
                     const char *user, const struct authkeys_files *files)
 {
-    authkeys_explain(verdict, report, query, user, files);
+    (void)user;
+    authkeys_explain(verdict, report, query, files);
 }
 
 /* Returns whether a login could work. */

@@ -46,7 +46,7 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
         return fault;
     }
     enum authkeys_reason reason = authkeys_options_of_line(
-        &report->grant, &report->terms, finding->option, line->options, &report->attempt);
+        &report->grant, &report->terms, finding->option, line->options, report->query, NULL);
     bool is_authority = finding->of_authorities != 0 || report->terms.is_authority;
     if (fault != AUTHKEYS_LISTED) {
         authkeys_name_option(finding->option, line->type.bytes, line->type.left);
@@ -118,14 +118,10 @@ static void note_revoked(void *noted, const uint8_t fingerprint[static 32])
 /* The file of -R is read once for all lines: in strict mode the child can't go back to its start.
  */
 void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
-                      const struct authkeys_query *query, const char *user,
-                      const struct authkeys_files *files)
+                      const struct authkeys_query *query, const struct authkeys_files *files)
 {
     const struct revoked_offer offer = {.note = note_revoked, .noted = report};
-    report->attempt.user = user;
-    report->attempt.address = query->address;
-    report->attempt.now = query->now;
-    report->attempt.may_set_environment = query->may_set_environment;
+    report->query = query;
     report->may_be_revoked = files->revoked.path != NULL;
     authkeys_refuse_by_file(verdict, &files->users);
     if (files->users.fd >= 0) {

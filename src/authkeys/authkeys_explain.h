@@ -37,7 +37,7 @@ struct authkeys_report {
     /* The child's. */
     uint32_t of_authorities;
     bool may_be_revoked;
-    struct login_attempt attempt;
+    const struct authkeys_query *query;
     struct authkeys_line line;
     struct authkeys_line_terms terms;
     struct lines lines;
@@ -60,7 +60,6 @@ static inline bool authkeys_may_work(uint32_t reason)
  * or, without findings, why -R's can't be.
  */
 void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
-                      const struct authkeys_query *query, const char *user,
-                      const struct authkeys_files *files);
+                      const struct authkeys_query *query, const struct authkeys_files *files);
 
 #endif

@@ -13,7 +13,8 @@
 #include "text.h"
 
 struct reading {
-    const struct login_attempt *attempt;
+    const struct authkeys_query *query;
+    const struct certificate *certificate;
     struct grant *grant;
     struct authkeys_line_terms *terms;
     bool has_from;
@@ -67,7 +68,7 @@ static enum authkeys_reason on_command(struct reading *reading)
 
 static enum authkeys_reason on_principals(struct reading *reading)
 {
-    const struct certificate *certificate = reading->attempt->certificate;
+    const struct certificate *certificate = reading->certificate;
     if (reading->terms->has_principals) {
         return AUTHKEYS_BROKEN_OPTION;
     }
@@ -83,7 +84,7 @@ static enum authkeys_reason on_from(struct reading *reading)
         return AUTHKEYS_BROKEN_OPTION;
     }
     reading->has_from = true;
-    return match_reason(match_from(value_of(reading), reading->attempt->address));
+    return match_reason(match_from(value_of(reading), reading->query->address));
 }
 
 /* May be repeated: the earliest time counts. */
@@ -93,7 +94,7 @@ static enum authkeys_reason on_expiry_time(struct reading *reading)
     if (!expiry_read(&at, reading->value)) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    return reading->attempt->now < at ? AUTHKEYS_LISTED : AUTHKEYS_EXPIRED;
+    return reading->query->now < at ? AUTHKEYS_LISTED : AUTHKEYS_EXPIRED;
 }
 
 static bool has_variable(const struct grant *grant, const char *name, size_t name_bytes)
@@ -118,7 +119,7 @@ static enum authkeys_reason on_environment(struct reading *reading)
     if (name_bytes == 0 || value[name_bytes] != '=') {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    if (!reading->attempt->may_set_environment || has_variable(grant, value, name_bytes)) {
+    if (!reading->query->may_set_environment || has_variable(grant, value, name_bytes)) {
         return AUTHKEYS_LISTED;
     }
     if (bytes > sizeof(grant->environment) - grant->environment_bytes) {
@@ -275,7 +276,7 @@ static bool take_comma(struct reader *text)
 
 bool authkeys_options_name_authority(struct reader options)
 {
-    struct reading reading = {.attempt = NULL};
+    struct reading reading = {.query = NULL};
     while (options.left > 0) {
         struct reader name = reader_until(&options, ",=");
         bool valued = reader_take(&options, "=");
@@ -294,9 +295,11 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,
                                               char option[static AUTHKEYS_OPTION_BYTES],
                                               struct reader options,
-                                              const struct login_attempt *attempt)
+                                              const struct authkeys_query *query,
+                                              const struct certificate *certificate)
 {
-    struct reading reading = {.attempt = attempt, .grant = grant, .terms = terms};
+    struct reading reading = {
+        .query = query, .certificate = certificate, .grant = grant, .terms = terms};
     enum authkeys_reason refused = AUTHKEYS_LISTED;
     memset(terms, 0, sizeof(*terms));
     grant->flags = GRANT_OF_PLAIN_LINE;

@@ -23,13 +23,14 @@ struct authkeys_line_terms {
 /*
  * Judges a line's options one after the other. Sets the flags, the command and the environment of
  * the grant, and leaves its other fields alone. Returns AUTHKEYS_LISTED, or why the line grants
- * nothing; then `option` names the option at fault.
+ * nothing; then `option` names the option at fault. `certificate` is NULL for a plain key.
  */
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,
                                               char option[static AUTHKEYS_OPTION_BYTES],
                                               struct reader options,
-                                              const struct login_attempt *attempt);
+                                              const struct authkeys_query *query,
+                                              const struct certificate *certificate);
 
 /* True if cert-authority is one of a line's options. Nothing is judged. Options after a broken one
  * do not count: such a line grants nothing. */

@@ -13,10 +13,10 @@
 
 struct search {
     const struct authkeys_query *query;
+    const char *user;
     const struct authkeys_files *files;
     struct authkeys_verdict *verdict;
     bool is_certificate;
-    struct login_attempt attempt;
     struct certificate certificate;
     struct key_text key;
     struct key_text authority; /* of the certificate */
@@ -73,7 +73,8 @@ static enum authkeys_reason judge_line(const struct search *search, bool of_admi
     enum authkeys_reason reason = AUTHKEYS_LISTED;
     if (!of_admins) {
         reason =
-            authkeys_options_of_line(grant, &terms, option, search->line.options, &search->attempt);
+            authkeys_options_of_line(grant, &terms, option, search->line.options, search->query,
+                                     search->is_certificate ? &search->certificate : NULL);
     } else if (search->line.options.left > 0) {
         reason = AUTHKEYS_BROKEN_OPTION;
     } else {
@@ -88,10 +89,9 @@ static enum authkeys_reason judge_line(const struct search *search, bool of_admi
     if (!search->is_certificate) {
         return AUTHKEYS_LISTED;
     }
-    reason = certificate_narrow(grant, option, &search->attempt);
-    bool named = terms.has_principals
-                     ? terms.names_principal
-                     : certificate_names(&search->certificate, search->attempt.user);
+    reason = certificate_narrow(grant, option, &search->certificate, search->query);
+    bool named = terms.has_principals ? terms.names_principal
+                                      : certificate_names(&search->certificate, search->user);
     return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
 }
 
@@ -165,7 +165,6 @@ static bool read_certificate(struct search *search)
     verdict->grant.serial = certificate->serial;
     memcpy(verdict->grant.key_id, id->bytes,
            id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1);
-    search->attempt.certificate = certificate;
     return !authkeys_is_revoked(verdict, &search->files->revoked, &offer);
 }
 
@@ -251,13 +250,10 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
 {
     struct search search = {
         .query = query,
+        .user = user,
         .files = files,
         .verdict = verdict,
         .is_certificate = ssh_key_type_is_certificate(query->key_type),
-        .attempt = {.user = user,
-                    .address = query->address,
-                    .now = query->now,
-                    .may_set_environment = query->may_set_environment},
     };
     memset(verdict, 0, sizeof(*verdict));
     bool over = search.is_certificate ? search_admins(&search) : !read_key(&search);

@@ -112,7 +112,7 @@ bool certificate_names_one_of(const struct certificate *certificate, struct read
 
 /* What a certificate permits and forces. Merged into the line's grant after all of it is read. */
 struct certificate_terms {
-    const struct login_attempt *attempt;
+    const char *address;
     uint32_t flags;
     struct reader command;
     bool has_source;
@@ -148,7 +148,7 @@ static enum authkeys_reason on_source_address(struct certificate_terms *terms, s
         return AUTHKEYS_BROKEN_OPTION;
     }
     terms->has_source = true;
-    return match_reason(match_networks(list, terms->attempt->address));
+    return match_reason(match_networks(list, terms->address));
 }
 
 static const struct certificate_option critical_options[] = {
@@ -229,18 +229,18 @@ static enum authkeys_reason merge_terms(struct grant *grant, const struct certif
 
 enum authkeys_reason certificate_narrow(struct grant *grant,
                                         char option[static AUTHKEYS_OPTION_BYTES],
-                                        const struct login_attempt *attempt)
+                                        const struct certificate *certificate,
+                                        const struct authkeys_query *query)
 {
-    const struct certificate *certificate = attempt->certificate;
-    struct certificate_terms terms = {.attempt = attempt};
-    uint64_t now = (uint64_t)attempt->now;
+    struct certificate_terms terms = {.address = query->address};
+    uint64_t now = (uint64_t)query->now;
     if (!certificate_is_signed(certificate)) {
         return AUTHKEYS_CERT_SIGNATURE;
     }
     if (certificate->type != TYPE_USER) {
         return AUTHKEYS_CERT_TYPE;
     }
-    if (attempt->now < 0 || now < certificate->valid_after) {
+    if (query->now < 0 || now < certificate->valid_after) {
         return AUTHKEYS_CERT_NOT_YET;
     }
     if (now >= certificate->valid_before) {

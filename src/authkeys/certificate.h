@@ -46,15 +46,6 @@ bool certificate_names(const struct certificate *certificate, const char *name);
 /* True if one of its principals is in the comma-separated list. */
 bool certificate_names_one_of(const struct certificate *certificate, struct reader list);
 
-/* Who wants to log in, from where and when. Options are judged by it. */
-struct login_attempt {
-    const char *user;
-    const char *address; /* in text; NULL if the client has none */
-    int64_t now;         /* seconds since 1970 */
-    bool may_set_environment;
-    const struct certificate *certificate; /* NULL for a plain key */
-};
-
 /*
  * Judges the certificate's signature, type, validity and options, and narrows the grant by them.
  * The caller judges the principals. If the line and the certificate both force a command, it must
@@ -62,6 +53,7 @@ struct login_attempt {
  */
 enum authkeys_reason certificate_narrow(struct grant *grant,
                                         char option[static AUTHKEYS_OPTION_BYTES],
-                                        const struct login_attempt *attempt);
+                                        const struct certificate *certificate,
+                                        const struct authkeys_query *query);
 
 #endif

@@ -20,6 +20,12 @@
 #define TEXT_BYTES    24576
 #define ADDRESS_BYTES 80
 
+/* Who wants to log in, with what. */
+struct attempt {
+    struct authkeys_query query;
+    const struct certificate *certificate;
+};
+
 /* What the options before the first broken one say. */
 struct expected {
     enum authkeys_reason reason;
@@ -188,7 +194,7 @@ static enum authkeys_reason say_from(struct expected *expected, const char *valu
 }
 
 static enum authkeys_reason say_value(struct expected *expected, struct input name,
-                                      const char *value, const struct login_attempt *attempt)
+                                      const char *value, const struct attempt *attempt)
 {
     bool good = true;
     int64_t end;
@@ -203,14 +209,14 @@ static enum authkeys_reason say_value(struct expected *expected, struct input na
             share_name((struct input){(const uint8_t *)value, strlen(value)},
                        (struct input){certificate->principals.bytes, certificate->principals.left});
     } else if (is(name, "from")) {
-        return say_from(expected, value, attempt->address);
+        return say_from(expected, value, attempt->query.address);
     } else if (is(name, "expiry-time")) {
         if (expiry_read(&end, value)) {
-            return end <= attempt->now ? AUTHKEYS_EXPIRED : AUTHKEYS_LISTED;
+            return end <= attempt->query.now ? AUTHKEYS_EXPIRED : AUTHKEYS_LISTED;
         }
         good = false;
     } else if (is(name, "environment")) {
-        good = set_variable(expected, value, attempt->may_set_environment);
+        good = set_variable(expected, value, attempt->query.may_set_environment);
     } else if (is(name, "tunnel")) {
         good = is_tunnel(value);
     } else {
@@ -223,7 +229,7 @@ static enum authkeys_reason say_value(struct expected *expected, struct input na
 
 static enum authkeys_reason say_option(struct expected *expected,
                                        const struct second_option *option,
-                                       const struct login_attempt *attempt)
+                                       const struct attempt *attempt)
 {
     bool good = option->valued ? is_any(option->name, valued) : say_switch(expected, option->name);
     if (!good) {
@@ -239,8 +245,7 @@ static enum authkeys_reason say_option(struct expected *expected,
     return judged && !option->ends ? AUTHKEYS_BROKEN_OPTION : reason;
 }
 
-static void expect(struct expected *expected, struct input options,
-                   const struct login_attempt *attempt)
+static void expect(struct expected *expected, struct input options, const struct attempt *attempt)
 {
     static struct second_option option;
     memset(expected, 0, sizeof(*expected));
@@ -280,15 +285,16 @@ static void check_grant(const struct grant *grant, const struct expected *expect
         memcmp(grant->environment, expected->environment_bytes, sizeof(grant->environment)) == 0);
 }
 
-static void check(struct input options, const struct login_attempt *attempt)
+static void check(struct input options, const struct attempt *attempt)
 {
     static struct grant grant;
     static struct expected expected;
     struct authkeys_line_terms terms;
     char option[AUTHKEYS_OPTION_BYTES] = "", cut[AUTHKEYS_OPTION_BYTES] = "";
     memset(&grant, 0xa5, sizeof(grant)); /* of a line before */
-    enum authkeys_reason reason = authkeys_options_of_line(
-        &grant, &terms, option, reader_over(options.at, options.left), attempt);
+    enum authkeys_reason reason =
+        authkeys_options_of_line(&grant, &terms, option, reader_over(options.at, options.left),
+                                 &attempt->query, attempt->certificate);
     expect(&expected, options, attempt);
     FUZZ_CHECK(reason == expected.reason);
     if (expected.name.left > 0) {
@@ -315,11 +321,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char address[ADDRESS_BYTES];
     uint8_t kind = input_u8(&input);
     input_text(input_line(&input), address, sizeof(address));
-    const struct login_attempt attempt = {
-        .user = "alice",
-        .address = (kind & 1) != 0 ? NULL : address,
-        .now = 1800000000,
-        .may_set_environment = (kind & 2) != 0,
+    const struct attempt attempt = {
+        .query.address = (kind & 1) != 0 ? NULL : address,
+        .query.now = 1800000000,
+        .query.may_set_environment = (kind & 2) != 0,
         .certificate = (kind & 4) != 0 ? &certificate : NULL,
     };
     setenv("TZ", "UTC0", 1);

@@ -185,19 +185,13 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
 {
     static struct grant grant;
     const struct authkeys_query *query = &opinion->scene->query;
-    const struct login_attempt attempt = {
-        .user = "alice",
-        .address = query->address,
-        .now = query->now,
-        .may_set_environment = query->may_set_environment,
-        .certificate = opinion->certified ? &opinion->certificate : NULL,
-    };
+    const struct certificate *certificate = opinion->certified ? &opinion->certificate : NULL;
     struct authkeys_line_terms terms = {.is_authority = true};
     enum authkeys_reason reason = AUTHKEYS_LISTED;
     memset(&grant, 0, sizeof(grant));
     grant.flags = GRANT_PTY | GRANT_USER_RC | GRANT_UNTOUCHED;
     if (users) {
-        reason = authkeys_options_of_line(&grant, &terms, option, options, &attempt);
+        reason = authkeys_options_of_line(&grant, &terms, option, options, query, certificate);
     } else if (options.left > 0) {
         return AUTHKEYS_BROKEN_OPTION;
     }
@@ -207,7 +201,7 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
     if (reason == AUTHKEYS_LISTED && opinion->certified) {
         bool named = terms.has_principals ? terms.names_principal
                                           : certificate_names(&opinion->certificate, "alice");
-        reason = certificate_narrow(&grant, option, &attempt);
+        reason = certificate_narrow(&grant, option, certificate, query);
         reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
     }
     opinion->flags = grant.flags;
@@ -340,7 +334,7 @@ static void explain(struct authkeys_verdict *verdict, struct authkeys_report *re
     open_files(&files, scene, pieces, -1, 0);
     memset(verdict, 0, sizeof(*verdict));
     memset(report, 0, sizeof(*report));
-    authkeys_explain(verdict, report, &scene->query, "alice", &files);
+    authkeys_explain(verdict, report, &scene->query, &files);
     FUZZ_CHECK(memory_files_open() == FILES);
 }
 

@@ -202,9 +202,9 @@ static enum authkeys_reason judge_list(struct expected *expected, struct input l
 }
 
 static enum authkeys_reason judge(struct expected *expected, const struct certified_fields *fields,
-                                  const struct login_attempt *attempt, const struct grant *line)
+                                  const struct authkeys_query *query, const struct grant *line)
 {
-    __int128 now = attempt->now;
+    __int128 now = query->now;
     if (fields->type != 1) {
         return AUTHKEYS_CERT_TYPE;
     }
@@ -214,7 +214,7 @@ static enum authkeys_reason judge(struct expected *expected, const struct certif
     if (now >= (__int128)fields->valid_before) {
         return AUTHKEYS_CERT_EXPIRED;
     }
-    enum authkeys_reason reason = judge_list(expected, fields->critical, true, attempt->address);
+    enum authkeys_reason reason = judge_list(expected, fields->critical, true, query->address);
     if (reason == AUTHKEYS_LISTED) {
         reason = judge_list(expected, fields->extensions, false, NULL);
     }
@@ -237,11 +237,10 @@ static void check_options(const struct certified_fields *fields,
     if ((line.flags & GRANT_FORCED) != 0) {
         line.command_bytes = (uint32_t)input_text(input_line(input), line.command, 4096);
     }
-    const struct login_attempt attempt = {
-        .user = "alice", .address = address, .now = (int64_t)now, .certificate = certificate};
+    const struct authkeys_query query = {.address = address, .now = (int64_t)now};
     grant = line;
-    enum authkeys_reason reason = certificate_narrow(&grant, option, &attempt);
-    FUZZ_CHECK(reason == judge(&expected, fields, &attempt, &line));
+    enum authkeys_reason reason = certificate_narrow(&grant, option, certificate, &query);
+    FUZZ_CHECK(reason == judge(&expected, fields, &query, &line));
     size_t shown = expected.fault.left < sizeof(cut) ? expected.fault.left : sizeof(cut) - 1;
     memcpy(cut, shown > 0 ? expected.fault.at : (const uint8_t *)"", shown);
     FUZZ_CHECK(memcmp(option, cut, sizeof(cut)) == 0);

@@ -72,7 +72,7 @@ static void explain(const char *users)
     }
     memset(&verdict, 0, sizeof(verdict));
     memset(report, 0, sizeof(*report));
-    authkeys_explain(&verdict, report, &query, "alice", &files);
+    authkeys_explain(&verdict, report, &query, &files);
 }
 
 static void expect(uint32_t at, uint32_t line, enum authkeys_reason reason, const char *option)

@@ -97,7 +97,7 @@ static const struct row {
 static struct grant grant;
 static struct authkeys_line_terms terms;
 static char option[AUTHKEYS_OPTION_BYTES];
-static struct login_attempt attempt = {.user = "alice", .address = "192.0.2.1", .now = 1800000000};
+static struct authkeys_query query = {.address = "192.0.2.1", .now = 1800000000};
 
 static enum authkeys_reason read_bytes(const char *options, size_t count)
 {
@@ -108,7 +108,7 @@ static enum authkeys_reason read_bytes(const char *options, size_t count)
     memcpy(exact, options, count);
     exact = realloc(exact, count > 0 ? count : 1);
     enum authkeys_reason reason =
-        authkeys_options_of_line(&grant, &terms, option, reader_over(exact, count), &attempt);
+        authkeys_options_of_line(&grant, &terms, option, reader_over(exact, count), &query, NULL);
     free(exact);
     return reason;
 }
@@ -161,7 +161,7 @@ START_TEST(environment_is_off_or_on)
         "environment=\"A=b\",environment=\"LONG_1=c \\\"d\\\"\",environment=\"A=x\"";
     ck_assert_int_eq(read_text(options), AUTHKEYS_LISTED);
     ck_assert_uint_eq(grant.environment_bytes, 0);
-    attempt.may_set_environment = true;
+    query.may_set_environment = true;
     ck_assert_int_eq(read_text(options), AUTHKEYS_LISTED);
     ck_assert_uint_eq(grant.environment_bytes, sizeof(set));
     ck_assert_mem_eq(grant.environment, set, sizeof(set));
@@ -181,7 +181,7 @@ START_TEST(longest_values)
         ck_assert_int_eq(read_text(text), fits ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION);
         ck_assert(!fits || strlen(grant.command) == bytes);
     }
-    attempt.may_set_environment = true;
+    query.may_set_environment = true;
     for (size_t bytes = LIMIT_GRANT_ENVIRONMENT_BYTES - 3;
          bytes < LIMIT_GRANT_ENVIRONMENT_BYTES + 3; bytes++) {
         memset(text, 'c', sizeof(text));
@@ -195,7 +195,7 @@ END_TEST
 
 START_TEST(client_without_an_address)
 {
-    attempt.address = NULL;
+    query.address = NULL;
     ck_assert_int_eq(read_text("from=\"*\""), AUTHKEYS_ELSEWHERE);
     ck_assert_int_eq(read_text("restrict"), AUTHKEYS_LISTED);
 }
