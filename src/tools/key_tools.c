@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "exits.h"
 #include "flags.h"
@@ -68,15 +69,13 @@ static const char makekey_help[] =
 static int make_key(const struct key_tool *tool, enum hostkey_change *change)
 {
     struct hostkey key;
-    int status = EXIT_TROUBLE;
-    if (tool->value == NULL) {
-        return hostkey_make(tool->keydir, NULL, change) == 0 ? 0 : EXIT_TROUBLE;
+    int status;
+    if (tool->value != NULL && hostkey_load(&key, tool->value, &status) != 0) {
+        return status;
     }
-    if (hostkey_load(&key, tool->value, &status) == 0) {
-        status = hostkey_make(tool->keydir, &key.first, change) == 0 ? 0 : EXIT_TROUBLE;
-    }
+    int result = hostkey_make(tool->keydir, tool->value != NULL ? &key.first : NULL, change);
     sodium_memzero(&key, sizeof(key));
-    return status;
+    return result == 0 ? 0 : EXIT_TROUBLE;
 }
 
 int makekey_main(char **argv)
@@ -90,7 +89,6 @@ int makekey_main(char **argv)
     enum hostkey_change change = HOSTKEY_KEPT;
     struct hostkey_public_keys keys;
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
-    char text[LIMIT_PATH_BYTES + 192];
     int status = 0;
     struct key_tool tool = {.quiet = false};
     struct flags flags =
@@ -110,15 +108,14 @@ int makekey_main(char **argv)
     hostkey_fingerprint(fingerprint, keys.public_keys[0]);
     const char *result =
         change == HOSTKEY_MADE && tool.value != NULL ? "imported" : results[change];
-    snprintf(text, sizeof(text), "%s: host key %s, %s\n", tool.keydir, result, fingerprint);
-    return tool_print(text);
+    return tool_printed(
+        dprintf(STDOUT_FILENO, "%s: host key %s, %s\n", tool.keydir, result, fingerprint));
 }
 
 /* ---- wrensshd-printkey ----------------------------------------------------------------------- */
 
 /* Enough for any DNS name in text form, with escapes and the final dot. */
 #define NAME_BYTES 1024
-#define TEXT_BYTES (NAME_BYTES + 256)
 
 #define PRINTKEY_FLAGS(ROW)                                                                        \
     ROW('r', FLAG_TEXT, value, 0, UINT32_MAX,                                                      \
@@ -139,12 +136,10 @@ static int print_record(const char *name, const uint8_t public_key[static 32])
     uint8_t blob[HOSTKEY_BLOB_BYTES];
     uint8_t hash[crypto_hash_sha256_BYTES];
     char hex[2 * sizeof(hash) + 1];
-    char text[TEXT_BYTES];
     hostkey_blob(blob, public_key);
     crypto_hash_sha256(hash, blob, sizeof(blob));
     sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
-    snprintf(text, sizeof(text), "%s IN SSHFP 4 2 %s\n", name, hex);
-    return tool_print(text);
+    return tool_printed(dprintf(STDOUT_FILENO, "%s IN SSHFP 4 2 %s\n", name, hex));
 }
 
 static int print_key(const uint8_t public_key[static 32])
@@ -152,13 +147,11 @@ static int print_key(const uint8_t public_key[static 32])
     uint8_t blob[HOSTKEY_BLOB_BYTES];
     char base64[sodium_base64_ENCODED_LEN(HOSTKEY_BLOB_BYTES, sodium_base64_VARIANT_ORIGINAL)];
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
-    char text[256];
     hostkey_blob(blob, public_key);
     sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob), sodium_base64_VARIANT_ORIGINAL);
     hostkey_fingerprint(fingerprint, public_key);
-    snprintf(text, sizeof(text), SSH_ED25519 " %s\n256 %s no comment (ED25519)\n", base64,
-             fingerprint);
-    return tool_print(text);
+    return tool_printed(dprintf(STDOUT_FILENO, SSH_ED25519 " %s\n256 %s no comment (ED25519)\n",
+                                base64, fingerprint));
 }
 
 int printkey_main(char **argv)

@@ -1,26 +1,22 @@
 #include "tools.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "exits.h"
 #include "log.h"
 
+int tool_printed(int result)
+{
+    if (result < 0) {
+        log_trouble("could not write to stdout", NULL, strerror(errno));
+    }
+    return result < 0 ? EXIT_TROUBLE : 0;
+}
+
 int tool_print(const char *text)
 {
-    size_t left = strlen(text);
-    while (left > 0) {
-        ssize_t written = write(STDOUT_FILENO, text, left);
-        if (written < 0 && errno == EINTR) {
-            continue;
-        }
-        if (written <= 0) {
-            log_trouble("could not write to stdout", NULL, strerror(errno));
-            return EXIT_TROUBLE;
-        }
-        text += written;
-        left -= (size_t)written;
-    }
-    return 0;
+    return tool_printed(dprintf(STDOUT_FILENO, "%s", text));
 }

@@ -26,4 +26,7 @@ int sftp_main(char **argv);
 /* Writes a text to stdout. Returns 0, or EXIT_TROUBLE after logging the error. */
 int tool_print(const char *text);
 
+/* The same for what dprintf(3) to stdout has returned. */
+int tool_printed(int result);
+
 #endif
