@@ -8,29 +8,22 @@
 
 #define KEPT 2
 
-static const char *const names[KEPT] = {"TZ=", "CREDENTIALS_DIRECTORY="};
-
 static char *kept_environment[KEPT + 2];
 
 /* The meaning of no TZ. But without TZ glibc checks the file at each call, which the child that
  * reads keys may not do. */
 static char local_time[] = "TZ=:/etc/localtime";
 
-static bool is_ours(const char *variable)
+static bool is(const char *variable, const char *name)
 {
-    for (size_t i = 0; i < KEPT; i++) {
-        if (strncmp(variable, names[i], strlen(names[i])) == 0) {
-            return true;
-        }
-    }
-    return false;
+    return strncmp(variable, name, strlen(name)) == 0;
 }
 
 void launcher_environment_wipe(void)
 {
     size_t count = 0;
     for (char **variable = environ; *variable != NULL; variable++) {
-        if (count < KEPT && is_ours(*variable)) {
+        if (count < KEPT && (is(*variable, "TZ=") || is(*variable, "CREDENTIALS_DIRECTORY="))) {
             kept_environment[count++] = *variable;
         } else {
             memset(*variable, 0, strlen(*variable));

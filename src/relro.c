@@ -56,8 +56,8 @@ bool relro_protect(void)
     size_t count = getauxval(AT_PHNUM);
     size_t page_bytes = getauxval(AT_PAGESZ);
     uintptr_t bias;
+    errno = ENOEXEC;
     if (headers == NULL || page_bytes == 0) {
-        errno = ENOEXEC;
         return false;
     }
     struct relro_range range = relro_range(headers, count, page_bytes);
@@ -65,7 +65,6 @@ bool relro_protect(void)
         return true;
     }
     if (!relro_bias(&bias, headers, count, page_bytes)) {
-        errno = ENOEXEC;
         return false;
     }
     /* NOLINTNEXTLINE(performance-no-int-to-ptr): so has the program's header. */
