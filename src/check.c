@@ -16,14 +16,112 @@
 #include "login.h"
 #include "memory.h"
 #include "monitor.h"
-#include "remedy.h"
 #include "sandbox.h"
 #include "sandbox_layers.h"
+#include "text.h"
 
 /* The start of 2026, when no version of this program was out yet. */
 #define CLOCK_MIN 1767225600
 
 _Static_assert(SANDBOX_SECCOMP == 0x80, "a set of layers fits an exit status");
+
+/* ---- remedies -------------------------------------------------------------------------------- */
+
+/* What an administrator can do about each reason: the last field of its line. */
+
+#define REMEDY(name, words, remedy) remedy "\0"
+
+/* One string, as in text.h. */
+static const char remedies_of_keys[] = "\0" AUTHKEYS_EACH_REASON(REMEDY);
+
+/* For what texts begin with. After a remedy that ends with a blank comes the path or the user;
+ * after wrensshd-makekey, the key directory. */
+static const char remedies[] =
+    /* Reasons of accounts: account_find.c. */
+    "unknown user\0useradd \0"
+    "account could\0mend /etc/shadow or the name service\0"
+    "account has expired\0usermod -e '' \0"
+    "account is\0log in as another user\0"
+    "name is\0choose a plain name\0"
+    "home directory or shell\0shorten them: usermod -d, -s\0"
+    "shell is missing\0usermod -s /bin/sh \0"
+    "root may not\0leave out -r\0"
+    "/\0remove it\0"
+    "not a member\0usermod -aG GROUP \0"
+    "not the user\0\0"
+    /* Of host keys: hostkey/. */
+    "Permission denied\0run it as root\0"
+    "not a regular file\0put a readable file there\0"
+    "No such file\0\0"
+    "not \0\0"
+    "its two halves\0\0"
+    "does not match\0wrensshd-makekey \0"
+    "owned by\0chown root \0"
+    "secret key is\0chmod go= \0"
+    "public key is\0chmod go-w \0"
+    "systemd has\0\0"
+    "is not the name\0LoadCredential= in the unit\0"
+    "is protected\0ssh-keygen -p -f \0"
+    "does not hold\0\0"
+    "is \0ssh-keygen -t ed25519\0"
+    /* What failed, where a line has no path, or a host certificate's. */
+    "no answer\0mend what hangs\0"
+    "sandbox\0use a kernel or container that has them, or -B\0"
+    "clock\0date -s\0"
+    "pipe\0\0"
+    "fork\0\0"
+    "memory\0free some memory\0"
+    "host certificate\0ssh-keygen -s CA -h\0"
+    "\0see wrensshd(8)";
+
+static const char *keydir;
+
+static void add_remedy(struct log_line *line, const char *remedy, const char *owner,
+                       const char *object)
+{
+    char text[LIMIT_PATH_BYTES];
+    bool whole = remedy[strlen(remedy) - 1] != ' ';
+    snprintf(text, sizeof(text), "%s%s%s%s", remedy, owner, owner[0] != '\0' ? " " : "",
+             whole ? "" : object);
+    log_text(line, "remedy", text);
+}
+
+static void add_other_remedy(struct log_line *line, const char *about, const char *object)
+{
+    const char *remedy = texts_find(remedies, about, strlen(about));
+    add_remedy(line, remedy, "", remedy[0] == 'w' ? keydir : object);
+}
+
+static void remedy_of_trouble(struct log_line *line, const char *what, const char *path,
+                              const char *reason)
+{
+    bool by_what = path == NULL || strcmp(what, "host certificate") == 0;
+    add_other_remedy(line, by_what ? what : reason, path);
+}
+
+static void remedy_of_login(struct log_line *line, const char *user,
+                            const struct login_outcome *outcome)
+{
+    const struct authkeys_verdict *verdict = &outcome->keys;
+    const char *home = outcome->account.account.home;
+    const char *remedy = remedies_of_keys;
+    const char *owner = "";
+    if (outcome->account_refused) {
+        add_other_remedy(line, outcome->reason, user);
+        return;
+    }
+    for (uint32_t reason = 0; reason < verdict->reason || *remedy == '\0'; reason++) {
+        remedy += strlen(remedy) + 1;
+    }
+    if (verdict->reason == AUTHKEYS_UNSAFE_OWNER) {
+        owner = strncmp(verdict->path, home, strlen(home)) == 0 ? user : "root";
+    } else if (verdict->reason == AUTHKEYS_UNSAFE_MODE && (verdict->mode & 01000) != 0) {
+        remedy = "put it elsewhere";
+    }
+    add_remedy(line, remedy, owner, verdict->path);
+}
+
+/* ---- the check ------------------------------------------------------------------------------- */
 
 static bool check_hostkey(struct log_line *line, struct hostkey *key, const struct options *options)
 {
@@ -170,7 +268,8 @@ int check_run(const struct options *options)
     struct log_line line;
     dup2(STDOUT_FILENO, STDERR_FILENO);
     log_open(false, LOG_DETAIL);
-    remedy_begin(options->keydir);
+    keydir = options->keydir;
+    log_advise(remedy_of_trouble);
     log_begin(&line, "check"); /* for the end */
     bool good = check_hostkey(&line, login.hostkey, options);
     good = check_sandbox(options, &identity) && good;

@@ -243,9 +243,9 @@ OF_ACCOUNTS = {
 
 
 def remedies_of_texts():
-    """The table of src/remedy.c: starts of texts, each with its remedy."""
-    with open(os.path.join(PROJECT, "src/remedy.c"), encoding="ascii") as file:
-        table = file.read().partition("others[] =")[2].partition(";")[0]
+    """The table of src/check.c: starts of texts, each with its remedy."""
+    with open(os.path.join(PROJECT, "src/check.c"), encoding="ascii") as file:
+        table = file.read().partition("remedies[] =")[2].partition(";")[0]
     words = "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', table)).split("\\0")
     pairs = list(zip(words[::2], words[1::2]))
     return [(start, next(remedy for _, remedy in pairs[i:] if remedy)) for i, (start, _) in enumerate(pairs)]
