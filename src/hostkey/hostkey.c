@@ -2,13 +2,11 @@
 
 #include <errno.h>
 #include <sodium.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "hostkey_files.h"
-#include "log.h"
 #include "ssh_key_types.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -28,13 +26,6 @@ const struct hostkey_file hostkey_secret_file = {
     .forbidden = 0077,
     .mode = 0600,
 };
-
-void hostkey_log(const char *what, const char *keydir, const char *name, const char *reason)
-{
-    char path[LIMIT_PATH_BYTES];
-    snprintf(path, sizeof(path), "%s/%s", keydir, name);
-    log_trouble(what, path, reason);
-}
 
 static enum hostkey_state state_of_error(const char **reason)
 {

@@ -52,7 +52,4 @@ enum hostkey_state hostkey_read(int fd, mode_t forbidden, void *out, size_t room
  * secret key is the same. */
 bool hostkey_derive(uint8_t public_key[static 32], const uint8_t secret_key[static 64]);
 
-/* Logs `keydir/name` with a reason. */
-void hostkey_log(const char *what, const char *keydir, const char *name, const char *reason);
-
 #endif

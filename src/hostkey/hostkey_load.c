@@ -107,23 +107,25 @@ static bool has_pair(const struct place *directory)
            is_there(directory, hostkey_public_file.name);
 }
 
-/* 100 if the administrator can correct it, 111 if the system failed; after HOSTKEY_FAILED errno
- * decides. */
-static int exit_code(enum hostkey_state state)
+/* Logs a key that can't be used. The exit code is 100 if the administrator can correct it, 111 if
+ * the system failed; after HOSTKEY_FAILED errno decides. */
+static int refuse(const char *path, enum hostkey_state state, const char *reason, int *status)
 {
     bool given_wrong =
         state != HOSTKEY_FAILED || errno == EACCES || errno == EPERM || errno == ELOOP;
-    return given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
+    *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
+    log_trouble("host key", path, reason);
+    return -1;
 }
 
 /* ---- tinysshd's pair ------------------------------------------------------------------------- */
 
-static int refuse_in(const struct place *directory, const char *name, const char *reason,
-                     int *status)
+static int refuse_in(const struct place *directory, const struct hostkey_file *file,
+                     enum hostkey_state state, const char *reason, int *status)
 {
-    *status = EXIT_USAGE;
-    hostkey_log("host key", directory->name, name, reason);
-    return -1;
+    char path[LIMIT_PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", directory->name, file->name);
+    return refuse(path, state, reason, status);
 }
 
 static int read_or_log(const struct place *directory, const struct hostkey_file *file, uint8_t *out,
@@ -131,12 +133,7 @@ static int read_or_log(const struct place *directory, const struct hostkey_file 
 {
     const char *reason;
     enum hostkey_state state = hostkey_read_file(directory->fd, file, out, &reason);
-    if (state != HOSTKEY_GOOD) {
-        *status = exit_code(state);
-        hostkey_log("host key", directory->name, file->name, reason);
-        return -1;
-    }
-    return 0;
+    return state == HOSTKEY_GOOD ? 0 : refuse_in(directory, file, state, reason, status);
 }
 
 static int load_pair(struct hostkey_pair *pair, const struct place *directory, int *status)
@@ -147,12 +144,12 @@ static int load_pair(struct hostkey_pair *pair, const struct place *directory, i
         return -1;
     }
     if (!hostkey_derive(derived, pair->secret_key)) {
-        return refuse_in(directory, hostkey_secret_file.name, "its two halves do not match",
-                         status);
+        return refuse_in(directory, &hostkey_secret_file, HOSTKEY_DAMAGED,
+                         "its two halves do not match", status);
     }
     if (memcmp(derived, pair->public_key, sizeof(derived)) != 0) {
-        return refuse_in(directory, hostkey_public_file.name, "does not match the secret key",
-                         status);
+        return refuse_in(directory, &hostkey_public_file, HOSTKEY_DAMAGED,
+                         "does not match the secret key", status);
     }
     return 0;
 }
@@ -172,12 +169,9 @@ static int load_openssh(struct hostkey_pair *pair, const struct place *file, boo
         reason = is_public ? openssh_key_parse_public(pair->public_key, text, count)
                            : openssh_key_parse(pair->public_key, pair->secret_key, text, count);
     }
-    if (reason != NULL) {
-        *status = exit_code(state);
-        log_trouble("host key", file->name, reason);
-    }
+    int result = reason == NULL ? 0 : refuse(file->name, state, reason, status);
     sodium_memzero(text, count);
-    return reason == NULL ? 0 : -1;
+    return result;
 }
 
 static int load_openssh_in(struct hostkey_pair *pair, const struct place *directory, int *status)
@@ -185,9 +179,7 @@ static int load_openssh_in(struct hostkey_pair *pair, const struct place *direct
     struct place file;
     open_openssh(&file, directory);
     if (file.fd < 0) {
-        *status = exit_code(HOSTKEY_FAILED);
-        log_trouble("host key", file.name, strerror(errno));
-        return -1;
+        return refuse(file.name, HOSTKEY_FAILED, strerror(errno), status);
     }
     int result = load_openssh(pair, &file, false, status);
     close(file.fd);
@@ -308,9 +300,7 @@ static int list_openssh(struct hostkey_public_keys *list, struct place *file, in
         file->forbidden = FORBIDDEN_OF_PUBLIC;
     }
     if (file->fd < 0) {
-        *status = EXIT_USAGE;
-        log_trouble("host key", file->name, strerror(error));
-        return -1;
+        return refuse(file->name, HOSTKEY_MISSING, strerror(error), status);
     }
     file->name = is_public ? path : file->name;
     int result = load_openssh(&pair, file, is_public, status);

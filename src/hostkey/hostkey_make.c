@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sodium.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -70,14 +71,21 @@ struct finding {
     enum hostkey_change change;
 };
 
+static int refuse(const struct finding *finding, const char *what, const struct hostkey_file *file,
+                  const char *reason)
+{
+    char path[LIMIT_PATH_BYTES];
+    snprintf(path, sizeof(path), "%s/%s", finding->keydir, file->name);
+    log_trouble(what, path, reason);
+    return -1;
+}
+
 static int write_or_log(const struct finding *finding, const struct hostkey_file *file,
                         const uint8_t *bytes)
 {
-    if (write_file(finding->directory, file, bytes) != 0) {
-        hostkey_log("host key could not be written", finding->keydir, file->name, strerror(errno));
-        return -1;
-    }
-    return 0;
+    return write_file(finding->directory, file, bytes) == 0
+               ? 0
+               : refuse(finding, "host key could not be written", file, strerror(errno));
 }
 
 /* Reads a file. Fails if it needs an administrator: if it is neither good, missing nor damaged. */
@@ -86,11 +94,8 @@ static int examine_file(const struct finding *finding, const struct hostkey_file
 {
     const char *reason;
     *state = hostkey_read_file(finding->directory, file, out, &reason);
-    if (*state == HOSTKEY_UNSAFE || *state == HOSTKEY_FAILED) {
-        hostkey_log("host key", finding->keydir, file->name, reason);
-        return -1;
-    }
-    return 0;
+    bool needs_administrator = *state == HOSTKEY_UNSAFE || *state == HOSTKEY_FAILED;
+    return needs_administrator ? refuse(finding, "host key", file, reason) : 0;
 }
 
 static int look_at_pair(struct finding *finding)
@@ -115,9 +120,8 @@ static int look_at_pair(struct finding *finding)
     }
     if (finding->secret_good && import != NULL &&
         memcmp(pair->public_key, import->public_key, sizeof(import->public_key)) != 0) {
-        hostkey_log("host key", finding->keydir, hostkey_secret_file.name,
-                    "is another key; nothing was changed. Move it and ed25519.pk away first");
-        return -1;
+        return refuse(finding, "host key", &hostkey_secret_file,
+                      "is another key; nothing was changed. Move it and ed25519.pk away first");
     }
     return 0;
 }
