@@ -47,34 +47,35 @@ const uint8_t *lines_bytes(struct lines *lines, size_t count)
     return (const uint8_t *)bytes;
 }
 
+static const char *find_newline(const struct lines *lines)
+{
+    return memchr(lines->bytes + lines->start, '\n', lines->used - lines->start);
+}
+
 int lines_next(struct lines *lines, struct reader *line)
 {
+    const char *newline;
     *line = reader_over(NULL, 0);
-    for (;;) {
-        const char *start = lines->bytes + lines->start;
-        size_t rest = lines->used - lines->start;
-        const char *newline = memchr(start, '\n', rest);
-        if (newline == NULL && !lines->ended) {
-            if (!read_more(lines)) {
-                return -1;
-            }
-            continue;
+    while ((newline = find_newline(lines)) == NULL && !lines->ended) {
+        if (!read_more(lines)) {
+            return -1;
         }
-        if (newline == NULL && rest == 0 && !lines->skipping) {
-            return 0;
-        }
-        size_t bytes = newline != NULL ? (size_t)(newline - start) : rest;
-        lines->start += bytes + (newline != NULL ? 1 : 0);
-        lines->number++;
-        lines->too_long = lines->skipping;
-        lines->skipping = false;
-        if (!lines->too_long) {
-            bool has_return = bytes > 0 && start[bytes - 1] == '\r';
-            *line = reader_over(start, has_return ? bytes - 1 : bytes);
-        }
-        if (lines->number == 1) {
-            reader_take(line, BYTE_ORDER_MARK);
-        }
-        return 1;
     }
+    const char *start = lines->bytes + lines->start;
+    size_t bytes = newline != NULL ? (size_t)(newline - start) : lines->used - lines->start;
+    if (newline == NULL && bytes == 0 && !lines->skipping) {
+        return 0;
+    }
+    lines->start += bytes + (newline != NULL ? 1 : 0);
+    lines->number++;
+    lines->too_long = lines->skipping;
+    lines->skipping = false;
+    if (!lines->too_long) {
+        bool has_return = bytes > 0 && start[bytes - 1] == '\r';
+        *line = reader_over(start, has_return ? bytes - 1 : bytes);
+    }
+    if (lines->number == 1) {
+        reader_take(line, BYTE_ORDER_MARK);
+    }
+    return 1;
 }
