@@ -84,7 +84,7 @@ static enum authkeys_reason on_from(struct reading *reading)
         return AUTHKEYS_BROKEN_OPTION;
     }
     reading->has_from = true;
-    return match_reason(match_from(value_of(reading), reading->query->address));
+    return match_from(value_of(reading), reading->query->address);
 }
 
 /* May be repeated: the earliest time counts. */

@@ -148,7 +148,7 @@ static enum authkeys_reason on_source_address(struct certificate_terms *terms, s
         return AUTHKEYS_BROKEN_OPTION;
     }
     terms->has_source = true;
-    return match_reason(match_networks(list, terms->address));
+    return match_networks(list, terms->address);
 }
 
 static const struct certificate_option critical_options[] = {

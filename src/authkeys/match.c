@@ -52,29 +52,34 @@ static bool has_host_bits(const struct network *network)
     return false;
 }
 
-/* MATCH_NO: not an address; it may be a pattern. */
-static enum match read_network(struct network *network, const struct reader *entry)
+enum entry {
+    NO_NETWORK, /* it may be a pattern */
+    NETWORK,
+    BROKEN,
+};
+
+static enum entry read_network(struct network *network, const struct reader *entry)
 {
     char text[NETWORK_BYTES];
     if (!reader_text(entry, text, sizeof(text))) {
-        return memchr(entry->bytes, '/', entry->left) != NULL ? MATCH_BROKEN : MATCH_NO;
+        return memchr(entry->bytes, '/', entry->left) != NULL ? BROKEN : NO_NETWORK;
     }
     char *slash = strchr(text, '/');
     if (slash == NULL) {
-        return read_address(network, text) ? MATCH_YES : MATCH_NO;
+        return read_address(network, text) ? NETWORK : NO_NETWORK;
     }
     unsigned prefix;
     *slash = '\0';
     bool mapped = strchr(text, ':') != NULL;
     if (!read_address(network, text) || strlen(slash + 1) > 3 || !number_read(&prefix, slash + 1)) {
-        return MATCH_BROKEN;
+        return BROKEN;
     }
     mapped = mapped && network->bits == 32;
     if (prefix < (mapped ? 96U : 0U) || prefix > (mapped ? 128U : network->bits)) {
-        return MATCH_BROKEN;
+        return BROKEN;
     }
     network->prefix = prefix - (mapped ? 96 : 0);
-    return has_host_bits(network) ? MATCH_BROKEN : MATCH_YES;
+    return has_host_bits(network) ? BROKEN : NETWORK;
 }
 
 static bool is_within(const struct network *address, const struct network *network)
@@ -140,7 +145,7 @@ static bool has_wildcard(const struct reader *entry)
 }
 
 /* "a," and "" end with an empty entry. */
-enum match match_from(struct reader list, const char *address)
+enum authkeys_reason match_from(struct reader list, const char *address)
 {
     struct network client, network;
     bool found = false;
@@ -149,32 +154,32 @@ enum match match_from(struct reader list, const char *address)
     do {
         struct reader entry = reader_until(&list, ",");
         bool negated = reader_take(&entry, "!");
-        enum match kind = entry.left > 0 ? read_network(&network, &entry) : MATCH_BROKEN;
+        enum entry kind = entry.left > 0 ? read_network(&network, &entry) : BROKEN;
         /* Names are never looked up: a negated one would let in the client that it excludes. */
-        if (kind == MATCH_BROKEN || (negated && kind == MATCH_NO && !has_wildcard(&entry))) {
-            return MATCH_BROKEN;
+        if (kind == BROKEN || (negated && kind == NO_NETWORK && !has_wildcard(&entry))) {
+            return AUTHKEYS_BROKEN_OPTION;
         }
-        bool fits = kind == MATCH_YES && is_within(&client, &network);
+        bool fits = kind == NETWORK && is_within(&client, &network);
         fits = fits || (client.bits != 0 && is_like(address, &entry));
         found = found || (fits && !negated);
         denied = denied || (fits && negated);
     } while (reader_take(&list, ","));
-    return found && !denied ? MATCH_YES : MATCH_NO;
+    return found && !denied ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;
 }
 
-enum match match_networks(struct reader list, const char *address)
+enum authkeys_reason match_networks(struct reader list, const char *address)
 {
     struct network client, network;
     bool found = false;
     read_client(&client, address);
     do {
         const struct reader entry = reader_until(&list, ",");
-        if (read_network(&network, &entry) != MATCH_YES) {
-            return MATCH_BROKEN;
+        if (read_network(&network, &entry) != NETWORK) {
+            return AUTHKEYS_BROKEN_OPTION;
         }
         found = found || is_within(&client, &network);
     } while (reader_take(&list, ","));
-    return found ? MATCH_YES : MATCH_NO;
+    return found ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;
 }
 
 bool match_name(struct reader list, const struct reader *name)

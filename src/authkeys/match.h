@@ -11,11 +11,8 @@
 #include "authkeys.h"
 #include "reader.h"
 
-enum match {
-    MATCH_NO,
-    MATCH_YES,
-    MATCH_BROKEN, /* the list is malformed: nobody matches */
-};
+/* The two that judge an address return AUTHKEYS_LISTED, AUTHKEYS_ELSEWHERE, or
+ * AUTHKEYS_BROKEN_OPTION if the list is malformed. */
 
 /*
  * `from=`: a comma-separated list of addresses, networks (ADDRESS/PREFIX, where all bits after the
@@ -23,18 +20,10 @@ enum match {
  * entry without "!" matches and none with it does. An IPv4-mapped IPv6 address counts as the IPv4
  * address. `address` is the client's, as text; with NULL nothing matches.
  */
-enum match match_from(struct reader list, const char *address);
+enum authkeys_reason match_from(struct reader list, const char *address);
 
 /* `source-address` of a certificate: addresses and networks only. */
-enum match match_networks(struct reader list, const char *address);
-
-/* The reason that an option with such a list gives for the client. */
-static inline enum authkeys_reason match_reason(enum match found)
-{
-    return found == MATCH_YES  ? AUTHKEYS_LISTED
-           : found == MATCH_NO ? AUTHKEYS_ELSEWHERE
-                               : AUTHKEYS_BROKEN_OPTION;
-}
+enum authkeys_reason match_networks(struct reader list, const char *address);
 
 /* True if `name` is in the comma-separated list, byte for byte. An empty name never is. */
 bool match_name(struct reader list, const struct reader *name);

@@ -187,10 +187,7 @@ static enum authkeys_reason say_from(struct expected *expected, const char *valu
     if (expected->froms++ > 0) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    enum match match = match_from(reader_over(value, strlen(value)), address);
-    return match == MATCH_YES  ? AUTHKEYS_LISTED
-           : match == MATCH_NO ? AUTHKEYS_ELSEWHERE
-                               : AUTHKEYS_BROKEN_OPTION;
+    return match_from(reader_over(value, strlen(value)), address);
 }
 
 static enum authkeys_reason say_value(struct expected *expected, struct input name,

@@ -152,10 +152,7 @@ static enum authkeys_reason judge_critical(struct expected *expected, struct inp
             return AUTHKEYS_BROKEN_OPTION;
         }
         expected->sourced = true;
-        enum match match = match_networks(reader_over(text.at, text.left), address);
-        return match == MATCH_YES  ? AUTHKEYS_LISTED
-               : match == MATCH_NO ? AUTHKEYS_ELSEWHERE
-                                   : AUTHKEYS_BROKEN_OPTION;
+        return match_networks(reader_over(text.at, text.left), address);
     }
     expected->flags |= second_is(name, "verify-required") ? GRANT_VERIFY : 0;
     return !second_is(name, "verify-required") ? AUTHKEYS_UNKNOWN_OPTION

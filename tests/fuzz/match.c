@@ -56,7 +56,8 @@ static void check_pattern(const char *list, const char *address)
         strlen(list) >= ENTRY_BYTES || !is_ascii(list)) {
         return;
     }
-    enum match expected = known && second_pattern(list, address) ? MATCH_YES : MATCH_NO;
+    enum authkeys_reason expected =
+        known && second_pattern(list, address) ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;
     FUZZ_CHECK(match_from(reader_over(list, strlen(list)), address) == expected);
 }
 
@@ -82,10 +83,10 @@ static void check_network(const char *list, const char *address)
         return;
     }
     uint64_t host_bits = UINT64_C(0xffffffff) >> prefix;
-    enum match expected = MATCH_BROKEN;
+    enum authkeys_reason expected = AUTHKEYS_BROKEN_OPTION;
     if ((ntohl(network.s_addr) & host_bits) == 0) {
         bool same = (ntohl(client.s_addr) & ~host_bits) == ntohl(network.s_addr);
-        expected = same ? MATCH_YES : MATCH_NO;
+        expected = same ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;
     }
     FUZZ_CHECK(match_networks(reader_over(list, strlen(list)), address) == expected);
     FUZZ_CHECK(match_from(reader_over(list, strlen(list)), address) == expected);

@@ -65,7 +65,7 @@ BUGS = {
         system="system_memory system_key_exchange", fuzz="connection"),
     "rule": Bug(
         "a rule of access read wrongly", "src/authkeys/match.c",
-        "return found && !denied ? MATCH_YES : MATCH_NO;\n}\n\nenum match match_networks",
-        "return found || !denied ? MATCH_YES : MATCH_NO;\n}\n\nenum match match_networks",
+        "return found && !denied ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;",
+        "return found || !denied ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;",
         system="system_key_options_1 system_key_options_2", fuzz="match"),
 }
