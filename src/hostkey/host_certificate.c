@@ -5,7 +5,7 @@
  *     string critical options, string extensions, string reserved
  *     string the CA's public key, string signature
  */
-#include "host_certificate.h"
+#include "openssh_key.h"
 
 #include <sodium.h>
 #include <string.h>

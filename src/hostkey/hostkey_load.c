@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "exits.h"
-#include "host_certificate.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
 #include "log.h"
@@ -167,7 +166,7 @@ static int load_openssh(struct hostkey_pair *pair, const struct place *file, boo
         hostkey_read(file->fd, file->forbidden, text, sizeof(text), &count, &reason);
     if (state == HOSTKEY_GOOD) {
         reason = is_public ? openssh_key_parse_public(pair->public_key, text, count)
-                           : openssh_key_parse(pair->public_key, pair->secret_key, text, count);
+                           : openssh_key_parse(pair, text, count);
     }
     int result = reason == NULL ? 0 : refuse(file->name, state, reason, status);
     sodium_memzero(text, count);

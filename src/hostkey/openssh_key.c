@@ -20,7 +20,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "hostkey.h"
 #include "hostkey_files.h"
 #include "reader.h"
 #include "ssh_key_types.h"
@@ -77,7 +76,7 @@ static bool is_counted_up(const struct reader *padding)
 
 /* All copies of the public key must be the one that the seed gives. */
 static const char *read_private_part(struct reader part, const uint8_t *outer_public_key,
-                                     uint8_t public_key[static 32], uint8_t secret_key[static 64])
+                                     struct hostkey_pair *pair)
 {
     uint8_t derived[32];
     if (part.left % 8 != 0 || reader_u32(&part) != reader_u32(&part)) {
@@ -94,13 +93,12 @@ static const char *read_private_part(struct reader part, const uint8_t *outer_pu
         memcmp(outer_public_key, derived, 32) != 0) {
         return "holds a public and a secret key that do not match";
     }
-    memcpy(public_key, derived, 32);
-    memcpy(secret_key, secret, 64);
+    memcpy(pair->public_key, derived, 32);
+    memcpy(pair->secret_key, secret, 64);
     return NULL;
 }
 
-static const char *read_decoded(struct reader file, uint8_t public_key[static 32],
-                                uint8_t secret_key[static 64])
+static const char *read_decoded(struct reader file, struct hostkey_pair *pair)
 {
     const uint8_t *magic = reader_bytes(&file, sizeof(MAGIC));
     struct reader cipher = reader_string(&file);
@@ -130,23 +128,21 @@ static const char *read_decoded(struct reader file, uint8_t public_key[static 32
     if (!reader_end(&public_part) || !reader_end(&file)) {
         return damaged;
     }
-    return read_private_part(private_part, outer_public_key, public_key, secret_key);
+    return read_private_part(private_part, outer_public_key, pair);
 }
 
-const char *openssh_key_parse(uint8_t public_key[static 32], uint8_t secret_key[static 64],
-                              const char *text, size_t count)
+const char *openssh_key_parse(struct hostkey_pair *pair, const char *text, size_t count)
 {
     uint8_t decoded[DECODED_BYTES];
     size_t decoded_bytes = 0;
     const char *reason = damaged;
-    memset(public_key, 0, 32);
-    memset(secret_key, 0, 64);
+    memset(pair, 0, sizeof(*pair));
     struct reader rest = reader_over(text, count);
     if (!reader_take(&rest, BEGIN)) {
         return texts_find(other_texts, text, count);
     }
     if (decode_armour(decoded, &decoded_bytes, rest)) {
-        reason = read_decoded(reader_over(decoded, decoded_bytes), public_key, secret_key);
+        reason = read_decoded(reader_over(decoded, decoded_bytes), pair);
     }
     /* No more can have been written, even by a decoder that failed. */
     sodium_memzero(decoded, count < sizeof(decoded) ? count : sizeof(decoded));

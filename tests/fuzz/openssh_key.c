@@ -90,16 +90,16 @@ static bool read_inside(uint8_t public_key[static 32], uint8_t secret_key[static
 static void check_text(struct input text)
 {
     static uint8_t decoded[TEXT_BYTES];
-    uint8_t public_key[32], secret_key[64], second_public[32], second_secret[64];
+    struct hostkey_pair pair;
+    uint8_t second_public[32], second_secret[64];
     static const uint8_t zeros[64];
-    const char *reason =
-        openssh_key_parse(public_key, secret_key, (const char *)text.at, text.left);
+    const char *reason = openssh_key_parse(&pair, (const char *)text.at, text.left);
     size_t count = take_off(decoded, text);
     bool good = count != SIZE_MAX &&
                 read_inside(second_public, second_secret, (struct input){decoded, count});
     FUZZ_CHECK((reason == NULL) == good);
-    FUZZ_CHECK(memcmp(public_key, good ? second_public : zeros, 32) == 0);
-    FUZZ_CHECK(memcmp(secret_key, good ? second_secret : zeros, 64) == 0);
+    FUZZ_CHECK(memcmp(pair.public_key, good ? second_public : zeros, 32) == 0);
+    FUZZ_CHECK(memcmp(pair.secret_key, good ? second_secret : zeros, 64) == 0);
     FUZZ_CHECK(good || reason[0] != '\0');
 }
 

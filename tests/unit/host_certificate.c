@@ -1,9 +1,8 @@
-#include "host_certificate.h"
+#include "openssh_key.h"
 
 #include <sodium.h>
 
 #include "keygen.h"
-#include "openssh_key.h"
 #include "unit.h"
 
 static char scratch[SCRATCH_BYTES];

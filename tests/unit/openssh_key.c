@@ -25,9 +25,11 @@ static const char *parse(size_t count)
 {
     char *exact = malloc(count);
     memcpy(exact, text, count);
-    memset(public_key, 0x5a, sizeof(public_key));
-    memset(secret_key, 0x5a, sizeof(secret_key));
-    const char *reason = openssh_key_parse(public_key, secret_key, exact, count);
+    struct hostkey_pair pair;
+    memset(&pair, 0x5a, sizeof(pair));
+    const char *reason = openssh_key_parse(&pair, exact, count);
+    memcpy(public_key, pair.public_key, sizeof(public_key));
+    memcpy(secret_key, pair.secret_key, sizeof(secret_key));
     free(exact);
     if (reason != NULL) {
         ck_assert(sodium_is_zero(public_key, 32) && sodium_is_zero(secret_key, 64));

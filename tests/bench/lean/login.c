@@ -15,7 +15,7 @@ static void write_key(struct writer *message, const struct options *options)
 {
     size_t mark = writer_string_begin(message);
     writer_text(message, ED25519);
-    writer_string(message, options->public_key, sizeof(options->public_key));
+    writer_string(message, options->key.public_key, sizeof(options->key.public_key));
     writer_string_end(message, mark);
 }
 
@@ -42,7 +42,7 @@ static void sign(const struct client *client, uint8_t signature[static 64])
     if (writer_failed(&data)) {
         fail("login", "the user's name is too long");
     }
-    crypto_sign_detached(signature, NULL, bytes, data.used, client->options->secret_key);
+    crypto_sign_detached(signature, NULL, bytes, data.used, client->options->key.secret_key);
 }
 
 static void ask_signed(struct client *client)

@@ -93,7 +93,7 @@ static void take_key(struct options *options, const char *name, char *path)
     }
     size_t count = fread(text, 1, sizeof(text), file);
     fclose(file);
-    const char *wrong = openssh_key_parse(options->public_key, options->secret_key, text, count);
+    const char *wrong = openssh_key_parse(&options->key, text, count);
     if (wrong != NULL) {
         fail(name, "%s %s", path, wrong);
     }

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "hostkey.h"
 #include "offer.h"
 
 struct options;
@@ -24,7 +25,7 @@ struct options {
     char **program; /* what --exec starts */
     const char *user;
     bool has_key;
-    uint8_t public_key[32], secret_key[64];
+    struct hostkey_pair key;
     bool has_host_key, any_host_key;
     uint8_t host_key[32];
     struct offer offer;
