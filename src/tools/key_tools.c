@@ -11,7 +11,6 @@
 #include "exits.h"
 #include "flags.h"
 #include "hostkey.h"
-#include "limit.h"
 #include "log.h"
 #include "ssh_key_types.h"
 #include "tools.h"
@@ -129,27 +128,23 @@ static const char printkey_help[] =
     "known_hosts or authorized_keys, then its fingerprint as ssh-keygen -l shows "
     "it.\n" PRINTKEY_FLAGS(FLAG_HELP) LAST_FLAGS;
 
-/* RFC 4255 section 3.2: algorithm 4 is Ed25519 (RFC 7479), fingerprint type 2 SHA-256 (RFC 6594).
- */
-static int print_record(const char *name, const uint8_t public_key[static 32])
+/* With a name an SSHFP record, RFC 4255 section 3.2: algorithm 4 is Ed25519 (RFC 7479), fingerprint
+ * type 2 SHA-256 (RFC 6594). */
+static int print_key(const char *name, const uint8_t public_key[static 32])
 {
     uint8_t blob[HOSTKEY_BLOB_BYTES];
     uint8_t hash[crypto_hash_sha256_BYTES];
     char hex[2 * sizeof(hash) + 1];
-    hostkey_blob(blob, public_key);
-    crypto_hash_sha256(hash, blob, sizeof(blob));
-    sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
-    return tool_printed(dprintf(STDOUT_FILENO, "%s IN SSHFP 4 2 %s\n", name, hex));
-}
-
-static int print_key(const uint8_t public_key[static 32])
-{
-    uint8_t blob[HOSTKEY_BLOB_BYTES];
     char base64[sodium_base64_ENCODED_LEN(HOSTKEY_BLOB_BYTES, sodium_base64_VARIANT_ORIGINAL)];
     char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
     hostkey_blob(blob, public_key);
+    crypto_hash_sha256(hash, blob, sizeof(blob));
+    if (name != NULL) {
+        sodium_bin2hex(hex, sizeof(hex), hash, sizeof(hash));
+        return tool_printed(dprintf(STDOUT_FILENO, "%s IN SSHFP 4 2 %s\n", name, hex));
+    }
     sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob), sodium_base64_VARIANT_ORIGINAL);
-    hostkey_fingerprint(fingerprint, public_key);
+    hostkey_write_hash(fingerprint, hash);
     return tool_printed(dprintf(STDOUT_FILENO, SSH_ED25519 " %s\n256 %s no comment (ED25519)\n",
                                 base64, fingerprint));
 }
@@ -174,8 +169,7 @@ int printkey_main(char **argv)
         return status;
     }
     for (size_t i = 0; i < keys.count && status == 0; i++) {
-        status = tool.value != NULL ? print_record(tool.value, keys.public_keys[i])
-                                    : print_key(keys.public_keys[i]);
+        status = print_key(tool.value, keys.public_keys[i]);
     }
     return status;
 }
