@@ -5,8 +5,6 @@
 #define WREN_AUTHKEYS_OPTIONS_H
 
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 #include "authkeys.h"
 #include "certificate.h"

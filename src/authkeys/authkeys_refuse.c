@@ -14,14 +14,11 @@ void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reas
 
 void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct authkeys_file *file)
 {
-    if (file->fd >= 0) {
-        authkeys_refuse(verdict, AUTHKEYS_NOT_LISTED, file->path, 0);
-        return;
-    }
+    enum authkeys_reason reason = file->fd >= 0 ? AUTHKEYS_NOT_LISTED : file->reason;
     verdict->error = (uint32_t)file->error;
     verdict->owner = file->owner;
     verdict->mode = file->mode;
-    authkeys_refuse(verdict, file->reason, file->path, 0);
+    authkeys_refuse(verdict, reason, file->path, 0);
 }
 
 bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,
@@ -42,12 +39,10 @@ bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys
         return false;
     }
     authkeys_name_option(verdict->option, section, strlen(section));
-    if (revoked == REVOKED_UNREADABLE) {
-        verdict->error = (uint32_t)errno;
-        authkeys_refuse(verdict, AUTHKEYS_UNREADABLE, file->path, 0);
-    } else {
-        authkeys_refuse(verdict, AUTHKEYS_REVOKED + (revoked - REVOKED), file->path, line);
-    }
+    bool unreadable = revoked == REVOKED_UNREADABLE;
+    enum authkeys_reason reason = AUTHKEYS_REVOKED + (revoked - REVOKED);
+    verdict->error = unreadable ? (uint32_t)errno : 0;
+    authkeys_refuse(verdict, unreadable ? AUTHKEYS_UNREADABLE : reason, file->path, line);
     return true;
 }
 
