@@ -62,7 +62,6 @@ struct krl {
     enum revoked verdict;
     bool is_empty; /* nothing is named so far */
     bool is_ours;  /* the section of certificates is about the offer's authority */
-    uint8_t fingerprint[32];
 };
 
 /* The first verdict stays. */
@@ -112,15 +111,22 @@ static void take_string(struct krl *krl)
 
 /* ---- what is revoked ------------------------------------------------------------------------- */
 
-static void judge_serials(struct krl *krl, uint64_t first, uint64_t last)
+/* Of an entry: whether it is well-formed, and whether it names the offer. */
+static void judge(struct krl *krl, bool valid, bool named)
 {
     krl->is_empty = false;
-    if (first == 0 || last < first) {
+    if (!valid) {
         settle(krl, REVOKED_BROKEN);
-    } else if (krl->is_ours && krl->offer->certificate->serial >= first &&
-               krl->offer->certificate->serial <= last) {
+    } else if (named) {
         settle(krl, REVOKED);
     }
+}
+
+static void judge_serials(struct krl *krl, uint64_t first, uint64_t last)
+{
+    const struct certificate *certificate = krl->offer->certificate;
+    judge(krl, first != 0 && last >= first,
+          krl->is_ours && certificate->serial >= first && certificate->serial <= last);
 }
 
 /* Bit N of an mpint, which is its Nth bit from the end, is for the serial number first + N. */
@@ -139,43 +145,20 @@ static void read_serial_bitmap(struct krl *krl)
     }
 }
 
-static void judge_key_id(struct krl *krl)
-{
-    krl->is_empty = false;
-    if (reader_has_nul(&krl->entry)) {
-        settle(krl, REVOKED_BROKEN);
-    } else if (krl->is_ours &&
-               reader_equals(&krl->offer->certificate->key_id, krl->entry.bytes, krl->entry.left)) {
-        settle(krl, REVOKED);
-    }
-}
-
-static void hash_key(struct krl *krl)
-{
-    if (!key_hash(krl->fingerprint, krl->entry)) {
-        settle(krl, REVOKED_BROKEN);
-    }
-}
-
-static void judge_fingerprint(struct krl *krl, const uint8_t fingerprint[static 32])
-{
-    krl->is_empty = false;
-    if (revoked_is_offered(krl->offer, fingerprint)) {
-        settle(krl, REVOKED);
-    }
-}
-
 /* ---- sections -------------------------------------------------------------------------------- */
 
 static void read_section(struct krl *krl, bool of_certificates);
 
 static void read_certificates(struct krl *krl)
 {
+    uint8_t fingerprint[32];
     take_string(krl);
     krl->is_ours = krl->offer->certificate != NULL;
     if (krl->entry.left > 0) {
-        hash_key(krl);
-        krl->is_ours = key_text_is_one(krl->offer->authority, NULL, krl->fingerprint);
+        if (!key_hash(fingerprint, krl->entry)) {
+            settle(krl, REVOKED_BROKEN);
+        }
+        krl->is_ours = key_text_is_one(krl->offer->authority, NULL, fingerprint);
     }
     take_string(krl);
     while (krl->left > 0) {
@@ -196,27 +179,29 @@ static void read_extension(struct krl *krl)
 /* Reads one entry or all. True if another one may follow. */
 static bool read_data(struct krl *krl, unsigned type)
 {
+    const struct revoked_offer *offer = krl->offer;
+    uint8_t fingerprint[32];
     uint64_t serial;
+    bool valid;
     switch (type) {
     case CERTIFICATES:
         read_certificates(krl);
         return false;
     case KEYS:
         take_string(krl);
-        hash_key(krl);
-        judge_fingerprint(krl, krl->fingerprint);
+        valid = key_hash(fingerprint, krl->entry);
+        judge(krl, valid, revoked_is_offered(offer, fingerprint));
         return true;
     case SHA256_FINGERPRINTS:
         take_string(krl);
-        if (krl->entry.left == sizeof(krl->fingerprint)) {
-            judge_fingerprint(krl, krl->entry.bytes);
-            return true;
-        }
-        settle(krl, REVOKED_BROKEN);
-        return false;
+        valid = krl->entry.left == sizeof(fingerprint);
+        judge(krl, valid, valid && revoked_is_offered(offer, krl->entry.bytes));
+        return true;
     case KEY_IDS:
         take_string(krl);
-        judge_key_id(krl);
+        judge(krl, !reader_has_nul(&krl->entry),
+              krl->is_ours &&
+                  reader_equals(&offer->certificate->key_id, krl->entry.bytes, krl->entry.left));
         return true;
     case SERIAL_LIST:
         serial = take_number(krl, 8);
