@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reason,
-                     const char *path, uint32_t line)
+void authkeys_set_reason(struct authkeys_verdict *verdict, enum authkeys_reason reason,
+                         const char *path, uint32_t line)
 {
     verdict->reason = reason;
     verdict->line = line;
@@ -18,7 +18,7 @@ void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct auth
     verdict->error = (uint32_t)file->error;
     verdict->owner = file->owner;
     verdict->mode = file->mode;
-    authkeys_refuse(verdict, reason, file->path, 0);
+    authkeys_set_reason(verdict, reason, file->path, 0);
 }
 
 bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys_file *file,
@@ -42,7 +42,7 @@ bool authkeys_is_revoked(struct authkeys_verdict *verdict, const struct authkeys
     bool unreadable = revoked == REVOKED_UNREADABLE;
     enum authkeys_reason reason = AUTHKEYS_REVOKED + (revoked - REVOKED);
     verdict->error = unreadable ? (uint32_t)errno : 0;
-    authkeys_refuse(verdict, unreadable ? AUTHKEYS_UNREADABLE : reason, file->path, line);
+    authkeys_set_reason(verdict, unreadable ? AUTHKEYS_UNREADABLE : reason, file->path, line);
     return true;
 }
 

@@ -10,8 +10,8 @@
 #include "revoked.h"
 
 /* Sets the verdict's reason, AUTHKEYS_LISTED too, with the file's path and the line, or 0. */
-void authkeys_refuse(struct authkeys_verdict *verdict, enum authkeys_reason reason,
-                     const char *path, uint32_t line);
+void authkeys_set_reason(struct authkeys_verdict *verdict, enum authkeys_reason reason,
+                         const char *path, uint32_t line);
 
 /* Why the file can't be used; AUTHKEYS_NOT_LISTED if it can. */
 void authkeys_refuse_by_file(struct authkeys_verdict *verdict, const struct authkeys_file *file);

@@ -40,7 +40,7 @@ static void note_fault(struct search *search, enum authkeys_reason fault)
 {
     if (fault != AUTHKEYS_NOT_LISTED && search->read &&
         search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-        authkeys_refuse(search->verdict, fault, search->path, search->lines.number);
+        authkeys_set_reason(search->verdict, fault, search->path, search->lines.number);
     }
 }
 
@@ -58,7 +58,7 @@ static bool next_line(struct search *search)
     }
     if (got < 0 && !search->settled) {
         search->verdict->error = (uint32_t)errno;
-        authkeys_refuse(search->verdict, AUTHKEYS_UNREADABLE, search->path, 0);
+        authkeys_set_reason(search->verdict, AUTHKEYS_UNREADABLE, search->path, 0);
     }
     return false;
 }
@@ -107,7 +107,7 @@ static bool accept_line(struct search *search, bool of_admins)
         verdict->grant = grant;
     }
     if (reason == AUTHKEYS_LISTED || !search->settled) {
-        authkeys_refuse(verdict, reason, search->path, search->lines.number);
+        authkeys_set_reason(verdict, reason, search->path, search->lines.number);
         memcpy(verdict->option, option, sizeof(verdict->option));
         search->settled = true;
     }
@@ -240,7 +240,7 @@ static bool search_users(struct search *search)
         return true;
     }
     if (!search->read && search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-        authkeys_refuse(search->verdict, AUTHKEYS_NO_AUTHORITY, file->path, 0);
+        authkeys_set_reason(search->verdict, AUTHKEYS_NO_AUTHORITY, file->path, 0);
     }
     return false;
 }
@@ -259,7 +259,7 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
     bool over = search.is_certificate ? search_admins(&search) : !read_key(&search);
     if (!over && !search_users(&search) && !search.settled && search.other_line != 0 &&
         !search.has_authority) {
-        authkeys_refuse(verdict, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);
+        authkeys_set_reason(verdict, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);
         memcpy(verdict->option, search.other_type, sizeof(search.other_type));
     }
 }
