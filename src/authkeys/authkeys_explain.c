@@ -37,8 +37,8 @@ static void keep_finding(struct authkeys_report *report)
 static enum authkeys_reason explain_line(struct authkeys_report *report,
                                          struct authkeys_finding *finding)
 {
-    const struct authkeys_line *line = &report->line;
-    enum authkeys_reason fault = authkeys_line_key(&report->key, line);
+    const struct key_line *line = &report->line;
+    enum authkeys_reason fault = key_line_read_key(&report->key, line);
     if (reader_is(&line->type, "OPENSSH")) { /* -----BEGIN OPENSSH PRIVATE KEY----- */
         return AUTHKEYS_LINE_PRIVATE;
     }
@@ -79,7 +79,7 @@ static void explain_lines(struct authkeys_report *report, int fd)
         }
         if (report->lines.too_long) {
             finding->reason = AUTHKEYS_LINE_TOO_LONG;
-        } else if (authkeys_line_read(&report->line, line)) {
+        } else if (key_line_read(&report->line, line)) {
             finding->reason = explain_line(report, finding);
         } else {
             continue;

@@ -38,7 +38,7 @@ struct authkeys_report {
     uint32_t of_authorities;
     bool may_be_revoked;
     const struct authkeys_query *query;
-    struct authkeys_line line;
+    struct key_line line;
     struct authkeys_line_terms terms;
     struct lines lines;
     struct key_text key;

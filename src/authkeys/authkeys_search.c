@@ -30,7 +30,7 @@ struct search {
     /* The file that is searched, and its line at hand. */
     const char *path;
     struct lines lines;
-    struct authkeys_line line;
+    struct key_line line;
 };
 
 /* ---- lines of a file ------------------------------------------------------------------------- */
@@ -52,7 +52,7 @@ static bool next_line(struct search *search)
     while ((got = lines_next(&search->lines, &text)) == 1) {
         if (search->lines.too_long) {
             note_fault(search, AUTHKEYS_LINE_TOO_LONG);
-        } else if (authkeys_line_read(&search->line, text)) {
+        } else if (key_line_read(&search->line, text)) {
             return true;
         }
     }
@@ -199,9 +199,9 @@ static bool search_file(struct search *search, const struct authkeys_file *file,
         if (!search->read) {
             continue;
         }
-        if (!authkeys_line_lists(&search->line,
-                                 search->is_certificate ? &search->authority : &search->key)) {
-            note_fault(search, authkeys_line_fault(&search->line));
+        if (!key_line_lists(&search->line,
+                            search->is_certificate ? &search->authority : &search->key)) {
+            note_fault(search, key_line_fault(&search->line));
         } else if (accept_line(search, of_admins)) {
             return true;
         }

@@ -116,7 +116,7 @@ static struct reader read_options(struct reader *line)
     return reader_over(reader_bytes(line, count), count);
 }
 
-bool authkeys_line_read(struct authkeys_line *parts, struct reader line)
+bool key_line_read(struct key_line *parts, struct reader line)
 {
     parts->options = (struct reader){.failed = false};
     reader_span(&line, READER_BLANKS);
@@ -136,13 +136,13 @@ bool authkeys_line_read(struct authkeys_line *parts, struct reader line)
     return true;
 }
 
-bool authkeys_line_lists(const struct authkeys_line *line, const struct key_text *wanted)
+bool key_line_lists(const struct key_line *line, const struct key_text *wanted)
 {
     return reader_is(&line->type, wanted->type) &&
            reader_equals(&line->base64, wanted->base64, wanted->base64_bytes);
 }
 
-enum authkeys_reason authkeys_line_fault(const struct authkeys_line *line)
+enum authkeys_reason key_line_fault(const struct key_line *line)
 {
     size_t bytes = line->base64.left;
     if (!ssh_key_type_is_known(&line->type)) {
@@ -153,12 +153,12 @@ enum authkeys_reason authkeys_line_fault(const struct authkeys_line *line)
     return damaged ? AUTHKEYS_LINE_DAMAGED : AUTHKEYS_NOT_LISTED;
 }
 
-enum authkeys_reason authkeys_line_key(struct key_text *key, const struct authkeys_line *line)
+enum authkeys_reason key_line_read_key(struct key_text *key, const struct key_line *line)
 {
     uint8_t blob[LIMIT_PLAIN_KEY_BYTES];
     size_t count = 0;
     struct key fields;
-    enum authkeys_reason fault = authkeys_line_fault(line);
+    enum authkeys_reason fault = key_line_fault(line);
     if (fault != AUTHKEYS_NOT_LISTED) {
         return fault;
     }
@@ -171,5 +171,5 @@ enum authkeys_reason authkeys_line_key(struct key_text *key, const struct authke
         return AUTHKEYS_LINE_DAMAGED;
     }
     key_write_text(key, &fields);
-    return authkeys_line_lists(line, key) ? AUTHKEYS_LISTED : AUTHKEYS_LINE_DAMAGED;
+    return key_line_lists(line, key) ? AUTHKEYS_LISTED : AUTHKEYS_LINE_DAMAGED;
 }

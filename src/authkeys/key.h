@@ -54,7 +54,7 @@ void key_write_verifier(struct signature_key *verifier, const struct key *key);
 /* ---- lines ----------------------------------------------------------------------------------- */
 
 /* A line, taken apart. */
-struct authkeys_line {
+struct key_line {
     struct reader options; /* the text before the type, without blanks around it; may be empty */
     struct reader type;
     struct reader base64;
@@ -62,18 +62,18 @@ struct authkeys_line {
 
 /* Takes a line apart that is given without its newline. False for an empty line and a comment.
  * Does not check the type and the base64. */
-bool authkeys_line_read(struct authkeys_line *parts, struct reader line);
+bool key_line_read(struct key_line *parts, struct reader line);
 
 /* True if the line lists this key. The base64 must be exactly what ssh-keygen writes. */
-bool authkeys_line_lists(const struct authkeys_line *line, const struct key_text *wanted);
+bool key_line_lists(const struct key_line *line, const struct key_text *wanted);
 
 /* What seems to be wrong with a line that does not list the key: AUTHKEYS_LINE_NO_TYPE or
  * AUTHKEYS_LINE_DAMAGED; or AUTHKEYS_NOT_LISTED, if it may have another key. Decodes nothing: it is
  * asked for every line of a login. */
-enum authkeys_reason authkeys_line_fault(const struct authkeys_line *line);
+enum authkeys_reason key_line_fault(const struct key_line *line);
 
 /* Reads the key in a line. Returns AUTHKEYS_LISTED if a login may offer it; otherwise what is wrong
  * with it, as above, or AUTHKEYS_LINE_OTHER_TYPE. */
-enum authkeys_reason authkeys_line_key(struct key_text *key, const struct authkeys_line *line);
+enum authkeys_reason key_line_read_key(struct key_text *key, const struct key_line *line);
 
 #endif

@@ -82,8 +82,8 @@ static bool names_authority(struct input options)
 
 static void check_any(struct input line, const struct key_text *key)
 {
-    struct authkeys_line parts;
-    bool read = authkeys_line_read(&parts, reader_of(line));
+    struct key_line parts;
+    bool read = key_line_read(&parts, reader_of(line));
     struct input expected = {NULL, 0}, rest = line;
     const struct input first = second_word(&rest);
     if (first.left == 0 || first.at[0] == '#') {
@@ -98,13 +98,13 @@ static void check_any(struct input line, const struct key_text *key)
     const struct input type = second_word(&rest), base64 = second_word(&rest);
     const struct input text = {(const uint8_t *)key->base64, key->base64_bytes};
     FUZZ_CHECK(read && second_same((struct input){parts.type.bytes, parts.type.left}, type));
-    FUZZ_CHECK(authkeys_line_lists(&parts, key) ==
+    FUZZ_CHECK(key_line_lists(&parts, key) ==
                (second_is(type, key->type) && second_same(base64, text)));
     bool whole = base64.left > 0 && base64.left % 4 == 0 &&
                  (base64.left == 68 || !second_is(type, "ssh-ed25519"));
-    FUZZ_CHECK(authkeys_line_fault(&parts) == (!is_type(type) ? AUTHKEYS_LINE_NO_TYPE
-                                               : whole        ? AUTHKEYS_NOT_LISTED
-                                                              : AUTHKEYS_LINE_DAMAGED));
+    FUZZ_CHECK(key_line_fault(&parts) == (!is_type(type) ? AUTHKEYS_LINE_NO_TYPE
+                                          : whole        ? AUTHKEYS_NOT_LISTED
+                                                         : AUTHKEYS_LINE_DAMAGED));
     FUZZ_CHECK(second_same((struct input){parts.options.bytes, parts.options.left}, expected));
     FUZZ_CHECK(authkeys_options_name_authority(parts.options) == names_authority(expected));
 }
@@ -144,7 +144,7 @@ static void check_composed(struct input parts, const struct key_text *key)
 {
     static uint8_t bytes[LINE_BYTES];
     struct second_output line = {bytes, 0, sizeof(bytes)};
-    struct authkeys_line made;
+    struct key_line made;
     bool authority = false;
     uint8_t shape = input_u8(&parts);
     second_put(&line, " \t \t", shape & 3);
@@ -160,8 +160,8 @@ static void check_composed(struct input parts, const struct key_text *key)
     second_put(&line, key->base64, key->base64_bytes);
     second_put(&line, " ", shape >> 7 & 1U);
     second_put(&line, parts.at, (shape >> 7 & 1U) != 0 ? parts.left : 0);
-    FUZZ_CHECK(authkeys_line_read(&made, reader_over(bytes, line.used)));
-    FUZZ_CHECK(authkeys_line_lists(&made, key));
+    FUZZ_CHECK(key_line_read(&made, reader_over(bytes, line.used)));
+    FUZZ_CHECK(key_line_lists(&made, key));
     FUZZ_CHECK(made.options.left == end - start);
     FUZZ_CHECK(end == start || made.options.bytes == bytes + start);
     FUZZ_CHECK(authkeys_options_name_authority(made.options) == authority);

@@ -214,12 +214,12 @@ static bool look(struct opinion *opinion, int which, const char *path, bool *set
     struct input file = opinion->scene->files[which], text;
     bool too_long;
     for (uint32_t number = 1; !opinion->over && second_line(&file, &text, &too_long); number++) {
-        struct authkeys_line line;
+        struct key_line line;
         char option[AUTHKEYS_OPTION_BYTES] = "";
         if (number == 1) {
             second_mark(&text);
         }
-        bool is_key = !too_long && authkeys_line_read(&line, reader_over(text.at, text.left));
+        bool is_key = !too_long && key_line_read(&line, reader_over(text.at, text.left));
         bool names =
             is_key && (which == AUTHORITIES || authkeys_options_name_authority(line.options));
         if (!opinion->read && names) {
@@ -232,9 +232,9 @@ static bool look(struct opinion *opinion, int which, const char *path, bool *set
             note_authority(opinion, line.type, path, number);
         }
         if (!is_key ||
-            !authkeys_line_lists(&line, opinion->certified ? &opinion->authority : &opinion->key)) {
+            !key_line_lists(&line, opinion->certified ? &opinion->authority : &opinion->key)) {
             enum authkeys_reason fault = too_long ? AUTHKEYS_LINE_TOO_LONG
-                                         : is_key ? authkeys_line_fault(&line)
+                                         : is_key ? key_line_fault(&line)
                                                   : AUTHKEYS_NOT_LISTED;
             if (opinion->reason == AUTHKEYS_NOT_LISTED && fault != AUTHKEYS_NOT_LISTED) {
                 opinion->reason = fault;

@@ -45,9 +45,8 @@ static struct key_text wanted = {
 
 static enum line_kind kind_of(const char *line, size_t count)
 {
-    struct authkeys_line parts;
-    if (!authkeys_line_read(&parts, reader_over(line, count)) ||
-        !authkeys_line_lists(&parts, &wanted)) {
+    struct key_line parts;
+    if (!key_line_read(&parts, reader_over(line, count)) || !key_line_lists(&parts, &wanted)) {
         return LINE_OTHER;
     }
     return parts.options.left > 0 ? LINE_OPTIONS : LINE_PLAIN;
