@@ -48,12 +48,11 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
                    : *at == '%' ? letter
                                 : NULL; /* also at the end of the pattern */
         }
-        size_t bytes = part != NULL ? strlen(part) : LIMIT_PATH_BYTES;
-        if (bytes >= LIMIT_PATH_BYTES - used) {
+        if (part == NULL || strlen(part) >= LIMIT_PATH_BYTES - used) {
             return false;
         }
-        memcpy(out + used, part, bytes + 1);
-        used += bytes;
+        memcpy(out + used, part, strlen(part) + 1);
+        used += strlen(part);
     }
     return used < LIMIT_PATH_BYTES;
 }

@@ -10,7 +10,7 @@
 
 struct list_search {
     const struct revoked_offer *offer;
-    bool is_ours; /* the serials and ids below the ca: line last read are about the offer */
+    bool is_ours; /* the serials and ids below the ca: line last read are about the certificate */
 };
 
 static void skip_comment(struct reader *text)
@@ -74,7 +74,8 @@ static enum revoked on_ca(struct list_search *search, struct reader *text)
     if (!read_key(fingerprint, text)) {
         return REVOKED_BROKEN;
     }
-    search->is_ours = key_text_is_one(search->offer->authority, NULL, fingerprint);
+    search->is_ours = search->offer->certificate != NULL &&
+                      key_text_is_one(search->offer->authority, NULL, fingerprint);
     return REVOKED_NOT;
 }
 

@@ -28,7 +28,7 @@ extern const struct hostkey_file hostkey_secret_file;
 enum hostkey_state {
     HOSTKEY_GOOD,
     HOSTKEY_MISSING,
-    HOSTKEY_DAMAGED, /* of a wrong size */
+    HOSTKEY_DAMAGED, /* of a wrong size, or its contents are wrong */
     HOSTKEY_UNSAFE,  /* not a regular file, or one with the wrong owner or mode */
     HOSTKEY_FAILED,  /* a system call failed; errno says why */
 };

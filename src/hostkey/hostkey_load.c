@@ -287,27 +287,28 @@ int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *
 
 /* Adds the OpenSSH key in `file`; of one that may not be read, the `.pub` file beside it. Closes
  * `file`. */
-static int list_openssh(struct hostkey_public_keys *list, struct place *file, int *status)
+static int list_openssh(struct hostkey_public_keys *list, const struct place *file, int *status)
 {
     struct hostkey_pair pair;
-    char path[LIMIT_PATH_BYTES];
+    struct place beside;
     int error = file->fd < 0 ? errno : 0;
-    int length = snprintf(path, sizeof(path), "%s.pub", file->name);
-    bool is_public = error == EACCES && length > 0 && length < (int)sizeof(path);
+    int length = snprintf(beside.path, sizeof(beside.path), "%s.pub", file->name);
+    bool is_public = error == EACCES && length > 0 && length < (int)sizeof(beside.path);
     if (is_public) {
-        file->fd = open(path, HOSTKEY_OPEN_FLAGS);
-        file->forbidden = FORBIDDEN_OF_PUBLIC;
+        beside.fd = open(beside.path, HOSTKEY_OPEN_FLAGS);
+        beside.name = beside.path;
+        beside.forbidden = FORBIDDEN_OF_PUBLIC;
     }
-    if (file->fd < 0) {
+    const struct place *readable = is_public ? &beside : file;
+    if (readable->fd < 0) {
         return refuse(file->name, HOSTKEY_MISSING, strerror(error), status);
     }
-    file->name = is_public ? path : file->name;
-    int result = load_openssh(&pair, file, is_public, status);
+    int result = load_openssh(&pair, readable, is_public, status);
     if (result == 0) {
         memcpy(list->public_keys[list->count++], pair.public_key, sizeof(pair.public_key));
     }
     sodium_memzero(&pair, sizeof(pair));
-    close(file->fd);
+    close(readable->fd);
     return result;
 }
 
