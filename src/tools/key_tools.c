@@ -31,6 +31,7 @@ struct key_tool {
 /* Reads the arguments. Returns 0 to go on, or -1 to exit with *flags->status. */
 static int read_arguments(struct flags *flags, struct key_tool *tool)
 {
+    log_name(flags->name);
     int flag = flags_next(flags);
     if (flag == FLAGS_PAGE) {
         *flags->status = tool_print(flags->value);
@@ -93,15 +94,11 @@ int makekey_main(char **argv)
     struct flags flags =
         flags_begin("wrensshd-makekey", makekey_help, makekey_flags, &tool, argv, &status);
 
-    log_name(flags.name);
     if (read_arguments(&flags, &tool) != 0) {
         return status;
     }
     status = make_key(&tool, &change);
-    if (status != 0 || tool.quiet) {
-        return status;
-    }
-    if (hostkey_list(&keys, tool.keydir, &status) != 0) {
+    if (status != 0 || tool.quiet || hostkey_list(&keys, tool.keydir, &status) != 0) {
         return status;
     }
     hostkey_fingerprint(fingerprint, keys.public_keys[0]);
@@ -157,7 +154,6 @@ int printkey_main(char **argv)
     struct flags flags =
         flags_begin("wrensshd-printkey", printkey_help, printkey_flags, &tool, argv, &status);
 
-    log_name(flags.name);
     if (read_arguments(&flags, &tool) != 0) {
         return status;
     }
