@@ -106,7 +106,7 @@ static void take_string(struct krl *krl)
 {
     uint32_t count = (uint32_t)take_number(krl, 4);
     const uint8_t *bytes = take_bytes(krl, count);
-    krl->entry = reader_over(bytes, bytes != NULL ? count : 0);
+    krl->entry = bytes != NULL ? reader_over(bytes, count) : reader_over("", 0);
 }
 
 /* ---- what is revoked ------------------------------------------------------------------------- */
