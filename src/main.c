@@ -34,7 +34,6 @@
 #include "peer.h"
 #include "relro.h"
 #include "sandbox.h"
-#include "status.h"
 #include "tools.h"
 
 static int trouble(const char *what)
@@ -92,26 +91,22 @@ static bool take_stderr_off_connection(const struct stat files[static STANDARD_D
     return true;
 }
 
-/* Closes the descriptors that the launcher has left open, except the host key's and the status
- * pipe. Each of the two may have the number where the other belongs. */
+/* Closes the descriptors that the launcher has left open, except the host key's. */
 static bool close_descriptors(struct options *options)
 {
     int key = options->key_descriptor;
-    status_take();
-    if (key == 0 && !status_is_taken()) {
+    if (key == 0) {
         descriptors_close_from(IPC_DESCRIPTOR);
         return true;
     }
-    bool there = key == KEY_DESCRIPTOR ? fcntl(key, F_SETFD, FD_CLOEXEC) == 0
-                                       : key == 0 || dup3(key, KEY_DESCRIPTOR, O_CLOEXEC) >= 0;
-    if (!there) {
+    if (key == KEY_DESCRIPTOR ? fcntl(key, F_SETFD, FD_CLOEXEC) != 0
+                              : dup3(key, KEY_DESCRIPTOR, O_CLOEXEC) < 0) {
         log_trouble("host key", options->keydir, strerror(errno));
         return false;
     }
-    options->key_descriptor = key == 0 ? 0 : KEY_DESCRIPTOR;
-    descriptors_close_between(IPC_DESCRIPTOR, KEY_DESCRIPTOR - (key != 0));
-    status_place();
-    descriptors_close_from(STATUS_DESCRIPTOR + 1);
+    options->key_descriptor = KEY_DESCRIPTOR;
+    descriptors_close_between(IPC_DESCRIPTOR, KEY_DESCRIPTOR - 1);
+    descriptors_close_from(KEY_DESCRIPTOR + 1);
     return true;
 }
 

@@ -17,7 +17,6 @@ enum descriptor_number {
     NULL_DESCRIPTOR,
     ENTROPY_DESCRIPTOR, /* /dev/urandom in the network process, without getrandom() */
     KEY_DESCRIPTOR,     /* the host key's (keydir "fd:N"), which the monitor reads */
-    STATUS_DESCRIPTOR,  /* the launcher's status pipe (status.h) */
     PROGRAM_DESCRIPTOR, /* our own program's file: the session process starts the SFTP server */
     FREE_DESCRIPTOR_MIN,
 };

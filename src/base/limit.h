@@ -304,55 +304,33 @@
  * servers that end with it. Less than LIMIT_SESSION_EXIT_MS. */
 #define LIMIT_SFTP_REPORT_MS 150
 
+/* ---- admission, before the login ------------------------------------------------------------- */
+
+/* Places for them, on one host: the memory divided by the second number, within the other two. A
+ * silent connection costs 267 KiB, so all of them take an eighth of the memory. Memory that the
+ * kernel itself uses does not count: of 64 MiB some 35 MiB are left, enough for 17 connections.
+ * With fewer than the least, a few silent clients could use them up. */
+#define LIMIT_PLACES             128
+#define LIMIT_PLACE_MEMORY_BYTES 2097152
+#define LIMIT_PLACES_LEAST       8
+
 /* ---- wrensshd-listen ------------------------------------------------------------------------- */
 
-/* Connections at once: the most that can be configured, the default, and the default for one
- * address. Each has two processes until its login, for which it has LIMIT_LOGIN_SECONDS. One
- * address gets more than the tools of a person or of an office with one address open together, and
- * as many as with the other launchers of packaging/. */
-#define LIMIT_LISTEN_CONNECTIONS      1024
-#define LIMIT_LISTEN_DEFAULT          64
-#define LIMIT_LISTEN_DEFAULT_FROM_ONE 24
+/* Connections at once: the most that can be configured, and the default for each place before the
+ * login. Two are for those before their login, one of them while others are evicted, and one is for
+ * sessions: so the daemon decides who stays, and a stranger never meets this limit. */
+#define LIMIT_LISTEN_CONNECTIONS    1024
+#define LIMIT_LISTEN_FOR_EACH_PLACE 3
 
-/* The machine's memory divided by the first number is the limit of connections before their login,
- * and by default of all connections. A silent one costs 267 KiB, so all of them take an eighth of
- * the memory. Memory that the kernel itself uses does not count: of 64 MiB some 35 MiB are left,
- * enough for 17 connections. The limit is never below the second number, or three silent clients
- * could use it up. */
-#define LIMIT_LISTEN_MEMORY_BYTES 2097152
-#define LIMIT_LISTEN_LEAST        8
+/* Connections that wait for accept(). The kernel caps it, at 4096 since Linux 5.4, before at 128.
+ */
+#define LIMIT_LISTEN_BACKLOG 1024
 
-/* When four fifths of the connections before login are in use, this percentage of new connections
- * is dropped. The share grows with their number, up to all. A client that tries again gets in, and
- * a flood cannot choose which client is dropped. */
-#define LIMIT_LISTEN_DROP_PERCENT 30
-
-/* The penalty of an address for a connection without login, by its end. A client with a full agent
- * has its keys refused. A port scan or ssh-keyscan tries no key. A client that only keeps the
- * connection open reaches the deadline. */
-#define LIMIT_LISTEN_REFUSED_SECONDS  3
-#define LIMIT_LISTEN_NOTHING_SECONDS  1
-#define LIMIT_LISTEN_DEADLINE_SECONDS 10
-
-/* An address is refused from a penalty of the first number on, by default: after ten connections
- * with refused keys in a short time, or three that were silent until the deadline. No penalty grows
- * above the second number. The third is the most that can be configured. */
-#define LIMIT_LISTEN_PENALTY_SECONDS      30
-#define LIMIT_LISTEN_PENALTY_MOST_SECONDS 300
-#define LIMIT_LISTEN_PENALTY_DAY_SECONDS  86400
-
-/* Addresses with a penalty. Each takes 32 bytes, and each connection searches all of them: this
- * many cost little of both. */
-#define LIMIT_LISTEN_PENALTIES 512
-
-/* Log lines of one kind that strangers can cause: a burst, and one more in each interval. The
+/* Log lines that strangers can cause: a burst, and one more in each interval. The
  * others are counted, and a line reports their number after LIMIT_LISTEN_SUMMARY_MS. */
 #define LIMIT_LISTEN_LINES      10
 #define LIMIT_LISTEN_LINE_MS    1000
 #define LIMIT_LISTEN_SUMMARY_MS 10000
-
-/* Environment variables that the program inherits. With more it runs without a status pipe. */
-#define LIMIT_LISTEN_ENVIRONMENT 256
 
 /* At the listener's end: the longest time that open connections can be given to finish. */
 #define LIMIT_LISTEN_LAST_SECONDS 3600

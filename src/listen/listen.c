@@ -4,7 +4,6 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -14,7 +13,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,9 +25,6 @@
 #include "log.h"
 #include "peer.h"
 #include "tools.h"
-
-/* linux/random.h: GRND_NONBLOCK. */
-#define RANDOM_NONBLOCK 1
 
 /* ---- the socket ------------------------------------------------------------------------------ */
 
@@ -73,7 +68,8 @@ static int bind_port(const struct listener *listener)
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
         (interface != NULL && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
                                          (socklen_t)strlen(interface) + 1) != 0) ||
-        bind(fd, (struct sockaddr *)&local, sizeof(local)) != 0 || listen(fd, SOMAXCONN) != 0) {
+        bind(fd, (struct sockaddr *)&local, sizeof(local)) != 0 ||
+        listen(fd, LIMIT_LISTEN_BACKLOG) != 0) {
         log_failure(listener, strerror(errno));
         return -1;
     }
@@ -93,10 +89,10 @@ static void log_start(const struct listener *listener)
     log_number(&line, "port", ntohs(bound.sin6_port)); /* the same offset in both families */
     log_number(&line, "most", listener->clients.limit);
     log_number(&line, "from_one", listener->clients.limit_per_source);
-    if (!listener->clients.no_early_drop) {
-        log_number(&line, "before_login", listener->clients.drop.full);
-    }
     log_end(&line, LOG_EVENT);
+    if (listener->has_idle_flags) {
+        log_trouble("-m and -p have no effect", NULL, "the program limits who has not logged in");
+    }
 }
 
 static void log_refusal(struct listener *listener, int connection, const char *reason)
@@ -114,36 +110,16 @@ static void log_refusal(struct listener *listener, int connection, const char *r
     log_end(&line, LOG_EVENT);
 }
 
-static void log_penalty(struct listener *listener, const struct in6_addr *source, int64_t left_ms)
-{
-    char address[SOURCE_TEXT_BYTES];
-    struct log_line line;
-    if (!rate_limit_allow(&listener->penalty_lines, clock_now_ms())) {
-        return;
-    }
-    source_write(address, source);
-    log_begin(&line, "penalty");
-    log_text(&line, "from", address);
-    log_number(&line, "seconds", (uint64_t)(left_ms + 999) / 1000);
-    log_end(&line, LOG_EVENT);
-}
-
-static void log_count(const char *event, struct rate_limit *limit, bool at_once)
+static void log_count(struct listener *listener, bool at_once)
 {
     struct log_line line;
-    uint64_t count = rate_limit_summary(limit, clock_now_ms(), at_once);
+    uint64_t count = rate_limit_summary(&listener->refusal_lines, clock_now_ms(), at_once);
     if (count > 0) {
-        log_begin(&line, event);
+        log_begin(&line, "refused");
         log_text(&line, "reason", "not logged one by one");
         log_number(&line, "count", count);
         log_end(&line, LOG_EVENT);
     }
-}
-
-static void log_counts(struct listener *listener, bool at_once)
-{
-    log_count("refused", &listener->refusal_lines, at_once);
-    log_count("penalty", &listener->penalty_lines, at_once);
 }
 
 /* ---- connections ----------------------------------------------------------------------------- */
@@ -156,34 +132,11 @@ static void log_and_pause(const struct listener *listener, const char *what, int
     poll(&watched, 1, LIMIT_LISTEN_PAUSE_MS);
 }
 
-/* A number from 0 to 99 that clients can't predict. Early in the boot getrandom() would block, and
- * old kernels lack it. Without any source the number is 0, which drops the most clients. */
-static unsigned random_percent(void)
-{
-    uint32_t number = 0;
-    ssize_t got = syscall(SYS_getrandom, &number, sizeof(number), RANDOM_NONBLOCK);
-    if (got != (ssize_t)sizeof(number)) {
-        int fd = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
-        got = read(fd, &number, sizeof(number));
-        close(fd);
-    }
-    return got == (ssize_t)sizeof(number) ? number % 100 : 0;
-}
-
-static const char *find_refusal(const struct listener *listener, const struct in6_addr *source)
-{
-    return penalty_refuses(&listener->penalties, source, clock_now_ms())
-               ? "penalty"
-               : clients_refuse(&listener->clients, source, random_percent());
-}
-
-/* Called only below the limit: otherwise the socket is not polled. */
 static void accept_client(struct listener *listener)
 {
     struct sockaddr_in6 client = {.sin6_family = AF_UNSPEC};
     socklen_t bytes = sizeof(client);
     struct in6_addr source;
-    int status_pipe;
     int connection = accept(listener->socket, (struct sockaddr *)&client, &bytes);
     if (connection < 0) {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
@@ -192,58 +145,27 @@ static void accept_client(struct listener *listener)
         return;
     }
     source_read(&source, &client);
-    const char *refusal = find_refusal(listener, &source);
+    const char *refusal = clients_refuse(&listener->clients, &source);
     if (refusal != NULL) {
         log_refusal(listener, connection, refusal);
         close(connection);
         return;
     }
-    pid_t child = children_start(listener->program, connection, &status_pipe);
+    pid_t child = children_start(listener->program, connection);
     int error = errno;
     close(connection); /* the child has it; after an error the client sees the end at once */
     if (child < 0) {
         log_and_pause(listener, "fork", error);
         return;
     }
-    clients_add(&listener->clients, &source, child, status_pipe);
-}
-
-static void add_penalty(struct listener *listener, const struct client *client)
-{
-    int64_t seconds = client->outcome == STATUS_REFUSED    ? LIMIT_LISTEN_REFUSED_SECONDS
-                      : client->outcome == STATUS_DEADLINE ? LIMIT_LISTEN_DEADLINE_SECONDS
-                                                           : LIMIT_LISTEN_NOTHING_SECONDS;
-    int64_t refused_ms =
-        penalty_add(&listener->penalties, &client->source, seconds * 1000, clock_now_ms());
-    if (refused_ms > 0) {
-        log_penalty(listener, &client->source, refused_ms);
-    }
-}
-
-/* Reads what a child has reported. `ended` if it has been reaped. */
-static void update_client(struct listener *listener, struct client *client, bool ended)
-{
-    enum client_state before = client->state;
-    ended = clients_read_status(&listener->clients, client) || ended;
-    if (client->state == CLIENT_LOGGED_IN && before != CLIENT_LOGGED_IN) {
-        penalty_forgive(&listener->penalties, &client->source);
-    }
-    if (ended) {
-        if (client->state == CLIENT_BEFORE_LOGIN) {
-            add_penalty(listener, client);
-        }
-        clients_remove(&listener->clients, client);
-    }
+    clients_add(&listener->clients, &source, child);
 }
 
 static void reap_children(struct listener *listener)
 {
     pid_t child;
     while ((child = waitpid(-1, NULL, WNOHANG)) > 0) {
-        struct client *client = clients_find(&listener->clients, child);
-        if (client != NULL) {
-            update_client(listener, client, true);
-        }
+        clients_remove(&listener->clients, child);
     }
 }
 
@@ -263,7 +185,7 @@ static bool read_signal(struct listener *listener)
 static int end_listening(struct listener *listener)
 {
     close(listener->socket);
-    log_counts(listener, true);
+    log_count(listener, true);
     if (!listener->ends_all) {
         return 0;
     }
@@ -283,54 +205,23 @@ static int end_listening(struct listener *listener)
     return 0;
 }
 
-/* Polls signals, the socket while below the limit, and the open status pipes. Only open descriptors
- * are listed: poll() accepts no more than RLIMIT_NOFILE. */
-static nfds_t list_watched(struct listener *listener)
-{
-    struct clients *clients = &listener->clients;
-    nfds_t count = 2;
-    bool full = clients->count >= clients->limit;
-    listener->watched[0] = (struct pollfd){.fd = listener->signals, .events = POLLIN};
-    listener->watched[1] = (struct pollfd){.fd = full ? -1 : listener->socket, .events = POLLIN};
-    for (unsigned i = 0; i < clients->limit; i++) {
-        struct client *client = &clients->table[i];
-        if (client->state != CLIENT_NONE && client->status_pipe >= 0) {
-            listener->watched_clients[count] = client;
-            listener->watched[count++] =
-                (struct pollfd){.fd = client->status_pipe, .events = POLLIN};
-        }
-    }
-    return count;
-}
-
-static void update_clients(struct listener *listener, nfds_t count)
-{
-    for (nfds_t i = 2; i < count; i++) {
-        struct client *client = listener->watched_clients[i];
-        /* Reaping may have removed the client since poll(). */
-        if (listener->watched[i].revents != 0 && client->state != CLIENT_NONE) {
-            update_client(listener, client, false);
-        }
-    }
-}
-
 static int serve_clients(struct listener *listener)
 {
+    struct pollfd watched[] = {{.fd = listener->signals, .events = POLLIN},
+                               {.fd = listener->socket, .events = POLLIN}};
     for (;;) {
-        bool counting = listener->refusal_lines.suppressed + listener->penalty_lines.suppressed > 0;
-        nfds_t count = list_watched(listener);
-        if (poll(listener->watched, count, counting ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
+        bool counting = listener->refusal_lines.suppressed > 0;
+        if (poll(watched, 2, counting ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
             if (errno != EINTR) {
                 log_and_pause(listener, "poll", errno);
             }
             continue;
         }
-        log_counts(listener, false);
-        if (listener->watched[0].revents != 0 && read_signal(listener)) {
+        log_count(listener, false);
+        if (watched[0].revents != 0 && read_signal(listener)) {
             return end_listening(listener);
         }
-        update_clients(listener, count);
-        if (listener->watched[1].revents != 0) {
+        if (watched[1].revents != 0) {
             accept_client(listener);
         }
     }

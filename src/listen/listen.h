@@ -11,7 +11,7 @@
 #include <sys/types.h>
 
 #include "clients.h"
-#include "strangers.h"
+#include "rate_limit.h"
 
 #define LISTEN_NAME "wrensshd-listen"
 
@@ -19,17 +19,14 @@ struct listener {
     unsigned last_seconds, port;
     bool ends_all;            /* -k */
     bool ends_by_hangup;      /* SIGHUP was not ignored at the start */
+    bool has_idle_flags;      /* -m or -p */
     struct in6_addr address;  /* to listen on; zero for all */
     const char *address_text; /* NULL for all */
     const char *interface;
     char **program;
     int socket, signals;
     struct clients clients;
-    struct penalties penalties;
-    struct rate_limit refusal_lines, penalty_lines;
-    struct pollfd watched[2 + LIMIT_LISTEN_CONNECTIONS];
-    struct client
-        *watched_clients[2 + LIMIT_LISTEN_CONNECTIONS]; /* same indexes; none for 0 and 1 */
+    struct rate_limit refusal_lines;
 };
 
 /* Sets defaults for a machine with `memory_bytes`, then reads the command line. Returns 0 to go on,
@@ -38,10 +35,8 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
 
 /* ---- children.c ------------------------------------------------------------------------------ */
 
-/* Starts the program for a connection. Returns its pid, or -1 with errno. Sets *status_pipe to the
- * reading end of its status pipe (status.h), close-on-exec and non-blocking, or to -1 if no pipe
- * could be made. */
-pid_t children_start(char **program, int connection, int *status_pipe);
+/* Starts the program for a connection. Returns its pid, or -1 with errno. */
+pid_t children_start(char **program, int connection);
 
 /* From now on, a descendant whose parent ends becomes our child, even if it has daemonized. Returns
  * NULL, or what the system lacks, as a text for the log. */

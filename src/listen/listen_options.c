@@ -1,9 +1,9 @@
 #include <arpa/inet.h>
 #include <net/if.h>
 #include <string.h>
-#include <sys/param.h>
 
 #include "flags.h"
+#include "limit_places.h"
 #include "listen.h"
 #include "log.h"
 #include "text.h"
@@ -15,17 +15,13 @@
  * value, as texts_find() finds it. */
 #define FLAGS_INTO struct listener
 #define FLAGS(ROW)                                                                                 \
-    ROW('c', FLAG_NUMBER, clients.limit, 1, LIMIT_LISTEN_CONNECTIONS, "[-c most at once (64)] ",   \
+    ROW('c', FLAG_NUMBER, clients.limit, 1, LIMIT_LISTEN_CONNECTIONS, "[-c most at once (384)] ",  \
         "c\0-c and -s take 1 to 1024\0")                                                           \
     ROW('s', FLAG_NUMBER, clients.limit_per_source, 1, LIMIT_LISTEN_CONNECTIONS,                   \
-        "[-s most from one address (24)]\n", "s\0-c and -s take 1 to 1024\0")                      \
-    ROW('m', FLAG_OWN_VALUE, clients, 0, 0,                                                        \
-        INDENT "[-m start:percent:full, most before their login, or 0]\n",                         \
-        "m\0-m takes start:percent:full, such as 48:30:64, up to 1024:100:1024, or 0\0")           \
-    ROW('p', FLAG_OWN_VALUE, penalties, 0, 0,                                                      \
-        INDENT "[-p seconds:most, penalty that refuses (30:300), or 0]\n",                         \
-        "p\0-p takes seconds:most, such as 30:300, up to 86400:86400, or 0\0")                     \
-    ROW('b', FLAG_OWN_VALUE, address, 0, 0, INDENT "[-b address] ", "b\0-b takes an IP address\0") \
+        "[-s most from one address (288)]\n", "s\0-c and -s take 1 to 1024\0")                     \
+    ROW('m', FLAG_OWN_VALUE, clients, 0, 0, INDENT, "")                                            \
+    ROW('p', FLAG_OWN_VALUE, clients, 0, 0, "", "")                                                \
+    ROW('b', FLAG_OWN_VALUE, address, 0, 0, "[-b address] ", "b\0-b takes an IP address\0")        \
     ROW('i', FLAG_TEXT, interface, 1, IF_NAMESIZE - 1, "[-i interface] ",                          \
         "i\0-i takes an interface\0")                                                              \
     ROW('l', FLAG_OWN, clients, 0, 0, "[-l: log to syslog]\n", "")                                 \
@@ -37,7 +33,7 @@ static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
 
 #define LAST_LINES                                                                                 \
     "[-h] [-V]\n" INDENT "port program [argument ...]\n"                                           \
-    "With less than 128 MiB of memory, -c is one for each 2 MiB and -s half of that.\n"
+    "With less than 256 MiB of memory, -c is three for each 2 MiB. -s is three quarters of -c.\n"
 static const char help[] = "usage: wrensshd-listen " FLAGS(FLAG_HELP) LAST_LINES;
 
 static const char wrong_values[] = FLAGS(WRONG_VALUE) "\0unknown flag, or one without its argument";
@@ -45,58 +41,6 @@ static const char wrong_values[] = FLAGS(WRONG_VALUE) "\0unknown flag, or one wi
 static bool read_number(unsigned *number, const char *text, unsigned most)
 {
     return number_read(number, text) && *number <= most;
-}
-
-/* Reads exactly `count` numbers, separated by ':'. */
-static bool read_numbers(unsigned *numbers, size_t count, const char *text)
-{
-    char part[NUMBER_MOST_DIGITS + 1];
-    for (size_t i = 0; i < count; i++) {
-        size_t bytes = strcspn(text, ":");
-        if (bytes >= sizeof(part) || (text[bytes] == '\0') != (i == count - 1)) {
-            return false;
-        }
-        memcpy(part, text, bytes);
-        part[bytes] = '\0';
-        if (!number_read(&numbers[i], part)) {
-            return false;
-        }
-        text += bytes + 1;
-    }
-    return true;
-}
-
-static bool read_drop(struct clients *clients, const char *text)
-{
-    unsigned given[3];
-    clients->no_early_drop = strcmp(text, "0") == 0;
-    if (clients->no_early_drop) {
-        return true;
-    }
-    if (!read_numbers(given, 3, text)) {
-        return false;
-    }
-    clients->drop = (struct early_drop){.start = given[0], .percent = given[1], .full = given[2]};
-    return given[0] >= 1 && given[0] <= given[2] && given[1] <= 100 &&
-           given[2] <= LIMIT_LISTEN_CONNECTIONS;
-}
-
-static void set_penalties(struct penalties *penalties, unsigned threshold, unsigned limit)
-{
-    penalties->threshold_ms = (int64_t)threshold * 1000;
-    penalties->limit_ms = (int64_t)limit * 1000;
-}
-
-static bool read_penalties(struct penalties *penalties, const char *text)
-{
-    unsigned given[2] = {0, 0};
-    if (strcmp(text, "0") != 0 &&
-        (!read_numbers(given, 2, text) || given[0] < 1 || given[0] > given[1] ||
-         given[1] > LIMIT_LISTEN_PENALTY_DAY_SECONDS)) {
-        return false;
-    }
-    set_penalties(penalties, given[0], given[1]);
-    return true;
 }
 
 static bool read_address(struct in6_addr *address, const char *text)
@@ -110,10 +54,10 @@ static bool read_address(struct in6_addr *address, const char *text)
 static bool take_flag(struct listener *listener, const struct flags *flags, int flag)
 {
     switch (flag) {
-    case 'm':
-        return read_drop(&listener->clients, flags->value);
+    case 'm': /* of scripts for older versions */
     case 'p':
-        return read_penalties(&listener->penalties, flags->value);
+        listener->has_idle_flags = true;
+        return true;
     case 'k':
         listener->ends_all = true;
         return read_number(&listener->last_seconds, flags->value, LIMIT_LISTEN_LAST_SECONDS);
@@ -143,31 +87,12 @@ static const char *read_operands(struct listener *listener, char **operands)
     return NULL;
 }
 
-static void set_defaults(struct listener *listener, unsigned for_memory)
-{
-    struct clients *clients = &listener->clients;
-    clients->limit = MIN(LIMIT_LISTEN_DEFAULT, for_memory);
-    clients->limit_per_source = MIN(LIMIT_LISTEN_DEFAULT_FROM_ONE, clients->limit / 2);
-    set_penalties(&listener->penalties, LIMIT_LISTEN_PENALTY_SECONDS,
-                  LIMIT_LISTEN_PENALTY_MOST_SECONDS);
-}
-
-/* The default of -m depends on -c. */
-static void set_default_drop(struct clients *clients, unsigned for_memory)
-{
-    if (clients->drop.full == 0) {
-        unsigned full = MIN(clients->limit, for_memory);
-        clients->drop = (struct early_drop){
-            .start = full - full / 5, .percent = LIMIT_LISTEN_DROP_PERCENT, .full = full};
-    }
-}
-
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status)
 {
     struct flags flags = flags_begin(LISTEN_NAME, help, known, listener, argv, status);
-    unsigned for_memory = clients_limit_for_memory(memory_bytes);
+    struct clients *clients = &listener->clients;
     int flag;
-    set_defaults(listener, for_memory);
+    clients->limit = LIMIT_LISTEN_FOR_EACH_PLACE * limit_places(memory_bytes);
     while ((flag = flags_next(&flags)) != FLAGS_END) {
         if (flag == FLAGS_PAGE) {
             *status = tool_print(flags.value);
@@ -183,6 +108,8 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     if (wrong != NULL) {
         return flags_refuse(&flags, wrong, NULL);
     }
-    set_default_drop(&listener->clients, for_memory);
+    if (clients->limit_per_source == 0) {
+        clients->limit_per_source = clients->limit - clients->limit / 4;
+    }
     return 0;
 }

@@ -18,7 +18,6 @@
 #include "log.h"
 #include "memory.h"
 #include "monitor_state.h"
-#include "status.h"
 
 /* ---- reaping --------------------------------------------------------------------------------- */
 
@@ -299,7 +298,5 @@ int monitor_run(const struct monitor_setup *setup)
     if (!monitor->ending.logged) {
         ending_log(monitor);
     }
-    status_end(monitor->login.refusals > 0, clock_now_ms() - monitor->started_ms,
-               monitor->options->login_seconds);
     return monitor->ending.status;
 }

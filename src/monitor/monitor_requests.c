@@ -10,7 +10,6 @@
 #include "requests.h"
 #include "sandbox_layers.h"
 #include "sign.h"
-#include "status.h"
 
 #define PHASES_SERVING (MONITOR_BEFORE_LOGIN | MONITOR_AFTER_LOGIN)
 #define PHASES_ALL     (MONITOR_START | PHASES_SERVING)
@@ -134,7 +133,6 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
         login_answer(&monitor->login, auth, (const uint8_t *)(auth + 1), &answer->verdict);
     if (wrong == NULL && auth->stage == IPC_AUTH_SIGNED &&
         answer->verdict == IPC_VERDICT_ACCEPTED) {
-        status_say(STATUS_LOGGED_IN);
         monitor->phase = MONITOR_AFTER_LOGIN;
         answer->forced = monitor->login.forced ? 1 : 0;
         monitor->deadline_ms = life_ends_ms(monitor);

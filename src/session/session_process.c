@@ -17,7 +17,6 @@
 #include "log.h"
 #include "memory.h"
 #include "sessions.h"
-#include "status.h"
 
 /* ---- the monitor's side ---------------------------------------------------------------------- */
 
@@ -62,7 +61,6 @@ static int become_user(const struct session_setup *setup, int lifeline)
     for (size_t i = 0; i < SESSION_CLOSES; i++) {
         close(setup->closes[i]);
     }
-    status_close();
     if (account_become(setup->account, setup->groups) != 0 || chdir("/") != 0 ||
         !end_with_monitor(lifeline)) {
         return errno;

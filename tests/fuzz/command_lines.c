@@ -70,25 +70,6 @@ static long number(const char *text, long least, long most)
     return *end == '\0' && value >= least && value <= most ? value : WRONG;
 }
 
-/* Numbers with ':' between them; false unless there are `count`. */
-static bool numbers(long *values, int count, const char *text)
-{
-    char copy[64];
-    char *rest = copy;
-    if (strlen(text) >= sizeof(copy)) {
-        return false;
-    }
-    strcpy(copy, text);
-    for (int i = 0; i < count; i++) {
-        const char *part = strsep(&rest, ":");
-        values[i] = part != NULL ? number(part, 0, 999999999) : WRONG;
-        if (values[i] == WRONG) {
-            return false;
-        }
-    }
-    return rest == NULL;
-}
-
 static const char *operand(int index)
 {
     return copies[optind] == NULL || (index == 1 && copies[optind + 1] == NULL)
@@ -207,18 +188,6 @@ static void try_daemon(void)
 
 /* ---- wrensshd-listen ------------------------------------------------------------------------- */
 
-static bool is_drop(const struct listener *listener, const char *text)
-{
-    long values[3];
-    if (strcmp(text, "0") == 0) {
-        return true;
-    }
-    bool sound = numbers(values, 3, text) && values[0] >= 1 && values[0] <= values[2] &&
-                 values[1] <= 100 && values[2] <= 1024;
-    FUZZ_CHECK(!sound || listener == NULL || listener->clients.drop.full <= 1024);
-    return sound;
-}
-
 static bool is_address(const char *text)
 {
     uint8_t bytes[16];
@@ -227,21 +196,17 @@ static bool is_address(const char *text)
 
 static int judge_listener(const struct listener *listener)
 {
-    long values[2], limit = 64, one = 24, last = 0;
+    long limit = 384, one = 0, last = 0;
     int letter;
     begin();
     while ((letter = next("+:c:s:m:p:b:i:k:lhV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }
-        bool penalty = letter == 'p' && strcmp(optarg, "0") != 0;
         limit = letter == 'c' ? number(optarg, 1, 1024) : limit;
         one = letter == 's' ? number(optarg, 1, 1024) : one;
         last = letter == 'k' ? number(optarg, 0, 3600) : last;
         if (limit == WRONG || one == WRONG || last == WRONG ||
-            (letter == 'm' && !is_drop(listener, optarg)) ||
-            (penalty && (!numbers(values, 2, optarg) || values[0] < 1 || values[0] > values[1] ||
-                         values[1] > 86400)) ||
             (letter == 'b' && !is_address(optarg)) ||
             (letter == 'i' && (optarg[0] == '\0' || strlen(optarg) > 15))) {
             return -1;
@@ -252,7 +217,8 @@ static int judge_listener(const struct listener *listener)
         return -1;
     }
     FUZZ_CHECK(listener == NULL ||
-               (listener->clients.limit == limit && listener->clients.limit_per_source == one &&
+               (listener->clients.limit == limit &&
+                listener->clients.limit_per_source == (one > 0 ? one : limit - limit / 4) &&
                 listener->last_seconds == last && listener->port == number(operand(0), 0, 65535) &&
                 strcmp(listener->program[0], operand(1)) == 0));
     return 0;

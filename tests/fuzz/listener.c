@@ -1,13 +1,12 @@
 /*
  * wrensshd-listen's whole life, listen_main(), with every system call simulated. A model
- * (support/listener_model.h) says who is let in, who has a penalty, and how many there are.
+ * (support/listener_model.h) says who is let in and how many there are.
  *
  * Input: settings, then operations: a byte each, and what the operation needs.
  */
 #include "listen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,7 +15,6 @@
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -29,7 +27,6 @@
 
 struct input input;
 struct listener_state state;
-struct listener_pipe pipes[LISTENER_PIPES];
 static struct listener *running;
 
 /* ---- events ---------------------------------------------------------------------------------- */
@@ -38,6 +35,10 @@ static void connect_from(uint8_t family, uint32_t number)
 {
     memset(&state.from, 0, sizeof(state.from));
     state.waiting = true;
+    if ((family & 3) == 3) {
+        state.from.sin6_family = AF_UNIX;
+        return;
+    }
     if ((family & 3) == 0) {
         state.from.sin6_family = AF_INET;
         memcpy((uint8_t *)&state.from + 4, &number, 4);
@@ -54,80 +55,23 @@ static void connect_from(uint8_t family, uint32_t number)
     }
 }
 
-/* The n-th client that is listed. */
+/* The n-th client. */
 static struct listener_client *pick(uint8_t which)
 {
     unsigned skip = listener_model.count > 0 ? which % listener_model.count : 0;
     for (unsigned i = 0; i < MODEL_CLIENTS; i++) {
-        if (listener_model.clients[i].listed && skip-- == 0) {
+        if (listener_model.clients[i].pid != 0 && skip-- == 0) {
             return &listener_model.clients[i];
         }
     }
     return NULL;
 }
 
-static void report(struct listener_client *client, const char *bytes, size_t count)
-{
-    if (client == NULL || client->pipe < 0) {
-        return;
-    }
-    size_t room = MESSAGE - pipes[client->pipe].bytes;
-    count = count < room ? count : room;
-    memcpy(pipes[client->pipe].data + pipes[client->pipe].bytes, bytes, count);
-    pipes[client->pipe].bytes += count;
-}
-
 static void end_child(struct listener_client *client)
 {
-    if (client != NULL && !client->ended) {
+    if (client != NULL) {
         client->ended = true;
         state.child_signal = true;
-        if (client->pipe >= 0) {
-            pipes[client->pipe].closed = true;
-        }
-    }
-}
-
-/* Strangers of many addresses connect, and leave without a login. So many fill the table of
- * penalties once: more shows nothing, and takes seconds. */
-#define FLOOD_MOST 600
-
-static void start_flood(unsigned count)
-{
-    unsigned left = FLOOD_MOST - state.flooded;
-    state.flood = count < left ? count : left;
-    state.flooded += state.flood;
-}
-
-static void flood(void)
-{
-    if (state.flood_step == 0) {
-        simulation_ms++;
-        connect_from(0, 0x10000 + --state.flood);
-    } else if (state.flood_step == 1) {
-        report(state.newest, "HR", 2);
-    } else {
-        end_child(state.newest);
-    }
-    state.flood_step = (state.flood_step + 1) % 3;
-}
-
-/* 2, 3: it reports; 4: it ends; 5: it closes its pipe. */
-static void childs_event(uint8_t op)
-{
-    static const char letters[] = "HLRNDx";
-    char bytes[MESSAGE];
-    struct listener_client *client = pick(input_u8(&input));
-    if ((op & 15) == 4) {
-        end_child(client);
-    } else if ((op & 15) == 5 && client != NULL && client->pipe >= 0) {
-        pipes[client->pipe].closed = true;
-    } else if ((op & 15) < 4) {
-        size_t count = 1U + (op >> 4);
-        for (size_t i = 0; i < count; i++) {
-            bytes[i] = letters[input_u8(&input) % 6];
-        }
-        report(client, bytes, count);
     }
 }
 
@@ -139,10 +83,6 @@ static void pass(int milliseconds, int *timeout)
 
 static void next_event(int *timeout)
 {
-    if (state.flood > 0 || state.flood_step > 0) {
-        flood();
-        return;
-    }
     if (input.left == 0) {
         state.signal = SIGTERM;
         state.over = true;
@@ -155,11 +95,8 @@ static void next_event(int *timeout)
     case 1:
         connect_from(op >> 4, input_u8(&input));
         break;
-    case 2:
-    case 3:
     case 4:
-    case 5:
-        childs_event(op);
+        end_child(pick(input_u8(&input)));
         break;
     case 6:
         pass(1 + input_u8(&input) * (high ? 500 : 20), timeout);
@@ -173,16 +110,6 @@ static void next_event(int *timeout)
     case 9:
         state.fork_error = 1;
         break;
-    case 10:
-        state.pipe_error = 1;
-        break;
-    case 11:
-        state.no_getrandom = true;
-        state.no_random = high;
-        break;
-    case 12:
-        start_flood(1U + input_u8(&input) * (high ? 3U : 1U));
-        break;
     default:
         break;
     }
@@ -190,16 +117,9 @@ static void next_event(int *timeout)
 
 static void check_counts(void)
 {
-    unsigned piped = 0;
-    for (unsigned i = 0; i < MODEL_CLIENTS; i++) {
-        piped += listener_model.clients[i].listed && listener_model.clients[i].pipe >= 0;
-    }
     SIMULATION_CHECK(running->clients.count == listener_model.count);
     SIMULATION_CHECK(listener_model.count <= listener_model.limit);
-    SIMULATION_CHECK(simulation_count_fds(FD_PIPE) == piped);
-    SIMULATION_CHECK(simulation_count_fds(FD_CONNECTION) + simulation_count_fds(FD_PIPE_CHILD) +
-                         simulation_count_fds(FD_RANDOM) ==
-                     0);
+    SIMULATION_CHECK(simulation_count_fds(FD_CONNECTION) == 0);
 }
 
 static int ready(struct pollfd *watched, nfds_t count)
@@ -209,14 +129,10 @@ static int ready(struct pollfd *watched, nfds_t count)
         const struct simulated_fd *opened = simulation_fd(watched[i].fd);
         watched[i].revents = 0;
         if (opened == NULL) {
-            SIMULATION_CHECK(watched[i].fd == -1);
-            continue;
+            simulation_fail("only open descriptors are watched", __FILE__, __LINE__);
         }
         bool is = opened->kind == FD_SIGNALS ? state.signal != 0 || state.child_signal
-                  : opened->kind == FD_SOCKET
-                      ? state.waiting || state.accept_error != 0
-                      : pipes[opened->object].closed ||
-                            pipes[opened->object].read < pipes[opened->object].bytes;
+                                             : state.waiting || state.accept_error != 0;
         watched[i].revents = is ? POLLIN : 0;
         found += is;
     }
@@ -228,11 +144,10 @@ SIMULATED(int, poll, struct pollfd *watched, nfds_t count, int timeout)
     if (!simulating) {
         return __real_poll(watched, count, timeout);
     }
-    SIMULATION_CHECK(!state.decided || !state.admitted || listener_model.uncertain);
+    SIMULATION_CHECK(!state.decided || !state.admitted);
     state.decided = false;
     if (count > 1) {
-        check_counts();
-        SIMULATION_CHECK((watched[1].fd < 0) == (listener_model.count == listener_model.limit));
+        check_counts(); /* the socket is watched even if all places are taken */
     }
     for (;;) {
         int found = ready(watched, count);
@@ -244,11 +159,6 @@ SIMULATED(int, poll, struct pollfd *watched, nfds_t count, int timeout)
             return 0;
         }
         next_event(&timeout);
-        /* A full listener does not see a connection, and one that floods must not wait for it. */
-        if (state.waiting && count > 1 && watched[1].fd < 0) {
-            state.waiting = false;
-            simulation_goal("full");
-        }
     }
 }
 
@@ -277,35 +187,24 @@ SIMULATED(int, listen_options, struct listener *listener, char **argv, uint64_t 
 static void start(void)
 {
     static char name[] = "wrensshd-listen", port[] = "22", program[] = "/program", keep[] = "-k1";
-    static char most[16], one[16], drop[40], penalties[24];
-    char *argv[12] = {name, most, one, penalties};
-    size_t count = 4;
+    static char most[16], one[16], drop[] = "-m5:30:10", penalties[] = "-p0";
+    char *argv[12] = {name, most};
+    size_t count = 2;
     uint8_t flags = input_u8(&input);
     struct listener_model *model = &listener_model;
     model->limit = (flags & 1) ? 1U + input_u8(&input) % 8 : 60;
-    model->per_source = (flags & 2) ? 1U + input_u8(&input) % 4 : model->limit;
-    model->full = model->limit;
-    model->start = model->full - model->full / 5;
-    model->percent = 30;
+    model->per_source = model->limit - model->limit / 4;
+    snprintf(most, sizeof(most), "-c%u", model->limit);
+    if (flags & 2) {
+        model->per_source = 1U + input_u8(&input) % 4;
+        snprintf(one, sizeof(one), "-s%u", model->per_source);
+        argv[count++] = one;
+    }
     if (flags & 4) {
-        model->full = 1U + input_u8(&input) % 10;
-        model->start = 1U + input_u8(&input) % model->full;
-        model->percent = input_u8(&input) % 101;
-        snprintf(drop, sizeof(drop), "-m%u:%u:%u", model->start, model->percent, model->full);
         argv[count++] = drop;
     }
-    model->no_drop = (flags & 12) == 8;
-    unsigned threshold = (flags & 16) ? 0 : 1U + input_u8(&input) % 32;
-    unsigned most_seconds = threshold + ((flags & 32) ? 0U : 100);
-    model->threshold_ms = threshold * 1000;
-    model->most_ms = most_seconds * 1000;
-    snprintf(most, sizeof(most), "-c%u", model->limit);
-    snprintf(one, sizeof(one), "-s%u", model->per_source);
-    snprintf(penalties, sizeof(penalties), threshold == 0 ? "-p0" : "-p%u:%u", threshold,
-             most_seconds);
-    static char off[] = "-m0";
-    if (model->no_drop) {
-        argv[count++] = off;
+    if (flags & 8) {
+        argv[count++] = penalties;
     }
     if (flags & 64) {
         argv[count++] = keep;
@@ -322,7 +221,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     memset(&state, 0, sizeof(state));
     memset(&listener_model, 0, sizeof(listener_model));
     state.next_pid = FIRST_PID;
-    state.random = (uint32_t)size;
     simulation_begin();
     start();
     SIMULATION_CHECK(simulation_count_fds(FD_SOCKET) == 0);

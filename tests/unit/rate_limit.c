@@ -1,6 +1,5 @@
-/* Log lines of strangers.c: how many lines a flood may write, and the count of those that are
- * suppressed. */
-#include "strangers.h"
+/* How many lines a flood may write, and the count of those that are suppressed. */
+#include "rate_limit.h"
 
 #include "limit.h"
 #include "unit.h"

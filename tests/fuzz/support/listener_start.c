@@ -46,6 +46,7 @@ SIMULATED(int, bind, int fd, const struct sockaddr *address, socklen_t bytes)
 
 SIMULATED(int, listen, int fd, int backlog)
 {
+    SIMULATION_CHECK(!simulating || backlog == 1024);
     return simulating ? 0 : __real_listen(fd, backlog);
 }
 

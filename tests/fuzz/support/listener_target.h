@@ -6,11 +6,9 @@
 
 #include "listener_model.h"
 
-enum { FD_SOCKET = 1, FD_SIGNALS, FD_CONNECTION, FD_PIPE, FD_PIPE_CHILD, FD_RANDOM };
+enum { FD_SOCKET = 1, FD_SIGNALS, FD_CONNECTION };
 
-#define FIRST_PID      1000
-#define MESSAGE        40
-#define LISTENER_PIPES 2048
+#define FIRST_PID 1000
 
 extern struct listener_state {
     bool waiting; /* a connection */
@@ -18,25 +16,11 @@ extern struct listener_state {
     bool child_signal;
     int signal; /* or 0 */
     bool hangup_ignored, over;
-    unsigned accept_error, fork_error, pipe_error;
+    unsigned accept_error, fork_error;
     pid_t next_pid;
-    int next_pipe;
-    uint32_t random;
-    bool no_getrandom, no_random;
     bool decided; /* the model has judged the connection that was accepted, as: */
     bool admitted;
     struct listener_source source;
-    bool reading; /* in clients_read_status(): what it has read so far */
-    bool over_read;
-    unsigned flood, flood_step, flooded;
-    struct listener_client *newest; /* or NULL */
 } state;
-
-/* What a child has written, by its pipe's number. */
-extern struct listener_pipe {
-    size_t bytes, read;
-    bool closed;
-    char data[MESSAGE];
-} pipes[LISTENER_PIPES];
 
 #endif

@@ -10,7 +10,6 @@
 #include "monitor_program.h"
 #include "monitor_state.h"
 #include "simulation.h"
-#include "status.h"
 
 extern struct model model;
 
@@ -63,11 +62,6 @@ SIMULATED(bool, tcp_bytes, uint64_t *received, uint64_t *sent, int fd)
     (void)sent;
     SIMULATION_CHECK(simulation_fd(fd) != NULL);
     return false;
-}
-
-SIMULATED(void, status_say, enum status status)
-{
-    SIMULATION_CHECK(status != STATUS_LOGGED_IN || model.sessions == 1);
 }
 
 SIMULATED(void, oom_restore, struct oom *oom, pid_t other)
