@@ -322,6 +322,9 @@
 #define LIMIT_LISTEN_CONNECTIONS    1024
 #define LIMIT_LISTEN_FOR_EACH_PLACE 3
 
+/* Sockets that systemd may pass. */
+#define LIMIT_LISTEN_SOCKETS 64
+
 /* Connections that wait for accept(). The kernel caps it, at 4096 since Linux 5.4, before at 128.
  */
 #define LIMIT_LISTEN_BACKLOG 1024

@@ -7,8 +7,8 @@
 /* ---- sources --------------------------------------------------------------------------------- */
 
 /* Marks the source in the last byte, which is zero for IPv4. */
-#define IS_IPV6 6
-#define IS_UNIX 1
+#define IS_IPV6  6
+#define IS_OTHER 1
 
 const uint8_t source_mapped[SOURCE_MAPPED_BYTES] = {[10] = 0xff, [11] = 0xff};
 
@@ -22,8 +22,8 @@ void source_read(struct in6_addr *source, const struct sockaddr_in6 *client)
     memset(source, 0, sizeof(*source));
     if (client->sin6_family == AF_INET) {
         memcpy(source, &((const struct sockaddr_in *)(const void *)client)->sin_addr, 4);
-    } else if (client->sin6_family == AF_UNIX) {
-        source->s6_addr[15] = IS_UNIX;
+    } else if (client->sin6_family != AF_INET6) {
+        source->s6_addr[15] = IS_OTHER;
     } else if (source_is_mapped(&client->sin6_addr)) {
         memcpy(source, &client->sin6_addr.s6_addr[SOURCE_MAPPED_BYTES], 4);
     } else {

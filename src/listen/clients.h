@@ -14,7 +14,7 @@
 /* ---- sources --------------------------------------------------------------------------------- */
 
 /* A source is an IPv4 address, or a /64 network of IPv6, because a subscriber has at least a whole
- * /64. All clients of Unix sockets are one source. */
+ * /64. All clients of Unix sockets and the like are one source. */
 
 /* The prefix of an IPv4-mapped IPv6 address, RFC 4291 section 2.5.5.2. */
 #define SOURCE_MAPPED_BYTES 12

@@ -4,10 +4,8 @@
  */
 #include <arpa/inet.h>
 #include <errno.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -26,56 +24,6 @@
 #include "peer.h"
 #include "tools.h"
 
-/* ---- the socket ------------------------------------------------------------------------------ */
-
-/* A socket for both families, or for IPv4 alone if the kernel has no IPv6. */
-static int open_socket(const struct listener *listener, struct sockaddr_in6 *local)
-{
-    const int off = 0;
-    const int type = SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK;
-    const struct in6_addr *address = &listener->address;
-    *local = (struct sockaddr_in6){.sin6_family = AF_INET6,
-                                   .sin6_port = htons((uint16_t)listener->port),
-                                   .sin6_addr = *address};
-    int fd = socket(AF_INET6, type, 0);
-    if (fd >= 0) {
-        setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    } else if (source_is_mapped(address) || memcmp(address, &in6addr_any, sizeof(*address)) == 0) {
-        /* The port has the same offset in both structs. */
-        struct sockaddr_in *local4 = (struct sockaddr_in *)(void *)local;
-        local4->sin_family = AF_INET;
-        memcpy(&local4->sin_addr, &address->s6_addr[SOURCE_MAPPED_BYTES], sizeof(local4->sin_addr));
-        fd = socket(AF_INET, type, 0);
-    }
-    return fd;
-}
-
-static void log_failure(const struct listener *listener, const char *reason)
-{
-    char what[sizeof("can't listen on port 65535 of any address") + INET6_ADDRSTRLEN];
-    const char *address = listener->address_text;
-    snprintf(what, sizeof(what), "can't listen on port %u of %s", listener->port,
-             address != NULL ? address : "any address");
-    log_trouble(what, listener->interface, reason);
-}
-
-static int bind_port(const struct listener *listener)
-{
-    const int on = 1;
-    const char *interface = listener->interface;
-    struct sockaddr_in6 local;
-    int fd = open_socket(listener, &local);
-    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-        (interface != NULL && setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, interface,
-                                         (socklen_t)strlen(interface) + 1) != 0) ||
-        bind(fd, (struct sockaddr *)&local, sizeof(local)) != 0 ||
-        listen(fd, LIMIT_LISTEN_BACKLOG) != 0) {
-        log_failure(listener, strerror(errno));
-        return -1;
-    }
-    return fd;
-}
-
 /* ---- the log --------------------------------------------------------------------------------- */
 
 /* Logs the port, which the kernel chooses for 0, and the limits, which may depend on the memory. */
@@ -84,12 +32,19 @@ static void log_start(const struct listener *listener)
     struct log_line line;
     struct sockaddr_in6 bound = {.sin6_port = 0};
     socklen_t bytes = sizeof(bound);
-    getsockname(listener->socket, (struct sockaddr *)&bound, &bytes);
     log_begin(&line, "listen");
-    log_number(&line, "port", ntohs(bound.sin6_port)); /* the same offset in both families */
+    if (listener->from_systemd) {
+        log_number(&line, "sockets", listener->sockets);
+    } else {
+        getsockname(listener->watched[1].fd, (struct sockaddr *)&bound, &bytes);
+        log_number(&line, "port", ntohs(bound.sin6_port)); /* the same offset in both families */
+    }
     log_number(&line, "most", listener->clients.limit);
     log_number(&line, "from_one", listener->clients.limit_per_source);
     log_end(&line, LOG_EVENT);
+    if (listener->is_small) {
+        log_trouble("-c is small", NULL, "connections before their login may fill it");
+    }
     if (listener->has_idle_flags) {
         log_trouble("-m and -p have no effect", NULL, "the program limits who has not logged in");
     }
@@ -125,19 +80,18 @@ static void log_count(struct listener *listener, bool at_once)
 /* ---- connections ----------------------------------------------------------------------------- */
 
 /* After an error that would return at once. A signal ends the pause. */
-static void log_and_pause(const struct listener *listener, const char *what, int error)
+static void log_and_pause(struct listener *listener, const char *what, int error)
 {
-    struct pollfd watched = {.fd = listener->signals, .events = POLLIN};
     log_trouble(what, NULL, strerror(error));
-    poll(&watched, 1, LIMIT_LISTEN_PAUSE_MS);
+    poll(listener->watched, 1, LIMIT_LISTEN_PAUSE_MS);
 }
 
-static void accept_client(struct listener *listener)
+static void accept_client(struct listener *listener, int from)
 {
     struct sockaddr_in6 client = {.sin6_family = AF_UNSPEC};
     socklen_t bytes = sizeof(client);
     struct in6_addr source;
-    int connection = accept(listener->socket, (struct sockaddr *)&client, &bytes);
+    int connection = accept(from, (struct sockaddr *)&client, &bytes);
     if (connection < 0) {
         if (errno != EAGAIN && errno != EINTR && errno != ECONNABORTED) {
             log_and_pause(listener, "accept", errno);
@@ -173,7 +127,7 @@ static void reap_children(struct listener *listener)
 static bool read_signal(struct listener *listener)
 {
     struct signalfd_siginfo signal;
-    if (read(listener->signals, &signal, sizeof(signal)) != sizeof(signal)) {
+    if (read(listener->watched[0].fd, &signal, sizeof(signal)) != sizeof(signal)) {
         return false;
     }
     reap_children(listener);
@@ -184,17 +138,18 @@ static bool read_signal(struct listener *listener)
 
 static int end_listening(struct listener *listener)
 {
-    close(listener->socket);
+    for (unsigned i = 1; i <= listener->sockets; i++) {
+        close(listener->watched[i].fd);
+    }
     log_count(listener, true);
     if (!listener->ends_all) {
         return 0;
     }
-    struct pollfd watched = {.fd = listener->signals, .events = POLLIN};
     int64_t end = clock_now_ms() + (int64_t)listener->last_seconds * 1000;
     int64_t left;
     while (listener->clients.count > 0 && (left = end - clock_now_ms()) > 0) {
         /* A second signal ends the waiting. */
-        if (poll(&watched, 1, (int)left) > 0 && read_signal(listener)) {
+        if (poll(listener->watched, 1, (int)left) > 0 && read_signal(listener)) {
             break;
         }
     }
@@ -207,11 +162,10 @@ static int end_listening(struct listener *listener)
 
 static int serve_clients(struct listener *listener)
 {
-    struct pollfd watched[] = {{.fd = listener->signals, .events = POLLIN},
-                               {.fd = listener->socket, .events = POLLIN}};
+    struct pollfd *watched = listener->watched;
     for (;;) {
         bool counting = listener->refusal_lines.suppressed > 0;
-        if (poll(watched, 2, counting ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
+        if (poll(watched, 1 + listener->sockets, counting ? LIMIT_LISTEN_LINE_MS : -1) < 0) {
             if (errno != EINTR) {
                 log_and_pause(listener, "poll", errno);
             }
@@ -221,8 +175,10 @@ static int serve_clients(struct listener *listener)
         if (watched[0].revents != 0 && read_signal(listener)) {
             return end_listening(listener);
         }
-        if (watched[1].revents != 0) {
-            accept_client(listener);
+        for (unsigned i = 1; i <= listener->sockets; i++) {
+            if (watched[i].revents != 0) {
+                accept_client(listener, watched[i].fd);
+            }
         }
     }
 }
@@ -252,8 +208,8 @@ int listen_main(char **argv)
     }
     listener.ends_by_hangup = signal(SIGHUP, SIG_DFL) != SIG_IGN; /* nohup(1) */
     signals_reset(); /* with an ignored SIGCHLD, waitpid() would not report children */
-    listener.signals = signals_watch(true);
-    if (listener.signals < 0) {
+    listener.watched[0] = (struct pollfd){.fd = signals_watch(true), .events = POLLIN};
+    if (listener.watched[0].fd < 0) {
         log_trouble("signals", NULL, strerror(errno));
         return EXIT_TROUBLE;
     }
@@ -263,9 +219,8 @@ int listen_main(char **argv)
         return EXIT_TROUBLE;
     }
     log_connect();
-    listener.socket = bind_port(&listener);
-    if (listener.socket < 0) {
-        return EXIT_TROUBLE;
+    if (!sockets_open(&listener, &status)) {
+        return status;
     }
     log_start(&listener);
     return serve_clients(&listener);

@@ -20,18 +20,28 @@ struct listener {
     bool ends_all;            /* -k */
     bool ends_by_hangup;      /* SIGHUP was not ignored at the start */
     bool has_idle_flags;      /* -m or -p */
+    bool is_small;            /* -c has no room for sessions beside all before their login */
     struct in6_addr address;  /* to listen on; zero for all */
     const char *address_text; /* NULL for all */
     const char *interface;
+    bool from_systemd; /* the sockets, instead of a port */
     char **program;
-    int socket, signals;
     struct clients clients;
     struct rate_limit refusal_lines;
+    unsigned sockets;
+    struct pollfd watched[1 + LIMIT_LISTEN_SOCKETS]; /* signals, and the sockets */
 };
 
 /* Sets defaults for a machine with `memory_bytes`, then reads the command line. Returns 0 to go on,
  * or -1 to exit with *status. */
 int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes, int *status);
+
+/* ---- sockets.c ------------------------------------------------------------------------------- */
+
+/* Adds to `watched` a socket that listens on the port, or all that systemd has passed, and removes
+ * systemd's variables. Returns false, with the exit code in *status, after an error, which it logs.
+ */
+bool sockets_open(struct listener *listener, int *status);
 
 /* ---- children.c ------------------------------------------------------------------------------ */
 

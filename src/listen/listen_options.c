@@ -19,8 +19,8 @@
         "c\0-c and -s take 1 to 1024\0")                                                           \
     ROW('s', FLAG_NUMBER, clients.limit_per_source, 1, LIMIT_LISTEN_CONNECTIONS,                   \
         "[-s most from one address (288)]\n", "s\0-c and -s take 1 to 1024\0")                     \
-    ROW('m', FLAG_OWN_VALUE, clients, 0, 0, INDENT, "")                                            \
-    ROW('p', FLAG_OWN_VALUE, clients, 0, 0, "", "")                                                \
+    ROW('m', FLAG_OWN_VALUE, clients, 0, 0, INDENT "[-m ignored] ", "")                            \
+    ROW('p', FLAG_OWN_VALUE, clients, 0, 0, "[-p ignored] ", "")                                   \
     ROW('b', FLAG_OWN_VALUE, address, 0, 0, "[-b address] ", "b\0-b takes an IP address\0")        \
     ROW('i', FLAG_TEXT, interface, 1, IF_NAMESIZE - 1, "[-i interface] ",                          \
         "i\0-i takes an interface\0")                                                              \
@@ -32,7 +32,7 @@
 static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
 
 #define LAST_LINES                                                                                 \
-    "[-h] [-V]\n" INDENT "port program [argument ...]\n"                                           \
+    "[-h] [-V]\n" INDENT "port|systemd program [argument ...]\n"                                   \
     "With less than 256 MiB of memory, -c is three for each 2 MiB. -s is three quarters of -c.\n"
 static const char help[] = "usage: wrensshd-listen " FLAGS(FLAG_HELP) LAST_LINES;
 
@@ -77,8 +77,13 @@ static const char *read_operands(struct listener *listener, char **operands)
     if (operands[0] == NULL || operands[1] == NULL) {
         return "no port or no program";
     }
-    if (!read_number(&listener->port, operands[0], 65535)) {
-        return "the port must be 0 to 65535";
+    listener->from_systemd = strcmp(operands[0], "systemd") == 0;
+    if (listener->from_systemd) {
+        if (listener->address_text != NULL || listener->interface != NULL) {
+            return "-b and -i need a port";
+        }
+    } else if (!read_number(&listener->port, operands[0], 65535)) {
+        return "the port must be 0 to 65535, or systemd";
     }
     if (operands[1][0] != '/') {
         return "the program must be a path from /";
@@ -92,7 +97,8 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     struct flags flags = flags_begin(LISTEN_NAME, help, known, listener, argv, status);
     struct clients *clients = &listener->clients;
     int flag;
-    clients->limit = LIMIT_LISTEN_FOR_EACH_PLACE * limit_places(memory_bytes);
+    unsigned places = limit_places(memory_bytes);
+    clients->limit = LIMIT_LISTEN_FOR_EACH_PLACE * places;
     while ((flag = flags_next(&flags)) != FLAGS_END) {
         if (flag == FLAGS_PAGE) {
             *status = tool_print(flags.value);
@@ -108,8 +114,10 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     if (wrong != NULL) {
         return flags_refuse(&flags, wrong, NULL);
     }
+    /* Before the login one source may have two thirds of the default of -c. */
     if (clients->limit_per_source == 0) {
         clients->limit_per_source = clients->limit - clients->limit / 4;
     }
+    listener->is_small = clients->limit <= (LIMIT_LISTEN_FOR_EACH_PLACE - 1) * places;
     return 0;
 }

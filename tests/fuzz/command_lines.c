@@ -197,6 +197,7 @@ static bool is_address(const char *text)
 static int judge_listener(const struct listener *listener)
 {
     long limit = 384, one = 0, last = 0;
+    bool needs_port = false;
     int letter;
     begin();
     while ((letter = next("+:c:s:m:p:b:i:k:lhV")) != -1) {
@@ -206,21 +207,26 @@ static int judge_listener(const struct listener *listener)
         limit = letter == 'c' ? number(optarg, 1, 1024) : limit;
         one = letter == 's' ? number(optarg, 1, 1024) : one;
         last = letter == 'k' ? number(optarg, 0, 3600) : last;
+        needs_port = needs_port || letter == 'b' || letter == 'i';
         if (limit == WRONG || one == WRONG || last == WRONG ||
             (letter == 'b' && !is_address(optarg)) ||
             (letter == 'i' && (optarg[0] == '\0' || strlen(optarg) > 15))) {
             return -1;
         }
     }
-    if (operand(0) == NULL || operand(1) == NULL || number(operand(0), 0, 65535) == WRONG ||
-        operand(1)[0] != '/') {
+    if (operand(0) == NULL || operand(1) == NULL || operand(1)[0] != '/') {
+        return -1;
+    }
+    bool systemd = strcmp(operand(0), "systemd") == 0;
+    long port = systemd ? 0 : number(operand(0), 0, 65535);
+    if (port == WRONG || (systemd && needs_port)) {
         return -1;
     }
     FUZZ_CHECK(listener == NULL ||
                (listener->clients.limit == limit &&
                 listener->clients.limit_per_source == (one > 0 ? one : limit - limit / 4) &&
-                listener->last_seconds == last && listener->port == number(operand(0), 0, 65535) &&
-                strcmp(listener->program[0], operand(1)) == 0));
+                listener->last_seconds == last && listener->from_systemd == systemd &&
+                listener->port == port && strcmp(listener->program[0], operand(1)) == 0));
     return 0;
 }
 

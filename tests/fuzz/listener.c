@@ -127,6 +127,8 @@ static int ready(struct pollfd *watched, nfds_t count)
     int found = 0;
     for (nfds_t i = 0; i < count; i++) {
         const struct simulated_fd *opened = simulation_fd(watched[i].fd);
+        SIMULATION_CHECK(opened == NULL || opened->kind != FD_SOCKET || state.passed == 0 ||
+                         (opened->cloexec && opened->nonblocking));
         watched[i].revents = 0;
         if (opened == NULL) {
             simulation_fail("only open descriptors are watched", __FILE__, __LINE__);
@@ -184,9 +186,30 @@ SIMULATED(int, listen_options, struct listener *listener, char **argv, uint64_t 
     return __real_listen_options(listener, argv, memory, status);
 }
 
+/* Sockets from descriptor 3 on, some of which are wrong. Returns how many are taken, 0 for an
+ * error. */
+static unsigned pass_sockets(void)
+{
+    static const int types[] = {SOCK_STREAM, SOCK_STREAM, SOCK_DGRAM, -SOCK_STREAM};
+    uint8_t how = input_u8(&input);
+    unsigned count = how & 3;
+    unsigned good = 0;
+    for (unsigned i = 0; i < count; i++) {
+        int type = (how & 0x80) ? types[input_u8(&input) % 4] : SOCK_STREAM;
+        simulation_place(3 + (int)i, FD_SOCKET, type);
+        good += good == i && type == SOCK_STREAM;
+    }
+    state.foreign = (how & 0x40) != 0;
+    state.passed = (how & 0x20) ? input_u8(&input) : count;
+    bool taken = !state.foreign && state.passed > 0 && state.passed <= good;
+    simulation_goal(taken ? "passes-sockets" : "passes-wrong-sockets");
+    return taken ? state.passed : 0;
+}
+
 static void start(void)
 {
-    static char name[] = "wrensshd-listen", port[] = "22", program[] = "/program", keep[] = "-k1";
+    static char name[] = "wrensshd-listen", port[] = "22", systemd[] = "systemd",
+                program[] = "/program", keep[] = "-k1";
     static char most[16], one[16], drop[] = "-m5:30:10", penalties[] = "-p0";
     char *argv[12] = {name, most};
     size_t count = 2;
@@ -210,9 +233,12 @@ static void start(void)
         argv[count++] = keep;
     }
     state.hangup_ignored = (flags & 128) != 0;
-    argv[count++] = port;
+    unsigned taken = (flags & 16) ? pass_sockets() : 1;
+    unsigned left = (flags & 16) ? simulation_count_fds(FD_SOCKET) - taken : 0;
+    argv[count++] = (flags & 16) ? systemd : port;
     argv[count++] = program;
-    SIMULATION_CHECK(listen_main(argv) == 0);
+    SIMULATION_CHECK(listen_main(argv) == (taken > 0 ? 0 : 100));
+    SIMULATION_CHECK(taken == 0 || simulation_count_fds(FD_SOCKET) == left);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -223,7 +249,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     state.next_pid = FIRST_PID;
     simulation_begin();
     start();
-    SIMULATION_CHECK(simulation_count_fds(FD_SOCKET) == 0);
     simulation_end();
     return 0;
 }

@@ -149,6 +149,7 @@ static const struct {
     {AF_UNIX, "", AF_UNIX, "", true},
     {AF_UNIX, "", AF_INET, "0.0.0.0", false},
     {AF_UNIX, "", AF_INET6, "::", false},
+    {AF_UNIX, "", AF_INET6, "::1", false},
 };
 
 START_TEST(what_counts_as_one)

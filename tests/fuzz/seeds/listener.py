@@ -2,7 +2,8 @@
 
 CONNECT, EXIT, TIME, HUP, ACCEPT_FAILS, FORK_FAILS = 0, 4, 6, 7, 8, 9
 MORE = 0x80
-LEAST, FROM_ONE, DROP, PENALTY, ENDS_ALL, NOHUP = 1, 2, 4, 8, 64, 128
+LEAST, FROM_ONE, DROP, PENALTY, SYSTEMD, ENDS_ALL, NOHUP = 1, 2, 4, 8, 16, 64, 128
+KINDS, FOREIGN, COUNT = 0x80, 0x40, 0x20
 MAPPED, NETWORK, UNIX, OTHER_NETWORK = 1, 2, 3, 6
 
 
@@ -41,3 +42,12 @@ def named():
     yield "ends all", {"ends-all"}, setup(ENDS_ALL) + connect() + bytes([HUP]) + leave() + time(2)
     yield "ends all at once", {"ends-all"}, setup(ENDS_ALL) + connect() + bytes([HUP, HUP])
     yield "log lines", {"refuses-one"}, setup(FROM_ONE, 0) + connect() * 40 + time(20) + connect()
+    yield "sockets of systemd", {"passes-sockets", "admits"}, setup(SYSTEMD, 3) + connect() + connect(1, UNIX) + leave() + connect(1, NETWORK)
+    yield "full on both sockets", {"passes-sockets", "full"}, setup(LEAST | SYSTEMD, 1, 2) + b"".join(connect(i) for i in range(5))
+    yield "no sockets", {"passes-wrong-sockets"}, setup(SYSTEMD, 0)
+    yield "sockets of another", {"passes-wrong-sockets"}, setup(SYSTEMD, FOREIGN | 2)
+    yield "fewer sockets than told", {"passes-wrong-sockets"}, setup(SYSTEMD, COUNT | 2, 3)
+    yield "far too many told", {"passes-wrong-sockets"}, setup(SYSTEMD, COUNT | 2, 65)
+    yield "a datagram socket", {"passes-wrong-sockets"}, setup(SYSTEMD, KINDS | 2, 0, 2)
+    yield "a connection", {"passes-wrong-sockets"}, setup(SYSTEMD, KINDS | 1, 3)
+    yield "some of the sockets", {"passes-sockets", "admits"}, setup(SYSTEMD, COUNT | KINDS | 3, 0, 0, 2, 2) + connect()

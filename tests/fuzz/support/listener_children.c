@@ -94,6 +94,10 @@ SIMULATED(int, accept, int fd, struct sockaddr *from, socklen_t *bytes)
         state.accept_error = 0;
         return -1;
     }
+    if (!state.waiting) { /* another socket had it, or it has left */
+        errno = EAGAIN;
+        return -1;
+    }
     state.waiting = false;
     memcpy(from, &state.from, sizeof(state.from));
     *bytes = state.from.sin6_family == AF_INET   ? 16

@@ -1,14 +1,20 @@
 /*
  * The listener's start and end.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
+#include <unistd.h>
 
 #include "listen.h"
+#include "listener_target.h"
 #include "peer.h"
 #include "simulation.h"
 
@@ -49,6 +55,59 @@ SIMULATED(int, listen, int fd, int backlog)
     SIMULATION_CHECK(!simulating || backlog == 1024);
     return simulating ? 0 : __real_listen(fd, backlog);
 }
+
+/* ---- what systemd passes --------------------------------------------------------------------- */
+
+SIMULATED(char *, getenv, const char *name)
+{
+    static char number[16];
+    if (!simulating) {
+        return __real_getenv(name);
+    }
+    if (strcmp(name, "LISTEN_PID") == 0) {
+        snprintf(number, sizeof(number), "%d", (int)getpid() + state.foreign);
+    } else {
+        SIMULATION_CHECK(strcmp(name, "LISTEN_FDS") == 0);
+        snprintf(number, sizeof(number), "%u", state.passed);
+    }
+    return number;
+}
+
+/* The object of a socket is its type, negative if it does not listen. */
+SIMULATED(int, getsockopt, int fd, int level, int option, void *value, socklen_t *bytes)
+{
+    if (!simulating) {
+        return __real_getsockopt(fd, level, option, value, bytes);
+    }
+    const struct simulated_fd *opened = simulation_fd(fd);
+    SIMULATION_CHECK(level == SOL_SOCKET && *bytes == sizeof(int));
+    errno = opened == NULL ? EBADF : ENOTSOCK;
+    if (opened == NULL || opened->kind != FD_SOCKET) {
+        return -1;
+    }
+    *(int *)value = option == SO_TYPE ? abs(opened->object) : opened->object > 0;
+    return 0;
+}
+
+SIMULATED(int, fcntl, int fd, int command, ...)
+{
+    va_list list;
+    va_start(list, command);
+    int value = va_arg(list, int);
+    va_end(list);
+    if (!simulating) {
+        return __real_fcntl(fd, command, value);
+    }
+    struct simulated_fd *opened = simulation_fd(fd);
+    SIMULATION_CHECK(opened != NULL && opened->object == SOCK_STREAM);
+    opened->cloexec = opened->cloexec || (command == F_SETFD && value == FD_CLOEXEC);
+    opened->nonblocking = opened->nonblocking || (command == F_SETFL && value == O_NONBLOCK);
+    return 0;
+}
+
+int __wrap_fcntl64(int fd, int command, ...) __attribute__((alias("__wrap_fcntl")));
+
+/* ---- the log, and the end -------------------------------------------------------------------- */
 
 SIMULATED(int, getsockname, int fd, struct sockaddr *address, socklen_t *bytes)
 {

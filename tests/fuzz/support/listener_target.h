@@ -21,6 +21,9 @@ extern struct listener_state {
     bool decided; /* the model has judged the connection that was accepted, as: */
     bool admitted;
     struct listener_source source;
+    /* What systemd passes: LISTEN_FDS, and whether LISTEN_PID is ours. */
+    unsigned passed;
+    bool foreign;
 } state;
 
 #endif

@@ -1,0 +1,206 @@
+"""wrensshd-listen on sockets that systemd passes: sd_listen_fds(3). Covers the second half of src/listen/sockets.c."""
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+import pytest
+
+import proc
+from daemon import PATIENCE_SECONDS, daemon_environment
+from listener import CAT, echoes, is_closed
+from openssh import OpenSSH
+
+# What systemd does between fork and exec: the sockets from descriptor 3 on, and who they are for. Its arguments: kinds of
+# sockets, "--", VARIABLE=VALUE with PID for the own process, "--", and the program.
+PASS = """import fcntl, os, socket, sys
+split = sys.argv.index("--"); kinds = sys.argv[1:split]; rest = sys.argv[split + 1:]
+split = rest.index("--"); variables = rest[:split]; program = rest[split + 1:]
+
+def make(kind, where=None):
+    if kind in ("tcp4", "tcp6"):
+        made = socket.create_server((where, 0), family=socket.AF_INET if kind == "tcp4" else socket.AF_INET6)
+        print(kind, made.getsockname()[1], flush=True)
+    elif kind == "unix":
+        made = socket.socket(socket.AF_UNIX); made.bind(where); made.listen()
+    elif kind == "udp":
+        made = socket.socket(type=socket.SOCK_DGRAM)
+    elif kind == "pair":
+        made = socket.socketpair()[0]
+    elif kind == "bound":
+        made = socket.socket(); made.bind(("127.0.0.1", 0))
+    elif kind == "file":
+        made = open("/dev/null")
+    return made
+
+kept = [make(*kind.split("=")) for kind in kinds]
+for number, fd in enumerate([fcntl.fcntl(made.fileno(), fcntl.F_DUPFD, 100) for made in kept], 3):
+    os.dup2(fd, number)
+os.closerange(3 + len(kinds), 200)
+for setting in variables:
+    name, _, value = setting.partition("=")
+    os.environ[name] = value.replace("PID", str(os.getpid()))
+os.execv(program[0], program)
+"""
+OURS = ("LISTEN_PID=PID", "LISTEN_FDNAMES=a:b")
+
+
+@pytest.fixture
+def passed(site, new_log):
+    """passed(*kinds): a wrensshd-listen with these sockets."""
+    made = []
+
+    def start(*kinds, flags=(), program=(CAT,), variables=None, port="systemd"):
+        log = new_log()
+        variables = variables if variables is not None else [*OURS, f"LISTEN_FDS={len(kinds)}"]
+        made.append(subprocess.Popen([sys.executable, "-c", PASS, *kinds, "--", *variables, "--", site.listen, *flags, port,
+                                      *program], stdin=subprocess.DEVNULL, stdout=log.file, stderr=log.file,
+                                     env=daemon_environment(), **site.become(site.mode)))
+        started = made[-1]
+        started.log = log
+        return started
+    yield start
+    for one in made:
+        for pid in [*proc.descendants(one.pid), one.pid]:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        one.wait(PATIENCE_SECONDS)
+
+
+def ports(started, count):
+    """The TCP ports, when it listens."""
+    assert proc.wait_until(lambda: re.search(rf"event=listen sockets={count} most=\d+ from_one=\d+\n", started.log.text()),
+                           PATIENCE_SECONDS), started.log.text()
+    return [int(port) for port in re.findall(r"^tcp\d (\d+)$", started.log.text(), re.M)]
+
+
+def connect(address):
+    client = socket.socket(socket.AF_UNIX) if isinstance(address, str) else socket.create_connection(address, PATIENCE_SECONDS)
+    if isinstance(address, str):
+        client.connect(address)
+    client.settimeout(PATIENCE_SECONDS)
+    return client
+
+
+def test_a_login(site, passed):
+    """A login works on a socket of systemd's."""
+    started = passed("tcp4=127.0.0.1", program=[site.daemon, *site.daemon_args(), site.keydir(site.mode)])
+    OpenSSH(site, ports(started, 1)[0]).works()
+
+
+@pytest.mark.skipif(not shutil.which("systemd-socket-activate"), reason="systemd-socket-activate is not installed")
+def test_under_systemds_own_program(site, new_log):
+    """It takes the socket of systemd's own launcher, which starts it at the first connection."""
+    log = new_log()
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    with subprocess.Popen(["systemd-socket-activate", "-l", f"127.0.0.1:{port}", site.listen, "systemd", CAT],
+                          stdin=subprocess.DEVNULL, stdout=log.file, stderr=log.file, env=daemon_environment(),
+                          **site.become(site.mode)) as started:
+        assert proc.wait_until(lambda: "Listening on" in log.text(), PATIENCE_SECONDS), log.text()
+        for _ in range(2):
+            with connect(("127.0.0.1", port)) as client:
+                assert echoes(client)
+        assert "event=listen sockets=1 " in log.text()
+        started.terminate()
+        assert started.wait(PATIENCE_SECONDS) == 0
+
+
+def test_several_sockets(site, passed):
+    """All sockets are served: several addresses, both families, and a Unix socket."""
+    where = os.path.join(site.folder("passed", 0o777), "socket")
+    started = passed("tcp4=127.0.0.1", "tcp6=::1", "tcp4=127.0.0.2", f"unix={where}")
+    first, second, third = ports(started, 4)
+    for fd in range(3, 7):
+        with open(f"/proc/{started.pid}/fdinfo/{fd}", encoding="ascii") as file:
+            flags = int(re.search(r"^flags:\s+(\d+)$", file.read(), re.M)[1], 8)
+        assert flags & os.O_NONBLOCK, "accept() would wait for a client that has left"
+    for _ in range(2):
+        clients = [connect(address) for address in (("127.0.0.1", first), ("::1", second), ("127.0.0.2", third), where)]
+        assert all(echoes(client) for client in clients)
+        for client in clients:
+            client.close()
+    assert proc.wait_until(lambda: not proc.children(started.pid), PATIENCE_SECONDS)
+
+
+def test_limits_are_for_all_sockets(passed):
+    """-c and -s count the connections of all sockets together."""
+    started = passed("tcp4=127.0.0.1", "tcp4=127.0.0.1", flags=["-c", "3", "-s", "2"])
+    one, other = ports(started, 2)
+    clients = [connect(("127.0.0.1", one)), connect(("127.0.0.1", other))]
+    assert all(echoes(client) for client in clients)
+    for port in one, other:
+        with connect(("127.0.0.1", port)) as third:
+            assert is_closed(third)
+    for client in clients:
+        client.close()
+
+
+def test_what_a_program_gets(passed):
+    """A program gets neither the sockets nor the variables."""
+    started = passed("tcp4=127.0.0.1", "tcp4=127.0.0.1",
+                     program=["/bin/sh", "-c", "ls /proc/$$/fd; tr '\\0' '\\n' </proc/self/environ"])
+    with connect(("127.0.0.1", ports(started, 2)[1])) as client:
+        told = client.makefile().read().split("\n")
+    assert told[:3] == ["0", "1", "2"]
+    assert not told[3].isdigit() and any(line.startswith("PATH=") for line in told)
+    assert not [line for line in told if line.startswith("LISTEN_")]
+
+
+def test_the_end(passed):
+    """A signal ends it, and open connections go on."""
+    started = passed("tcp4=127.0.0.1")
+    port, = ports(started, 1)
+    with connect(("127.0.0.1", port)) as client:
+        assert echoes(client)
+        started.terminate()
+        assert started.wait(PATIENCE_SECONDS) == 0
+        assert echoes(client)
+        with pytest.raises(ConnectionRefusedError):
+            connect(("127.0.0.1", port))
+
+
+@pytest.mark.parametrize("kinds, variables, words", [
+    (["tcp4=127.0.0.1"], [], "path=LISTEN_PID reason=\"is not set\""),
+    (["tcp4=127.0.0.1"], ["LISTEN_FDS=1"], "path=LISTEN_PID reason=\"is not set\""),
+    (["tcp4=127.0.0.1"], ["LISTEN_PID=1", "LISTEN_FDS=1"], "path=LISTEN_PID reason=\"is not our process\""),
+    (["tcp4=127.0.0.1"], ["LISTEN_PID=x", "LISTEN_FDS=1"], "path=LISTEN_PID reason=\"is not our process\""),
+    (["tcp4=127.0.0.1"], ["LISTEN_PID=", "LISTEN_FDS=1"], "path=LISTEN_PID reason=\"is not our process\""),
+    (["tcp4=127.0.0.1"], ["LISTEN_PID=PID0", "LISTEN_FDS=1"], "path=LISTEN_PID reason=\"is not our process\""),
+    *((["tcp4=127.0.0.1"], variables, "path=LISTEN_FDS reason=\"is not 1 to 64\"") for variables in
+      (["LISTEN_PID=PID"], *(["LISTEN_PID=PID", f"LISTEN_FDS={count}"] for count in
+                             ("", "0", "-1", "65", "x", "1x", " 1", "4294967297", "99999999999999999999")))),
+    (["tcp4=127.0.0.1"], ["LISTEN_PID=PID", "LISTEN_FDS=2"], "path=\"descriptor 4\" reason="),
+    ([], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason="),
+    (["tcp4=127.0.0.1"], ["LISTEN_PID=PID", "LISTEN_FDS=64"], "path=\"descriptor 4\" reason="),
+    (["file"], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason=\"Socket operation on non-socket\""),
+    (["udp"], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason=\"not a stream socket\""),
+    (["pair"], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason=\"does not listen"),
+    (["tcp4=127.0.0.1", "bound"], ["LISTEN_PID=PID", "LISTEN_FDS=2"], "path=\"descriptor 4\" reason=\"does not listen"),
+])
+def test_wrong_sockets(passed, kinds, variables, words):
+    """What is no socket for it is an error that names the cause and the place."""
+    started = passed(*kinds, variables=variables)
+    assert started.wait(PATIENCE_SECONDS) == 100, started.log.text()
+    line, = [line for line in started.log.text().splitlines() if "event=" in line]
+    assert f"event=trouble what=\"can't take systemd's sockets\" {words}" in line
+
+
+def test_a_port_beside_sockets(passed):
+    """With systemd's sockets a port is an error: systemd's would stay unserved."""
+    started = passed("tcp4=127.0.0.1", port="0")
+    assert started.wait(PATIENCE_SECONDS) == 100
+    assert 'path="the port" reason="is not systemd"' in started.log.text()
+
+
+@pytest.mark.parametrize("variables", [["LISTEN_PID=1", "LISTEN_FDS=1"], ["LISTEN_FDS=1"], ["LISTEN_PID=PID", "LISTEN_FDS=0"]])
+def test_a_port_beside_variables_of_others(passed, variables):
+    """Variables that are not for this process do not disturb a port."""
+    started = passed(port="0", variables=variables)
+    assert proc.wait_until(lambda: re.search(r"event=listen port=\d+ ", started.log.text()), PATIENCE_SECONDS)
