@@ -9,8 +9,7 @@ wren_network_file=/run/wrensshd-network.pid
 # The log goes to the kernel's log: its size is limited, and the real system keeps it.
 wren_log() { [ ! -w /dev/kmsg ] || exec 2>/dev/kmsg; }
 
-# Becomes the listener as soon as its interface exists. On a machine with little memory it accepts fewer connections
-# before the login.
+# Becomes the listener as soon as its interface exists.
 wren_serve() {
     set --
     [ -z "$WREN_COMMAND" ] || set -- -e "$WREN_COMMAND"
@@ -19,7 +18,7 @@ wren_serve() {
         sleep 1
     done
     # shellcheck disable=SC2086 # a list of words
-    exec /sbin/wrensshd-listen -k 3 -c 32 -s 8 ${WREN_INTERFACE:+-i "$WREN_INTERFACE"} "$WREN_PORT" \
+    exec /sbin/wrensshd-listen -k 3 ${WREN_INTERFACE:+-i "$WREN_INTERFACE"} "$WREN_PORT" \
         /sbin/wrensshd -a /etc/wrensshd/authorized_keys "$@" $WREN_OPTIONS -x sftp= /etc/wrensshd/hostkey </dev/null
 }
 

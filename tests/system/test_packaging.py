@@ -63,16 +63,26 @@ def test_limits(row, name, patterns):
 
 
 def test_limits_of_rules():
-    """The kernel's rules allow one address as many connections as a launcher that counts by address."""
-    one, = numbers("packaging/systemd/wrensshd.socket", r"^MaxConnectionsPerSource=(\d+)$")
-    assert numbers("packaging/nftables/wrensshd.nft", r"burst (\d+) packets", r"may open (\d+) connections") == (one, one)
+    """The comment in the kernel's rules has their number."""
+    burst, told = numbers("packaging/nftables/wrensshd.nft", r"burst (\d+) packets", r"may open (\d+) connections")
+    assert burst == told
+
+
+def test_limits_leave_room():
+    """No shipped launcher can be filled by connections before their login: the daemon has twice LIMIT_PLACES at most."""
+    places, = numbers("src/base/limit.h", r"^#define LIMIT_PLACES +(\d+)$")
+    most, one = numbers("packaging/systemd/wrensshd.socket", r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$")
+    assert most >= 3 * places and one > 2 * places
+    for name in ("packaging/README.md", "packaging/inetd/inetd.conf", "packaging/tcpserver/run"):
+        assert str(2 * places) in read(os.path.join(PROJECT, name)), name
 
 
 def test_limits_in_an_initramfs():
-    """All initramfs tools have the same limits."""
-    assert numbers("packaging/initramfs/server.sh", r"-c (\d+) -s \d+ ", r"-c \d+ -s (\d+) ") == numbers(
-        "packaging/initramfs/systemd/wrensshd-initrd.socket", r"^MaxConnections=(\d+)$",
-        r"^MaxConnectionsPerSource=(\d+)$")
+    """All initramfs tools have the limits of a running system."""
+    limits = (r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$")
+    assert numbers("packaging/initramfs/systemd/wrensshd-initrd.socket", *limits) == numbers(
+        "packaging/systemd/wrensshd.socket", *limits)
+    assert re.search(r"/wrensshd-listen -k 3 \$", read(PACKAGING + "/initramfs/server.sh"))
 
 
 def test_fail2ban_numbers():

@@ -48,7 +48,7 @@ class Service:
 
     def __init__(self, island, name, listens=True):
         self.island, self.name = island, name
-        self.limit, self.by_address, self.log, self.time, self.proc = 64, False, LOG, None, None
+        self.by_address, self.log, self.time, self.proc = False, LOG, None, None
         getattr(self, name)()
         if listens:
             island.wait_port()
@@ -69,23 +69,24 @@ class Service:
         directory = self.island.path("scan/wrensshd")
         shutil.copytree(os.path.join(PACKAGING, "runit/log"), os.path.join(directory, "log"))
         self.supervised("listen", ["runsvdir", "-P"], ["sv", "restart"], r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+")
-        self.limit, self.by_address = 22, True  # a third of 64: nobody of the crowd logs in
+        self.by_address = True
 
     def daemontools(self):
         self.supervised("tcpserver", ["svscan"], ["svc", "-t"], r"@[0-9a-f]{24}")
 
     def runit(self):
         self.supervised("runit", ["runsvdir", "-P"], ["sv", "restart"], r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+")
-        self.limit, self.by_address = 24, True
+        self.by_address = True
 
     def s6(self):
         self.supervised("s6", ["s6-svscan"], ["s6-svc", "-r"], r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ ")
 
     def xinetd(self):
+        shutil.copy(os.path.join(PACKAGING, "inetd/wrensshd.xinetd"), self.island.path("xinetd.conf"))
         self.proc = self.island.start(find("xinetd"), "-dontfork", "-pidfile", self.island.path("pid"), "-f",
-                                      os.path.join(PACKAGING, "inetd/wrensshd.xinetd"))
+                                      self.island.path("xinetd.conf"))
         self.restart = ["sh", "-c", f"kill -HUP $(cat {self.island.path('pid')})"]
-        self.limit, self.by_address, self.log = 24, True, None
+        self.by_address, self.log = True, None
 
     def service_script(self, source, name, *more):
         """A recipe's init script, whose packaged paths are replaced by those of the daemon under test."""
@@ -193,18 +194,71 @@ def test_log(service):
     assert other.returncode != 0, "all users may read who logs in"
 
 
+def start_crowd(service, count, greeted):
+    """Silent connections from one address, when so many are greeted."""
+    return subprocess.Popen([*service.island.inside, sys.executable, "-c", CROWD, str(count), "127.0.0.1", str(greeted)],
+                            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+@each_limited
+def test_silent_connections(service):
+    """As shipped, many silent connections leave room for logins, from their address and from another."""
+    crowd = start_crowd(service, 96, 96)
+    try:
+        assert int(crowd.stdout.readline()) == 96
+        service.island.ssh().works()
+        service.island.ssh("127.0.0.2").works()
+    finally:
+        crowd.communicate(b"")
+
+
+@pytest.mark.parametrize("service", ["inetd"], indirect=True)
+def test_scan(service):
+    """inetd goes on after more connections than would stop a service without a number after "nowait"."""
+    script = """import socket
+for _ in range(300):
+    with socket.create_connection(("127.0.0.1", 22), 10) as client:
+        client.recv(8)
+"""
+    done = service.island(sys.executable, "-c", script)
+    assert done.returncode == 0, done.stderr
+    service.island.ssh().works()
+
+
+LIMIT = 8
+LIMIT_OF_ONE = 4
+
+
+def narrow(service):
+    """Gives the service lower limits, at the places where an administrator changes them."""
+    path, before = service.island.path("xinetd.conf" if service.name == "xinetd" else "scan/wrensshd/run"), listeners(service)
+    with open(path, encoding="ascii") as file:
+        text = file.read()
+    changed = re.sub(r"\bwrensshd-listen 22", f"wrensshd-listen -c {LIMIT} -s {LIMIT_OF_ONE} 22", text)
+    changed = re.sub(r"( -c |instances +=) ?\d{3}\b", rf"\1 {LIMIT}", changed)
+    changed = re.sub(r"( -C |per_source +=) ?\d{3}\b", rf"\1 {LIMIT_OF_ONE}", changed)
+    assert changed != text
+    with open(path, "w", encoding="ascii") as file:
+        file.write(changed)
+    assert service.island(*service.restart).returncode == 0
+    if before:
+        assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
+    service.island.wait_port()
+    return LIMIT_OF_ONE if service.by_address else LIMIT
+
+
 @each_limited
 def test_limit(service):
     """The limit of connections holds, in all and from one address."""
-    service.island.ssh().works()  # the listener learns from it that its program says who has logged in
-    crowd = subprocess.Popen([*service.island.inside, sys.executable, "-c", CROWD, str(service.limit + 8),
-                              "127.0.0.1", str(service.limit)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    limit = narrow(service)
+    crowd = start_crowd(service, limit + 8, limit)
     try:
-        assert int(crowd.stdout.readline()) == service.limit
+        assert int(crowd.stdout.readline()) == limit
         if service.by_address:
             service.island.ssh("127.0.0.2").works()
     finally:
         crowd.communicate(b"")
+    assert proc.wait_until(lambda: service.island.ssh()("true").returncode == 0, PATIENCE_SECONDS)
     service.island.ssh().works()
 
 
@@ -308,6 +362,7 @@ def assert_ended_by_server(connection):
 def test_log_that_nobody_reads(service, how):
     """Logins work while the log's reader stands still, so that an administrator can make room."""
     island, ssh = service.island, service.island.ssh()
+    limit = narrow(service)
     set_deadline(service, 5)
     ssh.works()
     assert wait_log(service, "event=end")
@@ -321,7 +376,7 @@ def test_log_that_nobody_reads(service, how):
         assert_ended_by_server(connection)
     if service.by_address:
         # The listener writes lines of its own about refused connections.
-        crowd = [island.dial("127.0.0.1", "127.0.0.2") for _ in range(service.limit + 8)]
+        crowd = [island.dial("127.0.0.1", "127.0.0.2") for _ in range(limit + 8)]
         ssh.works()
         for connection in crowd:
             assert_ended_by_server(connection)

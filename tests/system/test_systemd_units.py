@@ -140,7 +140,8 @@ def test_the_end_of_an_initramfs(initrd_units):
 
 
 def test_the_socket_withstands_floods(units):
-    """A scan does not shut the socket, and one address can't take all connections."""
+    """A scan does not shut the socket, one address can't take all connections, and newcomers wait in the kernel."""
     found = settings(units, "wrensshd.socket", "Socket")
     assert found["TriggerLimitIntervalSec"] == "0"
-    assert 1 < int(found["MaxConnectionsPerSource"]) < int(found["MaxConnections"]) / 4
+    assert 1 < int(found["MaxConnectionsPerSource"]) < int(found["MaxConnections"])
+    assert found["Backlog"] == "1024"

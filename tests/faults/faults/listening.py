@@ -25,8 +25,8 @@ class Listen(Scenario):
         outcome = Outcome()
         site = self.site
         traced = Traced(self.injector, self.folder,
-                        [site.listen, "-b", "127.0.0.1", "-p", "0", "-m", "0", str(PORT), site.daemon,
-                         *site.daemon_args(), site.keydir(site.mode)], strike)
+                        [site.listen, "-b", "127.0.0.1", str(PORT), site.daemon, *site.daemon_args(),
+                         site.keydir(site.mode)], strike)
         proc.wait_until(lambda: listens() or traced.proc.poll() is not None, CLIENT_SECONDS)
         if listens():
             self.use(PORT, traced, outcome, learning)
