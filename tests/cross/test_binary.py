@@ -159,6 +159,7 @@ def test_archive_holds_what_is_promised(target):
         "share/man/man8/wrensshd-listen.8", "share/man/man8/wrensshd-sftp.8",
         "share/man/man5/wrensshd-keys.5", "share/man/man7/wrensshd-log.7",
         "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
+        "lib/systemd/system/wrensshd-listen.socket", "lib/systemd/system/wrensshd-listen.service",
         "lib/systemd/system/wrensshd-keygen.service",
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
         *("share/doc/wrensshd/" + page for page in (
@@ -190,7 +191,7 @@ def test_unpacks_in_little_memory(target, tmp_path):
         assert here.read() == there.read()
 
 
-@pytest.mark.parametrize("unit", ["wrensshd@.service", "wrensshd-keygen.service"])
+@pytest.mark.parametrize("unit", ["wrensshd@.service", "wrensshd-listen.service", "wrensshd-keygen.service"])
 def test_units_name_installed_programs(target, unit):
     """The units start programs that are in the archive."""
     with open(os.path.join(target.folder, "lib/systemd/system", unit), encoding="ascii") as file:

@@ -12,6 +12,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, daemon_environment
+from guest import Guest
 from listener import CAT, echoes, is_closed
 from openssh import OpenSSH
 
@@ -204,3 +205,49 @@ def test_a_port_beside_variables_of_others(passed, variables):
     """Variables that are not for this process do not disturb a port."""
     started = passed(port="0", variables=variables)
     assert proc.wait_until(lambda: re.search(r"event=listen port=\d+ ", started.log.text()), PATIENCE_SECONDS)
+
+
+# ---- the shipped units ----------------------------------------------------------------------------------
+
+PERSON = """mkdir -m 700 .ssh; ssh-keygen -q -t ed25519 -N '' -f .ssh/id_ed25519; cp .ssh/id_ed25519.pub .ssh/authorized_keys
+echo StrictHostKeyChecking accept-new >.ssh/config"""
+
+
+@pytest.fixture
+def guest(site):
+    made = Guest(site)
+    try:
+        made.types("useradd -m -s /bin/sh ann")
+        made.types(PERSON, user="ann")
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.slow
+def test_units(guest):
+    """The shipped units serve logins under systemd; a session survives a restart; of the two sockets one is active."""
+    guest.types("systemctl start wrensshd-listen.socket")
+    assert guest("systemctl", "is-active", "wrensshd-listen.service").stdout == "inactive\n"
+    for host in "127.0.0.1", "::1":
+        assert guest.types(f"ssh {host} id -un", user="ann").stdout == "ann\n"
+    assert guest("systemctl", "is-active", "wrensshd-listen.service").stdout == "active\n"
+    shown = guest("systemctl", "show", "-p", "TasksMax", "wrensshd-listen.service").stdout
+    assert shown == "TasksMax=infinity\n"
+    assert "event=login " in guest.journal("-t", "wrensshd") and "event=listen sockets=1 " in guest.journal("-t", "wrensshd")
+    kept = guest.start("setpriv", "--reuid=ann", "--regid=ann", "--init-groups", "ssh", "127.0.0.1",
+                       "echo here; sleep 5; echo still here", env={"HOME": "/home/ann"}, stdout=subprocess.PIPE)
+    assert kept.stdout.readline() == b"here\n"
+    guest.types("systemctl restart wrensshd-listen.service")
+    assert guest.types("ssh 127.0.0.1 echo again", user="ann").stdout == "again\n"
+    assert kept.communicate()[0] == b"still here\n" and kept.returncode == 0
+    for one, other in ("", "-listen"), ("-listen", ""):
+        guest.types(f"systemctl start wrensshd{one}.socket")
+        assert guest("systemctl", "is-active", f"wrensshd{other}.socket").stdout == "inactive\n"
+        assert guest.types("ssh 127.0.0.1 echo again", user="ann").stdout == "again\n"
+    guest.types("systemctl stop wrensshd-listen.socket wrensshd.socket")
+    guest.types("ssh 127.0.0.1 true", user="ann", fails=True)
+    guest.types("systemctl start wrensshd-listen.service")
+    assert guest("systemctl", "is-active", "wrensshd-listen.socket").stdout == "active\n", "the service brings its socket"

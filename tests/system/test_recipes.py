@@ -22,7 +22,7 @@ from site_setup import PROJECT, run_or_fail
 pytestmark = pytest.mark.slow
 RECIPES = {"alpine": "alpine/APKBUILD", "arch": "arch/PKGBUILD", "openwrt": "openwrt/Makefile",
            "buildroot": "buildroot/wrensshd.mk", "yocto": f"yocto/wrensshd_{version()}.bb"}
-UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-keygen.service"]
+UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-listen.socket", "wrensshd-listen.service", "wrensshd-keygen.service"]
 NAMES = ["wrensshd", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen", "wrensshd-sftp"]
 
 

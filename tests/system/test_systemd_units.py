@@ -66,7 +66,8 @@ def verify(folder, name):
     assert done.returncode == 0 and not ours, done.stdout
 
 
-@pytest.mark.parametrize("name", ["wrensshd.socket", "wrensshd@1.service", "wrensshd-keygen.service"])
+@pytest.mark.parametrize("name", ["wrensshd.socket", "wrensshd@1.service", "wrensshd-keygen.service",
+                                  "wrensshd-listen.socket", "wrensshd-listen.service"])
 def test_verify(units, name):
     """systemd accepts each line of the units."""
     verify(units, name)
@@ -95,34 +96,53 @@ def test_what_makes_the_key_has_few_rights(units):
 
 
 def test_a_connection_is_not_restricted(units):
-    """The unit of a connection has no restrictions: users' programs would have them, too."""
+    """The units that connections run in have no restrictions: users' programs would have them, too."""
     assert set(settings(units, "wrensshd@.service", "Service")) <= ALLOWED
+    assert set(settings(units, "wrensshd-listen.service", "Service")) <= ALLOWED | {"SyslogIdentifier", "TasksMax"}
+    assert settings(units, "wrensshd-listen.service", "Service")["TasksMax"] == "infinity"
 
 
 def test_what_a_connection_leaves(units):
     """Background programs survive the connection, and refused connections leave no failed units."""
-    found = settings(units, "wrensshd@.service", "Service")
-    assert (found["KillMode"], found["OOMPolicy"]) == ("process", "continue")
+    for name in ("wrensshd@.service", "wrensshd-listen.service"):
+        found = settings(units, name, "Service")
+        assert (found["KillMode"], found["OOMPolicy"]) == ("process", "continue")
     assert settings(units, "wrensshd@.service", "Unit")["CollectMode"] == "inactive-or-failed"
 
 
 def test_the_log_goes_to_the_journal(units):
     """Standard error goes to the journal and not to the client."""
     assert settings(units, "wrensshd@.service", "Service")["StandardError"] == "journal"
+    found = settings(units, "wrensshd-listen.service", "Service")
+    assert (found["StandardError"], found["SyslogIdentifier"]) == ("journal", "wrensshd")
 
 
 def test_the_key_is_made_and_repaired(units):
     """The key is made before the first connection, and repaired after a power cut."""
-    assert settings(units, "wrensshd.socket", "Unit")["Wants"] == "wrensshd-keygen.service"
-    assert settings(units, "wrensshd@.service", "Unit")["After"] == "wrensshd-keygen.service"
+    for socket, service in (("wrensshd.socket", "wrensshd@.service"), ("wrensshd-listen.socket", "wrensshd-listen.service")):
+        assert settings(units, socket, "Unit")["Wants"] == "wrensshd-keygen.service"
+        assert "wrensshd-keygen.service" in settings(units, service, "Unit")["After"].split()
     conditions = [line.partition("=")[2] for line in lines_of(units, "wrensshd-keygen.service", "Unit")
                   if line.startswith("Condition")]
     assert conditions == ["|!/etc/wrensshd/ssh_host_ed25519_key", "|/etc/wrensshd/.ed25519.sk"]
 
 
 def test_both_families(units):
-    """The socket serves IPv4 and IPv6 whatever net.ipv6.bindv6only says."""
-    assert settings(units, "wrensshd.socket", "Socket")["BindIPv6Only"] == "both"
+    """The sockets serve IPv4 and IPv6 whatever net.ipv6.bindv6only says."""
+    for name in ("wrensshd.socket", "wrensshd-listen.socket"):
+        assert settings(units, name, "Socket")["BindIPv6Only"] == "both"
+
+
+def test_one_of_two_sockets(units, site):
+    """Of the two sockets for one port one is active: starting one stops the other first. The listener takes what it gets."""
+    found = settings(units, "wrensshd-listen.socket", "Unit")
+    assert found["Conflicts"] == found["After"] == "wrensshd.socket"
+    assert settings(units, "wrensshd-listen.socket", "Socket")["Accept"] == "no"
+    assert settings(units, "wrensshd-listen.socket", "Socket")["ListenStream"] == \
+        settings(units, "wrensshd.socket", "Socket")["ListenStream"]
+    found = settings(units, "wrensshd-listen.service", "Service")
+    assert found["ExecStart"] == f"{site.bin}/wrensshd-listen systemd {site.bin}/wrensshd /etc/wrensshd"
+    assert settings(units, "wrensshd-listen.service", "Unit")["Requires"] == "wrensshd-listen.socket"
 
 
 def test_the_end_of_an_initramfs(initrd_units):
@@ -144,4 +164,5 @@ def test_the_socket_withstands_floods(units):
     found = settings(units, "wrensshd.socket", "Socket")
     assert found["TriggerLimitIntervalSec"] == "0"
     assert 1 < int(found["MaxConnectionsPerSource"]) < int(found["MaxConnections"])
-    assert found["Backlog"] == "1024"
+    for name in ("wrensshd.socket", "wrensshd-listen.socket"):
+        assert settings(units, name, "Socket")["Backlog"] == "1024"

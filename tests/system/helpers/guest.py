@@ -66,7 +66,7 @@ class Guest:
         shutil.copytree(PACKAGING, self.local + SHARED.removeprefix("/usr/local"))
         units = self.local + UNITS.removeprefix("/usr/local")
         os.makedirs(units)
-        for name in ("wrensshd.socket", "wrensshd@.service.in", "wrensshd-keygen.service.in"):
+        for name in (name for name in os.listdir(PACKAGING + "/systemd") if name != "meson.build"):
             with open(f"{PACKAGING}/systemd/{name}", encoding="ascii") as file:
                 text = file.read().replace("@sbindir@", "/usr/local/sbin")
             with open(f"{units}/{name.removesuffix('.in')}", "w", encoding="ascii") as file:
