@@ -36,6 +36,7 @@ TCPSVD = (r"tcpsvd .*-c (\d+)", r"tcpsvd .*-C (\d+)")
 WORDS = (r"^# At most (\d+) connections", r"at most (\d+) from one address")
 LIMITS = [
     ("systemd", "packaging/systemd/wrensshd.socket", [r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$"]),
+    ("systemd", "man/wrensshd.8", [r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$"]),
     ("runit, with ipsvd", "packaging/runit/run", TCPSVD),
     ("runit, with ipsvd", "packaging/runit/run", WORDS),
     ("daemontools, s6: tcpserver", "packaging/tcpserver/run", [r"tcpserver .*-c (\d+)"]),
@@ -44,6 +45,7 @@ LIMITS = [
     ("daemontools, s6: tcpserver", "packaging/s6/run", WORDS[:1]),
     ("daemontools, s6: tcpserver", "packaging/README.md", [r"tcpserver .*-c (\d+)"]),
     ("daemontools, s6: tcpserver", "README.md", [r"tcpserver .*-c (\d+)"]),
+    ("daemontools, s6: tcpserver", "man/wrensshd.8", [r"tcpserver .*-c (\d+)"]),
     ("a board's init: `wrensshd-listen`", "packaging/listen/run", WORDS),
     ("a board's init: `wrensshd-listen`", "packaging/alpine/wrensshd.confd",
      [r'^wrensshd_connections="(\d+)"$', r'^wrensshd_connections_from_one="(\d+)"$']),

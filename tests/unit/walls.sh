@@ -167,7 +167,7 @@ may_include src/wire src/base src/ipc
     may_include src/sftp src/wire $below src/tools
     may_include src/monitor src/authkeys src/hostkey src/session src/wire $below src/options.h crypto
     may_include src/tools src/hostkey src/wire src/base src/log src/ipc
-    may_include src/listen src/tools src/base src/log src/process src/ipc
+    may_include src/listen src/tools src/base src/log src/process
 }
 may_include crypto
 
