@@ -142,11 +142,11 @@ static bool check_sandbox(const struct options *options, const struct identity *
     int status = 0;
     pid_t child = fork();
     if (child == 0) {
-        _exit((int)sandbox_enter(identity));
+        _exit((int)sandbox_enter(geteuid() == 0 ? identity : NULL));
     }
     waitpid(child, &status, 0);
     bool good = monitor_judge_layers(reason, options, geteuid() == 0,
-                                     WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0);
+                                     WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0, true);
     if (!good) {
         log_trouble(reason, NULL, NULL);
     }
@@ -263,6 +263,7 @@ int check_run(const struct options *options)
     login.hostkey = secret_new(sizeof(struct hostkey));
     login.ipc = -1;
     login.deadline_ms = clock_now_ms() + (int64_t)options->login_seconds * 1000;
+    login.self = getpid();
     login.reserved_uid = geteuid() == 0 ? identity.uid : (uid_t)-1;
     login.scratch = &scratch;
     struct log_line line;

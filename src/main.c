@@ -17,6 +17,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "admission.h"
 #include "check_run.h"
 #include "confine.h"
 #include "connection.h"
@@ -262,28 +263,33 @@ static int fork_processes(const struct options *options, const struct peer *peer
     int sessions[2];
     const struct identity identity = identity_find();
     struct oom oom;
+    struct admission admission;
     uint8_t cookie[SSH_COOKIE_BYTES];
     randombytes_buf(cookie, sizeof(cookie));
     if (!open_descriptors(monitors, sessions)) {
         return trouble("/dev/null or a socket pair");
     }
+    if (!admission_enter(&admission, peer)) {
+        return 0;
+    }
+    launcher_environment_wipe(); /* admission needs XDG_RUNTIME_DIR */
     oom_raise(&oom, NULL_DESCRIPTOR + 1);
     pid_t network = fork();
     if (network < 0) {
         return trouble("fork");
     }
-    int mine = network == 0 ? 1 : 0;
-    place_ends(monitors[mine], sessions[mine]);
+    place_ends(monitors[network == 0], sessions[network == 0]);
     if (network == 0) {
         /* The sandbox closes all that is not the network process's. */
         set_sockets();
-        serve(options, peer, &identity, cookie);
+        serve(options, peer, admission.uid == 0 ? &identity : NULL, cookie);
         _exit(0);
     }
     struct monitor_setup setup = {.options = options,
                                   .peer = peer,
                                   .identity = &identity,
                                   .oom = &oom,
+                                  .admission = &admission,
                                   .cookie = cookie,
                                   .ipc = IPC_DESCRIPTOR,
                                   .network = network};
@@ -350,7 +356,6 @@ static int daemon_main(char **argv, const struct stat files[static STANDARD_DESC
     if (!make_connection_nonblocking(files)) {
         return trouble("the connection can't be made non-blocking");
     }
-    launcher_environment_wipe();
     if (!confine_leave_keyring()) {
         return trouble("the launcher's keyring can't be left");
     }

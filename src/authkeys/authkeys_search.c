@@ -21,7 +21,7 @@ struct search {
     struct key_text key;
     struct key_text authority; /* of the certificate */
     bool read;                 /* the key or the certificate has been parsed */
-    bool settled;              /* a line that lists the key has given the reason */
+    bool settled;              /* the reason is final, unless a line lets the key in */
     bool has_authority;        /* a line names an authority of a type that is taken */
     uint32_t other_line;       /* the first line with an authority of another type, or 0 */
     const char *other_path;

@@ -54,7 +54,7 @@ static bool read_address(struct in6_addr *address, const char *text)
 static bool take_flag(struct listener *listener, const struct flags *flags, int flag)
 {
     switch (flag) {
-    case 'm': /* of scripts for older versions */
+    case 'm': /* older scripts still pass them */
     case 'p':
         listener->has_idle_flags = true;
         return true;
@@ -114,7 +114,7 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     if (wrong != NULL) {
         return flags_refuse(&flags, wrong, NULL);
     }
-    /* Before the login one source may have two thirds of the default of -c. */
+    /* Connections before their login may take two thirds of -c's default; -s must be larger. */
     if (clients->limit_per_source == 0) {
         clients->limit_per_source = clients->limit - clients->limit / 4;
     }

@@ -71,7 +71,7 @@ static int bind_port(const struct listener *listener)
 
 #define PASSED_FIRST 3 /* SD_LISTEN_FDS_START */
 
-/* A program that it starts must not take them for its own. */
+/* So that the program that we start does not take them for its own. */
 static void remove_variables(void)
 {
     char **kept = environ;
@@ -116,7 +116,7 @@ static const char *judge_socket(int fd)
     if (listens == 0) {
         return "does not listen: it may be a connection, of a unit with Accept=yes";
     }
-    /* systemd's copy, if it has one, becomes non-blocking, too: it does not accept. */
+    /* O_NONBLOCK also holds for systemd's copy, on which systemd does not accept. */
     return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 && fcntl(fd, F_SETFL, O_NONBLOCK) == 0
                ? NULL
                : strerror(errno);

@@ -130,6 +130,7 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
         .deadline_ms = monitor->deadline_ms,
     };
     stop_alarm();
+    admission_leave(monitor->admission);
     oom_restore(monitor->oom, monitor->network);
     if (session_process_start(&monitor->session, &setup) != 0) {
         log_trouble("session process could not become the user", NULL, strerror(errno));

@@ -186,7 +186,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
         .best_effort = options->best_effort,
         .identity = login->identity,
         .hostkey = login->hostkey,
-        .monitor = getpid(),
+        .monitor = login->self,
         .watched = login->ipc,
         .deadline_ms = login->deadline_ms,
     };
@@ -341,6 +341,7 @@ static void refuse_login(struct login *login, const struct ipc_auth *request,
     login->refusals++;
     *verdict = login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
     log_login(request, outcome);
+    admission_advance(login->admission, PLACE_REFUSED);
     wait_for_refusal(login, request->user, received_ms);
 }
 

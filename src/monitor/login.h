@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "admission.h"
 #include "authkeys_ask.h"
 #include "hostkey.h"
 #include "ipc.h"
@@ -53,7 +54,9 @@ struct login {
     const struct options *options;
     const struct peer *peer;
     const struct identity *identity;
+    struct admission *admission;
     struct hostkey *hostkey;
+    pid_t self;          /* the monitor's pid */
     int ipc;             /* once it hangs up, no answer is needed */
     int64_t deadline_ms; /* of the whole login */
     uid_t reserved_uid;  /* as in struct account_rules */

@@ -87,13 +87,24 @@ static void end_in_order(struct monitor *monitor, int status, const char *reason
     shutdown(monitor->ipc, SHUT_WR);
 }
 
+/* Another process needs our place. It may have asked just before the login. */
+static void evict(struct monitor *monitor)
+{
+    if (monitor->phase != MONITOR_AFTER_LOGIN) {
+        ending_begin(monitor, 0, "evicted: a newcomer needed the place");
+        ending_kill_network(monitor);
+    }
+}
+
 static void read_signals(struct monitor *monitor, union monitor_request *request)
 {
     struct signalfd_siginfo signals[SIGNALS_WATCHED];
     char reason[64];
     ssize_t bytes = read(monitor->signals, signals, sizeof(signals));
     for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof(signals[0]); i++) {
-        if (signals[i].ssi_signo != SIGCHLD) { /* from a launcher or an administrator */
+        if (signals[i].ssi_signo == ADMISSION_SIGNAL) {
+            evict(monitor);
+        } else if (signals[i].ssi_signo != SIGCHLD) { /* from a launcher or an administrator */
             snprintf(reason, sizeof(reason), "ended by signal %u", signals[i].ssi_signo);
             end_in_order(monitor, 0, reason);
         }
@@ -103,11 +114,27 @@ static void read_signals(struct monitor *monitor, union monitor_request *request
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* Of the login, or of the connection's life. Normally the network process has ended it in time. */
+/* What the end of a connection without a login adds to its source's debt. */
+static int64_t debt_ms(const struct monitor *monitor)
+{
+    int64_t elapsed_ms = clock_now_ms() - monitor->started_ms;
+    /* The network process may have started its clock so much earlier. */
+    if (elapsed_ms + LIMIT_LOGIN_GRACE_MS >= (int64_t)monitor->options->login_seconds * 1000) {
+        return LIMIT_DEBT_DEADLINE_MS;
+    }
+    return monitor->login.refusals > 0 ? LIMIT_DEBT_REFUSED_MS : LIMIT_DEBT_NOTHING_MS;
+}
+
+/* Of the login, of the connection's life, or of its end. Normally the network process has ended it
+ * in time. */
 static void deadline_passed(struct monitor *monitor)
 {
     const struct options *options = monitor->options;
     char reason[64];
+    if (monitor->connection_gone) {
+        ending_fail(monitor, "network process did not end with its connection");
+        return;
+    }
     if (monitor->phase == MONITOR_AFTER_LOGIN) {
         snprintf(reason, sizeof(reason), "longest life of %u s", options->life_seconds);
         end_in_order(monitor, 0, reason);
@@ -116,6 +143,18 @@ static void deadline_passed(struct monitor *monitor)
     snprintf(reason, sizeof(reason), "login deadline of %u s", options->login_seconds);
     ending_begin(monitor, 0, reason);
     ending_kill_network(monitor);
+}
+
+/* The client has gone: a network process that were in an attacker's hands could keep the launcher's
+ * place. One that still has data for a slow program loses what the program has not taken in time.
+ */
+static void connection_ended(struct monitor *monitor)
+{
+    int64_t end_ms = clock_now_ms() + LIMIT_GONE_MS;
+    monitor->connection_gone = true;
+    if (monitor->deadline_ms > end_ms) {
+        monitor->deadline_ms = end_ms;
+    }
 }
 
 /* A logged-in user's monitor may be idle for days: only what it needs stays in memory. */
@@ -128,11 +167,13 @@ static void give_back_memory(struct monitor_buffers *buffers)
 static void serve_turn(struct monitor *monitor)
 {
     struct monitor_buffers *buffers = monitor->buffers;
-    struct pollfd waiting[] = {{.fd = monitor->ipc, .events = POLLIN},
-                               {.fd = monitor->signals, .events = POLLIN}};
+    struct pollfd waiting[] = {
+        {.fd = monitor->ipc, .events = POLLIN},
+        {.fd = monitor->signals, .events = POLLIN},
+        {.fd = monitor->connection_gone ? -1 : monitor->connection, .events = POLLRDHUP}};
     int timeout = monitor->deadline_ms == INT64_MAX ? -1 : clock_timeout_ms(monitor->deadline_ms);
     bool may_give_back = monitor->phase == MONITOR_AFTER_LOGIN && !monitor->idle;
-    int ready = poll(waiting, 2, may_give_back ? LIMIT_REST_MS : timeout);
+    int ready = poll(waiting, 3, may_give_back ? LIMIT_REST_MS : timeout);
     monitor->idle = ready == 0;
     if (ready == 0 && may_give_back) {
         give_back_memory(buffers);
@@ -152,6 +193,9 @@ static void serve_turn(struct monitor *monitor)
     /* In each turn, even if requests are waiting: each of them may leave a child to reap. */
     if (ready > 0 && waiting[1].revents != 0) {
         read_signals(monitor, &buffers->request);
+    }
+    if (ready > 0 && waiting[2].revents != 0) {
+        connection_ended(monitor);
     }
     if (monitor->network_gone) {
         /* END may have arrived after poll() returned, and gives a better reason than the exit. */
@@ -229,11 +273,12 @@ static void init_monitor(struct monitor *monitor, const struct monitor_setup *se
     monitor->peer = setup->peer;
     monitor->identity = setup->identity;
     monitor->oom = setup->oom;
+    monitor->admission = setup->admission;
     monitor->cookie = setup->cookie;
     monitor->ipc = setup->ipc;
     monitor->connection = setup->connection;
     monitor->network = setup->network;
-    monitor->as_root = geteuid() == 0;
+    monitor->as_root = setup->admission->uid == 0;
     monitor->phase = MONITOR_START;
     monitor->started_ms = clock_now_ms();
     monitor->deadline_ms =
@@ -244,6 +289,8 @@ static void init_monitor(struct monitor *monitor, const struct monitor_setup *se
         .options = options,
         .peer = setup->peer,
         .identity = setup->identity,
+        .admission = setup->admission,
+        .self = setup->admission->pid,
         .hostkey = monitor->hostkey,
         .ipc = setup->ipc,
         .deadline_ms = monitor->deadline_ms,
@@ -298,5 +345,6 @@ int monitor_run(const struct monitor_setup *setup)
     if (!monitor->ending.logged) {
         ending_log(monitor);
     }
+    admission_fail(monitor->admission, debt_ms(monitor));
     return monitor->ending.status;
 }

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "admission.h"
 #include "identity.h"
 #include "limit.h"
 #include "oom.h"
@@ -25,6 +26,7 @@ struct monitor_setup {
     const struct peer *peer;
     const struct identity *identity; /* of the unprivileged processes, where we start as root */
     struct oom *oom;                 /* of oom_raise(), called before the fork */
+    struct admission *admission;     /* of admission_enter(), called before the fork */
     const uint8_t *cookie; /* SSH_COOKIE_BYTES, drawn for this connection before the fork */
     int ipc;               /* to the network process */
     int connection;        /* a copy of its descriptor 0 */
@@ -45,9 +47,9 @@ int monitor_run(const struct monitor_setup *setup);
 struct hostkey;
 int monitor_load_hostkey(struct hostkey *key, const struct options *options, int *status);
 
-/* True if this sandbox of the network process suffices, which is logged; else the reason why not.
- */
+/* True if this sandbox of the network process suffices, which is logged, also if there is no place
+ * for the connection (admission.h); else the reason why not. */
 bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
-                          bool as_root, uint32_t layers);
+                          bool as_root, uint32_t layers, bool has_place);
 
 #endif

@@ -17,7 +17,7 @@
 /* ---- transport ------------------------------------------------------------------------------- */
 
 bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
-                          bool as_root, uint32_t layers)
+                          bool as_root, uint32_t layers, bool has_place)
 {
     struct log_line line;
     char held[SANDBOX_NAMES_BYTES];
@@ -38,6 +38,9 @@ bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct
     if (options->anybody != NULL) {
         log_text(&line, "authentication", "none");
     }
+    if (!has_place) {
+        log_text(&line, "admission", "none");
+    }
     log_end(&line, LOG_EVENT);
     return true;
 }
@@ -47,7 +50,8 @@ static const char *on_start(void *process, const void *request, struct reply *re
     struct monitor *monitor = process;
     const struct ipc_start *start = request;
     char reason[LIMIT_NOTE_BYTES + 1];
-    if (!monitor_judge_layers(reason, monitor->options, monitor->as_root, start->layers)) {
+    if (!monitor_judge_layers(reason, monitor->options, monitor->as_root, start->layers,
+                              monitor->admission->fd >= 0)) {
         ending_fail(monitor, reason);
         reply->bytes = 0;
         return NULL;
@@ -90,6 +94,7 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
     crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
                          monitor->hostkey->first.secret_key);
     keep_session_id(&monitor->login, signed_hash, certified);
+    admission_advance(monitor->admission, PLACE_EXCHANGED);
     return NULL;
 }
 
@@ -136,6 +141,7 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
         monitor->phase = MONITOR_AFTER_LOGIN;
         answer->forced = monitor->login.forced ? 1 : 0;
         monitor->deadline_ms = life_ends_ms(monitor);
+        monitor->connection_gone = false; /* look again: the deadline is a new one */
     }
     return wrong;
 }

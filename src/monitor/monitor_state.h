@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "admission.h"
 #include "hostkey.h"
 #include "identity.h"
 #include "ipc.h"
@@ -57,10 +58,14 @@ struct monitor {
     const struct peer *peer;
     const struct identity *identity;
     struct oom *oom;
+    struct admission *admission;
     const uint8_t *cookie; /* of our first KEXINIT: no exchange hash of another connection has it */
     int ipc;
-    int connection; /* a copy of descriptor 0: only to count its bytes and to shut it down */
-    int signals;    /* signals_watch() */
+    /* A copy of descriptor 0: only to see its end, to count its bytes and to shut it down. */
+    int connection;
+    bool connection_gone; /* the client's end is closed; the deadline is not later than
+                             LIMIT_GONE_MS */
+    int signals;          /* signals_watch() */
     pid_t network;
     bool network_gone; /* reaped, with network_status as its wait status */
     int network_status;

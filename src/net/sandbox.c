@@ -78,7 +78,7 @@ static void end_with_monitor(void)
 uint32_t sandbox_enter(const struct identity *identity)
 {
     uint32_t layers = 0;
-    if (geteuid() == 0) {
+    if (identity != NULL) {
         layers |= layer_if(enter_root(), SANDBOX_ROOT);
         layers |= layer_if(confine_set_groups(0, NULL) == 0, SANDBOX_GROUPS);
         layers |= layer_if(confine_identity(identity), SANDBOX_UID);

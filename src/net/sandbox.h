@@ -17,7 +17,8 @@
  * random bytes come from it. Descriptor 2 becomes NULL_DESCRIPTOR; all others are closed. From here
  * on the process can open no file: new descriptors come only from the session process.
  *
- * A process that starts as root becomes `identity`. When the monitor ends, the process ends too.
+ * A process that starts as root becomes `identity`; otherwise that is NULL. When the monitor ends,
+ * the process ends too.
  */
 uint32_t sandbox_enter(const struct identity *identity);
 

@@ -123,6 +123,7 @@ static uint64_t find_changed(void)
 void signals_reset(void)
 {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
+    sigset_t held;
     uint64_t found = find_changed();
     for (int number = 1; number < NSIG; number++) {
         if (number > 64 || (found >> (number - 1) & 1) != 0) {
@@ -130,7 +131,9 @@ void signals_reset(void)
         }
     }
     handle_write_errors(SIG_IGN);
-    signals_unblock();
+    sigemptyset(&held);
+    sigaddset(&held, SIGUSR1);
+    sigprocmask(SIG_SETMASK, &held, NULL);
 }
 
 void signals_hand_on(void)
@@ -148,6 +151,7 @@ int signals_watch(bool with_ending)
         sigaddset(&blocked, SIGTERM);
         sigaddset(&blocked, SIGINT);
         sigaddset(&blocked, SIGHUP);
+        sigaddset(&blocked, SIGUSR1);
     }
     sigprocmask(SIG_SETMASK, &blocked, NULL);
     return signalfd(-1, &blocked, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -159,5 +163,5 @@ bool signals_ending_wait(void)
     sigemptyset(&waiting);
     sigpending(&waiting);
     return sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1 ||
-           sigismember(&waiting, SIGHUP) == 1;
+           sigismember(&waiting, SIGHUP) == 1 || sigismember(&waiting, SIGUSR1) == 1;
 }

@@ -17,7 +17,8 @@ void descriptors_close_from(int first);
 /* Closes those from `first` to `last`, whether or not they are open. */
 void descriptors_close_between(int first, int last);
 
-/* Sets all signals to their default disposition and unblocks them; then ignores SIGPIPE and
+/* Sets all signals to their default disposition and unblocks them, but for SIGUSR1: what evicts a
+ * connection (admission.h) waits until signals_watch(). Then ignores SIGPIPE and
  * SIGXFSZ, for which write() returns an error instead. A launcher may have ignored others, and
  * every program of the session would inherit that. */
 void signals_reset(void);
@@ -30,15 +31,14 @@ void signals_hand_on(void);
 void signals_unblock(void);
 
 /* The most signals that wait in the descriptor of signals_watch(): one of each kind. */
-#define SIGNALS_WATCHED 4
+#define SIGNALS_WATCHED 5
 
-/* Blocks SIGCHLD and, if `with_ending`, the signals that ask a process to end: SIGTERM, SIGINT and
- * SIGHUP; unblocks all others. Returns a signalfd(2) for the blocked ones, close-on-exec and
- * non-blocking, or -1 with errno. */
+/* Blocks SIGCHLD and, if `with_ending`, the signals that ask a process to end: SIGTERM, SIGINT,
+ * SIGHUP and SIGUSR1, which admission.h sends; unblocks all others. Returns a signalfd(2) for the
+ * blocked ones, close-on-exec and non-blocking, or -1 with errno. */
 int signals_watch(bool with_ending);
 
-/* True if SIGTERM, SIGINT or SIGHUP is blocked and pending. For waits that do not watch a signalfd.
- */
+/* True if one of these is blocked and pending. For waits that do not watch a signalfd. */
 bool signals_ending_wait(void);
 
 #endif

@@ -1,6 +1,6 @@
 /*
  * The account of the user who logs in, as the system describes it. The child that reads keys looks
- * it up, once for each connection.
+ * it up, once for each key that is offered.
  */
 #ifndef WREN_ACCOUNT_H
 #define WREN_ACCOUNT_H

@@ -33,7 +33,10 @@ struct monitor *running;
 struct hostkey secrets;
 const struct identity nobody = {.uid = 990, .gid = 991};
 static struct {
-    bool child_signal, term_signal;
+    bool child_signal, term_signal, evict_signal;
+    enum { NOT_TOLD, TOLD_BEFORE_LOGIN, TOLD_AFTER_LOGIN } evicted; /* by the last read() alone */
+    bool gone, gone_told; /* the client; the monitor knows it */
+    int64_t gone_ms;      /* since then */
     bool network_ended, network_reaped, session_ended, session_reaped;
     int network_status, session_status;
     int keys_ended; /* children that read keys, not reaped */
@@ -137,12 +140,26 @@ SIMULATED(pid_t, fork, void)
     return ++state.next_child;
 }
 
+static bool take_signal(bool *waits)
+{
+    bool taken = *waits;
+    *waits = false;
+    return taken;
+}
+
 static ssize_t read_signals(uint8_t *out, size_t room)
 {
     size_t count = 0;
-    while (count < room && (state.term_signal || state.child_signal)) {
-        struct signalfd_siginfo info = {.ssi_signo = state.term_signal ? SIGTERM : SIGCHLD};
-        *(state.term_signal ? &state.term_signal : &state.child_signal) = false;
+    if (state.evict_signal && !state.term_signal && !state.child_signal) {
+        state.evicted =
+            running->phase == MONITOR_AFTER_LOGIN ? TOLD_AFTER_LOGIN : TOLD_BEFORE_LOGIN;
+    }
+    while (count < room && (state.term_signal || state.child_signal || state.evict_signal)) {
+        struct signalfd_siginfo info = {.ssi_signo = take_signal(&state.term_signal)    ? SIGTERM
+                                                     : take_signal(&state.child_signal) ? SIGCHLD
+                                                     : take_signal(&state.evict_signal)
+                                                         ? ADMISSION_SIGNAL
+                                                         : 0};
         memcpy(out + count++ * sizeof(info), &info, sizeof(info));
     }
     errno = EAGAIN;
@@ -172,7 +189,7 @@ SIMULATED(ssize_t, read, int fd, void *out, size_t bytes)
 
 SIMULATED(bool, signals_ending_wait, void)
 {
-    return simulating ? state.term_signal : __real_signals_ending_wait();
+    return simulating ? state.term_signal || state.evict_signal : __real_signals_ending_wait();
 }
 
 /* ---- waiting --------------------------------------------------------------------------------- */
@@ -184,18 +201,59 @@ static int pass(int timeout)
     return 0;
 }
 
+/* What poll() reports about a descriptor. */
+static short find_events(int fd)
+{
+    switch (fd < 0 ? 0 : simulation_fd(fd)->kind) {
+    case SIGNALS:
+        return state.child_signal || state.term_signal || state.evict_signal ? POLLIN : 0;
+    case CONNECTION:
+        return state.gone ? POLLRDHUP : 0;
+    case IPC_SOCKET:
+        return program.queued > 0 || program.closed ? POLLIN : 0;
+    default:
+        return 0;
+    }
+}
+
+/* An eviction ends a connection before its login, and none after it. */
+static void check_eviction(void)
+{
+    if (state.evicted == TOLD_BEFORE_LOGIN) {
+        SIMULATION_CHECK(running->phase == MONITOR_OVER && (state.killed || state.network_reaped));
+        simulation_goal("evicted");
+    } else if (state.evicted == TOLD_AFTER_LOGIN && !state.network_reaped) {
+        SIMULATION_CHECK(running->phase == MONITOR_AFTER_LOGIN && !state.killed);
+        simulation_goal("not-evicted");
+    }
+    state.evicted = NOT_TOLD;
+}
+
+/* While requests are served: whoever stays longer without a client is killed. */
+static void check_gone(const struct pollfd *connection, int timeout)
+{
+    bool told = connection->fd < 0;
+    SIMULATION_CHECK(told ? state.gone : simulation_fd(connection->fd)->kind == CONNECTION);
+    state.gone_ms = told && !state.gone_told ? simulation_ms : state.gone_ms;
+    state.gone_told = told;
+    int64_t left_ms = state.gone_ms + LIMIT_GONE_MS + 1 - simulation_ms;
+    SIMULATION_CHECK(!told || (timeout >= 0 && timeout <= (left_ms > 0 ? left_ms : 0)) ||
+                     timeout == LIMIT_REST_MS);
+}
+
 /* The input's next events, until there is something to wake up for. */
 static int wait_for_events(struct pollfd *waiting, nfds_t count, int timeout)
 {
-    bool serving = count == 2;
+    bool serving = count == 3;
+    if (serving) {
+        check_gone(&waiting[2], timeout);
+    }
+    check_eviction();
     for (;;) {
         int ready = 0;
         for (nfds_t i = 0; i < count; i++) {
-            bool signals = simulation_fd(waiting[i].fd)->kind == SIGNALS;
-            bool is = signals ? state.child_signal || state.term_signal
-                              : program.queued > 0 || program.closed;
-            waiting[i].revents = is ? POLLIN : 0;
-            ready += is;
+            waiting[i].revents = find_events(waiting[i].fd);
+            ready += waiting[i].revents != 0;
         }
         if (ready > 0) {
             return ready;
@@ -221,6 +279,12 @@ static int wait_for_events(struct pollfd *waiting, nfds_t count, int timeout)
         case EVENT_TERM:
             state.term_signal = true;
             break;
+        case EVENT_EVICT:
+            state.evict_signal = true;
+            break;
+        case EVENT_GONE:
+            state.gone = true;
+            break;
         case EVENT_ERROR:
             errno = event.value;
             return -1;
@@ -245,7 +309,7 @@ SIMULATED(int, poll, struct pollfd *waiting, nfds_t count, int timeout)
     }
     for (nfds_t i = 0; i < count; i++) {
         waiting[i].revents = 0;
-        SIMULATION_CHECK(simulation_fd(waiting[i].fd) != NULL);
+        SIMULATION_CHECK(simulation_fd(waiting[i].fd) != NULL || (i == 2 && waiting[i].fd == -1));
     }
     if (simulation_fd(waiting[0].fd)->kind == PIPE_IN) {
         program.closed = program.closed || program.hangs_up;
@@ -298,7 +362,8 @@ SIMULATED(ssize_t, recvmsg, int fd, struct msghdr *message, int flags)
 static void check_refusal_time(const struct ipc_auth_reply *reply)
 {
     bool early = simulation_ms < model.received_ms + LIMIT_REFUSAL_MS;
-    bool may = program.closed || state.term_signal || simulation_ms >= running->deadline_ms;
+    bool may = program.closed || state.term_signal || state.evict_signal ||
+               simulation_ms >= running->login.deadline_ms;
     SIMULATION_CHECK(reply->type != IPC_AUTH || reply->verdict == IPC_VERDICT_ACCEPTED || !early ||
                      may);
 }
@@ -371,6 +436,9 @@ static void check_end(int status)
     SIMULATION_CHECK(!model.broken || status == 111);
     SIMULATION_CHECK(!model.ended || status == model.end_status);
     SIMULATION_CHECK(state.network_reaped || state.killed);
+    SIMULATION_CHECK(model.failed && (model.left || model.sessions == 0));
+    SIMULATION_CHECK(model.phase != MODEL_AFTER_LOGIN || model.left);
+    check_eviction();
     if (model.phase == MODEL_AFTER_LOGIN || model.sessions > 0) {
         simulation_goal("ends-after-login");
     }
@@ -385,6 +453,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .has_ip = true};
     struct options options = {.keydir = "keys"};
     struct oom oom = {.fd = -1};
+    struct admission admission = {.fd = FREE_DESCRIPTOR_MIN + 1000, .phase = PLACE_STARTED};
     memset(&model, 0, sizeof(model));
     memset(&state, 0, sizeof(state));
     monitor_login_begin();
@@ -393,6 +462,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     program_begin((struct input){data, size}, &options, &model.as_root);
     monitor_make_keys();
     model.options = &options;
+    admission.uid = model.as_root ? 0 : 1000;
     model.key = secrets;
     simulation_begin();
     simulation_count_lines("]: event=end ");
@@ -405,6 +475,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                         .peer = &peer,
                                         .identity = &nobody,
                                         .oom = &oom,
+                                        .admission = &admission,
                                         .cookie = model.cookie,
                                         .ipc = IPC_DESCRIPTOR,
                                         .connection =

@@ -136,10 +136,12 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
     entropy_stop();
     log_open(false, LOG_DETAIL);
     log_peer(peer.address, peer.port);
+    struct admission admission = {.fd = -1, .pid = getpid(), .uid = geteuid()};
     const struct monitor_setup setup = {.options = &options,
                                         .peer = &peer,
                                         .identity = &world->identity,
                                         .oom = &oom,
+                                        .admission = &admission,
                                         .cookie = cookie,
                                         .ipc = IPC_DESCRIPTOR,
                                         .connection = CONNECTION_DESCRIPTOR,

@@ -122,7 +122,7 @@ prove() { # NAME STEP SOURCE-TREE
     mkdir -p "$folder"
     rm -f "$folder"/*.i "$folder/times"
     include="-I$top/tests/proofs"
-    for room in . base log users process ipc wire net net/transport net/channels authkeys hostkey monitor session listen tools; do
+    for room in . base log users process ipc wire net net/transport net/channels admission authkeys hostkey monitor session listen tools; do
         include="$include -I$3/src/$room"
     done
     for file in "$top/tests/proofs/$1.c" $sources; do

@@ -180,7 +180,7 @@ def test_the_end(passed):
     (["tcp4=127.0.0.1"], ["LISTEN_PID=PID", "LISTEN_FDS=2"], "path=\"descriptor 4\" reason="),
     ([], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason="),
     (["tcp4=127.0.0.1"], ["LISTEN_PID=PID", "LISTEN_FDS=64"], "path=\"descriptor 4\" reason="),
-    (["file"], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason=\"Socket operation on non-socket\""),
+    (["file"], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason="),
     (["udp"], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason=\"not a stream socket\""),
     (["pair"], ["LISTEN_PID=PID", "LISTEN_FDS=1"], "path=\"descriptor 3\" reason=\"does not listen"),
     (["tcp4=127.0.0.1", "bound"], ["LISTEN_PID=PID", "LISTEN_FDS=2"], "path=\"descriptor 4\" reason=\"does not listen"),

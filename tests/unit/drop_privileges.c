@@ -27,6 +27,7 @@ static struct options options;
 static struct peer peer;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct oom oom = {.fd = -1};
+static struct admission admission;
 static struct monitor_memory memory;
 static struct monitor *const monitor = &memory.monitor;
 static void *page;
@@ -93,6 +94,8 @@ static void set_up_monitor(void)
     monitor->peer = &peer;
     monitor->identity = &unprivileged;
     monitor->oom = &oom;
+    admission.fd = fcntl(memfd_create("places", MFD_CLOEXEC), F_DUPFD_CLOEXEC, 50);
+    monitor->admission = &admission;
     monitor->ipc = IPC_DESCRIPTOR;
     monitor->connection = CONNECTION;
     monitor->signals = signalfd(-1, &child, SFD_NONBLOCK | SFD_CLOEXEC);
@@ -312,6 +315,8 @@ static void look_at_itself(void)
     call_need(!as_root || strstr(text, "Groups:\t \n") != NULL);
     /* Only the session process keeps its end of its socket. */
     call_need(read(SESSION_DESCRIPTOR, text, 1) == -1);
+    /* The table of places is root's. */
+    call_need(admission.fd == -1);
 }
 
 START_TEST(every_right_is_given_up)

@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sodium.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 
@@ -41,6 +42,7 @@ static struct peer peer = {.address = "192.0.2.1", .port = "4711", .has_ip = tru
 static pid_t monitor;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct oom oom = {.fd = -1};
+static int table;   /* of places, or -1 */
 static int ipc;     /* the network process's end */
 static int session; /* the same of the session process's socket */
 static int client;  /* the other end of the connection */
@@ -70,6 +72,75 @@ struct ends {
     int ipc[2], session[2], connection[2], orders[2], log[2];
 };
 
+/* ---- its place --------------------------------------------------------------------------------
+ */
+
+/* The one that the monitor holds in the table. */
+#define PLACE 5
+
+static struct flock place_lock(void)
+{
+    return (struct flock){.l_type = F_WRLCK,
+                          .l_whence = SEEK_SET,
+                          .l_start = offsetof(struct places_file, places[PLACE]),
+                          .l_len = sizeof(struct place)};
+}
+
+/* As after admission_enter(). */
+static void hold_place(struct admission *admission)
+{
+    struct flock lock = place_lock();
+    if (admission->fd >= 0 && fcntl(admission->fd, F_SETLK, &lock) != 0) {
+        _exit(98);
+    }
+}
+
+/* A table, in which the source has half a second of debt. */
+static void make_table(void)
+{
+    static struct places_file file;
+    const struct source source = source_of(&peer);
+    places_make(&file.front, 0);
+    file.places[PLACE] = (struct place){.source = source, .phase = PLACE_STARTED};
+    file.front.debts[7] =
+        (struct debt){.network = source.network, .until_ms = clock_now_ms() + 500};
+    table = memfd_create("places", MFD_CLOEXEC);
+    ck_assert_int_eq(write(table, &file, sizeof(file)), sizeof(file));
+}
+
+static bool is_place_held(void)
+{
+    struct flock lock = place_lock();
+    ck_assert_int_eq(fcntl(table, F_GETLK, &lock), 0);
+    ck_assert(lock.l_type == F_UNLCK || lock.l_pid == monitor);
+    return lock.l_type != F_UNLCK;
+}
+
+static uint32_t place_phase(void)
+{
+    struct place place;
+    const off_t offset = offsetof(struct places_file, places[PLACE]);
+    ck_assert_int_eq(pread(table, &place, sizeof(place), offset), sizeof(place));
+    return place.phase;
+}
+
+/* The debt of the connection's source, in milliseconds. */
+static int64_t debt_left(void)
+{
+    static struct places_front front;
+    const uint64_t network = source_of(&peer).network;
+    int64_t until_ms = 0;
+    ck_assert_int_eq(pread(table, &front, sizeof(front), 0), sizeof(front));
+    for (size_t i = 0; i < LIMIT_DEBTS; i++) {
+        if (front.debts[i].network == network && front.debts[i].trusted == 0) {
+            until_ms = front.debts[i].until_ms > until_ms ? front.debts[i].until_ms : until_ms;
+        }
+    }
+    return until_ms == 0 ? 0 : until_ms - clock_now_ms();
+}
+
+/* ---- its start ------------------------------------------------------------------------------- */
+
 /* The descriptors that monitor.h expects. */
 static void place_descriptors(const struct ends *ends)
 {
@@ -85,10 +156,11 @@ static void place_descriptors(const struct ends *ends)
 
 static void run_monitor(struct ends *ends)
 {
-    sigset_t chld;
-    sigemptyset(&chld);
-    sigaddset(&chld, SIGCHLD);
-    sigprocmask(SIG_BLOCK, &chld, NULL);
+    sigset_t blocked;
+    sigemptyset(&blocked);
+    sigaddset(&blocked, SIGCHLD);
+    sigaddset(&blocked, ADMISSION_SIGNAL); /* as admission_enter() has it */
+    sigprocmask(SIG_BLOCK, &blocked, NULL);
     signal(SIGTERM, SIG_DFL);
     signal(SIGPIPE, SIG_IGN); /* as main.c has it */
     close(ends->ipc[1]);
@@ -108,12 +180,20 @@ static void run_monitor(struct ends *ends)
         run_network_process(end);
     }
     close(end);
+    struct admission admission = {.fd = table < 0 ? -1 : process_move_high(table),
+                                  .place = PLACE,
+                                  .phase = PLACE_STARTED,
+                                  .pid = getpid(),
+                                  .uid = geteuid(),
+                                  .source = source_of(&peer)};
+    hold_place(&admission);
     place_descriptors(ends);
     log_open(false, LOG_EVENT); /* looks up the process id, which the filter would not allow */
     const struct monitor_setup setup = {.options = &options,
                                         .peer = &peer,
                                         .identity = &unprivileged,
                                         .oom = &oom,
+                                        .admission = &admission,
                                         .cookie = (const uint8_t *)COOKIE,
                                         .ipc = IPC_DESCRIPTOR,
                                         .connection = ends->connection[0],
@@ -201,6 +281,7 @@ static void begin(void)
     scratch_make(keydir);
     people_begin(home);
     over_tcp = false;
+    table = -1;
     options.best_effort = !people_have_seccomp();
     crypto_sign_keypair(hostkey.first.public_key, hostkey.first.secret_key);
     scratch_write(keydir, "ed25519.pk", hostkey.first.public_key, 32, 0644);
@@ -380,7 +461,7 @@ START_TEST(good_connection)
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "event=connection layers=root,uid,groups,no-new-privs,not-dumpable,"
-                          "rlimits,landlock,seccomp missing=none\n");
+                          "rlimits,landlock,seccomp missing=none admission=none\n");
     assert_contains(said, "event=login user=alice ");
     assert_contains(said,
                     "event=end user=alice in=1234 out=5678 seconds=0 reason=\"client left\"\n");
@@ -828,7 +909,7 @@ START_TEST(missing_layers_are_logged_with_best_effort)
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "event=connection layers=uid missing=");
-    assert_contains(said, "rlimits,seccomp\n");
+    assert_contains(said, "rlimits,seccomp admission=none\n");
     if (geteuid() == 0) {
         start();
         assert_fatal(&none, sizeof(none), "reason=\"sandbox layers missing: root,uid,");
@@ -974,6 +1055,157 @@ START_TEST(signals_that_end_a_connection)
 }
 END_TEST
 
+/* Starts a command. The reply's descriptors are dropped, so the command's input ends at once. */
+static void run(const char *command)
+{
+    struct process_command request;
+    struct ipc_done done;
+    size_t bytes = process_command(&request, command);
+    ck_assert_int_eq(send(session, &request, bytes, MSG_NOSIGNAL), (ssize_t)bytes);
+    ck_assert_int_eq(recv(session, &done, sizeof(done), 0), sizeof(done));
+    ck_assert_uint_eq(done.done, 1);
+}
+
+/* ---- the place in the table -------------------------------------------------------------------
+ */
+
+/* It knows how far the connection has got, until the login gives it up. */
+START_TEST(the_place_follows_the_connection)
+{
+    const struct auth_request carol = make_auth("carol", 64);
+    make_table();
+    start();
+    do_start();
+    ck_assert(is_place_held());
+    ck_assert_uint_eq(place_phase(), PLACE_STARTED);
+    do_sign(64, 0);
+    ck_assert_uint_eq(place_phase(), PLACE_EXCHANGED);
+    ck_assert_uint_eq(do_auth(&carol), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(place_phase(), PLACE_REFUSED);
+    do_sign(64, 1);
+    ck_assert_uint_eq(place_phase(), PLACE_REFUSED);
+    ck_assert_int_gt(debt_left(), 0);
+    do_login();
+    ck_assert(!is_place_held());
+    ck_assert_int_eq(debt_left(), 0);
+    run("exit 0");
+    ck_assert(!is_place_held());
+    do_end(IPC_END_CLIENT, "");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    ck_assert_int_eq(debt_left(), 0);
+    assert_contains(said, "missing=none\n"); /* no admission=none */
+}
+END_TEST
+
+/* By the connection's end: nothing was tried, a key was refused, the time ran out. */
+START_TEST(the_debt_of_an_end)
+{
+    static const int64_t added_ms[] = {LIMIT_DEBT_NOTHING_MS, LIMIT_DEBT_REFUSED_MS,
+                                       LIMIT_DEBT_DEADLINE_MS};
+    const struct auth_request carol = make_auth("carol", 64);
+    make_table();
+    options.login_seconds = _i < 2 ? 30 : 1;
+    start_at(BEFORE_LOGIN);
+    if (_i > 0) {
+        ck_assert_uint_eq(do_auth(&carol), IPC_VERDICT_REFUSED);
+    }
+    if (_i < 2) {
+        do_end(IPC_END_CLIENT, "client left");
+        order(0);
+    }
+    ck_assert_int_eq(finish_monitor(), 0);
+    ck_assert_int_gt(debt_left(), _i == 0 ? 0 : added_ms[_i - 1] + 500);
+    ck_assert_int_le(debt_left(), added_ms[_i] + 500);
+    ck_assert(!is_place_held());
+}
+END_TEST
+
+/* Nothing but the log's line tells the client's network process: it may be an attacker's. */
+START_TEST(an_evicted_connection)
+{
+    char byte;
+    make_table();
+    start_at((enum stage)_i);
+    while (!is_place_held()) {
+        usleep(1000);
+    }
+    ck_assert_int_eq(kill(monitor, ADMISSION_SIGNAL), 0);
+    ck_assert_int_eq(read(client, &byte, 1), 0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "reason=\"evicted: a newcomer needed the place\"\n");
+    ck_assert_int_gt(debt_left(), 0);
+    ck_assert_int_le(debt_left(), LIMIT_DEBT_NOTHING_MS + 500);
+}
+END_TEST
+
+/* The signal may have been sent just before the login. */
+START_TEST(no_eviction_after_the_login)
+{
+    make_table();
+    start_at(AFTER_LOGIN);
+    ck_assert_int_eq(kill(monitor, ADMISSION_SIGNAL), 0);
+    do_sign(64, 1);
+    run("exit 0");
+    do_end(IPC_END_CLIENT, "client left");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "reason=\"client left\"\n");
+}
+END_TEST
+
+/* ---- a client that has gone -------------------------------------------------------------------
+ */
+
+/* A network process in an attacker's hands does not keep the processes of the connection. */
+START_TEST(network_process_without_a_client_is_killed)
+{
+    int64_t before = clock_now_ms();
+    over_tcp = true;
+    start_at((enum stage)_i);
+    ck_assert_int_eq(_i % 2 == 0 ? shutdown(client, SHUT_WR) : shutdown(client, SHUT_RDWR), 0);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"network process did not end with its connection\"\n");
+    ck_assert_int_ge(clock_now_ms() - before, LIMIT_GONE_MS - 100);
+}
+END_TEST
+
+/* The login's end is a new deadline: the client's is looked for again. */
+START_TEST(client_that_has_gone_before_the_login)
+{
+    start_at(BEFORE_LOGIN);
+    shutdown(client, SHUT_WR);
+    usleep(100000);
+    do_login();
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"network process did not end with its connection\"\n");
+    assert_contains(said, "event=end user=alice ");
+}
+END_TEST
+
+START_TEST(network_process_that_ends_with_its_client)
+{
+    start_at(AFTER_LOGIN);
+    shutdown(client, SHUT_WR);
+    do_sign(64, 1);
+    do_end(IPC_END_CLIENT, "client left");
+    order(0);
+    ck_assert_int_eq(finish_monitor(), 0);
+    assert_contains(said, "reason=\"client left\"\n");
+}
+END_TEST
+
+/* The end of the login's time may come first. */
+START_TEST(login_deadline_without_a_client)
+{
+    options.login_seconds = 1;
+    start_at(BEFORE_LOGIN);
+    shutdown(client, SHUT_WR);
+    ck_assert_int_eq(finish_monitor(), 111);
+    assert_contains(said, "reason=\"network process did not end with its connection\"\n");
+}
+END_TEST
+
 /* ---- the bytes ------------------------------------------------------------------------------- */
 
 /* The kernel's count takes precedence over the network process's. */
@@ -1055,17 +1287,6 @@ START_TEST(children_are_reaped_under_load)
 END_TEST
 
 /* ---- the session process --------------------------------------------------------------------- */
-
-/* Starts a command. The reply's descriptors are dropped, so the command's input ends at once. */
-static void run(const char *command)
-{
-    struct process_command request;
-    struct ipc_done done;
-    size_t bytes = process_command(&request, command);
-    ck_assert_int_eq(send(session, &request, bytes, MSG_NOSIGNAL), (ssize_t)bytes);
-    ck_assert_int_eq(recv(session, &done, sizeof(done), 0), sizeof(done));
-    ck_assert_uint_eq(done.done, 1);
-}
 
 START_TEST(session_over_its_socket)
 {
@@ -1204,6 +1425,14 @@ Suite *unit_suite(void)
     tcase_add_test(tests, replies_that_nobody_reads);
     tcase_add_test(tests, host_key_that_can_not_be_used);
     tcase_add_loop_test(tests, signals_that_end_a_connection, 0, 6);
+    tcase_add_test(tests, the_place_follows_the_connection);
+    tcase_add_loop_test(tests, the_debt_of_an_end, 0, 3);
+    tcase_add_loop_test(tests, an_evicted_connection, AT_START, AFTER_LOGIN);
+    tcase_add_test(tests, no_eviction_after_the_login);
+    tcase_add_loop_test(tests, network_process_without_a_client_is_killed, BEFORE_LOGIN, STAGES);
+    tcase_add_test(tests, client_that_has_gone_before_the_login);
+    tcase_add_test(tests, network_process_that_ends_with_its_client);
+    tcase_add_test(tests, login_deadline_without_a_client);
     tcase_add_loop_test(tests, the_kernels_count_wins, AT_START, STAGES);
     tcase_add_test(tests, the_connection_is_shut_down);
     tcase_add_test(tests, children_are_reaped_under_load);

@@ -106,7 +106,8 @@ static int access_in_a_fork(int (*access_it)(void), bool confined)
             (confine_set_groups(0, NULL) != 0 || !confine_identity(&unprivileged))) {
             _exit(99);
         }
-        if (confined && (sandbox_enter(&unprivileged) & SANDBOX_LANDLOCK) == 0) {
+        if (confined &&
+            (sandbox_enter(geteuid() == 0 ? &unprivileged : NULL) & SANDBOX_LANDLOCK) == 0) {
             _exit(98);
         }
         _exit(access_it() >= 0 ? 0 : errno);

@@ -3,8 +3,8 @@
 #
 #     walls.sh SOURCE_ROOT LIBRARY...
 #
-# Of the libraries those of base, log, users (users_files, tables, etc), process, ipc, wire, net, monitor, authkeys, hostkey,
-# session, sftp and wrencrypto must be there. The others, and programs, may be linked besides: none of it all allocates, or
+# Of the libraries those of base, log, users (users_files, tables, etc), process, ipc, admission, wire, net, monitor, authkeys,
+# hostkey, session, sftp and wrencrypto must be there. The others, and programs, may be linked besides: none of it all allocates, or
 # has stdio's streams. Says what is wrong, one line each; exit 1 if anything is.
 set -u
 export LC_ALL=C
@@ -48,7 +48,7 @@ base=$(library base "$@") log=$(library log "$@") process=$(library process "$@"
 users_files=$(library users_files "$@") tables=$(library tables "$@") etc=$(library etc "$@")
 wire=$(library wire "$@") net=$(library net "$@") monitor=$(library monitor "$@")
 authkeys=$(library authkeys "$@") hostkey=$(library hostkey "$@") session=$(library session "$@")
-sftp=$(library sftp "$@") crypto=$(library wrencrypto "$@")
+sftp=$(library sftp "$@") admission=$(library admission "$@") crypto=$(library wrencrypto "$@")
 
 has "$base" '^flags_next$'
 has "$log" '^log_open$'
@@ -57,6 +57,8 @@ has "$tables" '^identity_find$'
 has "$etc" '^etc_open$'
 has "$process" '^confine_identity$'
 has "$ipc" '^request_serve$'
+has "$admission" '^admission_enter$'
+has "$admission" '^places_victim$'
 has "$wire" '^reader_end$'
 has "$net" '^dispatch_lookup$'
 has "$net" '^channel_on_request$'
@@ -74,6 +76,7 @@ of_log='log_'
 of_users='users_|passwd_|account_file_|identity_find|etc_open'
 of_process='confine_|descriptors_|signals_|dirs_numbers|entropy_|landlock_|memory_give_back|oom_|sandbox_layers_|secret_|seccomp_'
 of_ipc='request_serve|sftp_report_|signature_'
+of_admission='admission_|places_(make|are|victim)|debts_|source_(of|is_remote)'
 of_net='packet_|connection_|queue_|loop_run|sandbox_enter|idle_trim|hostkeys_|dispatch|kexinit_|kex_|channel_|userauth_|messages_|version_read|tty_modes|ask_(start|sign|prove|auth|pty|spawn|signal|release|note|end)'
 of_net="$of_net|deadlines_|message_(begin|send)|output_room|pace_|version_(is_openssh|send)|seccomp_enter"
 of_monitor='monitor_|ending_|drop_privileges|account_find|account_nobody|authkeys_(ask|child|words)|login_|sign_|tcp_bytes'
@@ -84,7 +87,7 @@ of_session='sessions_|session_request|program_|streams_|child_start|account_beco
 of_sftp='sftp_(end|log|main|options|read|request|run|sandbox|send)|attributes_|listing_|owners_|paths?_'
 of_sftp="$of_sftp|answer_(begin|end|name|result|status|u64)|handle_(open|read)|sftp_client"
 of_sftp="$of_sftp|on_(open|close|read|write|[fl]?(set)?stat|(open|read|mk|rm)dir|readlink|realpath|symlink|rename)$|on_(copy_data|expand_path|f?statvfs|fsync|hardlink|home_directory|limits|posix_rename|remove|users_groups)$"
-of_others="$parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp"
+of_others="$parser|$of_admission|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp"
 # The ground floor, from below: base, then log and users, then process, then ipc.
 free_of base "$base" "^($of_log|$of_users|$of_process|$of_ipc|$of_others)"
 free_of log "$log" "^($of_users|$of_process|$of_ipc|$of_others)"
@@ -93,8 +96,9 @@ for part in "$users_files" "$tables" "$etc"; do
 done
 free_of process "$process" "^($of_users|$of_ipc|$of_others)"
 free_of ipc "$ipc" "^($of_users|secret_|seccomp_|confine_|landlock_|$of_others)"
-free_of wire "$wire" "^($of_log|$of_users|$of_process|$of_ipc|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
-free_of net "$net" "^($of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp|session_process_)"
+free_of admission "$admission" "^($of_users|$of_process|$of_ipc|$parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
+free_of wire "$wire" "^($of_log|$of_users|$of_process|$of_ipc|$of_admission|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
+free_of net "$net" "^($of_admission|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp|session_process_)"
 free_of net "$net" '^(signature_verify|request_serve|secret_)'
 # The monitor parses nothing: it enters the parsers' room, and that of the session process, by one header each.
 free_of monitor "$monitor" "^($parser|$of_net|$of_session|$of_sftp|openssh_key_|host_certificate_)"
@@ -103,13 +107,16 @@ entered=$(names "$monitor" | grep -E "^($of_authkeys)" |
 [ -z "$entered" ] || fail "monitor enters authkeys by $entered"
 entered=$(names "$monitor" | grep '^session_' | grep -v '^session_process_' | tr '\n' ' ')
 [ -z "$entered" ] || fail "monitor enters the session process by $entered"
+# Of admission it has the calls, but the first, and nothing of the table.
+entered=$(names "$monitor" | grep -E "^($of_admission)" | grep -vE '^admission_(advance|leave|fail)$' | tr '\n' ' ')
+[ -z "$entered" ] || fail "monitor enters admission by $entered"
 # What parses keys has nothing of the host key; what loads the host key has nothing of users' keys.
-free_of authkeys "$authkeys" "^($of_net|$of_monitor|$of_hostkey|$of_session|$of_sftp|session_process_|secret_|log_)"
-free_of hostkey "$hostkey" "^($of_net|$of_monitor|$of_authkeys|$of_session|$of_sftp|session_process_)"
+free_of authkeys "$authkeys" "^($of_admission|$of_net|$of_monitor|$of_hostkey|$of_session|$of_sftp|session_process_|secret_|log_)"
+free_of hostkey "$hostkey" "^($of_admission|$of_net|$of_monitor|$of_authkeys|$of_session|$of_sftp|session_process_)"
 # The session process is the user's: it has nothing of the host key, of logins, of keys or of the wire.
-free_of session "$session" "^($parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_sftp|secret_(new|free))"
+free_of session "$session" "^($parser|$of_admission|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_sftp|secret_(new|free))"
 # The SFTP server is a program of its own: it has nothing of a connection and no key, starts nothing, opens no socket.
-free_of sftp "$sftp" "^($of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|session_process_|signature_|secret_)"
+free_of sftp "$sftp" "^($of_admission|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|session_process_|signature_|secret_)"
 free_of sftp "$sftp" '^(f?exec[vl]p?e?|execveat|v?fork|clone|posix_spawnp?|system|popen)$'
 free_of sftp "$sftp" '^(socket|socketpair|connect|bind|listen|accept4?)$'
 free_of 'crypto' "$crypto" '^(sodium_)?(malloc|calloc|realloc|free|allocarray|aligned_alloc)$'
@@ -155,6 +162,7 @@ may_include src/log src/base
 may_include src/users src/base
 may_include src/process src/base src/log src/users
 may_include src/ipc src/base src/log src/process
+may_include src/admission src/base src/log
 may_include src/wire src/base src/ipc
 # shellcheck disable=SC2086 # lists of folders
 {
@@ -165,7 +173,7 @@ may_include src/wire src/base src/ipc
     may_include src/hostkey src/wire src/base src/log src/process src/ipc
     may_include src/session $below
     may_include src/sftp src/wire $below src/tools
-    may_include src/monitor src/authkeys src/hostkey src/session src/wire $below src/options.h crypto
+    may_include src/monitor src/authkeys src/hostkey src/session src/admission src/wire $below src/options.h crypto
     may_include src/tools src/hostkey src/wire src/base src/log src/ipc
     may_include src/listen src/tools src/base src/log src/process
 }

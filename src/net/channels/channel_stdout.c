@@ -201,7 +201,7 @@ void channel_stdout_tell(struct connection *connection, struct channel *channel,
     pace_sent(&channel->pace, (uint32_t)count, connection->now_ms);
 }
 
-/* Fills `most` packets at most, and returns how many: if all, there may be more to read. */
+/* Sends at most `most` packets. Returns how many were full: if all, there may be more to read. */
 static int read_stream(struct connection *connection, struct channel *channel, int *fd, int most,
                        bool is_stderr)
 {

@@ -1,7 +1,7 @@
 """Connections as the monitor sees them: settings, then operations (tests/fuzz/support/monitor_program.c)."""
 
 START, SIGN, PROVE, AUTH, NOTE, END, PTY = 1, 2, 3, 4, 5, 6, 7
-TIME, NETWORK_ENDS, SESSION_ENDS, TERM, POLL_FAILS, CLOSE, REPLY_FAILS = 16, 17, 18, 19, 20, 21, 22
+TIME, NETWORK_ENDS, SESSION_ENDS, TERM, POLL_FAILS, CLOSE, REPLY_FAILS, EVICT, GONE = range(16, 25)
 MORE = 0x80  # the next operation comes at once, or a variant of this one
 SHORT, LONG, DESCRIPTORS, PATCH, FAR = 1, 2, 4, 8, 16
 PROBE, SIGNED = 1, 2
@@ -105,9 +105,22 @@ def named():
     yield "notes and an idle time", {"notes", "logs-in", "gives-memory-back"}, (
         setup() + LOGIN + note(text=b"a \n\x1b\x7f\"=%") + bytes([MORE | TIME, 9]) + END_BY_CLIENT)
     yield "notes without end", {"notes"}, setup() + note(more=MORE) * 70 + END_BY_CLIENT
-    yield "deadline", {"starts", "frees-key"}, setup(seconds=0) + start() + bytes([MORE | TIME, 200])
+    yield "deadline", {"starts", "frees-key", "debt-deadline"}, setup(seconds=0) + start() + bytes([MORE | TIME, 200])
     yield "stubborn", {"breaks-a-rule"}, setup(ROOT | STUBBORN) + sign()
     yield "SIGTERM", {"frees-key"}, setup() + BEGIN + bytes([TERM])
+    yield "evicted", {"place-exchanged", "evicted", "debt-nothing"}, setup() + BEGIN + bytes([EVICT])
+    yield "evicted after a refusal", {"place-refused", "evicted", "debt-refused"}, (
+        setup() + BEGIN + auth(SIGNED | ED25519, 0) + bytes([EVICT]))
+    yield "stubborn, evicted", {"evicted"}, setup(ROOT | STUBBORN) + BEGIN + bytes([EVICT])
+    yield "no eviction after the login", {"leaves-place", "not-evicted", "ends-after-login"}, (
+        setup() + LOGIN + bytes([EVICT]) + note() + END_BY_CLIENT)
+    yield "client gone, stubborn", {"starts"}, setup(ROOT | STUBBORN) + BEGIN + bytes([GONE])
+    yield "client gone after the login, stubborn", {"ends-after-login"}, setup(ROOT | STUBBORN) + LOGIN + bytes([GONE])
+    yield "client gone before the login", {"ends-after-login"}, (
+        setup(ROOT | STUBBORN) + BEGIN + bytes([GONE]) + bytes([MORE | TIME, 20]) + auth(SIGNED | ED25519))
+    yield "client gone, requests", {"notes", "ends-after-login"}, (
+        setup(ROOT | STUBBORN) + LOGIN + bytes([GONE]) + 30 * (note() + bytes([MORE | TIME, 5])))
+    yield "client gone, END", {"ends", "ends-after-login"}, setup() + LOGIN + bytes([GONE]) + END_BY_CLIENT
     yield "network process killed", {"frees-key"}, setup() + BEGIN + bytes([MORE | NETWORK_ENDS, 31])
     yield "session process ends", {"logs-in", "ends-after-login"}, setup(ROOT | REPORTS) + LOGIN + bytes([SESSION_ENDS, 111])
     yield "session process killed", {"logs-in", "ends-after-login"}, setup() + LOGIN + bytes([MORE | SESSION_ENDS, 9])

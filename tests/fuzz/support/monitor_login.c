@@ -45,6 +45,51 @@ SIMULATED(int, crypto_sign_verify_detached, const unsigned char *signature,
     return memcmp(expected, signature, sizeof(expected)) == 0 ? 0 : -1;
 }
 
+/* ---- the place before it --------------------------------------------------------------------- */
+
+SIMULATED(void, admission_advance, struct admission *admission, enum place_phase phase)
+{
+    bool refuses = model.deciding && !(model.asks && !model.asked);
+    SIMULATION_CHECK(admission == running->admission);
+    SIMULATION_CHECK((phase == PLACE_EXCHANGED && !model.may_sign && model.reply_due) ||
+                     (phase == PLACE_REFUSED && refuses));
+    if (!model.left && phase > model.place_phase) {
+        model.place_phase = phase;
+    }
+    simulation_goal(phase == PLACE_REFUSED ? "place-refused" : "place-exchanged");
+}
+
+/* Once, by an accepted login, before anything runs as its user. */
+SIMULATED(void, admission_leave, struct admission *admission)
+{
+    SIMULATION_CHECK(admission == running->admission && !model.left && model.sessions == 0);
+    SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
+                     model_accepts(&model));
+    model.left = true;
+    admission->fd = -1;
+    simulation_goal("leaves-place");
+}
+
+/* Once, at the end. A request that is cut off by the end may be a refusal or not. */
+SIMULATED(void, admission_fail, const struct admission *admission, int64_t added_ms)
+{
+    const int64_t most_ms = (int64_t)model.options->login_seconds * 1000 - LIMIT_LOGIN_GRACE_MS;
+    SIMULATION_CHECK(admission == running->admission && !model.failed);
+    SIMULATION_CHECK((admission->fd < 0) == model.left);
+    model.failed = true;
+    if (simulation_ms - running->started_ms >= most_ms) {
+        SIMULATION_CHECK(added_ms == LIMIT_DEBT_DEADLINE_MS);
+        simulation_goal("debt-deadline");
+    } else if (model.refusals > 0) {
+        SIMULATION_CHECK(added_ms == LIMIT_DEBT_REFUSED_MS);
+        simulation_goal("debt-refused");
+    } else {
+        SIMULATION_CHECK(added_ms == LIMIT_DEBT_NOTHING_MS ||
+                         (added_ms == LIMIT_DEBT_REFUSED_MS && model.deciding));
+        simulation_goal("debt-nothing");
+    }
+}
+
 /* ---- the login ------------------------------------------------------------------------------- */
 
 SIMULATED(int, session_process_start, struct session_handle *handle,
@@ -54,6 +99,7 @@ SIMULATED(int, session_process_start, struct session_handle *handle,
     const struct grant grant = model_grant(&model);
     SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
                      model_accepts(&model) && ++model.sessions == 1);
+    SIMULATION_CHECK(model.left);
     SIMULATION_CHECK(memcmp(setup->account, &account->account, sizeof(account->account)) == 0 &&
                      memcmp(setup->groups, &account->groups, sizeof(account->groups)) == 0 &&
                      memcmp(setup->grant, &grant, sizeof(grant)) == 0);

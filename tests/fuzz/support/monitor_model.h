@@ -34,6 +34,9 @@ struct model {
     int end_status;
     bool confined;     /* set by the target: every right is given up */
     unsigned sessions; /* session processes that were started */
+    bool left;         /* the place before the login is given up */
+    bool failed;       /* the end without a login is counted */
+    uint32_t place_phase;
 
     uint8_t cookie[SSH_COOKIE_BYTES];
     unsigned signatures, proofs[2], requests, refusals;

@@ -251,6 +251,10 @@ struct event program_event(const struct model *model, bool serving)
         case 21:
             program.closed = true;
             return (struct event){EVENT_CLOSE, 0};
+        case 23:
+            return (struct event){EVENT_EVICT, 0};
+        case 24:
+            return (struct event){EVENT_GONE, 0};
         case 22:
             program.send_error = high ? EPIPE : EAGAIN;
             break;

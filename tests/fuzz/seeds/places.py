@@ -1,0 +1,29 @@
+"""Tables of connections before their login: the front with four debts, a debtor, places (tests/fuzz/places.c)."""
+
+import struct
+
+NOW = 1000000000
+V4, V6, UID = 0x0000FFFFC0000200, 0x20010DB800000000, 0x75000003E8
+FAR = 2**62
+
+
+def table(count, places, magic=b"wrensshd", version=1, limit=8, debts=(), source=(V4 + 1, 0), added=3000, random=5):
+    front = struct.pack("=8sIIqQqQ", magic, version, limit, 0, 0, 0, 0)
+    front += b"".join(struct.pack("=QqQ", *debt) for debt in debts).ljust(4 * 24, b"\0")
+    return (struct.pack("=BI", count - 1, random) + front + struct.pack("=QQI", *source, added)
+            + b"".join(struct.pack("=QQqII", *place, 0) for place in places))
+
+
+def seeds():
+    for magic, version, limit in ((b"wrensshd", 2, 8), (b"Wrensshd", 1, 8), (b"wrensshd", 1, 7), (b"wrensshd", 1, 129),
+                                  (b"wrensshd", 1, 128)):
+        yield table(16, [], magic, version, limit)
+    for until, trusted in ((NOW + 1, 0), (NOW + 60000, 0), (NOW + 60001, 0), (NOW + 3600000, 1), (FAR, 1), (-FAR, 0)):
+        yield table(16, [], debts=[(V4 + 1, until, trusted)])
+    for phase in (1, 3, 4):
+        yield table(256, [(V6, 1, 7, phase)])  # one group
+        for network, host, step, host_step in ((V6, 1, 1 << 16, 0), (V6, 1, 256, 0), (V6, 1, 1, 0), (V6, 1, 0, 1), (V6, 1, 0, 0),
+                                               (V4, 0, 256, 0), (V4, 0, 1, 0), (UID, 0, 1, 0), (UID, 0, 0, 0)):
+            yield table(20, [(network + i * step, host + i * host_step, NOW + 10 * i, (phase + i // 15) % 5) for i in range(20)])
+    for times in ((FAR, -FAR, 0, -1, NOW), (5, 5, 5, 5, 5)):
+        yield table(5, [(V6 + (i << 16), 1, times[i], 1) for i in range(5)])

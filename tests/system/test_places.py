@@ -1,0 +1,379 @@
+"""The table of connections before their login: who is evicted, and files that are no table. All by a server of an
+ordinary user, whose table is in XDG_RUNTIME_DIR; test_door.py has root's."""
+
+import os
+import signal
+import socket
+import stat
+import struct
+import time
+
+import pytest
+
+from proc import SLOWNESS
+from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, Closed
+from wire_crypto import Ed25519Key
+
+NAME = "wrensshd.places"
+# As src/admission/places.h has it.
+HEADER = struct.Struct("=8sIIqQqQ")
+DEBTS, DEBT_BYTES = 128, 24
+PLACES = 256
+PLACE = struct.Struct("=QQqII")
+FRONT_BYTES = HEADER.size + DEBTS * DEBT_BYTES
+LIMIT = 8  # the least that a table may have
+STARTED, EXCHANGED, REFUSED = 1, 2, 3
+
+
+def table(limit=LIMIT, version=1, evicted_ms=0, evicted=0, debts=b"", places=b""):
+    header = HEADER.pack(b"wrensshd", version, limit, evicted_ms, evicted, 0, 0)
+    return (header + debts).ljust(FRONT_BYTES, b"\0") + places.ljust(PLACES * PLACE.size, b"\0")
+
+
+def read_place(data, number):
+    return PLACE.unpack_from(data, FRONT_BYTES + number * PLACE.size)
+
+
+class Folder:
+    """XDG_RUNTIME_DIR of a server that runs as the site's user."""
+
+    def __init__(self, site):
+        self.site = site
+        self.path = site.folder(f"places-{time.monotonic_ns()}", 0o700, *([site.user] if site.root else []))
+        self.file = os.path.join(self.path, NAME)
+
+    def write(self, data, mode=0o600):
+        with open(self.file, "wb") as file:
+            file.write(data)
+        os.chmod(self.file, mode)
+        if self.site.root:
+            os.chown(self.file, self.site.user.pw_uid, self.site.user.pw_gid)
+
+    def read(self):
+        with open(self.file, "rb") as file:
+            return file.read()
+
+    def phases(self):
+        return [read_place(self.read(), number)[3] for number in range(PLACES)]
+
+
+@pytest.fixture
+def folder(site):
+    return Folder(site)
+
+
+@pytest.fixture
+def connect(client, folder):
+    """connect(): a client whose server is about to greet it."""
+    def start(**how):
+        raw = client(started={"mode": "user", "env": {"XDG_RUNTIME_DIR": folder.path}}, **how)
+        raw.line.log.wait("connection")
+        return raw
+    return start
+
+
+def connection(raw):
+    return raw.line.log.wait("connection")[0]
+
+
+def troubles(raw):
+    return [line for line in raw.line.log.events("trouble") if "places" in line["what"]]
+
+
+def is_evicted(raw):
+    """The server has closed the connection, and says why."""
+    with pytest.raises(Closed):
+        while True:
+            raw.read_bytes(1)
+    end = raw.line.assert_over()
+    return end["reason"] == "evicted: a newcomer needed the place"
+
+
+# ---- places and evictions ---------------------------------------------------------------------------------------
+
+
+def test_a_new_table(connect, folder):
+    """The first connection makes it; only its user may read it; nothing else stays."""
+    raw = connect()
+    found = os.stat(folder.file)
+    assert stat.S_IMODE(found.st_mode) == 0o600 and found.st_size == len(table())
+    assert os.listdir(folder.path) == [NAME]
+    assert "admission" not in connection(raw) and troubles(raw) == []
+    assert HEADER.unpack_from(folder.read())[:2] == (b"wrensshd", 1)
+
+
+def test_phases(connect, folder, site):
+    """A place says how far its connection has got, until the login gives it up."""
+    raw = connect()
+    assert [phase for phase in folder.phases() if phase] == [STARTED]
+    raw.handshake()
+    assert [phase for phase in folder.phases() if phase] == [EXCHANGED]
+    raw.start_userauth()
+    assert raw.auth_answer(raw.publickey(Ed25519Key()))[0] == USERAUTH_FAILURE
+    assert [phase for phase in folder.phases() if phase] == [REFUSED]
+    assert raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
+    connect()
+    assert sorted(phase for phase in folder.phases() if phase) in ([STARTED], [STARTED, REFUSED])  # perhaps the same
+
+
+def test_the_oldest_silent_one_goes(connect, folder):
+    """A newcomer evicts the oldest of those that have exchanged no keys, and gets in at once."""
+    folder.write(table())
+    busy = connect()
+    busy.handshake()
+    silent = [connect() for _ in range(LIMIT - 1)]
+    newcomer = connect()
+    assert is_evicted(silent[0])
+    assert newcomer.line.log.wait("eviction")[0]["places"] == str(LIMIT)
+    newcomer.login()
+    busy.login()
+    for raw in silent[1:]:
+        raw.handshake()
+
+
+def test_all_have_exchanged_keys(connect, folder):
+    """Then the oldest of them goes."""
+    folder.write(table())
+    old = [connect() for _ in range(LIMIT)]
+    for raw in old:
+        raw.handshake()
+    connect().login()
+    assert is_evicted(old[0])
+
+
+def test_a_login_gives_up_its_place(connect, folder):
+    """So any number of sessions leaves room for those that come."""
+    folder.write(table())
+    sessions = [connect().login() for _ in range(LIMIT + 2)]
+    silent = [connect() for _ in range(LIMIT)]
+    assert not any(raw.line.log.events("eviction") for raw in silent)
+    connect()
+    assert is_evicted(silent[0])
+    for raw in sessions:
+        assert raw.exec("echo here").wait_closed().output == b"here\n"
+
+
+def test_a_late_request_to_leave(connect):
+    """What evicts a connection does nothing to one that has logged in."""
+    raw = connect().login()
+    os.kill(raw.line.monitor, signal.SIGUSR1)
+    assert raw.exec("echo here").wait_closed().output == b"here\n"
+
+
+def test_the_end_of_evictions(connect, folder):
+    """A line tells how many there were, once nobody was evicted for a minute."""
+    folder.write(table(evicted=3, evicted_ms=int(time.monotonic() * 1000) - 50000))
+    assert connect().line.log.events("eviction") == []
+    folder.write(table(evicted=3, evicted_ms=int(time.monotonic() * 1000) - 70000))
+    assert connect().line.log.wait("eviction")[0]["evicted"] == "3"
+    assert connect().line.log.events("eviction") == []
+
+
+def test_a_killed_holder(connect, folder):
+    """The kernel frees its place."""
+    folder.write(table())
+    held = [connect() for _ in range(LIMIT)]
+    os.kill(held[3].line.monitor, signal.SIGKILL)
+    held[3].line.wait_exit()
+    newcomer = connect()
+    assert newcomer.line.log.events("eviction") == []
+
+
+def test_a_stopped_holder(connect, folder):
+    """It can't leave; the newcomer does not wait for it."""
+    folder.write(table())
+    held = [connect() for _ in range(LIMIT)]
+    os.kill(held[0].line.monitor, signal.SIGSTOP)
+    connect().login()
+    connect().login()
+    os.kill(held[0].line.monitor, signal.SIGCONT)
+    assert is_evicted(held[0])
+
+
+def test_a_network_process_that_stays(client):
+    """After its client has gone it ends in time, whatever it does: here it is stopped."""
+    raw = client().login()
+    os.kill(raw.line.network, signal.SIGSTOP)
+    raw.sock.close()
+    end = raw.line.assert_over(within=15 * SLOWNESS, status=111)
+    assert end["reason"] == "network process did not end with its connection"
+
+
+# ---- debts ------------------------------------------------------------------------------------------------------
+
+DEBT = struct.Struct("=QqQ")
+DEBTOR, OTHER = 0x0000FFFFC0000201, 0x0000FFFFC0000202  # as places.c has 192.0.2.1 and 192.0.2.2
+
+
+def now_ms():
+    return int(time.monotonic() * 1000)
+
+
+def debts(folder):
+    entries = DEBT.iter_unpack(folder.read()[HEADER.size:FRONT_BYTES])
+    return {network: (until_ms, trusted) for network, until_ms, trusted in entries if until_ms > 0}
+
+
+@pytest.fixture
+def come(dial, folder):
+    """come(address): a connection from there, as a launcher tells it who does not hand on the socket."""
+    def start(address):
+        line = dial(mode="user", pair=socket.socketpair(), env={"XDG_RUNTIME_DIR": folder.path, "TCPREMOTEIP": address})
+        line.log.wait("connection" if line.sock.recv(1) else "refused")
+        return line
+    return start
+
+
+def leave(line):
+    line.sock.close()
+    line.wait_exit()
+
+
+def test_a_penalty(come, folder):
+    """An address in debt is refused, another one is not; a connection without a login costs it a second."""
+    folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 60000, 0)))
+    refused = come("192.0.2.1")
+    refused.wait_exit()
+    assert [line["reason"] for line in refused.log.events("refused")] == ["penalty"]
+    assert refused.proc.returncode == 0 and refused.log.events("end") == []
+    leave(come("192.0.2.2"))
+    until_ms, trusted = debts(folder)[OTHER]
+    assert until_ms <= now_ms() + 1000 and trusted == 0
+    assert DEBTOR in debts(folder)
+
+
+def test_a_small_debt(come, folder):
+    folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 29000, 0)))
+    leave(come("192.0.2.1"))
+
+
+def test_this_host_has_no_debt(come, folder):
+    leave(come("127.0.0.1"))
+    assert debts(folder) == {}
+
+
+def test_a_login_is_trusted(come, client, folder):
+    """After a login from an address, those who fail there do not keep its users out."""
+    raw = client(started={"mode": "user", "pair": socket.socketpair(),
+                          "env": {"XDG_RUNTIME_DIR": folder.path, "TCPREMOTEIP": "192.0.2.1"}})
+    raw.login()
+    trust = debts(folder)[DEBTOR]
+    assert trust[1] == 1 and trust[0] > now_ms() + 3000000
+    leave(come("192.0.2.1"))
+    assert debts(folder) == {DEBTOR: trust}
+
+
+# ---- files that are no table ------------------------------------------------------------------------------------
+
+SCRIBBLE = bytes((7 * i * i + 3 * i) % 251 for i in range(len(table())))
+
+
+@pytest.mark.parametrize("data", [SCRIBBLE, b"", table()[:-1], table() + b"\0", table(version=0), table(version=2), table(limit=0),
+                                  table(limit=LIMIT - 1), table(limit=129), table(limit=2**32 - 1)],
+                         ids=["damaged", "empty", "short", "long", "older", "newer", "no-limit", "low", "high", "huge"])
+def test_a_damaged_table_is_replaced(connect, folder, data):
+    """With one line in the log. Whoever has a place in the old one keeps its connection."""
+    folder.write(table())
+    before = connect()
+    folder.write(data)
+    raw = connect()
+    assert [line["reason"] for line in troubles(raw)] == ["damaged or of another version; replaced"]
+    assert "admission" not in connection(raw)
+    raw.login()
+    assert troubles(connect()) == []
+    before.login()
+
+
+def not_ours(folder, kind):
+    if kind == "link":
+        os.symlink("/etc/hostname", folder.file)
+    elif kind == "pipe":
+        os.mkfifo(folder.file, 0o600)
+    elif kind == "folder":
+        os.mkdir(folder.file, 0o700)
+    else:
+        folder.write(table(), {"writable": 0o602, "readable": 0o640}.get(kind, 0o600))
+    if kind == "foreign":
+        os.chown(folder.file, 1, 1)
+        os.chmod(folder.file, 0o666)
+    elif folder.site.root and kind != "link":
+        os.chown(folder.file, folder.site.user.pw_uid, folder.site.user.pw_gid)
+
+
+@pytest.mark.parametrize("kind, reason", [
+    ("writable", "is open to other users"), ("readable", "is open to other users"), ("pipe", "no regular file"),
+    ("link", "Too many levels of symbolic links|Symbolic link loop"), ("folder", "Is a directory"),
+    pytest.param("foreign", "has another owner", marks=pytest.mark.root)])
+def test_what_is_not_trusted(connect, folder, kind, reason):
+    """It stays as it is, and connections are served without a place."""
+    not_ours(folder, kind)
+    before = os.lstat(folder.file)
+    raw = connect()
+    [line] = troubles(raw)
+    assert line["path"] == folder.file and line["reason"] in reason.split("|")  # musl has other words
+    assert connection(raw)["admission"] == "none"
+    raw.login()
+    after = os.lstat(folder.file)
+    assert (before.st_ino, before.st_mtime, before.st_mode) == (after.st_ino, after.st_mtime, after.st_mode)
+
+
+def test_no_folder(connect, folder):
+    os.rmdir(folder.path)
+    raw = connect()
+    assert [line["reason"] for line in troubles(raw)] == ["No such file or directory"]
+    raw.login()
+
+
+def test_a_folder_without_write(connect, folder):
+    os.chmod(folder.path, 0o500)
+    raw = connect()
+    assert [line["reason"] for line in troubles(raw)] == ["Permission denied"]
+    assert connection(raw)["admission"] == "none"
+    raw.login()
+
+
+def in_run(options, more=""):
+    """What to start the daemon by, with a /run of its own."""
+    return ["unshare", "-m", "sh", "-c", f'mount -t tmpfs -o {options} none /run && {more} exec "$@"', "sh"]
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.parametrize("launch, reason", [
+    (in_run("size=4k", "head -c 4096 /dev/zero >/run/full &&"), "No space left on device"),
+    (in_run("ro"), "Read-only file system")], ids=["full", "read-only"])
+def test_a_run_that_takes_nothing(client, launch, reason):
+    raw = client(started={"mode": "root", "launch": launch})
+    assert connection(raw)["admission"] == "none"
+    assert [line["reason"] for line in troubles(raw)] == [reason]
+    raw.login()
+
+
+def test_no_variable(client):
+    """Not every launcher of an ordinary user sets it: no line but the field."""
+    raw = client(started={"mode": "user", "env": {"XDG_RUNTIME_DIR": ""}})
+    assert connection(raw)["admission"] == "none" and troubles(raw) == []
+
+
+def test_another_clock(connect, folder):
+    """Times of before a restart, far in the future, keep nobody out and evict nobody wrongly."""
+    far = 2**62
+    debts = struct.pack("=QqQ", 0x0000FFFF7F000001, far, 0) * DEBTS
+    places = PLACE.pack(0x0000FFFF7F000001, 0, far, STARTED, 0) * PLACES
+    folder.write(table(debts=debts, places=places, evicted_ms=far, evicted=5))
+    first = connect()
+    assert first.line.log.wait("eviction")[0]["evicted"] == "5"
+    others = [connect() for _ in range(LIMIT - 1)]
+    newcomer = connect()
+    assert is_evicted(first)
+    for raw in (newcomer, *others):
+        raw.login()
+
+
+def test_places_of_nobody(connect, folder):
+    """A table that claims that all places are taken, by processes that do not hold them."""
+    places = PLACE.pack(1 << 60, 5, 1, STARTED, os.getpid()) * PLACES
+    folder.write(table(places=places))
+    for raw in [connect() for _ in range(LIMIT)]:
+        assert raw.line.log.events("eviction") == []
+        raw.login()

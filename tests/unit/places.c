@@ -1,0 +1,421 @@
+/* Covers places.c: sources, who is evicted, debts, and by a simulation whose login survives. */
+#include "places.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit.h"
+
+#define NOW_MS 1000000
+
+/* ---- sources --------------------------------------------------------------------------------- */
+
+static struct source source(const char *address)
+{
+    struct peer peer = {.has_ip =
+                            strpbrk(address, ".:") != NULL && strchr("uvtp", *address) == NULL};
+    snprintf(peer.address, sizeof(peer.address), "%s", address);
+    return source_of(&peer);
+}
+
+static bool is_same(const char *one, const char *other)
+{
+    const struct source a = source(one);
+    const struct source b = source(other);
+    return a.network == b.network && a.host == b.host;
+}
+
+START_TEST(sources)
+{
+    static const char *const remote[] = {"192.0.2.1",   "192.0.2.2",       "2001:db8::1",
+                                         "2001:db8::2", "2001:db8:0:1::1", "fe80::1%eth0",
+                                         "fe80::2%eth0"};
+    static const char *const local[] = {"unix:0", "unix:1000", "vsock:2", "tcp", "pipe", "unix"};
+    for (size_t i = 0; i < 7; i++) {
+        const struct source found = source(remote[i]);
+        ck_assert_msg(source_is_remote(&found), "%s", remote[i]);
+        for (size_t j = 0; j < i; j++) {
+            ck_assert_msg(!is_same(remote[i], remote[j]), "%s %s", remote[i], remote[j]);
+        }
+    }
+    for (size_t i = 0; i < 6; i++) {
+        const struct source found = source(local[i]);
+        ck_assert_msg(!source_is_remote(&found), "%s", local[i]);
+        for (size_t j = 0; j < i; j++) {
+            ck_assert_msg(is_same(local[i], local[j]) == (i == 5 && j == 0), "%s %s", local[i],
+                          local[j]);
+        }
+    }
+    /* All of the loopback is one source. */
+    const struct source loopback = source("127.0.0.1");
+    ck_assert(is_same("127.9.8.7", "127.0.0.1") && is_same("::1", "127.0.0.1"));
+    ck_assert(!source_is_remote(&loopback));
+    ck_assert(!is_same("128.0.0.1", "127.0.0.1"));
+    ck_assert(is_same("fe80::1%eth0", "fe80::1"));
+    ck_assert_uint_eq(source("2001:db8::1").network, source("2001:db8::2").network);
+}
+END_TEST
+
+/* ---- eviction -------------------------------------------------------------------------------- */
+
+#define COUNT (2 * LIMIT_PLACES)
+
+static struct place places[COUNT];
+
+static void hold(size_t place, const char *address, uint32_t phase, int64_t started_ms)
+{
+    places[place] =
+        (struct place){.source = source(address), .phase = phase, .started_ms = started_ms};
+}
+
+/* `count` places from `first` on, one second after another. */
+static void hold_many(size_t first, size_t count, const char *format, uint32_t phase)
+{
+    char address[64];
+    for (size_t i = 0; i < count; i++) {
+        snprintf(address, sizeof(address), format, (unsigned)i + 1);
+        hold(first + i, address, phase, NOW_MS + (int64_t)(first + i) * 1000);
+    }
+}
+
+static void empty(void)
+{
+    memset(places, 0, sizeof(places));
+}
+
+START_TEST(an_empty_table_has_no_victim)
+{
+    ck_assert_uint_eq(places_victim(places, COUNT, 0), COUNT);
+    hold(7, "192.0.2.1", PLACE_EVICTED, NOW_MS);
+    hold(8, "192.0.2.1", 4711, NOW_MS);
+    ck_assert_uint_eq(places_victim(places, COUNT, 0), COUNT);
+}
+END_TEST
+
+/* A refused key is no merit. */
+START_TEST(who_has_done_the_least_for_the_longest_time)
+{
+    hold_many(100, 4, "10.1.%u.1", PLACE_REFUSED); /* the younger half */
+    hold(3, "192.0.2.1", PLACE_REFUSED, 1);
+    hold(4, "192.0.3.1", PLACE_EXCHANGED, 2);
+    hold(5, "192.0.4.1", PLACE_STARTED, 4);
+    hold(6, "192.0.5.1", PLACE_STARTED, 3);
+    static const size_t order[] = {6, 5, 3, 4, 100};
+    for (size_t i = 0; i < 5; i++) {
+        size_t victim = places_victim(places, COUNT, 0);
+        ck_assert_uint_eq(victim, order[i]);
+        if (victim < COUNT) {
+            places[victim].phase = PLACE_EVICTED;
+        }
+    }
+}
+END_TEST
+
+/* Between silent newcomers and connections that have exchanged keys, others could not do so. */
+START_TEST(the_silent_young_go_last)
+{
+    hold_many(0, 100, "10.1.%u.1", PLACE_REFUSED);
+    hold_many(50, 50, "10.2.%u.1", PLACE_STARTED);
+    ck_assert_uint_eq(places_victim(places, COUNT, 0), 0);
+    places[49].phase = PLACE_STARTED;
+    ck_assert_uint_eq(places_victim(places, COUNT, 0), 49);
+    /* In a group that has more than its share its own younger half counts. */
+    hold_many(100, 18, "192.0.2.%u", PLACE_STARTED);
+    hold(100, "192.0.2.1", PLACE_REFUSED, NOW_MS);
+    ck_assert_uint_eq(places_victim(places, COUNT, 0), 101);
+    hold_many(100, 9, "192.0.2.%u", PLACE_REFUSED);
+    ck_assert_uint_eq(places_victim(places, COUNT, 0), 100);
+}
+END_TEST
+
+START_TEST(chance_decides_among_equals)
+{
+    unsigned chosen[4] = {0};
+    for (size_t i = 0; i < 4; i++) {
+        hold(i, "192.0.2.1", PLACE_STARTED, NOW_MS);
+    }
+    for (uint32_t random = 0; random < 1200; random++) {
+        chosen[places_victim(places, COUNT, random * 2654435761U)]++;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        ck_assert_uint_ge(chosen[i], 100);
+    }
+}
+END_TEST
+
+/* A group above its share is evicted before others that have waited longer or done less. */
+START_TEST(the_largest_group_goes_first)
+{
+    static const struct {
+        const char *format;
+        size_t count;
+    } groups[] = {{"192.0.2.1", 9},   {"192.0.2.%u", 9},       {"2001:db8::%x", 9},
+                  {"2001:db8::1", 9}, {"2001:db8:0:%x::1", 9}, {"2001:db8:0:%x00::1", 9},
+                  {"unix:1000", 9},   {"127.0.0.%u", 9}};
+    for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
+        empty();
+        hold_many(0, 100, "10.1.%u.1", PLACE_STARTED);
+        hold_many(100, groups[i].count, groups[i].format, PLACE_REFUSED);
+        ck_assert_msg(places_victim(places, COUNT, 0) == 100, "%s", groups[i].format);
+        /* At its share it is not singled out. */
+        places[100].phase = PLACE_EMPTY;
+        ck_assert_msg(places_victim(places, COUNT, 0) == 0, "%s", groups[i].format);
+    }
+}
+END_TEST
+
+/* In the group first its largest part: an address that shares a network with many. */
+START_TEST(the_largest_part_of_a_group_goes_first)
+{
+    hold_many(0, 20, "2001:db8:0:1::%x", PLACE_STARTED);
+    hold_many(20, 18, "2001:db8:0:2::1", PLACE_EXCHANGED);
+    ck_assert_uint_eq(places_victim(places, COUNT, 0), 0); /* 20 of a /64 */
+    hold_many(38, 3, "2001:db8:0:2::1", PLACE_EXCHANGED);
+    ck_assert_uint_eq(places_victim(places, COUNT, 0), 20); /* 21 of an address */
+}
+END_TEST
+
+/* Whatever the file holds. */
+START_TEST(any_bytes_are_no_harm)
+{
+    srand(4711);
+    for (int turn = 0; turn < (unit_is_slow() ? 20 : 200); turn++) {
+        uint8_t *bytes = (uint8_t *)places;
+        for (size_t i = 0; i < sizeof(places); i++) {
+            bytes[i] = (uint8_t)(rand() & (turn % 2 == 0 ? 0xff : 3));
+        }
+        size_t victim = places_victim(places, COUNT, (uint32_t)rand());
+        ck_assert_uint_le(victim, COUNT);
+        ck_assert(victim == COUNT ||
+                  (places[victim].phase >= PLACE_STARTED && places[victim].phase <= PLACE_REFUSED));
+    }
+}
+END_TEST
+
+START_TEST(places_by_memory)
+{
+    static const struct {
+        uint64_t mib;
+        uint32_t limit;
+    } machines[] = {{0, 8}, {8, 8}, {35, 17}, {64, 32}, {256, 128}, {1 << 20, 128}};
+    struct places_front front;
+    for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+        places_make(&front, machines[i].mib << 20);
+        ck_assert_uint_eq(front.limit, machines[i].limit);
+        ck_assert(places_are_ours(&front));
+    }
+    front.limit = LIMIT_PLACES + 1;
+    ck_assert(!places_are_ours(&front));
+    front.limit = LIMIT_PLACES_LEAST - 1;
+    ck_assert(!places_are_ours(&front));
+    front.limit = LIMIT_PLACES;
+    front.version++;
+    ck_assert(!places_are_ours(&front));
+    front.version--;
+    front.magic[0] ^= 1;
+    ck_assert(!places_are_ours(&front));
+}
+END_TEST
+
+/* ---- a simulation ---------------------------------------------------------------------------- */
+
+/* Newcomers of a flood, one after the other at a steady rate from 250 sources. Each `exchanging`-th
+ * exchanges keys EXCHANGE_MS after it has come, or none if that is 0. */
+struct flood {
+    size_t limit;
+    int per_second;
+    unsigned exchanging;
+};
+
+#define EXCHANGE_MS 200
+
+/* After the flood has filled the table several times there comes a client that exchanges keys after
+ * `exchange_ms` and logs in after `login_ms`. True if it does. An evicted connection ends at once.
+ */
+static bool survives(const struct flood *flood, int exchange_ms, int login_ms)
+{
+    static const char client[] = "192.0.2.1";
+    const size_t before = 12 * flood->limit;
+    bool exchanges[COUNT] = {false};
+    char address[32];
+    size_t mine = COUNT;
+    int64_t came_ms = 0, ms = 0;
+    empty();
+    for (size_t arrival = 0; mine == COUNT || ms < came_ms + login_ms; arrival++) {
+        ms = (int64_t)arrival * 1000 / flood->per_second;
+        for (size_t i = 0; i < flood->limit; i++) {
+            bool due = i == mine ? ms >= came_ms + exchange_ms
+                                 : exchanges[i] && ms >= places[i].started_ms + EXCHANGE_MS;
+            places[i].phase =
+                places[i].phase == PLACE_STARTED && due ? PLACE_EXCHANGED : places[i].phase;
+        }
+        size_t place = arrival < flood->limit
+                           ? arrival
+                           : places_victim(places, flood->limit, (uint32_t)rand());
+        if (place == mine) {
+            return false;
+        }
+        snprintf(address, sizeof(address), "10.%zu.1.1", 1 + arrival % 250);
+        hold(place, arrival == before ? client : address, PLACE_STARTED, ms);
+        exchanges[place] = flood->exchanging > 0 && arrival % flood->exchanging == 0;
+        if (arrival == before) {
+            mine = place;
+            came_ms = ms;
+        }
+    }
+    return true;
+}
+
+/* What SECURITY.md says of N places and R newcomers a second: a client is safe from silent ones if
+ * it exchanges keys within N / R. From any, if it does so within N / (2 R) and logs in within N /
+ * R. */
+START_TEST(whose_login_survives)
+{
+    static const size_t limits[] = {LIMIT_PLACES_LEAST, 17, 64, LIMIT_PLACES};
+    static const int rates[] = {10, 100};
+    const size_t limit = limits[_i / 2];
+    const int rate = rates[_i % 2];
+    const struct flood silent = {limit, rate, 0};
+    int span_ms = (int)limit * 1000 / rate;
+    int step_ms = 1000 / rate + 1;
+    ck_assert(survives(&silent, span_ms - 2 * step_ms, 3 * span_ms));
+    ck_assert(!survives(&silent, span_ms + 2 * step_ms, 3 * span_ms));
+    for (unsigned exchanging = 1; exchanging <= 10; exchanging *= unit_is_slow() ? 10 : 3) {
+        const struct flood flood = {limit, rate, exchanging};
+        int soon_ms = span_ms / 2 - 2 * step_ms;
+        ck_assert_msg(survives(&flood, soon_ms, span_ms - 2 * step_ms), "each %u.", exchanging);
+        /* Each connection stays as long, if it must compete with those that do as much. */
+        ck_assert(exchanging > 1 || span_ms < 2 * EXCHANGE_MS + 4 * step_ms ||
+                  !survives(&flood, EXCHANGE_MS, span_ms + 2 * step_ms));
+    }
+}
+END_TEST
+
+/* ---- debts ----------------------------------------------------------------------------------- */
+
+static struct debt debts[LIMIT_DEBTS];
+
+static void forget(void)
+{
+    memset(debts, 0, sizeof(debts));
+}
+
+static bool refuses(const char *address, int64_t now_ms)
+{
+    const struct source from = source(address);
+    return debts_refuse(debts, &from, now_ms);
+}
+
+static void owe(const char *address, int64_t added_ms, int64_t now_ms)
+{
+    const struct source from = source(address);
+    ck_assert_ptr_nonnull(debts_add(debts, &from, added_ms, now_ms));
+}
+
+static void log_in(const char *address, int64_t now_ms)
+{
+    const struct source from = source(address);
+    debts_clear(debts, &from, now_ms);
+    ck_assert(debts_trust(debts, &from, now_ms));
+}
+
+START_TEST(a_debt_refuses_and_runs_off)
+{
+    for (int i = 0; i < 10; i++) {
+        owe("192.0.2.1", LIMIT_DEBT_REFUSED_MS, NOW_MS);
+        ck_assert(!refuses("192.0.2.1", NOW_MS));
+    }
+    owe("192.0.2.1", LIMIT_DEBT_REFUSED_MS, NOW_MS);
+    ck_assert(refuses("192.0.2.1", NOW_MS) && !refuses("192.0.2.2", NOW_MS));
+    ck_assert(!refuses("192.0.2.1", NOW_MS + LIMIT_DEBT_REFUSED_MS));
+    for (int i = 0; i < 100; i++) {
+        owe("192.0.2.1", LIMIT_DEBT_DEADLINE_MS, NOW_MS);
+    }
+    ck_assert(refuses("192.0.2.1", NOW_MS + LIMIT_DEBT_MOST_MS - LIMIT_DEBT_FREE_MS - 1));
+    ck_assert(!refuses("192.0.2.1", NOW_MS + LIMIT_DEBT_MOST_MS - LIMIT_DEBT_FREE_MS));
+}
+END_TEST
+
+START_TEST(a_network_of_ipv6_is_one_debtor)
+{
+    for (int i = 0; i < 4; i++) {
+        owe(i % 2 == 0 ? "2001:db8::1" : "2001:db8::2", LIMIT_DEBT_DEADLINE_MS, NOW_MS);
+    }
+    ck_assert(refuses("2001:db8::3", NOW_MS) && !refuses("2001:db8:0:1::1", NOW_MS));
+}
+END_TEST
+
+START_TEST(a_login_clears_the_debt_and_earns_trust)
+{
+    owe("192.0.2.1", LIMIT_DEBT_MOST_MS, NOW_MS);
+    ck_assert(refuses("192.0.2.1", NOW_MS));
+    log_in("192.0.2.1", NOW_MS);
+    for (int i = 0; i < 100; i++) {
+        owe("192.0.2.1", LIMIT_DEBT_DEADLINE_MS, NOW_MS + 1);
+    }
+    ck_assert(!refuses("192.0.2.1", NOW_MS + 1));
+    owe("192.0.2.1", LIMIT_DEBT_MOST_MS, NOW_MS + LIMIT_TRUST_MS);
+    ck_assert(refuses("192.0.2.1", NOW_MS + LIMIT_TRUST_MS));
+}
+END_TEST
+
+/* The greatest debts stay, and trust before them. */
+START_TEST(a_full_table_forgets_the_least)
+{
+    char address[32];
+    log_in("198.51.100.1", NOW_MS);
+    for (int i = 1; i < LIMIT_DEBTS + 50; i++) {
+        snprintf(address, sizeof(address), "10.0.%d.1", i);
+        owe(address, i == 1 ? 40000 : 1000 + i, NOW_MS);
+    }
+    const struct source trusted = source("198.51.100.1");
+    ck_assert(debts_trust(debts, &trusted, NOW_MS));
+    ck_assert(refuses("10.0.1.1", NOW_MS));
+}
+END_TEST
+
+START_TEST(a_clock_that_has_started_again)
+{
+    owe("192.0.2.1", LIMIT_DEBT_MOST_MS, NOW_MS);
+    log_in("192.0.2.2", NOW_MS);
+    const struct source trusted = source("192.0.2.2");
+    ck_assert(!refuses("192.0.2.1", 5));
+    ck_assert(!debts_trust(debts, &trusted, NOW_MS - LIMIT_TRUST_MS));
+    memset(debts, 0x7f, sizeof(debts));
+    for (int i = 0; i < 4; i++) {
+        owe("192.0.2.1", LIMIT_DEBT_DEADLINE_MS, NOW_MS);
+    }
+    ck_assert(refuses("192.0.2.1", NOW_MS));
+}
+END_TEST
+
+Suite *unit_suite(void)
+{
+    Suite *suite = suite_create("places");
+    TCase *of_sources = tcase_create("sources");
+    tcase_add_test(of_sources, sources);
+    suite_add_tcase(suite, of_sources);
+    TCase *eviction = tcase_create("eviction");
+    tcase_set_timeout(eviction, 60);
+    tcase_add_checked_fixture(eviction, empty, NULL);
+    tcase_add_test(eviction, an_empty_table_has_no_victim);
+    tcase_add_test(eviction, who_has_done_the_least_for_the_longest_time);
+    tcase_add_test(eviction, the_silent_young_go_last);
+    tcase_add_test(eviction, chance_decides_among_equals);
+    tcase_add_test(eviction, the_largest_group_goes_first);
+    tcase_add_test(eviction, the_largest_part_of_a_group_goes_first);
+    tcase_add_test(eviction, any_bytes_are_no_harm);
+    tcase_add_test(eviction, places_by_memory);
+    tcase_add_loop_test(eviction, whose_login_survives, 0, 8);
+    suite_add_tcase(suite, eviction);
+    TCase *of_debts = tcase_create("debts");
+    tcase_add_checked_fixture(of_debts, forget, NULL);
+    tcase_add_test(of_debts, a_debt_refuses_and_runs_off);
+    tcase_add_test(of_debts, a_network_of_ipv6_is_one_debtor);
+    tcase_add_test(of_debts, a_login_clears_the_debt_and_earns_trust);
+    tcase_add_test(of_debts, a_full_table_forgets_the_least);
+    tcase_add_test(of_debts, a_clock_that_has_started_again);
+    suite_add_tcase(suite, of_debts);
+    return suite;
+}
