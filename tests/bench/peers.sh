@@ -41,7 +41,7 @@ if [ -n "$architecture" ]; then
         --include=libc6,$libssl,libsodium-dev,dropbear-bin,tinysshd,openssh-server
 else
     set -- --variant=minbase \
-        --include=openssh-server,openssh-client,openssh-sftp-server,dropbear-bin,tinysshd,passwd
+        --include=openssh-server,openssh-client,openssh-sftp-server,dropbear-bin,tinysshd,passwd,netbase
 fi
 # A mirror that is a frozen copy may be older than its own index allows.
 mmdebstrap "$@" --aptopt='Acquire::Check-Valid-Until "false"' "$suite" "$folder" "deb $uri $suite main" ||

@@ -11,7 +11,7 @@ import tempfile
 
 from . import compare, headlines, method_tables, plots, report
 from .processes import Failed, run
-from .results import GROUPS, Results
+from .results import APART, GROUPS, Results
 from .runner import Bench, Progress
 
 INSIDE = "WREN_BENCH_INSIDE"
@@ -39,7 +39,8 @@ def arguments():
     parser.add_argument("--build", required=True, help=argparse.SUPPRESS)
     options = parser.parse_args()
     options.out = options.out or os.path.join("build", "bench", "report")
-    options.groups = options.only.split(",") if options.only else list(GROUPS)
+    options.groups = options.only.split(",") if options.only else [
+        name for name in GROUPS if name not in APART]
     strange = [name for name in options.groups if name not in GROUPS]
     if strange:
         parser.error(f"no group is called {strange[0]}: they are {', '.join(GROUPS)}")

@@ -1,7 +1,7 @@
 """The rows that a README shows: a table in Markdown, written beside the other reports."""
 
 from .report import number
-from .results import BAR, EXTERNAL, INTERNAL, OURS
+from .results import BAR, EXTERNAL, INTERNAL, LAUNCHED, OURS
 from .stats import ratio, summary
 
 ROWS = (
@@ -63,7 +63,7 @@ def _standing(row):
 
 def lines(results):
     shown = [(results.rows[key], title) for key, title in ROWS if key in results.rows]
-    names = [name for name in results.titles if name not in (BAR[1], EXTERNAL, INTERNAL)
+    names = [name for name in results.titles if name not in (BAR[1], EXTERNAL, INTERNAL, *LAUNCHED)
              and any(name in row.samples for row, _ in shown)]
     out = ["| | " + " | ".join(results.titles[name] for name in names) + " | ours / best peer's |",
            "|---" * (len(names) + 2) + "|"]

@@ -97,6 +97,13 @@ def program(pid):
         return ""
 
 
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
 def die_with_parent():
     """For a child before its exec: it ends with us, even if we can't clean up."""
     PRCTL(PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -18,9 +18,13 @@ EXTERNAL = "wrensshd-external"
 INTERNAL = "openssh-internal"
 # No server, but the least that a transfer costs.
 LIMIT = "limit"
-NO_PEERS = (OURS, DYNAMIC, EXTERNAL, LIMIT, *BAR)
+# Our own program under other launchers than tcpserver.
+LAUNCHED = ("wrensshd-listen", "wrensshd-tcpsvd", "wrensshd-busybox", "wrensshd-xinetd", "wrensshd-inetd")
+NO_PEERS = (OURS, DYNAMIC, EXTERNAL, LIMIT, *BAR, *LAUNCHED)
 GROUPS = ("login", "cpu", "throughput", "interactive", "sftp", "memory", "scale", "size", "exchange", "keys", "ciphers",
-          "crypto", "arm")
+          "crypto", "arm", "door")
+# Measured only if they are named: they take long.
+APART = ("door",)
 
 
 # A client that is busy for this part of the time hardly ever waits.

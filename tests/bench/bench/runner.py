@@ -64,6 +64,7 @@ class Plan:
         self.exchanges = 1 if quick else 5
         self.keys = 2 if quick else 5
         self.ciphers = 1 if quick else 2
+        self.door_logins = 20 if quick else 95
         self.cipher_bytes = (10 if quick else 100) * MIB
 
 

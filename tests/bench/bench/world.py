@@ -125,10 +125,11 @@ class World:
         shutil.copy(program, self.outside(inside))
         if self.root and not is_static(program):
             words = run(["ldd", program], env=ENVIRONMENT).decode().split()
-            missing = self.run(["ldd", inside]).decode().splitlines()
-            for library in [line.split()[0] for line in missing if "not found" in line]:
-                shutil.copy(next(word for word in words if word.endswith("/" + library)),
-                            self.outside("/usr/local/lib/"))
+            while missing := [line.split()[0] for line in self.run(["ldd", inside]).decode().splitlines()
+                              if "not found" in line]:  # those may lack others
+                for library in missing:
+                    shutil.copy(next(word for word in words if word.endswith("/" + library)),
+                                self.outside("/usr/local/lib/"))
                 self.run(["ldconfig"])
             self.brought_along = {name for name in os.listdir(self.outside("/usr/local/lib")) if ".so" in name}
         return inside
