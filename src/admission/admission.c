@@ -227,6 +227,13 @@ static void log_count(const char *event, const char *key, uint64_t count)
     log_end(&line, LOG_EVENT);
 }
 
+/* A time to come is not recent: the clock has started again. The file may hold any number, so none
+ * is subtracted from it. */
+static bool is_recent(int64_t when_ms, int64_t span_ms, int64_t now_ms)
+{
+    return when_ms <= now_ms && when_ms > now_ms - span_ms;
+}
+
 /* All before the debts. */
 static void write_counts(int fd, const struct places_front *front)
 {
@@ -246,9 +253,7 @@ static void count_eviction(int fd, struct places_front *front, int64_t now_ms)
 /* A line when there have been no evictions for some time. */
 static void report_evictions(int fd, struct places_front *front, int64_t now_ms)
 {
-    int64_t quiet_ms = now_ms - front->evicted_ms;
-    /* Less than 0: the clock has started again. */
-    if (front->evicted > 0 && (quiet_ms < 0 || quiet_ms > LIMIT_EVICTION_QUIET_MS)) {
+    if (front->evicted > 0 && !is_recent(front->evicted_ms, LIMIT_EVICTION_QUIET_MS, now_ms)) {
         log_count("eviction", "evicted", front->evicted);
         front->evicted = 0;
         write_counts(fd, front);
@@ -258,8 +263,7 @@ static void report_evictions(int fd, struct places_front *front, int64_t now_ms)
 static void log_refusal(int fd, struct places_front *front, const char *reason, int64_t now_ms)
 {
     struct log_line line;
-    int64_t since_ms = now_ms - front->refusal_line_ms;
-    if (since_ms >= 0 && since_ms < LIMIT_REFUSAL_LINE_MS) {
+    if (is_recent(front->refusal_line_ms, LIMIT_REFUSAL_LINE_MS, now_ms)) {
         front->refused++;
     } else {
         log_begin(&line, "refused");

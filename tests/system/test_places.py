@@ -355,9 +355,9 @@ def test_no_variable(client):
     assert connection(raw)["admission"] == "none" and troubles(raw) == []
 
 
-def test_another_clock(connect, folder):
-    """Times of before a restart, far in the future, keep nobody out and evict nobody wrongly."""
-    far = 2**62
+@pytest.mark.parametrize("far", [2**62, 2**63 - 1, -2**63])
+def test_another_clock(connect, folder, far):
+    """Times of before a restart, far in the future, and impossible ones keep nobody out and evict nobody wrongly."""
     debts = struct.pack("=QqQ", 0x0000FFFF7F000001, far, 0) * DEBTS
     places = PLACE.pack(0x0000FFFF7F000001, 0, far, STARTED, 0) * PLACES
     folder.write(table(debts=debts, places=places, evicted_ms=far, evicted=5))
