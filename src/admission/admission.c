@@ -165,8 +165,8 @@ static void set_phase(int fd, size_t place, uint32_t phase)
     write_at(fd, &phase, sizeof(phase), offset_of(place) + offsetof(struct place, phase));
 }
 
-/* True if the record is that of the lock: a newcomer has its lock before its record, and would else
- * go for what another process has done. */
+/* True if the process that holds the lock has written the record. A newcomer takes its lock first:
+ * until it writes its own record, that of an earlier holder is there. */
 static bool is_held(int fd, const struct place *places, size_t place)
 {
     return places[place].holder > 0 && holder_of(fd, place, 1) == places[place].holder;

@@ -25,21 +25,19 @@
 #define ADMISSION_SIGNAL SIGUSR1
 
 struct admission {
-    int fd; /* of the table, or -1. Of a process only the monitor may close it: that frees the place
-             */
+    int fd; /* of the table, or -1; the monitor frees its place by closing it */
     size_t place;
     uint32_t phase;
-    bool trusted;
-    pid_t pid; /* of the process that holds the place */
-    uid_t uid; /* the effective one */
+    bool trusted; /* an end without a login adds no debt */
+    pid_t pid;    /* of the process that holds the place */
+    uid_t uid;    /* the effective one */
     struct source source;
 };
 
 /*
- * Takes a place. Of the process that calls it: a child has no place.
- * The caller has called sodium_init(), has no threads and has read nothing from the client. Returns
- * false if the source is refused for its debt, or if nobody could be evicted, which is logged: the
- * connection must end.
+ * Takes a place for the process that calls it: its children have none. The caller has called
+ * sodium_init() and signals_reset(), and has read nothing from the client. Returns false, which is
+ * logged, if the connection must end: its source is in debt, or evicted processes fill the table.
  */
 bool admission_enter(struct admission *admission, const struct peer *peer);
 

@@ -308,8 +308,9 @@
 
 /* Places of connections before their login, on one host: the memory divided by the second number,
  * within the other two. A silent connection costs 267 KiB, so all of them take an eighth of the
- * memory. Memory that the kernel itself uses does not count: of 64 MiB some 35 MiB are left, enough
- * for 17 connections. With fewer than the least, a few silent clients could use them up. */
+ * memory, and twice that while others end. Memory that the kernel itself uses does not count: of 64
+ * MiB some 35 MiB are left, enough for 17 connections. With fewer than the least, a few silent
+ * clients could use them up. */
 #define LIMIT_PLACES             128
 #define LIMIT_PLACE_MEMORY_BYTES 2097152
 #define LIMIT_PLACES_LEAST       8
@@ -327,7 +328,8 @@
 
 /* A source with a greater debt than the first number is refused: after eleven connections with
  * refused keys in a short time, or four that were silent until the deadline. No debt is greater
- * than the second. The third says how many are kept, the greatest ones; each newcomer reads all. */
+ * than the second. The third is the number of entries, which each newcomer reads: a new one
+ * replaces that which runs off first. */
 #define LIMIT_DEBT_FREE_MS 30000
 #define LIMIT_DEBT_MOST_MS 60000
 #define LIMIT_DEBTS        128
@@ -359,8 +361,8 @@
  */
 #define LIMIT_LISTEN_BACKLOG 1024
 
-/* Log lines that strangers can cause: a burst, and one more in each interval. The
- * others are counted, and a line reports their number after LIMIT_LISTEN_SUMMARY_MS. */
+/* Log lines that strangers can cause: a burst, and one more in each interval. The others are
+ * counted, and a line reports their number after LIMIT_LISTEN_SUMMARY_MS. */
 #define LIMIT_LISTEN_LINES      10
 #define LIMIT_LISTEN_LINE_MS    1000
 #define LIMIT_LISTEN_SUMMARY_MS 10000

@@ -145,9 +145,8 @@ static void deadline_passed(struct monitor *monitor)
     ending_kill_network(monitor);
 }
 
-/* The client has gone: a network process that were in an attacker's hands could keep the launcher's
- * place. One that still has data for a slow program loses what the program has not taken in time.
- */
+/* The client has gone. A network process that an attacker has taken over could stay, and keep the
+ * launcher's place. Data for a slow program is lost if the program does not take it in time. */
 static void connection_ended(struct monitor *monitor)
 {
     int64_t end_ms = clock_now_ms() + LIMIT_GONE_MS;

@@ -63,8 +63,7 @@ struct monitor {
     int ipc;
     /* A copy of descriptor 0: only to see its end, to count its bytes and to shut it down. */
     int connection;
-    bool connection_gone; /* the client's end is closed; the deadline is not later than
-                             LIMIT_GONE_MS */
+    bool connection_gone; /* the client has closed its end: the deadline is within LIMIT_GONE_MS */
     int signals;          /* signals_watch() */
     pid_t network;
     bool network_gone; /* reaped, with network_status as its wait status */
