@@ -313,11 +313,8 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
     struct places_front front = {.version = 0};
     const int64_t now_ms = clock_now_ms();
     const uid_t uid = geteuid();
-    *admission = (struct admission){.pid = getpid(),
-                                    .uid = uid,
-                                    .fd = find_table(&front, uid),
-                                    .source = source_of(peer),
-                                    .phase = PLACE_STARTED};
+    *admission = (struct admission){
+        .pid = getpid(), .uid = uid, .fd = find_table(&front, uid), .source = source_of(peer)};
     if (admission->fd < 0) {
         return true;
     }
@@ -339,11 +336,11 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
     return true;
 }
 
-void admission_advance(struct admission *admission, enum place_phase phase)
+void admission_note_exchange(struct admission *admission)
 {
-    if (admission->fd >= 0 && admission->phase < phase) {
-        admission->phase = phase;
-        set_phase(admission->fd, admission->place, phase);
+    if (admission->fd >= 0 && !admission->exchanged) {
+        admission->exchanged = true;
+        set_phase(admission->fd, admission->place, PLACE_EXCHANGED);
     }
 }
 

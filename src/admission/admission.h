@@ -27,7 +27,7 @@
 struct admission {
     int fd; /* of the table, or -1; the monitor frees its place by closing it */
     size_t place;
-    uint32_t phase;
+    bool exchanged;
     bool trusted; /* an end without a login adds no debt */
     pid_t pid;    /* of the process that holds the place */
     uid_t uid;    /* the effective one */
@@ -41,8 +41,9 @@ struct admission {
  */
 bool admission_enter(struct admission *admission, const struct peer *peer);
 
-/* The connection has got further, which makes its eviction less likely. */
-void admission_advance(struct admission *admission, enum place_phase phase);
+/* The first key exchange is over, which makes the connection's eviction less likely. Later calls do
+ * nothing. */
+void admission_note_exchange(struct admission *admission);
 
 /* Gives up the place, after a login, and trusts the source for some time. */
 void admission_leave(struct admission *admission);

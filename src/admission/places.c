@@ -100,7 +100,7 @@ static struct source group_of(const struct source *source, size_t level)
 
 static bool is_candidate(const struct place *place)
 {
-    return place->phase >= PLACE_STARTED && place->phase <= PLACE_REFUSED;
+    return place->phase == PLACE_STARTED || place->phase == PLACE_EXCHANGED;
 }
 
 /* Who is left to choose from, after some steps: the groups from the widest, what somebody has done,

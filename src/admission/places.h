@@ -39,7 +39,6 @@ enum place_phase {
     PLACE_EMPTY = 0,
     PLACE_STARTED,
     PLACE_EXCHANGED, /* the first key exchange is over */
-    PLACE_REFUSED,   /* a key was refused */
     PLACE_EVICTED,   /* its holder has been asked to end */
 };
 

@@ -341,7 +341,6 @@ static void refuse_login(struct login *login, const struct ipc_auth *request,
     login->refusals++;
     *verdict = login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
     log_login(request, outcome);
-    admission_advance(login->admission, PLACE_REFUSED);
     wait_for_refusal(login, request->user, received_ms);
 }
 

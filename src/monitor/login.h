@@ -54,7 +54,6 @@ struct login {
     const struct options *options;
     const struct peer *peer;
     const struct identity *identity;
-    struct admission *admission;
     struct hostkey *hostkey;
     pid_t self;          /* the monitor's pid */
     int ipc;             /* once it hangs up, no answer is needed */

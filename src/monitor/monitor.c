@@ -288,7 +288,6 @@ static void init_monitor(struct monitor *monitor, const struct monitor_setup *se
         .options = options,
         .peer = setup->peer,
         .identity = setup->identity,
-        .admission = setup->admission,
         .self = setup->admission->pid,
         .hostkey = monitor->hostkey,
         .ipc = setup->ipc,

@@ -94,7 +94,7 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
     crypto_sign_detached(signed_hash->signature, NULL, signed_hash->hash, signed_hash->hash_bytes,
                          monitor->hostkey->first.secret_key);
     keep_session_id(&monitor->login, signed_hash, certified);
-    admission_advance(monitor->admission, PLACE_EXCHANGED);
+    admission_note_exchange(monitor->admission);
     return NULL;
 }
 

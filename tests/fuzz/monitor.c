@@ -453,7 +453,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                      .has_ip = true};
     struct options options = {.keydir = "keys"};
     struct oom oom = {.fd = -1};
-    struct admission admission = {.fd = FREE_DESCRIPTOR_MIN + 1000, .phase = PLACE_STARTED};
+    struct admission admission = {.fd = FREE_DESCRIPTOR_MIN + 1000};
     memset(&model, 0, sizeof(model));
     memset(&state, 0, sizeof(state));
     monitor_login_begin();

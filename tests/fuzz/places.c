@@ -28,8 +28,7 @@ static void fill(struct input *input, void *out, size_t bytes)
 
 static bool is_candidate(const struct place *place)
 {
-    return place->phase == PLACE_STARTED || place->phase == PLACE_EXCHANGED ||
-           place->phase == PLACE_REFUSED;
+    return place->phase == PLACE_STARTED || place->phase == PLACE_EXCHANGED;
 }
 
 /* The bits of a network that a group has in common, from the widest group. */

@@ -77,7 +77,7 @@ static void remove_folder(void)
 
 /* ---- holders --------------------------------------------------------------------------------- */
 
-enum order { ADVANCE, LEAVE, FAIL, EXIT };
+enum order { EXCHANGE, LEAVE, FAIL, EXIT };
 
 /* A process that has called admission_enter(), and does as it is told. */
 struct holder {
@@ -109,8 +109,8 @@ __attribute__((noreturn)) static void obey(struct holder *holder, const char *ad
         _exit(99);
     }
     while (read(orders, &order, 1) == 1 && order != EXIT) {
-        if (order == ADVANCE) {
-            admission_advance(&admission, PLACE_EXCHANGED);
+        if (order == EXCHANGE) {
+            admission_note_exchange(&admission);
         } else if (order == LEAVE) {
             admission_leave(&admission);
         } else {
@@ -275,7 +275,7 @@ START_TEST(a_full_table)
         return;
     }
     fill(holders);
-    tell(&holders[0], ADVANCE);
+    tell(&holders[0], EXCHANGE);
     for (size_t i = 1; i < LIMIT; i++) {
         stop(&holders[i]); /* they take their time */
     }

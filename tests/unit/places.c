@@ -93,11 +93,10 @@ START_TEST(an_empty_table_has_no_victim)
 }
 END_TEST
 
-/* A refused key is no merit. */
 START_TEST(who_has_done_the_least_for_the_longest_time)
 {
-    hold_many(100, 4, "10.1.%u.1", PLACE_REFUSED); /* the younger half */
-    hold(3, "192.0.2.1", PLACE_REFUSED, 1);
+    hold_many(100, 4, "10.1.%u.1", PLACE_EXCHANGED); /* the younger half */
+    hold(3, "192.0.2.1", PLACE_EXCHANGED, 1);
     hold(4, "192.0.3.1", PLACE_EXCHANGED, 2);
     hold(5, "192.0.4.1", PLACE_STARTED, 4);
     hold(6, "192.0.5.1", PLACE_STARTED, 3);
@@ -115,16 +114,16 @@ END_TEST
 /* Between silent newcomers and connections that have exchanged keys, others could not do so. */
 START_TEST(the_silent_young_go_last)
 {
-    hold_many(0, 100, "10.1.%u.1", PLACE_REFUSED);
+    hold_many(0, 100, "10.1.%u.1", PLACE_EXCHANGED);
     hold_many(50, 50, "10.2.%u.1", PLACE_STARTED);
     ck_assert_uint_eq(places_victim(places, COUNT, 0), 0);
     places[49].phase = PLACE_STARTED;
     ck_assert_uint_eq(places_victim(places, COUNT, 0), 49);
     /* In a group that has more than its share its own younger half counts. */
     hold_many(100, 18, "192.0.2.%u", PLACE_STARTED);
-    hold(100, "192.0.2.1", PLACE_REFUSED, NOW_MS);
+    hold(100, "192.0.2.1", PLACE_EXCHANGED, NOW_MS);
     ck_assert_uint_eq(places_victim(places, COUNT, 0), 101);
-    hold_many(100, 9, "192.0.2.%u", PLACE_REFUSED);
+    hold_many(100, 9, "192.0.2.%u", PLACE_EXCHANGED);
     ck_assert_uint_eq(places_victim(places, COUNT, 0), 100);
 }
 END_TEST
@@ -156,7 +155,7 @@ START_TEST(the_largest_group_goes_first)
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         empty();
         hold_many(0, 100, "10.1.%u.1", PLACE_STARTED);
-        hold_many(100, groups[i].count, groups[i].format, PLACE_REFUSED);
+        hold_many(100, groups[i].count, groups[i].format, PLACE_EXCHANGED);
         ck_assert_msg(places_victim(places, COUNT, 0) == 100, "%s", groups[i].format);
         /* At its share it is not singled out. */
         places[100].phase = PLACE_EMPTY;
@@ -187,8 +186,8 @@ START_TEST(any_bytes_are_no_harm)
         }
         size_t victim = places_victim(places, COUNT, (uint32_t)rand());
         ck_assert_uint_le(victim, COUNT);
-        ck_assert(victim == COUNT ||
-                  (places[victim].phase >= PLACE_STARTED && places[victim].phase <= PLACE_REFUSED));
+        ck_assert(victim == COUNT || places[victim].phase == PLACE_STARTED ||
+                  places[victim].phase == PLACE_EXCHANGED);
     }
 }
 END_TEST

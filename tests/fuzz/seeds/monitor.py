@@ -109,7 +109,7 @@ def named():
     yield "stubborn", {"breaks-a-rule"}, setup(ROOT | STUBBORN) + sign()
     yield "SIGTERM", {"frees-key"}, setup() + BEGIN + bytes([TERM])
     yield "evicted", {"place-exchanged", "evicted", "debt-nothing"}, setup() + BEGIN + bytes([EVICT])
-    yield "evicted after a refusal", {"place-refused", "evicted", "debt-refused"}, (
+    yield "evicted after a refusal", {"place-exchanged", "evicted", "debt-refused"}, (
         setup() + BEGIN + auth(SIGNED | ED25519, 0) + bytes([EVICT]))
     yield "stubborn, evicted", {"evicted"}, setup(ROOT | STUBBORN) + BEGIN + bytes([EVICT])
     yield "no eviction after the login", {"leaves-place", "not-evicted", "ends-after-login"}, (

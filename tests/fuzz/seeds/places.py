@@ -20,10 +20,10 @@ def seeds():
         yield table(16, [], magic, version, limit)
     for until, trusted in ((NOW + 1, 0), (NOW + 60000, 0), (NOW + 60001, 0), (NOW + 3600000, 1), (FAR, 1), (-FAR, 0)):
         yield table(16, [], debts=[(V4 + 1, until, trusted)])
-    for phase in (1, 3, 4):
+    for phase in (1, 2, 3):
         yield table(256, [(V6, 1, 7, phase)])  # one group
         for network, host, step, host_step in ((V6, 1, 1 << 16, 0), (V6, 1, 256, 0), (V6, 1, 1, 0), (V6, 1, 0, 1), (V6, 1, 0, 0),
                                                (V4, 0, 256, 0), (V4, 0, 1, 0), (UID, 0, 1, 0), (UID, 0, 0, 0)):
-            yield table(20, [(network + i * step, host + i * host_step, NOW + 10 * i, (phase + i // 15) % 5) for i in range(20)])
+            yield table(20, [(network + i * step, host + i * host_step, NOW + 10 * i, (phase + i // 15) % 4) for i in range(20)])
     for times in ((FAR, -FAR, 0, -1, NOW), (5, 5, 5, 5, 5)):
         yield table(5, [(V6 + (i << 16), 1, times[i], 1) for i in range(5)])

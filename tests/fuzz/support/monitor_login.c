@@ -47,16 +47,10 @@ SIMULATED(int, crypto_sign_verify_detached, const unsigned char *signature,
 
 /* ---- the place before it --------------------------------------------------------------------- */
 
-SIMULATED(void, admission_advance, struct admission *admission, enum place_phase phase)
+SIMULATED(void, admission_note_exchange, struct admission *admission)
 {
-    bool refuses = model.deciding && !(model.asks && !model.asked);
-    SIMULATION_CHECK(admission == running->admission);
-    SIMULATION_CHECK((phase == PLACE_EXCHANGED && !model.may_sign && model.reply_due) ||
-                     (phase == PLACE_REFUSED && refuses));
-    if (!model.left && phase > model.place_phase) {
-        model.place_phase = phase;
-    }
-    simulation_goal(phase == PLACE_REFUSED ? "place-refused" : "place-exchanged");
+    SIMULATION_CHECK(admission == running->admission && !model.may_sign && model.reply_due);
+    simulation_goal("place-exchanged");
 }
 
 /* Once, by an accepted login, before anything runs as its user. */

@@ -36,7 +36,6 @@ struct model {
     unsigned sessions; /* session processes that were started */
     bool left;         /* the place before the login is given up */
     bool failed;       /* the end without a login is counted */
-    uint32_t place_phase;
 
     uint8_t cookie[SSH_COOKIE_BYTES];
     unsigned signatures, proofs[2], requests, refusals;
