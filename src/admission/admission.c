@@ -24,8 +24,6 @@
 #define NAME       "/wrensshd.places"
 #define PATH_BYTES 160
 
-#define NO_TABLE (-1)
-
 /* ---- the file -------------------------------------------------------------------------------- */
 
 static bool write_at(int fd, const void *bytes, size_t count, size_t offset)
@@ -43,25 +41,25 @@ static void log_no_table(const char *path, const char *reason)
     log_trouble("no table of places", path, reason);
 }
 
-/* Under another name at first, so that nobody sees half of it. */
+/* Under another name at first, so that nobody sees half of it. Returns -1, with errno, if it can't
+ * be made: EEXIST if another connection has made it since. */
 static int make_table(const char *path, struct places_front *front)
 {
     char made[PATH_BYTES + 16];
     struct sysinfo found;
     snprintf(made, sizeof(made), "%s.%d", path, (int)getpid());
     places_make(front, sysinfo(&found) == 0 ? (uint64_t)found.totalram * found.mem_unit : 0);
-    unlink(made); /* of a process that had this number, and was killed */
+    unlink(made); /* of a process that had this pid, and was killed */
     int fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    if (fd >= 0 && write_at(fd, front, sizeof(*front), 0) &&
-        ftruncate(fd, sizeof(struct places_file)) == 0 && rename(made, path) == 0) {
-        return fd;
-    }
-    log_no_table(path, strerror(errno));
-    if (fd >= 0) {
-        unlink(made);
+    bool is_made = fd >= 0 && write_at(fd, front, sizeof(*front), 0) &&
+                   ftruncate(fd, sizeof(struct places_file)) == 0 && link(made, path) == 0;
+    int error = errno;
+    unlink(made);
+    if (fd >= 0 && !is_made) {
         close(fd);
     }
-    return NO_TABLE;
+    errno = error;
+    return is_made ? fd : -1;
 }
 
 /* NULL, or why the file is not to be trusted. */
@@ -73,40 +71,67 @@ static const char *judge_owner(const struct stat *found, uid_t uid)
                                           : NULL;
 }
 
-/* Replaces a file of ours that is no table of this version. Its holders keep their places until the
- * login, but are not counted. `fd` is -1, with errno, or the open file. */
-static int check_table(int fd, const char *path, struct places_front *front, uid_t uid)
+static const char damaged[] = "damaged or of another version; replaced";
+
+/* NULL, or why the file is no table that can be used. */
+static const char *judge_table(int fd, struct places_front *front, uid_t uid)
 {
-    struct stat found = {.st_mode = 0};
-    const char *wrong =
-        fd < 0 || fstat(fd, &found) != 0 ? strerror(errno) : judge_owner(&found, uid);
-    if (wrong == NULL && found.st_size == sizeof(struct places_file) && read_front(fd, front) &&
-        places_are_ours(front)) {
-        return fd;
-    }
-    log_no_table(path, wrong != NULL ? wrong : "damaged or of another version; replaced");
-    if (fd >= 0) {
-        close(fd);
-    }
-    return wrong == NULL && unlink(path) == 0 ? make_table(path, front) : NO_TABLE;
+    struct stat found;
+    const char *wrong = fstat(fd, &found) != 0 ? strerror(errno) : judge_owner(&found, uid);
+    bool is_table = wrong == NULL && found.st_size == sizeof(struct places_file) &&
+                    read_front(fd, front) && places_are_ours(front);
+    return wrong == NULL && !is_table ? damaged : wrong;
 }
 
 #define FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+
+/* Others may make or replace the table at the same time. */
+#define TRIES 3
+
+/* Replaces a file of ours that is no table of this version. Its holders keep their places until the
+ * login, but are not counted. Returns -1 with errno, or with 0 if the reason is in the log. */
+static int open_table(const char *path, struct places_front *front, uid_t uid)
+{
+    for (unsigned tries = 0; tries < TRIES; tries++) {
+        int fd = open(path, FLAGS);
+        if (fd < 0) {
+            fd = errno == ENOENT ? make_table(path, front) : -1;
+            if (fd >= 0 || errno != EEXIST) {
+                return fd;
+            }
+            continue;
+        }
+        const char *wrong = judge_table(fd, front, uid);
+        if (wrong == NULL) {
+            return fd;
+        }
+        log_no_table(path, wrong);
+        close(fd);
+        if (wrong != damaged || unlink(path) != 0) {
+            break;
+        }
+    }
+    errno = 0;
+    return -1;
+}
 
 static int find_table(struct places_front *front, uid_t uid)
 {
     char path[PATH_BYTES];
     const char *directory = uid == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");
     if (directory == NULL || directory[0] != '/' || strlen(directory) + sizeof(NAME) > PATH_BYTES) {
-        return NO_TABLE;
+        return -1;
     }
     snprintf(path, sizeof(path), "%s" NAME, directory);
-    int fd = open(path, FLAGS);
-    if (fd < 0 && errno == ENOENT && uid == 0 && access(directory, F_OK) != 0) {
+    int fd = open_table(path, front, uid);
+    if (fd < 0 && errno == ENOENT && uid == 0) {
         snprintf(path, sizeof(path), "/var/run" NAME); /* the older name */
-        fd = open(path, FLAGS);
+        fd = open_table(path, front, uid);
     }
-    return fd < 0 && errno == ENOENT ? make_table(path, front) : check_table(fd, path, front, uid);
+    if (fd < 0 && errno != 0) {
+        log_no_table(path, strerror(errno));
+    }
+    return fd;
 }
 
 /* ---- places ---------------------------------------------------------------------------------- */
@@ -305,7 +330,7 @@ static const char *find_place(struct admission *admission, struct places_front *
 static void give_up_place(struct admission *admission)
 {
     close(admission->fd);
-    admission->fd = NO_TABLE;
+    admission->fd = -1;
 }
 
 bool admission_enter(struct admission *admission, const struct peer *peer)

@@ -349,6 +349,41 @@ def test_a_run_that_takes_nothing(client, launch, reason):
     raw.login()
 
 
+def without_run(more=""):
+    """What to start the daemon by, in a root directory that is this one but for /run; /var/run is an empty folder, or
+    what `more` makes of it."""
+    return ["unshare", "-m", "sh", "-c", """
+        mount -t tmpfs none /mnt
+        for entry in /*; do
+            case $entry in
+            /mnt | /run | /var) ;;
+            *) if [ -L "$entry" ]; then cp -P "$entry" /mnt
+               elif [ -d "$entry" ]; then mkdir "/mnt$entry" && mount --rbind "$entry" "/mnt$entry"; fi ;;
+            esac
+        done
+        mkdir /mnt/var /mnt/var/lib && mount --rbind /var/lib /mnt/var/lib
+        """ + more + """
+        exec /usr/sbin/chroot /mnt "$@" """, "sh"]
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_no_run(client):
+    raw = client(started={"mode": "root", "launch": without_run()})
+    assert connection(raw)["admission"] == "none"
+    assert [(line["path"], line["reason"]) for line in troubles(raw)] == [("/var/run/wrensshd.places",
+                                                                           "No such file or directory")]
+    raw.login()
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_the_older_name_of_run(client):
+    raw = client(started={"mode": "root", "launch": without_run("mkdir -p /mnt/var/run")})
+    assert "admission" not in connection(raw) and troubles(raw) == []
+    raw.login()
+
+
 def test_no_variable(client):
     """Not every launcher of an ordinary user sets it: no line but the field."""
     raw = client(started={"mode": "user", "env": {"XDG_RUNTIME_DIR": ""}})

@@ -216,6 +216,19 @@ static void read_table(struct places_file *file)
     close(fd);
 }
 
+/* As in libc, but another connection comes first. */
+static bool another_comes;
+
+int link(const char *from, const char *to)
+{
+    bool now = another_comes;
+    another_comes = false;
+    if (now) {
+        enter_from(2);
+    }
+    return linkat(AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
 /* ---- places ---------------------------------------------------------------------------------- */
 
 START_TEST(each_has_its_own_place)
@@ -262,6 +275,28 @@ START_TEST(the_first_connection_makes_the_table)
     read_table(&file);
     ck_assert(places_are_ours(&file.front));
     ck_assert_uint_eq(file.places[second.place].phase, PLACE_STARTED);
+    end();
+    assert_lacks(said, "event=");
+}
+END_TEST
+
+/* A table that one connection makes and another replaces would hide the first one's place. */
+START_TEST(two_make_the_table_at_once)
+{
+    struct places_file file;
+    size_t counted = 0;
+    if (!begin((enum who)_i)) {
+        return;
+    }
+    unlink(path);
+    another_comes = true; /* in the first one's link() */
+    const struct holder first = enter_from(1);
+    ck_assert(first.has_table);
+    read_table(&file);
+    for (size_t i = 0; i < 2 * LIMIT_PLACES; i++) {
+        counted += file.places[i].phase == PLACE_STARTED;
+    }
+    ck_assert_uint_eq(counted, 2);
     end();
     assert_lacks(said, "event=");
 }
@@ -442,6 +477,7 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, make_folder, remove_folder);
     tcase_add_loop_test(tests, each_has_its_own_place, ROOT, USER + 1);
     tcase_add_loop_test(tests, the_first_connection_makes_the_table, ROOT, USER + 1);
+    tcase_add_loop_test(tests, two_make_the_table_at_once, ROOT, USER + 1);
     tcase_add_loop_test(tests, a_full_table, ROOT, USER + 1);
     tcase_add_loop_test(tests, room_again, ROOT, USER + 1);
     tcase_add_loop_test(tests, nobody_ends, ROOT, USER + 1);
