@@ -37,11 +37,10 @@ WORDS = (r"^# At most (\d+) connections", r"at most (\d+) from one address")
 LIMITS = [
     ("systemd", "packaging/systemd/wrensshd.socket", [r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$"]),
     ("systemd", "man/wrensshd.8", [r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$"]),
-    ("runit, with ipsvd", "packaging/runit/run", TCPSVD),
     ("runit, with ipsvd", "packaging/runit/run", WORDS),
-    ("daemontools, s6: tcpserver", "packaging/tcpserver/run", [r"tcpserver .*-c (\d+)"]),
+    ("daemontools, s6: tcpserver", "packaging/tcpserver/run", [r'tcpserver .*-c "\$\{most:-(\d+)\}"']),
     ("daemontools, s6: tcpserver", "packaging/tcpserver/run", WORDS[:1]),
-    ("daemontools, s6: tcpserver", "packaging/s6/run", [r"tcpserver .*-c (\d+)"]),
+    ("daemontools, s6: tcpserver", "packaging/s6/run", [r'tcpserver .*-c "\$\{most:-(\d+)\}"']),
     ("daemontools, s6: tcpserver", "packaging/s6/run", WORDS[:1]),
     ("daemontools, s6: tcpserver", "packaging/README.md", [r"tcpserver .*-c (\d+)"]),
     ("daemontools, s6: tcpserver", "README.md", [r"tcpserver .*-c (\d+)"]),
@@ -77,6 +76,21 @@ def test_limits_leave_room():
     assert most >= 3 * places and one > 2 * places
     for name in ("packaging/README.md", "packaging/inetd/inetd.conf", "packaging/tcpserver/run"):
         assert str(2 * places) in read(os.path.join(PROJECT, name)), name
+
+
+@pytest.mark.parametrize("name", ["tcpserver", "s6", "runit"])
+@pytest.mark.parametrize("memory, most", [("MemTotal: 35840 kB", 51), ("MemTotal: 4000 kB", 24), ("MemTotal: 8000000 kB", 384),
+                                          ("", 384)], ids=["64 MiB", "little", "much", "unknown"])
+def test_limits_by_memory(tmp_path, name, memory, most):
+    """The run scripts compute what wrensshd-listen does."""
+    script = read(f"{PACKAGING}/{name}/run")
+    places, least = numbers("src/base/limit.h", r"^#define LIMIT_PLACE_MEMORY_BYTES (\d+)$", r"^#define LIMIT_PLACES_LEAST +(\d+)$")
+    assert f"3 * int($2 / {places // 1024})" in script and f"(n < {3 * least} ? {3 * least}" in script
+    (tmp_path / "meminfo").write_text(memory + "\n")
+    command = script[script.index("most="):].replace("/proc/meminfo", str(tmp_path / "meminfo")).replace("exec ", "echo ")
+    words = subprocess.run(["sh", "-c", command], capture_output=True, text=True).stdout.split()
+    assert words[words.index("-c") + 1] == str(most)
+    assert name != "runit" or words[words.index("-C") + 1] == str(most * 3 // 4)
 
 
 def test_limits_in_an_initramfs():

@@ -53,9 +53,9 @@ class Launcher:
         return shutil.which(self.program, path=ENVIRONMENT["PATH"] + ":" + TOOLS)
 
     def command(self, place):
-        """The last line of a run script, in the shell."""
-        line = shipped(self.file).rstrip().splitlines()[-1]
-        return ["sh", "-c", line.replace("/etc/wrensshd", place.keys)]
+        """What a run script does when there is a host key, in the shell."""
+        lines = shipped(self.file).partition("\ndone\n" if "\ndone\n" in shipped(self.file) else "\n}\n")[2]
+        return ["sh", "-c", lines.replace("/etc/wrensshd", place.keys)]
 
 
 class Busybox(Launcher):
