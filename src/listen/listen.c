@@ -45,9 +45,6 @@ static void log_start(const struct listener *listener)
     if (listener->is_small) {
         log_trouble("-c is small", NULL, "connections before their login may fill it");
     }
-    if (listener->has_idle_flags) {
-        log_trouble("-m and -p have no effect", NULL, "the program limits who has not logged in");
-    }
 }
 
 static void log_refusal(struct listener *listener, int connection, const char *reason)

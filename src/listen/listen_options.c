@@ -19,9 +19,7 @@
         "c\0-c and -s take 1 to 1024\0")                                                           \
     ROW('s', FLAG_NUMBER, clients.limit_per_source, 1, LIMIT_LISTEN_CONNECTIONS,                   \
         "[-s most from one address (288)]\n", "s\0-c and -s take 1 to 1024\0")                     \
-    ROW('m', FLAG_OWN_VALUE, clients, 0, 0, INDENT "[-m ignored] ", "")                            \
-    ROW('p', FLAG_OWN_VALUE, clients, 0, 0, "[-p ignored] ", "")                                   \
-    ROW('b', FLAG_OWN_VALUE, address, 0, 0, "[-b address] ", "b\0-b takes an IP address\0")        \
+    ROW('b', FLAG_OWN_VALUE, address, 0, 0, INDENT "[-b address] ", "b\0-b takes an IP address\0") \
     ROW('i', FLAG_TEXT, interface, 1, IF_NAMESIZE - 1, "[-i interface] ",                          \
         "i\0-i takes an interface\0")                                                              \
     ROW('l', FLAG_OWN, clients, 0, 0, "[-l: log to syslog]\n", "")                                 \
@@ -54,10 +52,6 @@ static bool read_address(struct in6_addr *address, const char *text)
 static bool take_flag(struct listener *listener, const struct flags *flags, int flag)
 {
     switch (flag) {
-    case 'm': /* older scripts still pass them */
-    case 'p':
-        listener->has_idle_flags = true;
-        return true;
     case 'k':
         listener->ends_all = true;
         return read_number(&listener->last_seconds, flags->value, LIMIT_LISTEN_LAST_SECONDS);

@@ -200,7 +200,7 @@ static int judge_listener(const struct listener *listener)
     bool needs_port = false;
     int letter;
     begin();
-    while ((letter = next("+:c:s:m:p:b:i:k:lhV")) != -1) {
+    while ((letter = next("+:c:s:b:i:k:lhV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }

@@ -168,14 +168,3 @@ def test_a_small_limit(listen, most, small):
     found = logged(listen("-c", most), "trouble")
     assert [line for line in found if '"-c is small"' in line] == (found if small else [])
     assert len(found) == (1 if small else 0)
-
-
-@pytest.mark.parametrize("flags", [["-m", "48:30:64"], ["-p0"], ["-m", "0", "-p", "30:300"], ["-m", ""], ["-pany"]])
-def test_flags_of_older_versions(listen, flags):
-    """The flags -m and -p of older versions are accepted, and a line of the log says that they have no effect."""
-    listener = listen(*flags)
-    assert [line for line in logged(listener, "trouble") if '"-m and -p have no effect"' in line] == logged(listener, "trouble")
-    assert len(logged(listener, "trouble")) == 1
-    with listener.connect() as client:
-        assert echoes(client)
-    assert listener.end(signal.SIGTERM) == 0
