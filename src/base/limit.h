@@ -307,12 +307,13 @@
 /* ---- admission, before the login ------------------------------------------------------------- */
 
 /* Places of connections before their login, on one host: the memory divided by the second number,
- * within the other two. A silent connection costs 267 KiB, so all of them take an eighth of the
- * memory, and twice that while others end. Memory that the kernel itself uses does not count: of 64
- * MiB some 35 MiB are left, enough for 17 connections. With fewer than the least, a few silent
- * clients could use them up. */
+ * within the other two. A silent connection costs 267 KiB, so all of them take a sixteenth of the
+ * memory, and an eighth while others end. Memory that the kernel itself uses does not count: of 64
+ * MiB some 35 MiB are left, and programs use most of these. Twice as many places, with launchers to
+ * match, were more than such a board held. With fewer than the least, a few silent clients could
+ * use them up. */
 #define LIMIT_PLACES             128
-#define LIMIT_PLACE_MEMORY_BYTES 2097152
+#define LIMIT_PLACE_MEMORY_BYTES 4194304
 #define LIMIT_PLACES_LEAST       8
 
 /* No group of sources is singled out for eviction up to twice the places (half are for newcomers

@@ -31,7 +31,7 @@ static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
 
 #define LAST_LINES                                                                                 \
     "[-h] [-V]\n" INDENT "port|systemd program [argument ...]\n"                                   \
-    "With less than 256 MiB of memory, -c is three for each 2 MiB. -s is three quarters of -c.\n"
+    "With less than 512 MiB of memory, -c is three for each 4 MiB. -s is three quarters of -c.\n"
 static const char help[] = "usage: wrensshd-listen " FLAGS(FLAG_HELP) LAST_LINES;
 
 static const char wrong_values[] = FLAGS(WRONG_VALUE) "\0unknown flag, or one without its argument";

@@ -79,8 +79,8 @@ def test_limits_leave_room():
 
 
 @pytest.mark.parametrize("name", ["tcpserver", "s6", "runit"])
-@pytest.mark.parametrize("memory, most", [("MemTotal: 35840 kB", 51), ("MemTotal: 4000 kB", 24), ("MemTotal: 8000000 kB", 384),
-                                          ("", 384)], ids=["64 MiB", "little", "much", "unknown"])
+@pytest.mark.parametrize("memory, most", [("MemTotal: 35840 kB", 24), ("MemTotal: 99328 kB", 72), ("MemTotal: 8000000 kB", 384),
+                                          ("", 384)], ids=["64 MiB", "128 MiB", "much", "unknown"])
 def test_limits_by_memory(tmp_path, name, memory, most):
     """The run scripts compute what wrensshd-listen does."""
     script = read(f"{PACKAGING}/{name}/run")

@@ -197,7 +197,7 @@ START_TEST(places_by_memory)
     static const struct {
         uint64_t mib;
         uint32_t limit;
-    } machines[] = {{0, 8}, {8, 8}, {35, 17}, {64, 32}, {256, 128}, {1 << 20, 128}};
+    } machines[] = {{0, 8}, {8, 8}, {35, 8}, {64, 16}, {512, 128}, {1 << 20, 128}};
     struct places_front front;
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
         places_make(&front, machines[i].mib << 20);

@@ -12,9 +12,9 @@ from . import board
 from .machine import SLOWNESS
 from .place import Failed
 
-CROWDS = 10, 64  # connections from one address
-ADDRESSES = 20        # of the board's own, more than it has places
-LOGINS = 3            # beside each crowd
+CROWDS = 10, 64, 250  # connections from one address
+ADDRESSES = 20           # of the board's own, more than it has places
+LOGINS = 3               # beside each crowd
 # An address of the loopback interface is also the source of what is sent to it. nc ends with its input.
 FROM_INSIDE = f"""mkfifo /tmp/open
 sleep 9999 >/tmp/open &
@@ -50,7 +50,7 @@ def silent_crowd(port, size):
     """Connections that have been greeted, or closed for a later one. An emulated board needs some seconds for that:
     newcomers at such a rate would evict a login that takes as long as all of its places."""
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(size)]
-    end = time.monotonic() + 5 * SLOWNESS
+    end = time.monotonic() + 30 * SLOWNESS
     for client in clients:
         client.settimeout(max(0.1, end - time.monotonic()))
         with contextlib.suppress(OSError):
@@ -77,13 +77,13 @@ def check(place, person, machine):
         for client in clients:
             client.close()
     places = int(re.findall(r"event=eviction .*\bplaces=(\d+)", machine.said())[0])
-    place.check(places == max(8, total // 2048), f"{places} places in {total} KiB")
+    place.check(places == max(8, total // 4096), f"{places} places in {total} KiB")
     place.step(f"{ADDRESSES} silent addresses")
     shell(FROM_INSIDE)
     log_in(place, OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root"), f"{ADDRESSES} silent addresses")
     place.check(shell(SERVERS) == servers, f"a launcher has ended: {servers} {shell('ps')}")
     killed = re.findall(r"Killed process \d+ \((.*?)\)", shell("dmesg"))
-    place.check(set(killed) <= {"wrensshd"}, f"ended for want of memory: {killed}")
+    place.check(not killed, f"ended for want of memory: {killed}")
     shell("killall sleep nc")
     return (f"{total} KiB in all, {before} free; {places} places; logins beside {', '.join(map(str, CROWDS))} silent "
-            f"connections, {len(killed)} of them killed for want of memory; {int(shell(AVAILABLE))} KiB free in the end")
+            f"connections; {int(shell(AVAILABLE))} KiB free in the end")
