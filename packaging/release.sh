@@ -68,7 +68,7 @@ with_version() { # FILE
     esac
     file_with_version=$top/$1
     shift
-    sed -E -e "s/(wrensshd?[-_])[0-9]+\.[0-9]+\.[0-9]+/\1$version/g" \
+    sed -E -e "s/(wrensshd?[-_ ])[0-9]+\.[0-9]+\.[0-9]+/\1$version/g" \
         -e "s/^(pkgver=|WRENSSHD_VERSION = |PKG_VERSION:=)[0-9.]+\$/\1$version/" "$@" "$file_with_version"
 }
 

@@ -6,11 +6,13 @@ import re
 import shutil
 import stat
 import subprocess
+import sys
+from xml.etree import ElementTree
 
 import pytest
 
 import readme
-from daemon import run
+from daemon import free_port, run
 from recipes import PACKAGING, Place, read, version
 from site_setup import PROJECT
 
@@ -192,6 +194,59 @@ def test_template_in_packaging_readme():
     shown = "".join(readme.blocks(PAGE, "### systemd")).splitlines()
     told = [line for line in shown if re.match(r"[A-Z]\w+=", line)]
     assert told and set(told) <= set(ours)
+
+
+# ---- the picture in README.md ---------------------------------------------------------------------
+
+PICTURE = "packaging/try.svg"
+MOST_BYTES = 40_000
+
+
+def draw(site, port):
+    """What packaging/picture.py says, and the picture that it makes of a login at the daemon under test."""
+    top = site.folder("picture")
+    for name in ("packaging/try.sh", "packaging/picture.py", "tests/packages.sh"):
+        os.makedirs(os.path.dirname(f"{top}/{name}"), exist_ok=True)
+        shutil.copy(os.path.join(PROJECT, name), f"{top}/{name}")
+    os.makedirs(f"{top}/bin")
+    for name in ("meson", "ninja"):
+        os.symlink("/bin/true", f"{top}/bin/{name}")
+    os.makedirs(f"{top}/build/try/src")
+    os.symlink(site.daemon, f"{top}/build/try/src/wrensshd")
+    for name, text in (("build.ninja", ""), ("source-root", top)):
+        with open(f"{top}/build/try/{name}", "w", encoding="utf-8") as file:
+            file.write(text)
+    done = run([sys.executable, f"{top}/packaging/picture.py"],
+               env={**os.environ, "PATH": f"{top}/bin:{os.environ['PATH']}", "PORT": str(port)})
+    made = read(f"{top}/{PICTURE}") if os.path.exists(f"{top}/{PICTURE}") else None
+    shutil.rmtree(top)
+    return done, made
+
+
+@pytest.mark.sandbox
+def test_picture(site):
+    """README.md shows what packaging/try.sh says today, and nothing of who made the picture and where."""
+    if not shutil.which("tcpserver"):
+        pytest.skip("no tcpserver here")
+    done, made = draw(site, free_port())
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert made == read(os.path.join(PROJECT, PICTURE)), "python3 packaging/picture.py makes the picture again"
+
+
+def test_picture_of_a_failure(site):
+    """A picture of a message of failure would take the place of the good one."""
+    done, made = draw(site, 0)
+    assert done.returncode == 1 and "PORT takes a number" in done.stderr and made is None
+
+
+def test_picture_stands_alone():
+    """A page can show the picture: well-formed, small, with a text for those who can't see it, and nothing to fetch."""
+    text = read(os.path.join(PROJECT, PICTURE))
+    assert len(text.encode()) <= MOST_BYTES
+    names = [element.tag.removeprefix("{http://www.w3.org/2000/svg}") for element in ElementTree.fromstring(text).iter()]
+    assert set(names) == {"svg", "title", "desc", "style", "rect", "circle", "text"}
+    assert not re.search(r"href|url\(|@import|[^\"]https?:", text)
+    assert "prefers-color-scheme: dark" in text and f"]({PICTURE})" in readme.read("README.md")
 
 
 # ---- shellcheck ---------------------------------------------------------------------------------
