@@ -67,7 +67,7 @@ test_sanitize() {
 # The musl program has its own printf, accounts and time, and is linked in another way.
 test_static() {
     after build_gcc || return
-    for tool in clang ld.lld llvm-ar xz patch; do
+    for tool in clang ld.lld llvm-ar xz patch mandoc; do
         has $tool || { say "no static build: that needs $tool"; return; }
     done
     step static "build" static-build nice -n 10 sh packaging/cross/build.sh --skip-tests x86_64 || return

@@ -93,6 +93,7 @@ stage() {
     mv "$work/$arch/stage/usr/local" "$staged"
     rm -r "$work/$arch/stage"
     mkdir -p "$documents/packaging/fleet" "$documents/packaging/initramfs"
+    logged "$work/$arch/release.log" sh "$top/packaging/man_html.sh" "$documents/man"
     cp "$top/LICENSE" "$top/README.md" "$top/NEWS.md" "$top/SECURITY.md" "$documents/"
     cp "$top"/packaging/*.md "$top/packaging/allowed_signers" "$documents/packaging/"
     cp "$top"/packaging/fleet/*.md "$documents/packaging/fleet/"

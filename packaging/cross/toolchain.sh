@@ -35,13 +35,14 @@ for arch; do target "$arch" || die "unknown architecture: $arch (options first, 
 
 find_emulator() { command -v "$emulator-static" || command -v "$emulator" || true; }
 
-# Clang needs GCC's cross compilers, too, for libgcc; ssh-keygen is for the unit tests.
+# Clang needs GCC's cross compilers, too, for libgcc; ssh-keygen is for the unit tests, mandoc for the archives.
 list_packages() { # ARCH...
     needed="
 meson:has meson
 ninja-build:has ninja
 xz-utils:has xz
 patch:has patch
+mandoc:has mandoc
 lld:has ld.lld
 libc6-dev:test -e /usr/include/stdio.h
 openssh-client:has ssh-keygen

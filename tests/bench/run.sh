@@ -45,6 +45,7 @@ lld:has ld.lld
 llvm:has llvm-ar
 patch:has patch
 xz-utils:has xz
+mandoc:has mandoc
 mmdebstrap:has mmdebstrap
 strace:has strace
 "

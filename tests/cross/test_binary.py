@@ -150,14 +150,15 @@ SERVICES = {"share/wrensshd/" + name for name in (
 
 
 def test_archive_holds_what_is_promised(target):
-    """The archive has the links, the man pages, the units and the licenses."""
+    """The archive has the links, the man pages, also as HTML, the units and the licenses."""
     found = {os.path.relpath(os.path.join(folder, name), target.folder)
              for folder, _, names in os.walk(target.folder) for name in names}
     assert found == {
         "sbin/wrensshd", "sbin/wrensshd-makekey", "sbin/wrensshd-printkey", "sbin/wrensshd-listen", "sbin/wrensshd-sftp",
         "share/man/man8/wrensshd.8", "share/man/man8/wrensshd-makekey.8", "share/man/man8/wrensshd-printkey.8",
         "share/man/man8/wrensshd-listen.8", "share/man/man8/wrensshd-sftp.8",
-        "share/man/man5/wrensshd-keys.5", "share/man/man7/wrensshd-log.7",
+        "share/man/man5/wrensshd-keys.5", "share/man/man7/wrensshd-log.7", "share/doc/wrensshd/man/man.css",
+        *(f"share/doc/wrensshd/man/{page}.html" for page in os.listdir(os.path.join(TOP, "man")) if page[-1].isdigit()),
         "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
         "lib/systemd/system/wrensshd-listen.socket", "lib/systemd/system/wrensshd-listen.service",
         "lib/systemd/system/wrensshd-keygen.service",

@@ -4,6 +4,7 @@ has man or nothing."""
 import os
 import re
 import shutil
+from html import unescape
 
 import pytest
 
@@ -97,6 +98,75 @@ def test_how_do_i():
 def test_length():
     """wrensshd(8) is short enough to be read."""
     assert len(page("wrensshd").split()) <= MOST_WORDS
+
+
+# ---- as HTML -----------------------------------------------------------------------------------------------------------
+
+ELSEWHERE = r"https://manpages\.debian\.org/[\w.-]+\.\d"
+
+
+def make_html(folder, top=PROJECT, **environment):
+    """What packaging/man_html.sh says, and each file that it makes."""
+    if not shutil.which("mandoc"):
+        pytest.skip("no mandoc")
+    done = run(["sh", os.path.join(top, "packaging/man_html.sh"), folder], env={**os.environ, **environment})
+    return done, {name: read(os.path.join(folder, name)) for name in os.listdir(folder)}
+
+
+@pytest.fixture(scope="module", name="html")
+def html_pages(tmp_path_factory):
+    done, files = make_html(tmp_path_factory.mktemp("html") / "man")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    return files
+
+
+def links_of(text):
+    return {unescape(target) for target in re.findall(r'<a\b[^>]*\shref="([^"]*)"', text)}
+
+
+def test_html_links(html):
+    """Each link leads to a place of a page of ours, to another project's page, or to our own; wrensshd(8) leads to all pages."""
+    assert set(html) == {"man.css", *(path.removeprefix("man/") + ".html" for path in PAGES.values())}
+    home = re.search(r"^page = '([^']+)'$", read("meson.build"), re.M)[1] + "/"
+    places = {name: {unescape(place) for place in re.findall(r'\sid="([^"]*)"', text)} for name, text in html.items()}
+    for name, text in html.items():
+        for target in links_of(text):
+            path, mark, place = target.partition("#")
+            if path.endswith(".html") or not path:
+                assert not mark or place in places[path or name], (name, target)
+                assert path in {"", *html}, (name, target)
+            else:
+                assert target == home or re.fullmatch(ELSEWHERE, target) and "wrensshd" not in target, (name, target)
+    assert set(html) - {"man.css"} <= {"wrensshd.8.html"} | links_of(html["wrensshd.8.html"])
+
+
+def test_html_stands_alone(html):
+    """A browser without a network shows each page whole, in light and dark, and the page says of which version it is."""
+    version = re.search(r"version: '([^']+)'", read("meson.build"))[1]
+    for name, text in html.items():
+        if name != "man.css":
+            assert re.findall(r"<(?:link|script|img|iframe|style)\b.*", text) == [
+                '<link rel="stylesheet" href="man.css" type="text/css" media="all"/>'], name
+            assert '<meta charset="utf-8"/>' in text and f'<td class="foot-os">wrensshd {version}</td>' in text
+    assert "color-scheme: light dark" in html["man.css"] and not re.search(r"url\(|@import", html["man.css"])
+
+
+def test_html_is_the_same_everywhere(html, tmp_path):
+    """Anybody can compare the archives with the sums of a release."""
+    again = make_html(tmp_path / "with a blank", LC_ALL="C", TZ="Asia/Kathmandu", MANPATH="/nowhere")
+    assert again[1] == html
+
+
+def test_html_of_a_page_with_a_mistake(tmp_path):
+    """An archive would have a page that lacks a part."""
+    for name in ("man", "packaging/man_html.sh", "meson.build"):
+        source = os.path.join(PROJECT, name)
+        os.makedirs(tmp_path / "packaging", exist_ok=True)
+        (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, tmp_path / name)
+    with open(tmp_path / "man/wrensshd-keys.5", "a", encoding="ascii") as file:
+        file.write(".Bl -tag\n.It Fl x\n")
+    done, files = make_html(tmp_path / "html", tmp_path)
+    assert done.returncode != 0 and "wrensshd-keys.5" in done.stderr and not files.get("wrensshd-keys.5.html")
 
 
 # ---- what the source says ----------------------------------------------------------------------------------------------

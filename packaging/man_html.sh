@@ -1,0 +1,45 @@
+#!/bin/sh
+# Writes the man pages as HTML into FOLDER, with links between them and man.css, which suits light and dark.
+#
+#     sh packaging/man_html.sh FOLDER
+#
+# packaging/cross/build.sh puts them into the archives. A page that mandoc warns of is refused. Same pages, same bytes.
+set -eu
+top=$(cd "$(dirname "$0")/.." && pwd)
+case ${1:-} in
+'' | -*) sed -n '2,6s/^# \{0,1\}//p' "$0" >&2; exit 1 ;;
+esac
+version=$(sed -n "s/^ *version: '\(.*\)',.*/\1/p" "$top/meson.build" | head -n 1)
+mkdir -p "$1"
+folder=$(cd "$1" && pwd)
+
+# mandoc links a page that it finds here by the first form, any other one by the second.
+cd "$top/man"
+for page in *.[1-9]; do
+    LC_ALL=C.UTF-8 mandoc -T html -W warning,stop -I os="wrensshd $version" \
+        -O 'style=man.css,man=%N.%S.html;https://manpages.debian.org/%N.%S' "$page" >"$folder/$page.html"
+done
+
+cat >"$folder/man.css" <<'END'
+:root { color-scheme: light dark; }
+body { max-width: 48rem; margin: auto; padding: 1rem; font: 1rem/1.5 sans-serif; overflow-wrap: break-word; }
+h1 { font-size: 1.3rem; margin: 2rem 0 .5rem; }
+h2 { font-size: 1.1rem; margin: 1.5rem 0 .5rem; }
+p { margin: .8rem 0; }
+pre, code { font: .9rem/1.4 monospace; }
+pre { overflow-x: auto; }
+dt { margin-top: .5rem; }
+dd { margin-left: 2rem; }
+td { vertical-align: top; padding: 0 1rem .3rem 0; }
+table.head, table.foot { width: 100%; opacity: .75; }
+td.head-vol { text-align: center; }
+td.head-rtitle, td.foot-os { text-align: right; padding-right: 0; }
+a.permalink { color: inherit; text-decoration: none; }
+a.permalink:hover { text-decoration: underline; }
+code.Nm, code.Fl, code.Cm, h1.Sh, h2.Ss { font-weight: bold; }
+.Pa { font-style: italic; }
+.Nd { display: inline; }
+.Fl, .Xr { white-space: nowrap; }
+.Bd-indent { margin-left: 2rem; }
+.Bl-compact > dt { margin-top: 0; }
+END
