@@ -372,7 +372,7 @@ explain()
 stay()
 {
     title "Serving on until Ctrl-C; to log in yourself:"
-    [ "$(pwd -P)" = "$root" ] || say "  cd $(quote "$root")"
+    say "  cd $(quote "$root")"
     say "  ssh -F none -p $port -i build/try-data/client -o IdentitiesOnly=yes \\"
     say "      -o UserKnownHostsFile=build/try-data/known_hosts $user@127.0.0.1"
     title "The log goes on"
