@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes try.svg, the picture in README.md: a terminal in which packaging/try.sh runs.
 
-    python3 packaging/picture.py [FILE]
+    python3 packaging/picture.py
 
-Runs try.sh, and writes what it says to FILE, or to try.svg beside this file. What depends on the machine, the user and
-the time gives way to examples, so that each run gives the same picture. PORT is that of try.sh.
+Runs try.sh, and writes what it says to try.svg beside this file. What depends on the machine, the user and the time
+gives way to examples, so that each run gives the same picture. PORT is that of try.sh.
 """
 
 import os
@@ -133,10 +133,10 @@ def picture(text):
 
 
 def main():
-    if len(sys.argv) > 2 or sys.argv[1:2] in (["-h"], ["--help"]):
+    if sys.argv[1:]:
         sys.exit(__doc__)
     text = picture(with_examples(run()))
-    with open(sys.argv[1] if sys.argv[1:] else os.path.join(FOLDER, "try.svg"), "w", encoding="utf-8") as file:
+    with open(os.path.join(FOLDER, "try.svg"), "w", encoding="utf-8") as file:
         file.write(text)
 
 
