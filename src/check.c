@@ -125,7 +125,7 @@ static void remedy_of_login(struct log_line *line, const char *user,
 
 static bool check_hostkey(struct log_line *line, struct hostkey *key, const struct options *options)
 {
-    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    char fingerprint[FINGERPRINT_BYTES];
     int ignored;
     if (key == NULL || monitor_load_hostkey(key, options, &ignored) != 0) {
         return false; /* the reason is logged, unless memory was short */

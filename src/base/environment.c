@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 #define NAME_BYTES  32
 #define VALUE_BYTES 255
 
@@ -24,9 +26,7 @@ static bool is_locale(const char *name, size_t name_bytes)
         return false;
     }
     for (size_t i = 3; i < name_bytes; i++) {
-        char byte = name[i];
-        if (!((byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
-              (byte >= '0' && byte <= '9') || byte == '_')) {
+        if (!is_alphanumeric(name[i]) && name[i] != '_') {
             return false;
         }
     }

@@ -3,6 +3,12 @@
 #include <sodium.h>
 #include <string.h>
 
+bool is_alphanumeric(char byte)
+{
+    return (byte >= 'A' && byte <= 'Z') || (byte >= 'a' && byte <= 'z') ||
+           (byte >= '0' && byte <= '9');
+}
+
 bool number_parse(uint64_t *number, const void *digits, size_t count, uint64_t most)
 {
     const uint8_t *bytes = digits;
@@ -29,6 +35,14 @@ bool number_read(unsigned *number, const char *text)
     }
     *number = (unsigned)value;
     return true;
+}
+
+void fingerprint_write(char out[static FINGERPRINT_BYTES], const uint8_t hash[static 32])
+{
+    static const char label[] = "SHA256:";
+    memcpy(out, label, sizeof(label) - 1);
+    sodium_bin2base64(out + sizeof(label) - 1, FINGERPRINT_BYTES - (sizeof(label) - 1), hash, 32,
+                      sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
 }
 
 /* libsodium's decoder ignores a NUL where it may ignore anything, and where `char` is signed it

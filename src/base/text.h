@@ -1,5 +1,6 @@
 /*
- * Reads text: decimal numbers, base64, and tables that have words for how a text begins.
+ * Reads text: letters, decimal numbers, base64, and tables that have words for how a text begins.
+ * Writes fingerprints.
  */
 #ifndef WREN_TEXT_H
 #define WREN_TEXT_H
@@ -7,6 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/* ---- letters --------------------------------------------------------------------------------- */
+
+/* True for a letter or a digit of ASCII. */
+bool is_alphanumeric(char byte);
 
 /* ---- decimal numbers ------------------------------------------------------------------------- */
 
@@ -32,6 +38,13 @@ bool number_parse(uint64_t *number, const void *digits, size_t count, uint64_t m
  */
 bool base64_decode(uint8_t *out, size_t room, size_t *bytes, const char *text, size_t count,
                    const char *ignored, int variant);
+
+/* ---- fingerprints ---------------------------------------------------------------------------- */
+
+/* "SHA256:" and 43 characters of unpadded base64: the SHA-256 of a key blob, as ssh-keygen -lf
+ * shows it. */
+#define FINGERPRINT_BYTES 51
+void fingerprint_write(char out[static FINGERPRINT_BYTES], const uint8_t hash[static 32]);
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 

@@ -151,20 +151,11 @@ const uint8_t *hostkey_bound(const struct hostkey *key, uint8_t blob[static HOST
     return hostkey_k_s(key, key->bound_to_certificate, blob, k_s_bytes);
 }
 
-void hostkey_write_hash(char out[static HOSTKEY_FINGERPRINT_BYTES], const uint8_t hash[static 32])
-{
-    static const char label[] = "SHA256:";
-    memcpy(out, label, sizeof(label) - 1);
-    sodium_bin2base64(out + sizeof(label) - 1, HOSTKEY_FINGERPRINT_BYTES - (sizeof(label) - 1),
-                      hash, 32, sodium_base64_VARIANT_ORIGINAL_NO_PADDING);
-}
-
-void hostkey_fingerprint(char out[static HOSTKEY_FINGERPRINT_BYTES],
-                         const uint8_t public_key[static 32])
+void hostkey_fingerprint(char out[static FINGERPRINT_BYTES], const uint8_t public_key[static 32])
 {
     uint8_t blob[HOSTKEY_BLOB_BYTES];
     uint8_t hash[crypto_hash_sha256_BYTES];
     hostkey_blob(blob, public_key);
     crypto_hash_sha256(hash, blob, sizeof(blob));
-    hostkey_write_hash(out, hash);
+    fingerprint_write(out, hash);
 }

@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "limit.h"
+#include "text.h"
 
 struct hostkey_pair {
     uint8_t public_key[32];
@@ -90,11 +91,7 @@ const uint8_t *hostkey_k_s(const struct hostkey *key, bool certified,
 const uint8_t *hostkey_bound(const struct hostkey *key, uint8_t blob[static HOSTKEY_BLOB_BYTES],
                              size_t *k_s_bytes);
 
-/* "SHA256:" and 43 characters of unpadded base64: the SHA-256 of a key blob, as ssh-keygen -lf
- * shows it; and that of an ed25519 key. */
-#define HOSTKEY_FINGERPRINT_BYTES 51
-void hostkey_write_hash(char out[static HOSTKEY_FINGERPRINT_BYTES], const uint8_t hash[static 32]);
-void hostkey_fingerprint(char out[static HOSTKEY_FINGERPRINT_BYTES],
-                         const uint8_t public_key[static 32]);
+/* The fingerprint of that blob. */
+void hostkey_fingerprint(char out[static FINGERPRINT_BYTES], const uint8_t public_key[static 32]);
 
 #endif

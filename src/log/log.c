@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "limit.h"
 #include "log_outputs.h"
+#include "text.h"
 
 #define NUMBER_BYTES 24
 #define PREFIX_BYTES 64
@@ -117,10 +118,9 @@ static bool append(struct log_line *line, const char *bytes, size_t count)
     return true;
 }
 
-static bool is_plain(unsigned char byte)
+static bool is_plain(char byte)
 {
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
-           (byte >= '0' && byte <= '9') || (byte != '\0' && strchr("-_./:@+,%", byte) != NULL);
+    return is_alphanumeric(byte) || (byte != '\0' && strchr("-_./:@+,%", byte) != NULL);
 }
 
 /* Writes one byte as it is shown and returns its length, 1 or 4. */
@@ -162,7 +162,7 @@ void log_bytes(struct log_line *line, const char *key, const void *value, size_t
     const unsigned char *bytes = value;
     bool quoted = value_bytes == 0;
     for (size_t i = 0; i < value_bytes; i++) {
-        quoted = quoted || !is_plain(bytes[i]);
+        quoted = quoted || !is_plain((char)bytes[i]);
     }
 
     char field[LOG_VALUE_BYTES + 2];

@@ -12,6 +12,7 @@
 #include "descriptors.h"
 #include "sign.h"
 #include "ssh_key_types.h"
+#include "text.h"
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
@@ -20,11 +21,11 @@
 static void log_key(struct log_line *line, const struct ipc_auth *request,
                     const struct login_outcome *outcome)
 {
-    char fingerprint[HOSTKEY_FINGERPRINT_BYTES] = "-";
+    char fingerprint[FINGERPRINT_BYTES] = "-";
     bool inner = ssh_key_type_is_certificate(request->key_type) &&
                  !sodium_is_zero(outcome->keys.fingerprint, 32);
     if (request->key_type != IPC_KEY_UNSUPPORTED) {
-        hostkey_write_hash(fingerprint, inner ? outcome->keys.fingerprint : outcome->blob_hash);
+        fingerprint_write(fingerprint, inner ? outcome->keys.fingerprint : outcome->blob_hash);
     }
     log_text(line, "key", fingerprint);
     log_text(line, "type", request->algorithm);
@@ -51,7 +52,7 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
                         const struct login_outcome *outcome)
 {
     const struct authkeys_verdict *keys = &outcome->keys;
-    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    char fingerprint[FINGERPRINT_BYTES];
     if (outcome->account_refused) {
         return;
     }
@@ -60,7 +61,7 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
         log_text(line, of_krl ? "section" : "option", keys->option);
     }
     if (ssh_key_type_is_certificate(request->key_type) && !sodium_is_zero(keys->authority, 32)) {
-        hostkey_write_hash(fingerprint, keys->authority);
+        fingerprint_write(fingerprint, keys->authority);
         log_text(line, "id", keys->grant.key_id);
         log_number(line, "serial", keys->grant.serial);
         log_text(line, "ca", fingerprint);

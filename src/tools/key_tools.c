@@ -13,6 +13,7 @@
 #include "hostkey.h"
 #include "log.h"
 #include "ssh_key_types.h"
+#include "text.h"
 #include "tools.h"
 
 /* ---- the command lines ----------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ int makekey_main(char **argv)
     };
     enum hostkey_change change = HOSTKEY_KEPT;
     struct hostkey_public_keys keys;
-    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    char fingerprint[FINGERPRINT_BYTES];
     int status = 0;
     struct key_tool tool = {.quiet = false};
     struct flags flags =
@@ -133,7 +134,7 @@ static int print_key(const char *name, const uint8_t public_key[static 32])
     uint8_t hash[crypto_hash_sha256_BYTES];
     char hex[2 * sizeof(hash) + 1];
     char base64[sodium_base64_ENCODED_LEN(HOSTKEY_BLOB_BYTES, sodium_base64_VARIANT_ORIGINAL)];
-    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    char fingerprint[FINGERPRINT_BYTES];
     hostkey_blob(blob, public_key);
     crypto_hash_sha256(hash, blob, sizeof(blob));
     if (name != NULL) {
@@ -141,7 +142,7 @@ static int print_key(const char *name, const uint8_t public_key[static 32])
         return tool_printed(dprintf(STDOUT_FILENO, "%s IN SSHFP 4 2 %s\n", name, hex));
     }
     sodium_bin2base64(base64, sizeof(base64), blob, sizeof(blob), sodium_base64_VARIANT_ORIGINAL);
-    hostkey_write_hash(fingerprint, hash);
+    fingerprint_write(fingerprint, hash);
     return tool_printed(dprintf(STDOUT_FILENO, SSH_ED25519 " %s\n256 %s no comment (ED25519)\n",
                                 base64, fingerprint));
 }

@@ -371,7 +371,7 @@ END_TEST
 /* ssh-keygen -lf of a key made of the bytes 0 to 31. */
 START_TEST(fingerprint_as_ssh_keygen)
 {
-    char out[HOSTKEY_FINGERPRINT_BYTES];
+    char out[FINGERPRINT_BYTES];
     uint8_t key[32];
     for (uint8_t i = 0; i < 32; i++) {
         key[i] = i;
@@ -405,7 +405,7 @@ static int run_tool(int (*tool)(char **), const char *flag, const char *director
 
 START_TEST(tools_say_what_they_did)
 {
-    char out[1024], fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    char out[1024], fingerprint[FINGERPRINT_BYTES];
     int ends[2];
     ssize_t count;
     ck_assert_int_eq(pipe2(ends, O_NONBLOCK), 0);

@@ -279,7 +279,7 @@ static unsigned reap_children(void)
 
 START_TEST(login_without_a_probe)
 {
-    char fingerprint[HOSTKEY_FINGERPRINT_BYTES];
+    char fingerprint[FINGERPRINT_BYTES];
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(enter_calls, 1);
     ck_assert_str_eq(login.user, "alice");
