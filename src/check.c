@@ -167,10 +167,10 @@ static void explain(struct authkeys_verdict *verdict, const struct authkeys_quer
 /* Returns whether a login could work. */
 static bool write_outcome(struct ipc_auth *request, const struct login_outcome *outcome)
 {
-    const uint8_t *fingerprint = outcome->keys.fingerprint;
+    const struct grant *grant = &outcome->keys.grant;
     struct log_line line;
     /* Then the log has the fingerprint that the child has found. */
-    request->key_type = sodium_is_zero(fingerprint, sizeof(outcome->keys.fingerprint))
+    request->key_type = sodium_is_zero(grant->fingerprint, sizeof(grant->fingerprint))
                             ? IPC_KEY_UNSUPPORTED
                             : IPC_KEY_ED25519_CERT;
     login_describe(&line, request, outcome);

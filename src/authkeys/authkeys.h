@@ -87,14 +87,12 @@ struct authkeys_verdict {
     uint32_t error;         /* errno of AUTHKEYS_MISSING and AUTHKEYS_UNREADABLE */
     uint32_t revoked_empty; /* 1: the file of -R was read, and names nothing */
     char option[AUTHKEYS_OPTION_BYTES];
-    uint8_t fingerprint[32]; /* SHA-256 of the key, without what a certificate adds */
-    uint8_t authority[32];   /* the same of the certificate's authority */
+    struct grant grant; /* what describes the key is set even on a refusal */
     char path[LIMIT_PATH_BYTES];
-    struct grant grant; /* its key, key id and serial are set even on a refusal */
 };
 
-_Static_assert(sizeof(struct authkeys_verdict) == 6 * 4 + AUTHKEYS_OPTION_BYTES + 32 + 32 +
-                                                      LIMIT_PATH_BYTES + sizeof(struct grant),
+_Static_assert(sizeof(struct authkeys_verdict) ==
+                   6 * 4 + AUTHKEYS_OPTION_BYTES + sizeof(struct grant) + LIMIT_PATH_BYTES,
                "no padding in authkeys_verdict");
 
 /* The key that the client offers, and what it is judged by. */

@@ -25,7 +25,8 @@ struct authkeys_finding {
     uint8_t fingerprint[32]; /* zeros: no key could be read */
 };
 
-_Static_assert(sizeof(struct authkeys_finding) == offsetof(struct authkeys_verdict, authority),
+_Static_assert(sizeof(struct authkeys_finding) ==
+                   offsetof(struct authkeys_verdict, grant.authority),
                "a finding can be copied over the start of a verdict");
 
 struct authkeys_report {

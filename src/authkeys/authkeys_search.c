@@ -121,7 +121,7 @@ static void describe_key(struct search *search, const struct key *key)
     struct authkeys_verdict *verdict = search->verdict;
     key_write_text(&search->key, key);
     key_write_verifier(&verdict->grant.key, key);
-    memcpy(verdict->fingerprint, search->key.fingerprint, sizeof(verdict->fingerprint));
+    memcpy(verdict->grant.fingerprint, search->key.fingerprint, sizeof(search->key.fingerprint));
 }
 
 /* Reads the key. False, with the reason, if it is malformed or revoked. */
@@ -146,6 +146,7 @@ static bool read_certificate(struct search *search)
 {
     const struct authkeys_query *query = search->query;
     struct authkeys_verdict *verdict = search->verdict;
+    struct grant *grant = &verdict->grant;
     struct certificate *certificate = &search->certificate;
     const struct reader *type = &certificate->authority_type;
     const struct reader *id = &certificate->key_id;
@@ -161,9 +162,9 @@ static bool read_certificate(struct search *search)
     }
     describe_key(search, &certificate->key);
     key_write_text(&search->authority, &certificate->authority);
-    memcpy(verdict->authority, search->authority.fingerprint, sizeof(verdict->authority));
-    verdict->grant.serial = certificate->serial;
-    memcpy(verdict->grant.key_id, id->bytes,
+    memcpy(grant->authority, search->authority.fingerprint, sizeof(grant->authority));
+    grant->serial = certificate->serial;
+    memcpy(grant->key_id, id->bytes,
            id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1);
     return !authkeys_is_revoked(verdict, &search->files->revoked, &offer);
 }

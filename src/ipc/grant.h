@@ -1,7 +1,8 @@
 /*
- * What a login may do: the options of the line in authorized_keys, and of the certificate if there
- * is one. The child that reads keys makes it, and the session process applies the grant of the key
- * that signed, for the whole connection. A grant of all zeros allows least. Its size is fixed.
+ * Who logs in, and what the login may do: the key, the options of its line in authorized_keys, and
+ * of the certificate if there is one. The child that reads keys makes it, and the session process
+ * applies the grant of the key that signed, for the whole connection. A grant of all zeros allows
+ * least. Its size is fixed.
  *
  * The command line says the rest: struct session_options.
  */
@@ -23,7 +24,7 @@ enum grant_flag {
     /* Restrictions: it is enough if one of the two sets them. */
     GRANT_VERIFY = 1 << 3, /* a FIDO key must have verified its user (verify-required) */
     GRANT_FORCED = 1 << 4, /* `command` runs, whatever the client requests */
-    /* For the log. */
+    /* For the log and the programs. */
     GRANT_CERTIFICATE = 1 << 5,
 };
 
@@ -33,6 +34,8 @@ enum grant_flag {
 #define GRANT_OF_PLAIN_LINE (GRANT_PTY | GRANT_USER_RC)
 
 struct grant {
+    uint8_t fingerprint[32]; /* SHA-256 of the key, without what a certificate adds */
+    uint8_t authority[32];   /* the same of the certificate's authority */
     uint32_t flags;
     uint32_t environment_bytes;
     uint64_t serial;                                 /* of the certificate */
@@ -45,7 +48,7 @@ struct grant {
 
 /* The child sends it as bytes: no padding, so what is sent is what was set. */
 _Static_assert(sizeof(struct signature_key) == 4 + 32 + 32, "no padding in signature_key");
-_Static_assert(sizeof(struct grant) == 2 * 4 + 8 + sizeof(struct signature_key) + 4 +
+_Static_assert(sizeof(struct grant) == 2 * 32 + 2 * 4 + 8 + sizeof(struct signature_key) + 4 +
                                            LIMIT_KEY_ID_BYTES + LIMIT_GRANT_ENVIRONMENT_BYTES +
                                            LIMIT_FORCED_COMMAND_BYTES,
                "no padding in grant");

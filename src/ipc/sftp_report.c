@@ -24,26 +24,37 @@ static void add_layers(struct log_line *line, uint32_t layers)
     }
 }
 
-void sftp_report_log(const struct sftp_report *report, const char *user, size_t channel)
+void sftp_report_log(const struct sftp_report *report, const struct sftp_origin *origin)
 {
     struct log_line line;
     bool of_file = report->kind == SFTP_REPORT_FILE;
+    bool of_end = report->kind == SFTP_REPORT_END;
     log_begin(&line, of_file ? "sftp-file" : "sftp");
-    if (user != NULL) {
-        log_text(&line, "user", user);
-        log_number(&line, "channel", channel);
+    if (origin != NULL) {
+        log_text(&line, "user", origin->user);
+        log_number(&line, "channel", origin->channel);
     }
     if (of_file) {
         log_text(&line, "name", report->text);
     } else {
         add_layers(&line, report->layers);
+    }
+    if (of_end) {
         log_number(&line, "files", report->counts.files);
     }
-    log_number(&line, "read", report->counts.read_bytes);
-    log_number(&line, "written", report->counts.written_bytes);
-    if (!of_file) {
+    if (of_end || of_file) {
+        log_number(&line, "read", report->counts.read_bytes);
+        log_number(&line, "written", report->counts.written_bytes);
+    }
+    if (of_end) {
         log_number(&line, "refused", report->counts.refused);
+    }
+    if (!of_file) {
         log_text(&line, "reason", report->text);
+    }
+    if (origin != NULL) {
+        log_number(&line, "pid", (uint64_t)origin->pid);
+        log_text(&line, "key", origin->key);
     }
     log_end(&line, of_file ? LOG_DETAIL : LOG_EVENT);
 }

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "limit.h"
 
@@ -17,6 +18,8 @@
 enum sftp_report_kind {
     SFTP_REPORT_END = 1,  /* of the session; the text is the reason */
     SFTP_REPORT_FILE = 2, /* was closed; the text is its name */
+    SFTP_REPORT_LOST = 3, /* the session process's own: a server has ended without the first; the
+                             text is the reason, and there is nothing else */
 };
 
 struct sftp_counts {
@@ -35,11 +38,19 @@ struct sftp_report {
 
 _Static_assert(sizeof(struct sftp_report) == 40 + LIMIT_NOTE_BYTES + 1, "no padding");
 
-/* Logs the report: the end as `event=sftp`, a file as `event=sftp-file`, at LOG_DETAIL. `user` is
- * NULL in wrensshd-sftp itself, which knows no channel. */
-void sftp_report_log(const struct sftp_report *report, const char *user, size_t channel);
+/* The session that the server serves. */
+struct sftp_origin {
+    const char *user;
+    const char *key; /* that logged in, as the log shows it */
+    size_t channel;
+    pid_t pid; /* of the server */
+};
 
-/* False if a report is not one of these, or if its text has no end. */
+/* Logs the report: the end as `event=sftp`, a file as `event=sftp-file`, at LOG_DETAIL. `origin` is
+ * NULL in wrensshd-sftp itself, which knows none. */
+void sftp_report_log(const struct sftp_report *report, const struct sftp_origin *origin);
+
+/* False if a report is not one of the server's, or if its text has no end. */
 bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes);
 
 #endif

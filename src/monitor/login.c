@@ -23,9 +23,10 @@ static void log_key(struct log_line *line, const struct ipc_auth *request,
 {
     char fingerprint[FINGERPRINT_BYTES] = "-";
     bool inner = ssh_key_type_is_certificate(request->key_type) &&
-                 !sodium_is_zero(outcome->keys.fingerprint, 32);
+                 !sodium_is_zero(outcome->keys.grant.fingerprint, 32);
     if (request->key_type != IPC_KEY_UNSUPPORTED) {
-        fingerprint_write(fingerprint, inner ? outcome->keys.fingerprint : outcome->blob_hash);
+        fingerprint_write(fingerprint,
+                          inner ? outcome->keys.grant.fingerprint : outcome->blob_hash);
     }
     log_text(line, "key", fingerprint);
     log_text(line, "type", request->algorithm);
@@ -60,8 +61,9 @@ static void log_details(struct log_line *line, const struct ipc_auth *request,
         bool of_krl = keys->reason >= AUTHKEYS_REVOKED && keys->reason <= AUTHKEYS_REVOKED_RETURN;
         log_text(line, of_krl ? "section" : "option", keys->option);
     }
-    if (ssh_key_type_is_certificate(request->key_type) && !sodium_is_zero(keys->authority, 32)) {
-        fingerprint_write(fingerprint, keys->authority);
+    if (ssh_key_type_is_certificate(request->key_type) &&
+        !sodium_is_zero(keys->grant.authority, 32)) {
+        fingerprint_write(fingerprint, keys->grant.authority);
         log_text(line, "id", keys->grant.key_id);
         log_number(line, "serial", keys->grant.serial);
         log_text(line, "ca", fingerprint);
@@ -324,12 +326,19 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static const char *enter_session(struct login *login, const struct login_outcome *outcome)
+/* Of a plain key the fingerprint is our own, so that all lines of the log have the same one. */
+static const char *enter_session(struct login *login, const struct ipc_auth *request,
+                                 struct login_outcome *outcome)
 {
-    const char *wrong = login->enter(login->monitor, &outcome->account, &outcome->keys.grant);
+    struct grant *grant = &outcome->keys.grant;
+    if (login->options->anybody == NULL && !ssh_key_type_is_certificate(request->key_type)) {
+        memcpy(grant->fingerprint, outcome->blob_hash, sizeof(grant->fingerprint));
+        grant->flags &= ~(uint32_t)GRANT_CERTIFICATE;
+    }
+    const char *wrong = login->enter(login->monitor, &outcome->account, grant);
     if (wrong == NULL) {
         memcpy(login->user, outcome->account.account.user, sizeof(login->user));
-        login->forced = (outcome->keys.grant.flags & GRANT_FORCED) != 0;
+        login->forced = (grant->flags & GRANT_FORCED) != 0;
     }
     return wrong;
 }
@@ -367,7 +376,7 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     if (request->stage == IPC_AUTH_PROBE) {
         remember_probe(&login->scratch->probe, request, outcome);
     } else {
-        wrong = enter_session(login, outcome);
+        wrong = enter_session(login, request, outcome);
         if (wrong != NULL) {
             return wrong;
         }

@@ -15,6 +15,7 @@
 #include "descriptors.h"
 #include "log.h"
 #include "sftp_report.h"
+#include "text.h"
 
 #define EXIT_CANNOT_RUN 126
 #define EXIT_MISSING    127
@@ -112,6 +113,37 @@ static void set_connection(struct environment *environment, const struct peer *p
     snprintf(text, sizeof(text), "%s %s %s %s", peer->address, peer->port, peer->local_address,
              peer->local_port);
     set_variable(environment, "SSH_CONNECTION", text);
+}
+
+/* Whoever asks for a certificate may choose its key id: bytes that could end a word or a line, or
+ * mean something to a shell, become %NN. */
+static void write_certificate(char *out, size_t room, const struct grant *grant)
+{
+    char authority[FINGERPRINT_BYTES];
+    fingerprint_write(authority, grant->authority);
+    out += snprintf(out, room, " serial=%ju ca=%s id=", (uintmax_t)grant->serial, authority);
+    for (const char *at = grant->key_id; *at != '\0'; at++) {
+        bool plain = is_alphanumeric(*at) || strchr("-._@", *at) != NULL;
+        out += snprintf(out, 3 + 1, plain ? "%c" : "%%%02X", (unsigned char)*at);
+    }
+}
+
+/* As in the file that OpenSSH names in SSH_USER_AUTH, with the fingerprint in the key's place. */
+static void set_key(struct environment *environment, const char *key, const struct grant *grant)
+{
+    bool sk = grant->key.sk != 0;
+    bool certified = (grant->flags & GRANT_CERTIFICATE) != 0;
+    const char *suffix = certified ? "-cert-v01@openssh.com" : sk ? "@openssh.com" : "";
+    char text[4 * LIMIT_KEY_ID_BYTES]; /* three for each byte of a key id, and the rest */
+    if (key == NULL) {
+        return;
+    }
+    int bytes =
+        snprintf(text, sizeof(text), "publickey %sssh-ed25519%s %s", sk ? "sk-" : "", suffix, key);
+    if (certified) {
+        write_certificate(text + bytes, sizeof(text) - (size_t)bytes, grant);
+    }
+    set_variable(environment, "SSH_USER_KEY", text);
 }
 
 static bool is_printable(const char *text)
@@ -262,8 +294,9 @@ static int run_program(void *argument, void *memory)
 
     set_user(environment, program->account);
     set_variables(environment, program->environment, program->environment_bytes);
-    set_variables(environment, program->grant_environment, program->grant_environment_bytes);
+    set_variables(environment, program->grant->environment, program->grant_environment_bytes);
     set_connection(environment, program->peer);
+    set_key(environment, program->key, program->grant);
     set_terminal(environment, program);
     if (program->task->original != NULL) {
         set_variable(environment, "SSH_ORIGINAL_COMMAND", program->task->original);

@@ -21,11 +21,12 @@ struct program {
     const char *terminal_name; /* SSH_TTY, or NULL */
     const char *environment;   /* the client's "NAME=VALUE\0"..., checked */
     size_t environment_bytes;
-    const char *grant_environment; /* the same from the key's line: it overrides the client's
-                                      variables and ours, except SSH_* and TERM */
-    size_t grant_environment_bytes;
-    int standard[3]; /* become descriptors 0, 1 and 2 */
-    pid_t session;   /* the process that starts it: program_start() sets this */
+    const char *key; /* the fingerprint of the key that logged in; NULL if none did */
+    const struct grant *grant;
+    size_t grant_environment_bytes; /* of what the key's line sets: it overrides the client's
+                                       variables and ours, except SSH_* and TERM */
+    int standard[3];                /* become descriptors 0, 1 and 2 */
+    pid_t session;                  /* the process that starts it: program_start() sets this */
 };
 
 /*

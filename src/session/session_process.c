@@ -170,9 +170,7 @@ static struct session_memory memory __attribute__((aligned(PAGE_BYTES)));
 /* Trick: untouched. Copies only what sessions need, into memory of zeros. */
 static void copy_grant(struct grant *copy, const struct grant *grant)
 {
-    copy->flags = grant->flags;
-    copy->environment_bytes = grant->environment_bytes;
-    copy->command_bytes = grant->command_bytes;
+    memcpy(copy, grant, offsetof(struct grant, environment));
     memcpy(copy->environment, grant->environment, grant->environment_bytes);
     memcpy(copy->command, grant->command, grant->command_bytes);
 }

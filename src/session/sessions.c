@@ -21,6 +21,10 @@ void sessions_init(struct sessions *sessions, const struct session_options *opti
     sessions->peer = peer;
     sessions->account = account;
     sessions->grant = grant;
+    sessions->key[0] = '-';
+    if (!options->is_anybody) {
+        fingerprint_write(sessions->key, grant->fingerprint);
+    }
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         sessions->by_channel[i].terminal = -1;
         sessions->by_channel[i].exit_pipe = -1;
@@ -149,6 +153,7 @@ static void log_session(const struct sessions *sessions, const struct session *s
     if (request->kind != IPC_SESSION_SHELL) {
         log_number(&line, "command-bytes", request->command_bytes);
     }
+    log_text(&line, "key", sessions->key);
     log_end(&line, LOG_EVENT);
 }
 
@@ -190,7 +195,8 @@ static struct running start_program(const struct sessions *sessions, const struc
         .terminal_name = on_terminal ? session->terminal_name : NULL,
         .environment = (const char *)(request + 1),
         .environment_bytes = request->environment_bytes,
-        .grant_environment = sessions->grant->environment,
+        .key = sessions->options->is_anybody ? NULL : sessions->key,
+        .grant = sessions->grant,
         .grant_environment_bytes = user_environment ? sessions->grant->environment_bytes : 0,
         .standard = {on_terminal ? session->terminal : streams->theirs[STREAM_STDIN],
                      on_terminal ? session->terminal : streams->theirs[STREAM_STDOUT],
@@ -302,10 +308,15 @@ const char *sessions_release(void *process, const void *release, struct reply *r
 
 /* ---- reports of SFTP servers ----------------------------------------------------------------- */
 
+static struct sftp_origin origin_of(const struct sessions *sessions, const struct running *row)
+{
+    return (struct sftp_origin){sessions->account->user, sessions->key, row->channel, row->pid};
+}
+
 static void read_reports(const struct sessions *sessions, struct running *row)
 {
-    if (row->report >= 0 &&
-        !sftp_reports_read(row->report, sessions->account->user, row->channel, &row->reported)) {
+    const struct sftp_origin origin = origin_of(sessions, row);
+    if (row->report >= 0 && !sftp_reports_read(row->report, &origin, &row->reported)) {
         streams_close_one(&row->report);
     }
 }
@@ -333,13 +344,14 @@ void sessions_reports(struct sessions *sessions)
 
 /* ---- programs that have ended ---------------------------------------------------------------- */
 
-static void log_exit(const struct ipc_exit *ended, size_t channel, pid_t pid)
+static void log_exit(const struct ipc_exit *ended, size_t channel, pid_t pid, const char *key)
 {
     struct log_line line;
     log_begin(&line, "exit");
     log_number(&line, "channel", channel);
     log_number(&line, "pid", (uint64_t)pid);
     log_number(&line, ended->signaled ? "signal" : "status", ended->status);
+    log_text(&line, "key", key);
     log_end(&line, LOG_DETAIL);
 }
 
@@ -356,7 +368,8 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
     }
     read_reports(sessions, row);
     if (!row->reported) {
-        sftp_reports_end(status, sessions->account->user, row->channel);
+        const struct sftp_origin origin = origin_of(sessions, row);
+        sftp_reports_end(status, &origin);
     }
     streams_close_one(&row->report);
     row->pid = 0;
@@ -369,6 +382,6 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         streams_close_one(&session->exit_pipe);
         session->state = SESSION_ENDED;
         session->program = 0;
-        log_exit(&ended, row->channel, pid);
+        log_exit(&ended, row->channel, pid, sessions->key);
     }
 }

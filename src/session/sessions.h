@@ -15,7 +15,9 @@
 #include "ipc.h"
 #include "peer.h"
 #include "requests.h"
+#include "sftp_report.h"
 #include "streams.h"
+#include "text.h"
 
 enum session_state {
     SESSION_NONE,
@@ -46,7 +48,8 @@ struct sessions {
     const struct session_options *options;
     const struct peer *peer;
     const struct account *account;
-    const struct grant *grant; /* of the key that logged in */
+    const struct grant *grant;   /* of the key that logged in */
+    char key[FINGERPRINT_BYTES]; /* that key's, for the log; "-" with -N */
     struct running programs[LIMIT_CHANNELS];
     struct session by_channel[LIMIT_CHANNELS]; /* index: the channel number */
 };
@@ -113,9 +116,9 @@ int sftp_reports_open(int ends[2]);
 
 /* Reads reports that have come, some of them if they are many, and logs each. Never waits. Sets
  * *last if one was the last. Returns false if the server has closed its end. */
-bool sftp_reports_read(int fd, const char *user, size_t channel, bool *last);
+bool sftp_reports_read(int fd, const struct sftp_origin *origin, bool *last);
 
 /* Logs the end of a server that has sent no last report: `status` is that of waitpid(2). */
-void sftp_reports_end(int status, const char *user, size_t channel);
+void sftp_reports_end(int status, const struct sftp_origin *origin);
 
 #endif

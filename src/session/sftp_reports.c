@@ -5,9 +5,6 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "log.h"
-#include "sftp_report.h"
-
 /* The most that one call reads, so that requests are not delayed. */
 #define REPORTS_AT_ONCE 64
 
@@ -18,7 +15,7 @@ int sftp_reports_open(int ends[2])
 
 /* The server runs as the user, who may send anything: the user can only forge the numbers and the
  * text of such a line, as in a command that is logged. */
-bool sftp_reports_read(int fd, const char *user, size_t channel, bool *last)
+bool sftp_reports_read(int fd, const struct sftp_origin *origin, bool *last)
 {
     struct sftp_report report;
     for (int i = 0; i < REPORTS_AT_ONCE; i++) {
@@ -27,25 +24,20 @@ bool sftp_reports_read(int fd, const char *user, size_t channel, bool *last)
             return bytes < 0;
         }
         if (sftp_report_is_valid(&report, (size_t)bytes)) {
-            sftp_report_log(&report, user, channel);
+            sftp_report_log(&report, origin);
             *last = *last || report.kind == SFTP_REPORT_END;
         }
     }
     return true;
 }
 
-void sftp_reports_end(int status, const char *user, size_t channel)
+void sftp_reports_end(int status, const struct sftp_origin *origin)
 {
-    char reason[64];
-    struct log_line line;
+    struct sftp_report report = {.kind = SFTP_REPORT_LOST};
     bool killed = WIFSIGNALED(status);
     int number = killed ? WTERMSIG(status) : WEXITSTATUS(status);
-    snprintf(reason, sizeof(reason), "server %s %d%s",
+    snprintf(report.text, sizeof(report.text), "server %s %d%s",
              killed ? "killed by signal" : "exited with status", number,
              killed && number == SIGSYS ? " (seccomp?)" : "");
-    log_begin(&line, "sftp");
-    log_text(&line, "user", user);
-    log_number(&line, "channel", channel);
-    log_text(&line, "reason", reason);
-    log_end(&line, LOG_EVENT);
+    sftp_report_log(&report, origin);
 }

@@ -20,7 +20,7 @@ void sftp_log_send(const struct sftp_report *report)
     if (reports) {
         send(SFTP_REPORT_DESCRIPTOR, report, sizeof(*report), MSG_NOSIGNAL | MSG_DONTWAIT);
     } else {
-        sftp_report_log(report, NULL, 0);
+        sftp_report_log(report, NULL);
     }
 }
 

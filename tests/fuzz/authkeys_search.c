@@ -309,8 +309,8 @@ static void check(const struct scene *scene, uint32_t offset)
     FUZZ_CHECK(whole.revoked_empty == opinion.revoked_empty);
     if (whole.reason == AUTHKEYS_LISTED) {
         FUZZ_CHECK(whole.grant.flags == opinion.flags);
-        FUZZ_CHECK(memcmp(whole.fingerprint, opinion.key.fingerprint, 32) == 0);
-        FUZZ_CHECK(memcmp(whole.authority, opinion.authority.fingerprint, 32) == 0);
+        FUZZ_CHECK(memcmp(whole.grant.fingerprint, opinion.key.fingerprint, 32) == 0);
+        FUZZ_CHECK(memcmp(whole.grant.authority, opinion.authority.fingerprint, 32) == 0);
         FUZZ_CHECK(whole.grant.serial == opinion.certificate.serial);
     } else {
         FUZZ_CHECK(whole.grant.flags == 0 && whole.grant.command_bytes == 0 &&
@@ -343,7 +343,7 @@ static void explain(struct authkeys_verdict *verdict, struct authkeys_report *re
 static void compare_finding(const struct authkeys_finding *finding,
                             const struct authkeys_verdict *login)
 {
-    bool same = memcmp(finding->fingerprint, login->fingerprint, 32) == 0;
+    bool same = memcmp(finding->fingerprint, login->grant.fingerprint, 32) == 0;
     FUZZ_CHECK(!same ||
                (finding->reason == AUTHKEYS_REVOKED) == (login->reason == AUTHKEYS_REVOKED));
     FUZZ_CHECK(!same || finding->reason != AUTHKEYS_LISTED || login->reason == AUTHKEYS_LISTED);

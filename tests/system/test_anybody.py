@@ -45,6 +45,7 @@ def test_any_name_is_the_same_user(site, serve_anybody, user):
     assert [(each["user"], each["key"], each["type"], each["verdict"], each["reason"]) for each in login] == [
         (user if len(user) < 256 else "", "-", "none", "accepted", "anybody may log in: -N")]
     assert server.log.wait("end")[0]["user"] == me.pw_name
+    assert server.log.wait("session")[0]["key"] == "-"
 
 
 def test_shells_and_subsystems_get_the_command(serve_anybody):

@@ -4,6 +4,7 @@ import base64
 import itertools
 import os
 import shutil
+import urllib.parse
 
 import pytest
 
@@ -112,6 +113,29 @@ class Visitor:
 def visit(site, serve):
     """visit(*flags): a daemon with these, and the client for it."""
     return lambda *flags: Visitor(site, serve(*flags))
+
+
+# ---- what programs and the log see ------------------------------------------------------------
+
+HOSTILE = (b"ann serial=1 ca=SHA256:x\nSSH_USER_KEY=publickey x\r\nwrensshd[1]: event=login verdict=accepted\n"
+           b"\x1b[2J\x07\\\"'%n%s$(id)`id`*?~ ;&|<>{}#!../\x7f\x80\xff\t ").ljust(255, b"\n")
+
+
+def test_hostile_key_id(visit, ca, trust):
+    """A key id of 255 hostile bytes forges neither a variable, nor a word of one, nor anything in the log."""
+    trust(ca)
+    visitor = visit("-v")
+    certificate = ca.sign("-z", "17", key_id=HOSTILE)
+    variable = visitor(certificate, "env | grep -a SSH_USER_KEY").stdout
+    event = visitor.event()
+    quoted = urllib.parse.quote(HOSTILE, safe="@").replace("~", "%7E")
+    assert variable == (f"SSH_USER_KEY=publickey {CERTIFICATE.decode()} {event['key']} serial=17 "
+                        f"ca={ca.fingerprint} id={quoted}\n")
+    assert event["verdict"] == "accepted" and event["serial"] == "17" and event["ca"] == ca.fingerprint
+    assert visitor.server.log.wait("exit")[0]["key"] == visitor.server.log.wait("session")[0]["key"] == event["key"]
+    log = visitor.server.log.text()
+    assert log.isascii() and log.replace("\n", "").isprintable()
+    assert not [line for line in log.splitlines() if line.startswith("wrensshd[1]")]
 
 
 # ---- who trusts whom --------------------------------------------------------------------------

@@ -95,11 +95,14 @@ def attempt(site, sk, serve):
         options = ["SecurityKeyProvider=" + sk.path, "IdentityFile=" + key]
         if certificate:
             options.append("CertificateFile=" + certificate)
-        done = OpenSSH(site, server.port)("echo", "in", options=options, env=sk.environment(flags, counter))
+        done = OpenSSH(site, server.port)("echo", "in", "$SSH_USER_KEY", options=options, env=sk.environment(flags, counter))
         found = [event for event in server.log.wait("login") if event["type"] == kind]
         assert found, (done.stderr, server.log.text())
         entered = done.returncode == 0
-        assert done.stdout == ("in\n" if entered else ""), (done.stdout, done.stderr)
+        if entered:
+            assert f"{done.stdout.strip()} ".startswith(f"in publickey {kind} {found[0]['key']} "), done.stdout
+        else:
+            assert done.stdout == "", (done.stdout, done.stderr)
         assert (found[0]["verdict"] == "accepted") == entered, (found, done.stderr)
         return entered, found[0]
     return start

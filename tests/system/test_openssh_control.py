@@ -50,6 +50,26 @@ def test_eight_sessions_at_once(master, server):
     assert len(server.log.wait("session", 8)) >= 8
 
 
+def test_one_grep_shows_what_a_key_did(serve, site, tmp_path):
+    """Every line about the programs of a connection has the key of its login, and SFTP's the pid of its session."""
+    server = serve("-v")
+    ssh = OpenSSH(site, server.port)
+    path = f"{tmp_path}/c"
+    shared = [f"ControlPath={path}", "ControlMaster=auto", "ControlPersist=20"]
+    try:
+        seen = [ssh("echo $SSH_USER_KEY", options=shared).stdout for _ in range(2)]
+        # It reads the end of its input, and leaves.
+        ssh("sftp", flags=["-s"], options=shared)
+        lines = [*server.log.wait("exit", 3), *server.log.wait("session", 3), *server.log.wait("sftp")]
+    finally:
+        ssh(flags=["-O", "exit"], options=shared[:1])
+    login, = [each for each in server.log.events("login") if each["verdict"] == "accepted"]
+    assert login["key"] == run(["ssh-keygen", "-lf", site.identity + ".pub"]).stdout.split()[1]
+    assert {each["key"] for each in lines} == {login["key"]}
+    assert seen == [f"publickey ssh-ed25519 {login['key']}\n"] * 2
+    assert lines[-1]["pid"] == lines[-2]["pid"] and lines[-2]["kind"] == "subsystem"
+
+
 def test_sessions_one_after_the_other(master):
     """Many sessions one after the other work on one connection."""
     for number in range(30):

@@ -34,7 +34,8 @@ def test_the_variables_of_a_session(client, site):
     wanted = {"USER": site.user.pw_name, "LOGNAME": site.user.pw_name, "HOME": site.user.pw_dir,
               "SHELL": site.user.pw_shell,
               "SSH_CLIENT": f"{ours[0]} {ours[1]} {theirs[1]}",
-              "SSH_CONNECTION": f"{ours[0]} {ours[1]} {theirs[0]} {theirs[1]}"}
+              "SSH_CONNECTION": f"{ours[0]} {ours[1]} {theirs[0]} {theirs[1]}",
+              "SSH_USER_KEY": f"publickey ssh-ed25519 {raw.line.log.wait('login')[-1]['key']}"}
     for name, value in wanted.items():
         assert found.get(name) == value, name
     assert found["MAIL"].endswith("/" + site.user.pw_name)
@@ -75,7 +76,7 @@ def test_variables_a_client_may_set(client, name, value):
     ("BASH_ENV", "/tmp/x"), ("ENV", "x"), ("LD_PRELOAD", "x.so"), ("LD_LIBRARY_PATH", "."), ("PATH", "."),
     ("HOME", "x"), ("SHELL", "x"), ("IFS", "x"), ("PYTHONPATH", "x"), ("GIT_SSH_COMMAND", "x"),
     ("LANGUAGE", "x"), ("LC", "x"), ("XLANG", "x"), ("LANG=x\nPATH", "x"), ("LC_A=B", "x"), ("", "x"),
-    ("LC_\n", "x"), ("LC_A\0", "x"), ("SSH_ORIGINAL_COMMAND", "x"), ("lang", "x"), ("LC_A B", "x"),
+    ("LC_\n", "x"), ("LC_A\0", "x"), ("SSH_ORIGINAL_COMMAND", "x"), ("SSH_USER_KEY", "x"), ("lang", "x"), ("LC_A B", "x"),
     ("LANG", "../../tmp/evil"), ("LANG", "/tmp"), ("LC_ALL", "%n%n"), ("LANG", "a\0b"),
     ("LANG", "a\nPATH=."), ("LANG", "\x1b[2J"), ("LANG", "x" * 256), ("LC_" + "A" * 5000, "x"),
     ("LANG", "caf\xe9")])
@@ -87,8 +88,8 @@ def test_variables_a_client_may_not_set(client, name, value):
     found = environment(channel)
     assert before and found["COLORTERM"] == "kept"
     assert set(found) <= {"USER", "LOGNAME", "HOME", "SHELL", "PATH", "MAIL", "SSH_CLIENT",
-                          "SSH_CONNECTION", "COLORTERM"}
-    assert found["PATH"] != "." and found["SHELL"] != "x" and found["HOME"] != "x"
+                          "SSH_CONNECTION", "SSH_USER_KEY", "COLORTERM"}
+    assert found["PATH"] != "." and found["SSH_USER_KEY"] != "x" and found["SHELL"] != "x" and found["HOME"] != "x"
 
 
 def test_flood_of_variables(client):

@@ -274,6 +274,7 @@ START_TEST(a_refused_line_grants_nothing)
     query.address = "192.0.2.1";
     query.now = 1800000000;
     memcpy(wanted_grant.key.public_key, key, sizeof(key));
+    crypto_hash_sha256(wanted_grant.fingerprint, query.blob, query.blob_bytes);
     for (unsigned accepted = 0; accepted < 2; accepted++) {
         wanted_grant.flags = accepted != 0 ? GRANT_OF_PLAIN_LINE : 0;
         int count = snprintf(text, sizeof(text), "%s " KEY "\n%s", refused[_i].options,

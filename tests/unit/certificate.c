@@ -259,6 +259,7 @@ START_TEST(a_refused_one_grants_nothing)
     struct terms terms = good_terms;
     struct grant wanted = {.serial = 17, .key_id = "alice's laptop"};
     char text[2048];
+    uint8_t blob[BLOB_BYTES];
     with_authorities = _i == 3;
     if (with_authorities) {
         terms.principals[1] = NULL;
@@ -270,6 +271,8 @@ START_TEST(a_refused_one_grants_nothing)
     write_admins("keys", text);
     ck_assert_uint_eq(judge(&terms), lines[_i].reason);
     memcpy(wanted.key.public_key, user_public, sizeof(user_public));
+    crypto_hash_sha256(wanted.fingerprint, blob, write_key(blob, false, user_public));
+    crypto_hash_sha256(wanted.authority, blob, write_key(blob, false, ca_public));
     ck_assert_mem_eq(&verdict.grant, &wanted, sizeof(wanted));
 }
 END_TEST
@@ -509,7 +512,8 @@ START_TEST(parsed_only_for_an_authority)
         write_admins("keys", text);
         ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519_CERT, garbage, sizeof(garbage)),
                           AUTHKEYS_NO_AUTHORITY);
-        ck_assert(sodium_is_zero(verdict.fingerprint, 32) && sodium_is_zero(verdict.authority, 32));
+        ck_assert(sodium_is_zero(verdict.grant.fingerprint, 32) &&
+                  sodium_is_zero(verdict.grant.authority, 32));
         assert_contains(verdict.path, "/keys");
         assert_contains(authkeys_words(&verdict), "no line has cert-authority");
         ck_assert_uint_eq(judge(&good_terms), AUTHKEYS_NO_AUTHORITY);

@@ -464,17 +464,23 @@ START_TEST(grant_of_the_key)
 {
     static const char environment[] = "OWN=of the key";
     int fds[IPC_REPLY_DESCRIPTORS];
-    char out[64] = "";
-    grant.flags |= GRANT_FORCED;
+    char out[256] = "";
+    grant.flags |= GRANT_FORCED | GRANT_CERTIFICATE;
+    grant.serial = 17;
+    strcpy(grant.key_id, "alice");
+    memset(grant.fingerprint, 0xff, sizeof(grant.fingerprint));
     grant.environment_bytes = sizeof(environment);
     memcpy(grant.environment, environment, sizeof(environment));
-    grant.command_bytes = (uint32_t)snprintf(grant.command, sizeof(grant.command), "echo \"$OWN\"");
+    grant.command_bytes =
+        (uint32_t)snprintf(grant.command, sizeof(grant.command), "echo \"$OWN $SSH_USER_KEY\"");
     start_well();
     ck_assert_int_eq(spawn("echo of the client", fds), 4);
     struct pollfd waiting = {.fd = fds[3], .events = POLLIN};
     ck_assert_int_eq(poll(&waiting, 1, 5000), 1);
     ck_assert_int_gt(read(fds[1], out, sizeof(out) - 1), 0);
-    ck_assert_str_eq(out, "of the key\n");
+    ck_assert_str_eq(out, "of the key publickey ssh-ed25519-cert-v01@openssh.com "
+                          "SHA256://////////////////////////////////////////8 serial=17 "
+                          "ca=SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA id=alice\n");
     close(session);
     expect_good_end();
 }

@@ -25,6 +25,9 @@ static char scratch[SCRATCH_BYTES];
 static char said[16384];
 static char out[262144];
 
+/* The fingerprint of zeros, which begin() sets. */
+#define KEY "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+
 struct spawned {
     uint32_t done;
     struct passed passed;
@@ -196,7 +199,7 @@ START_TEST(exec_reads_and_writes)
     assert_started(&running, 4);
     assert_contains(said, "event=session");
     assert_contains(said, " user=alice channel=0 kind=exec pty=none pid=");
-    assert_contains(said, " command-bytes=29\n");
+    assert_contains(said, " command-bytes=29 key=" KEY "\n");
     assert_lacks(said, "problem");
     ck_assert_int_eq(write(running.passed.descriptors[0], "hello", 5), 5);
     close(running.passed.descriptors[0]);
@@ -257,7 +260,7 @@ START_TEST(forced_command_wins)
     options.subsystem_count = 1;
     subsystems[0] = (struct subsystem){"sftp", 4, "echo evil"};
     ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "evil $(x) 'a b'"), "forced\nevil $(x) 'a b'\n");
-    assert_contains(said, " command-bytes=15\n");
+    assert_contains(said, " command-bytes=15 key=" KEY "\n");
     assert_lacks(said, "evil");
     assert_lacks(said, "forced");
     ck_assert_str_eq(output_of(IPC_SESSION_SHELL, ""), "forced\nunset\n");
@@ -293,24 +296,24 @@ static const struct {
     uint32_t kind;
     const char *asked, *line;
 } session_lines[] = {
-    {LOG_EVENT, NULL, IPC_SESSION_SHELL, "", " kind=shell pty=none\n"},
-    {LOG_EVENT, NULL, IPC_SESSION_EXEC, ": secret", " kind=exec pty=none command-bytes=8\n"},
+    {LOG_EVENT, NULL, IPC_SESSION_SHELL, "", " kind=shell pty=none"},
+    {LOG_EVENT, NULL, IPC_SESSION_EXEC, ": secret", " kind=exec pty=none command-bytes=8"},
     {LOG_EVENT, NULL, IPC_SESSION_SUBSYSTEM, "sftp",
-     " kind=subsystem pty=none command=sftp command-bytes=4\n"},
+     " kind=subsystem pty=none command=sftp command-bytes=4"},
     {LOG_EVENT, NULL, IPC_SESSION_SUBSYSTEM, "secret",
-     " kind=subsystem pty=none reason=\"no such subsystem\" command-bytes=6\n"},
-    {LOG_EVENT, "true", IPC_SESSION_EXEC, ": secret", " kind=exec pty=none command-bytes=8\n"},
+     " kind=subsystem pty=none reason=\"no such subsystem\" command-bytes=6"},
+    {LOG_EVENT, "true", IPC_SESSION_EXEC, ": secret", " kind=exec pty=none command-bytes=8"},
     {LOG_EVENT, "true", IPC_SESSION_SUBSYSTEM, "secret",
-     " kind=subsystem pty=none command-bytes=6\n"},
-    {LOG_DETAIL, NULL, IPC_SESSION_SHELL, "", " kind=shell pty=none command=\"\"\n"},
+     " kind=subsystem pty=none command-bytes=6"},
+    {LOG_DETAIL, NULL, IPC_SESSION_SHELL, "", " kind=shell pty=none command=\"\""},
     {LOG_DETAIL, NULL, IPC_SESSION_EXEC, ": secret",
-     " kind=exec pty=none command=\": secret\" command-bytes=8\n"},
+     " kind=exec pty=none command=\": secret\" command-bytes=8"},
     {LOG_DETAIL, NULL, IPC_SESSION_SUBSYSTEM, "sftp",
-     " kind=subsystem pty=none command=sftp runs=true command-bytes=4\n"},
+     " kind=subsystem pty=none command=sftp runs=true command-bytes=4"},
     {LOG_DETAIL, NULL, IPC_SESSION_SUBSYSTEM, "secret",
-     " kind=subsystem pty=none command=secret reason=\"no such subsystem\" command-bytes=6\n"},
+     " kind=subsystem pty=none command=secret reason=\"no such subsystem\" command-bytes=6"},
     {LOG_DETAIL, "true", IPC_SESSION_EXEC, ": secret",
-     " kind=exec pty=none command=\": secret\" runs=true command-bytes=8\n"},
+     " kind=exec pty=none command=\": secret\" runs=true command-bytes=8"},
 };
 
 /* Commands may contain passphrases, and so may the name of a subsystem that is not configured. */
@@ -319,9 +322,10 @@ START_TEST(commands_are_logged_with_v_only)
     options.subsystem_count = 1;
     subsystems[0] = (struct subsystem){"sftp", 4, "true"};
     options.forced_command = session_lines[_i].forced;
+    char expected[256];
     log_open(false, session_lines[_i].shown);
-    ck_assert_str_eq(line_of(session_lines[_i].kind, session_lines[_i].asked),
-                     session_lines[_i].line);
+    snprintf(expected, sizeof(expected), "%s key=" KEY "\n", session_lines[_i].line);
+    ck_assert_str_eq(line_of(session_lines[_i].kind, session_lines[_i].asked), expected);
 }
 END_TEST
 
@@ -405,12 +409,78 @@ START_TEST(environment_is_built_from_nothing)
              "USER=alice\nLOGNAME=alice\nHOME=%s\nSHELL=/usr/bin/env\n"
              "PATH=%s\nMAIL=/var/mail/alice\n"
              "LANG=C\nLC_ALL=en_US.UTF-8\nGIT_PROTOCOL=version=2\n"
-             "SSH_CLIENT=192.0.2.1 4711 22\nSSH_CONNECTION=192.0.2.1 4711 192.0.2.2 22\n",
+             "SSH_CLIENT=192.0.2.1 4711 22\nSSH_CONNECTION=192.0.2.1 4711 192.0.2.2 22\n"
+             "SSH_USER_KEY=publickey ssh-ed25519 " KEY "\n",
              scratch,
              geteuid() == 0 ? "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
                             : "/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games");
     ck_assert_str_eq(out, expected);
     reap_one(&running);
+}
+END_TEST
+
+static const struct {
+    uint32_t sk, flags;
+    const char *id, *value;
+} keys[] = {
+    {0, 0, "", "publickey ssh-ed25519 " KEY},
+    {0, 0, "not certified", "publickey ssh-ed25519 " KEY},
+    {1, 0, "", "publickey sk-ssh-ed25519@openssh.com " KEY},
+    {1, GRANT_CERTIFICATE, "Alice_1.2-3@example",
+     "publickey sk-ssh-ed25519-cert-v01@openssh.com " KEY " serial=18446744073709551615 ca=" KEY
+     " id=Alice_1.2-3@example"},
+    {0, GRANT_CERTIFICATE, "",
+     "publickey ssh-ed25519-cert-v01@openssh.com " KEY " serial=18446744073709551615 ca=" KEY
+     " id="},
+    {0, GRANT_CERTIFICATE, "a serial=1\nSSH_USER_KEY=%n\x1b[2J\x7f\xff\\'\"$`*?~/../;",
+     "publickey ssh-ed25519-cert-v01@openssh.com " KEY " serial=18446744073709551615 ca=" KEY
+     " id=a%20serial%3D1%0ASSH_USER_KEY%3D%25n%1B%5B2J%7F%FF%5C%27%22%24%60%2A%3F%7E%2F..%2F%3B"},
+};
+
+/* Neither a certificate's key id nor a variable of the key's line forges anything. */
+START_TEST(key_that_logged_in)
+{
+    static const char set[] = "SSH_USER_KEY=publickey ssh-ed25519 forged";
+    struct capture capture;
+    char expected[512];
+    memcpy(grant.environment, set, sizeof(set));
+    grant.environment_bytes = sizeof(set);
+    grant.key.sk = keys[_i].sk;
+    grant.flags |= keys[_i].flags;
+    grant.serial = UINT64_MAX;
+    snprintf(grant.key_id, sizeof(grant.key_id), "%s", keys[_i].id);
+    log_open(false, LOG_DETAIL);
+    struct spawned running = spawn(IPC_SESSION_EXEC, "env | grep -A9 -a USER_KEY");
+    read_all(running.passed.descriptors[1]);
+    snprintf(expected, sizeof(expected), "SSH_USER_KEY=%s\n", keys[_i].value);
+    ck_assert_int_eq(strncmp(out, expected, strlen(expected)), 0);
+    ck_assert_ptr_null(strstr(out + 1, "SSH_USER_KEY=p"));
+    capture_begin(&capture);
+    reap_one(&running);
+    capture_end(&capture, said, sizeof(said));
+    assert_contains(said, " status=0 key=" KEY "\n");
+}
+END_TEST
+
+/* The longest id, of bytes that need three each, is whole. */
+START_TEST(longest_key_id)
+{
+    grant.flags |= GRANT_CERTIFICATE;
+    memset(grant.key_id, '%', sizeof(grant.key_id) - 1);
+    output_of(IPC_SESSION_EXEC, "echo ${#SSH_USER_KEY}; echo \"$SSH_USER_KEY\"");
+    ck_assert_int_eq(atoi(out), (int)strlen("publickey ssh-ed25519-cert-v01@openssh.com " KEY
+                                            " serial=0 ca=" KEY " id=") +
+                                    3 * 255);
+    assert_contains(out, "%25%25\n");
+}
+END_TEST
+
+START_TEST(no_key_logged_in)
+{
+    options.is_anybody = true;
+    sessions_init(&sessions, &options, &peer, &account, &grant);
+    ck_assert_str_eq(output_of(IPC_SESSION_EXEC, "echo ${SSH_USER_KEY-none}"), "none\n");
+    assert_contains(said, " key=-\n");
 }
 END_TEST
 
@@ -893,6 +963,9 @@ Suite *unit_suite(void)
     tcase_add_test(tests, no_terminal_for_the_key);
     tcase_add_test(tests, longest_command);
     tcase_add_test(tests, environment_is_built_from_nothing);
+    tcase_add_loop_test(tests, key_that_logged_in, 0, sizeof(keys) / sizeof(keys[0]));
+    tcase_add_test(tests, longest_key_id);
+    tcase_add_test(tests, no_key_logged_in);
     tcase_add_test(tests, no_address);
     tcase_add_test(tests, descriptors_do_not_leak);
     tcase_add_test(tests, our_descriptors_do_not_leak_either);

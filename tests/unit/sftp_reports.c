@@ -8,12 +8,12 @@
 #include "log.h"
 #include "sandbox_layers.h"
 #include "scratch.h"
-#include "sftp_report.h"
 #include "unit.h"
 
 static int ends[2];
 static char said[8192];
 static bool was_last;
+static const struct sftp_origin origin = {"bob", "SHA256:x", 3, 4711};
 
 static void begin(void)
 {
@@ -35,7 +35,7 @@ static const char *said_of(const void *bytes, size_t count, enum log_level shown
     ck_assert_int_eq(send(ends[1], bytes, count, 0), (ssize_t)count);
     capture_begin(&capture);
     was_last = false;
-    ck_assert(sftp_reports_read(ends[0], "bob", 3, &was_last));
+    ck_assert(sftp_reports_read(ends[0], &origin, &was_last));
     capture_end(&capture, said, sizeof(said));
     return said;
 }
@@ -50,7 +50,7 @@ START_TEST(end_names_layers_and_counts)
     assert_contains(said_of(&report, sizeof(report), LOG_EVENT),
                     "event=sftp user=bob channel=3 layers=no-new-privs,not-dumpable,rlimits "
                     "missing=landlock,seccomp files=1 read=2 written=3 refused=4 "
-                    "reason=\"client has left\"\n");
+                    "reason=\"client has left\" pid=4711 key=SHA256:x\n");
     ck_assert(was_last);
 }
 END_TEST
@@ -70,9 +70,10 @@ START_TEST(end_without_a_report)
     char expected[256];
     log_open(false, LOG_EVENT);
     capture_begin(&capture);
-    sftp_reports_end(ends_without_report[_i].status, "bob", 3);
+    sftp_reports_end(ends_without_report[_i].status, &origin);
     capture_end(&capture, said, sizeof(said));
-    snprintf(expected, sizeof(expected), "event=sftp user=bob channel=3 reason=\"%s\"\n",
+    snprintf(expected, sizeof(expected),
+             "event=sftp user=bob channel=3 reason=\"%s\" pid=4711 key=SHA256:x\n",
              ends_without_report[_i].reason);
     assert_contains(said, expected);
 }
@@ -83,7 +84,7 @@ START_TEST(end_before_the_sandbox_names_no_layers)
     const struct sftp_report report = {.kind = SFTP_REPORT_END, .text = "wrong flags"};
     assert_contains(said_of(&report, sizeof(report), LOG_EVENT),
                     "event=sftp user=bob channel=3 files=0 read=0 written=0 refused=0 "
-                    "reason=\"wrong flags\"\n");
+                    "reason=\"wrong flags\" pid=4711 key=SHA256:x\n");
 }
 END_TEST
 
@@ -95,7 +96,7 @@ START_TEST(files_are_a_detail)
     ck_assert_str_eq(said_of(&report, sizeof(report), LOG_EVENT), "");
     assert_contains(said_of(&report, sizeof(report), LOG_DETAIL),
                     "event=sftp-file user=bob channel=3 name=\"/a b\\x0aevent=login\" read=5 "
-                    "written=6\n");
+                    "written=6 pid=4711 key=SHA256:x\n");
     ck_assert(!was_last);
 }
 END_TEST
@@ -117,10 +118,10 @@ START_TEST(nothing_is_waited_for)
 {
     struct capture capture;
     capture_begin(&capture);
-    ck_assert(sftp_reports_read(ends[0], "bob", 0, &was_last));
+    ck_assert(sftp_reports_read(ends[0], &origin, &was_last));
     close(ends[1]);
     ends[1] = -1;
-    ck_assert(!sftp_reports_read(ends[0], "bob", 0, &was_last));
+    ck_assert(!sftp_reports_read(ends[0], &origin, &was_last));
     capture_end(&capture, said, sizeof(said));
     ck_assert_str_eq(said, "");
 }

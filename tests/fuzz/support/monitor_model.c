@@ -302,7 +302,13 @@ static bool is_let_in(const struct model *model)
 struct grant model_grant(const struct model *model)
 {
     static const struct grant plain = {.flags = GRANT_PTY | GRANT_USER_RC};
-    return model->options->anybody != NULL ? plain : model->answer.verdict.grant;
+    struct grant grant = model->answer.verdict.grant;
+    uint32_t type = model->auth.key_type;
+    if (type == IPC_KEY_ED25519 || type == IPC_KEY_SK_ED25519) {
+        crypto_hash_sha256(grant.fingerprint, model->blob, model->blob_bytes);
+        grant.flags &= ~(uint32_t)GRANT_CERTIFICATE;
+    }
+    return model->options->anybody != NULL ? plain : grant;
 }
 
 bool model_accepts(const struct model *model)

@@ -288,7 +288,8 @@ void program_answer(const struct model *model)
     account.groups.count = 1;
     verdict.reason = (flags & 4) ? AUTHKEYS_NOT_LISTED : AUTHKEYS_LISTED;
     model_key(&verdict.grant.key, &model->auth, model->blob);
-    verdict.grant.flags = GRANT_PTY | ((flags & 32) ? GRANT_UNTOUCHED : 0) |
+    memset(verdict.grant.fingerprint, 0xee, sizeof(verdict.grant.fingerprint));
+    verdict.grant.flags = GRANT_PTY | GRANT_CERTIFICATE | ((flags & 32) ? GRANT_UNTOUCHED : 0) |
                           ((flags & 64) ? GRANT_VERIFY : 0) | ((flags & 128) ? GRANT_FORCED : 0);
     memcpy(verdict.grant.environment, "A=b\0C=", 7);
     verdict.grant.environment_bytes = 7;

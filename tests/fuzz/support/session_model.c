@@ -116,6 +116,19 @@ static bool is_connection(const char *entry)
     return strcmp(entry, expected[0]) == 0 || strcmp(entry, expected[1]) == 0;
 }
 
+#define HASH "SHA256:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"
+#define MORE "-cert-v01@openssh.com " HASH " serial=0 ca=" HASH " id=a%20b%3D%25n%0A"
+
+static bool is_key(const char *entry)
+{
+    static const char *const expected[] = {
+        "SSH_USER_KEY=publickey ssh-ed25519 " HASH, "SSH_USER_KEY=publickey ssh-ed25519" MORE,
+        "SSH_USER_KEY=publickey sk-ssh-ed25519@openssh.com " HASH,
+        "SSH_USER_KEY=publickey sk-ssh-ed25519" MORE};
+    bool certified = (session.grant->flags & GRANT_CERTIFICATE) != 0;
+    return strcmp(entry, expected[2 * session.grant->key.sk + certified]) == 0;
+}
+
 static void check_variable(const char *entry)
 {
     static const char *const ours[] = {"USER", "LOGNAME", "HOME", "SHELL", "PATH", "MAIL"};
@@ -127,6 +140,9 @@ static void check_variable(const char *entry)
     }
     if (is_named(entry, "SSH_CLIENT") || is_named(entry, "SSH_CONNECTION")) {
         known = is_connection(entry);
+    }
+    if (is_named(entry, "SSH_USER_KEY")) {
+        known = is_key(entry);
     }
     bool on_terminal = session.channels[session.channel].state == CHANNEL_TERMINAL;
     known = known || (on_terminal && (is_named(entry, "SSH_TTY") || is_named(entry, "TERM")));
@@ -140,18 +156,19 @@ static void check_variable(const char *entry)
 
 static void check_environment(char *const *environment)
 {
-    bool original = false, home = false, connection = false;
+    bool original = false, home = false, connection = false, key = false;
     for (size_t i = 0; environment[i] != NULL; i++) {
         size_t name_bytes = strcspn(environment[i], "=");
         check_variable(environment[i]);
         original = original || is_named(environment[i], "SSH_ORIGINAL_COMMAND");
         home = home || is_named(environment[i], "HOME");
         connection = connection || is_named(environment[i], "SSH_CONNECTION");
+        key = key || is_named(environment[i], "SSH_USER_KEY");
         for (size_t j = 0; j < i; j++) {
             SIMULATION_CHECK(strncmp(environment[i], environment[j], name_bytes + 1) != 0);
         }
     }
-    SIMULATION_CHECK(home && connection);
+    SIMULATION_CHECK(home && connection && key);
     SIMULATION_CHECK(original == (session.forced != NULL && session.kind != IPC_SESSION_SHELL));
 }
 

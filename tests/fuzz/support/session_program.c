@@ -19,12 +19,15 @@ void session_program_begin(struct input input, struct session_options *options, 
     session_program.input = input;
     uint8_t flags = input_u8(&session_program.input);
     uint8_t more = input_u8(&session_program.input);
-    grant->flags = ((flags & 1) ? 0 : GRANT_PTY) | ((flags & 2) ? GRANT_FORCED : 0);
+    grant->flags = ((flags & 1) ? 0 : GRANT_PTY) | ((flags & 2) ? GRANT_FORCED : 0) |
+                   ((more & 16) ? GRANT_CERTIFICATE : 0);
+    grant->key.sk = (more >> 5) & 1;
+    strcpy(grant->key_id, "a b=%n\n");
     strcpy(grant->command, (flags & 4) ? "internal-sftp -R\t-d x" : "forced by the key");
     grant->command_bytes = (uint32_t)strlen(grant->command);
     options->forced_command = (flags & 8) ? ((flags & 4) ? "internal-sftp" : "forced by -e") : NULL;
-    memcpy(grant->environment, "LD_PRELOAD=x\0PATH=/mine\0LC_KEY=1", 33);
-    grant->environment_bytes = (flags & 16) ? 33 : 0;
+    memcpy(grant->environment, "LD_PRELOAD=x\0PATH=/mine\0LC_KEY=1\0SSH_USER_KEY=a", 48);
+    grant->environment_bytes = (flags & 16) ? 48 : 0;
     if (flags & 32) {
         subsystems[0] =
             (struct subsystem){.name = "netconf=x", .name_bytes = 7, .command = "run netconf"};
