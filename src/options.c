@@ -28,7 +28,8 @@
         "  -x n=cmd    run cmd as subsystem n; without -x sftp=cmd, sftp is wrensshd-sftp\n")      \
     ROW('N', FLAG_TEXT, anybody, 1, UINT32_MAX,                                                    \
         "  -N user     let in anybody without a key, as this user, who runs us; with -e\n")        \
-    ROW('g', FLAG_TEXT, group, 1, UINT32_MAX, "  -g group    let in only members of this group\n") \
+    ROW('g', FLAG_OWN_VALUE, groups, 0, 0,                                                         \
+        "  -g group    let in only members of this group; twice: of either\n")                     \
     ROW('r', FLAG_SET, no_root, true, 0, "  -r          do not let in root\n")                     \
     ROW('t', FLAG_NUMBER, login_seconds, 1, MOST_SECONDS,                                          \
         "  -t seconds  end connections that have not logged in by then (60)\n")                    \
@@ -90,6 +91,19 @@ static int parse_subsystem(struct options *options, const struct flags *flags)
     return 0;
 }
 
+static int take_group(struct options *options, const struct flags *flags)
+{
+    size_t count = options->groups[0] != NULL;
+    if (options->groups[LIMIT_ALLOWED_GROUPS - 1] != NULL) {
+        return flags_refuse(flags, "too many groups", flags->value);
+    }
+    if (flags->value[0] == '\0') {
+        return flags_refuse_letter(flags, FLAGS_WRONG);
+    }
+    options->groups[count] = flags->value;
+    return 0;
+}
+
 static int refuse_number(const struct flags *flags)
 {
     char what[80];
@@ -107,6 +121,8 @@ static int take_flag(struct options *options, const struct flags *flags, int fla
         return 0;
     case 'x':
         return parse_subsystem(options, flags);
+    case 'g':
+        return take_group(options, flags);
     case FLAGS_PAGE:
         *flags->status = tool_print(flags->value);
         return -1;

@@ -23,7 +23,6 @@ struct options {
     const char *authkeys;       /* -a pattern with %u and %h, or NULL for ~/.ssh/authorized_keys */
     const char *authorities;    /* -c: a file of keys, or NULL */
     const char *revoked;        /* -R: a file, or NULL */
-    const char *group;          /* -g, or NULL */
     bool no_root;               /* -r */
     bool check;                 /* -T: serve nobody */
     const char *check_user;     /* -u, or NULL */
@@ -34,6 +33,7 @@ struct options {
     unsigned life_seconds;      /* -M, 0 for no limit */
     unsigned keepalive_seconds; /* -k, 0 for none */
     unsigned attempts;          /* -m */
+    const char *groups[LIMIT_ALLOWED_GROUPS]; /* -g; NULL after the last one */
     size_t subsystem_count;
     struct subsystem subsystems[LIMIT_SUBSYSTEMS];
 };

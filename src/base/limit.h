@@ -202,6 +202,9 @@
 /* Subsystems on the command line. */
 #define LIMIT_SUBSYSTEMS 16
 
+/* Groups of -g: each login looks all of them up. */
+#define LIMIT_ALLOWED_GROUPS 2
+
 /* ---- time and rekeying ----------------------------------------------------------------------- */
 
 /* We start a key exchange long before a sequence number could wrap (RFC 4344 section 3.1), and

@@ -69,18 +69,17 @@ static const char *judge_expiry(const char *user)
     return given > 0 && day < time(NULL) / SECONDS_PER_DAY ? "account has expired" : NULL;
 }
 
-static bool is_member(const struct account_groups *groups, const char *group)
+static bool is_member(const struct account_groups *groups, const struct account_rules *rules)
 {
-    gid_t gid;
-    if (users_find_group(&gid, group) <= 0) {
-        return false;
-    }
-    for (int i = 0; i < groups->count; i++) {
-        if (groups->ids[i] == gid) {
-            return true;
+    bool found = false;
+    for (size_t i = 0; i < LIMIT_ALLOWED_GROUPS && rules->groups[i] != NULL; i++) {
+        gid_t gid;
+        bool exists = users_find_group(&gid, rules->groups[i]) > 0;
+        for (int j = 0; exists && j < groups->count; j++) {
+            found = found || groups->ids[j] == gid;
         }
     }
-    return false;
+    return found;
 }
 
 static bool is_shell_usable(const char *shell)
@@ -155,11 +154,11 @@ const char *account_find(struct account *account, struct account_groups *groups,
         reason = judge_account(account, rules, own_uid);
     }
     groups->count = 0;
-    if (reason == NULL && (rules->group != NULL || own_uid == 0)) {
+    if (reason == NULL && (rules->groups[0] != NULL || own_uid == 0)) {
         find_groups(groups, account);
     }
-    if (reason == NULL && rules->group != NULL && !is_member(groups, rules->group)) {
-        reason = "not a member of the group that -g names";
+    if (reason == NULL && rules->groups[0] != NULL && !is_member(groups, rules)) {
+        reason = "not a member of a group that -g names";
     }
     if (reason != NULL) {
         account_nobody(account, groups);

@@ -11,7 +11,8 @@
 
 /* What an account must fulfil. */
 struct account_rules {
-    const char *group;  /* -g: it must be a member of this group; NULL for any */
+    /* -g: it must be a member of one of these; NULL after the last one, and for any */
+    const char *groups[LIMIT_ALLOWED_GROUPS];
     bool no_root;       /* -r: it must not have uid 0 */
     uid_t reserved_uid; /* it must not have the uid of our unprivileged processes; -1 for none */
 };

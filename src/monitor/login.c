@@ -182,7 +182,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
                   .blob = blob,
                   .blob_bytes = request->blob_bytes},
         .search = search,
-        .rules = {.group = options->group,
+        .rules = {.groups = {options->groups[0], options->groups[1]},
                   .no_root = options->no_root,
                   .reserved_uid = login->reserved_uid},
         .keyless = options->anybody != NULL,

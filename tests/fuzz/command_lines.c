@@ -124,7 +124,7 @@ static int judge_daemon(const struct options *options)
 {
     static const char letters[] = "timMk";
     long values[5] = {60, 0, 6, 0, 0};
-    unsigned subsystems = 0;
+    unsigned subsystems = 0, groups = 0;
     bool s = false, p = false, check = false, user = false;
     bool anybody = false, forced = false, by_key = false;
     int verbosity = 0, letter;
@@ -154,6 +154,9 @@ static int judge_daemon(const struct options *options)
         if (strchr("eacRgNu", letter) != NULL && optarg[0] == '\0') {
             return -1;
         }
+        if (letter == 'g' && ++groups > 2) {
+            return -1;
+        }
         if (letter == 'x' &&
             (strchr(optarg, '=') == NULL || optarg[0] == '=' || ++subsystems > 16)) {
             return -1;
@@ -167,6 +170,8 @@ static int judge_daemon(const struct options *options)
                (options->login_seconds == values[0] && options->idle_seconds == values[1] &&
                 options->attempts == values[2] && options->life_seconds == values[3] &&
                 options->keepalive_seconds == values[4] && (options->anybody != NULL) == anybody &&
+                (options->groups[0] != NULL) == (groups > 0) &&
+                (options->groups[1] != NULL) == (groups > 1) &&
                 options->subsystem_count == subsystems && options->verbosity == verbosity &&
                 options->no_curve25519 == s && options->no_sntrup == p && options->check == check &&
                 (options->check_user != NULL) == user));

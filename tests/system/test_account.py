@@ -120,13 +120,13 @@ def test_locked_password(attempt, someone, password):
 
 @pytest.mark.root
 def test_group(attempt, someone):
-    """-g lets in the members of the group, and nobody else."""
+    """-g lets in the members of the group, or of two, and nobody else."""
     user = someone()
     own = run(["id", "-gn", user.pw_name]).stdout.strip()
-    for group in ("games", own):
-        assert attempt(user.pw_name, "-g", group)[1][0] == USERAUTH_SUCCESS
-    for group in ("sys", "no-such-group"):
-        _, answer, event = attempt(user.pw_name, "-g", group)
+    for groups in (["games"], [own], ["sys", own], ["games", "no-such-group"]):
+        assert attempt(user.pw_name, *(f"-g{group}" for group in groups))[1][0] == USERAUTH_SUCCESS
+    for groups in (["sys"], ["no-such-group"], ["sys", "no-such-group"]):
+        _, answer, event = attempt(user.pw_name, *(f"-g{group}" for group in groups))
         assert answer == REFUSED and "group" in event["reason"]
 
 

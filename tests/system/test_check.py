@@ -238,7 +238,7 @@ OF_ACCOUNTS = {
     "account is the server's own": "log in as another user",
     "/run/nologin exists": "remove it",
     "/etc/nologin exists": "remove it",
-    "not a member of the group that -g names": "usermod -aG GROUP {user}",
+    "not a member of a group that -g names": "usermod -aG GROUP {user}",
 }
 
 
@@ -264,8 +264,8 @@ def test_each_reason_of_an_account_has_a_remedy():
 @pytest.mark.root
 @pytest.mark.parametrize("flags,user,reason", [
     ([], "nosuchuser", "unknown user"), ([], "a/b", "name is too long or holds characters that are not allowed"),
-    (["-r"], "root", "root may not log in here"), (["-g", "nogroup"], None, "not a member of the group that -g names"),
-    (["-g", "nosuchgroup"], None, "not a member of the group that -g names")])
+    (["-r"], "root", "root may not log in here"), (["-g", "nogroup"], None, "not a member of a group that -g names"),
+    (["-g", "nosuchgroup"], None, "not a member of a group that -g names")])
 def test_account_that_may_not_log_in(check, site, admins, flags, user, reason):
     """The account's reason stands alone: no file is looked at."""
     report = check(*flags, "-c", admins(site.identity_line), user=user or site.user.pw_name)

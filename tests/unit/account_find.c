@@ -38,7 +38,14 @@ static struct account_groups all;
 
 static const char *find(struct account *account, const char *user, const char *group)
 {
-    const struct account_rules rules = {.group = group, .reserved_uid = (uid_t)-1};
+    char first[32] = "";
+    const char *second = group != NULL ? strchr(group, '+') : NULL;
+    struct account_rules rules = {.groups = {group}, .reserved_uid = (uid_t)-1};
+    if (second != NULL) {
+        snprintf(first, sizeof(first), "%.*s", (int)(second - group), group);
+        rules.groups[0] = first;
+        rules.groups[1] = second + 1;
+    }
     return account_find(account, &all, user, &rules);
 }
 
@@ -77,7 +84,7 @@ static bool own_etc(void)
 
 static const struct {
     const char *user;
-    const char *group;
+    const char *group;  /* or two, with + in between */
     const char *reason; /* NULL: may log in */
 } cases[] = {
     {"root", NULL, NULL},
@@ -106,6 +113,11 @@ static const struct {
     {"bob", "wheel", "member"},
     {"alice", "empty", "member"},
     {"alice", "nosuchgroup", "member"},
+    {"alice", "wheel+empty", NULL},
+    {"alice", "empty+wheel", NULL},
+    {"alice", "nosuchgroup+alice", NULL},
+    {"alice", "empty+nosuchgroup", "member"},
+    {"bob", "wheel+empty", "member"},
 };
 
 START_TEST(who_may_log_in)

@@ -652,13 +652,14 @@ START_TEST(account_that_may_not_log_in)
     ck_assert_int_eq(pipe(ends), 0);
     struct authkeys_request request = make_request(ends[0], 5000);
     request.query.user = "carol";
-    request.rules = (struct account_rules){.group = "wheel", .no_root = true, .reserved_uid = 4711};
+    request.rules =
+        (struct account_rules){.groups = {"wheel"}, .no_root = true, .reserved_uid = 4711};
     ck_assert(!authkeys_ask(&found, &verdict, &request));
     ck_assert_str_eq(found.reason, "unknown user");
     ck_assert_str_eq(found.account.home, "/nonexistent");
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_MISSING); /* the dummy account has no file */
     ck_assert_uint_eq(people->lookups, 1);
-    ck_assert_str_eq(people->rules.group, "wheel");
+    ck_assert_str_eq(people->rules.groups[0], "wheel");
     ck_assert(people->rules.no_root);
     ck_assert_uint_eq(people->rules.reserved_uid, 4711);
 }

@@ -106,7 +106,7 @@ START_TEST(defaults)
     ck_assert_ptr_null(options->revoked);
     ck_assert_ptr_null(options->forced_command);
     ck_assert_ptr_null(options->authkeys);
-    ck_assert_ptr_null(options->group);
+    ck_assert(options->groups[0] == NULL && options->groups[1] == NULL);
     ck_assert(!options->check);
     ck_assert_ptr_null(options->check_user);
     ck_assert_uint_eq(options->login_seconds, 60);
@@ -155,13 +155,17 @@ START_TEST(values)
         accepted("-a /etc/%u/keys -e run_this -g users -t 5 -i 86400 -M 7200 -k 30 -m 3 k");
     ck_assert_str_eq(options->authkeys, "/etc/%u/keys");
     ck_assert_str_eq(options->forced_command, "run this");
-    ck_assert_str_eq(options->group, "users");
+    ck_assert_str_eq(options->groups[0], "users");
+    ck_assert_ptr_null(options->groups[1]);
     ck_assert_uint_eq(options->login_seconds, 5);
     ck_assert_uint_eq(options->idle_seconds, 86400);
     ck_assert_uint_eq(options->life_seconds, 7200);
     ck_assert_uint_eq(options->keepalive_seconds, 30);
     ck_assert_uint_eq(options->attempts, 3);
     ck_assert_str_eq(options->keydir, "k");
+    options = accepted("-g one -gtwo k");
+    ck_assert_str_eq(options->groups[0], "one");
+    ck_assert_str_eq(options->groups[1], "two");
     options = accepted("-N git -e run -g git -m 3 -r -vv k");
     ck_assert_str_eq(options->anybody, "git");
     options = accepted("-vlPt9 -i0 -m8640000 -eonce -etwice k");
@@ -248,7 +252,9 @@ static const struct {
     {"-v -x", "-x"},
     {"-e \"\" k", "-e"},
     {"-a \"\" k", "-a"},
-    {"-g \"\" k", "-g"},
+    {"-g \"\" k", "empty argument: -g"},
+    {"-g a -g \"\" k", "empty argument: -g"},
+    {"-g a -g b -g c k", "too many groups: c"},
     {"-t 0 k", "-t"},
     {"-t x k", "x"},
     {"-t -1 k", "-1"},
