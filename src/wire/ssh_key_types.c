@@ -21,6 +21,7 @@ static const char others[][sizeof("sk-ecdsa-sha2-nistp256")] = {
     "sk-ecdsa-sha2-nistp256",
     "ssh-rsa",
     "ssh-dss",
+    "ssh-mldsa44-ed25519",
 };
 
 /* What may follow one of them. */

@@ -33,7 +33,8 @@ static bool is_type(struct input word)
                                         "ecdsa-sha2-nistp521",
                                         "sk-ecdsa-sha2-nistp256",
                                         "ssh-rsa",
-                                        "ssh-dss"};
+                                        "ssh-dss",
+                                        "ssh-mldsa44-ed25519"};
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
         char name[64];
         bool sk = strncmp(plain[i], "sk-", 3) == 0;

@@ -106,7 +106,9 @@ static bool is_other(struct input type)
                                          "ssh-rsa",
                                          "ssh-rsa-cert-v01@openssh.com",
                                          "ssh-dss",
-                                         "ssh-dss-cert-v01@openssh.com"};
+                                         "ssh-dss-cert-v01@openssh.com",
+                                         "ssh-mldsa44-ed25519",
+                                         "ssh-mldsa44-ed25519-cert-v01@openssh.com"};
     return is_any(type, others, sizeof(others) / sizeof(others[0]));
 }
 

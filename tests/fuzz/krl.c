@@ -92,7 +92,8 @@ static bool read_key(struct input blob, uint8_t fingerprint[static 32])
                                         "ecdsa-sha2-nistp521",
                                         "sk-ecdsa-sha2-nistp256@openssh.com",
                                         "ssh-rsa",
-                                        "ssh-dss"};
+                                        "ssh-dss",
+                                        "ssh-mldsa44-ed25519"};
     struct input type, rest = blob, field;
     size_t fields = 0;
     bool known = false;

@@ -60,7 +60,8 @@ static bool is_plain_type(struct input type)
                                         "ecdsa-sha2-nistp521",
                                         "sk-ecdsa-sha2-nistp256@openssh.com",
                                         "ssh-rsa",
-                                        "ssh-dss"};
+                                        "ssh-dss",
+                                        "ssh-mldsa44-ed25519"};
     for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
         if (second_is(type, types[i])) {
             return true;

@@ -394,6 +394,7 @@ OF_LINES = {
     ('principals="a" {key}', "option is broken", "principals"), ('expiry-time="20200101" {key}', "key has expired", "expiry-time"),
     ("ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAAAAQA=", OTHER_TYPE, "ssh-rsa"), ("ssh-rsa A", DAMAGED, None),
     ("restrict ecdsa-sha2-nistp256 AAAA", OTHER_TYPE, "ecdsa-sha2-nistp256"),
+    ("ssh-mldsa44-ed25519 AAAA", OTHER_TYPE, "ssh-mldsa44-ed25519"),
     ("ssh-ed25519-cert-v01@openssh.com AAAA", OTHER_TYPE, "ssh-ed25519-cert-v01@openssh.com"),
     ("cert-authority ssh-rsa AAAA", "authority's key is ssh-rsa, only ed25519 is taken", None),
     ("{cut}", DAMAGED, None), ("{cut}!AAA", DAMAGED, None), ("{cut}====", DAMAGED, None), ("ssh-ed25519", DAMAGED, None),

@@ -184,6 +184,7 @@ static const struct {
     {"H 02( U )", REVOKED, REVOKED, "key"},
     {"H 02( O C )", REVOKED, REVOKED_NOT, "key"},
     {"H 02( O ( 'ssh-rsa 'e 'n ) ) 02( O )", REVOKED_NOT, REVOKED_NOT, "header"},
+    {"H 02( O ( 'ssh-mldsa44-ed25519 'key ) ) 02( U )", REVOKED, REVOKED, "key"},
     {"H 05( o u )", REVOKED, REVOKED, "SHA-256"},
     {"H 05( c )", REVOKED, REVOKED_NOT, "SHA-256"},
     {"H 05( o ) 02( O )", REVOKED_NOT, REVOKED_NOT, "header"},

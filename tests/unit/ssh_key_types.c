@@ -20,6 +20,8 @@ static const struct {
     {"ssh-rsa", IPC_KEY_UNSUPPORTED, false, false, true},
     {"ssh-dss-cert-v01@openssh.com", IPC_KEY_UNSUPPORTED, false, false, true},
     {"ecdsa-sha2-nistp256", IPC_KEY_UNSUPPORTED, false, false, true},
+    {"ssh-mldsa44-ed25519", IPC_KEY_UNSUPPORTED, false, false, true},
+    {"ssh-mldsa44-ed25519@openssh.com", IPC_KEY_UNSUPPORTED, false, false, true},
     {"", IPC_KEY_UNSUPPORTED, false, false, false},
     {"ssh-ed2551", IPC_KEY_UNSUPPORTED, false, false, false},
     {"ssh-ed25519x", IPC_KEY_UNSUPPORTED, false, false, false},
