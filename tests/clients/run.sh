@@ -67,7 +67,7 @@ unpack_newest() {
         forky "$built/newest" "deb $(debian_mirror) forky main" && touch "$built/newest.ok"
 }
 newest_packages=openssh-client,putty-tools,dropbear-bin,curl,libssh-4,php-cli,php-phpseclib3,erlang-ssh
-newest_packages=$newest_packages,git,rsync,borgbackup,restic,lftp,sshfs,cloud-init,ssh-import-id,iproute2
+newest_packages=$newest_packages,ansible-core,git,rsync,borgbackup,restic,lftp,sshfs,cloud-init,ssh-import-id,iproute2
 # Debian 12's net-ssh is older, and Debian has no x25519.
 fetch_gems() {
     [ -d "$built/gems" ] ||

@@ -353,7 +353,7 @@ NEWER = {
     "OpenSSH: ssh, scp": openssh, "PuTTY: plink, pscp": putty, "Dropbear: dbclient, newer": dbclient,
     "libssh, newer": CLIENTS["libssh"], "curl, libssh2, newer": curl, "Erlang": erlang,
     "phpseclib": lambda place: own(place, place.program("php"), os.path.join(HERE, "phpseclib.php")),
-    "git": git, "rsync": rsync, "borg": borg, "restic": restic, "lftp": lftp, "sshfs": sshfs,
+    "Ansible": ansible, "git": git, "rsync": rsync, "borg": borg, "restic": restic, "lftp": lftp, "sshfs": sshfs,
     "`ssh -J`, `ssh -W`": jump, "`ssh -L`, `-D`, `-R`": forward,
 }
 
