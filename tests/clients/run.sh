@@ -60,7 +60,7 @@ copy_java() { # FOLDER
     rm -rf "${built:?}/$1"
     mvn -B -q -f "$here/$1/pom.xml" dependency:copy-dependencies -DoutputDirectory="$built/$1" && touch "$built/$1.ok"
 }
-# Nothing is started in it or changes it: see test_clients.py and test_first_keys.py.
+# The cases use its programs, and leave it as it is.
 unpack_newest() {
     rm -rf "$built/newest"
     mmdebstrap --variant=minbase --aptopt='Acquire::Check-Valid-Until "false"' --include="$newest_packages" \
