@@ -26,28 +26,8 @@ static struct reader reader_of(struct input input)
 
 static bool is_type(struct input word)
 {
-    static const char *const plain[] = {"ssh-ed25519",
-                                        "sk-ssh-ed25519",
-                                        "ecdsa-sha2-nistp256",
-                                        "ecdsa-sha2-nistp384",
-                                        "ecdsa-sha2-nistp521",
-                                        "sk-ecdsa-sha2-nistp256",
-                                        "ssh-rsa",
-                                        "ssh-dss",
-                                        "ssh-mldsa44-ed25519"};
-    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++) {
-        char name[64];
-        bool sk = strncmp(plain[i], "sk-", 3) == 0;
-        snprintf(name, sizeof(name), "%s%s", plain[i], sk ? "@openssh.com" : "");
-        if (second_is(word, name)) {
-            return true;
-        }
-        snprintf(name, sizeof(name), "%s-cert-v01@openssh.com", plain[i]);
-        if (second_is(word, name)) {
-            return true;
-        }
-    }
-    return false;
+    bool certificate;
+    return second_type(word, &certificate) != SECOND_NO_TYPE;
 }
 
 /* An even number of quotes stands before the blank that ends the options. */

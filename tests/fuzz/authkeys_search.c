@@ -82,51 +82,20 @@ struct opinion {
     char option[AUTHKEYS_OPTION_BYTES];
 };
 
-static bool is_any(struct input type, const char *const *types, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (second_is(type, types[i])) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* A type that is known, and not taken. */
-static bool is_other(struct input type)
-{
-    static const char *const others[] = {"ecdsa-sha2-nistp256",
-                                         "ecdsa-sha2-nistp256-cert-v01@openssh.com",
-                                         "ecdsa-sha2-nistp384",
-                                         "ecdsa-sha2-nistp384-cert-v01@openssh.com",
-                                         "ecdsa-sha2-nistp521",
-                                         "ecdsa-sha2-nistp521-cert-v01@openssh.com",
-                                         "sk-ecdsa-sha2-nistp256@openssh.com",
-                                         "sk-ecdsa-sha2-nistp256-cert-v01@openssh.com",
-                                         "ssh-rsa",
-                                         "ssh-rsa-cert-v01@openssh.com",
-                                         "ssh-dss",
-                                         "ssh-dss-cert-v01@openssh.com",
-                                         "ssh-mldsa44-ed25519",
-                                         "ssh-mldsa44-ed25519-cert-v01@openssh.com"};
-    return is_any(type, others, sizeof(others) / sizeof(others[0]));
-}
-
 /* An authority's line of the -c file, or one with cert-authority. */
 static void note_authority(struct opinion *opinion, struct reader name, const char *path,
                            uint32_t number)
 {
-    static const char *const taken[] = {"ssh-ed25519", "sk-ssh-ed25519@openssh.com",
-                                        "ssh-ed25519-cert-v01@openssh.com",
-                                        "sk-ssh-ed25519-cert-v01@openssh.com"};
     const struct input type = {name.bytes, name.left};
-    if (is_other(type) && opinion->other_line == 0) {
+    bool certificate;
+    enum second_type which = second_type(type, &certificate);
+    if (which == SECOND_OTHER && opinion->other_line == 0) {
         opinion->other_line = number;
         opinion->other_path = path;
         memcpy(opinion->other_type, type.at,
                type.left < AUTHKEYS_OPTION_BYTES ? type.left : AUTHKEYS_OPTION_BYTES - 1);
     }
-    opinion->has_authority = opinion->has_authority || is_any(type, taken, 4);
+    opinion->has_authority = opinion->has_authority || which == SECOND_OURS;
 }
 
 /* Reads the offer when it is first needed, and looks for it among the revoked. */
@@ -143,7 +112,8 @@ static void open_offer(struct opinion *opinion)
                                   opinion->certificate.authority_type.left};
         opinion->over = true;
         opinion->reason = AUTHKEYS_BAD_KEY;
-        if (opinion->certified && is_other(authority)) {
+        bool certificate;
+        if (opinion->certified && second_type(authority, &certificate) == SECOND_OTHER) {
             opinion->reason = AUTHKEYS_AUTHORITY_TYPE;
             memcpy(opinion->option, authority.at,
                    authority.left < AUTHKEYS_OPTION_BYTES ? authority.left

@@ -85,24 +85,12 @@ static enum revoked on_serials(struct opinion *opinion, uint64_t first, uint64_t
 /* A key of a known type. */
 static bool read_key(struct input blob, uint8_t fingerprint[static 32])
 {
-    static const char *const types[] = {"ssh-ed25519",
-                                        "sk-ssh-ed25519@openssh.com",
-                                        "ecdsa-sha2-nistp256",
-                                        "ecdsa-sha2-nistp384",
-                                        "ecdsa-sha2-nistp521",
-                                        "sk-ecdsa-sha2-nistp256@openssh.com",
-                                        "ssh-rsa",
-                                        "ssh-dss",
-                                        "ssh-mldsa44-ed25519"};
     struct input type, rest = blob, field;
     size_t fields = 0;
-    bool known = false;
+    bool certificate;
     crypto_hash_sha256(fingerprint, blob.at, blob.left);
     if (!second_string(&rest, &type)) {
         return false;
-    }
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        known = known || second_is(type, types[i]);
     }
     while (rest.left > 0) {
         if (!second_string(&rest, &field)) {
@@ -110,7 +98,7 @@ static bool read_key(struct input blob, uint8_t fingerprint[static 32])
         }
         fields++;
     }
-    return known && fields > 0;
+    return second_type(type, &certificate) != SECOND_NO_TYPE && !certificate && fields > 0;
 }
 
 static bool is_of(const struct key_text *key, const uint8_t *fingerprint)

@@ -53,21 +53,8 @@ static bool ends(struct input text)
 
 static bool is_plain_type(struct input type)
 {
-    static const char *const types[] = {"ssh-ed25519",
-                                        "sk-ssh-ed25519@openssh.com",
-                                        "ecdsa-sha2-nistp256",
-                                        "ecdsa-sha2-nistp384",
-                                        "ecdsa-sha2-nistp521",
-                                        "sk-ecdsa-sha2-nistp256@openssh.com",
-                                        "ssh-rsa",
-                                        "ssh-dss",
-                                        "ssh-mldsa44-ed25519"};
-    for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
-        if (second_is(type, types[i])) {
-            return true;
-        }
-    }
-    return false;
+    bool certificate;
+    return second_type(type, &certificate) != SECOND_NO_TYPE && !certificate;
 }
 
 /* A fingerprint or a whole key. False if it is neither. */

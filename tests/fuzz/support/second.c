@@ -1,6 +1,7 @@
 #include "second.h"
 
 #include <sodium.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -12,6 +13,35 @@ bool second_is(struct input text, const char *wanted)
 bool second_same(struct input one, struct input other)
 {
     return one.left == other.left && (one.left == 0 || memcmp(one.at, other.at, one.left) == 0);
+}
+
+enum second_type second_type(struct input name, bool *certificate)
+{
+    static const char at[] = "@openssh.com", cert[] = "-cert-v01@openssh.com";
+    static const char *const others[] = {"ecdsa-sha2-nistp256",
+                                         "ecdsa-sha2-nistp384",
+                                         "ecdsa-sha2-nistp521",
+                                         "sk-ecdsa-sha2-nistp256",
+                                         "ssh-rsa",
+                                         "ssh-dss",
+                                         "ssh-mldsa44-ed25519"};
+    *certificate = name.left >= strlen(cert) &&
+                   memcmp(name.at + name.left - strlen(cert), cert, strlen(cert)) == 0;
+    if (second_is(name, "ssh-ed25519") || second_is(name, "sk-ssh-ed25519@openssh.com") ||
+        second_is(name, "ssh-ed25519-cert-v01@openssh.com") ||
+        second_is(name, "sk-ssh-ed25519-cert-v01@openssh.com")) {
+        return SECOND_OURS;
+    }
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        char ending[2][64];
+        snprintf(ending[0], sizeof(ending[0]), "%s%s", others[i], at);
+        snprintf(ending[1], sizeof(ending[1]), "%s%s", others[i], cert);
+        if (second_is(name, others[i]) || second_is(name, ending[0]) ||
+            second_is(name, ending[1])) {
+            return SECOND_OTHER;
+        }
+    }
+    return SECOND_NO_TYPE;
 }
 
 bool second_has_nul(struct input text)

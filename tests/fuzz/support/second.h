@@ -11,6 +11,13 @@ bool second_is(struct input text, const char *wanted);
 bool second_same(struct input one, struct input other);
 bool second_has_nul(struct input text);
 
+/* A key's type: one that may log in, or another one that is known. */
+enum second_type { SECOND_NO_TYPE, SECOND_OURS, SECOND_OTHER };
+
+/* `certificate` says whether it is one's type. OpenSSH writes some names with and without
+ * "@openssh.com"; that ending is taken behind each other type. */
+enum second_type second_type(struct input name, bool *certificate);
+
 /* A number of `bytes` bytes, most significant first. False, with nothing taken, if it is cut off.
  */
 bool second_number(struct input *from, unsigned bytes, uint64_t *number);
