@@ -210,7 +210,7 @@ static void start(void)
 {
     static char name[] = "wrensshd-listen", port[] = "22", systemd[] = "systemd",
                 program[] = "/program", keep[] = "-k1";
-    static char most[16], one[16], drop[] = "-m5:30:10", penalties[] = "-p0";
+    static char most[16], one[16];
     char *argv[12] = {name, most};
     size_t count = 2;
     uint8_t flags = input_u8(&input);
@@ -222,12 +222,6 @@ static void start(void)
         model->per_source = 1U + input_u8(&input) % 4;
         snprintf(one, sizeof(one), "-s%u", model->per_source);
         argv[count++] = one;
-    }
-    if (flags & 4) {
-        argv[count++] = drop;
-    }
-    if (flags & 8) {
-        argv[count++] = penalties;
     }
     if (flags & 64) {
         argv[count++] = keep;

@@ -2,7 +2,7 @@
 
 CONNECT, EXIT, TIME, HUP, ACCEPT_FAILS, FORK_FAILS = 0, 4, 6, 7, 8, 9
 MORE = 0x80
-LEAST, FROM_ONE, DROP, PENALTY, SYSTEMD, ENDS_ALL, NOHUP = 1, 2, 4, 8, 16, 64, 128
+LEAST, FROM_ONE, SYSTEMD, ENDS_ALL, NOHUP = 1, 2, 16, 64, 128
 KINDS, FOREIGN, COUNT = 0x80, 0x40, 0x20
 MAPPED, NETWORK, UNIX, OTHER_NETWORK = 1, 2, 3, 6
 
@@ -33,7 +33,6 @@ def named():
     yield "hosts of one network", {"refuses-one"}, setup(FROM_ONE, 0) + connect(1, NETWORK) + connect(1, 10) + connect(1, OTHER_NETWORK)
     yield "mapped", {"refuses-one"}, setup(FROM_ONE, 0) + connect(1) + connect(1, MAPPED) + connect(2, MAPPED)
     yield "Unix sockets", {"refuses-one"}, setup(FROM_ONE, 0) + connect(1, UNIX) + connect(2, UNIX) + connect(2)
-    yield "flags without effect", {"admits"}, setup(DROP | PENALTY) + connect() * 20
     yield "many end at once", {"admits"}, setup() + connect() * 5 + leave(0) + leave(1) + leave(2) + connect()
     yield "no fork", {"fork-fails"}, setup() + bytes([FORK_FAILS]) + connect() + connect()
     yield "accept fails", {"admits"}, setup() + bytes([ACCEPT_FAILS, MORE | ACCEPT_FAILS]) + time(2) + connect()
