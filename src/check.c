@@ -106,7 +106,7 @@ static void remedy_of_login(struct log_line *line, const char *user,
     const char *home = outcome->account.account.home;
     const char *remedy = remedies_of_keys;
     const char *owner = "";
-    if (outcome->account_refused) {
+    if (outcome->account_refused || verdict->reason == AUTHKEYS_NO_SHELL) {
         add_other_remedy(line, outcome->reason, user);
         return;
     }
@@ -158,10 +158,9 @@ static struct authkeys_report *report;
 
 /* In the child, in the place of authkeys_search(). */
 static void explain(struct authkeys_verdict *verdict, const struct authkeys_query *query,
-                    const char *user, const struct authkeys_files *files)
+                    const struct account *account, const struct authkeys_files *files)
 {
-    (void)user;
-    authkeys_explain(verdict, report, query, files);
+    authkeys_explain(verdict, report, query, account, files);
 }
 
 /* Returns whether a login could work. */

@@ -39,6 +39,8 @@
     REASON(NO_AUTHORITY, "no line has cert-authority", "")                                         \
     REASON(PRINCIPAL, "certificate is not for this user", "")                                      \
     REASON(COMMANDS_DIFFER, "certificate and key's line force different commands", "")             \
+    /* -T's remedy is that of an account's reason with this text. */                               \
+    REASON(NO_SHELL, ACCOUNT_NO_SHELL, "")                                                         \
     /* `option` names the type, which is not taken. */                                             \
     REASON(AUTHORITY_TYPE, "authority's key is ", "ssh-keygen -t ed25519")                         \
     REASON(CERT_SIGNATURE, "certificate is not signed by its authority", "")                       \
@@ -147,11 +149,12 @@ void authkeys_open_users(struct authkeys_files *files, const char *pattern,
 /*
  * Judges the key: by the file of -R, then a certificate by the authorities of -c, then by the
  * user's file. The first line that lets it in counts. If none does, the reason is that of the first
- * line with this key. A certificate is parsed only if an authority could let it in: one of -c, or
- * of a line with cert-authority. The descriptors stay open.
+ * line with this key. If the account's shell is "", only a line or a certificate that forces our
+ * SFTP server lets a key in. A certificate is parsed only if an authority could let it in: one of
+ * -c, or of a line with cert-authority. The descriptors stay open.
  */
 typedef void authkeys_judge(struct authkeys_verdict *verdict, const struct authkeys_query *query,
-                            const char *user, const struct authkeys_files *files);
+                            const struct account *account, const struct authkeys_files *files);
 authkeys_judge authkeys_search;
 
 #endif

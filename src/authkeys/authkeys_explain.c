@@ -56,6 +56,13 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
     if (finding->of_authorities != 0 && line->options.left > 0) {
         return AUTHKEYS_BROKEN_OPTION;
     }
+    /* Where an authority's line forces no command, its certificates can. */
+    bool is_open = is_authority && (report->grant.flags & GRANT_FORCED) == 0;
+    if (authkeys_may_work(reason) && !report->has_shell && !is_open &&
+        !grant_needs_no_shell(&report->grant)) {
+        finding->option[0] = '\0';
+        return AUTHKEYS_NO_SHELL;
+    }
     if (reason == AUTHKEYS_LISTED && is_authority) {
         authkeys_name_option(finding->option, "cert-authority", strlen("cert-authority"));
         reason = AUTHKEYS_FOR_AUTHORITY;
@@ -118,10 +125,12 @@ static void note_revoked(void *noted, const uint8_t fingerprint[static 32])
 /* The file of -R is read once for all lines: in strict mode the child can't go back to its start.
  */
 void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
-                      const struct authkeys_query *query, const struct authkeys_files *files)
+                      const struct authkeys_query *query, const struct account *account,
+                      const struct authkeys_files *files)
 {
     const struct revoked_offer offer = {.note = note_revoked, .noted = report};
     report->query = query;
+    report->has_shell = account->shell[0] != '\0';
     report->may_be_revoked = files->revoked.path != NULL;
     authkeys_refuse_by_file(verdict, &files->users);
     if (files->users.fd >= 0) {

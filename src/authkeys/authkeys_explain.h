@@ -39,6 +39,7 @@ struct authkeys_report {
     uint32_t of_authorities;
     bool may_be_revoked;
     const struct authkeys_query *query;
+    bool has_shell;
     struct key_line line;
     struct authkeys_line_terms terms;
     struct lines lines;
@@ -61,6 +62,7 @@ static inline bool authkeys_may_work(uint32_t reason)
  * or, without findings, why -R's can't be.
  */
 void authkeys_explain(struct authkeys_verdict *verdict, struct authkeys_report *report,
-                      const struct authkeys_query *query, const struct authkeys_files *files);
+                      const struct authkeys_query *query, const struct account *account,
+                      const struct authkeys_files *files);
 
 #endif

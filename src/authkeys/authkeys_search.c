@@ -13,7 +13,7 @@
 
 struct search {
     const struct authkeys_query *query;
-    const char *user;
+    const struct account *account;
     const struct authkeys_files *files;
     struct authkeys_verdict *verdict;
     bool is_certificate;
@@ -90,8 +90,9 @@ static enum authkeys_reason judge_line(const struct search *search, bool of_admi
         return AUTHKEYS_LISTED;
     }
     reason = certificate_narrow(grant, option, &search->certificate, search->query);
-    bool named = terms.has_principals ? terms.names_principal
-                                      : certificate_names(&search->certificate, search->user);
+    bool named = terms.has_principals
+                     ? terms.names_principal
+                     : certificate_names(&search->certificate, search->account->user);
     return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
 }
 
@@ -103,6 +104,10 @@ static bool accept_line(struct search *search, bool of_admins)
     struct grant grant = verdict->grant;
     char option[AUTHKEYS_OPTION_BYTES] = "";
     enum authkeys_reason reason = judge_line(search, of_admins, &grant, option);
+    if (reason == AUTHKEYS_LISTED && search->account->shell[0] == '\0' &&
+        !grant_needs_no_shell(&grant)) {
+        reason = AUTHKEYS_NO_SHELL;
+    }
     if (reason == AUTHKEYS_LISTED) {
         verdict->grant = grant;
     }
@@ -247,11 +252,11 @@ static bool search_users(struct search *search)
 }
 
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
-                     const char *user, const struct authkeys_files *files)
+                     const struct account *account, const struct authkeys_files *files)
 {
     struct search search = {
         .query = query,
-        .user = user,
+        .account = account,
         .files = files,
         .verdict = verdict,
         .is_certificate = ssh_key_type_is_certificate(query->key_type),

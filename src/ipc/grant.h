@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "limit.h"
 #include "signature.h"
@@ -52,6 +53,22 @@ _Static_assert(sizeof(struct grant) == 2 * 32 + 2 * 4 + 8 + sizeof(struct signat
                                            LIMIT_KEY_ID_BYTES + LIMIT_GRANT_ENVIRONMENT_BYTES +
                                            LIMIT_FORCED_COMMAND_BYTES,
                "no padding in grant");
+
+/* The command that means our own SFTP server, wrensshd-sftp. Its flags may follow. */
+#define GRANT_INTERNAL_SFTP "internal-sftp"
+
+static inline bool grant_is_sftp(const char *command)
+{
+    size_t bytes = strlen(GRANT_INTERNAL_SFTP);
+    return strncmp(command, GRANT_INTERNAL_SFTP, bytes) == 0 &&
+           strchr(" \t", command[bytes]) != NULL;
+}
+
+/* True if the grant suits an account without a shell, which can only use our SFTP server. */
+static inline bool grant_needs_no_shell(const struct grant *grant)
+{
+    return (grant->flags & GRANT_FORCED) != 0 && grant_is_sftp(grant->command);
+}
 
 /* A subsystem of -x: both strings point into argv. */
 struct subsystem {

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "grant.h"
 #include "users.h"
 
 #define NOBODY 65534
@@ -88,6 +89,16 @@ static bool is_shell_usable(const char *shell)
     return stat(shell, &found) == 0 && S_ISREG(found.st_mode) && (found.st_mode & 0111) != 0;
 }
 
+static const char *judge_shell(struct account *account, const char *forced_command)
+{
+    if ((forced_command != NULL && grant_is_sftp(forced_command)) ||
+        is_shell_usable(account->shell)) {
+        return NULL;
+    }
+    account->shell[0] = '\0';
+    return forced_command != NULL ? ACCOUNT_NO_SHELL : NULL;
+}
+
 static const char *look_up(struct account *account, const char *user)
 {
     struct user entry;
@@ -117,15 +128,16 @@ static const char *judge_nologin(void)
                                                : NULL;
 }
 
-static const char *judge_account(const struct account *account, const struct account_rules *rules,
+static const char *judge_account(struct account *account, const struct account_rules *rules,
                                  uid_t own_uid)
 {
     bool as_root = own_uid == 0;
     if (!as_root && account->uid != own_uid) {
         return "not the user this server runs as";
     }
-    if (!is_shell_usable(account->shell)) {
-        return "shell is missing or not executable";
+    const char *shell = judge_shell(account, rules->forced_command);
+    if (shell != NULL) {
+        return shell;
     }
     const char *expiry = as_root ? judge_expiry(account->user) : NULL;
     if (expiry != NULL) {

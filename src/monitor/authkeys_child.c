@@ -176,7 +176,7 @@ void authkeys_child(const struct authkeys_request *request, int reply)
         verdict.reason = AUTHKEYS_NOT_CONFINED;
     }
     if (verdict.reason == 0) {
-        request->search(&verdict, &request->query, found.account.user, &files);
+        request->search(&verdict, &request->query, &found.account, &files);
     }
     send_answer(&verdict, sizeof(verdict));
     leave_child(0);

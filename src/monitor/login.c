@@ -183,6 +183,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
                   .blob_bytes = request->blob_bytes},
         .search = search,
         .rules = {.groups = {options->groups[0], options->groups[1]},
+                  .forced_command = options->forced_command,
                   .no_root = options->no_root,
                   .reserved_uid = login->reserved_uid},
         .keyless = options->anybody != NULL,

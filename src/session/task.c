@@ -20,14 +20,7 @@ static const char *find_subsystem(const struct session_options *options, const c
             return subsystem->command[0] != '\0' ? subsystem->command : NULL;
         }
     }
-    return strcmp(name, "sftp") == 0 ? TASK_INTERNAL_SFTP : NULL;
-}
-
-static bool is_sftp(const char *command)
-{
-    size_t bytes = strlen(TASK_INTERNAL_SFTP);
-    return strncmp(command, TASK_INTERNAL_SFTP, bytes) == 0 &&
-           strchr(" \t", command[bytes]) != NULL;
+    return strcmp(name, "sftp") == 0 ? GRANT_INTERNAL_SFTP : NULL;
 }
 
 /* True for a shell that runs any command. Others, such as nologin, git-shell or rbash, restrict
@@ -50,7 +43,7 @@ static void choose_subsystem(struct task *task, const struct session_options *op
                              const struct account *account)
 {
     task->command = find_subsystem(options, task->client);
-    task->is_sftp = task->command != NULL && is_sftp(task->command);
+    task->is_sftp = task->command != NULL && grant_is_sftp(task->command);
     if (task->command == NULL) {
         task->refused = "no such subsystem";
     } else if (task->is_sftp && !is_unrestricted(account->shell)) {
@@ -67,7 +60,7 @@ struct task task_choose(const struct session_options *options, const struct gran
     if (forced != NULL) {
         task.command = forced;
         task.original = requested;
-        task.is_sftp = is_sftp(forced);
+        task.is_sftp = grant_is_sftp(forced);
         task.wants_other = task.is_sftp && kind != IPC_SESSION_SUBSYSTEM;
     } else if (kind == IPC_SESSION_SUBSYSTEM) {
         choose_subsystem(&task, options, account);

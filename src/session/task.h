@@ -10,14 +10,11 @@
 #include "grant.h"
 #include "ipc.h"
 
-/* The command that means our own SFTP server, wrensshd-sftp. Its flags may follow. */
-#define TASK_INTERNAL_SFTP "internal-sftp"
-
 struct task {
     const char *client;   /* what the client sent: a command or a subsystem's name */
     const char *command;  /* the command that runs; NULL for a login shell */
     const char *original; /* with a forced command, the client's; else NULL */
-    bool is_sftp;         /* the command is TASK_INTERNAL_SFTP, which needs no shell */
+    bool is_sftp;         /* the command is GRANT_INTERNAL_SFTP, which needs no shell */
     bool wants_other;     /* it is, and the client asked for something else than a subsystem */
     const char *refused;  /* why nothing runs, or NULL */
 };

@@ -9,10 +9,13 @@
 
 #include "limit.h"
 
+/* Why an account without an executable shell may not log in. */
+#define ACCOUNT_NO_SHELL "shell is missing or not executable"
+
 struct account {
     char user[LIMIT_USER_BYTES];
     char home[LIMIT_PATH_BYTES];
-    char shell[LIMIT_PATH_BYTES];
+    char shell[LIMIT_PATH_BYTES]; /* "": it can't be executed, and only our SFTP server may run */
     uid_t uid;
     gid_t gid;
 };

@@ -29,6 +29,7 @@ enum { AUTHORITIES, REVOKED_KEYS, USERS, FILES };
 
 struct scene {
     struct authkeys_query query;
+    struct account account;
     struct input files[FILES];
     struct input pieces;
     uint8_t blob[CERTIFIED_BYTES];
@@ -60,7 +61,7 @@ static void run(struct authkeys_verdict *verdict, const struct scene *scene, str
     static struct authkeys_files files;
     open_files(&files, scene, pieces, broken, offset);
     memset(verdict, 0xa5, sizeof(*verdict));
-    authkeys_search(verdict, &scene->query, "alice", &files);
+    authkeys_search(verdict, &scene->query, &scene->account, &files);
     FUZZ_CHECK(memory_files_open() == FILES);
 }
 
@@ -177,7 +178,12 @@ static enum authkeys_reason judge(struct opinion *opinion, bool users, struct re
         reason = reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
     }
     opinion->flags = grant.flags;
-    return reason;
+    bool forces_sftp =
+        (grant.flags & GRANT_FORCED) != 0 &&
+        second_is((struct input){(const uint8_t *)grant.command, strcspn(grant.command, " \t")},
+                  "internal-sftp");
+    bool has_shell = opinion->scene->account.shell[0] != '\0';
+    return reason == AUTHKEYS_LISTED && !has_shell && !forces_sftp ? AUTHKEYS_NO_SHELL : reason;
 }
 
 /* True if a line lets the key in. */
@@ -306,7 +312,7 @@ static void explain(struct authkeys_verdict *verdict, struct authkeys_report *re
     open_files(&files, scene, pieces, -1, 0);
     memset(verdict, 0, sizeof(*verdict));
     memset(report, 0, sizeof(*report));
-    authkeys_explain(verdict, report, &scene->query, &files);
+    authkeys_explain(verdict, report, &scene->query, &scene->account, &files);
     FUZZ_CHECK(memory_files_open() == FILES);
 }
 
@@ -320,6 +326,10 @@ static void compare_finding(const struct authkeys_finding *finding,
                (finding->reason == AUTHKEYS_REVOKED) == (login->reason == AUTHKEYS_REVOKED));
     FUZZ_CHECK(!same || finding->reason != AUTHKEYS_LISTED || login->reason == AUTHKEYS_LISTED);
     if (same && login->line == finding->line && strcmp(login->path, "/users") == 0) {
+        if (finding->reason == AUTHKEYS_NO_SHELL && login->reason != AUTHKEYS_NO_SHELL) {
+            FUZZ_CHECK(login->reason != AUTHKEYS_LISTED && authkeys_may_work(login->reason));
+            return;
+        }
         FUZZ_CHECK(login->reason == finding->reason);
         FUZZ_CHECK(finding->reason == AUTHKEYS_FOR_AUTHORITY ||
                    memcmp(login->option, finding->option, sizeof(login->option)) == 0);
@@ -409,6 +419,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .may_set_environment = (kind & 32) != 0,
         .key_type = 1 + (kind & 3),
     };
+    strcpy(scene.account.user, "alice");
+    strcpy(scene.account.shell, (kind & 0xc0) == 0xc0 ? "" : "/bin/sh");
     make_offer(&scene, &input, line, sizeof(line));
     for (unsigned i = 0; i < FILES; i++) {
         uint64_t count = SIZE_MAX;

@@ -253,8 +253,10 @@ def remedies_of_texts():
 
 def test_each_reason_of_an_account_has_a_remedy():
     """None falls to the last row of the table, which only names the page."""
-    with open(os.path.join(PROJECT, "src/monitor/account_find.c"), encoding="ascii") as file:
-        texts = re.findall(r'(?:return|\?|:|=) "([^"%]+)"', file.read())
+    texts = []
+    for path in ("src/monitor/account_find.c", "src/users/account.h"):
+        with open(os.path.join(PROJECT, path), encoding="ascii") as file:
+            texts += re.findall(r'(?:return|\?|:|=|ACCOUNT_\w+) "([^"%]+)"', file.read())
     assert set(OF_ACCOUNTS) == {text for text in texts if " " in text}
     for reason, remedy in OF_ACCOUNTS.items():
         found = next(found for start, found in remedies_of_texts() if reason.startswith(start))
@@ -277,7 +279,7 @@ def test_account_that_may_not_log_in(check, site, admins, flags, user, reason):
 def test_account_without_a_shell(check, site):
     """The shell and the day of expiry count, as for a login."""
     user = site.add_user("c", shell="/nowhere/sh")
-    report = check(user=user.pw_name)
+    report = check("-e", "true", user=user.pw_name)
     assert report.refused == [(None, 0, "shell is missing or not executable", None)]
     run_or_fail(["sh", "-c", report.remedies[0]])
     run_or_fail(["usermod", "--expiredate", "2020-01-01", user.pw_name])

@@ -92,9 +92,6 @@ static const struct {
     {"bob", NULL, NULL},   /* no shell named, no shadow line */
     {"nologin", NULL, NULL},
     {"old", NULL, "expired"},
-    {"noshell", NULL, "shell"},
-    {"dirshell", NULL, "shell"},
-    {"datashell", NULL, "shell"},
     {"long", NULL, "too long a path"},
     {"carol", NULL, "unknown user"},
     {"ALICE", NULL, "unknown user"},
@@ -136,6 +133,43 @@ START_TEST(who_may_log_in)
     assert_contains(reason, cases[_i].reason);
     ck_assert_uint_eq(account.uid, 65534);
     ck_assert_str_eq(account.home, "/nonexistent");
+}
+END_TEST
+
+static const struct {
+    const char *user, *forced, *shell;
+    bool refused;
+} shells[] = {
+    /* Only the key can say what such an account may run: the path of its shell is gone. */
+    {"noshell", NULL, "", false},
+    {"dirshell", NULL, "", false},
+    {"datashell", NULL, "", false},
+    {"noshell", "true", NULL, true},
+    {"dirshell", "internal-sftp2", NULL, true},
+    {"datashell", "", NULL, true},
+    /* No shell is looked at. */
+    {"noshell", "internal-sftp", "/bin/none", false},
+    {"datashell", "internal-sftp -R", "/etc/passwd", false},
+    {"alice", NULL, "/bin/sh", false},
+    {"alice", "true", "/bin/sh", false},
+};
+
+START_TEST(who_needs_a_shell)
+{
+    struct account account;
+    const struct account_rules rules = {.forced_command = shells[_i].forced,
+                                        .reserved_uid = (uid_t)-1};
+    if (!own_etc()) {
+        return;
+    }
+    const char *reason = account_find(&account, &all, shells[_i].user, &rules);
+    if (shells[_i].refused) {
+        ck_assert_str_eq(reason, ACCOUNT_NO_SHELL);
+        ck_assert_uint_eq(account.uid, 65534);
+    } else {
+        ck_assert_ptr_null(reason);
+        ck_assert_str_eq(account.shell, shells[_i].shell);
+    }
 }
 END_TEST
 
@@ -426,6 +460,7 @@ Suite *unit_suite(void)
     Suite *suite = suite_create("account_find");
     TCase *tests = tcase_create("account_find");
     tcase_add_loop_test(tests, who_may_log_in, 0, sizeof(cases) / sizeof(cases[0]));
+    tcase_add_loop_test(tests, who_needs_a_shell, 0, sizeof(shells) / sizeof(shells[0]));
     tcase_add_test(tests, fields_of_an_account);
     tcase_add_loop_test(tests, nologin_stops_all_but_root, 0, 2);
     tcase_add_test(tests, no_root_keeps_root_out);

@@ -139,6 +139,7 @@ static void begin(void)
     memset(&account, 0, sizeof(account));
     snprintf(account.user, sizeof(account.user), "alice");
     snprintf(account.home, sizeof(account.home), "%s", scratch);
+    snprintf(account.shell, sizeof(account.shell), "/bin/sh");
     account.uid = geteuid();
     account.gid = getegid();
     char path[2 * SCRATCH_BYTES];
@@ -199,6 +200,37 @@ START_TEST(lines_of_a_file)
     ck_assert_uint_eq(search_text("").reason, AUTHKEYS_NOT_LISTED);
     ck_assert_uint_eq(search_text("\n").reason, AUTHKEYS_NOT_LISTED);
     ck_assert_uint_eq(search_text(OTHER_KEY "\n").reason, AUTHKEYS_NOT_LISTED);
+}
+END_TEST
+
+/* An account without a shell gets in by a line that forces our SFTP server, and by no other. */
+START_TEST(no_shell)
+{
+    static const char *const others[] = {KEY,
+                                         "command=\"internal-sftp;sh\" " KEY,
+                                         "command=\" internal-sftp\" " KEY,
+                                         "command=\"/bin/sh\",restrict " KEY,
+                                         "command=\"\" " KEY,
+                                         "pty " KEY};
+    static const char forced[] = "command=\"internal-sftp -R\" " KEY;
+    account.shell[0] = '\0';
+    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+        struct authkeys_verdict verdict = search_text(others[i]);
+        ck_assert_uint_eq(verdict.reason, AUTHKEYS_NO_SHELL);
+        ck_assert_uint_eq(verdict.line, 1);
+        ck_assert_uint_eq(verdict.grant.flags, 0);
+    }
+    assert_listed(forced, 1);
+    assert_listed("command=\"internal-sftp\",restrict " KEY, 1);
+    /* Of several lines with the key, one that it may not use does not count. */
+    char text[1024];
+    snprintf(text, sizeof(text), "%s\n%s\n", KEY, forced);
+    assert_listed(text, 2);
+    ck_assert_str_eq(search_text(text).grant.command, "internal-sftp -R");
+    /* A line that refuses for another reason says that one. */
+    snprintf(text, sizeof(text), "x,%s", forced);
+    ck_assert_uint_eq(search_text(text).reason, AUTHKEYS_UNKNOWN_OPTION);
+    ck_assert_uint_eq(search_text(OTHER_KEY).reason, AUTHKEYS_NOT_LISTED);
 }
 END_TEST
 
@@ -789,6 +821,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, lines_of_a_file);
     tcase_add_test(tests, a_refused_line_is_no_end);
     tcase_add_loop_test(tests, a_refused_line_grants_nothing, 0, 5);
+    tcase_add_test(tests, no_shell);
     tcase_add_test(tests, a_byte_order_mark);
     tcase_add_loop_test(tests, faulty_lines, 0, 9);
     tcase_add_test(tests, long_lines_are_skipped_whole);

@@ -25,14 +25,14 @@ static void (*action)(void);
 static const struct authkeys_files *opened;
 
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
-                     const char *user, const struct authkeys_files *files)
+                     const struct account *account, const struct authkeys_files *files)
 {
     (void)query;
     opened = files;
     action();
     memset(verdict, 0, sizeof(*verdict));
     verdict->reason = AUTHKEYS_LISTED;
-    snprintf(verdict->path, sizeof(verdict->path), "%s", user);
+    snprintf(verdict->path, sizeof(verdict->path), "%s", account->user);
 }
 
 /* The signal that the child gets when the monitor ends, as of the moment when it opens the user's

@@ -17,6 +17,7 @@ static struct authkeys_files files;
 static struct authkeys_verdict verdict;
 static struct authkeys_report *report;
 static struct authkeys_query query;
+static struct account account;
 
 static void begin(void)
 {
@@ -28,6 +29,7 @@ static void begin(void)
         mmap(NULL, sizeof(*report), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     ck_assert_ptr_ne(report, MAP_FAILED);
     query = (struct authkeys_query){.now = 1800000000};
+    snprintf(account.shell, sizeof(account.shell), "/bin/sh");
 }
 
 static void finish(void)
@@ -72,7 +74,7 @@ static void explain(const char *users)
     }
     memset(&verdict, 0, sizeof(verdict));
     memset(report, 0, sizeof(*report));
-    authkeys_explain(&verdict, report, &query, &files);
+    authkeys_explain(&verdict, report, &query, &account, &files);
 }
 
 static void expect(uint32_t at, uint32_t line, enum authkeys_reason reason, const char *option)
@@ -115,6 +117,33 @@ START_TEST(each_line)
         bool has_key = i < 2 || (i > 3 && i < 7);
         ck_assert_int_eq(!sodium_is_zero(report->findings[i].fingerprint, 32), has_key);
     }
+}
+END_TEST
+
+/* An account without a shell can only use our SFTP server. A certificate can force it, unless the
+ * authority's line forces something else. */
+START_TEST(no_shell)
+{
+    char text[4096];
+    account.shell[0] = '\0';
+    snprintf(text, sizeof(text),
+             "%s\ncommand=\"internal-sftp -R\" %s\nfrom=\"192.0.2.1\" %s\n"
+             "from=\"192.0.2.1\",command=\"internal-sftp\" %s\ncert-authority %s\n"
+             "cert-authority,command=\"true\" %s\nx %s\n",
+             key_line(1), key_line(2), key_line(3), key_line(4), key_line(5), key_line(6),
+             key_line(7));
+    files.authorities.path = "/authorities";
+    files.authorities.fd = file_of(key_line(1));
+    explain(text);
+    ck_assert_uint_eq(report->count, 8);
+    expect(0, 1, AUTHKEYS_NO_SHELL, "");
+    expect(1, 2, AUTHKEYS_LISTED, "");
+    expect(2, 3, AUTHKEYS_NO_SHELL, "");
+    expect(3, 4, AUTHKEYS_ELSEWHERE, "from");
+    expect(4, 5, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
+    expect(5, 6, AUTHKEYS_NO_SHELL, "");
+    expect(6, 7, AUTHKEYS_UNKNOWN_OPTION, "x");
+    expect(7, 1, AUTHKEYS_FOR_AUTHORITY, "cert-authority");
 }
 END_TEST
 
@@ -320,6 +349,7 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("authkeys_explain");
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_add_test(tests, each_line);
+    tcase_add_test(tests, no_shell);
     tcase_add_loop_test(tests, no_line, 0, 2);
     tcase_add_loop_test(tests, more_lines_than_fit, 0, sizeof(crowds) / sizeof(crowds[0]));
     tcase_add_test(tests, more_lines_than_fit_and_revoked_ones);

@@ -210,6 +210,7 @@ static void begin(void)
     memset(&account, 0, sizeof(account));
     snprintf(account.user, sizeof(account.user), "alice");
     snprintf(account.home, sizeof(account.home), "%s", scratch);
+    snprintf(account.shell, sizeof(account.shell), "/bin/sh");
     account.uid = geteuid();
     account.gid = getegid();
     write_keys("cert-authority", false);
@@ -585,6 +586,44 @@ START_TEST(critical_options)
 }
 END_TEST
 
+#define SFTP "internal-sftp -R"
+
+static const struct {
+    bool of_admins; /* the authority is -c's, and the line does not count */
+    const char *line, *command;
+    enum authkeys_reason reason;
+} without_shell[] = {
+    {false, "", NULL, AUTHKEYS_NO_SHELL},
+    {false, "", SFTP, AUTHKEYS_LISTED},
+    {false, "", "internal-sftp2", AUTHKEYS_NO_SHELL},
+    {false, ",command=\"" SFTP "\"", NULL, AUTHKEYS_LISTED},
+    {false, ",command=\"" SFTP "\"", SFTP, AUTHKEYS_LISTED},
+    {false, ",command=\"internal-sftp\"", SFTP, AUTHKEYS_COMMANDS_DIFFER},
+    {false, ",command=\"date\"", "date", AUTHKEYS_NO_SHELL},
+    {true, "", NULL, AUTHKEYS_NO_SHELL},
+    {true, "", "date", AUTHKEYS_NO_SHELL},
+    {true, "", SFTP, AUTHKEYS_LISTED},
+};
+
+/* An account without a shell gets in where the certificate or its authority's line forces our SFTP
+ * server. */
+START_TEST(no_shell)
+{
+    struct terms terms = good_terms;
+    char options[200];
+    account.shell[0] = '\0';
+    snprintf(options, sizeof(options), "cert-authority%s", without_shell[_i].line);
+    write_keys(without_shell[_i].of_admins ? "" : options, false);
+    with_authorities = without_shell[_i].of_admins;
+    write_admins("authorities", key_line(false, ca_public));
+    terms.critical[0][0] = without_shell[_i].command != NULL ? "force-command" : NULL;
+    terms.critical[0][1] = without_shell[_i].command;
+    ck_assert_int_eq(judge(&terms), without_shell[_i].reason);
+    bool listed = without_shell[_i].reason == AUTHKEYS_LISTED;
+    ck_assert_uint_eq(verdict.grant.flags & GRANT_FORCED, listed ? GRANT_FORCED : 0);
+}
+END_TEST
+
 START_TEST(extensions)
 {
     struct terms terms = good_terms;
@@ -850,6 +889,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, the_authoritys_line);
     tcase_add_test(tests, parsed_only_for_an_authority);
     tcase_add_loop_test(tests, critical_options, 0, sizeof(critical) / sizeof(critical[0]));
+    tcase_add_loop_test(tests, no_shell, 0, sizeof(without_shell) / sizeof(without_shell[0]));
     tcase_add_test(tests, extensions);
     tcase_add_loop_test(tests, every_byte_counts, 0, 2);
     tcase_add_test(tests, one_of_ssh_keygen);

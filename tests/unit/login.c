@@ -698,11 +698,13 @@ START_TEST(the_child_gets_the_rules)
     options.no_root = _i == 1;
     options.groups[0] = _i == 1 ? "wheel" : NULL;
     options.groups[1] = _i == 1 ? "staff" : NULL;
+    options.forced_command = _i == 1 ? "true" : NULL;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(people->lookups, 1);
     ck_assert_uint_eq(people->rules.reserved_uid, 4711);
     ck_assert_int_eq(people->rules.no_root, _i == 1);
     ck_assert_mem_eq(people->rules.groups, options.groups, sizeof(options.groups));
+    ck_assert_ptr_eq(people->rules.forced_command, options.forced_command);
 }
 END_TEST
 

@@ -645,6 +645,19 @@ START_TEST(shell_that_can_not_run)
 }
 END_TEST
 
+/* Of an account without a shell only SFTP runs, whatever the child that reads keys has granted. */
+START_TEST(no_shell)
+{
+    static const uint32_t kinds[] = {IPC_SESSION_SHELL, IPC_SESSION_EXEC};
+    account.shell[0] = '\0';
+    for (size_t i = 0; i < 2; i++) {
+        struct spawned running = spawn(kinds[i], i == 0 ? "" : "true");
+        ck_assert_uint_eq(reap_one(&running).status, 127);
+        ck_assert_uint_eq(release(0), 1);
+    }
+}
+END_TEST
+
 /* ---- pseudo-terminals ------------------------------------------------------------------------ */
 
 /* A terminal's end of file is EIO. */
@@ -976,6 +989,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, own_session_and_home);
     tcase_add_test(tests, missing_home);
     tcase_add_test(tests, shell_that_can_not_run);
+    tcase_add_test(tests, no_shell);
     tcase_add_test(tests, program_on_a_terminal);
     tcase_add_test(tests, strange_terminal_names_are_dropped);
     tcase_add_test(tests, terminal_stays_until_the_program_ends);

@@ -14,7 +14,7 @@ static inline void search_files(struct authkeys_verdict *verdict,
     files.authorities = authkeys_open_admins(query->ca_path);
     files.revoked = authkeys_open_admins(query->revoked_path);
     authkeys_open_users(&files, query->pattern, account);
-    authkeys_search(verdict, query, account->user, &files);
+    authkeys_search(verdict, query, account, &files);
     const int opened[] = {files.authorities.fd, files.revoked.fd, files.users.fd};
     for (int i = 0; i < 3; i++) {
         if (opened[i] >= 0) {
