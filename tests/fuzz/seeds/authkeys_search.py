@@ -20,6 +20,10 @@ USERS = [b"", KEY, b"cert-authority " + KEY, b'cert-authority,principals="bob" '
          b'cert-authority,command="true" ' + KEY, b"restrict,cert-authority " + KEY + b"\n" + KEY,
          b"cert-authority,nonsense " + KEY,
          b"cert-authority ssh-ed25519 AAAA\n" + KEY]
+NO_SHELL = 0xc0
+FORCED = [KEY, b'command="internal-sftp -R" ' + KEY, KEY + b'\ncommand="internal-sftp" ' + KEY,
+          b'command="internal-sftp;x" ' + KEY, b'from="10.0.0.1" ' + KEY,
+          b'cert-authority,command="internal-sftp" ' + KEY, b'cert-authority,command="true" ' + KEY]
 
 
 def sized(text):
@@ -36,10 +40,19 @@ def seeds():
             for users in PLAIN:
                 yield case(kind, b"\1", users, pieces=pieces)
     yield case(0, b"\5", KEY)
+    for users in FORCED:
+        yield case(NO_SHELL, b"\1", users)
+        yield case(NO_SHELL | 16, b"\1", users)
     for revoked in (KEY, b"serial: 1", b"nonsense", b"# nothing"):
         yield case(8, b"\2", KEY, revoked=revoked)
     good = certificate.fields(0x14)
     forced = certificate.fields(0x14, critical=options((b"force-command", string(b"true"))))
+    files = certificate.fields(0x14, critical=options((b"force-command", string(b"internal-sftp -R"))))
+    for fields in (good, forced, files):
+        kind = NO_SHELL | (2 + (fields[0] & 1))
+        yield case(kind | 4, fields, b"", authorities=KEY)
+        for users in FORCED + USERS[1:3]:
+            yield case(kind, fields, users)
     for fields in (good, forced, certificate.fields(0x14, before=NOW), certificate.fields(0x14, principals=(b"carol",)),
                    certificate.fields(0x14, key_id=b"a\0"), certificate.fields(0x17, principals=())):
         kind = 2 + (fields[0] & 1)
