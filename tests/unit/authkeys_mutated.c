@@ -407,6 +407,7 @@ static void begin(void)
     memset(&account, 0, sizeof(account));
     snprintf(account.user, sizeof(account.user), "alice");
     snprintf(account.home, sizeof(account.home), "%s", scratch);
+    snprintf(account.shell, sizeof(account.shell), "/bin/sh");
     account.uid = geteuid();
 }
 
