@@ -46,14 +46,15 @@ COMMANDS = {
 # These do nothing without root, and say so to anybody else.
 OF_ROOT = {
     "tests/debian/run.sh": "python3 lintian mmdebstrap systemd-container zstd",
+    "tests/container/run.sh": SYSTEM + "crun runc uidmap passwd util-linux",
     "tests/fleet/run.sh": BUILD + SYSTEM + "python3-venv ca-certificates systemd systemd-container",
     "tests/faults/run.sh": BUILD + SYSTEM + "iproute2 passwd util-linux",
     "tests/learn/run.sh": BUILD + SYSTEM + "python3-venv openssh-server",
     "tests/strangers/run.sh": "git mmdebstrap python3 util-linux zstd",
     "tests/clients/run.sh": SUITE + "ansible-core borgbackup restic rclone mosh libssh-dev nodejs npm maven ruby",
 }
-# The containers of OSS-Fuzz and AFL++ have everything; build.sh stands for toolchain.sh.
-ELSEWHERE = {"tests/fuzz/oss_fuzz.sh", "packaging/cross/toolchain.sh"}
+# The containers of OSS-Fuzz and AFL++ have everything; build.sh stands for toolchain.sh; prepare.sh only copies.
+ELSEWHERE = {"packaging/container/prepare.sh", "tests/fuzz/oss_fuzz.sh", "packaging/cross/toolchain.sh"}
 NAMES = {"12": {"rt": "libclang-rt-14-dev", "cbmc": "mmdebstrap", "systemd": "systemd"},
          "13": {"rt": "libclang-rt-19-dev", "cbmc": "cbmc", "systemd": "systemd-dev"}}
 

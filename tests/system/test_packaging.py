@@ -149,7 +149,7 @@ def test_log_sizes(folder):
 def shared_files():
     """The files of packaging/ that launchers and administrators use from /usr/local/share/wrensshd."""
     return {os.path.relpath(os.path.join(folder, name), PACKAGING)
-            for top in ("fail2ban", "fleet", "inetd", "listen", "nftables", "profile.d", "runit", "s6", "tcpserver")
+            for top in ("container", "fail2ban", "fleet", "inetd", "listen", "nftables", "profile.d", "runit", "s6", "tcpserver")
             for folder, _, names in os.walk(os.path.join(PACKAGING, top)) for name in names if not name.endswith(".md")}
 
 
