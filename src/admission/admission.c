@@ -8,18 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "call_numbers.h"
 #include "clock.h"
 #include "log.h"
-
-/* The C library may be older than the kernel. MIPS and Alpha have other numbers. */
-#ifndef SYS_pidfd_open
-#define SYS_pidfd_open        434
-#define SYS_pidfd_send_signal 424
-#endif
 
 #define NAME       "/wrensshd.places"
 #define PATH_BYTES 160
@@ -207,13 +201,13 @@ static bool ask_to_end(int fd, const struct place *places, size_t place)
         return false;
     }
     set_phase(fd, place, PLACE_EVICTED);
-    int process = (int)syscall(SYS_pidfd_open, holder, 0U);
+    int process = (int)syscall(CALL_PIDFD_OPEN, holder, 0U);
     if (process < 0) {
         /* Before Linux 5.3: the number would have to be reused since the last lines. */
         return errno == ENOSYS && kill(holder, ADMISSION_SIGNAL) == 0;
     }
     bool sent = is_held(fd, places, place) &&
-                syscall(SYS_pidfd_send_signal, process, ADMISSION_SIGNAL, NULL, 0U) == 0;
+                syscall(CALL_PIDFD_SEND_SIGNAL, process, ADMISSION_SIGNAL, NULL, 0U) == 0;
     close(process);
     return sent;
 }

@@ -5,15 +5,10 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "call_numbers.h"
 #include "dirs.h"
-
-/* The same number on every architecture; the C library may be older than the kernel. */
-#ifndef SYS_close_range
-#define SYS_close_range 436
-#endif
 
 /* More would take seconds. RLIMIT_NOFILE does not tell: a descriptor may be above a limit that was
  * lowered after it was opened. */
@@ -40,7 +35,7 @@ static void close_one(void *context, int list, int fd)
 void descriptors_close_from(int first)
 {
     struct closing closing = {.first = first};
-    if (syscall(SYS_close_range, (unsigned)first, ~0U, 0U) != 0 &&
+    if (syscall(CALL_CLOSE_RANGE, (unsigned)first, ~0U, 0U) != 0 &&
         !(dirs_numbers("/proc/self/fd", close_one, &closing) && closing.itself)) {
         descriptors_close_between(first, MOST_DESCRIPTORS - 1);
     }
@@ -48,7 +43,7 @@ void descriptors_close_from(int first)
 
 void descriptors_close_between(int first, int last)
 {
-    if (syscall(SYS_close_range, (unsigned)first, (unsigned)last, 0U) != 0) {
+    if (syscall(CALL_CLOSE_RANGE, (unsigned)first, (unsigned)last, 0U) != 0) {
         for (int fd = first; fd <= last; fd++) {
             close(fd);
         }

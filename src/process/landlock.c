@@ -1,22 +1,22 @@
 #include "landlock.h"
 
 #include <fcntl.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
+#include "call_numbers.h"
 #include "seccomp_abi.h"
 
 int landlock_rules(uint64_t rights, uint64_t scopes)
 {
     const struct landlock_attributes attributes = {.handled_access_fs = rights, .scoped = scopes};
     /* A kernel refuses a longer structure than its own, unless the rest is zero. */
-    return (int)syscall(LANDLOCK_CREATE_RULESET, &attributes, sizeof(attributes), 0);
+    return (int)syscall(CALL_LANDLOCK_CREATE_RULESET, &attributes, sizeof(attributes), 0);
 }
 
 bool landlock_allow_beneath(int rules, int directory, uint64_t rights)
 {
     const struct landlock_beneath beneath = {.allowed_access = rights, .parent_fd = directory};
-    return syscall(LANDLOCK_ADD_RULE, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
+    return syscall(CALL_LANDLOCK_ADD_RULE, rules, LANDLOCK_RULE_PATH_BENEATH, &beneath, 0) == 0;
 }
 
 bool landlock_enter(int rules)
@@ -24,7 +24,7 @@ bool landlock_enter(int rules)
     if (rules < 0) {
         return false;
     }
-    bool entered = syscall(LANDLOCK_RESTRICT_SELF, rules, 0) == 0;
+    bool entered = syscall(CALL_LANDLOCK_RESTRICT_SELF, rules, 0) == 0;
     close(rules);
     return entered;
 }

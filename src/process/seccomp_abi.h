@@ -60,13 +60,9 @@ _Static_assert(sizeof(struct bpf_instruction) == 8, "the kernel's struct sock_fi
 /* TCGETS2 of asm-generic/ioctls.h, whose definition there needs the kernel's struct termios2. */
 #define TERMINAL_GET_MODES2 0x802c542aU
 
-/* Landlock's system calls have the same numbers on every architecture. */
-#define LANDLOCK_CREATE_RULESET 444
-#define LANDLOCK_ADD_RULE       445
-#define LANDLOCK_RESTRICT_SELF  446
-#define LANDLOCK_ACCESS_FS_ALL  ((1ULL << 13) - 1) /* all rights of its first version */
+#define LANDLOCK_ACCESS_FS_ALL ((1ULL << 13) - 1) /* all rights of its first version */
 
-/* A flag of LANDLOCK_CREATE_RULESET: return the version. */
+/* A flag of landlock_create_ruleset(2): return the version. */
 #define LANDLOCK_CREATE_RULESET_VERSION 1
 
 #define LANDLOCK_RULE_PATH_BENEATH 1

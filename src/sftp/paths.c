@@ -4,9 +4,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
+
+#include "call_numbers.h"
 
 #define PROC_FILE_SYSTEM 0x9fa0 /* PROC_SUPER_MAGIC of linux/magic.h */
 
@@ -98,7 +99,7 @@ static int open_resolved(const struct paths *paths, int *fd, const char *inside,
         how.flags |= O_LARGEFILE;
     }
     for (int i = 0; i < TRIES; i++) {
-        *fd = (int)syscall(OPENAT2, paths->jail, inside, &how, sizeof(how));
+        *fd = (int)syscall(CALL_OPENAT2, paths->jail, inside, &how, sizeof(how));
         if (*fd >= 0 || errno != EAGAIN) {
             return *fd >= 0 ? 0 : errno;
         }

@@ -79,9 +79,7 @@ int path_prepend(char rest[static PATH_BYTES], const char *first);
 
 /* ---- openat2(2) of Linux 5.6 ----------------------------------------------------------------- */
 
-/* From linux/openat2.h, which a musl toolchain may lack. The number of the call is the same on
- * every architecture. */
-#define OPENAT2               437
+/* From linux/openat2.h, which a musl toolchain may lack. */
 #define RESOLVE_NO_MAGICLINKS 0x02
 #define RESOLVE_IN_ROOT       0x10
 

@@ -5,6 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "call_numbers.h"
 #include "confine.h"
 #include "landlock.h"
 #include "sandbox_layers.h"
@@ -23,7 +24,7 @@ static uint64_t rights_of(long version)
 
 static bool enter_landlock(int jail, bool read_only)
 {
-    long version = syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+    long version = syscall(CALL_LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
     if (version < (read_only ? 1 : 2)) {
         return false;
     }
@@ -60,7 +61,7 @@ static const struct seccomp_rule rules[] = {
     {.number = SYS_getdents64},
     /* Names. */
     {.number = SYS_openat},
-    {.number = OPENAT2},
+    {.number = CALL_OPENAT2},
     {.number = SYS_unlinkat},
     {.number = SYS_mkdirat},
     {.number = SYS_linkat},

@@ -13,11 +13,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "call_numbers.h"
 #include "seccomp_abi.h"
 #include "unit.h"
 
-#define PIDFD_OPEN  434
-#define PIDFD_GETFD 438
+#define PIDFD_GETFD CALL_NUMBER(438)
 
 /* The newest version that the tests let the kernel have. */
 static int newest;
@@ -27,7 +27,7 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e);
 
 long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 {
-    if (number == LANDLOCK_CREATE_RULESET && a != 0) {
+    if (number == CALL_LANDLOCK_CREATE_RULESET && a != 0) {
         const struct landlock_attributes *asked = (const void *)a;
         if ((newest < 6 && asked->scoped != 0) ||
             (newest < 2 && (asked->handled_access_fs & LANDLOCK_REFER) != 0)) {
@@ -40,13 +40,13 @@ long __wrap_syscall(long number, long a, long b, long c, long d, long e)
 
 static int version_here(void)
 {
-    return (int)__real_syscall(LANDLOCK_CREATE_RULESET, 0L, 0L,
+    return (int)__real_syscall(CALL_LANDLOCK_CREATE_RULESET, 0L, 0L,
                                (long)LANDLOCK_CREATE_RULESET_VERSION, 0L, 0L);
 }
 
 static bool takes_a_descriptor_of(pid_t pid)
 {
-    int process = (int)__real_syscall(PIDFD_OPEN, (long)pid, 0L, 0L, 0L, 0L);
+    int process = (int)__real_syscall(CALL_PIDFD_OPEN, (long)pid, 0L, 0L, 0L, 0L);
     int taken = (int)__real_syscall(PIDFD_GETFD, (long)process, (long)STDERR_FILENO, 0L, 0L, 0L);
     int error = errno;
     close(process);

@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "call_numbers.h"
 #include "confine.h"
 #include "sandbox_layers.h"
 #include "scratch.h"
@@ -93,7 +94,7 @@ static int (*const accesses[])(void) = {read_file,   write_file, read_folder, ma
 
 static bool has_landlock(void)
 {
-    return syscall(LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 1;
+    return syscall(CALL_LANDLOCK_CREATE_RULESET, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION) >= 1;
 }
 
 /* Returns 0, or the error. Root's sandbox would hide the files, so this is another user. */

@@ -24,6 +24,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "call_numbers.h"
 #include "ipc.h"
 #include "limit.h"
 #include "seccomp_abi.h"
@@ -221,9 +222,11 @@ static const struct call {
 #ifdef SYS_open
     {"open", SYS_open, {0}},
     {"fork", SYS_fork, {0}},
-    {"vfork", SYS_vfork, {0}},
     {"unlink", SYS_unlink, {0}},
     {"dup2", SYS_dup2, {1, 12}},
+#endif
+#ifdef SYS_vfork
+    {"vfork", SYS_vfork, {0}},
 #endif
 #ifdef __x86_64__
     {"arch_prctl", SYS_arch_prctl, {0}},
@@ -235,7 +238,7 @@ static const struct call {
     {"x32 ioctl TIOCSWINSZ", X32 | 514, {TERMINAL, TIOCSWINSZ}},
 #endif
     {"openat", SYS_openat, {AT_FDCWD}},
-    {"openat2", 437, {AT_FDCWD}},
+    {"openat2", CALL_NUMBER(437), {AT_FDCWD}},
     {"socket", SYS_socket, {AF_INET, SOCK_STREAM}},
     {"socketpair", SYS_socketpair, {AF_UNIX, SOCK_STREAM}},
     {"connect", SYS_connect, {SPARE}},
@@ -243,7 +246,7 @@ static const struct call {
     {"sendto", SYS_sendto, {IPC_DESCRIPTOR}},
     {"recvfrom", SYS_recvfrom, {IPC_DESCRIPTOR}},
     {"clone", SYS_clone, {SIGCHLD}},
-    {"clone3", 435, {0}},
+    {"clone3", CALL_NUMBER(435), {0}},
     {"execve", SYS_execve, {0}},
     {"execveat", SYS_execveat, {-1}},
 #ifdef SYS_mmap
@@ -259,9 +262,9 @@ static const struct call {
     {"tgkill", SYS_tgkill, {0}},
     {"ptrace", SYS_ptrace, {0}},
     {"process_vm_readv", SYS_process_vm_readv, {0}},
-    {"pidfd_open", 434, {0}},
-    {"pidfd_getfd", 438, {0}},
-    {"io_uring_setup", 425, {0}},
+    {"pidfd_open", CALL_NUMBER(434), {0}},
+    {"pidfd_getfd", CALL_NUMBER(438), {0}},
+    {"io_uring_setup", CALL_NUMBER(425), {0}},
     {"bpf", SYS_bpf, {0}},
     {"prctl", SYS_prctl, {PR_GET_DUMPABLE}},
     {"seccomp", SYS_seccomp, {0}},

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#include "call_numbers.h"
 #include "paths.h"
 #include "tree_files.h"
 #include "tree_nodes.h"
@@ -357,7 +358,7 @@ SIMULATED(long, syscall, long number, long one, long two, long three, long four,
         return __real_syscall(number, one, two, three, four, five);
     }
     switch (number) {
-    case OPENAT2:
+    case CALL_OPENAT2:
         return open_in_root((int)one, (const char *)two, (const void *)three);
     case SYS_renameat2:
         SIMULATION_CHECK(five == 1);

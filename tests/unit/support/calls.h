@@ -16,6 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "call_numbers.h"
 #include "unit.h"
 
 /* Exit status where there are no filters: in an emulator, or a kernel built without them. */
@@ -66,12 +67,12 @@ static inline void call_expect_kill(int status, int number, const char *name)
  * would do no harm here. */
 static const struct call calls_of_nobody[] = {
     {"openat", SYS_openat, {AT_FDCWD}},
-    {"openat2", 437, {AT_FDCWD}},
+    {"openat2", CALL_NUMBER(437), {AT_FDCWD}},
     {"socket", SYS_socket, {AF_INET, SOCK_STREAM}},
     {"socketpair", SYS_socketpair, {AF_UNIX, SOCK_STREAM}},
     {"accept4", SYS_accept4, {0}},
     {"clone", SYS_clone, {SIGCHLD}},
-    {"clone3", 435, {0}},
+    {"clone3", CALL_NUMBER(435), {0}},
     {"execve", SYS_execve, {0}},
     {"execveat", SYS_execveat, {-1}},
 #ifdef SYS_mmap
@@ -85,9 +86,9 @@ static const struct call calls_of_nobody[] = {
     {"tgkill", SYS_tgkill, {0}},
     {"ptrace", SYS_ptrace, {0}},
     {"process_vm_readv", SYS_process_vm_readv, {0}},
-    {"pidfd_open", 434, {0}},
-    {"pidfd_getfd", 438, {0}},
-    {"io_uring_setup", 425, {0}},
+    {"pidfd_open", CALL_NUMBER(434), {0}},
+    {"pidfd_getfd", CALL_NUMBER(438), {0}},
+    {"io_uring_setup", CALL_NUMBER(425), {0}},
     {"bpf", SYS_bpf, {0}},
     {"prctl", SYS_prctl, {PR_GET_DUMPABLE}},
     {"seccomp", SYS_seccomp, {0}},
