@@ -55,10 +55,19 @@ _Static_assert(sizeof(struct bpf_instruction) == 8, "the kernel's struct sock_fi
 #define SECCOMP_ARCH 0x40000028U
 #elif defined(__riscv) && __riscv_xlen == 64
 #define SECCOMP_ARCH 0xc00000f3U
+#elif defined(__MIPSEL__) && _MIPS_SIM == _ABIO32
+#define SECCOMP_ARCH 0x40000008U
+#elif defined(__MIPSEB__) && _MIPS_SIM == _ABIO32
+#define SECCOMP_ARCH 0x00000008U
 #endif
 
-/* TCGETS2 of asm-generic/ioctls.h, whose definition there needs the kernel's struct termios2. */
+/* TCGETS2 of the kernel's ioctls.h, whose definition there needs its struct termios2. MIPS has one
+ * with more characters, and other bits for the direction. */
+#ifdef __mips__
+#define TERMINAL_GET_MODES2 0x4030542aU
+#else
 #define TERMINAL_GET_MODES2 0x802c542aU
+#endif
 
 #define LANDLOCK_ACCESS_FS_ALL ((1ULL << 13) - 1) /* all rights of its first version */
 
