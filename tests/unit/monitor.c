@@ -968,7 +968,8 @@ START_TEST(network_process_dies)
     start_at(BEFORE_LOGIN);
     order(DIES + SIGSYS);
     ck_assert_int_eq(finish_monitor(), 111);
-    assert_contains(said, "reason=\"network process killed by signal 31 (seccomp?)\"\n");
+    assert_contains(said,
+                    "reason=\"network process killed by signal " TEXT_OF(SIGSYS) " (seccomp?)\"\n");
     assert_contains(said, " in=- out=- ");
     start_at(AFTER_LOGIN);
     order(DIES + SIGKILL);

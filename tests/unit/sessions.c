@@ -544,6 +544,9 @@ START_TEST(signals_are_reset)
 {
     static const unsigned long standard[8];
     sigset_t all;
+    if (SIGCHLD != 17 && unit_is_emulated()) {
+        return; /* there /proc has the numbers of the emulator's own signals */
+    }
     /* What starts us by glibc's posix_spawn(), as make does, leaves its two signals ignored, and
      * glibc lets nobody change them. */
     syscall(SYS_rt_sigaction, 32, standard, NULL, 8);
@@ -556,7 +559,9 @@ START_TEST(signals_are_reset)
     sigprocmask(SIG_SETMASK, &all, NULL);
     output_of(IPC_SESSION_EXEC, "while read k v; do case $k in SigBlk:|SigIgn:) echo $v;; esac; "
                                 "done </proc/self/status");
-    ck_assert_str_eq(out, "0000000000000000\n0000000000000000\n");
+    /* Twice as many digits on MIPS, which has 127 signals. */
+    ck_assert_uint_eq(strspn(out, "0\n"), strlen(out));
+    ck_assert_uint_eq(strlen(out), SIGCHLD == 17 ? 34 : 66);
 }
 END_TEST
 

@@ -60,7 +60,7 @@ static const struct {
     const char *reason;
 } ends_without_report[] = {
     {SIGKILL, "server killed by signal 9"},
-    {SIGSYS, "server killed by signal 31 (seccomp?)"},
+    {SIGSYS, "server killed by signal " TEXT_OF(SIGSYS) " (seccomp?)"},
     {100 << 8, "server exited with status 100"},
 };
 

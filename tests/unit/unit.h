@@ -11,6 +11,10 @@
 void unit_no_mark(void);
 #define _mark_point(file, line) unit_no_mark()
 
+/* A macro's number as text: signals have other ones on MIPS. */
+#define TEXT_OF(macro)       TEXT_OF_DIGITS(macro)
+#define TEXT_OF_DIGITS(text) #text
+
 Suite *unit_suite(void);
 
 /* True under Meson's exe_wrapper, an emulator of single programs: it is slow, knows not every
