@@ -11,7 +11,7 @@ libsodium_tree() { echo "$source/subprojects/$(wrap directory)"; }
 
 archive_name() { echo "wrensshd-$(project_version)-$1.tar.xz"; } # ARCH
 architectures_in() { # FOLDER
-    for arch in $all_targets; do [ ! -e "$1/$(archive_name "$arch")" ] || echo "$arch"; done
+    for arch in $all_targets $more_targets; do [ ! -e "$1/$(archive_name "$arch")" ] || echo "$arch"; done
 }
 
 # The version that the build has used: libsodium's and musl's are those of Debian's packages; libgcc's is that of the cross

@@ -5,14 +5,18 @@
 #   triple       prefix of Debian's cross compiler, and part of its package's name
 #   musl_triple  folder of musl's headers and libraries in Debian's package
 #   emulator     the qemu for the tests, if this machine can't run them
-#   cpu_family, cpu, machine_flags   for Meson's cross file
+#   musl_source  in place of it: not empty if musl is built from Debian's source package
+#   cpu_family, cpu, endian, machine_flags   for Meson's cross file
+#   link_flags   for each program
 #   page_bytes   the largest page of its kernels: relocated data that becomes read-only ends with one
-#   size_limit   the most bytes of the stripped daemon
+#   size_limit   the most bytes of the stripped daemon; empty if it is without a limit
 #   zeroed_locals   whether size_limit leaves room for it, with every compiler of Debian 12 and 13
 all_targets='x86_64 aarch64 armv7'
+# Built only if they are named.
+more_targets='riscv64 mips mipsel'
 
 target() {
-    machine_flags='' page_bytes=4096 zeroed_locals=true
+    machine_flags='' link_flags='' musl_source='' endian=little page_bytes=4096 size_limit='' zeroed_locals=true
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
@@ -28,6 +32,19 @@ target() {
         debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
         cpu_family=arm cpu=armv7 size_limit=211968 zeroed_locals=false
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
+        ;;
+    riscv64)
+        debian_arch=riscv64 triple=riscv64-linux-gnu musl_source=yes emulator=qemu-riscv64
+        cpu_family=riscv64 cpu=rv64gc
+        # Clang 14 does not tell the link-time optimizer.
+        link_flags=-Wl,-mllvm,-target-abi=lp64d,-mllvm,-mattr=+d
+        ;;
+    mips | mipsel)
+        debian_arch=$1 triple=$1-linux-gnu musl_source=yes emulator=qemu-$1
+        cpu_family=mips cpu=mips32r2 page_bytes=65536
+        [ "$1" = mipsel ] || endian=big
+        # Here terminals have requests above INT_MAX, and musl's ioctl() takes an int.
+        machine_flags=-Wno-sign-conversion
         ;;
     *) return 1 ;;
     esac

@@ -3,7 +3,7 @@
 # a Meson cross file; and below subprojects/ the sources of libsodium and Check. Nothing is installed but Debian's compilers and
 # qemu, and those only when root runs this; no foreign architecture is added, and apt's own state is left alone.
 #
-#     sh packaging/cross/toolchain.sh [--cc gcc|clang] [x86_64|aarch64|armv7]...
+#     sh packaging/cross/toolchain.sh [--cc gcc|clang] [x86_64|aarch64|armv7|riscv64|mips|mipsel]...
 set -eu
 top=$(cd "$(dirname "$0")/../.." && pwd)
 . "$top/packaging/cross/targets.sh"
@@ -29,7 +29,7 @@ while [ $# -gt 0 ]; do
 done
 case $compiler in gcc | clang) ;; *) die "--cc takes clang or gcc, not $compiler" ;; esac
 [ $# -gt 0 ] || eval "set -- $all_targets"
-for arch; do target "$arch" || die "unknown architecture: $arch (options first, then some of: $all_targets)"; done
+for arch; do target "$arch" || die "unknown architecture: $arch (options first, then some of: $all_targets $more_targets)"; done
 
 # ---- the distribution's packages -------------------------------------------------------------------------------------
 
@@ -55,6 +55,10 @@ llvm:has llvm-ar
         target "$arch"
         needed="$needed
 $compiler_package:has $triple-gcc
+"
+        [ -z "$musl_source" ] || needed="$needed
+make:has make
+llvm:has llvm-ar
 "
         [ -n "$native" ] || needed="$needed
 qemu-user-static:has $emulator-static || has $emulator
@@ -138,6 +142,37 @@ fetch_musl() { # ARCH
     rm -rf "$work/$1/musl"
 }
 
+apply_patches() { # TREE PACKAGE, of which a .debian.tar archive is unpacked in TREE
+    series=$1/debian/patches/series
+    [ ! -e "$series" ] || sed 's/[[:space:]#].*//; /^$/d' "$series" | while read -r name; do
+        patch -d "$1" -p1 -F0 -s <"$1/debian/patches/$name" >&2 || die "$name of ${2##*/} does not apply"
+    done || exit 1
+}
+
+# From the distribution's source package, by GCC, for architectures for which not every release has musl.
+build_musl() { # ARCH
+    sysroot=$work/$1/sysroot
+    [ -e "$sysroot/lib/rcrt1.o" ] && [ -e "$sysroot/version" ] && return 0
+    ls "$sources"/musl_*.debian.tar.* >/dev/null 2>&1 ||
+        download deb-src "$(dpkg --print-architecture)" "$sources" source --download-only musl
+    tree=$work/$1/musl
+    rm -rf "$tree" "$sysroot"
+    mkdir -p "$tree" "$sysroot"
+    tar -xzf "$sources"/musl_*.orig.tar.gz -C "$tree" --strip-components=1
+    tar -xf "$sources"/musl_*.debian.tar.* -C "$tree"
+    apply_patches "$tree" "$sources"/musl_*.debian.tar.*
+    (cd "$tree" && ./configure --target="$triple" --disable-shared --prefix=/ CC="$triple-gcc" \
+        CFLAGS="-fPIE -fno-asynchronous-unwind-tables" && make -j "$(getconf _NPROCESSORS_ONLN)" &&
+        make install-headers install-libs DESTDIR="$sysroot") >"$work/$1/musl.log" 2>&1 </dev/null ||
+        die "musl can't be built for $1: see ${work#"$top/"}/$1/musl.log"
+    # Without tables for unwinding: on MIPS lld can't make their addresses relative.
+    "$triple-objcopy" --remove-section .eh_frame --remove-section .rel.eh_frame \
+        "$("$triple-gcc" -print-libgcc-file-name)" "$sysroot/lib/libgcc.a"
+    cp "$tree/debian/copyright" "$sysroot/copyright"
+    sed -n '1s/^musl (\(.*\)) .*/\1/p' "$tree/debian/changelog" >"$sysroot/version"
+    rm -rf "$tree"
+}
+
 setting_of() { sed -n "s/^$2 = //p" "$top/subprojects/$1.wrap"; } # WRAP NAME
 
 # Whether FOLDER has the source package of NAME: the archive of the project, and the distribution's patches for it.
@@ -153,10 +188,7 @@ unpack_source() { # FOLDER NAME
     set -- "$2" "$1/$2"_*.debian.tar.*
     [ $# = 2 ] || die "several versions of $1's patches: $*; remove the older ones"
     tar -xf "$2" -C "$tree"
-    series=$tree/debian/patches/series
-    [ ! -e "$series" ] || sed 's/[[:space:]#].*//; /^$/d' "$series" | while read -r name; do
-        patch -d "$tree" -p1 -F0 -s <"$tree/debian/patches/$name" >&2 || die "$name of ${2##*/} does not apply"
-    done || exit 1
+    apply_patches "$tree" "$2"
     cp -R "$top/subprojects/packagefiles/$1/." "$tree/"
 }
 
@@ -191,7 +223,7 @@ write_wrapper() { # ARCH
     mkdir -p "$work/$1/bin"
     ln -sf "$(command -v ld.lld)" "$work/$1/bin/ld.lld"
     sed -e "s|@COMPILER@|$command|g; s|@ARCH@|$1|g; s|@FOLDER@|$work/$1|g" \
-        -e "s|@COMPILER_HEADERS@|$headers|g; s|@PAGE_BYTES@|$page_bytes|g" \
+        -e "s|@COMPILER_HEADERS@|$headers|g; s|@PAGE_BYTES@|$page_bytes|g; s|@LINK_FLAGS@|$link_flags|g" \
         -e "s|@LIBGCC_FOLDER@|$(dirname "$($gcc -print-libgcc-file-name)")|g" \
         "$top/packaging/cross/cc.in" >"$work/$1/bin/cc.new"
     chmod 755 "$work/$1/bin/cc.new"
@@ -228,12 +260,14 @@ write_cross_file() { # ARCH
     gcc) prefix=$triple- lto=false ;;
     clang) prefix=llvm- lto=true ;;
     esac
+    # GNU strip finds no room for the headers of what lld links for riscv64.
+    [ -z "$musl_source" ] && strip=${prefix}strip || strip=llvm-strip
     # shellcheck disable=SC2086 # a list of flags
     cat >"$work/$1/$compiler.ini" <<END
 [binaries]
 c = '$work/$1/bin/cc-$compiler'
 ar = '${prefix}ar'
-strip = '${prefix}strip'
+strip = '$strip'
 $emulator_line
 
 [built-in options]
@@ -258,7 +292,7 @@ needs_exe_wrapper = $needs_emulator
 system = 'linux'
 cpu_family = '$cpu_family'
 cpu = '$cpu'
-endian = 'little'
+endian = '$endian'
 END
 }
 
@@ -271,7 +305,7 @@ fetch_sources
 for arch; do
     target "$arch"
     mkdir -p "$work/$arch"
-    fetch_musl "$arch"
+    if [ -n "$musl_source" ]; then build_musl "$arch"; else fetch_musl "$arch"; fi
     write_wrapper "$arch"
     write_cross_file "$arch"
 done

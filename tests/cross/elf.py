@@ -10,7 +10,7 @@ PF_X, PF_W, PF_R = 1, 2, 4
 DT_NEEDED, DT_TEXTREL, DT_FLAGS, DT_FLAGS_1 = 1, 22, 30, 0x6ffffffb
 DF_TEXTREL, DF_1_NOW, DF_1_PIE = 4, 1, 0x08000000
 
-MACHINES = {"x86_64": 62, "aarch64": 183, "armv7": 40}
+MACHINES = {"x86_64": 62, "aarch64": 183, "armv7": 40, "riscv64": 243, "mips": 8, "mipsel": 8}
 
 
 class Segment:
@@ -28,28 +28,31 @@ class Elf:
         with open(path, "rb") as file:
             self.bytes = file.read()
         assert self.bytes[:4] == b"\x7fELF", path
-        self.wide = self.bytes[4] == 2
-        self.type, self.machine = struct.unpack_from("<HH", self.bytes, 16)
+        self.wide, self.order = self.bytes[4] == 2, ">" if self.bytes[5] == 2 else "<"
+        self.type, self.machine = self._unpack("HH", 16)
         self.segments = list(self._segments())
         self.dynamic = dict(self._dynamic())
 
+    def _unpack(self, layout, at):
+        return struct.unpack_from(self.order + layout, self.bytes, at)
+
     def _segments(self):
         if self.wide:
-            start, = struct.unpack_from("<Q", self.bytes, 32)
-            size, count, _, self.sections = struct.unpack_from("<HHHH", self.bytes, 54)
+            start, = self._unpack("Q", 32)
+            size, count, _, self.sections = self._unpack("HHHH", 54)
         else:
-            start, = struct.unpack_from("<I", self.bytes, 28)
-            size, count, _, self.sections = struct.unpack_from("<HHHH", self.bytes, 42)
+            start, = self._unpack("I", 28)
+            size, count, _, self.sections = self._unpack("HHHH", 42)
         for at in range(start, start + size * count, size):
             if self.wide:
-                kind, flags, offset, address, _, *sizes = struct.unpack_from("<IIQQQQQQ", self.bytes, at)
+                kind, flags, offset, address, _, *sizes = self._unpack("IIQQQQQQ", at)
             else:
-                kind, offset, address, _, in_file, in_memory, flags, align = struct.unpack_from("<8I", self.bytes, at)
+                kind, offset, address, _, in_file, in_memory, flags, align = self._unpack("8I", at)
                 sizes = in_file, in_memory, align
             yield Segment(kind, flags, offset, address, *sizes)
 
     def _dynamic(self):
-        layout = "<QQ" if self.wide else "<II"
+        layout = self.order + ("QQ" if self.wide else "II")
         for segment in self.of(PT_DYNAMIC):
             part = self.bytes[segment.offset:segment.offset + segment.file_bytes]
             for tag, value in struct.iter_unpack(layout, part):
@@ -62,10 +65,10 @@ class Elf:
 
     def section_names(self):
         """The names in the section table, which stripping keeps."""
-        layout, start, size = ("<IIQQQQ", 40, 64) if self.wide else ("<IIIIII", 32, 40)
-        table, = struct.unpack_from("<Q" if self.wide else "<I", self.bytes, start)
-        index, = struct.unpack_from("<H", self.bytes, 62 if self.wide else 50)
-        headers = [struct.unpack_from(layout, self.bytes, table + number * size) for number in range(self.sections)]
+        layout, start, size = ("IIQQQQ", 40, 64) if self.wide else ("IIIIII", 32, 40)
+        table, = self._unpack("Q" if self.wide else "I", start)
+        index, = self._unpack("H", 62 if self.wide else 50)
+        headers = [self._unpack(layout, table + number * size) for number in range(self.sections)]
         offset, length = headers[index][4], headers[index][5]
         names = self.bytes[offset:offset + length]
         return [names[header[0]:names.index(b"\0", header[0])].decode() for header in headers]
