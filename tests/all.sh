@@ -47,18 +47,15 @@ test_x86_64() {
     run_static system --suite system --no-suite measure --num-processes "$many"
 }
 
-# qemu knows neither seccomp nor Landlock, so these run without the sandbox; the boards below have it.
-run_emulated() { # ARCH
-    after build_gcc && after build_static || return
-    emulated=$top/build/cross/$1/wrensshd-emulated
-    qemu=$(sed -n "s/^exe_wrapper = '\(.*\)'/\1/p" "build/cross/$1/clang.ini")
-    # shellcheck disable=SC2016 # for the script that is written
-    printf '#!/bin/sh\nexec %s -0 "$0" "%s" "$@"\n' "$qemu" "$top/build/cross/$1/release/src/wrensshd" >"$emulated"
-    chmod 755 "$emulated"
-    WRENSSHD=$emulated WREN_BULK_MIB=20 WREN_SLOWNESS=3 WREN_NO_SANDBOX=1 WREN_MARKS='not slow' \
-        run_suite "$1" gcc "$1" --num-processes "$many" system_openssh_exec system_openssh_pty system_openssh_bulk_1 \
-        system_openssh_bulk_2 system_openssh_files system_tools system_key_exchange
-}
+. "$top/tests/emulated.sh"
+run_emulated() ( # ARCH
+    after build_gcc && after build_static || exit
+    make_emulated "$1"
+    # shellcheck disable=SC2163,SC2086 # words without blanks
+    export WRENSSHD $emulated_settings WREN_MARKS='not slow'
+    # shellcheck disable=SC2086 # words without blanks
+    run_suite "$1" gcc "$1" --num-processes "$many" $emulated_tests
+)
 test_aarch64() { run_emulated aarch64; }
 test_armv7() { run_emulated armv7; }
 

@@ -40,6 +40,7 @@ COMMANDS = {
     "tests/constant_time/run.sh login": BUILD + SYSTEM,
     "tests/planted/run.sh": SUITE + "clang {rt} git rsync",
     "packaging/cross/build.sh": ARM + STATIC + "gcc meson ninja-build libc6-dev openssh-client qemu-user-static",
+    "tests/cross/logins.sh riscv64": BUILD + SYSTEM,
     "packaging/debian/build.sh": "build-essential debhelper libsodium-dev meson pkgconf {systemd} check openssh-client",
     "packaging/try.sh": "gcc libc6-dev meson ninja-build pkg-config libsodium-dev openssh-client ucspi-tcp",
 }
