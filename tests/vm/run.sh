@@ -38,6 +38,13 @@ cpio:has cpio
 iproute2:has ip
 busybox-static:has_static_busybox
 "
+case " $* " in *" --all "* | *" riscv64 "* | *" mipsel "*) useful="$useful
+qemu-system-misc:has qemu-system-riscv64
+opensbi:test -d /usr/lib/riscv64-linux-gnu/opensbi
+qemu-system-mips:has qemu-system-mipsel
+gcc-riscv64-linux-gnu:has riscv64-linux-gnu-gcc
+gcc-mipsel-linux-gnu:has mipsel-linux-gnu-gcc
+" ;; esac
 case " $* " in *" --list "*) useful= ;; esac
 mkdir -p build/vm/logs
 ensure_packages "$top/build/vm/apt.log" "some machines are skipped" || exit 1

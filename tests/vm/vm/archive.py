@@ -2,8 +2,10 @@
 
 import glob
 import gzip
+import lzma
 import os
 import re
+import shutil
 import stat
 
 from .place import Failed
@@ -59,17 +61,27 @@ class Archive:
         return path
 
 
+def unpacked(path):
+    """The path of a module without the compression that Debian's have from 13 on."""
+    if not path.endswith(".xz"):
+        return path
+    with lzma.open(path) as packed, open(path[:-3], "wb") as file:
+        shutil.copyfileobj(packed, file)
+    return path[:-3]
+
+
 def modules(root, wanted):
     """The paths of these modules below a root file system, each after those that it needs. Built-in ones have none."""
     found = {os.path.basename(path).split(".")[0].replace("-", "_"): path
-             for path in glob.glob(os.path.join(root, "lib/modules/*/kernel/**/*.ko"), recursive=True)}
+             for path in glob.glob(os.path.join(root, "lib/modules/*/kernel/**/*.ko*"), recursive=True)}
     if not found:
         raise Failed(f"no modules of a kernel in {root}")
     order = []
 
     def add(name):
-        path = found.get(name.replace("-", "_"))
-        if path and path not in order:
+        path = found.pop(name.replace("-", "_"), None)
+        if path:
+            path = unpacked(path)
             with open(path, "rb") as file:
                 needs = re.search(rb"\0depends=([^\0]*)\0", file.read())
             for need in needs[1].decode().split(",") if needs and needs[1] else []:

@@ -14,10 +14,15 @@ PROGRAMS = ("mmdebstrap", "zstd", "ssh", "ssh-keyscan", "ssh-keygen")
 NAMES = {"x86_64": ("amd64", "linux-image-cloud-amd64",
                     ("virtio_pci", "virtio_net", "virtio_rng", "virtio_blk", "crc32c_generic", "ext4", "vsock_loopback")),
          "aarch64": ("arm64", "linux-image-arm64", ("virtio_mmio", "virtio_net", "virtio_rng")),
-         "armv7": ("armhf", "linux-image-armmp", ("virtio_mmio", "virtio_net", "virtio_rng"))}
+         "armv7": ("armhf", "linux-image-armmp", ("virtio_mmio", "virtio_net", "virtio_rng")),
+         "riscv64": ("riscv64", "linux-image-riscv64", ("virtio_mmio", "virtio_net", "virtio_rng")),
+         "mipsel": ("mipsel", "linux-image-4kc-malta", ("virtio_pci", "virtio_net", "virtio_rng"))}
+# The release of Debian, where 12 lacks the architecture; there the directories below / are links.
+SUITES = {"riscv64": "forky"}
+MERGED = "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr"
 # The files that Debian's packages provide, beside modules. The cache is named after this list.
 FILES = ("bin/busybox", "usr/bin/tcpserver", "usr/sbin/tinysshd", "usr/sbin/tinysshd-makekey",
-         "lib/ld-linux-*", "lib/*/ld-linux-*", "lib/*/libc.so.6", "usr/lib/*/libsodium.so.*")
+         "lib/ld*.so.1", "lib/ld-linux-*", "lib/*/ld*.so.1", "lib/*/ld-linux-*", "lib/*/libc.so.6", "usr/lib/*/libsodium.so.*")
 
 INITTAB = """::sysinit:/etc/rc
 ::respawn:/usr/local/share/wrensshd/tcpserver/run
@@ -49,15 +54,18 @@ def system(place, architecture):
     """A folder with the kernel as `kernel`, its modules in the order of the file `modules`, and FILES."""
     debians, kernel, wanted = NAMES[architecture]
     packages = [kernel, "busybox-static", "ucspi-tcp", "tinysshd"]
-    parts = ["bookworm", debians, *packages, *wanted, *FILES]
+    suite = SUITES.get(architecture, "bookworm")
+    merged = [] if suite == "bookworm" else [MERGED]
+    parts = [suite, *merged, debians, *packages, *wanted, *FILES]
 
     def make(path):
         root = place.path("packages")
-        debian.bootstrap(place, packages, root, options=("--variant=extract", f"--architectures={debians}"))
+        debian.bootstrap(place, packages, root, suite, ("--variant=extract", f"--architectures={debians}", *merged))
         order = modules(root, wanted)
         with open(os.path.join(root, "modules"), "w", encoding="ascii") as file:
             file.write("\n".join(order))
-        os.rename(glob.glob(os.path.join(root, "boot/vmlinuz-*"))[0], os.path.join(root, "kernel"))
+        image, = glob.glob(os.path.join(root, "boot/vmlinuz-*")) or glob.glob(os.path.join(root, "lib/modules/*/vmlinuz"))
+        os.rename(image, os.path.join(root, "kernel"))
         files = [found for name in FILES for found in glob.glob(name, root_dir=root)]
         place.run(["tar", "-cf", path + ".tar", "-C", root, "kernel", "modules", *order, *files])
         place.run(["zstd", "-q", "-3", "--rm", path + ".tar", "-o", path])

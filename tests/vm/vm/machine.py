@@ -23,6 +23,8 @@ MODELS = {
     "x86_64": ("qemu-system-x86_64", ("-M", "q35", "-cpu", "max,-la57,-cx16"), "pci", "ttyS0 no_timer_check"),
     "aarch64": ("qemu-system-aarch64", ("-M", "virt", "-cpu", "cortex-a53"), "device", "ttyAMA0"),
     "armv7": ("qemu-system-arm", ("-M", "virt", "-cpu", "cortex-a7"), "device", "ttyAMA0"),
+    "riscv64": ("qemu-system-riscv64", ("-M", "virt"), "device", "ttyS0"),
+    "mipsel": ("qemu-system-mipsel", ("-M", "malta", "-cpu", "24Kf"), "pci", "ttyS0"),
 }
 EMULATED = ("-accel", "tcg,thread=multi,tb-size=128")
 # With KVM the processor is this machine's own.
