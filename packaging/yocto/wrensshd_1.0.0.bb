@@ -19,7 +19,7 @@ S = "${UNPACKDIR}/wrenssh-${PV}"
 inherit meson pkgconfig systemd update-rc.d useradd
 
 # The processors for which the sandbox has a list of system calls.
-COMPATIBLE_HOST = "(aarch64|arm|i.86|riscv64|x86_64)-.*-linux.*"
+COMPATIBLE_HOST = "(aarch64|arm|i.86|mips|mipsel|riscv64|x86_64)-.*-linux.*"
 
 EXTRA_OEMESON = "-Dtests=false -Dinitramfs=false"
 
