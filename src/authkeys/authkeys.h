@@ -7,6 +7,7 @@
 #ifndef WREN_AUTHKEYS_H
 #define WREN_AUTHKEYS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -26,6 +27,7 @@
     REASON(MISSING, "", "put the line of a .pub file there") /* the text of `error` instead */     \
     REASON(UNREADABLE, "", "")                               /* likewise */                        \
     REASON(NOT_REGULAR, "not a regular file", "put a readable file there")                         \
+    REASON(TOO_SLOW, "reading this file takes too much processor time", "shorten it")              \
     REASON(UNSAFE_OWNER, "unsafe owner", "chown ")    /* `path` is owned by `owner` */             \
     REASON(UNSAFE_MODE, "unsafe mode", "chmod go-w ") /* `path` is writable by group or others */  \
     REASON(BAD_PATTERN, "pattern of -a has an unknown % or becomes too long", "use %u, %h or %%")  \
@@ -128,6 +130,9 @@ struct authkeys_files {
     struct authkeys_file users;
     char users_path[LIMIT_PATH_BYTES];
 };
+
+/* A handler of SIGXCPU: from now on reading a file fails, and the reason is AUTHKEYS_TOO_SLOW. */
+void authkeys_stop_reading(int signal, siginfo_t *info, void *context);
 
 /* Opens a file of the administrator's. A FIFO or a device does not block it. The file must be
  * regular, owned by root or by us, and not writable by group or others. */

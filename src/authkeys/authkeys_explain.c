@@ -79,7 +79,7 @@ static void explain_lines(struct authkeys_report *report, int fd)
         struct authkeys_finding *finding = begin_finding(report);
         finding->line = report->lines.number;
         if (got < 0) {
-            finding->reason = AUTHKEYS_UNREADABLE;
+            finding->reason = lines_stopped ? AUTHKEYS_TOO_SLOW : AUTHKEYS_UNREADABLE;
             finding->error = (uint32_t)errno;
             keep_finding(report);
             return;

@@ -4,10 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
+void authkeys_stop_reading(int signal, siginfo_t *info, void *context)
+{
+    (void)signal;
+    (void)info;
+    (void)context;
+    lines_stopped = 1;
+}
+
 void authkeys_set_reason(struct authkeys_verdict *verdict, enum authkeys_reason reason,
                          const char *path, uint32_t line)
 {
-    verdict->reason = reason;
+    verdict->reason = reason == AUTHKEYS_UNREADABLE && lines_stopped ? AUTHKEYS_TOO_SLOW : reason;
     verdict->line = line;
     snprintf(verdict->path, sizeof(verdict->path), "%.*s", LIMIT_PATH_BYTES - 1, path);
 }

@@ -6,6 +6,8 @@
 
 #define BYTE_ORDER_MARK "\xef\xbb\xbf" /* U+FEFF in UTF-8 */
 
+volatile sig_atomic_t lines_stopped;
+
 void lines_init(struct lines *lines, int fd)
 {
     lines->fd = fd;
@@ -17,6 +19,9 @@ void lines_init(struct lines *lines, int fd)
 /* Makes room and reads on. False if the file could not be read. */
 static bool read_more(struct lines *lines)
 {
+    if (lines_stopped) {
+        return false;
+    }
     if (lines->start > 0) {
         memmove(lines->bytes, lines->bytes + lines->start, lines->used - lines->start);
         lines->used -= lines->start;

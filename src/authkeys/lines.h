@@ -4,6 +4,7 @@
 #ifndef WREN_LINES_H
 #define WREN_LINES_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +28,9 @@ struct lines {
     uint32_t number; /* of the last line returned, counted from 1 */
     char bytes[LIMIT_AUTHKEYS_LINE_BYTES];
 };
+
+/* While it is not 0, reading on fails. A signal handler sets it. */
+extern volatile sig_atomic_t lines_stopped;
 
 void lines_init(struct lines *lines, int fd);
 

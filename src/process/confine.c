@@ -76,7 +76,7 @@ bool confine_identity(const struct identity *identity)
 
 bool confine_limit(int resource, rlim_t most)
 {
-    const struct rlimit limit = {.rlim_cur = most, .rlim_max = most};
+    const struct rlimit limit = {.rlim_cur = most - (resource == RLIMIT_CPU), .rlim_max = most};
     struct rlimit before;
     if (syscall(SYS_prlimit64, 0, resource, &limit, &before) == 0) {
         /* The old limit was not higher, and root can raise limits: the old one is put back. */

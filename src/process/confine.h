@@ -22,8 +22,8 @@ int confine_set_gids(gid_t real, gid_t effective, gid_t saved);
 int confine_set_uids(uid_t real, uid_t effective, uid_t saved);
 
 /* Lowers both limits of a resource (getrlimit(2)) to `most`; a lower limit of the launcher's stays.
- * By prlimit(2), as musl's setrlimit() stops threads. Returns false with errno if the kernel
- * refuses. */
+ * Of RLIMIT_CPU the first is a second less, so that SIGXCPU comes before SIGKILL. By prlimit(2), as
+ * musl's setrlimit() stops threads. Returns false with errno if the kernel refuses. */
 bool confine_limit(int resource, rlim_t most);
 
 /* Sets the real, effective and saved gid and uid. Returns false if the kernel refuses, or if the

@@ -1,10 +1,11 @@
-"""authorized_keys of many lines, of many bytes, and of one endless line: read in bounded memory, or refused whole."""
+"""authorized_keys of many lines, of many bytes, and of one endless line: read in bounded memory and time, or refused whole."""
 
 import os
 import sys
 
 import pytest
 
+from daemon import SLOWNESS
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, Closed
 from wire_crypto import Ed25519Key
 
@@ -107,3 +108,20 @@ def test_limit_of_data(login_within, authorize, lines):
     for name in ("10,000 lines", "1 MiB", "1 MiB line, then key", "1 MiB option, then key"):
         authorize(*lines[name])
         assert login_within(high + MARGIN_KIB), (name, high)
+
+
+@pytest.mark.slow
+def test_limit_of_processor_time(client, site, authorize):
+    """A file that takes longer than the limit of processor time is named in the log, with the cause. The launcher's own
+    limit of a second takes the place of ours; the file has a hole of a tebibyte."""
+    path = authorize(site.key_line(site.key))
+    os.truncate(path, 0)
+    os.truncate(path, 1 << 40)
+    raw = client(started={"launch": ["prlimit", "--cpu=1:10"]})
+    raw.handshake()
+    raw.start_userauth()
+    raw.sock.settimeout(30 * SLOWNESS)
+    assert raw.auth_answer(raw.publickey())[0] == USERAUTH_FAILURE
+    event = raw.line.log.wait("login")[-1]
+    assert event["reason"] == "reading this file takes too much processor time", event
+    assert event["path"] == os.path.realpath(path), event

@@ -11,6 +11,7 @@
 #include "clock.h"
 #include "ipc.h"
 #include "key.h"
+#include "lines.h"
 #include "memory.h"
 #include "people.h"
 #include "scratch.h"
@@ -417,6 +418,33 @@ START_TEST(unreadable_file)
     struct authkeys_verdict verdict = search();
     ck_assert_uint_eq(verdict.reason, AUTHKEYS_UNREADABLE);
     ck_assert_str_eq(authkeys_words(&verdict), "Permission denied");
+}
+END_TEST
+
+/* After SIGXCPU nothing is read: no key is listed, and none counts as not revoked. */
+START_TEST(too_much_processor_time)
+{
+    char path[sizeof(scratch) + 8];
+    const struct sigaction stops = {.sa_sigaction = authkeys_stop_reading, .sa_flags = SA_SIGINFO};
+    struct authkeys_query query = make_query(NULL);
+    struct authkeys_verdict verdict = search_text(KEY);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
+    scratch_write(scratch, "revoked", OTHER_KEY "\n", strlen(OTHER_KEY) + 1, 0600);
+    snprintf(path, sizeof(path), "%s/revoked", scratch);
+    sigaction(SIGXCPU, &stops, NULL);
+    raise(SIGXCPU);
+    search_files(&verdict, &query, &account);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_TOO_SLOW);
+    assert_contains(verdict.path, "/.ssh/authorized_keys");
+    query.revoked_path = path;
+    search_files(&verdict, &query, &account);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_TOO_SLOW);
+    ck_assert_str_eq(verdict.path, path);
+    ck_assert_str_eq(authkeys_words(&verdict), "reading this file takes too much processor time");
+    lines_stopped = 0;
+    signal(SIGXCPU, SIG_DFL);
+    search_files(&verdict, &query, &account);
+    ck_assert_uint_eq(verdict.reason, AUTHKEYS_LISTED);
 }
 END_TEST
 
@@ -829,6 +857,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, keys_across_the_buffer);
     tcase_add_test(tests, other_kinds_of_files);
     tcase_add_test(tests, unreadable_file);
+    tcase_add_test(tests, too_much_processor_time);
     tcase_add_test(tests, modes);
     tcase_add_test(tests, owners);
     tcase_add_test(tests, directories_up_to_the_home_or_the_root);

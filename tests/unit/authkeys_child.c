@@ -222,11 +222,12 @@ static void expect_limits(pid_t child)
     static const struct {
         const char *name;
         unsigned long most;
-    } limits[] = {{"Max cpu time", LIMIT_AUTHKEYS_CPU_SECONDS},
-                  {"Max file size", 0},
-                  {"Max processes", 0},
-                  {"Max open files", 0},
-                  {"Max core file size", 0}};
+    } limits[] = {
+        {"Max cpu time", LIMIT_AUTHKEYS_CPU_SECONDS + 1}, /* SIGKILL, a second after SIGXCPU */
+        {"Max file size", 0},
+        {"Max processes", 0},
+        {"Max open files", 0},
+        {"Max core file size", 0}};
     char found[256];
     for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
         unsigned long soft, hard;

@@ -103,7 +103,7 @@ free_of net "$net" '^(signature_verify|request_serve|secret_)'
 # The monitor parses nothing: it enters the parsers' room, and that of the session process, by one header each.
 free_of monitor "$monitor" "^($parser|$of_net|$of_session|$of_sftp|openssh_key_|host_certificate_)"
 entered=$(names "$monitor" | grep -E "^($of_authkeys)" |
-    grep -vE '^authkeys_(ask|child|words|open_admins|open_users|search)$' | tr '\n' ' ')
+    grep -vE '^authkeys_(ask|child|words|open_admins|open_users|search|stop_reading)$' | tr '\n' ' ')
 [ -z "$entered" ] || fail "monitor enters authkeys by $entered"
 entered=$(names "$monitor" | grep '^session_' | grep -v '^session_process_' | tr '\n' ' ')
 [ -z "$entered" ] || fail "monitor enters the session process by $entered"
