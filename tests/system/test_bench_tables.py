@@ -14,7 +14,7 @@ import pytest
 
 import bench_suite
 from bench import offers, servers, sftp_session
-from bench.measure import arm_login, ciphers, exchange, keys
+from bench.measure import arm_login, ciphers, exchange, forge, keys
 from bench.method_tables import by_server, lines
 from bench.processes import Failed
 from bench.results import Results
@@ -243,7 +243,23 @@ def test_a_transfer_that_is_not_whole_does_not_count(tmp_path):
     assert not (tmp_path / "copy").exists()
 
 
-# ---- kinds of keys -----------------------------------------------------------------------------------------------
+# ---- keys --------------------------------------------------------------------------------------------------------
+
+
+def test_large_file_of_keys(tmp_path):
+    """Each line is a key; ours is the last of them or in none; later the file is as it was, also after a failure."""
+    path = tmp_path / "authorized_keys"
+    path.write_text("ssh-ed25519 own\n")
+    world = SimpleNamespace(outside=str, authorized_keys=path)
+    for case, last in ((forge.LAST, ['command="exit 0",restrict ssh-ed25519 own']), (forge.NONE, [])):
+        with pytest.raises(Failed), forge.big_file(world, 3, case):
+            lines_now = path.read_text().splitlines()
+            raise Failed("a login")
+        assert lines_now[3:] == last and path.read_text() == "ssh-ed25519 own\n"
+        path.with_name("keys").write_text("\n".join(lines_now[:3]))
+        done = subprocess.run(["ssh-keygen", "-lf", path.with_name("keys")], stdout=subprocess.PIPE, check=True)
+        assert len(set(done.stdout.splitlines())) == 3
+
 
 
 def test_a_server_is_asked_once_for_a_kind_of_key_that_it_does_not_take(bench):

@@ -18,7 +18,7 @@ from .world import World
 MIB = 1 << 20
 
 # The module of a group's rows, where it has another name than the group.
-MODULES = {"cpu": ("login", "throughput"), "arm": ("arm", "arm_login")}
+MODULES = {"cpu": ("login", "throughput"), "keys": ("keys", "forge"), "arm": ("arm", "arm_login")}
 
 
 class Plan:
@@ -63,6 +63,7 @@ class Plan:
         self.narrow_bytes = 4 * MIB if quick else 8 * MIB  # over 100 Mbit/s; ten times as much over 1 Gbit/s
         self.exchanges = 1 if quick else 5
         self.keys = 2 if quick else 5
+        self.lines = (50_000,) if quick else (50_000, 500_000)
         self.ciphers = 1 if quick else 2
         self.door_logins = 20 if quick else 95
         self.cipher_bytes = (10 if quick else 100) * MIB

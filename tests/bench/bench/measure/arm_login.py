@@ -3,6 +3,7 @@ session's programs are this machine's own, so that only the server counts. The e
 Landlock: wrensshd serves without them (-B), and OpenSSH goes on without its filter by itself."""
 
 import os
+import platform
 import shutil
 import struct
 
@@ -13,10 +14,13 @@ from ..results import OURS
 from ..servers import CHACHA, Contender, Running
 from ..stock import KEX, Stock
 from ..world import World
+from . import forge
 from .arm import MACHINES, PROJECT, libraries
 
 PAGE, PAGES = 4096, 64
 KIB = 1024
+# The emulator would reach the child's limit of processor time with ten times as many.
+LINES = 50_000
 PEERS = (servers.TinySSH, servers.Dropbear, servers.OpenSSH)
 
 
@@ -114,6 +118,17 @@ def bulk(bench, stock, contender, counts, name):
                   (amount - alone) * KIB / size)
 
 
+def key_lines(bench, stock, contender, counts, name):
+    """What each line of a large authorized_keys adds."""
+    alone = instructions(stock, contender, counts, "exit 0")
+    for case in forge.TITLES:
+        with forge.big_file(stock.world, LINES, case):
+            counts.clear()
+            forge.attempt(stock, contender, case)
+            bench.add((f"arm.{name}.lines.{case}", f"{name}: {forge.name_of(LINES)}, {forge.TITLES[case]}",
+                       "instructions/line"), contender, (counts.total() - alone) / LINES)
+
+
 def one_machine(bench, world, machine):
     name, stock = machine[3], Stock(world)
     counts = Counts(os.path.join(bench.scratch, "counts-" + name))
@@ -122,6 +137,8 @@ def one_machine(bench, world, machine):
     def work(contender):
         login(bench, stock, contender, counts, name)
         bulk(bench, stock, contender, counts, name)
+        if contender.name == OURS:
+            key_lines(bench, stock, contender, counts, name)
     try:
         bench.rounds(bench.plan.arm_logins, f"{name}: logins and bulk data", work, contenders)
     finally:
@@ -129,16 +146,35 @@ def one_machine(bench, world, machine):
             one.running.close()
 
 
+def own_lines(bench, world):
+    """The same lines on x86_64, whose logins and bulk data are measured in time."""
+    name, emulator = "x86_64", shutil.which("qemu-x86_64")
+    if platform.machine() != name or not emulator:
+        raise Failed("that is another machine, or qemu-x86_64 is not installed")
+    counts = Counts(os.path.join(bench.scratch, "counts-" + name))
+    start = [emulator, "-plugin", f"{os.path.join(bench.helpers, 'libcount_guest.so')},counts={counts.path}"]
+    server = emulated(servers.Wrensshd, name, bench.options.daemon, ["-B"], start)(world)
+    running = Running(server, bench.helpers, bench.scratch)
+    try:
+        contender = Contender(running, OURS, servers.Wrensshd.title, CHACHA)
+        bench.rounds(bench.plan.arm_logins, f"{name}: lines of keys",
+                     lambda one: key_lines(bench, Stock(world), one, counts, name), [contender])
+    finally:
+        running.close()
+
+
 def table(results):
     """Without the primitives, whose columns are libraries."""
     lines = []
-    for machine in MACHINES:
+    for name in ("x86_64", *(machine[3] for machine in MACHINES)):
         for key, title in (("login.default", "login, default kex (million)"),
                            ("login.curve25519", "login, curve25519-sha256 (million)"),
-                           ("bulk.down", "download, per KiB"), ("bulk.up", "upload, per KiB")):
-            row = f"arm.{machine[3]}.{key}"
+                           ("bulk.down", "download, per KiB"), ("bulk.up", "upload, per KiB"),
+                           ("lines.last", "a line of keys, its key last"),
+                           ("lines.none", "a line of keys, its key in none")):
+            row = f"arm.{name}.{key}"
             if row in results.rows:
-                lines.append((f"{machine[3]}: {title}", [row]))
+                lines.append((f"{name}: {title}", [row]))
     return by_server(results, "instructions outside of the kernel", lines)
 
 
@@ -159,6 +195,10 @@ def measure(bench):
                 one_machine(bench, world, machine)
             except Failed as why:
                 bench.leave_out(f"{machine[3]}: {why}")
+        try:
+            own_lines(bench, world)
+        except Failed as why:
+            bench.leave_out(f"lines of keys on x86_64: {why}")
     finally:
         if world is not bench.world:
             world.remove()
