@@ -12,7 +12,8 @@ from .machine import Machine
 PROGRAMS = ("mmdebstrap", "zstd", "ssh", "ssh-keyscan", "ssh-keygen")
 # Debian's name of the architecture, its kernel, and the modules that the machine needs.
 NAMES = {"x86_64": ("amd64", "linux-image-cloud-amd64",
-                    ("virtio_pci", "virtio_net", "virtio_rng", "virtio_blk", "crc32c_generic", "ext4", "vsock_loopback")),
+                    ("virtio_pci", "virtio_net", "virtio_rng", "virtio_blk", "crc32c_generic", "ext4", "quota_v2",
+                     "vsock_loopback")),
          "aarch64": ("arm64", "linux-image-arm64", ("virtio_mmio", "virtio_net", "virtio_rng")),
          "armv7": ("armhf", "linux-image-armmp", ("virtio_mmio", "virtio_net", "virtio_rng")),
          "riscv64": ("riscv64", "linux-image-riscv64", ("virtio_mmio", "virtio_net", "virtio_rng")),
