@@ -52,6 +52,7 @@ OF_ROOT = {
     "tests/faults/run.sh": BUILD + SYSTEM + "iproute2 passwd util-linux",
     "tests/learn/run.sh": BUILD + SYSTEM + "python3-venv openssh-server",
     "tests/strangers/run.sh": "git mmdebstrap python3 util-linux zstd",
+    "tests/forges/run.sh": BUILD + SYSTEM + "ucspi-tcp git gitolite3 borgbackup restic rclone rsync ca-certificates",
     "tests/clients/run.sh": SUITE + "ansible-core borgbackup restic rclone mosh libssh-dev nodejs npm maven ruby",
 }
 # The containers of OSS-Fuzz and AFL++ have everything; build.sh stands for toolchain.sh; prepare.sh only copies.
