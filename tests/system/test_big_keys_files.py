@@ -111,13 +111,17 @@ def test_limit_of_data(login_within, authorize, lines):
 
 
 @pytest.mark.slow
-def test_limit_of_processor_time(client, site, authorize):
+@pytest.mark.sandbox
+@pytest.mark.parametrize("mode", ["strict", "filter"])
+def test_limit_of_processor_time(client, site, authorize, without, mode):
     """A file that takes longer than the limit of processor time is named in the log, with the cause. The launcher's own
-    limit of a second takes the place of ours; the file has a hole of a tebibyte."""
+    limit of a second takes the place of ours; the file has a hole of a tebibyte. With a filter of the launcher's the
+    child that reads keys has a filter in place of strict mode."""
+    filtered = without("keyctl") if mode == "filter" else []
     path = authorize(site.key_line(site.key))
     os.truncate(path, 0)
     os.truncate(path, 1 << 40)
-    raw = client(started={"launch": ["prlimit", "--cpu=1:10"]})
+    raw = client(started={"launch": ["prlimit", "--cpu=1:10", *filtered]})
     raw.handshake()
     raw.start_userauth()
     raw.sock.settimeout(30 * SLOWNESS)
