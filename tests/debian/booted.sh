@@ -7,25 +7,6 @@ set -u
 listens() { ss -Hltn 'sport = :22' | grep -q :22; }
 is() { same "$(systemctl is-active "$1")" "$2"; }
 
-# A session that stays open, over everything that follows: it says what it is told.
-hold() {
-    mkfifo /tmp/to
-    login cat </tmp/to >/tmp/from 2>/tmp/session.log &
-    holder=$!
-    exec 3>/tmp/to
-}
-lives() {
-    echo "$1" >&3
-    await grep -qx "$1" /tmp/from
-}
-ends() {
-    exec 3>&-
-    wait "$holder"
-    status=$?
-    rm /tmp/to
-    return $status
-}
-
 make_guest
 await listens
 openssh() { systemctl is-active ssh.service ssh.socket; }

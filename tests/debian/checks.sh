@@ -44,9 +44,10 @@ await() { # COMMAND...
 greets() { ssh-keyscan -p "$1" 127.0.0.1 2>/dev/null | grep -q ed25519; }
 
 client="-F none -i /root/id -o BatchMode=yes -o UserKnownHostsFile=/root/known_hosts -o StrictHostKeyChecking"
+user=guest
 # shellcheck disable=SC2086 # a list of words
-login() { ssh $client=yes guest@127.0.0.1 "$@"; }
-logs_in() { same "$(login id -un)" guest; }
+login() { ssh $client=yes $user@127.0.0.1 "$@"; }
+logs_in() { same "$(login id -un)" $user; }
 know_host() { ssh-keyscan -t ed25519 127.0.0.1 2>/dev/null | grep '^127.0.0.1 ' >/root/known_hosts; }
 
 make_guest() {
@@ -54,6 +55,25 @@ make_guest() {
     ssh-keygen -q -t ed25519 -N '' -f /root/id
     install -d -m 700 -o guest /home/guest/.ssh
     install -m 600 -o guest /root/id.pub /home/guest/.ssh/authorized_keys
+}
+
+# A session that stays open, over everything that follows: it says what it is told.
+hold() {
+    mkfifo /tmp/to
+    login cat </tmp/to >/tmp/from 2>/tmp/session.log &
+    holder=$!
+    exec 3>/tmp/to
+}
+lives() {
+    echo "$1" >&3
+    await grep -qx "$1" /tmp/from
+}
+ends() {
+    exec 3>&-
+    wait "$holder"
+    status=$?
+    rm /tmp/to
+    return $status
 }
 
 end() {
