@@ -62,14 +62,15 @@ files_with_version() {
 with_version() { # FILE
     case $1 in
     packaging/alpine/APKBUILD | packaging/arch/PKGBUILD | packaging/buildroot/* | packaging/debian/control | \
-        packaging/openwrt/Makefile | packaging/yocto/* | man/wrensshd.8)
+        packaging/nix/package.nix | packaging/openwrt/Makefile | packaging/yocto/* | man/wrensshd.8)
         set -- "$1" -e "s#https?://[^\"' ]*/((releases(/[^\"' ]*)?)?([\"' ]|\$))#$page/\\1#"
         ;;
     esac
     file_with_version=$top/$1
     shift
     sed -E -e "s/(wrensshd?[-_ ])[0-9]+\.[0-9]+\.[0-9]+/\1$version/g" \
-        -e "s/^(pkgver=|WRENSSHD_VERSION = |PKG_VERSION:=)[0-9.]+\$/\1$version/" "$@" "$file_with_version"
+        -e "s/^(pkgver=|WRENSSHD_VERSION = |PKG_VERSION:=|  version = \")[0-9.]+((\";)?)\$/\1$version\2/" \
+        "$@" "$file_with_version"
 }
 
 recipe=packaging/yocto/wrensshd_$version.bb

@@ -1,5 +1,5 @@
-"""The recipes for Alpine, Arch, OpenWrt, Buildroot and Yocto: they agree with the source, and the packages that they
-make are whole. Their own tools are not available here; see recipes.py."""
+"""The recipes for Alpine, Arch, Nix, OpenWrt, Buildroot and Yocto: they agree with the source, and the packages that they
+make are whole. Their own tools are not available here: see recipes.py, and tests/recipes for those that can be had."""
 
 import glob
 import hashlib
@@ -20,8 +20,8 @@ from site_setup import PROJECT, run_or_fail
 
 # They do not depend on how the daemon was built.
 pytestmark = pytest.mark.slow
-RECIPES = {"alpine": "alpine/APKBUILD", "arch": "arch/PKGBUILD", "openwrt": "openwrt/Makefile",
-           "buildroot": "buildroot/wrensshd.mk", "yocto": f"yocto/wrensshd_{version()}.bb"}
+RECIPES = {"alpine": "alpine/APKBUILD", "arch": "arch/PKGBUILD", "nix": "nix/package.nix",
+           "openwrt": "openwrt/Makefile", "buildroot": "buildroot/wrensshd.mk", "yocto": f"yocto/wrensshd_{version()}.bb"}
 UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-listen.socket", "wrensshd-listen.service", "wrensshd-keygen.service"]
 NAMES = ["wrensshd", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen", "wrensshd-sftp"]
 
@@ -51,13 +51,14 @@ def test_version(name, begin):
 
 def test_versions_elsewhere():
     """Yocto takes the version from the file's name, so there is one such file only."""
+    assert f'  version = "{version()}";' in recipe("nix").splitlines()
     assert [os.path.basename(path) for path in glob.glob(PACKAGING + "/yocto/*.bb")] == [f"wrensshd_{version()}.bb"]
     assert f"wrenssh-{version()}.tar.xz" in read(PACKAGING + "/buildroot/wrensshd.hash")
 
 
 @pytest.mark.parametrize("name, line", [
     ("alpine", 'license="ISC"'), ("arch", "license=(ISC)"), ("openwrt", "PKG_LICENSE:=ISC"),
-    ("buildroot", "WRENSSHD_LICENSE = ISC"), ("yocto", 'LICENSE = "ISC"')])
+    ("nix", "    license = lib.licenses.isc;"), ("buildroot", "WRENSSHD_LICENSE = ISC"), ("yocto", 'LICENSE = "ISC"')])
 def test_license(name, line):
     """Each recipe names the license, because image builders list licenses from it."""
     assert line in recipe(name).splitlines()
@@ -76,7 +77,7 @@ def test_license_sums():
 def test_source(name):
     """All recipes take the source from one place, and none has an invented sum."""
     text = recipe(name)
-    for variable in ("$pkgver", "${PV}", "$(PKG_VERSION)", "$(WRENSSHD_VERSION)"):
+    for variable in ("$pkgver", "${PV}", "${finalAttrs.version}", "$(PKG_VERSION)", "$(WRENSSHD_VERSION)"):
         text = text.replace(variable, version())
     assert "wrenssh-" + version() + ".tar.xz" in text
     assert page() + "/releases" in text
@@ -86,7 +87,7 @@ def test_source(name):
 
 @pytest.mark.parametrize("name, count", [
     ("alpine/APKBUILD", 2), ("arch/PKGBUILD", 2), ("buildroot/Config.in", 1), ("buildroot/wrensshd.mk", 1),
-    ("debian/control", 1), ("openwrt/Makefile", 2), (RECIPES["yocto"], 2), ("../man/wrensshd.8", 1)])
+    ("debian/control", 1), ("nix/package.nix", 2), ("openwrt/Makefile", 2), (RECIPES["yocto"], 2), ("../man/wrensshd.8", 1)])
 def test_page(name, count):
     """All recipes and the man page have the page of the project that meson.build has, and no other address."""
     found = re.findall(r"https?://[^\s\"']+", read(os.path.join(PACKAGING, name)))

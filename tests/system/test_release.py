@@ -211,7 +211,7 @@ def test_sync(repository):
     assert done.returncode == 0, done.stderr
     changed = done.stdout.split()
     assert {"packaging/alpine/APKBUILD", "packaging/arch/PKGBUILD", "packaging/buildroot/wrensshd.mk",
-            "packaging/debian/changelog", "packaging/openwrt/Makefile",
+            "packaging/debian/changelog", "packaging/nix/package.nix", "packaging/openwrt/Makefile",
             "packaging/yocto/wrensshd_97.8.6.bb"} <= set(changed)
     repository.write("NEWS.md", "# News\n\n## 97.8.6\n\nThis.\n")
     repository.commit()
@@ -230,7 +230,7 @@ def test_sync_of_the_page(repository):
     changed = repository.release("--sync").stdout.split()
     assert {"man/wrensshd.8", "packaging/debian/control"} < set(changed)
     assert {name.split("/")[1] for name in changed if name.startswith("packaging/")} == {
-        "alpine", "arch", "buildroot", "debian", "openwrt", "yocto"}
+        "alpine", "arch", "buildroot", "debian", "nix", "openwrt", "yocto"}
     assert PAGE not in "".join(repository.read(name) for name in changed)
     for name in changed:
         with open(os.path.join(PROJECT, name), encoding="utf-8") as file:
