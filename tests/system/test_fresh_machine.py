@@ -51,6 +51,7 @@ OF_ROOT = {
     "tests/fleet/run.sh": BUILD + SYSTEM + "python3-venv ca-certificates systemd systemd-container",
     "tests/faults/run.sh": BUILD + SYSTEM + "iproute2 passwd util-linux",
     "tests/learn/run.sh": BUILD + SYSTEM + "python3-venv openssh-server",
+    "tests/recipes/run.sh": "python3 python3-venv ca-certificates mmdebstrap systemd-container zstd",
     "tests/strangers/run.sh": "git mmdebstrap python3 util-linux zstd",
     "tests/forges/run.sh": BUILD + SYSTEM + "ucspi-tcp git gitolite3 borgbackup restic rclone rsync ca-certificates",
     "tests/clients/run.sh": SUITE + "ansible-core borgbackup restic rclone mosh libssh-dev nodejs npm maven ruby",
