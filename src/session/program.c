@@ -24,6 +24,8 @@
 
 /* Where the child holds the program's file until the exec. */
 #define SFTP_PROGRAM_DESCRIPTOR (SFTP_REPORT_DESCRIPTOR + 1)
+#define SFTP_PROGRAM_PATH       "/proc/self/fd/4"
+_Static_assert(SFTP_PROGRAM_DESCRIPTOR == 4, "the path ends in it");
 
 /* Our variables, the client's (at least "LANG=\0" each), the grant's (at least "A=\0"), and NULL.
  */
@@ -247,7 +249,7 @@ static void run_shell(const struct program *program, struct environment *environ
     execve(shell, arguments, environment->entries);
 }
 
-/* Runs our own program's file under the SFTP server's name. No path leads there: the file may have
+/* Runs our own program's file under the SFTP server's name: by its descriptor, as the file may have
  * been replaced or removed since the daemon started. */
 static void run_sftp(const struct program *program, struct environment *environment)
 {
@@ -270,6 +272,9 @@ static void run_sftp(const struct program *program, struct environment *environm
     }
     syscall(SYS_execveat, SFTP_PROGRAM_DESCRIPTOR, "", environment->words, environment->entries,
             AT_EMPTY_PATH);
+    /* Linux before 3.19 lacks the call. With TOMOYO older ones, such as Debian 11's, look for the
+     * file in /dev/fd, which a board may lack. */
+    execve(SFTP_PROGRAM_PATH, environment->words, environment->entries);
 }
 
 /* An SFTP server would leave a client that wants a shell or a command waiting for ever. */

@@ -58,6 +58,13 @@ def test_login_and_command(site, serve, without, mode, names):
     assert done.returncode == 0 and re.search(r"^\d+ \d+", done.stdout), (done.stdout, done.stderr)
 
 
+def test_sftp(site, serve, without):
+    """The SFTP server starts without execveat(), by its descriptor's name in /proc."""
+    ssh = OpenSSH(site, serve(prefix=without("execveat")).port)
+    done = run(["sftp", "-q", "-b", "-", *ssh.options(f"Port={ssh.port}"), f"{ssh.user}@127.0.0.1"], input="pwd\n")
+    assert done.returncode == 0 and "Remote working directory" in done.stdout, done
+
+
 @pytest.mark.parametrize("names", ["getrandom", ALL], ids=["getrandom", "all"])
 @pytest.mark.parametrize("kex", [None, [SNTRUP]], ids=["curve25519", "sntrup761"])
 def test_sessions_and_new_keys(old_client, mode, names, kex):

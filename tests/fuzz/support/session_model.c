@@ -197,7 +197,8 @@ void session_check_exec(const char *path, char *const *arguments, char *const *e
     simulation_exec();
     check_childs_descriptors(sftp);
     if (sftp) {
-        SIMULATION_CHECK(path == NULL && strcmp(arguments[0], "wrensshd-sftp") == 0);
+        SIMULATION_CHECK(path == NULL || strcmp(path, "/proc/self/fd/4") == 0);
+        SIMULATION_CHECK(strcmp(arguments[0], "wrensshd-sftp") == 0);
         SIMULATION_CHECK(session.kind == IPC_SESSION_SUBSYSTEM);
         const char *at = command;
         for (size_t i = 1; arguments[i] != NULL; i++) { /* each word, in this order */
