@@ -1,5 +1,6 @@
 """Where a machine's test runs: its scratch folder, what is kept between runs, and its progress messages."""
 
+import fcntl
 import glob
 import hashlib
 import os
@@ -64,13 +65,16 @@ class Place:
         digest = hashlib.sha256("\0".join(parts).encode()).hexdigest()[:16]
         stem, ending = (name.split(".", 1) + [""])[:2]
         path = os.path.join(CACHE, f"{stem}-{digest}.{ending}")
-        if not os.path.exists(path):
-            self.step(f"making {name}, which is kept")
-            for old in glob.glob(os.path.join(CACHE, f"{stem}-{'?' * 16}.{ending}")):
-                os.unlink(old)
-            half = os.path.join(CACHE, "new-" + os.path.basename(path))
-            make(half)
-            os.rename(half, path)
+        self.step(f"waits for {name}")
+        with open(os.path.join(CACHE, stem + ".lock"), "wb") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # another machine may need the same
+            if not os.path.exists(path):
+                self.step(f"making {name}, which is kept")
+                for old in glob.glob(os.path.join(CACHE, f"{stem}-{'?' * 16}.{ending}")):
+                    os.unlink(old)
+                half = os.path.join(CACHE, "new-" + os.path.basename(path))
+                make(half)
+                os.rename(half, path)
         return path
 
     def run(self, command, seconds=300, **how):
