@@ -8,6 +8,7 @@
 #     --list      name the machines and end
 #     --no-build  use the release binaries in build/cross as they are
 #     --jobs N    so many at once; without it two, where there are two processors
+#     NAME        a machine, or all that begin with this name and a hyphen: kernels
 #
 # As root it installs what it needs (Debian 12 and 13). Root file systems are made once and kept in build/vm/cache; the
 # consoles of machines that fail are kept in build/vm/logs.
@@ -22,7 +23,7 @@ WREN_SLOWNESS=4
 export PATH PYTHONPATH PYTHONDONTWRITEBYTECODE WREN_SLOWNESS
 unset CC CFLAGS LDFLAGS MAKEFLAGS
 
-case " $* " in *" -h "* | *" --help "*) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+case " $* " in *" -h "* | *" --help "*) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 . "$top/tests/packages.sh"
 needed=$system_packages
 useful="

@@ -26,6 +26,11 @@ def load(name):
     return module
 
 
+def named(name, names):
+    """The machine of this name, or all whose names begin with it and a hyphen: `kernels` are kernels-x86_64 and others."""
+    return [name] if name in names else [other for other in names if other.startswith(name + "-")]
+
+
 def arguments(names):
     parser = argparse.ArgumentParser(prog="run.sh", allow_abbrev=False, description="Boots machines and looks at wrensshd in them.")
     parser.add_argument("--all", action="store_true", help="the long ones, too")
@@ -36,11 +41,12 @@ def arguments(names):
     parser.add_argument("--one", help=argparse.SUPPRESS)
     parser.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args()
-    strange = [name for name in options.names if name not in names]
+    strange = [name for name in options.names if not named(name, names)]
     if options.jobs < 1:
         parser.error("--jobs takes a number from 1")
     if strange:
         parser.error(f"no machine is called {strange[0]}: they are {', '.join(names)}")
+    options.names = [machine for name in options.names for machine in named(name, names)]
     return options
 
 

@@ -4,6 +4,7 @@ with LISTEN_LINE in its inittab packaging/listen/run on another port. TinySSH is
 
 import glob
 import os
+import shutil
 
 from . import debian
 from .archive import Archive, modules
@@ -21,9 +22,10 @@ NAMES = {"x86_64": ("amd64", "linux-image-cloud-amd64",
 # The release of Debian, where 12 lacks the architecture; there the directories below / are links.
 SUITES = {"riscv64": "forky"}
 MERGED = "--hook-dir=/usr/share/mmdebstrap/hooks/merged-usr"
-# The files that Debian's packages provide, beside modules. The cache is named after this list.
+# The files of these packages that a board needs. The cache is named after both lists.
+PACKAGES = ("busybox-static", "ucspi-tcp", "tinysshd")
 FILES = ("bin/busybox", "usr/bin/tcpserver", "usr/sbin/tinysshd", "usr/sbin/tinysshd-makekey",
-         "lib/ld*.so.1", "lib/ld-linux-*", "lib/*/ld*.so.1", "lib/*/ld-linux-*", "lib/*/libc.so.6", "usr/lib/*/libsodium.so.*")
+         "lib/ld*.so.1", "lib*/ld-linux-*", "lib/*/ld*.so.1", "lib/*/ld-linux-*", "lib/*/libc.so.6", "usr/lib/*/libsodium.so.*")
 
 INITTAB = """::sysinit:/etc/rc
 ::respawn:/usr/local/share/wrensshd/tcpserver/run
@@ -51,27 +53,47 @@ rm /wrensshd.tar.xz
 """
 
 
-def system(place, architecture):
-    """A folder with the kernel as `kernel`, its modules in the order of the file `modules`, and FILES."""
+def kept(place, name, architecture, suite, packages=(), files=()):
+    """The path of an archive that is made once: a release's kernel as `kernel`, the modules that the machine needs, in the
+    order of the file `modules`, and these files of these packages."""
     debians, kernel, wanted = NAMES[architecture]
-    packages = [kernel, "busybox-static", "ucspi-tcp", "tinysshd"]
-    suite = SUITES.get(architecture, "bookworm")
-    merged = [] if suite == "bookworm" else [MERGED]
-    parts = [suite, *merged, debians, *packages, *wanted, *FILES]
+    packages = [kernel, *packages]
+    merged = [MERGED] if files and suite != "bookworm" else []
 
     def make(path):
         root = place.path("packages")
         debian.bootstrap(place, packages, root, suite, ("--variant=extract", f"--architectures={debians}", *merged))
+        if not os.path.exists(os.path.join(root, "lib/modules")):  # from Debian 13 on
+            os.makedirs(os.path.join(root, "lib"), exist_ok=True)
+            os.rename(os.path.join(root, "usr/lib/modules"), os.path.join(root, "lib/modules"))
         order = modules(root, wanted)
         with open(os.path.join(root, "modules"), "w", encoding="ascii") as file:
             file.write("\n".join(order))
-        image, = glob.glob(os.path.join(root, "boot/vmlinuz-*")) or glob.glob(os.path.join(root, "lib/modules/*/vmlinuz"))
-        os.rename(image, os.path.join(root, "kernel"))
-        files = [found for name in FILES for found in glob.glob(name, root_dir=root)]
-        place.run(["tar", "-cf", path + ".tar", "-C", root, "kernel", "modules", *order, *files])
+        image = [*glob.glob(os.path.join(root, "boot/vmlinuz-*")), *glob.glob(os.path.join(root, "lib/modules/*/vmlinuz"))]
+        os.rename(image[0], os.path.join(root, "kernel"))
+        found = [file for name in files for file in glob.glob(name, root_dir=root)]
+        place.run(["tar", "-cf", path + ".tar", "-C", root, "kernel", "modules", *order, *found])
         place.run(["zstd", "-q", "-3", "--rm", path + ".tar", "-o", path])
         place.run(["rm", "-rf", root])
-    return debian.unpack(place, place.cached(f"board-{architecture}.tar.zst", parts, make), f"system-{architecture}")
+    return place.cached(f"{name}.tar.zst", [suite, *merged, debians, *packages, *wanted, *files], make)
+
+
+def own_suite(architecture):
+    return SUITES.get(architecture, "bookworm")
+
+
+def system(place, architecture, suite=None):
+    """A folder with a release's kernel, and FILES of Debian 12 where it has the architecture. The kernel is `kernel`; the
+    file `modules` names its modules."""
+    own = own_suite(architecture)
+    suite = suite or own
+    folder = f"system-{architecture}-{suite}"
+    root = debian.unpack(place, kept(place, f"board-{architecture}", architecture, own, PACKAGES, FILES), folder)
+    if suite != own:
+        shutil.rmtree(os.path.join(root, "lib/modules"))
+        kernel = kept(place, f"kernel-{architecture}-{suite}", architecture, suite)
+        place.run(["tar", "--zstd", "-xpf", kernel, "-C", root])
+    return root
 
 
 def begin(root):
@@ -88,15 +110,16 @@ def begin(root):
     return archive, " ".join(order)
 
 
-def boot(place, person, architecture, memory, more="", forward=()):
-    """The machine, with the person's key as root's, and `more` at the end of its rc file."""
-    root = system(place, architecture)
+def boot(place, person, architecture, memory, more="", forward=(), suite=None):
+    """The machine, with the person's key as root's, `more` at the end of its rc file, and this release's kernel."""
+    suite = suite or own_suite(architecture)
+    root = system(place, architecture, suite)
     archive, order = begin(root)
     archive.folder("var/log")
     archive.folder("tmp", 0o1777)
     archive.folder("root", 0o700)
-    for name in ("lib", "usr"):
-        archive.copy(os.path.join(root, name), name)
+    for folder in glob.glob("lib*", root_dir=root) + ["usr"]:
+        archive.copy(os.path.join(root, folder), folder)
     archive.folder("usr/local")
     archive.copy(place.archive(architecture), "wrensshd.tar.xz")
     archive.link("init", "bin/busybox")
@@ -108,8 +131,8 @@ def boot(place, person, architecture, memory, more="", forward=()):
     archive.text("etc/group", "root:*:0:\nwrensshd:*:100:\n")
     archive.text("root/.ssh/authorized_keys", person.public, 0o600)
     initrd = archive.write(place.path("initrd"))
-    machine = Machine(place, "board", kernel=os.path.join(root, "kernel"), initrd=initrd, architecture=architecture,
-                      memory=memory, forward=[LISTEN_PORT, *forward])
+    machine = Machine(place, f"board-{architecture}-{suite}", kernel=os.path.join(root, "kernel"), initrd=initrd,
+                      architecture=architecture, memory=memory, forward=[LISTEN_PORT, *forward])
     machine.wait_for_ssh(60)
     person.knows(host_key(place, machine.port))
     return machine
