@@ -185,8 +185,9 @@ def test_arch_scriptlets(tmp_path, active, restarts):
                env={"PATH": f"{tmp_path}:{os.environ['PATH']}"})
     assert done.returncode == 0 and not done.stderr, done.stderr
     told = read(str(tmp_path / "told")).splitlines()
-    assert ("restart wrensshd.socket" in told) == restarts
-    assert told[-1] == "--quiet disable --now wrensshd.socket"
+    for unit in ("wrensshd.socket", "wrensshd-listen.socket"):
+        assert (f"restart {unit}" in told) == restarts
+    assert told[-2:] == ["--quiet disable --now wrensshd.socket wrensshd-listen.socket", "stop wrensshd-listen.service"]
 
 
 @pytest.mark.parametrize("package, folder", [("wrensshd", "wrensshd"), ("wrensshd-initramfs", "wrensshd/initramfs")])
