@@ -5,7 +5,7 @@
 #
 # PROGRAM is sbin/wrensshd of an archive of packaging/cross/build.sh. FOLDER must not exist; then
 #
-#     podman build -t wrensshd FOLDER        (or docker build, buildah build)
+#     podman build --format docker -t wrensshd FOLDER     (or buildah build, docker build -f FOLDER/Containerfile)
 #
 # Needs no root. "A container" in packaging/README.md has the rest.
 set -eu
