@@ -83,7 +83,8 @@ static const char *judge_table(int fd, struct places_front *front, uid_t uid)
 #define TRIES 3
 
 /* Replaces a file of ours that is no table of this version. Its holders keep their places until the
- * login, but are not counted. Returns -1 with errno, or with 0 if the reason is in the log. */
+ * login, but are not counted. On failure returns -1 with errno, which is 0 if the log has the
+ * reason. */
 static int open_table(const char *path, struct places_front *front, uid_t uid)
 {
     for (unsigned tries = 0; tries < TRIES; tries++) {

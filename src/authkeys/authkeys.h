@@ -41,7 +41,7 @@
     REASON(NO_AUTHORITY, "no line has cert-authority", "")                                         \
     REASON(PRINCIPAL, "certificate is not for this user", "")                                      \
     REASON(COMMANDS_DIFFER, "certificate and key's line force different commands", "")             \
-    /* -T's remedy is that of an account's reason with this text. */                               \
+    /* -T takes the remedy from check.c, where an account's reason has the same text. */           \
     REASON(NO_SHELL, ACCOUNT_NO_SHELL, "")                                                         \
     /* `option` names the type, which is not taken. */                                             \
     REASON(AUTHORITY_TYPE, "authority's key is ", "ssh-keygen -t ed25519")                         \

@@ -29,7 +29,7 @@ struct lines {
     char bytes[LIMIT_AUTHKEYS_LINE_BYTES];
 };
 
-/* While it is not 0, reading on fails. A signal handler sets it. */
+/* While it is not 0, further reads fail. A signal handler sets it. */
 extern volatile sig_atomic_t lines_stopped;
 
 void lines_init(struct lines *lines, int fd);

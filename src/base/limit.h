@@ -313,9 +313,9 @@
 /* Places of connections before their login, on one host: the memory divided by the second number,
  * within the other two. A silent connection costs 267 KiB, so all of them take a sixteenth of the
  * memory, and an eighth while others end. Memory that the kernel itself uses does not count: of 64
- * MiB some 35 MiB are left, and programs use most of these. Twice as many places, with launchers to
- * match, were more than such a board held. With fewer than the least, a few silent clients could
- * use them up. */
+ * MiB some 35 MiB are left, and programs use most of these. With twice as many places, and as many
+ * connections as fit them, such a board ran out of memory. With fewer than the least, a few silent
+ * clients could use them up. */
 #define LIMIT_PLACES             128
 #define LIMIT_PLACE_MEMORY_BYTES 4194304
 #define LIMIT_PLACES_LEAST       8

@@ -18,8 +18,8 @@
 enum sftp_report_kind {
     SFTP_REPORT_END = 1,  /* of the session; the text is the reason */
     SFTP_REPORT_FILE = 2, /* was closed; the text is its name */
-    SFTP_REPORT_LOST = 3, /* the session process's own: a server has ended without the first; the
-                             text is the reason, and there is nothing else */
+    SFTP_REPORT_LOST = 3, /* made by the session process: a server has ended without
+                             SFTP_REPORT_END; the text is the reason, and the rest is 0 */
 };
 
 struct sftp_counts {

@@ -106,9 +106,9 @@ static bool open_files(struct authkeys_files *files, const struct authkeys_accou
 /* ---- giving up every right ------------------------------------------------------------------- */
 
 /* Parsing a huge file must not use the processor until the login deadline: SIGXCPU stops it, with a
- * reason for the log. The handler returns by rt_sigreturn(2), which strict mode allows; of the
- * other calls that return from handlers it allows none, so SA_SIGINFO is set. The child needs
- * neither new files, nor processes, nor descriptors. */
+ * reason for the log. With SA_SIGINFO the handler returns by rt_sigreturn(2), which strict mode
+ * allows; sigreturn(2), which some architectures would use without that flag, it does not allow.
+ * The child needs neither new files, nor processes, nor descriptors. */
 static void limit_child(void)
 {
     const struct sigaction stops = {.sa_sigaction = authkeys_stop_reading, .sa_flags = SA_SIGINFO};

@@ -327,7 +327,7 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* Of a plain key the fingerprint is our own, so that all lines of the log have the same one. */
+/* For a plain key our own hash replaces the child's, so that all lines of the log agree. */
 static const char *enter_session(struct login *login, const struct ipc_auth *request,
                                  struct login_outcome *outcome)
 {

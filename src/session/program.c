@@ -272,8 +272,8 @@ static void run_sftp(const struct program *program, struct environment *environm
     }
     syscall(SYS_execveat, SFTP_PROGRAM_DESCRIPTOR, "", environment->words, environment->entries,
             AT_EMPTY_PATH);
-    /* Linux before 3.19 lacks the call. With TOMOYO older ones, such as Debian 11's, look for the
-     * file in /dev/fd, which a board may lack. */
+    /* Linux before 3.19 lacks the call. With TOMOYO enabled, kernels such as Debian 11's look for
+     * the file in /dev/fd, which a board may lack. */
     execve(SFTP_PROGRAM_PATH, environment->words, environment->entries);
 }
 

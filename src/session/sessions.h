@@ -49,7 +49,7 @@ struct sessions {
     const struct peer *peer;
     const struct account *account;
     const struct grant *grant;   /* of the key that logged in */
-    char key[FINGERPRINT_BYTES]; /* that key's, for the log; "-" with -N */
+    char key[FINGERPRINT_BYTES]; /* its fingerprint, for the log; "-" with -N */
     struct running programs[LIMIT_CHANNELS];
     struct session by_channel[LIMIT_CHANNELS]; /* index: the channel number */
 };
