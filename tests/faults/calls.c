@@ -74,6 +74,7 @@ static const struct {
     CALL(ioctl),
     CALL(keyctl),
     CALL(kill),
+    CALL(link),
     CALL(linkat),
     CALL(listen),
     CALL(lseek),

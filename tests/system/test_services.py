@@ -235,8 +235,9 @@ def narrow(service):
     with open(path, encoding="ascii") as file:
         text = file.read()
     changed = re.sub(r"\bwrensshd-listen 22", f"wrensshd-listen -c {LIMIT} -s {LIMIT_OF_ONE} 22", text)
+    changed = re.sub(r"(?m)^most=.*$", f"most={LIMIT}", changed)
     changed = re.sub(r"( -c |instances +=) ?\d{3}\b", rf"\1 {LIMIT}", changed)
-    changed = re.sub(r"( -C |per_source +=) ?\d{3}\b", rf"\1 {LIMIT_OF_ONE}", changed)
+    changed = re.sub(r"( -C |per_source +=) ?(\d{3}\b|\$\(\(.*?\)\))", rf"\1 {LIMIT_OF_ONE}", changed)
     assert changed != text
     with open(path, "w", encoding="ascii") as file:
         file.write(changed)

@@ -25,7 +25,7 @@ ERRORS = {
     "getresgid": (EPERM,), "getresuid": (EPERM,), "getsockname": (ENOBUFS,), "getsockopt": (ENOBUFS, EOPNOTSUPP),
     "ioctl": (EIO, EPERM, ENOMEM), "keyctl": (ENOMEM, EACCES, EPERM, ENOSYS), "kill": (EPERM,),
     "landlock_add_rule": (ENOMEM, EINVAL), "landlock_create_ruleset": (ENOSYS, EOPNOTSUPP, ENOMEM),
-    "landlock_restrict_self": (EPERM, E2BIG), "linkat": (EPERM, ENOSPC, EIO), "listen": (EOPNOTSUPP, ENOMEM),
+    "landlock_restrict_self": (EPERM, E2BIG), "link": (EPERM, ENOSPC, EIO), "linkat": (EPERM, ENOSPC, EIO), "listen": (EOPNOTSUPP, ENOMEM),
     "lseek": (EIO,), "lstat": (EACCES, EIO, ENOENT), "madvise": (EINVAL, ENOMEM, EAGAIN),
     "mkdir": (EACCES, EEXIST, ENOSPC, EROFS, EIO), "mkdirat": (EACCES, ENOSPC, EIO), "mlock": (ENOMEM, EPERM),
     "mlock2": (ENOMEM, EPERM), "mmap": (ENOMEM, EAGAIN), "mprotect": (ENOMEM, EACCES), "mremap": (ENOMEM,),

@@ -81,7 +81,7 @@ esac
     def run(self, command, **variables):
         environment = {"PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": self.path, **variables}
         done = subprocess.run(command, cwd=self.path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              text=True, timeout=120, check=False)
+                              text=True, timeout=300, check=False)
         assert done.returncode == 0, done.stdout
         return done.stdout
 
