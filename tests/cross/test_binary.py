@@ -179,7 +179,7 @@ def test_archive_holds_what_is_promised(target):
         *("share/doc/wrensshd/" + page for page in (
             "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md", "packaging/CLIENTS.md",
             "packaging/COMING-FROM-OPENSSH.md", "packaging/RELEASING.md", "packaging/allowed_signers",
-            "packaging/fleet/README.md", "packaging/fleet/step-ca.md", "packaging/initramfs/README.md")), *SERVICES} | {
+            "packaging/fleet/README.md", "packaging/fleet/step-ca.md", "packaging/forges/README.md", "packaging/initramfs/README.md")), *SERVICES} | {
         os.path.relpath(os.path.join(folder, name), TOP).replace("packaging", "share/wrensshd/packaging", 1)
         for part in ("initramfs", "initramfs-tools", "dracut", "mkinitcpio", "mkinitfs")
         for folder, _, names in os.walk(os.path.join(TOP, "packaging", part)) for name in names if name != "README.md"}
