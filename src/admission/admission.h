@@ -37,8 +37,8 @@ struct admission {
 /*
  * Takes a place for the process that calls it: its children have none. The caller has called
  * sodium_init() and signals_reset(), and has read nothing from the client. Returns false, which is
- * logged, if the connection must end: its source is in debt, or evicted processes fill the table.
- */
+ * logged, if the connection must end: others have all places and its source is in debt, or evicted
+ * processes fill the table. */
 bool admission_enter(struct admission *admission, const struct peer *peer);
 
 /* The first key exchange is over, which makes the connection's eviction less likely. Later calls do

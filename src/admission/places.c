@@ -15,6 +15,11 @@
 #define KIND_BITS   32
 #define LOOPBACK_V4 0x7f000001U
 
+/* Addresses of IPv4 behind a translator, 64:ff9b::/96 (RFC 6052 section 2.1), and fe80::/64. */
+#define NAT64           0x0064ff9b00000000U
+#define LINK_LOCAL      0xfe80000000000000U
+#define LINK_LOCAL_HOST 0x0000ffffffffffffU
+
 static uint64_t network_of(uint32_t kind, uint32_t number)
 {
     return (uint64_t)kind << KIND_BITS | number;
@@ -41,8 +46,18 @@ static struct source source_of_ip(const char *text)
         return (struct source){network_of(KIND_IPV4, local ? LOOPBACK_V4 : number), 0};
     }
     inet_pton(AF_INET6, plain, v6);
-    const struct source source = {read_half(v6), read_half(v6 + 8)};
-    return source.network == 0 ? (struct source){network_of(KIND_IPV4, LOOPBACK_V4), 0} : source;
+    struct source source = {read_half(v6), read_half(v6 + 8)};
+    if (source.network == 0) {
+        return (struct source){network_of(KIND_IPV4, LOOPBACK_V4), 0};
+    }
+    if (source.network == NAT64 && source.host >> KIND_BITS == 0 &&
+        source.host >> 24 != LOOPBACK_V4 >> 24) {
+        return (struct source){network_of(KIND_IPV4, (uint32_t)source.host), 0};
+    }
+    if (source.network == LINK_LOCAL) { /* a network of its own for each machine of the link */
+        source.network |= source.host & LINK_LOCAL_HOST;
+    }
+    return source;
 }
 
 struct source source_of(const struct peer *peer)
@@ -164,12 +179,14 @@ static void keep_greatest(struct choice *choice, size_t step)
     }
 }
 
-size_t places_victim(const struct place *places, size_t count, uint32_t random)
+size_t places_victim(const struct place *places, size_t count, const struct source *only,
+                     uint32_t random)
 {
     struct choice choice = {.places = places, .count = count};
     size_t victim = 0;
     for (size_t i = 0; i < count; i++) {
-        choice.is_left[i] = is_candidate(&places[i]);
+        choice.is_left[i] =
+            is_candidate(&places[i]) && (only == NULL || places[i].source.network == only->network);
         choice.left += choice.is_left[i];
     }
     if (choice.left == 0) {

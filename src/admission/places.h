@@ -20,9 +20,10 @@
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/* Where a connection comes from. `network` is the first half of an IPv6 address, or in a range
- * that no IPv6 address has: an IPv4 address, all of 127/8 and ::1, or what is no IP address: the
- * uid of a Unix socket, a CID of vsock, or just that it is one of them. */
+/* Where a connection comes from. `network` is the first half of an IPv6 address (of a link-local
+ * one with the end of the second, as a link is no one's network), or in a range that no IPv6
+ * address has: an IPv4 address, all of 127/8 and ::1, or what is no IP address: the uid of a Unix
+ * socket, a CID of vsock, or just that it is one of them. */
 struct source {
     uint64_t network;
     uint64_t host; /* the second half of an IPv6 address; else 0 */
@@ -85,13 +86,15 @@ bool places_are_ours(const struct places_front *front);
  * sources that has more than its share, a sixteenth of the places: of the largest /48 or IPv4 /24,
  * in it of the largest /56, /64 and address. Among these, connections without a key exchange come
  * first, then the others, the oldest first; but silent ones of the younger half come last. `random`
- * decides among equals. `count` is at most 2 * LIMIT_PLACES.
+ * decides among equals. `count` is at most 2 * LIMIT_PLACES. With `only`, just connections of this
+ * source's network are looked at.
  */
-size_t places_victim(const struct place *places, size_t count, uint32_t random);
+size_t places_victim(const struct place *places, size_t count, const struct source *only,
+                     uint32_t random);
 
 /* ---- debts ----------------------------------------------------------------------------------- */
 
-/* True if connections from the source are refused now. */
+/* True if the source owes too much: it may evict nobody else's connection. */
 bool debts_refuse(struct debt debts[static LIMIT_DEBTS], const struct source *source,
                   int64_t now_ms);
 

@@ -110,8 +110,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
             places[i] = places[i - 1]; /* so that short inputs have large groups */
         }
     }
-    size_t victim = places_victim(places, count, random);
-    FUZZ_CHECK(victim <= count && victim == places_victim(places, count, random));
+    size_t victim = places_victim(places, count, NULL, random);
+    FUZZ_CHECK(victim <= count && victim == places_victim(places, count, NULL, random));
+    size_t own = places_victim(places, count, &places[0].source, random);
+    FUZZ_CHECK(own <= count &&
+               (own == count || (is_candidate(&places[own]) &&
+                                 places[own].source.network == places[0].source.network)));
     if (victim < count) {
         FUZZ_CHECK(is_candidate(&places[victim]));
         check_victim(count, victim);

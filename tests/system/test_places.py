@@ -230,16 +230,28 @@ def leave(line):
 
 
 def test_a_penalty(come, folder):
-    """An address in debt is refused, another one is not; a connection without a login costs it a second."""
+    """An address in debt evicts nobody else: where all places are taken it is refused, and another one is not. A connection
+    without a login costs a second."""
     folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 60000, 0)))
+    leave(come("192.0.2.1"))  # there is a free place
+    others = [come(f"198.51.{number}.1") for number in range(LIMIT)]
     refused = come("192.0.2.1")
     refused.wait_exit()
     assert [line["reason"] for line in refused.log.events("refused")] == ["penalty"]
     assert refused.proc.returncode == 0 and refused.log.events("end") == []
     leave(come("192.0.2.2"))
+    assert [other for other in others if other.log.events("end")] == others[:1]
     until_ms, trusted = debts(folder)[OTHER]
     assert until_ms <= now_ms() + 1000 and trusted == 0
     assert DEBTOR in debts(folder)
+
+
+def test_a_penalty_behind_one_address(come, folder):
+    """Who shares an address with an attacker gets in: the attacker's connections are evicted for it."""
+    folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 60000, 0)))
+    attackers = [come("192.0.2.1") for _ in range(LIMIT)]
+    leave(come("192.0.2.1"))
+    assert attackers[0].log.wait("end")[0]["reason"] == "evicted: a newcomer needed the place"
 
 
 def test_a_small_debt(come, folder):
@@ -259,8 +271,12 @@ def test_a_login_is_trusted(come, client, folder):
     raw.login()
     trust = debts(folder)[DEBTOR]
     assert trust[1] == 1 and trust[0] > now_ms() + 3000000
+    folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 60000, 1)))
     leave(come("192.0.2.1"))
-    assert debts(folder) == {DEBTOR: trust}
+    assert debts(folder)[DEBTOR][0] <= now_ms() + 60000
+    client(started={"mode": "user", "pair": socket.socketpair(),
+                    "env": {"XDG_RUNTIME_DIR": folder.path, "TCPREMOTEIP": "192.0.2.1"}}).login()
+    assert debts(folder)[DEBTOR][0] > now_ms() + 3000000  # each login begins the hour anew
 
 
 # ---- files that are no table ------------------------------------------------------------------------------------

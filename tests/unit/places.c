@@ -54,6 +54,11 @@ START_TEST(sources)
     ck_assert(!is_same("128.0.0.1", "127.0.0.1"));
     ck_assert(is_same("fe80::1%eth0", "fe80::1"));
     ck_assert_uint_eq(source("2001:db8::1").network, source("2001:db8::2").network);
+    /* Those who share a network's debts: not all of IPv4 behind a translator, nor all of a link. */
+    ck_assert(is_same("64:ff9b::192.0.2.1", "192.0.2.1"));
+    ck_assert(!is_same("64:ff9b::127.0.0.1", "127.0.0.1") &&
+              !is_same("64:ff9b::1:c000:201", "192.0.2.1"));
+    ck_assert_uint_ne(source("fe80::1").network, source("fe80::2").network);
 }
 END_TEST
 
@@ -86,10 +91,10 @@ static void empty(void)
 
 START_TEST(an_empty_table_has_no_victim)
 {
-    ck_assert_uint_eq(places_victim(places, COUNT, 0), COUNT);
+    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), COUNT);
     hold(7, "192.0.2.1", PLACE_EVICTED, NOW_MS);
     hold(8, "192.0.2.1", 4711, NOW_MS);
-    ck_assert_uint_eq(places_victim(places, COUNT, 0), COUNT);
+    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), COUNT);
 }
 END_TEST
 
@@ -102,7 +107,7 @@ START_TEST(who_has_done_the_least_for_the_longest_time)
     hold(6, "192.0.5.1", PLACE_STARTED, 3);
     static const size_t order[] = {6, 5, 3, 4, 100};
     for (size_t i = 0; i < 5; i++) {
-        size_t victim = places_victim(places, COUNT, 0);
+        size_t victim = places_victim(places, COUNT, NULL, 0);
         ck_assert_uint_eq(victim, order[i]);
         if (victim < COUNT) {
             places[victim].phase = PLACE_EVICTED;
@@ -116,15 +121,15 @@ START_TEST(the_silent_young_go_last)
 {
     hold_many(0, 100, "10.1.%u.1", PLACE_EXCHANGED);
     hold_many(50, 50, "10.2.%u.1", PLACE_STARTED);
-    ck_assert_uint_eq(places_victim(places, COUNT, 0), 0);
+    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 0);
     places[49].phase = PLACE_STARTED;
-    ck_assert_uint_eq(places_victim(places, COUNT, 0), 49);
+    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 49);
     /* In a group that has more than its share its own younger half counts. */
     hold_many(100, 18, "192.0.2.%u", PLACE_STARTED);
     hold(100, "192.0.2.1", PLACE_EXCHANGED, NOW_MS);
-    ck_assert_uint_eq(places_victim(places, COUNT, 0), 101);
+    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 101);
     hold_many(100, 9, "192.0.2.%u", PLACE_EXCHANGED);
-    ck_assert_uint_eq(places_victim(places, COUNT, 0), 100);
+    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 100);
 }
 END_TEST
 
@@ -135,7 +140,7 @@ START_TEST(chance_decides_among_equals)
         hold(i, "192.0.2.1", PLACE_STARTED, NOW_MS);
     }
     for (uint32_t random = 0; random < 1200; random++) {
-        chosen[places_victim(places, COUNT, random * 2654435761U)]++;
+        chosen[places_victim(places, COUNT, NULL, random * 2654435761U)]++;
     }
     for (size_t i = 0; i < 4; i++) {
         ck_assert_uint_ge(chosen[i], 100);
@@ -156,10 +161,10 @@ START_TEST(the_largest_group_goes_first)
         empty();
         hold_many(0, 100, "10.1.%u.1", PLACE_STARTED);
         hold_many(100, groups[i].count, groups[i].format, PLACE_EXCHANGED);
-        ck_assert_msg(places_victim(places, COUNT, 0) == 100, "%s", groups[i].format);
+        ck_assert_msg(places_victim(places, COUNT, NULL, 0) == 100, "%s", groups[i].format);
         /* At its share it is not singled out. */
         places[100].phase = PLACE_EMPTY;
-        ck_assert_msg(places_victim(places, COUNT, 0) == 0, "%s", groups[i].format);
+        ck_assert_msg(places_victim(places, COUNT, NULL, 0) == 0, "%s", groups[i].format);
     }
 }
 END_TEST
@@ -169,9 +174,9 @@ START_TEST(the_largest_part_of_a_group_goes_first)
 {
     hold_many(0, 20, "2001:db8:0:1::%x", PLACE_STARTED);
     hold_many(20, 18, "2001:db8:0:2::1", PLACE_EXCHANGED);
-    ck_assert_uint_eq(places_victim(places, COUNT, 0), 0); /* 20 of a /64 */
+    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 0); /* 20 of a /64 */
     hold_many(38, 3, "2001:db8:0:2::1", PLACE_EXCHANGED);
-    ck_assert_uint_eq(places_victim(places, COUNT, 0), 20); /* 21 of an address */
+    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 20); /* 21 of an address */
 }
 END_TEST
 
@@ -184,7 +189,7 @@ START_TEST(any_bytes_are_no_harm)
         for (size_t i = 0; i < sizeof(places); i++) {
             bytes[i] = (uint8_t)(rand() & (turn % 2 == 0 ? 0xff : 3));
         }
-        size_t victim = places_victim(places, COUNT, (uint32_t)rand());
+        size_t victim = places_victim(places, COUNT, NULL, (uint32_t)rand());
         ck_assert_uint_le(victim, COUNT);
         ck_assert(victim == COUNT || places[victim].phase == PLACE_STARTED ||
                   places[victim].phase == PLACE_EXCHANGED);
@@ -251,7 +256,7 @@ static bool survives(const struct flood *flood, int exchange_ms, int login_ms)
         }
         size_t place = arrival < flood->limit
                            ? arrival
-                           : places_victim(places, flood->limit, (uint32_t)rand());
+                           : places_victim(places, flood->limit, NULL, (uint32_t)rand());
         if (place == mine) {
             return false;
         }

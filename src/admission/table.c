@@ -1,0 +1,133 @@
+#include "table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include "log.h"
+
+#define NAME       "/wrensshd.places"
+#define PATH_BYTES 160
+
+bool table_write(int fd, const void *bytes, size_t count, size_t offset)
+{
+    ssize_t written = pwrite(fd, bytes, count, (off_t)offset);
+    if (written >= 0 && (size_t)written < count) {
+        errno = ENOSPC;
+    }
+    return written == (ssize_t)count;
+}
+
+bool table_read_front(int fd, struct places_front *front)
+{
+    return pread(fd, front, sizeof(*front), 0) == (ssize_t)sizeof(*front);
+}
+
+void table_log_trouble(const char *path, const char *reason)
+{
+    log_trouble("no table of places", path, reason);
+}
+
+/* All of it is written, so that a place never meets a full file system. */
+static struct place no_places[2 * LIMIT_PLACES];
+
+/* Under another name at first, so that nobody sees half of it. Returns -1, with errno, if it can't
+ * be made: EEXIST if another connection has made it since. */
+static int make_table(const char *path, struct places_front *front)
+{
+    char made[PATH_BYTES + 16];
+    struct sysinfo found;
+    snprintf(made, sizeof(made), "%s.%d", path, (int)getpid());
+    places_make(front, sysinfo(&found) == 0 ? (uint64_t)found.totalram * found.mem_unit : 0);
+    unlink(made); /* of a process that had this pid, and was killed */
+    int fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    bool is_made =
+        fd >= 0 && table_write(fd, front, sizeof(*front), 0) &&
+        table_write(fd, no_places, sizeof(no_places), offsetof(struct places_file, places)) &&
+        link(made, path) == 0;
+    int error = errno;
+    unlink(made);
+    if (fd >= 0 && !is_made) {
+        close(fd);
+    }
+    errno = error;
+    return is_made ? fd : -1;
+}
+
+/* NULL, or why the file is not to be trusted. */
+static const char *judge_owner(const struct stat *found, uid_t uid)
+{
+    return !S_ISREG(found->st_mode)       ? "no regular file"
+           : found->st_uid != uid         ? "has another owner"
+           : (found->st_mode & 0077) != 0 ? "is open to other users"
+                                          : NULL;
+}
+
+static const char damaged[] = "damaged or of another version; replaced";
+
+/* NULL, or why the file is no table that can be used. */
+static const char *judge_table(int fd, struct places_front *front, uid_t uid)
+{
+    struct stat found;
+    const char *wrong = fstat(fd, &found) != 0 ? strerror(errno) : judge_owner(&found, uid);
+    bool is_table = wrong == NULL && found.st_size == sizeof(struct places_file) &&
+                    table_read_front(fd, front) && places_are_ours(front);
+    return wrong == NULL && !is_table ? damaged : wrong;
+}
+
+#define FLAGS (O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)
+
+/* Others may make or replace the table at the same time. */
+#define TRIES 3
+
+/* Replaces a file of ours that is no table of this version. Its holders keep their places until the
+ * login, but are not counted. On failure returns -1 with errno, which is 0 if the log has the
+ * reason. */
+static int open_at(const char *path, struct places_front *front, uid_t uid)
+{
+    for (unsigned tries = 1; tries <= TRIES; tries++) {
+        int fd = open(path, FLAGS);
+        if (fd < 0) {
+            fd = errno == ENOENT ? make_table(path, front) : -1;
+            if (fd >= 0 || errno != EEXIST || tries == TRIES) {
+                return fd;
+            }
+            continue;
+        }
+        const char *wrong = judge_table(fd, front, uid);
+        if (wrong == NULL) {
+            return fd;
+        }
+        table_log_trouble(path, wrong);
+        close(fd);
+        if (wrong != damaged || unlink(path) != 0) {
+            break;
+        }
+    }
+    errno = 0;
+    return -1;
+}
+
+int table_open(struct places_front *front, uid_t uid)
+{
+    char path[PATH_BYTES];
+    const char *directory = uid == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");
+    if (directory == NULL || directory[0] != '/' || strlen(directory) + sizeof(NAME) > PATH_BYTES) {
+        return -1;
+    }
+    snprintf(path, sizeof(path), "%s" NAME, directory);
+    int fd = open_at(path, front, uid);
+    if (fd < 0 && errno == ENOENT && uid == 0) {
+        snprintf(path, sizeof(path), "/var/run" NAME); /* the older name */
+        fd = open_at(path, front, uid);
+    }
+    if (fd < 0 && errno != 0) {
+        table_log_trouble(path, strerror(errno));
+    }
+    return fd;
+}
