@@ -59,6 +59,7 @@ static bool next_line(struct search *search)
     if (got < 0 && !search->settled) {
         search->verdict->error = (uint32_t)errno;
         authkeys_set_reason(search->verdict, AUTHKEYS_UNREADABLE, search->path, 0);
+        search->settled = lines_stopped != 0; /* the next file is not to blame */
     }
     return false;
 }
