@@ -141,9 +141,9 @@ check_corpora() {
     fi
 }
 
-# As in run.sh, for all builds.
+# As in run.sh, for the builds of both C libraries, and with sanitizers.
 measure() {
-    for name in gcc clang sanitize; do
+    for name in gcc sanitize; do
         [ ! -x "build/$name/src/wrensshd" ] || run_suite $name $name measure --suite measure
     done
     [ ! -x build/cross/x86_64/release/src/wrensshd ] || run_static measure --suite measure
