@@ -226,7 +226,7 @@ static const char *find_place(struct admission *admission, struct places_front *
 {
     const int fd = admission->fd;
     const size_t limit = front->limit;
-    const bool in_debt = debts_refuse(front->debts, &admission->source, now_ms);
+    const bool in_debt = debts_confine(front->debts, &admission->source, now_ms);
     admission->trusted = !source_is_remote(&admission->source) ||
                          debts_trust(front->debts, &admission->source, now_ms);
     admission->place = take_place(fd, 0, limit, (uint64_t)now_ms);

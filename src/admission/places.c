@@ -235,7 +235,7 @@ static struct debt *new_entry(struct debt debts[static LIMIT_DEBTS], const struc
     return entry;
 }
 
-bool debts_refuse(struct debt debts[static LIMIT_DEBTS], const struct source *source,
+bool debts_confine(struct debt debts[static LIMIT_DEBTS], const struct source *source,
                   int64_t now_ms)
 {
     const struct debt *debt = find_entry(debts, source, now_ms);

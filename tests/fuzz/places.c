@@ -78,18 +78,18 @@ static void check_debts(struct input *input)
     fill(input, &source, sizeof(source));
     int64_t added_ms = (int64_t)input_below_or_equal(input, LIMIT_DEBT_MOST_MS);
     bool trusted = debts_trust(front.debts, &source, NOW);
-    bool refused = debts_refuse(front.debts, &source, NOW);
+    bool refused = debts_confine(front.debts, &source, NOW);
     FUZZ_CHECK(!trusted || !refused);
     struct debt *debt = debts_add(front.debts, &source, added_ms, NOW);
     FUZZ_CHECK(debt >= front.debts && debt < front.debts + LIMIT_DEBTS);
     FUZZ_CHECK(debt->network == source.network && debt->until_ms >= NOW);
     FUZZ_CHECK(debt->until_ms <= NOW + (trusted ? LIMIT_TRUST_MS : LIMIT_DEBT_MOST_MS));
     FUZZ_CHECK(debts_trust(front.debts, &source, NOW) == trusted);
-    FUZZ_CHECK(!refused || debts_refuse(front.debts, &source, NOW));
+    FUZZ_CHECK(!refused || debts_confine(front.debts, &source, NOW));
     debt = debts_clear(front.debts, &source, NOW);
     FUZZ_CHECK(debt >= front.debts && debt < front.debts + LIMIT_DEBTS);
     FUZZ_CHECK(debts_trust(front.debts, &source, NOW));
-    FUZZ_CHECK(!debts_refuse(front.debts, &source, NOW));
+    FUZZ_CHECK(!debts_confine(front.debts, &source, NOW));
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -504,7 +504,7 @@ static bool is_in_debt(const char *address)
     const struct peer peer = peer_at(address);
     const struct source source = source_of(&peer);
     read_table(&file);
-    return debts_refuse(file.front.debts, &source, clock_now_ms());
+    return debts_confine(file.front.debts, &source, clock_now_ms());
 }
 
 START_TEST(a_login_clears_the_debt)

@@ -308,7 +308,7 @@ static void forget(void)
 static bool refuses(const char *address, int64_t now_ms)
 {
     const struct source from = source(address);
-    return debts_refuse(debts, &from, now_ms);
+    return debts_confine(debts, &from, now_ms);
 }
 
 static void owe(const char *address, int64_t added_ms, int64_t now_ms)
