@@ -236,7 +236,7 @@ static struct debt *new_entry(struct debt debts[static LIMIT_DEBTS], const struc
 }
 
 bool debts_confine(struct debt debts[static LIMIT_DEBTS], const struct source *source,
-                  int64_t now_ms)
+                   int64_t now_ms)
 {
     const struct debt *debt = find_entry(debts, source, now_ms);
     return debt != NULL && debt->trusted == 0 && left_ms(debt, now_ms) > LIMIT_DEBT_FREE_MS;

@@ -96,7 +96,7 @@ size_t places_victim(const struct place *places, size_t count, const struct sour
 
 /* True if the source owes too much: it may evict nobody else's connection. */
 bool debts_confine(struct debt debts[static LIMIT_DEBTS], const struct source *source,
-                  int64_t now_ms);
+                   int64_t now_ms);
 
 /* True if somebody has logged in from the source in the last LIMIT_TRUST_MS. */
 bool debts_trust(struct debt debts[static LIMIT_DEBTS], const struct source *source,

@@ -332,9 +332,9 @@
 #define LIMIT_DEBT_DEADLINE_MS 10000
 
 /* A source with a greater debt than the first number evicts none but its own: after eleven
- * connections with refused keys in a short time, or four that were silent until the deadline. No debt is greater
- * than the second. The third is the number of entries, which each newcomer reads: a new one
- * replaces that which runs off first. */
+ * connections with refused keys in a short time, or four that were silent until the deadline. No
+ * debt is greater than the second. The third is the number of entries, which each newcomer reads: a
+ * new one replaces that which runs off first. */
 #define LIMIT_DEBT_FREE_MS 30000
 #define LIMIT_DEBT_MOST_MS 60000
 #define LIMIT_DEBTS        128

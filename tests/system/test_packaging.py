@@ -171,7 +171,7 @@ def test_install(place, given):
             if name.startswith(shared) and not name.startswith(shared + "packaging/")} == shared_files()
     for name in shared_files():
         mode = os.stat(place.root + shared + name).st_mode
-        assert bool(mode & stat.S_IXOTH) == (os.path.basename(name) in ("renew", "run")), name
+        assert bool(mode & stat.S_IXOTH) == (os.path.basename(name) in ("prepare.sh", "renew", "run")), name
     units = {os.path.basename(name) for name in files if name.startswith("/usr/local/lib/systemd/system/")}
     initramfs = [name for name in files if name.startswith(shared + "packaging/")]
     if given:
