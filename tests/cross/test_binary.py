@@ -187,7 +187,7 @@ def test_archive_holds_what_is_promised(target):
         assert os.readlink(os.path.join(target.folder, "sbin", name)) == "wrensshd"
     assert os.stat(target.daemon).st_mode & 0o777 == 0o755
     for name in SERVICES:
-        mode = 0o755 if name.endswith(("/renew", "/run")) else 0o644
+        mode = 0o755 if name.endswith(("/prepare.sh", "/renew", "/run")) else 0o644
         assert os.stat(os.path.join(target.folder, name)).st_mode & 0o777 == mode
 
 
