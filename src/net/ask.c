@@ -7,6 +7,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "channel_stdout.h"
+
 /* A reply's descriptors, in the order they came. */
 struct descriptors {
     bool cut_off; /* RLIMIT_NOFILE did not allow all of them */
@@ -221,7 +223,7 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
 }
 
 /* Sends a request whose reply brings `count` descriptors if it says done, else none. */
-static bool ask_descriptors(struct connection *connection, const struct channel *channel,
+static bool ask_descriptors(struct connection *connection, struct channel *channel,
                             struct iovec *parts, uint8_t part_count, int *fds, size_t count)
 {
     uint32_t type = type_of(parts);
@@ -233,9 +235,11 @@ static bool ask_descriptors(struct connection *connection, const struct channel 
     }
     if (found.cut_off) {
         /* The session process has done its part, but not all of it could reach us: it gives the
-         * channel up. */
+         * channel up, and with it the terminal of an earlier request. */
         close_all(&found);
         ask_release(connection, channel);
+        channel_stdout_shut(channel);
+        channel->has_pty = false;
         return false;
     }
     if (found.count != (reply.done == 1 ? count : 0)) {
@@ -246,8 +250,8 @@ static bool ask_descriptors(struct connection *connection, const struct channel 
     return reply.done == 1;
 }
 
-bool ask_pty(struct connection *connection, const struct channel *channel,
-             const struct winsize *size, const struct termios *modes, int *master)
+bool ask_pty(struct connection *connection, struct channel *channel, const struct winsize *size,
+             const struct termios *modes, int *master)
 {
     struct ipc_pty request = {.type = IPC_PTY,
                               .channel = channel_number(connection, channel),
@@ -257,9 +261,8 @@ bool ask_pty(struct connection *connection, const struct channel *channel,
     return ask_descriptors(connection, channel, &part, 1, master, 1);
 }
 
-bool ask_spawn(struct connection *connection, const struct channel *channel,
-               enum ipc_session_kind kind, const void *command, size_t command_bytes,
-               int fds[static IPC_REPLY_DESCRIPTORS])
+bool ask_spawn(struct connection *connection, struct channel *channel, enum ipc_session_kind kind,
+               const void *command, size_t command_bytes, int fds[static IPC_REPLY_DESCRIPTORS])
 {
     struct ipc_spawn request = {.type = IPC_SPAWN,
                                 .channel = channel_number(connection, channel),

@@ -33,18 +33,18 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
               enum ipc_verdict *verdict);
 
 /* To the session process. These return true if it has done what was asked. If not,
- * `connection->end.reached` says whether the connection can continue. */
+ * `connection->end.reached` says whether the connection can continue. Where we have no descriptors
+ * left for a reply, its session is given up, with its terminal: the client may ask anew. */
 
 /* Opens a terminal. On success *master is its master. */
-bool ask_pty(struct connection *connection, const struct channel *channel,
-             const struct winsize *size, const struct termios *modes, int *master);
+bool ask_pty(struct connection *connection, struct channel *channel, const struct winsize *size,
+             const struct termios *modes, int *master);
 
 /* Starts a program with the channel's environment and TERM. `command` is as the client sent it. On
  * success `fds` has the program's descriptors: stdin, stdout, stderr and exit; for a program on a
  * terminal the last one alone. */
-bool ask_spawn(struct connection *connection, const struct channel *channel,
-               enum ipc_session_kind kind, const void *command, size_t command_bytes,
-               int fds[static IPC_REPLY_DESCRIPTORS]);
+bool ask_spawn(struct connection *connection, struct channel *channel, enum ipc_session_kind kind,
+               const void *command, size_t command_bytes, int fds[static IPC_REPLY_DESCRIPTORS]);
 
 bool ask_signal(struct connection *connection, const struct channel *channel, uint32_t signal);
 bool ask_release(struct connection *connection, const struct channel *channel);

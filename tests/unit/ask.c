@@ -254,6 +254,25 @@ START_TEST(another_number_of_descriptors)
 }
 END_TEST
 
+/* The session process has given the terminal up: the next program of the channel has none. */
+START_TEST(a_terminal_goes_with_what_was_cut_off)
+{
+    struct channel *channel = &rig.connection->channels[3];
+    if (unit_is_emulated()) {
+        return;
+    }
+    channel->has_pty = true;
+    channel->child_stdout = dup(null);
+    lay_out(IPC_SPAWN, sizeof(struct ipc_done), 1, 8);
+    rig_reply_done(&rig, IPC_RELEASE, 1);
+    ck_assert(!do_spawn());
+    ck_assert(!channel->has_pty && channel->child_stdout < 0);
+    lay_out(IPC_SPAWN, sizeof(struct ipc_done), 1, IPC_REPLY_DESCRIPTORS);
+    ck_assert(do_spawn());
+    ck_assert(!rig.connection->end.reached);
+}
+END_TEST
+
 START_TEST(not_done)
 {
     int before = rig_open_descriptors();
@@ -352,6 +371,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_late_reply, 0, REQUESTS);
     tcase_add_loop_test(tests, the_other_end_is_closed, 0, REQUESTS);
     tcase_add_loop_test(tests, another_number_of_descriptors, 0, 7 * REQUESTS);
+    tcase_add_test(tests, a_terminal_goes_with_what_was_cut_off);
     tcase_add_loop_test(tests, not_done, 4, REQUESTS);
     tcase_add_test(tests, the_host_key_and_the_layers);
     tcase_add_test(tests, the_descriptors_find_their_places);
