@@ -153,7 +153,15 @@ static bool begin_counting(int fd, struct places_front *front)
 {
     const size_t bytes = offsetof(struct places_front, debts);
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = (off_t)bytes};
-    return fcntl(fd, F_SETLK, &lock) == 0 && pread(fd, front, bytes, 0) == (ssize_t)bytes;
+    if (fcntl(fd, F_SETLK, &lock) != 0) {
+        return false;
+    }
+    if (pread(fd, front, bytes, 0) == (ssize_t)bytes) {
+        return true;
+    }
+    lock.l_type = F_UNLCK;
+    fcntl(fd, F_SETLK, &lock);
+    return false;
 }
 
 static void end_counting(int fd, const struct places_front *front)
