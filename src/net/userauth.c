@@ -125,7 +125,7 @@ static void fill_request(struct ipc_auth *ask, const struct publickey *request,
 static void note_offer(struct connection *connection, const struct reader *algorithm,
                        const struct ipc_auth *ask)
 {
-    char *types = connection->client.types_offered;
+    char *types = connection->end.types_offered;
     size_t used = strlen(types);
     struct reader noted = reader_over(types, used);
     struct reader name;
@@ -138,7 +138,7 @@ static void note_offer(struct connection *connection, const struct reader *algor
             return;
         }
     }
-    snprintf(types + used, sizeof(connection->client.types_offered) - used, "%s%s",
+    snprintf(types + used, sizeof(connection->end.types_offered) - used, "%s%s",
              used > 0 ? "," : "", ask->algorithm);
 }
 

@@ -72,8 +72,11 @@ static int become_user(const struct session_setup *setup, int lifeline)
     return 0;
 }
 
-/* Room for the request being served; it holds nothing between two requests. */
-static union session_request request_memory;
+#define PAGE_BYTES 4096
+
+/* Room for the request being served; it holds nothing between two requests. On pages of its own,
+ * all of which can be given back. */
+static union session_request request_memory __attribute__((aligned(PAGE_BYTES)));
 
 static void reap_programs(struct sessions *sessions, int signals)
 {
@@ -150,8 +153,6 @@ __attribute__((noreturn)) static void serve_session(struct sessions *sessions, i
         }
     }
 }
-
-#define PAGE_BYTES 4096
 
 /* All that lives as long as the process, on pages of its own. Most keys have neither an environment
  * nor a command, which are the last members of a grant: then only the first page is used. */

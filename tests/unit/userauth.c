@@ -431,8 +431,7 @@ START_TEST(many_types_are_cut_off)
     offer(other);
     offer("d");
     snprintf(reason, sizeof(reason), "no usable key offered (%s,c,%.*s); gone", type,
-             (int)(sizeof(rig.connection->client.types_offered) - sizeof(type) - sizeof("c,")),
-             other);
+             (int)(sizeof(rig.connection->end.types_offered) - sizeof(type) - sizeof("c,")), other);
     leave(reason);
 }
 END_TEST

@@ -156,7 +156,7 @@ enum ssh_phase connection_refuse(struct connection *connection, enum ssh_disconn
 enum ssh_phase connection_leave(struct connection *connection, const char *format, ...)
 {
     char *reason = connection->end.reason;
-    const char *types = connection->client.types_offered;
+    const char *types = connection->end.types_offered;
     size_t used = 0;
     if (!begin_end(connection, IPC_END_CLIENT)) {
         return SSH_PHASE_ENDED;

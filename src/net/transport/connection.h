@@ -58,11 +58,12 @@ struct kex {
     uint64_t asked_ms; /* when we sent KEXINIT */
 };
 
-/* Used only during a key exchange: from our KEXINIT (kex.sent) to our NEWKEYS. */
+/* Used only during a key exchange: from our KEXINIT (kex.sent) to our NEWKEYS. The first page,
+ * which can't be given back, is the one that the first key exchange does not write. */
 struct kex_buffers {
+    uint8_t deferred[LIMIT_DEFERRED_BYTES];             /* messages held back: u32 size, payload */
     uint8_t server_kexinit[LIMIT_KEXINIT_BYTES];        /* I_S */
     uint8_t client_kexinit[LIMIT_CLIENT_KEXINIT_BYTES]; /* I_C */
-    uint8_t deferred[LIMIT_DEFERRED_BYTES];             /* messages held back: u32 size, payload */
 };
 
 /* The memory that an idle connection returns to the kernel (idle_trim.h). One struct, so that one
@@ -110,6 +111,8 @@ struct net_options {
     unsigned keepalive_seconds; /* 0 for none */
 };
 
+/* Trick: small together. What a session with one channel and no host certificate writes lies on the
+ * first page. */
 struct connection {
     const struct net_options *options;
     int ipc;         /* to the monitor */
@@ -120,7 +123,7 @@ struct connection {
 
     struct packet_direction in;
     struct packet_direction out;
-    struct host_keys host_keys;
+    struct kex kex;
     size_t client_version_bytes;
     char client_version[LIMIT_VERSION_LINE_BYTES + 1]; /* V_C */
 
@@ -128,15 +131,10 @@ struct connection {
     struct {
         unsigned auth_requests;
         bool usable_key_offered;
-        char types_offered[2 * IPC_ALGORITHM_BYTES]; /* of other keys: a name-list */
         bool forced; /* the key's grant forces a command: no environment of the client's */
         bool no_more_sessions;
         unsigned forwardings; /* the kinds that were refused and logged, a bit each */
     } client;
-
-    size_t first_channel; /* whose turn it is to be served first */
-    size_t channels_used; /* channels from here on were never opened */
-    struct channel channels[LIMIT_CHANNELS];
 
     /* What the deadlines are counted from (deadlines.c). */
     struct {
@@ -147,14 +145,6 @@ struct connection {
         unsigned keepalives;     /* of them since the socket was last read */
         bool warned;             /* terminals know that the connection ends soon */
     } times;
-
-    /* The first reason to end. */
-    struct {
-        bool reached;
-        bool disconnected; /* DISCONNECT is in the output: wait for the client to read it */
-        uint32_t cause;    /* enum ipc_end_cause */
-        char reason[LIMIT_NOTE_BYTES + 1];
-    } end;
 
     /* How the last reading and writing went (loop.c). */
     struct {
@@ -182,11 +172,26 @@ struct connection {
     size_t deferred_bytes;
     size_t deferred_sealed_bytes; /* what they will be in the output */
 
-    struct kex kex;
+    struct host_keys host_keys;
+    size_t first_channel; /* whose turn it is to be served first */
+    size_t channels_used; /* channels from here on were never opened */
+    struct channel channels[LIMIT_CHANNELS];
+
+    /* The first reason to end. */
+    struct {
+        bool reached;
+        bool disconnected; /* DISCONNECT is in the output: wait for the client to read it */
+        uint32_t cause;    /* enum ipc_end_cause */
+        char reason[LIMIT_NOTE_BYTES + 1];
+        char types_offered[2 * IPC_ALGORITHM_BYTES]; /* of keys that are not usable: a name-list */
+    } end;
+
     struct buffers buffers;
     struct pool pool; /* of what programs have not taken yet */
 };
 
+_Static_assert(offsetof(struct connection, channels[0].environment) <= 4096,
+               "what one channel needs lies on the first page");
 _Static_assert(LIMIT_INPUT_BYTES >= LIMIT_LOGGED_IN_PACKET_BYTES &&
                    LIMIT_READ_BYTES >= LIMIT_PACKET_BYTES,
                "the largest packet fits into the input");
