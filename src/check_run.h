@@ -7,7 +7,8 @@
 
 #include "options.h"
 
-/* Returns the exit code: 0 if a login could work, EXIT_USAGE if something prevents it. */
-int check_run(const struct options *options);
+/* Returns the exit code: 0 if a login could work, EXIT_USAGE if something prevents it. Trick: own
+ * frame, as of the programs in tools.h. */
+__attribute__((noinline)) int check_run(const struct options *options);
 
 #endif

@@ -84,8 +84,9 @@ static void limit_monitor(void)
 }
 
 /* With the network process's uid the monitor may still kill that process, and the user who has
- * logged in may not stop, slow down or inspect the monitor. */
-static const char *confine_monitor(const struct monitor *monitor)
+ * logged in may not stop, slow down or inspect the monitor. Trick: own frame; the session process
+ * would keep a copy. */
+__attribute__((noinline)) static const char *confine_monitor(const struct monitor *monitor)
 {
     if (monitor->as_root &&
         (confine_set_groups(0, NULL) != 0 || !confine_identity(monitor->identity))) {

@@ -15,8 +15,8 @@
 #include "ipc.h"
 
 /* The first request: the sandbox has `layers`. Sets host_keys. If it fails, the monitor has logged
- * why. */
-bool ask_start(struct connection *connection, uint32_t layers);
+ * why. Trick: own frame; a certificate's room would lie above the stack of the loop. */
+__attribute__((noinline)) bool ask_start(struct connection *connection, uint32_t layers);
 
 /* Has the monitor make and sign H. K is in `secret`: 64 bytes, or 32 and then zeros. V_C, I_C, I_S
  * and the method are those of the connection. */

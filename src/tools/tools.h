@@ -5,23 +5,24 @@
 #define WREN_TOOLS_H
 
 /* Each returns the exit code: 0; EXIT_USAGE for a wrong command line, or for what is wrong in what
- * it names; EXIT_TROUBLE for trouble, such as a failed write to stdout. */
+ * it names; EXIT_TROUBLE for trouble, such as a failed write to stdout. Trick: own frame; as a part
+ * of main()'s it would lie above the stack of each process of a connection. */
 
 /* wrensshd-makekey: makes or repairs the host key (hostkey_make), or imports one. Unless -q is
  * given, it prints on stdout what it did. */
-int makekey_main(char **argv);
+__attribute__((noinline)) int makekey_main(char **argv);
 
 /* wrensshd-printkey: prints for each host key its public line and its fingerprint, as ssh-keygen -l
  * does; or with -r an SSHFP record, as ssh-keygen -r does. */
-int printkey_main(char **argv);
+__attribute__((noinline)) int printkey_main(char **argv);
 
 /* wrensshd-listen: runs a program for each connection to a TCP port, until SIGTERM, SIGINT or
  * SIGHUP. */
-int listen_main(char **argv);
+__attribute__((noinline)) int listen_main(char **argv);
 
 /* wrensshd-sftp: serves SFTP on descriptors 0 and 1. A client that breaks the protocol is trouble.
  */
-int sftp_main(char **argv);
+__attribute__((noinline)) int sftp_main(char **argv);
 
 /* Writes a text to stdout. Returns 0, or EXIT_TROUBLE after logging the error. */
 int tool_print(const char *text);
