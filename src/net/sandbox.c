@@ -37,7 +37,8 @@ static bool enter_nameless_root(const char *parent)
 
 static bool enter_root(void)
 {
-    static const char parents[][sizeof("/dev/shm")] = {"/run", "/dev/shm", "/tmp", "/var/tmp", ""};
+    /* Always in memory; /run of a container is on its disk, where this takes much longer. */
+    static const char parents[][sizeof("/dev/shm")] = {"/dev/shm", "/run", "/tmp", "/var/tmp", ""};
     for (size_t i = 0; i < sizeof(parents) / sizeof(parents[0]); i++) {
         if (enter_nameless_root(parents[i])) {
             return true;
