@@ -1,6 +1,7 @@
 #include "memory.h"
 
 #include <sodium.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -38,6 +39,8 @@ __attribute__((noinline)) void memory_give_back_stack(void)
 
 #define PRIVATE_MEMORY (MAP_PRIVATE | MAP_ANONYMOUS)
 
+static bool is_wiped_on_fork;
+
 void *secret_new(size_t bytes)
 {
     /* Locked if RLIMIT_MEMLOCK allows it. */
@@ -49,7 +52,7 @@ void *secret_new(size_t bytes)
         return NULL;
     }
     madvise(secret, bytes, MADV_DONTDUMP);
-    madvise(secret, bytes, MADV_WIPEONFORK);
+    is_wiped_on_fork = madvise(secret, bytes, MADV_WIPEONFORK) == 0;
     return secret;
 }
 
@@ -61,5 +64,8 @@ void secret_free(void *secret, size_t bytes)
 
 void secret_abandon(void *secret, size_t bytes)
 {
-    munmap(secret, bytes);
+    /* Emulators ignore most advice, but not this one: they do as it says, or refuse. */
+    if (!is_wiped_on_fork) {
+        munmap(secret, bytes);
+    }
 }
