@@ -270,6 +270,7 @@ static void run_sftp(const struct program *program, struct environment *environm
         }
         environment->words[count++] = word;
     }
+    environment->words[count] = NULL;
     syscall(SYS_execveat, SFTP_PROGRAM_DESCRIPTOR, "", environment->words, environment->entries,
             AT_EMPTY_PATH);
     /* Linux before 3.19 lacks the call. With TOMOYO enabled, kernels such as Debian 11's look for
@@ -285,11 +286,14 @@ __attribute__((noreturn)) static void refuse_other(void)
     _exit(written < 0 ? EXIT_CANNOT_RUN : 1);
 }
 
-/* Runs in the child. The environment's memory is all zeros. */
+_Static_assert(sizeof(struct environment) <= CHILD_MEMORY_BYTES, "the child has the memory");
+
+/* Runs in the child. */
 static int run_program(void *argument, void *memory)
 {
     const struct program *program = argument;
     struct environment *environment = memory;
+    environment->count = environment->used = 0;
     setsid();
     signals_hand_on();
     if (program->terminal_name != NULL && ioctl(program->standard[0], TIOCSCTTY, 0) != 0) {
@@ -328,5 +332,5 @@ static int run_program(void *argument, void *memory)
 pid_t program_start(struct program *program)
 {
     program->session = getpid();
-    return child_start(run_program, program, sizeof(struct environment));
+    return child_start(run_program, program);
 }

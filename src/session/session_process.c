@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "child.h"
 #include "clock.h"
 #include "descriptors.h"
 #include "exits.h"
@@ -131,6 +132,7 @@ __attribute__((noreturn)) static void serve_session(struct sessions *sessions, i
         if (idle) {
             /* It may last for days: only what it needs stays in memory. */
             memory_give_back(&request_memory, sizeof(request_memory));
+            child_give_back();
             memory_give_back_stack();
         }
         if (waiting[2].revents != 0) {

@@ -7,13 +7,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-pid_t child_start(int (*run)(void *argument, void *memory), void *argument, size_t memory_bytes)
+pid_t child_start(int (*run)(void *argument, void *memory), void *argument)
 {
     pid_t pid = fork();
     if (pid == 0) {
         void *memory =
-            mmap(NULL, memory_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+            mmap(NULL, CHILD_MEMORY_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
         _exit(memory != MAP_FAILED ? run(argument, memory) : EXIT_FAILURE);
     }
     return pid;
 }
+
+void child_give_back(void) {}

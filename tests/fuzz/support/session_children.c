@@ -44,15 +44,14 @@ SIMULATED(__attribute__((noreturn)) void, _exit, int status)
     longjmp(session_end, 1);
 }
 
-SIMULATED(pid_t, child_start, int (*run)(void *argument, void *memory), void *argument,
-          size_t bytes)
+SIMULATED(pid_t, child_start, int (*run)(void *argument, void *memory), void *argument)
 {
     if (program_fails(FAIL_CHILD)) {
         session.failed = true;
         errno = EAGAIN;
         return -1;
     }
-    void *memory = calloc(1, bytes);
+    void *memory = calloc(1, CHILD_MEMORY_BYTES);
     simulation_enter_child();
     in_child = true;
     state.new_session = state.signals_reset = state.has_terminal = false;
