@@ -162,8 +162,6 @@ static void remember_probe(struct login_probe *probe, const struct ipc_auth *req
     probe->key_type = request->key_type;
     memcpy(probe->user, request->user, sizeof(probe->user));
     memcpy(probe->blob_hash, outcome->blob_hash, sizeof(probe->blob_hash));
-    probe->account = outcome->account;
-    probe->keys = outcome->keys;
 }
 
 bool login_ask(const struct login *login, const struct ipc_auth *request, const uint8_t *blob,
@@ -201,15 +199,8 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
 static const char *judge_key(const struct login *login, const struct ipc_auth *request,
                              const uint8_t *blob, struct login_outcome *outcome)
 {
-    const struct login_probe *probe = &login->scratch->probe;
-    bool listed;
-    if (is_as_probed(probe, request, outcome)) {
-        outcome->account = probe->account;
-        outcome->keys = probe->keys;
-        listed = true;
-    } else {
-        listed = login_ask(login, request, blob, outcome, authkeys_search);
-    }
+    bool listed = is_as_probed(&login->scratch->probe, request, outcome) ||
+                  login_ask(login, request, blob, outcome, authkeys_search);
     /* Also for an account that may not log in, so that timing does not reveal it. */
     const char *wrong_signature = request->stage == IPC_AUTH_SIGNED
                                       ? sign_judge_login(login, request, blob, &outcome->keys.grant)

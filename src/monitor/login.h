@@ -33,20 +33,18 @@ struct login_outcome {
 void login_describe(struct log_line *line, const struct ipc_auth *request,
                     const struct login_outcome *outcome);
 
-/* The last accepted probe. The signed request that follows for the same user and key reuses its
- * result. */
+/* The last request, if it was an accepted probe. The signed request that follows for the same user
+ * and key reuses its outcome, which is still there. */
 struct login_probe {
     bool found;
     uint32_t key_type;
     char user[LIMIT_USER_BYTES];
     uint8_t blob_hash[32];
-    struct authkeys_account account;
-    struct authkeys_verdict keys;
 };
 
 /* Used only before the login; later the monitor gives the memory back. */
 struct login_scratch {
-    struct login_outcome outcome; /* of the current request */
+    struct login_outcome outcome; /* of the last request */
     struct login_probe probe;
 };
 
