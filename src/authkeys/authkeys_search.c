@@ -29,7 +29,7 @@ struct search {
 
     /* The file that is searched, and its line at hand. */
     const char *path;
-    struct lines lines;
+    struct lines *lines;
     struct key_line line;
 };
 
@@ -40,7 +40,7 @@ static void note_fault(struct search *search, enum authkeys_reason fault)
 {
     if (fault != AUTHKEYS_NOT_LISTED && search->read &&
         search->verdict->reason == AUTHKEYS_NOT_LISTED) {
-        authkeys_set_reason(search->verdict, fault, search->path, search->lines.number);
+        authkeys_set_reason(search->verdict, fault, search->path, search->lines->number);
     }
 }
 
@@ -49,8 +49,8 @@ static bool next_line(struct search *search)
 {
     struct reader text;
     int got;
-    while ((got = lines_next(&search->lines, &text)) == 1) {
-        if (search->lines.too_long) {
+    while ((got = lines_next(search->lines, &text)) == 1) {
+        if (search->lines->too_long) {
             note_fault(search, AUTHKEYS_LINE_TOO_LONG);
         } else if (key_line_read(&search->line, text)) {
             return true;
@@ -113,7 +113,7 @@ static bool accept_line(struct search *search, bool of_admins)
         verdict->grant = grant;
     }
     if (reason == AUTHKEYS_LISTED || !search->settled) {
-        authkeys_set_reason(verdict, reason, search->path, search->lines.number);
+        authkeys_set_reason(verdict, reason, search->path, search->lines->number);
         memcpy(verdict->option, option, sizeof(verdict->option));
         search->settled = true;
     }
@@ -183,7 +183,7 @@ static void note_authority(struct search *search)
     if (!ssh_key_type_is_other(type)) {
         search->has_authority = search->has_authority || ssh_key_type_is_known(type);
     } else if (search->other_line == 0) {
-        search->other_line = search->lines.number;
+        search->other_line = search->lines->number;
         search->other_path = search->path;
         authkeys_name_option(search->other_type, type->bytes, type->left);
     }
@@ -194,7 +194,7 @@ static void note_authority(struct search *search)
 static bool search_file(struct search *search, const struct authkeys_file *file, bool of_admins)
 {
     search->path = file->path;
-    lines_init(&search->lines, file->fd);
+    lines_init(search->lines, file->fd);
     while (next_line(search)) {
         if (search->is_certificate &&
             (of_admins || authkeys_options_name_authority(search->line.options))) {
@@ -255,11 +255,13 @@ static bool search_users(struct search *search)
 void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_query *query,
                      const struct account *account, const struct authkeys_files *files)
 {
+    static struct lines lines; /* the stack would have all its pages written */
     struct search search = {
         .query = query,
         .account = account,
         .files = files,
         .verdict = verdict,
+        .lines = &lines,
         .is_certificate = ssh_key_type_is_certificate(query->key_type),
     };
     memset(verdict, 0, sizeof(*verdict));
