@@ -11,6 +11,7 @@
 
 #include "big_endian.h"
 #include "dirs.h"
+#include "minimum.h"
 #include "sftp.h"
 
 #define DAY_SECONDS       86400
@@ -199,6 +200,14 @@ static bool add_name(struct sftp *sftp, int directory, const char *name)
     return true;
 }
 
+/* A name takes at most about four times as many bytes in the answer as the kernel's entry has,
+ * unless its owners' names are long. So few entries are read twice because they found no room. */
+#define ANSWER_BYTES_PER_ENTRY_BYTE 4
+
+/* Room for so many bytes of entries is worth a system call, and enough for any entry. */
+#define LEAST_ENTRIES_BYTES 512
+_Static_assert(NAME_ROOM <= LEAST_ENTRIES_BYTES * ANSWER_BYTES_PER_ENTRY_BYTE, "a name finds room");
+
 /* Adds entries until the answer has no room for another. Then the directory is set back to the
  * first that is left. Returns how many names were added. */
 static uint32_t add_entries(struct sftp *sftp, int directory, size_t bytes, size_t end)
@@ -231,9 +240,10 @@ enum sftp_status on_readdir(struct sftp *sftp)
     uint32_t count = 0;
     long got = 1;
     writer_u32(&sftp->answers, 0);
-    while (got > 0 && sftp->answers.used + NAME_ROOM <= end) {
-        got = syscall(SYS_getdents64, handle->fd, sftp->entries, sizeof(sftp->entries));
+    for (size_t most = sizeof(sftp->entries); got > 0 && most >= LEAST_ENTRIES_BYTES;) {
+        got = syscall(SYS_getdents64, handle->fd, sftp->entries, most);
         count += got > 0 ? add_entries(sftp, handle->fd, (size_t)got, end) : 0;
+        most = smaller(most, (end - sftp->answers.used) / ANSWER_BYTES_PER_ENTRY_BYTE);
     }
     if (count == 0) {
         sftp->answers.used = start;
