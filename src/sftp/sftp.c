@@ -34,10 +34,11 @@ static void answer_all(struct sftp *sftp)
         if (sftp->answers.used >= LIMIT_SFTP_SEND_BYTES && !sftp_send(sftp)) {
             return;
         }
-        if (sftp_client_has_gone()) {
+        if (!sftp->client_was_there && sftp_client_has_gone()) {
             sftp_end(sftp, "client has gone");
             return;
         }
+        sftp->client_was_there = false;
         sftp_request(sftp, sftp->input + sftp->input_start + 4, bytes);
         sftp->input_start += 4 + bytes;
     }
@@ -46,11 +47,14 @@ static void answer_all(struct sftp *sftp)
     }
 }
 
-/* A client that is idle needs no buffers. */
+/* A client that is idle needs no buffers. The wait also tells whether the client is still there, so
+ * that the request that ends it needs no system call for that. */
 static void rest_if_idle(struct sftp *sftp)
 {
-    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
-    if (sftp->input_end == 0 && poll(&input, 1, LIMIT_REST_MS) == 0) {
+    struct pollfd ends[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = STDOUT_FILENO}};
+    int ready = sftp->input_end == 0 ? poll(ends, 2, LIMIT_REST_MS) : -1;
+    sftp->client_was_there = ready > 0 && ends[1].revents == 0;
+    if (ready == 0) {
         memory_give_back(sftp->entries,
                          (size_t)(sftp->output + sizeof(sftp->output) - sftp->entries));
         memory_give_back_stack();

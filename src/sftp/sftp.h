@@ -38,8 +38,9 @@ struct sftp {
     bool started;       /* INIT has come */
     uint32_t layers;
     struct sftp_counts counts;
-    const char *ended; /* why the session ends, or NULL */
-    bool failed;       /* it ends for an error */
+    const char *ended;     /* why the session ends, or NULL */
+    bool failed;           /* it ends for an error */
+    bool client_was_there; /* when the wait for the next request ended */
 
     /* The request that is answered, and all answers that are not sent yet. */
     uint32_t id;
@@ -68,7 +69,7 @@ void sftp_run(struct sftp *sftp);
 bool sftp_send(struct sftp *sftp);
 
 /* True if the client has closed its end, even if requests of its are still unanswered. Ask before
- * each request, and during a request that takes long. */
+ * each request but the one that was waited for, and during a request that takes long. */
 bool sftp_client_has_gone(void);
 
 /* Ends the session after this request; the first reason counts. The text must stay valid. */

@@ -165,13 +165,15 @@ def system_ticks(pid):
 
 
 def test_copy_ends_with_the_client(speaker, there):
-    """A copy within the server that takes for ever ends when the client has gone."""
+    """A copy within the server that takes for ever ends when the client has gone, and nothing is done after it."""
     one = speaker()
     endless, nowhere = one.open("/dev/zero"), one.open("/dev/null", Speaker.OPEN_WRITE)
-    one.send(Speaker.EXTENDED, u32(1), string("copy-data"), endless, u64(0), u64(0), nowhere, u64(0))
+    copy = one.packet(Speaker.EXTENDED, u32(1), string("copy-data"), endless, u64(0), u64(0), nowhere, u64(0))
+    late = one.packet(Speaker.OPEN, u32(2), string(f"{there}/late"), u32(Speaker.OPEN_WRITE | Speaker.OPEN_CREATE), u32(0))
+    one.channel.send(copy + late)
     assert proc.wait_until(lambda: system_ticks(one.pid) > 2)
     one.raw.sock.close()
-    assert is_gone(one.pid)
+    assert is_gone(one.pid) and not os.path.exists(f"{there}/late")
 
 
 def test_rekey_in_a_session(rekey_daemon, serve, site, there, tmp_path):

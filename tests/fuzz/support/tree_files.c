@@ -298,8 +298,11 @@ SIMULATED(int, poll, struct pollfd *waiting, nfds_t count, int timeout)
     if (!simulating) {
         return __real_poll(waiting, count, timeout);
     }
-    SIMULATION_CHECK(count == 1);
-    bool gone = waiting->fd == STDOUT_FILENO && client_has_gone();
-    waiting->revents = gone ? POLLERR : waiting->fd == STDIN_FILENO ? POLLIN : 0;
-    return waiting->revents != 0;
+    int ready = 0;
+    for (nfds_t i = 0; i < count; i++) {
+        bool gone = waiting[i].fd == STDOUT_FILENO && client_has_gone();
+        waiting[i].revents = gone ? POLLERR : waiting[i].fd == STDIN_FILENO ? POLLIN : 0;
+        ready += waiting[i].revents != 0;
+    }
+    return ready;
 }

@@ -146,9 +146,13 @@ class Speaker:
         made.raw, made.log, made.pid = raw, raw.line.log, session_pid(raw.line.log)
         return made
 
-    def send(self, kind, *fields):
+    @staticmethod
+    def packet(kind, *fields):
         body = bytes([kind]) + b"".join(fields)
-        self.channel.send(u32(len(body)) + body)
+        return u32(len(body)) + body
+
+    def send(self, kind, *fields):
+        self.channel.send(self.packet(kind, *fields))
 
     def receive(self):
         output = self.channel.output
