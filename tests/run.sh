@@ -6,9 +6,10 @@
 #   - the layout of the C files, and clang-tidy on those that have changed
 # Prints a table of times, one of counts by build, and last one line: "N passed, M failed, K skipped".
 #
-#     sh tests/run.sh [--all] [-h]
+#     sh tests/run.sh [--all | --only BUILD,...] [-h]
 #
-#     --all  everything else, too: tests/all.sh
+#     --all   everything else, too: tests/all.sh
+#     --only  of the builds gcc, sanitize and static these; gcc is always one of them
 #
 # As root it installs what it needs (Debian 12 and 13); otherwise it says what is missing. Single tests: tests/README.md.
 set -u
@@ -17,11 +18,25 @@ cd "$top" || exit 1
 . "$top/tests/setup.sh"
 
 all=
+jobs="build_gcc build_sanitize test_gcc test_sanitize test_static test_masked check_changed check_layout"
+unknown() { echo "run.sh: unknown argument: $*; single tests run as tests/README.md says" >&2; exit 100; }
 case "$*" in
 '') ;;
 --all) all=yes useful="$useful$useful_for_all" ;;
--h | --help) sed -n '2,13s/^# \{0,1\}//p' "$0"; exit 0 ;;
-*) echo "run.sh: unknown argument: $*; single tests run as tests/README.md says" >&2; exit 100 ;;
+--only\ ?*)
+    [ $# = 2 ] || unknown "$@"
+    jobs="build_gcc test_gcc"
+    for build in $(echo "$2" | tr , ' '); do
+        case $build in
+        gcc) ;;
+        sanitize) jobs="$jobs build_sanitize test_sanitize" ;;
+        static) jobs="$jobs test_static" ;;
+        *) unknown "$@" ;;
+        esac
+    done
+    ;;
+-h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+*) unknown "$@" ;;
 esac
 prepare "$top/tests/run.sh" "$@"
 rm -rf build/results build/times
@@ -95,7 +110,6 @@ measure() {
 }
 
 at_once=$processors
-jobs="build_gcc build_sanitize test_gcc test_sanitize test_static test_masked check_changed check_layout"
 sanitized="--suite wire"
 # shellcheck source=tests/all.sh
 [ -z "$all" ] || . "$top/tests/all.sh"

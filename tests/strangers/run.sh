@@ -3,10 +3,11 @@
 # root file system (mmdebstrap --variant=minbase) and runs `sh packaging/try.sh --once` and `sh tests/run.sh` there. What
 # is skipped there must be what tests/strangers/skipped-* names.
 #
-#     sh tests/strangers/run.sh [--suite bookworm|trixie] [--load N] [root|user]...
+#     sh tests/strangers/run.sh [--suite bookworm|trixie] [--load N] [--short] [root|user]...
 #
 #     --suite  the release, without it trixie
 #     --load   N busy processes beside the tests, with their priority
+#     --short  without what shows the same on every machine: root tests the builds gcc and static, the user gcc alone
 #     root     in a bare chroot with nothing mounted, below /root with its mode of 0700, under nohup; installs by itself
 #     user     as an ordinary user whose shell is bash, after root has installed what the scripts ask for
 #
@@ -22,6 +23,7 @@ export PATH PYTHONDONTWRITEBYTECODE
 work=$top/build/strangers
 suite=trixie
 load=0
+short=
 
 die() { echo "run.sh: $*" >&2; exit 1; }
 skip() {
@@ -32,9 +34,10 @@ skip() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --suite) suite=${2:?--suite takes a name}; shift ;;
     --load) load=${2:?--load takes a number}; shift ;;
+    --short) short=--short ;;
     root | user) break ;;
     *) die "unknown argument: $1" ;;
     esac
@@ -56,7 +59,8 @@ zstd:has zstd
 . "$top/tests/packages.sh"
 mkdir -p "$work"
 ensure_packages "$work/apt.log" "nothing can be tested" || exit 1
-own_root "$top/tests/strangers/run.sh" --suite "$suite" --load "$load" "$@"
+# shellcheck disable=SC2086 # empty or one word
+own_root "$top/tests/strangers/run.sh" --suite "$suite" --load "$load" $short "$@"
 unshare --mount --pid --fork true 2>/dev/null || skip "no namespaces can be made here"
 
 # ---- the machine -----------------------------------------------------------------------------------------------------
@@ -182,12 +186,13 @@ run_row() { # root|user
     who=$1
     row=$suite-$who
     home=/root
-    [ "$who" = root ] || home=/home/guest
+    builds=gcc,static
+    [ "$who" = root ] || { home=/home/guest; builds=gcc; }
     clone $home
     failed=
     follow "$work/$row-try.log" 'sh packaging/try.sh --once' || failed=yes
     busy=$load
-    follow "$work/$row.log" 'sh tests/run.sh' || failed=yes
+    follow "$work/$row.log" "sh tests/run.sh${short:+ --only $builds}" || failed=yes
     busy=0
     keep_packages
     rm -rf "${work:?}/results-$row"
