@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import random
 import shutil
 import socket
@@ -208,6 +209,7 @@ def test_a_mistake_in_one_group_loses_nothing_of_the_others(bench, monkeypatch):
     bench.broken = None
     bench.measure(["login", "size"])
     assert "size.program" in bench.results.rows
+    assert re.fullmatch(r"login \d+, size \d+, together \d+", bench.results.about["seconds"])
     assert isinstance(bench.broken, AttributeError) and "login: broke off" in bench.results.notes[0]
 
 

@@ -9,7 +9,7 @@ import signal
 import sys
 import tempfile
 
-from . import compare, headlines, method_tables, plots, report
+from . import compare, headlines, method_tables, plots, report, targets
 from .processes import Failed, run
 from .results import APART, GROUPS, Results
 from .runner import Bench, Progress
@@ -135,12 +135,13 @@ def main():
     if old:
         text += "\n" + "\n".join(compare.lines(old, results)) + "\n"
     for name, content in (("report.txt", text), ("table.md", "\n".join(headlines.lines(results)) + "\n"),
+                          ("targets.md", "\n".join(targets.table(results)) + "\n"),
                           ("tables.md", "\n".join(method_tables.lines(results)) + "\n")):
         with open(os.path.join(options.out, name), "w", encoding="utf-8") as file:
             file.write(content)
     print(text)
     drawn = plots.draw(results, options.out)
-    print(f"{options.out}: report.txt, table.md, tables.md, results.json, results.csv"
+    print(f"{options.out}: report.txt, table.md, targets.md, tables.md, results.json, results.csv"
           + ("" if drawn else "; no plots without matplotlib"))
     return 0 if results.rows and not broken else 1
 

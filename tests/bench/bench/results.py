@@ -76,6 +76,7 @@ class Results:
     def __init__(self, about=None, titles=None):
         self.about, self.titles = about or {}, titles or {}
         self.rows, self.curves, self.tables, self.notes = {}, {}, {}, []
+        self.seconds = {}  # that each part of the run has taken
         self._rounds = {}  # of the curves: {(key, name): {x: [y, ...]}}
 
     def add(self, row, name, value):

@@ -28,28 +28,29 @@ class Plan:
         self.quick = quick
         self.logins = 3 if quick else 15
         self.waits = 1 if quick else 3
+        self.hundreds = 1 if quick else 3
         self.traced_logins = 1 if quick else 3
-        self.far_logins = 1 if quick else 7
+        self.far_logins = 1 if quick else 5
         self.bulks = 1 if quick else 5
-        self.bulk_bytes = 128 * MIB if quick else 512 * MIB
+        self.bulk_bytes = 64 * MIB if quick else 256 * MIB
         self.eights = 1 if quick else 3
-        self.eight_bytes = 128 * MIB if quick else 512 * MIB
+        self.eight_bytes = 64 * MIB if quick else 256 * MIB
         self.typings = 1 if quick else 5
         self.keystrokes = 100 if quick else 400
         self.files = 1 if quick else 3
-        self.sftp_bytes = (sftp_mib or (128 if quick else 1024)) * MIB
+        self.sftp_bytes = (sftp_mib or (64 if quick else 256)) * MIB
         self.sftp_less_bytes = 10_000_000 if quick else 50_000_000
-        self.small_files = 200 if quick else 2000
+        self.small_files = 100 if quick else 1000
         self.folders = (1000, 10000) if quick else (1000, 10000, 100000)
         self.crowds = 1 if quick else 3
         self.idle_sessions = (1, 10, 30) if quick else (1, 10, 50, 200)
         self.peaks = 1 if quick else 3
         self.stalls = 1 if quick else 5
-        self.peak_bytes = 64 * MIB if quick else 256 * MIB
+        self.peak_bytes = 64 * MIB if quick else 128 * MIB
         self.parallel = (1, 4, 16) if quick else (1, 4, 16, 64)
         self.parallel_logins = 16 if quick else 32
-        self.open_sessions = (1, 50) if quick else (1, 125, 250, 375, 500)
-        self.crowded_logins = 3 if quick else 9
+        self.open_sessions = (1, 50) if quick else (1, 100, 200, 300)
+        self.crowded_logins = 3 if quick else 7
         self.crypto = 3 if quick else 9
         self.arm = 1 if quick else 7
         self.arm_logins = 1 if quick else 2
@@ -157,6 +158,7 @@ class Bench:
         none always follows the same one. A contender that fails is noted and left out of later rounds."""
         dice = random.Random(what)  # the same order in each run
         going = [one for one in among or self.contenders if only(one)]
+        begin = time.monotonic()
         for number in range(count):
             for contender in dice.sample(going, len(going)):
                 self.progress(f"{what}: round {number + 1} of {count}, {contender.title}")
@@ -168,6 +170,7 @@ class Bench:
                 except Failed as why:
                     self.leave_out(f"{what}: {why}")
                     going.remove(contender)
+        self.results.seconds[what] = self.results.seconds.get(what, 0) + time.monotonic() - begin
 
     def zeros(self, size):
         """A sparse file to read from; each reader has an offset of its own."""
@@ -182,6 +185,7 @@ class Bench:
 
     def measure(self, groups):
         self.groups = groups
+        started, groups_seconds = time.monotonic(), {}
         modules = [name for group in groups for name in MODULES.get(group, (group,))]
         for name in dict.fromkeys(modules):
             begin = time.monotonic()
@@ -192,7 +196,12 @@ class Bench:
             except Exception as why:  # a mistake of ours: what was measured before is kept, and the run fails
                 self.leave_out(f"{name}: broke off: {traceback.format_exc(limit=-2).strip()}")
                 self.broken = why
-            self.progress.say(f"{name}: {time.monotonic() - begin:.0f} s")
+            groups_seconds[name] = time.monotonic() - begin
+            self.progress.say(f"{name}: {groups_seconds[name]:.0f} s")
+        whole = {**groups_seconds, "together": time.monotonic() - started}
+        self.results.about["seconds"] = ", ".join(f"{name} {seconds:.0f}" for name, seconds in whole.items())
+        self.results.tables["Seconds of each part of the run"] = [
+            f"{what:64}{seconds:8.1f}" for what, seconds in self.results.seconds.items()]
         self.results.tables[targets.TITLE] = targets.lines(self.results)
 
     def close(self):

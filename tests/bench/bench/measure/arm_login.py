@@ -180,7 +180,7 @@ def table(results):
 
 def measure(bench):
     if bench.plan.quick and not bench.options.only:
-        bench.results.note("arm: no logins and bulk data in a quick run, but with --only arm")
+        bench.results.note("arm: not in a quick run, but with --only arm")
         return
     if not bench.world.privileged:
         bench.leave_out("arm: logins need root")

@@ -2,6 +2,7 @@
 on which round trips count; and what it costs the server."""
 
 import shutil
+import time
 from statistics import median
 
 from .. import system_calls
@@ -10,6 +11,7 @@ from ..stock import KEX
 from ..world import PLAIN, QUICK_ACK
 
 LINKS_MS = (20, 100)  # there and back
+COMMANDS = 100
 FAMILIES = {"curve25519": "curve", "sntrup761": "sntrup"}  # what the lean client calls these methods
 
 
@@ -37,6 +39,19 @@ def further(bench, contender):
     finally:
         end(master)
     bench.add(("login.master", "a further session on an open connection (ControlMaster)", "ms"), contender, wall * 1e3)
+
+
+def hundred(bench, contender):
+    """Commands one after the other on an open connection, as a script with ControlMaster runs them."""
+    master, options = bench.stock.master(contender, "control")
+    try:
+        begin = time.perf_counter()
+        for _ in range(COMMANDS):
+            bench.stock.timed(contender, "exit 0", options=options)
+        wall = time.perf_counter() - begin
+    finally:
+        end(master)
+    bench.add(("login.hundred", f"{COMMANDS} commands on an open connection, one after the other", "s"), contender, wall)
 
 
 def far(bench, contender):
@@ -87,6 +102,8 @@ def measure(bench):
     if not bench.wants("login"):
         return
     bench.rounds(bench.plan.logins, "further sessions", lambda contender: further(bench, contender),
+                 only=bench.has_many_sessions)
+    bench.rounds(bench.plan.hundreds, "commands on one connection", lambda contender: hundred(bench, contender),
                  only=bench.has_many_sessions)
     for eager, what in ((False, "login, lean client"), (True, "login, lean client, all at once")):
         bench.rounds(bench.plan.logins, what, lambda contender, eager=eager: lean(bench, contender, eager))

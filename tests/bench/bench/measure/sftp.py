@@ -15,7 +15,7 @@ from .memory import look
 SMALL_BYTES = 2048
 
 # Listings of smaller folders are repeated until they have shown so many names together.
-NAMES = 20_000
+NAMES = 10_000
 
 # Of so many files in a folder, one has the name that is asked for.
 ONE_OF = 10
