@@ -81,7 +81,7 @@ fetch_libraries() { # the words of the command line
     [ "$(id -u)" = 0 ] && has mmdebstrap || return 0
     case "$*" in
     *--only*arm*) ;;
-    *--only*) return 0 ;; # no other group needs them
+    *--only* | *--quick*) return 0 ;; # no other group needs them, and a quick run leaves that group out
     esac
     for architecture in arm64 armhf; do
         folder=$build/libraries-$architecture
