@@ -47,7 +47,7 @@ class Plan:
         self.peaks = 1 if quick else 3
         self.stalls = 1 if quick else 5
         self.peak_bytes = 64 * MIB if quick else 128 * MIB
-        self.parallel = (1, 4, 16) if quick else (1, 4, 16, 64)
+        self.parallel = (1, 4, 16) if quick else (1, 4, 16, 32)
         self.parallel_logins = 16 if quick else 32
         self.open_sessions = (1, 50) if quick else (1, 100, 200, 300)
         self.crowded_logins = 3 if quick else 7
