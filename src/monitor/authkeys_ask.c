@@ -78,32 +78,43 @@ static bool accept_verdict(struct authkeys_verdict *verdict,
     return verdict->reason == AUTHKEYS_LISTED;
 }
 
+/* What the child writes, and whether it has closed its end: then a read does not wait. */
+struct answer {
+    int fd;
+    short events; /* that are waited for; the end of the child always is */
+    bool ended;
+};
+
 /* Waits until more of the answer can be read. Returns false at the deadline, if the network process
  * has hung up, or if a signal has asked us to end. An answer that is there is read first: the
  * monitor's loop handles the signal right after it. */
-static bool await_answer(const struct authkeys_request *request, int reply)
+static bool await_answer(const struct authkeys_request *request, struct answer *answer)
 {
-    while (clock_now_ms() < request->deadline_ms) {
-        struct pollfd waiting[] = {{.fd = reply, .events = POLLIN}, {.fd = request->watched}};
+    while (!answer->ended && clock_now_ms() < request->deadline_ms) {
+        struct pollfd waiting[] = {{.fd = answer->fd, .events = answer->events},
+                                   {.fd = request->watched}};
         int left_ms = clock_timeout_ms(request->deadline_ms);
         int ready =
             poll(waiting, 2, left_ms < LIMIT_SIGNAL_LOOK_MS ? left_ms : LIMIT_SIGNAL_LOOK_MS);
         if (ready > 0) {
+            answer->ended = (waiting[0].revents & POLLHUP) != 0;
             return waiting[1].revents == 0;
         }
         if ((ready < 0 && errno != EINTR) || signals_ending_wait()) {
             break;
         }
+        answer->events = POLLIN; /* it takes long: the pipe may be full */
     }
-    return false;
+    return answer->ended;
 }
 
 /* In parts: the answer is longer than PIPE_BUF. */
-static bool read_whole(void *out, size_t bytes, const struct authkeys_request *request, int reply)
+static bool read_whole(void *out, size_t bytes, const struct authkeys_request *request,
+                       struct answer *answer)
 {
     size_t used = 0;
-    while (used < bytes && await_answer(request, reply)) {
-        ssize_t count = read(reply, (char *)out + used, bytes - used);
+    while (used < bytes && await_answer(request, answer)) {
+        ssize_t count = read(answer->fd, (char *)out + used, bytes - used);
         if (count == 0 || (count < 0 && errno != EINTR)) {
             break;
         }
@@ -127,12 +138,14 @@ __attribute__((noinline)) static bool read_answer(struct authkeys_account *accou
                                                   const struct authkeys_request *request, int reply)
 {
     struct authkeys_verdict received;
-    if (!read_whole(account, sizeof(*account), request, reply) ||
+    /* Root's pipe has room for both parts, so that one wait suffices. */
+    struct answer answer = {.fd = reply, .events = geteuid() == 0 ? 0 : POLLIN};
+    if (!read_whole(account, sizeof(*account), request, &answer) ||
         !is_account_valid(account, request)) {
         refuse_account(account);
         return false;
     }
-    return read_whole(&received, sizeof(received), request, reply) &&
+    return read_whole(&received, sizeof(received), request, &answer) &&
            accept_verdict(verdict, &received);
 }
 

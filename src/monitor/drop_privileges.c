@@ -41,9 +41,7 @@ static const struct seccomp_rule rules[] = {
     {SYS_getsockopt, 2, {{1, IPPROTO_TCP}, {2, TCP_INFO}}},
     {SYS_shutdown, 1, {{1, SHUT_RDWR}}},
     {SYS_shutdown, 1, {{0, IPC_DESCRIPTOR}}},
-    /* Giving memory back; freeing the host key's at the end. */
-    {SYS_madvise, 1, {{2, MADV_DONTNEED}}},
-    {.number = SYS_munmap},
+    {SYS_madvise, 1, {{2, MADV_DONTNEED}}}, /* giving memory back */
     {.number = SYS_exit_group},
     {.number = SYS_exit},
 };

@@ -334,11 +334,13 @@ int monitor_run(const struct monitor_setup *setup)
         serve_turn(monitor);
     }
     if (monitor->hostkey != NULL) {
-        secret_free(monitor->hostkey, sizeof(*monitor->hostkey));
+        sodium_memzero(monitor->hostkey, sizeof(*monitor->hostkey));
     }
     await_exit(monitor, &memory.buffers.request);
     ending_count_bytes(monitor);
-    close_connection(monitor);
+    /* systemd keeps a copy of the connection open while any process of the unit runs. Without this
+     * the client would wait for the last of these processes. */
+    shutdown(monitor->connection, SHUT_RDWR);
     await_session(monitor, &memory.buffers.request);
     if (!monitor->ending.logged) {
         ending_log(monitor);

@@ -1,6 +1,5 @@
 #include "memory.h"
 
-#include <sodium.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -54,12 +53,6 @@ void *secret_new(size_t bytes)
     madvise(secret, bytes, MADV_DONTDUMP);
     is_wiped_on_fork = madvise(secret, bytes, MADV_WIPEONFORK) == 0;
     return secret;
-}
-
-void secret_free(void *secret, size_t bytes)
-{
-    sodium_memzero(secret, bytes);
-    munmap(secret, bytes);
 }
 
 void secret_abandon(void *secret, size_t bytes)

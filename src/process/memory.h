@@ -32,9 +32,6 @@ void memory_give_back_stack(void);
  */
 void *secret_new(size_t bytes);
 
-/* Wipes the secret and unmaps the memory. */
-void secret_free(void *secret, size_t bytes);
-
 /* For a forked child: unmaps the memory in the child only, unless the kernel gave it zeros. */
 void secret_abandon(void *secret, size_t bytes);
 

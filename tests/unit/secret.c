@@ -68,8 +68,6 @@ START_TEST(memory_is_zeroed_and_ones_own)
     }
     memset(one, 'x', BYTES);
     ck_assert_uint_eq(other[0], 0);
-    secret_free(one, BYTES);
-    secret_free(other, 1);
 }
 END_TEST
 
@@ -164,18 +162,6 @@ START_TEST(a_fork_abandons_its_own)
 }
 END_TEST
 
-START_TEST(freed_memory_is_gone)
-{
-    if (unit_is_emulated()) {
-        return; /* a 32-bit program's whole address space is mapped there */
-    }
-    uint8_t *secret = secret_new(BYTES);
-    ck_assert(is_mapped(secret));
-    secret_free(secret, BYTES);
-    ck_assert(!is_mapped(secret));
-}
-END_TEST
-
 START_TEST(no_memory_left)
 {
     ck_assert_ptr_null(secret_new(SIZE_MAX / 2));
@@ -192,7 +178,6 @@ Suite *unit_suite(void)
     tcase_add_test(tests, memory_that_can_not_be_locked);
     tcase_add_test(tests, a_fork_sees_zeros);
     tcase_add_loop_test(tests, a_fork_abandons_its_own, 0, 2);
-    tcase_add_test(tests, freed_memory_is_gone);
     tcase_add_test(tests, no_memory_left);
     suite_add_tcase(suite, tests);
     return suite;
