@@ -163,13 +163,22 @@ static void give_back_memory(struct monitor_buffers *buffers)
     memory_give_back_stack();
 }
 
+/* Not in the one turn after the login: the client of a short command leaves in it, and the network
+ * process says so itself. */
+static bool watches_connection(struct monitor *monitor)
+{
+    bool watches = !monitor->connection_gone && !monitor->just_logged_in;
+    monitor->just_logged_in = false;
+    return watches;
+}
+
 static void serve_turn(struct monitor *monitor)
 {
     struct monitor_buffers *buffers = monitor->buffers;
     struct pollfd waiting[] = {
         {.fd = monitor->ipc, .events = POLLIN},
         {.fd = monitor->signals, .events = POLLIN},
-        {.fd = monitor->connection_gone ? -1 : monitor->connection, .events = POLLRDHUP}};
+        {.fd = watches_connection(monitor) ? monitor->connection : -1, .events = POLLRDHUP}};
     int timeout = monitor->deadline_ms == INT64_MAX ? -1 : clock_timeout_ms(monitor->deadline_ms);
     bool may_give_back = monitor->phase == MONITOR_AFTER_LOGIN && !monitor->idle;
     int ready = poll(waiting, 3, may_give_back ? LIMIT_REST_MS : timeout);
@@ -241,14 +250,6 @@ static void await_session(struct monitor *monitor, union monitor_request *reques
     while (monitor->session.pid != 0 && clock_now_ms() < deadline_ms) {
         await_signals(monitor, request, deadline_ms);
     }
-}
-
-/* systemd keeps a copy of the connection open while any process of the unit runs. Without the
- * shutdown the client would wait for the last of these processes. */
-static void close_connection(struct monitor *monitor)
-{
-    shutdown(monitor->connection, SHUT_RDWR);
-    close(monitor->connection);
 }
 
 /* ---- the start ------------------------------------------------------------------------------- */

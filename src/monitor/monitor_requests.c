@@ -139,6 +139,7 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
     if (wrong == NULL && auth->stage == IPC_AUTH_SIGNED &&
         answer->verdict == IPC_VERDICT_ACCEPTED) {
         monitor->phase = MONITOR_AFTER_LOGIN;
+        monitor->just_logged_in = true;
         answer->forced = monitor->login.forced ? 1 : 0;
         monitor->deadline_ms = life_ends_ms(monitor);
         monitor->connection_gone = false; /* look again: the deadline is a new one */

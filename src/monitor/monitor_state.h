@@ -71,7 +71,8 @@ struct monitor {
     struct session_handle session; /* pid is 0 before the login and after its reaping */
     bool as_root;                  /* started as root */
     enum monitor_phase phase;
-    bool idle; /* the last poll(2) timed out */
+    bool idle;           /* the last poll(2) timed out */
+    bool just_logged_in; /* no turn since the login */
     int64_t started_ms;
     int64_t deadline_ms; /* of the login; then of the longest life, or INT64_MAX */
     unsigned signatures;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <sodium.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -36,6 +37,7 @@ static struct {
     bool child_signal, term_signal, evict_signal;
     enum { NOT_TOLD, TOLD_BEFORE_LOGIN, TOLD_AFTER_LOGIN } evicted; /* by the last read() alone */
     bool gone, gone_told; /* the client; the monitor knows it */
+    bool seen_logged_in;  /* in a turn before */
     int64_t gone_ms;      /* since then */
     bool network_ended, network_reaped, session_ended, session_reaped;
     int network_status, session_status;
@@ -229,9 +231,17 @@ static void check_eviction(void)
     state.evicted = NOT_TOLD;
 }
 
-/* While requests are served: whoever stays longer without a client is killed. */
+/* While requests are served: whoever stays longer without a client is killed. In the first turn
+ * after the login, which is short, the monitor does not look. */
 static void check_gone(const struct pollfd *connection, int timeout)
 {
+    bool logged_in = model.phase == MODEL_AFTER_LOGIN;
+    bool just_now = logged_in && !state.seen_logged_in;
+    state.seen_logged_in = logged_in;
+    if (just_now) {
+        SIMULATION_CHECK(connection->fd < 0 && timeout == LIMIT_REST_MS);
+        return;
+    }
     bool told = connection->fd < 0;
     SIMULATION_CHECK(told ? state.gone : simulation_fd(connection->fd)->kind == CONNECTION);
     state.gone_ms = told && !state.gone_told ? simulation_ms : state.gone_ms;
@@ -428,7 +438,9 @@ SIMULATED(int, shutdown, int fd, int how)
 static void check_end(int status)
 {
     bool has_key = (program.keys & 4) == 0;
-    SIMULATION_CHECK(simulation_count_fds(CONNECTION) == 0 && state.shut);
+    SIMULATION_CHECK(state.shut);
+    SIMULATION_CHECK(running == NULL ||
+                     sodium_is_zero((const uint8_t *)running->hostkey, sizeof(struct hostkey)));
     SIMULATION_CHECK(simulation_count_fds(PIPE_IN) + simulation_count_fds(PIPE_OUT) == 0);
     SIMULATION_CHECK(simulation_lines("]: event=end ") == (has_key ? 1 : 0));
     SIMULATION_CHECK(simulation_lines("]: event=net ") <= LIMIT_NOTES);

@@ -38,7 +38,7 @@ LOGIN = BEGIN + auth(SIGNED | ED25519)
 
 def named():
     yield "probe, login, proofs, end", {"starts", "signs", "accepts-probe", "reuses-probe", "logs-in", "proves", "proves-second",
-                                        "ends", "ends-after-login", "frees-key"}, (
+                                        "ends", "ends-after-login"}, (
         setup(ROOT | SECOND) + BEGIN + auth(PROBE | ED25519, 0) + auth(SIGNED | ED25519, child=()) + bytes([PROVE, 0, 0])
         + bytes([PROVE, 0, 1]) + END_BY_CLIENT)
     yield "certificate, hybrid, bound", {"signs-hybrid", "logs-in-hostbound"}, (
@@ -105,9 +105,9 @@ def named():
     yield "notes and an idle time", {"notes", "logs-in", "gives-memory-back"}, (
         setup() + LOGIN + note(text=b"a \n\x1b\x7f\"=%") + bytes([MORE | TIME, 9]) + END_BY_CLIENT)
     yield "notes without end", {"notes"}, setup() + note(more=MORE) * 70 + END_BY_CLIENT
-    yield "deadline", {"starts", "frees-key", "debt-deadline"}, setup(seconds=0) + start() + bytes([MORE | TIME, 200])
+    yield "deadline", {"starts", "debt-deadline"}, setup(seconds=0) + start() + bytes([MORE | TIME, 200])
     yield "stubborn", {"breaks-a-rule"}, setup(ROOT | STUBBORN) + sign()
-    yield "SIGTERM", {"frees-key"}, setup() + BEGIN + bytes([TERM])
+    yield "SIGTERM", set(), setup() + BEGIN + bytes([TERM])
     yield "evicted", {"place-exchanged", "evicted", "debt-nothing"}, setup() + BEGIN + bytes([EVICT])
     yield "evicted after a refusal", {"place-exchanged", "evicted", "debt-refused"}, (
         setup() + BEGIN + auth(SIGNED | ED25519, 0) + bytes([EVICT]))
@@ -121,7 +121,7 @@ def named():
     yield "client gone, requests", {"notes", "ends-after-login"}, (
         setup(ROOT | STUBBORN) + LOGIN + bytes([GONE]) + 30 * (note() + bytes([MORE | TIME, 5])))
     yield "client gone, END", {"ends", "ends-after-login"}, setup() + LOGIN + bytes([GONE]) + END_BY_CLIENT
-    yield "network process killed", {"frees-key"}, setup() + BEGIN + bytes([MORE | NETWORK_ENDS, 31])
+    yield "network process killed", set(), setup() + BEGIN + bytes([MORE | NETWORK_ENDS, 31])
     yield "session process ends", {"logs-in", "ends-after-login"}, setup(ROOT | REPORTS) + LOGIN + bytes([SESSION_ENDS, 111])
     yield "session process killed", {"logs-in", "ends-after-login"}, setup() + LOGIN + bytes([MORE | SESSION_ENDS, 9])
     yield "END among others", {"ends"}, setup() + LOGIN + note(more=MORE) + END_BY_CLIENT + bytes([SESSION_ENDS, 0])

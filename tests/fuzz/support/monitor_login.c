@@ -195,12 +195,6 @@ SIMULATED(void *, secret_new, size_t bytes)
     return &loaded;
 }
 
-SIMULATED(void, secret_free, void *secret, size_t bytes)
-{
-    memset(secret, 0, bytes);
-    simulation_goal("frees-key");
-}
-
 SIMULATED(int, hostkey_load, struct hostkey *key, const char *keydir, int *status)
 {
     (void)keydir;
