@@ -182,6 +182,36 @@ static bool read_rest(struct account_file *file, struct user *user, bool *fits)
     return true;
 }
 
+static bool is_ordinary(const struct identity *ids)
+{
+    return ids->uid != 0 && ids->gid != 0;
+}
+
+void passwd_find_ids(struct identity ids[static 2], const char *first, const char *second)
+{
+    struct account_file file;
+    struct user user;
+    struct identity found[2] = {ids[0], ids[1]};
+    bool seen[2] = {false, false};
+    if (account_file_open(&file, "passwd") <= 0) {
+        return;
+    }
+    while (!(seen[0] && is_ordinary(&found[0])) && account_file_next(&file)) {
+        char name[LIMIT_USER_BYTES];
+        bool fits = account_file_field(&file, ':', name, sizeof(name));
+        size_t which = strcmp(name, first) == 0 ? 0 : 1;
+        if (seen[which] || (which == 1 && strcmp(name, second) != 0) ||
+            !read_rest(&file, &user, &fits)) {
+            continue;
+        }
+        seen[which] = true;
+        found[which] = fits ? (struct identity){user.uid, user.gid} : found[which];
+    }
+    if (account_file_close(&file) == 0) {
+        memcpy(ids, found, sizeof(found));
+    }
+}
+
 int passwd_find(struct user *user, const char *name)
 {
     struct account_file file;

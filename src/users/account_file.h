@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "identity.h"
 #include "users.h"
 
 #define ACCOUNT_FILE_BYTES 2048
@@ -73,5 +74,9 @@ bool account_file_end_line(struct account_file *file);
 /* As users_find() (users.h), from /etc/passwd alone, without any name service: for the server's own
  * user, which is a local one. */
 int passwd_find(struct user *user, const char *name);
+
+/* Finds the ids of two names in one pass, which ends once the first name is found and is not
+ * root's. Those of a name that is not found stay as they are; so do both if a read fails. */
+void passwd_find_ids(struct identity ids[static 2], const char *first, const char *second);
 
 #endif

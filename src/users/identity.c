@@ -8,11 +8,11 @@
 
 struct identity identity_find(void)
 {
-    static const char names[][sizeof("wrensshd")] = {"wrensshd", "nobody"};
-    struct user user;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (passwd_find(&user, names[i]) > 0 && user.uid != 0 && user.gid != 0) {
-            return (struct identity){.uid = user.uid, .gid = user.gid};
+    struct identity ids[2] = {{0}};
+    passwd_find_ids(ids, "wrensshd", "nobody");
+    for (size_t i = 0; i < 2; i++) {
+        if (ids[i].uid != 0 && ids[i].gid != 0) {
+            return ids[i];
         }
     }
     return (struct identity){.uid = OVERFLOW_ID, .gid = OVERFLOW_ID};

@@ -35,6 +35,7 @@ static const struct {
     /* Root's rights are none of theirs. */
     {ROOT "nobody:x:99:98::/:/bin/false\nwrensshd:x:0:111::/:/bin/false\n", 99, 98},
     {ROOT "nobody:x:99:98::/:/bin/false\nwrensshd:x:110:0::/:/bin/false\n", 99, 98},
+    {ROOT "wrensshd:x:0:111::/:/bin/false\nnobody:x:99:98::/:/bin/false\n", 99, 98},
     {ROOT "nobody:x:99:0::/:/bin/false\n", OVERFLOW_ID, OVERFLOW_ID},
     {ROOT "nobody:x:0:98::/:/bin/false\nwrensshd:x:0:0::/:/bin/false\n", OVERFLOW_ID, OVERFLOW_ID},
     /* Other names, and lines that are none. */
