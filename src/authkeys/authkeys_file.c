@@ -114,7 +114,8 @@ static bool are_directories_safe(struct authkeys_files *files, char *path, const
     return true;
 }
 
-/* Trick: own frame; a home above a path without symbolic links has none either. */
+/* Not inlined: a home above a path without symbolic links has none either, and then nobody needs
+ * this frame's page. */
 __attribute__((noinline)) static bool is_way_safe(struct authkeys_files *files, char *path,
                                                   const struct account *account)
 {

@@ -36,7 +36,7 @@ struct authkeys_request {
     bool keyless;                    /* -N: asks for the account alone; there is no verdict */
     bool best_effort;                /* -B: go on without a seccomp filter */
     const struct identity *identity; /* which a child that starts as root takes on */
-    struct hostkey *hostkey;         /* memory of secret_new(), which the child unmaps */
+    struct hostkey *hostkey;         /* memory of secret_new(), which the child abandons */
     pid_t monitor;                   /* the caller, with which the child ends */
     int watched;                     /* a socket: the answer is not needed once it hangs up */
     int64_t deadline_ms;             /* clock_now_ms() at which the child is killed */

@@ -8,7 +8,7 @@
 /* For the calls before the exec: their frames hold a few paths and messages. */
 #define STACK_BYTES 65536
 
-/* Trick: untouched. Static, so that no program's start costs a mapping and its end. */
+/* Static, so that no program's start costs a mapping and its end. */
 static struct {
     char of_caller[CHILD_MEMORY_BYTES];
     char stack[STACK_BYTES];
