@@ -82,13 +82,16 @@ def own_suite(architecture):
     return SUITES.get(architecture, "bookworm")
 
 
-def system(place, architecture, suite=None):
-    """A folder with a release's kernel, and FILES of Debian 12 where it has the architecture. The kernel is `kernel`; the
-    file `modules` names its modules."""
+def system(place, architecture, suite=None, packages=(), files=()):
+    """A folder with a release's kernel, and FILES of Debian 12 where it has the architecture, with these of further
+    packages. The kernel is `kernel`; the file `modules` names its modules."""
     own = own_suite(architecture)
     suite = suite or own
     folder = f"system-{architecture}-{suite}"
-    root = debian.unpack(place, kept(place, f"board-{architecture}", architecture, own, PACKAGES, FILES), folder)
+    if os.path.exists(place.path(folder)):  # of an earlier machine in this place
+        return place.path(folder)
+    name = "-".join(["board", architecture, *packages])
+    root = debian.unpack(place, kept(place, name, architecture, own, (*PACKAGES, *packages), (*FILES, *files)), folder)
     if suite != own:
         shutil.rmtree(os.path.join(root, "lib/modules"))
         kernel = kept(place, f"kernel-{architecture}-{suite}", architecture, suite)
@@ -110,10 +113,11 @@ def begin(root):
     return archive, " ".join(order)
 
 
-def boot(place, person, architecture, memory, more="", forward=(), suite=None):
-    """The machine, with the person's key as root's, `more` at the end of its rc file, and this release's kernel."""
+def boot(place, person, architecture, memory, more="", forward=(), suite=None, packages=(), files=()):
+    """The machine, with the person's key as root's, `more` at the end of its rc file, this release's kernel, and these
+    files of these packages."""
     suite = suite or own_suite(architecture)
-    root = system(place, architecture, suite)
+    root = system(place, architecture, suite, packages, files)
     archive, order = begin(root)
     archive.folder("var/log")
     archive.folder("tmp", 0o1777)
