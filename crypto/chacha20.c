@@ -1,13 +1,12 @@
 #include "chacha20.h"
 
 #include <endian.h>
+#include <stdbool.h>
 #include <string.h>
 
 #include "chacha20_kernels.h"
 #include "cpu.h"
 #include "zeros.h"
-
-#define MOST_LANES 16
 
 /* One of the functions of chacha20_kernels.h. */
 struct kernel {
@@ -21,19 +20,29 @@ struct kernel {
         run, (lanes)*CHACHA20_BLOCK_BYTES                                                          \
     }
 
-/* The fastest kernel for so many bytes. Up to CHACHA20_PAIR_BYTES its stride is not longer either.
- */
+#if defined(__x86_64__)
+/* Twelve blocks, for example, take two strides of six or of eight, and those of six are shorter. */
+static bool six_are_enough(size_t blocks)
+{
+    size_t strides_of_eight = (blocks + 7) / 8;
+    return blocks <= 6 * strides_of_eight;
+}
+#endif
+
+/* The fastest kernel to begin with, if so many bytes are needed. */
 static struct kernel choose(size_t count)
 {
     (void)count; /* on most machines one kernel is the best for all */
 #if defined(__x86_64__)
+    size_t blocks = count / CHACHA20_BLOCK_BYTES + (count % CHACHA20_BLOCK_BYTES > 0);
+    if (cpu_level() >= CPU_AVX2 && blocks <= 4) {
+        return KERNEL(chacha20_avx2_four, 4);
+    }
     if (cpu_level() >= CPU_AVX512) {
-        return count > CHACHA20_PAIR_BYTES ? KERNEL(chacha20_avx512, 16)
-                                           : KERNEL(chacha20_avx512vl, 8);
+        return blocks > 8 ? KERNEL(chacha20_avx512, 16) : KERNEL(chacha20_avx512vl, 8);
     }
     if (cpu_level() >= CPU_AVX2) {
-        return count > 4 * CHACHA20_BLOCK_BYTES ? KERNEL(chacha20_avx2, 8)
-                                                : KERNEL(chacha20_avx2_four, 4);
+        return six_are_enough(blocks) ? KERNEL(chacha20_avx2_six, 6) : KERNEL(chacha20_avx2, 8);
     }
     return KERNEL(chacha20_sse2, 4);
 #elif defined(__AARCH64EL__)
@@ -77,7 +86,7 @@ static void write_state(uint32_t state[static CHACHA20_STATE_WORDS], const uint8
 static void xor_rest(uint8_t *out, const uint8_t *in, size_t count, struct kernel kernel,
                      const uint32_t state[static CHACHA20_STATE_WORDS])
 {
-    uint8_t stride[MOST_LANES * CHACHA20_BLOCK_BYTES];
+    uint8_t stride[CHACHA20_PAIR_BYTES];
     write_zeros(stride, kernel.stride_bytes);
     kernel.run(stride, stride, 1, state, state);
     if (out != in) {
@@ -115,7 +124,7 @@ size_t chacha20_pair(uint8_t keystream[static CHACHA20_PAIR_BYTES], size_t count
                      const uint8_t lone_key[static 32], const uint8_t key[static 32],
                      const uint8_t nonce[static 8])
 {
-    struct kernel kernel = choose(count < CHACHA20_PAIR_BYTES ? count : CHACHA20_PAIR_BYTES);
+    struct kernel kernel = choose(count);
     size_t blocks = kernel.stride_bytes / CHACHA20_BLOCK_BYTES;
     uint32_t lone[CHACHA20_STATE_WORDS], state[CHACHA20_STATE_WORDS];
     write_zeros(keystream, kernel.stride_bytes);

@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define CHACHA20_BLOCK_BYTES 64
-#define CHACHA20_PAIR_BYTES  (8 * CHACHA20_BLOCK_BYTES)
+#define CHACHA20_PAIR_BYTES  (16 * CHACHA20_BLOCK_BYTES) /* the longest stride of any kernel */
 
 /*
  * out[i] = in[i] ^ keystream[i] for `count` bytes. The keystream begins at block `counter`. `in`

@@ -16,97 +16,130 @@
 #include "chacha20_lanes.h"
 
 /*
- * Four blocks at once, for short inputs: it makes less than the kernel with eight lanes, in less
- * time. A vector has one row (four words) of two blocks, and there are two such pairs of blocks.
- * Three rows are rotated by 1, 2 and 3 words, which makes columns of the diagonals. The second row
- * stays, as a quarter round has it ready last and the next one needs it first.
+ * Four or six blocks at once, for short inputs: it makes less than the kernel with eight lanes, in
+ * less time. A vector has one row (four words) of two blocks, and there are two or three such pairs
+ * of blocks. Three rows are rotated by 1, 2 and 3 words, which makes columns of the diagonals. The
+ * second row stays, as a quarter round has it ready last and the next one needs it first.
  */
-#define FOUR   4
-#define LEFT_1 1, 2, 3, 0, 5, 6, 7, 4
-#define LEFT_2 2, 3, 0, 1, 6, 7, 4, 5
-#define LEFT_3 3, 0, 1, 2, 7, 4, 5, 6
+#define MOST_PAIRS 3
+#define PAIR_BYTES (2 * CHACHA20_BLOCK_BYTES)
+#define LEFT_1     1, 2, 3, 0, 5, 6, 7, 4
+#define LEFT_2     2, 3, 0, 1, 6, 7, 4, 5
+#define LEFT_3     3, 0, 1, 2, 7, 4, 5, 6
 
-static inline void make_columns_of_diagonals(lanes x[static 4])
+typedef lanes rows[4]; /* of a pair of blocks */
+
+static inline void quarter_round_of_rows(rows x)
+{
+    x[0] += x[1];
+    x[3] = rotate_16(x[3] ^ x[0]);
+    x[2] += x[3];
+    x[1] = rotate_12(x[1] ^ x[2]);
+    x[0] += x[1];
+    x[3] = rotate_8(x[3] ^ x[0]);
+    x[2] += x[3];
+    x[1] = rotate_7(x[1] ^ x[2]);
+}
+
+static inline void make_columns_of_diagonals(rows x)
 {
     x[0] = pick(x[0], x[0], LEFT_3);
     x[2] = pick(x[2], x[2], LEFT_1);
     x[3] = pick(x[3], x[3], LEFT_2);
 }
 
-static inline void make_diagonals_of_columns(lanes x[static 4])
+static inline void make_diagonals_of_columns(rows x)
 {
     x[0] = pick(x[0], x[0], LEFT_1);
     x[2] = pick(x[2], x[2], LEFT_3);
     x[3] = pick(x[3], x[3], LEFT_2);
 }
 
-static inline void permute_rows(lanes x[static 4], lanes y[static 4])
+/* The pairs do not depend on each other: the processor takes one on while it waits for another. */
+static inline void permute_rows(rows *x, int pairs)
 {
     for (int double_round = 0; double_round < 10; double_round++) {
-        quarter_rounds(&x[0], &x[1], &x[2], &x[3], &y[0], &y[1], &y[2], &y[3]);
-        make_columns_of_diagonals(x);
-        make_columns_of_diagonals(y);
-        quarter_rounds(&x[0], &x[1], &x[2], &x[3], &y[0], &y[1], &y[2], &y[3]);
-        make_diagonals_of_columns(x);
-        make_diagonals_of_columns(y);
+        for (int i = 0; i < pairs; i++) {
+            quarter_round_of_rows(x[i]);
+            make_columns_of_diagonals(x[i]);
+        }
+        for (int i = 0; i < pairs; i++) {
+            quarter_round_of_rows(x[i]);
+            make_diagonals_of_columns(x[i]);
+        }
     }
 }
 
 /* The four rows of two blocks: each vector has one row of both. */
-static inline void load_rows(lanes x[static 4], const uint32_t one[static CHACHA20_STATE_WORDS],
+static inline void load_rows(rows x, const uint32_t one[static CHACHA20_STATE_WORDS],
                              const uint32_t two[static CHACHA20_STATE_WORDS])
 {
     for (int i = 0; i < 4; i++) {
-        __m128i rows[2];
-        memcpy(&rows[0], one + 4 * i, sizeof(rows[0]));
-        memcpy(&rows[1], two + 4 * i, sizeof(rows[1]));
-        x[i] = (lanes)_mm256_setr_m128i(rows[0], rows[1]);
+        __m128i row[2];
+        memcpy(&row[0], one + 4 * i, sizeof(row[0]));
+        memcpy(&row[1], two + 4 * i, sizeof(row[1]));
+        x[i] = (lanes)_mm256_setr_m128i(row[0], row[1]);
     }
 }
 
 /* The last row begins with the counter, which one addition of 64 bits takes on. */
-static inline void count_rows_on(lanes x[static 4], uint64_t one, uint64_t two)
+static inline void count_rows_on(rows x, int one, int two)
 {
-    x[3] = (lanes)_mm256_add_epi64((__m256i)x[3],
-                                   _mm256_setr_epi64x((long long)one, 0, (long long)two, 0));
+    x[3] = (lanes)_mm256_add_epi64((__m256i)x[3], _mm256_setr_epi64x(one, 0, two, 0));
 }
 
-static inline void xor_rows(uint8_t *out, const uint8_t *in, const lanes x[static 4])
+static inline void xor_rows(uint8_t *out, const uint8_t *in, rows x)
 {
-    lanes block[4] = {x[0], x[1], x[2], x[3]};
-    transpose_units(block);
+    transpose_units(x);
     for (int i = 0; i < 4; i++) {
-        xor_vector(out + VECTOR_BYTES * i, in + VECTOR_BYTES * i, block[i]);
+        xor_vector(out + VECTOR_BYTES * i, in + VECTOR_BYTES * i, x[i]);
     }
+}
+
+/* In each kernel a copy of its own, with a constant number of pairs: only then registers have all
+ * rows. */
+static inline __attribute__((always_inline)) void take_rows(
+    uint8_t *out, const uint8_t *in, size_t strides,
+    const uint32_t state[static CHACHA20_STATE_WORDS],
+    const uint32_t first[static CHACHA20_STATE_WORDS], int pairs)
+{
+    rows x[MOST_PAIRS], start[MOST_PAIRS];
+    for (int i = 0; i < pairs; i++) {
+        load_rows(start[i], i == 0 ? first : state, state);
+        count_rows_on(start[i], 2 * i, 2 * i + 1);
+    }
+    for (; strides > 0; strides--) {
+        READ_ANEW(start);
+        for (int i = 0; i < pairs; i++) {
+            for (int row = 0; row < 4; row++) {
+                x[i][row] = start[i][row];
+            }
+        }
+        permute_rows(x, pairs);
+        READ_ANEW(start);
+        for (int i = 0; i < pairs; i++) {
+            for (int row = 0; row < 4; row++) {
+                x[i][row] += start[i][row];
+            }
+            xor_rows(out, in, x[i]);
+            count_rows_on(start[i], 2 * pairs, 2 * pairs);
+            out += PAIR_BYTES;
+            in += PAIR_BYTES;
+        }
+    }
+    write_zeros(start, (size_t)pairs * sizeof(rows));
 }
 
 void chacha20_avx2_four(uint8_t *out, const uint8_t *in, size_t strides,
                         const uint32_t state[static CHACHA20_STATE_WORDS],
                         const uint32_t first[static CHACHA20_STATE_WORDS])
 {
-    lanes x[4], y[4], start[2][4];
-    load_rows(start[0], first, state);
-    load_rows(start[1], state, state);
-    count_rows_on(start[0], 0, 1);
-    count_rows_on(start[1], 2, 3);
-    for (; strides > 0; strides--) {
-        READ_ANEW(start);
-        for (int i = 0; i < 4; i++) {
-            x[i] = start[0][i];
-            y[i] = start[1][i];
-        }
-        permute_rows(x, y);
-        READ_ANEW(start);
-        for (int i = 0; i < 4; i++) {
-            x[i] += start[0][i];
-            y[i] += start[1][i];
-        }
-        xor_rows(out, in, x);
-        xor_rows(out + 2 * CHACHA20_BLOCK_BYTES, in + 2 * CHACHA20_BLOCK_BYTES, y);
-        count_rows_on(start[0], FOUR, FOUR);
-        count_rows_on(start[1], FOUR, FOUR);
-        out += FOUR * CHACHA20_BLOCK_BYTES;
-        in += FOUR * CHACHA20_BLOCK_BYTES;
-    }
-    write_zeros(start, sizeof(start));
+    take_rows(out, in, strides, state, first, 2);
+}
+
+void chacha20_avx2_six(uint8_t *out, const uint8_t *in, size_t strides,
+                       const uint32_t state[static CHACHA20_STATE_WORDS],
+                       const uint32_t first[static CHACHA20_STATE_WORDS])
+{
+    take_rows(out, in, strides, state, first, 3);
 }

@@ -34,18 +34,17 @@ static void write_nonce(uint8_t nonce[static NONCE_BYTES], uint32_t sequence)
     memcpy(nonce, &big_endian, NONCE_BYTES);
 }
 
-/* A body that is whole strides of every kernel begins with the next block: with some of it done
- * here, the last stride would not be whole, and take as long. */
 static void start(struct keystream *stream, size_t body_bytes,
                   const uint8_t key[static CHACHAPOLY_KEY_BYTES],
                   const uint8_t nonce[static NONCE_BYTES])
 {
-    bool whole = body_bytes % CHACHA20_PAIR_BYTES == 0;
-    stream->blocks = chacha20_pair(stream->bytes, BODY_OFFSET + (whole ? 0 : body_bytes),
-                                   key + K_1_OFFSET, key + K_2_OFFSET, nonce);
-    if (whole) {
-        stream->blocks = 1;
-    }
+    stream->blocks = chacha20_pair(stream->bytes, BODY_OFFSET + body_bytes, key + K_1_OFFSET,
+                                   key + K_2_OFFSET, nonce);
+}
+
+static void wipe(struct keystream *stream)
+{
+    write_zeros(stream->bytes, (1 + stream->blocks) * CHACHA20_BLOCK_BYTES);
 }
 
 static void xor_bytes(uint8_t *data, const uint8_t *keystream, size_t count)
@@ -93,7 +92,7 @@ void chachapoly_seal(uint8_t *packet, size_t body_bytes,
     xor_body(body, body_bytes, &stream, key + K_2_OFFSET, nonce);
     poly1305(body + body_bytes, packet, CHACHAPOLY_LENGTH_BYTES + body_bytes,
              stream.bytes + POLY1305_KEY_OFFSET);
-    write_zeros(stream.bytes, sizeof(stream.bytes));
+    wipe(&stream);
 }
 
 bool chachapoly_open(uint8_t *packet, size_t body_bytes,
@@ -112,6 +111,6 @@ bool chachapoly_open(uint8_t *packet, size_t body_bytes,
     }
     /* With the right tag of a refused packet an attacker could forge that packet. */
     sodium_memzero(tag, sizeof(tag));
-    write_zeros(stream.bytes, sizeof(stream.bytes));
+    wipe(&stream);
     return authentic;
 }

@@ -142,19 +142,26 @@ START_TEST(portable_as_libsodium)
 END_TEST
 
 #ifdef __x86_64__
-/* A kernel that was chosen for less than two strides makes as many strides as the call says. */
-START_TEST(four_at_a_time_as_portable)
+/* A kernel that was chosen for few strides makes as many as the call says. */
+static void makes_strides(chacha20_kernel *kernel, size_t blocks)
 {
-    uint8_t in[12 * CHACHA20_BLOCK_BYTES], out[sizeof(in)], expected[sizeof(in)];
+    uint8_t in[18 * CHACHA20_BLOCK_BYTES], out[sizeof(in)], expected[sizeof(in)];
     uint32_t state[CHACHA20_STATE_WORDS];
-    for (uint32_t back = 0; cpu_level() >= CPU_AVX2 && back < 14; back++) {
+    size_t count = 3 * blocks * CHACHA20_BLOCK_BYTES;
+    for (uint32_t back = 0; cpu_level() >= CPU_AVX2 && back < 20; back++) {
         randombytes_buf(in, sizeof(in));
         randombytes_buf(state, sizeof(state));
         state[CHACHA20_COUNTER] = 0 - back;
-        chacha20_avx2_four(out, in, 3, state, state);
-        chacha20_portable(expected, in, 12, state, state);
-        ck_assert_mem_eq(out, expected, sizeof(in));
+        kernel(out, in, 3, state, state);
+        chacha20_portable(expected, in, 3 * blocks, state, state);
+        ck_assert_mem_eq(out, expected, count);
     }
+}
+
+START_TEST(four_and_six_at_a_time_as_portable)
+{
+    makes_strides(chacha20_avx2_four, 4);
+    makes_strides(chacha20_avx2_six, 6);
 }
 END_TEST
 
@@ -187,7 +194,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_lone_block_and_those_of_another_key, 0, LEVELS);
     tcase_add_test(tests, portable_as_libsodium);
 #ifdef __x86_64__
-    tcase_add_test(tests, four_at_a_time_as_portable);
+    tcase_add_test(tests, four_and_six_at_a_time_as_portable);
     tcase_add_test(tests, level_is_what_the_compiler_finds);
 #endif
     suite_add_tcase(suite, tests);

@@ -82,7 +82,7 @@ START_TEST(long_ones_are_as_the_draft_says)
 }
 END_TEST
 
-/* Where the keystream of a body begins depends on this. */
+/* Which kernels make the last blocks depends on this. */
 START_TEST(whole_strides_and_their_neighbours_are_as_the_draft_says)
 {
     for (size_t body_bytes = 512; level_set(_i) && body_bytes < BODY_ROOM; body_bytes += 512) {
