@@ -11,7 +11,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -29,6 +28,7 @@
 #include "limit.h"
 #include "log.h"
 #include "loop.h"
+#include "memory.h"
 #include "monitor.h"
 #include "oom.h"
 #include "options.h"
@@ -161,23 +161,15 @@ static bool make_connection_nonblocking(const struct stat files[static STANDARD_
     return make_nonblocking(STDIN_FILENO) && (one_socket || make_nonblocking(STDOUT_FILENO));
 }
 
-/* The end of .bss (end(3)). */
-extern char end[];
-
 /* The network process, from fork to exit. */
 static void serve(const struct options *options, const struct peer *peer,
                   const struct identity *identity, const uint8_t cookie[static SSH_COOKIE_BYTES])
 {
-    /* Not static: each function would contain its address, which makes the program larger. Right
-     * after the static data, if that is free: then both often share a page of the page table. */
-    char *beside = end + (-(uintptr_t)end & ((uintptr_t)getpagesize() - 1));
-    struct connection *connection = mmap(beside, sizeof(*connection), PROT_READ | PROT_WRITE,
-                                         MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (connection == MAP_FAILED) {
+    /* Not static: each function would contain its address, which makes the program larger. */
+    struct connection *connection = memory_beside_data(sizeof(*connection));
+    if (connection == NULL) {
         _exit(trouble("no memory for the connection"));
     }
-    /* An idle session uses a few pages, a huge page takes 2 MiB. Kernels without them refuse. */
-    madvise(connection, sizeof(*connection), MADV_NOHUGEPAGE);
     const struct net_options needed = {.verbosity = options->verbosity,
                                        .no_sntrup = options->no_sntrup,
                                        .no_curve25519 = options->no_curve25519,

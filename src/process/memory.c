@@ -9,6 +9,8 @@
  * map nothing else so close below a stack. */
 #define STACK_BYTES ((size_t)256 * 1024)
 
+#define PRIVATE_MEMORY (MAP_PRIVATE | MAP_ANONYMOUS)
+
 /* The most that the calls of this file use below their caller's frame. */
 #define STACK_IN_USE_BYTES 1024
 
@@ -29,14 +31,29 @@ __attribute__((noinline)) void memory_give_back_stack(void)
     memory_give_back(here - STACK_BYTES, STACK_BYTES - STACK_IN_USE_BYTES);
 }
 
+/* ---- the connection's memory ----------------------------------------------------------------- */
+
+/* The end of .bss (end(3)). */
+extern char end[];
+
+void *memory_beside_data(size_t bytes)
+{
+    char *beside = end + (-(uintptr_t)end & ((uintptr_t)getpagesize() - 1));
+    void *memory = mmap(beside, bytes, PROT_READ | PROT_WRITE, PRIVATE_MEMORY, -1, 0);
+    if (memory == MAP_FAILED) {
+        return NULL;
+    }
+    /* An idle session uses a few pages, a huge page takes 2 MiB. Kernels without them refuse. */
+    madvise(memory, bytes, MADV_NOHUGEPAGE);
+    return memory;
+}
+
 /* ---- secrets --------------------------------------------------------------------------------- */
 
 /* Linux 4.14; older C libraries lack the name. */
 #ifndef MADV_WIPEONFORK
 #define MADV_WIPEONFORK 18
 #endif
-
-#define PRIVATE_MEMORY (MAP_PRIVATE | MAP_ANONYMOUS)
 
 static bool is_wiped_on_fork;
 

@@ -1,5 +1,6 @@
 /*
- * Pages of this process: those that are returned to the kernel, and those that hold a secret.
+ * Pages of this process: those that are returned to the kernel, those of the connection, and those
+ * that hold a secret.
  */
 #ifndef WREN_MEMORY_H
 #define WREN_MEMORY_H
@@ -19,6 +20,12 @@ void memory_give_back(void *start, size_t bytes);
 
 /* Returns the pages of the stack below the caller. Only deeper calls need them again. */
 void memory_give_back_stack(void);
+
+/* ---- the connection's memory ----------------------------------------------------------------- */
+
+/* Returns zeroed memory that never gets huge pages, or NULL with errno. It lies right after the
+ * static data, if that is free: then both often share a page of the page table. */
+void *memory_beside_data(size_t bytes);
 
 /* ---- secrets --------------------------------------------------------------------------------- */
 
