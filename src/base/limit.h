@@ -168,9 +168,9 @@
 #define LIMIT_NEAR_WINDOW_BYTES 262144
 
 /* While as much as this, one packet, waits for the program of the only session, we read from the
- * client only once in LIMIT_HOLD_MS: what waits here has been copied, what waits in the kernel has
- * not. But if the program may be waiting for WINDOW_ADJUST or for the end of a key exchange, we
- * read on and keep what the windows allow. */
+ * client only once in LIMIT_HOLD_MS: a further read would copy what waits in the input buffer. But
+ * if the program may be waiting for WINDOW_ADJUST or for the end of a key exchange, we read on and
+ * keep what the windows allow. */
 #define LIMIT_PENDING_BYTES 32768
 #define LIMIT_HOLD_MS       100
 

@@ -164,7 +164,4 @@ void dispatch_input(struct connection *connection)
             break;
         }
     }
-    if (connection->input_start == connection->input_end) {
-        connection->input_start = connection->input_end = 0;
-    }
 }

@@ -7,9 +7,16 @@
  * page faults each time. */
 #define KEPT_BYTES 4096
 
+/* False as well while a program has not taken data from there. */
+static bool input_is_empty(const struct connection *connection)
+{
+    return connection->input_start == connection->input_end &&
+           connection->stdin_batch.channel == NULL;
+}
+
 static bool input_is_due(const struct connection *connection)
 {
-    return connection->input_end == 0 && connection->pages.input_touched > KEPT_BYTES;
+    return input_is_empty(connection) && connection->pages.input_touched > KEPT_BYTES;
 }
 
 static bool output_is_due(const struct connection *connection)
@@ -52,7 +59,7 @@ void idle_trim(struct connection *connection)
     }
     if (kex_is_due(connection)) {
         /* One call for all, if nothing waits. */
-        if (connection->input_end == 0 && connection->output_end == 0) {
+        if (input_is_empty(connection) && connection->output_end == 0) {
             memory_give_back(buffers, sizeof(*buffers));
             connection->pages.input_touched = connection->pages.output_touched = 0;
         } else {

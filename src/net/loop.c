@@ -34,6 +34,7 @@ static void set_tcp(int fd, int option, int value)
 
 static void read_socket(struct connection *connection)
 {
+    channel_stdin_flush(connection); /* what programs have not taken is in the way */
     uint8_t *input = connection->buffers.input;
     size_t left = connection->input_end - connection->input_start;
     if (connection->input_start > 0) {

@@ -108,7 +108,7 @@ window@4@src/net/channels/channel.c@channel->window = LIMIT_WINDOW_BYTES@channel
 stdin@0@src/net/channels/channel_stdin.c@batch->bytes += count@batch->bytes = count
 stdin@1@src/net/channels/channel_stdin.c@consume(channel, (size_t)written)@consume(channel, 0)
 stdin@2@src/net/channels/channel_stdin.c@&channel->pending, taken)@&channel->pending, count)
-stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel->pending.bytes)@consume(channel, 0)
+stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel_waiting_bytes(connection, channel))@consume(channel, 0)
 sizes_session@0@src/session/session_requests.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
 sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/ipc/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes

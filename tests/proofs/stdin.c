@@ -4,9 +4,8 @@
  * channel_stdin_data() adds to it, and exactly what it is given. This is the part of the invariant
  * in window.c that channel_window.c leaves to its callers.
  *
- * Any valid state: the handlers of CHANNEL_EOF, CHANNEL_CLOSE and CHANNEL_REQUEST flush the batch
- * first, and so does the turn of the channels. So only channel_stdin_data() and
- * channel_stdin_flush() find one. Its data is that of a program whose queue is empty.
+ * Any valid state: what a program does not take may stay in the batch, even after CHANNEL_EOF. Its
+ * data is that of a program whose queue is empty.
  *
  * Bounds: channel_stdin_flush() with one part only, since CBMC has no answer for several within
  * minutes: the fuzz target `connection` judges these. channel_stdin_drain() with up to CHUNKS
@@ -127,6 +126,12 @@ void message_send(struct connection *to, struct writer *message)
     (void)message;
 }
 
+size_t channel_waiting_bytes(const struct connection *of, const struct channel *channel)
+{
+    const struct stdin_batch *batch = &of->stdin_batch;
+    return channel->pending.bytes + (batch->channel == channel ? batch->bytes : 0);
+}
+
 bool channel_is_open(const struct channel *channel)
 {
     return channel->output != OUTPUT_FREE;
@@ -156,6 +161,12 @@ static void begin_short_batch(struct stdin_batch *batch)
     ASSUME(batch->bytes > 0 && batch->bytes <= sizeof(bytes));
 }
 
+static bool batch_is_of(const struct channel *channel)
+{
+    return (channel->input == INPUT_OPEN || channel->input == INPUT_DRAINING) &&
+           channel->pending.bytes == 0;
+}
+
 static void begin_batch(struct channel *channel)
 {
     struct stdin_batch *batch = &connection.stdin_batch;
@@ -165,7 +176,8 @@ static void begin_batch(struct channel *channel)
         begin_short_batch(batch);
     }
     batch->channel = channel;
-    ASSUME(channel->input == INPUT_OPEN && channel->pending.bytes == 0);
+    batch->held = nondet_bool();
+    ASSUME(batch_is_of(channel) && channel->child_stdin >= 0);
 }
 
 static void begin(struct channel *channel)
@@ -190,8 +202,7 @@ static bool batch_holds(const struct channel *channel)
     const struct stdin_batch *batch = &connection.stdin_batch;
     return batch->channel == NULL ? batch->count == 0 && batch->bytes == 0
                                   : batch->channel == channel && batch->count >= 1 &&
-                                        batch->count <= STDIN_BATCH_PARTS &&
-                                        channel->input == INPUT_OPEN && channel->pending.bytes == 0;
+                                        batch->count <= STDIN_BATCH_PARTS && batch_is_of(channel);
 }
 
 int main(void)
@@ -200,12 +211,13 @@ int main(void)
     size_t count = nondet_size();
     ASSUME(count <= sizeof(bytes));
     begin(channel);
-    if (THE_STEP < 2 && nondet_bool()) {
+    if (nondet_bool()) {
         begin_batch(channel);
     }
     uint64_t before = counted(channel);
     switch (THE_STEP) {
     case 0:
+        ASSUME(!channel_input_has_eof(channel->input)); /* channel_window_take() refuses it */
         channel_stdin_data(&connection, channel, bytes, count);
         before += count;
         break;

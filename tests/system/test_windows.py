@@ -230,6 +230,19 @@ def test_program_that_waits_for_its_own_output(client):
     assert len(channel.wait_closed().output) == total > FIRST
 
 
+def test_data_that_waits_is_not_overwritten(client):
+    """What a program has not taken yet stays as it is while more data arrives."""
+    raw = client().login()
+    channel = raw.exec("sleep 0.5; cat")
+    data = os.urandom(FIRST + PIPE)
+    for start in range(0, len(data), 8192):
+        channel.wait(lambda: channel.window >= 8192)
+        channel.send(data[start:start + 8192])
+        ping(raw)
+    channel.send_eof()
+    assert channel.wait_closed().output == data
+
+
 @pytest.mark.sandbox  # a sanitizer's runtime has memory of its own
 def test_memory_of_bulk_is_given_back(client):
     """The memory of a transfer is given back."""

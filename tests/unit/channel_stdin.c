@@ -284,6 +284,76 @@ START_TEST(a_program_that_has_closed_its_stdin)
 }
 END_TEST
 
+/* The pipe of `one` is full, and its client has sent 3000 bytes more. */
+static struct channel *hold(void)
+{
+    struct channel *channel = channel_of(&one);
+    channel->stdin_widened = true;
+    while (write(channel->child_stdin, bytes, 4096) > 0) {
+    }
+    data(&one, 0, 1000);
+    data(&one, 1000, 2000);
+    channel_stdin_write(rig.connection);
+    ck_assert_uint_eq(channel_waiting_bytes(rig.connection, channel), 3000);
+    program_check_windows(&rig);
+    return channel;
+}
+
+static void read_held(void)
+{
+    while (program_read(one.in, back, sizeof(back)) == sizeof(back)) {
+    }
+    program_turn(&rig, 0);
+    ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3000);
+    ck_assert_mem_eq(back, bytes, 3000);
+    ck_assert_ptr_null(rig.connection->stdin_batch.channel);
+}
+
+/* What a program does not take is not copied until the input buffer is needed. */
+START_TEST(data_waits_where_it_was_decrypted)
+{
+    const struct channel *channel = hold();
+    program_turn(&rig, 0);
+    ck_assert_uint_eq(rig.connection->pool.touched, 0);
+    read_held();
+    ck_assert_uint_eq(channel->consumed, 3000);
+    ck_assert_uint_eq(rig.connection->pool.touched, 0);
+}
+END_TEST
+
+START_TEST(data_is_copied_before_the_buffer_is_used_again)
+{
+    const struct channel *channel = hold();
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(channel->pending.bytes, 3000);
+    read_held();
+}
+END_TEST
+
+START_TEST(the_end_waits_for_data_that_is_held)
+{
+    const struct channel *channel = hold();
+    uint8_t byte;
+    hear_of(&one, SSH_MSG_CHANNEL_EOF);
+    ck_assert_int_ge(channel->child_stdin, 0);
+    read_held();
+    ck_assert_int_eq(read(one.in, &byte, 1), 0);
+}
+END_TEST
+
+START_TEST(data_that_is_held_is_dropped_with_its_program)
+{
+    const struct channel *channel = hold();
+    program_close(&one.in);
+    program_turn(&rig, 0);
+    ck_assert_int_eq(channel->child_stdin, -1);
+    ck_assert_ptr_null(rig.connection->stdin_batch.channel);
+    ck_assert_uint_eq(channel->consumed, 3000);
+    channel_stdin_flush(rig.connection);
+    ck_assert_uint_eq(rig.connection->pool.in_use, 0);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("channel_stdin");
@@ -302,6 +372,10 @@ Suite *unit_suite(void)
     tcase_add_test(tests, data_that_a_program_takes_later_is_use);
     tcase_add_test(tests, the_client_is_held_up_only_for_a_slow_program);
     tcase_add_test(tests, a_program_that_has_closed_its_stdin);
+    tcase_add_test(tests, data_waits_where_it_was_decrypted);
+    tcase_add_test(tests, data_is_copied_before_the_buffer_is_used_again);
+    tcase_add_test(tests, the_end_waits_for_data_that_is_held);
+    tcase_add_test(tests, data_that_is_held_is_dropped_with_its_program);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -70,6 +70,12 @@ uint32_t channel_number(const struct connection *connection, const struct channe
     return (uint32_t)(offset / sizeof(*channel));
 }
 
+size_t channel_waiting_bytes(const struct connection *connection, const struct channel *channel)
+{
+    const struct stdin_batch *batch = &connection->stdin_batch;
+    return channel->pending.bytes + (batch->channel == channel ? batch->bytes : 0);
+}
+
 static struct channel *refuse_not_open(struct connection *connection)
 {
     connection_refuse(connection, SSH_DISCONNECT_PROTOCOL_ERROR,

@@ -69,10 +69,10 @@ enum channel_ready { READY_STDIN = 1, READY_STDOUT = 2, READY_STDERR = 4, READY_
  * block, and are -1 when closed. With a terminal `child_stdin` and `child_stdout` are its master,
  * which the output half closes.
  *
- * Receiving: window + pending.bytes + consumed == limit at all times, and the limits of all
- * channels together are LIMIT_WINDOWS_BYTES at most. So the pool has room for all that clients may
- * send, and the input never stops because one program does not read: after its data there may be
- * messages of other channels, or the window that this program itself waits for.
+ * Receiving: window + channel_waiting_bytes() + consumed == limit at all times, and the limits of
+ * all channels together are LIMIT_WINDOWS_BYTES at most. So the pool has room for all that clients
+ * may send, and the input never stops because one program does not read: after its data there may
+ * be messages of other channels, or the window that this program itself waits for.
  */
 struct channel {
     uint32_t remote;        /* the channel number on the client's side */
@@ -90,7 +90,7 @@ struct channel {
     bool stdin_widened;   /* a larger pipe was asked for */
     uint64_t stdin_bytes; /* what the program has taken in all */
     uint64_t typed_ms;    /* when as little as a keystroke last came; 0 for never */
-    struct queue pending; /* data that the program has not taken yet */
+    struct queue pending; /* data that the program has not taken yet, out of the input buffer */
 
     /* channel_stdout.c */
     int child_stdout, child_stderr;
@@ -144,6 +144,9 @@ struct channel *channel_read_open(struct connection *connection, struct reader *
 /* A message whose only field is the channel: CHANNEL_EOF, for example. */
 void channel_send(struct connection *connection, const struct channel *channel,
                   enum ssh_message number);
+
+/* Data that the program has not taken yet: in the queue, or still in the input buffer. */
+size_t channel_waiting_bytes(const struct connection *connection, const struct channel *channel);
 
 /* Starts a CHANNEL_REQUEST that wants no reply. */
 struct writer channel_request_begin(struct connection *connection, const struct channel *channel,

@@ -190,7 +190,7 @@ static struct channel *read_only_field(struct connection *connection, struct rea
         messages_refuse_malformed(connection, name);
         return NULL;
     }
-    channel_stdin_flush(connection);
+    channel_stdin_write(connection);
     return channel;
 }
 

@@ -29,7 +29,7 @@ static void add_entries(const struct connection *connection, const struct channe
     bool asks = sends && channel->flow < FLOW_COALESCING;
     /* poll() reports POLLERR unasked when the program has closed its stdin, a pipe. A terminal's
      * master would report POLLHUP over and over: it is asked about only while data is queued. */
-    bool queued = channel->pending.bytes > 0;
+    bool queued = channel_waiting_bytes(connection, channel) > 0;
     entries[0] =
         channel_poll_entry(queued || !channel->has_pty, channel->child_stdin, queued ? POLLOUT : 0);
     entries[1] = channel_poll_entry(asks, channel->child_stdout, POLLIN);
@@ -117,7 +117,7 @@ void channel_poll_turn(struct connection *connection)
     /* Interactive channels are served first. Among the others, which can fill the output, another
      * one is first in each turn. */
     bool was_bulk[LIMIT_CHANNELS];
-    channel_stdin_flush(connection);
+    channel_stdin_write(connection);
     size_t used = connection->channels_used;
     connection->first_channel = next_live(connection, connection->first_channel);
     for (size_t i = 0; i < used; i++) {

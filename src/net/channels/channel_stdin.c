@@ -20,8 +20,11 @@ static void close_stdin(struct connection *connection, struct channel *channel,
         channel->child_stdin = -1;
     }
     channel_close_descriptor(&channel->child_stdin);
-    channel_window_consume(channel, channel->pending.bytes);
+    channel_window_consume(channel, channel_waiting_bytes(connection, channel));
     queue_drop(&connection->pool, &channel->pending, channel->pending.bytes);
+    if (connection->stdin_batch.channel == channel) {
+        connection->stdin_batch = (struct stdin_batch){0};
+    }
 }
 
 void channel_stdin_shut(struct connection *connection, struct channel *channel)
@@ -49,7 +52,8 @@ void channel_stdin_send_eow(struct connection *connection, struct channel *chann
 
 static void close_if_drained(struct connection *connection, struct channel *channel)
 {
-    if (channel->input == INPUT_DRAINING && !channel->has_pty && channel->pending.bytes == 0) {
+    if (channel->input == INPUT_DRAINING && !channel->has_pty &&
+        channel_waiting_bytes(connection, channel) == 0) {
         channel_stdin_shut(connection, channel);
     }
 }
@@ -106,6 +110,7 @@ static size_t write_child(struct connection *connection, struct channel *channel
 {
     ssize_t written = writev(channel->child_stdin, parts, count);
     if (written >= 0) {
+        connection_mark_used(connection);
         channel_window_consume(channel, (size_t)written);
         channel->stdin_bytes += (size_t)written;
         return (size_t)written;
@@ -129,11 +134,11 @@ static void advance_batch(struct stdin_batch *batch, size_t written)
     }
 }
 
-void channel_stdin_flush(struct connection *connection)
+void channel_stdin_write(struct connection *connection)
 {
     struct stdin_batch *batch = &connection->stdin_batch;
     struct channel *channel = batch->channel;
-    if (channel == NULL) {
+    if (channel == NULL || (batch->held && (channel->ready & READY_STDIN) == 0)) {
         return;
     }
     advance_batch(batch, write_child(connection, channel, batch->parts, batch->count));
@@ -143,8 +148,20 @@ void channel_stdin_flush(struct connection *connection)
         channel_widen_pipe(channel->child_stdin, &channel->stdin_widened)) {
         advance_batch(batch, write_child(connection, channel, batch->parts, batch->count));
     }
+    batch->held = batch->bytes > 0;
+    if (!batch->held) {
+        *batch = (struct stdin_batch){0};
+        close_if_drained(connection, channel);
+    }
+}
+
+void channel_stdin_flush(struct connection *connection)
+{
+    struct stdin_batch *batch = &connection->stdin_batch;
+    channel_stdin_write(connection);
     for (int i = 0; i < batch->count; i++) {
-        keep_data(connection, channel, batch->parts[i].iov_base, batch->parts[i].iov_len);
+        queue_add(&connection->pool, &batch->channel->pending, batch->parts[i].iov_base,
+                  batch->parts[i].iov_len);
     }
     *batch = (struct stdin_batch){0};
 }
@@ -158,9 +175,6 @@ void channel_stdin_drain(struct connection *connection, struct channel *channel)
         struct iovec part = iovec_of(oldest, count);
         size_t taken = write_child(connection, channel, &part, 1);
         queue_drop(&connection->pool, &channel->pending, taken);
-        if (taken > 0) {
-            connection_mark_used(connection);
-        }
         ready = taken == count;
         close_if_drained(connection, channel);
     }
@@ -178,7 +192,7 @@ uint64_t channel_stdin_pause_until_ms(const struct connection *connection)
     }
     /* Not while the program may wait for the client: for the WINDOW_ADJUST that its output needs,
      * or for the end of a key exchange. */
-    bool pauses = only != NULL && only->pending.bytes >= LIMIT_PENDING_BYTES &&
+    bool pauses = only != NULL && channel_waiting_bytes(connection, only) >= LIMIT_PENDING_BYTES &&
                   only->remote_window > 0 && !connection->kex.sent;
     return pauses ? connection->times.read_ms + LIMIT_HOLD_MS : 0;
 }

@@ -64,7 +64,7 @@ static void grow_window(const struct connection *connection, struct channel *cha
                         uint32_t largest)
 {
     if (connection->socket.input_drained && channel->stdin_bytes > LIMIT_FIRST_PIPE_BYTES &&
-        channel->pending.bytes == 0 && channel->limit < largest) {
+        channel_waiting_bytes(connection, channel) == 0 && channel->limit < largest) {
         uint32_t more = (uint32_t)smaller((GROWTH - 1) * channel->limit, largest - channel->limit);
         more = (uint32_t)smaller(more, spare_window(connection));
         channel->limit += more;
@@ -89,7 +89,7 @@ void channel_window_return(struct connection *connection, struct channel *channe
     }
     /* If half of a grown window waits here, the program has stopped reading or is much slower than
      * the client: nothing is returned until the window has its first size again. */
-    if (channel->pending.bytes > channel->limit / 2) {
+    if (channel_waiting_bytes(connection, channel) > channel->limit / 2) {
         shrink_window(channel, LIMIT_WINDOW_BYTES);
     }
     if (channel->consumed < STEP(channel->limit)) {

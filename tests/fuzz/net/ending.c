@@ -15,8 +15,9 @@ enum { RESTORE, FINISH_EXCHANGE, EXIT, CLOSE, CHECK, LEAVE, WAIT, STAGES = WAIT 
 static bool drains(void)
 {
     const struct connection *connection = world.connection;
-    return (world.config[0] & 0x40) == 0 && world.logged_in && connection->input_end == 0 &&
-           !world.client.closed && !world.ambiguous && world.write_error == 0;
+    return (world.config[0] & 0x40) == 0 && world.logged_in &&
+           connection->input_start == connection->input_end && !world.client.closed &&
+           !world.ambiguous && world.write_error == 0;
 }
 
 static void restore(void)

@@ -9,7 +9,8 @@
 
 static void check_window(const struct channel *channel, const struct peer_channel *peer)
 {
-    FUZZ_CHECK((uint64_t)channel->window + channel->pending.bytes + channel->consumed ==
+    FUZZ_CHECK(channel->window + channel_waiting_bytes(world.connection, channel) +
+                   channel->consumed ==
                channel->limit);
     FUZZ_CHECK(channel->limit >= LIMIT_WINDOW_BYTES &&
                channel->limit <= LIMIT_LARGEST_WINDOW_BYTES);
@@ -30,7 +31,8 @@ static void check_channel(const struct channel *channel, size_t slot)
         FUZZ_CHECK((channel->output == OUTPUT_CLOSED) == peer->heard_close);
         return;
     }
-    FUZZ_CHECK(channel->pending.bytes == 0 && channel->pending.first == 0);
+    FUZZ_CHECK(channel_waiting_bytes(world.connection, channel) == 0 &&
+               channel->pending.first == 0);
     FUZZ_CHECK(slot >= world.connection->channels_used ||
                (channel->child_stdin < 0 && channel->child_stdout < 0 &&
                 channel->child_stderr < 0 && channel->child_exit < 0));
@@ -129,7 +131,7 @@ void invariants_hold(void)
     FUZZ_CHECK(connection->input_start <= connection->input_end &&
                connection->input_end <= LIMIT_INPUT_BYTES);
     FUZZ_CHECK(connection->channels_used <= LIMIT_CHANNELS);
-    FUZZ_CHECK(connection->stdin_batch.channel == NULL);
+    FUZZ_CHECK(connection->stdin_batch.channel == NULL || connection->stdin_batch.held);
     FUZZ_CHECK(connection->end.reached || connection->kex.sent == world.in_exchange ||
                !world.said_kexinit);
     FUZZ_CHECK(connection->kex.sent || connection->deferred_bytes == 0);
@@ -164,7 +166,8 @@ void invariants_at_rest(void)
             goal_reached(GOAL_PACED);
         }
         bool returns = channel_is_open(channel) && channel->output != OUTPUT_CLOSED &&
-                       !channel_input_has_eof(channel->input) && channel->pending.bytes == 0;
+                       !channel_input_has_eof(channel->input) &&
+                       channel_waiting_bytes(connection, channel) == 0;
         FUZZ_CHECK(!returns || channel->consumed < channel->limit / 4);
     }
 }

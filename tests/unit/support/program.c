@@ -167,7 +167,8 @@ void program_check_windows(const struct rig *rig)
         if (channel_is_open(channel)) {
             ck_assert_uint_ge(channel->limit, LIMIT_WINDOW_BYTES);
             ck_assert_uint_le(channel->limit, LIMIT_LARGEST_WINDOW_BYTES);
-            ck_assert_uint_eq(channel->window + channel->pending.bytes + channel->consumed,
+            ck_assert_uint_eq(channel->window + channel_waiting_bytes(rig->connection, channel) +
+                                  channel->consumed,
                               channel->limit);
             limits += channel->limit;
             pending += channel->pending.bytes;
