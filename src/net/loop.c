@@ -154,7 +154,7 @@ static void wait_for_events(struct connection *connection)
     }
     if (ready > 0 || plan.coalesces) {
         connection->pages.woken_ms = connection->now_ms;
-        if (plan.awaits_room) {
+        if (plan.awaits_room || !connection->socket.input_drained) {
             idle_trim_before_bulk(connection);
         }
     } else if (connection->now_ms - connection->pages.woken_ms >= LIMIT_REST_MS) {
