@@ -66,6 +66,9 @@ static void check_pool(void)
 {
     const struct pool *pool = &world.connection->pool;
     uint8_t seen[QUEUE_CHUNKS + 1];
+    if (world.connection->stdin_batch.bytes > 0) {
+        goal_reached(GOAL_WAITING);
+    }
     if (pool->touched == 0) {
         FUZZ_CHECK(pool->in_use == 0 && pool->free == 0);
         return;

@@ -16,7 +16,7 @@ static const char *const goal_names[GOALS] = {
     "exhausted",   "returned", "grown",   "rekey_client", "rekey_server", "held_back", "guess",
     "disconnect",  "eof",      "close",   "exit_status",  "exit_signal",  "eow",       "coalesced",
     "trimmed",     "signaled", "proved",  "slots_full",   "drained",      "corrupt",   "lingered",
-    "short_write", "paced",    "widened", "break",
+    "short_write", "paced",    "widened", "break",        "waiting",
 };
 
 void goal_reached(enum goal goal)

@@ -147,6 +147,7 @@ enum goal {
     GOAL_PACED,
     GOAL_WIDENED,
     GOAL_BREAK,
+    GOAL_WAITING,
     GOALS
 };
 

@@ -109,7 +109,7 @@ def sessions():
     yield config() + SESSION + op("r", 0, PTY) + op("c", 0), "pty close drained"
     # Windows.
     yield config() + RUNNING + op("R", 0, 1) + data(0, 32768, 2) + op("R", 0, 0) + data(0, 32768, 2), \
-        "exhausted queued returned drained"
+        "exhausted waiting returned drained"
     yield config() + RUNNING + data(0, 32768, 2) * 8, "grown returned drained"
     yield config() + RUNNING + data(0, 32768, 2) * 8 + op("R", 0, 1) + data(0, 32768, 3) * 4 + op("T", 0xfc), "grown queued drained"
     yield config() + RUNNING + data(0, 32768, 2) * 8 + op("R", 0, 1) + data(0, 32768, 3) * 4 + op("c", 0), "grown queued drained"
@@ -151,7 +151,7 @@ def sessions():
 def edges():
     """The last that is allowed, and the first that is not."""
     full = RUNNING + op("R", 0, 1) + data(0, 32768, 1) + data(0, 0, 0, NOT_CLIPPED)
-    yield config() + full, "exhausted queued drained"
+    yield config() + full, "exhausted waiting drained"
     # While the program is behind, the client is read only now and then.
     yield config() + full + data(0, 1, 0, NOT_CLIPPED) + op("T", 0xc9), "exhausted disconnect"
     yield config() + full + data(0, 1, 0, NOT_CLIPPED | STDERR) + op("T", 0xc9), "exhausted disconnect"
@@ -190,8 +190,8 @@ def edges():
         "rekey_server returned drained"
     yield config() + RUNNING + op("T", 0xff) + op("z") + data(0, 20000, 1, STDERR) + op("z") * 2 + op("K", 0) + op("z") * 3, \
         "rekey_server returned drained"
-    yield config() + TERMINAL + op("R", 0, 1) + data(0, 500) + op("Q", 0x20) + data(0, 50), "queued drained"
-    yield config() + RUNNING + op("R", 0, 1) + data(0, 500) + op("Q", 0x10) + data(0, 50), "queued eow drained"
+    yield config() + TERMINAL + op("R", 0, 1) + data(0, 500) + op("Q", 0x20) + data(0, 50), "waiting drained"
+    yield config() + RUNNING + op("R", 0, 1) + data(0, 500) + op("Q", 0x10) + data(0, 50), "waiting eow drained"
 
 
 def terminals():
@@ -255,7 +255,7 @@ def malformed():
     yield config() + RUNNING + op("Q", 0x80) + data(0, 20) + data(0, 20), "eow drained"
     yield config() + TERMINAL + op("Q", 0x80) + data(0, 20) + data(0, 20), "pty drained"
     yield config() + RUNNING + op("R", 0, 1) + data(0, 32768) + op("R", 0, 4) + op("z") * 2 + data(0, 32768) + op("R", 0, 3), \
-        "queued drained"
+        "waiting drained"
     yield config() + RUNNING + b"".join(op("P", kind << 3 | 5) + writes(0, 1) for kind in range(8)), "output drained"
 
 
