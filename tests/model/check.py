@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Checks the models with SPIN: each state that they can reach. run.sh says how it is used."""
+
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+from source import HERE, PROTECTIONS, TOP, Source
+
+WORK = TOP / "build" / "model"
+STRICT = {"CLIENT_IS_STRICT": 1, "CHECKS_CLIENT": 1, "CHECKS_SERVER": 1}
+OLD_CLIENT = {"CLIENT_IS_STRICT": 0, "CHECKS_CLIENT": 0, "CHECKS_SERVER": 1}
+SEEN, HOLDS = "seen", "holds"
+SECONDS = 600
+
+# `wanted`: HOLDS, all states are as the model demands; SEEN, the model can come to its `goal`; else the one demand that
+# is made, which must fail. `bug` is for Source.
+Run = collections.namedtuple("Run", "name model wanted constants goal bug", defaults=({}, None, None))
+
+RUNS = (
+    Run("packets, strict client", "transport", HOLDS, STRICT),
+    Run("packets to the server, client not strict", "transport", HOLDS, OLD_CLIENT),
+    Run("all packets can arrive", "transport", SEEN, STRICT, "REACHES_END"),
+    Run("logins", "login", HOLDS),
+    Run("a login can succeed", "login", SEEN, {}, "REACHES_LOGIN"),
+)
+
+LOST = "NONE_IS_MISSING"
+REQUESTS = "src/monitor/monitor_requests.c"
+SIGN = "src/monitor/sign.c"
+TEETH = (
+    Run("no strict key exchange: Terrapin", "transport", LOST, STRICT, None,
+        ("src/net/transport/kexinit.c", PROTECTIONS["OFFERS_STRICT_KEX"][1], "", PROTECTIONS["STRICT_IF_OFFERED"][1], "")),
+    Run("a client without it: Terrapin", "transport", LOST, {**OLD_CLIENT, "CHECKS_CLIENT": 1}),
+    Run("IGNORE in the first key exchange", "transport", LOST, OLD_CLIENT, None,
+        ("src/net/dispatch.c", "{SSH_MSG_IGNORE, BETWEEN_KEX", "{SSH_MSG_IGNORE, FIRST_KEX | BETWEEN_KEX")),
+    Run("H without both KEXINITs: downgrade", "transport", "SAME_OFFERS", STRICT, None,
+        (SIGN, PROTECTIONS["HASH_HAS_KEXINITS"][1], "")),
+    Run("data in a key exchange", "transport", "HELD_BACK", STRICT, None,
+        ("src/net/transport/connection.c", PROTECTIONS["HOLDS_BACK"][1], "return !of_key_exchange")),
+    Run("numbers that go on after NEWKEYS", "transport", HOLDS, STRICT, "REACHES_END",
+        ("src/net/transport/kex.c", PROTECTIONS["RESETS_IN"][1], "")),
+    Run("no cookie of this connection: replay", "login", "SIGNED_NOW", {}, None, (REQUESTS, PROTECTIONS["CHECKS_COOKIE"][1], "if (false) {")),
+    Run("session identifier of a later exchange: replay", "login", "SIGNED_NOW", {}, None,
+        (REQUESTS, PROTECTIONS["KEEPS_FIRST_HASH"][1], "if (true) {")),
+    Run("signature without session identifier", "login", "SIGNED_NOW", {}, None, (SIGN, PROTECTIONS["SIGNED_HAS_SESSION_ID"][1], "")),
+    Run("H without K_S: a login elsewhere", "login", "SIGNED_FOR_US", {}, None, (SIGN, PROTECTIONS["HASH_HAS_HOSTKEY"][1], "")),
+    Run("signature not verified", "login", "SIGNED", {}, None, (SIGN, PROTECTIONS["VERIFIES_SIGNATURE"][1], "false")),
+    Run("SIGN before START", "login", "IN_ORDER", {}, None,
+        (REQUESTS, "sign_tail_bytes, PHASES_SERVING", "sign_tail_bytes, PHASES_ALL")),
+    Run("AUTH after the login", "login", "LOGS_IN_ONCE", {}, None,
+        (REQUESTS, "[IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, MONITOR_BEFORE_LOGIN",
+         "[IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, PHASES_SERVING")),
+    Run("AUTH before the first SIGN", "login", "IN_ORDER", {}, None,
+        ("src/monitor/login.c", PROTECTIONS["WANTS_SESSION_ID"][1], "if (false) {")),
+    Run("AUTH after the last attempt", "login", "IN_FEW_ATTEMPTS", {}, None,
+        ("src/monitor/login.c", PROTECTIONS["COUNTS_ATTEMPTS"][1], "if (false) {")),
+    Run("PROVE before the login", "login", "PROVES_LATE", {}, None,
+        (REQUESTS, "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN",
+         "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, PHASES_SERVING")),
+)
+
+
+def program(run, folder, deep):
+    """Writes and builds SPIN's checker."""
+    source = Source(run.bug)
+    text = source.read(f"{HERE.relative_to(TOP)}/{run.model}.pml")
+    constants = dict.fromkeys(re.findall(r"\breached\((REACHES_\w+)\)", text), 0)
+    constants |= dict.fromkeys(re.findall(r"\bmust\((\w+),", text), int(run.wanted == HOLDS))
+    if run.goal or run.wanted in constants:
+        constants[run.goal or run.wanted] = 1
+    constants |= {**run.constants, **(deep if run in RUNS else {})}
+    front = "".join(f"#define {name} {value}\n" for name, value in constants.items())
+    front += "#define must(demand, condition) assert(!(demand) || (condition))\n"
+    front += "#define reached(goal) if :: goal -> assert(false) :: else fi\n"
+    with open(f"{folder}/model.pml", "w", encoding="utf-8") as file:
+        file.write(source.promela() + front + text)
+    subprocess.run(["spin", "-a", "model.pml"], cwd=folder, check=True, stdout=subprocess.PIPE)
+    subprocess.run(["gcc", "-O1", "-w", "-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=4096", "-DMEMLIM=8000", *(["-DBFS"] if run in TEETH else []), "-o", "pan", "pan.c"],
+                   cwd=folder, check=True)
+
+
+def verdict(output):
+    """HOLDS, or FAILS with what SPIN says; None: it has not looked at all states."""
+    found = re.search(r"^pan:1: (.*?) \(at depth", output, re.M)
+    if found:
+        return "fails" if found[1].startswith("assertion") else found[1]
+    whole = "errors: 0" in output and "Search not completed" not in output and "max search depth too small" not in output
+    return HOLDS if whole else None
+
+
+def story(folder, source):
+    """What happens on the way to what SPIN has found."""
+    names = {str(number): name for name, (number, _) in source.messages().items()}
+    told = subprocess.run(["spin", "-t", "-T", "model.pml"], cwd=folder, capture_output=True, text=True).stdout
+    return [re.sub(r"message (\d+)", lambda number: names.get(number[1], number[1]), line) for line in re.findall(r"@ (.*)", told)]
+
+
+def check(run, deep):
+    with tempfile.TemporaryDirectory(dir=WORK) as folder:
+        program(run, folder, deep)
+        output = subprocess.run(["./pan", "-m400000"], cwd=folder, capture_output=True, text=True, timeout=SECONDS).stdout
+        found = verdict(output)
+        states = int(float(re.search(r"(\S+) states, stored", output)[1]))
+        return found, states, story(folder, Source(run.bug)) if found != HOLDS else []
+
+
+def report(run, result, show):
+    found, states, lines = result
+    good = found == (HOLDS if run.wanted == HOLDS else "fails")
+    if run.goal:
+        words = {HOLDS: "no way there", "fails": "there is a way"}
+    else:
+        words = {HOLDS: "holds", "fails": run.wanted + " fails" if run.wanted != HOLDS else "a demand fails"}
+    print(f"{'ok   ' if good else 'WRONG'} {run.name:48} {words.get(found, found or 'too many states')}, {states} states")
+    if show or not good:
+        print("".join(f"          {line}\n" for line in lines), end="")
+    sys.stdout.flush()
+    return good
+
+
+def changed(source):
+    """Protections that the models know and the source lacks."""
+    absent = [name for name, there in source.protections().items() if not there]
+    for name in absent:
+        path, text = PROTECTIONS[name]
+        print(f"WRONG {path} lacks, or has more than once, what the models call {name}:\n        {text}\n"
+              "        If only its words have changed, change them in tests/model/source.py, too.")
+    return len(absent)
+
+
+def main():
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--teeth", action="store_true")
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--deep", action="store_true")
+    parser.add_argument("models", nargs="*")
+    arguments = parser.parse_args()
+    WORK.mkdir(parents=True, exist_ok=True)
+    deep = {"MOST_ACTS": 3} if arguments.deep else {}
+    runs = [run for run in (TEETH if arguments.teeth else RUNS) if not arguments.models or run.model in arguments.models]
+    if not runs:
+        sys.exit(f"model: there is no model {' '.join(arguments.models)}")
+    passed, failed = 0, 0 if arguments.teeth else changed(Source())
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        for run, result in zip(runs, pool.map(lambda run: check(run, deep), runs)):
+            good = report(run, result, arguments.show)
+            passed, failed = passed + good, failed + (not good)
+    print(f"{passed} {'planted bugs found' if arguments.teeth else 'hold'}, {failed} not")
+    if os.environ.get("WREN_COUNTS"):
+        with open(os.environ["WREN_COUNTS"], "w", encoding="utf-8") as file:
+            json.dump({"passed": passed, "failed": failed, "skipped": 0}, file)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()

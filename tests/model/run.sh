@@ -1,0 +1,30 @@
+#!/bin/sh
+# Checks models of the protocol and of the processes with SPIN, in each state that they can reach: transport.pml and login.pml
+# and processes.pml say what they model, what an attacker can do there, what is proved, and what is not.
+#
+#     sh tests/model/run.sh [--teeth] [--show] [--deep] [transport|login|processes]...
+#
+#     --teeth  proves nothing: takes protections out of the source one by one; the models must then find an attack that is
+#              known, such as Terrapin, or a place that is not given back
+#     --show   tells each attack as a story
+#     --deep   an attacker on the wire acts three times, not twice; takes gigabytes
+#
+# The tables of messages and requests come from the C source; so does whether each protection is there (source.py). A
+# message or request that the source has and the models have not, or a protection whose words have changed, fails.
+# Installs Debian's packages that it needs, as root.
+set -u
+top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
+cd "$top" || exit 1
+
+case ${1:-} in -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
+. "$top/tests/packages.sh"
+# shellcheck disable=SC2034 # packages.sh reads them
+needed="
+spin:has spin
+gcc:has gcc
+libc6-dev:test -e /usr/include/stdio.h
+python3:has python3
+" useful=
+mkdir -p build/model
+ensure_packages build/model/apt.log "" || exit 1
+PYTHONDONTWRITEBYTECODE=1 exec "$python" tests/model/check.py "$@"
