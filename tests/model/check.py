@@ -11,11 +11,12 @@ import subprocess
 import sys
 import tempfile
 
-from source import HERE, PROTECTIONS, TOP, Source
+from source import FIRST_KEX_MESSAGES, HERE, PROTECTIONS, REQUESTS, TOP, Source
 
 WORK = TOP / "build" / "model"
 STRICT = {"CLIENT_IS_STRICT": 1, "CHECKS_CLIENT": 1, "CHECKS_SERVER": 1}
 OLD_CLIENT = {"CLIENT_IS_STRICT": 0, "CHECKS_CLIENT": 0, "CHECKS_SERVER": 1}
+HOSTILE, OUR_OWN = {"TAKEN_OVER": 1}, {"TAKEN_OVER": 0}
 SEEN, HOLDS = "seen", "holds"
 SECONDS = 600
 
@@ -29,10 +30,13 @@ RUNS = (
     Run("all packets can arrive", "transport", SEEN, STRICT, "REACHES_END"),
     Run("logins", "login", HOLDS),
     Run("a login can succeed", "login", SEEN, {}, "REACHES_LOGIN"),
+    Run("all processes end, network process hostile", "processes", HOLDS, HOSTILE),
+    Run("all processes end, network process ours", "processes", HOLDS, OUR_OWN),
+    Run("a session can start", "processes", SEEN, OUR_OWN, "REACHES_SESSION"),
 )
 
 LOST = "NONE_IS_MISSING"
-REQUESTS = "src/monitor/monitor_requests.c"
+TABLE = "src/monitor/monitor_requests.c"
 SIGN = "src/monitor/sign.c"
 TEETH = (
     Run("no strict key exchange: Terrapin", "transport", LOST, STRICT, None,
@@ -46,24 +50,33 @@ TEETH = (
         ("src/net/transport/connection.c", PROTECTIONS["HOLDS_BACK"][1], "return !of_key_exchange")),
     Run("numbers that go on after NEWKEYS", "transport", HOLDS, STRICT, "REACHES_END",
         ("src/net/transport/kex.c", PROTECTIONS["RESETS_IN"][1], "")),
-    Run("no cookie of this connection: replay", "login", "SIGNED_NOW", {}, None, (REQUESTS, PROTECTIONS["CHECKS_COOKIE"][1], "if (false) {")),
+    Run("no cookie of this connection: replay", "login", "SIGNED_NOW", {}, None, (TABLE, PROTECTIONS["CHECKS_COOKIE"][1], "if (false) {")),
     Run("session identifier of a later exchange: replay", "login", "SIGNED_NOW", {}, None,
-        (REQUESTS, PROTECTIONS["KEEPS_FIRST_HASH"][1], "if (true) {")),
+        (TABLE, PROTECTIONS["KEEPS_FIRST_HASH"][1], "if (true) {")),
     Run("signature without session identifier", "login", "SIGNED_NOW", {}, None, (SIGN, PROTECTIONS["SIGNED_HAS_SESSION_ID"][1], "")),
     Run("H without K_S: a login elsewhere", "login", "SIGNED_FOR_US", {}, None, (SIGN, PROTECTIONS["HASH_HAS_HOSTKEY"][1], "")),
     Run("signature not verified", "login", "SIGNED", {}, None, (SIGN, PROTECTIONS["VERIFIES_SIGNATURE"][1], "false")),
     Run("SIGN before START", "login", "IN_ORDER", {}, None,
-        (REQUESTS, "sign_tail_bytes, PHASES_SERVING", "sign_tail_bytes, PHASES_ALL")),
+        (TABLE, "sign_tail_bytes, PHASES_SERVING", "sign_tail_bytes, PHASES_ALL")),
     Run("AUTH after the login", "login", "LOGS_IN_ONCE", {}, None,
-        (REQUESTS, "[IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, MONITOR_BEFORE_LOGIN",
+        (TABLE, "[IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, MONITOR_BEFORE_LOGIN",
          "[IPC_AUTH] = {sizeof(struct ipc_auth), auth_tail, PHASES_SERVING")),
     Run("AUTH before the first SIGN", "login", "IN_ORDER", {}, None,
         ("src/monitor/login.c", PROTECTIONS["WANTS_SESSION_ID"][1], "if (false) {")),
     Run("AUTH after the last attempt", "login", "IN_FEW_ATTEMPTS", {}, None,
         ("src/monitor/login.c", PROTECTIONS["COUNTS_ATTEMPTS"][1], "if (false) {")),
     Run("PROVE before the login", "login", "PROVES_LATE", {}, None,
-        (REQUESTS, "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN",
+        (TABLE, "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN",
          "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, PHASES_SERVING")),
+    Run("place kept after the login", "processes", "PLACE_IS_FREE", OUR_OWN, None,
+        ("src/monitor/drop_privileges.c", PROTECTIONS["GIVES_BACK_PLACE"][1], "")),
+    *(Run(name, "processes", "ALL_END", HOSTILE, None, (*PROTECTIONS[protection], ""))
+      for name, protection in (("no login deadline", "LOOKS_AT_DEADLINE"),
+                               ("a client's end that is not seen", "WATCHES_CONNECTION"),
+                               ("a monitor that waits until replies are read", "NEVER_WAITS"),
+                               ("a child that reads keys for ever", "READER_HAS_DEADLINE"),
+                               ("a network process without its monitor", "NETWORK_ENDS_WITH_MONITOR"),
+                               ("a session process without its monitor", "SESSION_ENDS_WITH_MONITOR"))),
 )
 
 
@@ -90,7 +103,7 @@ def verdict(output):
     """HOLDS, or FAILS with what SPIN says; None: it has not looked at all states."""
     found = re.search(r"^pan:1: (.*?) \(at depth", output, re.M)
     if found:
-        return "fails" if found[1].startswith("assertion") else found[1]
+        return "fails" if found[1].startswith(("assertion", "acceptance cycle")) else found[1]
     whole = "errors: 0" in output and "Search not completed" not in output and "max search depth too small" not in output
     return HOLDS if whole else None
 
@@ -105,7 +118,7 @@ def story(folder, source):
 def check(run, deep):
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
         program(run, folder, deep)
-        output = subprocess.run(["./pan", "-m400000"], cwd=folder, capture_output=True, text=True, timeout=SECONDS).stdout
+        output = subprocess.run(["./pan", "-m400000", *(["-E"] if run.model == "processes" else [])], cwd=folder, capture_output=True, text=True, timeout=SECONDS).stdout
         found = verdict(output)
         states = int(float(re.search(r"(\S+) states, stored", output)[1]))
         return found, states, story(folder, Source(run.bug)) if found != HOLDS else []
@@ -126,13 +139,15 @@ def report(run, result, show):
 
 
 def changed(source):
-    """Protections that the models know and the source lacks."""
-    absent = [name for name, there in source.protections().items() if not there]
-    for name in absent:
-        path, text = PROTECTIONS[name]
-        print(f"WRONG {path} lacks, or has more than once, what the models call {name}:\n        {text}\n"
-              "        If only its words have changed, change them in tests/model/source.py, too.")
-    return len(absent)
+    """How often the source has something that the models do not know."""
+    wrong = [f"{PROTECTIONS[name][0]} lacks, or has more than once, what the models call {name}:\n      {PROTECTIONS[name][1]}\n"
+             "      If only its words have changed, change them in tests/model/source.py, too."
+             for name, there in source.protections().items() if not there]
+    wrong += [f"the models do not know the request {name}" for name in source.requests().keys() ^ REQUESTS]
+    wrong += [f"transport.pml does not know {name} in the first key exchange" for name in source.first_kex_messages() - FIRST_KEX_MESSAGES]
+    for words in wrong:
+        print("WRONG", words)
+    return len(wrong)
 
 
 def main():
@@ -143,7 +158,7 @@ def main():
     parser.add_argument("models", nargs="*")
     arguments = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
-    deep = {"MOST_ACTS": 3} if arguments.deep else {}
+    deep = {"MOST_ACTS": 3, "MOST_REQUESTS": 4} if arguments.deep else {}
     runs = [run for run in (TEETH if arguments.teeth else RUNS) if not arguments.models or run.model in arguments.models]
     if not runs:
         sys.exit(f"model: there is no model {' '.join(arguments.models)}")

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Checks models of the protocol and of the processes with SPIN, in each state that they can reach: transport.pml and login.pml
-# and processes.pml say what they model, what an attacker can do there, what is proved, and what is not.
+# Checks models of the protocol and of the processes with SPIN, in each state that they can reach:
+# transport.pml, login.pml and processes.pml say what they model, what an attacker can do there, what is proved and what is
+# not.
 #
 #     sh tests/model/run.sh [--teeth] [--show] [--deep] [transport|login|processes]...
 #

@@ -26,8 +26,19 @@ PROTECTIONS = {
     "VERIFIES_SIGNATURE": ("src/monitor/sign.c", "!signature_verify(&signature, &grant->key, data, data_bytes)"),
     "WANTS_SESSION_ID": ("src/monitor/login.c", "if (login->session_id_bytes == 0) {"),
     "COUNTS_ATTEMPTS": ("src/monitor/login.c", "if (login->refusals >= login->options->attempts) {"),
+    # processes.pml
+    "GIVES_BACK_PLACE": ("src/monitor/drop_privileges.c", "admission_leave(monitor->admission);"),
+    "LOOKS_AT_DEADLINE": ("src/monitor/monitor.c", "if (clock_now_ms() >= monitor->deadline_ms) {"),
+    "WATCHES_CONNECTION": ("src/monitor/monitor.c", "if (ready > 0 && waiting[2].revents != 0) {\n        connection_ended(monitor);"),
+    "KILLS_NETWORK": ("src/monitor/monitor.c", '"network process did not end");\n            ending_kill_network(monitor);'),
+    "NEVER_WAITS": ("src/ipc/requests.c", "sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);"),
+    "READER_HAS_DEADLINE": ("src/monitor/authkeys_ask.c", "while (clock_now_ms() < request->deadline_ms) {"),
+    "NETWORK_ENDS_WITH_MONITOR": ("src/net/sandbox.c", "prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0L, 0L, 0L);"),
+    "SESSION_ENDS_WITH_MONITOR": ("src/session/session_process.c", "fcntl(lifeline, F_SETSIG, SIGKILL) == 0"),
 }
-MESSAGES = ("src/net/dispatch.c", "src/wire/ssh_numbers.h", "src/net/transport/connection.h")
+# What the models know: the monitor's requests, and what they have a server take during its first key exchange.
+REQUESTS = {"START", "SIGN", "PROVE", "AUTH", "NOTE", "END"}
+FIRST_KEX_MESSAGES = {"DISCONNECT", "IGNORE", "EXT_INFO", "KEXINIT", "KEX_ECDH_INIT", "NEWKEYS"}
 
 
 class Source:
@@ -77,6 +88,10 @@ class Source:
         rows = re.findall(r"\[IPC_(\w+)\] = \{sizeof\(struct \w+\),\s*\w+,\s*(\w+),\s*on_", text)
         assert len(rows) == text.count("] = {sizeof"), "monitor_requests.c: a row can't be read"
         return {name: self.evaluate(text, phases, bits) for name, phases in rows}
+
+    def first_kex_messages(self):
+        first = sum(1 << at for at, name in enumerate(self.phases()) if name in ("KEXINIT", "GUESS", "ECDH", "NEWKEYS"))
+        return {name for name, (_, phases) in self.messages().items() if phases & first}
 
     def promela(self):
         lines = [f"#define {name} {value}" for name, value in self.protections().items()]
