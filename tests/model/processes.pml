@@ -6,15 +6,16 @@
  * any moment the client may leave, a launcher may end the connection, a newcomer may need the place, and somebody may kill
  * the monitor or the session process.
  *
- * The network process may be an attacker's: then it sends MOST_REQUESTS requests in any order, leaves its replies unread, closes the
- * session process's socket, or does nothing for ever. The child may hang on a dead file system, the session process too.
+ * The network process may be an attacker's: then it sends MOST_REQUESTS requests in any order, leaves its replies unread,
+ * closes the session process's socket, or does nothing for ever. The child may hang on a dead file system, and the session
+ * process, too.
  *
  * Proved: no process waits for ever for another. When the client has left, or the launcher asks, or the monitor ends for
  * whatever reason, all processes end; without a login they end, too. The place is free after the login, after an eviction,
  * and at the end.
  *
- * Taken for granted: each process goes on if it can, and time passes. Not modelled: requests without end, the alarm that kills a monitor which
- * hangs before the login, -i, the longest life, programs of the user, the debts of sources.
+ * Taken for granted: each process goes on if it can, and time passes. Not modelled: requests without end, the alarm that
+ * kills a monitor which hangs before the login, -i, the longest life, programs of the user, the debts of sources.
  */
 
 #ifndef MOST_REQUESTS

@@ -5,15 +5,18 @@
  * both at once, the client's wrong guess, sequence numbers, strict key exchange, what is held back during a key exchange.
  * Which message the server takes in which phase is read from src/net/dispatch.c.
  *
- * The attacker drops, delays, reorders, replays and injects packets. It changes the offers of both KEXINITs, and makes up
- * any packet as long as there are no keys; afterwards a packet is taken with its key and its sequence number alone.
+ * The attacker drops, delays, reorders and replays packets, changes both flags of either KEXINIT, and makes up IGNORE,
+ * EXT_INFO, KEX_ECDH_INIT and NEWKEYS, MOST_ACTS times in all. Under keys a packet is taken with the right key and sequence
+ * number alone.
  *
- * Proved for both directions: each packet that is taken under keys is the next that the other side has sent under them,
- * so none is missing (the attack Terrapin: CVE-2023-48795). The client goes on only if both saw the same offers. The
- * server sends nothing but key exchange between its KEXINIT and its NEWKEYS. Both always come to an end.
+ * Proved: each packet that is taken under keys is the next that the other side has sent under them, so none is missing (as
+ * in the attack Terrapin: CVE-2023-48795). This holds in both directions if the client offers strict key exchange, and
+ * towards the server with any client, as our first key exchange is strict with all of them. The client goes on only if
+ * both saw the same offers. The server sends nothing but key exchange between its KEXINIT and its NEWKEYS. Both always
+ * come to an end.
  *
- * Not modelled: lengths, several channels, algorithms other than by the flags below, a sequence number that wraps round,
- * an attacker who acts more than MOST_ACTS times.
+ * Taken for granted: nobody else makes the host's signature of this H, or a packet under these keys. Not modelled: secrecy,
+ * lengths, channels, other algorithms, a sequence number that wraps round, more acts of the attacker.
  */
 #ifndef MOST_ACTS
 #define MOST_ACTS 2 /* as many as Terrapin takes */
