@@ -6,9 +6,14 @@
 # Without a name it uses the tool that is installed. Install the program itself before, as /usr/local/sbin/wrensshd or
 # /usr/sbin/wrensshd. With DESTDIR set it installs below that folder. --remove removes everything except /etc/wrensshd.
 set -eu
-here=$(cd "$(dirname "$0")/.." && pwd)
+umask 022
+unset CDPATH
+here=$(cd -- "$(dirname -- "$0")/.." && pwd)
 root=${DESTDIR:-}
-remove=
+case $root in -*) root=./$root ;; esac # no command takes it for a flag
+remove='' part=''
+trap '[ -z "$part" ] || rm -f "$part"' EXIT
+trap 'exit 130' HUP INT TERM
 
 die() { echo "install.sh: $*" >&2; exit 1; }
 
@@ -43,16 +48,35 @@ mkinitfs) next='mkinitfs' ;;
 *) die "no such tool: $tool" ;;
 esac
 
-# put MODE SOURCE DESTINATION
+[ -z "$root" ] || [ -n "$remove" ] || mkdir -p "$root"
+[ -z "$root" ] || top=$(cd "$root" && pwd -P)
+
+# Refuses a folder to which a symbolic link leads out of DESTDIR.
+stay_inside() { # FOLDER
+    [ -n "$root" ] || return 0
+    there=$root$1
+    while [ ! -d "$there" ]; do there=${there%/*}; done
+    case $(cd "$there" && pwd -P)/ in
+    "${top%/}"/*) ;;
+    *) die "$root$1 leads out of $root" ;;
+    esac
+}
+
+# put MODE SOURCE DESTINATION. The file is whole when it gets its name. Until then its name begins with a dot, so that no tool
+# takes it for a hook if this script is killed.
 put() {
+    stay_inside "${3%/*}"
+    part=$root${3%/*}/.${3##*/}.new
+    rm -f "$part" # cp would follow a link
     if [ -n "$remove" ]; then
         rm -f "$root$3"
         return
     fi
-    mkdir -p "$root$(dirname "$3")"
-    cp "$here/$2" "$root$3.new"
-    chmod "$1" "$root$3.new"
-    mv "$root$3.new" "$root$3"
+    [ ! -d "$root$3" ] || die "$root$3 is a folder"
+    mkdir -p "$root${3%/*}"
+    cp "$here/$2" "$part"
+    chmod "$1" "$part"
+    mv -f "$part" "$root$3"
 }
 
 shared=/usr/share/wrensshd/initramfs
@@ -103,13 +127,14 @@ mkinitfs)
 esac
 
 if [ -n "$remove" ]; then
+    stay_inside /usr/share/wrensshd
     rm -rf "$root/usr/share/wrensshd/mkinitfs" # what mkinitfs.sh has made
     for folder in $shared/systemd $shared /usr/share/wrensshd /usr/lib/dracut/modules.d/46wrensshd; do
-        [ ! -d "$root$folder" ] || rmdir --ignore-fail-on-non-empty "$root$folder"
+        [ ! -d "$root$folder" ] || { stay_inside "$folder" && rmdir --ignore-fail-on-non-empty "$root$folder"; }
     done
     echo "Removed, all but $settings. Now: $next"
     exit
 fi
-mkdir -p "$root$settings"
-[ -e "$root$settings/wrensshd.conf" ] || cp "$here/initramfs/wrensshd.conf" "$root$settings/wrensshd.conf"
+conf=$settings/wrensshd.conf
+[ -e "$root$conf" ] || [ -L "$root$conf" ] || put 644 initramfs/wrensshd.conf $conf
 echo "Installed for $tool. Now put public keys into $settings/authorized_keys, and: $next"

@@ -431,6 +431,41 @@ def test_installer_reads_all_its_words(tmp_path):
     assert not image.exists()
 
 
+@pytest.mark.parametrize("way, words", [
+    ("/usr/share/wrensshd", "leads out of"), ("/etc", "leads out of"),
+    ("/usr/share/wrensshd/initramfs/image.sh", "is a folder"), ("/usr/share/wrensshd/initramfs/image.sh/", "is a folder"),
+])
+def test_installer_stays_below_its_folder(way, words, tmp_path):
+    """It writes and removes nothing outside of DESTDIR, where a link leads, and puts nothing into a folder that has a target's
+    name."""
+    root, outside = tmp_path / "root", tmp_path / "outside"
+    os.makedirs(outside / "initramfs/systemd")
+    os.makedirs(f"{root}{os.path.dirname(way.rstrip('/'))}")
+    (outside / "initramfs/image.sh").write_text("mine")
+    os.mkdir(f"{root}{way}") if way.endswith("/") else os.symlink(outside, f"{root}{way}")
+    for more in ([], ["--remove"]):
+        done = run(["sh", SHARED + "/install.sh", "dracut", *more], env=daemon_environment({"DESTDIR": str(root)}))
+        assert more or done.returncode != 0 and words in done.stderr, done
+        assert [os.listdir(outside), os.listdir(outside / "initramfs/systemd")] == [["initramfs"], []]
+        assert (outside / "initramfs/image.sh").read_text() == "mine"
+
+
+def test_installer_leaves_no_half(tmp_path):
+    """A link in the place of its unfinished file is not followed, and a folder name that begins with a dash is one. Others may not
+    write what it makes, even with a umask of 0; and CDPATH does not lead it to other files."""
+    folder, victim = tmp_path / "-root/usr/share/wrensshd/initramfs", tmp_path / "victim"
+    os.makedirs(folder)
+    os.makedirs(tmp_path / "packaging/initramfs")
+    for name in (".image.sh.new", "image.sh.new"):
+        os.symlink(victim, folder / name)
+    done = run(["sh", "-c", 'umask 0; cd "$0" && exec sh packaging/initramfs/install.sh dracut', PROJECT],
+               env=daemon_environment({"DESTDIR": str(tmp_path / "-root"), "CDPATH": str(tmp_path)}))
+    assert done.returncode == 0, done
+    assert run(["sh", SHARED + "/install.sh", "dracut"], cwd=tmp_path, env=daemon_environment({"DESTDIR": "-root"})).returncode == 0
+    assert not victim.exists() and os.stat(folder / "systemd").st_mode & 0o777 == 0o755
+    assert sorted(os.listdir(folder)) == ["image.sh", "image.sh.new", "systemd"]
+
+
 # ---- mkinitcpio, against stubs ---------------------------------------------------------------------------------------
 
 # Stubs of the functions that mkinitcpio gives to a hook's build(). Programs are recorded and copied as plain files.
