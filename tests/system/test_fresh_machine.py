@@ -25,7 +25,7 @@ ARM = "gcc-aarch64-linux-gnu gcc-arm-linux-gnueabihf "
 ARM_LIBC = "libc6-dev-arm64-cross libc6-dev-armhf-cross "
 STATIC = "clang lld llvm mandoc patch xz-utils "
 SUITE = BUILD + "python3 python3-pytest openssh-client ucspi-tcp openssh-server busybox-static iproute2 python3-venv "
-# What each command must name; {rt}, {cbmc} and {systemd} are called otherwise in each release.
+# What each command must name; {rt}, {cbmc}, {systemd} and {other} are called otherwise in each release.
 COMMANDS = {
     "tests/run.sh": SUITE,
     "tests/vm/run.sh": SYSTEM + "busybox-static qemu-system-arm qemu-system-x86 mmdebstrap cryptsetup-bin "
@@ -55,12 +55,15 @@ OF_ROOT = {
     "tests/recipes/run.sh": "python3 python3-venv ca-certificates mmdebstrap systemd-container zstd",
     "tests/strangers/run.sh": "git mmdebstrap python3 util-linux zstd",
     "tests/forges/run.sh": BUILD + SYSTEM + "ucspi-tcp git gitolite3 borgbackup restic rclone rsync ca-certificates",
+    "tests/release/run.sh": BUILD + SYSTEM + "{other} linux-libc-dev busybox util-linux python3-venv ucspi-tcp devscripts checksec",
     "tests/clients/run.sh": SUITE + "ansible-core borgbackup restic rclone mosh libssh-dev nodejs npm maven ruby",
 }
 # The containers of OSS-Fuzz and AFL++ have everything; build.sh stands for toolchain.sh; prepare.sh only copies.
 ELSEWHERE = {"packaging/container/prepare.sh", "tests/fuzz/oss_fuzz.sh", "packaging/cross/toolchain.sh"}
-NAMES = {"12": {"rt": "libclang-rt-14-dev", "cbmc": "mmdebstrap", "systemd": "systemd"},
-         "13": {"rt": "libclang-rt-19-dev", "cbmc": "cbmc", "systemd": "systemd-dev"}}
+NAMES = {"12": {"rt": "libclang-rt-14-dev", "cbmc": "mmdebstrap", "systemd": "systemd",
+                "other": "clang-19 lld-19 llvm-19"},
+         "13": {"rt": "libclang-rt-19-dev", "cbmc": "cbmc", "systemd": "systemd-dev",
+                "other": "clang-17 lld-17 llvm-17"}}
 
 
 def wanted(packages, release):
