@@ -17,8 +17,8 @@ case ${1:-} in -h | --help) sed -n '2,11s/^# \{0,1\}//p' "$0"; exit 0 ;; esac
 [ "$(id -u)" = 0 ] || { echo "release: skipped, only root reads filters and mounts file systems"; exit 0; }
 
 . "$top/tests/packages.sh"
-# A Clang that is not this Debian's own.
-case $debian in 12) other=19 ;; *) other=17 ;; esac
+# A Clang that is not this Debian's own, and a tool that reads what both leave.
+case $debian in 12) other=19 nm=llvm-nm-19 ;; *) other=17 nm=llvm-nm ;; esac
 # shellcheck disable=SC2034 # packages.sh reads them
 needed="$build_packages$system_packages
 linux-libc-dev:test -e /usr/include/x86_64-linux-gnu/asm/unistd_64.h
@@ -64,9 +64,12 @@ echo "building the program of the release, and Debian's package"
 sh packaging/cross/build.sh --skip-tests x86_64 >"$work/cross.log" 2>&1 || { tail -n 20 "$work/cross.log" >&2; exit 1; }
 DEB_BUILD_OPTIONS=nocheck sh packaging/debian/build.sh -b >"$work/debian.log" 2>&1 || { tail -n 20 "$work/debian.log" >&2; exit 1; }
 for name in gcc "clang-$other"; do build_with "$name"; done
-[ -x "$work/venv/bin/pyspdxtools" ] || { "$python" -m venv "$work/venv" &&
-    "$work/venv/bin/pip" install -q --disable-pip-version-check spdx-tools; } >"$work/pip.log" 2>&1 || echo "spdx-tools could not be installed, so its test is skipped: $(tail -n 1 "$work/pip.log")"
-(cd tests/release/vex && GOFLAGS=-mod=mod "${GO:-go}" build -o "$work/vex" .) >"$work/go.log" 2>&1 ||
+# Debian 12's pytest would not find the fixtures of another folder.
+"$work/venv/bin/python" -c 'import pytest, spdx_tools' 2>/dev/null || {
+    { "$python" -m venv "$work/venv" && "$work/venv/bin/pip" install -q --disable-pip-version-check pytest spdx-tools; } \
+        >"$work/pip.log" 2>&1 || { tail -n 5 "$work/pip.log" >&2; exit 1; }
+}
+GOPATH=$work/go GOFLAGS=-modcacherw "${GO:-go}" build -C tests/release/vex -o "$work/vex" . >"$work/go.log" 2>&1 ||
     echo "go-vex could not be built, so its test is skipped: $(tail -n 1 "$work/go.log")"
 
 status=0
@@ -75,9 +78,9 @@ for build in "$top" "$work/gcc" "$work/clang-$other"; do
     export WRENSSHD
     echo "tested: ${WRENSSHD#"$top/"}"
     case $build in "$top") what=tests/release ;; *) what=tests/release/test_filters.py ;; esac
-    WREN_COMPILERS="gcc clang-$other" WREN_NM=llvm-nm-$other WREN_SLOWNESS=${WREN_SLOWNESS:-2} \
+    WREN_COMPILERS="gcc clang-$other" WREN_NM=$nm WREN_SLOWNESS=${WREN_SLOWNESS:-2} \
         PYTHONPATH=$top/tests/system PYTHONDONTWRITEBYTECODE=1 \
-        "$python" -m pytest -q --tb=short -p no:cacheprovider -p conftest -r fEs "$what" "$@" </dev/null || status=1
+        "$work/venv/bin/python" -m pytest -q --tb=short -p no:cacheprovider -p conftest -r fEs "$what" "$@" </dev/null || status=1
 done
 unshare --mount "$python" tests/release/fuzz_install.py --runs "${RUNS:-2000}" || status=1
 exit $status

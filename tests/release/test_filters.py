@@ -41,11 +41,15 @@ def rows(processes, network):
     return found
 
 
-def filter_of(pid):
+def filters_of(pid):
     try:
-        found = filters.filters_of(pid)
+        return filters.filters_of(pid)
     except PermissionError as error:
         pytest.skip(f"this machine's root may not read filters: {error}")
+
+
+def filter_of(pid):
+    found = filters_of(pid)
     assert len(found) == 1, f"{len(found)} filters"
     return found[0]
 
@@ -94,7 +98,7 @@ def test_monitor(client, mode, flags, processes):
     """After the login, the monitor could do more than its list says, or kill another process than the network process."""
     raw = client(*flags, started={"mode": mode}).handshake()
     if not flags:
-        assert filters.filters_of(raw.line.monitor) == [], "it has a filter before the login, of which this knows nothing"
+        assert filters_of(raw.line.monitor) == [], "it has a filter before the login, of which this knows nothing"
     raw.login()
     assert raw.line.session
     check(filter_of(raw.line.monitor), rows(processes, raw.line.network))
@@ -112,4 +116,4 @@ def test_session_process(client, mode):
     """It would have a filter, which its programs inherit, and break those that the user may run."""
     raw = client(started={"mode": mode}).login()
     assert proc.status(raw.line.session)["Seccomp"] == "0"
-    assert filters.filters_of(raw.line.session) == []
+    assert filters_of(raw.line.session) == []
