@@ -1,0 +1,104 @@
+"""Runs the proofs, one process for each; with --teeth on copies of crypto/ with a bug, which a proof must find."""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from pathlib import Path
+
+sys.setrecursionlimit(100000)
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parents[2]
+SUBJECTS = ["chacha20", "poly1305"]
+SECONDS = int(os.environ.get("WREN_PROOF_SECONDS", 240))
+
+
+def read_bugs():
+    """(proof, file, before, after)"""
+    for line in (HERE / "bugs.txt").read_text().splitlines():
+        if line and line[0] != "#":
+            yield line.split("@")
+
+
+def prove(name):
+    """In this process."""
+    from machine import Refused, Wrong
+
+    subject, _, wanted = name.partition(": ")
+    try:
+        dict(import_module(subject).proofs())[wanted]()
+    except (Wrong, Refused) as reason:
+        print(reason)
+        return 10
+    return 0
+
+
+def start(name, crypto):
+    """(status, what it said, seconds of the processor)"""
+    code = f"ulimit -t {SECONDS} && exec \"$@\""
+    begin = time.monotonic()
+    run = subprocess.run(
+        ["sh", "-c", code, "sh", sys.executable, str(HERE / "run.py"), "--one", name],
+        env={**os.environ, "WREN_PROOF_CRYPTO": str(crypto), "PYTHONDONTWRITEBYTECODE": "1"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    said = run.stdout.strip().splitlines()
+    return run.returncode, said[-1] if said else "", time.monotonic() - begin
+
+
+def verify(name):
+    status, said, seconds = start(name, TOP / "crypto")
+    return status == 0, name, seconds, {0: "proved", 10: f"fails: {said}"}.get(status, f"no answer ({said or status})")
+
+
+def bite(number, bug):
+    name, file, before, after = bug
+    copy = TOP / "build" / "proofs" / f"broken.crypto.{number}"
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(TOP / "crypto", copy)
+    text = (copy / file).read_text()
+    if text.count(before) != 1:
+        return False, name, 0, f"{before!r} stands {text.count(before)} times in {file}"
+    (copy / file).write_text(text.replace(before, after))
+    status, said, seconds = start(name, copy)
+    shutil.rmtree(copy)
+    return status == 10, name, seconds, {0: f"NOT FOUND: {after} in {file}", 10: f"found: {said}"}.get(status, f"no answer ({said or status})")
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--teeth", action="store_true")
+    parser.add_argument("--one")
+    parser.add_argument("words", nargs="*")
+    options = parser.parse_args()
+    if options.one:
+        return prove(options.one)
+    names = [f"{subject}: {name}" for subject in SUBJECTS for name, _ in import_module(subject).proofs()]
+    chosen = [name for name in names if not options.words or any(word in name for word in options.words)]
+    if not chosen:
+        sys.exit(f"there is no such proof, only: {'; '.join(names)}")
+    bugs = list(read_bugs()) if options.teeth else []
+    if unknown := [bug[0] for bug in bugs if bug[0] not in names]:
+        sys.exit(f"bugs.txt names what is no proof: {unknown}")
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        if options.teeth:
+            results = pool.map(lambda bug: bite(*bug), enumerate(bug for bug in bugs if bug[0] in chosen))
+        else:
+            results = pool.map(verify, chosen)
+        counts = {True: 0, False: 0}
+        for good, name, seconds, verdict in results:
+            counts[good] += 1
+            print(f"{name:42} {seconds:4.0f} s  {verdict}", flush=True)
+    done = ("planted bugs found", "not found") if options.teeth else ("proved", "not proved")
+    print(f"{counts[True]} {done[0]}, {counts[False]} {done[1]}")
+    if path := os.environ.get("WREN_COUNTS"):
+        Path(path).write_text(f'{{"passed": {counts[True]}, "failed": {counts[False]}, "skipped": 0}}\n')
+    return 1 if counts[False] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
