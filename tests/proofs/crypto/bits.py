@@ -303,12 +303,18 @@ class Terms:
             bit, a, b = negated[0], b, a
         less = self.operation_of(bit, "less")
         if less and (a, b) == less[:2]:
-            return self.ordered("least", (1 << (bits - 1)) - 1, bits, a, b)
+            return self.least(bits, a, b)
         if less and (b, a) == less[:2]:
-            return self.ordered("greatest", 1 << (bits - 1), bits, a, b)
+            return self.greatest(bits, a, b)
         if a == 0:
             bit, a, b = self.invert(bit), b, 0
         return self.whole("choice", (bit, a, b), bits)
+
+    def least(self, bits, a, b):
+        return self.ordered("least", (1 << (bits - 1)) - 1, bits, a, b)
+
+    def greatest(self, bits, a, b):
+        return self.ordered("greatest", 1 << (bits - 1), bits, a, b)
 
     def ordered(self, kind, neutral, bits, a, b):
         if a == neutral:

@@ -9,7 +9,7 @@ carries are equations, too, and vanish from the sum of all limbs.
 
 import z3
 
-from machine import Refused
+from machine import Refused, Wrong
 
 
 class Symbol:
@@ -64,7 +64,7 @@ def power_of_2(value):
 class Integers:
     def __init__(self):
         self.symbols, self.cuts, self.bounds, self.queries = [], {}, {}, 0
-        self.joints, self.masked, self.expressions = {}, {}, {}
+        self.facts, self.joints, self.masked, self.expressions = {}, {}, {}, {}
 
     # -- making them
 
@@ -89,6 +89,9 @@ class Integers:
         known = self.bounds.get(found.key)
         if known:
             found.low, found.high = max(low, known[0]), min(high, known[1])
+        else:
+            for monomial in terms:
+                self.facts.setdefault(monomial, []).append(found.key)
         self.bounds[found.key] = (found.low, found.high)
         if found.low == found.high:
             return found.low
@@ -128,12 +131,28 @@ class Integers:
         a, b = self.limits(value)
         if a >= low and b <= high:
             return True
+        a, b = self.by_rest(value)
+        if a >= low and b <= high:
+            return True
         return (a >= low or self.implied(value, low, -1)) and (b <= high or self.implied(value, high, 1))
+
+    def by_rest(self, value):
+        """Bounds of a value that is the rest of a cut and a multiple of the cut's quotient, or its own bounds."""
+        for monomial in () if isinstance(value, int) else value.terms:
+            symbol = self.symbols[monomial[0]] if len(monomial) == 1 else None
+            if symbol and symbol.origin is not None:
+                rest = combine(symbol.origin.terms, {monomial: 1}, -1 << symbol.bit)
+                more = combine(value.terms, rest, -1)
+                if list(more) == [monomial]:
+                    ends = sorted(more[monomial] * end for end in self.bounds[frozenset([(monomial, 1)])])
+                    low, high = self.bounds[frozenset(rest.items())]
+                    return low + ends[0], high + ends[1]
+        return self.limits(value)
 
     def narrow(self, value, low, high):
         """The same value with better bounds."""
         if not self.within(value, low, high):
-            raise Refused(f"not between {low} and {high}: {value}")
+            raise Wrong(f"not between {low} and {high}: {value}")
         return value if isinstance(value, int) else self.number(value.terms, low, high)
 
     def implied(self, value, limit, side):
@@ -149,16 +168,18 @@ class Integers:
                 one = self.expression(frozenset([(monomial, 1)]))
                 solver.add(z3.Or(one == 0, one == 1))
         for most in (3, 3, 3, 12, 0):  # new monomials in a fact
-            for key, (low, high) in self.bounds.items():
-                if key not in known and all(monomial in wanted for monomial, _ in key if monomial):
+            near = {key for monomial in wanted for key in self.facts.get(monomial, ())} - known
+            for key in near:
+                if all(monomial in wanted for monomial, _ in key if monomial):
                     known.add(key)
+                    low, high = self.bounds[key]
                     solver.add(self.expression(key) >= low, self.expression(key) <= high)
             if solver.check() == z3.unsat:
                 return True
             more = set()
-            for key in self.bounds:
+            for key in near - known:
                 unknown = {monomial for monomial, _ in key if monomial} - wanted
-                if 0 < len(unknown) <= most and len(unknown) < len(key):
+                if len(unknown) <= most:
                     more |= unknown
             if len(more) > 1000:
                 break
@@ -180,7 +201,7 @@ class Integers:
         for least, most in ((0, (1 << bits) - 1), (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)):
             if self.within(value, least, most):
                 return self.narrow(value, least, most)
-        raise Refused(f"{what} overflows {bits} bits: {value}")
+        raise Wrong(f"{what} overflows {bits} bits: {value}")
 
     # -- cutting
 
@@ -393,6 +414,8 @@ class Integers:
         if operation == "trunc":
             if low >= -(1 << (after - 1)) and high < 1 << after:
                 return value
+            if low < 0 and self.within(value, 0, (1 << after) - 1):
+                return self.narrow(value, 0, (1 << after) - 1)
             return self.low_bits(value, after)
         if operation == "zext" and low < 0:
             return self.narrow(value, 0, high)

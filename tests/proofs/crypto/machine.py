@@ -1,16 +1,16 @@
 """
 Executes C functions on symbols: Clang makes LLVM's intermediate code of the real source files, without optimizing, and
 a Machine interprets that. Numbers that are known are Python integers. All others are values of a domain (bits.py,
-integers.py), which decides what an operation makes of them. Whatever is not in here is refused with an exception. So
-is an access outside of an object, a read of what was never written, a signed overflow, and a branch or an address that
-depends on an unknown value.
+integers.py), which decides what an operation makes of them. Whatever is not in here is refused with an exception. An
+access outside of an object, a read of what was never written, a signed overflow, and a branch or an address that depends
+on an unknown value end a proof: they are wrong.
 """
 
 import re
 
 
 class Refused(Exception):
-    """Something that is not modelled, or that no input may lead to."""
+    """Something that is not modelled."""
 
 
 class Wrong(Exception):
@@ -416,11 +416,14 @@ class Machine:
                 return module.symbol(name)
         return Address(Function(name[1:], None, None, None), 0)
 
-    def run(self, name, *arguments):
+    def find(self, name):
         for module in self.modules:
             if "@" + name in module.functions:
-                return self.call(module.functions["@" + name], list(arguments))
+                return module.functions["@" + name]
         raise Refused(f"there is no function {name}()")
+
+    def run(self, name, *arguments):
+        return self.call(self.find(name), list(arguments))
 
     def call(self, function, arguments):
         name = function.name
@@ -429,15 +432,15 @@ class Machine:
             return hook(self, arguments)
         if function.body is None:
             raise Refused(f"no model of {name}()")
-        if function.blocks is None:
-            function.blocks = decode(function)
-        frame = dict(zip(function.parameters, arguments))
-        result = self.execute(function, frame)
+        result = self.execute(function, arguments)
         if name in self.after:
             self.after[name](self, arguments)
         return result
 
-    def execute(self, function, frame):
+    def execute(self, function, arguments):
+        if function.blocks is None:
+            function.blocks = decode(function)
+        frame = dict(zip(function.parameters, arguments))
         came_from, block = None, "entry"
         while True:
             for operation, target, detail in function.blocks[block]:
@@ -452,10 +455,10 @@ class Machine:
                         return detail and get(frame, detail)
                     else:
                         frame[target] = operation(self, function.module, frame, *detail)
-                except Refused as refusal:
-                    if refusal.args[0][:1] != "[":
-                        raise Refused(f"[{function.name}() {block} {target}] {refusal.args[0]}") from None
-                    raise
+                except (Refused, Wrong) as reason:
+                    if reason.args[0][:1] == "[":
+                        raise
+                    raise type(reason)(f"[{function.name}() {block} {target or ''}] {reason.args[0]}") from None
 
     def choose(self, frame, detail):
         if len(detail) == 1:
@@ -463,7 +466,7 @@ class Machine:
         condition = get(frame, detail[0])
         if isinstance(condition, int):
             return detail[1] if condition else detail[2]
-        raise Refused("a branch depends on what is not known")
+        raise Wrong("a branch depends on what is not known")
 
     # -- memory
 
@@ -474,7 +477,7 @@ class Machine:
         if not isinstance(address, Address) or not isinstance(address.block, Block):
             raise Refused(f"no address: {address!r}")
         if not isinstance(address.at, int) or address.at < 0 or address.at + size > address.block.size:
-            raise Refused(f"{size} bytes at {address.at} of {address.block.name}, which has {address.block.size}")
+            raise Wrong(f"{size} bytes at {address.at} of {address.block.name}, which has {address.block.size}")
 
     def store(self, module, kind, address, value):
         if isinstance(kind, Sequence):
@@ -531,7 +534,7 @@ class Machine:
             ]
         value = self.get(address, module.size(kind))
         if value is UNDEFINED:
-            raise Refused(f"{address.block.name} at {address.at} is read but was not written")
+            raise Wrong(f"{address.block.name} at {address.at} is read but was not written")
         return value
 
     def get(self, address, size):
@@ -595,9 +598,9 @@ PHI, BRANCH, RETURN = "phi", "br", "ret"
 
 def concrete(operation, bits, a, b, flags):
     if operation in ("udiv", "urem", "sdiv", "srem") and b == 0:
-        raise Refused("division by zero")
+        raise Wrong("division by zero")
     if operation in ("shl", "lshr", "ashr") and b >= bits:
-        raise Refused(f"a shift of {bits} bits by {b}")
+        raise Wrong(f"a shift of {bits} bits by {b}")
     sa, sb = signed(a, bits), signed(b, bits)
     quotient = abs(sa) // abs(sb) * (1 if (sa < 0) == (sb < 0) else -1) if operation in ("sdiv", "srem") else 0
     result = {
@@ -616,7 +619,7 @@ def concrete(operation, bits, a, b, flags):
         "ashr": lambda: sa >> b,
     }[operation]()
     if "nsw" in flags and operation != "shl" and not -(1 << (bits - 1)) <= result < 1 << (bits - 1):
-        raise Refused("a signed number overflows")
+        raise Wrong("a signed number overflows")
     return result & ((1 << bits) - 1)
 
 
@@ -723,7 +726,7 @@ def do_store(machine, module, frame, kind, value, address):
 def do_step(_, module, frame, base, address, indexes):
     found = [get(frame, index) for index in indexes]
     if not all(isinstance(index, int) for index in found):
-        raise Refused("an address depends on what is not known")
+        raise Wrong("an address depends on what is not known")
     return module.step(get(frame, address), base, found)
 
 
