@@ -6,6 +6,7 @@ A kernel is run for one, two and three strides. What a stride begins with is a c
 stride is no other.
 """
 
+import re
 from functools import partial
 
 import source
@@ -126,6 +127,60 @@ def prove_kernel(kernel, file, processor, lanes):
         must(not wrong, f"{len(wrong)} of {count} bytes differ, the first at {wrong[:1]}")
 
 
+# ---- chacha20.c ------------------------------------------------------------------------------------------------------
+
+
+LEVELS = re.findall(r"^    CPU_(\w+)", (source.CRYPTO / "cpu.h").read_text(), re.M)  # enum cpu_level
+MACHINES = {
+    # processor of chacha20.c: (levels, files of kernels)
+    "x86_64": (["BASELINE", "AVX2", "AVX512"], ["chacha20_sse2.c", "chacha20_avx2.c", "chacha20_avx512.c", "chacha20_avx512vl.c"]),
+    "aarch64": (["BASELINE"], ["chacha20_neon.c"]),
+    "armv7": (["BASELINE", "NEON"], ["chacha20_portable.c", "chacha20_neon.c"]),
+    "mips": (["BASELINE"], ["chacha20_portable.c"]),
+}
+LENGTHS = [0, 1, 64, 65, 257, 513, 1060]
+
+
+def unknown_bytes(terms, machine, name, count):
+    address = machine.allocate(count, name)
+    values = [terms.unknown(f"{name} {at}", 8) for at in range(count)]
+    for at, value in enumerate(values):
+        machine.put(Address(address.block, at), 1, value)
+    words = [terms.concat([(byte, 8) for byte in values[at : at + 4]]) for at in range(0, count, 4)]
+    return address, words
+
+
+def prove_calls(processor, level):
+    """chacha20_xor() and chacha20_pair(): any key, nonce and counter, for some lengths."""
+    _, files = MACHINES[processor]
+    places = {file: flags for kernels in KERNELS.values() for file, flags, _ in kernels if flags in (processor, *source.AVX)}
+    modules = [source.module("chacha20.c", processor)]
+    modules += [source.module(file, places.get(file, processor)) for file in files]
+    for count in LENGTHS:
+        terms = Terms()
+        machine = Machine(modules, terms, {"cpu_level": lambda *_: LEVELS.index(level)})
+        key, nonce = unknown_bytes(terms, machine, "key", 32), unknown_bytes(terms, machine, "nonce", 8)
+        state = lambda number, key_words: [
+            *CONSTANTS, *key_words, terms.slice(number, 64, 0, 32), terms.slice(number, 64, 32, 32), *nonce[1],
+        ]  # fmt: skip
+        message, values = input_bytes(terms, machine, count)
+        out = machine.allocate(count, "out")
+        machine.run("chacha20_xor", out, message, count, key[0], nonce[0], terms.counter("counter", 0))
+        expected = [byte for at in range(-(-count // 64)) for byte in keystream(terms, state(terms.counter("counter", at), key[1]))]
+        wrong = differences(terms, machine, out, list(zip(values, expected)))
+        must(not wrong, f"chacha20_xor() of {count} bytes differs at {wrong[:1]}")
+        if count == 0:
+            continue
+        lone, out = unknown_bytes(terms, machine, "lone key", 32), machine.allocate(512, "keystream")
+        blocks = machine.run("chacha20_pair", out, count, lone[0], key[0], nonce[0])
+        must(1 <= blocks <= 7, f"{blocks} blocks")
+        expected = keystream(terms, state(0, lone[1]))
+        for at in range(blocks):
+            expected += keystream(terms, state(at, key[1]))
+        wrong = differences(terms, machine, out, [(byte, 0) for byte in expected])
+        must(not wrong, f"chacha20_pair() for {count} bytes differs at {wrong[:1]}")
+
+
 def prove_specification():
     """RFC 8439 section 2.3.2, whose counter is a word and whose nonce has three."""
     words = [*CONSTANTS, *(0x03020100 + 0x04040404 * at for at in range(8)), 1, 0x09000000, 0x4A000000, 0]
@@ -142,4 +197,7 @@ def proofs():
     for kernel, places in KERNELS.items():
         for file, processor, lanes in places:
             yield f"{kernel}, {processor}", partial(prove_kernel, kernel, file, processor, lanes)
+    for processor, (levels, _) in MACHINES.items():
+        for level in levels:
+            yield f"calls, {processor} {level}", partial(prove_calls, processor, level)
     yield "the specification", prove_specification

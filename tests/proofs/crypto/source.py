@@ -10,6 +10,7 @@ HERE = Path(__file__).resolve().parent
 CRYPTO = Path(os.environ.get("WREN_PROOF_CRYPTO", HERE.parents[2] / "crypto"))
 CLANG = os.environ.get("WREN_PROOF_CLANG", "clang")
 
+AVX = ["avx2", "avx512"]
 AVX512 = "-mavx2 -mavx512f -mavx512bw -mavx512dq -mavx512vl"
 PROCESSORS = {
     "x86_64": "-target x86_64-linux-gnu",
