@@ -17,7 +17,7 @@ class Atom:
 
 
 class Bits:
-    __slots__ = ("pieces", "bits", "number")
+    __slots__ = ("pieces", "bits", "number", "has_known")
 
     def __repr__(self):
         return repr(self.pieces)
@@ -58,6 +58,7 @@ class Terms:
             found = self.values[key] = Bits()
             found.pieces, found.number = key, len(self.values)
             found.bits = sum(piece[2] for piece in key)
+            found.has_known = any(isinstance(piece[0], int) for piece in key)
         return found
 
     def whole(self, kind, inputs, bits):
@@ -213,6 +214,9 @@ class Terms:
 
     def regions(self, bits, a, b):
         """Cuts both where a piece of either is a number."""
+        if all(value in (0, (1 << bits) - 1) if isinstance(value, int) else not value.has_known for value in (a, b)):
+            yield bits, a, b
+            return
         cuts = {0, bits}
         for value in (a, b):
             at = 0

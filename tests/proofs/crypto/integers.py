@@ -198,6 +198,9 @@ class Integers:
         low, high = self.limits(value)
         if low >= -(1 << (bits - 1)) and high < 1 << bits:
             return value % (1 << bits) if isinstance(value, int) else value
+        low, high = self.by_rest(value)
+        if low >= -(1 << (bits - 1)) and high < 1 << bits:
+            return self.number(value.terms, low, high)
         for least, most in ((0, (1 << bits) - 1), (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)):
             if self.within(value, least, most):
                 return self.narrow(value, least, most)
