@@ -218,6 +218,9 @@ static uint32_t take_data(struct client *client, struct session *session, struct
         fail("session", "the server's data is malformed or beyond the window");
     }
     session->owed += (uint32_t)data.left;
+    if (session->take != NULL) {
+        session->take(&data);
+    }
     timeline_answer(&client->timeline, QUESTION_COMMAND);
     timeline_mark(&client->timeline, MARK_OUTPUT);
     return (uint32_t)data.left;

@@ -31,6 +31,7 @@ struct session {
     char signal[16];   /* of a command that was killed, else "" */
     uint64_t asked_ns; /* when the command was asked for; nothing is sent before */
     uint64_t closed_ns;
+    void (*take)(const struct reader *data); /* gets what else is dropped, or NULL */
 };
 
 /* Asks for a channel and returns it; it is not open yet. */
