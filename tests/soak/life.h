@@ -74,7 +74,8 @@ void sftp_end(struct sftp *sftp);
 #define SFTP_READ      1U
 #define SFTP_WRITE_NEW 26U /* WRITE, CREAT and TRUNC */
 
-/* ---- what they share: main.c, dial.c ---------------------------------------------------------- */
+/* ---- what they share: main.c, dial.c ----------------------------------------------------------
+ */
 
 uint32_t chance(uint32_t below);
 void chance_seed(uint64_t seed);
