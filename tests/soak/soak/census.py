@@ -70,6 +70,11 @@ def _sockets():
     return found
 
 
+def listens(port):
+    return any(line.split()[1].endswith(f":{port:04X}") and line.split()[3] == LISTEN
+               for name in ("tcp", "tcp6") for line in _text(f"/proc/net/{name}").splitlines()[1:])
+
+
 def _places():
     """Locks on the table of connections before their login: each holds a place."""
     try:

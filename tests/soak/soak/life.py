@@ -108,6 +108,8 @@ class Life:
 
     def warm_up(self):
         """What is there before the first connection is usual, and so is the memory after some of them."""
+        while not census.listens(PORT) and self.launcher.poll() is None:
+            time.sleep(0.1)
         self.usual = self.census()
         self.usual["files"].add(census.PLACES)  # the first connection makes it, and it stays
         self.clients(self.options["warm_up"])
