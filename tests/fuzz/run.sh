@@ -1,12 +1,15 @@
 #!/bin/sh
 # Fuzzes wrenssh's parsers, protocol engine and processes with libFuzzer, AddressSanitizer and UBSan.
 #
-#     sh tests/fuzz/run.sh [--seconds N] [--jobs N] [--values] [--minimize] [--coverage] [-h] [TARGET...]
+#     sh tests/fuzz/run.sh [--seconds N] [--jobs N] [--values] [--record] [--minimize] [--coverage] [-h]
+#                           [TARGET...]
 #     sh tests/fuzz/run.sh --floors [TARGET...]
 #
 #     --seconds N  how long each target is fuzzed: 60 by default; 0 plays what there is
 #     --jobs N     how many targets run at once: one for each processor by default
 #     --values     keeps inputs for new values in comparisons, too: half as fast, but it finds numbers that must be close
+#     --timeout N  how many seconds one input may take: 10 by default; more where other programs stop this one for a while
+#     --record     then adds executions, hours of the processor and new findings to tests/fuzz/counts.csv
 #     --minimize   then writes tests/fuzz/corpus/TARGET.pack anew, the fewest inputs that reach all that was reached, and
 #                  its floor
 #     --floors     plays the corpora of the tree alone, and fails if one reaches fewer edges than tests/fuzz/floors.txt says
@@ -17,7 +20,7 @@
 # it if it passes now, and counts it otherwise. Inputs that reach something new stay in build/fuzz/inputs/TARGET, and the
 # next run goes on from them. Exits with 1 if there is a finding, old or new.
 # As root it installs what it needs (Debian 12 or 13), as another user it names it. Never writes outside of build/, but for
-# --minimize.
+# --record and --minimize.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -27,18 +30,19 @@ all_floors=tests/fuzz/floors.txt
 usage_error() { echo "run.sh: $*; run.sh -h helps" >&2; exit 100; }
 
 words=$*
-seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) values=0 minimize='' coverage='' floors='' targets=''
+seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) values=0 timeout=10 record='' minimize='' coverage='' floors='' targets=''
 while [ $# -gt 0 ]; do
     case $1 in
-    --seconds | --jobs)
+    --seconds | --jobs | --timeout)
         case ${2:-} in '' | *[!0-9]*) usage_error "$1 needs a number" ;; esac
-        [ "$1" = --seconds ] && seconds=$2 || jobs=$2
+        case $1 in --seconds) seconds=$2 ;; --jobs) jobs=$2 ;; *) timeout=$2 ;; esac
         shift ;;
+    --record) record=yes ;;
     --values) values=1 ;;
     --minimize) minimize=yes ;;
     --floors) floors=yes seconds=0 ;;
     --coverage) coverage=yes ;;
-    -h | --help) sed -n '2,22s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,25s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) usage_error "unknown option: $1" ;;
     *)
         [ -e "tests/fuzz/$1.c" ] || usage_error "no such target: $1 (there is no tests/fuzz/$1.c)"
@@ -47,6 +51,7 @@ while [ $# -gt 0 ]; do
     shift
 done
 [ "$jobs" -gt 0 ] || usage_error "--jobs needs a number above 0"
+[ -z "$record" ] || [ "$seconds" -gt 0 ] || usage_error "--record counts fuzzing, not what is played"
 [ -z "$floors" ] || build=build/fuzz-floors
 [ -n "$targets" ] || targets=$(cd tests/fuzz && for file in *.c; do printf '%s ' "${file%.c}"; done)
 
@@ -94,12 +99,19 @@ play() { # TARGET ARGUMENT...
     ASAN_OPTIONS=detect_leaks=1:handle_abort=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 alone "$program" "$@"
 }
 
+# Sets $used to the processor's seconds that this shell's children have used. A subshell would start from 0.
+ask_used() {
+    times >"$build/$1.times"
+    used=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, part, "m"); sum += 60 * part[1] + part[2] } print sum }' \
+        "$build/$1.times")
+}
+
 # fuzz TARGET: one line of the table.
 fuzz() {
     log=$build/$1.log
     gather "$1"
     [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$build/inputs/$1" "$build/findings/$1"
-    limits="-timeout=10 -rss_limit_mb=2048"
+    limits="-timeout=$timeout -rss_limit_mb=2048"
     replay_findings "$1" "$limits"
     old=$(find "$build/findings/$1" -type f | wc -l)
     options="$limits -max_len=16384 -use_value_profile=$values -print_final_stats=1"
@@ -108,14 +120,18 @@ fuzz() {
     [ "$seconds" -gt 0 ] && options="$options -max_total_time=$seconds" || options="$options -runs=0"
     [ ! -e "tests/fuzz/dictionaries/$1.dict" ] || options="$options -dict=tests/fuzz/dictionaries/$1.dict"
     started=$(date +%s)
+    ask_used "$1"
+    before=$used
     # shellcheck disable=SC2086 # options without blanks
     play "$1" $options -artifact_prefix="$build/findings/$1/" "$build/inputs/$1" >"$log" 2>&1
     ended=$?
+    ask_used "$1"
     edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
     runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
     found=$(find "$build/findings/$1" -type f | wc -l)
     printf '%-18s %12s %7s %7s %6s %5s\n' "$1" "${runs:-?}" "${edges:-?}" "$(find "$build/inputs/$1" -type f | wc -l)" \
         $(($(date +%s) - started)) "$found" | tee -a "$build/table"
+    echo "$1 ${runs:-0} ${edges:-0} $(awk "BEGIN { print $used - $before }") $((found - old))" >>"$build/counts"
     [ $ended = 0 ] || { grep -m 1 'does not hold\|ERROR: \|runtime error' "$log"; return 1; }
     [ "$old" = 0 ] || { echo "$1: $old findings of earlier runs still fail, in $build/findings/$1"; return 1; }
     floor=$(sed -n "s/^$1 //p" $all_floors)
@@ -154,7 +170,7 @@ ensure_packages "$build/apt.log" "reports name no functions, and there is no --c
 # shellcheck disable=SC2086 # words without blanks
 own_root "$top/tests/fuzz/run.sh" $words
 # A run that was stopped may have left these.
-rm -f "$build/table" "$build/failed"
+rm -f "$build/table" "$build/counts" "$build/failed"
 configure $build -fsanitize=fuzzer "-fsanitize=fuzzer-no-link -g1" -Db_sanitize=address,undefined
 printf '%-18s %12s %7s %7s %6s %5s\n' target executions edges inputs seconds finds
 status=0
@@ -172,6 +188,7 @@ wait
 [ ! -e "$build/failed" ] || status=1
 rm -f "$build/failed"
 awk '{ runs += $2; found += $6 } END { printf "%-18s %12d %30d\n", "all", runs, found }' "$build/table"
+[ -z "$record" ] || python3 tests/fuzz/record.py "$build/counts" || status=1
 [ -z "$minimize" ] || for target in $targets; do minimize "$target" || status=1; done
 [ -z "$coverage" ] || . "$top/tests/fuzz/coverage.sh"
 exit $status
