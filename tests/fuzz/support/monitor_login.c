@@ -68,9 +68,12 @@ SIMULATED(void, admission_leave, struct admission *admission)
 SIMULATED(void, admission_fail, const struct admission *admission, int64_t added_ms)
 {
     const int64_t most_ms = (int64_t)model.options->login_seconds * 1000 - LIMIT_LOGIN_GRACE_MS;
-    SIMULATION_CHECK(admission == running->admission && !model.failed);
-    SIMULATION_CHECK((admission->fd < 0) == model.left);
+    SIMULATION_CHECK(!model.failed && (admission->fd < 0) == model.left);
     model.failed = true;
+    if (running == NULL) { /* the program's first connection, and it has ended without a request */
+        return;
+    }
+    SIMULATION_CHECK(admission == running->admission);
     if (simulation_ms - running->started_ms >= most_ms) {
         SIMULATION_CHECK(added_ms == LIMIT_DEBT_DEADLINE_MS);
         simulation_goal("debt-deadline");
