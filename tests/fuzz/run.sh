@@ -162,7 +162,10 @@ minimize() {
     mkdir "$build/old"
     [ ! -e "tests/fuzz/corpus/$1.pack" ] || python3 tests/fuzz/pack.py unpack "tests/fuzz/corpus/$1.pack" "$build/old"
     [ "$(id -u)" != 0 ] || chown -R 65534:65534 "$build/least" "$build/old"
-    add "$1" "$build/old" && add "$1" "$build/inputs/$1" -use_counters=0 || { tail -n 5 "$build/$1.log"; return 1; }
+    if ! add "$1" "$build/old" || ! add "$1" "$build/inputs/$1" -use_counters=0; then
+        tail -n 5 "$build/$1.log"
+        return 1
+    fi
     python3 tests/fuzz/pack.py pack "$build/least" "tests/fuzz/corpus/$1.pack"
     set_floor "$1"
 }
