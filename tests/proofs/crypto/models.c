@@ -1,5 +1,5 @@
-/* Runs the instructions that machine.py has models of, on random values: each line has a name, the arguments and the
- * result, as words of so many bits in hexadecimal. */
+/* Runs the instructions that machine.py has models of, on random values: each line has a name, the
+ * arguments and the result, as words of so many bits in hexadecimal. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,5 +7,6 @@ typedef struct {
 } crypto_hash_sha512_state;
 #define crypto_hash_sha512_BYTES 64
 int crypto_hash_sha512_init(crypto_hash_sha512_state *state);
-int crypto_hash_sha512_update(crypto_hash_sha512_state *state, const unsigned char *in, unsigned long long count);
+int crypto_hash_sha512_update(crypto_hash_sha512_state *state, const unsigned char *in,
+                              unsigned long long count);
 int crypto_hash_sha512_final(crypto_hash_sha512_state *state, unsigned char *out);
