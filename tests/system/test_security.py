@@ -47,7 +47,8 @@ def test_functions(rows):
     """Each function that the table names is defined in the file that the table names."""
     for *_, file, name in rows:
         code = text_of("src/" + file)
-        assert re.search(rf"^(?![ \t])[^;{{}}()]*\b{name}\([^;{{}}]*\)\n{{", code, re.M), f"{file} does not define {name}()"
+        start = rf"^(?![ \t])(__attribute__\(\(\w+\)\) )?[^;{{}}()]*\b{name}"
+        assert re.search(rf"{start}\([^;{{}}]*\)\n{{", code, re.M), f"{file} does not define {name}()"
 
 
 def test_who(rows):
