@@ -27,7 +27,7 @@ skip() {
 }
 
 # The longest first: one for each processor runs at once.
-all_proofs="window stdin reader writer_mpint writer sizes_monitor sizes_session packet_open packet_seal"
+all_proofs="window stdin queue admission reader writer_mpint writer sizes_monitor sizes_session packet_open packet_seal"
 usage_error() { echo "proofs: $*; -h helps" >&2; exit 100; }
 teeth='' proofs=''
 for argument; do
@@ -84,6 +84,8 @@ describe() {
     # These include the files, for what is static there. An array of 17 is one variable for each element.
     window) sources="" rounds=18 steps="0 1 2 3 4" options="--max-field-sensitivity-array-size 17" ;;
     stdin) sources="" rounds=18 steps="0 1 2 3 4 5 6 7" options="--max-field-sensitivity-array-size 17" ;;
+    queue) sources="" rounds=18 steps="0 1 2 3" options="--max-field-sensitivity-array-size 17 --unwindset queue_add.0:4,queue_drop.0:6" ;;
+    admission) sources="" steps="0 1 2 3 4" ;;
     sizes_session) sources="" ;;
     sizes_monitor) sources=src/monitor/sign.c ;;
     esac
@@ -108,7 +110,20 @@ window@4@src/net/channels/channel.c@channel->window = LIMIT_WINDOW_BYTES@channel
 stdin@0@src/net/channels/channel_stdin.c@batch->bytes += count@batch->bytes = count
 stdin@1@src/net/channels/channel_stdin.c@consume(channel, (size_t)written)@consume(channel, 0)
 stdin@2@src/net/channels/channel_stdin.c@&channel->pending, taken)@&channel->pending, count)
+<<<<<<< HEAD
 stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel_waiting_bytes(connection, channel))@consume(channel, 0)
+=======
+stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel->pending.bytes)@consume(channel, 0)
+queue@0@src/net/channels/channel.h@2 * LIMIT_CHANNELS)@LIMIT_CHANNELS)
+queue@1@src/net/channels/channel.c@pool->free = pool->next[chunk - 1];@pool->free = 0;
+queue@2@src/net/channels/channel.c@pool->next[chunk - 1] = pool->free;@
+queue@3@src/net/channels/channel.c@*count = end - queue->start;@*count = end;
+admission@0@src/admission/places.c@return victim - 1;@return victim;
+admission@2@src/admission/places.c@MIN(debt->until_ms + added_ms, now_ms + LIMIT_DEBT_MOST_MS)@debt->until_ms + added_ms
+admission@3@src/admission/places.c@debt->until_ms = now_ms + LIMIT_TRUST_MS;@
+admission@4@src/admission/places.c@ && front->limit <= LIMIT_PLACES;@;
+admission@4@src/admission/table.c@wrong != damaged || unlink@unlink
+>>>>>>> c4dad95 (tests/proofs: prove the channels' queues and the table of places)
 sizes_session@0@src/session/session_requests.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
 sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/ipc/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes

@@ -1,0 +1,255 @@
+/*
+ * The table of places, src/admission/table.c and places.c: any bytes may be in its file, since all
+ * daemons of the host write it without waiting for each other.
+ *
+ * Step 0: places_victim() answers with a place that may be evicted, or that there is none. Steps 1
+ * to 3: the debts: an entry that is changed is one of the table, no other one changes, a debt never
+ * passes its maximum, and after a login the source is trusted. Step 4: table_open() returns only a
+ * file that is regular, ours and closed to others, of the right size, with a limit that the arrays
+ * have room for; or one that it has made itself. It leaves no other descriptor open, and unlinks no
+ * file but a damaged one of ours and the one it was making.
+ *
+ * Bounds: PLACES places and DEBTS debts. The code looks at each in the same way.
+ */
+#include "limit.h"
+
+enum { PLACES = 2, DEBTS = 2 };
+#undef LIMIT_PLACES
+#undef LIMIT_PLACES_LEAST
+#undef LIMIT_PLACES_SHARE
+#undef LIMIT_DEBTS
+#define LIMIT_PLACES       PLACES
+#define LIMIT_PLACES_LEAST 1
+#define LIMIT_PLACES_SHARE 2
+#define LIMIT_DEBTS        DEBTS
+
+#include "proofs.h"
+
+#include "places.c"
+#include "table.c"
+
+/* After 4,000 years the clock would be too large. */
+#define CLOCK_END_MS ((int64_t)1 << 47)
+
+static struct places_front front;
+static int error;
+
+/* ---- what table.c calls ---------------------------------------------------------------------- */
+
+enum file { NONE, FOUND, MADE };
+static enum file open_file; /* what the one open descriptor is of */
+static bool linked, judged_damaged, preads;
+static struct stat status;
+static uid_t owner;
+static const char *table; /* the name of what was found */
+
+int *__errno_location(void)
+{
+    return &error;
+}
+
+static int outcome(void)
+{
+    error = (int)nondet_unsigned();
+    ASSUME(error > 0);
+    return nondet_bool() ? 0 : -1;
+}
+
+int open(const char *path, int flags, ...)
+{
+    PROVE(open_file == NONE, "one descriptor at a time");
+    PROVE((flags & O_CLOEXEC) != 0, "no program inherits it");
+    PROVE((flags & (O_CREAT | O_EXCL)) != O_CREAT, "what is made is new");
+    PROVE((flags & O_CREAT) != 0 || (flags & O_NOFOLLOW) != 0, "no link is followed");
+    if (outcome() != 0) {
+        return -1;
+    }
+    open_file = (flags & O_CREAT) != 0 ? MADE : FOUND;
+    table = open_file == FOUND ? path : table;
+    linked = preads = judged_damaged = false;
+    return open_file;
+}
+
+int close(int fd)
+{
+    PROVE(fd == (int)open_file && open_file != NONE, "the open descriptor");
+    open_file = NONE;
+    return 0;
+}
+
+int fstat(int fd, struct stat *found)
+{
+    struct stat any;
+    PROVE(fd == FOUND, "a file that was found");
+    status = any;
+    *found = any;
+    return outcome();
+}
+
+ssize_t pread(int fd, void *bytes, size_t count, off_t offset)
+{
+    struct places_front any;
+    PROVE(fd == FOUND && bytes == &front && count == sizeof(front) && offset == 0, "the front");
+    front = any;
+    preads = true;
+    return outcome() == 0 ? (ssize_t)count : (ssize_t)(nondet_u8() % count);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset)
+{
+    PROVE(fd == MADE && __CPROVER_r_ok(bytes, count), "into the new file");
+    PROVE((size_t)offset + count <= sizeof(struct places_file), "within its size");
+    return outcome() == 0 ? (ssize_t)count : -1;
+}
+
+int link(const char *made, const char *path)
+{
+    PROVE(open_file == MADE && made != path, "the new file gets its name");
+    linked = outcome() == 0;
+    return linked ? 0 : -1;
+}
+
+int unlink(const char *path)
+{
+    PROVE(open_file != FOUND, "what is open stays");
+    PROVE(path != table || (judged_damaged && judge_owner(&status, owner) == NULL),
+          "what is not ours stays, and what is no damaged table");
+    return outcome();
+}
+
+int sysinfo(struct sysinfo *found)
+{
+    struct sysinfo any;
+    *found = any;
+    found->totalram = nondet_u32();
+    found->mem_unit = 1;
+    return outcome();
+}
+
+pid_t getpid(void)
+{
+    return (pid_t)(nondet_unsigned() >> 1);
+}
+
+char *getenv(const char *name)
+{
+    (void)name;
+    static char directory[] = "/x";
+    return nondet_bool() ? directory : NULL;
+}
+
+int snprintf(char *text, size_t size, const char *format, ...)
+{
+    (void)format;
+    PROVE(__CPROVER_w_ok(text, size), "the path has room");
+    return 0;
+}
+
+char *strerror(int number)
+{
+    (void)number;
+    static char text[] = "an error";
+    return text;
+}
+
+/* The reason says what was found. */
+void log_trouble(const char *what, const char *path, const char *reason)
+{
+    (void)what;
+    (void)path;
+    judged_damaged = reason == damaged;
+}
+
+/* ---- the steps ------------------------------------------------------------------------------- */
+
+static void prove_victim(void)
+{
+    struct place places[2 * PLACES];
+    struct source only;
+    size_t count = nondet_size();
+    bool restricted = nondet_bool();
+    ASSUME(count < (size_t)2 * PLACES);
+    size_t victim = places_victim(places, count, restricted ? &only : NULL, nondet_u32());
+    PROVE(victim <= count, "a place, or none");
+    size_t any = nondet_size();
+    ASSUME(any < count);
+    bool fits =
+        is_candidate(&places[any]) && (!restricted || places[any].source.network == only.network);
+    PROVE(victim != any || fits, "one that may be evicted");
+    PROVE(victim < count || !fits, "none only if no place may be");
+}
+
+/* The changed entry is one of the table; any other one is as before. */
+static struct debt *prove_entry(const struct debt *before, struct debt *entry, size_t any)
+{
+    PROVE(entry >= front.debts && entry < front.debts + DEBTS, "an entry of the table");
+    PROVE(entry == &front.debts[any] || (before->network == front.debts[any].network &&
+                                         before->until_ms == front.debts[any].until_ms &&
+                                         before->trusted == front.debts[any].trusted),
+          "no other one changes");
+    return entry;
+}
+
+static void prove_debts(void)
+{
+    struct places_front found;
+    struct source source;
+    int64_t now_ms = (int64_t)nondet_size(), added_ms = nondet_u32();
+    size_t any = nondet_size();
+    front = found;
+    ASSUME(now_ms >= 0 && now_ms < CLOCK_END_MS && any < DEBTS);
+    ASSUME(added_ms <= LIMIT_DEBT_MOST_MS);
+    const struct debt before = front.debts[any];
+    bool trusts = debts_trust(front.debts, &source, now_ms);
+    bool confines = debts_confine(front.debts, &source, now_ms);
+    PROVE(!trusts || !confines, "a trusted source has no debt");
+    if (STEP == 1) {
+        prove_entry(&before, &front.debts[any], any);
+    } else if (STEP == 2) {
+        struct debt *entry = debts_add(front.debts, &source, added_ms, now_ms);
+        prove_entry(&before, entry, any);
+        PROVE(entry->network == source.network, "the source's");
+        PROVE(left_ms(entry, now_ms) <= (entry->trusted != 0 ? LIMIT_TRUST_MS : LIMIT_DEBT_MOST_MS),
+              "no debt passes its maximum");
+        PROVE(!trusts || debts_trust(front.debts, &source, now_ms), "trust stays");
+        PROVE(!confines || debts_confine(front.debts, &source, now_ms), "a debt stays");
+    } else {
+        prove_entry(&before, debts_clear(front.debts, &source, now_ms), any);
+        PROVE(debts_trust(front.debts, &source, now_ms), "it is trusted");
+        PROVE(!debts_confine(front.debts, &source, now_ms), "it has no debt");
+    }
+}
+
+static void prove_open(void)
+{
+    owner = nondet_unsigned();
+    int fd = table_open(&front, owner);
+    PROVE(fd < 0 ? open_file == NONE : fd == (int)open_file, "no other descriptor stays open");
+    if (fd < 0) {
+        return;
+    }
+    PROVE(places_are_ours(&front), "a table of this version");
+    PROVE(front.limit >= 1 && front.limit <= PLACES, "the arrays have room for all places");
+    PROVE(fd != MADE || linked, "a table that others see");
+    PROVE(fd != FOUND || (S_ISREG(status.st_mode) && status.st_uid == owner), "a file of ours");
+    PROVE(fd != FOUND || (status.st_mode & 0077) == 0, "closed to others");
+    PROVE(fd != FOUND || (preads && status.st_size == sizeof(struct places_file)), "of this size");
+}
+
+int main(void)
+{
+    switch (STEP) {
+    case 0:
+        prove_victim();
+        break;
+    case 1:
+    case 2:
+    case 3:
+        prove_debts();
+        break;
+    default:
+        prove_open();
+        break;
+    }
+    return 0;
+}
