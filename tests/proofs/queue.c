@@ -75,6 +75,8 @@ static void begin_order(void)
             ASSUME(order[i] != order[j]);
         }
         ASSUME(i >= pool.touched || order[i] <= pool.touched);
+        /* Of others' chunks, and of those never touched, the order means nothing. */
+        ASSUME(i <= mine + unused || i == pool.touched || order[i - 1] < order[i]);
     }
 }
 
