@@ -110,10 +110,7 @@ window@4@src/net/channels/channel.c@channel->window = LIMIT_WINDOW_BYTES@channel
 stdin@0@src/net/channels/channel_stdin.c@batch->bytes += count@batch->bytes = count
 stdin@1@src/net/channels/channel_stdin.c@consume(channel, (size_t)written)@consume(channel, 0)
 stdin@2@src/net/channels/channel_stdin.c@&channel->pending, taken)@&channel->pending, count)
-<<<<<<< HEAD
 stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel_waiting_bytes(connection, channel))@consume(channel, 0)
-=======
-stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel->pending.bytes)@consume(channel, 0)
 queue@0@src/net/channels/channel.h@2 * LIMIT_CHANNELS)@LIMIT_CHANNELS)
 queue@1@src/net/channels/channel.c@pool->free = pool->next[chunk - 1];@pool->free = 0;
 queue@2@src/net/channels/channel.c@pool->next[chunk - 1] = pool->free;@
@@ -123,7 +120,6 @@ admission@2@src/admission/places.c@MIN(debt->until_ms + added_ms, now_ms + LIMIT
 admission@3@src/admission/places.c@debt->until_ms = now_ms + LIMIT_TRUST_MS;@
 admission@4@src/admission/places.c@ && front->limit <= LIMIT_PLACES;@;
 admission@4@src/admission/table.c@wrong != damaged || unlink@unlink
->>>>>>> c4dad95 (tests/proofs: prove the channels' queues and the table of places)
 sizes_session@0@src/session/session_requests.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
 sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/ipc/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes

@@ -19,6 +19,7 @@ KERNELS = {
     "chacha20_sse2": [("chacha20_sse2.c", "x86_64", 4)],
     "chacha20_avx2": [("chacha20_avx2.c", "avx2", 8)],
     "chacha20_avx2_four": [("chacha20_avx2.c", "avx2", 4)],
+    "chacha20_avx2_six": [("chacha20_avx2.c", "avx2", 6)],
     "chacha20_avx512vl": [("chacha20_avx512vl.c", "avx512", 8)],
     "chacha20_avx512": [("chacha20_avx512.c", "avx512", 16)],
     "chacha20_neon": [("chacha20_neon.c", "aarch64", 4), ("chacha20_neon.c", "armv7", 4)],
