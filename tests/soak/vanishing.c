@@ -22,7 +22,7 @@ enum stage {
     STAGES,
 };
 
-/* Longer than the server's time limits in main.py. */
+/* Longer than the server's time limits in soak/life.py. */
 #define SILENCE_MS 9000
 
 static void turn_until(struct client *client, const bool *flag)
