@@ -23,8 +23,9 @@ void memory_give_back_stack(void);
 
 /* ---- the connection's memory ----------------------------------------------------------------- */
 
-/* Returns zeroed memory that never gets huge pages, or NULL with errno. It lies right after the
- * static data, if that is free: then both often share a page of the page table. */
+/* Returns zeroed memory that never gets huge pages, or NULL with errno. It lies a page
+ * after the static data, if that is free: then both often share a page of the page table, and a
+ * write beyond the data meets no memory. */
 void *memory_beside_data(size_t bytes);
 
 /* ---- secrets --------------------------------------------------------------------------------- */
