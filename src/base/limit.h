@@ -91,6 +91,10 @@
  * ask it to end. */
 #define LIMIT_SIGNAL_LOOK_MS 1000
 
+/* So long it waits for the child's end alone. Then it reads what there is: where a user of a
+ * container has used up the kernel's memory for pipes, a pipe has room for a page. */
+#define LIMIT_FULL_PIPE_MS 25
+
 /* Signatures that the monitor makes before login: for the first key exchange and a few later ones.
  */
 #define LIMIT_SIGNATURES_BEFORE_LOGIN 8

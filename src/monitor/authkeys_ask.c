@@ -94,8 +94,8 @@ static bool await_answer(const struct authkeys_request *request, struct answer *
         struct pollfd waiting[] = {{.fd = answer->fd, .events = answer->events},
                                    {.fd = request->watched}};
         int left_ms = clock_timeout_ms(request->deadline_ms);
-        int ready =
-            poll(waiting, 2, left_ms < LIMIT_SIGNAL_LOOK_MS ? left_ms : LIMIT_SIGNAL_LOOK_MS);
+        int most_ms = answer->events == 0 ? LIMIT_FULL_PIPE_MS : LIMIT_SIGNAL_LOOK_MS;
+        int ready = poll(waiting, 2, left_ms < most_ms ? left_ms : most_ms);
         if (ready > 0) {
             answer->ended = (waiting[0].revents & POLLHUP) != 0;
             return waiting[1].revents == 0;
@@ -103,7 +103,7 @@ static bool await_answer(const struct authkeys_request *request, struct answer *
         if ((ready < 0 && errno != EINTR) || signals_ending_wait()) {
             break;
         }
-        answer->events = POLLIN; /* it takes long: the pipe may be full */
+        answer->events = POLLIN; /* the pipe may be full, or a process of a name service has it */
     }
     return answer->ended;
 }
