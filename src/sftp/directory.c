@@ -243,7 +243,8 @@ enum sftp_status on_readdir(struct sftp *sftp)
     for (size_t most = sizeof(sftp->entries); got > 0 && most >= LEAST_ENTRIES_BYTES;) {
         got = syscall(SYS_getdents64, handle->fd, sftp->entries, most);
         count += got > 0 ? add_entries(sftp, handle->fd, (size_t)got, end) : 0;
-        most = smaller(most, (end - sftp->answers.used) / ANSWER_BYTES_PER_ENTRY_BYTE);
+        size_t left = end > sftp->answers.used ? end - sftp->answers.used : 0;
+        most = smaller(most, left / ANSWER_BYTES_PER_ENTRY_BYTE);
     }
     if (count == 0) {
         sftp->answers.used = start;

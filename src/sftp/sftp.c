@@ -54,7 +54,7 @@ static void rest_if_idle(struct sftp *sftp)
     struct pollfd ends[2] = {{.fd = STDIN_FILENO, .events = POLLIN}, {.fd = STDOUT_FILENO}};
     int ready = sftp->input_end == 0 ? poll(ends, 2, LIMIT_REST_MS) : -1;
     sftp->client_was_there = ready > 0 && ends[1].revents == 0;
-    if (ready == 0) {
+    if (ready == 0 || (ready > 0 && ends[0].revents == 0)) {
         memory_give_back(sftp->entries,
                          (size_t)(sftp->output + sizeof(sftp->output) - sftp->entries));
         memory_give_back_stack();
