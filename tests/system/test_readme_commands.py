@@ -109,6 +109,7 @@ def test_service_directory(island, name):
                                PATIENCE_SECONDS)
         type_in(island, "\n".join(lines[:2]))
     else:
+        type_in(island, "rm -f /etc/service/*")  # Debian's openssh-server has a service for runit, too, on the same port
         type_in(island, "\n".join(lines[:2]))
         island.start(*supervisor)
     island.wait_port()
