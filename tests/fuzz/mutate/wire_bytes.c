@@ -162,7 +162,7 @@ void mutate_find(struct mutate_parts *parts, struct input input)
     while (at < input.left) {
         size_t begin = at;
         at = find_packet(parts, input, at, sealed);
-        sealed = sealed ||
-                 (at != SIZE_MAX && at > begin + 5 && input.at[begin + 5] == SSH_MSG_NEWKEYS);
+        sealed =
+            sealed || (at != SIZE_MAX && at > begin + 5 && input.at[begin + 5] == SSH_MSG_NEWKEYS);
     }
 }
