@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+/* For the words and the environment of a program; program.c asserts that they fit. */
 #define CHILD_MEMORY_BYTES ((size_t)288 * 1024)
 
 /*
@@ -28,7 +29,8 @@
  */
 pid_t child_start(int (*run)(void *argument, void *memory), void *argument);
 
-/* Gives back the pages that children have used. */
+/* Gives back the pages that children have used. Until then the last program's environment stays in
+ * the memory of this process, which is the same user's and not dumpable. */
 void child_give_back(void);
 
 #endif

@@ -204,7 +204,8 @@ static bool add_name(struct sftp *sftp, int directory, const char *name)
  * unless its owners' names are long. So few entries are read twice because they found no room. */
 #define ANSWER_BYTES_PER_ENTRY_BYTE 4
 
-/* Room for so many bytes of entries is worth a system call, and enough for any entry. */
+/* Room for so many bytes of entries is worth a system call. A longer entry, which few file systems
+ * have, waits for the next request. */
 #define LEAST_ENTRIES_BYTES 512
 _Static_assert(NAME_ROOM <= LEAST_ENTRIES_BYTES * ANSWER_BYTES_PER_ENTRY_BYTE, "a name finds room");
 
