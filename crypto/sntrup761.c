@@ -34,9 +34,6 @@ _Static_assert(P * sizeof(uint32_t) == SNTRUP761_RANDOM_BYTES, "a word each coef
 const struct sntrup761_kernel *sntrup761_best_kernel(void)
 {
 #if defined(__x86_64__)
-    if (cpu_level() >= CPU_AVX512) {
-        return &sntrup761_avx512;
-    }
     if (cpu_level() >= CPU_AVX2) {
         return &sntrup761_avx2;
     }

@@ -11,9 +11,7 @@
 
 #include "sntrup761_kernel.h"
 
-#if defined(__AVX512BW__)
-#define LANES 32
-#elif defined(__AVX2__)
+#if defined(__AVX2__)
 #define LANES 16
 #elif defined(__SSE2__) || defined(__ARM_NEON)
 #define LANES 8

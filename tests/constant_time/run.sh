@@ -87,7 +87,7 @@ plant_in_sources() {
 }
 
 # For each kernel with AVX-512 another one.
-kernel_leaks="chacha20_avx512 chacha20_avx512vl poly1305_avx512 poly1305_avx512ifma sntrup761_avx512"
+kernel_leaks="chacha20_avx512 chacha20_avx512vl poly1305_avx512 poly1305_avx512ifma"
 plant_in_kernels() {
     for name in chacha20_avx512 chacha20_avx512vl; do
         plant $name chacha20_lanes.h 's/^        count_on(start);/if ((x[0][0] \& 1) != 0) { count_on(start); }/'
@@ -96,8 +96,6 @@ plant_in_kernels() {
         's/^    carry(&sum\[0\], &sum\[1\]);/if (sum[0][0] >> DIGIT_BITS != 0) { carry(\&sum[0], \&sum[1]); }/'
     plant poly1305_avx512ifma poly1305_avx512ifma.c \
         's/^    memcpy(state->h, h, sizeof(h));/state->h[0][0] = message[h[0][0] \& 15];/'
-    plant sntrup761_avx512 sntrup761_lanes.h \
-        's/^            words low = load_words(at + i)/if (at[i] <= at[i + distance]) { continue; }\n&/'
 }
 
 # ---- the functions of secrets.c --------------------------------------------------------------------------------------

@@ -27,7 +27,6 @@ KERNELS = {
     # processor: (file, lanes of a vector of sums)
     "x86_64": ("sntrup761_baseline.c", 8),
     "avx2": ("sntrup761_avx2.c", 16),
-    "avx512": ("sntrup761_avx512.c", 32),
     "armv7": ("sntrup761_neon.c", 8),
     "aarch64": ("sntrup761_baseline.c", 8),
     "mips": ("sntrup761_baseline.c", 1),

@@ -1,3 +1,0 @@
-#include "sntrup761_lanes.h"
-
-const struct sntrup761_kernel sntrup761_avx512 = {sort, multiply};
