@@ -87,11 +87,16 @@ static void end_in_order(struct monitor *monitor, int status, const char *reason
     shutdown(monitor->ipc, SHUT_WR);
 }
 
-/* Another process needs our place. It may have asked just before the login. */
+/* Another process needs our place. It may have asked just before the login. A network process that
+ * may be making its nameless root directory (sandbox.c) is not killed: this would stay behind. */
 static void evict(struct monitor *monitor)
 {
-    if (monitor->phase != MONITOR_AFTER_LOGIN) {
-        ending_begin(monitor, 0, "evicted: a newcomer needed the place");
+    enum monitor_phase phase = monitor->phase;
+    if (phase == MONITOR_AFTER_LOGIN) {
+        return;
+    }
+    end_in_order(monitor, 0, "evicted: a newcomer needed the place");
+    if (phase != MONITOR_START) {
         ending_kill_network(monitor);
     }
 }
@@ -309,8 +314,7 @@ int monitor_load_hostkey(struct hostkey *key, const struct options *options, int
 }
 
 /* Loads the host key only now: the network process has been forked and has no copy of it. An error
- * does not kill that process: it may be making its nameless root directory (sandbox.c), which would
- * stay behind. */
+ * does not kill that process, as in evict(). */
 static void prepare_monitor(struct monitor *monitor)
 {
     int status = EXIT_TROUBLE;
