@@ -164,9 +164,9 @@ active proctype monitor()
                 :: else
                 fi;
                 if
-                :: evicted && phase != AFTER_LOGIN -> fail_connection()
                 :: evicted && phase == AFTER_LOGIN -> evicted = false /* it has no place any more */
-                :: ended_by_launcher -> phase = OVER; shut_down = true
+                :: evicted && (phase == BEFORE_LOGIN || phase == OVER) -> fail_connection()
+                :: ended_by_launcher || (evicted && phase == START) -> phase = OVER; shut_down = true
                 :: else
                 fi;
                 if
