@@ -8,9 +8,11 @@ import kernel_memory
 PLACES = "/run/wrensshd.places"
 ROOTS = ("/run", "/dev/shm", "/tmp", "/home", "/var/lib")
 
-# Longer than any time limit of life.py, and of a dying connection in the kernel.
-STAYS_SECONDS = 20
-SETTLE_SECONDS = 120
+# Longer than any time limit: those of life.py, that of a dying connection in the kernel, and the 60 s that a later key
+# exchange may take. A planted leak need not be told from a client that vanished in one.
+STAYS_SECONDS = 75
+PLANTED_STAYS_SECONDS = 20
+SETTLE_SECONDS = 180
 
 LISTEN, TIME_WAIT = "0A", "06"
 
@@ -100,7 +102,7 @@ def _things(launcher, mine):
             "files": _files()}
 
 
-def take(launcher, mine, kernel_files, usual=None):
+def take(launcher, mine, kernel_files, stays, usual=None):
     """Waits until nothing but what is usual is there, or until what is left has stayed for long."""
     started, before, changed = time.monotonic(), None, 0
     while True:
@@ -109,7 +111,7 @@ def take(launcher, mine, kernel_files, usual=None):
         over = left(usual, things) if usual else {}
         if over != before:
             before, changed = over, now
-        if not over or now > changed + STAYS_SECONDS or now > started + SETTLE_SECONDS:
+        if not over or now > changed + stays or now > started + SETTLE_SECONDS:
             break
         time.sleep(0.5)
     return {**things, "memory of the launcher": _own_bytes(launcher), "memory of the kernel": kernel_memory.read(kernel_files)}

@@ -104,7 +104,8 @@ class Life:
             file.truncate(0)
 
     def census(self):
-        return census.take(self.launcher.pid, [os.getpid(), self.launcher.pid], self.options["kernel_files"], self.usual)
+        stays = census.PLANTED_STAYS_SECONDS if self.options["plant"] else census.STAYS_SECONDS
+        return census.take(self.launcher.pid, [os.getpid(), self.launcher.pid], self.options["kernel_files"], stays, self.usual)
 
     def warm_up(self):
         """What is there before the first connection is usual, and so is the memory after some of them."""
