@@ -2,7 +2,7 @@
 Each kernel of ChaCha20 makes the same terms as RFC 8439 section 2.3, with the 64-bit counter of chacha20.h: for any
 state, for any other state of the first block, and for any message, whether `out` is `in` or not.
 
-A kernel is run for one, two and three strides. What a stride begins with is a counter that has counted on, so a further
+A kernel is run for one stride and for three. What a stride begins with is a counter that has counted on, so a further
 stride is no other.
 """
 
