@@ -3,11 +3,12 @@
 # root file system (mmdebstrap --variant=minbase) and runs `sh packaging/try.sh --once` and `sh tests/run.sh` there. What
 # is skipped there must be what tests/strangers/skipped-* names.
 #
-#     sh tests/strangers/run.sh [--suite bookworm|trixie] [--load N] [--short] [root|user]...
+#     sh tests/strangers/run.sh [--suite bookworm|trixie] [--load N] [--short | --steady ARGUMENTS] [root|user]...
 #
 #     --suite  the release, without it trixie
 #     --load   N busy processes beside the tests, with their priority
 #     --short  without what shows the same on every machine: root tests the builds gcc and static, the user gcc alone
+#     --steady types `sh tests/steady/run.sh ARGUMENTS` in place of both commands
 #     root     in a bare chroot with nothing mounted, below /root with its mode of 0700, under nohup; installs by itself
 #     user     as an ordinary user whose shell is bash, after root has installed what the scripts ask for
 #
@@ -24,6 +25,7 @@ work=$top/build/strangers
 suite=trixie
 load=0
 short=
+steady=
 
 die() { echo "run.sh: $*" >&2; exit 1; }
 skip() {
@@ -34,10 +36,11 @@ skip() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    -h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --suite) suite=${2:?--suite takes a name}; shift ;;
     --load) load=${2:?--load takes a number}; shift ;;
     --short) short=--short ;;
+    --steady) steady=${2:?--steady takes arguments}; shift ;;
     root | user) break ;;
     *) die "unknown argument: $1" ;;
     esac
@@ -60,7 +63,7 @@ zstd:has zstd
 mkdir -p "$work"
 ensure_packages "$work/apt.log" "nothing can be tested" || exit 1
 # shellcheck disable=SC2086 # empty or one word
-own_root "$top/tests/strangers/run.sh" --suite "$suite" --load "$load" $short "$@"
+own_root "$top/tests/strangers/run.sh" --suite "$suite" --load "$load" $short ${steady:+--steady "$steady"} "$@"
 unshare --mount --pid --fork true 2>/dev/null || skip "no namespaces can be made here"
 
 # ---- the machine -----------------------------------------------------------------------------------------------------
@@ -189,6 +192,17 @@ run_row() { # root|user
     builds=gcc,static
     [ "$who" = root ] || { home=/home/guest; builds=gcc; }
     clone $home
+    if [ -n "$steady" ]; then
+        busy=$load
+        follow "$work/$row-steady.log" "sh tests/steady/run.sh $steady"
+        status=$?
+        busy=0
+        keep_packages
+        rm -rf "${work:?}/steady-$row"
+        cp -r "$root$home/wrenssh/build/steady" "$work/steady-$row"
+        [ $status != 0 ] || cat "$work/$row-steady.log"
+        return $status
+    fi
     failed=
     follow "$work/$row-try.log" 'sh packaging/try.sh --once' || failed=yes
     busy=$load

@@ -28,6 +28,7 @@ SUITE = BUILD + "python3 python3-pytest openssh-client ucspi-tcp openssh-server 
 # What each command must name; {rt}, {cbmc}, {systemd} and {other} are called otherwise in each release.
 COMMANDS = {
     "tests/run.sh": SUITE,
+    "tests/steady/run.sh": SUITE + "git ",
     "tests/vm/run.sh": SYSTEM + "busybox-static qemu-system-arm qemu-system-x86 mmdebstrap cryptsetup-bin "
                        "swtpm e2fsprogs zstd cpio iproute2 util-linux",
     "tests/bench/run.sh": BUILD + ARM + ARM_LIBC + STATIC + "python3 openssh-client openssh-server openssh-sftp-server "
