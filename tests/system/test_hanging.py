@@ -11,7 +11,7 @@ import pytest
 import proc
 from daemon import daemon_environment, run
 from island import need_namespaces
-from site_setup import run_or_fail
+from site_setup import delete_user, one_at_a_time, run_or_fail
 from three import GONE_SECONDS, Three
 from wire import PK_OK, USERAUTH_FAILURE, Disconnected, string
 from wire_crypto import Ed25519Key
@@ -442,12 +442,13 @@ def test_login_as_the_servers_own_user(client, reason_for, keys_of_all):
     raw.handshake()
     uid = int(proc.status(raw.line.network)["Uid"].split()[0])
     name = f"wrent{os.getpid()}x9"
-    run_or_fail(["useradd", "--no-create-home", "--non-unique", "--uid", str(uid), "--shell", "/bin/sh",
-                 "--password", "*", name])
+    with one_at_a_time():
+        run_or_fail(["useradd", "--no-create-home", "--non-unique", "--uid", str(uid), "--shell", "/bin/sh",
+                     "--password", "*", name])
     try:
         assert reason_for(name, "-a", keys_of_all) == "account is the server's own"
     finally:
-        run_or_fail(["userdel", "--force", name])
+        delete_user(name)
 
 
 @pytest.mark.root

@@ -1,6 +1,8 @@
 """What all tests of a run share: a folder of its own, the daemon's copy, a user, host keys, client keys."""
 
 import base64
+import contextlib
+import fcntl
 import glob
 import os
 import pwd
@@ -71,7 +73,7 @@ def remove_stale(parent):
         match = re.fullmatch(r"wrent(\d+)(x\d+)?", user.pw_name)
         if match and is_over(match[1]):
             end_processes(user)
-            subprocess.run(["userdel", "--force", user.pw_name], check=False, capture_output=True)
+            delete_user(user.pw_name)
 
 
 def end_processes(user):
@@ -162,8 +164,9 @@ class Site:
         """A throw-away user, named after this process so that parallel runs don't meet."""
         name = f"wrent{os.getpid()}{suffix}"
         path = os.path.join(self.base, "home" + suffix)
-        run_or_fail(["useradd", "--no-create-home", "--home-dir", path, "--shell", shell, "--uid", str(unused_uid()),
-                     "--groups", ",".join(EXTRA_GROUPS), "--password", "*", *more, name])
+        with one_at_a_time():
+            run_or_fail(["useradd", "--no-create-home", "--home-dir", path, "--shell", shell, "--uid", str(unused_uid()),
+                         "--groups", ",".join(EXTRA_GROUPS), "--password", "*", *more, name])
         self._users.append(name)
         user = pwd.getpwnam(name)
         if home:
@@ -172,7 +175,7 @@ class Site:
 
     def remove_user(self, name):
         self._users.remove(name)
-        subprocess.run(["userdel", "--force", name], check=False, capture_output=True)
+        delete_user(name)
 
     # ---- keys -------------------------------------------------------------------------------
 
@@ -250,6 +253,22 @@ class Site:
         for name in list(self._users):
             self.remove_user(name)
         shutil.rmtree(self.base, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def one_at_a_time():
+    """useradd(8) waits 15 seconds for another one and fails, and two tests may not draw the same uid."""
+    folder = os.open("/var/lib", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
+
+
+def delete_user(name):
+    with one_at_a_time():
+        subprocess.run(["userdel", "--force", name], check=False, capture_output=True)
 
 
 def unused_uid():
