@@ -8,16 +8,21 @@ import time
 import pytest
 
 import proc
-from daemon import PATIENCE_SECONDS, SLOWNESS
+from daemon import PATIENCE_SECONDS
 from wire import DATA, EXTENDED_DATA, GLOBAL_REQUEST, PING, REQUEST_FAILURE, Closed, Disconnected, string, u32
 from wire_session import pty_request
 
 pytestmark = pytest.mark.slow
 
+CLOCK_SECONDS = 0.01  # the daemon counts whole milliseconds from one that has begun
 
-def seconds_until_end(raw):
-    start = time.monotonic()
-    raw.sock.settimeout(10 * SLOWNESS)
+
+# A limit is never too early: its time begins when the daemon has started, after `start`. That it is not too late,
+# PATIENCE_SECONDS show, which are less than the limits that count by default.
+
+
+def seconds_until_end(raw, start):
+    raw.sock.settimeout(PATIENCE_SECONDS)
     raw.expect_end()
     return time.monotonic() - start
 
@@ -25,8 +30,8 @@ def seconds_until_end(raw):
 @pytest.mark.parametrize("state", ["version", "kexinit", "sealed", "service", "probed"])
 def test_login_deadline(client, state):
     """A client that stops half-way is disconnected at the deadline, and its processes end."""
-    raw = client("-t", "2")
     start = time.monotonic()
+    raw = client("-t", "4")
     if state == "version":
         raw.send_version()
         raw.read_version()
@@ -42,31 +47,29 @@ def test_login_deadline(client, state):
             raw.start_userauth()
         if state == "probed":
             raw.auth_answer(raw.publickey(sign=False))
-    seconds_until_end(raw)
-    took = time.monotonic() - start
-    assert 1.2 < took < 3 * SLOWNESS
+    assert seconds_until_end(raw, start) > 4 - CLOCK_SECONDS
     end = raw.line.assert_over()
     assert "deadline" in end["reason"]
 
 
 def test_deadline_while_a_client_keeps_talking(client):
     """The deadline also ends a client that never stops sending legal messages."""
-    raw = client("-t", "2")
-    raw.handshake()
     start = time.monotonic()
+    raw = client("-t", "4")
+    raw.handshake()
     with pytest.raises((BrokenPipeError, ConnectionResetError, Closed, Disconnected)):
-        while time.monotonic() - start < 10:
+        while time.monotonic() - start < PATIENCE_SECONDS:
             raw.send(bytes([2]) + string(b"x"))
             time.sleep(0.01)
-    assert 1.2 < time.monotonic() - start < 3 * SLOWNESS
+    assert time.monotonic() - start > 4 - CLOCK_SECONDS
     raw.line.assert_over()
 
 
 def test_deadline_is_off_after_login(client):
     """Sessions go on after the login deadline."""
-    raw = client("-t", "1")
+    raw = client("-t", "4")
     raw.login()
-    channel = raw.exec("sleep 1.8; echo survived")
+    channel = raw.exec("sleep 4.2; echo survived")
     assert channel.wait_closed().output == b"survived\n"
 
 
@@ -86,31 +89,32 @@ def test_limits_beyond_an_int_of_milliseconds(client, flag, seconds):
 
 def test_idle_limit(client):
     """-i ends a session that moves no byte."""
+    start = time.monotonic()
     raw = client("-i", "2").login()
     raw.exec("sleep 30.5")
-    took = seconds_until_end(raw)
-    assert 1.2 < took < 3.2 * SLOWNESS
+    assert seconds_until_end(raw, start) > 2 - CLOCK_SECONDS
     end = raw.line.assert_over()
     assert "idle" in end["reason"]
 
 
 def test_idle_limit_counts_from_the_login_on(client):
     """-i also ends a client that opens no session."""
+    start = time.monotonic()
     raw = client("-i", "1").login()
-    assert 0.5 < seconds_until_end(raw) < 2.2 * SLOWNESS
+    assert seconds_until_end(raw, start) > 1 - CLOCK_SECONDS
     raw.line.assert_over()
 
 
 def test_output_is_not_idle(client):
     """A program that prints a line now and then is not idle."""
-    raw = client("-i", "1").login()
+    raw = client("-i", "2").login()
     channel = raw.exec("for i in 1 2 3 4 5 6; do sleep 0.4; echo $i; done")
     assert channel.wait_closed().output == b"1\n2\n3\n4\n5\n6\n"
 
 
 def test_input_is_not_idle(client):
     """A slow upload is not idle."""
-    raw = client("-i", "1").login()
+    raw = client("-i", "2").login()
     channel = raw.exec("cat >/dev/null")
     for _ in range(6):
         time.sleep(0.4)
@@ -130,10 +134,9 @@ def test_keepalives_do_not_count(client, message):
     raw.exec("cat")
     start = time.monotonic()
     with pytest.raises((BrokenPipeError, ConnectionResetError)):
-        while time.monotonic() - start < 10:
+        while time.monotonic() - start < PATIENCE_SECONDS:
             raw.send(message)
             time.sleep(0.1)
-    assert time.monotonic() - start < 4 * SLOWNESS
     raw.line.assert_over()
 
 
@@ -142,21 +145,23 @@ def test_keepalives_do_not_count(client, message):
 
 def test_longest_life(client):
     """-M ends a connection however busy it is."""
+    start = time.monotonic()
     raw = client("-M", "2").login()
     channel = raw.exec("while :; do echo busy; sleep 0.1; done")
     channel.wait_output(b"busy")
-    assert seconds_until_end(raw) < 4 * SLOWNESS
+    assert seconds_until_end(raw, start) > 2 - CLOCK_SECONDS
     assert raw.goodbye.reason == 11
     assert raw.line.assert_over()["reason"] == "longest life of 2 s"
 
 
 def test_longest_life_does_not_replace_the_login_deadline(client):
     """Before the login the deadline of -t counts."""
-    raw = client("-M", "1", "-t", "3")
+    start = time.monotonic()
+    raw = client("-M", "1", "-t", "8")
     raw.handshake()
     time.sleep(1.5)
     raw.login()
-    seconds_until_end(raw)
+    seconds_until_end(raw, start)
     assert raw.line.assert_over()["reason"] == "longest life of 1 s"
 
 
@@ -166,7 +171,7 @@ def test_longest_life_of_a_network_process_that_does_not_obey(client):
     network = raw.line.network
     os.kill(network, signal.SIGSTOP)
     try:
-        assert raw.line.wait_exit(10 * SLOWNESS) == 0
+        assert raw.line.wait_exit(PATIENCE_SECONDS) == 0
         assert raw.line.log.events("end")[-1]["reason"] == "longest life of 2 s"
         raw.sock.settimeout(PATIENCE_SECONDS)
         with pytest.raises(Closed):
@@ -179,7 +184,7 @@ def test_longest_life_of_a_network_process_that_does_not_obey(client):
 
 def test_terminals_are_warned(client):
     """A minute before the end of its life a connection's terminals say so, and nothing else does."""
-    raw = client("-M", "62").login()
+    raw = client("-M", "64").login()
     on_terminal = raw.open()
     assert on_terminal.request(b"pty-req", pty_request())
     assert on_terminal.request(b"exec", string("exec cat"))
@@ -211,9 +216,9 @@ KEEPALIVE = bytes([GLOBAL_REQUEST]) + string(b"keepalive@openssh.com") + b"\1"
 
 def test_silent_client_is_asked_and_given_up(client):
     """A client that does not answer three keepalives is gone."""
-    raw = client("-k", "1").login()
     start, asked = time.monotonic(), []
-    raw.sock.settimeout(10 * SLOWNESS)
+    raw = client("-k", "1").login()
+    raw.sock.settimeout(PATIENCE_SECONDS)
     with pytest.raises(Closed):
         while True:
             asked.append(raw.next())
@@ -245,7 +250,7 @@ def test_busy_client_is_not_asked(client):
 def test_keepalives_do_not_make_a_session_busy(client):
     """The idle limit also ends a client that answers keepalives."""
     raw = client("-k", "1", "-i", "3").login()
-    raw.sock.settimeout(10 * SLOWNESS)
+    raw.sock.settimeout(PATIENCE_SECONDS)
     with pytest.raises((Closed, Disconnected, BrokenPipeError, ConnectionResetError)):
         while True:
             assert raw.next() == KEEPALIVE
@@ -257,7 +262,7 @@ def test_client_that_takes_no_output_is_given_up(client):
     """A client whose socket is full can't be asked; it is given up like one that does not answer."""
     raw = client("-k", "1").login()
     raw.exec("exec cat /dev/zero", window=2**31)
-    assert raw.line.assert_over(10 * SLOWNESS)["reason"] == "client did not answer 3 keepalives"
+    assert raw.line.assert_over(PATIENCE_SECONDS)["reason"] == "client did not answer 3 keepalives"
 
 
 # ---- TCP's own keepalive ------------------------------------------------------------------------

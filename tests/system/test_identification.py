@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from daemon import SLOWNESS
+from daemon import PATIENCE_SECONDS
 
 
 
@@ -75,21 +75,21 @@ def test_endless_lines_before_the_version(dial):
 
 def test_silence_ends_at_the_deadline(dial):
     """A silent client is disconnected at the deadline."""
-    line = dial("-t", "2")
     start = time.monotonic()
+    line = dial("-t", "2")
     assert line.network
-    line.sock.settimeout(10)
+    line.sock.settimeout(PATIENCE_SECONDS)
     read_all(line.sock)
     took = time.monotonic() - start
-    assert 1.2 < took < 3.5 * SLOWNESS, f"ended after {took:.1f} s"
+    assert took > 1.9, f"ended after {took:.1f} s"
     line.assert_over()
 
 
 def test_a_byte_a_second_ends_at_the_deadline(dial):
     """A client that sends a byte a second does not move the deadline."""
+    start = time.monotonic()
     line = dial("-t", "3")
     assert line.network
-    start = time.monotonic()
     try:
         for byte in b"SSH-2.0-Slow and steady":
             line.sock.sendall(bytes([byte]))
@@ -99,7 +99,8 @@ def test_a_byte_a_second_ends_at_the_deadline(dial):
     except (BrokenPipeError, ConnectionResetError):
         pass
     took = time.monotonic() - start
-    assert 2.2 < took < 4.6 * SLOWNESS, f"ended after {took:.1f} s"
+    assert took > 2.9, f"ended after {took:.1f} s"
+    assert line.log.wait("end")
     read_all(line.sock)
     line.assert_over()
 
@@ -116,7 +117,7 @@ def test_client_leaves_without_reading(dial):
     """A client that is gone before the first write does not end the daemon by SIGPIPE: the log has its end line."""
     line = dial()
     line.sock.close()
-    assert line.wait_exit(2 * SLOWNESS) == 0
+    assert line.wait_exit() == 0
     assert len(line.log.events("end")) == 1
 
 

@@ -10,7 +10,6 @@ from wire import SNTRUP
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]  # a sanitizer's runtime has memory of its own
 
-REST_SECONDS = 5
 SLACK_KILOBYTES = 16
 STACK_KILOBYTES = 24
 STALLED_KILOBYTES = 64
@@ -24,7 +23,7 @@ def settled(pid):
     def rests():
         last.append(proc.anonymous_kilobytes(pid))
         return len(last) > 30 and len(set(last[-30:])) == 1
-    assert proc.wait_until(rests, REST_SECONDS), f"memory does not come to rest: {last[-30:]}"
+    assert proc.wait_until(rests, proc.PATIENCE_SECONDS), f"memory does not come to rest: {last[-30:]}"
     return last[-1]
 
 
@@ -39,7 +38,7 @@ def resting(client, mode):
 
 def assert_given_back(raw, pid):
     bound = raw.before[pid] + SLACK_KILOBYTES
-    assert proc.wait_until(lambda: proc.anonymous_kilobytes(pid) <= bound, REST_SECONDS), \
+    assert proc.wait_until(lambda: proc.anonymous_kilobytes(pid) <= bound, proc.PATIENCE_SECONDS), \
         f"{proc.anonymous_kilobytes(pid)} kB stay, {raw.before[pid]} kB were enough before"
 
 
@@ -62,7 +61,7 @@ def test_network_process_while_the_client_reads_nothing(resting):
 def assert_stacks_given_back(raw):
     """Only the pages above the loops are left: arguments, environment and a few frames."""
     for pid in (raw.line.network, raw.line.monitor):
-        assert proc.wait_until(lambda pid=pid: proc.stack_kilobytes(pid) <= STACK_KILOBYTES, REST_SECONDS), \
+        assert proc.wait_until(lambda pid=pid: proc.stack_kilobytes(pid) <= STACK_KILOBYTES, proc.PATIENCE_SECONDS), \
             f"{proc.stack_kilobytes(pid)} kB of the stack stay"
 
 

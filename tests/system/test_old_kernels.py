@@ -11,7 +11,7 @@ import time
 import pytest
 
 import proc
-from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, run
+from daemon import PATIENCE_SECONDS, daemon_environment, run
 from island import need_namespaces
 from openssh import OpenSSH
 from wire import SNTRUP, USERAUTH_FAILURE, string, u32
@@ -172,7 +172,7 @@ def test_early_boot(dial, without, mode):
     started = time.monotonic()
     line = dial("-t", "2", mode=mode, launch=without("early"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
-    assert line.wait_exit() == 111 and 1.2 < time.monotonic() - started < 5 * SLOWNESS
+    assert line.wait_exit() == 111 and time.monotonic() - started > 1.9
     assert "has not gathered" in line.log.events("trouble")[0]["reason"] and len(line.log.lines()) == 1
 
 

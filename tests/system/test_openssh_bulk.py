@@ -64,7 +64,7 @@ def test_upload(ssh):
     client = ssh.start("sha256sum", stderr=subprocess.DEVNULL)
     write_all(pattern, client.stdin)
     assert client.stdout.read().split()[0].decode() == pattern.digest()
-    assert client.wait(10) == 0
+    assert client.wait(10 * SLOWNESS) == 0
     client.stdout.close()
 
 
@@ -79,7 +79,7 @@ def test_download(ssh, tmp_path, site):
         digest = hashlib.sha256()
         while piece := client.stdout.read(MIB):
             digest.update(piece)
-        assert client.wait(10) == 0
+        assert client.wait(10 * SLOWNESS) == 0
         client.stdout.close()
         assert digest.hexdigest() == pattern.digest()
     finally:

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import proc
-from daemon import PATIENCE_SECONDS, SLOWNESS, run
+from daemon import GONE_SECONDS, PATIENCE_SECONDS, SLOWNESS, run
 from openssh import OpenSSH
 
 
@@ -122,7 +122,7 @@ def test_client_gone(ssh, server):
     client.wait()
     for pipe in (client.stdin, client.stdout, client.stderr):
         pipe.close()
-    assert server.wait_idle(SLOWNESS), "the connection's processes stay for more than a second"
+    assert server.wait_idle(GONE_SECONDS), "the connection's processes stay"
     assert server.log.wait("end")[0]["reason"]
 
 
@@ -136,5 +136,5 @@ def test_terminal_job_is_hung_up(ssh, server, tmp_path):
     client.wait()
     for pipe in (client.stdin, client.stdout, client.stderr):
         pipe.close()
-    assert server.wait_idle(SLOWNESS)
+    assert server.wait_idle(GONE_SECONDS)
     assert proc.wait_until(lambda: not proc.with_command(f": {mark};".encode())), "the job got no SIGHUP"

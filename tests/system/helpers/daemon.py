@@ -13,7 +13,7 @@ import proc
 from proc import PATIENCE_SECONDS, SLOWNESS
 from wire import connect_tcp
 
-GONE_SECONDS = 1.0 * SLOWNESS
+GONE_SECONDS = 2.0 * SLOWNESS  # less than LIMIT_GONE_MS, but for sanitizers
 
 _PAIR = re.compile(r'([a-z_-]+)=("[^"]*"|\S*)')
 _SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:")
@@ -115,7 +115,7 @@ class Line:
         network = self._network
         assert self.wait_exit(within) == status, self.log.text()
         if network:
-            assert proc.wait_until(lambda: not proc.alive(network), 0.2 * SLOWNESS), "the network process stays"
+            assert proc.wait_until(lambda: not proc.alive(network), GONE_SECONDS), "the network process stays"
         ends = self.log.events("end")
         assert len(ends) == 1, f"not one line for the end:\n{self.log.text()}"
         assert ends[0].get("reason"), ends

@@ -8,6 +8,7 @@ import socket
 import struct
 
 import sntrup
+from proc import PATIENCE_SECONDS
 from wire_crypto import Sealer, ed25519_verify, x25519, x25519_base
 
 DISCONNECT, IGNORE, UNIMPLEMENTED, DEBUG = 1, 2, 3, 4
@@ -87,7 +88,7 @@ KEXINIT_LISTS = ("kex", "hostkey", "cipher_up", "cipher_down", "mac_up", "mac_do
 
 class Wire:
     def __init__(self, sock, version=b"SSH-2.0-Raw_1", kex=(CURVE,), strict=True, ext_info=True,
-                 timeout=10):
+                 timeout=PATIENCE_SECONDS):
         self.sock, self.version, self.kex_names = sock, version, list(kex)
         self.want_strict, self.want_ext_info = strict, ext_info
         self.sock.settimeout(timeout)
@@ -357,6 +358,6 @@ def read_extensions(payload):
 
 
 def connect_tcp(port):
-    sock = socket.create_connection(("127.0.0.1", port), timeout=10)
+    sock = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE_SECONDS)
     sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return sock
