@@ -36,7 +36,7 @@ def main():
     print()
     for case, where in sorted(red.items(), key=lambda found: (-len(found[1]), found[0])):
         print(f"red in {len(where)} of {len(runs)}, {case}: {', '.join(where)}")
-    print(f"{len(runs)} runs, {len(red)} cases were red in any of them")
+    print(f"runs: {len(runs)}, cases that were red in any: {len(red)}")
     return 1 if red or not runs else 0
 
 

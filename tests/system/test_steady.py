@@ -59,7 +59,7 @@ def test_red_case_is_named(steady):
     masks = [line.split()[1] for line in lines if re.match(r"\d+\.\d+ ", line)]
     assert masks == ["-", "avx2", "baseline", "avx2", "baseline", "-"], lines
     assert lines[-2:] == ["red in 2 of 6, gcc: test_a.py::test_mask: 1.3 (baseline), 2.2 (baseline)",
-                          "6 runs, 1 cases were red in any of them"]
+                          "runs: 6, cases that were red in any: 1"]
     names = [f"{clone}.{number}" for clone in (1, 2) for number in (1, 2, 3)]
     assert sorted(os.listdir(folder)) == sorted([f"{name}.log" for name in names] + ["results", "runs"])
     assert sorted(os.listdir(f"{folder}/results")) == names
@@ -70,7 +70,7 @@ def test_red_case_is_named(steady):
 def test_no_red_case(steady):
     """Without a red case the exit status is 0."""
     status, lines, _, errors = steady("--times", "2")
-    assert (status, errors, lines[-1]) == (0, "", "2 runs, 0 cases were red in any of them"), lines
+    assert (status, errors, lines[-1]) == (0, "", "runs: 2, cases that were red in any: 0"), lines
 
 
 @pytest.mark.parametrize("status, results, red", [
@@ -87,7 +87,7 @@ def test_run_that_shows_nothing(tmp_path, status, results, red):
     (tmp_path / "runs").write_text(f"1.1 - 60 {status}\n")
     done = run([sys.executable, os.path.join(PROJECT, "tests/steady/table.py"), tmp_path])
     assert (done.returncode, done.stdout.splitlines()[-1], done.stderr) == (
-        red, f"1 runs, {red} cases were red in any of them", "")
+        red, f"runs: 1, cases that were red in any: {red}", "")
 
 
 def test_no_second_try():
