@@ -735,11 +735,12 @@ START_TEST(terminal_hangs_up)
 {
     int status;
     struct spawned terminal = open_terminal(0);
-    struct spawned running = spawn_with(0, IPC_SESSION_EXEC, "", 0, "sleep 60", "");
+    struct pollfd master = {.fd = terminal.passed.descriptors[0], .events = POLLIN};
+    struct spawned running = spawn_with(0, IPC_SESSION_EXEC, "", 0, "echo up; exec sleep 60", "");
     assert_started(&running, 1);
-    usleep(100000);
+    ck_assert_int_eq(poll(&master, 1, 20000), 1);
     close(terminal.passed.descriptors[0]);
-    alarm(5);
+    alarm(20);
     ck_assert_int_gt(waitpid(-1, &status, 0), 0);
     ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGHUP);
 }
