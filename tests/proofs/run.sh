@@ -149,7 +149,7 @@ prove() { # NAME STEP SOURCE-TREE
         ulimit -t "${WREN_PROOF_SECONDS:-240}"
         # shellcheck disable=SC2086 # several arguments
         run_cbmc "$folder"/*.i --no-malloc-may-fail --unsigned-overflow-check --pointer-overflow-check --stop-on-fail \
-            --unwind $rounds --unwinding-assertions $options >"$folder/log" 2>&1
+            --slice-formula --unwind $rounds --unwinding-assertions $options >"$folder/log" 2>&1
         status=$?
         times >"$folder/times"
         exit $status
