@@ -1,7 +1,7 @@
 /*
  * src/wire/reader.c, binary fields (steps 0 to 6) and texts (steps 7 to 13): whatever is read next
- * of any bytes, the reader stays inside of them, never goes back, and stays failed once it has
- * failed.
+ * of any bytes, the reader stays inside of them, takes all of a binary field, never goes back, and
+ * stays failed once it has failed.
  */
 #include "reader.h"
 
@@ -26,9 +26,15 @@ static void prove_part(const struct reader *part)
     PROVE(!part->failed || part->left == 0, "a failed part is empty");
 }
 
+static void prove_taken(const struct reader *reader, size_t left, size_t count)
+{
+    PROVE(reader->failed || left - reader->left == count, "all of a field is taken");
+}
+
 static void read_binary(struct reader *reader, unsigned choice)
 {
     size_t wanted = nondet_size();
+    size_t left = reader->left;
     const uint8_t *found = NULL;
     struct reader part;
     switch (choice) {
@@ -36,6 +42,7 @@ static void read_binary(struct reader *reader, unsigned choice)
         found = reader_bytes(reader, wanted);
         PROVE((found == NULL) == reader->failed, "NULL is the answer of a failure");
         PROVE(found == NULL || __CPROVER_r_ok(found, wanted), "the bytes are there");
+        prove_taken(reader, left, wanted);
         break;
     case 1:
         found = reader_string_of(reader, wanted);
@@ -46,15 +53,19 @@ static void read_binary(struct reader *reader, unsigned choice)
         part = reader_string(reader);
         PROVE(part.failed == reader->failed, "a string fails with its reader");
         prove_part(&part);
+        prove_taken(reader, left, 4 + part.left);
         break;
     case 3:
         PROVE(reader_u8(reader) == 0 || !reader->failed, "a failed byte is zero");
+        prove_taken(reader, left, 1);
         break;
     case 4:
         PROVE(reader_u32(reader) == 0 || !reader->failed, "a failed uint32 is zero");
+        prove_taken(reader, left, 4);
         break;
     case 5:
         PROVE(reader_u64(reader) == 0 || !reader->failed, "a failed uint64 is zero");
+        prove_taken(reader, left, 8);
         break;
     default:
         PROVE(!reader_bool(reader) || !reader->failed, "a failed boolean is false");

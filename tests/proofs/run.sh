@@ -27,7 +27,7 @@ skip() {
 }
 
 # The longest first: one for each processor runs at once.
-all_proofs="window stdin queue admission reader writer_mpint writer sizes_monitor sizes_session packet_open packet_seal"
+all_proofs="window stdin queue sftp admission revocation reader writer_mpint writer sizes_monitor sizes_session packet_open packet_seal"
 usage_error() { echo "proofs: $*; -h helps" >&2; exit 100; }
 teeth='' proofs=''
 for argument; do
@@ -86,6 +86,10 @@ describe() {
     stdin) sources="" rounds=18 steps="0 1 2 3 4 5 6 7" options="--max-field-sensitivity-array-size 17" ;;
     queue) sources="" rounds=18 steps="0 1 2 3" options="--max-field-sensitivity-array-size 17 --unwindset queue_add.0:4,queue_drop.0:6" ;;
     admission) sources="" steps="0 1 2 3 4" ;;
+    sftp) sources=src/wire/writer.c steps="0 1 2 3 4 5" options="--unwindset attributes_read.0:2" ;;
+    revocation)
+        sources=src/wire/reader.c rounds=17 steps="0 1 2 3 4 5 6 7 8 9 10 11"
+        options="--unwindset read_certificates.0:2,section_itself.0:2,krl_look.0:2" ;;
     sizes_session) sources="" ;;
     sizes_monitor) sources=src/monitor/sign.c ;;
     esac
@@ -120,6 +124,24 @@ admission@2@src/admission/places.c@MIN(debt->until_ms + added_ms, now_ms + LIMIT
 admission@3@src/admission/places.c@debt->until_ms = now_ms + LIMIT_TRUST_MS;@
 admission@4@src/admission/places.c@ && front->limit <= LIMIT_PLACES;@;
 admission@4@src/admission/table.c@wrong != damaged || unlink@unlink
+sftp@0@src/sftp/answer.c@texts[status]@texts[status + 1]
+sftp@0@src/sftp/answer.c@writer_u32(&sftp->answers, sftp->id)@sftp->answers.used = 0
+sftp@1@src/sftp/answer.c@return answer_end(sftp, mark);@return SFTP_ANSWERED;
+sftp@2@src/sftp/answer.c@left -= (size_t)sent;@left--;
+sftp@3@src/sftp/attributes.c@wanted.modified = reader_u32(message)@wanted.size = reader_u32(message)
+sftp@3@src/sftp/attributes.c@reader_u32(message) & 07777@reader_u32(message)
+sftp@4@src/sftp/attributes.c@writer_u32(answers, status->st_gid);@
+sftp@5@src/sftp/attributes.c@    close(fd);@
+revocation@0@src/authkeys/krl.c@count > krl->left ||@count > krl->left + 1 ||
+revocation@0@src/authkeys/krl.c@ || count > sizeof(krl->file->bytes)@
+revocation@1@src/authkeys/krl.c@!more && !krl->file->ended@more && !krl->file->ended
+revocation@1@src/authkeys/krl.c@krl->file->start -= more ? 1 : 0;@
+revocation@2@src/authkeys/krl.c@if (count > krl->left) {@if (count > krl->left + 1) {
+revocation@2@src/authkeys/krl.c@ || !allowed)@)
+revocation@3@src/authkeys/krl.c@while (krl->left > 0) {@while (krl->verdict != REVOKED) {
+revocation@5@src/authkeys/krl.c@valid = krl->entry.left == sizeof(fingerprint);@valid = true;
+revocation@8@src/authkeys/krl.c@certificate->serial <= last@certificate->serial < last
+revocation@11@src/authkeys/krl.c@krl->entry.left - 1 - n / 8@krl->entry.left - n / 8
 sizes_session@0@src/session/session_requests.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
 sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
 sizes_monitor@0@src/ipc/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
@@ -133,7 +155,7 @@ prove() { # NAME STEP SOURCE-TREE
     mkdir -p "$folder"
     rm -f "$folder"/*.i "$folder/times"
     include="-I$top/tests/proofs"
-    for room in . base log users process ipc wire net net/transport net/channels admission authkeys hostkey monitor session listen tools; do
+    for room in . base log users process ipc wire net net/transport net/channels admission authkeys hostkey monitor session listen sftp tools; do
         include="$include -I$3/src/$room"
     done
     for file in "$top/tests/proofs/$1.c" $sources; do
