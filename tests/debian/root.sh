@@ -32,8 +32,9 @@ in_root() {
         unshare --net --mount --pid --fork --kill-child --mount-proc="$root/proc" chroot "$root" "$@" </dev/null
 }
 
-# Boots $root; /tests/booted.sh is all that it is for. Where no systemd is running here, what the container's makes of
-# control groups stays in one of its own, which goes with it.
+# boot_root OPTION...: boots $root, with more options of systemd-nspawn(1); /tests/booted.sh is all that it is for, and may
+# take $boot_seconds (0: for ever). Where no systemd is running here, what the container's makes of control groups stays in
+# one of its own, which goes with it.
 boot_root() {
     units=$root/etc/systemd/system
     mkdir -p "$units/multi-user.target.wants"
@@ -49,7 +50,7 @@ Environment=HOME=/root LC_ALL=C DEBIAN_FRONTEND=noninteractive
 StandardOutput=file:/booted.log
 END
     set -- systemd-nspawn -q --register=no --private-network --resolv-conf=off --timezone=off --link-journal=no \
-        --console=pipe -D "$root" --boot
+        --console=pipe "$@" -D "$root" --boot
     groups=
     if [ ! -d /run/systemd/system ]; then
         set -- "$@" --keep-unit
@@ -58,7 +59,8 @@ END
         done
     fi
     # shellcheck disable=SC2016,SC2086 # for the shell that becomes the container; a list of words
-    timeout 120 sh -c 'for group in $0; do mkdir "$group" && echo $$ >"$group/cgroup.procs"; done; exec "$@"' \
+    timeout --foreground "${boot_seconds:-120}" sh -c \
+        'for group in $0; do mkdir "$group" && echo $$ >"$group/cgroup.procs"; done; exec "$@"' \
         "$groups" "$@" </dev/null >"$work/nspawn.log" 2>&1
     status=$?
     # shellcheck disable=SC2086 # a list of words

@@ -2,7 +2,7 @@
 # Leads a day of a busy server's life in little time, and looks for what it leaves behind: see README.md beside this, and
 # --help.
 #
-#     sh tests/soak/run.sh [--connections N] [--launcher listen|tcpserver] [--teeth]
+#     sh tests/soak/run.sh [--connections N] [--launcher listen|tcpserver|systemd] [--teeth]
 #
 # Tests WRENSSHD, or the program of build/gcc, which it builds. As root, where it installs what it needs (Debian 12 or 13);
 # skipped elsewhere (status 77).
@@ -14,12 +14,15 @@ mkdir -p "$top/build/soak" || exit 1
 if [ "$(id -u)" = 0 ]; then
     # shellcheck disable=SC2034 # packages.sh reads them
     useful='ucspi-tcp:has tcpserver
+mmdebstrap:has mmdebstrap
+systemd-container:has systemd-nspawn
+zstd:has zstd
 ' needed="$build_packages$system_packages
 iproute2:has ip
 passwd:has useradd
 util-linux:has unshare
 "
-    ensure_packages "$top/build/soak/apt.log" "nothing runs under tcpserver" || exit 1
+    ensure_packages "$top/build/soak/apt.log" "nothing runs under tcpserver or systemd" || exit 1
     own_root "$here/run.sh" "$@"
 else
     case " $* " in

@@ -53,7 +53,7 @@ OF_ROOT = {
     "tests/container/run.sh": SYSTEM + "crun runc uidmap passwd util-linux",
     "tests/fleet/run.sh": BUILD + SYSTEM + "python3-venv ca-certificates systemd systemd-container",
     "tests/faults/run.sh": BUILD + SYSTEM + "iproute2 passwd util-linux",
-    "tests/soak/run.sh": BUILD + SYSTEM + "iproute2 passwd util-linux ucspi-tcp",
+    "tests/soak/run.sh": BUILD + SYSTEM + "iproute2 passwd util-linux ucspi-tcp mmdebstrap systemd-container zstd",
     "tests/learn/run.sh": BUILD + SYSTEM + "python3-venv openssh-server",
     "tests/recipes/run.sh": "python3 python3-venv ca-certificates mmdebstrap systemd-container zstd",
     "tests/strangers/run.sh": "git mmdebstrap python3 util-linux zstd",

@@ -1,6 +1,7 @@
 """What there is on the soak's machine while the load pauses."""
 
 import os
+import subprocess
 import time
 
 import kernel_memory
@@ -90,6 +91,16 @@ def _ipc():
     return {f"{name} {line}" for name in ("shm", "sem", "msg") for line in _text(f"/proc/sysvipc/{name}").splitlines()[1:]}
 
 
+def _units():
+    """What systemd has loaded, each with its state, its jobs, and the control groups that it has made."""
+    found = {os.path.join(folder, name) for folder, names, _ in os.walk("/sys/fs/cgroup") for name in names}
+    for what in (["list-units", "--all"], ["list-jobs"]):
+        done = subprocess.run(["systemctl", *what, "--plain", "--no-legend", "--full"], stdout=subprocess.PIPE, text=True,
+                              check=True)
+        found.update(" ".join(line.split()) for line in done.stdout.splitlines())
+    return found
+
+
 def _own_bytes(pid):
     """What nobody shares: all of a process's pages that it has written to."""
     lines = dict(line.split(":", 1) for line in _text(f"/proc/{pid}/smaps_rollup").splitlines()[1:])
@@ -97,7 +108,8 @@ def _own_bytes(pid):
 
 
 def _things(launcher, mine):
-    return {"processes": _processes(mine), "terminals": {name for name in os.listdir("/dev/pts") if name != "ptmx"},
+    units = {"units": _units()} if launcher == 1 else {}
+    return {**units, "processes": _processes(mine), "terminals": {name for name in os.listdir("/dev/pts") if name != "ptmx"},
             "descriptors": _descriptors(launcher), "places": _places(), "IPC objects": _ipc(), "sockets": _sockets(),
             "files": _files()}
 

@@ -18,24 +18,29 @@ def _parent():
     return None
 
 
+def open_files(folder):
+    """Descriptors for read()."""
+    names = ("memory.kmem.usage_in_bytes", "memory.force_empty")
+    if not os.path.exists(os.path.join(folder, names[0])):
+        names = ("memory.stat", "memory.reclaim")
+    return [os.open(os.path.join(folder, name), mode) for name, mode in zip(names, (os.O_RDONLY, os.O_WRONLY))]
+
+
 @contextlib.contextmanager
 def group():
-    """Joins a new group until the end. Yields descriptors for read(): files that the soak's machine could not open."""
+    """Joins a new group until the end. Yields its folder, or None, and its files, which the soak's machine could not open."""
     parent, folder, files = _parent(), None, []
     try:
         if parent:
             folder = tempfile.mkdtemp(prefix="wrensshd-soak-", dir=parent)
-            names = ("memory.kmem.usage_in_bytes", "memory.force_empty")
-            if not os.path.exists(os.path.join(folder, names[0])):
-                names = ("memory.stat", "memory.reclaim")
-            files = [os.open(os.path.join(folder, name), mode) for name, mode in zip(names, (os.O_RDONLY, os.O_WRONLY))]
+            files = open_files(folder)
             _join(folder)
     except OSError:
         for file in files:
             os.close(file)
         files = []
     try:
-        yield files
+        yield folder, files
     finally:
         for file in files:
             os.close(file)

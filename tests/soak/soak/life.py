@@ -12,14 +12,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "..", "system", "helpers")]
 
 import census  # noqa: E402
-from daemon import daemon_environment  # noqa: E402
+import kernel_memory  # noqa: E402
+import launchers  # noqa: E402
 from site_setup import Site, run_or_fail  # noqa: E402
-
-PORT = 2222
-
-# Time limits that fit the pace: no login, no answer to a probe, nothing moved. tests/soak/vanishing.c is silent for longer.
-LIMITS = ["-t", "5", "-k", "1", "-i", "6"]
-MOST = 1000  # connections at once
 
 # What memory may differ by, and the kernel's for each connection of the run: see README.md.
 LAUNCHER_NOISE = 64 << 10
@@ -56,60 +51,47 @@ class Life:
         half = os.path.join(self.site.user.pw_dir, "half")  # what vanishing guests leave half written is theirs
         with open(half, "wb"):
             os.chown(half, self.site.user.pw_uid, self.site.user.pw_gid)
-        self.log_path = os.path.join(self.site.base, "log")
-        self.launcher = self.start()
+        self.launcher = launchers.start(options, self.site)
+        self.kernel_files = options["kernel_files"]
+        if options["kernel_folder"]:
+            self.kernel_files = kernel_memory.open_files(options["kernel_folder"])
         self.counts, self.events, self.ends, self.trouble, self.said = {}, collections.Counter(), collections.Counter(), [], []
         self.usual, self.rounds, self.started = None, 0, None
-
-    def start(self):
-        daemon = [self.site.daemon, *self.site.daemon_args(), *LIMITS, self.site.keydir(self.site.mode)]
-        command = {"listen": [self.site.listen, "-c", str(MOST), "-s", str(MOST), str(PORT)],
-                   "tcpserver": ["tcpserver", "-HRl0", "-c", str(MOST), "-b", "1000", "0", str(PORT)]}
-        environment = daemon_environment()
-        if self.options["plant"]:
-            environment = {**environment, "WREN_PLANT": self.options["plant"],
-                           "LD_PRELOAD": os.path.join(self.options["build"], "tests", "soak", "libplants.so")}
-        with open(self.log_path, "ab") as log:
-            return subprocess.Popen(command[self.options["launcher"]] + daemon, stdin=subprocess.DEVNULL, stdout=log,
-                                    stderr=log, env=environment)
 
     def clients(self, lives):
         """wren-soak's report."""
         soak = os.path.join(self.options["build"], "tests", "soak", "wren-soak")
         self.rounds += 1
         with subprocess.Popen([soak, str(lives), str(self.options["workers"]),
-                               str(self.options["seed"] * 100000 + self.rounds), "soak", "--connect", f"127.0.0.1:{PORT}",
+                               str(self.options["seed"] * 100000 + self.rounds), "soak", "--connect", f"127.0.0.1:{self.launcher.port}",
                                "--user", self.site.user.pw_name, "--key", self.site.identity, "--host-key",
-                               self.site.host_line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as running:
+                               self.launcher.host_line], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True) as running:
             while running.poll() is None:
                 time.sleep(0.5)
                 census.reap([os.getpid(), self.launcher.pid, running.pid])
             report = json.loads(running.stdout.read() or "{}")
-        if running.returncode != 0 or self.launcher.poll() is not None:
-            raise SystemExit(f"wren-soak: {running.returncode}, the launcher: {self.launcher.poll()}")
+        if running.returncode != 0 or self.launcher.trouble() is not None:
+            raise SystemExit(f"wren-soak: {running.returncode}, the launcher: {self.launcher.trouble()}")
         return report
 
     def read_log(self):
-        """Counts the lines and forgets them."""
-        with open(self.log_path, "r+", encoding="latin-1") as file:
-            for line in file:
-                event = _EVENT.search(line)
-                name = event[1] if event else "no event"
-                self.events[name] += 1
-                reason = _REASON.search(line)
-                if name == "end" and reason:
-                    self.ends[re.sub(r"[0-9]+", "N", reason[1].strip('"'))[:60]] += 1
-                if name in ("no event", "trouble", "dropped") and len(self.trouble) < 20:
-                    self.trouble.append(line.rstrip()[:200])
-            file.truncate(0)
+        for line in self.launcher.take_log():
+            event = _EVENT.search(line)
+            name = event[1] if event else "no event"
+            self.events[name] += 1
+            reason = _REASON.search(line)
+            if name == "end" and reason:
+                self.ends[re.sub(r"[0-9]+", "N", reason[1].strip('"'))[:60]] += 1
+            if name in ("no event", "trouble", "dropped") and len(self.trouble) < 20:
+                self.trouble.append(line.rstrip()[:200])
 
     def census(self):
         stays = census.PLANTED_STAYS_SECONDS if self.options["plant"] else census.STAYS_SECONDS
-        return census.take(self.launcher.pid, [os.getpid(), self.launcher.pid], self.options["kernel_files"], stays, self.usual)
+        return census.take(self.launcher.pid, [os.getpid(), self.launcher.pid], self.kernel_files, stays, self.usual)
 
     def warm_up(self):
         """What is there before the first connection is usual, and so is the memory after some of them."""
-        while not census.listens(PORT) and self.launcher.poll() is None:
+        while not census.listens(self.launcher.port) and self.launcher.trouble() is None:
             time.sleep(0.1)
         self.usual = self.census()
         self.usual["files"].add(census.PLACES)  # the first connection makes it, and it stays
@@ -135,7 +117,7 @@ class Life:
         self.read_log()
         left = census.left(self.usual, now)
         grown = {name: now[name] - self.usual[name] for name in now if name.startswith("memory")}
-        kernel_noise = (KERNEL_NOISE if self.options["kernel_files"] else KERNEL_NOISE_SHARED)
+        kernel_noise = (KERNEL_NOISE if self.kernel_files else KERNEL_NOISE_SHARED)
         kernel_noise += KERNEL_NOISE_EACH * self.total()
         wrong = list(left)
         wrong += ["memory of the launcher"] * (grown["memory of the launcher"] > LAUNCHER_NOISE)
@@ -160,8 +142,7 @@ class Life:
             is_last = bool(late or self.total() >= self.options["connections"])
             if self.report(is_last) or is_last:
                 break
-        self.launcher.terminate()
-        self.launcher.wait(30)
+        self.launcher.stop()
 
 
 if __name__ == "__main__":
