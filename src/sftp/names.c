@@ -70,12 +70,17 @@ static int rename_new(const struct place *from, const struct place *to)
         return result;
     }
     if (linkat(from->directory, from->name, to->directory, to->name, 0) == 0) {
-        return unlinkat(from->directory, from->name, 0);
+        if (unlinkat(from->directory, from->name, 0) != 0) {
+            unlinkat(to->directory, to->name, 0);
+            return -1;
+        }
+        return 0;
     }
-    bool is_there =
-        errno == EEXIST || fstatat(to->directory, to->name, &status, AT_SYMLINK_NOFOLLOW) == 0;
+    bool is_free = errno != EEXIST &&
+                   fstatat(to->directory, to->name, &status, AT_SYMLINK_NOFOLLOW) != 0 &&
+                   errno == ENOENT;
     errno = EEXIST;
-    return is_there ? -1 : rename_over(from, to);
+    return is_free ? rename_over(from, to) : -1;
 }
 
 static int link_to(const struct place *from, const struct place *to)
