@@ -7,7 +7,8 @@ import socket
 from daemon import tcp_pair
 from scenario import Outcome, Refused, Scenario, Untrue
 from traced import CLIENT_SECONDS, Hang, Traced
-from wire import Closed, Disconnected, Fields, string, u32
+from wire import USERAUTH_FAILURE, Closed, Disconnected, Fields, string, u32
+from wire_crypto import Ed25519Key
 from wire_session import (CHANNEL_FAILURE, CHANNEL_MESSAGES, CHANNEL_SUCCESS, OPEN_CONFIRMATION, OPEN_FAILURE, Channel,
                           Client, pty_request)
 
@@ -18,14 +19,14 @@ DISCONNECT = bytes([1]) + u32(11) + string(b"bye") + string(b"")
 
 class Connection(Scenario):
     """One daemon on one connection."""
-    roles = ("0", "0.1", "0.2", "0.3", "0.3.1")
+    roles = ("0", "0.1", "0.2", "0.3", "0.3.1", "0.3.2")
     watched = ("0", "0.1", "0.3")
 
     def run(self, strike=None, learning=False):
         outcome = Outcome()
         sock, theirs = tcp_pair()
         traced = Traced(self.injector, self.folder,
-                        [self.site.daemon, *self.site.daemon_args(), self.keydir()],
+                        [self.site.daemon, *self.site.daemon_args(), *self.flags(), self.keydir()],
                         strike, theirs, theirs)
         theirs.close()
         client = Client(sock, self.site.user.pw_name, self.site.key, timeout=CLIENT_SECONDS)
@@ -47,6 +48,9 @@ class Connection(Scenario):
         except Hang as hang:
             outcome.wrong.append(str(hang))
         return traced, outcome
+
+    def flags(self):
+        return []
 
     def keydir(self):
         return self.site.keydir(self.site.mode)
@@ -118,6 +122,37 @@ class NoKey(Connection):
             client.handshake()
         except (Closed, ConnectionResetError, BrokenPipeError):
             outcome.results.append("closed")
+
+
+class Refusals(Connection):
+    """Keys that may not log in, each for another reason. No fault opens the door to them."""
+    name = "refusals"
+    from_phase = 1
+    roles = ("0", "0.1", *(f"0.{child}" for child in range(2, 7)))
+    watched = ()
+
+    def __init__(self, *how):
+        super().__init__(*how)
+        self.keys = {name: Ed25519Key(name) for name in ("unknown", "expired", "elsewhere", "revoked")}
+        lines = {name: self.site.key_line(key) for name, key in self.keys.items()}
+        self.site.authorize(self.site.key_line(self.site.key), f"expiry-time=\"20200101\" {lines['expired']}",
+                            f"from=\"!127.0.0.1,*\" {lines['elsewhere']}", lines["revoked"])
+        self.list = os.path.join(self.site.base, "revoked")
+        with open(self.list, "w", encoding="ascii") as file:
+            file.write(lines["revoked"] + "\n")
+
+    def flags(self):
+        return ["-R", self.list]
+
+    def play(self, client, traced, outcome, learning):
+        client.handshake()
+        client.start_userauth()
+        traced.phase()
+        for name, key in self.keys.items():
+            if client.auth_answer(client.publickey(key=key))[0] != USERAUTH_FAILURE:
+                raise Untrue(f"the key that is {name} has logged in")
+            outcome.results.append(name)
+        self.leave(client)
 
 
 class Terminal(Connection):

@@ -9,8 +9,10 @@ from transfer import Speaker
 from wire import string, u32
 
 PIECE_BYTES = 30000
-OPENDIR, READDIR, REMOVE, STAT, RENAME = 11, 12, 13, 17, 18
+LSTAT, SETSTAT, FSETSTAT, OPENDIR, READDIR, REMOVE, MKDIR = 7, 9, 10, 11, 12, 13, 14
+RMDIR, REALPATH, STAT, RENAME, READLINK, SYMLINK, EXTENDED = 15, 16, 17, 18, 19, 20, 200
 NAME, ATTRS, DATA = 104, 105, 103
+MODE_0600 = u32(4) + u32(0o600)
 WRITE_NEW = 0x1a  # SSH_FXF_WRITE, SSH_FXF_CREAT, SSH_FXF_TRUNC
 END_OF_FILE = 1
 
@@ -19,15 +21,24 @@ class SftpFiles(Connection):
     """wrensshd-sftp: a file put, looked at, renamed, read back and removed."""
     name = "sftp"
     from_phase = 1
-    roles = ("0.1", "0.3", "0.3.1", "0.3.1x")
+    roles = ("0.1", "0.3", "0.3.1", "0.3.1x", "0.3.2", "0.3.2x")
     watched = ("0.1", "0.3", "0.3.1x")
     makes = ("file", "other")
+    steps = ("put", "look", "get", "remove")
     BYTES = bytes(range(256)) * 400
 
-    def play(self, client, traced, outcome, learning):
+    def there(self, name):
+        return os.path.join(self.site.user.pw_dir, name)
+
+    def clear(self):
         for name in self.makes:
-            if os.path.exists(os.path.join(self.site.user.pw_dir, name)):
-                os.unlink(os.path.join(self.site.user.pw_dir, name))
+            if os.path.isdir(self.there(name)) and not os.path.islink(self.there(name)):
+                os.rmdir(self.there(name))
+            elif os.path.lexists(self.there(name)):
+                os.unlink(self.there(name))
+
+    def play(self, client, traced, outcome, learning):
+        self.clear()
         client.login()
         traced.phase()
         for number in (0, 1):
@@ -38,8 +49,8 @@ class SftpFiles(Connection):
                 outcome.tries += 1
                 continue
             self.snapshot(traced, "sftp", learning)
-            for step in (self.put, self.look, self.get, self.remove):
-                self.twice(step, speaker, outcome)
+            for step in self.steps:
+                self.twice(getattr(self, step), speaker, outcome)
             self.snapshot(traced, "end", learning)
             outcome.results.append(speaker.end())
             break
@@ -79,7 +90,7 @@ class SftpFiles(Connection):
         self.check(speaker, speaker.CLOSE, handle)
         if wrong:
             raise wrong
-        with open(os.path.join(self.site.user.pw_dir, "file"), "rb") as file:
+        with open(self.there("file"), "rb") as file:
             if file.read() != self.BYTES:
                 raise Untrue("all was written, says the server, and it was not")
         return "put"
@@ -112,7 +123,78 @@ class SftpFiles(Connection):
             raise Untrue("other bytes were read than the file has")
         return "got"
 
+    def rename(self, speaker):
+        before = os.path.exists(self.there("file")) and not os.path.exists(self.there("other"))
+        try:
+            self.check(speaker, RENAME, string("file"), string("other"))
+        except Refused:
+            if before and os.path.exists(self.there("file")) == os.path.exists(self.there("other")):
+                raise Untrue("a rename that was refused has not left the file as it was") from None
+            raise
+
     def remove(self, speaker):
-        self.check(speaker, RENAME, string("file"), string("other"))
+        self.rename(speaker)
         self.check(speaker, REMOVE, string("other"))
         return "removed"
+
+
+class SftpJail(SftpFiles):
+    """The same in a jail, with the other requests that change something, and with attempts to get out."""
+    name = "jail"
+    makes = ("file", "other", "folder", "link", "out")
+    steps = ("put", "change", "ask", "look", "get", "escape", "remove", "tidy")
+
+    def flags(self):
+        return ["-e", "internal-sftp -j %h"]
+
+    def clear(self):
+        super().clear()
+        os.symlink("/etc/passwd", self.there("out"))
+
+    def extended(self, speaker, name, *fields):
+        self.check(speaker, EXTENDED, string(name), *fields)
+
+    def change(self, speaker):
+        """A second try finds what the first one has made."""
+        def unless_there(name, kind, *fields):
+            if not os.path.lexists(self.there(name)):
+                self.check(speaker, kind, *fields)
+        unless_there("folder", MKDIR, string("folder"), u32(0))
+        unless_there("link", SYMLINK, string("file"), string("link"))
+        self.check(speaker, SETSTAT, string("file"), MODE_0600)
+        self.extended(speaker, "lsetstat@openssh.com", string("file"), u32(8) + u32(1) + u32(1))
+        unless_there("other", EXTENDED, string("hardlink@openssh.com"), string("file"), string("other"))
+        if os.path.exists(self.there("other")):
+            self.check(speaker, REMOVE, string("other"))
+        handle = self.open(speaker, "file", 3)
+        try:
+            self.check(speaker, FSETSTAT, handle, MODE_0600)
+            self.extended(speaker, "fsync@openssh.com", handle)
+        finally:
+            self.check(speaker, speaker.CLOSE, handle)
+        return "changed"
+
+    def ask(self, speaker):
+        """Answers that are the same in each clean run."""
+        for kind, path, answer in ((READLINK, "link", NAME), (REALPATH, "folder", NAME), (LSTAT, "link", ATTRS)):
+            if speaker.ask(kind, string(path))[0] != answer:
+                raise Refused(f"request {kind}")
+        for name, *fields in (("statvfs@openssh.com", string(".")), ("home-directory", string("")),
+                              ("users-groups-by-id@openssh.com", string(u32(0)), string(u32(0)))):
+            if speaker.ask(EXTENDED, string(name), *fields)[0] == speaker.STATUS:
+                raise Refused(name)
+        return "asked"
+
+    def escape(self, speaker):
+        """The jail holds, or the server serves nothing. `out` leads to a file that is there, but not in the jail."""
+        for path in ("out", "../../../../../etc/passwd", "folder/../../../../../etc/passwd"):
+            kind, handle = speaker.ask(speaker.OPEN, string(path), u32(1), u32(0))
+            if kind == speaker.HANDLE:
+                raise Untrue(f"{path} has been opened in spite of the jail")
+        return "held"
+
+    def tidy(self, speaker):
+        for kind, name in ((REMOVE, "link"), (RMDIR, "folder"), (REMOVE, "out")):
+            if os.path.lexists(self.there(name)):
+                self.check(speaker, kind, string(name))
+        return "tidied"
