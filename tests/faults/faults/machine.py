@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 
 SCRATCH = ("/run", "/var/lib", "/dev/shm")
@@ -50,10 +51,13 @@ def choose_numbers():
 
 
 def keep_profiles(folder):
-    """tests/coverage.sh collects the counts of processes there; these have the same numbers in each copy."""
+    """tests/coverage.sh collects the counts of processes there, in files that have the processes' numbers. These are
+    the same in each copy of the machine: so each copy has a folder of its own in that place."""
     mount("--bind", folder, folder)
     mount("-o", "remount,bind,rw", folder)
-    os.environ["LLVM_PROFILE_FILE"] = f"{folder}/{random.randrange(1 << 60)}-%p%c.profraw"
+    own = tempfile.mkdtemp(dir=folder)
+    os.chmod(own, 0o1777)
+    mount("--bind", own, folder)
 
 
 def set_up():

@@ -106,7 +106,7 @@ def state_of(pid):
         return "gone"
     text = "; ".join(found)
     text = re.sub(r"(socket|pipe):\[\d+\]", r"\1", text)
-    text = re.sub(r"/proc/\d+/", "/proc/N/", text)
+    text = re.sub(r"/proc/\d+/|\d+(?=\.profraw)", lambda found: re.sub(r"\d+", "N", found[0]), text)
     return re.sub(r"=[/\w]*/\.wrensshd-\w{6}(/\.wrensshd-\w{6})? \(deleted\)", "=nameless", text)
 
 
