@@ -1,6 +1,6 @@
 /*
- * Runs a command under ptrace, writes down each system call of its processes, and lets one of them
- * fail: see usage() below, and tests/faults/README.md for the form of the record. x86-64, root.
+ * Runs a command under ptrace, writes down each system call of its processes, and lets one or two
+ * of them fail: see usage() below. x86-64, root.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -37,17 +37,20 @@ struct call_info {
 #define OP_EXIT       2
 #define SYSCALL_STOP  (SIGTRAP | 0x80)
 #define MOST_COUNTERS 8192
+#define MOST_FAULTS   2
 
-enum fault { FAULT_NONE, FAULT_ERROR, FAULT_SHORT, FAULT_KILL };
+enum kind { FAULT_ERROR, FAULT_SHORT, FAULT_KILL };
 
 /* What shall fail: the k-th call with this key. */
-static struct {
+static struct fault {
     const char *key;
     unsigned long occurrence;
-    enum fault fault;
+    enum kind kind;
     int error;
     bool done;
-} wanted;
+} faults[MOST_FAULTS];
+
+static size_t fault_count;
 
 static struct {
     char *key;
@@ -65,7 +68,7 @@ __attribute__((noreturn)) static void give_up(const char *what)
 
 __attribute__((noreturn)) static void usage(void)
 {
-    fputs("usage: inject RECORD [KEY OCCURRENCE error:N|short|kill] -- COMMAND...\n"
+    fputs("usage: inject RECORD [KEY OCCURRENCE error:N|short|kill]... -- COMMAND...\n"
           "Runs the command, and writes what its processes do into the file RECORD.\n"
           "KEY is ROLE/PHASE/CALL/SITE, as in the record. Each SIGUSR1 begins a phase.\n",
           stderr);
@@ -138,13 +141,13 @@ static bool has_parts(unsigned long long number)
 
 /* The stop at a call's entry comes before seccomp's look at it. A call that shall fail becomes a
  * read() from no descriptor, which all filters and the strict mode allow. */
-static void inject(struct process *process)
+static void inject(struct process *process, struct fault *fault)
 {
     struct user_regs_struct changed;
-    wanted.done = true;
+    fault->done = true;
     fprintf(record, "fault %s %d\n", process->role, (int)process->pid);
     fflush(record);
-    if (wanted.fault == FAULT_KILL) {
+    if (fault->kind == FAULT_KILL) {
         kill(process->pid, SIGKILL);
         return;
     }
@@ -152,9 +155,10 @@ static void inject(struct process *process)
         return;
     }
     changed = process->saved;
-    if (wanted.fault == FAULT_ERROR && changed.orig_rax == SYS_close) {
+    process->error = fault->error;
+    if (fault->kind == FAULT_ERROR && changed.orig_rax == SYS_close) {
         process->state = CALL_FAILS; /* it closes the descriptor even so, as the kernel does */
-    } else if (wanted.fault == FAULT_ERROR) {
+    } else if (fault->kind == FAULT_ERROR) {
         changed.orig_rax = SYS_read;
         changed.rdi = (unsigned long long)-1;
         changed.rsi = changed.rdx = 0;
@@ -175,13 +179,25 @@ static int64_t finish_fault(struct process *process, int64_t result)
 {
     struct user_regs_struct registers = process->saved;
     if (process->state == CALL_FAILS) {
-        result = -wanted.error;
+        result = -process->error;
     } else if (has_parts(process->saved.orig_rax)) {
         put_parts_back(process);
     }
     registers.rax = (unsigned long long)result;
     ptrace(PTRACE_SETREGS, process->pid, NULL, &registers);
     return result;
+}
+
+/* The fault that this call shall have, or NULL. */
+static struct fault *find_fault(const char *key, unsigned long occurrence)
+{
+    for (size_t i = 0; i < fault_count; i++) {
+        if (!faults[i].done && faults[i].occurrence == occurrence &&
+            strcmp(faults[i].key, key) == 0) {
+            return &faults[i];
+        }
+    }
+    return NULL;
 }
 
 /* ---- system calls ---------------------------------------------------------------------------- */
@@ -195,8 +211,7 @@ static void enter_call(struct process *process, const struct call_info *call)
     process_site(process, call->stack, site);
     snprintf(text, sizeof(process->call), "%s/%d/%s/%s", process->role, (int)phase, name, site);
     unsigned long count = count_call(text);
-    bool is_wanted = wanted.key != NULL && !wanted.done && count == wanted.occurrence &&
-                     strcmp(text, wanted.key) == 0;
+    struct fault *fault = find_fault(text, count);
     size_t used = strlen(text);
     snprintf(text + used, sizeof(process->call) - used, " %lu %llx,%llx,%llx,%llx ", count,
              (unsigned long long)call->arguments[0], (unsigned long long)call->arguments[1],
@@ -204,8 +219,8 @@ static void enter_call(struct process *process, const struct call_info *call)
     used = strlen(text);
     process_descriptor(process, call->arguments[0], text + used, sizeof(process->call) - used);
     process->state = CALL_UNDER_WAY;
-    if (is_wanted) {
-        inject(process);
+    if (fault != NULL) {
+        inject(process, fault);
     }
 }
 
@@ -357,15 +372,19 @@ static pid_t start(char **command)
     return pid;
 }
 
-static void read_fault(const char *text)
+/* KEY OCCURRENCE error:N|short|kill */
+static void read_fault(char **words)
 {
-    if (strncmp(text, "error:", 6) == 0) {
-        wanted.fault = FAULT_ERROR;
-        wanted.error = atoi(text + 6);
-    } else if (strcmp(text, "short") == 0) {
-        wanted.fault = FAULT_SHORT;
-    } else if (strcmp(text, "kill") == 0) {
-        wanted.fault = FAULT_KILL;
+    struct fault *fault = &faults[fault_count++];
+    fault->key = words[0];
+    fault->occurrence = strtoul(words[1], NULL, 10);
+    if (strncmp(words[2], "error:", 6) == 0) {
+        fault->kind = FAULT_ERROR;
+        fault->error = atoi(words[2] + 6);
+    } else if (strcmp(words[2], "short") == 0) {
+        fault->kind = FAULT_SHORT;
+    } else if (strcmp(words[2], "kill") == 0) {
+        fault->kind = FAULT_KILL;
     } else {
         usage();
     }
@@ -374,11 +393,8 @@ static void read_fault(const char *text)
 int main(int argc, char **argv)
 {
     int at = 2;
-    if (argc >= 6 && strcmp(argv[2], "--") != 0) {
-        wanted.key = argv[2];
-        wanted.occurrence = strtoul(argv[3], NULL, 10);
-        read_fault(argv[4]);
-        at = 5;
+    for (; fault_count < MOST_FAULTS && argc >= at + 5 && strcmp(argv[at], "--") != 0; at += 3) {
+        read_fault(argv + at);
     }
     if (argc < at + 2 || strcmp(argv[at], "--") != 0) {
         usage();

@@ -26,6 +26,7 @@ struct process {
     bool ran;     /* it has started the program */
     enum call_state state;
     char call[CALL_BYTES];         /* what the record says about the call that is under way */
+    int error;                     /* of the fault, in CALL_FAILS */
     struct user_regs_struct saved; /* before a fault changed them */
     struct iovec part;             /* likewise */
 };

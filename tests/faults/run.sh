@@ -1,8 +1,8 @@
 #!/bin/sh
-# Lets system calls of wrensshd, wrensshd-sftp, wrensshd-listen and wrensshd-makekey fail, one in each run, and judges what
-# comes of it: see README.md beside this, and --help.
+# Lets system calls of wrensshd, wrensshd-sftp, wrensshd-listen and wrensshd-makekey fail, one or two in each run, and judges
+# what comes of it: see README.md beside this, and --help.
 #
-#     sh tests/faults/run.sh [--seconds N] [--every] [SCENARIO...]
+#     sh tests/faults/run.sh [--pairs [--seed N]] [--seconds N] [--every] [SCENARIO...]
 #
 # Tests WRENSSHD, or the program of build/gcc, which it builds if it is missing. As root on x86-64, where it installs what it
 # needs (Debian 12 or 13); skipped elsewhere (status 77).

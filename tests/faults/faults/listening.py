@@ -17,7 +17,7 @@ PORT = 2222  # in a network of its own
 class Listen(Scenario):
     """wrensshd-listen: its start, a connection, a second one, its end."""
     name = "listen"
-    roles = ("0", "0.1", "0.2")
+    roles = ("0", "0.1", "0.2", "0.3", "0.4")
     watched = ("0",)
     daemon_log = False
 
@@ -29,7 +29,7 @@ class Listen(Scenario):
                          site.keydir(site.mode)], strike)
         proc.wait_until(lambda: listens() or traced.proc.poll() is not None, CLIENT_SECONDS)
         if listens():
-            self.use(PORT, traced, outcome, learning)
+            self.use(PORT, traced, outcome, learning, turns=2 + len(strike or ()) // 3)
         else:
             outcome.client = "did not start"
             if traced.proc.poll() is None:
@@ -41,15 +41,15 @@ class Listen(Scenario):
             outcome.wrong.append(str(hang))
         return traced, outcome
 
-    def use(self, port, traced, outcome, learning):
-        for turn in (1, 2, 3):
+    def use(self, port, traced, outcome, learning, turns):
+        for turn in range(turns):
             try:
                 outcome.results.append(self.log_in(port))
             except (Closed, Disconnected, ConnectionResetError, ConnectionRefusedError, BrokenPipeError) as end:
                 outcome.tries += 1
                 outcome.client = f"{type(end).__name__}: {end}"
             except socket.timeout:
-                outcome.wrong.append(f"login {turn} gets no answer")
+                outcome.wrong.append(f"login {turn + 1} gets no answer")
                 return
             if len(outcome.results) == 2:
                 outcome.client = "ok"

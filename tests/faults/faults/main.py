@@ -3,6 +3,8 @@
 import argparse
 import json
 import os
+import random
+import shlex
 import subprocess
 import sys
 import threading
@@ -17,6 +19,8 @@ import machine  # noqa: E402
 import scenarios  # noqa: E402
 
 SKIPPED = 77
+PAIRS_SECONDS = 300
+REPEATED = ("WRENSSHD", "WREN_NO_SANDBOX", "WREN_SLOWNESS")  # the places depend on the program
 COLUMNS = ("calls", "faults", "tried", "missed", "refused", "wrong", "seconds")
 
 
@@ -67,7 +71,8 @@ class Results:
             return
         self.next_line = seconds + 60
         done = sum(row["tried"] for row in self.rows.values())
-        line = f"{done} of {self.planned} faults planned so far, {len(self.wrong)} wrong, {seconds:.0f} s"
+        planned = f" of {self.planned} faults planned" if self.planned else " runs"
+        line = f"{done}{planned} so far, {len(self.wrong)} wrong, {seconds:.0f} s"
         print(f"\r{line}   " if is_terminal else line, end="" if is_terminal else "\n", flush=True)
 
     def clear(self):
@@ -90,13 +95,18 @@ def words_of(fault):
 
 
 def describe(line):
-    """A finding, with what repeats it."""
-    role, phase, call, site = (line["key"].split("/") + ["-"] * 4)[:4]
+    """A finding, with the command that repeats it."""
+    places = []
+    for key, count, fault in line["strikes"]:
+        role, phase, call, site = (key.split("/") + ["-"] * 4)[:4]
+        places.append(f"{call}() of process {role}, phase {phase}, at {site}, number {count}: {words_of(fault)}")
     rules = "\n".join(f"    {rule}: {words}" for rule, words in line["wrong"])
-    again = f"    --one {line['scenario']} '{line['key']}' {line['count']} {line['fault']}"
+    again = [f"{name}={os.environ[name]}" for name in REPEATED if name in os.environ]
+    again += ["sh", "tests/faults/run.sh", "--one", line["scenario"], *(str(word) for strike in line["strikes"]
+                                                                      for word in strike)]
     shown = [*(f"    log: {text}" for text in line["log"]), *(f"    call: {text}" for text in line["tail"])]
-    return (f"{line['scenario']}: {call}() of process {role}, phase {phase}, at {site}, number {line['count']}: "
-            f"{words_of(line['fault'])}\n{rules}\n    client: {line['client']}\n{again}\n" + "\n".join(shown))
+    return (f"{line['scenario']}: " + "\n    and ".join(places) + f"\n{rules}\n    client: {line['client']}\n"
+            f"    {shlex.join(again)}\n" + "\n".join(shown))
 
 
 def run_worker(name, options, results):
@@ -125,7 +135,8 @@ def work(arguments, results):
                 left = (end - time.monotonic()) / share if end else None
             run_worker(name, {"injector": arguments.injector, "every": arguments.every, "parts": arguments.jobs,
                               "part": part, "sample": arguments.sample, "seconds": left and max(left, 0.5),
-                              "one": arguments.one and arguments.one[1:]}, results)
+                              "one": arguments.one and arguments.one[1:],
+                              "seed": arguments.pairs and arguments.seed}, results)
     threads = [threading.Thread(target=serve) for _ in range(1 if arguments.one else arguments.jobs)]
     for thread in threads:
         thread.start()
@@ -142,11 +153,22 @@ def read_arguments():
     parser.add_argument("--sample", type=int, help="so many faults of each part of a scenario")
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parts of a scenario that run side by side")
     parser.add_argument("--first", action="store_true", help="stop at the first finding")
-    parser.add_argument("--one", nargs=4, metavar=("SCENARIO", "KEY", "NUMBER", "FAULT"), help="repeat one fault")
+    parser.add_argument("--pairs", action="store_true",
+                        help=f"two faults in each run, drawn at random, for {PAIRS_SECONDS} seconds")
+    parser.add_argument("--seed", type=int, help="draw these pairs; without it, others each time")
+    parser.add_argument("--one", nargs="+", metavar="WORD",
+                        help="SCENARIO KEY NUMBER FAULT [KEY NUMBER FAULT]: repeat a fault or a pair")
     parser.add_argument("--details", help="write each run's result into this file")
     parser.add_argument("--injector", required=True, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
+    if arguments.pairs:
+        arguments.seconds = arguments.seconds or PAIRS_SECONDS
+        arguments.seed = random.randrange(1, 1 << 31) if arguments.seed is None else arguments.seed
+    elif arguments.seed is not None:
+        parser.error("--seed is for --pairs")
     if arguments.one:
+        if len(arguments.one) not in (4, 7):
+            parser.error("--one takes a scenario, and key, number and fault of one fault or of two")
         arguments.scenario, arguments.jobs = [arguments.one[0]], 1
     unknown = set(arguments.scenario) - set(scenarios.ALL)
     if unknown:
@@ -182,6 +204,8 @@ def main():
     if not daemon:
         return 1
     print(f"tested: {daemon}", flush=True)
+    if arguments.pairs:
+        print(f"pairs: --seed {arguments.seed}", flush=True)
     results = Results(quiet=bool(arguments.one))
     results.first_only = arguments.first
     work(arguments, results)

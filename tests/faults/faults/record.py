@@ -9,8 +9,10 @@ _CALL = re.compile(r"call (([\d.x]+)/(\d+)/([\w-]+)/(\S+)) (\d+) (\S+) (.*) = (\
 
 
 class Record:
+    """`struck` has for each fault how many calls had ended before it."""
+
     def __init__(self, path):
-        self.calls, self.starts, self.ends, self.rights, self.struck = [], [], [], {}, None
+        self.calls, self.starts, self.ends, self.rights, self.struck = [], [], [], {}, []
         with open(path, encoding="utf-8", errors="replace") as file:
             for line in file:
                 self._take(line.rstrip("\n"))
@@ -37,7 +39,7 @@ class Record:
             role, _, found = rest.partition(";")
             self.rights.setdefault(role, found)
         elif kind == "fault":
-            self.struck = rest.split()[0]
+            self.struck.append(len(self.calls))
 
     def pids(self):
         """The latest process of each role."""

@@ -25,7 +25,8 @@ ERRORS = {
     "getresgid": (EPERM,), "getresuid": (EPERM,), "getsockname": (ENOBUFS,), "getsockopt": (ENOBUFS, EOPNOTSUPP),
     "ioctl": (EIO, EPERM, ENOMEM), "keyctl": (ENOMEM, EACCES, EPERM, ENOSYS), "kill": (EPERM,),
     "landlock_add_rule": (ENOMEM, EINVAL), "landlock_create_ruleset": (ENOSYS, EOPNOTSUPP, ENOMEM),
-    "landlock_restrict_self": (EPERM, E2BIG), "link": (EPERM, ENOSPC, EIO), "linkat": (EPERM, ENOSPC, EIO), "listen": (EOPNOTSUPP, ENOMEM),
+    "landlock_restrict_self": (EPERM, E2BIG), "link": (EPERM, ENOSPC, EIO), "linkat": (EPERM, ENOSPC, EIO),
+    "listen": (EOPNOTSUPP, ENOMEM),
     "lseek": (EIO,), "lstat": (EACCES, EIO, ENOENT), "madvise": (EINVAL, ENOMEM, EAGAIN),
     "mkdir": (EACCES, EEXIST, ENOSPC, EROFS, EIO), "mkdirat": (EACCES, ENOSPC, EIO), "mlock": (ENOMEM, EPERM),
     "mlock2": (ENOMEM, EPERM), "mmap": (ENOMEM, EAGAIN), "mprotect": (ENOMEM, EACCES), "mremap": (ENOMEM,),
@@ -36,7 +37,7 @@ ERRORS = {
     "prlimit64": (EPERM, EINVAL), "pwrite64": (ENOSPC, EIO), "read": (EIO, ECONNRESET, ETIMEDOUT),
     "readlink": (EACCES, EIO), "readlinkat": (EACCES, EIO, ENOENT), "readv": (EIO, ECONNRESET),
     "recvfrom": (ENOMEM,), "recvmsg": (ENOMEM, EIO), "rename": (EIO, ENOSPC, EACCES),
-    "renameat": (EIO, ENOSPC, EACCES, EROFS), "renameat2": (EIO, ENOSPC, EACCES),
+    "renameat": (EIO, ENOSPC, EACCES, EROFS), "renameat2": (EIO, ENOSPC, EACCES, ENOSYS, EINVAL),
     "rmdir": (EBUSY, EACCES, ENOTEMPTY), "rt_sigtimedwait": (EAGAIN,), "sendfile": (EIO, ENOMEM),
     "sendmmsg": (ENOBUFS, ENOMEM), "sendmsg": (ENOBUFS, ENOMEM), "sendto": (ENOBUFS, ENOMEM),
     "setgroups": (EPERM, ENOMEM, EINVAL), "setitimer": (EINVAL,), "setresgid": (EPERM, EAGAIN, EINVAL),
@@ -111,9 +112,9 @@ def is_plausible(number, call, target, arguments):
     return True
 
 
-def is_mild(call, fault):
+def is_mild(strike):
     """Whether nothing may change for anybody."""
-    return fault == "short" or (fault == f"error:{EINTR}" and call in INTERRUPTIBLE)
+    return strike.fault == "short" or (strike.fault == f"error:{EINTR}" and strike.name in INTERRUPTIBLE)
 
 
 def is_without_waiting(call, arguments):

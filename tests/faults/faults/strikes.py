@@ -1,0 +1,82 @@
+"""Which faults are tried: each one alone by a plan, or pairs drawn at random."""
+
+import hashlib
+import random
+from collections import namedtuple
+
+from table import faults_of
+
+# What the injector gets is key, count and fault.
+Strike = namedtuple("Strike", "key role name count target fault")
+
+FOLLOWERS = 2      # second faults that are tried with one first fault, and another for each
+MOST_NEW = 8       # call that a run without a fault does not make, up to so many
+NEW_SHARE = 0.6    # of the second faults strike such a call
+ERROR_SHARE = 0.8  # are no SIGKILL, after which little is left to go wrong
+
+
+def is_tried(scenario, call):
+    return call.role in scenario.roles and call.phase >= scenario.from_phase
+
+
+def strike_at(call, fault):
+    return Strike(call.key, call.role, call.name, call.count, call.target, fault)
+
+
+def by_key(calls):
+    found = {}
+    for call in calls:
+        found.setdefault(call.key, {})[call.count] = call
+    return found
+
+
+def plan(scenario, records, every):
+    """A place in the program is tried at its first and its last call only, but for `every`. The order is the same in
+    each process that plans."""
+    found = [Strike(key, "0", "", 0, "-", fault) for key, fault in scenario.points()]
+    calls = [] if found else [call for record in records for call in record.calls
+                              if is_tried(scenario, call) and (call.site != "-" or every)]
+    for by_count in by_key(calls).values():
+        for count in sorted(by_count) if every else sorted({min(by_count), max(by_count)}):
+            call = by_count[count]
+            found += [strike_at(call, fault) for fault in faults_of(call.name, call.target, call.arguments)]
+    return sorted(found, key=number_of)
+
+
+def number_of(strike):
+    """Says who runs it, and in which order."""
+    words = f"{strike.key} {strike.count} {strike.fault}"
+    return int.from_bytes(hashlib.sha256(words.encode()).digest()[:6], "big")
+
+
+class Pairs:
+    """Draws first faults, and second ones for what the processes do after the first: so what they do about a failure
+    fails, too."""
+
+    def __init__(self, scenario, records, seed):
+        self.scenario, self.random = scenario, random.Random(seed)
+        self.clean = by_key(call for record in records for call in record.calls if self.is_drawn(call))
+
+    def is_drawn(self, call):
+        return is_tried(self.scenario, call) and call.site != "-"
+
+    def draw(self, places):
+        """A place first: a loop weighs no more than a single call."""
+        by_count = places[self.random.choice(sorted(places))]
+        call = by_count[self.random.choice(sorted(by_count))]
+        faults = faults_of(call.name, call.target, call.arguments)
+        if len(faults) > 1 and self.random.random() < ERROR_SHARE:
+            faults.remove("kill")
+        return strike_at(call, self.random.choice(faults))
+
+    def first(self):
+        return self.draw(self.clean)
+
+    def seconds(self, first, record):
+        """Some for the record of a run with the first fault alone."""
+        calls = record.calls[record.struck[0]:] if record.struck else []
+        after = by_key(call for call in calls
+                       if self.is_drawn(call) and (call.key, call.count) != (first.key, first.count))
+        new = {key: by_count for key, by_count in after.items() if key not in self.clean}
+        return sorted({self.draw(new if new and self.random.random() < NEW_SHARE else after)
+                       for _ in range(FOLLOWERS + min(len(new), MOST_NEW) if after else 0)})
