@@ -35,14 +35,19 @@ struct hostkey secrets;
 const struct identity nobody = {.uid = 990, .gid = 991};
 static struct {
     bool child_signal, term_signal, evict_signal;
-    enum { NOT_TOLD, TOLD_BEFORE_LOGIN, TOLD_AFTER_LOGIN } evicted; /* by the last read() alone */
+    enum {
+        NOT_TOLD,
+        TOLD_AT_START,
+        TOLD_BEFORE_LOGIN,
+        TOLD_AFTER_LOGIN
+    } evicted;            /* by the last read() alone */
     bool gone, gone_told; /* the client; the monitor knows it */
     bool seen_logged_in;  /* in a turn before */
     int64_t gone_ms;      /* since then */
     bool network_ended, network_reaped, session_ended, session_reaped;
     int network_status, session_status;
     int keys_ended; /* children that read keys, not reaped */
-    bool killed, shut;
+    bool killed, shut, ipc_shut;
     int next_child;
     size_t answered; /* bytes of the child's answer that were read */
 } state;
@@ -153,8 +158,9 @@ static ssize_t read_signals(uint8_t *out, size_t room)
 {
     size_t count = 0;
     if (state.evict_signal && !state.term_signal && !state.child_signal) {
-        state.evicted =
-            running->phase == MONITOR_AFTER_LOGIN ? TOLD_AFTER_LOGIN : TOLD_BEFORE_LOGIN;
+        state.evicted = running->phase == MONITOR_START         ? TOLD_AT_START
+                        : running->phase == MONITOR_AFTER_LOGIN ? TOLD_AFTER_LOGIN
+                                                                : TOLD_BEFORE_LOGIN;
     }
     while (count < room && (state.term_signal || state.child_signal || state.evict_signal)) {
         struct signalfd_siginfo info = {.ssi_signo = take_signal(&state.term_signal)    ? SIGTERM
@@ -218,10 +224,15 @@ static short find_events(int fd)
     }
 }
 
-/* An eviction ends a connection before its login, and none after it. */
+/* An eviction ends a connection before its login, and none after it. Who may be making its root
+ * directory is not killed. */
 static void check_eviction(void)
 {
-    if (state.evicted == TOLD_BEFORE_LOGIN) {
+    if (state.evicted == TOLD_AT_START) {
+        SIMULATION_CHECK(running->phase == MONITOR_OVER && !state.killed &&
+                         (state.ipc_shut || state.network_reaped));
+        simulation_goal("evicted");
+    } else if (state.evicted == TOLD_BEFORE_LOGIN) {
         SIMULATION_CHECK(running->phase == MONITOR_OVER && (state.killed || state.network_reaped));
         simulation_goal("evicted");
     } else if (state.evicted == TOLD_AFTER_LOGIN && !state.network_reaped) {
@@ -429,6 +440,7 @@ SIMULATED(int, shutdown, int fd, int how)
     const struct simulated_fd *opened = simulation_fd(fd);
     SIMULATION_CHECK(opened != NULL);
     state.shut = state.shut || opened->kind == CONNECTION;
+    state.ipc_shut = state.ipc_shut || opened->kind == IPC_SOCKET;
     if (opened->kind == IPC_SOCKET && !program.stubborn) {
         end_network(0);
     }
