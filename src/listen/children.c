@@ -95,11 +95,16 @@ const char *children_adopt(void)
 
 bool children_end(void)
 {
-    /* Generation by generation: when waitpid() reports a child, its children have become ours. */
+    /* Generation by generation: when waitpid() reports a child, its children have become ours. All
+     * that have ended are reaped before /proc is read again, which may list thousands. */
+    pid_t ended;
     do {
         if (!signal_children(SIGKILL)) {
             return false;
         }
-    } while (waitpid(-1, NULL, 0) > 0);
+        ended = waitpid(-1, NULL, 0);
+        while (ended > 0 && waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+    } while (ended > 0);
     return true;
 }
