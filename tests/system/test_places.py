@@ -240,6 +240,7 @@ def test_a_penalty(come, folder):
     assert [line["reason"] for line in refused.log.events("refused")] == ["penalty"]
     assert refused.proc.returncode == 0 and refused.log.events("end") == []
     leave(come("192.0.2.2"))
+    others[0].log.wait("end")
     assert [other for other in others if other.log.events("end")] == others[:1]
     until_ms, trusted = debts(folder)[OTHER]
     assert until_ms <= now_ms() + 1000 and trusted == 0
