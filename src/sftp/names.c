@@ -60,7 +60,9 @@ static int rename_over(const struct place *from, const struct place *to)
 
 /* RENAME of version 3 never replaces a file. Where the kernel (before 3.15) or the file system
  * lacks the flag, a second link does the same for a file, without a gap. A directory, or a file
- * that can't have a second link, is renamed after a check that the new name is free. */
+ * that can't have a second link, is renamed after a check that the new name is free. If the old
+ * name can't be removed, the new one is taken back, but only while the file has another: a network
+ * file system may remove a name and report an error. */
 static int rename_new(const struct place *from, const struct place *to)
 {
     struct stat status;
@@ -70,17 +72,21 @@ static int rename_new(const struct place *from, const struct place *to)
         return result;
     }
     if (linkat(from->directory, from->name, to->directory, to->name, 0) == 0) {
-        if (unlinkat(from->directory, from->name, 0) != 0) {
+        result = unlinkat(from->directory, from->name, 0);
+        int error = errno;
+        if (result != 0 &&
+            fstatat(from->directory, from->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+            status.st_nlink > 1) {
             unlinkat(to->directory, to->name, 0);
-            return -1;
         }
-        return 0;
+        errno = error;
+        return result;
     }
-    bool is_free = errno != EEXIST &&
-                   fstatat(to->directory, to->name, &status, AT_SYMLINK_NOFOLLOW) != 0 &&
-                   errno == ENOENT;
+    if (errno != EEXIST && fstatat(to->directory, to->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno == ENOENT ? rename_over(from, to) : -1;
+    }
     errno = EEXIST;
-    return is_free ? rename_over(from, to) : -1;
+    return -1;
 }
 
 static int link_to(const struct place *from, const struct place *to)

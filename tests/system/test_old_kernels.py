@@ -2,10 +2,12 @@
 
 import fcntl
 import os
+import pathlib
 import platform
 import re
 import socket
 import subprocess
+import tempfile
 import time
 
 import pytest
@@ -63,6 +65,24 @@ def test_sftp(site, serve, without):
     ssh = OpenSSH(site, serve(prefix=without("execveat")).port)
     done = run(["sftp", "-q", "-b", "-", *ssh.options(f"Port={ssh.port}"), f"{ssh.user}@127.0.0.1"], input="pwd\n")
     assert done.returncode == 0 and "Remote working directory" in done.stdout, done
+
+
+@pytest.mark.root
+def test_rename_that_can_not_end(site, serve, without):
+    """Without renameat2() a second name stands for a moment. It goes if the first one can't be removed."""
+    ssh = OpenSSH(site, serve(prefix=without("renameat2")).port)
+    with tempfile.TemporaryDirectory(dir=site.user.pw_dir) as name:
+        folder = pathlib.Path(name)
+        (folder / "fixed").mkdir()
+        (folder / "fixed" / "old").write_bytes(b"content")
+        for path in (folder, folder / "fixed" / "old"):
+            os.chown(path, site.user.pw_uid, site.user.pw_gid)
+        (folder / "fixed").chmod(0o755)
+        done = run(["sftp", "-q", "-b", "-", *ssh.options(f"Port={ssh.port}"), f"{ssh.user}@127.0.0.1"],
+                   input=f"-rename -l {name}/fixed/old {name}/new\n")
+        assert "Permission denied" in done.stderr, done
+        assert [path.name for path in folder.iterdir()] == ["fixed"]
+        assert (folder / "fixed" / "old").stat().st_nlink == 1
 
 
 @pytest.mark.parametrize("names", ["getrandom", ALL], ids=["getrandom", "all"])
