@@ -79,8 +79,8 @@ static void reap_children(struct monitor *monitor, union monitor_request *reques
     }
 }
 
-/* The network process sees the end of file on its socket, sends the client a DISCONNECT and exits.
- */
+/* The network process sees the end of file on its socket and exits; if it serves the client, it
+ * sends a DISCONNECT before. */
 static void end_in_order(struct monitor *monitor, int status, const char *reason)
 {
     ending_begin(monitor, status, reason);
@@ -96,7 +96,7 @@ static void evict(struct monitor *monitor)
         return;
     }
     end_in_order(monitor, 0, "evicted: a newcomer needed the place");
-    if (phase != MONITOR_START) {
+    if (phase == MONITOR_BEFORE_LOGIN) {
         ending_kill_network(monitor);
     }
 }

@@ -37,9 +37,9 @@ static struct {
     bool child_signal, term_signal, evict_signal;
     enum {
         NOT_TOLD,
-        TOLD_AT_START,
         TOLD_BEFORE_LOGIN,
-        TOLD_AFTER_LOGIN
+        TOLD_AFTER_LOGIN,
+        TOLD_ELSE
     } evicted;            /* by the last read() alone */
     bool gone, gone_told; /* the client; the monitor knows it */
     bool seen_logged_in;  /* in a turn before */
@@ -47,7 +47,7 @@ static struct {
     bool network_ended, network_reaped, session_ended, session_reaped;
     int network_status, session_status;
     int keys_ended; /* children that read keys, not reaped */
-    bool killed, shut, ipc_shut;
+    bool killed, was_killed, shut, ipc_shut;
     int next_child;
     size_t answered; /* bytes of the child's answer that were read */
 } state;
@@ -158,9 +158,10 @@ static ssize_t read_signals(uint8_t *out, size_t room)
 {
     size_t count = 0;
     if (state.evict_signal && !state.term_signal && !state.child_signal) {
-        state.evicted = running->phase == MONITOR_START         ? TOLD_AT_START
+        state.evicted = running->phase == MONITOR_BEFORE_LOGIN  ? TOLD_BEFORE_LOGIN
                         : running->phase == MONITOR_AFTER_LOGIN ? TOLD_AFTER_LOGIN
-                                                                : TOLD_BEFORE_LOGIN;
+                                                                : TOLD_ELSE;
+        state.was_killed = state.killed;
     }
     while (count < room && (state.term_signal || state.child_signal || state.evict_signal)) {
         struct signalfd_siginfo info = {.ssi_signo = take_signal(&state.term_signal)    ? SIGTERM
@@ -228,8 +229,8 @@ static short find_events(int fd)
  * directory is not killed. */
 static void check_eviction(void)
 {
-    if (state.evicted == TOLD_AT_START) {
-        SIMULATION_CHECK(running->phase == MONITOR_OVER && !state.killed &&
+    if (state.evicted == TOLD_ELSE) {
+        SIMULATION_CHECK(running->phase == MONITOR_OVER && state.killed == state.was_killed &&
                          (state.ipc_shut || state.network_reaped));
         simulation_goal("evicted");
     } else if (state.evicted == TOLD_BEFORE_LOGIN) {

@@ -165,7 +165,7 @@ active proctype monitor()
                 fi;
                 if
                 :: evicted && phase == AFTER_LOGIN -> evicted = false /* it has no place any more */
-                :: evicted && (phase == BEFORE_LOGIN || phase == OVER) -> fail_connection()
+                :: evicted && phase == BEFORE_LOGIN -> fail_connection()
                 :: ended_by_launcher || (evicted && phase == START) -> phase = OVER; shut_down = true
                 :: else
                 fi;
