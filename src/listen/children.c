@@ -10,6 +10,7 @@
 #include "descriptors.h"
 #include "dirs.h"
 #include "exits.h"
+#include "limit.h"
 #include "listen.h"
 #include "log.h"
 #include "text.h"
@@ -95,15 +96,16 @@ const char *children_adopt(void)
 
 bool children_end(void)
 {
-    /* Generation by generation: when waitpid() reports a child, its children have become ours. All
-     * that have ended are reaped before /proc is read again, which may list thousands. */
+    /* Generation by generation: when waitpid() reports a child, its children have become ours. Many
+     * are reaped before /proc is read again, which may list thousands; not all, or programs that
+     * fork without end would never be signalled. */
     pid_t ended;
     do {
         if (!signal_children(SIGKILL)) {
             return false;
         }
         ended = waitpid(-1, NULL, 0);
-        while (ended > 0 && waitpid(-1, NULL, WNOHANG) > 0) {
+        for (int i = 0; i < LIMIT_LISTEN_CONNECTIONS && waitpid(-1, NULL, WNOHANG) > 0; i++) {
         }
     } while (ended > 0);
     return true;
