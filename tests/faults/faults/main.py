@@ -1,4 +1,4 @@
-"""Lets system calls of the daemon and its tools fail, one in each run, and judges what comes of it."""
+"""Lets system calls of the daemon and its tools fail, one or two in each run, and judges what comes of it."""
 
 import argparse
 import json
@@ -136,7 +136,7 @@ def work(arguments, results):
             run_worker(name, {"injector": arguments.injector, "every": arguments.every, "parts": arguments.jobs,
                               "part": part, "sample": arguments.sample, "seconds": left and max(left, 0.5),
                               "one": arguments.one and arguments.one[1:],
-                              "seed": arguments.pairs and arguments.seed}, results)
+                              "seed": arguments.seed if arguments.pairs else None}, results)
     threads = [threading.Thread(target=serve) for _ in range(1 if arguments.one else arguments.jobs)]
     for thread in threads:
         thread.start()

@@ -18,6 +18,7 @@ from strikes import Pairs, Strike, number_of, plan  # noqa: E402
 CLEAN_RUNS = 3
 LOGIN_EVERY = 25
 
+
 def say(**what):
     print(json.dumps(what), flush=True)
 
@@ -59,7 +60,7 @@ class Worker:
         records = self.learn()
         if self.options["one"]:
             self.repeat(records)
-        elif self.options["seed"] and records and not self.scenario.points():
+        elif self.options["seed"] is not None and records and not self.scenario.points():
             self.try_pairs(Pairs(self.scenario, records, f"{self.options['seed']} {self.scenario.name} "
                                                          f"{self.options['part']}"))
         else:
