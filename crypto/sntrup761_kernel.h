@@ -30,7 +30,7 @@ struct sntrup761_kernel {
 
 extern const struct sntrup761_kernel sntrup761_baseline;
 extern const struct sntrup761_kernel sntrup761_neon; /* ARMv7 */
-extern const struct sntrup761_kernel sntrup761_avx2; /* x86_64; one for AVX-512 gained 1.5 % */
+extern const struct sntrup761_kernel sntrup761_avx2; /* x86_64; AVX-512 gains 1.5 % */
 
 /* The one for cpu_level(). */
 const struct sntrup761_kernel *sntrup761_best_kernel(void);

@@ -93,7 +93,7 @@ test_static() {
     unset WRENSSHD WREN_BULK_MIB WREN_MARKS
 }
 
-# As on processors that have less than this one, so that it does not hide what fails there. With WREN_CPU all runs so.
+# As on processors that have less than this one, so that it does not hide what fails there. With WREN_CPU the whole run is masked.
 test_masked() {
     after build_gcc && [ -z "${WREN_CPU:-}" ] || return
     for mask in baseline:'avx2\|neon' avx2:avx512f avx512:avx512ifma; do

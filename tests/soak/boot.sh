@@ -15,7 +15,7 @@ suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 make_root dbus,iproute2,libpam-systemd,libsodium23,openssh-client,passwd,python3,systemd-sysv >&2
 meson install -C "$top/build/gcc" --no-rebuild --quiet --destdir "$root" >&2 || die "the units can't be installed"
 cp "$WRENSSHD" "$root/usr/local/sbin/wrensshd" || die "no $WRENSSHD"
-# What is due in the night would be left over.
+# No timers: what they start would count as left over.
 ln -s /dev/null "$root/etc/systemd/system/timers.target"
 mkdir "$root/tests"
 printf %s "$2" >"$root/tests/options"

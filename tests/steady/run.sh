@@ -10,8 +10,8 @@
 #     --only     of the builds gcc, sanitize and static these
 #
 # The runs have by turns the whole processor, WREN_CPU=avx2 and WREN_CPU=baseline. Each run's log and results stay in
-# build/steady (with --suite in build/strangers), and `python3 tests/steady/table.py build/steady` prints the table of what
-# is over so far. The clones are removed. Exit status 1 if any run was red.
+# build/steady (with --suite in build/strangers), and `python3 tests/steady/table.py build/steady` prints the table of
+# the runs that have ended. The clones are removed. Exit status 1 if any run was red.
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
 cd "$top" || exit 1
@@ -73,7 +73,7 @@ run_clone() { # CLONE
     done
 }
 
-# Short names: sockets of an ordinary user's tests stand below them, and a socket's path has an end.
+# Short names: sockets of an ordinary user's tests stand below them, and a socket's path has 107 bytes at most.
 for clone in $(seq "$at_once"); do
     git -c safe.directory='*' clone -q --depth 1 "file://$top" "$work/$clone" || die "the source can't be cloned"
 done

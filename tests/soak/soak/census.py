@@ -10,7 +10,7 @@ PLACES = "/run/wrensshd.places"
 ROOTS = ("/run", "/dev/shm", "/tmp", "/home", "/var/lib")
 
 # Longer than any time limit: those of life.py, that of a dying connection in the kernel, and the 60 s that a later key
-# exchange may take. A planted leak need not be told from a client that vanished in one.
+# exchange may take. With planted leaks a false finding does no harm.
 STAYS_SECONDS = 75
 PLANTED_STAYS_SECONDS = 20
 SETTLE_SECONDS = 180

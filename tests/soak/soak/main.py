@@ -29,6 +29,12 @@ TEETH_CONNECTIONS = 1200
 WARM_UP = 3000
 
 
+def leaks_of(options):
+    """Those that can be planted: systemd itself has none, and other launchers have no units."""
+    not_there = ("descriptor", "memory") if options["launcher"] == "systemd" else ("unit",)
+    return {plant: row for plant, row in PLANTS.items() if options["plant"] in (None, plant) and plant not in not_there}
+
+
 def read_arguments():
     parser = argparse.ArgumentParser(prog="sh tests/soak/run.sh", description=__doc__)
     parser.add_argument("--connections", type=int, default=1_000_000, help="in all (default: %(default)s)")
@@ -42,6 +48,8 @@ def read_arguments():
     arguments = parser.parse_args()
     if arguments.plant and not arguments.teeth:
         parser.error("--plant is for --teeth")
+    if arguments.plant and not leaks_of(vars(arguments)):
+        parser.error(f"nothing plants the leak {arguments.plant} under {arguments.launcher}")
     if min(arguments.connections, arguments.round, arguments.workers) < 1:
         parser.error("numbers must be above 0")
     return arguments
@@ -81,8 +89,7 @@ def teeth(options):
     """All leaks at once: each must be found by a row of its own."""
     wrong = live({**options, "plant": options["plant"] or "all", "connections": TEETH_CONNECTIONS,
                   "round": TEETH_CONNECTIONS, "warm_up": TEETH_CONNECTIONS // 4})
-    expected = {plant: row for plant, row in PLANTS.items() if options["plant"] in (None, plant)
-                and plant not in (("descriptor", "memory") if options["launcher"] == "systemd" else ("unit",))}
+    expected = leaks_of(options)
     missed = [plant for plant, row in expected.items() if row not in (wrong or [])]
     print(f"{len(expected) - len(missed)} of {len(expected)} planted leaks found" +
           (", missed: " + ", ".join(missed) if missed else ""))
