@@ -17,7 +17,9 @@ def test_no_delayed_acknowledgement(site):
     """The server's kernel delays no acknowledgement during a login: each would cost the client 40 ms."""
     logins = 20
     script = os.path.join(PROJECT, "tests/system/helpers/latency.py")
-    done = run([sys.executable, script, "--count", str(logins)], env={**os.environ, "WRENSSHD": site.daemon}, timeout=120)
+    # The script would look for the program that knows WREN_CPU beside the site's copy of it.
+    environment = {name: value for name, value in os.environ.items() if name != "WREN_CPU"}
+    done = run([sys.executable, script, "--count", str(logins)], env={**environment, "WRENSSHD": site.daemon}, timeout=120)
     if "unshare" in done.stderr or "RTNETLINK" in done.stderr:
         pytest.skip("no network namespace can be made here")
     assert done.returncode == 0, done.stderr
