@@ -88,7 +88,7 @@ static void end_in_order(struct monitor *monitor, int status, const char *reason
 }
 
 /* Another process needs our place. It may have asked just before the login. A network process that
- * may be making its nameless root directory (sandbox.c) is not killed: this would stay behind. */
+ * may be making its nameless root directory (sandbox.c) is not killed: the directory would stay. */
 static void evict(struct monitor *monitor)
 {
     enum monitor_phase phase = monitor->phase;
