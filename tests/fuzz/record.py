@@ -3,8 +3,9 @@
 
     record.py FILE
 
-Each line of FILE is TARGET EXECUTIONS EDGES SECONDS FINDINGS: seconds of the processor, findings that are new. Executions,
-hours and findings are sums over all recorded runs; edges are those of the last run, whose code is the newest.
+Each line of FILE is TARGET EXECUTIONS SANITIZED EDGES SECONDS FINDINGS: how many of the executions had sanitizers, seconds of
+the processor, findings that are new. All are sums over all recorded runs, but for the edges, which are those of the last
+run, whose code is the newest.
 """
 
 import csv
@@ -12,7 +13,7 @@ import pathlib
 import sys
 
 COUNTS = pathlib.Path(__file__).resolve().parent / "counts.csv"
-COLUMNS = ["target", "executions", "edges", "hours", "findings"]
+COLUMNS = ["target", "executions", "sanitized", "edges", "hours", "findings"]
 ALL = "all"
 
 
@@ -20,7 +21,7 @@ def read():
     if not COUNTS.exists():
         return {}
     with COUNTS.open(encoding="utf-8", newline="") as file:
-        return {row["target"]: [int(row["executions"]), int(row["edges"]), float(row["hours"]), int(row["findings"])]
+        return {row["target"]: [float(row[column]) if column == "hours" else int(row[column]) for column in COLUMNS[1:]]
                 for row in csv.DictReader(file) if row["target"] != ALL}
 
 
@@ -29,16 +30,17 @@ def main():
         sys.exit(__doc__)
     rows = read()
     for line in pathlib.Path(sys.argv[1]).read_text(encoding="utf-8").splitlines():
-        target, executions, edges, seconds, findings = line.split()
-        before = rows.get(target, [0, 0, 0.0, 0])
-        rows[target] = [before[0] + int(executions), int(edges), before[2] + float(seconds) / 3600, before[3] + int(findings)]
+        target, *new = line.split()
+        before = rows.get(target, [0, 0, 0, 0.0, 0])
+        runs, sanitized, edges, found = int(new[0]), int(new[1]), int(new[2]), int(new[4])
+        rows[target] = [before[0] + runs, before[1] + sanitized, edges, before[3] + float(new[3]) / 3600, before[4] + found]
     totals = [sum(column) for column in zip(*rows.values(), strict=True)]
-    totals[1] = ""  # What several targets share would count several times.
+    totals[2] = ""  # What several targets share would count several times.
     with COUNTS.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(COLUMNS)
-        for target, (executions, edges, hours, findings) in [*sorted(rows.items()), (ALL, totals)]:
-            writer.writerow([target, executions, edges, f"{hours:.4f}", findings])
+        for target, (*counts, hours, findings) in [*sorted(rows.items()), (ALL, totals)]:
+            writer.writerow([target, *counts, f"{hours:.4f}", findings])
 
 
 if __name__ == "__main__":

@@ -1,13 +1,15 @@
 #!/bin/sh
 # Fuzzes wrenssh's parsers, protocol engine and processes with libFuzzer, AddressSanitizer and UBSan.
 #
-#     sh tests/fuzz/run.sh [--seconds N] [--jobs N] [--values] [--record] [--minimize] [--coverage] [-h]
+#     sh tests/fuzz/run.sh [--seconds N] [--jobs N] [--values] [--fast] [--record] [--minimize] [--coverage] [-h]
 #                           [TARGET...]
 #     sh tests/fuzz/run.sh --floors [TARGET...]
 #
 #     --seconds N  how long each target is fuzzed: 60 by default; 0 plays what there is
 #     --jobs N     how many targets run at once: one for each processor by default
 #     --values     keeps inputs for new values in comparisons, too: half as fast, but it finds numbers that must be close
+#     --fast       fuzzes programs without sanitizers, with three to six times as many executions; then plays with
+#                  sanitizers all inputs that reach something new
 #     --timeout N  how many seconds one input may take: 10 by default; more where other programs stop this one for a while
 #     --record     then adds executions, hours of the processor and new findings to tests/fuzz/counts.csv
 #     --minimize   then writes tests/fuzz/corpus/TARGET.pack anew, the fewest inputs that reach all that was reached, and
@@ -30,7 +32,7 @@ all_floors=tests/fuzz/floors.txt
 usage_error() { echo "run.sh: $*; run.sh -h helps" >&2; exit 100; }
 
 words=$*
-seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) values=0 timeout=10 record='' minimize='' coverage='' floors='' targets=''
+seconds=60 jobs=$(getconf _NPROCESSORS_ONLN) values=0 timeout=10 fast='' record='' minimize='' coverage='' floors='' targets=''
 while [ $# -gt 0 ]; do
     case $1 in
     --seconds | --jobs | --timeout)
@@ -39,10 +41,11 @@ while [ $# -gt 0 ]; do
         shift ;;
     --record) record=yes ;;
     --values) values=1 ;;
+    --fast) fast=build/fuzz-fast ;;
     --minimize) minimize=yes ;;
     --floors) floors=yes seconds=0 ;;
     --coverage) coverage=yes ;;
-    -h | --help) sed -n '2,25s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,27s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) usage_error "unknown option: $1" ;;
     *)
         [ -e "tests/fuzz/$1.c" ] || usage_error "no such target: $1 (there is no tests/fuzz/$1.c)"
@@ -52,6 +55,7 @@ while [ $# -gt 0 ]; do
 done
 [ "$jobs" -gt 0 ] || usage_error "--jobs needs a number above 0"
 [ -z "$record" ] || [ "$seconds" -gt 0 ] || usage_error "--record counts fuzzing, not what is played"
+[ -z "$fast" ] || [ "$seconds" -gt 0 ] || usage_error "--fast is for fuzzing, not for what is played"
 [ -z "$floors" ] || build=build/fuzz-floors
 [ -n "$targets" ] || targets=$(cd tests/fuzz && for file in *.c; do printf '%s ' "${file%.c}"; done)
 
@@ -84,18 +88,21 @@ alone() {
     fi
 }
 
-# Deletes the findings of earlier runs that pass now. What is left still fails.
+# Deletes the findings of earlier runs that pass now, with sanitizers and without. What is left still fails.
 replay_findings() { # TARGET LIMITS
     for finding in "$build/findings/$1"/*; do
         [ -e "$finding" ] || continue
         # shellcheck disable=SC2086 # options without blanks
-        if play "$1" $2 "$finding" >"$build/$1.replay.log" 2>&1; then rm -f "$finding"; fi
+        if play $build "$1" $2 "$finding" >"$build/$1.replay.log" 2>&1 &&
+            { [ -z "$fast" ] || play $fast "$1" $2 "$finding" >>"$build/$1.replay.log" 2>&1; }; then
+            rm -f "$finding"
+        fi
     done
 }
 
-play() { # TARGET ARGUMENT...
-    program=$build/tests/fuzz/fuzz_$1
-    shift
+play() { # FOLDER TARGET ARGUMENT...
+    program=$1/tests/fuzz/fuzz_$2
+    shift 2
     ASAN_OPTIONS=detect_leaks=1:handle_abort=1 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 alone "$program" "$@"
 }
 
@@ -104,6 +111,11 @@ ask_used() {
     times >"$build/$1.times"
     used=$(awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, part, "m"); sum += 60 * part[1] + part[2] } print sum }' \
         "$build/$1.times")
+}
+
+executions() { # LOG
+    count=$(sed -n 's/^stat::number_of_executed_units: *//p' "$1" | tail -n 1)
+    echo "${count:-0}"
 }
 
 # fuzz TARGET: one line of the table.
@@ -117,22 +129,31 @@ fuzz() {
     options="$limits -max_len=16384 -use_value_profile=$values -print_final_stats=1"
     # They reach so many features that to weigh these would take most of the time.
     case $1 in connection | wire_bytes) options="$options -entropic=0 -max_len=4096" ;; esac
-    [ "$seconds" -gt 0 ] && options="$options -max_total_time=$seconds" || options="$options -runs=0"
+    [ "$seconds" -gt 0 ] && lasts=-max_total_time=$seconds || lasts=-runs=0
     [ ! -e "tests/fuzz/dictionaries/$1.dict" ] || options="$options -dict=tests/fuzz/dictionaries/$1.dict"
     started=$(date +%s)
     ask_used "$1"
     before=$used
+    options="$options -artifact_prefix=$build/findings/$1/"
+    ended=0 unsanitized=0
+    : >"$log.fast"
+    if [ -n "$fast" ]; then
+        # shellcheck disable=SC2086 # options without blanks
+        play $fast "$1" $options $lasts "$build/inputs/$1" >"$log.fast" 2>&1 || ended=$?
+        unsanitized=$(executions "$log.fast")
+        lasts=-runs=0
+    fi
     # shellcheck disable=SC2086 # options without blanks
-    play "$1" $options -artifact_prefix="$build/findings/$1/" "$build/inputs/$1" >"$log" 2>&1
-    ended=$?
+    play $build "$1" $options $lasts "$build/inputs/$1" >"$log" 2>&1 || ended=$?
     ask_used "$1"
     edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
-    runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$log" | tail -n 1)
+    sanitized=$(executions "$log")
+    runs=$((sanitized + unsanitized))
     found=$(find "$build/findings/$1" -type f | wc -l)
-    printf '%-18s %12s %7s %7s %6s %5s\n' "$1" "${runs:-?}" "${edges:-?}" "$(find "$build/inputs/$1" -type f | wc -l)" \
+    printf '%-18s %12s %7s %7s %6s %5s\n' "$1" "$runs" "${edges:-?}" "$(find "$build/inputs/$1" -type f | wc -l)" \
         $(($(date +%s) - started)) "$found" | tee -a "$build/table"
-    echo "$1 ${runs:-0} ${edges:-0} $(awk "BEGIN { print $used - $before }") $((found - old))" >>"$build/counts"
-    [ $ended = 0 ] || { grep -m 1 'does not hold\|ERROR: \|runtime error' "$log"; return 1; }
+    echo "$1 $runs $sanitized ${edges:-0} $(awk "BEGIN { print $used - $before }") $((found - old))" >>"$build/counts"
+    [ $ended = 0 ] || { grep -hm 1 'does not hold\|ERROR: \|runtime error' "$log.fast" "$log"; return 1; }
     [ "$old" = 0 ] || { echo "$1: $old findings of earlier runs still fail, in $build/findings/$1"; return 1; }
     floor=$(sed -n "s/^$1 //p" $all_floors)
     [ -z "$floors" ] || [ "${edges:-0}" -ge "${floor:-1}" ] ||
@@ -185,6 +206,7 @@ own_root "$top/tests/fuzz/run.sh" $words
 # A run that was stopped may have left these.
 rm -f "$build/table" "$build/counts" "$build/failed"
 configure $build -fsanitize=fuzzer "-fsanitize=fuzzer-no-link -g1" -Db_sanitize=address,undefined
+[ -z "$fast" ] || configure $fast -fsanitize=fuzzer "-fsanitize=fuzzer-no-link -g1" -Doptimization=2
 printf '%-18s %12s %7s %7s %6s %5s\n' target executions edges inputs seconds finds
 status=0
 running=0
