@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -22,6 +23,7 @@
 #define STRANGERS 0x0a800000U /* 10.128.0.0 to 10.254.255.255 */
 
 int soak_fd = -1;
+char soak_source[32];
 static uint32_t source;
 
 void come_from(bool guest)
@@ -45,6 +47,10 @@ int dial_connect(const char *host, const char *port)
         connect(soak_fd, (struct sockaddr *)&to, sizeof(to)) != 0) {
         fail("connect", "%s", strerror(errno));
     }
+    socklen_t bytes = sizeof(from);
+    getsockname(soak_fd, (struct sockaddr *)&from, &bytes);
+    snprintf(soak_source, sizeof(soak_source), "%s:%u", inet_ntoa(from.sin_addr),
+             ntohs(from.sin_port));
     return soak_fd;
 }
 

@@ -88,8 +88,10 @@ void come_from(bool guest);
  * are over. */
 void hold_link(int fd, unsigned milliseconds);
 
-/* The connection that was made last, or -1 if it is held or closed. */
+/* The connection that was made last, or -1 if it is held or closed, and where it comes from: its
+ * address and port as the log has them. */
 extern int soak_fd;
+extern char soak_source[32];
 
 /* Closes soak_fd: in order, with a reset, or without a packet, as a machine that loses its power.
  */

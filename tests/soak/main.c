@@ -156,7 +156,8 @@ static void count(const struct kind *kind, enum outcome outcome)
     if (outcome == OUTCOME_WRONG) {
         unsigned word = __atomic_fetch_add(&tally->words, 1, __ATOMIC_RELAXED);
         if (word < WORDS) {
-            snprintf(tally->said[word], sizeof(tally->said[word]), "%s: %s", kind->name, soak_said);
+            snprintf(tally->said[word], sizeof(tally->said[word]), "%s from %s: %s", kind->name,
+                     soak_source, soak_said);
         }
     }
 }

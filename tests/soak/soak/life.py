@@ -24,6 +24,11 @@ KERNEL_NOISE_EACH = 16
 
 _EVENT = re.compile(r"\[\d+\]: event=([a-z-]+)")
 _REASON = re.compile(r'reason=("[^"]*"|\S+)')
+_SOURCE = re.compile(r"from=(\S+) port=([0-9]+)")
+_SAID = re.compile(r"(.*?) from (\S+): .* closed the connection$")
+
+# Of so many guests one may be evicted: see README.md.
+GUESTS_FOR_ONE_EVICTED = 10_000
 
 
 def set_up_network():
@@ -57,6 +62,7 @@ class Life:
             self.kernel_files = kernel_memory.open_files(options["kernel_folder"])
         self.counts, self.events, self.ends, self.trouble, self.said = {}, collections.Counter(), collections.Counter(), [], []
         self.usual, self.rounds, self.started = None, 0, None
+        self.early_ends, self.evicted_guests = {}, 0
 
     def clients(self, lives):
         """wren-soak's report."""
@@ -82,6 +88,9 @@ class Life:
             reason = _REASON.search(line)
             if name == "end" and reason:
                 self.ends[re.sub(r"[0-9]+", "N", reason[1].strip('"'))[:60]] += 1
+                source = _SOURCE.search(line)
+                if source and re.match('"(evicted|login deadline)', reason[1]):
+                    self.early_ends[f"{source[1]}:{source[2]}"] = reason[1].strip('"')
             if name in ("no event", "trouble", "dropped") and len(self.trouble) < 20:
                 self.trouble.append(line.rstrip()[:200])
 
@@ -107,7 +116,25 @@ class Life:
         for kind, outcomes in report["counts"].items():
             before = self.counts.get(kind, [0] * len(outcomes))
             self.counts[kind] = [one + other for one, other in zip(before, outcomes)]
-        self.said = (self.said + report["said"])[:20]
+        self.read_log()
+        self.said = (self.said + [self.explained(words) for words in report["said"]])[:20]
+        self.early_ends.clear()
+
+    def explained(self, words):
+        """What a client said, and why the log says that the server ended it. Evicted guests are counted as cut short."""
+        said = _SAID.match(words)
+        reason = said and self.early_ends.get(said[2])
+        if not reason:
+            return words
+        if reason.startswith("evicted"):
+            self.counts[said[1]][1] += 1
+            self.counts[said[1]][2] -= 1
+            self.evicted_guests += 1
+        return f"{words}: {reason}"
+
+    def guests_are_wrong(self):
+        return any(outcomes[2] for outcomes in self.counts.values()) or \
+            self.evicted_guests > 1 + self.events["login"] // GUESTS_FOR_ONE_EVICTED
 
     def total(self):
         return sum(map(sum, self.counts.values()))
@@ -122,7 +149,7 @@ class Life:
         wrong = list(left)
         wrong += ["memory of the launcher"] * (grown["memory of the launcher"] > LAUNCHER_NOISE)
         wrong += ["memory of the kernel"] * (grown["memory of the kernel"] > kernel_noise)
-        wrong += ["guests"] * any(outcomes[2] for outcomes in self.counts.values())
+        wrong += ["guests"] * self.guests_are_wrong()
         # Each connection ends with a line; one that is evicted in its first moments has no other.
         wrong += ["log"] * bool(self.trouble or self.events["connection"] > self.events["end"])
         print(json.dumps({
