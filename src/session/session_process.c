@@ -219,11 +219,11 @@ int session_process_start(struct session_handle *handle, const struct session_se
         return 0;
     }
     error = pid > 0 ? errno : error;
+    close(ends[0]); /* ends the child where a filter forbids kill(2) */
     if (pid > 0) {
         kill(pid, SIGKILL);
         waitpid(pid, NULL, 0);
     }
-    close(ends[0]);
     errno = error;
     return -1;
 }
