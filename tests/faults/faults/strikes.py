@@ -9,10 +9,8 @@ from table import faults_of
 # What the injector gets is key, count and fault.
 Strike = namedtuple("Strike", "key role name count target fault")
 
-FOLLOWERS = 2      # second faults that are tried with one first fault, and another for each
-MOST_NEW = 8       # call that a run without a fault does not make, up to so many
-NEW_SHARE = 0.6    # of the second faults strike such a call
-ERROR_SHARE = 0.8  # are no SIGKILL, after which little is left to go wrong
+FOLLOWERS = 2      # second faults drawn for one first fault, beside those at calls that are news
+ERROR_SHARE = 0.8  # of those drawn are no SIGKILL, after which little is left to go wrong
 
 
 def is_tried(scenario, call):
@@ -50,33 +48,45 @@ def number_of(strike):
 
 
 class Pairs:
-    """Draws first faults, and second ones for what the processes do after the first: so what they do about a failure
-    fails, too."""
+    """First faults, each once before any of them comes again, and second ones for what the processes do after the first.
+    A call that no run without a fault makes deals with a failure: it is struck once by each of its faults. Others are
+    drawn."""
 
-    def __init__(self, scenario, records, seed):
-        self.scenario, self.random = scenario, random.Random(seed)
+    def __init__(self, scenario, records, seed, is_mine):
+        self.scenario, self.random, self.is_mine = scenario, random.Random(seed), is_mine
         self.clean = by_key(call for record in records for call in record.calls if self.is_drawn(call))
+        self.firsts, self.struck = [], set()
 
     def is_drawn(self, call):
         return is_tried(self.scenario, call) and call.site != "-"
 
+    def draw_call(self, by_count):
+        return by_count[self.random.choice(sorted(by_count))]
+
     def draw(self, places):
         """A place first: a loop weighs no more than a single call."""
-        by_count = places[self.random.choice(sorted(places))]
-        call = by_count[self.random.choice(sorted(by_count))]
+        call = self.draw_call(places[self.random.choice(sorted(places))])
         faults = faults_of(call.name, call.target, call.arguments)
         if len(faults) > 1 and self.random.random() < ERROR_SHARE:
             faults.remove("kill")
         return strike_at(call, self.random.choice(faults))
 
     def first(self):
-        return self.draw(self.clean)
+        if not self.firsts:
+            calls = [self.draw_call(by_count) for _, by_count in sorted(self.clean.items())]
+            strikes = [strike_at(call, fault) for call in calls
+                       for fault in faults_of(call.name, call.target, call.arguments)]
+            self.firsts = list(filter(self.is_mine, strikes)) or strikes
+            self.random.shuffle(self.firsts)
+        return self.firsts.pop()
 
     def seconds(self, first, record):
         """Some for the record of a run with the first fault alone."""
         calls = record.calls[record.struck[0]:] if record.struck else []
         after = by_key(call for call in calls
                        if self.is_drawn(call) and (call.key, call.count) != (first.key, first.count))
-        new = {key: by_count for key, by_count in after.items() if key not in self.clean}
-        return sorted({self.draw(new if new and self.random.random() < NEW_SHARE else after)
-                       for _ in range(FOLLOWERS + min(len(new), MOST_NEW) if after else 0)})
+        news = [self.draw_call(by_count) for key, by_count in sorted(after.items()) if key not in self.clean]
+        strikes = {strike_at(call, fault) for call in news for fault in faults_of(call.name, call.target, call.arguments)
+                   if (call.key, fault) not in self.struck}
+        self.struck |= {(strike.key, strike.fault) for strike in strikes}
+        return sorted(strikes | {self.draw(after) for _ in range(FOLLOWERS if after else 0)})

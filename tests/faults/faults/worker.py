@@ -62,7 +62,7 @@ class Worker:
             self.repeat(records)
         elif self.options["seed"] is not None and records and not self.scenario.points():
             self.try_pairs(Pairs(self.scenario, records, f"{self.options['seed']} {self.scenario.name} "
-                                                         f"{self.options['part']}"))
+                                                         f"{self.options['part']}", self.is_mine))
         else:
             self.try_all(records)
 
@@ -77,10 +77,12 @@ class Worker:
             records.append(traced.record())
         return records
 
+    def is_mine(self, strike):
+        return number_of(strike) % self.options["parts"] == self.options["part"]
+
     def try_all(self, records):
         found = plan(self.scenario, records, self.options["every"])
-        mine = [strike for strike in found if number_of(strike) % self.options["parts"] == self.options["part"]]
-        mine = mine[:self.options["sample"]]
+        mine = list(filter(self.is_mine, found))[:self.options["sample"]]
         say(plan=len(mine), all=len(found), calls=len({(strike.key, strike.count) for strike in found}),
             scenario=self.scenario.name)
         for strike in mine:
