@@ -144,6 +144,8 @@ static int mend_pair(struct finding *finding)
         if (write_or_log(finding, &hostkey_secret_file, finding->pair.secret_key) != 0) {
             return -1;
         }
+    } else { /* a new key that a killed run was making is not wanted */
+        unlinkat(finding->directory, hostkey_secret_file.temporary, 0);
     }
     return write_or_log(finding, &hostkey_public_file, finding->pair.public_key);
 }

@@ -327,6 +327,11 @@ START_TEST(make_clears_what_a_killed_run_left)
     ck_assert_int_eq(make(), HOSTKEY_MADE);
     ck_assert(!exists(".ed25519.sk.tmp") && !exists(".ed25519.pk.tmp"));
     ck_assert_int_eq(mode_of(".ed25519.sk"), 0600);
+    /* While it was making another secret key, this one was put back. */
+    scratch_write(scratch, ".ed25519.sk.tmp", "junk", 4, 0600);
+    scratch_write(scratch, "ed25519.pk", "junk", 4, 0644);
+    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    ck_assert(!exists(".ed25519.sk.tmp") && !exists(".ed25519.pk.tmp"));
 }
 END_TEST
 
