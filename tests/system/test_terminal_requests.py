@@ -6,7 +6,7 @@ import struct
 import pytest
 
 import proc
-from daemon import GONE_SECONDS
+from daemon import PATIENCE_SECONDS
 from wire import string, u32
 from wire_session import pty_request
 
@@ -203,7 +203,7 @@ def test_terminal_job_gets_hup_when_the_connection_drops(shell_on_terminal):
     channel.wait_output(b"ready")
     channel.client.sock.close()
     channel.client.line.assert_over()
-    assert proc.wait_until(lambda: not proc.sleepers(seconds), GONE_SECONDS), "the job got no SIGHUP"
+    assert proc.wait_until(lambda: not proc.sleepers(seconds), PATIENCE_SECONDS), "the job got no SIGHUP"
 
 
 def test_terminal_job_gets_hup_when_its_channel_closes(shell_on_terminal):
@@ -213,7 +213,7 @@ def test_terminal_job_gets_hup_when_its_channel_closes(shell_on_terminal):
     channel.wait_output(b"ready")
     channel.send_close()
     channel.wait(lambda: channel.closed)
-    assert proc.wait_until(lambda: not proc.sleepers(seconds), GONE_SECONDS), "the job got no SIGHUP"
+    assert proc.wait_until(lambda: not proc.sleepers(seconds), PATIENCE_SECONDS), "the job got no SIGHUP"
     channel.client.open(9)
 
 

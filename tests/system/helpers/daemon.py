@@ -13,7 +13,7 @@ import proc
 from proc import PATIENCE_SECONDS, SLOWNESS
 from wire import connect_tcp
 
-GONE_SECONDS = 2.0 * SLOWNESS  # less than LIMIT_GONE_MS, but for sanitizers
+GONE_SECONDS = 2.0 * SLOWNESS  # what closes a client without a judgement
 
 _PAIR = re.compile(r'([a-z_-]+)=("[^"]*"|\S*)')
 _SANITIZER = re.compile(r"AddressSanitizer|LeakSanitizer|runtime error:")
@@ -110,12 +110,13 @@ class Line:
             raise AssertionError(f"the daemon still runs after {seconds} s; its log:\n"
                                  + self.log.text()) from late
 
-    def assert_over(self, within=GONE_SECONDS, status=0):
-        """Its processes are gone in time, the exit status is right, and the log has one line for the end."""
+    def assert_over(self, within=PATIENCE_SECONDS, status=0):
+        """Its processes are gone, the exit status is right, and the log has one line for the end. The status is not 0 if
+        a process had to be killed."""
         network = self._network
         assert self.wait_exit(within) == status, self.log.text()
         if network:
-            assert proc.wait_until(lambda: not proc.alive(network), GONE_SECONDS), "the network process stays"
+            assert proc.wait_until(lambda: not proc.alive(network), PATIENCE_SECONDS), "the network process stays"
         ends = self.log.events("end")
         assert len(ends) == 1, f"not one line for the end:\n{self.log.text()}"
         assert ends[0].get("reason"), ends
@@ -171,7 +172,7 @@ class Server:
                 for number in re.findall(r"^tcpserver: end \d+ status (\d+)", self.log.text(), re.M)]
 
     def close(self):
-        idle = self.wait_idle(GONE_SECONDS * 2)
+        idle = self.wait_idle()
         left = [(pid, proc.command_line(pid)) for pid in self.connections()]
         for pid in proc.descendants(self.proc.pid) if not idle else []:
             kill(pid)

@@ -4,12 +4,13 @@
     WRENSSHD=build/gcc/src/wrensshd python3 tests/system/helpers/latency.py [logins]
 
 Logs in that often with the stock client over the loopback interface of a network namespace of its own, in turns
-over a plain route and over one with `quickack 1`, and prints both medians and their ratio: near 1 for a server
-that acknowledges at once. Then it does the same between two namespaces and prints how many acknowledgements the
-server's kernel has delayed (the client's do not matter: the server never waits for one).
+over a plain route and over one with `quickack 1`, and prints both medians and their ratio: near 1 for a server that
+acknowledges at once. Then it does the same between two namespaces and prints for each login how many acknowledgements
+the server's kernel has delayed (the client's do not matter: the server never waits for one).
 """
 
 import ctypes
+import itertools
 import json
 import os
 import statistics
@@ -87,10 +88,11 @@ def count_delayed_acks(site, logins):
         join(server.proc.pid)
         ssh = OpenSSH(site, server.port, host=SERVER)
         login(ssh)
-        before = delayed_acks(server.proc.pid)
+        counts = [delayed_acks(server.proc.pid)]
         for _ in range(logins):
             login(ssh)
-        return delayed_acks(server.proc.pid) - before
+            counts.append(delayed_acks(server.proc.pid))
+        return [after - before for before, after in itertools.pairwise(counts)]
     finally:
         server.close()
         log.file.close()
