@@ -55,9 +55,7 @@ static int write_file(int directory, const struct hostkey_file *file, const uint
         fsync(directory) == 0) {
         return 0;
     }
-    error = written ? errno : error;
-    unlinkat(directory, file->temporary, 0);
-    errno = error;
+    errno = written ? errno : error;
     return -1;
 }
 
@@ -144,8 +142,6 @@ static int mend_pair(struct finding *finding)
         if (write_or_log(finding, &hostkey_secret_file, finding->pair.secret_key) != 0) {
             return -1;
         }
-    } else { /* a new key that a killed run was making is not wanted */
-        unlinkat(finding->directory, hostkey_secret_file.temporary, 0);
     }
     return write_or_log(finding, &hostkey_public_file, finding->pair.public_key);
 }
@@ -171,12 +167,20 @@ static int open_or_make(const char *keydir)
     return directory;
 }
 
+/* Another file may have the name after a wait for the lock. */
+static bool has_lock_name(int directory, int fd)
+{
+    struct stat held, named;
+    return fstat(fd, &held) == 0 &&
+           fstatat(directory, LOCK_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+}
+
 /* Waits until no other call holds the lock. The lock is a file that only we can open: a lock on the
- * directory could be held by anybody, for ever. Another file may have the name after the wait. */
+ * directory could be held by anybody, for ever. */
 static int lock_directory(int directory)
 {
     for (;;) {
-        struct stat held, named;
         int fd = openat(directory, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0) {
             return -1;
@@ -186,24 +190,30 @@ static int lock_directory(int directory)
             close(fd);
             return -1;
         }
-        if (fstat(fd, &held) == 0 &&
-            fstatat(directory, LOCK_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-            held.st_dev == named.st_dev && held.st_ino == named.st_ino) {
+        if (has_lock_name(directory, fd)) {
             return fd;
         }
         close(fd);
     }
 }
 
-/* Removes the lock file of a killed run. A run that is still alive holds the lock. */
-static void remove_stale_lock(int directory)
+/* Under the lock. A run that was killed may have left half a key. */
+static void remove_leftovers(int directory)
+{
+    unlinkat(directory, hostkey_secret_file.temporary, 0);
+    unlinkat(directory, hostkey_public_file.temporary, 0);
+    unlinkat(directory, LOCK_NAME, 0);
+}
+
+/* What a killed run has left. One that is still alive holds the lock. */
+static void tidy_up(int directory)
 {
     int fd = openat(directory, LOCK_NAME, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         return;
     }
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) {
-        unlinkat(directory, LOCK_NAME, 0);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && has_lock_name(directory, fd)) {
+        remove_leftovers(directory);
     }
     close(fd);
 }
@@ -216,7 +226,7 @@ static int mend_pair_locked(struct finding *finding)
         return -1;
     }
     int result = mend_pair(finding);
-    unlinkat(finding->directory, LOCK_NAME, 0);
+    remove_leftovers(finding->directory);
     close(held);
     return result;
 }
@@ -237,7 +247,7 @@ int hostkey_make(const char *keydir, const struct hostkey_pair *import, enum hos
     if (result == 0 && finding.change != HOSTKEY_KEPT) {
         result = mend_pair_locked(&finding);
     } else if (result == 0) {
-        remove_stale_lock(directory);
+        tidy_up(directory);
     }
     if (result == 0) {
         *change = finding.change;

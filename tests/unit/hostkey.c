@@ -332,6 +332,11 @@ START_TEST(make_clears_what_a_killed_run_left)
     scratch_write(scratch, "ed25519.pk", "junk", 4, 0644);
     ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
     ck_assert(!exists(".ed25519.sk.tmp") && !exists(".ed25519.pk.tmp"));
+    /* And its public key, too. */
+    scratch_write(scratch, ".ed25519.sk.tmp", "junk", 4, 0600);
+    scratch_write(scratch, ".lock", "", 0, 0600);
+    ck_assert_int_eq(make(), HOSTKEY_KEPT);
+    ck_assert(!exists(".ed25519.sk.tmp") && !exists(".lock"));
 }
 END_TEST
 
