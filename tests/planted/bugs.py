@@ -68,4 +68,13 @@ BUGS = {
         "return found && !denied ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;",
         "return found || !denied ? AUTHKEYS_LISTED : AUTHKEYS_ELSEWHERE;",
         system="system_key_options_1 system_key_options_2", fuzz="match"),
+    "terminal": Bug(
+        "a descriptor that leaks after two failures", "src/session/streams.c",
+        "        *slave = open_slave(master, own_name);\n",
+        "        *slave = open_slave(master, own_name);\n        if (*slave < 0) {\n            return -1;\n        }\n",
+        system="system_terminal_requests", pairs="terminal"),
+    "rename": Bug(
+        "a second name that stays after two failures", "src/sftp/names.c",
+        "            unlinkat(to->directory, to->name, 0);\n", "            errno = error;\n",
+        system="system_old_kernels_1 system_old_kernels_2", pairs="sftp"),
 }

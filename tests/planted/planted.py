@@ -19,6 +19,7 @@ MEANS = {
     "system": "meson test -C build/gcc --no-rebuild --maxfail 1 --num-processes 8 {}",
     "fuzz": "sh tests/fuzz/run.sh --seconds {seconds} --jobs 1 {}",
     "faults": "sh tests/faults/run.sh {}",
+    "pairs": "sh tests/faults/run.sh --pairs --first --seconds 300 {}",
     "proofs": "sh tests/proofs/run.sh {}",
     "learn": "sh tests/learn/run.sh {}",
     "constant_time": "sh tests/constant_time/run.sh {}",
@@ -54,7 +55,7 @@ def plant(copy, bug):
 def try_means(copy, means, arguments, fuzz_seconds):
     """The seconds until the command failed, or None if it passed."""
     environment = dict(os.environ)
-    if means in ("faults", "learn"):
+    if means in ("faults", "pairs", "learn"):
         environment["WRENSSHD"] = str(copy / "build/gcc/src/wrensshd")
     for finding in (copy / "build/fuzz/findings").glob("*/*"):
         finding.unlink()

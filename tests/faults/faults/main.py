@@ -154,7 +154,7 @@ def read_arguments():
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="parts of a scenario that run side by side")
     parser.add_argument("--first", action="store_true", help="stop at the first finding")
     parser.add_argument("--pairs", action="store_true",
-                        help=f"two faults in each run, drawn at random, for {PAIRS_SECONDS} seconds")
+                        help=f"two faults in each run, for {PAIRS_SECONDS} seconds if --seconds says nothing")
     parser.add_argument("--seed", type=int, help="draw these pairs; without it, others each time")
     parser.add_argument("--one", nargs="+", metavar="WORD",
                         help="SCENARIO KEY NUMBER FAULT [KEY NUMBER FAULT]: repeat a fault or a pair")

@@ -1,4 +1,4 @@
-"""Which faults are tried: each one alone by a plan, or pairs drawn at random."""
+"""Which faults are tried: each one alone by a plan, or pairs of them."""
 
 import hashlib
 import random
@@ -76,17 +76,19 @@ class Pairs:
             calls = [self.draw_call(by_count) for _, by_count in sorted(self.clean.items())]
             strikes = [strike_at(call, fault) for call in calls
                        for fault in faults_of(call.name, call.target, call.arguments)]
-            self.firsts = list(filter(self.is_mine, strikes)) or strikes
+            # The number of the call has been drawn, and no other part may draw another one for the same fault.
+            self.firsts = [strike for strike in strikes if self.is_mine(strike._replace(count=0))] or strikes
             self.random.shuffle(self.firsts)
         return self.firsts.pop()
 
     def seconds(self, first, record):
-        """Some for the record of a run with the first fault alone."""
+        """Yields some for the record of a run with the first fault alone."""
         calls = record.calls[record.struck[0]:] if record.struck else []
         after = by_key(call for call in calls
                        if self.is_drawn(call) and (call.key, call.count) != (first.key, first.count))
         news = [self.draw_call(by_count) for key, by_count in sorted(after.items()) if key not in self.clean]
         strikes = {strike_at(call, fault) for call in news for fault in faults_of(call.name, call.target, call.arguments)
                    if (call.key, fault) not in self.struck}
-        self.struck |= {(strike.key, strike.fault) for strike in strikes}
-        return sorted(strikes | {self.draw(after) for _ in range(FOLLOWERS if after else 0)})
+        for strike in sorted(strikes | {self.draw(after) for _ in range(FOLLOWERS if after else 0)}):
+            self.struck.add((strike.key, strike.fault))
+            yield strike

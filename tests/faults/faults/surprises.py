@@ -84,7 +84,7 @@ OF_PAIRS = [
              "It does not know whether it holds the lock, and then can't open it again. The next makekey removes it."),
     Surprise(".*", "0", "getrandom", "error:4", "changed", "status 111|Closed",
              "Interrupted while the kernel gathers randomness means that the time for that is over."),
-    Surprise(".*", "0", "openat", "error.*", "rights", r"^0(\.3)? at \w+: -fd \S+/wrensshd$",
+    Surprise("login|no-key|refusals|listen", "0", "openat", "error.*", "rights", r"^0(\.3)? at \w+: -fd \S+/wrensshd$",
              "Neither /proc nor the path has given our own program: the login works, and there is no SFTP."),
     Surprise("login|terminal", r"0\.3\.[12]", "chdir", "error.*", "rights", r"\\nPWD=/\\n",
              "The message that a home folder can't be entered may be lost. $PWD tells."),

@@ -93,9 +93,12 @@ class Worker:
 
     def try_pairs(self, pairs):
         say(plan=0, all=0, calls=len(pairs.clean), scenario=self.scenario.name)
-        while time.monotonic() < self.end and self.runs < (self.options["sample"] or float("inf")):
+        while pairs.clean and self.has_time():
             first = pairs.first()
             self.try_followers(first, lambda record, first=first: pairs.seconds(first, record))
+
+    def has_time(self):
+        return time.monotonic() < self.end and self.runs < (self.options["sample"] or float("inf"))
 
     def try_followers(self, first, choose):
         """The first fault alone, then with others. `choose` gets the record of the first run."""
@@ -105,6 +108,8 @@ class Worker:
             return
         with self.judge.accepting(traced, outcome):
             for second in choose(traced.record()):
+                if not self.has_time():
+                    return
                 run(self.scenario, self.judge, [first, second])
                 self.after_run([first, second])
 
