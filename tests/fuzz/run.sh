@@ -8,7 +8,7 @@
 #     --seconds N  how long each target is fuzzed: 60 by default; 0 plays what there is
 #     --jobs N     how many targets run at once: one for each processor by default
 #     --values     keeps inputs for new values in comparisons, too: half as fast, but it finds numbers that must be close
-#     --fast       fuzzes programs without sanitizers, with three to six times as many executions; then plays with
+#     --fast       fuzzes programs without sanitizers, with several times as many executions; then plays with
 #                  sanitizers all inputs that reach something new
 #     --timeout N  how many seconds one input may take: 10 by default; more where other programs stop this one for a while
 #     --record     then adds executions, hours of the processor and new findings to tests/fuzz/counts.csv
@@ -18,9 +18,10 @@
 #     --coverage   then plays all inputs on a build that counts, and prints the lines and branches reached, by room
 #
 # Prints one line for each target: executions, edges, inputs, seconds, findings. A finding stays in
-# build/fuzz/findings/TARGET; `build/fuzz/tests/fuzz/fuzz_TARGET FILE` plays it again. The next run plays it first, deletes
-# it if it passes now, and counts it otherwise. Inputs that reach something new stay in build/fuzz/inputs/TARGET, and the
-# next run goes on from them. Exits with 1 if there is a finding, old or new.
+# build/fuzz/findings/TARGET; `build/fuzz/tests/fuzz/fuzz_TARGET FILE` plays it again, or build/fuzz-fast/... if its name
+# begins with fast-. The next run, for these the next with --fast, plays it first, deletes it if it passes now, and counts
+# it otherwise. Inputs that reach something new stay in build/fuzz/inputs/TARGET, and the next run goes on from them. Exits
+# with 1 if there is a finding, old or new.
 # As root it installs what it needs (Debian 12 or 13), as another user it names it. Never writes outside of build/, but for
 # --record and --minimize.
 set -u
@@ -45,7 +46,7 @@ while [ $# -gt 0 ]; do
     --minimize) minimize=yes ;;
     --floors) floors=yes seconds=0 ;;
     --coverage) coverage=yes ;;
-    -h | --help) sed -n '2,27s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,28s/^# \{0,1\}//p' "$0"; exit 0 ;;
     -*) usage_error "unknown option: $1" ;;
     *)
         [ -e "tests/fuzz/$1.c" ] || usage_error "no such target: $1 (there is no tests/fuzz/$1.c)"
@@ -88,15 +89,15 @@ alone() {
     fi
 }
 
-# Deletes the findings of earlier runs that pass now, with sanitizers and without. What is left still fails.
+# Deletes the findings of earlier runs that pass now. What is left still fails.
 replay_findings() { # TARGET LIMITS
     for finding in "$build/findings/$1"/*; do
         [ -e "$finding" ] || continue
+        folder=$build
+        case ${finding##*/} in fast-*) folder=$fast ;; esac
+        [ -n "$folder" ] || continue
         # shellcheck disable=SC2086 # options without blanks
-        if play $build "$1" $2 "$finding" >"$build/$1.replay.log" 2>&1 &&
-            { [ -z "$fast" ] || play $fast "$1" $2 "$finding" >>"$build/$1.replay.log" 2>&1; }; then
-            rm -f "$finding"
-        fi
+        if play "$folder" "$1" $2 "$finding" >"$build/$1.replay.log" 2>&1; then rm -f "$finding"; fi
     done
 }
 
@@ -134,17 +135,23 @@ fuzz() {
     started=$(date +%s)
     ask_used "$1"
     before=$used
-    options="$options -artifact_prefix=$build/findings/$1/"
+    prefix=-artifact_prefix=$build/findings/$1/
     ended=0 unsanitized=0
     : >"$log.fast"
     if [ -n "$fast" ]; then
         # shellcheck disable=SC2086 # options without blanks
-        play $fast "$1" $options $lasts "$build/inputs/$1" >"$log.fast" 2>&1 || ended=$?
+        play "$fast" "$1" $options $lasts "${prefix}fast-" "$build/inputs/$1" >"$log.fast" 2>&1 || ended=$?
         unsanitized=$(executions "$log.fast")
         lasts=-runs=0
     fi
     # shellcheck disable=SC2086 # options without blanks
-    play $build "$1" $options $lasts "$build/inputs/$1" >"$log" 2>&1 || ended=$?
+    while ! play $build "$1" $options $lasts "$prefix" "$build/inputs/$1" >"$log" 2>&1; do
+        ended=1
+        # The first that fails ends it. One that the fast build let pass must not end later runs: its name is the same hash.
+        input=$(sed -n 's/.*Test unit written to .*-\([0-9a-f]*\)$/\1/p' "$log" | tail -n 1)
+        [ -n "$fast" ] || break
+        rm "$build/inputs/$1/${input:-none}" 2>/dev/null || break
+    done
     ask_used "$1"
     edges=$(grep -o 'cov: [0-9]*' "$log" | tail -n 1 | cut -d ' ' -f 2)
     sanitized=$(executions "$log")
