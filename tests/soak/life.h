@@ -15,7 +15,8 @@
 
 enum outcome {
     OUTCOME_DONE,    /* as it should be */
-    OUTCOME_EVICTED, /* a vanishing guest or a stranger was refused, or ended, before its time */
+    OUTCOME_EVICTED, /* a vanishing guest or a stranger was refused, or ended, before its time; the
+                      * log may say that of a guest, too */
     OUTCOME_WRONG,   /* a guest could not work, or a stranger could log in */
     OUTCOMES,
 };

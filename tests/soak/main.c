@@ -205,13 +205,15 @@ static void work(const struct options *options)
 
 static void report(void)
 {
+    unsigned guests = 0;
     printf("{\"counts\": {");
     for (size_t i = 0; i < kind_count; i++) {
         const unsigned *counts = tally->counts[i];
+        guests += kinds[i].is_guest ? counts[OUTCOME_DONE] + counts[OUTCOME_WRONG] : 0;
         printf("%s\"%s\": [%u, %u, %u]", i > 0 ? ", " : "", kinds[i].name, counts[OUTCOME_DONE],
                counts[OUTCOME_EVICTED], counts[OUTCOME_WRONG]);
     }
-    printf("}, \"said\": [");
+    printf("}, \"guests\": %u, \"said\": [", guests);
     for (unsigned i = 0; i < tally->words && i < WORDS; i++) {
         for (char *byte = tally->said[i]; *byte != '\0'; byte++) {
             if (*byte < ' ' || *byte > '~' || *byte == '"' || *byte == '\\') {

@@ -25,10 +25,10 @@ KERNEL_NOISE_EACH = 16
 _EVENT = re.compile(r"\[\d+\]: event=([a-z-]+)")
 _REASON = re.compile(r'reason=("[^"]*"|\S+)')
 _SOURCE = re.compile(r"from=(\S+) port=([0-9]+)")
-_SAID = re.compile(r"(.*?) from (\S+): .* closed the connection$")
+_SAID = re.compile(r"(.*?) from (\S+): key exchange: the server has closed the connection$")
 
-# Of so many guests one may be evicted: see README.md.
-GUESTS_FOR_ONE_EVICTED = 10_000
+# One guest may be evicted in its key exchange, and one more of so many: see README.md.
+GUESTS_FOR_ONE_EVICTED = 50_000
 
 
 def set_up_network():
@@ -62,7 +62,7 @@ class Life:
             self.kernel_files = kernel_memory.open_files(options["kernel_folder"])
         self.counts, self.events, self.ends, self.trouble, self.said = {}, collections.Counter(), collections.Counter(), [], []
         self.usual, self.rounds, self.started = None, 0, None
-        self.early_ends, self.evicted_guests = {}, 0
+        self.early_ends, self.evicted, self.guests = {}, [], 0
 
     def clients(self, lives):
         """wren-soak's report."""
@@ -116,25 +116,26 @@ class Life:
         for kind, outcomes in report["counts"].items():
             before = self.counts.get(kind, [0] * len(outcomes))
             self.counts[kind] = [one + other for one, other in zip(before, outcomes)]
+        self.guests += report["guests"]
         self.read_log()
-        self.said = (self.said + [self.explained(words) for words in report["said"]])[:20]
+        for words in report["said"]:
+            self.explain(words)
         self.early_ends.clear()
 
-    def explained(self, words):
-        """What a client said, and why the log says that the server ended it. Evicted guests are counted as cut short."""
+    def explain(self, words):
+        """Adds to what a guest said why the log says that the server ended it. One that was evicted is cut short."""
         said = _SAID.match(words)
         reason = said and self.early_ends.get(said[2])
-        if not reason:
-            return words
-        if reason.startswith("evicted"):
+        if reason and reason.startswith("evicted"):
             self.counts[said[1]][1] += 1
             self.counts[said[1]][2] -= 1
-            self.evicted_guests += 1
-        return f"{words}: {reason}"
+            self.evicted.append(f"{words}: {reason}")
+        elif len(self.said) < 20:
+            self.said.append(f"{words}: {reason}" if reason else words)
 
     def guests_are_wrong(self):
         return any(outcomes[2] for outcomes in self.counts.values()) or \
-            self.evicted_guests > 1 + self.events["login"] // GUESTS_FOR_ONE_EVICTED
+            len(self.evicted) > 1 + self.guests // GUESTS_FOR_ONE_EVICTED
 
     def total(self):
         return sum(map(sum, self.counts.values()))
@@ -156,7 +157,7 @@ class Life:
             "last": is_last, "round": self.rounds - 1, "seconds": time.monotonic() - self.started, "total": self.total(),
             "counts": self.counts, "left": {name: left.get(name, []) for name in now if isinstance(now[name], set)},
             "grown": grown, "noise": {"memory of the launcher": LAUNCHER_NOISE, "memory of the kernel": kernel_noise},
-            "events": self.events, "ends": self.ends, "trouble": self.trouble, "said": self.said,
+            "events": self.events, "ends": self.ends, "trouble": self.trouble, "said": self.said + self.evicted[:20],
             "wrong": wrong}), flush=True)
         return wrong
 
