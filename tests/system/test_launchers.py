@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import proc
-from daemon import daemon_environment, free_port, run, tcp_pair, wait_port
+from daemon import PATIENCE_SECONDS, daemon_environment, free_port, run, tcp_pair, wait_port
 from openssh import OpenSSH
 from site_setup import PROJECT
 from wire_session import Client
@@ -40,7 +40,7 @@ class Launched:
         proc.wait_until(lambda: not proc.descendants(self.proc.pid))
         for pid in [*proc.descendants(self.proc.pid), self.proc.pid]:
             os.kill(pid, 15)
-        self.proc.wait(5)
+        self.proc.wait(PATIENCE_SECONDS)
 
 
 def tcpserver(port, daemon, config, user):
@@ -176,7 +176,7 @@ def test_ipv6(site, mode, new_log):
     finally:
         proc.wait_until(lambda: not proc.descendants(server.pid))
         server.terminate()
-        server.wait(5)
+        server.wait(PATIENCE_SECONDS)
 
 
 def test_mapped_address(site, dial):

@@ -6,7 +6,7 @@ import time
 import pytest
 
 import proc
-from daemon import GONE_SECONDS, PATIENCE_SECONDS, SLOWNESS, run
+from daemon import PATIENCE_SECONDS, SLOWNESS, run
 from openssh import OpenSSH
 
 
@@ -27,7 +27,7 @@ def master(ssh, site, tmp_path):
     yield command
     run(["ssh", "-S", path, "-O", "exit", "x"])
     try:
-        client.wait(5)
+        client.wait(PATIENCE_SECONDS)
     finally:
         client.kill()
         client.wait()
@@ -122,7 +122,7 @@ def test_client_gone(ssh, server):
     client.wait()
     for pipe in (client.stdin, client.stdout, client.stderr):
         pipe.close()
-    assert server.wait_idle(GONE_SECONDS), "the connection's processes stay"
+    assert server.wait_idle(), "the connection's processes stay"
     assert server.log.wait("end")[0]["reason"]
 
 
@@ -136,5 +136,5 @@ def test_terminal_job_is_hung_up(ssh, server, tmp_path):
     client.wait()
     for pipe in (client.stdin, client.stdout, client.stderr):
         pipe.close()
-    assert server.wait_idle(GONE_SECONDS)
+    assert server.wait_idle()
     assert proc.wait_until(lambda: not proc.with_command(f": {mark};".encode())), "the job got no SIGHUP"

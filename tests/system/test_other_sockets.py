@@ -47,7 +47,7 @@ class Activated:
 
     def close(self):
         self.proc.terminate()
-        self.proc.wait(5)
+        self.proc.wait(PATIENCE_SECONDS)
         self.log.assert_healthy()
 
 

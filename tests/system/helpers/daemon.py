@@ -129,7 +129,7 @@ class Line:
                 self.proc.wait(GONE_SECONDS)
             except subprocess.TimeoutExpired:
                 self.proc.kill()
-                self.proc.wait(5)
+                self.proc.wait(PATIENCE_SECONDS)
         self.log.assert_healthy()
 
 
@@ -177,7 +177,7 @@ class Server:
         for pid in proc.descendants(self.proc.pid) if not idle else []:
             kill(pid)
         self.proc.terminate()
-        self.proc.wait(5)
+        self.proc.wait(PATIENCE_SECONDS)
         self.proc.stdout.close()
         assert idle, f"connections stay: {left}\n{self.log.text()}"
         self.log.assert_healthy()

@@ -39,7 +39,7 @@ class Listener:
     def close(self):
         for pid in [*proc.descendants(self.proc.pid), self.proc.pid]:
             kill(pid)
-        self.proc.wait(5)
+        self.proc.wait(PATIENCE_SECONDS)
 
 
 def echoes(client):
