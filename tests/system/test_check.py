@@ -288,8 +288,6 @@ def test_account_without_a_shell(check, site):
     run_or_fail(["sh", "-c", report.remedies[0]])
     assert check(user=user.pw_name).refused == [
         (os.path.join(user.pw_dir, ".ssh/authorized_keys"), 0, "No such file or directory", None)]
-    site.remove_user(user.pw_name)
-    shutil.rmtree(user.pw_dir)
 
 
 @pytest.mark.root

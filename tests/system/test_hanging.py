@@ -83,20 +83,17 @@ def test_home_on_a_dead_file_system(client, site, keys_of_all, dead_folder):
     still ends, so one user's dead server does not use up the places of all."""
     user = site.add_user("x7", home=False)
     place, stop = dead_folder(site.folder("real-home", owner=user), user.pw_dir)
-    try:
-        raw = client("-a", keys_of_all, user=user.pw_name).login()
-        found = Three(raw)
-        assert raw.exec("pwd").wait_closed().output.decode().strip() == place
-        channel = raw.open(3)
-        stop()
-        raw.send(channel.request_bytes(b"exec", string("echo never")))
-        starting = proc.wait_until(lambda: proc.children(found.session))
-        assert starting
-        raw.sock.close()
-        found.assert_gone()
-        assert proc.wait_until(lambda: not any(map(proc.alive, starting))), "its program starts once the server is back"
-    finally:
-        site.remove_user(user.pw_name)
+    raw = client("-a", keys_of_all, user=user.pw_name).login()
+    found = Three(raw)
+    assert raw.exec("pwd").wait_closed().output.decode().strip() == place
+    channel = raw.open(3)
+    stop()
+    raw.send(channel.request_bytes(b"exec", string("echo never")))
+    starting = proc.wait_until(lambda: proc.children(found.session))
+    assert starting
+    raw.sock.close()
+    found.assert_gone()
+    assert proc.wait_until(lambda: not any(map(proc.alive, starting))), "its program starts once the server is back"
 
 
 @pytest.fixture
@@ -183,12 +180,9 @@ def assert_no_answer(found):
 def test_check_of_a_home_on_a_dead_file_system(site, dead_folder):
     """-T ends at the deadline of -t, says that it got no answer, and fails."""
     user = site.add_user("x8", home=False)
-    try:
-        _, stop = dead_folder(site.folder("another-home", owner=user), user.pw_dir)
-        stop()
-        assert_no_answer(start_check(site, user=user.pw_name, keydir=site.keydir("root")))
-    finally:
-        site.remove_user(user.pw_name)
+    _, stop = dead_folder(site.folder("another-home", owner=user), user.pw_dir)
+    stop()
+    assert_no_answer(start_check(site, user=user.pw_name, keydir=site.keydir("root")))
 
 
 @pytest.mark.root

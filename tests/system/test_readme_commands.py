@@ -62,9 +62,7 @@ def serve(island, line):
 @pytest.fixture
 def newcomer(site):
     """A user without a key. Made before the island, which copies /etc."""
-    user = site.add_user("x8")
-    yield user
-    site.remove_user(user.pw_name)
+    return site.add_user("x8")
 
 
 def test_first_key_and_tcpserver(newcomer, island, site):

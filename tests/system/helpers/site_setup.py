@@ -116,7 +116,7 @@ class Site:
         self.mode = "root" if self.root else "user"
         self.modes = ["root", "user"] if self.root else ["user"]
         self.base = make_base()
-        self._users = []
+        self.users = []
         try:
             self._fill()
         except BaseException:
@@ -161,21 +161,18 @@ class Site:
         return best_effort + ([] if self.root else ["-a", self.authorized_keys])
 
     def add_user(self, suffix="", shell="/bin/sh", home=True, more=()):
-        """A throw-away user, named after this process so that parallel runs don't meet."""
+        """A throw-away user, named after this process so that parallel runs don't meet. If a test makes it, it goes with
+        that test."""
         name = f"wrent{os.getpid()}{suffix}"
         path = os.path.join(self.base, "home" + suffix)
         with one_at_a_time():
             run_or_fail(["useradd", "--no-create-home", "--home-dir", path, "--shell", shell, "--uid", str(unused_uid()),
                          "--groups", ",".join(EXTRA_GROUPS), "--password", "*", *more, name])
-        self._users.append(name)
+        self.users.append(name)
         user = pwd.getpwnam(name)
         if home:
             self.folder("home" + suffix, 0o750, user)
         return user
-
-    def remove_user(self, name):
-        self._users.remove(name)
-        delete_user(name)
 
     # ---- keys -------------------------------------------------------------------------------
 
@@ -245,13 +242,19 @@ class Site:
 
     def sweep(self):
         """Ends what sessions left behind: only processes of users that were made here."""
-        for name in self._users:
+        for name in self.users:
             end_processes(pwd.getpwnam(name))
+
+    def remove_users(self, names):
+        for name in names:
+            home = pwd.getpwnam(name).pw_dir
+            self.users.remove(name)
+            delete_user(name)
+            shutil.rmtree(home, ignore_errors=True)
 
     def remove(self):
         self.sweep()
-        for name in list(self._users):
-            self.remove_user(name)
+        self.remove_users(list(self.users))
         shutil.rmtree(self.base, ignore_errors=True)
 
 
