@@ -77,4 +77,10 @@ BUGS = {
         "a second name that stays after two failures", "src/sftp/names.c",
         "            unlinkat(to->directory, to->name, 0);\n", "            errno = error;\n",
         system="system_old_kernels_1 system_old_kernels_2", pairs="sftp"),
+    "start": Bug(
+        "a child that is awaited before it must end", "src/session/session_process.c",
+        "    close(ends[0]); /* ends the child where a filter forbids kill(2) */\n    if (pid > 0) {\n"
+        "        kill(pid, SIGKILL);\n        waitpid(pid, NULL, 0);\n    }\n",
+        "    if (pid > 0) {\n        kill(pid, SIGKILL);\n        waitpid(pid, NULL, 0);\n    }\n    close(ends[0]);\n",
+        system="system_session_process", pairs="login"),
 }
