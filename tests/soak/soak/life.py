@@ -18,6 +18,7 @@ from site_setup import Site, run_or_fail  # noqa: E402
 
 # What memory may differ by, and the kernel's for each connection of the run: see README.md.
 LAUNCHER_NOISE = 64 << 10
+SYSTEMD_NOISE = 1 << 20
 KERNEL_NOISE = 1 << 20
 KERNEL_NOISE_SHARED = 64 << 20
 KERNEL_NOISE_EACH = 16
@@ -147,8 +148,9 @@ class Life:
         grown = {name: now[name] - self.usual[name] for name in now if name.startswith("memory")}
         kernel_noise = (KERNEL_NOISE if self.kernel_files else KERNEL_NOISE_SHARED)
         kernel_noise += KERNEL_NOISE_EACH * self.total()
+        launcher_noise = SYSTEMD_NOISE if self.options["launcher"] == "systemd" else LAUNCHER_NOISE
         wrong = list(left)
-        wrong += ["memory of the launcher"] * (grown["memory of the launcher"] > LAUNCHER_NOISE)
+        wrong += ["memory of the launcher"] * (grown["memory of the launcher"] > launcher_noise)
         wrong += ["memory of the kernel"] * (grown["memory of the kernel"] > kernel_noise)
         wrong += ["guests"] * self.guests_are_wrong()
         # Each connection ends with a line; one that is evicted in its first moments has no other.
@@ -156,7 +158,7 @@ class Life:
         print(json.dumps({
             "last": is_last, "round": self.rounds - 1, "seconds": time.monotonic() - self.started, "total": self.total(),
             "counts": self.counts, "left": {name: left.get(name, []) for name in now if isinstance(now[name], set)},
-            "grown": grown, "noise": {"memory of the launcher": LAUNCHER_NOISE, "memory of the kernel": kernel_noise},
+            "grown": grown, "noise": {"memory of the launcher": launcher_noise, "memory of the kernel": kernel_noise},
             "events": self.events, "ends": self.ends, "trouble": self.trouble, "said": self.said + self.evicted[:20],
             "wrong": wrong}), flush=True)
         return wrong
