@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks the models with SPIN: each state that they can reach. run.sh says how it is used."""
+"""Checks the models with SPIN: each state that they can reach. secrecy.vp is for Verifpal. run.sh says how it is used."""
 
 import argparse
 import collections
@@ -17,11 +17,14 @@ WORK = TOP / "build" / "model"
 STRICT = {"CLIENT_IS_STRICT": 1, "CHECKS_CLIENT": 1, "CHECKS_SERVER": 1}
 OLD_CLIENT = {"CLIENT_IS_STRICT": 0, "CHECKS_CLIENT": 0, "CHECKS_SERVER": 1}
 HOSTILE, OUR_OWN = {"TAKEN_OVER": 1}, {"TAKEN_OVER": 0}
+X25519_FALLS, SNTRUP_FALLS = {"X25519_FALLS": 1}, {"SNTRUP_FALLS": 1}
+SECRET_UP, UP, DOWN = "confidentiality? secret_up", "authentication? Client -> Server: up", "authentication? Server -> Client: down"
 SEEN, HOLDS = "seen", "holds"
 SECONDS = 600
+VERIFPAL = WORK / "verifpal" / "bin" / "verifpal"
 
 # `wanted`: HOLDS, all states are as the model demands; SEEN, the model can come to its `goal`; else the one demand that
-# is made, which must fail. `bug` is for Source.
+# is made, which must fail. The demands of secrecy.vp are its queries. `bug` is for Source.
 Run = collections.namedtuple("Run", "name model wanted constants goal bug", defaults=({}, None, None))
 
 RUNS = (
@@ -33,6 +36,10 @@ RUNS = (
     Run("all processes end, network process hostile", "processes", HOLDS, HOSTILE),
     Run("all processes end, network process ours", "processes", HOLDS, OUR_OWN),
     Run("a session can start", "processes", SEEN, OUR_OWN, "REACHES_SESSION"),
+    Run("X25519 is broken", "secrecy", HOLDS, X25519_FALLS),
+    Run("sntrup761 is broken", "secrecy", HOLDS, SNTRUP_FALLS),
+    Run("X25519 alone, not broken", "secrecy", HOLDS, {"SECRET_HAS_KEM": 0}),
+    Run("both are broken: input is known", "secrecy", SEEN, {**X25519_FALLS, **SNTRUP_FALLS}, SECRET_UP),
 )
 
 LOST = "NONE_IS_MISSING"
@@ -80,6 +87,15 @@ TEETH = (
                                ("a child that reads keys for ever", "READER_HAS_DEADLINE"),
                                ("a network process without its monitor", "NETWORK_ENDS_WITH_MONITOR"),
                                ("a session process without its monitor", "SESSION_ENDS_WITH_MONITOR"))),
+    Run("K without sntrup761's secret", "secrecy", SECRET_UP, X25519_FALLS, None, (*PROTECTIONS["SECRET_HAS_KEM"], "")),
+    Run("K without X25519's secret", "secrecy", SECRET_UP, SNTRUP_FALLS, None,
+        (*PROTECTIONS["SECRET_HAS_X25519"], "crypto_hash_sha512(secret, both, SNTRUP761_SECRET_BYTES);")),
+    Run("H without Q_S and K: a man in the middle", "secrecy", SECRET_UP, {}, None,
+        (*PROTECTIONS["HASH_HAS_SERVER_PUBLIC"], "", PROTECTIONS["HASH_HAS_SECRET"][1], "")),
+    Run("one letter for both keys: reflection", "secrecy", DOWN, {}, None,
+        (*PROTECTIONS["TWO_LETTERS"], "derive_key(kex, &exchange, 'C', exchange.server_key);")),
+    Run("signature without session identifier", "secrecy", UP, {}, None, (*PROTECTIONS["SIGNED_HAS_SESSION_ID"], "")),
+    Run("signature not verified", "secrecy", UP, {}, None, (*PROTECTIONS["VERIFIES_SIGNATURE"], "false")),
 )
 
 
@@ -120,8 +136,26 @@ def story(folder, source):
             for line in re.findall(r"@ (.*)", told)]
 
 
+def search(run, folder):
+    """As check(), with Verifpal."""
+    source = Source(run.bug)
+    constants = {**source.protections(), **run.constants}
+    text = "".join(f"#define {name} {value}\n" for name, value in constants.items()) + source.read("tests/model/secrecy.vp")
+    if run.wanted != HOLDS:
+        text = f"{text.partition('queries[')[0]}queries[\n{run.goal or run.wanted}\n]\n"
+    with open(f"{folder}/secrecy.vp", "w", encoding="utf-8") as file:
+        subprocess.run(["gcc", "-E", "-P", "-undef", "-x", "c", "-"], input=text, stdout=file, text=True, check=True)
+    command = ["timeout", str(SECONDS), VERIFPAL, "verify", "secrecy.vp", "--sessions", "1"]
+    output = subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
+    passed = re.findall(r"PASS \+ \w+\? (.*)", output)
+    whole = passed and all("[search exhausted" in query for query in passed)
+    return "fails" if "FAIL x" in output else HOLDS if whole else None, 0, re.findall(r"^ +[|>] (.*)", output, re.M)
+
+
 def check(run, deep):
     with tempfile.TemporaryDirectory(dir=WORK) as folder:
+        if run.model == "secrecy":
+            return search(run, folder)
         program(run, folder, deep)
         # processes.pml says itself where nobody may be stuck.
         command = ["timeout", str(SECONDS), "./pan", "-m400000", *(["-E"] if run.model == "processes" else [])]
@@ -138,7 +172,8 @@ def report(run, result, show):
         words = {HOLDS: "no way there", "fails": "there is a way"}
     else:
         words = {HOLDS: "holds", "fails": run.wanted + " fails" if run.wanted != HOLDS else "a demand fails"}
-    print(f"{'ok   ' if good else 'WRONG'} {run.name:48} {words.get(found, found or 'too many states')}, {states} states")
+    searched = f", {states} states" if states else ""
+    print(f"{'ok   ' if good else 'WRONG'} {run.name:48} {words.get(found, found or 'not all is searched')}{searched}")
     if show or not good:
         print("".join(f"          {line}\n" for line in lines), end="")
     sys.stdout.flush()
@@ -162,11 +197,11 @@ def main():
     parser.add_argument("--teeth", action="store_true")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--deep", action="store_true")
-    parser.add_argument("models", nargs="*")
+    parser.add_argument("models", nargs="*", default=["transport", "login", "processes"])
     arguments = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     deep = {"MOST_ACTS": 3, "MOST_REQUESTS": 4} if arguments.deep else {}
-    runs = [run for run in (TEETH if arguments.teeth else RUNS) if not arguments.models or run.model in arguments.models]
+    runs = [run for run in (TEETH if arguments.teeth else RUNS) if run.model in arguments.models]
     if not runs:
         sys.exit(f"model: there is no model {' '.join(arguments.models)}")
     passed, failed = 0, 0 if arguments.teeth else changed(Source())

@@ -16,6 +16,12 @@ PROTECTIONS = {
     "HASH_HAS_KEXINITS": ("src/monitor/sign.c", "at = hash_field(&hash, at, request->client_kexinit_bytes);\n"
                           "    at = hash_field(&hash, at, request->server_kexinit_bytes);"),
     "HOLDS_BACK": ("src/net/transport/connection.c", "return connection->kex.sent && !of_key_exchange"),
+    # secrecy.vp
+    "SECRET_HAS_KEM": ("crypto/agree.c", "        sntrup761_encapsulate(server, both, client, random);\n"),
+    "SECRET_HAS_X25519": ("crypto/agree.c", "(void)crypto_hash_sha512(secret, both, sizeof(both));"),
+    "HASH_HAS_SERVER_PUBLIC": ("src/monitor/sign.c", "    hash_field(&hash, at, server_public_bytes(request));\n"),
+    "HASH_HAS_SECRET": ("src/monitor/sign.c", "    exchange_hash_secret(&hash, request->secret);\n"),
+    "TWO_LETTERS": ("src/net/transport/kex.c", "derive_key(kex, &exchange, 'D', exchange.server_key);"),
     # login.pml
     "HASH_HAS_HOSTKEY": ("src/monitor/sign.c", "exchange_hash_string(&hash, k_s, k_s_bytes);"),
     "CHECKS_COOKIE": ("src/monitor/monitor_requests.c",

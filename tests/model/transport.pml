@@ -15,8 +15,8 @@
  * both saw the same offers. The server sends nothing but key exchange between its KEXINIT and its NEWKEYS. Both always
  * come to an end.
  *
- * Taken for granted: nobody else makes the host's signature of this H, or a packet under these keys. Not modelled: secrecy,
- * lengths, channels, other algorithms, a sequence number that wraps round, more acts of the attacker.
+ * Taken for granted: nobody else makes the host's signature of this H, or a packet under these keys. Not modelled: secrecy
+ * (secrecy.vp), lengths, channels, other algorithms, a sequence number that wraps round, more acts of the attacker.
  */
 #ifndef MOST_ACTS
 #define MOST_ACTS 2 /* as many as Terrapin takes */

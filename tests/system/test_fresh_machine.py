@@ -38,6 +38,7 @@ COMMANDS = {
     "tests/analysis/run.sh": BUILD + "clang cppcheck",
     "tests/proofs/run.sh": "gcc libc6-dev libsodium-dev python3 {cbmc}",
     "tests/model/run.sh": "spin gcc libc6-dev python3",
+    "tests/model/run.sh secrecy": "spin gcc libc6-dev python3 cargo-web",
     "tests/proofs/crypto.sh": ARM + ARM_LIBC + "clang libc6-dev python3 python3-z3 qemu-user",
     "tests/constant_time/run.sh": BUILD + ARM + ARM_LIBC + "python3 binutils clang valgrind qemu-user",
     "tests/constant_time/run.sh login": BUILD + SYSTEM,
