@@ -98,8 +98,8 @@ class Judge:
     @staticmethod
     def tidy_up(names):
         for name in reversed(names):
-            if name.startswith("/") and "/.wrensshd-" in name:
-                os.rmdir(name)
+            if re.search(r"/(\.wrensshd-|wrensshd\.places\.)", name):
+                (os.rmdir if os.path.isdir(name) else os.unlink)(name)
 
     def judge_rights(self, traced, record, outcome, strikes):
         wrong = []

@@ -80,6 +80,8 @@ SURPRISES = [
 OF_PAIRS = [
     Surprise("makekey.*", "0", "unlinkat", "error.*", "promise", r"it has failed and left \['[.\w]+'\]$",
              "What can't be removed stays after another fault, and the next makekey removes it."),
+    Surprise(".*", "0", "unlink", "error.*", "left", r"^/run/wrensshd\.places\.\d+$",
+             "The first name of a new table can't be removed. A later process with this pid does it."),
     Surprise("makekey.*", "0", "newfstatat|fstat", "error.*", "promise", r"it has failed and left \['.lock'\]$",
              "It does not know whether it holds the lock, and then can't open it again. The next makekey removes it."),
     Surprise(".*", "0", "getrandom", "error:4", "changed", "status 111|Closed",
