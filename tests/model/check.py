@@ -18,10 +18,10 @@ STRICT = {"CLIENT_IS_STRICT": 1, "CHECKS_CLIENT": 1, "CHECKS_SERVER": 1}
 OLD_CLIENT = {"CLIENT_IS_STRICT": 0, "CHECKS_CLIENT": 0, "CHECKS_SERVER": 1}
 HOSTILE, OUR_OWN = {"TAKEN_OVER": 1}, {"TAKEN_OVER": 0}
 X25519_FALLS, SNTRUP_FALLS = {"X25519_FALLS": 1}, {"SNTRUP_FALLS": 1}
-SECRET_UP, UP, DOWN = "confidentiality? secret_up", "authentication? Client -> Server: up", "authentication? Server -> Client: down"
+SECRET_UP, DOWN = "confidentiality? secret_up", "authentication? Server -> Client: down"
+LOGIN = "authentication? Client -> Server: login[precondition[Server -> Client: down]]"
 SEEN, HOLDS = "seen", "holds"
-SECONDS = 600
-VERIFPAL = WORK / "verifpal" / "bin" / "verifpal"
+SECONDS = 1200
 
 # `wanted`: HOLDS, all states are as the model demands; SEEN, the model can come to its `goal`; else the one demand that
 # is made, which must fail. The demands of secrecy.vp are its queries. `bug` is for Source.
@@ -92,10 +92,12 @@ TEETH = (
         (*PROTECTIONS["SECRET_HAS_X25519"], "crypto_hash_sha512(secret, both, SNTRUP761_SECRET_BYTES);")),
     Run("H without Q_S and K: a man in the middle", "secrecy", SECRET_UP, {}, None,
         (*PROTECTIONS["HASH_HAS_SERVER_PUBLIC"], "", PROTECTIONS["HASH_HAS_SECRET"][1], "")),
+    Run("H without K_S and K: a login elsewhere", "secrecy", LOGIN, {}, None,
+        (*PROTECTIONS["HASH_HAS_HOSTKEY"], "", PROTECTIONS["HASH_HAS_SECRET"][1], "")),
     Run("one letter for both keys: reflection", "secrecy", DOWN, {}, None,
         (*PROTECTIONS["TWO_LETTERS"], "derive_key(kex, &exchange, 'C', exchange.server_key);")),
-    Run("signature without session identifier", "secrecy", UP, {}, None, (*PROTECTIONS["SIGNED_HAS_SESSION_ID"], "")),
-    Run("signature not verified", "secrecy", UP, {}, None, (*PROTECTIONS["VERIFIES_SIGNATURE"], "false")),
+    Run("signature without session identifier", "secrecy", LOGIN, {}, None, (*PROTECTIONS["SIGNED_HAS_SESSION_ID"], "")),
+    Run("signature not verified", "secrecy", LOGIN, {}, None, (*PROTECTIONS["VERIFIES_SIGNATURE"], "false")),
 )
 
 
@@ -145,11 +147,16 @@ def search(run, folder):
         text = f"{text.partition('queries[')[0]}queries[\n{run.goal or run.wanted}\n]\n"
     with open(f"{folder}/secrecy.vp", "w", encoding="utf-8") as file:
         subprocess.run(["gcc", "-E", "-P", "-undef", "-x", "c", "-"], input=text, stdout=file, text=True, check=True)
-    command = ["timeout", str(SECONDS), VERIFPAL, "verify", "secrecy.vp", "--sessions", "1"]
-    output = subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout
-    passed = re.findall(r"PASS \+ \w+\? (.*)", output)
-    whole = passed and all("[search exhausted" in query for query in passed)
-    return "fails" if "FAIL x" in output else HOLDS if whole else None, 0, re.findall(r"^ +[|>] (.*)", output, re.M)
+    command = ["timeout", str(SECONDS), os.environ["WREN_VERIFPAL"], "verify", "secrecy.vp", "--sessions", "1"]
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    queries = re.findall(r"\w+\? ", text.partition("queries[")[2])
+    # One line for each query in the end, and before that one for each attack as it is found.
+    verdicts = re.findall(r"^ *(PASS \+|FAIL x) \w+\? (?!.*\(Analysis \d+\)$)(.*)", done.stdout, re.M)
+    if done.returncode != 0 or len(verdicts) != len(queries):
+        return f"Verifpal ends with status {done.returncode}", 0, done.stdout.splitlines()[-5:]
+    failed = any(verdict == "FAIL x" for verdict, _ in verdicts)
+    whole = all("[search exhausted" in words for _, words in verdicts)
+    return "fails" if failed else HOLDS if whole else None, 0, re.findall(r"^ +[|>] (.*)", done.stdout, re.M)
 
 
 def check(run, deep):
@@ -171,7 +178,7 @@ def report(run, result, show):
     if run.goal:
         words = {HOLDS: "no way there", "fails": "there is a way"}
     else:
-        words = {HOLDS: "holds", "fails": run.wanted + " fails" if run.wanted != HOLDS else "a demand fails"}
+        words = {HOLDS: "holds", "fails": run.wanted.partition("[")[0] + " fails" if run.wanted != HOLDS else "a demand fails"}
     searched = f", {states} states" if states else ""
     print(f"{'ok   ' if good else 'WRONG'} {run.name:48} {words.get(found, found or 'not all is searched')}{searched}")
     if show or not good:
@@ -202,8 +209,9 @@ def main():
     WORK.mkdir(parents=True, exist_ok=True)
     deep = {"MOST_ACTS": 3, "MOST_REQUESTS": 4} if arguments.deep else {}
     runs = [run for run in (TEETH if arguments.teeth else RUNS) if run.model in arguments.models]
-    if not runs:
-        sys.exit(f"model: there is no model {' '.join(arguments.models)}")
+    unknown = set(arguments.models) - {run.model for run in RUNS}
+    if unknown:
+        sys.exit(f"model: there is no model {' '.join(sorted(unknown))}")
     passed, failed = 0, 0 if arguments.teeth else changed(Source())
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for run, result in zip(runs, pool.map(lambda run: check(run, deep), runs)):

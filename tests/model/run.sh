@@ -1,7 +1,7 @@
 #!/bin/sh
-# Checks models of the protocol and of the processes with SPIN, in each state that they can reach, and searches attacks on
-# secrecy with Verifpal. transport.pml, login.pml, processes.pml and secrecy.vp say what they model, what an attacker can do
-# there, what is proved and what is not.
+# Checks models of the protocol and of the processes with SPIN, in each state that they can reach, and searches for
+# attacks on secrecy with Verifpal. transport.pml, login.pml, processes.pml and secrecy.vp say what they model, what an
+# attacker can do there, what is proved and what is not.
 #
 #     sh tests/model/run.sh [--teeth] [--show] [--deep] [transport|login|processes|secrecy]...
 #
@@ -27,23 +27,30 @@ gcc:has gcc
 libc6-dev:test -e /usr/include/stdio.h
 python3:has python3
 " useful=
+die() { echo "model: $*" >&2; exit 1; }
 has_new_cargo() { version=$(cargo --version) && version=${version#cargo 1.} && [ "${version%%.*}" -ge 95 ]; }
-case " $* " in
-*" secrecy "*) needed="$needed
-cargo-web:has_new_cargo" ;;
-esac
+build_verifpal() { # its manifest demands Rust 1.98, but 1.95 builds it
+    export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
+    cargo install --locked --ignore-rust-version --root "$verifpal" --version "=$verifpal_version" verifpal </dev/null
+}
+
+verifpal_version=1.6.7
+verifpal=$top/build/model/verifpal-$verifpal_version
+export WREN_VERIFPAL="$verifpal/bin/verifpal"
+makes_verifpal=
+case " $* " in *" secrecy "*) [ -x "$WREN_VERIFPAL" ] || makes_verifpal=yes ;; esac
+if [ -n "$makes_verifpal" ] && ! has_new_cargo 2>/dev/null; then
+    # Debian's packages exclude each other, so an older cargo stays.
+    ! has cargo || die "Verifpal needs cargo 1.95 or newer in the PATH; Debian's package of it is cargo-web"
+    needed="$needed
+cargo-web:has_new_cargo"
+fi
 mkdir -p build/model
 ensure_packages build/model/apt.log "" || exit 1
-case " $* " in
-*" secrecy "*)
-    # The version that Verifpal names as its oldest Rust is newer than what builds it.
-    export CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16
-    [ -x build/model/verifpal/bin/verifpal ] ||
-        cargo install --locked --ignore-rust-version --root build/model/verifpal --version =1.6.7 verifpal \
-            >build/model/verifpal.log 2>&1 </dev/null || {
-        echo "model: Verifpal can't be built:" >&2
+if [ -n "$makes_verifpal" ]; then
+    build_verifpal >build/model/verifpal.log 2>&1 || {
         tail -n 5 build/model/verifpal.log >&2
-        exit 1
-    } ;;
-esac
+        die "Verifpal can't be built"
+    }
+fi
 PYTHONDONTWRITEBYTECODE=1 exec "$python" tests/model/check.py "$@"
