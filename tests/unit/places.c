@@ -240,7 +240,7 @@ struct flood {
 static bool survives(const struct flood *flood, int exchange_ms, int login_ms)
 {
     static const char client[] = "192.0.2.1";
-    const size_t before = 12 * flood->limit;
+    const size_t before = 4 * flood->limit;
     bool exchanges[COUNT] = {false};
     char address[32];
     size_t mine = COUNT;
