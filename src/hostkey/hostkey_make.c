@@ -176,11 +176,15 @@ static bool has_lock_name(int directory, int fd)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
+/* Others may hold it first, one after the other. It must end where a file system can't say which
+ * file has the name. */
+#define LOCK_TRIES 1000
+
 /* Waits until no other call holds the lock. The lock is a file that only we can open: a lock on the
  * directory could be held by anybody, for ever. */
 static int lock_directory(int directory)
 {
-    for (;;) {
+    for (unsigned tries = 0; tries < LOCK_TRIES; tries++) {
         int fd = openat(directory, LOCK_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
         if (fd < 0) {
             return -1;
@@ -195,6 +199,8 @@ static int lock_directory(int directory)
         }
         close(fd);
     }
+    errno = EBUSY;
+    return -1;
 }
 
 /* Under the lock. A run that was killed may have left half a key. */

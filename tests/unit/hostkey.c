@@ -1,7 +1,10 @@
 /* Covers hostkey.c, hostkey_make.c, and the programs of tools/, which run in forks. */
 #include "hostkey.h"
 
+#include <limits.h>
 #include <sodium.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "scratch.h"
@@ -340,6 +343,50 @@ START_TEST(make_clears_what_a_killed_run_left)
 }
 END_TEST
 
+/* The next locks come late: another run has removed the file, and a third one has made it again. */
+static int late_locks;
+
+/* In place of the C library's. */
+int flock(int fd, int operation)
+{
+    if (late_locks > 0) {
+        char path[2 * SCRATCH_BYTES];
+        path_of(path, ".lock");
+        unlink(path);
+        scratch_write(scratch, ".lock", "", 0, 0600);
+        late_locks--;
+    }
+    return (int)syscall(SYS_flock, fd, operation);
+}
+
+START_TEST(make_clears_nothing_of_a_run_that_holds_the_lock)
+{
+    scratch_write(scratch, ".lock", "", 0, 0600);
+    scratch_write(scratch, ".ed25519.sk.tmp", "junk", 4, 0600);
+    late_locks = 1;
+    ck_assert_int_eq(make(), HOSTKEY_KEPT);
+    ck_assert_int_eq(late_locks, 0);
+    ck_assert(exists(".ed25519.sk.tmp") && exists(".lock"));
+}
+END_TEST
+
+START_TEST(make_locks_the_file_that_has_the_name)
+{
+    enum hostkey_change change;
+    struct capture capture;
+    scratch_write(scratch, "ed25519.pk", "junk", 4, 0644);
+    late_locks = 3;
+    ck_assert_int_eq(make(), HOSTKEY_REPAIRED);
+    ck_assert_int_eq(late_locks, 0);
+    scratch_write(scratch, "ed25519.pk", "junk", 4, 0644);
+    late_locks = INT_MAX;
+    capture_begin(&capture);
+    ck_assert_int_eq(hostkey_make(scratch, NULL, &change), -1);
+    capture_end(&capture, said, sizeof(said));
+    assert_contains(said, "key directory could not be locked");
+}
+END_TEST
+
 START_TEST(make_does_not_judge_modes)
 {
     enum hostkey_change change;
@@ -481,6 +528,8 @@ Suite *unit_suite(void)
     tcase_add_test(making, make_repairs_the_public_key);
     tcase_add_test(making, make_replaces_a_damaged_secret_key);
     tcase_add_test(making, make_clears_what_a_killed_run_left);
+    tcase_add_test(making, make_clears_nothing_of_a_run_that_holds_the_lock);
+    tcase_add_test(making, make_locks_the_file_that_has_the_name);
     tcase_add_test(making, make_does_not_judge_modes);
     tcase_add_test(making, make_many_at_once);
     tcase_add_test(making, fingerprint_as_ssh_keygen);
