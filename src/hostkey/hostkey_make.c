@@ -176,8 +176,8 @@ static bool has_lock_name(int directory, int fd)
            held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-/* Others may hold it first, one after the other. It must end where a file system can't say which
- * file has the name. */
+/* Many other runs may have the lock before us. Without a bound we would try for ever where a file
+ * system can't say which file has the name. */
 #define LOCK_TRIES 1000
 
 /* Waits until no other call holds the lock. The lock is a file that only we can open: a lock on the

@@ -343,7 +343,8 @@ START_TEST(make_clears_what_a_killed_run_left)
 }
 END_TEST
 
-/* The next locks come late: another run has removed the file, and a third one has made it again. */
+/* How many of the next locks come late: another run has removed the file, and a third one has made
+ * it again. */
 static int late_locks;
 
 /* In place of the C library's. */
