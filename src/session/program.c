@@ -232,8 +232,9 @@ static char *as_argument(const char *text)
     return pointer.taken;
 }
 
-/* A shell whose name starts with "-" is a login shell. */
-static void run_shell(const struct program *program, struct environment *environment)
+/* Runs the command, or with NULL a login shell: its name starts with "-". */
+static void run_shell(const struct program *program, const char *command,
+                      struct environment *environment)
 {
     const char *shell = program->account->shell;
     const char *slash = strrchr(shell, '/');
@@ -241,10 +242,10 @@ static void run_shell(const struct program *program, struct environment *environ
     char name[1 + LIMIT_PATH_BYTES];
     char *arguments[] = {name, NULL, NULL, NULL};
 
-    snprintf(name, sizeof(name), "%s%s", program->task->command == NULL ? "-" : "", base);
-    if (program->task->command != NULL) {
+    snprintf(name, sizeof(name), "%s%s", command == NULL ? "-" : "", base);
+    if (command != NULL) {
         arguments[1] = as_argument("-c");
-        arguments[2] = as_argument(program->task->command);
+        arguments[2] = as_argument(command);
     }
     execve(shell, arguments, environment->entries);
 }
@@ -276,6 +277,30 @@ static void run_sftp(const struct program *program, struct environment *environm
     /* Linux before 3.19 lacks the call. With TOMOYO enabled, kernels such as Debian 11's look for
      * the file in /dev/fd, which a board may lack. */
     execve(SFTP_PROGRAM_PATH, environment->words, environment->entries);
+}
+
+/* Has the shell run the SFTP server by the name that is installed beside our program. The name has
+ * a slash, which rbash and its kin refuse, and no byte means anything to a shell: no flag gets
+ * lost. */
+static void run_sftp_by_shell(const struct program *program, struct environment *environment)
+{
+    static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                "0123456789%+,-./:_ \t";
+    char *command = environment->bytes + environment->used;
+    char *end = environment->bytes + sizeof(environment->bytes) - 1;
+    ssize_t bytes = readlink(SFTP_PROGRAM_PATH, command, (size_t)(end - command));
+    command[bytes > 0 ? bytes : 0] = '\0';
+    char *slash = strrchr(command, '/');
+    if (slash == NULL) {
+        return;
+    }
+    int length = snprintf(slash, (size_t)(end - slash), "/" SFTP_PROGRAM "%s%s",
+                          log_shows(LOG_DETAIL) ? " -v" : "",
+                          program->task->command + strlen(GRANT_INTERNAL_SFTP));
+    errno = EINVAL;
+    if (length < end - slash && command[0] == '/' && command[strspn(command, plain)] == '\0') {
+        run_shell(program, command, environment);
+    }
 }
 
 /* An SFTP server would leave a client that wants a shell or a command waiting for ever. */
@@ -317,11 +342,13 @@ static int run_program(void *argument, void *memory)
     if (program->task->wants_other) {
         refuse_other();
     }
-    if (program->report >= 0) {
+    if (program->task->through_shell) {
+        run_sftp_by_shell(program, environment);
+    } else if (program->report >= 0) {
         run_sftp(program, environment);
     } else {
         path = program->account->shell;
-        run_shell(program, environment);
+        run_shell(program, program->task->command, environment);
     }
 
     int error = errno;

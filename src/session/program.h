@@ -15,8 +15,8 @@ struct program {
     const struct account *account;
     const struct peer *peer;
     const struct task *task;
-    int report;                /* >= 0: the task is our own SFTP server, which runs without a shell,
-                                  and reports to this socket */
+    int report;                /* >= 0: the task is our own SFTP server, which reports to this
+                                  socket */
     const char *term;          /* TERM, used only with a terminal */
     const char *terminal_name; /* SSH_TTY, or NULL */
     const char *environment;   /* the client's "NAME=VALUE\0"..., checked */

@@ -23,22 +23,29 @@ static const char *find_subsystem(const struct session_options *options, const c
     return strcmp(name, "sftp") == 0 ? GRANT_INTERNAL_SFTP : NULL;
 }
 
-/* True for a shell that runs any command. Others, such as nologin, git-shell or rbash, restrict
- * what the account may do. Our SFTP server runs without a shell, so we have to know. */
-static bool is_unrestricted(const char *shell)
+/* First those that run nothing, then those that run any command. For both our SFTP server needs no
+ * shell. From a command, tmux and screen could not start one. */
+static const char known_shells[][sizeof("nologin")] = {
+    "",    "false", "nologin", "true", /* CLOSED_SHELLS */
+    "ash", "bash",  "csh",     "dash", "fish", "ksh", "mksh", "screen", "sh", "tcsh", "tmux", "zsh",
+};
+#define CLOSED_SHELLS 4
+#define KNOWN_SHELLS  (sizeof(known_shells) / sizeof(known_shells[0]))
+
+/* The index of the shell's name, or KNOWN_SHELLS. */
+static size_t find_shell(const char *shell)
 {
-    static const char names[][sizeof("bash")] = {"sh",   "ash", "bash", "csh",  "dash",
-                                                 "fish", "ksh", "mksh", "tcsh", "zsh"};
     const char *slash = strrchr(shell, '/');
     const char *name = slash != NULL ? slash + 1 : shell;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (strcmp(name, names[i]) == 0) {
-            return true;
-        }
+    size_t i = 0;
+    while (i < KNOWN_SHELLS && strcmp(name, known_shells[i]) != 0) {
+        i++;
     }
-    return false;
+    return i;
 }
 
+/* A shell that is not known may restrict the account, as git-shell or rbash do. It starts the
+ * server as it would start a command of the client's, or refuses to. */
 static void choose_subsystem(struct task *task, const struct session_options *options,
                              const struct account *account)
 {
@@ -46,8 +53,11 @@ static void choose_subsystem(struct task *task, const struct session_options *op
     task->is_sftp = task->command != NULL && grant_is_sftp(task->command);
     if (task->command == NULL) {
         task->refused = "no such subsystem";
-    } else if (task->is_sftp && !is_unrestricted(account->shell)) {
-        task->refused = "the account's shell may restrict it: SFTP must be forced";
+    } else if (task->is_sftp) {
+        size_t shell = find_shell(account->shell);
+        bool closed = shell < CLOSED_SHELLS;
+        task->refused = closed ? "the account's shell may restrict it: SFTP must be forced" : NULL;
+        task->through_shell = shell == KNOWN_SHELLS;
     }
 }
 

@@ -11,7 +11,7 @@ import proc
 from daemon import PATIENCE_SECONDS
 from openssh import OpenSSH
 from site_setup import run_or_fail
-from transfer import (MEBIBYTE, Sftp, Speaker, is_gone, read, session_pid, speaks_sftp,
+from transfer import (MEBIBYTE, Sftp, Speaker, far, is_gone, read, scp, session_pid, speaks_sftp,
                       subsystem, u64, write)
 from wire import string, u32
 
@@ -160,7 +160,7 @@ def closed_user(site):
 @pytest.mark.root
 @pytest.mark.parametrize("shell", ["nologin", "false", "true"])
 def test_shells_that_restrict(client, site, closed_user, shell):
-    """A user whose shell may restrict gets no files, unless the administrator or the key's line says so."""
+    """A user whose shell runs nothing gets no files, unless the administrator or the key's line says so."""
     user = closed_user(shell)
     channel = subsystem(client(user=user.pw_name).login())
     assert channel is None or not speaks_sftp(channel)
@@ -169,6 +169,82 @@ def test_shells_that_restrict(client, site, closed_user, shell):
     raw = client(user=user.pw_name).login()
     assert speaks_sftp(subsystem(raw))
     assert raw.line.log.wait("sftp")[0]["user"] == user.pw_name
+
+
+# Shells that restrict nothing under a name that the server does not know, and real ones where they are installed.
+ANY_SHELLS = ["xsh", "tmux", *(pytest.param(name, marks=pytest.mark.slow)
+                               for name in ("screen", "ksh93", "yash", "bash-static", "elvish"))]
+
+
+@pytest.fixture
+def shell_user(site):
+    """shell_user(name, script): a user with this shell: a script, an installed program, or else dash under that name."""
+    def make(name, script=None):
+        path = os.path.join(site.bin, name)
+        if script:
+            write(path, script, mode=0o755)
+        elif name == "xsh":
+            os.symlink(shutil.which("dash"), path)
+        else:
+            path = shutil.which(name) or pytest.skip(f"{name} is missing")
+        made.append(os.path.join(site.bin, name))
+        user = site.add_user("x", shell=path)
+        site.authorize(user=user)
+        return user
+    made = []
+    yield make
+    for path in made:
+        if os.path.lexists(path):
+            os.unlink(path)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ANY_SHELLS)
+def test_shells_of_any_name(serve, site, shell_user, tmp_path, name):
+    """sftp and scp serve a user of a shell that the server does not know: the shell starts the server. The log has all."""
+    server = serve()
+    ssh = OpenSSH(site, server.port, user=shell_user(name).pw_name)
+    write(tmp_path / "up", b"bytes")
+    Sftp(ssh)(f"put {tmp_path}/up one", f"get one {tmp_path}/down")
+    assert read(tmp_path / "down") == b"bytes"
+    assert scp(ssh, str(tmp_path / "up"), far(ssh, "two")).returncode == 0
+    assert scp(ssh, far(ssh, "two"), str(tmp_path / "back")).returncode == 0 and read(tmp_path / "back") == b"bytes"
+    events = server.log.wait("sftp", 3)
+    assert [event["files"] for event in events] == ["2", "1", "1"]
+    assert all(event["user"] == ssh.user and "no-new-privs" in event["layers"] for event in events)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name", ["rbash", "git-shell", "menu"])
+def test_shells_restrict_by_themselves(client, site, shell_user, name):
+    """A shell that restricts decides about the SFTP server as about any command. A forced one does not ask it."""
+    user = shell_user(name, b'#!/bin/sh\necho "asked: $*" >&2; exit 7\n' if name == "menu" else None)
+    raw = client(user=user.pw_name).login()
+    channel = subsystem(raw)
+    assert not speaks_sftp(channel)
+    assert f"{site.bin}/wrensshd-sftp" in bytes(channel.errors).decode()
+    assert raw.line.log.wait("sftp")[0]["reason"] == f"server exited with status {channel.exit_status}"
+    channel = subsystem(client("-e", "internal-sftp", user=user.pw_name).login())
+    assert speaks_sftp(channel) and not channel.errors
+
+
+@pytest.mark.root
+def test_flags_pass_through_the_shell(serve, site, shell_user, there, tmp_path):
+    """The flags of -x hold there, too: a session that is read-only in a jail."""
+    there.write("file", b"1")
+    ssh = OpenSSH(site, serve("-x", f"sftp=internal-sftp -R -j {there}").port, user=shell_user("xsh").pw_name)
+    Sftp(ssh)(f"get /file {tmp_path}/down")
+    assert read(tmp_path / "down") == b"1"
+    assert Sftp(ssh).run("rm /file").returncode != 0 and there.names() == ["file"]
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("flags", ["-j %h;true", "-R $x -j /tmp", "-j /tmp # -R", "-j ~"])
+def test_flags_that_mean_something_to_a_shell(client, shell_user, flags):
+    """Where a shell might read flags otherwise, nothing starts: it could lose a jail."""
+    channel = subsystem(client("-x", f"sftp=internal-sftp {flags}", user=shell_user("xsh").pw_name).login())
+    assert not speaks_sftp(channel) and channel.exit_status == 126
+    assert b"could not run wrensshd-sftp" in channel.errors
 
 
 # ---- the log ----------------------------------------------------------------------------------

@@ -108,23 +108,45 @@ START_TEST(administrators_command_comes_first)
 }
 END_TEST
 
+enum start { REFUSED, THROUGH_SHELL, DIRECTLY };
+
 static const struct {
     const char *shell;
-    bool runs;
+    enum start start;
 } shells[] = {
-    {"/usr/sbin/nologin", false}, {"/bin/false", false}, {"/usr/bin/git-shell", false},
-    {"/bin/rbash", false},        {"/bin/true", false},  {"/bin/sh2", false},
-    {"/bin/sh/git-shell", false}, {"", false},           {"/nologin/sh", true},
-    {"/bin/bash", true},          {"zsh", true},         {"/usr/bin/fish", true},
+    {"/usr/sbin/nologin", REFUSED},
+    {"/bin/false", REFUSED},
+    {"/bin/true", REFUSED},
+    {"", REFUSED},
+    {"/bin/", REFUSED},
+    {"/usr/bin/git-shell", THROUGH_SHELL},
+    {"/bin/rbash", THROUGH_SHELL},
+    {"/bin/sh2", THROUGH_SHELL},
+    {"/bin/sh/git-shell", THROUGH_SHELL},
+    {"/usr/bin/ksh93", THROUGH_SHELL},
+    {"/bin/nologin2", THROUGH_SHELL},
+    {"/nologin/sh", DIRECTLY},
+    {"/bin/ash", DIRECTLY},
+    {"/bin/bash", DIRECTLY},
+    {"zsh", DIRECTLY},
+    {"/usr/bin/fish", DIRECTLY},
+    {"/usr/bin/screen", DIRECTLY},
+    {"/usr/bin/tmux", DIRECTLY},
 };
 
-START_TEST(no_sftp_without_a_shell_that_may_run_programs)
+START_TEST(shells_decide_how_sftp_starts)
 {
     strcpy(account.shell, shells[_i].shell);
     struct task task = choose(IPC_SESSION_SUBSYSTEM, "sftp");
-    ck_assert((task.refused == NULL) == shells[_i].runs);
-    grant_command("internal-sftp");
-    ck_assert_ptr_null(choose(IPC_SESSION_SUBSYSTEM, "sftp").refused);
+    ck_assert((task.refused != NULL) == (shells[_i].start == REFUSED));
+    ck_assert(task.through_shell == (shells[_i].start == THROUGH_SHELL));
+    subsystem("sh", "/usr/lib/sftp-server");
+    ck_assert(!choose(IPC_SESSION_SUBSYSTEM, "sh").through_shell);
+    ck_assert(!choose(IPC_SESSION_EXEC, "internal-sftp").through_shell);
+    grant_command("internal-sftp -j %h");
+    task = choose(IPC_SESSION_SUBSYSTEM, "sftp");
+    ck_assert_ptr_null(task.refused);
+    ck_assert(!task.through_shell);
 }
 END_TEST
 
@@ -138,7 +160,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, forced_command_may_be_sftp, 0, sizeof(forced) / sizeof(forced[0]));
     tcase_add_test(tests, client_command_goes_to_the_shell);
     tcase_add_test(tests, administrators_command_comes_first);
-    tcase_add_loop_test(tests, no_sftp_without_a_shell_that_may_run_programs, 0,
+    tcase_add_loop_test(tests, shells_decide_how_sftp_starts, 0,
                         sizeof(shells) / sizeof(shells[0]));
     suite_add_tcase(suite, tests);
     return suite;
