@@ -181,8 +181,8 @@ static struct running start_program(const struct sessions *sessions, const struc
 {
     bool on_terminal = session->state == SESSION_TERMINAL;
     /* With the user's own variables (LD_PRELOAD, BASH_ENV) the user could replace the
-     * administrator's command. */
-    bool user_environment = sessions->options->forced_command == NULL;
+     * administrator's command, and run code in our SFTP server before its sandbox. */
+    bool user_environment = sessions->options->forced_command == NULL && !task->is_sftp;
     bool is_sftp = task->is_sftp && !task->wants_other;
     int report[2] = {-1, -1};
     bool ready = !is_sftp || sftp_reports_open(report) == 0;

@@ -369,6 +369,38 @@ START_TEST(environment_of_the_key)
 }
 END_TEST
 
+/* It would run before the sandbox, and HOME would move a jail. env(1) in our program's place, and
+ * in that of a shell that is not known, shows what the server gets. */
+START_TEST(sftp_has_no_environment_of_the_key)
+{
+    static const char set[] = "LD_PRELOAD=/evil.so\0HOME=/evil\0OWN=evil";
+    static const struct subsystem other = {"other", 5, "internal-sftp"};
+    int env = open("/usr/bin/env", O_PATH | O_CLOEXEC);
+    ck_assert_int_eq(dup2(env, PROGRAM_DESCRIPTOR), PROGRAM_DESCRIPTOR);
+    memcpy(grant.environment, set, sizeof(set));
+    grant.environment_bytes = sizeof(set);
+    options.subsystems = &other;
+    options.subsystem_count = 1;
+    if (_i == 2) {
+        grant.flags |= GRANT_FORCED;
+        snprintf(grant.command, sizeof(grant.command), "internal-sftp");
+    }
+    if (_i == 3) {
+        static const char menu[] = "#!/bin/sh\necho $1 $2; exec env\n";
+        scratch_write(scratch, "menu", menu, strlen(menu), 0700);
+        snprintf(account.shell, sizeof(account.shell), "%s/menu", scratch);
+    }
+    struct spawned running = spawn(IPC_SESSION_SUBSYSTEM, _i == 1 ? "other" : "sftp");
+    assert_started(&running, 4);
+    read_all(running.passed.descriptors[1]);
+    assert_contains(out, "USER=alice\n");
+    assert_lacks(out, "evil");
+    ck_assert((strncmp(out, "-c /", 4) == 0) == (_i == 3));
+    ck_assert((strstr(out, "/wrensshd-sftp\n") != NULL) == (_i == 3));
+    reap_one(&running);
+}
+END_TEST
+
 START_TEST(no_terminal_for_the_key)
 {
     struct ipc_pty request = {.type = IPC_PTY};
@@ -979,6 +1011,7 @@ Suite *unit_suite(void)
                         sizeof(session_lines) / sizeof(session_lines[0]));
     tcase_add_test(tests, command_of_the_key);
     tcase_add_test(tests, environment_of_the_key);
+    tcase_add_loop_test(tests, sftp_has_no_environment_of_the_key, 0, 4);
     tcase_add_test(tests, no_terminal_for_the_key);
     tcase_add_test(tests, longest_command);
     tcase_add_test(tests, environment_is_built_from_nothing);
