@@ -16,6 +16,9 @@
 
 /* From linux/keyctl.h, which a musl toolchain may lack. */
 #define KEYCTL_JOIN_SESSION_KEYRING 1
+#define KEYCTL_LINK                 8
+#define KEY_SPEC_SESSION_KEYRING    (-3L)
+#define KEY_SPEC_USER_KEYRING       (-4L)
 
 /* On older 32-bit architectures the calls without "32" have ids of 16 bits. */
 #ifdef SYS_setresuid32
@@ -140,4 +143,11 @@ bool confine_leave_keyring(void)
 {
     return syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0 || errno == ENOSYS ||
            errno == EPERM || geteuid() != 0;
+}
+
+void confine_join_users_keyring(void)
+{
+    if (syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL) >= 0) {
+        syscall(SYS_keyctl, KEYCTL_LINK, KEY_SPEC_USER_KEYRING, KEY_SPEC_SESSION_KEYRING);
+    }
 }

@@ -49,6 +49,11 @@ bool confine_ordinary_user(void);
  * the users from keyrings, too. A daemon that does not run as root keeps its user's keyring. */
 bool confine_leave_keyring(void);
 
+/* Joins a new session keyring of this process's user, with a link to the user's own keyring, as
+ * pam_keyinit(8) does: without that link no program can read or find the keys there. Goes on
+ * without if the kernel refuses, because it has no keyrings or the user has too many keys. */
+void confine_join_users_keyring(void);
+
 /* Forbids core dumps, and ptrace(2) and /proc/PID/mem to processes of the same user. To be called
  * after a change of uid, with which the kernel may reset it. */
 bool confine_not_dumpable(void);

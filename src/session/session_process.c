@@ -12,6 +12,7 @@
 
 #include "child.h"
 #include "clock.h"
+#include "confine.h"
 #include "descriptors.h"
 #include "exits.h"
 #include "landlock.h"
@@ -69,6 +70,8 @@ static int become_user(const struct session_setup *setup, int lifeline)
     /* The launcher, and the other connections, have the same uid as these strangers. */
     if (setup->options.is_anybody) {
         landlock_isolate();
+    } else {
+        confine_join_users_keyring();
     }
     return 0;
 }

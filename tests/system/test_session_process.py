@@ -2,7 +2,10 @@
 
 import os
 import pwd
+import shlex
 import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -50,6 +53,33 @@ def test_signals_are_as_the_system_makes_them(run_in_session):
     text = run_in_session("cat /proc/self/status", started={"launch": launch})
     values = dict(line.split(":\t") for line in text.splitlines() if ":\t" in line)
     assert {name: int(values[name], 16) for name in ("SigIgn", "SigBlk")} == {"SigIgn": 0, "SigBlk": 0}
+
+
+KEYCTL = """
+import ctypes, os, platform, sys
+add, ctl = {"x86_64": (248, 250), "aarch64": (217, 219), "armv7l": (309, 311)}[platform.machine()]
+libc = ctypes.CDLL(None)
+def add_key(name, keyring): return libc.syscall(add, b"user", name, b"secret", 6, keyring)
+def find(name): return libc.syscall(ctl, 10, -3, b"user", name, 0)
+"""
+
+
+@pytest.mark.root
+def test_keyrings(site, client):
+    """A program finds and reads the keys in its user's own keyring, and none of the launcher's."""
+    owner = [sys.executable, "-c", KEYCTL + "key = add_key(b'wren-own', -4); print(key, flush=True);"
+             "sys.stdin.read(); libc.syscall(ctl, 9, key, -4)"]
+    with subprocess.Popen(owner, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=site.user.pw_uid,
+                          group=site.user.pw_gid) as keeper:
+        own = int(keeper.stdout.readline())
+        if own < 0:
+            pytest.skip("no keyrings here")
+        launch = [sys.executable, "-c", KEYCTL + "libc.syscall(ctl, 1, None); assert add_key(b'wren-launchers', -3) > 0;"
+                  "assert find(b'wren-launchers') > 0; os.execv(sys.argv[1], sys.argv[1:])"]
+        script = (KEYCTL + "found = find(b'wren-own'); room = ctypes.create_string_buffer(9);"
+                  "print(found, libc.syscall(ctl, 11, found, room, 9), room.value, find(b'wren-launchers'))")
+        channel = client(started={"launch": launch}).login().exec(shlex.join([sys.executable, "-c", script]))
+        assert output_of(channel) == f"{own} 6 b'secret' -1\n", bytes(channel.errors)
 
 
 def test_limits_are_the_launchers(run_in_session):

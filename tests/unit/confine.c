@@ -235,6 +235,47 @@ START_TEST(ordinary_users)
 }
 END_TEST
 
+/* ---- keyrings -------------------------------------------------------------------------------- */
+
+enum { JOIN = 1, UNLINK = 9, SEARCH = 10, READ = 11, OF_SESSION = -3, OF_USER = -4 };
+
+static long add_key(const char *name, long keyring)
+{
+    return syscall(SYS_add_key, "user", name, "secret", (size_t)6, keyring);
+}
+
+static bool finds_key(const char *name, long wanted)
+{
+    char bytes[16];
+    long key = syscall(SYS_keyctl, (long)SEARCH, (long)OF_SESSION, "user", name, 0L);
+    return key == wanted && syscall(SYS_keyctl, (long)READ, key, bytes, sizeof(bytes)) == 6 &&
+           memcmp(bytes, "secret", 6) == 0;
+}
+
+/* The user's own keys can be found and read, the launcher's can't. */
+static bool has_the_users_keys_alone(void)
+{
+    if (syscall(SYS_keyctl, (long)JOIN, NULL) < 0) {
+        return errno == ENOSYS || errno == EPERM;
+    }
+    long launchers = add_key("wren-launchers", OF_SESSION);
+    if (!finds_key("wren-launchers", launchers) || !confine_leave_keyring() ||
+        (geteuid() == 0 && (setgroups(0, NULL) != 0 || !confine_identity(&somebody)))) {
+        return false;
+    }
+    long own = add_key("wren-own", OF_USER);
+    bool before = finds_key("wren-own", own);
+    confine_join_users_keyring();
+    bool after = finds_key("wren-own", own) && !finds_key("wren-launchers", launchers);
+    return syscall(SYS_keyctl, (long)UNLINK, own, (long)OF_USER) == 0 && !before && after;
+}
+
+START_TEST(keyrings)
+{
+    in_a_fork(has_the_users_keys_alone);
+}
+END_TEST
+
 /* ---- flags ----------------------------------------------------------------------------------- */
 
 static bool sets_the_flags(void)
@@ -261,6 +302,7 @@ Suite *unit_suite(void)
         tcase_add_loop_test(tests, capabilities, 0, 2);
         tcase_add_loop_test(tests, limits, 0, sizeof(of_limits) / sizeof(of_limits[0]));
         tcase_add_loop_test(tests, ordinary_users, 0, sizeof(starts) / sizeof(starts[0]));
+        tcase_add_test(tests, keyrings);
         tcase_add_test(tests, flags);
     }
     suite_add_tcase(suite, tests);
