@@ -174,7 +174,7 @@ def test_archive_holds_what_is_promised(target):
         *(f"share/doc/wrensshd/man/{page}.html" for page in os.listdir(os.path.join(TOP, "man")) if page[-1].isdigit()),
         "lib/systemd/system/wrensshd.socket", "lib/systemd/system/wrensshd@.service",
         "lib/systemd/system/wrensshd-listen.socket", "lib/systemd/system/wrensshd-listen.service",
-        "lib/systemd/system/wrensshd-keygen.service",
+        "lib/systemd/system/wrensshd-keygen.service", "lib/systemd/system/wrensshd-sessions.service",
         "share/doc/wrensshd/LICENSE", "share/doc/wrensshd/LICENSE.libsodium", "share/doc/wrensshd/LICENSE.musl",
         *("share/doc/wrensshd/" + page for page in (
             "README.md", "NEWS.md", "SECURITY.md", "packaging/README.md", "packaging/CLIENTS.md",

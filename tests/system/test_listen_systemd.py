@@ -251,3 +251,46 @@ def test_units(guest):
     guest.types("ssh 127.0.0.1 true", user="ann", fails=True)
     guest.types("systemctl start wrensshd-listen.service")
     assert guest("systemctl", "is-active", "wrensshd-listen.socket").stdout == "active\n", "the service brings its socket"
+
+
+# Plays a machine's network: it ends at shutdown after all that comes after network.target, and notes who is left then.
+NETWORK = """[Unit]
+Before=network.target
+Wants=network.target
+
+[Service]
+Type=oneshot
+RemainAfterExit=yes
+ExecStart=/bin/true
+ExecStop=-/bin/sh -c 'ps -u ann -o args= >/etc/left'
+ExecStop=ip link set lo down
+"""
+
+
+@pytest.mark.root
+@pytest.mark.sandbox
+@pytest.mark.slow
+@pytest.mark.parametrize("unit, ignored", [("wrensshd.socket", "HUP"), ("wrensshd-listen.socket", "HUP TERM")])
+def test_poweroff(guest, unit, ignored):
+    """A client sees the end of its session at shutdown, before the network ends; no program is left behind by then."""
+    guest.write_etc("systemd/system/played-network.service", NETWORK)
+    guest.types(f"systemctl daemon-reload; systemctl start played-network.service {unit}")
+    guest.types(f"""ssh 127.0.0.1 'trap "" {ignored}; setsid sleep 600 >/dev/null 2>&1 </dev/null &'""", user="ann")
+    assert guest("pgrep", "-f", "sleep 600").stdout, "the background program does not survive its connection"
+    # Not in the guest's process namespace, where the end of all processes would end it.
+    client = subprocess.Popen([*(word for word in guest.inside if word != "--pid"), "setpriv", "--reuid=ann", "--regid=ann",
+                               "--init-groups", "ssh", "127.0.0.1", "echo here; exec sleep 601"], stdin=subprocess.DEVNULL,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=guest.environment(home="/home/ann"))
+    try:
+        assert client.stdout.readline() == b"here\n"
+        guest.types(f"systemctl restart {unit}; systemctl try-restart wrensshd-listen.service")
+        guest.types("systemctl stop wrensshd-sessions.service", fails=True)
+        assert client.poll() is None, "a restart ends sessions"
+        guest.types("systemctl poweroff")
+        # The monitor's words, or none if the network process was killed first.
+        assert re.search(rb"the server was told to end|closed by remote host", client.communicate(timeout=PATIENCE_SECONDS)[1])
+    finally:
+        client.kill()
+    guest.proc.wait(PATIENCE_SECONDS)
+    with open(os.path.join(guest.etc, "left"), encoding="ascii") as file:
+        assert file.read() == ""

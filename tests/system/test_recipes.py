@@ -22,7 +22,8 @@ from site_setup import PROJECT, run_or_fail
 pytestmark = pytest.mark.slow
 RECIPES = {"alpine": "alpine/APKBUILD", "arch": "arch/PKGBUILD", "nix": "nix/package.nix",
            "openwrt": "openwrt/Makefile", "buildroot": "buildroot/wrensshd.mk", "yocto": f"yocto/wrensshd_{version()}.bb"}
-UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-listen.socket", "wrensshd-listen.service", "wrensshd-keygen.service"]
+UNITS = ["wrensshd.socket", "wrensshd@.service", "wrensshd-listen.socket", "wrensshd-listen.service", "wrensshd-keygen.service",
+         "wrensshd-sessions.service"]
 NAMES = ["wrensshd", "wrensshd-makekey", "wrensshd-printkey", "wrensshd-listen", "wrensshd-sftp"]
 
 

@@ -67,7 +67,7 @@ def verify(folder, name):
 
 
 @pytest.mark.parametrize("name", ["wrensshd.socket", "wrensshd@1.service", "wrensshd-keygen.service",
-                                  "wrensshd-listen.socket", "wrensshd-listen.service"])
+                                  "wrensshd-sessions.service", "wrensshd-listen.socket", "wrensshd-listen.service"])
 def test_verify(units, name):
     """systemd accepts each line of the units."""
     verify(units, name)
@@ -98,7 +98,7 @@ def test_what_makes_the_key_has_few_rights(units):
 def test_a_connection_is_not_restricted(units):
     """The units that connections run in have no restrictions: users' programs would have them, too."""
     assert set(settings(units, "wrensshd@.service", "Service")) <= ALLOWED
-    assert set(settings(units, "wrensshd-listen.service", "Service")) <= ALLOWED | {"SyslogIdentifier", "TasksMax"}
+    assert set(settings(units, "wrensshd-listen.service", "Service")) <= ALLOWED | {"SyslogIdentifier", "Slice", "TasksMax"}
     assert settings(units, "wrensshd-listen.service", "Service")["TasksMax"] == "infinity"
 
 
@@ -108,6 +108,18 @@ def test_what_a_connection_leaves(units):
         found = settings(units, name, "Service")
         assert (found["KillMode"], found["OOMPolicy"]) == ("process", "continue")
     assert settings(units, "wrensshd@.service", "Unit")["CollectMode"] == "inactive-or-failed"
+
+
+def test_shutdown(units):
+    """Sessions end at shutdown before the network does, and nothing else ends them all: test_listen_systemd.py does it."""
+    for socket, service in (("wrensshd.socket", "wrensshd@.service"), ("wrensshd-listen.socket", "wrensshd-listen.service")):
+        assert "wrensshd-sessions.service" in settings(units, socket, "Unit")["Wants"].split()
+        assert "network.target" in settings(units, service, "Unit")["After"].split()
+    found = settings(units, "wrensshd-sessions.service", "Unit")
+    assert {"network.target", "remote-fs.target"} <= set(found["After"].split())
+    assert found["RefuseManualStop"] == found["IgnoreOnIsolate"] == "yes"
+    # systemd puts instances of the template there by itself.
+    assert settings(units, "wrensshd-listen.service", "Service")["Slice"] == "system-wrensshd.slice"
 
 
 def test_the_log_goes_to_the_journal(units):
@@ -120,7 +132,7 @@ def test_the_log_goes_to_the_journal(units):
 def test_the_key_is_made_and_repaired(units):
     """The key is made before the first connection, and repaired after a power cut."""
     for socket, service in (("wrensshd.socket", "wrensshd@.service"), ("wrensshd-listen.socket", "wrensshd-listen.service")):
-        assert settings(units, socket, "Unit")["Wants"] == "wrensshd-keygen.service"
+        assert "wrensshd-keygen.service" in settings(units, socket, "Unit")["Wants"].split()
         assert "wrensshd-keygen.service" in settings(units, service, "Unit")["After"].split()
     conditions = [line.partition("=")[2] for line in lines_of(units, "wrensshd-keygen.service", "Unit")
                   if line.startswith("Condition")]

@@ -73,6 +73,7 @@ class Guest:
                 file.write(text)
 
     def write_etc(self, name, text):
+        os.makedirs(os.path.dirname(os.path.join(self.etc, name)), exist_ok=True)
         with open(os.path.join(self.etc, name), "w", encoding="ascii") as file:
             file.write(text)
 
