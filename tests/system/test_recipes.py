@@ -414,6 +414,16 @@ def test_sysv_restarts(tmp_path):
     assert words[0] == "/usr/sbin/wrensshd-listen"
 
 
+def test_openwrt_shutdown(tmp_path):
+    """At shutdown the sessions end after the listener, and before the network; a stop leaves them alone."""
+    write(tmp_path / "killall", f'#!/bin/sh\necho killall "$@" >>{tmp_path}/note\n')
+    script = Services(tmp_path).script("openwrt/files/wrensshd.init")
+    done = run(["sh", "-uc", f"stop() {{ echo stop >>{tmp_path}/note; }}; . {script}; shutdown"],
+               env={"PATH": f"{tmp_path}:/usr/bin:/bin"})
+    assert done.returncode == 0, done.stderr
+    assert read(tmp_path / "note") == "stop\nkillall -q wrensshd\n"
+
+
 def test_alpine_paths():
     """The service starts programs where the package has them."""
     text = read(PACKAGING + "/alpine/wrensshd.initd")

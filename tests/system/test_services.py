@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import time
@@ -96,8 +97,8 @@ class Service:
             os.chmod(file.name, 0o755)
             file.write(text)
         script = "/etc/init.d/" + name
-        self.restart, self.log = [*more, script, "restart"], None
-        done = self.island(*more, script, "start")
+        self.start, self.restart, self.log = [*more, script, "start"], [*more, script, "restart"], None
+        done = self.island(*self.start)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def buildroot(self):
@@ -286,6 +287,48 @@ def test_restart_keeps_sessions(service):
     ssh.works()
     out, _ = kept.communicate(b"still here\n", timeout=20)
     assert out == b"still here\n" and kept.returncode == 0
+
+
+# ---- starts that fail, and shutdowns ---------------------------------------------------------------
+
+def test_buildroot_says_that_it_failed(island, tmp_path):
+    """A listener that could not start is no success: the script says FAIL, and syslog has the reason."""
+    if not find("busybox"):
+        pytest.skip("busybox is not installed")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as syslog:
+        syslog.bind(str(tmp_path / "log"))
+        island("sh", "-c", f"mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; ln -s {tmp_path}/log /dev/log")
+        service = Service(island, "buildroot")
+        again = island(*service.start)
+        assert again.returncode == 1 and again.stdout == "Starting wrensshd: FAIL\n", "it runs already"
+        assert island(*service.restart).returncode == 0
+        island("sh", "-c", "rm /var/run/wrensshd.pid")
+        taken = island(*service.start)
+        assert taken.returncode == 111 and taken.stdout == "Starting wrensshd: FAIL\n"
+        syslog.settimeout(PATIENCE_SECONDS)
+        while b"can't listen on port 22" not in (line := syslog.recv(4096)):
+            pass
+        assert b'reason="Address already in use"' in line
+
+
+# What a shutdown is to each of them.
+SHUTDOWNS = {"buildroot": 'printf \'#!/bin/sh\\n"$@"\\n\' >/etc/init.d/rcK; sh /etc/init.d/rcK /etc/init.d/S50wrensshd stop',
+             "openrc": "echo shutdown >/run/openrc/softlevel; /etc/init.d/wrensshd stop"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("service", SHUTDOWNS, indirect=True)
+def test_shutdown_ends_sessions(service):
+    """At shutdown, clients see the end of their sessions before the network ends; a stop by hand leaves sessions alone."""
+    kept = service.island.ssh().start("echo started; cat")
+    assert kept.stdout.readline() == b"started\n"
+    assert service.island(*service.restart[:-1], "stop").returncode == 0
+    assert service.island(*service.start).returncode == 0
+    service.island.wait_port()
+    assert kept.poll() is None
+    done = service.island(*service.restart[:-2], "sh", "-c", SHUTDOWNS[service.name])
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert kept.wait(PATIENCE_SECONDS) == 255
 
 
 # ---- a log that nobody reads --------------------------------------------------------------------
