@@ -295,8 +295,9 @@
 #define LIMIT_SFTP_ANSWER_BYTES 65536
 #define LIMIT_SFTP_OUTPUT_BYTES (LIMIT_SFTP_PACKET_BYTES + 4)
 
-/* Entries of a directory that one system call reads: enough for one answer. */
-#define LIMIT_SFTP_ENTRIES_BYTES 16384
+/* Entries of a directory that one system call reads. All of them fit into one answer, however long
+ * their owners' names are. */
+#define LIMIT_SFTP_ENTRIES_BYTES (LIMIT_SFTP_ANSWER_BYTES / 8)
 
 /* Open files and directories of one session. A client that mirrors a tree opens a few at a time. */
 #define LIMIT_SFTP_HANDLES 100

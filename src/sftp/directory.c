@@ -11,7 +11,6 @@
 
 #include "big_endian.h"
 #include "dirs.h"
-#include "minimum.h"
 #include "sftp.h"
 
 #define DAY_SECONDS       86400
@@ -174,9 +173,6 @@ size_t listing_write(char line[static LISTING_BYTES], const char *name, const st
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-/* The most that a name adds to an answer: two strings and the attributes. */
-#define NAME_ROOM (4 + 256 + 4 + LISTING_BYTES + 32)
-
 enum sftp_status on_opendir(struct sftp *sftp)
 {
     char path[PATH_BYTES];
@@ -200,18 +196,20 @@ static bool add_name(struct sftp *sftp, int directory, const char *name)
     return true;
 }
 
-/* A name takes at most about four times as many bytes in the answer as the kernel's entry has,
- * unless its owners' names are long. So few entries are read twice because they found no room. */
-#define ANSWER_BYTES_PER_ENTRY_BYTE 4
+/* The shortest entry has 24 bytes and a name of up to 4. In the answer that is two strings and the
+ * attributes, and each further byte of the name counts twice. */
+#define ANSWER_BYTES_PER_ENTRY_BYTE 8
+_Static_assert(4 + 4 + 4 + LISTING_COLUMNS_BYTES + 4 + 32 <= 24 * ANSWER_BYTES_PER_ENTRY_BYTE &&
+                   LIMIT_SFTP_ENTRIES_BYTES >=
+                       LIMIT_SFTP_ANSWER_BYTES / ANSWER_BYTES_PER_ENTRY_BYTE,
+               "what one system call reads fits into the answer and into the buffer");
 
 /* Room for so many bytes of entries is worth a system call. A longer entry, which few file systems
  * have, waits for the next request. */
 #define LEAST_ENTRIES_BYTES 512
-_Static_assert(NAME_ROOM <= LEAST_ENTRIES_BYTES * ANSWER_BYTES_PER_ENTRY_BYTE, "a name finds room");
 
-/* Adds entries until the answer has no room for another. Then the directory is set back to the
- * first that is left. Returns how many names were added. */
-static uint32_t add_entries(struct sftp *sftp, int directory, size_t bytes, size_t end)
+/* Adds the entries, and returns how many names were added. */
+static uint32_t add_entries(struct sftp *sftp, int directory, size_t bytes)
 {
     uint32_t count = 0;
     for (size_t at = 0; at < bytes;) {
@@ -219,14 +217,12 @@ static uint32_t add_entries(struct sftp *sftp, int directory, size_t bytes, size
             (const struct dirs_entry *)(const void *)(sftp->entries + at);
         count += add_name(sftp, directory, entry->name);
         at += entry->bytes;
-        if (at < bytes && sftp->answers.used + NAME_ROOM > end) {
-            lseek(directory, (off_t)entry->next, SEEK_SET);
-            break;
-        }
     }
     return count;
 }
 
+/* Reads no more entries than find room in the answer. To set the directory back to those that did
+ * not would skip names where places are counted, as on a ramfs: files may be removed meanwhile. */
 enum sftp_status on_readdir(struct sftp *sftp)
 {
     struct handle *handle = handle_read(sftp);
@@ -239,13 +235,13 @@ enum sftp_status on_readdir(struct sftp *sftp)
     size_t mark = answer_begin(sftp, SFTP_NAME);
     uint8_t *place = sftp->answers.bytes + sftp->answers.used;
     uint32_t count = 0;
+    size_t most;
     long got = 1;
     writer_u32(&sftp->answers, 0);
-    for (size_t most = sizeof(sftp->entries); got > 0 && most >= LEAST_ENTRIES_BYTES;) {
+    while (got > 0 && (most = (end - sftp->answers.used) / ANSWER_BYTES_PER_ENTRY_BYTE) >=
+                          LEAST_ENTRIES_BYTES) {
         got = syscall(SYS_getdents64, handle->fd, sftp->entries, most);
-        count += got > 0 ? add_entries(sftp, handle->fd, (size_t)got, end) : 0;
-        size_t left = end > sftp->answers.used ? end - sftp->answers.used : 0;
-        most = smaller(most, left / ANSWER_BYTES_PER_ENTRY_BYTE);
+        count += got > 0 ? add_entries(sftp, handle->fd, (size_t)got) : 0;
     }
     if (count == 0) {
         sftp->answers.used = start;

@@ -183,7 +183,11 @@ sftp_handler on_users_groups;
 
 /* The long name is a line as `ls -l` shows it. Clients print it as it is. */
 
-/* The longest line: a name of 255 bytes, two owners, a mode, two numbers and a date. */
+/* The longest columns before a name: a mode, two owners, two numbers and a date, each with a blank.
+ */
+#define LISTING_COLUMNS_BYTES (11 + 2 * OWNER_NAME_BYTES + 2 * 21 + 13)
+
+/* The longest line: a name of 255 bytes. */
 #define LISTING_BYTES 512
 
 /* Reads the time zone. To be called before the sandbox. */

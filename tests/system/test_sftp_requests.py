@@ -11,6 +11,7 @@ import pytest
 
 import sftp_wire as wire
 from daemon import run
+from island import need_namespaces
 from openssh import OpenSSH
 from sftp_wire import (BAD_MESSAGE, CLOSE, EOF, FAILURE, FSETSTAT, FSTAT, F_APPEND, F_CREAT, F_EXCL, F_READ,
                        F_TRUNC, F_WRITE, MKDIR, NEW, NO_SUCH_FILE, OK, OPENDIR, OP_UNSUPPORTED,
@@ -348,6 +349,23 @@ def test_large_folders(sftp, at, count, length):
     assert len(found) == count + 2 and set(found) == names | {b".", b".."}
     assert all(entry.line.endswith(b" " + entry.name) for batch in batches for entry in batch)
     assert all(len(batch) > 50 for batch in batches[:-1]), [len(batch) for batch in batches]
+
+
+@pytest.mark.root
+def test_listed_files_are_removed(raw_sftp, at):
+    """Each name is listed once while the client removes what has been listed, where a place in a folder is a number."""
+    need_namespaces()
+    make_folder(at("folder"))
+    launch = ["unshare", "--mount", "sh", "-ec", f'mount -t ramfs none {at("folder")}; exec "$@"', "sh"]
+    sftp = raw_sftp(mode="root", launch=launch)
+    names = {f"{number:04}".encode() for number in range(3000)}
+    for name in names:
+        assert sftp.call(MKDIR, string(b"folder/" + name), attrs()).status == OK
+    handle, found = sftp.call(OPENDIR, string("folder")).handle, []
+    while (reply := sftp.call(READDIR, string(handle))).type == wire.NAME:
+        found += (listed := [entry.name for entry in reply.names if entry.name in names])
+        assert {sftp.rmdir(b"folder/" + name) for name in listed} <= {OK}
+    assert len(found) == len(names) and set(found) == names
 
 
 def test_empty_folder(sftp, at):
