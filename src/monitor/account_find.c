@@ -60,6 +60,7 @@ void account_nobody(struct account *account, struct account_groups *groups)
     }
 }
 
+/* An account is closed from its day on, in UTC, as usermod(8) says and PAM does; day 0 is past. */
 static const char *judge_expiry(const char *user)
 {
     int64_t day;
@@ -67,7 +68,7 @@ static const char *judge_expiry(const char *user)
     if (given < 0) {
         return no_lookup;
     }
-    return given > 0 && day < time(NULL) / SECONDS_PER_DAY ? "account has expired" : NULL;
+    return given > 0 && day <= time(NULL) / SECONDS_PER_DAY ? "account has expired" : NULL;
 }
 
 static bool is_member(const struct account_groups *groups, const struct account_rules *rules)

@@ -34,7 +34,7 @@ int users_find_group(gid_t *gid, const char *name);
  * then the array means nothing. ERANGE: the user has more groups than the array holds. */
 int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t primary);
 
-/* Finds the day since 1970 on which the account expires or has expired. Returns 1; 0 if it never
+/* Finds the day since 1970 from which on the account is closed. Returns 1; 0 if it never
  * does, because shadow(5), the user's line or the day is missing; or -1 with errno if the lookup
  * failed. Leaves no copy of the password's hash, which is in the same line. */
 int users_expiry(int64_t *day, const char *name);

@@ -36,6 +36,22 @@ static const char names[] = "passwd: files\ngroup: files\nshadow: files\n";
 
 static struct account_groups all;
 
+/* A day on which nobody runs this test, and seconds from its start. */
+#define TODAY           20000
+#define SECONDS_PER_DAY INT64_C(86400)
+#define YEAR_1970       (-TODAY * SECONDS_PER_DAY)
+static int64_t second_of_today;
+
+/* Replaces libc's. */
+time_t time(time_t *out)
+{
+    time_t now = (time_t)(TODAY * SECONDS_PER_DAY + second_of_today);
+    if (out != NULL) {
+        *out = now;
+    }
+    return now;
+}
+
 static const char *find(struct account *account, const char *user, const char *group)
 {
     char first[32] = "";
@@ -53,7 +69,8 @@ static bool own_etc(void)
 {
     char etc[SCRATCH_BYTES];
     char long_user[4096];
-    char shadow[1024];
+    static const char shadow[] = "root:*:19000:0:99999:7:::\nalice:!:19000:0:99999:7::20001:\n"
+                                 "old:x:19000:0:99999:7::19999:\nnologin:x:0:0:99999:7:::\n";
     if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0) {
         return false;
@@ -66,11 +83,6 @@ static bool own_etc(void)
     if (mount("none", "/run", "tmpfs", 0, "mode=755") != 0) {
         return false;
     }
-    long day = (long)(time(NULL) / 86400);
-    snprintf(shadow, sizeof(shadow),
-             "root:*:19000:0:99999:7:::\nalice:!:19000:0:99999:7::%ld:\n"
-             "old:x:19000:0:99999:7::%ld:\nnologin:x:0:0:99999:7:::\n",
-             day, day - 1);
     size_t used = (size_t)snprintf(long_user, sizeof(long_user), "%slong:x:4010:4001::/", users);
     memset(long_user + used, 'h', LIMIT_PATH_BYTES);
     snprintf(long_user + used + LIMIT_PATH_BYTES, 64, ":/bin/sh\n");
@@ -88,7 +100,7 @@ static const struct {
     const char *reason; /* NULL: may log in */
 } cases[] = {
     {"root", NULL, NULL},
-    {"alice", NULL, NULL}, /* locked, expires today */
+    {"alice", NULL, NULL}, /* locked, expires tomorrow */
     {"bob", NULL, NULL},   /* no shell named, no shadow line */
     {"nologin", NULL, NULL},
     {"old", NULL, "expired"},
@@ -369,6 +381,44 @@ START_TEST(users_of_too_many_groups)
 }
 END_TEST
 
+/* The days are of UTC, wherever the machine is. */
+static const struct {
+    const char *day;
+    int64_t second; /* of today */
+    bool expired;
+} days[] = {
+    {"19999", 0, true},
+    {"20000", 0, true},
+    {"20000", SECONDS_PER_DAY - 1, true},
+    {"20001", 0, false},
+    {"20001", SECONDS_PER_DAY - 1, false},
+    {"20001", SECONDS_PER_DAY, true},
+    {"0", 0, true},
+    {"1", 0, true},
+    {"0", YEAR_1970, true}, /* a clock without a battery */
+    {"1", YEAR_1970, false},
+    {"", 0, false},
+};
+
+START_TEST(day_of_expiry)
+{
+    struct account account;
+    char shadow[128];
+    if (!own_etc()) {
+        return;
+    }
+    setenv("TZ", _i % 2 == 0 ? "XXX-14" : "XXX+12", 1);
+    tzset();
+    /* No password, and its age, counts: it has expired long ago. */
+    int bytes = snprintf(shadow, sizeof(shadow), "alice:!:0:0:1:7:1:%s:\n", days[_i].day);
+    scratch_write("/etc", "shadow", shadow, (size_t)bytes, 0600);
+    second_of_today = days[_i].second;
+    const char *reason = find(&account, "alice", NULL);
+    ck_assert_msg((reason != NULL) == days[_i].expired, "<%s>", days[_i].day);
+    ck_assert_str_eq(reason != NULL ? reason : "", days[_i].expired ? "account has expired" : "");
+}
+END_TEST
+
 /* A folder in place of a file can be opened, but not read. */
 static void break_file(const char *path)
 {
@@ -471,6 +521,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, a_way_back_to_root_is_noticed);
     tcase_add_test(tests, users_of_many_groups);
     tcase_add_test(tests, users_of_too_many_groups);
+    tcase_add_loop_test(tests, day_of_expiry, 0, sizeof(days) / sizeof(days[0]));
     tcase_add_test(tests, expiry_that_can_not_be_read);
     tcase_add_test(tests, groups_that_can_not_be_read);
     tcase_add_test(tests, users_that_can_not_be_read);

@@ -130,6 +130,22 @@ START_TEST(option_table)
 }
 END_TEST
 
+/* A key is good before its time. OpenSSH lets it in for the one second of that time, too. */
+START_TEST(seconds_of_expiry)
+{
+    setenv("TZ", "XXX-02:00", 1);
+    query.now = 1893542399; /* the second before 2030-01-02 in UTC */
+    ck_assert_int_eq(read_text("expiry-time=\"20300102Z\""), AUTHKEYS_LISTED);
+    ck_assert_int_eq(read_text("expiry-time=\"20300102\""), AUTHKEYS_EXPIRED);
+    query.now++;
+    ck_assert_int_eq(read_text("expiry-time=\"20300102Z\""), AUTHKEYS_EXPIRED);
+    query.now -= 7201;
+    ck_assert_int_eq(read_text("expiry-time=\"20300102\""), AUTHKEYS_LISTED);
+    query.now++;
+    ck_assert_int_eq(read_text("expiry-time=\"20300102\""), AUTHKEYS_EXPIRED);
+}
+END_TEST
+
 START_TEST(every_cut_is_judged)
 {
     static const char whole[] = "restrict,command=\"echo \\\"a, b\\\" \\\\ $x\",from=\"192.0.2.1\"";
@@ -206,6 +222,7 @@ Suite *unit_suite(void)
     Suite *suite = suite_create("authkeys_options");
     TCase *tests = tcase_create("authkeys_options");
     tcase_add_loop_test(tests, option_table, 0, sizeof(rows) / sizeof(rows[0]));
+    tcase_add_test(tests, seconds_of_expiry);
     tcase_add_test(tests, every_cut_is_judged);
     tcase_add_test(tests, nul_bytes);
     tcase_add_test(tests, environment_is_off_or_on);

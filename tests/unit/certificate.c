@@ -165,6 +165,7 @@ static void write_admins(const char *name, const char *text)
 static struct authkeys_verdict verdict;
 static const char *address = "192.0.2.1";
 static bool with_authorities, with_revoked;
+static int64_t now;
 
 static enum authkeys_reason judge_blob(uint32_t key_type, const uint8_t *blob, size_t count)
 {
@@ -179,7 +180,7 @@ static enum authkeys_reason judge_blob(uint32_t key_type, const uint8_t *blob, s
                                          .address = address,
                                          .ca_path = with_authorities ? authorities : NULL,
                                          .revoked_path = with_revoked ? revoked : NULL,
-                                         .now = time(NULL),
+                                         .now = now,
                                          .key_type = key_type,
                                          .blob = exact,
                                          .blob_bytes = count};
@@ -204,6 +205,7 @@ static enum authkeys_reason judge_plain(void)
 static void begin(void)
 {
     ck_assert_int_ge(sodium_init(), 0);
+    now = time(NULL);
     scratch_make(scratch);
     crypto_sign_keypair(user_public, user_secret);
     crypto_sign_keypair(ca_public, ca_secret);
@@ -278,16 +280,31 @@ START_TEST(a_refused_one_grants_nothing)
 }
 END_TEST
 
-START_TEST(time_and_type)
+/* A certificate is valid from its first second until before its last one, as with OpenSSH. */
+static const struct {
+    int64_t now;
+    uint64_t after, before;
+    enum authkeys_reason reason;
+} times[] = {
+    {999, 1000, 2000, AUTHKEYS_CERT_NOT_YET},  {1000, 1000, 2000, AUTHKEYS_LISTED},
+    {1999, 1000, 2000, AUTHKEYS_LISTED},       {2000, 1000, 2000, AUTHKEYS_CERT_EXPIRED},
+    {1000, 1000, 1000, AUTHKEYS_CERT_EXPIRED}, {0, 0, 0, AUTHKEYS_CERT_EXPIRED},
+    {0, 0, UINT64_MAX, AUTHKEYS_LISTED},       {-1, 0, UINT64_MAX, AUTHKEYS_CERT_NOT_YET},
+};
+
+START_TEST(seconds_of_validity)
 {
     struct terms terms = good_terms;
-    terms.after = (uint64_t)time(NULL) + 60;
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_NOT_YET);
-    terms = good_terms;
-    terms.before = (uint64_t)time(NULL);
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_EXPIRED);
-    terms.before = (uint64_t)time(NULL) + 60;
-    ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+    now = times[_i].now;
+    terms.after = times[_i].after;
+    terms.before = times[_i].before;
+    ck_assert_uint_eq(judge(&terms), times[_i].reason);
+}
+END_TEST
+
+START_TEST(types)
+{
+    struct terms terms = good_terms;
     for (uint32_t type = 0; type < 4; type++) {
         terms.type = type;
         ck_assert_uint_eq(judge(&terms), type == 1 ? AUTHKEYS_LISTED : AUTHKEYS_CERT_TYPE);
@@ -879,7 +896,8 @@ Suite *unit_suite(void)
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_add_loop_test(tests, a_good_one, 0, 8);
     tcase_add_loop_test(tests, a_refused_one_grants_nothing, 0, 4);
-    tcase_add_test(tests, time_and_type);
+    tcase_add_loop_test(tests, seconds_of_validity, 0, sizeof(times) / sizeof(times[0]));
+    tcase_add_test(tests, types);
     tcase_add_test(tests, principals);
     tcase_add_test(tests, comma_in_a_principal);
     tcase_add_loop_test(tests, signatures, 0, 2);
