@@ -175,6 +175,41 @@ START_TEST(a_terminal)
 }
 END_TEST
 
+/* A background job keeps the terminal. While nothing could leave, poll() was not asked about
+ * output: when it can again, in the middle of a turn, what was written before is still read. */
+START_TEST(a_lingering_terminal_gives_its_output)
+{
+    struct connection *connection = rig.connection;
+    struct pollfd entries[CHANNEL_POLL_ENTRIES];
+    program_start_on_terminal(&rig, &program, program_channel(&rig, REMOTE, 9999, 9999), REMOTE);
+    program_exit(&program, 0, 1, 0);
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_REQUEST, "usbu", REMOTE, "exit-status", 0, 1);
+    program_write(program.slave, "last", 4);
+    uint32_t window = channel()->remote_window;
+    connection->kex.sent = _i == 0;
+    channel()->remote_window = _i == 1 ? 0 : window;
+    for (int i = 0; i < 2; i++) {
+        connection->now_ms += LIMIT_LINGER_MS;
+        struct channel_plan plan = channel_poll_plan(connection, entries);
+        ck_assert_int_ge(poll(entries, plan.entries, 0), 0);
+        channel_poll_note(connection, entries, true);
+        if (i == 1) {
+            connection->kex.sent = false;
+            channel()->remote_window = window;
+        }
+        channel_poll_turn(connection);
+        rig_expect_silence(&rig);
+    }
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_DATA, "us", REMOTE, "last");
+    connection->now_ms += LIMIT_LINGER_MS;
+    turns(1);
+    rig_expect(&rig, SSH_MSG_CHANNEL_EOF, "u", REMOTE);
+    rig_expect(&rig, SSH_MSG_CHANNEL_CLOSE, "u", REMOTE);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("channel_exit");
@@ -187,6 +222,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, eof_but_no_close_while_the_program_runs);
     tcase_add_test(tests, the_status_of_a_channel_that_the_client_closes_early);
     tcase_add_test(tests, a_terminal);
+    tcase_add_loop_test(tests, a_lingering_terminal_gives_its_output, 0, 2);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -59,7 +59,14 @@ struct pace {
     uint64_t moved_ms;   /* when data was last sent or window returned */
 };
 
-enum channel_ready { READY_STDIN = 1, READY_STDOUT = 2, READY_STDERR = 4, READY_EXIT = 8 };
+/* DRAINED: poll() was asked about stdout, and there was none. */
+enum channel_ready {
+    READY_STDIN = 1,
+    READY_STDOUT = 2,
+    READY_STDERR = 4,
+    READY_EXIT = 8,
+    READY_DRAINED = 16
+};
 
 /*
  * The channel number on our side is the index in connection.channels; the session process uses the

@@ -120,10 +120,10 @@ static void read_exit(struct connection *connection, struct channel *channel)
 uint64_t channel_exit_linger_ends_ms(const struct connection *connection,
                                      const struct channel *channel)
 {
-    /* The program has exited while others, background jobs, keep its terminal open. Without window
-     * there may be output that poll() was not asked about. */
+    /* The program has exited while others, background jobs, keep its terminal open. While poll() is
+     * not asked about output, there may be some. */
     bool due = channel->has_pty && channel->output == OUTPUT_EXITED && channel->child_stdout >= 0 &&
-               channel_stdout_may_send(connection, channel);
+               channel->flow < FLOW_COALESCING && channel_stdout_may_send(connection, channel);
     return due ? channel->exited_ms + LIMIT_LINGER_MS : UINT64_MAX;
 }
 
@@ -131,7 +131,7 @@ void channel_exit_send(struct connection *connection, struct channel *channel)
 {
     read_exit(connection, channel);
     /* Background jobs may keep the terminal as long as they like: the session ends without them. */
-    if ((channel->ready & READY_STDOUT) == 0 &&
+    if ((channel->ready & READY_DRAINED) != 0 &&
         connection->now_ms >= channel_exit_linger_ends_ms(connection, channel)) {
         channel_stdin_shut(connection, channel);
         channel_stdout_shut(channel);

@@ -75,8 +75,9 @@ void channel_poll_note(struct connection *connection, const struct pollfd *entri
         }
         bool stdout_ready = entries[1].revents != 0 || channel->flow == FLOW_COALESCING ||
                             (socket_has_room && awaits_room(connection, channel));
+        bool drained = entries[1].fd >= 0 && !stdout_ready;
         channel->ready = (entries[0].revents != 0 ? READY_STDIN : 0U) |
-                         (stdout_ready ? READY_STDOUT : 0U) |
+                         (stdout_ready ? READY_STDOUT : 0U) | (drained ? READY_DRAINED : 0U) |
                          (entries[2].revents != 0 ? READY_STDERR : 0U) |
                          (entries[3].revents != 0 ? READY_EXIT : 0U);
         entries += CHANNEL_POLL_ENTRIES;
