@@ -291,24 +291,45 @@ def test_restart_keeps_sessions(service):
 
 # ---- starts that fail, and shutdowns ---------------------------------------------------------------
 
-def test_buildroot_says_that_it_failed(island, tmp_path):
+@pytest.fixture
+def syslog(island, tmp_path):
+    """A socket that plays the island's syslog daemon."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
+        made.bind(str(tmp_path / "log"))
+        made.settimeout(PATIENCE_SECONDS)
+        island("sh", "-c", f"mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; ln -s {tmp_path}/log /dev/log")
+        yield made
+
+
+def wait_reason(syslog):
+    while b"can't listen on port 22" not in (line := syslog.recv(4096)):
+        pass
+    assert b'reason="Address already in use"' in line
+
+
+def test_buildroot_says_that_it_failed(island, syslog):
     """A listener that could not start is no success: the script says FAIL, and syslog has the reason."""
     if not find("busybox"):
         pytest.skip("busybox is not installed")
-    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as syslog:
-        syslog.bind(str(tmp_path / "log"))
-        island("sh", "-c", f"mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; ln -s {tmp_path}/log /dev/log")
-        service = Service(island, "buildroot")
-        again = island(*service.start)
-        assert again.returncode == 1 and again.stdout == "Starting wrensshd: FAIL\n", "it runs already"
-        assert island(*service.restart).returncode == 0
-        island("sh", "-c", "rm /var/run/wrensshd.pid")
-        taken = island(*service.start)
-        assert taken.returncode == 111 and taken.stdout == "Starting wrensshd: FAIL\n"
-        syslog.settimeout(PATIENCE_SECONDS)
-        while b"can't listen on port 22" not in (line := syslog.recv(4096)):
-            pass
-        assert b'reason="Address already in use"' in line
+    service = Service(island, "buildroot")
+    again = island(*service.start)
+    assert again.returncode == 1 and again.stdout == "Starting wrensshd: FAIL\n", "it runs already"
+    assert island(*service.restart).returncode == 0
+    island("rm", "/var/run/wrensshd.pid")
+    taken = island(*service.start)
+    assert taken.returncode == 111 and taken.stdout == "Starting wrensshd: FAIL\n"
+    wait_reason(syslog)
+
+
+def test_openrc_logs_that_it_failed(island, syslog):
+    """The reason is in syslog; OpenRC starts the listener again."""
+    if not tree("openrc"):
+        pytest.skip("openrc is not installed")
+    other = island.start("/usr/local/sbin/wrensshd-listen", "22", "/bin/cat")
+    island.wait_port()
+    Service(island, "openrc", listens=False)
+    wait_reason(syslog)
+    other.kill()
 
 
 # What a shutdown is to each of them.
