@@ -299,8 +299,11 @@
  * their owners' names are. */
 #define LIMIT_SFTP_ENTRIES_BYTES (LIMIT_SFTP_ANSWER_BYTES / 8)
 
-/* Open files and directories of one session. A client that mirrors a tree opens a few at a time. */
-#define LIMIT_SFTP_HANDLES 100
+/* Open files and directories of one session. A client that mirrors a tree opens a few at a time,
+ * but what runs on a mount of sshfs may keep hundreds open. With LIMIT_SFTP_DESCRIPTORS for all
+ * else it is within the usual RLIMIT_NOFILE of 1024. */
+#define LIMIT_SFTP_HANDLES     1000
+#define LIMIT_SFTP_DESCRIPTORS 16
 
 /* Users, and groups, that a jail still names after it has shown their files. Clients list a whole
  * directory before they ask, and few have files of more owners. */
@@ -310,7 +313,8 @@
 #define LIMIT_SFTP_ARGUMENTS 32
 
 /* How long the session process waits, when the connection has ended, for the reports of SFTP
- * servers that end with it. Less than LIMIT_SESSION_EXIT_MS. */
+ * servers that end with it; and how long such a server waits for room for a report. Less than
+ * LIMIT_SESSION_EXIT_MS. */
 #define LIMIT_SFTP_REPORT_MS 150
 
 /* ---- admission, before the login ------------------------------------------------------------- */

@@ -8,7 +8,8 @@
 bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes)
 {
     return bytes == sizeof(*report) &&
-           (report->kind == SFTP_REPORT_END || report->kind == SFTP_REPORT_FILE) &&
+           (report->kind == SFTP_REPORT_END || report->kind == SFTP_REPORT_FILE ||
+            report->kind == SFTP_REPORT_FULL) &&
            memchr(report->text, '\0', sizeof(report->text)) != NULL;
 }
 
@@ -29,7 +30,8 @@ void sftp_report_log(const struct sftp_report *report, const struct sftp_origin 
     struct log_line line;
     bool of_file = report->kind == SFTP_REPORT_FILE;
     bool of_end = report->kind == SFTP_REPORT_END;
-    log_begin(&line, of_file ? "sftp-file" : "sftp");
+    bool of_full = report->kind == SFTP_REPORT_FULL;
+    log_begin(&line, of_file ? "sftp-file" : of_full ? "sftp-full" : "sftp");
     if (origin != NULL) {
         log_text(&line, "user", origin->user);
         log_number(&line, "channel", origin->channel);

@@ -20,6 +20,7 @@ enum sftp_report_kind {
     SFTP_REPORT_FILE = 2, /* was closed; the text is its name */
     SFTP_REPORT_LOST = 3, /* made by the session process: a server has ended without
                              SFTP_REPORT_END; the text is the reason, and the rest is 0 */
+    SFTP_REPORT_FULL = 4, /* no more files can be opened; the text is the reason */
 };
 
 struct sftp_counts {
@@ -46,8 +47,10 @@ struct sftp_origin {
     pid_t pid; /* of the server */
 };
 
-/* Logs the report: the end as `event=sftp`, a file as `event=sftp-file`, at LOG_DETAIL. `origin` is
- * NULL in wrensshd-sftp itself, which knows none. */
+/* Logs the report: the end as `event=sftp`, a file as `event=sftp-file`, at LOG_DETAIL, and
+ * SFTP_REPORT_FULL as `event=sftp-full`. `origin` is NULL in wrensshd-sftp itself, which knows
+ * none.
+ */
 void sftp_report_log(const struct sftp_report *report, const struct sftp_origin *origin);
 
 /* False if a report is not one of the server's, or if its text has no end. */

@@ -108,16 +108,18 @@ __attribute__((noreturn)) static void end_with_reason(int lifeline, const char *
     finish_session(EXIT_TROUBLE);
 }
 
-/* The connection has ended. SFTP servers end with it; waits for the last reports of those. */
+/* The connection has ended. SFTP servers end with it; reads their last reports, which may be more
+ * than a socket holds. */
 __attribute__((noreturn)) static void finish_with_reports(struct sessions *sessions, int signals)
 {
     int64_t deadline_ms = clock_now_ms() + LIMIT_SFTP_REPORT_MS;
     struct pollfd waiting[1 + LIMIT_CHANNELS] = {{.fd = signals, .events = POLLIN}};
-    while (sessions_watch(sessions, waiting + 1) > 0 && clock_now_ms() < deadline_ms) {
-        poll(waiting, 1, clock_timeout_ms(deadline_ms));
+    nfds_t count;
+    while ((count = sessions_watch(sessions, waiting + 1)) > 0 && clock_now_ms() < deadline_ms) {
+        poll(waiting, 1 + count, clock_timeout_ms(deadline_ms));
+        sessions_reports(sessions);
         reap_programs(sessions, signals);
     }
-    sessions_reports(sessions);
     finish_session(0);
 }
 

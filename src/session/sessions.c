@@ -211,7 +211,7 @@ static struct running start_program(const struct sessions *sessions, const struc
     return (struct running){.pid = pid < 0 ? 0 : pid,
                             .report = report[0],
                             .channel = request->channel,
-                            .reported = !is_sftp};
+                            .is_sftp = is_sftp};
 }
 
 const char *sessions_program(void *process, const void *spawn, struct reply *reply)
@@ -326,7 +326,7 @@ size_t sessions_watch(const struct sessions *sessions, struct pollfd waiting[sta
     size_t count = 0;
     for (size_t i = 0; i < LIMIT_CHANNELS; i++) {
         const struct running *row = &sessions->programs[i];
-        if (row->pid != 0 && row->report >= 0) {
+        if (row->pid != 0 && row->is_sftp) {
             waiting[count++] = (struct pollfd){.fd = row->report, .events = POLLIN};
         }
     }
@@ -367,7 +367,7 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status)
         return; /* not a program but its child, which CLONE_PARENT made ours */
     }
     read_reports(sessions, row);
-    if (!row->reported) {
+    if (row->is_sftp && !row->reported) {
         const struct sftp_origin origin = origin_of(sessions, row);
         sftp_reports_end(status, &origin);
     }

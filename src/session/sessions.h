@@ -41,7 +41,8 @@ struct running {
     pid_t pid;        /* 0: the row is free */
     int report;       /* an SFTP server's reports, until it closes its end; else -1 */
     uint32_t channel; /* that it was started for */
-    bool reported;    /* the SFTP server has sent its last report; also true for other programs */
+    bool is_sftp;
+    bool reported; /* the SFTP server has sent its last report */
 };
 
 struct sessions {
@@ -71,7 +72,8 @@ const char *sessions_program(void *process, const void *spawn, struct reply *rep
 const char *sessions_signal(void *process, const void *signal, struct reply *reply);
 const char *sessions_release(void *process, const void *release, struct reply *reply);
 
-/* Fills in what to wait for besides requests: the reports of SFTP servers. Returns how many. */
+/* Fills in what to wait for besides requests: the reports of SFTP servers that are not reaped, with
+ * -1 for one that has closed its end. Returns how many. */
 size_t sessions_watch(const struct sessions *sessions,
                       struct pollfd waiting[static LIMIT_CHANNELS]);
 
@@ -114,8 +116,8 @@ enum request_outcome session_requests_serve(struct sessions *sessions,
  * Returns 0, or -1 with errno. */
 int sftp_reports_open(int ends[2]);
 
-/* Reads reports that have come, some of them if they are many, and logs each. Never waits. Sets
- * *last if one was the last. Returns false if the server has closed its end. */
+/* Reads reports that have come, all that a server sends at its end, and logs each. Never waits.
+ * Sets *last if one was the last. Returns false if the server has closed its end. */
 bool sftp_reports_read(int fd, const struct sftp_origin *origin, bool *last);
 
 /* Logs the end of a server that has sent no last report: `status` is that of waitpid(2). */

@@ -5,8 +5,9 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-/* The most that one call reads, so that requests are not delayed. */
-#define REPORTS_AT_ONCE 64
+/* The most that one call reads, so that requests are not delayed: what a server sends at its end.
+ */
+#define REPORTS_AT_ONCE (LIMIT_SFTP_HANDLES + 1)
 
 int sftp_reports_open(int ends[2])
 {

@@ -77,7 +77,7 @@ enum sftp_status on_limits(struct sftp *sftp)
     answer_u64(&sftp->answers, LIMIT_SFTP_PACKET_BYTES);
     answer_u64(&sftp->answers, LIMIT_SFTP_DATA_BYTES);
     answer_u64(&sftp->answers, LIMIT_SFTP_DATA_BYTES);
-    answer_u64(&sftp->answers, LIMIT_SFTP_HANDLES);
+    answer_u64(&sftp->answers, sftp->most_handles);
     return answer_end(sftp, mark);
 }
 

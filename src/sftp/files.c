@@ -55,9 +55,7 @@ enum sftp_status on_close(struct sftp *sftp)
     if (handle == NULL) {
         return SFTP_FAILURE;
     }
-    if (sftp->reports_files && !handle->is_directory) {
-        sftp_log_file(handle);
-    }
+    sftp_log_file(sftp, handle);
     int fd = handle->fd;
     handle->fd = 0;
     return answer_result(close(fd));
@@ -88,7 +86,9 @@ enum sftp_status on_read(struct sftp *sftp)
     writer_u32(&sftp->answers, (uint32_t)got);
     sftp->answers.used += (size_t)got;
     sftp->counts.read_bytes += (uint64_t)got;
-    handle->counts.read_bytes += (uint64_t)got;
+    if (sftp->reports_files) {
+        sftp->files[handle - sftp->handles].counts.read_bytes += (uint64_t)got;
+    }
     return answer_end(sftp, mark);
 }
 
@@ -106,7 +106,9 @@ static int write_whole(struct sftp *sftp, struct handle *handle, const uint8_t *
         bytes -= (size_t)put;
         offset += (uint64_t)put;
         sftp->counts.written_bytes += (uint64_t)put;
-        handle->counts.written_bytes += (uint64_t)put;
+        if (sftp->reports_files) {
+            sftp->files[handle - sftp->handles].counts.written_bytes += (uint64_t)put;
+        }
     } while (bytes > 0);
     return 0;
 }

@@ -4,25 +4,55 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "big_endian.h"
 
 #define HANDLE_BYTES 8
 
+/* By prlimit(2), as confine_limit() does. */
+void handles_begin(struct sftp *sftp)
+{
+    const rlim_t wanted = LIMIT_SFTP_HANDLES + LIMIT_SFTP_DESCRIPTORS;
+    struct rlimit files = {.rlim_cur = wanted};
+    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &files);
+    if (files.rlim_cur < wanted) {
+        files.rlim_cur = files.rlim_max < wanted ? files.rlim_max : wanted;
+        syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &files, NULL);
+    }
+    uint32_t most = (uint32_t)(files.rlim_cur < wanted ? files.rlim_cur : wanted);
+    sftp->most_handles = most > LIMIT_SFTP_DESCRIPTORS ? most - LIMIT_SFTP_DESCRIPTORS : 0;
+}
+
+/* The log says once in a session that a limit was reached. */
+static enum sftp_status refuse(struct sftp *sftp, int error)
+{
+    struct sftp_report report = {.kind = SFTP_REPORT_FULL};
+    if ((error == EMFILE || error == ENFILE) && !sftp->was_full) {
+        sftp->was_full = true;
+        snprintf(report.text, sizeof(report.text), "%s: a session may have %u", strerror(error),
+                 sftp->most_handles);
+        sftp_log_send(&report);
+    }
+    return answer_status_of(error);
+}
+
 enum sftp_status handle_open(struct sftp *sftp, const char *path, int flags, mode_t mode)
 {
     uint32_t row = 0;
-    while (row < LIMIT_SFTP_HANDLES && sftp->handles[row].fd > 0) {
+    while (row < sftp->most_handles && sftp->handles[row].fd > 0) {
         row++;
     }
-    if (row == LIMIT_SFTP_HANDLES) {
-        return answer_status_of(EMFILE);
+    if (row == sftp->most_handles) {
+        return refuse(sftp, EMFILE);
     }
     struct handle *handle = &sftp->handles[row];
     int fd = -1;
     int error = paths_open(&sftp->paths, &fd, path, flags, mode);
     if (error != 0) {
-        return answer_status_of(error);
+        return refuse(sftp, error);
     }
     handle->fd = fd;
     handle->is_directory = (flags & O_DIRECTORY) != 0;
@@ -30,8 +60,9 @@ enum sftp_status handle_open(struct sftp *sftp, const char *path, int flags, mod
     handle->generation++;
     sftp->counts.files += !handle->is_directory;
     if (sftp->reports_files && !handle->is_directory) {
-        memset(&handle->counts, 0, sizeof(handle->counts));
-        snprintf(handle->name, sizeof(handle->name), "%.*s", LIMIT_NOTE_BYTES, path);
+        struct handle_report *file = &sftp->files[row];
+        memset(&file->counts, 0, sizeof(file->counts));
+        snprintf(file->name, sizeof(file->name), "%.*s", LIMIT_NOTE_BYTES, path);
     }
     size_t mark = answer_begin(sftp, SFTP_HANDLE);
     writer_u32(&sftp->answers, HANDLE_BYTES);

@@ -23,10 +23,13 @@
  * generation, so that a handle that was closed never names a later file. */
 struct handle {
     int fd; /* 0: the row is free */
+    uint32_t generation;
     bool is_directory;
     bool appends; /* a WRITE's offset does not count */
-    uint32_t generation;
-    /* Only with sftp->reports_files. */
+};
+
+/* What is reported of an open file. */
+struct handle_report {
     struct sftp_counts counts;
     char name[LIMIT_NOTE_BYTES + 1];
 };
@@ -37,10 +40,12 @@ struct sftp {
     uint32_t allowed;   /* requests, by their bit in sftp_requests.c */
     bool started;       /* INIT has come */
     uint32_t layers;
+    uint32_t most_handles; /* that RLIMIT_NOFILE allows */
     struct sftp_counts counts;
     const char *ended;     /* why the session ends, or NULL */
     bool failed;           /* it ends for an error */
     bool client_was_there; /* when the wait for the next request ended */
+    bool was_full;         /* it is reported that no more files could be opened */
 
     /* The request that is answered, and all answers that are not sent yet. */
     uint32_t id;
@@ -53,6 +58,9 @@ struct sftp {
 
     struct paths paths; /* here its small members share the page of those above */
     struct handle handles[LIMIT_SFTP_HANDLES];
+
+    /* Of each handle, only with reports_files: else these pages stay untouched. */
+    struct handle_report files[LIMIT_SFTP_HANDLES];
 
     /* From here on, pages of their own, which an idle session gives back. */
     uint8_t entries[LIMIT_SFTP_ENTRIES_BYTES] __attribute__((aligned(4096))); /* of getdents64(2) */
@@ -97,7 +105,11 @@ void answer_u64(struct writer *answers, uint64_t value);
 
 /* ---- handles, handles.c ---------------------------------------------------------------------- */
 
-/* Opens a file, or with O_DIRECTORY a directory, and answers with its handle. */
+/* Raises RLIMIT_NOFILE as far as needed, if it can. To be called before the sandbox. */
+void handles_begin(struct sftp *sftp);
+
+/* Opens a file, or with O_DIRECTORY a directory, and answers with its handle. Reports the first
+ * time that too many are open. */
 enum sftp_status handle_open(struct sftp *sftp, const char *path, int flags, mode_t mode);
 
 /* Reads a string from the message. Returns the handle that it names, or NULL if it names none. */
@@ -138,11 +150,12 @@ int attributes_set(const struct attributes *wanted, int fd, const struct place *
 /* Looks for the session process's socket. False if this process logs by itself. */
 bool sftp_log_begin(void);
 
-/* A session process that does not read loses reports: nothing waits for it. */
+/* At once there may be more reports than the socket holds. A session process that has not read for
+ * LIMIT_SFTP_REPORT_MS loses reports, and nothing waits for it until it reads again. */
 void sftp_log_send(const struct sftp_report *report);
 
-/* Reports a file that was closed. */
-void sftp_log_file(const struct handle *handle);
+/* With reports_files: reports a file that was closed. */
+void sftp_log_file(const struct sftp *sftp, const struct handle *handle);
 
 /* ---- requests -------------------------------------------------------------------------------- */
 

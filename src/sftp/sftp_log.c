@@ -1,3 +1,4 @@
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -15,18 +16,34 @@ bool sftp_log_begin(void)
     return reports;
 }
 
-void sftp_log_send(const struct sftp_report *report)
+static bool send_report(const struct sftp_report *report)
 {
-    if (reports) {
-        send(SFTP_REPORT_DESCRIPTOR, report, sizeof(*report), MSG_NOSIGNAL | MSG_DONTWAIT);
-    } else {
-        sftp_report_log(report, NULL);
-    }
+    return send(SFTP_REPORT_DESCRIPTOR, report, sizeof(*report), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
-void sftp_log_file(const struct handle *handle)
+void sftp_log_send(const struct sftp_report *report)
 {
-    struct sftp_report report = {.kind = SFTP_REPORT_FILE, .counts = handle->counts};
-    memcpy(report.text, handle->name, sizeof(report.text));
-    sftp_log_send(&report);
+    static bool stalled;
+    struct pollfd socket = {.fd = SFTP_REPORT_DESCRIPTOR, .events = POLLOUT};
+    if (!reports) {
+        sftp_report_log(report, NULL);
+        return;
+    }
+    bool sent = send_report(report);
+    if (!sent && !stalled) {
+        poll(&socket, 1, LIMIT_SFTP_REPORT_MS);
+        sent = send_report(report);
+    }
+    stalled = !sent;
+}
+
+void sftp_log_file(const struct sftp *sftp, const struct handle *handle)
+{
+    const struct handle_report *file = &sftp->files[handle - sftp->handles];
+    struct sftp_report report = {.kind = SFTP_REPORT_FILE};
+    if (sftp->reports_files && handle->fd > 0 && !handle->is_directory) {
+        report.counts = file->counts;
+        memcpy(report.text, file->name, sizeof(report.text));
+        sftp_log_send(&report);
+    }
 }

@@ -64,12 +64,11 @@ int sftp_main(char **argv)
     sftp.read_only = options.read_only;
     sftp.reports_files = options.level >= LOG_DETAIL;
     sftp.allowed = options.allowed;
+    handles_begin(&sftp);
     sftp.layers = sftp_sandbox_enter(sftp.paths.jail, sftp.read_only);
     sftp_run(&sftp);
     for (size_t i = 0; sftp.reports_files && i < LIMIT_SFTP_HANDLES; i++) {
-        if (sftp.handles[i].fd > 0 && !sftp.handles[i].is_directory) {
-            sftp_log_file(&sftp.handles[i]);
-        }
+        sftp_log_file(&sftp, &sftp.handles[i]);
     }
     return end(sftp.ended, sftp.failed ? EXIT_TROUBLE : 0);
 }

@@ -175,10 +175,14 @@ SIMULATED(ssize_t, read, int fd, void *out, size_t bytes)
 
 static int wait_for_events(struct pollfd *waiting, nfds_t count, int timeout)
 {
-    bool serving = count >= 3;
+    bool serving = simulation_fd(waiting[0].fd)->kind == FD_SESSION;
     for (;;) {
         int ready = 0;
         for (nfds_t i = 0; i < count; i++) {
+            waiting[i].revents = 0;
+            if (waiting[i].fd < 0) {
+                continue;
+            }
             int kind = simulation_fd(waiting[i].fd)->kind;
             bool is = kind == FD_SESSION
                           ? session_program.request.bytes > 0 || session_program.closed

@@ -22,7 +22,7 @@
 #include "tree.h"
 
 #define OUTPUT_BYTES (16 << 20)
-#define HANDLES      100
+#define HANDLES      1000
 
 static struct sftp *server;
 static struct {

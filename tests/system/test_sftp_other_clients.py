@@ -2,6 +2,7 @@
 
 import asyncio
 import configparser
+import contextlib
 import os
 import re
 import shutil
@@ -98,6 +99,17 @@ def test_sshfs_names(mounted, there):
         os.stat(mounted / "dir")
     here, seen = os.statvfs(there.path), os.statvfs(mounted)
     assert (seen.f_blocks * seen.f_frsize, seen.f_files) == (here.f_blocks * here.f_frsize, here.f_files)
+
+
+@needs("sshfs")
+def test_sshfs_many_open_files(mounted, there):
+    """What runs on a mounted folder may keep hundreds of files open; folders are listed all the same."""
+    with contextlib.ExitStack() as opened:
+        for number in range(900):
+            file = opened.enter_context(open(mounted / f"file-{number}", "wb", buffering=0))
+            assert file.write(b"%d" % number)
+        assert len(os.listdir(mounted)) == 900
+    assert read(there / "file-899") == b"899"
 
 
 # ---- mirrors ----------------------------------------------------------------------------------

@@ -137,8 +137,8 @@ def test_a_file_that_may_not_be_read(sftp, at):
     assert sftp.open("file").status == PERMISSION_DENIED and sftp.open("file", F_WRITE).status == PERMISSION_DENIED
 
 
-def test_a_hundred_handles(sftp, at):
-    """100 handles are open at once, the 101st fails, and a closed one makes room."""
+def test_a_thousand_handles(sftp, at):
+    """1000 handles are open at once, the next one fails, which the log says, and a closed one makes room."""
     write_file(at("file"), b"content")
     handles = [sftp.open("file").handle for _ in range(wire.HANDLES // 2)]
     handles += [sftp.call(OPENDIR, string(".")).handle for _ in range(wire.HANDLES - len(handles))]
@@ -150,6 +150,25 @@ def test_a_hundred_handles(sftp, at):
     assert sftp.read(again).data == b"content" and sftp.open("file").status == FAILURE
     assert sftp.read(handles[0]).data == b"content"
     assert sftp.call(READDIR, string(handles[-1])).names
+    assert full_lines(sftp) == [f'reason="Too many open files: a session may have {wire.HANDLES}"']
+
+
+def full_lines(sftp):
+    """What the log says of files that could not be opened."""
+    return [line.partition("event=sftp-full ")[2] for line in sftp.log.lines() if "event=sftp-full " in line]
+
+
+@pytest.mark.parametrize("soft, hard, most", [(64, 4096, wire.HANDLES), (64, 300, 284), (10, 10, 0)])
+def test_handles_within_the_limit_of_descriptors(raw_sftp, at, soft, hard, most):
+    """As many handles as the hard limit of descriptors allows, and limits@ says how many."""
+    write_file(at("file"), b"content")
+    sftp = raw_sftp(launch=["prlimit", f"--nofile={soft}:{hard}"])
+    fields = sftp.extended("limits@openssh.com").extended
+    assert [wire.read_u64(fields) for _ in range(4)][3] == most
+    replies = [sftp.open("file") for _ in range(most + 3)]
+    assert [reply.type for reply in replies] == [wire.HANDLE] * most + [wire.STATUS] * 3
+    assert sftp.stat("file").attributes.size == 7
+    assert full_lines(sftp) == [f'reason="Too many open files: a session may have {most}"']
 
 
 def test_handles_are_short(sftp, at):
@@ -159,10 +178,10 @@ def test_handles_are_short(sftp, at):
 
 
 def test_handles_over_and_over(sftp, at):
-    """Handles don't leak: many more than 100 files are opened and closed in a row."""
+    """Handles don't leak: many more than 1000 files are opened and closed in a row."""
     write_file(at("file"))
     seen = [sftp.open("file").handle for _ in range(3)]
-    for _ in range(300):
+    for _ in range(1200):
         sftp.close(seen.pop(0))
         seen.append(sftp.open("file").handle)
     assert len(set(seen)) == 3

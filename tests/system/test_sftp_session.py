@@ -280,16 +280,20 @@ def test_log_of_files(serve, site, there, tmp_path):
     assert "70000" in events[0].values() and "123456" in events[1].values()
 
 
-def test_log_of_many_files_at_once(speaker, there):
-    """Files that are closed in one moment have a line each."""
+@pytest.mark.parametrize("how", ["closed", "dropped"])
+def test_log_of_many_files_at_once(speaker, there, how):
+    """Files that are closed in one moment have a line each, also where the connection drops and where they are more
+    than a socket holds; and the totals come."""
     there.write("file", b"1")
     one = speaker("-v")
-    handles = [one.open(there / "file") for _ in range(100)]
-    closes = [bytes([Speaker.CLOSE]) + u32(number) + handle for number, handle in enumerate(handles)]
-    one.channel.send(b"".join(u32(len(close)) + close for close in closes))
-    assert one.end() == 0
-    one.log.wait("sftp")
-    assert len(one.log.events("sftp-file")) == 100
+    handles = [one.open(there / "file") for _ in range(400)]
+    if how == "closed":
+        one.channel.send(b"".join(one.packet(Speaker.CLOSE, u32(0), handle) for handle in handles))
+        assert one.end() == 0
+    else:
+        one.raw.sock.close()
+    assert one.log.wait("sftp")[0].get("files") == "400"
+    assert len(one.log.events("sftp-file")) == 400
 
 
 def test_log_of_a_hostile_name(speaker, there):

@@ -101,6 +101,29 @@ START_TEST(files_are_a_detail)
 }
 END_TEST
 
+START_TEST(full_says_why)
+{
+    const struct sftp_report report = {.kind = SFTP_REPORT_FULL, .text = "Too many"};
+    assert_contains(said_of(&report, sizeof(report), LOG_EVENT),
+                    "event=sftp-full user=bob channel=3 reason=\"Too many\" "
+                    "pid=4711 key=SHA256:x\n");
+    ck_assert(!was_last);
+}
+END_TEST
+
+/* As many as the socket holds. */
+START_TEST(whole_end_is_read_at_once)
+{
+    const struct sftp_report file = {.kind = SFTP_REPORT_FILE, .text = "f"};
+    for (int i = 0; i < 99; i++) {
+        ck_assert_int_gt(send(ends[1], &file, sizeof(file), MSG_DONTWAIT), 0);
+    }
+    const struct sftp_report report = {.kind = SFTP_REPORT_END, .text = "client has left"};
+    assert_contains(said_of(&report, sizeof(report), LOG_EVENT), "reason=\"client has left\"");
+    ck_assert(was_last);
+}
+END_TEST
+
 START_TEST(anything_else_says_nothing)
 {
     struct sftp_report report = {.kind = SFTP_REPORT_END, .text = "x"};
@@ -137,6 +160,8 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, end_without_a_report, 0, 3);
     tcase_add_test(tests, end_before_the_sandbox_names_no_layers);
     tcase_add_test(tests, files_are_a_detail);
+    tcase_add_test(tests, full_says_why);
+    tcase_add_test(tests, whole_end_is_read_at_once);
     tcase_add_test(tests, anything_else_says_nothing);
     tcase_add_test(tests, nothing_is_waited_for);
     suite_add_tcase(suite, tests);

@@ -365,6 +365,9 @@ SIMULATED(long, syscall, long number, long one, long two, long three, long four,
         return move((int)one, (const char *)two, (int)three, (const char *)four, false);
     case SYS_getdents64:
         return tree_list((int)one, (void *)two, (size_t)three);
+    case SYS_prlimit64:
+        errno = ENOSYS;
+        return -1;
     default:
         simulation_fail("a system call that the list has", __FILE__, __LINE__);
     }

@@ -28,7 +28,7 @@ A_SIZE, A_OWNERS, A_PERMISSIONS, A_TIMES, A_EXTENDED = 1, 2, 4, 8, 0x80000000
 
 PACKET_BYTES = 256 * 1024  # the longest packet without its length
 DATA_BYTES = PACKET_BYTES - 1024  # the most that READ answers and WRITE takes
-HANDLES = 100
+HANDLES = 1000
 
 # As VERSION lists them.
 EXTENSIONS = {
