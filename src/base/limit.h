@@ -64,9 +64,17 @@
 
 /* ---- login ----------------------------------------------------------------------------------- */
 
-/* Seconds from accept to login (-t), and refused public keys of a connection (-m): the defaults. */
+/* Seconds from accept to login (-t), and refused signatures of a connection (-m): the defaults. */
 #define LIMIT_LOGIN_SECONDS 60
 #define LIMIT_ATTEMPTS      6
+
+/* Refused probes of a connection, in which a client asks whether a key could log in. An agent
+ * offers all of its keys so, and the right one may be the last of a dozen. */
+#define LIMIT_REFUSED_PROBES 20
+
+/* The login after an accepted probe follows at once; a signature by hand takes longer. As the key
+ * may be revoked in between, it is looked up again after this time. */
+#define LIMIT_PROBED_MS 1000
 
 /* How long after the deadline the monitor ends a connection without login. Normally the network
  * process ends it at the deadline, and sends the reason. */

@@ -111,6 +111,12 @@ static bool is_supported(const char *algorithm)
     return false;
 }
 
+static bool has_attempts(const struct login *login)
+{
+    return login->refused_signatures < login->options->attempts &&
+           login->refused_probes < LIMIT_REFUSED_PROBES;
+}
+
 static const char *check_request(struct login *login, const struct ipc_auth *request)
 {
     /* Counts accepted probes as well: each of them costs a child. */
@@ -141,24 +147,25 @@ static const char *check_request(struct login *login, const struct ipc_auth *req
     if (login->session_id_bytes == 0) {
         return "login request before the first key exchange";
     }
-    if (login->refusals >= login->options->attempts) {
+    if (!has_attempts(login)) {
         return "login request after the last attempt";
     }
     return NULL;
 }
 
+/* Not for a further probe, which could prolong the result of the first. */
 static bool is_as_probed(const struct login_probe *probe, const struct ipc_auth *request,
                          const struct login_outcome *outcome)
 {
-    return probe->found && request->key_type == probe->key_type &&
-           strcmp(probe->user, request->user) == 0 &&
+    return request->stage == IPC_AUTH_SIGNED && clock_now_ms() < probe->until_ms &&
+           request->key_type == probe->key_type && strcmp(probe->user, request->user) == 0 &&
            memcmp(probe->blob_hash, outcome->blob_hash, sizeof(probe->blob_hash)) == 0;
 }
 
 static void remember_probe(struct login_probe *probe, const struct ipc_auth *request,
-                           const struct login_outcome *outcome)
+                           const struct login_outcome *outcome, int64_t received_ms)
 {
-    probe->found = true;
+    probe->until_ms = received_ms + LIMIT_PROBED_MS;
     probe->key_type = request->key_type;
     memcpy(probe->user, request->user, sizeof(probe->user));
     memcpy(probe->blob_hash, outcome->blob_hash, sizeof(probe->blob_hash));
@@ -339,9 +346,13 @@ static void refuse_login(struct login *login, const struct ipc_auth *request,
                          const struct login_outcome *outcome, int64_t received_ms,
                          uint32_t *verdict)
 {
-    login->scratch->probe.found = false;
-    login->refusals++;
-    *verdict = login->refusals >= login->options->attempts ? IPC_VERDICT_LAST : IPC_VERDICT_REFUSED;
+    login->scratch->probe.until_ms = 0;
+    if (request->stage == IPC_AUTH_PROBE) {
+        login->refused_probes++;
+    } else {
+        login->refused_signatures++;
+    }
+    *verdict = has_attempts(login) ? IPC_VERDICT_REFUSED : IPC_VERDICT_LAST;
     log_login(request, outcome);
     wait_for_refusal(login, request->user, received_ms);
 }
@@ -366,7 +377,7 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
         return NULL;
     }
     if (request->stage == IPC_AUTH_PROBE) {
-        remember_probe(&login->scratch->probe, request, outcome);
+        remember_probe(&login->scratch->probe, request, outcome, received_ms);
     } else {
         wrong = enter_session(login, request, outcome);
         if (wrong != NULL) {

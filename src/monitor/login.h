@@ -33,10 +33,10 @@ struct login_outcome {
 void login_describe(struct log_line *line, const struct ipc_auth *request,
                     const struct login_outcome *outcome);
 
-/* The last request, if it was an accepted probe. The signed request that follows for the same user
- * and key reuses its outcome, which is still there. */
+/* The last request, if it was an accepted probe. A signed request for the same user and key that
+ * comes before the end of LIMIT_PROBED_MS reuses its outcome, which is still there. */
 struct login_probe {
-    bool found;
+    int64_t until_ms; /* 0: there is none */
     uint32_t key_type;
     char user[LIMIT_USER_BYTES];
     uint8_t blob_hash[32];
@@ -68,7 +68,8 @@ struct login {
     size_t session_id_bytes; /* 0 until the first exchange hash has been signed */
     uint8_t session_id[64];
     unsigned requests;
-    unsigned refusals;
+    unsigned refused_probes;
+    unsigned refused_signatures;
     char user[LIMIT_USER_BYTES]; /* who has logged in; "" before */
     bool forced;                 /* the login's key has a forced command */
 };

@@ -127,7 +127,9 @@ static int64_t debt_ms(const struct monitor *monitor)
     if (elapsed_ms + LIMIT_LOGIN_GRACE_MS >= (int64_t)monitor->options->login_seconds * 1000) {
         return LIMIT_DEBT_DEADLINE_MS;
     }
-    return monitor->login.refusals > 0 ? LIMIT_DEBT_REFUSED_MS : LIMIT_DEBT_NOTHING_MS;
+    return monitor->login.refused_probes + monitor->login.refused_signatures > 0
+               ? LIMIT_DEBT_REFUSED_MS
+               : LIMIT_DEBT_NOTHING_MS;
 }
 
 /* Of the login, of the connection's life, or of its end. Normally the network process has ended it

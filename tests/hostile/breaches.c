@@ -246,14 +246,20 @@ void replay_login(struct attack *attack)
     attack_wait_for_kill(attack);
 }
 
+/* With the listed key, or to find out who has listed another. */
 void probe_for_ever(struct attack *attack)
 {
+    bool listed = dice_one_in(&attack->dice, 2);
     exchange_keys(attack);
-    for (unsigned i = 0; i < LIMIT_AUTH_REQUESTS; i++) {
-        make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
+    for (unsigned i = 0; i < (listed ? LIMIT_AUTH_REQUESTS : LIMIT_REFUSED_PROBES); i++) {
+        make_auth(attack, IPC_AUTH_PROBE,
+                  listed ? &attack->world->listed : &attack->world->unlisted,
+                  listed || dice_one_in(&attack->dice, 2) ? "alice" : "root");
         attack_request(attack, TO_MONITOR);
     }
-    attack_expect_end(attack, TO_MONITOR, "too many login requests");
+    make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
+    attack_expect_end(attack, TO_MONITOR,
+                      listed ? "too many login requests" : "login request after the last attempt");
 }
 
 void sign_for_ever(struct attack *attack)

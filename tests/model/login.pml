@@ -20,7 +20,8 @@
 #define MOST_RUNS 2 /* how often the client logs in */
 #endif
 #define MOST_SIGNATURES 2
-#define MOST_REFUSALS 2
+#define MOST_REFUSALS 2 /* of signatures */
+#define MOST_PROBES 1   /* that are refused */
 
 #define OURS 0
 #define ELSEWHERE 1
@@ -55,6 +56,7 @@ typedef monitor_state {
     byte session_id;
     byte signatures;
     byte refusals;
+    byte probes;
     bool reported;
     bool logged_in;
 }
@@ -146,13 +148,15 @@ inline refuse() {
 inline on_auth() {
     if
     :: !ALLOWED(AUTH_PHASES) || (WANTS_SESSION_ID && monitor[c].session_id == 0) ||
-        (COUNTS_ATTEMPTS && monitor[c].refusals >= MOST_REFUSALS) -> monitor[c].phase = OVER
+        (COUNTS_ATTEMPTS && (monitor[c].refusals >= MOST_REFUSALS || monitor[c].probes >= MOST_PROBES)) ->
+        monitor[c].phase = OVER
     :: else ->
         must(IN_ORDER, monitor[c].reported && monitor[c].session_id != 0);
-        must(IN_FEW_ATTEMPTS, monitor[c].refusals < MOST_REFUSALS);
+        must(IN_FEW_ATTEMPTS, monitor[c].refusals < MOST_REFUSALS && monitor[c].probes < MOST_PROBES);
         data = DATA_OF(monitor[c].session_id, bound);
         if
         :: true -> refuse() /* another key, no signature */
+        :: true -> monitor[c].probes++ /* a probe with another key */
         :: client_signed[data] || !VERIFIES_SIGNATURE -> log_in()
         fi
     fi

@@ -31,7 +31,7 @@ PROTECTIONS = {
     "SIGNED_HAS_HOSTKEY": ("src/monitor/sign.c", "writer_string(&writer, k_s, k_s_bytes);"),
     "VERIFIES_SIGNATURE": ("src/monitor/sign.c", "!signature_verify(&signature, &grant->key, data, data_bytes)"),
     "WANTS_SESSION_ID": ("src/monitor/login.c", "if (login->session_id_bytes == 0) {"),
-    "COUNTS_ATTEMPTS": ("src/monitor/login.c", "if (login->refusals >= login->options->attempts) {"),
+    "COUNTS_ATTEMPTS": ("src/monitor/login.c", "if (!has_attempts(login)) {"),
     # processes.pml
     "GIVES_BACK_PLACE": ("src/monitor/drop_privileges.c", "admission_leave(monitor->admission);"),
     "LOOKS_AT_DEADLINE": ("src/monitor/monitor.c", "if (clock_now_ms() >= monitor->deadline_ms) {"),

@@ -13,6 +13,7 @@ from wire_session import ED25519, public_blob
 
 PROTOCOL_ERROR, SERVICE_NOT_AVAILABLE, NO_MORE_METHODS = 2, 7, 14
 REFUSED = (USERAUTH_FAILURE, string(b"publickey") + b"\0")
+REFUSED_PROBES = 20  # LIMIT_REFUSED_PROBES
 
 
 @pytest.fixture
@@ -279,7 +280,7 @@ def attempts_until_end(raw, request):
 
 @pytest.mark.parametrize("flags,limit", [((), 6), (("-m", "1"), 1), (("-m", "3"), 3)])
 def test_attempts_are_counted(knock, flags, limit):
-    """After -m refused keys the connection ends."""
+    """After -m refused signatures the connection ends."""
     raw = knock(*flags)
     count, reason = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key()))
     assert (count, reason) == (limit - 1, NO_MORE_METHODS)
@@ -288,11 +289,24 @@ def test_attempts_are_counted(knock, flags, limit):
     assert len(raw.line.log.events("login")) == limit
 
 
-def test_probes_count_too(knock):
-    """Refused probes count like refused signatures."""
-    raw = knock("-m", "4")
-    count, reason = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key(), sign=False))
-    assert (count, reason) == (3, NO_MORE_METHODS)
+@pytest.mark.parametrize("key", [{}, {"algorithm": b"ssh-rsa", "blob": b"\0\0\0\7ssh-rsa"}])
+def test_probes_are_counted(knock, key):
+    """Refused probes have a count of their own, whatever -m says and whatever the type of the keys."""
+    raw = knock("-m", "1")
+    count, reason = attempts_until_end(raw, lambda: raw.publickey(Ed25519Key(), sign=False, **key))
+    assert (count, reason) == (REFUSED_PROBES - 1, NO_MORE_METHODS)
+    raw.sock.close()
+    raw.line.assert_over()
+    assert len(raw.line.log.events("login")) == REFUSED_PROBES
+
+
+def test_full_agent(knock):
+    """An owner whose agent has many keys gets in with the last of them, even with -m 1."""
+    raw = knock("-m", "1")
+    for _ in range(10):
+        assert raw.auth_answer(raw.publickey(Ed25519Key(), sign=False)) == REFUSED
+    assert raw.auth_answer(raw.publickey(sign=False))[0] == PK_OK
+    assert raw.auth_answer(raw.publickey())[0] == USERAUTH_SUCCESS
 
 
 def test_new_user_names_do_not_start_a_new_count(knock):

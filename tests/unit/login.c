@@ -268,6 +268,13 @@ static uint32_t answer_probe(const char *user, const uint8_t *public_key)
     return answer(&request);
 }
 
+/* Its result counts however slow this machine is. */
+static void answer_probe_for_long(const char *user, const uint8_t *public_key)
+{
+    ck_assert_uint_eq(answer_probe(user, public_key), IPC_VERDICT_ACCEPTED);
+    scratch.probe.until_ms = INT64_MAX;
+}
+
 static unsigned reap_children(void)
 {
     unsigned count = 0;
@@ -347,7 +354,7 @@ END_TEST
 
 START_TEST(login_after_a_probe_starts_one_child)
 {
-    ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
+    answer_probe_for_long("alice", public_b);
     ck_assert_str_eq(said, ""); /* only at -v */
     ck_assert_uint_eq(enter_calls, 0);
     ck_assert_uint_eq(reap_children(), 1);
@@ -460,18 +467,78 @@ START_TEST(key_of_small_order)
 }
 END_TEST
 
-START_TEST(attempts_are_counted)
+/* Nothing counts after the last attempt, not even a good login. */
+static void assert_over(void)
 {
-    uint32_t verdict;
-    options.attempts = 3;
-    ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_REFUSED);
-    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
-    ck_assert_uint_eq(answer_signed("alice", public_a, secret_b), IPC_VERDICT_REFUSED);
-    ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_LAST);
+    uint32_t verdict = IPC_VERDICT_REFUSED;
     struct ipc_auth request = make_request(IPC_AUTH_SIGNED, "alice", public_a);
     sign(&request, secret_a);
-    ck_assert_ptr_nonnull(login_answer(&login, &request, request_blob, &verdict));
+    const char *fatal = login_answer(&login, &request, request_blob, &verdict);
+    ck_assert_ptr_nonnull(fatal);
+    assert_contains(fatal, "after the last attempt");
     ck_assert_uint_eq(enter_calls, 0);
+}
+
+START_TEST(refused_signatures_are_counted)
+{
+    options.attempts = 3;
+    for (unsigned i = 1; i <= options.attempts; i++) {
+        ck_assert_uint_eq(answer_probe("carol", public_a), IPC_VERDICT_REFUSED);
+        ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+        ck_assert_uint_eq(answer_signed("alice", public_a, secret_b),
+                          i < options.attempts ? IPC_VERDICT_REFUSED : IPC_VERDICT_LAST);
+    }
+    assert_over();
+}
+END_TEST
+
+/* A key of an agent is probed once as this user and once as that. */
+static uint32_t probe_in_vain(unsigned turn)
+{
+    return answer_probe(turn % 2 == 0 ? "alice" : "carol", turn % 2 == 0 ? public_b : public_a);
+}
+
+/* The owner of a full agent gets in with the last key, whatever -m says. */
+START_TEST(refused_probes_are_no_attempts)
+{
+    options.attempts = 1;
+    list_keys(true, false);
+    for (unsigned i = 1; i < LIMIT_REFUSED_PROBES; i++) {
+        ck_assert_uint_eq(probe_in_vain(i), IPC_VERDICT_REFUSED);
+    }
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(enter_calls, 1);
+}
+END_TEST
+
+START_TEST(refused_probes_are_counted)
+{
+    list_keys(true, false);
+    options.attempts = 1000;
+    for (unsigned i = 1; i < LIMIT_REFUSED_PROBES; i++) {
+        ck_assert_uint_eq(probe_in_vain(i), IPC_VERDICT_REFUSED);
+        ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    }
+    ck_assert_uint_eq(answer_signed("alice", public_b, secret_b), IPC_VERDICT_REFUSED);
+    ck_assert_uint_eq(probe_in_vain(0), IPC_VERDICT_LAST);
+    assert_over();
+}
+END_TEST
+
+/* A key of another type is counted by its stage, as others are. */
+START_TEST(keys_of_another_type_are_counted)
+{
+    struct ipc_auth request = make_request((uint32_t)_i, "alice", public_a);
+    unsigned most = _i == IPC_AUTH_PROBE ? LIMIT_REFUSED_PROBES : 2;
+    options.attempts = 2;
+    request.key_type = IPC_KEY_UNSUPPORTED;
+    request.blob_bytes = 0;
+    for (unsigned i = 1; i < most; i++) {
+        ck_assert_uint_eq(answer(&request), IPC_VERDICT_REFUSED);
+    }
+    ck_assert_uint_eq(answer(&request), IPC_VERDICT_LAST);
+    assert_over();
 }
 END_TEST
 
@@ -686,7 +753,7 @@ START_TEST(refusals_name_line_and_option)
     snprintf(peer.address, sizeof(peer.address), "10.1.2.3");
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_ACCEPTED);
     snprintf(peer.address, sizeof(peer.address), "unix");
-    scratch.probe.found = false;
+    scratch.probe.until_ms = 0;
     ck_assert_uint_eq(answer_probe("alice", public_b), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(enter_calls, 0);
 }
@@ -733,7 +800,7 @@ static void find_another_home(struct account *account, struct account_groups *gr
 
 START_TEST(the_login_uses_the_probed_account)
 {
-    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    answer_probe_for_long("alice", public_a);
     people->change_account = find_another_home;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(people->lookups, 1);
@@ -755,6 +822,43 @@ START_TEST(a_probe_that_does_not_count)
     list_keys(false, false);
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_REFUSED);
     ck_assert_uint_eq(enter_calls, 0);
+}
+END_TEST
+
+#define START_MS INT64_C(1000000000)
+
+static const int64_t ages_ms[] = {0, LIMIT_PROBED_MS - 1, LIMIT_PROBED_MS, 40000};
+
+/* A probe's result counts for a second. Then the files are read again, as the key may have been
+ * removed or revoked. */
+START_TEST(a_probe_grows_old)
+{
+    bool old = ages_ms[_i] >= LIMIT_PROBED_MS;
+    clock_ns = START_MS * 1000000;
+    if (clock_now_ms() != START_MS) {
+        return; /* libc's clock has a name that this file does not replace */
+    }
+    login.deadline_ms = START_MS + 60000;
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(reap_children(), 1);
+    list_keys(false, true);
+    clock_ns = (START_MS + ages_ms[_i]) * 1000000;
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a),
+                      old ? IPC_VERDICT_REFUSED : IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(reap_children(), old ? 1 : 0);
+    ck_assert_uint_eq(enter_calls, old ? 0 : 1);
+    clock_ns = 0;
+}
+END_TEST
+
+START_TEST(each_probe_asks_anew)
+{
+    answer_probe_for_long("alice", public_a);
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_ACCEPTED);
+    ck_assert_uint_eq(reap_children(), 2);
+    list_keys(false, true);
+    scratch.probe.until_ms = INT64_MAX;
+    ck_assert_uint_eq(answer_probe("alice", public_a), IPC_VERDICT_REFUSED);
 }
 END_TEST
 
@@ -809,8 +913,6 @@ START_TEST(refusals_that_take_longer_take_double)
     ck_assert_int_ge(clock_now_ms() - before, 2 * (LIMIT_REFUSAL_MS + 15));
 }
 END_TEST
-
-#define START_MS INT64_C(1000000000)
 
 /* Asks at `start_ns` of the simulated clock. Returns the time of the answer, or -1 if libc's clock
  * has a name that this file does not replace. */
@@ -987,7 +1089,11 @@ Suite *unit_suite(void)
     tcase_add_test(tests, signatures_for_something_else);
     tcase_add_test(tests, s_above_the_group_order);
     tcase_add_test(tests, key_of_small_order);
-    tcase_add_test(tests, attempts_are_counted);
+    tcase_add_test(tests, refused_signatures_are_counted);
+    tcase_add_test(tests, refused_probes_are_no_attempts);
+    tcase_add_test(tests, refused_probes_are_counted);
+    tcase_add_loop_test(tests, keys_of_another_type_are_counted, IPC_AUTH_PROBE,
+                        IPC_AUTH_SIGNED + 1);
     tcase_add_test(tests, keys_of_another_type);
     tcase_add_test(tests, refusals_name_path_and_mode);
     tcase_add_test(tests, names_can_not_forge_a_line);
@@ -999,6 +1105,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, account_of_another_name);
     tcase_add_test(tests, the_login_uses_the_probed_account);
     tcase_add_loop_test(tests, a_probe_that_does_not_count, 0, 2);
+    tcase_add_test(tests, each_probe_asks_anew);
+    tcase_add_loop_test(tests, a_probe_grows_old, 0, sizeof(ages_ms) / sizeof(ages_ms[0]));
     tcase_add_loop_test(tests, refusals_take_their_time, 0, 2);
     tcase_add_test(tests, refusals_that_take_longer_take_double);
     tcase_add_loop_test(tests, refusals_come_on_the_millisecond, 0, 8);

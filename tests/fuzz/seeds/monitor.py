@@ -66,6 +66,12 @@ def named():
     yield "-N, child ends early", {"refuses"}, setup(ANYBODY) + BEGIN + auth(SIGNED | OTHER, 0, child=(16, 0, 1, 0)) + END_BY_CLIENT
     yield "last attempt", {"refuses", "refuses-last", "breaks-a-rule"}, (
         setup(attempts=1) + BEGIN + 3 * auth(SIGNED | ED25519, 0))
+    yield "many refused probes", {"accepts-probe", "refuses", "refuses-last", "breaks-a-rule"}, (
+        setup(attempts=0) + BEGIN + auth(PROBE | ED25519, 0) + 21 * auth(PROBE | ED25519, 0, user=8, child=(1, 0)))
+    for age, goals in ((9, {"logs-in", "reuses-probe"}), (10, {"probe-is-old", "refuses"})):
+        yield f"probe {age} tenths of a second ago", {"accepts-probe", *goals}, (
+            setup() + BEGIN + auth(PROBE | ED25519, 0) + bytes([MORE | TIME, age])
+            + auth(SIGNED | ED25519, child=() if age < 10 else (1, 0)) + END_BY_CLIENT)
     yield "refusal forgets the probe", {"accepts-probe", "refuses", "logs-in"}, (
         setup() + BEGIN + auth(PROBE | ED25519, 0) + auth(SIGNED | ED25519, 0, child=()) + auth(SIGNED | ED25519) + END_BY_CLIENT)
     yield "other key than probed", {"accepts-probe", "refuses"}, (
@@ -79,7 +85,7 @@ def named():
     yield "proof without a second key", {"breaks-a-rule"}, setup() + LOGIN + bytes([PROVE, 0, 1])
     yield "certificate without one", {"breaks-a-rule"}, setup() + start() + sign(2)
     yield "many login requests", {"accepts-probe", "breaks-a-rule"}, (
-        setup() + BEGIN + auth(PROBE | ED25519, 0) + 64 * auth(PROBE | ED25519, 0, child=()))
+        setup() + BEGIN + auth(PROBE | ED25519, 0) + 64 * auth(PROBE | ED25519, 0))
     yield "layers missing", {"breaks-a-rule"}, setup() + start(0xfb)
     yield "layers missing, best effort", {"starts"}, setup(ROOT | BEST_EFFORT) + start(2) + END_BY_CLIENT
     yield "still root, best effort", {"breaks-a-rule"}, setup(ROOT | BEST_EFFORT) + start(0xfd)

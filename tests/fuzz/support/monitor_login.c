@@ -77,7 +77,7 @@ SIMULATED(void, admission_fail, const struct admission *admission, int64_t added
     if (simulation_ms - running->started_ms >= most_ms) {
         SIMULATION_CHECK(added_ms == LIMIT_DEBT_DEADLINE_MS);
         simulation_goal("debt-deadline");
-    } else if (model.refusals > 0) {
+    } else if (model.refused_signatures + model.refused_probes > 0) {
         SIMULATION_CHECK(added_ms == LIMIT_DEBT_REFUSED_MS);
         simulation_goal("debt-refused");
     } else {

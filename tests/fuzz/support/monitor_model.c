@@ -233,7 +233,8 @@ static bool on_auth(struct model *model, const uint8_t *bytes, size_t count)
                  auth->sk_flags <= 255 && (is_sk(auth) || (!auth->sk_flags && !auth->sk_counter)) &&
                  is_text(auth->user, sizeof(auth->user)) &&
                  is_text(auth->algorithm, sizeof(auth->algorithm));
-    if (!sound || model->session_id_bytes == 0 || model->refusals >= model->options->attempts) {
+    if (!sound || model->session_id_bytes == 0 ||
+        model->refused_signatures >= model->options->attempts || model->refused_probes >= 20) {
         return false;
     }
     model->deciding = true;
@@ -241,10 +242,14 @@ static bool on_auth(struct model *model, const uint8_t *bytes, size_t count)
     model->blob_bytes = auth->blob_bytes;
     memcpy(model->blob, bytes + sizeof(*auth), auth->blob_bytes);
     bool same = model->options->anybody == NULL && model->probed &&
-                model->probe.key_type == auth->key_type &&
+                auth->stage == IPC_AUTH_SIGNED && model->probe.key_type == auth->key_type &&
                 strcmp(model->probe.user, auth->user) == 0 &&
                 model->probe_blob_bytes == model->blob_bytes &&
                 memcmp(model->probe_blob, model->blob, model->blob_bytes) == 0;
+    if (same && simulation_ms >= model->probed_ms + 1000) {
+        same = false;
+        simulation_goal("probe-is-old");
+    }
     model->asks = !same;
     model->asked = false;
     memset(&model->answer, 0, sizeof(model->answer));
@@ -339,11 +344,15 @@ static void expect_verdict(struct model *model)
     SIMULATION_CHECK(!model->asks || model->asked);
     model->probed = accepted && auth->stage == IPC_AUTH_PROBE;
     if (!accepted) {
-        reply.verdict = ++model->refusals >= model->options->attempts ? 2 : 0;
+        bool last = auth->stage == IPC_AUTH_PROBE
+                        ? ++model->refused_probes >= 20
+                        : ++model->refused_signatures >= model->options->attempts;
+        reply.verdict = last ? 2 : 0;
         simulation_goal(reply.verdict ? "refuses-last" : "refuses");
     } else if (auth->stage == IPC_AUTH_PROBE) {
         simulation_goal("accepts-probe");
         model->probe = *auth;
+        model->probed_ms = model->received_ms;
         model->probe_blob_bytes = model->blob_bytes;
         memcpy(model->probe_blob, model->blob, model->blob_bytes);
         model->probe_answer = model->answer;

@@ -38,7 +38,7 @@ struct model {
     bool failed;       /* the end without a login is counted */
 
     uint8_t cookie[SSH_COOKIE_BYTES];
-    unsigned signatures, proofs[2], requests, refusals;
+    unsigned signatures, proofs[2], requests, refused_signatures, refused_probes;
     size_t session_id_bytes;
     uint8_t session_id[64];
     bool bound;
@@ -64,6 +64,7 @@ struct model {
     bool asked;
     struct model_answer answer;
     bool probed; /* the last request was an accepted probe */
+    int64_t probed_ms;
     struct ipc_auth probe;
     size_t probe_blob_bytes;
     uint8_t probe_blob[LIMIT_KEY_BLOB_BYTES];
