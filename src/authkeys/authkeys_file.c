@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "authkeys.h"
+#include "lease.h"
 
 /* Linux's PATH_MAX: realpath(3) may write so many. */
 #define RESOLVED_BYTES 4096
@@ -174,11 +175,6 @@ static bool is_file_safe(struct authkeys_files *files, int fd, const char *path,
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
-static int open_plainly(const char *path)
-{
-    return open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-}
-
 struct authkeys_file authkeys_open_admins(const char *path)
 {
     struct authkeys_file file = {.path = path, .fd = -1, .reason = AUTHKEYS_UNREADABLE};
@@ -186,7 +182,7 @@ struct authkeys_file authkeys_open_admins(const char *path)
     if (path == NULL) {
         return file;
     }
-    file.fd = open_plainly(path);
+    file.fd = lease_open(AT_FDCWD, path);
     if (file.fd < 0 || fstat(file.fd, &found) != 0) {
         file.error = errno;
         return file;
@@ -209,7 +205,7 @@ void authkeys_open_users(struct authkeys_files *files, const char *pattern,
         refuse_users(files, AUTHKEYS_BAD_PATTERN, pattern != NULL ? pattern : path);
         return;
     }
-    int fd = open_plainly(path);
+    int fd = lease_open(AT_FDCWD, path);
     if (fd < 0) {
         refuse_by_error(files, path);
     } else if (is_file_safe(files, fd, path, account)) {

@@ -218,6 +218,13 @@
 /* Groups of -g: each login looks all of them up. */
 #define LIMIT_ALLOWED_GROUPS 2
 
+/* ---- files ----------------------------------------------------------------------------------- */
+
+/* The pauses while a file server gives up its lease on a file, and how many: the kernel takes the
+ * lease away after 45 seconds (/proc/sys/fs/lease-break-time). */
+#define LIMIT_LEASE_WAIT_MS 10
+#define LIMIT_LEASE_WAITS   5000
+
 /* ---- time and rekeying ----------------------------------------------------------------------- */
 
 /* We start a key exchange long before a sequence number could wrap (RFC 4344 section 3.1), and

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "hostkey_files.h"
+#include "lease.h"
 #include "ssh_key_types.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -96,7 +97,7 @@ enum hostkey_state hostkey_read_file(int directory, const struct hostkey_file *f
                                      const char **reason)
 {
     size_t count;
-    int fd = openat(directory, file->name, HOSTKEY_OPEN_FLAGS);
+    int fd = lease_open(directory, file->name);
     memset(out, 0, file->bytes);
     if (fd < 0) {
         return state_of_error(reason);

@@ -5,14 +5,10 @@
 #ifndef WREN_HOSTKEY_FILES_H
 #define WREN_HOSTKEY_FILES_H
 
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
-
-/* O_NONBLOCK: opening a FIFO of that name must not block. */
-#define HOSTKEY_OPEN_FLAGS (O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
 
 struct hostkey_file {
     const char *name;

@@ -11,6 +11,7 @@
 #include "exits.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
+#include "lease.h"
 #include "log.h"
 #include "openssh_key.h"
 
@@ -64,7 +65,7 @@ static void open_place(struct place *place, const char *keydir)
             return;
         }
     }
-    place->fd = open(place->name, HOSTKEY_OPEN_FLAGS);
+    place->fd = lease_open(AT_FDCWD, place->name);
 }
 
 /* Says that the place could not be opened. */
@@ -85,7 +86,7 @@ static void open_openssh(struct place *file, const struct place *directory)
     snprintf(file->path, sizeof(file->path), "%s/" OPENSSH_NAME, directory->name);
     file->name = file->path;
     file->forbidden = FORBIDDEN_OF_SECRET;
-    file->fd = openat(directory->fd, OPENSSH_NAME, HOSTKEY_OPEN_FLAGS);
+    file->fd = lease_open(directory->fd, OPENSSH_NAME);
 }
 
 static bool is_directory(int fd)
@@ -193,7 +194,7 @@ static void load_certificate(struct hostkey *key, int directory, const char *nam
     char text[HOST_CERTIFICATE_FILE_BYTES];
     size_t count;
     const char *reason;
-    int fd = openat(directory, name, HOSTKEY_OPEN_FLAGS);
+    int fd = lease_open(directory, name);
     if (fd < 0) {
         if (errno != ENOENT) {
             log_trouble("host certificate", path, strerror(errno));
@@ -295,7 +296,7 @@ static int list_openssh(struct hostkey_public_keys *list, const struct place *fi
     int length = snprintf(beside.path, sizeof(beside.path), "%s.pub", file->name);
     bool is_public = error == EACCES && length > 0 && length < (int)sizeof(beside.path);
     if (is_public) {
-        beside.fd = open(beside.path, HOSTKEY_OPEN_FLAGS);
+        beside.fd = lease_open(AT_FDCWD, beside.path);
         beside.name = beside.path;
         beside.forbidden = FORBIDDEN_OF_PUBLIC;
     }

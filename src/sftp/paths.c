@@ -8,11 +8,9 @@
 #include <unistd.h>
 
 #include "call_numbers.h"
+#include "lease.h"
 
 #define PROC_FILE_SYSTEM 0x9fa0 /* PROC_SUPER_MAGIC of linux/magic.h */
-
-/* Tries, if a directory moves while the kernel resolves a name. */
-#define TRIES 16
 
 /* The most symbolic links in one name, as in the kernel. */
 #define LINKS_MAX 40
@@ -88,7 +86,8 @@ static int name_inside(const struct paths *paths, char out[static PATH_BYTES], c
     return path[0] == '\0' ? ENOENT : bytes < PATH_BYTES ? 0 : ENAMETOOLONG;
 }
 
-/* Has the kernel resolve an absolute name within the jail. */
+/* Has the kernel resolve an absolute name within the jail. Also tries again if a directory has
+ * moved meanwhile, as the error is the same. */
 static int open_resolved(const struct paths *paths, int *fd, const char *inside, int flags,
                          mode_t mode)
 {
@@ -98,13 +97,11 @@ static int open_resolved(const struct paths *paths, int *fd, const char *inside,
     if ((flags & O_PATH) == 0) { /* as a C library does for openat(2): files from 2 GiB on */
         how.flags |= O_LARGEFILE;
     }
-    for (int i = 0; i < TRIES; i++) {
+    unsigned waits = 0;
+    do {
         *fd = (int)syscall(CALL_OPENAT2, paths->jail, inside, &how, sizeof(how));
-        if (*fd >= 0 || errno != EAGAIN) {
-            return *fd >= 0 ? 0 : errno;
-        }
-    }
-    return EAGAIN;
+    } while (*fd < 0 && lease_wait(errno, &waits));
+    return *fd >= 0 ? 0 : errno;
 }
 
 /* Opens a directory by a name without links and "..", part by part. */
@@ -188,7 +185,7 @@ static int open_walking(const struct paths *paths, int *fd, const char *path, in
     int error = exclusive ? 0 : paths_real(paths, real, path);
     error = error == 0 ? find_inside(paths, &place, exclusive ? path : real, !exclusive) : error;
     if (error == 0) {
-        *fd = openat(place.directory, place.name, flags | O_NOFOLLOW, mode);
+        *fd = lease_openat(place.directory, place.name, flags | O_NOFOLLOW, mode);
         error = paths_leave(&place, *fd);
     }
     return error == 0 && (flags & O_PATH) != 0 ? refuse_link(*fd) : error;
@@ -244,7 +241,7 @@ int paths_open(const struct paths *paths, int *fd, const char *path, int flags, 
     if (paths->jail >= 0) {
         return open_inside(paths, fd, path, flags, mode);
     }
-    *fd = openat(AT_FDCWD, path, flags, mode);
+    *fd = lease_openat(AT_FDCWD, path, flags, mode);
     return *fd >= 0 ? 0 : errno;
 }
 

@@ -45,7 +45,7 @@ int paths_find(const struct paths *paths, struct place *place, const char *path,
 int paths_leave(struct place *place, ssize_t result);
 
 /* Opens a file as open(2) does. *fd is close-on-exec and non-blocking, so that no FIFO or device
- * holds up other requests, and never becomes a controlling terminal. */
+ * holds up other requests, and never becomes a controlling terminal. Waits for a lease to end. */
 int paths_open(const struct paths *paths, int *fd, const char *path, int flags, mode_t mode);
 
 /* stat(2) or lstat(2). */

@@ -8,7 +8,9 @@ import socket
 import pytest
 
 from daemon import SLOWNESS
+from lease import leased
 from site_setup import EXTRA_GROUPS
+from transfer import write
 from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, string
 from wire_crypto import Ed25519Key
 
@@ -51,6 +53,21 @@ def assert_named(event, path, mode=None, owner=None):
         assert int(event["mode"], 8) == mode, event
     if owner is not None:
         assert event["owner"] == str(owner), event
+
+
+# ---- leases -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("which", ["keys", "revoked", "host key"])
+def test_file_with_a_lease(attempt, site, place, tmp_path, which):
+    """A file that a file server holds a lease on is read as soon as the lease is given up."""
+    path = {"keys": place, "revoked": str(tmp_path / "revoked"),
+            "host key": os.path.join(site.keydir(site.mode), ".ed25519.sk")}[which]
+    flags = []
+    if which == "revoked":
+        write(path, b"# none\n", mode=0o644)
+        flags = ["-R", path]
+    with leased(path):
+        assert attempt(*flags)[0][0] == USERAUTH_SUCCESS
 
 
 # ---- StrictModes ------------------------------------------------------------------------------

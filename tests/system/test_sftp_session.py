@@ -9,6 +9,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS
+from lease import leased
 from openssh import OpenSSH
 from site_setup import run_or_fail
 from transfer import (MEBIBYTE, Sftp, Speaker, far, is_gone, read, scp, session_pid, speaks_sftp,
@@ -245,6 +246,26 @@ def test_flags_that_mean_something_to_a_shell(client, shell_user, flags):
     channel = subsystem(client("-x", f"sftp=internal-sftp {flags}", user=shell_user("xsh").pw_name).login())
     assert not speaks_sftp(channel) and channel.exit_status == 126
     assert b"could not run wrensshd-sftp" in channel.errors
+
+
+# ---- leases -----------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("jail", [False, True], ids=["plain", "jail"])
+def test_files_with_a_lease(client, there, jail):
+    """A file that a file server holds a lease on is read, written and truncated as soon as the lease is given up."""
+    path = there.write("file", b"content")
+    name = "/file" if jail else path
+    one = Speaker(subsystem(client(*(["-e", f"internal-sftp -j {there}"] if jail else [])).login()))
+    with leased(path):
+        handle = one.open(name)
+    assert one.ask(Speaker.READ, handle, u64(0), u32(10))[1] == string(b"content")
+    assert one.status(Speaker.CLOSE, handle) == 0
+    with leased(path, until="write"):
+        handle = one.open(name, Speaker.OPEN_WRITE)
+    assert one.status(Speaker.CLOSE, handle) == 0
+    with leased(path, until="write"):
+        assert one.status(Speaker.SETSTAT, string(name), u32(1), u64(3)) == 0
+    assert read(path) == b"con"
 
 
 # ---- the log ----------------------------------------------------------------------------------

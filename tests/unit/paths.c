@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lease_holder.h"
 #include "scratch.h"
 #include "unit.h"
 
@@ -331,6 +332,27 @@ START_TEST(fifo_does_not_wait)
 }
 END_TEST
 
+/* In a jail, in one without openat2(2), and in none: to read, and to empty. */
+START_TEST(leases_are_waited_for)
+{
+    char path[SCRATCH_BYTES + 16];
+    int error = 0;
+    snprintf(path, sizeof(path), "%s/jail/in/file", top);
+    if (_i < 2) {
+        enter(_i == 1);
+    } else {
+        ck_assert_int_eq(paths_begin(&paths, NULL, NULL), 0);
+    }
+    const char *name = _i < 2 ? "/in/file" : path;
+    pid_t holder = lease_hold(path, F_WRLCK);
+    ck_assert_uint_ne(opened(name, O_RDONLY, &error), 0);
+    ck_assert(lease_is_given_up(holder));
+    holder = lease_hold(path, F_RDLCK);
+    ck_assert_uint_ne(opened(name, O_WRONLY | O_CREAT | O_TRUNC, &error), 0);
+    ck_assert(lease_is_given_up(holder));
+}
+END_TEST
+
 START_TEST(names_have_a_length)
 {
     char path[2 * PATH_BYTES], real[PATH_BYTES];
@@ -366,6 +388,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, start_directory_in_a_jail);
     tcase_add_test(tests, without_a_jail);
     tcase_add_test(tests, fifo_does_not_wait);
+    tcase_add_loop_test(tests, leases_are_waited_for, 0, 3);
     tcase_add_test(tests, names_have_a_length);
     suite_add_tcase(suite, tests);
     return suite;

@@ -1,0 +1,23 @@
+/*
+ * Files with a lease (fcntl(2)): a file server such as Samba or the kernel's NFS server wants to be
+ * asked before others open them. open(2) asks and waits, but it would also wait at a FIFO or a
+ * device that somebody has put in the file's place. With O_NONBLOCK it never waits: it asks and
+ * fails with EWOULDBLOCK. So these try again until the lease is given up.
+ */
+#ifndef WREN_LEASE_H
+#define WREN_LEASE_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+/* Waits a little, and returns true, if an open with O_NONBLOCK that has failed with `error` should
+ * be tried again. `waits` counts, from 0. */
+bool lease_wait(int error, unsigned *waits);
+
+/* openat(2); `flags` hold O_NONBLOCK. */
+int lease_openat(int directory, const char *path, int flags, mode_t mode);
+
+/* Opens a file for reading, close-on-exec and non-blocking. */
+int lease_open(int directory, const char *path);
+
+#endif
