@@ -152,11 +152,11 @@ void authkeys_open_users(struct authkeys_files *files, const char *pattern,
                          const struct account *account);
 
 /*
- * Judges the key: by the file of -R, then a certificate by the authorities of -c, then by the
- * user's file. The first line that lets it in counts. If none does, the reason is that of the first
- * line with this key. If the account's shell is "", only a line or a certificate that forces our
- * SFTP server lets a key in. A certificate is parsed only if an authority could let it in: one of
- * -c, or of a line with cert-authority. The descriptors stay open.
+ * Judges the key: a certificate by the authorities of -c, then by the user's file. The first line
+ * that lets it in counts, if the file of -R does not revoke the key. If none does, the reason is
+ * that of the first line with this key. If the account's shell is "", only a line or a certificate
+ * that forces our SFTP server lets a key in. A certificate is parsed only if an authority could let
+ * it in: one of -c, or of a line with cert-authority. The descriptors stay open.
  */
 typedef void authkeys_judge(struct authkeys_verdict *verdict, const struct authkeys_query *query,
                             const struct account *account, const struct authkeys_files *files);

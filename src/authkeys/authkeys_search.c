@@ -97,8 +97,21 @@ static enum authkeys_reason judge_line(const struct search *search, bool of_admi
     return reason == AUTHKEYS_LISTED && !named ? AUTHKEYS_PRINCIPAL : reason;
 }
 
-/* True if the line lets the key in: then, and only then, its grant becomes the verdict's. The
- * reason of the first line that does not is kept, with the option at fault. */
+/* True, with the reason, if the file of -R revokes the key. */
+static bool is_revoked(struct search *search)
+{
+    const struct revoked_offer offer = {
+        .key = &search->key,
+        .authority = search->is_certificate ? &search->authority : NULL,
+        .certificate = search->is_certificate ? &search->certificate : NULL};
+    memset(search->verdict->option, 0, sizeof(search->verdict->option));
+    return authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
+}
+
+/* True if the search is over: the line lets the key in, and then, and only then, its grant becomes
+ * the verdict's, unless the key is revoked. A list of revoked keys may be long: as it is read last,
+ * a stranger can't learn from the time which users have what in their files. The reason of the
+ * first line that does not let the key in is kept, with the option at fault. */
 static bool accept_line(struct search *search, bool of_admins)
 {
     struct authkeys_verdict *verdict = search->verdict;
@@ -110,6 +123,9 @@ static bool accept_line(struct search *search, bool of_admins)
         reason = AUTHKEYS_NO_SHELL;
     }
     if (reason == AUTHKEYS_LISTED) {
+        if (is_revoked(search)) {
+            return true;
+        }
         verdict->grant = grant;
     }
     if (reason == AUTHKEYS_LISTED || !search->settled) {
@@ -130,12 +146,11 @@ static void describe_key(struct search *search, const struct key *key)
     memcpy(verdict->grant.fingerprint, search->key.fingerprint, sizeof(search->key.fingerprint));
 }
 
-/* Reads the key. False, with the reason, if it is malformed or revoked. */
+/* Reads the key. False, with the reason, if it is malformed. */
 static bool read_key(struct search *search)
 {
     const struct authkeys_query *query = search->query;
     bool sk = query->key_type == IPC_KEY_SK_ED25519;
-    const struct revoked_offer offer = {.key = &search->key};
     struct key key;
     search->read = true;
     if ((!sk && query->key_type != IPC_KEY_ED25519) ||
@@ -144,7 +159,7 @@ static bool read_key(struct search *search)
         return false;
     }
     describe_key(search, &key);
-    return !authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
+    return true;
 }
 
 /* The same for a certificate. */
@@ -156,8 +171,6 @@ static bool read_certificate(struct search *search)
     struct certificate *certificate = &search->certificate;
     const struct reader *type = &certificate->authority_type;
     const struct reader *id = &certificate->key_id;
-    const struct revoked_offer offer = {
-        .key = &search->key, .authority = &search->authority, .certificate = certificate};
     search->read = true;
     if (!certificate_read(certificate, ssh_key_type_is_sk(query->key_type), query->blob,
                           query->blob_bytes)) {
@@ -172,7 +185,7 @@ static bool read_certificate(struct search *search)
     grant->serial = certificate->serial;
     memcpy(grant->key_id, id->bytes,
            id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1);
-    return !authkeys_is_revoked(verdict, &search->files->revoked, &offer);
+    return true;
 }
 
 /* ---- the files ------------------------------------------------------------------------------- */
@@ -189,8 +202,7 @@ static void note_authority(struct search *search)
     }
 }
 
-/* True if the search is over: a line lets the key in, or a certificate is malformed or revoked. It
- * is read at the first line that names an authority. */
+/* True if the search is over. A certificate is read at the first line that names an authority. */
 static bool search_file(struct search *search, const struct authkeys_file *file, bool of_admins)
 {
     search->path = file->path;

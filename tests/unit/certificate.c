@@ -851,6 +851,60 @@ START_TEST(revoked_keys)
 }
 END_TEST
 
+/* The file of -R may be long. It is read only for a key that would get in: so the time of a refusal
+ * does not tell what a user's file has. */
+START_TEST(revoked_keys_are_read_last)
+{
+    struct terms terms = good_terms;
+    uint8_t stranger[32], blob[BLOB_BYTES];
+    with_revoked = true;
+    write_admins("revoked", "nonsense");
+    with_authorities = _i == 1;
+    write_admins("authorities", key_line(false, ca_public));
+    write_keys("from=\"10.0.0.1\",cert-authority", false);
+    memset(stranger, 7, sizeof(stranger));
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_NOT_LISTED);
+    ck_assert_uint_eq(judge_blob(IPC_KEY_ED25519, blob, write_key(blob, false, stranger)),
+                      AUTHKEYS_NOT_LISTED);
+    if (!with_authorities) {
+        ck_assert_uint_eq(judge(&terms), AUTHKEYS_ELSEWHERE);
+        write_keys("cert-authority", false);
+    }
+    terms.type = 2;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_TYPE);
+    terms = good_terms;
+    terms.before = 1;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_EXPIRED);
+    terms = good_terms;
+    terms.signed_less = 1; /* by whom knows the authority's public key alone */
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_CERT_SIGNATURE);
+    terms = good_terms;
+    terms.principals[1] = NULL;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_PRINCIPAL);
+    terms = good_terms;
+    ck_assert_uint_eq(judge(&terms), AUTHKEYS_REVOKED_BROKEN);
+    ck_assert_str_eq(verdict.option, "");
+    ck_assert_uint_eq(verdict.grant.flags, 0);
+}
+END_TEST
+
+/* Nothing of an earlier line's refusal is left, and no later line counts. */
+START_TEST(revoked_after_a_refusal)
+{
+    char text[2048];
+    snprintf(text, sizeof(text), "from=\"10.0.0.1\" %s\n%s\n%s\n", key_line(false, user_public),
+             key_line(false, user_public), key_line(false, user_public));
+    write_admins("keys", text);
+    write_admins("revoked", key_line(false, user_public));
+    with_revoked = true;
+    ck_assert_uint_eq(judge_plain(), AUTHKEYS_REVOKED);
+    ck_assert_str_eq(verdict.option, "");
+    ck_assert_uint_eq(verdict.line, 1);
+    assert_contains(verdict.path, "/revoked");
+    ck_assert_uint_eq(verdict.grant.flags, 0);
+}
+END_TEST
+
 START_TEST(admins_files_that_can_not_be_used)
 {
     static char line[LIMIT_AUTHKEYS_LINE_BYTES + 100];
@@ -912,6 +966,8 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, every_byte_counts, 0, 2);
     tcase_add_test(tests, one_of_ssh_keygen);
     tcase_add_loop_test(tests, revoked_keys, 0, sizeof(revocations) / sizeof(revocations[0]));
+    tcase_add_loop_test(tests, revoked_keys_are_read_last, 0, 2);
+    tcase_add_test(tests, revoked_after_a_refusal);
     tcase_add_test(tests, admins_files_that_can_not_be_used);
     suite_add_tcase(suite, tests);
     return suite;
