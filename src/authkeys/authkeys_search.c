@@ -183,8 +183,11 @@ static bool read_certificate(struct search *search)
     key_write_text(&search->authority, &certificate->authority);
     memcpy(grant->authority, search->authority.fingerprint, sizeof(grant->authority));
     grant->serial = certificate->serial;
-    memcpy(grant->key_id, id->bytes,
-           id->left < LIMIT_KEY_ID_BYTES ? id->left : LIMIT_KEY_ID_BYTES - 1);
+    bool whole = id->left < LIMIT_KEY_ID_BYTES;
+    memcpy(grant->key_id, id->bytes, whole ? id->left : LIMIT_KEY_ID_BYTES - sizeof("..."));
+    if (!whole) {
+        memcpy(grant->key_id + LIMIT_KEY_ID_BYTES - sizeof("..."), "...", sizeof("..."));
+    }
     return true;
 }
 

@@ -142,8 +142,8 @@
 /* All of environment= in one line, "NAME=VALUE" with a NUL each. */
 #define LIMIT_GRANT_ENVIRONMENT_BYTES 1024
 
-/* The key id of a certificate with its NUL. Only for the log, which truncates it as well, and for
- * programs. */
+/* The key id of a certificate with its NUL, for the log and for programs. Revocation compares a
+ * longer one, too. */
 #define LIMIT_KEY_ID_BYTES 256
 
 /* CPU seconds for reading the files of keys: enough for gigabytes of authorized_keys, and for a

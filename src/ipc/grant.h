@@ -39,10 +39,10 @@ struct grant {
     uint8_t authority[32];   /* the same of the certificate's authority */
     uint32_t flags;
     uint32_t environment_bytes;
-    uint64_t serial;                                 /* of the certificate */
-    struct signature_key key;                        /* what verifies the login's signature */
-    uint32_t command_bytes;                          /* without its NUL */
-    char key_id[LIMIT_KEY_ID_BYTES];                 /* of the certificate, truncated */
+    uint64_t serial;                 /* of the certificate */
+    struct signature_key key;        /* what verifies the login's signature */
+    uint32_t command_bytes;          /* without its NUL */
+    char key_id[LIMIT_KEY_ID_BYTES]; /* of the certificate; a longer one ends in "..." */
     char environment[LIMIT_GRANT_ENVIRONMENT_BYTES]; /* "NAME=VALUE\0"... */
     char command[LIMIT_FORCED_COMMAND_BYTES];        /* last, as most grants have none */
 };

@@ -247,6 +247,24 @@ START_TEST(a_good_one)
 }
 END_TEST
 
+/* A key id that is cut off says so. */
+START_TEST(long_key_ids)
+{
+    char id[LIMIT_KEY_ID_BYTES + 100];
+    struct terms terms = good_terms;
+    for (size_t bytes = LIMIT_KEY_ID_BYTES - 2; bytes < sizeof(id); bytes++) {
+        memset(id, 'i', bytes);
+        id[bytes] = '\0';
+        terms.id = id;
+        ck_assert_uint_eq(judge(&terms), AUTHKEYS_LISTED);
+        if (bytes >= LIMIT_KEY_ID_BYTES) {
+            memcpy(id + LIMIT_KEY_ID_BYTES - sizeof("..."), "...", sizeof("..."));
+        }
+        ck_assert_str_eq(verdict.grant.key_id, id);
+    }
+}
+END_TEST
+
 /* A line that refuses leaves nothing in the verdict but what describes the certificate. */
 START_TEST(a_refused_one_grants_nothing)
 {
@@ -948,6 +966,7 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("certificate");
     tcase_set_timeout(tests, 100);
     tcase_add_checked_fixture(tests, begin, finish);
+    tcase_add_test(tests, long_key_ids);
     tcase_add_loop_test(tests, a_good_one, 0, 8);
     tcase_add_loop_test(tests, a_refused_one_grants_nothing, 0, 4);
     tcase_add_loop_test(tests, seconds_of_validity, 0, sizeof(times) / sizeof(times[0]));
