@@ -51,6 +51,7 @@ busybox-static:has_static_busybox
 iproute2:has ip
 bindfs:has bindfs
 mandoc:has mandoc
+groff-base:has groff
 valgrind:has valgrind
 universal-ctags:has ctags
 xz-utils:has xz
