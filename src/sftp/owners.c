@@ -8,8 +8,9 @@
 #include "account_file.h"
 #include "etc.h"
 
-/* The names asked for last: the files of a directory have few owners. */
-#define CACHE_ROWS 16
+/* The names found last: the files of a directory have few owners. A name may be in any row, so that
+ * no two of them take each other's place by turns: each costs reading a whole file. */
+#define CACHE_ROWS 128
 
 struct cached {
     int fd; /* of the table; 0: the row is free */
@@ -31,6 +32,7 @@ static int passwd = -1;
 static int group = -1;
 static const char *own_home; /* NULL without HOME */
 static struct cached cache[CACHE_ROWS];
+static size_t cached_names; /* so far: each takes the place of the oldest */
 
 void owners_open(void)
 {
@@ -65,8 +67,12 @@ static bool find_owner(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
 
 static bool name_of(int fd, char name[static OWNER_NAME_BYTES], uint32_t id)
 {
-    struct cached *cached = &cache[(id ^ (uint32_t)fd) % CACHE_ROWS];
-    if (cached->fd != fd || cached->id != id) {
+    struct cached *cached = cache;
+    while (cached < cache + CACHE_ROWS && (cached->fd != fd || cached->id != id)) {
+        cached++;
+    }
+    if (cached == cache + CACHE_ROWS) {
+        cached = &cache[cached_names++ % CACHE_ROWS];
         *cached = (struct cached){.fd = fd, .id = id};
         cached->known = find_owner(fd, cached->name, id);
         if (!cached->known) {

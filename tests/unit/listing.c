@@ -5,7 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "unit.h"
 
@@ -72,6 +74,30 @@ START_TEST(numbers_without_a_name)
 }
 END_TEST
 
+/* In the place of the C library's: counts how often a file of names is read from its start. */
+static unsigned scans;
+
+off_t lseek(int fd, off_t offset, int whence)
+{
+    scans++;
+    return syscall(SYS_lseek, fd, (long)offset, whence);
+}
+
+/* However alike the numbers are, and whatever the order, a file of names is read once for each. */
+START_TEST(each_owner_is_looked_up_once)
+{
+    owners_open();
+    listing_begin();
+    scans = 0;
+    for (unsigned i = 0; i < 400; i++) {
+        struct stat status = {
+            .st_mode = S_IFREG, .st_uid = 24000 + i % 40 * 4096, .st_gid = 24000 + i % 2 * 16};
+        line_of("f", &status);
+    }
+    ck_assert_uint_eq(scans, 42);
+}
+END_TEST
+
 static const char *const zones[] = {"UTC", "UTC-5:45", "UTC+11", "EST5EDT,M3.2.0,M11.1.0",
                                     "AEST-10AEDT,M10.1.0,M4.1.0/3"};
 
@@ -122,6 +148,7 @@ Suite *unit_suite(void)
     tcase_set_timeout(tests, 60);
     tcase_add_loop_test(tests, columns, 0, sizeof(modes) / sizeof(modes[0]));
     tcase_add_test(tests, numbers_without_a_name);
+    tcase_add_test(tests, each_owner_is_looked_up_once);
     tcase_add_loop_test(tests, dates_are_local, 0, sizeof(zones) / sizeof(zones[0]));
     tcase_add_test(tests, times_beyond_the_protocol);
     suite_add_tcase(suite, tests);
