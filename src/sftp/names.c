@@ -58,11 +58,31 @@ static int rename_over(const struct place *from, const struct place *to)
     return renameat(from->directory, from->name, to->directory, to->name);
 }
 
+static bool is_same_file(const struct place *one, const struct place *other)
+{
+    struct stat first, second;
+    return fstatat(one->directory, one->name, &first, AT_SYMLINK_NOFOLLOW) == 0 &&
+           fstatat(other->directory, other->name, &second, AT_SYMLINK_NOFOLLOW) == 0 &&
+           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+}
+
+/* Removes the old name of a file that has both; if that can't be removed, the new one. Another
+ * process may have put another file in either place meanwhile, and a network file system may remove
+ * a name and report an error: a name is removed only while both name one file. */
+static int keep_new_name(const struct place *from, const struct place *to)
+{
+    int result = is_same_file(from, to) ? unlinkat(from->directory, from->name, 0) : 0;
+    int error = errno;
+    if (result != 0 && is_same_file(from, to)) {
+        unlinkat(to->directory, to->name, 0);
+    }
+    errno = error;
+    return result;
+}
+
 /* RENAME of version 3 never replaces a file. Where the kernel (before 3.15) or the file system
  * lacks the flag, a second link does the same for a file, without a gap. A directory, or a file
- * that can't have a second link, is renamed after a check that the new name is free. If the old
- * name can't be removed, the new one is taken back, but only while the file has another: a network
- * file system may remove a name and report an error. */
+ * that can't have a second link, is renamed after a check that the new name is free. */
 static int rename_new(const struct place *from, const struct place *to)
 {
     struct stat status;
@@ -72,15 +92,7 @@ static int rename_new(const struct place *from, const struct place *to)
         return result;
     }
     if (linkat(from->directory, from->name, to->directory, to->name, 0) == 0) {
-        result = unlinkat(from->directory, from->name, 0);
-        int error = errno;
-        if (result != 0 &&
-            fstatat(from->directory, from->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
-            status.st_nlink > 1) {
-            unlinkat(to->directory, to->name, 0);
-        }
-        errno = error;
-        return result;
+        return keep_new_name(from, to);
     }
     if (errno != EEXIST && fstatat(to->directory, to->name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT ? rename_over(from, to) : -1;
