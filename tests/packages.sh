@@ -85,6 +85,13 @@ install_all() { # LOG
     find_missing
 }
 
+# What root may type, which starts no daemon either.
+root_line() { # PACKAGE...
+    # shellcheck disable=SC2016 # for root's shell
+    printf '(p=%s; [ -e $p ] || { printf "#!/bin/sh\\nexit 101\\n" >$p; chmod 755 $p; trap "rm $p" EXIT; }; %s %s)\n' \
+        "$policy" "apt-get install --no-install-recommends" "$*"
+}
+
 # ensure_packages LOG CONSEQUENCE: fails if one of the needed ones is missing in the end; without a useful one it says what
 # follows from that.
 ensure_packages() {
@@ -99,10 +106,12 @@ ensure_packages() {
         [ -z "$must$may" ] || install_all "$1"
         exec 9>&-
     fi
-    [ -z "$may" ] || echo "not installed, so $2: $may(apt-get install $may)"
+    # shellcheck disable=SC2086 # a list of packages
+    [ -z "$may" ] || printf '%s\n' "not installed, so $2; root installs them with: $(root_line $may)"
     [ -n "$must" ] || return 0
     echo "${0##*/}: these packages are missing: $must" >&2
-    echo "${0##*/}: install them as root: apt-get install $must$may" >&2
+    # shellcheck disable=SC2086 # a list of packages
+    printf '%s\n' "${0##*/}: install them as root: $(root_line $must $may)" >&2
     return 1
 }
 

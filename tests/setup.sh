@@ -127,7 +127,7 @@ unpack_files() { # PACKAGE:PATH...
             echo "$package is not available, so its tests are skipped"
         elif lacks_library "$tools/$name"; then
             rm -rf "${tools:?}/$name"
-            echo "$package lacks libraries, so its tests are skipped (apt-get install $(libraries_of "$package"))"
+            echo "$package lacks libraries, so its tests are skipped (apt-get install --no-install-recommends $(libraries_of "$package"))"
         fi
     done
     rm -rf "$tools/unpacked"

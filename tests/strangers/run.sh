@@ -159,7 +159,7 @@ clone() { # HOME
 # An ordinary user gets the names of the packages that are missing, and has root install them. Fails if none were named.
 install_what_was_asked_for() {
     ! grep -q ' passed, ' "$log" || return 1
-    packages=$(sed -n 's/.*: apt-get install \([a-z0-9.+ -]*\)$/\1/p' "$log" | tail -n 1)
+    packages=$(sed -n 's/.*: (p=.* apt-get install --no-install-recommends \([a-z0-9.+ -]*\))$/\1/p' "$log" | tail -n 1)
     [ -n "$packages" ] || return 1
     echo "$row: root installs what the script has asked for: $packages"
     # shellcheck disable=SC2086 # a list of packages

@@ -95,7 +95,8 @@ def bare(site):
         file.write(f"root:x:0:0::/:/bin/sh\nnobody:x:{NOBODY}:{NOBODY}::/:/bin/sh\n")
     with open(f"{root}/dev/null", "wb"):  # a device would be more than some containers allow
         os.chmod(f"{root}/dev/null", 0o666)
-    for name, text in (("apt-get", 'echo "$*" >>/asked; [ "$1" != install ]'), ("dpkg", "echo amd64")):
+    for name, text in (("apt-get", '[ ! -x /usr/sbin/policy-rc.d ] || /usr/sbin/policy-rc.d || policy=$?\n'
+                                   'echo "$*" >>/asked; echo "${policy-}" >/policy; [ "$1" != install ]'), ("dpkg", "echo amd64")):
         with open(f"{root}/bin/{name}", "w", encoding="ascii") as file:
             file.write(f"#!/bin/sh\n{text}\n")
         os.chmod(f"{root}/bin/{name}", 0o755)
@@ -132,13 +133,37 @@ def asked(bare):
     return found
 
 
+def line_for_root(said):
+    """What an ordinary user is told to have root type; its first group is the packages."""
+    return re.search(r"(?<=install them as root: ).* apt-get install --no-install-recommends (.*)\)$", said, re.M)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_line_for_root(bare, there):
+    """What root types starts no service of what it installs, sshd among them, and leaves no policy that was not there."""
+    _, said = type_in(bare, "12", "tests/run.sh", NOBODY)
+    line, policy = line_for_root(said), f"{bare}/usr/sbin/policy-rc.d"
+    assert "openssh-server" in line[1].split()
+    if there:
+        with open(policy, "w", encoding="ascii") as file:
+            os.chmod(policy, 0o755)
+            file.write("#!/bin/sh\nexit 104\n")
+    run([shutil.which("chroot"), bare, "sh", "-c", line[0]], env={"PATH": "/bin"})
+    assert asked(bare) == [{"--no-install-recommends", *line[1].split()}]
+    with open(f"{bare}/policy", encoding="ascii") as file:
+        assert file.read() == ("104\n" if there else "101\n")
+    assert os.path.exists(policy) == there
+    if there:
+        os.unlink(policy)
+
+
 @pytest.mark.parametrize("release", NAMES)
 @pytest.mark.parametrize("command", COMMANDS)
 def test_a_user_reads_all_that_is_missing(bare, release, command):
     """One refusal names every package, and apt-get's line for root has them all."""
     status, said = type_in(bare, release, command, NOBODY)
     assert status != 0 and "not found" not in said, said
-    offered = set(re.search(r"^\S+: install them as root: apt-get install (.*)$", said, re.M)[1].split())
+    offered = set(line_for_root(said)[1].split())
     assert wanted(COMMANDS[command], release) <= offered
     assert not asked(bare)
 
