@@ -1,6 +1,5 @@
 #include "options.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include "flags.h"
@@ -24,11 +23,11 @@
         "  -E          let authorized_keys set environment variables\n")                           \
     ROW('e', FLAG_TEXT, forced_command, 1, UINT32_MAX,                                             \
         "  -e command  run this instead of whatever the client asks for\n")                        \
-    ROW('x', FLAG_OWN_VALUE, subsystems, 0, 0,                                                     \
+    ROW('x', FLAG_OWN_VALUES, subsystems, 0, 0,                                                    \
         "  -x n=cmd    run cmd as subsystem n; without -x sftp=cmd, sftp is wrensshd-sftp\n")      \
     ROW('N', FLAG_TEXT, anybody, 1, UINT32_MAX,                                                    \
         "  -N user     let in anybody without a key, as this user, who runs us; with -e\n")        \
-    ROW('g', FLAG_OWN_VALUE, groups, 0, 0,                                                         \
+    ROW('g', FLAG_OWN_VALUES, groups, 0, 0,                                                        \
         "  -g group    let in only members of this group; twice: of either\n")                     \
     ROW('r', FLAG_SET, no_root, true, 0, "  -r          do not let in root\n")                     \
     ROW('t', FLAG_NUMBER, login_seconds, 1, MOST_SECONDS,                                          \
@@ -104,14 +103,6 @@ static int take_group(struct options *options, const struct flags *flags)
     return 0;
 }
 
-static int refuse_number(const struct flags *flags)
-{
-    char what[80];
-    snprintf(what, sizeof(what), "-%c takes a whole number from %d to %u", flags->letter,
-             flags->row->least, flags->row->most);
-    return flags_refuse(flags, what, flags->value);
-}
-
 /* What flags_next() leaves to us. */
 static int take_flag(struct options *options, const struct flags *flags, int flag)
 {
@@ -127,9 +118,7 @@ static int take_flag(struct options *options, const struct flags *flags, int fla
         *flags->status = tool_print(flags->value);
         return -1;
     default:
-        return flag == FLAGS_WRONG && flags->row->kind == FLAG_NUMBER
-                   ? refuse_number(flags)
-                   : flags_refuse_letter(flags, flag);
+        return flags_refuse_letter(flags, flag);
     }
 }
 

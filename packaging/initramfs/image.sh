@@ -70,9 +70,10 @@ wren_read_settings() {
             return 1
         }
     done <"$wren_folder/wrensshd.conf"
-    # wrensshd reads its command line from left to right: it reaches -V only if the flags before are valid.
+    # wrensshd reads its command line from left to right: it reaches -V only if the flags before are valid. -a and -e are
+    # what the server is started with: neither may come twice.
     # shellcheck disable=SC2086 # a list of words
-    wren_words=$("$wren_daemon" $wren_options -V 2>&1 >/dev/null) || {
+    wren_words=$("$wren_daemon" -a x ${wren_command:+-e x} $wren_options -x sftp= -V 2>&1 >/dev/null) || {
         wren_refuse "$wren_folder/wrensshd.conf: OPTIONS=$wren_options: $(printf '%s\n' "$wren_words" | head -n 1)"
         return 1
     }

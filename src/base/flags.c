@@ -13,7 +13,7 @@
 struct flags flags_begin(const char *name, const char *help, const struct flag *known, void *into,
                          char **argv, int *status)
 {
-    return (struct flags){name, help, known, into, status, argv + 1, NULL, 0, NULL, NULL};
+    return (struct flags){name, help, known, into, status, argv + 1, NULL, 0, 0, NULL, NULL};
 }
 
 int flags_refuse(const struct flags *flags, const char *what, const char *argument)
@@ -31,8 +31,15 @@ int flags_refuse(const struct flags *flags, const char *what, const char *argume
 int flags_refuse_letter(const struct flags *flags, int returned)
 {
     const char text[] = {'-', (char)flags->letter, '\0'};
+    char range[80];
+    if (returned == FLAGS_WRONG && flags->row->kind == FLAG_NUMBER) {
+        snprintf(range, sizeof(range), "%s takes a whole number from %d to %u", text,
+                 flags->row->least, flags->row->most);
+        return flags_refuse(flags, range, flags->value);
+    }
     const char *what = returned == FLAGS_NO_VALUE  ? "this flag needs an argument"
                        : returned == FLAGS_UNKNOWN ? "unknown flag"
+                       : returned == FLAGS_TWICE   ? "this flag can be given only once"
                                                    : "empty argument";
     return flags_refuse(flags, what, text);
 }
@@ -108,8 +115,15 @@ static int take_flag(struct flags *flags)
         row++;
     }
     flags->row = row;
-    bool has_value = row->kind != FLAG_SET && row->kind != FLAG_OWN;
-    return has_value && !read_value(flags) ? FLAGS_NO_VALUE : set_field(flags, row);
+    if (row->kind == FLAG_SET || row->kind == FLAG_OWN) {
+        return set_field(flags, row);
+    }
+    uint64_t bit = row->kind == FLAG_OWN_VALUES ? 0 : (uint64_t)1 << (row - flags->known);
+    if ((flags->given & bit) != 0) {
+        return FLAGS_TWICE;
+    }
+    flags->given |= bit;
+    return read_value(flags) ? set_field(flags, row) : FLAGS_NO_VALUE;
 }
 
 int flags_next(struct flags *flags)

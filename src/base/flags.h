@@ -17,9 +17,10 @@ enum flag_kind {
     FLAG_NUMBER, /* sets an unsigned to its value, from `least` to `most` */
     FLAG_OWN,    /* has no value; flags_next() returns its letter */
     FLAG_OWN_VALUE,
+    FLAG_OWN_VALUES, /* the same, and may be given several times */
 };
 
-/* A row. A table ends with a row of zeros, and lacks -h and -V. */
+/* A row. A table ends with a row of zeros, and lacks -h and -V. It has at most 64 rows. */
 struct flag {
     char letter;
     uint8_t kind; /* enum flag_kind */
@@ -52,12 +53,15 @@ struct flags {
     int *status;              /* what flags_refuse() sets to the exit code */
     char **rest;              /* the arguments that follow, and NULL; at the end the operands */
     const char *within;       /* the letters that follow in the present argument, or NULL */
+    uint64_t given;           /* a bit for each row whose flag must not come again */
     int letter;               /* the last letter read, known or not */
     const struct flag *row;   /* of that letter, or NULL */
     const char *value;        /* of a letter that takes a value */
 };
 
-/* What flags_next() returns, other than a letter. */
+/* What flags_next() returns, other than a letter. A second value would silently take the place of
+ * the first, which may be the stricter one: a flag with a value can't be given twice. */
+#define FLAGS_TWICE    (-6)
 #define FLAGS_PAGE     (-5) /* -h or -V: the program prints flags->value and exits */
 #define FLAGS_UNKNOWN  (-4)
 #define FLAGS_NO_VALUE (-3)
@@ -76,8 +80,8 @@ int flags_next(struct flags *flags);
  * and the usage. Sets *status to EXIT_USAGE, and returns -1. */
 int flags_refuse(const struct flags *flags, const char *what, const char *argument);
 
-/* Likewise names the letter after FLAGS_UNKNOWN, FLAGS_NO_VALUE or, of an empty text, FLAGS_WRONG.
- */
+/* Likewise names the letter after FLAGS_UNKNOWN, FLAGS_NO_VALUE, FLAGS_TWICE or, of an empty text
+ * or a number, FLAGS_WRONG. */
 int flags_refuse_letter(const struct flags *flags, int returned);
 
 #endif

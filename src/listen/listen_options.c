@@ -34,7 +34,7 @@ static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
     "With less than 512 MiB of memory, -c is three for each 4 MiB. -s is three quarters of -c.\n"
 static const char help[] = "usage: wrensshd-listen " FLAGS(FLAG_HELP) LAST_LINES;
 
-static const char wrong_values[] = FLAGS(WRONG_VALUE) "\0unknown flag, or one without its argument";
+static const char wrong_values[] = FLAGS(WRONG_VALUE);
 
 static bool read_number(unsigned *number, const char *text, unsigned most)
 {
@@ -100,8 +100,9 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
         }
         if (!take_flag(listener, &flags, flag)) {
             const char letter = (char)flags.letter;
-            bool is_value = flag > 0 || flag == FLAGS_WRONG;
-            return flags_refuse(&flags, texts_find(wrong_values, &letter, is_value), NULL);
+            return flag > 0 || flag == FLAGS_WRONG
+                       ? flags_refuse(&flags, texts_find(wrong_values, &letter, 1), NULL)
+                       : flags_refuse_letter(&flags, flag);
         }
     }
     const char *wrong = read_operands(listener, flags.rest);

@@ -19,9 +19,9 @@
     ROW('j', FLAG_OWN_VALUE, jail, 0, 0,                                                           \
         "  -j dir       show this directory as /, and nothing outside of it; %u, %h\n")            \
     ROW('u', FLAG_OWN_VALUE, umask, 0, 0, "  -u umask     for new files and directories, octal\n") \
-    ROW('p', FLAG_OWN_VALUE, allowed, 0, 0,                                                        \
+    ROW('p', FLAG_OWN_VALUES, allowed, 0, 0,                                                       \
         "  -p names     allow only these requests, separated by commas\n")                         \
-    ROW('P', FLAG_OWN_VALUE, allowed, 0, 0, "  -P names     refuse these requests\n")              \
+    ROW('P', FLAG_OWN_VALUES, allowed, 0, 0, "  -P names     refuse these requests\n")             \
     ROW('Q', FLAG_OWN_VALUE, allowed, 0, 0, "  -Q requests  print the names of all requests\n")    \
     ROW('v', FLAG_OWN, level, 0, 0, "  -v           log each file that is closed\n")               \
     ROW('l', FLAG_OWN_VALUE, level, 0, 0,                                                          \

@@ -39,11 +39,7 @@ static int read_arguments(struct flags *flags, struct key_tool *tool)
         return -1;
     }
     if (flag != FLAGS_END) {
-        char wrong[40];
-        snprintf(wrong, sizeof(wrong),
-                 flag == FLAGS_NO_VALUE ? "flag -%c needs an argument" : "unknown flag -%c",
-                 flags->letter);
-        return flags_refuse(flags, wrong, NULL);
+        return flags_refuse_letter(flags, flag);
     }
     tool->keydir = flags->rest[0];
     if (tool->keydir == NULL) {

@@ -77,8 +77,10 @@ static const char *operand(int index)
                : copies[optind + index];
 }
 
+static bool given[128];
+
 /* The next letter; -1 at the end, '?' if it is wrong. getopt() knows no long flags. A '+' ends the
- * flags at the first operand. */
+ * flags at the first operand. Of the flags with a value only these four may come twice. */
 static int next(const char *letters)
 {
     int count = 0;
@@ -90,11 +92,17 @@ static int next(const char *letters)
         (strcmp(copies[optind], "--help") == 0 || strcmp(copies[optind], "--version") == 0)) {
         return copies[optind][2] == 'h' ? 'h' : 'V';
     }
+    if (letter > 0 && strchr(":?", letter) == NULL && strchr(letters, letter)[1] == ':' &&
+        strchr("xgpP", letter) == NULL) {
+        letter = given[letter] ? '?' : letter;
+        given[letter] = true;
+    }
     return letter == ':' ? '?' : letter;
 }
 
 static void begin(void)
 {
+    memset(given, 0, sizeof(given));
     optind = 0;
     opterr = 0;
 }

@@ -66,7 +66,7 @@ def check(site, authorize):
 
     def start(*flags, user=site.user.pw_name, keydir=None, launch=(), env=None, mode=None):
         mode = mode or site.mode
-        command = [*launch, site.daemon, *site.daemon_args(), "-T", *(["-u", user] if user else []), *flags,
+        command = [*launch, site.daemon, *site.daemon_args(flags), "-T", *(["-u", user] if user else []), *flags,
                    keydir or site.keydir(mode)]
         return Report(run(command, env=daemon_environment(env), **site.become(mode)))
     return start

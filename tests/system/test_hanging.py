@@ -160,7 +160,7 @@ def test_host_key_on_a_dead_file_system(site, dial, dead_folder):
 
 def start_check(site, *flags, user, keydir, env=None):
     """-T with a deadline of a second. Returns its status and the words of its output."""
-    command = [site.daemon, *site.daemon_args(), "-T", "-t", "1", "-u", user, *flags, keydir]
+    command = [site.daemon, *site.daemon_args(flags), "-T", "-t", "1", "-u", user, *flags, keydir]
     try:
         done = run(command, timeout=GONE_SECONDS, env=daemon_environment(env))
     finally:

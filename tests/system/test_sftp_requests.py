@@ -852,7 +852,8 @@ WRONG = {
     "umask of letters": (["-u", "abc"], "abc"), "umask with a 9": (["-u", "029"], "029"),
     "umask too large": (["-u", "10000"], "10000"), "query": (["-Q", "flights"], "flights"),
     "missing value": (["-u"], "-u"), "log level": (["-l", "LOUD"], "LOUD"),
-    "facility": (["-f", "NOWHERE"], "NOWHERE"),
+    "facility": (["-f", "NOWHERE"], "NOWHERE"), "two jails": (["-j", "/a", "-j", "/b"], "only once: -j"),
+    "two masks": (["-u", "077", "-u0"], "only once: -u"),
 }
 
 

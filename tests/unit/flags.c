@@ -20,14 +20,15 @@ static struct fields {
 #define FLAGS(ROW)                                                                                 \
     ROW('a', FLAG_OWN, set, 0, 0, "")                                                              \
     ROW('b', FLAG_OWN, set, 0, 0, "")                                                              \
-    ROW('v', FLAG_OWN_VALUE, set, 0, 0, "")                                                        \
-    ROW('w', FLAG_OWN_VALUE, set, 0, 0, "")
+    ROW('v', FLAG_OWN_VALUES, set, 0, 0, "")                                                       \
+    ROW('w', FLAG_OWN_VALUES, set, 0, 0, "")
 #define FIELDS(ROW)                                                                                \
     ROW('s', FLAG_SET, set, true, 0, "")                                                           \
     ROW('S', FLAG_SET, set, false, 0, "")                                                          \
     ROW('l', FLAG_SET, level, -1, 0, "")                                                           \
     ROW('t', FLAG_TEXT, text, 1, 3, "")                                                            \
-    ROW('n', FLAG_NUMBER, number, 2, 999999998, "")
+    ROW('n', FLAG_NUMBER, number, 2, 999999998, "")                                                \
+    ROW('o', FLAG_OWN_VALUE, set, 0, 0, "")
 
 static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
 static const struct flag with_fields[] = {FLAGS(FLAG_ROW) FIELDS(FLAG_ROW){0}};
@@ -148,6 +149,28 @@ START_TEST(ranges)
 }
 END_TEST
 
+/* A second value would take the place of the first, which may be the stricter one. */
+START_TEST(values_come_once)
+{
+    static const struct {
+        const char *words[5];
+        int last;
+    } rows[] = {
+        {{"name", "-tab", "-tc"}, FLAGS_TWICE},    {{"name", "-n2", "-t", "a", "-n3"}, FLAGS_TWICE},
+        {{"name", "-n2", "-n"}, FLAGS_TWICE},      {{"name", "-ox", "-o", "y"}, FLAGS_TWICE},
+        {{"name", "-vx", "-v", "y"}, FLAGS_END},   {{"name", "-sSll", "-aab"}, FLAGS_END},
+        {{"name", "-ta", "-n2", "-ox"}, FLAGS_END}};
+    int flag, status = 0;
+    char *arguments[6] = {NULL};
+    memcpy(arguments, rows[_i].words, sizeof(rows[_i].words));
+    struct flags flags = flags_begin("name", "\n\n", with_fields, &fields, arguments, &status);
+    do {
+        flag = flags_next(&flags);
+    } while (flag > 0);
+    ck_assert_int_eq(flag, rows[_i].last);
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("flags");
@@ -157,6 +180,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, pages, 0, 7);
     tcase_add_test(tests, fields_are_set);
     tcase_add_loop_test(tests, ranges, 0, 12);
+    tcase_add_loop_test(tests, values_come_once, 0, 7);
     suite_add_tcase(suite, tests);
     return suite;
 }

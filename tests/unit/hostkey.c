@@ -500,7 +500,7 @@ START_TEST(tools_fail_with_a_status)
     ck_assert_int_eq(run_tool(printkey_main, NULL, "/nonexistent", null), 100);
     ck_assert_int_eq(run_tool(makekey_main, NULL, "/nonexistent/a", null), 111);
     capture_end(&capture, said, sizeof(said));
-    assert_contains(said, "wrensshd-makekey: unknown flag -z");
+    assert_contains(said, "wrensshd-makekey: unknown flag: -z");
     assert_contains(said, "wrensshd-printkey: more than one key directory");
 }
 END_TEST

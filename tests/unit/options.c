@@ -168,13 +168,13 @@ START_TEST(values)
     ck_assert_str_eq(options->groups[1], "two");
     options = accepted("-N git -e run -g git -m 3 -r -vv k");
     ck_assert_str_eq(options->anybody, "git");
-    options = accepted("-vlPt9 -i0 -m8640000 -eonce -etwice k");
+    options = accepted("-vlPt9 -i0 -m8640000 -eonce k");
     ck_assert_int_eq(options->verbosity, 1);
     ck_assert(options->syslog && options->no_sntrup);
     ck_assert_uint_eq(options->login_seconds, 9);
     ck_assert_uint_eq(options->idle_seconds, 0);
     ck_assert_uint_eq(options->attempts, 8640000);
-    ck_assert_str_eq(options->forced_command, "twice");
+    ck_assert_str_eq(options->forced_command, "once");
 }
 END_TEST
 
@@ -236,6 +236,18 @@ static const struct {
     {"-N git -e c -q k", "-N needs -e"},
     {"-N \"\" -e c k", "-N"},
     {"-e c -N", "-N"},
+    {"-R a -R b k", "only once: -R"},
+    {"-Rrevoked -TRother k", "only once: -R"},
+    {"-a a -a b k", "only once: -a"},
+    {"-c a -vc b k", "only once: -c"},
+    {"-e a -e a k", "only once: -e"},
+    {"-N a -N b -e c k", "only once: -N"},
+    {"-T -u a -u b k", "only once: -u"},
+    {"-t 5 -t 6 k", "only once: -t"},
+    {"-i 5 -i 6 k", "only once: -i"},
+    {"-M 5 -M 6 k", "only once: -M"},
+    {"-k 5 -k 6 k", "only once: -k"},
+    {"-m 1 -m 20 k", "only once: -m"},
     {"-z k", "-z"},
     {"-vz k", "-z"},
     {"-? k", "-?"},

@@ -66,7 +66,7 @@ class Line:
                  daemon=None, keydir=None, stderr=None):
         self.site, self.log, self.mode = site, log, mode
         self.sock, theirs = pair or tcp_pair()
-        command = [*launch, daemon or site.daemon, *site.daemon_args(), *args, keydir or site.keydir(mode)]
+        command = [*launch, daemon or site.daemon, *site.daemon_args(args), *args, keydir or site.keydir(mode)]
         self.proc = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=stderr or log.file,
                                      env=daemon_environment(env), pass_fds=pass_fds,
                                      **site.become(mode))
@@ -148,7 +148,7 @@ class Server:
         self.prefix, self.address = prefix, address
         self.most = ["-c", str(most), "-b", str(most)]
         self.expected_status = {0}
-        command = [daemon or site.daemon, *site.daemon_args(), *args, site.keydir(self.mode)]
+        command = [daemon or site.daemon, *site.daemon_args(args), *args, site.keydir(self.mode)]
         self.start(command, env)
 
     def start(self, command, env):

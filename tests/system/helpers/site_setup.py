@@ -154,11 +154,11 @@ class Site:
                     "extra_groups": os.getgrouplist(self.user.pw_name, self.user.pw_gid)}
         return {}
 
-    def daemon_args(self):
-        """An ordinary user's own authorized_keys is left alone; a throw-away user's stands in its home. Sanitizer
-        builds and emulated ones have no sandbox to insist on."""
+    def daemon_args(self, given=()):
+        """What goes before these flags. An ordinary user's own authorized_keys is left alone; a throw-away user's stands in
+        its home. Sanitizer builds and emulated ones have no sandbox to insist on."""
         best_effort = ["-B"] if os.environ.get("WREN_NO_SANDBOX") else []
-        return best_effort + ([] if self.root else ["-a", self.authorized_keys])
+        return best_effort + ([] if self.root or "-a" in given else ["-a", self.authorized_keys])
 
     def add_user(self, suffix="", shell="/bin/sh", home=True, more=()):
         """A throw-away user, named after this process so that parallel runs don't meet. If a test makes it, it goes with
