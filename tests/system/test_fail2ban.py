@@ -91,7 +91,7 @@ def start_journal(island):
     """Sends standard error to the journal, as systemd does for a unit."""
     if not os.path.exists("/lib/systemd/systemd-journald"):
         pytest.skip("no journald here")
-    island("mkdir", "-p", "/run/systemd/journal")
+    island.need("mkdir", "-p", "/run/systemd/journal")
     island.start("/lib/systemd/systemd-journald")
     assert proc.wait_until(lambda: island("test", "-S", "/run/systemd/journal/stdout").returncode == 0, PATIENCE_SECONDS)
     island.start("systemd-cat", "-t", "wrensshd", "sh", "-c", "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec sh "
@@ -149,8 +149,8 @@ def test_ban(island, site, log, address):
         misbehave(island, site, address)
         if log == "journal":
             # Any user's process can call itself wrensshd there.
-            island("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "systemd-cat", "-t", "wrensshd",
-                   "echo", FORGED.partition(" ")[2])
+            island.need("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "systemd-cat", "-t", "wrensshd",
+                        "echo", FORGED.partition(" ")[2])
         for word in (FORGED, f"\n{FORGED}", "x" * 30000 + f"\n{FORGED}"):
             island.ssh()(f": '{word}'")
         bans.wait("Total failed", "9")

@@ -13,7 +13,7 @@ import pytest
 
 from daemon import daemon_environment, run
 from island import need_namespaces
-from site_setup import PROJECT
+from site_setup import PROJECT, run_or_fail
 
 PACKAGING = os.path.join(PROJECT, "packaging")
 SHARED = os.path.join(PACKAGING, "initramfs")
@@ -77,7 +77,7 @@ def test_host_key_is_kept(image):
 
 def test_openssh_key_is_taken(image):
     """An OpenSSH host key is accepted, so a host that changes its server keeps its key."""
-    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", image.folder + "/ssh_host_ed25519_key"])
+    run_or_fail(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", image.folder + "/ssh_host_ed25519_key"])
     done = image.prepare()
     assert done.returncode == 0, done.stderr
     assert sorted(os.listdir(image.out + "/etc/wrensshd/hostkey")) == ["ssh_host_ed25519_key"]
@@ -599,7 +599,7 @@ def mkinitfs_build(image):
     """What mkinitfs puts into an image by the feature's list, after its settings file has sourced our script."""
     out = os.path.join(image.out, "usr/share/wrensshd/mkinitfs")
     shared = os.path.join(image.out, "usr/share/wrensshd/initramfs")
-    run(["sh", SHARED + "/install.sh", "mkinitfs"], env=daemon_environment({"DESTDIR": image.out}))
+    run_or_fail(["sh", SHARED + "/install.sh", "mkinitfs"], env=daemon_environment({"DESTDIR": image.out}))
     done = run(["sh", "-euc", f". {shared}/mkinitfs.sh; echo goes on"], env={**image.environment, "WREN_OUT": out,
                                                                             "WREN_SHARED": shared})
     assert done.returncode == 0 and done.stdout == "goes on\n", done.stderr
@@ -711,5 +711,5 @@ def test_tries_of_crypttab(line, expected, tmp_path):
         command = file.read().split("crypttab=$DESTDIR", 1)[1].split("\n\n", 1)[0]
     os.mkdir(tmp_path / "cryptroot")
     (tmp_path / "cryptroot/crypttab").write_text(line + "\n")
-    run(["sh", "-ec", "crypttab=$DESTDIR" + command], env=daemon_environment({"DESTDIR": str(tmp_path)}))
+    run_or_fail(["sh", "-ec", "crypttab=$DESTDIR" + command], env=daemon_environment({"DESTDIR": str(tmp_path)}))
     assert (tmp_path / "cryptroot/crypttab").read_text() == (expected or line) + "\n"

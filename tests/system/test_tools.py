@@ -8,7 +8,7 @@ import time
 import pytest
 
 from daemon import daemon_environment, kill, run
-from site_setup import PROJECT
+from site_setup import PROJECT, run_or_fail
 from wire_session import Client
 
 FILES = ("ed25519.pk", ".ed25519.sk")
@@ -81,7 +81,7 @@ def test_modes_under_any_mask(makekey, folder):
 
 def test_leaves_a_good_pair_alone(makekey, folder):
     """makekey leaves a valid pair alone, so start scripts can run it each time."""
-    makekey(folder + "/k")
+    assert makekey(folder + "/k").returncode == 0
     before = contents(folder + "/k")
     stamps = [os.stat(f"{folder}/k/{name}").st_mtime_ns for name in FILES]
     for _ in range(3):
@@ -92,8 +92,8 @@ def test_leaves_a_good_pair_alone(makekey, folder):
 
 def test_two_keys_differ(makekey, folder):
     """Two keys differ."""
-    makekey(folder + "/a")
-    makekey(folder + "/b")
+    assert makekey(folder + "/a").returncode == 0
+    assert makekey(folder + "/b").returncode == 0
     assert contents(folder + "/a") != contents(folder + "/b")
 
 
@@ -101,7 +101,7 @@ def test_two_keys_differ(makekey, folder):
 def test_repairs_the_public_key(makekey, printkey, folder, size):
     """A damaged public key is written again from the secret key, so the host keeps its identity."""
     keydir = folder + "/k"
-    makekey(keydir)
+    assert makekey(keydir).returncode == 0
     before = contents(keydir)
     path = keydir + "/ed25519.pk"
     if size is None:
@@ -117,7 +117,7 @@ def test_repairs_the_public_key(makekey, printkey, folder, size):
 def test_repairs_the_secret_key(makekey, printkey, folder, size):
     """A damaged secret key is replaced, so the server works again."""
     keydir = folder + "/k"
-    makekey(keydir)
+    assert makekey(keydir).returncode == 0
     path = keydir + "/.ed25519.sk"
     if size is None:
         os.unlink(path)
@@ -130,7 +130,7 @@ def test_repairs_the_secret_key(makekey, printkey, folder, size):
 def test_repairs_a_pair_that_does_not_match(makekey, printkey, folder):
     """A pair whose halves do not match is repaired."""
     for name in ("a", "b"):
-        makekey(f"{folder}/{name}")
+        assert makekey(f"{folder}/{name}").returncode == 0
     secret = contents(folder + "/a")[".ed25519.sk"]
     shutil.copy(folder + "/b/ed25519.pk", folder + "/a/ed25519.pk")
     assert makekey(folder + "/a").returncode == 0
@@ -155,7 +155,7 @@ def test_killed_in_the_middle(makekey, printkey, folder, site):
 def test_killed_while_it_repairs(makekey, printkey, folder, site):
     """After a kill during a repair the next run makes a valid key, and a valid secret key is never lost."""
     keydir = folder + "/k"
-    makekey(keydir)
+    assert makekey(keydir).returncode == 0
     before = contents(keydir)
     for delay_us in range(0, 6000, 300):
         os.truncate(keydir + "/ed25519.pk", 5)
@@ -189,7 +189,7 @@ def test_temporary_file_in_the_way(makekey, printkey, folder):
         file.write("precious")
     for name in FILES:
         os.symlink(target, f"{keydir}/{name if name[0] == '.' else '.' + name}.tmp")
-    makekey(keydir)
+    assert makekey(keydir).returncode == 0
     with open(target, encoding="ascii") as file:
         assert file.read() == "precious"
     assert makekey(keydir).returncode == 0
@@ -232,7 +232,7 @@ def test_usage(makekey, printkey, tool, args, status):
 
 def test_prints_what_ssh_keygen_prints(makekey, printkey, folder, tmp_path):
     """printkey prints key and fingerprint as ssh-keygen does."""
-    makekey(folder + "/k")
+    assert makekey(folder + "/k").returncode == 0
     done = printkey(folder + "/k")
     line, fingerprint = done.stdout.splitlines()
     public = tmp_path / "key.pub"
@@ -242,7 +242,7 @@ def test_prints_what_ssh_keygen_prints(makekey, printkey, folder, tmp_path):
 
 def test_prints_without_the_secret(makekey, printkey, folder):
     """printkey works for users who can't read the secret key."""
-    makekey(folder + "/k")
+    assert makekey(folder + "/k").returncode == 0
     os.unlink(folder + "/k/.ed25519.sk")
     done = printkey(folder + "/k")
     assert done.returncode == 0 and done.stdout.startswith("ssh-ed25519 ")
@@ -263,7 +263,7 @@ def find_tinysshd(name):
 def test_tinysshds_key_directory(folder, site, printkey, dial):
     """The daemon and TinySSH use the same key directory."""
     keydir = folder + "/tiny"
-    run([find_tinysshd("tinysshd-makekey"), keydir])
+    run_or_fail([find_tinysshd("tinysshd-makekey"), keydir])
     assert printkey(keydir).returncode == 0
     line = dial(keydir=keydir)
     raw = Client(line.sock, site.user.pw_name, site.key).login()

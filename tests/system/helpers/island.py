@@ -75,9 +75,13 @@ class Island:
             env=daemon_environment({"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}))
         assert self.proc.stdout.readline() == b"ready\n"
         self.inside = ["nsenter", "-t", str(proc.children(self.proc.pid)[0]), "--net", "--mount", "--pid"]
-        run([*self.inside, "wrensshd-makekey", "-q", "/etc/wrensshd"])
         self.known_hosts = self.path("known_hosts")
-        key = self("wrensshd-printkey", "/etc/wrensshd").stdout.splitlines()[0]
+        try:
+            self.need("wrensshd-makekey", "-q", "/etc/wrensshd")
+            key = self.need("wrensshd-printkey", "/etc/wrensshd").splitlines()[0]
+        except BaseException:
+            self.close()
+            raise
         with open(self.known_hosts, "w", encoding="ascii") as file:
             file.write(f"wren {key}\n")
 
@@ -87,6 +91,12 @@ class Island:
 
     def __call__(self, *command, **how):
         return run([*self.inside, *command], env={"PATH": "/usr/local/sbin:/usr/sbin:/usr/bin:/sbin:/bin"}, **how)
+
+    def need(self, *command, **how):
+        """The output of a command without which the test means nothing."""
+        done = self(*command, **how)
+        assert done.returncode == 0, f"{command}: status {done.returncode}: {done.stdout}{done.stderr}"
+        return done.stdout
 
     def start(self, *command, **how):
         """Starts a program that ends with the island at the latest."""
