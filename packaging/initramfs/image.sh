@@ -112,9 +112,7 @@ wren_fingerprint_of() { "$wren_daemon-printkey" "$1" | sed -n '2s/^256 \([^ ]*\)
 
 # A key for the initramfs only: anybody who holds the disk can read an unencrypted image. It is made once.
 wren_have_host_key() {
-    if [ ! -e "$wren_folder/ssh_host_ed25519_key" ] || [ -e "$wren_folder/.ed25519.sk" ]; then
-        "$wren_daemon-makekey" -q "$wren_folder" || { wren_refuse "no host key in $wren_folder"; return 1; }
-    fi
+    "$wren_daemon-makekey" -q "$wren_folder" || { wren_refuse "no host key in $wren_folder"; return 1; }
     wren_fingerprint=$(wren_fingerprint_of "$wren_folder")
     [ -n "$wren_fingerprint" ] || wren_refuse "the host key in $wren_folder can't be used"
 }

@@ -3,7 +3,7 @@
  *
  *   a directory with tinysshd's pair: `ed25519.pk` (32 bytes) and `.ed25519.sk` (64 bytes: seed and
  *     public key, as libsodium and NaCl keep it), with OpenSSH's `ssh_host_ed25519_key`, or both:
- *     then the pair comes first;
+ *     then the pair comes first; beside an OpenSSH key `ed25519.pk` alone does not count;
  *   an OpenSSH private key itself;
  *   `credential:NAME`, such a key in $CREDENTIALS_DIRECTORY (systemd.exec(5));
  *   a descriptor of a directory or of a key.
@@ -49,6 +49,10 @@ int hostkey_load(struct hostkey *key, const char *keydir, int *status);
 /* The same from a descriptor, which is closed; `name` is for the log. Owner and mode of a file
  * without a name, such as that of memfd_create(2), are not checked: the caller vouches for it. */
 int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *status);
+
+/* Whether hostkey_load() takes an OpenSSH key as the first: `keydir` is no directory, or one with
+ * such a key and no secret key of a pair. Says nothing about whether that key can be used. */
+bool hostkey_is_openssh(const char *keydir);
 
 struct hostkey_public_keys {
     size_t count;

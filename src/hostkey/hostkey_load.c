@@ -101,10 +101,11 @@ static bool is_there(const struct place *directory, const char *name)
     return fstatat(directory->fd, name, &found, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
 }
 
+/* A public key alone is no pair: beside an OpenSSH key it must neither stop that one from serving
+ * nor make wrensshd-makekey replace it. */
 static bool has_pair(const struct place *directory)
 {
-    return is_there(directory, hostkey_secret_file.name) ||
-           is_there(directory, hostkey_public_file.name);
+    return is_there(directory, hostkey_secret_file.name);
 }
 
 /* Logs a key that can't be used. The exit code is 100 if the administrator can correct it, 111 if
@@ -241,6 +242,15 @@ static int load_directory(struct hostkey *key, const struct place *directory, in
     if (result == 0 && pair_first && has_openssh) {
         load_second(key, directory);
     }
+    return result;
+}
+
+bool hostkey_is_openssh(const char *keydir)
+{
+    struct place place = {.fd = lease_open(AT_FDCWD, keydir)};
+    bool result = place.fd >= 0 && (!is_directory(place.fd) ||
+                                    (is_there(&place, OPENSSH_NAME) && !has_pair(&place)));
+    close(place.fd);
     return result;
 }
 

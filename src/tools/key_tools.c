@@ -60,22 +60,12 @@ static const struct flag makekey_flags[] = {MAKEKEY_FLAGS(FLAG_ROW){0}};
 
 static const char makekey_help[] =
     "usage: wrensshd-makekey [-q] [-i file] [-h] [-V] keydir\n"
-    "Makes the host key of wrensshd in keydir, or repairs a damaged one. A good one is left "
-    "alone.\n" MAKEKEY_FLAGS(FLAG_HELP) LAST_FLAGS;
+    "Makes the host key of wrensshd in keydir, or repairs a damaged one. A good one is left\n"
+    "alone, and so is OpenSSH's ssh_host_ed25519_key.\n" MAKEKEY_FLAGS(FLAG_HELP) LAST_FLAGS;
 
-static int make_key(const struct key_tool *tool, enum hostkey_change *change)
-{
-    struct hostkey key;
-    int status;
-    if (tool->value != NULL && hostkey_load(&key, tool->value, &status) != 0) {
-        return status;
-    }
-    int result = hostkey_make(tool->keydir, tool->value != NULL ? &key.first : NULL, change);
-    sodium_memzero(&key, sizeof(key));
-    return result == 0 ? 0 : EXIT_TROUBLE;
-}
-
-int makekey_main(char **argv)
+/* Where an OpenSSH key serves, a pair would come before it, and clients would see another host key:
+ * that takes -i. Here the key must only be one that the server can use. */
+static int make_key(const struct key_tool *tool, const char **result)
 {
     static const char *const results[] = {
         [HOSTKEY_KEPT] = "already there",
@@ -83,7 +73,28 @@ int makekey_main(char **argv)
         [HOSTKEY_REPAIRED] = "repaired",
         [HOSTKEY_REPLACED] = "replaced: its secret half was damaged or missing",
     };
+    struct hostkey key;
     enum hostkey_change change = HOSTKEY_KEPT;
+    int status = 0;
+    bool imports = tool->value != NULL;
+    bool openssh = !imports && hostkey_is_openssh(tool->keydir);
+    if ((imports || openssh) &&
+        hostkey_load(&key, imports ? tool->value : tool->keydir, &status) != 0) {
+        return status;
+    }
+    if (!openssh && hostkey_make(tool->keydir, imports ? &key.first : NULL, &change) != 0) {
+        status = EXIT_TROUBLE;
+    }
+    sodium_memzero(&key, sizeof(key));
+    *result = openssh                             ? "already there, in OpenSSH's format"
+              : imports && change == HOSTKEY_MADE ? "imported"
+                                                  : results[change];
+    return status;
+}
+
+int makekey_main(char **argv)
+{
+    const char *result = "";
     struct hostkey_public_keys keys;
     char fingerprint[FINGERPRINT_BYTES];
     int status = 0;
@@ -94,13 +105,11 @@ int makekey_main(char **argv)
     if (read_arguments(&flags, &tool) != 0) {
         return status;
     }
-    status = make_key(&tool, &change);
+    status = make_key(&tool, &result);
     if (status != 0 || tool.quiet || hostkey_list(&keys, tool.keydir, &status) != 0) {
         return status;
     }
     hostkey_fingerprint(fingerprint, keys.public_keys[0]);
-    const char *result =
-        change == HOSTKEY_MADE && tool.value != NULL ? "imported" : results[change];
     return tool_printed(
         dprintf(STDOUT_FILENO, "%s: host key %s, %s\n", tool.keydir, result, fingerprint));
 }

@@ -8,8 +8,8 @@
  * it names; EXIT_TROUBLE for trouble, such as a failed write to stdout. Trick: own frame; as a part
  * of main()'s it would lie above the stack of each process of a connection. */
 
-/* wrensshd-makekey: makes or repairs the host key (hostkey_make), or imports one. Unless -q is
- * given, it prints on stdout what it did. */
+/* wrensshd-makekey: makes or repairs the host key (hostkey_make), or imports one. An OpenSSH key
+ * that serves is left alone. Unless -q is given, it prints on stdout what it did. */
 __attribute__((noinline)) int makekey_main(char **argv);
 
 /* wrensshd-printkey: prints for each host key its public line and its fingerprint, as ssh-keygen -l

@@ -103,7 +103,7 @@ class Service:
 
     def buildroot(self):
         """With busybox's start-stop-daemon, as the script finds it there."""
-        self.island("mount", "-t", "tmpfs", "none", "/run")
+        self.island.need("mount", "-t", "tmpfs", "none", "/run")
         os.symlink(shutil.which("busybox"), self.island.path("start-stop-daemon"))
         self.service_script("buildroot/S50wrensshd", "S50wrensshd",
                             "env", f"PATH={self.island.folder}:/usr/sbin:/usr/bin:/sbin:/bin")
@@ -473,25 +473,38 @@ def test_read_only_root_without_a_key(island, name):
         service.end()
 
 
-@pytest.mark.parametrize("name", SUPERVISED)
-def test_read_only_root_with_a_key(island, name):
-    """On a read-only root an OpenSSH key alone is enough."""
-    if not find(PROGRAMS[name]):
-        pytest.skip(f"{PROGRAMS[name]} is not installed")
-    assert island("sh", "-ec", """rm /etc/wrensshd/ed25519.pk /etc/wrensshd/.ed25519.sk
+OPENSSH_KEY = """rm /etc/wrensshd/ed25519.pk /etc/wrensshd/.ed25519.sk
 ssh-keygen -q -t ed25519 -N '' -f /etc/wrensshd/ssh_host_ed25519_key
-mount --bind /etc/wrensshd /etc/wrensshd; mount -o remount,bind,ro /etc/wrensshd""").returncode == 0
+echo wren "$(cat /etc/wrensshd/ssh_host_ed25519_key.pub)" >"$0"
+"""
+READ_ONLY = "mount --bind /etc/wrensshd /etc/wrensshd; mount -o remount,bind,ro /etc/wrensshd"
+
+
+@pytest.mark.parametrize("mount", ["", READ_ONLY], ids=["writable", "read-only"])
+@pytest.mark.parametrize("make", [OPENSSH_KEY, ""], ids=["openssh", "pair"])
+@pytest.mark.parametrize("name", [*SUPERVISED, *(pytest.param(name, marks=pytest.mark.slow) for name in ("buildroot", "openrc"))])
+def test_host_key_stays(island, name, make, mount):
+    """Each service serves with the key that is there: clients see no other one. It need not write anything."""
+    program = PROGRAMS[name]
+    if not (find(program) if program else tree(name)):
+        pytest.skip(f"{program or name} is not installed")
+    island.need("sh", "-ec", f"{make}\n{mount}", island.known_hosts)
+    before = sorted(os.listdir(island.path("etc/wrensshd")))
     service = Service(island, name)
-    assert not re.search("trouble|waiting", island.read(LOG))
-    service.end()
+    try:
+        island.ssh().works()
+        assert sorted(os.listdir(island.path("etc/wrensshd"))) == before
+        assert not service.log or not re.search("makekey|key directory|waiting", island.read(LOG)), island.read(LOG)
+    finally:
+        service.end()
 
 
 # ---- the fingerprint --------------------------------------------------------------------------
 
 def test_fingerprint_at_the_start(island, tmp_path):
     """A board's console shows what the client asks about at the first login: the fingerprint of each host key."""
-    island("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/etc/wrensshd/ssh_host_ed25519_key")
-    keys = island("wrensshd-printkey", "/etc/wrensshd").stdout
+    island.need("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/etc/wrensshd/ssh_host_ed25519_key")
+    keys = island.need("wrensshd-printkey", "/etc/wrensshd")
     fingerprints = re.findall("SHA256:[^ ]+", keys)
     with open(tmp_path / "log", "wb") as file:
         started = island.start("sh", os.path.join(PACKAGING, "listen/run"), stdout=file, stderr=file)
@@ -611,7 +624,7 @@ def test_nftables_for_ipv6(island):
     if not find("nft") or island("nft", "list", "ruleset").returncode != 0:
         pytest.skip("no nftables here")
     addresses = "".join(f"address add 2001:db8:0:1::{n:x}/128 dev lo\n" for n in range(1, 61))
-    island("ip", "-batch", "-", input=addresses + "address add 2001:db8:0:2::1/128 dev lo\n")
+    island.need("ip", "-batch", "-", input=addresses + "address add 2001:db8:0:2::1/128 dev lo\n")
     loaded = island("nft", "-f", os.path.join(PACKAGING, "nftables/wrensshd.nft"))
     assert loaded.returncode == 0, loaded.stderr
     through, other = island(sys.executable, "-c", MANY_ADDRESSES).stdout.split()

@@ -132,6 +132,18 @@ START_TEST(a_directory_with_an_openssh_key)
 }
 END_TEST
 
+/* The secret key makes the pair, for the server as for wrensshd-makekey. */
+START_TEST(a_public_key_without_its_secret_one)
+{
+    ck_assert_int_eq(load(path), 0);
+    memcpy(secret_key, key.first.public_key, 32);
+    scratch_write(scratch, "ed25519.pk", public_key, sizeof(public_key), 0644);
+    ck_assert_int_eq(load(scratch), 0);
+    ck_assert_str_eq(said, "");
+    ck_assert_mem_eq(secret_key, key.first.public_key, 32);
+}
+END_TEST
+
 START_TEST(both)
 {
     write_pair();
@@ -279,7 +291,8 @@ static int run_tool(int (*tool)(char **), const char *flag, const char *value, c
     ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
     pid_t child = fork();
     if (child == 0) {
-        char *arguments[] = {strdup("tool"), strdup(flag), strdup(value), strdup(keydir), NULL};
+        char *arguments[] = {strdup("tool"), strdup(flag), strdup(value),
+                             keydir != NULL ? strdup(keydir) : NULL, NULL};
         dup2(ends[1], STDOUT_FILENO);
         dup2(ends[1], STDERR_FILENO);
         _exit(tool(arguments));
@@ -324,6 +337,58 @@ START_TEST(makekey_imports)
     assert_contains(out, "this flag needs an argument: -i");
     ck_assert_int_eq(load(directory), 0);
     ck_assert_mem_eq(imported, key.first.public_key, 32);
+}
+END_TEST
+
+/* A pair would come first, and clients would see another host key. */
+START_TEST(makekey_leaves_an_openssh_key_alone)
+{
+    static const char as_before[] = "test ! -e .ed25519.sk && test ! -e .lock && "
+                                    "test $(ls | wc -l) = 2";
+    char out[2048], fingerprint[FINGERPRINT_BYTES];
+    const char *const places[] = {scratch, path};
+    ck_assert_int_eq(load(path), 0);
+    hostkey_fingerprint(fingerprint, key.first.public_key);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_int_eq(run_tool(makekey_main, "--", places[i], NULL, out), 0);
+        assert_contains(out, ": host key already there, in OpenSSH's format, SHA256:");
+        assert_contains(out, fingerprint);
+        ck_assert_int_eq(run_tool(makekey_main, "-q", places[i], NULL, out), 0);
+        ck_assert_str_eq(out, "");
+        keygen_run(scratch, as_before);
+    }
+    scratch_write(scratch, "ed25519.pk", public_key, sizeof(public_key), 0644);
+    ck_assert_int_eq(run_tool(makekey_main, "-q", scratch, NULL, out), 0);
+    keygen_run(scratch, "rm ed25519.pk");
+    keygen_run(scratch, as_before);
+    /* With -i somebody asks for the pair. */
+    ck_assert_int_eq(run_tool(makekey_main, "-i", path, scratch, out), 0);
+    assert_contains(out, "imported");
+    ck_assert_int_eq(run_tool(makekey_main, "--", scratch, NULL, out), 0);
+    assert_contains(out, ": host key already there, SHA256:");
+}
+END_TEST
+
+/* It is not for us to decide what becomes of a key that can't be used. */
+START_TEST(makekey_refuses_an_openssh_key_that_can_not_be_used)
+{
+    static const struct {
+        const char *damage, *reason;
+    } rows[] = {{"chmod 640 ssh_host_ed25519_key", "accessible by group or others"},
+                {": > ssh_host_ed25519_key", "is not an OpenSSH private key"},
+                {"ssh-keygen -q -p -N secret -f ssh_host_ed25519_key", "protected by a passphrase"},
+                {"mv ssh_host_ed25519_key.pub ssh_host_ed25519_key", "is a public key"},
+                {"ln -sf nowhere ssh_host_ed25519_key", "No such file"},
+                {"chown 12345 ssh_host_ed25519_key", "owned by neither"}};
+    char out[2048];
+    if (_i == 5 && geteuid() != 0) {
+        return;
+    }
+    keygen_run(scratch, rows[_i].damage);
+    ck_assert_int_ge(run_tool(makekey_main, "--", scratch, NULL, out), 100);
+    assert_contains(out, path);
+    assert_contains(out, rows[_i].reason);
+    keygen_run(scratch, "test ! -e .ed25519.sk && test ! -e ed25519.pk");
 }
 END_TEST
 
@@ -372,6 +437,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, modes_and_owners);
     tcase_add_test(tests, not_a_key_file);
     tcase_add_test(tests, a_directory_with_an_openssh_key);
+    tcase_add_test(tests, a_public_key_without_its_secret_one);
     tcase_add_test(tests, both);
     tcase_add_test(tests, a_bad_second_key_is_left_out);
     tcase_add_test(tests, a_bad_first_key_is_not_replaced_by_the_second);
@@ -381,6 +447,8 @@ Suite *unit_suite(void)
     tcase_add_test(tests, credentials);
     tcase_add_test(tests, descriptors);
     tcase_add_test(tests, makekey_imports);
+    tcase_add_test(tests, makekey_leaves_an_openssh_key_alone);
+    tcase_add_loop_test(tests, makekey_refuses_an_openssh_key_that_can_not_be_used, 0, 6);
     tcase_add_test(tests, printkey_prints_what_ssh_keygen_prints);
     tcase_add_test(tests, printkey_without_the_right_to_the_secret_key);
     suite_add_tcase(suite, tests);
