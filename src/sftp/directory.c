@@ -187,7 +187,7 @@ static bool add_name(struct sftp *sftp, int directory, const char *name)
     struct stat status;
     char line[LISTING_BYTES];
     bool is_above = strcmp(name, "..") == 0 && paths_is_root(&sftp->paths, directory);
-    if (fstatat(directory, is_above ? "." : name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+    if (paths_stat_name(&sftp->paths, &status, directory, is_above ? "." : name) != 0) {
         return false;
     }
     writer_text(&sftp->answers, name);

@@ -29,9 +29,11 @@ static int open_flags(uint32_t wanted)
     return flags | ((wanted & SFTP_OPEN_EXCLUSIVE) != 0 ? O_EXCL : 0);
 }
 
-static bool flags_change(int flags)
+/* Without a WRITE, too, OPEN can make or empty a file. */
+static bool is_refused(const struct sftp *sftp, int flags)
 {
-    return (flags & O_ACCMODE) != O_RDONLY || (flags & (O_CREAT | O_TRUNC)) != 0;
+    return ((flags & (O_CREAT | O_TRUNC)) != 0 && !sftp->may_write) ||
+           ((flags & O_ACCMODE) != O_RDONLY && sftp->read_only);
 }
 
 enum sftp_status on_open(struct sftp *sftp)
@@ -43,7 +45,7 @@ enum sftp_status on_open(struct sftp *sftp)
     if (sftp->message.failed || !reader_text(&name, path, sizeof(path))) {
         return SFTP_BAD_MESSAGE;
     }
-    if (sftp->read_only && flags_change(flags)) {
+    if (is_refused(sftp, flags)) {
         return SFTP_PERMISSION_DENIED;
     }
     return handle_open(sftp, path, flags, attributes_mode(&wanted, 0666));

@@ -20,62 +20,6 @@
 
 #define DIRECTORY_FLAGS (O_PATH | O_DIRECTORY | O_CLOEXEC)
 
-/* ---- the text of a path ---------------------------------------------------------------------- */
-
-char *path_cut_last(char *path)
-{
-    size_t length = strlen(path);
-    while (length > 1 && path[length - 1] == '/') {
-        path[--length] = '\0';
-    }
-    path = strrchr(path, '/');
-    *path = '\0';
-    return path + 1;
-}
-
-bool path_is_dots(const char *name)
-{
-    return name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
-}
-
-/* Skips slashes and parts that are ".". */
-static const char *skip_nothing(const char *path)
-{
-    while (path[0] == '/' || (path[0] == '.' && (path[1] == '/' || path[1] == '\0'))) {
-        path++;
-    }
-    return path;
-}
-
-bool path_begins_with(const char *path, const char *directory)
-{
-    const char *wanted = skip_nothing(directory);
-    if (path[0] != '/' || wanted[0] == '\0') {
-        return false;
-    }
-    for (path = skip_nothing(path); wanted[0] != '\0'; path = skip_nothing(path)) {
-        size_t bytes = strcspn(wanted, "/");
-        if (strcspn(path, "/") != bytes || memcmp(path, wanted, bytes) != 0) {
-            return false;
-        }
-        path += bytes;
-        wanted = skip_nothing(wanted + bytes);
-    }
-    return true;
-}
-
-int path_prepend(char rest[static PATH_BYTES], const char *first)
-{
-    size_t first_bytes = strlen(first);
-    size_t rest_bytes = strlen(rest);
-    if (first_bytes + rest_bytes >= PATH_BYTES) {
-        return ENAMETOOLONG;
-    }
-    memmove(rest + first_bytes, rest, rest_bytes + 1);
-    memcpy(rest, first, first_bytes);
-    return 0;
-}
-
 /* ---- opening inside the jail ----------------------------------------------------------------- */
 
 /* Writes the whole name as seen from the jail's root. */
@@ -245,19 +189,6 @@ int paths_open(const struct paths *paths, int *fd, const char *path, int flags, 
     return *fd >= 0 ? 0 : errno;
 }
 
-int paths_stat(const struct paths *paths, struct stat *status, const char *path, bool follow)
-{
-    struct place place;
-    int error = paths_find(paths, &place, path, follow);
-    if (error == 0) {
-        int done = paths->jail >= 0 && follow
-                       ? fstat(place.directory, status)
-                       : fstatat(place.directory, place.name, status, place.flags);
-        error = paths_leave(&place, done);
-    }
-    return error;
-}
-
 static bool is_proc(int directory)
 {
     struct statfs status;
@@ -271,6 +202,50 @@ bool paths_is_root(const struct paths *paths, int directory)
            root.st_dev == status.st_dev && root.st_ino == status.st_ino;
 }
 
+/* readlinkat(2), but EACCES for what would show names outside of the jail. */
+static int read_target(const struct paths *paths, char target[static PATH_BYTES], int directory,
+                       const char *name)
+{
+    ssize_t bytes = readlinkat(directory, name, target, PATH_BYTES - 1);
+    if (bytes < 0) {
+        return errno;
+    }
+    target[bytes] = '\0';
+    return paths->jail >= 0 && (is_proc(directory) || path_begins_with(target, paths->outside))
+               ? EACCES
+               : 0;
+}
+
+int paths_stat_name(const struct paths *paths, struct stat *status, int directory, const char *name)
+{
+    char target[PATH_BYTES];
+    if (fstatat(directory, name, status, AT_SYMLINK_NOFOLLOW) != 0) {
+        return errno;
+    }
+    if (paths->jail >= 0 && S_ISLNK(status->st_mode)) {
+        int error = read_target(paths, target, directory, name);
+        status->st_size = error == 0 ? (off_t)strlen(target) : 0;
+    }
+    return 0;
+}
+
+int paths_stat(const struct paths *paths, struct stat *status, const char *path, bool follow)
+{
+    struct place place;
+    int error = paths_find(paths, &place, path, follow);
+    if (error != 0) {
+        return error;
+    }
+    if (!follow) {
+        error = paths_stat_name(paths, status, place.directory, place.name);
+        paths_leave(&place, 0);
+        return error;
+    }
+    return paths_leave(&place, paths->jail >= 0
+                                   ? fstat(place.directory, status)
+                                   : fstatat(place.directory, place.name, status, place.flags));
+}
+
 /* `is_real`: all but the last part of the name is without links and "..". */
 static int read_link(const struct paths *paths, char target[static PATH_BYTES], const char *path,
                      bool is_real)
@@ -281,18 +256,14 @@ static int read_link(const struct paths *paths, char target[static PATH_BYTES], 
     if (error != 0) {
         return error;
     }
-    ssize_t bytes = readlinkat(place.directory, place.name, target, PATH_BYTES - 1);
-    bool refused = bytes >= 0 && paths->jail >= 0 && is_proc(place.directory);
-    error = paths_leave(&place, bytes);
-    target[bytes > 0 ? bytes : 0] = '\0';
-    return refused ? EACCES : error;
+    error = read_target(paths, target, place.directory, place.name);
+    paths_leave(&place, 0);
+    return error;
 }
 
 int paths_read_link(const struct paths *paths, char target[static PATH_BYTES], const char *path)
 {
-    int error = read_link(paths, target, path, false);
-    return error == 0 && paths->jail >= 0 && path_begins_with(target, paths->outside) ? EACCES
-                                                                                      : error;
+    return read_link(paths, target, path, false);
 }
 
 /* ---- the real name --------------------------------------------------------------------------- */

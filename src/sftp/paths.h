@@ -51,6 +51,11 @@ int paths_open(const struct paths *paths, int *fd, const char *path, int flags, 
 /* stat(2) or lstat(2). */
 int paths_stat(const struct paths *paths, struct stat *status, const char *path, bool follow);
 
+/* lstat(2) of a name in a directory. In a jail a link has the size of the target that READLINK
+ * shows, 0 if it shows none. */
+int paths_stat_name(const struct paths *paths, struct stat *status, int directory,
+                    const char *name);
+
 /* True for the jail's root: its ".." is outside. */
 bool paths_is_root(const struct paths *paths, int directory);
 
@@ -58,10 +63,11 @@ bool paths_is_root(const struct paths *paths, int directory);
  * jail's own directory, and the links of proc(5). */
 int paths_read_link(const struct paths *paths, char target[static PATH_BYTES], const char *path);
 
-/* Writes the absolute name without ".", ".." and symbolic links. The last part need not exist. */
+/* Writes the absolute name without ".", ".." and symbolic links. The last part need not exist. A
+ * link that paths_read_link() refuses is refused here, too. */
 int paths_real(const struct paths *paths, char real[static PATH_BYTES], const char *path);
 
-/* ---- the text of a path: these do not ask the file system ------------------------------------ */
+/* ---- the text of a path, path_text.c: these do not ask the file system ----------------------- */
 
 /* Cuts slashes off the end of an absolute path, and ends it before its last name. Returns that
  * name, which is empty for "/". */

@@ -39,6 +39,7 @@ struct sftp {
     bool reports_files; /* -v: a report for each file */
     uint32_t allowed;   /* requests, by their bit in sftp_requests.c */
     bool started;       /* INIT has come */
+    bool may_write;     /* WRITE is allowed; known from INIT on */
     uint32_t layers;
     uint32_t most_handles; /* that RLIMIT_NOFILE allows */
     struct sftp_counts counts;

@@ -24,12 +24,13 @@ static int end(const char *reason, int status)
     return status;
 }
 
-/* Reports why the server can't start, also on stderr, which the client's user sees. */
-static int refuse_start(const char *path, int error)
+/* Reports why the server can't start, also on stderr, which the client's user sees: in a jail
+ * without the path. */
+static int refuse_start(const char *path, int error, bool in_jail)
 {
     char text[LIMIT_NOTE_BYTES + 1];
     snprintf(text, sizeof(text), "%.200s: %s", path, strerror(error));
-    dprintf(STDERR_FILENO, "wrensshd-sftp: %s\n", text);
+    dprintf(STDERR_FILENO, "wrensshd-sftp: %s\n", in_jail ? strerror(error) : text);
     return end(text, EXIT_TROUBLE);
 }
 
@@ -59,7 +60,8 @@ int sftp_main(char **argv)
     int error = paths_begin(&sftp.paths, jail, directory);
     if (error != 0) {
         const char *wanted = directory != NULL ? directory : "working directory";
-        return refuse_start(jail != NULL && sftp.paths.jail < 0 ? jail : wanted, error);
+        return refuse_start(jail != NULL && sftp.paths.jail < 0 ? jail : wanted, error,
+                            jail != NULL);
     }
     sftp.read_only = options.read_only;
     sftp.reports_files = options.level >= LOG_DETAIL;

@@ -43,6 +43,13 @@ static const char help[] =
     "where a forced command is internal-sftp with any of these flags.\n"
     "\n" FLAGS(FLAG_HELP) "  -h, -V       print this page; the version\n";
 
+/* Without the path: the client may see the message, and must not learn where its jail is. */
+static int refuse_path(const struct flags *flags, const char *what)
+{
+    const char flag[] = {'-', (char)flags->letter, '\0'};
+    return flags_refuse(flags, what, flag);
+}
+
 /* Copies a path with %u, %h (%d in OpenSSH's words) and %% replaced. The daemon has set USER and
  * HOME. */
 static int expand(const struct flags *flags, char out[static PATH_BYTES], const char *path)
@@ -59,14 +66,14 @@ static int expand(const struct flags *flags, char out[static PATH_BYTES], const 
         }
         size_t bytes = part != NULL ? strlen(part) : PATH_BYTES;
         if (used + bytes >= PATH_BYTES) {
-            return flags_refuse(
-                flags, part != NULL ? "the path is too long" : "unknown % in the path", path);
+            return refuse_path(flags,
+                               part != NULL ? "the path is too long" : "unknown % in the path");
         }
         memcpy(out + used, part, bytes);
         used += bytes;
     }
     out[used] = '\0';
-    return used > 0 ? 0 : flags_refuse(flags, "the path is empty", path);
+    return used > 0 ? 0 : refuse_path(flags, "the path is empty");
 }
 
 /* A relative jail is below HOME, not below the working directory: without a home directory the
@@ -77,12 +84,11 @@ static int set_jail(struct sftp_options *options, const struct flags *flags)
     char path[PATH_BYTES];
     bool is_relative = value[0] != '/' && value[0] != '%';
     if (snprintf(path, sizeof(path), "%s%s", is_relative ? "%h/" : "", value) >= PATH_BYTES) {
-        return flags_refuse(flags, "the path is too long", value);
+        return refuse_path(flags, "the path is too long");
     }
     int result = expand(flags, options->jail, path);
-    return result != 0 || options->jail[0] == '/'
-               ? result
-               : flags_refuse(flags, "the jail has no path", value);
+    return result != 0 || options->jail[0] == '/' ? result
+                                                  : refuse_path(flags, "the jail has no path");
 }
 
 static int parse_umask(struct sftp_options *options, const struct flags *flags)
@@ -202,7 +208,7 @@ int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon
     }
     for (; *flags.rest != NULL; flags.rest++) {
         if (by_daemon) {
-            return flags_refuse(&flags, "no operands are taken", *flags.rest);
+            return flags_refuse(&flags, "no operands are taken", NULL);
         }
         /* To ignore -R or -j would give the client more than the administrator meant to. */
         if (flags.rest[0][0] == '-') {

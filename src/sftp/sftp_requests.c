@@ -120,6 +120,8 @@ static void answer_init(struct sftp *sftp)
     writer_u8(&sftp->answers, SFTP_VERSION_REPLY);
     writer_u32(&sftp->answers, SFTP_VERSION);
     for (const struct request *request = requests; request < requests + REQUESTS; request++) {
+        sftp->may_write =
+            sftp->may_write || (request->type == SFTP_WRITE && is_allowed(sftp, request));
         if (request->version[0] != '\0' && is_allowed(sftp, request)) {
             size_t name = writer_string_begin(&sftp->answers);
             writer_bytes(&sftp->answers, request->name, strlen(request->name));

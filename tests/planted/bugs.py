@@ -75,7 +75,7 @@ BUGS = {
         system="system_terminal_requests", pairs="terminal"),
     "rename": Bug(
         "a second name that stays after two failures", "src/sftp/names.c",
-        "            unlinkat(to->directory, to->name, 0);\n", "            errno = error;\n",
+        "        unlinkat(to->directory, to->name, 0);\n", "        errno = error;\n",
         system="system_old_kernels_1 system_old_kernels_2", pairs="sftp"),
     "start": Bug(
         "a child that is awaited before it must end", "src/session/session_process.c",

@@ -320,11 +320,35 @@ def test_readlink(jail, place):
     lay_links(place, {"self": place.jail, "into": place.at("file"), "below": place.at("folder/deep/x"),
                       "rel": "../outside/x"})
     sftp = jail()
+    os.makedirs(place.at("." + place.jail + "/folder/deep"))  # with these, the links lead to names
     for name in ("self", "into", "below"):
         assert sftp.readlink(name).status == PERMISSION_DENIED, name
-        assert sftp.realpath(name).type == STATUS
+        assert sftp.realpath(name).status == PERMISSION_DENIED == ON_PATHS["expand-path"](sftp, name).status, name
     assert sftp.readlink("rel").name == b"../outside/x" and sftp.readlink("file").status == BAD_MESSAGE
     assert sftp.readlink("/").status == BAD_MESSAGE
+
+
+def test_length_of_links(jail, place):
+    """A link's size, also in a listing, does not show how long the path of the jail is."""
+    links = {"self": place.jail, "into": place.at("file"), "rel": "../outside/x", "abs": "/folder/inner"}
+    lay_links(place, links)
+    sftp = jail()
+    listed = {entry.name.decode(): entry for entry in sftp.list("/")}
+    for name, target in links.items():
+        size = len(target) if name in ("rel", "abs") else 0
+        assert sftp.lstat(name).attributes.size == size == listed[name].attributes.size, name
+        assert int(listed[name].line.split()[4]) == size
+
+
+@pytest.mark.parametrize("flags", ["-j {}/none", "-j {}/none%x", "-j {}/none more", "-j {} -d {}/none"])
+def test_messages_of_the_start(client, place, flags):
+    """A jail that can't be entered is named in the log alone: the client sees what the server writes to stderr."""
+    raw = client("-e", "internal-sftp " + flags.format(*[place.jail] * 2)).login()
+    channel = raw.open()
+    assert channel.request(b"subsystem", string("sftp"))
+    errors = channel.wait_closed().errors
+    assert errors and os.fsencode(place.folder) not in errors and b"more" not in errors
+    assert raw.line.log.wait("sftp")[0]["reason"]
 
 
 def test_hard_links(jail, place):

@@ -770,6 +770,20 @@ def test_allowed_requests(raw_sftp, at):
     assert read_file(at("file")) == b"content"
 
 
+@pytest.mark.parametrize("flags", [("-p", "open,close,read,lstat,fstat,opendir,readdir,realpath,stat,readlink"),
+                                   ("-P", "write")], ids=["reading", "no write"])
+def test_open_makes_and_empties_nothing_without_write(raw_sftp, at, sftp_folder, flags):
+    """Where WRITE is refused, so is an OPEN that makes a file or empties it."""
+    write_file(at("file"), b"content")
+    before = tree_of(sftp_folder)
+    sftp = raw_sftp(*flags)
+    for how in (NEW, F_READ | F_CREAT, F_READ | F_TRUNC, F_WRITE | F_APPEND | F_CREAT, F_WRITE | F_TRUNC,
+                F_READ | F_CREAT | F_EXCL):
+        for name in ("file", "new"):
+            assert sftp.open(name, how).status == PERMISSION_DENIED, (how, name)
+    assert sftp.get("file") == b"content" and tree_of(sftp_folder) == before
+
+
 def test_denial_wins(raw_sftp, at):
     """A request that both -p and -P name is refused."""
     write_file(at("file"), b"content")
