@@ -138,18 +138,28 @@ enum sftp_status on_hardlink(struct sftp *sftp)
     return with_two_names(sftp, link_to);
 }
 
+static int make_link(const struct paths *paths, const char *target, const char *path)
+{
+    struct place place;
+    int error = paths_find(paths, &place, path, false);
+    return error == 0 ? paths_leave(&place, symlinkat(target, place.directory, place.name)) : error;
+}
+
 /* The target comes first, as with OpenSSH's server and client. The draft has the other order, which
- * some clients send to servers that do not call themselves OpenSSH. */
+ * some clients send to servers that do not call themselves OpenSSH. It counts where only that can
+ * succeed: the second name is there and the first is free. But if the second is a link itself, a
+ * client may have wanted to replace it, which must fail. */
 enum sftp_status on_symlink(struct sftp *sftp)
 {
-    char target[PATH_BYTES], path[PATH_BYTES];
-    struct place place;
-    if (!sftp_read_path(sftp, target) || !sftp_read_path(sftp, path)) {
+    char first[PATH_BYTES], second[PATH_BYTES];
+    struct stat status;
+    if (!sftp_read_path(sftp, first) || !sftp_read_path(sftp, second)) {
         return SFTP_BAD_MESSAGE;
     }
-    int error = paths_find(&sftp->paths, &place, path, false);
-    if (error == 0) {
-        error = paths_leave(&place, symlinkat(target, place.directory, place.name));
+    int error = make_link(&sftp->paths, first, second);
+    if (error == EEXIST && paths_stat(&sftp->paths, &status, second, false) == 0 &&
+        !S_ISLNK(status.st_mode) && make_link(&sftp->paths, second, first) == 0) {
+        error = 0;
     }
     return answer_status_of(error);
 }

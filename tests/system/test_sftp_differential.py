@@ -119,6 +119,11 @@ DEVIATIONS = [
         lambda sequence, request, ours, theirs:
             request.name == "setstat" and "FIFO" in request.note and statuses(ours, theirs) == (FAILURE, BAD_MESSAGE)),
     Deviation(
+        "SYMLINK in the draft's order",
+        "If the second name is a file or a folder and the first is free, the first is the link. OpenSSH fails.",
+        lambda sequence, request, ours, theirs:
+            request.name == "symlink" and statuses(ours, theirs) == (OK, FAILURE), ends=True),
+    Deviation(
         "READDIR of a folder that was moved, or whose path was shut, since it was opened",
         "What is in the open folder. OpenSSH looks for its names below the folder's old name, and finds none.",
         lambda sequence, request, ours, theirs:

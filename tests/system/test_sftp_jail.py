@@ -328,6 +328,15 @@ def test_readlink(jail, place):
     assert sftp.readlink("/").status == BAD_MESSAGE
 
 
+def test_links_in_the_order_of_the_draft(jail, place):
+    """SYMLINK with its names the other way round makes no link outside."""
+    sftp = jail()
+    for first, second in (("../../outside/new", "file"), (place.out("new"), "file"), ("../new", "../folder")):
+        reply = sftp.call(wire.SYMLINK, string(first), string(second))
+        assert (reply.status == OK) == (first == "../new"), first
+    assert os.readlink(place.at("new")) == "../folder"
+
+
 def test_length_of_links(jail, place):
     """A link's size, also in a listing, does not show how long the path of the jail is."""
     links = {"self": place.jail, "into": place.at("file"), "rel": "../outside/x", "abs": "/folder/inner"}

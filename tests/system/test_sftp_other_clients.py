@@ -223,6 +223,8 @@ def test_asyncssh(site, server, there, tree, tmp_path):
         await sftp.posix_rename(there / "old", there / "new")
         await sftp.link(there / "new", there / "hard")
         # AsyncSSH sends SYMLINK's names in OpenSSH's order only to servers that call themselves OpenSSH.
+        await sftp.symlink(there / "new", there / "whole")
+        assert await sftp.readlink(there / "whole") == there / "new"
         await sftp.symlink(there / "soft", "new")
         assert await sftp.readlink(there / "soft") == "new" and await sftp.realpath(there / "soft") == there / "new"
         await sftp.utime(there / "soft", (1, 2), follow_symlinks=False)

@@ -558,6 +558,21 @@ def test_symlink_and_readlink(sftp, at):
     assert sftp.readlink("none").status == NO_SUCH_FILE and sftp.readlink("file").status == BAD_MESSAGE
 
 
+def test_symlink_in_the_order_of_the_draft(sftp, at):
+    """Where the second name is there and the first is free, the first is the link: only that can succeed. A link in the
+    second place stays one that is not replaced."""
+    write_file(at("file"), b"content")
+    make_folder(at("folder"))
+    make_link("file", at("current"))
+    for link, target in (("one", "file"), ("folder/two", at("file")), (at("three"), "folder")):
+        assert sftp.call(wire.SYMLINK, string(link), string(target)).status == OK
+        assert os.readlink(at(link)) == target
+    before = tree_of(at("."))
+    for first, second in (("next", "current"), ("file", "folder"), ("none/link", "file"), ("one", "file")):
+        assert sftp.call(wire.SYMLINK, string(first), string(second)).status == FAILURE, (first, second)
+    assert tree_of(at(".")) == before
+
+
 def test_realpath(sftp, at, sftp_folder):
     """REALPATH answers the absolute name without links, "." and ".."; its last part need not exist."""
     os.makedirs(at("one/two"))
