@@ -61,7 +61,10 @@ def named():
         setup() + SFTP_0 + bytes([REPORT, 2, REPORT, 0x12, REPORT, 0x42, REPORT, 1]) + ends() + bytes([CLOSE]))
     yield "SFTP ends its reports", {"runs-sftp", "reads-report"}, setup() + SFTP_0 + bytes([REPORT, 0x80]) + ends(0, 31, True)
     yield "SFTP at the end", {"runs-sftp", "reads-report"}, setup() + SFTP_0 + bytes([CLOSE, REPORT, 1]) + ends(0)
-    yield "SFTP, a restricted shell", {"no-subsystem"}, setup(0, RBASH) + SFTP_0
+    yield "SFTP, a shell that runs nothing", {"no-subsystem"}, setup(0, NOLOGIN) + SFTP_0
+    yield "SFTP, a shell that restricts", {"runs-sftp-by-shell", "reads-report"}, (
+        setup(0, RBASH) + SFTP_0 + bytes([REPORT, 1]) + ends() + bytes([CLOSE]))
+    yield "SFTP with flags, a shell that restricts", {"runs-sftp-by-shell"}, setup(SUBSYSTEMS, RBASH) + SFTP_0
     yield "subsystems", {"runs-command", "runs-sftp", "no-subsystem"}, (
         setup(SUBSYSTEMS) + spawn(SUBSYSTEM, NETCONF) + spawn(SUBSYSTEM, SFTP, channel=1) + spawn(SUBSYSTEM, 9, channel=2)
         + spawn(SUBSYSTEM, 6, channel=3))

@@ -84,12 +84,26 @@ SIMULATED(int, execve, const char *path, char *const *arguments, char *const *en
                       : __real_execve(path, arguments, environment);
 }
 
+/* Of the server's own program. */
+SIMULATED(ssize_t, readlink, const char *path, char *out, size_t bytes)
+{
+    static const char program[] = "/opt/wren/wrensshd";
+    SIMULATION_CHECK(simulating && in_child && strcmp(path, "/proc/self/fd/4") == 0);
+    SIMULATION_CHECK(simulation_fd(4)->kind == FD_PROGRAM && bytes >= sizeof(program));
+    memcpy(out, program, sizeof(program) - 1);
+    return sizeof(program) - 1;
+}
+
 /* As many arguments as processors have registers for them. */
 SIMULATED(long, syscall, long number, long fd, long path, long arguments, long environment,
           long flags)
 {
     if (!simulating) {
         return __real_syscall(number, fd, path, arguments, environment, flags);
+    }
+    if (number == SYS_keyctl) { /* the user's keyring, before any request */
+        SIMULATION_CHECK(!in_child);
+        return 0;
     }
     SIMULATION_CHECK(number == SYS_execveat && simulation_fd((int)fd)->kind == FD_PROGRAM);
     return execute(NULL, (char *const *)arguments, (char *const *)environment);

@@ -56,6 +56,19 @@ static bool runs_sftp(void)
     return ours && command != NULL && is_sftp(command);
 }
 
+/* A shell that may restrict the account starts the server: then no flag may be lost. */
+static void check_sftp_by_shell(const char *path, char *const *arguments)
+{
+    static const char server[] = "/opt/wren/wrensshd-sftp";
+    const char *flags = strpbrk(expected_command(), " \t");
+    SIMULATION_CHECK(strcmp(path, session.account->shell) == 0);
+    SIMULATION_CHECK(strcmp(arguments[0], "rbash") == 0 && strcmp(arguments[1], "-c") == 0);
+    SIMULATION_CHECK(strncmp(arguments[2], server, sizeof(server) - 1) == 0);
+    SIMULATION_CHECK(strcmp(arguments[2] + sizeof(server) - 1, flags != NULL ? flags : "") == 0);
+    SIMULATION_CHECK(arguments[3] == NULL);
+    simulation_goal("runs-sftp-by-shell");
+}
+
 /* ---- variables ------------------------------------------------------------------------------- */
 
 static bool is_variable(const char *entry)
@@ -133,7 +146,7 @@ static void check_variable(const char *entry)
 {
     static const char *const ours[] = {"USER", "LOGNAME", "HOME", "SHELL", "PATH", "MAIL"};
     bool known = is_in(entry, (const char *)session.tail, session.environment_bytes) ||
-                 (session.options->forced_command == NULL &&
+                 (session.options->forced_command == NULL && !runs_sftp() &&
                   is_in(entry, session.grant->environment, session.grant->environment_bytes));
     for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
         known = known || is_named(entry, ours[i]);
@@ -196,6 +209,10 @@ void session_check_exec(const char *path, char *const *arguments, char *const *e
     check_environment(environment);
     simulation_exec();
     check_childs_descriptors(sftp);
+    if (sftp && session.forced == NULL && strcmp(session.account->shell, "/bin/rbash") == 0) {
+        check_sftp_by_shell(path, arguments);
+        return;
+    }
     if (sftp) {
         SIMULATION_CHECK(path == NULL || strcmp(path, "/proc/self/fd/4") == 0);
         SIMULATION_CHECK(strcmp(arguments[0], "wrensshd-sftp") == 0);
@@ -287,12 +304,10 @@ static bool on_spawn(const uint8_t *bytes, size_t count)
         (session.forced != NULL && spawn.environment_bytes > 0)) {
         return false;
     }
-    static const char *const plain[] = {"/bin/sh", "/bin/bash"};
-    bool restricted = strcmp(session.account->shell, plain[0]) != 0 &&
-                      strcmp(session.account->shell, plain[1]) != 0;
+    bool closed = strcmp(session.account->shell, "/usr/sbin/nologin") == 0;
     const char *command = expected_command();
     bool missing = session.forced == NULL && spawn.kind == 3 &&
-                   (command[0] == '\0' || (is_sftp(command) && restricted));
+                   (command[0] == '\0' || (is_sftp(command) && closed));
     session.may_start = free_program() != NULL && !missing;
     simulation_goal(free_program() == NULL ? "too-many-programs"
                     : missing              ? "no-subsystem"
