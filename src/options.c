@@ -39,7 +39,7 @@
     ROW('k', FLAG_NUMBER, keepalive_seconds, 0, MOST_SECONDS,                                      \
         "  -k seconds  probe a client that is silent for this long (0: never)\n")                  \
     ROW('m', FLAG_NUMBER, attempts, 1, MOST_SECONDS,                                               \
-        "  -m number   end connections after this many refused signatures (6)\n")                        \
+        "  -m number   end connections after this many refused signatures (6)\n")                  \
     ROW('B', FLAG_SET, best_effort, true, 0,                                                       \
         "  -B          serve even where the kernel lacks a layer of the sandbox\n")                \
     ROW('T', FLAG_SET, check, true, 0,                                                             \

@@ -285,7 +285,7 @@ static void run_sftp(const struct program *program, struct environment *environm
 static void run_sftp_by_shell(const struct program *program, struct environment *environment)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-                                "0123456789%+,-./:_ \t";
+                                "0123456789+,-./:_ \t%";
     char *command = environment->bytes + environment->used;
     char *end = environment->bytes + sizeof(environment->bytes) - 1;
     ssize_t bytes = readlink(SFTP_PROGRAM_PATH, command, (size_t)(end - command));
