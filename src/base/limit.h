@@ -227,13 +227,17 @@
 
 /* ---- time and rekeying ----------------------------------------------------------------------- */
 
-/* We start a key exchange long before a sequence number could wrap (RFC 4344 section 3.1), and
- * after an hour of use (RFC 4253 section 9). */
+/* We start a key exchange after a GiB in one direction (RFC 4253 section 9), as OpenSSH and
+ * Dropbear do; after so many packets in one, long before a sequence number could wrap (RFC 4344
+ * section 3.1); and with a client that sends something after eight hours. The hour of RFC 4253
+ * would disturb clients that can't answer: asleep, stopped, or without a thread that reads. */
+#define LIMIT_REKEY_BYTES   (1U << 30)
 #define LIMIT_REKEY_PACKETS (1U << 30)
-#define LIMIT_REKEY_SECONDS 3600
+#define LIMIT_REKEY_SECONDS 28800
 
-/* How long a later key exchange may take before the connection ends. */
-#define LIMIT_REKEY_ANSWER_SECONDS 60
+/* A client may take any time to answer our KEXINIT. But after so many packets with the same keys
+ * the connection ends: a sequence number never wraps. */
+#define LIMIT_KEY_PACKETS (1U << 31)
 
 /* TCP keepalive: after ten minutes of silence, not the system's two hours, TCP asks whether the
  * client is still there. A laptop may sleep for some minutes; a dead connection ends within a

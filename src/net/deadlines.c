@@ -3,11 +3,9 @@
 #include <stdio.h>
 
 #include "channel_stdout.h"
-#include "kex.h"
 #include "minimum.h"
 
-/* REKEY_START only wakes the loop, for kex_rekey_if_due(). */
-enum { REKEY_START, REKEY_END, LOGIN, IDLE, LIFE, WARNING, KEEPALIVE, DEADLINES };
+enum { LOGIN, IDLE, LIFE, WARNING, KEEPALIVE, DEADLINES };
 
 /* UINT64_MAX for never: `seconds` of 0 are no limit. */
 static uint64_t seconds_after(uint64_t since_ms, unsigned seconds, bool applies)
@@ -18,30 +16,25 @@ static uint64_t seconds_after(uint64_t since_ms, unsigned seconds, bool applies)
 static void find_deadlines(const struct connection *connection, uint64_t due_ms[static DEADLINES])
 {
     const struct net_options *options = connection->options;
-    const struct kex *kex = &connection->kex;
     uint64_t start_ms = connection->times.start_ms;
     bool open = connection->phase == SSH_PHASE_OPEN;
     /* A key exchange that began after the login returns there. */
     bool logged_in = open || connection->resume == SSH_PHASE_OPEN;
-    bool rekeying =
-        kex->session_id_bytes > 0 && (kex->sent || connection->phase == SSH_PHASE_REKEY_NEWKEYS);
-    due_ms[REKEY_START] = logged_in && !rekeying ? kex->since_ms + rekey_after_ms : UINT64_MAX;
-    due_ms[REKEY_END] = seconds_after(kex->asked_ms, LIMIT_REKEY_ANSWER_SECONDS, rekeying);
     /* The monitor enforces this one and LIFE. Here they let us tell the client why it is
      * disconnected. */
     due_ms[LOGIN] = seconds_after(start_ms, options->login_seconds, !logged_in);
-    due_ms[IDLE] = seconds_after(connection->times.used_ms, options->idle_seconds, open);
+    due_ms[IDLE] = seconds_after(connection->times.used_ms, options->idle_seconds, logged_in);
     due_ms[LIFE] = seconds_after(start_ms, options->life_seconds, logged_in);
     /* A short life has no warning: it would come at once. */
     unsigned warned_after = options->life_seconds > LIMIT_WARNING_SECONDS
                                 ? options->life_seconds - LIMIT_WARNING_SECONDS
                                 : 0;
     due_ms[WARNING] = seconds_after(start_ms, warned_after, open && !connection->times.warned);
-    /* Any data of the client's answers a keepalive. A key exchange has a deadline of its own. */
+    /* Any data of the client's answers a keepalive. */
     uint64_t heard_ms = connection->times.read_ms;
     uint64_t asked_ms = connection->times.asked_alive_ms;
     due_ms[KEEPALIVE] = seconds_after(heard_ms > asked_ms ? heard_ms : asked_ms,
-                                      options->keepalive_seconds, open && !rekeying);
+                                      options->keepalive_seconds, logged_in);
 }
 
 static void warn_terminals(struct connection *connection)
@@ -59,7 +52,8 @@ static void warn_terminals(struct connection *connection)
 }
 
 /* OpenSSH's keepalive (its PROTOCOL): a request that no client knows, so that each refuses it. The
- * refusal is the answer. Nothing is sent to a client that does not read our output. */
+ * refusal is the answer. Nothing is sent to a client that does not read our output, nor in a key
+ * exchange: our KEXINIT asks as well. */
 static void ask_alive(struct connection *connection)
 {
     if (connection->times.read_ms >= connection->times.asked_alive_ms) {
@@ -71,7 +65,7 @@ static void ask_alive(struct connection *connection)
     }
     connection->times.keepalives++;
     connection->times.asked_alive_ms = connection->now_ms;
-    if (output_room(connection) >= LIMIT_REPLY_BYTES) {
+    if (output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent) {
         struct writer message = message_begin(connection, SSH_MSG_GLOBAL_REQUEST);
         writer_text(&message, "keepalive@openssh.com");
         writer_bool(&message, true);
@@ -85,10 +79,6 @@ void deadlines_check(struct connection *connection)
     uint64_t now_ms = connection->now_ms;
     uint64_t due_ms[DEADLINES];
     find_deadlines(connection, due_ms);
-    if (now_ms >= due_ms[REKEY_END]) {
-        connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
-                          "the client did not finish a key exchange in time");
-    }
     if (now_ms >= due_ms[LOGIN]) {
         connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "login deadline of %u s",
                           options->login_seconds);

@@ -8,6 +8,7 @@
 #include "world.h"
 
 /* Few enough that scripts reach them, and more than a short one has. */
+const uint64_t rekey_after_bytes = LIMIT_REKEY_BYTES;
 const uint32_t rekey_after_packets = 120;
 const uint64_t rekey_after_ms = LIMIT_REKEY_SECONDS * 1000ULL;
 

@@ -12,6 +12,7 @@
 
 /* The product looks at these once in a turn, and how many packets a turn has depends on the parts.
  */
+const uint64_t rekey_after_bytes = UINT64_MAX;
 const uint32_t rekey_after_packets = UINT32_MAX;
 const uint64_t rekey_after_ms = UINT64_MAX / 2;
 

@@ -59,7 +59,8 @@ int main(void)
     struct packet packet;
     size_t count = nondet_size();
     ASSUME(count <= PROOF_BYTES);
-    ASSUME(direction.sequence < UINT32_MAX && direction.packets < UINT32_MAX);
+    ASSUME(direction.sequence < UINT32_MAX && direction.packets < UINT32_MAX &&
+           direction.bytes < UINT32_MAX);
     ASSUME(is_valid(&direction));
     struct packet_direction before = direction;
     uint8_t *bytes = malloc(count);

@@ -24,7 +24,8 @@ int main(void)
     size_t payload_bytes = nondet_size();
     size_t place = nondet_size();
     ASSUME(payload_bytes >= 1 && payload_bytes <= PROOF_BYTES && place < payload_bytes);
-    ASSUME(direction.sequence < UINT32_MAX && direction.packets < UINT32_MAX);
+    ASSUME(direction.sequence < UINT32_MAX && direction.packets < UINT32_MAX &&
+           direction.bytes < UINT32_MAX);
     struct packet_direction before = direction;
     uint8_t *bytes = malloc(payload_bytes + PACKET_OVERHEAD_BYTES);
     uint8_t byte = bytes[PACKET_HEADER_BYTES + place];

@@ -10,9 +10,10 @@ import time
 import pytest
 
 import proc
+from daemon import PATIENCE_SECONDS
 from openssh import OpenSSH
 from wire import (CURVE, CURVE_LIBSSH, DATA, DEBUG, GLOBAL_REQUEST, IGNORE, KEXINIT, NEWKEYS, PING, PONG,
-                  REQUEST_FAILURE, SNTRUP, SNTRUP_OPENSSH, UNIMPLEMENTED, string, u32)
+                  REQUEST_FAILURE, SNTRUP, SNTRUP_OPENSSH, UNIMPLEMENTED, Closed, Disconnected, string, u32)
 from wire_session import Client
 
 PROTOCOL_ERROR, KEY_EXCHANGE_FAILED = 2, 3
@@ -157,20 +158,36 @@ def test_harmless_messages_during_a_later_exchange(client, message):
     raw.open()
 
 
-def test_without_end(client):
-    """A rekey that the client never finishes ends the connection, and memory stays bounded."""
-    raw = client("-t", "60").login()
-    raw.exec("head -c 100000 /dev/zero; echo done")
-    raw.send(raw.kexinit())
-    payload = raw.receive()
+PENDING = [pytest.param("-i", "1", "idle for 1 s", id="idle"),
+           pytest.param("-k", "1", "client did not answer 3 keepalives", id="keepalives"),
+           pytest.param("-M", "3", "longest life of 3 s", id="life")]
+
+
+def wait_for_kexinit(raw):
+    """Takes the server's KEXINIT, and what came before it."""
+    payload = raw.receive_living()
     while payload[0] != KEXINIT:
-        payload = raw.receive()  # not taken: a WINDOW_ADJUST or a CLOSE would be no part of a key exchange
+        payload = raw.receive_living()
     raw.read_kexinit(payload)
-    raw.sock.settimeout(0.5)
-    with pytest.raises(TimeoutError):
-        raw.receive()
-    raw.sock.close()
-    raw.line.assert_over()
+
+
+def expect_nothing_more(raw):
+    """Nothing but DISCONNECT may leave after a KEXINIT that has no answer."""
+    raw.sock.settimeout(PATIENCE_SECONDS)
+    with pytest.raises((Closed, Disconnected)):
+        raw.receive_living()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flag,seconds,reason", PENDING)
+def test_client_that_does_not_finish(client, flag, seconds, reason):
+    """A rekey that the client never finishes has no time limit of its own; those of the flags count during it."""
+    raw = client(flag, seconds).login()
+    raw.exec("head -c 100000 /dev/zero; echo done; sleep 31.5")
+    raw.send(raw.kexinit())
+    wait_for_kexinit(raw)
+    expect_nothing_more(raw)
+    assert raw.line.assert_over()["reason"] == reason
 
 
 def test_no_common_method_in_a_rekey(client, refused):
@@ -207,8 +224,8 @@ def test_packets_sealed_with_old_keys(client, refused):
 @pytest.fixture
 def eager(site, dial, rekey_daemon):
     """A logged-in client on the build that rekeys every few packets."""
-    def start(**options):
-        line = dial(daemon=rekey_daemon)
+    def start(*flags, **options):
+        line = dial(*flags, daemon=rekey_daemon)
         raw = Client(line.sock, site.user.pw_name, site.key, **options)
         raw.line = line
         assert line.network
@@ -277,15 +294,73 @@ def test_both_sides_start_at_once(eager):
         channel.wait_output(text)
 
 
-def test_client_that_does_not_answer(eager):
-    """A client that never answers the server's KEXINIT is disconnected, and memory stays bounded."""
+def start_exchange(raw):
+    """Causes the server's KEXINIT by as many packets as it needs, and takes it without an answer."""
+    raw.send(*[bytes([IGNORE]) + string(b"")] * 64)
+    wait_for_kexinit(raw)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("flag,seconds,reason", PENDING)
+def test_client_that_does_not_answer(eager, flag, seconds, reason):
+    """A client that never answers the server's KEXINIT can be asleep. The limits of the flags count all the same."""
+    raw = eager(flag, seconds)
+    raw.exec("sleep 32.5")
+    start_exchange(raw)
+    expect_nothing_more(raw)
+    assert raw.line.assert_over()["reason"] == reason
+
+
+@pytest.mark.slow
+def test_client_that_wakes_up(eager):
+    """While a client does not answer, a program's output waits; when it answers, all of it arrives."""
+    raw = eager()
+    channel = raw.exec("sleep 0.2; seq 30000; echo end >&2; exit 7")
+    start_exchange(raw)
+    time.sleep(3)
+    raw.send(raw.kexinit())
+    raw.finish_kex()
+    channel.wait_closed()
+    assert channel.output.split() == [b"%d" % number for number in range(1, 30001)]
+    assert (channel.errors, channel.exit_status) == (b"end\n", 7)
+
+
+@pytest.mark.slow
+def test_silent_client_is_not_disturbed(eager):
+    """The server starts no rekey because of the time alone, nor with its own output: only with a client that is awake."""
+    raw = eager()
+    channel = raw.exec("sleep 3; echo late; read line; echo $line")
+    channel.wait_output(b"late")
+    assert raw.exchanges == 1
+    channel.send(b"here\n")
+    assert channel.wait_closed().output == b"late\nhere\n"
+    assert raw.exchanges == 2
+
+
+def test_client_that_floods_instead_of_an_answer(eager):
+    """A client that does not answer the server's KEXINIT can't make it keep more than a few answers."""
     raw = eager()
     ping = bytes([PING]) + string(b"x" * 2000)
     with pytest.raises((BrokenPipeError, ConnectionResetError)):
         for _ in range(2000):
             raw.send(ping)
     raw.sock.close()
-    raw.line.assert_over()
+    assert raw.line.assert_over()["reason"] == "too many requests during a key exchange"
+
+
+def test_client_that_sends_data_instead_of_an_answer(eager):
+    """A client that does not answer the server's KEXINIT gets no window back."""
+    raw = eager()
+    channel = raw.exec("exec cat >/dev/null")
+    start_exchange(raw)
+    raw.send(*[channel.data_bytes(b"x" * 32768)] * 2)
+    raw.sock.settimeout(0.5)
+    with pytest.raises(TimeoutError):
+        raw.receive()
+    raw.sock.settimeout(PATIENCE_SECONDS)
+    raw.send(channel.data_bytes(b"x"))
+    assert raw.expect_end() == PROTOCOL_ERROR
+    assert raw.line.assert_over()["reason"] == "data beyond the window"
 
 
 def unread(sock):
@@ -315,7 +390,10 @@ def test_answers_held_back_behind_a_full_output(site, dial, rekey_daemon, reques
     assert line.network
     raw.login()
     pings = fill_output(raw)
-    time.sleep(2.5 * proc.SLOWNESS)  # the server's KEXINIT is behind the answers now
+    time.sleep(2.5 * proc.SLOWNESS)
+    while unread(raw.sock) > 0:  # with the last PING, the server's KEXINIT follows the answers
+        raw.buffer += raw.sock.recv(4096)
+        time.sleep(0.1)
     keepalive = bytes([GLOBAL_REQUEST]) + string(b"keepalive@openssh.com") + b"\1"
     raw.sock.setblocking(False)
     waiting = b"".join(raw.sealed(payload) for payload in [keepalive] * requests + [raw.kexinit(), raw.ecdh_init(CURVE)])
@@ -325,7 +403,7 @@ def test_answers_held_back_behind_a_full_output(site, dial, rekey_daemon, reques
         except BlockingIOError:
             raw.buffer += raw.sock.recv(4096)
     raw.sock.settimeout(10 * proc.SLOWNESS)
-    for _ in range(pings - 1):
+    for _ in range(pings):
         assert raw.receive()[0] == PONG
     raw.read_kexinit()
     if requests == 2800:
@@ -334,7 +412,6 @@ def test_answers_held_back_behind_a_full_output(site, dial, rekey_daemon, reques
         return
     raw.read_ecdh_reply()
     raw.read_newkeys()
-    assert raw.receive()[0] == PONG
     for _ in range(requests):
         assert raw.receive() == bytes([REQUEST_FAILURE])
     raw.send_raw(raw.newkeys())

@@ -3,7 +3,6 @@
 #include <string.h>
 
 #include "channel.h"
-#include "kex.h"
 #include "rig.h"
 #include "unit.h"
 
@@ -68,6 +67,18 @@ static struct channel *terminal(size_t index, bool has_pty)
     return channel;
 }
 
+/* A key exchange in any state: ours has begun, the client's has, or only its NEWKEYS is missing. */
+enum { EXCHANGES = 3 };
+
+static void exchange(int state)
+{
+    static const enum ssh_phase phases[EXCHANGES] = {SSH_PHASE_OPEN, SSH_PHASE_REKEY_ECDH,
+                                                     SSH_PHASE_REKEY_NEWKEYS};
+    rig.connection->phase = phases[state];
+    rig.connection->resume = SSH_PHASE_OPEN;
+    rig.connection->kex.sent = state < 2;
+}
+
 /* ---- one deadline each ----------------------------------------------------------------------- */
 
 START_TEST(login)
@@ -84,10 +95,14 @@ END_TEST
 START_TEST(idle)
 {
     rig.options.keepalive_seconds = 0;
+    if (_i < EXCHANGES) {
+        exchange(_i);
+    }
+    enum ssh_phase phase = rig.connection->phase;
     used_at(7);
     expect_next(507);
     at(506);
-    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    rig_expect_alive(&rig, phase);
     at(507);
     expect_refused(SSH_DISCONNECT_BY_APPLICATION, "idle for 500 s");
 }
@@ -108,26 +123,30 @@ START_TEST(life)
 }
 END_TEST
 
-START_TEST(rekey)
-{
-    rig.connection->kex.sent = true;
-    rig.connection->kex.asked_ms = 3000;
-    expect_next(3 + LIMIT_REKEY_ANSWER_SECONDS);
-    at(2 + LIMIT_REKEY_ANSWER_SECONDS);
-    rig_expect_alive(&rig, SSH_PHASE_OPEN);
-    at(3 + LIMIT_REKEY_ANSWER_SECONDS);
-    expect_refused(SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
-                   "the client did not finish a key exchange in time");
-}
-END_TEST
-
+/* A client that is asleep answers our KEXINIT when it wakes up, and an idle one gets none. */
 START_TEST(none)
 {
     rig.options = (struct net_options){.login_seconds = 60};
-    ck_assert_uint_eq(deadlines_next_ms(rig.connection), rekey_after_ms);
+    if (_i < EXCHANGES) {
+        exchange(_i);
+    }
+    enum ssh_phase phase = rig.connection->phase;
+    ck_assert_uint_eq(deadlines_next_ms(rig.connection), UINT64_MAX);
     at(1000000000);
-    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    rig_expect_alive(&rig, phase);
     rig_expect_silence(&rig);
+}
+END_TEST
+
+/* Before the login the login's deadline counts in a key exchange as well. */
+START_TEST(login_in_a_key_exchange)
+{
+    exchange(_i);
+    rig.connection->phase = _i == 0 ? SSH_PHASE_AUTH : rig.connection->phase;
+    rig.connection->resume = SSH_PHASE_AUTH;
+    expect_next(60);
+    at(60);
+    expect_refused(SSH_DISCONNECT_BY_APPLICATION, "login deadline of 60 s");
 }
 END_TEST
 
@@ -205,21 +224,23 @@ START_TEST(an_answer_starts_the_count_anew)
 }
 END_TEST
 
-/* Ours has begun, the client's has, or only its NEWKEYS is missing: then the exchange's own
- * deadline counts, and nothing is asked or counted. */
-START_TEST(no_keepalive_in_a_key_exchange)
+/* Our KEXINIT asks as well: no other question is sent, but the client's silence counts. */
+START_TEST(keepalives_in_a_key_exchange)
 {
-    static const enum ssh_phase phases[] = {SSH_PHASE_OPEN, SSH_PHASE_REKEY_ECDH,
-                                            SSH_PHASE_REKEY_NEWKEYS};
-    rig.connection->phase = phases[_i];
-    rig.connection->resume = SSH_PHASE_OPEN;
-    rig.connection->kex.sent = _i < 2;
-    rig.connection->kex.asked_ms = 90000;
-    expect_next(90 + LIMIT_REKEY_ANSWER_SECONDS);
-    at(100);
-    rig_expect_silence(&rig);
-    ck_assert_uint_eq(rig.connection->times.keepalives, 0);
-    rig_expect_alive(&rig, phases[_i]);
+    rig.options.idle_seconds = 0;
+    exchange(_i);
+    for (uint64_t i = 1; i <= LIMIT_KEEPALIVES; i++) {
+        at(100 * i);
+        if (rig.connection->kex.sent) {
+            rig_expect_silence(&rig);
+            ck_assert_uint_eq(rig.connection->deferred_bytes, 0);
+        } else {
+            expect_keepalive();
+        }
+        rig_expect_alive(&rig, rig.connection->phase);
+    }
+    at(400);
+    rig_expect_left(&rig, "client did not answer 3 keepalives");
 }
 END_TEST
 
@@ -254,15 +275,15 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("deadlines");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_test(tests, login);
-    tcase_add_test(tests, idle);
+    tcase_add_loop_test(tests, idle, 0, EXCHANGES + 1);
     tcase_add_loop_test(tests, life, 0, 2);
-    tcase_add_test(tests, rekey);
-    tcase_add_test(tests, none);
+    tcase_add_loop_test(tests, none, 0, EXCHANGES + 1);
+    tcase_add_loop_test(tests, login_in_a_key_exchange, 0, EXCHANGES);
     tcase_add_test(tests, terminals_are_warned);
     tcase_add_loop_test(tests, a_short_life_has_no_warning, 0, 2);
     tcase_add_test(tests, silence_is_asked_three_times);
     tcase_add_test(tests, an_answer_starts_the_count_anew);
-    tcase_add_loop_test(tests, no_keepalive_in_a_key_exchange, 0, 3);
+    tcase_add_loop_test(tests, keepalives_in_a_key_exchange, 0, EXCHANGES);
     tcase_add_test(tests, no_keepalive_before_the_login);
     tcase_add_test(tests, no_room_to_ask);
     suite_add_tcase(suite, tests);

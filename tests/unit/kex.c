@@ -225,25 +225,25 @@ END_TEST
 
 /* ---- when it is due -------------------------------------------------------------------------- */
 
-START_TEST(due_after_packets_and_time)
+enum { AFTER_IN_PACKETS, AFTER_OUT_PACKETS, AFTER_IN_BYTES, AFTER_OUT_BYTES, AFTER_TIME, LIMITS };
+
+START_TEST(due_after_packets_bytes_and_time)
 {
     const struct offer offer = {.methods = PLAIN_OFFER};
     client_whole_exchange(&rig, &client, &offer, false);
     struct connection *connection = rig.connection;
     connection->kex.since_ms = 5000;
-    connection->now_ms = 5000 + rekey_after_ms - 1;
+    connection->now_ms = connection->times.read_ms = 5000 + rekey_after_ms - 1;
     connection->in.packets = connection->out.packets = rekey_after_packets - 1;
+    connection->in.bytes = connection->out.bytes = rekey_after_bytes - 1;
     kex_rekey_if_due(connection);
     ck_assert(!connection->kex.sent);
-    switch (_i) {
-    case 0:
-        connection->now_ms++;
-        break;
-    case 1:
-        connection->in.packets++;
-        break;
-    default:
-        connection->out.packets++;
+    connection->in.packets += _i == AFTER_IN_PACKETS;
+    connection->out.packets += _i == AFTER_OUT_PACKETS;
+    connection->in.bytes += _i == AFTER_IN_BYTES;
+    connection->out.bytes += _i == AFTER_OUT_BYTES;
+    if (_i == AFTER_TIME) {
+        connection->times.read_ms = ++connection->now_ms;
     }
     static const enum ssh_phase never[] = {
         SSH_PHASE_KEXINIT,    SSH_PHASE_ECDH,        SSH_PHASE_NEWKEYS,
@@ -259,13 +259,54 @@ START_TEST(due_after_packets_and_time)
     kex_rekey_if_due(connection);
     client_hear_kexinit(&rig, &client);
     rig_expect_silence(&rig);
-    ck_assert_uint_eq(connection->kex.asked_ms, connection->now_ms);
     client_say_kexinit(&rig, &client, &offer);
     client_exchange(&rig, &client, false);
     client_newkeys(&rig, &client, false);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
     ck_assert_uint_eq(connection->kex.since_ms, connection->now_ms);
+    ck_assert_uint_eq(connection->in.bytes + connection->out.bytes, 0);
     expect_ping_pong();
+}
+END_TEST
+
+/* Output of ours, or a wakeup for another reason, starts none: the client may be asleep. Nor is
+ * there one after another that no packet of the client's has followed. */
+START_TEST(a_silent_client_is_not_disturbed)
+{
+    const struct offer offer = {.methods = PLAIN_OFFER};
+    client_whole_exchange(&rig, &client, &offer, false);
+    struct connection *connection = rig.connection;
+    connection->phase = SSH_PHASE_OPEN;
+    connection->now_ms = connection->kex.since_ms + 10 * rekey_after_ms;
+    connection->times.read_ms = connection->now_ms;
+    kex_rekey_if_due(connection);
+    rig_expect_silence(&rig);
+    rig_send(&rig, SSH_MSG_PING, "s", "");
+    rig_hear(&rig, SSH_MSG_PONG);
+    connection->now_ms++;
+    kex_rekey_if_due(connection);
+    rig_expect_silence(&rig);
+    connection->times.read_ms = connection->now_ms;
+    kex_rekey_if_due(connection);
+    client_hear_kexinit(&rig, &client);
+}
+END_TEST
+
+/* A client that does not answer our KEXINIT, or never sends NEWKEYS, brings no number to wrap. */
+START_TEST(no_key_seals_too_many_packets)
+{
+    struct connection *connection = rig.connection;
+    struct packet_direction *direction = _i % 2 == 0 ? &connection->in : &connection->out;
+    connection->phase = _i < 2 ? SSH_PHASE_OPEN : SSH_PHASE_REKEY_NEWKEYS;
+    connection->kex.sent = true;
+    direction->packets = LIMIT_KEY_PACKETS - 1;
+    kex_rekey_if_due(connection);
+    rig_expect_silence(&rig);
+    direction->packets++;
+    kex_rekey_if_due(connection);
+    rig_expect(&rig, SSH_MSG_DISCONNECT, "uss", SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+               "too many packets without new keys", "");
+    rig_expect_left(&rig, "too many packets without new keys");
 }
 END_TEST
 
@@ -286,7 +327,9 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, trailing_bytes, 0, 2);
     tcase_add_loop_test(tests, the_first_exchange_is_strict, 0, 15);
     tcase_add_test(tests, no_signature_no_reply);
-    tcase_add_loop_test(tests, due_after_packets_and_time, 0, 3);
+    tcase_add_loop_test(tests, due_after_packets_bytes_and_time, 0, LIMITS);
+    tcase_add_test(tests, a_silent_client_is_not_disturbed);
+    tcase_add_loop_test(tests, no_key_seals_too_many_packets, 0, 4);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -84,6 +84,7 @@ START_TEST(seals_every_size)
 {
     seal_both(_i == 1);
     uint32_t packets = 0;
+    uint64_t bytes = 0;
     for (size_t size = 1; size <= 33000; size = next_size(size)) {
         size_t total = seal_ours(size), found;
         ck_assert_uint_eq(wire_open(&peer, packet_bytes, total, opened, &found), total);
@@ -91,6 +92,7 @@ START_TEST(seals_every_size)
         ck_assert(_i == 0 || total == packet_sealed_bytes(size));
         ck_assert_mem_eq(opened, payload_bytes, size);
         ck_assert_uint_eq(direction.packets, ++packets);
+        ck_assert_uint_eq(direction.bytes, bytes += total);
         ck_assert_uint_eq(direction.sequence, peer.sequence);
     }
 }
@@ -100,9 +102,12 @@ START_TEST(opens_every_size)
 {
     seal_both(_i == 1);
     uint32_t packets = 0;
+    uint64_t bytes = 0;
     for (size_t size = 1; size <= 33000; size = next_size(size)) {
-        expect_opened(packet_bytes, wire_seal(&peer, packet_bytes, payload_bytes, size), size);
+        size_t total = wire_seal(&peer, packet_bytes, payload_bytes, size);
+        expect_opened(packet_bytes, total, size);
         ck_assert_uint_eq(direction.packets, ++packets);
+        ck_assert_uint_eq(direction.bytes, bytes += total);
         ck_assert_uint_eq(direction.sequence, peer.sequence);
     }
 }
@@ -319,7 +324,7 @@ START_TEST(new_keys_reset_what_they_should)
         uint32_t before = direction.sequence;
         packet_new_keys(&direction, test_key(exchange), strict);
         ck_assert(direction.sealed);
-        ck_assert_uint_eq(direction.packets, 0);
+        ck_assert_uint_eq(direction.packets + direction.bytes, 0);
         ck_assert_uint_eq(direction.sequence, strict ? 0 : before);
         peer.sealed = true;
         peer.sequence = direction.sequence;

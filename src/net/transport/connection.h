@@ -55,7 +55,6 @@ struct kex {
     size_t session_id_bytes;                  /* 0 until the first H is made */
     uint8_t session_id[HASH_MAX_BYTES];
     uint64_t since_ms; /* when we began to use the present keys */
-    uint64_t asked_ms; /* when we sent KEXINIT */
 };
 
 /* Used only during a key exchange: from our KEXINIT (kex.sent) to our NEWKEYS. The first page,
@@ -142,7 +141,7 @@ struct connection {
         uint64_t used_ms;        /* when a session last moved a byte */
         uint64_t read_ms;        /* when the socket was last read */
         uint64_t asked_alive_ms; /* when the last keepalive was due */
-        unsigned keepalives;     /* of them since the socket was last read */
+        uint8_t keepalives;      /* since the socket was last read */
         bool warned;             /* terminals know that the connection ends soon */
     } times;
 

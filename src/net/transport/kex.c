@@ -46,10 +46,17 @@ void kex_prepare(struct connection *connection)
 void kex_rekey_if_due(struct connection *connection)
 {
     const struct kex *kex = &connection->kex;
-    bool due = connection->in.packets >= rekey_after_packets ||
-               connection->out.packets >= rekey_after_packets ||
-               connection->now_ms - kex->since_ms >= rekey_after_ms;
-    if (connection->phase == SSH_PHASE_OPEN && due && !kex->sent) {
+    const struct packet_direction *in = &connection->in, *out = &connection->out;
+    uint32_t packets = in->packets > out->packets ? in->packets : out->packets;
+    /* A client that has just sent a packet is awake. */
+    bool awake = in->packets > 0 && connection->times.read_ms == connection->now_ms;
+    bool due = in->bytes >= rekey_after_bytes || out->bytes >= rekey_after_bytes ||
+               packets >= rekey_after_packets ||
+               (awake && connection->now_ms - kex->since_ms >= rekey_after_ms);
+    if (packets >= LIMIT_KEY_PACKETS) {
+        connection_refuse(connection, SSH_DISCONNECT_KEY_EXCHANGE_FAILED,
+                          "too many packets without new keys");
+    } else if (connection->phase == SSH_PHASE_OPEN && due && !kex->sent) {
         kexinit_send(connection);
     }
 }

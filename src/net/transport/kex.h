@@ -20,14 +20,16 @@ enum ssh_phase kexinit_on_kexinit(struct connection *connection, struct reader *
  * reply needs less time. */
 void kex_prepare(struct connection *connection);
 
-/* We start a key exchange after this many packets in one direction, or this long after the last key
- * exchange. rekey_limits.c has the values, so that a test can link the daemon with smaller ones
- * (tests/seams/rekey_often.c, tests/system/test_rekey.py). */
+/* We start a key exchange after this many bytes or packets in one direction, or with a packet of
+ * the client's this long after the last key exchange. rekey_limits.c has the values, so that a test
+ * can link the daemon with smaller ones (tests/seams/rekey_often.c, tests/system/test_rekey.py). */
+extern const uint64_t rekey_after_bytes;
 extern const uint32_t rekey_after_packets;
 extern const uint64_t rekey_after_ms;
 
 /* Starts a key exchange if the present keys have reached one of these limits and no key
- * exchange is running. Only after login: OpenSSH's client accepts no KEXINIT while it logs in. */
+ * exchange is running. Only after login: OpenSSH's client accepts no KEXINIT while it logs in. The
+ * client may take any time to answer. Ends the connection before a sequence number wraps. */
 void kex_rekey_if_due(struct connection *connection);
 
 /* Handlers. The packet that follows a wrong guess is ignored, with any content. */

@@ -129,7 +129,6 @@ void kexinit_send(struct connection *connection)
     kex->server_kexinit_bytes = own.used;
 
     kex->sent = true;
-    kex->asked_ms = connection->now_ms;
     struct writer message = message_begin(connection, SSH_MSG_KEXINIT);
     writer_bytes(&message, kexinit + 1, kex->server_kexinit_bytes - 1);
     message_send(connection, &message);

@@ -33,6 +33,13 @@ static bool length_is_valid(const struct packet_direction *direction, uint32_t l
            aligned_bytes(direction, length) % BLOCK_BYTES == 0;
 }
 
+static void count_packet(struct packet_direction *direction, size_t bytes)
+{
+    direction->sequence++;
+    direction->packets++;
+    direction->bytes += bytes;
+}
+
 size_t packet_awaited_bytes(const struct packet_direction *direction)
 {
     return direction->length == 0 ? 0 : LENGTH_BYTES + direction->length + tag_bytes(direction);
@@ -69,8 +76,7 @@ enum packet_status packet_open(struct packet_direction *direction, uint8_t *byte
     packet->payload_bytes = direction->length - 1 - padding;
     packet->total_bytes = total;
     direction->length = 0;
-    direction->sequence++;
-    direction->packets++;
+    count_packet(direction, total);
     return PACKET_READY;
 }
 
@@ -98,9 +104,9 @@ size_t packet_seal(struct packet_direction *direction, uint8_t *bytes, size_t pa
     if (direction->sealed) {
         chachapoly_seal(bytes, length, direction->key, direction->sequence);
     }
-    direction->sequence++;
-    direction->packets++;
-    return LENGTH_BYTES + length + tag_bytes(direction);
+    size_t total = LENGTH_BYTES + length + tag_bytes(direction);
+    count_packet(direction, total);
+    return total;
 }
 
 void packet_new_keys(struct packet_direction *direction,
@@ -109,6 +115,7 @@ void packet_new_keys(struct packet_direction *direction,
     memcpy(direction->key, key, CHACHAPOLY_KEY_BYTES);
     direction->sealed = true;
     direction->packets = 0;
+    direction->bytes = 0;
     if (strict) {
         direction->sequence = 0;
     }

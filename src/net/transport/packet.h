@@ -28,6 +28,7 @@ struct packet_direction {
     uint32_t sequence; /* of the next packet; a key exchange comes long before it wraps */
     uint32_t packets;  /* since the last packet_new_keys() */
     uint32_t length;   /* packet_length of the packet that is being read; 0 if not known yet */
+    uint64_t bytes;    /* of the packets counted above */
     uint8_t key[CHACHAPOLY_KEY_BYTES];
 };
 
