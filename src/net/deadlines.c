@@ -1,6 +1,8 @@
 #include "deadlines.h"
 
 #include <stdio.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "channel_stdout.h"
 #include "minimum.h"
@@ -37,6 +39,32 @@ static void find_deadlines(const struct connection *connection, uint64_t due_ms[
                                       options->keepalive_seconds, logged_in);
 }
 
+/* ---- output on its way ----------------------------------------------------------------------- */
+
+/* All output so far, with what the socket has not taken yet; modulo 2^32, as all of these. */
+static uint32_t output_bytes(const struct connection *connection)
+{
+    return (uint32_t)(connection->socket.bytes_out + connection->output_end -
+                      connection->output_start);
+}
+
+/* True if output up to `end_bytes` has not all arrived, and more of it has than at the last look:
+ * on a slow link the kernel and we keep what takes minutes. Without TCP, what the socket has taken
+ * has arrived. For sockets tcp(7) calls the request SIOCOUTQ. */
+static bool is_under_way(const struct connection *connection, uint32_t end_bytes,
+                         uint32_t *taken_bytes)
+{
+    int unacknowledged = 0;
+    uint32_t before = *taken_bytes;
+    if (connection->socket.tcp && ioctl(STDOUT_FILENO, TIOCOUTQ, &unacknowledged) != 0) {
+        unacknowledged = 0;
+    }
+    *taken_bytes = (uint32_t)connection->socket.bytes_out - (uint32_t)unacknowledged;
+    return (int32_t)(end_bytes - *taken_bytes) > 0 && *taken_bytes != before;
+}
+
+/* ---- what is due ----------------------------------------------------------------------------- */
+
 static void warn_terminals(struct connection *connection)
 {
     char text[80];
@@ -53,24 +81,41 @@ static void warn_terminals(struct connection *connection)
 
 /* OpenSSH's keepalive (its PROTOCOL): a request that no client knows, so that each refuses it. The
  * refusal is the answer. Nothing is sent to a client that does not read our output, nor in a key
- * exchange: our KEXINIT asks as well. */
+ * exchange: our KEXINIT asks as well. While a question waits behind other output that the client is
+ * taking, its time has not begun. */
 static void ask_alive(struct connection *connection)
 {
-    if (connection->times.read_ms >= connection->times.asked_alive_ms) {
+    bool heard = connection->times.read_ms >= connection->times.asked_alive_ms;
+    bool under_way =
+        is_under_way(connection, connection->times.asked_bytes, &connection->times.alive_taken);
+    connection->times.asked_alive_ms = connection->now_ms;
+    if (heard) {
         connection->times.keepalives = 0;
+    } else if (under_way) {
+        return;
     }
     if (connection->times.keepalives == LIMIT_KEEPALIVES) {
         connection_leave(connection, "client did not answer %d keepalives", LIMIT_KEEPALIVES);
         return;
     }
     connection->times.keepalives++;
-    connection->times.asked_alive_ms = connection->now_ms;
     if (output_room(connection) >= LIMIT_REPLY_BYTES && !connection->kex.sent) {
         struct writer message = message_begin(connection, SSH_MSG_GLOBAL_REQUEST);
         writer_text(&message, "keepalive@openssh.com");
         writer_bool(&message, true);
         message_send(connection, &message);
     }
+    connection->times.asked_bytes = output_bytes(connection);
+}
+
+static void end_if_idle(struct connection *connection)
+{
+    if (is_under_way(connection, output_bytes(connection), &connection->times.idle_taken)) {
+        connection_mark_used(connection);
+        return;
+    }
+    connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "idle for %u s",
+                      connection->options->idle_seconds);
 }
 
 void deadlines_check(struct connection *connection)
@@ -84,8 +129,7 @@ void deadlines_check(struct connection *connection)
                           options->login_seconds);
     }
     if (now_ms >= due_ms[IDLE]) {
-        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "idle for %u s",
-                          options->idle_seconds);
+        end_if_idle(connection);
     }
     if (now_ms >= due_ms[LIFE]) {
         connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "longest life of %u s",

@@ -32,6 +32,8 @@ static const struct seccomp_rule rules[] = {
     {SYS_ioctl, 1, {{1, TCGETS}}},
     {SYS_ioctl, 1, {{1, TERMINAL_GET_MODES2}}}, /* tcgetattr() since glibc 2.42 */
     {SYS_ioctl, 1, {{1, TIOCSIG}}},
+    /* How much of our output has not arrived yet. */
+    {SYS_ioctl, 2, {{0, STDOUT_FILENO}, {1, TIOCOUTQ}}},
     /* Larger pipes for bulk transfers. The kernel limits their memory for each user. */
     SECCOMP_CALLS_FCNTL(F_GETPIPE_SZ),
     SECCOMP_CALLS_FCNTL(F_SETPIPE_SZ),

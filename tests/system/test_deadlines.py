@@ -265,6 +265,32 @@ def test_client_that_takes_no_output_is_given_up(client):
     assert raw.line.assert_over(PATIENCE_SECONDS)["reason"] == "client did not answer 3 keepalives"
 
 
+# ---- a slow link --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flags", [("-k", "1"), ("-i", "3")], ids=["keepalives", "idle"])
+def test_slow_link(client, flags):
+    """A client that takes output for longer than the limits, and sends nothing, stays: what it could answer to is still
+    on its way, in the server's buffers or the kernel's."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        ours = socket.socket()
+        ours.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        ours.connect(listener.getsockname())
+        theirs, _ = listener.accept()
+    raw = client(*flags, started={"pair": (ours, theirs)}).login()
+    channel = raw.exec("head -c 400000 /dev/zero; sleep 33.5", window=2**31)
+    channel.feed = False
+    for _ in range(70):
+        time.sleep(0.1)
+        raw.buffer += raw.sock.recv(4096)
+    while len(channel.output) < 400000:
+        payload = raw.next()
+        if payload == KEEPALIVE:
+            raw.send(bytes([REQUEST_FAILURE]))
+        else:
+            channel.take(payload)
+
+
 # ---- TCP's own keepalive ------------------------------------------------------------------------
 
 TCP_SETTINGS = {socket.TCP_KEEPIDLE: 600, socket.TCP_KEEPINTVL: 60, socket.TCP_KEEPCNT: 5}

@@ -1,6 +1,11 @@
 #include "deadlines.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 #include "channel.h"
 #include "rig.h"
@@ -269,6 +274,130 @@ START_TEST(no_room_to_ask)
 }
 END_TEST
 
+/* ---- a slow link ----------------------------------------------------------------------------- */
+
+/* A program has written this much; what the link has not carried waits here or in the kernel. */
+#define QUEUED 100000
+
+static void queue(void)
+{
+    rig.connection->output_end += QUEUED;
+}
+
+/* The socket takes this much of the output. */
+static void take(size_t count)
+{
+    rig.connection->output_start += count;
+    rig.connection->socket.bytes_out += count;
+}
+
+static size_t waiting(void)
+{
+    return rig.connection->output_end - rig.connection->output_start;
+}
+
+/* A question behind other output is not a question yet. When it has left, its time begins. */
+START_TEST(a_question_behind_output)
+{
+    rig.options = (struct net_options){.keepalive_seconds = 100};
+    rig.connection->kex.sent = _i == 1; /* the question is our KEXINIT, and has been sent already */
+    queue();
+    at(100);
+    size_t question = waiting() - QUEUED;
+    ck_assert((question > 0) == (_i == 0));
+    for (uint64_t i = 2; i <= 10; i++) {
+        take(QUEUED / 10);
+        at(100 * i);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    }
+    ck_assert_uint_eq(waiting(), QUEUED / 10 + question);
+    take(waiting());
+    at(1100);
+    at(1200);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    at(1300);
+    ck_assert_str_eq(rig.connection->end.reason, "client did not answer 3 keepalives");
+}
+END_TEST
+
+/* Output that stays where it is does not count. */
+START_TEST(a_question_behind_output_that_nobody_takes)
+{
+    rig.options.idle_seconds = 0;
+    queue();
+    for (uint64_t i = 1; i <= LIMIT_KEEPALIVES; i++) {
+        at(100 * i);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    }
+    at(400);
+    ck_assert_str_eq(rig.connection->end.reason, "client did not answer 3 keepalives");
+}
+END_TEST
+
+/* Sessions are not idle while the client takes what they have written. */
+START_TEST(output_on_its_way_is_not_idle)
+{
+    rig.options = (struct net_options){.idle_seconds = 500};
+    rig.connection->socket.bytes_out = UINT32_MAX - QUEUED / 2; /* the count wraps */
+    queue();
+    for (uint64_t i = 1; i <= 5; i++) {
+        at(500 * i);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
+        expect_next(500 * (i + 1));
+        take(QUEUED / 10);
+    }
+    if (_i == 0) {
+        take(waiting());
+    } else { /* the client takes no more */
+        at(3000);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    }
+    at(3500);
+    ck_assert_str_eq(rig.connection->end.reason, "idle for 500 s");
+}
+END_TEST
+
+/* What the socket has taken is on its way until TCP has an acknowledgement. */
+START_TEST(only_tcp_knows_what_has_arrived)
+{
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    socklen_t bytes = sizeof(address);
+    static uint8_t block[QUEUED];
+    const int small = 4096, on = 1;
+    int door = socket(AF_INET, SOCK_STREAM, 0), far = socket(AF_INET, SOCK_STREAM, 0);
+    setsockopt(far, SOL_SOCKET, SO_RCVBUF, &small, sizeof(small));
+    ck_assert_int_eq(bind(door, (struct sockaddr *)&address, bytes), 0);
+    ck_assert_int_eq(listen(door, 1), 0);
+    ck_assert_int_eq(getsockname(door, (struct sockaddr *)&address, &bytes), 0);
+    ck_assert_int_eq(connect(far, (struct sockaddr *)&address, bytes), 0);
+    int near = accept4(door, NULL, NULL, SOCK_NONBLOCK);
+    setsockopt(near, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+    ck_assert_int_eq(dup2(near, STDOUT_FILENO), STDOUT_FILENO);
+    rig.connection->socket.tcp = true;
+    rig.options = (struct net_options){.keepalive_seconds = 100};
+
+    ssize_t written = write(STDOUT_FILENO, block, sizeof(block));
+    ck_assert_int_gt(written, 50000); /* far more than the other end takes */
+    rig.connection->socket.bytes_out = (uint64_t)written;
+    at(100);
+    for (uint64_t i = 2; i <= 10; i++) {
+        int before, now;
+        ck_assert_int_eq(ioctl(near, TIOCOUTQ, &before), 0);
+        do {
+            ck_assert_int_gt(recv(far, block, 1000, 0), 0);
+            ck_assert_int_eq(ioctl(near, TIOCOUTQ, &now), 0);
+        } while (now == before);
+        at(100 * i);
+        rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    }
+    at(1100);
+    at(1200);
+    rig_expect_alive(&rig, SSH_PHASE_OPEN);
+    at(1300);
+    ck_assert_str_eq(rig.connection->end.reason, "client did not answer 3 keepalives");
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("deadlines");
@@ -286,6 +415,10 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, keepalives_in_a_key_exchange, 0, EXCHANGES);
     tcase_add_test(tests, no_keepalive_before_the_login);
     tcase_add_test(tests, no_room_to_ask);
+    tcase_add_loop_test(tests, a_question_behind_output, 0, 2);
+    tcase_add_test(tests, a_question_behind_output_that_nobody_takes);
+    tcase_add_loop_test(tests, output_on_its_way_is_not_idle, 0, 2);
+    tcase_add_test(tests, only_tcp_knows_what_has_arrived);
     suite_add_tcase(suite, tests);
     return suite;
 }

@@ -143,6 +143,8 @@ static void sockets_are_set(void)
     setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
     setsockopt(STDIN_FILENO, IPPROTO_TCP, TCP_QUICKACK, &on, sizeof(on));
     setsockopt(STDOUT_FILENO, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &on, sizeof(on));
+    int waiting;
+    need(ioctl(STDOUT_FILENO, TIOCOUTQ, &waiting) == 0);
     need(shutdown(STDOUT_FILENO, SHUT_WR) == 0);
 }
 
@@ -289,6 +291,7 @@ static const struct call {
     {"ioctl TCSETS", SYS_ioctl, {TERMINAL, TCSETS}},
     {"ioctl TIOCSCTTY", SYS_ioctl, {TERMINAL, TIOCSCTTY}},
     {"ioctl FIONREAD", SYS_ioctl, {STDIN_FILENO, FIONREAD}},
+    {"ioctl TIOCOUTQ of others", SYS_ioctl, {TERMINAL, TIOCOUTQ}},
     {"ioctl 0", SYS_ioctl, {STDIN_FILENO, 0}},
     {"setsockopt SO_DEBUG", SYS_setsockopt, {0, SOL_SOCKET, SO_DEBUG}},
     {"setsockopt SO_REUSEADDR", SYS_setsockopt, {0, SOL_SOCKET, SO_REUSEADDR}},

@@ -141,8 +141,11 @@ struct connection {
         uint64_t used_ms;        /* when a session last moved a byte */
         uint64_t read_ms;        /* when the socket was last read */
         uint64_t asked_alive_ms; /* when the last keepalive was due */
-        uint8_t keepalives;      /* since the socket was last read */
-        bool warned;             /* terminals know that the connection ends soon */
+        /* Of our output, modulo 2^32: up to the last keepalive; and what had arrived at the last
+         * look, for keepalives and for the idle time. */
+        uint32_t asked_bytes, alive_taken, idle_taken;
+        uint8_t keepalives; /* since the socket was last read */
+        bool warned;        /* terminals know that the connection ends soon */
     } times;
 
     /* How the last reading and writing went (loop.c). */
