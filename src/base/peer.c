@@ -147,6 +147,14 @@ static void put_client_uid(struct peer *peer, int fd)
     }
 }
 
+bool peer_accepted(struct peer *peer, const struct sockaddr_in6 *client)
+{
+    const union socket_address remote = {.v6 = *client};
+    sa_family_t family = remote.any.sa_family;
+    return (family == AF_INET || family == AF_INET6) &&
+           put_socket_address(peer->address, peer->port, &remote);
+}
+
 void peer_learn(struct peer *peer, int fd)
 {
     union socket_address remote = {.room = {.ss_family = AF_UNSPEC}};

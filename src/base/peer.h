@@ -33,4 +33,10 @@ struct peer {
  */
 void peer_learn(struct peer *peer, int fd);
 
+struct sockaddr_in6;
+
+/* Sets the client's address and port to those that accept(2) gave: the kernel forgets them when the
+ * client resets the connection. Returns false, and changes nothing, without an IP address. */
+bool peer_accepted(struct peer *peer, const struct sockaddr_in6 *client);
+
 #endif

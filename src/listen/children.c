@@ -13,13 +13,47 @@
 #include "limit.h"
 #include "listen.h"
 #include "log.h"
+#include "memory.h"
+#include "peer.h"
 #include "text.h"
 
 /* ---- the start of a program ------------------------------------------------------------------ */
 
-/* The child until its exec. */
-__attribute__((noreturn)) static void run_program(char **program, int connection)
+#define REMOTE "TCPREMOTE"
+
+/* As tcpserver does, for a program that finds the connection reset. What we have inherited is about
+ * another client. Without memory the environment stays as it is. */
+static void name_client(const struct sockaddr_in6 *client)
 {
+    static struct peer peer;
+    static char address[sizeof(REMOTE "IP=") + PEER_ADDRESS_BYTES];
+    static char port[sizeof(REMOTE "PORT=") + PEER_PORT_BYTES];
+    size_t count = 0;
+    while (environ[count] != NULL) {
+        count++;
+    }
+    char **named = memory_beside_data((count + 3) * sizeof(*named));
+    if (named == NULL || !peer_accepted(&peer, client)) {
+        return;
+    }
+    snprintf(address, sizeof(address), REMOTE "IP=%s", peer.address);
+    snprintf(port, sizeof(port), REMOTE "PORT=%s", peer.port);
+    named[0] = address;
+    named[1] = port;
+    count = 2;
+    for (char **variable = environ; *variable != NULL; variable++) {
+        if (strncmp(*variable, REMOTE, strlen(REMOTE)) != 0) {
+            named[count++] = *variable;
+        }
+    }
+    environ = named;
+}
+
+/* The child until its exec. */
+__attribute__((noreturn)) static void run_program(char **program, int connection,
+                                                  const struct sockaddr_in6 *client)
+{
+    name_client(client);
     signals_hand_on();
     if (dup2(connection, STDIN_FILENO) >= 0 && dup2(connection, STDOUT_FILENO) >= 0) {
         close(connection);
@@ -29,11 +63,11 @@ __attribute__((noreturn)) static void run_program(char **program, int connection
     _exit(EXIT_TROUBLE);
 }
 
-pid_t children_start(char **program, int connection)
+pid_t children_start(char **program, int connection, const struct sockaddr_in6 *client)
 {
     pid_t child = fork();
     if (child == 0) {
-        run_program(program, connection);
+        run_program(program, connection, client);
     }
     return child;
 }

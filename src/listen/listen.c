@@ -47,7 +47,8 @@ static void log_start(const struct listener *listener)
     }
 }
 
-static void log_refusal(struct listener *listener, int connection, const char *reason)
+static void log_refusal(struct listener *listener, int connection,
+                        const struct sockaddr_in6 *client, const char *reason)
 {
     static struct peer peer;
     struct log_line line;
@@ -55,6 +56,7 @@ static void log_refusal(struct listener *listener, int connection, const char *r
         return;
     }
     peer_learn(&peer, connection);
+    peer_accepted(&peer, client);
     log_begin(&line, "refused");
     log_text(&line, "from", peer.address);
     log_text(&line, "port", peer.port);
@@ -98,11 +100,11 @@ static void accept_client(struct listener *listener, int from)
     source_read(&source, &client);
     const char *refusal = clients_refuse(&listener->clients, &source);
     if (refusal != NULL) {
-        log_refusal(listener, connection, refusal);
+        log_refusal(listener, connection, &client, refusal);
         close(connection);
         return;
     }
-    pid_t child = children_start(listener->program, connection);
+    pid_t child = children_start(listener->program, connection, &client);
     int error = errno;
     close(connection); /* the child has it; after an error the client sees the end at once */
     if (child < 0) {

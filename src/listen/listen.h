@@ -44,8 +44,9 @@ bool sockets_open(struct listener *listener, int *status);
 
 /* ---- children.c ------------------------------------------------------------------------------ */
 
-/* Starts the program for a connection. Returns its pid, or -1 with errno. */
-pid_t children_start(char **program, int connection);
+/* Starts the program for a client's connection, with the client's IP address and port in the
+ * variables TCPREMOTEIP and TCPREMOTEPORT. Returns its pid, or -1 with errno. */
+pid_t children_start(char **program, int connection, const struct sockaddr_in6 *client);
 
 /* From now on, a descendant whose parent ends becomes our child, even if it has daemonized. Returns
  * NULL, or what the system lacks, as a text for the log. */

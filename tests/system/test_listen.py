@@ -5,6 +5,7 @@ import re
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import time
@@ -72,6 +73,47 @@ def test_one_address_gets_a_part(listen):
     with listener.connect() as again:
         assert echoes(again)
     second.close()
+
+
+def reset_before_accept(listener, host="127.0.0.1"):
+    """A connection that is reset before the listener accepts it; its port."""
+    listener.proc.send_signal(signal.SIGSTOP)
+    with listener.connect(host) as client:
+        port = client.getsockname()[1]
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    listener.proc.send_signal(signal.SIGCONT)
+    return port
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
+def test_log_names_who_has_reset_its_connection(site, listen, host):
+    """The kernel has forgotten the client's address by then. fail2ban and the penalties need it."""
+    if ":" in host and not has_ipv6():
+        pytest.skip("no IPv6 here")
+    listener = listen(program=[site.daemon, *site.daemon_args(), site.keydir(site.mode)])
+    port = reset_before_accept(listener, host)
+    event = listener.log.wait("end")[-1]
+    assert (event["from"], event["port"]) == (host, str(port)), event
+
+
+def test_a_refusal_names_who_has_reset_its_connection(listen):
+    """The same above a limit, where no program starts."""
+    listener = listen("-s", "1")
+    with listener.connect() as first:
+        assert echoes(first)
+        port = reset_before_accept(listener)
+        assert proc.wait_until(lambda: "event=refused" in listener.log.text(), PATIENCE_SECONDS)
+        assert f"event=refused from=127.0.0.1 port={port} " in listener.log.text()
+
+
+def test_what_was_inherited_is_about_another_client(listen):
+    """A program gets the client's address in the variables of tcpserver, and none that the listener has inherited."""
+    listener = listen(program=("/bin/sh", "-c", "env | grep ^TCP | sort >&2; echo done >&2"),
+                      through=("env", "TCPREMOTEIP=192.0.2.9", "TCPREMOTEPORT=9", "TCPREMOTEHOST=x", "TCPLOCALIP=192.0.2.1"))
+    port = reset_before_accept(listener)
+    assert proc.wait_until(lambda: "done\n" in listener.log.text(), PATIENCE_SECONDS)
+    shown = f"TCPLOCALIP=192.0.2.1\nTCPREMOTEIP=127.0.0.1\nTCPREMOTEPORT={port}\ndone\n"
+    assert listener.log.text().endswith(shown), listener.log.text()
 
 
 def test_other_addresses_have_their_own_part(listen):
