@@ -322,7 +322,7 @@
  * but what runs on a mount of sshfs may keep hundreds open. With LIMIT_SFTP_DESCRIPTORS for all
  * else it is within the usual RLIMIT_NOFILE of 1024. */
 #define LIMIT_SFTP_HANDLES     1000
-#define LIMIT_SFTP_DESCRIPTORS 16
+#define LIMIT_SFTP_DESCRIPTORS 12
 
 /* Users, and groups, that a jail still names after it has shown their files. Clients list a whole
  * directory before they ask, and few have files of more owners. */

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -24,8 +25,12 @@ static void set_now(void)
     now = clock_gettime(CLOCK_REALTIME, &clock) == 0 ? clock.tv_sec : 0;
 }
 
+/* Without TZ glibc looks at the file for each date. */
 void listing_begin(void)
 {
+    static char local_time[] = "TZ=:/etc/localtime";
+    static char *environment[] = {local_time, NULL};
+    environ = getenv("TZ") == NULL ? environment : environ;
     tzset();
     set_now();
 }

@@ -15,14 +15,12 @@
 /* By prlimit(2), as confine_limit() does. */
 void handles_begin(struct sftp *sftp)
 {
-    const rlim_t wanted = LIMIT_SFTP_HANDLES + LIMIT_SFTP_DESCRIPTORS;
-    struct rlimit files = {.rlim_cur = wanted};
+    uint32_t most = LIMIT_SFTP_HANDLES + LIMIT_SFTP_DESCRIPTORS;
+    struct rlimit files = {.rlim_max = most};
     syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &files);
-    if (files.rlim_cur < wanted) {
-        files.rlim_cur = files.rlim_max < wanted ? files.rlim_max : wanted;
-        syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &files, NULL);
-    }
-    uint32_t most = (uint32_t)(files.rlim_cur < wanted ? files.rlim_cur : wanted);
+    most = files.rlim_max < most ? (uint32_t)files.rlim_max : most;
+    files.rlim_cur = most;
+    syscall(SYS_prlimit64, 0, RLIMIT_NOFILE, &files, NULL);
     sftp->most_handles = most > LIMIT_SFTP_DESCRIPTORS ? most - LIMIT_SFTP_DESCRIPTORS : 0;
 }
 

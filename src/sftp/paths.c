@@ -233,17 +233,14 @@ int paths_stat(const struct paths *paths, struct stat *status, const char *path,
 {
     struct place place;
     int error = paths_find(paths, &place, path, follow);
-    if (error != 0) {
-        return error;
-    }
-    if (!follow) {
+    if (error == 0 && !follow) {
         error = paths_stat_name(paths, status, place.directory, place.name);
         paths_leave(&place, 0);
-        return error;
+    } else if (error == 0) {
+        error = paths_leave(&place, paths->jail >= 0 ? fstat(place.directory, status)
+                                                     : fstatat(AT_FDCWD, path, status, 0));
     }
-    return paths_leave(&place, paths->jail >= 0
-                                   ? fstat(place.directory, status)
-                                   : fstatat(place.directory, place.name, status, place.flags));
+    return error;
 }
 
 /* `is_real`: all but the last part of the name is without links and "..". */

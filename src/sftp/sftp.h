@@ -106,7 +106,7 @@ void answer_u64(struct writer *answers, uint64_t value);
 
 /* ---- handles, handles.c ---------------------------------------------------------------------- */
 
-/* Raises RLIMIT_NOFILE as far as needed, if it can. To be called before the sandbox. */
+/* Sets RLIMIT_NOFILE to what is needed, or to the hard limit. To be called before the sandbox. */
 void handles_begin(struct sftp *sftp);
 
 /* Opens a file, or with O_DIRECTORY a directory, and answers with its handle. Reports the first
@@ -204,7 +204,8 @@ sftp_handler on_users_groups;
 /* The longest line: a name of 255 bytes. */
 #define LISTING_BYTES 512
 
-/* Reads the time zone. To be called before the sandbox. */
+/* Reads the time zone. To be called before the sandbox, and after all that needs the environment.
+ */
 void listing_begin(void);
 
 /* Writes the line, without a NUL, and returns its length. A file that is older than half a year is

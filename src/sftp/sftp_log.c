@@ -1,6 +1,6 @@
-#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "sftp.h"
 
@@ -9,32 +9,25 @@ static bool reports;
 
 bool sftp_log_begin(void)
 {
+    const struct timeval patience = {.tv_usec = LIMIT_SFTP_REPORT_MS * 1000};
     int type = 0;
     socklen_t bytes = sizeof(type);
     reports = getsockopt(SFTP_REPORT_DESCRIPTOR, SOL_SOCKET, SO_TYPE, &type, &bytes) == 0 &&
-              type == SOCK_SEQPACKET;
+              type == SOCK_SEQPACKET &&
+              setsockopt(SFTP_REPORT_DESCRIPTOR, SOL_SOCKET, SO_SNDTIMEO, &patience,
+                         sizeof(patience)) == 0;
     return reports;
-}
-
-static bool send_report(const struct sftp_report *report)
-{
-    return send(SFTP_REPORT_DESCRIPTOR, report, sizeof(*report), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 }
 
 void sftp_log_send(const struct sftp_report *report)
 {
-    static bool stalled;
-    struct pollfd socket = {.fd = SFTP_REPORT_DESCRIPTOR, .events = POLLOUT};
+    static int flags = MSG_NOSIGNAL;
     if (!reports) {
         sftp_report_log(report, NULL);
         return;
     }
-    bool sent = send_report(report);
-    if (!sent && !stalled) {
-        poll(&socket, 1, LIMIT_SFTP_REPORT_MS);
-        sent = send_report(report);
-    }
-    stalled = !sent;
+    bool sent = send(SFTP_REPORT_DESCRIPTOR, report, sizeof(*report), flags) >= 0;
+    flags = MSG_NOSIGNAL | (sent ? 0 : MSG_DONTWAIT);
 }
 
 void sftp_log_file(const struct sftp *sftp, const struct handle *handle)

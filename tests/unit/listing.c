@@ -130,6 +130,15 @@ START_TEST(dates_are_local)
 }
 END_TEST
 
+/* Without TZ glibc looks at the file for each date. */
+START_TEST(time_zone_is_named)
+{
+    unsetenv("TZ");
+    listing_begin();
+    ck_assert_str_eq(getenv("TZ"), ":/etc/localtime");
+}
+END_TEST
+
 START_TEST(times_beyond_the_protocol)
 {
     setenv("TZ", "UTC", 1);
@@ -150,6 +159,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, numbers_without_a_name);
     tcase_add_test(tests, each_owner_is_looked_up_once);
     tcase_add_loop_test(tests, dates_are_local, 0, sizeof(zones) / sizeof(zones[0]));
+    tcase_add_test(tests, time_zone_is_named);
     tcase_add_test(tests, times_beyond_the_protocol);
     suite_add_tcase(suite, tests);
     return suite;
