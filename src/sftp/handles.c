@@ -30,7 +30,7 @@ static enum sftp_status refuse(struct sftp *sftp, int error)
     struct sftp_report report = {.kind = SFTP_REPORT_FULL};
     if ((error == EMFILE || error == ENFILE) && !sftp->was_full) {
         sftp->was_full = true;
-        snprintf(report.text, sizeof(report.text), "%s: a session may have %u", strerror(error),
+        snprintf(report.text, sizeof(report.text), "too many files are open; a session may have %u",
                  sftp->most_handles);
         sftp_log_send(&report);
     }

@@ -150,7 +150,7 @@ def test_a_thousand_handles(sftp, at):
     assert sftp.read(again).data == b"content" and sftp.open("file").status == FAILURE
     assert sftp.read(handles[0]).data == b"content"
     assert sftp.call(READDIR, string(handles[-1])).names
-    assert full_lines(sftp) == [f'reason="Too many open files: a session may have {wire.HANDLES}"']
+    assert full_lines(sftp) == [f'reason="too many files are open; a session may have {wire.HANDLES}"']
 
 
 def full_lines(sftp):
@@ -168,7 +168,7 @@ def test_handles_within_the_limit_of_descriptors(raw_sftp, at, soft, hard, most)
     replies = [sftp.open("file") for _ in range(most + 3)]
     assert [reply.type for reply in replies] == [wire.HANDLE] * most + [wire.STATUS] * 3
     assert sftp.stat("file").attributes.size == 7
-    assert full_lines(sftp) == [f'reason="Too many open files: a session may have {most}"']
+    assert full_lines(sftp) == [f'reason="too many files are open; a session may have {most}"']
 
 
 def test_handles_are_short(sftp, at):
