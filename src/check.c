@@ -1,8 +1,10 @@
 #include "check_run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -62,6 +64,9 @@ static const char remedies[] =
     "systemd has\0\0"
     "is not the name\0LoadCredential= in the unit\0"
     "is protected\0ssh-keygen -p -f \0"
+    "is a public\0name the private key: leave out .pub\0"
+    "is too long\0\0"
+    "is not an OpenSSH\0this is no host key: name one, or its directory\0"
     "does not hold\0\0"
     "is \0ssh-keygen -t ed25519\0"
     /* What failed, where a line has no path, or a host certificate's. */
@@ -74,22 +79,43 @@ static const char remedies[] =
     "host certificate\0ssh-keygen -s CA -h\0"
     "\0see wrensshd(8)";
 
-static const char *keydir;
+static const struct options *checked;
+
+/* What a shell takes as it is. */
+#define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,%="
+
+/* Appends a word for a shell: users choose names, and an administrator types the remedy. In place
+ * of a word that the log would escape or cut stands NAME. */
+static void append_word(char text[static LOG_VALUE_BYTES + 1], const char *word)
+{
+    size_t used = strlen(text);
+    size_t room = LOG_VALUE_BYTES + 1 - used;
+    const char *quote = word[strspn(word, PLAIN)] == '\0' ? "" : "'";
+    bool typable = word[strspn(word, PLAIN " !#$&()*;<>?[]^`{|}~")] == '\0';
+    if (!typable || (size_t)snprintf(text + used, room, "%s%s%s", quote, word, quote) >= room) {
+        snprintf(text + used, room, "NAME");
+    }
+}
 
 static void add_remedy(struct log_line *line, const char *remedy, const char *owner,
                        const char *object)
 {
-    char text[LIMIT_PATH_BYTES];
-    bool whole = remedy[strlen(remedy) - 1] != ' ';
-    snprintf(text, sizeof(text), "%s%s%s%s", remedy, owner, owner[0] != '\0' ? " " : "",
-             whole ? "" : object);
+    char text[LOG_VALUE_BYTES + 1];
+    snprintf(text, sizeof(text), "%s", remedy);
+    if (owner[0] != '\0') {
+        append_word(text, owner);
+        snprintf(text + strlen(text), sizeof(text) - strlen(text), " ");
+    }
+    if (object != NULL && remedy[strlen(remedy) - 1] == ' ') {
+        append_word(text, object);
+    }
     log_text(line, "remedy", text);
 }
 
 static void add_other_remedy(struct log_line *line, const char *about, const char *object)
 {
     const char *remedy = texts_find(remedies, about, strlen(about));
-    add_remedy(line, remedy, "", remedy[0] == 'w' ? keydir : object);
+    add_remedy(line, remedy, "", remedy[0] == 'w' ? checked->keydir : object);
 }
 
 static void remedy_of_trouble(struct log_line *line, const char *what, const char *path,
@@ -99,11 +125,41 @@ static void remedy_of_trouble(struct log_line *line, const char *what, const cha
     add_other_remedy(line, by_what ? what : reason, path);
 }
 
+/* True for the directory itself, too. */
+static bool is_within(const char *path, const char *directory)
+{
+    size_t bytes = strlen(directory);
+    bytes -= bytes > 0 && directory[bytes - 1] == '/';
+    return strncmp(path, directory, bytes) == 0 && (path[bytes] == '/' || path[bytes] == '\0');
+}
+
+static bool is_in_home(const char *path, const struct account *account)
+{
+    char home[PATH_MAX];
+    return account->home[1] != '\0' &&
+           (is_within(path, account->home) ||
+            (realpath(account->home, home) != NULL && is_within(path, home)));
+}
+
+/* Who should own the path at fault: root where the administrator's flags lead, the user in the
+ * home. NULL for any other place, to which a link of the user's leads. */
+static const char *find_owner(const struct account *account, const char *path)
+{
+    char file[LIMIT_PATH_BYTES];
+    bool outside = authkeys_expand(file, checked->authkeys, account) && !is_in_home(file, account);
+    const char *const named[] = {checked->authorities, checked->revoked, outside ? file : NULL};
+    for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
+        if (named[i] != NULL && is_within(named[i], path)) {
+            return "root";
+        }
+    }
+    return is_in_home(path, account) ? account->user : NULL;
+}
+
 static void remedy_of_login(struct log_line *line, const char *user,
                             const struct login_outcome *outcome)
 {
     const struct authkeys_verdict *verdict = &outcome->keys;
-    const char *home = outcome->account.account.home;
     const char *remedy = remedies_of_keys;
     const char *owner = "";
     if (outcome->account_refused || verdict->reason == AUTHKEYS_NO_SHELL) {
@@ -113,10 +169,15 @@ static void remedy_of_login(struct log_line *line, const char *user,
     for (uint32_t reason = 0; reason < verdict->reason || *remedy == '\0'; reason++) {
         remedy += strlen(remedy) + 1;
     }
-    if (verdict->reason == AUTHKEYS_UNSAFE_OWNER) {
-        owner = strncmp(verdict->path, home, strlen(home)) == 0 ? user : "root";
-    } else if (verdict->reason == AUTHKEYS_UNSAFE_MODE && (verdict->mode & 01000) != 0) {
-        remedy = "put it elsewhere";
+    bool unsafe_owner = verdict->reason == AUTHKEYS_UNSAFE_OWNER;
+    if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
+        const struct account *account = &outcome->account.account;
+        const char *found = find_owner(account, verdict->path);
+        owner = unsafe_owner && found != NULL ? found : "";
+        remedy = found == NULL            ? "remove the link that leads there"
+                 : owner == account->user ? "chown -h " /* not a new link */
+                 : !unsafe_owner && (verdict->mode & 01000) != 0 ? "put it elsewhere"
+                                                                 : remedy;
     }
     add_remedy(line, remedy, owner, verdict->path);
 }
@@ -191,8 +252,7 @@ static bool log_outcome(struct ipc_auth *request, struct login_outcome *outcome)
 }
 
 /* The child is gone, and what it has left is checked like any other input. */
-static bool log_findings(struct ipc_auth *request, struct login_outcome *outcome,
-                         const char *authorities)
+static bool log_findings(struct ipc_auth *request, struct login_outcome *outcome)
 {
     struct authkeys_verdict *keys = &outcome->keys;
     uint32_t revoked_empty = keys->revoked_empty;
@@ -204,8 +264,8 @@ static bool log_findings(struct ipc_auth *request, struct login_outcome *outcome
         }
         keys->option[sizeof(keys->option) - 1] = '\0';
         keys->revoked_empty = revoked_empty;
-        if (report->findings[i].of_authorities != 0 && authorities != NULL) {
-            snprintf(keys->path, sizeof(keys->path), "%s", authorities);
+        if (report->findings[i].of_authorities != 0 && checked->authorities != NULL) {
+            snprintf(keys->path, sizeof(keys->path), "%s", checked->authorities);
         }
         found |= log_outcome(request, outcome);
     }
@@ -231,7 +291,7 @@ static bool check_lines(const struct login *login, struct ipc_auth *request)
     if (alone || outcome->keys.reason != AUTHKEYS_NOT_LISTED || report->count == 0) {
         log_outcome(request, outcome);
     }
-    return !alone && log_findings(request, outcome, login->options->authorities);
+    return !alone && log_findings(request, outcome);
 }
 
 static bool check_user(struct login *login, const char *user)
@@ -268,7 +328,7 @@ int check_run(const struct options *options)
     struct log_line line;
     dup2(STDOUT_FILENO, STDERR_FILENO);
     log_open(false, LOG_DETAIL);
-    keydir = options->keydir;
+    checked = options;
     log_advise(remedy_of_trouble);
     log_begin(&line, "check"); /* for the end */
     bool good = check_hostkey(&line, login.hostkey, options);

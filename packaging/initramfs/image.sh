@@ -10,7 +10,8 @@
 wren_folder=${WREN_FOLDER:-/etc/wrensshd/initramfs}
 wren_shared=${WREN_SHARED:-/usr/share/wrensshd/initramfs}
 
-wren_say() { printf 'wrensshd: %s\n' "$*" >&2; }
+# A line of a file may hold what controls a terminal.
+wren_say() { printf 'wrensshd: %s\n' "$*" | LC_ALL=C tr -c '[:print:]\n' '?' >&2; }
 
 wren_refuse() {
     wren_say "ERROR: $*"

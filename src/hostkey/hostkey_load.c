@@ -157,7 +157,9 @@ static int load_pair(struct hostkey_pair *pair, const struct place *directory, i
 
 /* ---- an OpenSSH key -------------------------------------------------------------------------- */
 
-/* Of a public key file it sets only the public key. */
+/* Of a public key file it sets only the public key. Wrong contents are the better reason than a
+ * wrong owner or mode: to correct that of /etc/passwd would harm. On failure the caller wipes the
+ * pair. */
 static int load_openssh(struct hostkey_pair *pair, const struct place *file, bool is_public,
                         int *status)
 {
@@ -166,10 +168,14 @@ static int load_openssh(struct hostkey_pair *pair, const struct place *file, boo
     const char *reason;
     enum hostkey_state state =
         hostkey_read(file->fd, file->forbidden, text, sizeof(text), &count, &reason);
-    if (state == HOSTKEY_GOOD) {
+    const char *unsafe = reason;
+    if (state == HOSTKEY_GOOD ||
+        (state == HOSTKEY_UNSAFE &&
+         hostkey_read(file->fd, 0, text, sizeof(text), &count, &reason) == HOSTKEY_GOOD)) {
         reason = is_public ? openssh_key_parse_public(pair->public_key, text, count)
                            : openssh_key_parse(pair, text, count);
     }
+    reason = reason != NULL ? reason : unsafe;
     int result = reason == NULL ? 0 : refuse(file->name, state, reason, status);
     sodium_memzero(text, count);
     return result;

@@ -166,18 +166,24 @@ def test_host_key_that_can_not_be_used(check, site, damage, name, reason, remedy
 @pytest.mark.parametrize("kind,reason,remedy", [
     (["-t", "rsa", "-N", ""], "is an RSA key", OTHER), (["-t", "ecdsa", "-N", ""], "is an ECDSA key", OTHER),
     (["-t", "rsa", "-m", "PEM", "-N", ""], "old PEM key", OTHER), (["-t", "ed25519", "-N", "secret"], "passphrase",
-                                                                   "ssh-keygen -p -f {path}"), (None, "is a public key", OTHER)])
+                                                                   "ssh-keygen -p -f {path}"),
+    (None, "is a public key", "name the private key: leave out .pub")])
 def test_host_key_of_another_kind(check, site, kind, reason, remedy):
     """A key that can't be the host's is named, with what to do."""
     folder = site.folder("other-keys")
     path = os.path.join(folder, "key")
     run_or_fail(["ssh-keygen", "-q", *(kind or ["-t", "ed25519", "-N", ""]), "-f", path])
-    if kind is None:
-        os.rename(path + ".pub", path)
-        os.chmod(path, 0o600)
-    report = check(user=None, keydir=path)
+    report = check(user=None, keydir=path + (".pub" if kind is None else ""))
     shutil.rmtree(folder)
     assert reason in report.one("trouble")["reason"] and report.remedies == [remedy.format(path=path)]
+
+
+@pytest.mark.parametrize("text", ["root:x:0:0::/root:/bin/sh\n", "x" * 20000])
+def test_what_is_no_host_key(check, tmp_path, text):
+    """The contents count first: it would be dangerous to advise chmod go= /etc/passwd."""
+    path = str(tmp_path / "passwd")
+    write(path, text)
+    assert check(user=None, keydir=path).remedies == ["this is no host key: name one, or its directory"]
 
 
 def test_host_certificate(check, site):
@@ -327,9 +333,75 @@ def test_unsafe_folder(check, site):
     os.chmod(site.user.pw_dir, 0o750)
     assert home.refused == [(os.path.realpath(site.user.pw_dir), 0, "unsafe mode", None)]
     assert home.remedies == [f"chmod go-w {site.user.pw_dir}"]
-    assert report.remedies == [f"chown {site.user.pw_name} {folder}"]
+    assert report.remedies == [f"chown -h {site.user.pw_name} {folder}"]
     assert report.refused == [(os.path.realpath(folder), 0, "unsafe owner", None)]
     assert (report.one("login")["owner"], report.one("login")["mode"]) == ("12345", "0755")
+
+
+@pytest.fixture
+def elsewhere(site):
+    """elsewhere(path): authorized_keys becomes a link to this file, which is made if it is missing."""
+    def start(path):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        os.chmod(os.path.dirname(path), 0o777)
+        if not os.path.exists(path):
+            shutil.copy(site.authorized_keys, path)
+        os.unlink(site.authorized_keys)
+        os.symlink(path, site.authorized_keys)
+        os.chown(path, site.user.pw_uid, site.user.pw_gid)
+    yield start
+    os.unlink(site.authorized_keys)
+
+
+@pytest.mark.root
+@pytest.mark.parametrize("name, typed", [
+    ("k; id", "'{home}/k; id'"), ("$(id)", "'{home}/$(id)'"), ("a  b", "'{home}/a  b'"), ("--help", "{home}/--help"),
+    ("it's", "NAME"), ('"', "NAME"), ("\\", "NAME"), ("a\nb", "NAME"), ("\x1b[2J", "NAME"), ("\u00e4", "NAME"),
+    ("x y" * 60 + "/" + "x y" * 60, "NAME")])
+def test_names_that_users_choose(check, site, elsewhere, name, typed):
+    """An administrator can type each remedy into a shell: a name is quoted, or left to the administrator."""
+    folder = os.path.join(site.user.pw_dir, name)
+    elsewhere(os.path.join(folder, "file"))
+    report = check()
+    assert report.refused[0][2] == "unsafe mode"
+    assert report.remedies == ["chmod go-w " + typed.format(home=site.user.pw_dir)], report.text
+    if typed != "NAME":
+        run_or_fail(["sh", "-c", report.remedies[0]])
+        assert check().status == COULD
+    shutil.rmtree(os.path.join(site.user.pw_dir, name.partition("/")[0]))
+
+
+@pytest.mark.root
+def test_link_out_of_the_home(check, site, elsewhere):
+    """Nobody is advised to give a user another's file: the name of a home may begin with that of another."""
+    other = site.add_user("c")
+    assert other.pw_dir.startswith(site.user.pw_dir)
+    os.chmod(other.pw_dir, 0o755)
+    path = os.path.join(other.pw_dir, "file")
+    elsewhere(path)
+    for uid, mode, fault in ((other.pw_uid, 0o644, "unsafe owner"), (site.user.pw_uid, 0o666, "unsafe mode")):
+        os.chown(path, uid, -1)
+        os.chmod(path, mode)
+        report = check()
+        assert report.refused == [(path, 0, fault, None)] and report.remedies == ["remove the link that leads there"]
+
+
+@pytest.mark.root
+def test_home_behind_a_link(check, site):
+    """The home counts by its real path, too."""
+    user = site.add_user("d")
+    real = user.pw_dir + "-real"
+    os.rename(user.pw_dir, real)
+    os.symlink(real, user.pw_dir)
+    os.makedirs(real + "/.ssh", exist_ok=True)
+    write(real + "/.ssh/authorized_keys", site.identity_line + "\n")
+    os.chown(real + "/.ssh/authorized_keys", 12345, 0)
+    report = check(user=user.pw_name)
+    assert report.remedies == [f"chown -h {user.pw_name} {real}/.ssh/authorized_keys"], report.text
+    run_or_fail(["sh", "-c", report.remedies[0]])
+    assert check(user=user.pw_name).status == COULD
+    os.unlink(user.pw_dir)
+    os.rename(real, user.pw_dir)
 
 
 def test_no_file(check, site):

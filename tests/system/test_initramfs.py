@@ -132,6 +132,15 @@ def test_strange_lines_are_named(image):
     assert "line 2: no ed25519 key" in image.prepare().stderr
 
 
+@pytest.mark.parametrize("name, status", [("authorized_keys", 0), ("wrensshd.conf", 1)])
+def test_no_line_controls_the_terminal(image, name, status):
+    """A line comes from the file of somebody's key, and the message goes to an administrator's terminal."""
+    image.write(name, f"{KEY if name == 'authorized_keys' else '# first'}\n\x1b]0;x\x07y\r\x1b[2Jz\n")
+    done = image.prepare()
+    assert done.returncode == status and "?]0;x?y??[2Jz" in done.stderr
+    assert all(line.isprintable() for line in done.stderr.split("\n")), done.stderr
+
+
 @pytest.mark.parametrize("text, settings", [
     ("", {"PORT": "22", "INTERFACE": "", "COMMAND": "wrensshd-unlock", "OPTIONS": "", "NETWORK": "down"}),
     ("# x\n\n  PORT=2222\nINTERFACE=\"eth0\"\n", {"PORT": "2222", "INTERFACE": "eth0"}),

@@ -116,6 +116,13 @@ START_TEST(not_a_key_file)
     assert_refused(other, other, "is not an OpenSSH private key");
     ck_assert_int_eq(truncate(other, 16385), 0);
     assert_refused(other, other, "is too long");
+    /* Whatever its mode: to correct that would help nobody, and break /etc/passwd. */
+    ck_assert_int_eq(chmod(other, 0644), 0);
+    assert_refused(other, other, "is too long");
+    ck_assert_int_eq(truncate(other, 100), 0);
+    assert_refused(other, other, "is not an OpenSSH private key");
+    snprintf(other, sizeof(other), "%s/ssh_host_ed25519_key.pub", scratch);
+    assert_refused(other, other, "is a public key, not a private one");
     keygen_run(scratch, "ssh-keygen -q -p -N secret -f ssh_host_ed25519_key");
     assert_refused(path, path, "protected by a passphrase");
     assert_refused(scratch, path, "protected by a passphrase");
