@@ -39,6 +39,10 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
 {
     const struct key_line *line = &report->line;
     enum authkeys_reason fault = key_line_read_key(&report->key, line);
+    /* OpenSSH takes the options before the blank. */
+    if (line->options.left > 0 && line->options.bytes[line->options.left - 1] == ',') {
+        return AUTHKEYS_LINE_BLANK;
+    }
     if (reader_is(&line->type, "OPENSSH")) { /* -----BEGIN OPENSSH PRIVATE KEY----- */
         return AUTHKEYS_LINE_PRIVATE;
     }

@@ -458,7 +458,8 @@ TOO_LONG, NO_TYPE, DAMAGED = ("key is not listed; " + fault for fault in (
 CORRECT, AGAIN = "correct or remove it", "copy the .pub file again"
 OF_LINES = {
     "option is unknown": CORRECT, "option is broken": CORRECT, "key has expired": "set a later time", OTHER_TYPE: OTHER,
-    "authority's key is ssh-rsa, only ed25519 is taken": OTHER, TOO_LONG: AGAIN, NO_TYPE: AGAIN, DAMAGED: AGAIN}
+    "authority's key is ssh-rsa, only ed25519 is taken": OTHER, TOO_LONG: AGAIN, NO_TYPE: AGAIN, DAMAGED: AGAIN,
+    "a blank after a comma ends the options": "remove the blank"}
 
 
 @pytest.mark.parametrize("line,reason,option", [
@@ -471,6 +472,8 @@ OF_LINES = {
     ("cert-authority ssh-rsa AAAA", "authority's key is ssh-rsa, only ed25519 is taken", None),
     ("{cut}", DAMAGED, None), ("{cut}!AAA", DAMAGED, None), ("{cut}====", DAMAGED, None), ("ssh-ed25519", DAMAGED, None),
     ("{other}", DAMAGED, None), ("garbage", NO_TYPE, None), ('command="true {key}', NO_TYPE, None),
+    ("no-pty, {key}", "a blank after a comma ends the options", None),
+    ("no-pty, no-X11-forwarding {key}", "a blank after a comma ends the options", None),
     ("x" * 20000, TOO_LONG, None), ("x\x1b[2J {key}", "option is unknown", r"x\x1b[2J")])
 def test_line_that_does_not_count(lines, site, line, reason, option):
     """Each line that lets nobody in has its number and the reason; empty lines and comments are left out. No text of the

@@ -120,6 +120,20 @@ START_TEST(each_line)
 }
 END_TEST
 
+/* OpenSSH takes the options before the blank; a login here refuses them. */
+START_TEST(blanks_after_commas)
+{
+    static char text[4096];
+    snprintf(text, sizeof(text), "no-pty, %s\nno-pty,\tno-user-rc %s\nfrom=\"a, b\" %s\n",
+             key_line(1), key_line(1), key_line(1));
+    explain(text);
+    ck_assert_uint_eq(report->count, 3);
+    expect(0, 1, AUTHKEYS_LINE_BLANK, "");
+    expect(1, 2, AUTHKEYS_LINE_BLANK, "");
+    expect(2, 3, AUTHKEYS_ELSEWHERE, "from");
+}
+END_TEST
+
 /* An account without a shell can only use our SFTP server. A certificate can force it, unless the
  * authority's line forces something else. */
 START_TEST(no_shell)
@@ -349,6 +363,7 @@ Suite *unit_suite(void)
     TCase *tests = tcase_create("authkeys_explain");
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_add_test(tests, each_line);
+    tcase_add_test(tests, blanks_after_commas);
     tcase_add_test(tests, no_shell);
     tcase_add_loop_test(tests, no_line, 0, 2);
     tcase_add_loop_test(tests, more_lines_than_fit, 0, sizeof(crowds) / sizeof(crowds[0]));
