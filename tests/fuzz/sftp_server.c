@@ -276,10 +276,11 @@ SIMULATED(void, tzset, void)
 
 SIMULATED(char *, getenv, const char *name)
 {
-    static char user[] = "bob", home[] = "/home/bob";
+    static char user[] = "bob", home[] = "/home/bob", zone[] = "UTC";
     return !simulating                 ? __real_getenv(name)
            : strcmp(name, "USER") == 0 ? user
            : strcmp(name, "HOME") == 0 ? home
+           : strcmp(name, "TZ") == 0   ? zone /* or the environment would be replaced */
                                        : NULL;
 }
 

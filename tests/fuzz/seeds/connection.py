@@ -186,9 +186,9 @@ def edges():
             + data(1, 50, more=True) + data(0, 30, more=True) + last, "spawned"
     # The program has closed its output and runs on.
     yield config() + RUNNING + op("Q", 0x60) + op("z") * 3 + data(0, 5) + op("z") + op("X", 0, 3), "eof exit_status drained"
-    yield config() + RUNNING + op("T", 0xff) + op("z") + data(0, 20000, 1) + op("z") * 2 + op("K", 0) + op("z") * 3, \
+    yield config() + RUNNING + op("T", 0xff) + op("t", 4, 0) + data(0, 20000, 1) + op("z") * 2 + op("K", 0) + op("z") * 3, \
         "rekey_server returned drained"
-    yield config() + RUNNING + op("T", 0xff) + op("z") + data(0, 20000, 1, STDERR) + op("z") * 2 + op("K", 0) + op("z") * 3, \
+    yield config() + RUNNING + op("T", 0xff) + op("t", 4, 0) + data(0, 20000, 1, STDERR) + op("z") * 2 + op("K", 0) + op("z") * 3, \
         "rekey_server returned drained"
     yield config() + TERMINAL + op("R", 0, 1) + data(0, 500) + op("Q", 0x20) + data(0, 50), "waiting drained"
     yield config() + RUNNING + op("R", 0, 1) + data(0, 500) + op("Q", 0x10) + data(0, 50), "waiting eow drained"
@@ -263,13 +263,13 @@ def exchanges():
     yield config() + RUNNING + op("K", 0) + data(0, 100) + writes(0, 100), "rekey_client taken output drained"
     yield config() + RUNNING + op("K", 3) + data(0, 100), "rekey_client guess drained"
     yield config() + RUNNING + op("K", 1) + op("K", 0) + op("K", 2), "rekey_client guess drained"
-    # An hour later we begin, and replies wait.
-    yield config() + RUNNING + op("T", 0xff) + op("z") + op("t", 4, 9) + op("r", 0, WINDOW) + op("g", 0) + op("o", 5, 0) \
+    # At the first message after an hour we begin, and replies wait.
+    yield config() + RUNNING + op("T", 0xff) + op("t", 4, 0) + op("t", 4, 9) + op("r", 0, WINDOW) + op("g", 0) + op("o", 5, 0) \
         + op("c", 0) + op("K", 0), "rekey_server held_back drained"
-    yield config() + RUNNING + op("T", 0xff) + op("z") + data(0, 20000, 1) + writes(0, 500) + op("X", 0, 0) + op("K", 0), \
+    yield config() + RUNNING + op("T", 0xff) + op("t", 4, 0) + data(0, 20000, 1) + writes(0, 500) + op("X", 0, 0) + op("K", 0), \
         "rekey_server drained"
-    yield config() + RUNNING + op("T", 0xff) + op("z") + op("t", 4, 90) * 3, "held_back disconnect"
-    yield config() + RUNNING + op("T", 0xff) + op("z") + op("g", 0) * 30 + op("T", 0xff), "disconnect"
+    yield config() + RUNNING + op("T", 0xff) + op("t", 4, 0) + op("t", 4, 90) * 3, "held_back disconnect"
+    yield config() + RUNNING + op("T", 0xff) + op("t", 4, 0) + op("g", 0) * 30 + op("T", 0xff), "rekey_server held_back"
     yield config() + LOGIN + op("t", 4, 0) * 150 + op("K", 0), "rekey_server drained"
     yield config() + op("i", 0) + op("k", 0, 0) + b"".join(STEPS[2:]) + op("k", 1, 0) + op("e", 0) + op("n") + op("t", 4, 2), \
         "rekey_client drained"
