@@ -29,6 +29,10 @@
         "  -N user     let in anybody without a key, as this user, who runs us; with -e\n")        \
     ROW('g', FLAG_OWN_VALUES, groups, 0, 0,                                                        \
         "  -g group    let in only members of this group; twice: of either\n")                     \
+    ROW('U', FLAG_NUMBER, user_connections, 0, MOST_SECONDS,                                       \
+        "  -U number   let each user have this many connections (0: any; by memory)\n")            \
+    ROW('G', FLAG_TEXT, reserve_group, 1, UINT32_MAX,                                              \
+        "  -G group    reserve some connections for this group, as for root\n")                    \
     ROW('r', FLAG_SET, no_root, true, 0, "  -r          do not let in root\n")                     \
     ROW('t', FLAG_NUMBER, login_seconds, 1, MOST_SECONDS,                                          \
         "  -t seconds  end connections that have not logged in by then (60)\n")                    \
@@ -64,7 +68,8 @@ static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
 static const char help[] =
     "usage: wrensshd [-qQvlLsSpPBrE] [-x name=command]... [-e command] [-a file]\n"
     "                [-c file] [-R file] [-t seconds] [-i seconds] [-M seconds]\n"
-    "                [-k seconds] [-m number] [-g group] [-N user] [-T [-u user]] keydir\n"
+    "                [-k seconds] [-m number] [-U number] [-G group] [-g group] [-N user]\n"
+    "                [-T [-u user]] keydir\n"
     "       wrensshd -h | -V\n"
     "\n"
     "Serves one SSH connection on descriptors 0 and 1: start it from a systemd socket,\n"
@@ -180,7 +185,9 @@ static int check_whole(struct options *options, const struct flags *flags)
 int options_parse(struct options *options, char **argv, int *status)
 {
     struct flags flags = flags_begin("wrensshd", help, known, options, argv, status);
-    *options = (struct options){.login_seconds = LIMIT_LOGIN_SECONDS, .attempts = LIMIT_ATTEMPTS};
+    *options = (struct options){.login_seconds = LIMIT_LOGIN_SECONDS,
+                                .attempts = LIMIT_ATTEMPTS,
+                                .user_connections = UINT32_MAX};
     int flag;
     while ((flag = flags_next(&flags)) != FLAGS_END) {
         if (take_flag(options, &flags, flag) != 0) {

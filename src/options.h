@@ -34,6 +34,8 @@ struct options {
     unsigned keepalive_seconds; /* -k, 0 for none */
     unsigned attempts;          /* -m */
     const char *groups[LIMIT_ALLOWED_GROUPS]; /* -g; NULL after the last one */
+    unsigned user_connections;                /* -U, 0 for no limit, UINT32_MAX by memory */
+    const char *reserve_group;                /* -G, or NULL */
     size_t subsystem_count;
     struct subsystem subsystems[LIMIT_SUBSYSTEMS];
 };

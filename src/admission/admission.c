@@ -1,7 +1,6 @@
 #include "admission.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <sodium.h>
 #include <string.h>
@@ -19,34 +18,9 @@ static size_t offset_of(size_t place)
     return offsetof(struct places_file, places) + place * sizeof(struct place);
 }
 
-static struct flock lock_of(size_t first, size_t count)
-{
-    return (struct flock){.l_type = F_WRLCK,
-                          .l_whence = SEEK_SET,
-                          .l_start = (off_t)offset_of(first),
-                          .l_len = (off_t)(count * sizeof(struct place))};
-}
-
-/* Takes one of `count` places from `first` on, or returns the number after them. Begins at one that
- * depends on `start`. Where the kernel refuses locks, a place can be taken twice. */
-static size_t take_place(int fd, size_t first, size_t count, uint64_t start)
-{
-    for (size_t tried = 0; tried < count; tried++) {
-        size_t place = first + (size_t)((start + tried) % count);
-        struct flock lock = lock_of(place, 1);
-        if (fcntl(fd, F_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES)) {
-            return place;
-        }
-    }
-    return first + count;
-}
-
-/* A process that holds one of the places, or 0: they are free, or it is in another container. */
 static pid_t holder_of(int fd, size_t first, size_t count)
 {
-    struct flock lock = lock_of(first, count);
-    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
-    return held ? lock.l_pid : 0;
+    return table_holder(fd, count * sizeof(struct place), offset_of(first));
 }
 
 /* True if others hold as many places as the limit, in both halves together. A place of the second
@@ -70,26 +44,35 @@ static void set_phase(int fd, size_t place, uint32_t phase)
 
 /* True if the process that holds the lock has written the record. A newcomer takes its lock first:
  * until it writes its own record, that of an earlier holder is there. */
-static bool is_held(int fd, const struct place *places, size_t place)
+static bool is_held(int fd, const struct place *record, size_t place)
 {
-    return places[place].holder > 0 && holder_of(fd, place, 1) == places[place].holder;
+    return record->holder > 0 && holder_of(fd, place, 1) == record->holder;
 }
 
 enum asked { ASKED, GONE, UNABLE };
+
+/* True if another newcomer has asked it to end since we read its record. */
+static bool is_asked(int fd, size_t place)
+{
+    uint32_t phase;
+    return table_read(fd, &phase, sizeof(phase),
+                      offset_of(place) + offsetof(struct place, phase)) &&
+           phase == PLACE_EVICTED;
+}
 
 /* Asks the holder to end, and marks its place before, so that the next newcomer asks another one.
  * The descriptor names a process, not a number: if the holder has ended and its number is another
  * process's by now, the second look shows it. Without one, before Linux 5.3 or in a container whose
  * filter forbids it, the number would have to be reused between that look and kill(). */
-static enum asked ask_to_end(int fd, const struct place *places, size_t place)
+static enum asked ask_to_end(int fd, const struct place *record, size_t place)
 {
-    const pid_t holder = places[place].holder;
-    if (!is_held(fd, places, place)) {
+    const pid_t holder = record->holder;
+    if (!is_held(fd, record, place) || is_asked(fd, place)) {
         return GONE;
     }
     set_phase(fd, place, PLACE_EVICTED);
     int process = (int)syscall(CALL_PIDFD_OPEN, holder, 0U);
-    bool held = is_held(fd, places, place);
+    bool held = is_held(fd, record, place);
     bool sent = held && process >= 0 &&
                 syscall(CALL_PIDFD_SEND_SIGNAL, process, ADMISSION_SIGNAL, NULL, 0U) == 0;
     if (process >= 0) {
@@ -99,7 +82,7 @@ static enum asked ask_to_end(int fd, const struct place *places, size_t place)
         sent = kill(holder, ADMISSION_SIGNAL) == 0;
     }
     if (held && !sent && errno != ESRCH) {
-        set_phase(fd, place, places[place].phase); /* or it could never be evicted */
+        set_phase(fd, place, record->phase); /* or it could never be evicted */
         return UNABLE;
     }
     return sent ? ASKED : GONE;
@@ -107,25 +90,28 @@ static enum asked ask_to_end(int fd, const struct place *places, size_t place)
 
 /* Of `only` this source's network, if it is not NULL. Trick: own frame; the places would stay on
  * the stack's pages. */
-__attribute__((noinline)) static bool evict_one(int fd, size_t count, const struct source *only)
+__attribute__((noinline)) static enum asked ask_one(int fd, size_t count, const struct source *only)
 {
     struct place places[2 * LIMIT_PLACES];
-    size_t bytes = count * sizeof(places[0]);
-    if (pread(fd, places, bytes, (off_t)offset_of(0)) != (ssize_t)bytes) {
-        return false;
+    if (!table_read(fd, places, count * sizeof(places[0]), offset_of(0))) {
+        return UNABLE;
     }
-    /* Most of the others have just been found held. To choose takes longer than to look. */
-    for (size_t i = count / 2; i < count; i++) {
-        if (places[i].phase != PLACE_EMPTY && !is_held(fd, places, i)) {
+    /* Most of the others have just been found held. */
+    for (size_t i = 0; i < count; i++) {
+        if ((i >= count / 2 || places[i].phase == PLACE_EVICTED) &&
+            places[i].phase != PLACE_EMPTY && !is_held(fd, &places[i], i)) {
             places[i].phase = PLACE_EMPTY;
         }
     }
+    size_t victim = places_victim(places, count, only, randombytes_random());
+    return victim < count ? ask_to_end(fd, &places[victim], victim) : UNABLE;
+}
+
+static bool evict_one(int fd, size_t count, const struct source *only)
+{
     enum asked asked = GONE;
-    size_t victim;
-    while (asked == GONE &&
-           (victim = places_victim(places, count, only, randombytes_random())) < count) {
-        asked = ask_to_end(fd, places, victim);
-        places[victim].phase = PLACE_EMPTY;
+    for (unsigned tries = 0; tries < LIMIT_EVICTION_TRIES && asked == GONE; tries++) {
+        asked = ask_one(fd, count, only);
     }
     return asked == ASKED;
 }
@@ -152,24 +138,21 @@ static bool is_recent(int64_t when_ms, int64_t span_ms, int64_t now_ms)
 static bool begin_counting(int fd, struct places_front *front)
 {
     const size_t bytes = offsetof(struct places_front, debts);
-    struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = (off_t)bytes};
-    if (fcntl(fd, F_SETLK, &lock) != 0) {
+    if (!table_lock(fd, bytes, 0)) {
         return false;
     }
-    if (pread(fd, front, bytes, 0) == (ssize_t)bytes) {
-        return true;
+    bool is_read = table_read(fd, front, bytes, 0);
+    if (!is_read) {
+        table_unlock(fd, bytes, 0);
     }
-    lock.l_type = F_UNLCK;
-    fcntl(fd, F_SETLK, &lock);
-    return false;
+    return is_read;
 }
 
 static void end_counting(int fd, const struct places_front *front)
 {
     const size_t bytes = offsetof(struct places_front, debts);
-    struct flock lock = {.l_type = F_UNLCK, .l_whence = SEEK_SET, .l_len = (off_t)bytes};
     table_write(fd, front, bytes, 0);
-    fcntl(fd, F_SETLK, &lock);
+    table_unlock(fd, bytes, 0);
 }
 
 /* A line for the first eviction. */
@@ -237,7 +220,8 @@ static const char *find_place(struct admission *admission, struct places_front *
     const bool in_debt = debts_confine(front->debts, &admission->source, now_ms);
     admission->trusted = !source_is_remote(&admission->source) ||
                          debts_trust(front->debts, &admission->source, now_ms);
-    admission->place = take_place(fd, 0, limit, (uint64_t)now_ms);
+    const size_t bytes = sizeof(struct place), start = (size_t)admission->pid % limit;
+    admission->place = table_take(fd, bytes, offset_of(0), limit, start);
     bool full = admission->place == limit;
     bool evicts = (full || (front->evicted > 0 && is_crowded(fd, limit))) &&
                   evict_one(fd, 2 * limit, in_debt ? &admission->source : NULL);
@@ -248,7 +232,7 @@ static const char *find_place(struct admission *admission, struct places_front *
         return "penalty";
     }
     if (full) {
-        admission->place = take_place(fd, limit, limit, (uint64_t)now_ms);
+        admission->place = table_take(fd, bytes, offset_of(0), 2 * limit, limit + start);
     }
     return admission->place < 2 * limit ? NULL : "no place";
 }
@@ -268,6 +252,7 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
     if (admission->fd < 0) {
         return true;
     }
+    admission->limit = front.limit;
     /* After the table: a time in it that is to come is one of before a restart. */
     const int64_t now_ms = clock_now_ms();
     report_evictions(admission->fd, &front, now_ms);
@@ -301,6 +286,29 @@ static void write_debt(int fd, const struct places_front *front, const struct de
     table_write(fd, debt, sizeof(*debt), (size_t)((const char *)debt - (const char *)front));
 }
 
+/* The records are read in parts: more of the stack would stay in memory. */
+#define READ_AT_ONCE 16
+
+int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
+{
+    struct place places[READ_AT_ONCE];
+    const size_t count = admission->fd >= 0 ? 2 * admission->limit : 0;
+    size_t silent = 0;
+    for (size_t i = 0; i < count && silent < LIMIT_SILENT_MANY; i++) {
+        const struct place *place = &places[i % READ_AT_ONCE];
+        if (place == places && pread(admission->fd, places, sizeof(places), (off_t)offset_of(i)) !=
+                                   (ssize_t)sizeof(places)) {
+            return most_ms;
+        }
+        silent += place->phase == PLACE_STARTED && is_held(admission->fd, place, i);
+    }
+    if (silent <= LIMIT_SILENT_FEW || most_ms <= LIMIT_SILENT_MS) {
+        return most_ms;
+    }
+    return LIMIT_SILENT_MS + (most_ms - LIMIT_SILENT_MS) * (int64_t)(LIMIT_SILENT_MANY - silent) /
+                                 (LIMIT_SILENT_MANY - LIMIT_SILENT_FEW);
+}
+
 void admission_leave(struct admission *admission)
 {
     struct places_front front;
@@ -311,7 +319,12 @@ void admission_leave(struct admission *admission)
         write_debt(admission->fd, &front,
                    debts_clear(front.debts, &admission->source, clock_now_ms()));
     }
-    give_up_place(admission);
+    if (admission->logged_in) {
+        table_unlock(admission->fd, sizeof(struct place), offset_of(admission->place));
+        admission->trusted = true;
+    } else {
+        give_up_place(admission);
+    }
 }
 
 void admission_fail(const struct admission *admission, int64_t added_ms)

@@ -83,7 +83,7 @@ bool source_is_remote(const struct source *source)
 
 static const char magic[8] = "wrensshd";
 
-#define VERSION 1
+#define VERSION 2
 
 void places_make(struct places_front *front, uint64_t memory_bytes)
 {
@@ -118,87 +118,127 @@ static bool is_candidate(const struct place *place)
     return place->phase == PLACE_STARTED || place->phase == PLACE_EXCHANGED;
 }
 
-/* Who is left to choose from, after some steps: the groups from the widest, what somebody has done,
- * and when it came. */
-struct choice {
-    const struct place *places;
-    size_t count;
-    size_t left;
-    bool is_left[2 * LIMIT_PLACES];
-};
+/* Those who are left to choose from, sorted. */
+typedef const struct place *candidates[2 * LIMIT_PLACES];
+typedef bool is_before(const struct place *one, const struct place *other);
 
-enum { STEP_DONE = LEVELS, STEP_AGE };
-
-/* How many of those left are in the place's group, or are younger. */
-static size_t count_beside(const struct choice *choice, const struct place *place, size_t step)
+/* The order in which the members of each group, at all levels, are neighbours. */
+static bool is_of_lower_source(const struct place *one, const struct place *other)
 {
-    const size_t level = MIN(step, LEVELS - 1);
-    const struct source mine = group_of(&place->source, level);
-    size_t found = 0;
-    for (size_t i = 0; i < choice->count; i++) {
-        const struct place *other = &choice->places[i];
-        if (!choice->is_left[i]) {
-            continue;
+    const struct source *a = &one->source;
+    const struct source *b = &other->source;
+    return a->network != b->network ? a->network < b->network : a->host < b->host;
+}
+
+static bool is_older(const struct place *one, const struct place *other)
+{
+    return one->started_ms < other->started_ms;
+}
+
+/* Heapsort: strangers choose the order, and no order makes it slow. */
+static void sort(candidates left, size_t count, is_before *before)
+{
+    size_t first = count / 2, end = count;
+    while (end > 1) {
+        const struct place *moved = left[first > 0 ? first - 1 : end - 1];
+        if (first > 0) {
+            first--;
+        } else {
+            left[--end] = left[0];
         }
-        const struct source theirs = group_of(&other->source, level);
-        found += step == STEP_DONE ? other->started_ms > place->started_ms
-                                   : theirs.network == mine.network && theirs.host == mine.host;
+        size_t at = first;
+        for (size_t child; (child = 2 * at + 1) < end; at = child) {
+            child += child + 1 < end && before(left[child], left[child + 1]);
+            if (!before(moved, left[child])) {
+                break;
+            }
+            left[at] = left[child];
+        }
+        left[at] = moved;
     }
-    return found;
 }
 
-/* Those with the greatest measure are left. Of a group that is 0 up to its share. Of the younger
- * half whoever is silent comes last: a flood of silent newcomers, among connections that have
- * exchanged keys, would leave nobody else the time to do so. A refused key is no merit: strangers
- * get it for nothing, and would be safe from newcomers by it. */
-static uint64_t measure(const struct choice *choice, const struct place *place, size_t step)
+static size_t end_of_group(candidates left, size_t first, size_t count, size_t level)
 {
-    if (step == STEP_AGE) {
-        return UINT64_MAX - (uint64_t)place->started_ms;
+    const struct source group = group_of(&left[first]->source, level);
+    size_t end = first + 1;
+    while (end < count) {
+        const struct source next = group_of(&left[end]->source, level);
+        if (next.network != group.network || next.host != group.host) {
+            break;
+        }
+        end++;
     }
-    size_t beside = count_beside(choice, place, step);
-    if (step == STEP_DONE) {
-        bool silent = place->phase == PLACE_STARTED;
-        return !silent ? 1 : beside < choice->left / 2 ? 0 : 2;
-    }
-    return beside > choice->count / LIMIT_PLACES_SHARE ? beside : 0;
+    return end;
 }
 
-static void keep_greatest(struct choice *choice, size_t step)
+/* The members of the largest groups are left, or all if no group has more than its share. */
+static size_t keep_largest(candidates left, size_t count, size_t level, size_t share)
 {
-    uint64_t measures[2 * LIMIT_PLACES];
-    uint64_t greatest = 0;
-    for (size_t i = 0; i < choice->count; i++) {
-        measures[i] = choice->is_left[i] ? measure(choice, &choice->places[i], step) : 0;
-        greatest = MAX(greatest, measures[i]);
+    size_t largest = share, kept = 0;
+    for (size_t first = 0, end; first < count; first = end) {
+        end = end_of_group(left, first, count, level);
+        largest = MAX(largest, end - first);
     }
-    choice->left = 0;
-    for (size_t i = 0; i < choice->count; i++) {
-        choice->is_left[i] = choice->is_left[i] && measures[i] == greatest;
-        choice->left += choice->is_left[i];
+    for (size_t first = 0, end; first < count; first = end) {
+        end = end_of_group(left, first, count, level);
+        for (size_t i = first; i < end && (largest == share || end - first == largest); i++) {
+            left[kept++] = left[i];
+        }
     }
+    return kept;
+}
+
+/* Of the younger half whoever is silent comes last: a flood of silent newcomers, among connections
+ * that have exchanged keys, would leave nobody else the time to do so. A refused key is no merit:
+ * strangers get it for nothing, and would be safe from newcomers by it. */
+static unsigned rank(const struct place *place, int64_t younger_half_ms)
+{
+    bool is_young = place->started_ms >= younger_half_ms;
+    return place->phase != PLACE_STARTED ? 2 : is_young ? 1 : 3;
+}
+
+/* Of those that are sorted by age, the ones of the highest rank are left. */
+static size_t keep_highest(candidates left, size_t count)
+{
+    const int64_t younger_half_ms = count < 2 ? 0 : left[count - count / 2]->started_ms;
+    size_t kept = 0;
+    for (unsigned highest = 3; kept == 0 && highest > 0; highest--) {
+        for (size_t i = 0; i < count; i++) {
+            if (rank(left[i], younger_half_ms) == highest) {
+                left[kept++] = left[i];
+            }
+        }
+    }
+    return kept;
 }
 
 size_t places_victim(const struct place *places, size_t count, const struct source *only,
                      uint32_t random)
 {
-    struct choice choice = {.places = places, .count = count};
-    size_t victim = 0;
+    candidates left;
+    size_t found = 0, choices = 1;
     for (size_t i = 0; i < count; i++) {
-        choice.is_left[i] =
-            is_candidate(&places[i]) && (only == NULL || places[i].source.network == only->network);
-        choice.left += choice.is_left[i];
+        choices += places[i].phase == PLACE_EVICTED;
+        if (is_candidate(&places[i]) &&
+            (only == NULL || places[i].source.network == only->network)) {
+            left[found++] = &places[i];
+        }
     }
-    if (choice.left == 0) {
+    if (found == 0) {
         return count;
     }
-    for (size_t step = 0; step <= STEP_AGE; step++) {
-        keep_greatest(&choice, step);
+    sort(left, found, is_of_lower_source);
+    for (size_t level = 0; level < LEVELS; level++) {
+        found = keep_largest(left, found, level, count / LIMIT_PLACES_SHARE);
     }
-    for (size_t skip = random % choice.left + 1; skip > 0; victim++) {
-        skip -= choice.is_left[victim];
+    sort(left, found, is_older);
+    found = keep_highest(left, found);
+    choices = MIN(choices, (found + 1) / 2);
+    while (choices < found && left[choices]->started_ms == left[0]->started_ms) {
+        choices++;
     }
-    return victim - 1;
+    return (size_t)(left[random % choices] - places);
 }
 
 /* ---- debts ----------------------------------------------------------------------------------- */

@@ -1,6 +1,6 @@
 /*
- * The table of connections before their login: its layout in the file, who is evicted when it is
- * full, and the debts of sources whose connections ended without a login. It makes no system call.
+ * The table of connections: its layout in the file, who is evicted when it has no slot left before
+ * the login, and the debts of sources whose connections ended without one. It makes no system call.
  *
  * Every daemon of the host reads and writes the file without waiting for the others, so any value
  * in it may be stale or half new: a wrong one may cost an attacker's connection more or less, and
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "limit.h"
+#include "limit_places.h"
 #include "peer.h"
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -71,6 +71,9 @@ struct places_front {
 struct places_file {
     struct places_front front;
     struct place places[2 * LIMIT_PLACES];
+    /* Connections after their login: the user's uid plus 1, or 0. Such a record counts while a lock
+     * is held on it. */
+    uint32_t logins[LIMIT_LOGINS];
 };
 
 /* An empty table for a machine with this much memory. */
@@ -86,7 +89,9 @@ bool places_are_ours(const struct places_front *front);
  * sources that has more than its share, a sixteenth of the places: of the largest /48 or IPv4 /24,
  * in it of the largest /56, /64 and address. Among these, connections without a key exchange come
  * first, then the others, the oldest first; but silent ones of the younger half come last. `random`
- * decides among equals. `count` is at most 2 * LIMIT_PLACES. With `only`, just connections of this
+ * decides among equals, and while others are evicted (PLACE_EVICTED) among as many more of the
+ * oldest, but not of the younger half: so new connections that come at the same moment do not all
+ * choose the same one. `count` is at most 2 * LIMIT_PLACES. With `only`, just connections of this
  * source's network are looked at.
  */
 size_t places_victim(const struct place *places, size_t count, const struct source *only,

@@ -11,7 +11,8 @@
 
 #include "log.h"
 
-#define NAME       "/wrensshd.places"
+/* Versions before the second had another name: daemons of both would replace each other's table. */
+#define NAME       "/wrensshd.slots"
 #define PATH_BYTES 160
 
 bool table_write(int fd, const void *bytes, size_t count, size_t offset)
@@ -23,9 +24,50 @@ bool table_write(int fd, const void *bytes, size_t count, size_t offset)
     return written == (ssize_t)count;
 }
 
+bool table_read(int fd, void *bytes, size_t count, size_t offset)
+{
+    return pread(fd, bytes, count, (off_t)offset) == (ssize_t)count;
+}
+
 bool table_read_front(int fd, struct places_front *front)
 {
-    return pread(fd, front, sizeof(*front), 0) == (ssize_t)sizeof(*front);
+    return table_read(fd, front, sizeof(*front), 0);
+}
+
+static struct flock lock_of(short type, size_t count, size_t offset)
+{
+    return (struct flock){
+        .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)offset, .l_len = (off_t)count};
+}
+
+bool table_lock(int fd, size_t count, size_t offset)
+{
+    struct flock lock = lock_of(F_WRLCK, count, offset);
+    return fcntl(fd, F_SETLK, &lock) == 0 || (errno != EAGAIN && errno != EACCES);
+}
+
+void table_unlock(int fd, size_t count, size_t offset)
+{
+    struct flock lock = lock_of(F_UNLCK, count, offset);
+    fcntl(fd, F_SETLK, &lock);
+}
+
+size_t table_take(int fd, size_t bytes, size_t offset, size_t count, size_t start)
+{
+    for (size_t tried = 0; tried < count; tried++) {
+        size_t record = (start + tried) % count;
+        if (table_lock(fd, bytes, offset + record * bytes)) {
+            return record;
+        }
+    }
+    return count;
+}
+
+pid_t table_holder(int fd, size_t count, size_t offset)
+{
+    struct flock lock = lock_of(F_WRLCK, count, offset);
+    bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
+    return held ? lock.l_pid : 0;
 }
 
 void table_log_trouble(const char *path, const char *reason)
@@ -33,8 +75,8 @@ void table_log_trouble(const char *path, const char *reason)
     log_trouble("no table of places", path, reason);
 }
 
-/* All of it is written, so that a place never meets a full file system. */
-static struct place no_places[2 * LIMIT_PLACES];
+/* After the front. All of it is written, so that a slot never meets a full file system. */
+static char empty[sizeof(struct places_file) - offsetof(struct places_file, places)];
 
 /* Under another name at first, so that nobody sees half of it. Returns -1, with errno, if it can't
  * be made: EEXIST if another connection has made it since. */
@@ -46,10 +88,9 @@ static int make_table(const char *path, struct places_front *front)
     places_make(front, sysinfo(&found) == 0 ? (uint64_t)found.totalram * found.mem_unit : 0);
     unlink(made); /* of a process that had this pid, and was killed */
     int fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    bool is_made =
-        fd >= 0 && table_write(fd, front, sizeof(*front), 0) &&
-        table_write(fd, no_places, sizeof(no_places), offsetof(struct places_file, places)) &&
-        link(made, path) == 0;
+    bool is_made = fd >= 0 && table_write(fd, front, sizeof(*front), 0) &&
+                   table_write(fd, empty, sizeof(empty), offsetof(struct places_file, places)) &&
+                   link(made, path) == 0;
     int error = errno;
     unlink(made);
     if (fd >= 0 && !is_made) {

@@ -17,8 +17,22 @@ int table_open(struct places_front *front, uid_t uid);
 
 bool table_read_front(int fd, struct places_front *front);
 
-/* Returns false, with errno, unless all bytes are written. */
+/* Both return false unless all bytes are read or, with errno, written. */
+bool table_read(int fd, void *bytes, size_t count, size_t offset);
 bool table_write(int fd, const void *bytes, size_t count, size_t offset);
+
+/* The lock on these bytes, which the process holds until it gives it up, closes any descriptor of
+ * the file, or ends. Never waits: false if another process holds it. Where the kernel refuses
+ * locks, all is free. */
+bool table_lock(int fd, size_t count, size_t offset);
+void table_unlock(int fd, size_t count, size_t offset);
+
+/* Locks one of `count` records of `bytes` bytes, from `offset` on, and returns its number, or
+ * `count` if others hold all. Begins at one that depends on `start`. */
+size_t table_take(int fd, size_t bytes, size_t offset, size_t count, size_t start);
+
+/* A process that holds a lock on some of these bytes, or 0: none, or one in another container. */
+pid_t table_holder(int fd, size_t count, size_t offset);
 
 /* Logs why there is no table, or why it can't be used. */
 void table_log_trouble(const char *path, const char *reason);

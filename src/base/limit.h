@@ -381,11 +381,9 @@
 
 /* ---- wrensshd-listen ------------------------------------------------------------------------- */
 
-/* Connections at once: the most that can be configured, and the default for each place before the
- * login. Two are for those before their login, one of them while others are evicted, and one is for
- * sessions: so the daemon decides who stays, and a stranger never meets this limit. */
-#define LIMIT_LISTEN_CONNECTIONS    1024
-#define LIMIT_LISTEN_FOR_EACH_PLACE 3
+/* Connections at once: the most that can be configured. The default, limit_connections(), is what
+ * the daemon admits: so the daemon decides who stays, and nobody ever meets this limit. */
+#define LIMIT_LISTEN_CONNECTIONS 1024
 
 /* Sockets that systemd may pass. */
 #define LIMIT_LISTEN_SOCKETS 64

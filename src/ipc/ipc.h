@@ -134,6 +134,7 @@ enum ipc_verdict {
     IPC_VERDICT_REFUSED = 0,
     IPC_VERDICT_ACCEPTED = 1, /* PROBE: the key could log in; SIGNED: it has */
     IPC_VERDICT_LAST = 2,     /* refused, and no more attempts: the connection must end */
+    IPC_VERDICT_FULL = 3,     /* too many connections are logged in: the connection must end */
 };
 
 struct ipc_auth_reply {

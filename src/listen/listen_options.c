@@ -15,10 +15,10 @@
  * value, as texts_find() finds it. */
 #define FLAGS_INTO struct listener
 #define FLAGS(ROW)                                                                                 \
-    ROW('c', FLAG_NUMBER, clients.limit, 1, LIMIT_LISTEN_CONNECTIONS, "[-c most at once (384)] ",  \
+    ROW('c', FLAG_NUMBER, clients.limit, 1, LIMIT_LISTEN_CONNECTIONS, "[-c most at once (688)] ",  \
         "c\0-c and -s take 1 to 1024\0")                                                           \
     ROW('s', FLAG_NUMBER, clients.limit_per_source, 1, LIMIT_LISTEN_CONNECTIONS,                   \
-        "[-s most from one address (288)]\n", "s\0-c and -s take 1 to 1024\0")                     \
+        "[-s most from one address (516)]\n", "s\0-c and -s take 1 to 1024\0")                     \
     ROW('b', FLAG_OWN_VALUE, address, 0, 0, INDENT "[-b address] ", "b\0-b takes an IP address\0") \
     ROW('i', FLAG_TEXT, interface, 1, IF_NAMESIZE - 1, "[-i interface] ",                          \
         "i\0-i takes an interface\0")                                                              \
@@ -31,7 +31,7 @@ static const struct flag known[] = {FLAGS(FLAG_ROW){0}};
 
 #define LAST_LINES                                                                                 \
     "[-h] [-V]\n" INDENT "port|systemd program [argument ...]\n"                                   \
-    "With less than 512 MiB of memory, -c is three for each 4 MiB. -s is three quarters of -c.\n"
+    "With less than 512 MiB of memory, -c is 43 for each 32 MiB. -s is three quarters of -c.\n"
 static const char help[] = "usage: wrensshd-listen " FLAGS(FLAG_HELP) LAST_LINES;
 
 static const char wrong_values[] = FLAGS(WRONG_VALUE);
@@ -92,7 +92,7 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     struct clients *clients = &listener->clients;
     int flag;
     unsigned places = limit_places(memory_bytes);
-    clients->limit = LIMIT_LISTEN_FOR_EACH_PLACE * places;
+    clients->limit = limit_connections(places);
     while ((flag = flags_next(&flags)) != FLAGS_END) {
         if (flag == FLAGS_PAGE) {
             *status = tool_print(flags.value);
@@ -109,10 +109,10 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     if (wrong != NULL) {
         return flags_refuse(&flags, wrong, NULL);
     }
-    /* Connections before their login may take two thirds of -c's default; -s must be larger. */
+    /* Connections before their login may take three eighths of -c's default; -s must be larger. */
     if (clients->limit_per_source == 0) {
         clients->limit_per_source = clients->limit - clients->limit / 4;
     }
-    listener->is_small = clients->limit <= (LIMIT_LISTEN_FOR_EACH_PLACE - 1) * places;
+    listener->is_small = clients->limit <= 2 * places;
     return 0;
 }

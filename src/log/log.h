@@ -53,6 +53,9 @@ void log_open(bool use_syslog, enum log_level shown);
 /* True if lines go to syslog: then the process must be able to connect to it again. */
 bool log_is_syslog(void);
 
+/* To which the lines for stderr go. */
+int log_descriptor(void);
+
 /* Connects to syslog if lines go there, and reopens stderr. See log_syslog_open() and
  * log_stderr_open() for when to call it. */
 void log_connect(void);

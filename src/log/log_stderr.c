@@ -11,6 +11,7 @@
 
 #include "clock.h"
 #include "limit.h"
+#include "log.h"
 
 enum way {
     AFTER_POLL = 0, /* pipes and terminals that cannot be opened again */
@@ -64,10 +65,15 @@ void log_stderr_open(void)
     }
 }
 
+int log_descriptor(void)
+{
+    return output.way == OWN ? output.own : STDERR_FILENO;
+}
+
 /* True if write() has space or returns an error at once. */
 static bool wait_ready(int timeout_ms)
 {
-    struct pollfd ready = {.fd = output.way == OWN ? output.own : STDERR_FILENO, .events = POLLOUT};
+    struct pollfd ready = {.fd = log_descriptor(), .events = POLLOUT};
     return poll(&ready, 1, timeout_ms) > 0;
 }
 
@@ -77,14 +83,11 @@ static ssize_t write_now(const char *bytes, size_t count)
     if (output.way == SOCKET) {
         return send(STDERR_FILENO, bytes, count, MSG_DONTWAIT | MSG_NOSIGNAL);
     }
-    if (output.way == OWN) {
-        return write(output.own, bytes, count);
-    }
     if (output.way == AFTER_POLL && !wait_ready(0)) {
         errno = EAGAIN;
         return -1;
     }
-    return write(STDERR_FILENO, bytes, count);
+    return write(log_descriptor(), bytes, count);
 }
 
 /* Returns how many bytes were written until `end_ms`. */

@@ -42,7 +42,7 @@ static bool copy_text(char *out, size_t out_bytes, const char *text)
 static void find_groups(struct account_groups *groups, const struct account *account)
 {
     groups->count = users_groups(groups->ids, account->user, account->gid);
-    groups->error = errno;
+    groups->error = (int16_t)errno;
 }
 
 void account_nobody(struct account *account, struct account_groups *groups)
@@ -71,15 +71,13 @@ static const char *judge_expiry(const char *user)
     return given > 0 && day <= time(NULL) / SECONDS_PER_DAY ? "account has expired" : NULL;
 }
 
-static bool is_member(const struct account_groups *groups, const struct account_rules *rules)
+static bool is_member(const struct account_groups *groups, const char *name)
 {
+    gid_t gid;
+    bool exists = name != NULL && users_find_group(&gid, name) > 0;
     bool found = false;
-    for (size_t i = 0; i < LIMIT_ALLOWED_GROUPS && rules->groups[i] != NULL; i++) {
-        gid_t gid;
-        bool exists = users_find_group(&gid, rules->groups[i]) > 0;
-        for (int j = 0; exists && j < groups->count; j++) {
-            found = found || groups->ids[j] == gid;
-        }
+    for (int i = 0; exists && i < groups->count; i++) {
+        found = found || groups->ids[i] == gid;
     }
     return found;
 }
@@ -167,10 +165,13 @@ const char *account_find(struct account *account, struct account_groups *groups,
         reason = judge_account(account, rules, own_uid);
     }
     groups->count = 0;
+    groups->has_reserve = 0;
     if (reason == NULL && (rules->groups[0] != NULL || own_uid == 0)) {
         find_groups(groups, account);
+        groups->has_reserve = is_member(groups, rules->reserve_group);
     }
-    if (reason == NULL && rules->groups[0] != NULL && !is_member(groups, rules)) {
+    if (reason == NULL && rules->groups[0] != NULL && !is_member(groups, rules->groups[0]) &&
+        !is_member(groups, rules->groups[1])) {
         reason = "not a member of a group that -g names";
     }
     if (reason != NULL) {

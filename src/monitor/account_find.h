@@ -13,6 +13,7 @@
 struct account_rules {
     /* -g: it must be a member of one of these; NULL after the last one, and for any */
     const char *groups[LIMIT_ALLOWED_GROUPS];
+    const char *reserve_group;  /* -G, or NULL */
     const char *forced_command; /* -e, or NULL */
     bool no_root;               /* -r: it must not have uid 0 */
     uid_t reserved_uid;         /* of our unprivileged processes: not its uid; -1 for none */

@@ -31,8 +31,8 @@ static const struct seccomp_rule rules[] = {
     SECCOMP_CALLS_WAITING,
     {.number = SYS_read},
     {.number = SYS_wait4},
-    /* The log; log.h lists what it needs. */
-    {.number = SYS_write},
+    /* The log; log.h lists what it needs. Its write() has rules below: not to the table of slots.
+     */
     {.number = SYS_sendto},
     {.number = SYS_close},
     /* The reason that the session process reports. */
@@ -56,15 +56,16 @@ static const struct seccomp_rule syslog_rules[] = {
 #define RULES        (sizeof(rules) / sizeof(rules[0]))
 #define SYSLOG_RULES (sizeof(syslog_rules) / sizeof(syslog_rules[0]))
 
-_Static_assert(RULES + SYSLOG_RULES + 1 <= SECCOMP_RULES_MAX, "the monitor's list fits");
+_Static_assert(RULES + SYSLOG_RULES + 2 <= SECCOMP_RULES_MAX, "the monitor's list fits");
 
 static bool filter_monitor(const struct monitor *monitor)
 {
-    struct seccomp_rule all[RULES + SYSLOG_RULES + 1];
+    struct seccomp_rule all[RULES + SYSLOG_RULES + 2];
     size_t count = RULES;
     memcpy(all, rules, sizeof(rules));
     all[count++] =
         (struct seccomp_rule){SYS_kill, 2, {{0, (uint32_t)monitor->network}, {1, SIGKILL}}};
+    all[count++] = (struct seccomp_rule){SYS_write, 1, {{0, (uint32_t)log_descriptor()}}};
     if (log_is_syslog()) {
         memcpy(all + count, syslog_rules, sizeof(syslog_rules));
         count += SYSLOG_RULES;
@@ -112,6 +113,8 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
 {
     struct monitor *monitor = process;
     const struct options *options = monitor->options;
+    stop_alarm();
+    admission_leave(monitor->admission);
     const struct session_setup setup = {
         .options = {.forced_command = options->forced_command,
                     .is_anybody = options->anybody != NULL,
@@ -121,15 +124,13 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
         .account = &account->account,
         .groups = &account->groups,
         .grant = grant,
-        .closes = {monitor->ipc, monitor->connection, monitor->signals},
+        .closes = {monitor->ipc, monitor->connection, monitor->signals, monitor->admission->fd},
         .secret = monitor->hostkey,
         .secret_bytes = sizeof(*monitor->hostkey),
         .monitors_memory = monitor,
         .monitors_bytes = sizeof(struct monitor_memory),
         .deadline_ms = monitor->deadline_ms,
     };
-    stop_alarm();
-    admission_leave(monitor->admission);
     oom_restore(monitor->oom, monitor->network);
     if (session_process_start(&monitor->session, &setup) != 0) {
         log_trouble("session process could not become the user", NULL, strerror(errno));

@@ -189,6 +189,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
         .search = search,
         .rules = {.groups = {options->groups[0], options->groups[1]},
                   .forced_command = options->forced_command,
+                  .reserve_group = options->reserve_group,
                   .no_root = options->no_root,
                   .reserved_uid = login->reserved_uid},
         .keyless = options->anybody != NULL,
@@ -286,16 +287,9 @@ static struct timespec time_until(int64_t until_ms)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    struct timespec left = {(time_t)(until_ms / 1000) - now.tv_sec,
-                            (long)(until_ms % 1000) * 1000000 - now.tv_nsec};
-    if (left.tv_nsec < 0) {
-        left.tv_sec--;
-        left.tv_nsec += 1000000000;
-    }
-    if (left.tv_sec < 0) {
-        left = (struct timespec){0};
-    }
-    return left;
+    int64_t left_ns = until_ms * 1000000 - (now.tv_sec * 1000000000LL + now.tv_nsec);
+    left_ns = left_ns > 0 ? left_ns : 0;
+    return (struct timespec){(time_t)(left_ns / 1000000000), (long)(left_ns % 1000000000)};
 }
 
 /* Returns early if the network process has hung up, or if a signal has asked us to end. */
@@ -325,6 +319,25 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* The reserve is for administrators: the user who runs the server, and the group of -G. A key with
+ * a forced command is not one of theirs, even if it logs in as root. */
+static bool has_room(struct login *login, struct login_outcome *outcome)
+{
+    const struct authkeys_account *found = &outcome->account;
+    bool forced =
+        login->options->anybody != NULL || (outcome->keys.grant.flags & GRANT_FORCED) != 0;
+    bool reserved =
+        !forced && (found->groups.has_reserve != 0 || found->account.uid == login->admission->uid);
+    const char *full = admission_log_in(login->admission, found->account.uid,
+                                        login->options->user_connections, reserved);
+    if (full != NULL) {
+        outcome->accepted = false;
+        login->scratch->probe.until_ms = 0;
+        snprintf(outcome->reason, sizeof(outcome->reason), "%s", full);
+    }
+    return full == NULL;
+}
+
 /* For a plain key our own hash replaces the child's, so that all lines of the log agree. */
 static const char *enter_session(struct login *login, const struct ipc_auth *request,
                                  struct login_outcome *outcome)
@@ -347,11 +360,7 @@ static void refuse_login(struct login *login, const struct ipc_auth *request,
                          uint32_t *verdict)
 {
     login->scratch->probe.until_ms = 0;
-    if (request->stage == IPC_AUTH_PROBE) {
-        login->refused_probes++;
-    } else {
-        login->refused_signatures++;
-    }
+    ++*(request->stage == IPC_AUTH_PROBE ? &login->refused_probes : &login->refused_signatures);
     *verdict = has_attempts(login) ? IPC_VERDICT_REFUSED : IPC_VERDICT_LAST;
     log_login(request, outcome);
     wait_for_refusal(login, request->user, received_ms);
@@ -378,13 +387,13 @@ const char *login_answer(struct login *login, const struct ipc_auth *request, co
     }
     if (request->stage == IPC_AUTH_PROBE) {
         remember_probe(&login->scratch->probe, request, outcome, received_ms);
-    } else {
+    } else if (has_room(login, outcome)) {
         wrong = enter_session(login, request, outcome);
         if (wrong != NULL) {
             return wrong;
         }
     }
-    *verdict = IPC_VERDICT_ACCEPTED;
+    *verdict = outcome->accepted ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_FULL;
     log_login(request, outcome);
     return NULL;
 }

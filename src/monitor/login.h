@@ -53,6 +53,7 @@ struct login {
     const struct peer *peer;
     const struct identity *identity;
     struct hostkey *hostkey;
+    struct admission *admission;
     pid_t self;          /* the monitor's pid */
     int ipc;             /* once it hangs up, no answer is needed */
     int64_t deadline_ms; /* of the whole login */

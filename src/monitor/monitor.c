@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <sodium.h>
 #include <stdio.h>
+#include <sys/param.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/time.h>
@@ -15,6 +16,7 @@
 #include "confine.h"
 #include "descriptors.h"
 #include "exits.h"
+#include "limit_places.h"
 #include "log.h"
 #include "memory.h"
 #include "monitor_state.h"
@@ -89,15 +91,29 @@ static void end_in_order(struct monitor *monitor, int status, const char *reason
 
 /* Another process needs our place. It may have asked just before the login. A network process that
  * may be making its nameless root directory (sandbox.c) is not killed: the directory would stay. */
-static void evict(struct monitor *monitor)
+static void evict(struct monitor *monitor, const char *reason)
 {
     enum monitor_phase phase = monitor->phase;
     if (phase == MONITOR_AFTER_LOGIN) {
         return;
     }
-    end_in_order(monitor, 0, "evicted: a newcomer needed the place");
+    end_in_order(monitor, 0, reason);
     if (phase == MONITOR_BEFORE_LOGIN) {
         ending_kill_network(monitor);
+    }
+}
+
+/* While many are silent, none may be for long. */
+static void judge_silence(struct monitor *monitor)
+{
+    const int64_t now_ms = clock_now_ms();
+    const int64_t most_ms = (int64_t)monitor->options->login_seconds * 1000;
+    if (now_ms < monitor->silence_ms) {
+        return;
+    }
+    monitor->silence_ms = now_ms + LIMIT_SILENT_LOOK_MS;
+    if (now_ms - monitor->started_ms >= admission_silence_ms(monitor->admission, most_ms)) {
+        evict(monitor, "no key exchange yet, and many others are as silent");
     }
 }
 
@@ -108,7 +124,7 @@ static void read_signals(struct monitor *monitor, union monitor_request *request
     ssize_t bytes = read(monitor->signals, signals, sizeof(signals));
     for (size_t i = 0; bytes > 0 && i < (size_t)bytes / sizeof(signals[0]); i++) {
         if (signals[i].ssi_signo == ADMISSION_SIGNAL) {
-            evict(monitor);
+            evict(monitor, "evicted: a newcomer needed the place");
         } else if (signals[i].ssi_signo != SIGCHLD) { /* from a launcher or an administrator */
             snprintf(reason, sizeof(reason), "ended by signal %u", signals[i].ssi_signo);
             end_in_order(monitor, 0, reason);
@@ -186,7 +202,8 @@ static void serve_turn(struct monitor *monitor)
         {.fd = monitor->ipc, .events = POLLIN},
         {.fd = monitor->signals, .events = POLLIN},
         {.fd = watches_connection(monitor) ? monitor->connection : -1, .events = POLLRDHUP}};
-    int timeout = monitor->deadline_ms == INT64_MAX ? -1 : clock_timeout_ms(monitor->deadline_ms);
+    int64_t wake_ms = MIN(monitor->deadline_ms, monitor->silence_ms);
+    int timeout = wake_ms == INT64_MAX ? -1 : clock_timeout_ms(wake_ms);
     bool may_give_back = monitor->phase == MONITOR_AFTER_LOGIN && !monitor->idle;
     int ready = poll(waiting, 3, may_give_back ? LIMIT_REST_MS : timeout);
     monitor->idle = ready == 0;
@@ -212,6 +229,7 @@ static void serve_turn(struct monitor *monitor)
     if (ready > 0 && waiting[2].revents != 0) {
         connection_ended(monitor);
     }
+    judge_silence(monitor);
     if (monitor->network_gone) {
         /* END may have arrived after poll() returned, and gives a better reason than the exit. */
         drain_requests(monitor, &buffers->request);
@@ -290,6 +308,7 @@ static void init_monitor(struct monitor *monitor, const struct monitor_setup *se
     monitor->started_ms = clock_now_ms();
     monitor->deadline_ms =
         monitor->started_ms + (int64_t)options->login_seconds * 1000 + LIMIT_LOGIN_GRACE_MS;
+    monitor->silence_ms = INT64_MAX;
     monitor->hostkey = secret_new(sizeof(*monitor->hostkey));
     monitor->signals = signals_watch(true);
     monitor->login = (struct login){
@@ -298,6 +317,7 @@ static void init_monitor(struct monitor *monitor, const struct monitor_setup *se
         .identity = setup->identity,
         .self = setup->admission->pid,
         .hostkey = monitor->hostkey,
+        .admission = monitor->admission,
         .ipc = setup->ipc,
         .deadline_ms = monitor->deadline_ms,
         .reserved_uid = monitor->as_root ? setup->identity->uid : (uid_t)-1,

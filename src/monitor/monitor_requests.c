@@ -4,7 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "clock.h"
 #include "exits.h"
+#include "limit_places.h"
 #include "log.h"
 #include "monitor.h"
 #include "requests.h"
@@ -57,6 +59,9 @@ static const char *on_start(void *process, const void *request, struct reply *re
         return NULL;
     }
     monitor->phase = MONITOR_BEFORE_LOGIN;
+    const int64_t now_ms = clock_now_ms();
+    monitor->silence_ms =
+        now_ms + LIMIT_SILENT_MS + LIMIT_SILENT_SETUPS * (now_ms - monitor->started_ms);
     sign_list_keys(&reply->body.start, monitor->hostkey);
     return NULL;
 }
@@ -95,6 +100,7 @@ static const char *on_sign(void *process, const void *request, struct reply *rep
                          monitor->hostkey->first.secret_key);
     keep_session_id(&monitor->login, signed_hash, certified);
     admission_note_exchange(monitor->admission);
+    monitor->silence_ms = INT64_MAX;
     return NULL;
 }
 

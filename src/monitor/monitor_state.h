@@ -74,6 +74,7 @@ struct monitor {
     bool idle;           /* the last poll(2) timed out */
     bool just_logged_in; /* no turn since the login */
     int64_t started_ms;
+    int64_t silence_ms;  /* when a client without a key exchange is judged, or INT64_MAX */
     int64_t deadline_ms; /* of the login; then of the longest life, or INT64_MAX */
     unsigned signatures;
     unsigned proofs[2]; /* for the first and the second host key */

@@ -171,6 +171,9 @@ static enum ssh_phase log_in(struct connection *connection, struct reader *messa
     case IPC_VERDICT_LAST:
         return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,
                                  "too many authentication failures");
+    case IPC_VERDICT_FULL:
+        return connection_refuse(connection, SSH_DISCONNECT_TOO_MANY_CONNECTIONS,
+                                 "too many connections of this user, or of all users");
     case IPC_VERDICT_REFUSED:
         break;
     }

@@ -24,7 +24,7 @@ struct session_handle {
     int lifeline; /* a socket; closing it ends the session process */
 };
 
-#define SESSION_CLOSES 3
+#define SESSION_CLOSES 4
 
 struct session_setup {
     struct session_options options; /* copied */

@@ -5,6 +5,7 @@
 #ifndef WREN_ACCOUNT_H
 #define WREN_ACCOUNT_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "limit.h"
@@ -24,7 +25,8 @@ struct account {
  * Empty if the server does not run as root and has no -g. */
 struct account_groups {
     int count; /* -1: the lookup failed, and `error` is the errno */
-    int error;
+    int16_t error;
+    int16_t has_reserve; /* not 0: one of them is that of -G */
     gid_t ids[LIMIT_USER_GROUPS];
 };
 

@@ -130,14 +130,14 @@ static bool is_port(const char *text)
 /* Returns 0 if the daemon may start, -1 if not. */
 static int judge_daemon(const struct options *options)
 {
-    static const char letters[] = "timMk";
-    long values[5] = {60, 0, 6, 0, 0};
+    static const char letters[] = "timMkU";
+    long values[6] = {60, 0, 6, 0, 0, UINT32_MAX};
     unsigned subsystems = 0, groups = 0;
     bool s = false, p = false, check = false, user = false;
-    bool anybody = false, forced = false, by_key = false;
+    bool anybody = false, forced = false, by_key = false, reserve = false;
     int verbosity = 0, letter;
     begin();
-    while ((letter = next("+:qQvlLsSpPBrETx:e:a:c:R:t:i:M:k:m:g:N:u:hV")) != -1) {
+    while ((letter = next("+:qQvlLsSpPBrETx:e:a:c:R:t:i:M:k:m:g:N:u:U:G:hV")) != -1) {
         if (letter == '?' || letter == 'h' || letter == 'V') {
             return -1;
         }
@@ -158,8 +158,9 @@ static int judge_daemon(const struct options *options)
         user = user || letter == 'u';
         anybody = anybody || letter == 'N';
         forced = forced || letter == 'e';
+        reserve = reserve || letter == 'G';
         by_key = by_key || strchr("acR", letter) != NULL;
-        if (strchr("eacRgNu", letter) != NULL && optarg[0] == '\0') {
+        if (strchr("eacRgNuG", letter) != NULL && optarg[0] == '\0') {
             return -1;
         }
         if (letter == 'g' && ++groups > 2) {
@@ -177,7 +178,9 @@ static int judge_daemon(const struct options *options)
     FUZZ_CHECK(options == NULL ||
                (options->login_seconds == values[0] && options->idle_seconds == values[1] &&
                 options->attempts == values[2] && options->life_seconds == values[3] &&
-                options->keepalive_seconds == values[4] && (options->anybody != NULL) == anybody &&
+                options->keepalive_seconds == values[4] && options->user_connections == values[5] &&
+                (options->reserve_group != NULL) == reserve &&
+                (options->anybody != NULL) == anybody &&
                 (options->groups[0] != NULL) == (groups > 0) &&
                 (options->groups[1] != NULL) == (groups > 1) &&
                 options->subsystem_count == subsystems && options->verbosity == verbosity &&
@@ -209,7 +212,7 @@ static bool is_address(const char *text)
 
 static int judge_listener(const struct listener *listener)
 {
-    long limit = 384, one = 0, last = 0;
+    long limit = 688, one = 0, last = 0;
     bool needs_port = false;
     int letter;
     begin();

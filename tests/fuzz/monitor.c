@@ -386,8 +386,8 @@ static void check_refusal_time(const struct ipc_auth_reply *reply)
     bool early = simulation_ms < model.received_ms + LIMIT_REFUSAL_MS;
     bool may = program.closed || state.term_signal || state.evict_signal ||
                simulation_ms >= running->login.deadline_ms;
-    SIMULATION_CHECK(reply->type != IPC_AUTH || reply->verdict == IPC_VERDICT_ACCEPTED || !early ||
-                     may);
+    SIMULATION_CHECK(reply->type != IPC_AUTH || reply->verdict == IPC_VERDICT_ACCEPTED ||
+                     reply->verdict == IPC_VERDICT_FULL || !early || may);
 }
 
 SIMULATED(ssize_t, sendmsg, int fd, const struct msghdr *message, int flags)

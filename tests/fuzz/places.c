@@ -50,11 +50,15 @@ static size_t members(size_t count, const struct source *source, size_t level)
     return found > count / LIMIT_PLACES_SHARE ? found : 0;
 }
 
-/* The victim's group is not smaller than any other's, and in it nobody has done as little for
- * longer, but for the silent of its younger half. */
+/* The victim's group is not smaller than any other's, and in it no more have done as little for
+ * longer than are evicted at the moment, but for the silent of its younger half. */
 static void check_victim(size_t count, size_t victim)
 {
     size_t group = members(count, &places[victim].source, 0);
+    size_t older = 0, evicted = 0;
+    for (size_t i = 0; i < count; i++) {
+        evicted += places[i].phase == PLACE_EVICTED;
+    }
     for (size_t i = 0; i < count; i++) {
         if (!is_candidate(&places[i])) {
             continue;
@@ -66,10 +70,10 @@ static void check_victim(size_t count, size_t victim)
             same = same && members(count, &places[i].source, level) ==
                                members(count, &places[victim].source, level);
         }
-        FUZZ_CHECK(!same || places[i].phase != places[victim].phase ||
-                   (uint64_t)places[i].started_ms >= (uint64_t)places[victim].started_ms ||
-                   places[i].started_ms > places[victim].started_ms);
+        older += same && places[i].phase == places[victim].phase &&
+                 places[i].started_ms < places[victim].started_ms;
     }
+    FUZZ_CHECK(older <= evicted);
 }
 
 static void check_debts(struct input *input)

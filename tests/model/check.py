@@ -80,6 +80,8 @@ TEETH = (
          "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, PHASES_SERVING")),
     Run("place kept after the login", "processes", "PLACE_IS_FREE", OUR_OWN, None,
         (*PROTECTIONS["GIVES_BACK_PLACE"], "")),
+    Run("login without a record", "processes", "LOGIN_COUNTS", OUR_OWN, None,
+        (*PROTECTIONS["COUNTS_LOGIN"], "} else {")),
     *(Run(name, "processes", "ALL_END", HOSTILE, None, (*PROTECTIONS[protection], ""))
       for name, protection in (("no login deadline", "LOOKS_AT_DEADLINE"),
                                ("a client's end that is not seen", "WATCHES_CONNECTION"),

@@ -12,7 +12,7 @@
  *
  * Proved: no process waits for ever for another. When the client has left, or the launcher asks, or the monitor ends for
  * whatever reason, all processes end; without a login they end, too. The place is free after the login, after an eviction,
- * and at the end.
+ * and at the end. After the login the connection has a record, which is free at the end.
  *
  * Taken for granted: each process goes on if it can, and time passes. Not modelled: requests without end, the alarm that
  * kills a monitor which hangs before the login, -i, the longest life, programs of the user, the debts of sources.
@@ -37,6 +37,7 @@ chan replies = [1] of { bool };        /* whether the login has succeeded */
 
 byte phase = START;
 bool place = true;                     /* held: admission_enter() is before the fork */
+bool record;                           /* of the login: counts for its user until the monitor has ended */
 bool logged_in;
 
 byte asked;                            /* requests of the network process */
@@ -51,7 +52,7 @@ bool shut_down;                        /* the network process reads the end of f
 bool login_late, gone_late, exit_late, session_late;
 bool saw_gone, awaits_exit, awaits_session;
 
-#define ALL_OVER (monitor_over && network_over && !session_runs && !reader_runs && !place)
+#define ALL_OVER (monitor_over && network_over && !session_runs && !reader_runs && !place && !record)
 
 /* ---- time, and what happens from outside -------------------------------------------------------------------------- */
 
@@ -112,6 +113,10 @@ inline decide() {
 
 inline log_in() {
     if
+    :: COUNTS_LOGIN -> record = true
+    :: else
+    fi;
+    if
     :: GIVES_BACK_PLACE -> place = false
     :: else
     fi;
@@ -136,6 +141,7 @@ inline serve() {
             decide();
             if
             :: accepted -> log_in()
+            :: COUNTS_LOGIN && accepted -> accepted = false /* too many connections of this user */
             :: else
             fi;
             reply(accepted)
@@ -154,6 +160,7 @@ active proctype monitor()
         :: phase == OVER -> break
         :: phase != OVER ->
             must(PLACE_IS_FREE, phase != AFTER_LOGIN || !place);
+            must(LOGIN_COUNTS, phase != AFTER_LOGIN || record);
             /* poll() */
             atomic { nempty(requests) || network_over || SESSION_ENDED || ended_by_launcher || evicted || SEES_END || IS_LATE;
             if
@@ -189,7 +196,7 @@ active proctype monitor()
         :: session_late
         fi
     } unless { monitor_killed };
-    atomic { place = false; reader_runs = false; monitor_over = true } /* the kernel gives up the lock */
+    atomic { place = false; record = false; reader_runs = false; monitor_over = true } /* the kernel gives up the lock */
 }
 
 /* ---- the network process: src/net --------------------------------------------------------------------------------- */

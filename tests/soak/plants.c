@@ -54,7 +54,7 @@ static void hold_lock(void)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 20, .l_len = 1};
     lock.l_start += getpid();
-    fcntl(open("/run/wrensshd.places", O_RDWR), F_SETLK, &lock);
+    fcntl(open("/run/wrensshd.slots", O_RDWR), F_SETLK, &lock);
 }
 
 static void hold_nothing(void)

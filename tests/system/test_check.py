@@ -119,7 +119,7 @@ def test_nothing_is_left(check, site):
     def files():
         return {(path, name, os.lstat(os.path.join(path, name)).st_mtime_ns)
                 for folder in (site.base, "/run") for path, _, names in os.walk(folder)
-                for name in names if folder != "/run" or "wrensshd" in path + name and name != "wrensshd.places"}
+                for name in names if folder != "/run" or "wrensshd" in path + name and name != "wrensshd.slots"}
     before = files()
     check()
     assert files() == before and not site.daemons_left()

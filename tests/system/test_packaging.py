@@ -72,22 +72,23 @@ def test_limits_of_rules():
 
 
 def test_limits_leave_room():
-    """No shipped launcher can be filled by connections before their login: the daemon has twice LIMIT_PLACES at most."""
+    """No shipped launcher can be filled: the daemon has twice LIMIT_PLACES before their login, and LIMIT_LOGINS after it."""
     places, = numbers("src/base/limit.h", r"^#define LIMIT_PLACES +(\d+)$")
     most, one = numbers("packaging/systemd/wrensshd.socket", r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$")
-    assert most >= 3 * places and one > 2 * places
+    of_all, slots = numbers("src/base/limit_places.h", r"^#define LIMIT_LOGINS_OF_ALL +(\d+)$", r"^#define LIMIT_LOGINS_SLOTS +(\d+)$")
+    assert most == 2 * places + places * of_all // slots and one > 2 * places
     for name in ("packaging/README.md", "packaging/inetd/inetd.conf", "packaging/tcpserver/run"):
         assert str(2 * places) in read(os.path.join(PROJECT, name)), name
 
 
 @pytest.mark.parametrize("name", ["tcpserver", "s6", "runit"])
-@pytest.mark.parametrize("memory, most", [("MemTotal: 35840 kB", 24), ("MemTotal: 99328 kB", 72), ("MemTotal: 8000000 kB", 384),
-                                          ("", 384)], ids=["64 MiB", "128 MiB", "much", "unknown"])
+@pytest.mark.parametrize("memory, most", [("MemTotal: 35840 kB", 43), ("MemTotal: 99328 kB", 129), ("MemTotal: 8000000 kB", 688),
+                                          ("", 688)], ids=["64 MiB", "128 MiB", "much", "unknown"])
 def test_limits_by_memory(tmp_path, name, memory, most):
     """The run scripts compute what wrensshd-listen does."""
     script = read(f"{PACKAGING}/{name}/run")
     places, least = numbers("src/base/limit.h", r"^#define LIMIT_PLACE_MEMORY_BYTES (\d+)$", r"^#define LIMIT_PLACES_LEAST +(\d+)$")
-    assert f"3 * int($2 / {places // 1024})" in script and f"(n < {3 * least} ? {3 * least}" in script
+    assert f"int(43 * int($2 / {places // 1024}) / 8)" in script and f"(n < {43 * least // 8} ? {43 * least // 8}" in script
     (tmp_path / "meminfo").write_text(memory + "\n")
     command = script[script.index("most="):].replace("/proc/meminfo", str(tmp_path / "meminfo")).replace("exec ", "echo ")
     words = subprocess.run(["sh", "-c", command], capture_output=True, text=True).stdout.split()

@@ -11,23 +11,26 @@ import time
 import pytest
 
 from proc import SLOWNESS
-from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, Closed
+from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, Closed, Disconnected
 from wire_crypto import Ed25519Key
 
-NAME = "wrensshd.places"
+NAME = "wrensshd.slots"
 # As src/admission/places.h has it.
 HEADER = struct.Struct("=8sIIqQqQ")
 DEBTS, DEBT_BYTES = 128, 24
 PLACES = 256
 PLACE = struct.Struct("=QQqII")
 FRONT_BYTES = HEADER.size + DEBTS * DEBT_BYTES
+LOGINS = 432  # records of connections after their login: a uid plus 1
 LIMIT = 8  # the least that a table may have
+RESERVE = 2  # of records, with that
 STARTED, EXCHANGED = 1, 2
 
 
-def table(limit=LIMIT, version=1, evicted_ms=0, evicted=0, debts=b"", places=b""):
+def table(limit=LIMIT, version=2, evicted_ms=0, evicted=0, debts=b"", places=b"", logins=b""):
     header = HEADER.pack(b"wrensshd", version, limit, evicted_ms, evicted, 0, 0)
-    return (header + debts).ljust(FRONT_BYTES, b"\0") + places.ljust(PLACES * PLACE.size, b"\0")
+    return ((header + debts).ljust(FRONT_BYTES, b"\0") + places.ljust(PLACES * PLACE.size, b"\0")
+            + logins.ljust(4 * LOGINS, b"\0"))
 
 
 def read_place(data, number):
@@ -64,9 +67,9 @@ def folder(site):
 
 @pytest.fixture
 def connect(client, folder):
-    """connect(): a client whose server is about to greet it."""
-    def start(**how):
-        raw = client(started={"mode": "user", "env": {"XDG_RUNTIME_DIR": folder.path}}, **how)
+    """connect(*flags): a client whose server is about to greet it."""
+    def start(*args, **how):
+        raw = client(*args, started={"mode": "user", "env": {"XDG_RUNTIME_DIR": folder.path}}, **how)
         raw.line.log.wait("connection")
         return raw
     return start
@@ -99,7 +102,7 @@ def test_a_new_table(connect, folder):
     assert stat.S_IMODE(found.st_mode) == 0o600 and found.st_size == len(table())
     assert os.listdir(folder.path) == [NAME]
     assert "admission" not in connection(raw) and troubles(raw) == []
-    assert HEADER.unpack_from(folder.read())[:2] == (b"wrensshd", 1)
+    assert HEADER.unpack_from(folder.read())[:2] == (b"wrensshd", 2)
 
 
 def test_phases(connect, folder, site):
@@ -199,6 +202,62 @@ def test_a_network_process_that_stays(client):
     assert end["reason"] == "network process did not end with its connection"
 
 
+# ---- after the login --------------------------------------------------------------------------------------------
+
+def refused_line(raw):
+    """The client sees why, and so does the log; the login itself was good."""
+    raw.handshake()
+    raw.start_userauth()
+    raw.send(raw.publickey())
+    with pytest.raises(Disconnected, match="DISCONNECT 12: b'too many connections of this user, or of all users'"):
+        raw.next()
+    assert [line["reason"] for line in raw.line.log.wait("login")] == ["too many connections of this user"]
+    assert raw.line.log.wait("end")[0]["reason"] == "too many connections of this user, or of all users"
+
+
+def test_too_many_connections(connect, folder):
+    """Above the limit a login is refused, and nobody is ended for it. A connection that is killed counts no more."""
+    folder.write(table())
+    sessions = [connect("-U", "1").login() for _ in range(1 + RESERVE)]  # the server's user has the reserve
+    refused_line(connect("-U", "1"))
+    for raw in sessions:
+        assert raw.exec("echo here").wait_closed().output == b"here\n"
+    os.kill(sessions[0].line.monitor, signal.SIGKILL)
+    sessions[0].line.wait_exit()
+    connect("-U", "1").login()
+
+
+def test_no_limit(connect, folder):
+    """-U 0 counts nobody."""
+    folder.write(table())
+    for _ in range(3):
+        connect("-U", "0").login()
+    assert folder.read()[-4 * LOGINS:] == bytes(4 * LOGINS)
+
+
+def test_records_of_nobody(connect, folder, site):
+    """Records that claim the user has every connection, held by no process."""
+    folder.write(table(logins=struct.pack("=I", site.user.pw_uid + 1) * LOGINS))
+    connect("-U", "1").login()
+
+
+@pytest.mark.slow
+def test_silence_beside_many(connect, folder):
+    """A silent connection is ended early while many are silent, and not while few are. Those that have exchanged keys
+    stay."""
+    folder.write(table(limit=64))
+    busy = connect()
+    busy.handshake()
+    few = [connect() for _ in range(8)]
+    time.sleep(3.5)
+    assert not any(raw.line.log.events("end") for raw in few)
+    many = [connect() for _ in range(25)]
+    for raw in few[:3]:
+        assert raw.line.log.wait("end")[0]["reason"] == "no key exchange yet, and many others are as silent"
+    busy.login()
+    many[-1].login()
+
+
 # ---- debts ------------------------------------------------------------------------------------------------------
 
 DEBT = struct.Struct("=QqQ")
@@ -285,7 +344,7 @@ def test_a_login_is_trusted(come, client, folder):
 SCRIBBLE = bytes((7 * i * i + 3 * i) % 251 for i in range(len(table())))
 
 
-@pytest.mark.parametrize("data", [SCRIBBLE, b"", table()[:-1], table() + b"\0", table(version=0), table(version=2), table(limit=0),
+@pytest.mark.parametrize("data", [SCRIBBLE, b"", table()[:-1], table() + b"\0", table(version=1), table(version=3), table(limit=0),
                                   table(limit=LIMIT - 1), table(limit=129), table(limit=2**32 - 1)],
                          ids=["damaged", "empty", "short", "long", "older", "newer", "no-limit", "low", "high", "huge"])
 def test_a_damaged_table_is_replaced(connect, folder, data):
@@ -388,7 +447,7 @@ def without_run(more=""):
 def test_no_run(client):
     raw = client(started={"mode": "root", "launch": without_run()})
     assert connection(raw)["admission"] == "none"
-    assert [(line["path"], line["reason"]) for line in troubles(raw)] == [("/var/run/wrensshd.places",
+    assert [(line["path"], line["reason"]) for line in troubles(raw)] == [("/var/run/wrensshd.slots",
                                                                            "No such file or directory")]
     raw.login()
 

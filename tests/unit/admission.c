@@ -25,12 +25,12 @@ static struct capture capture;
 
 /* ---- the fixture ----------------------------------------------------------------------------- */
 
-/* A table with the fewest places. */
-static void make_table(void)
+/* A table with so many places. */
+static void make_table_of(size_t limit)
 {
     static struct places_file file;
     memset(&file, 0, sizeof(file));
-    places_make(&file.front, 0);
+    places_make(&file.front, (uint64_t)limit * LIMIT_PLACE_MEMORY_BYTES);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     ck_assert_int_eq(write(fd, &file, sizeof(file)), sizeof(file));
     close(fd);
@@ -43,19 +43,19 @@ static bool begin(enum who who)
     ck_assert_int_ge(sodium_init(), 0);
     ck_assert_int_eq(setenv("XDG_RUNTIME_DIR", folder, 1), 0);
     if (who == ROOT) {
-        snprintf(path, sizeof(path), "/run/wrensshd.places");
+        snprintf(path, sizeof(path), "/run/wrensshd.slots");
         if (geteuid() != 0 || unshare(CLONE_NEWNS) != 0 ||
             mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0 ||
             mount("none", "/run", "tmpfs", 0, "size=64k,mode=755") != 0) {
             return false;
         }
     } else {
-        snprintf(path, sizeof(path), "%s/wrensshd.places", folder);
+        snprintf(path, sizeof(path), "%s/wrensshd.slots", folder);
         ck_assert(geteuid() != 0 ||
                   (chown(folder, 65534, 65534) == 0 && setresgid(65534, 65534, 65534) == 0 &&
                    setresuid(65534, 65534, 65534) == 0));
     }
-    make_table();
+    make_table_of(LIMIT);
     capture_begin(&capture);
     return true;
 }
@@ -77,7 +77,7 @@ static void remove_folder(void)
 
 /* ---- holders --------------------------------------------------------------------------------- */
 
-enum order { EXCHANGE, LEAVE, FAIL, EXIT };
+enum order { EXCHANGE, LEAVE, FAIL, EXIT, SILENCE, LOGIN };
 
 /* A process that has called admission_enter(), and does as it is told. */
 struct holder {
@@ -92,6 +92,21 @@ static struct peer peer_at(const char *address)
     struct peer peer = {.has_ip = true};
     snprintf(peer.address, sizeof(peer.address), "%s", address);
     return peer;
+}
+
+static unsigned most_of_user = UINT32_MAX; /* -U of the processes that enter next */
+
+enum { NO, YES, OF_USER, OF_ALL };
+
+/* `who` is 0 for a user and 1 for an administrator of the same uid, 2 and 3 for the next uid... */
+static uint8_t log_in(struct admission *admission, unsigned who)
+{
+    const char *full = admission_log_in(admission, 1000 + who / 2, most_of_user, who % 2 == 1);
+    if (full != NULL) {
+        return strstr(full, "this user") != NULL ? OF_USER : OF_ALL;
+    }
+    admission_leave(admission);
+    return admission->logged_in ? YES : NO;
 }
 
 __attribute__((noreturn)) static void obey(struct holder *holder, const char *address, int orders,
@@ -113,6 +128,10 @@ __attribute__((noreturn)) static void obey(struct holder *holder, const char *ad
             admission_note_exchange(&admission);
         } else if (order == LEAVE) {
             admission_leave(&admission);
+        } else if (order == SILENCE) {
+            order = (uint8_t)(admission_silence_ms(&admission, 60000) / 1000);
+        } else if (order >= LOGIN) {
+            order = log_in(&admission, order - LOGIN);
         } else {
             admission_fail(&admission, LIMIT_DEBT_DEADLINE_MS);
         }
@@ -147,11 +166,17 @@ static struct holder enter(const char *address)
     return told;
 }
 
-static void tell(const struct holder *holder, enum order order)
+static unsigned ask(const struct holder *holder, unsigned order)
 {
     uint8_t byte = (uint8_t)order;
     ck_assert_int_eq(write(holder->orders, &byte, 1), 1);
     ck_assert(order == EXIT || read(holder->answers, &byte, 1) == 1);
+    return byte;
+}
+
+static void tell(const struct holder *holder, enum order order)
+{
+    ask(holder, order);
 }
 
 /* Waits for its end, by exit or by this signal. */
@@ -351,10 +376,14 @@ START_TEST(a_full_table)
     for (size_t i = 1; i < LIMIT; i++) {
         kill(holders[i].pid, SIGCONT);
     }
-    assert_ended(&holders[1], ADMISSION_SIGNAL); /* the oldest silent ones */
-    assert_ended(&holders[2], ADMISSION_SIGNAL);
+    assert_ended(&holders[1],
+                 ADMISSION_SIGNAL); /* the oldest silent one, then one of the next two */
+    int status;
+    pid_t second = waitpid(-1, &status, 0);
+    ck_assert(second == holders[2].pid || second == holders[3].pid);
+    ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == ADMISSION_SIGNAL);
     for (size_t i = 0; i < LIMIT; i++) {
-        ck_assert(i == 1 || i == 2 || is_alive(&holders[i]));
+        ck_assert(i == 1 || holders[i].pid == second || is_alive(&holders[i]));
     }
     ck_assert(is_alive(&newcomer) && is_alive(&next));
     end();
@@ -549,6 +578,166 @@ START_TEST(no_debts_of_this_host)
 }
 END_TEST
 
+/* ---- silence --------------------------------------------------------------------------------- */
+
+/* A connection has the less time the more others are silent, whatever the records say of others. */
+START_TEST(time_to_be_silent)
+{
+    struct places_file file;
+    struct holder silent[LIMIT_SILENT_MANY];
+    if (!begin((enum who)_i)) {
+        return;
+    }
+    make_table_of(LIMIT_PLACES);
+    read_table(&file);
+    const struct holder first = enter_from(200);
+    for (size_t i = 0; i < LIMIT_SILENT_MANY; i++) {
+        unsigned seconds = ask(&first, SILENCE);
+        size_t more = i > LIMIT_SILENT_FEW ? i - LIMIT_SILENT_FEW : 0;
+        ck_assert_uint_eq(seconds, 60 - more * 58 / (LIMIT_SILENT_MANY - LIMIT_SILENT_FEW) -
+                                       (more * 58 % 16 != 0));
+        silent[i] = enter_from(i);
+    }
+    ck_assert_uint_eq(ask(&first, SILENCE), 2);
+    ck_assert_uint_eq(ask(&silent[7], SILENCE), 2);
+    /* Neither who has exchanged keys, nor who has logged in, nor who has ended is silent. */
+    for (size_t i = 0; i < LIMIT_SILENT_MANY - LIMIT_SILENT_FEW; i++) {
+        if (i % 3 == 2) {
+            let_go(&silent[i]);
+        } else {
+            tell(&silent[i], i % 3 == 0 ? EXCHANGE : LEAVE);
+        }
+    }
+    ck_assert_uint_eq(ask(&first, SILENCE), 60);
+    end();
+}
+END_TEST
+
+/* ---- after the login ------------------------------------------------------------------------- */
+
+/* The fewest places: 18 connections of a user, 27 in all, 2 of them reserved. */
+enum { OF_ONE = 18, ALL = 27, RESERVE = 2 };
+
+static struct holder log_in_as(unsigned who, unsigned wanted)
+{
+    const struct holder holder = enter_from(who);
+    ck_assert(holder.admitted);
+    ck_assert_uint_eq(ask(&holder, LOGIN + who), wanted);
+    return holder;
+}
+
+/* Above the limit a user's login is refused, others' are not; one that ends leaves room. No login
+ * ends a connection. */
+START_TEST(a_user_has_so_many_connections)
+{
+    struct holder mine[OF_ONE];
+    if (!begin((enum who)_i)) {
+        return;
+    }
+    for (size_t i = 0; i < OF_ONE; i++) {
+        mine[i] = log_in_as(0, YES);
+    }
+    for (int i = 0; i < 3; i++) {
+        const struct holder refused = log_in_as(0, OF_USER);
+        let_go(&refused);
+    }
+    const struct holder other = log_in_as(2, YES);
+    let_go(&mine[3]);
+    ck_assert_int_eq(kill(mine[5].pid, SIGKILL), 0);
+    assert_ended(&mine[5], SIGKILL);
+    mine[3] = log_in_as(0, YES);
+    mine[5] = log_in_as(0, YES);
+    const struct holder refused = log_in_as(0, OF_USER);
+    let_go(&refused);
+    for (size_t i = 0; i < OF_ONE; i++) {
+        ck_assert(is_alive(&mine[i]));
+    }
+    ck_assert(is_alive(&other));
+    end();
+    assert_lacks(said, "event=");
+}
+END_TEST
+
+/* What others take, up to the last, leaves the reserve to administrators, on top of their limit. */
+START_TEST(the_reserve)
+{
+    struct holder mine[ALL];
+    if (!begin((enum who)_i)) {
+        return;
+    }
+    for (unsigned i = 0; i < ALL - RESERVE; i++) {
+        mine[i] = log_in_as(i == 0 ? 1 : i < OF_ONE ? 0 : 2 + 2 * i, YES);
+    }
+    const struct holder refused = log_in_as(100, OF_ALL);
+    let_go(&refused);
+    log_in_as(1, YES);
+    log_in_as(1, YES);
+    log_in_as(1, OF_USER);
+    log_in_as(101, OF_ALL);
+    ck_assert(is_alive(&mine[0]) && is_alive(&mine[ALL - RESERVE - 1]));
+    end();
+}
+END_TEST
+
+/* More logins than there are records, one after the other: each takes one that nobody holds. */
+START_TEST(records_of_the_ended)
+{
+    if (!begin((enum who)_i)) {
+        return;
+    }
+    log_in_as(0, YES);
+    for (unsigned i = 0; i < 2 * ALL; i++) {
+        const struct holder next_one = log_in_as(i % 3 == 0 ? 2 : 0, YES);
+        let_go(&next_one);
+    }
+    end();
+}
+END_TEST
+
+START_TEST(a_limit_of_the_command_line)
+{
+    if (!begin((enum who)_i)) {
+        return;
+    }
+    most_of_user = 2;
+    log_in_as(0, YES);
+    log_in_as(0, YES);
+    log_in_as(0, OF_USER);
+    log_in_as(1, YES); /* the reserve */
+    log_in_as(1, YES);
+    log_in_as(1, OF_USER);
+    most_of_user = 0;
+    for (int i = 0; i < ALL; i++) {
+        const struct holder free = log_in_as(0, NO); /* no limit, and no record */
+        let_go(&free);
+    }
+    end();
+}
+END_TEST
+
+/* Any bytes in the records: who is counted holds a lock. */
+START_TEST(records_of_nobody)
+{
+    static struct places_file file;
+    if (!begin((enum who)_i)) {
+        return;
+    }
+    read_table(&file);
+    for (size_t i = 0; i < LIMIT_LOGINS; i++) {
+        file.logins[i] = 1001;
+    }
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    ck_assert_int_eq(write(fd, &file, sizeof(file)), sizeof(file));
+    close(fd);
+    for (int i = 0; i < OF_ONE; i++) {
+        log_in_as(0, YES);
+    }
+    log_in_as(0, OF_USER);
+    end();
+    assert_lacks(said, "event=");
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("admission");
@@ -566,6 +755,12 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, a_debt_evicts_only_its_own, ROOT, USER + 1);
     tcase_add_loop_test(tests, a_login_clears_the_debt, ROOT, USER + 1);
     tcase_add_loop_test(tests, no_debts_of_this_host, ROOT, USER + 1);
+    tcase_add_loop_test(tests, time_to_be_silent, ROOT, USER + 1);
+    tcase_add_loop_test(tests, a_user_has_so_many_connections, ROOT, USER + 1);
+    tcase_add_loop_test(tests, the_reserve, ROOT, USER + 1);
+    tcase_add_loop_test(tests, records_of_the_ended, ROOT, USER + 1);
+    tcase_add_loop_test(tests, a_limit_of_the_command_line, ROOT, USER + 1);
+    tcase_add_loop_test(tests, records_of_nobody, ROOT, USER + 1);
     suite_add_tcase(suite, tests);
     return suite;
 }

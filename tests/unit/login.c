@@ -3,8 +3,11 @@
 #include "login.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <sodium.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -45,6 +48,8 @@ static const char *enter(void *monitor, const struct authkeys_account *account,
     entered_grant = *grant;
     return enter_fails;
 }
+
+static struct admission admission = {.fd = -1};
 
 static unsigned sleeps;
 
@@ -130,6 +135,7 @@ static void begin(void)
     login.options = &options;
     login.hostkey = hostkey;
     login.peer = &peer;
+    login.admission = &admission;
     login.identity = &unprivileged;
     login.reserved_uid = 4711;
     login.self = getpid();
@@ -766,12 +772,14 @@ START_TEST(the_child_gets_the_rules)
     options.groups[0] = _i == 1 ? "wheel" : NULL;
     options.groups[1] = _i == 1 ? "staff" : NULL;
     options.forced_command = _i == 1 ? "true" : NULL;
+    options.reserve_group = _i == 1 ? "admins" : NULL;
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
     ck_assert_uint_eq(people->lookups, 1);
     ck_assert_uint_eq(people->rules.reserved_uid, 4711);
     ck_assert_int_eq(people->rules.no_root, _i == 1);
     ck_assert_mem_eq(people->rules.groups, options.groups, sizeof(options.groups));
     ck_assert_ptr_eq(people->rules.forced_command, options.forced_command);
+    ck_assert_ptr_eq(people->rules.reserve_group, options.reserve_group);
 }
 END_TEST
 
@@ -787,6 +795,85 @@ START_TEST(account_of_another_name)
     ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_REFUSED);
     assert_contains(said, "reason=\"no answer about authorized_keys\"");
     ck_assert_uint_eq(enter_calls, 0);
+}
+END_TEST
+
+/* ---- connections of the user ----------------------------------------------------------------- */
+
+/* A table in which another process holds a record of alice's. */
+static pid_t fill_table(void)
+{
+    static struct places_file file;
+    int ready[2];
+    char byte;
+    places_make(&file.front, 0);
+    file.logins[5] = (uint32_t)geteuid() + 1;
+    admission.fd = memfd_create("places", MFD_CLOEXEC);
+    admission.limit = file.front.limit;
+    ck_assert_int_eq(write(admission.fd, &file, sizeof(file)), sizeof(file));
+    ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
+    pid_t holder = fork();
+    if (holder == 0) {
+        struct flock lock = {.l_type = F_WRLCK,
+                             .l_whence = SEEK_SET,
+                             .l_start = offsetof(struct places_file, logins[5]),
+                             .l_len = sizeof(file.logins[5])};
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
+        if (fcntl(admission.fd, F_SETLK, &lock) == 0 && write(ready[1], "r", 1) == 1) {
+            pause();
+        }
+        _exit(1);
+    }
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    return holder;
+}
+
+static void be_of_the_group(struct account *account, struct account_groups *groups)
+{
+    (void)account;
+    groups->has_reserve = 1;
+}
+
+/* Above the limit only an administrator gets in, and not with a key that forces a command. */
+START_TEST(too_many_connections)
+{
+    static const struct {
+        bool is_server, in_group, forced, accepted;
+    } logins[] = {{false, false, false, false},
+                  {true, false, false, true},
+                  {false, true, false, true},
+                  {true, true, true, false}};
+    const pid_t holder = fill_table();
+    char line[256], keys[SCRATCH_BYTES + 8];
+    options.user_connections = 1;
+    admission.uid = logins[_i].is_server ? geteuid() : geteuid() + 1;
+    people->change_account = logins[_i].in_group ? be_of_the_group : NULL;
+    if (logins[_i].forced) {
+        snprintf(keys, sizeof(keys), "%s/keys", home);
+        int fd = open(keys, O_RDONLY | O_CLOEXEC);
+        ssize_t count = read(fd, line, sizeof(line) - 1);
+        ck_assert_int_gt(count, 0);
+        close(fd);
+        line[count] = '\0';
+        char forced[320];
+        int bytes = snprintf(forced, sizeof(forced), "command=\"true\" %s", line);
+        scratch_write(home, "keys", forced, (size_t)bytes, 0600);
+    }
+    answer_probe_for_long("alice", public_a);
+    ck_assert_uint_eq(answer_signed("alice", public_a, secret_a),
+                      logins[_i].accepted ? IPC_VERDICT_ACCEPTED : IPC_VERDICT_FULL);
+    ck_assert_uint_eq(enter_calls, logins[_i].accepted);
+    ck_assert_uint_eq(login.refused_signatures, 0);
+    ck_assert_int_eq(login.user[0] != '\0', logins[_i].accepted);
+    if (!logins[_i].accepted) {
+        assert_contains(said, "verdict=refused reason=\"too many connections of this user\"");
+        options.user_connections = 2;
+        ck_assert_uint_eq(answer_signed("alice", public_a, secret_a), IPC_VERDICT_ACCEPTED);
+        ck_assert_uint_eq(people->lookups, 2); /* the probe does not count any more */
+    }
+    kill(holder, SIGKILL);
+    close(admission.fd);
+    admission.fd = -1;
 }
 END_TEST
 
@@ -1102,6 +1189,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, the_grant_is_the_signers, 0, 2);
     tcase_add_test(tests, refusals_name_line_and_option);
     tcase_add_loop_test(tests, the_child_gets_the_rules, 0, 2);
+    tcase_add_loop_test(tests, too_many_connections, 0, 4);
     tcase_add_test(tests, account_of_another_name);
     tcase_add_test(tests, the_login_uses_the_probed_account);
     tcase_add_loop_test(tests, a_probe_that_does_not_count, 0, 2);

@@ -183,6 +183,7 @@ static void run_monitor(struct ends *ends)
     close(end);
     struct admission admission = {.fd = table < 0 ? -1 : process_move_high(table),
                                   .place = PLACE,
+                                  .limit = LIMIT_PLACES,
                                   .pid = getpid(),
                                   .uid = geteuid(),
                                   .source = source_of(&peer)};
@@ -1099,6 +1100,46 @@ START_TEST(the_place_follows_the_connection)
 }
 END_TEST
 
+/* Others that are silent, as the table has them: this process holds their places. */
+static void be_silent(size_t count)
+{
+    struct flock lock = {.l_type = F_WRLCK,
+                         .l_whence = SEEK_SET,
+                         .l_start = offsetof(struct places_file, places[PLACE + 1]),
+                         .l_len = (off_t)(count * sizeof(struct place))};
+    for (size_t i = 0; i < count; i++) {
+        const struct place place = {.phase = PLACE_STARTED, .holder = (int32_t)getpid()};
+        const size_t offset =
+            offsetof(struct places_file, places) + (PLACE + 1 + i) * sizeof(place);
+        ck_assert_int_eq(pwrite(table, &place, sizeof(place), (off_t)offset), sizeof(place));
+    }
+    ck_assert_int_eq(fcntl(table, F_SETLK, &lock), 0);
+}
+
+/* While many are silent, none may be for long; one that has exchanged keys may, and one beside few
+ * others. */
+START_TEST(silence_beside_many)
+{
+    make_table();
+    be_silent(_i == 0 ? LIMIT_SILENT_FEW : LIMIT_SILENT_MANY);
+    start();
+    do_start();
+    if (_i == 1) {
+        do_sign(64, 0);
+    }
+    usleep((LIMIT_SILENT_MS + LIMIT_SILENT_LOOK_MS / 2) * 1000);
+    if (_i < 2) {
+        ck_assert(is_place_held());
+        do_end(IPC_END_CLIENT, "");
+        order(0);
+    }
+    ck_assert_int_eq(finish_monitor(), 0);
+    if (_i == 2) {
+        assert_contains(said, "reason=\"no key exchange yet, and many others are as silent\"\n");
+    }
+}
+END_TEST
+
 /* By the connection's end: nothing was tried, keys were refused, the time ran out. Many refused
  * keys cost no more than one. */
 START_TEST(the_debt_of_an_end)
@@ -1434,6 +1475,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, host_key_that_can_not_be_used);
     tcase_add_loop_test(tests, signals_that_end_a_connection, 0, 6);
     tcase_add_test(tests, the_place_follows_the_connection);
+    tcase_add_loop_test(tests, silence_beside_many, 0, 3);
     tcase_add_loop_test(tests, the_debt_of_an_end, 0, 3);
     tcase_add_loop_test(tests, an_evicted_connection, AT_START, AFTER_LOGIN);
     tcase_add_test(tests, no_eviction_after_the_login);

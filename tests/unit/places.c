@@ -148,6 +148,25 @@ START_TEST(chance_decides_among_equals)
 }
 END_TEST
 
+/* While others are being evicted, new connections that come at the same moment choose among as many
+ * more of the oldest, but none of the younger half. */
+START_TEST(a_burst_is_spread)
+{
+    bool chosen[COUNT] = {false};
+    size_t choices = 0;
+    hold_many(0, 100, "10.1.%u.1", PLACE_STARTED);
+    hold_many(100, (size_t)_i, "10.2.%u.1", PLACE_EVICTED);
+    for (uint32_t random = 0; random < 1000; random++) {
+        chosen[places_victim(places, COUNT, NULL, random)] = true;
+    }
+    for (size_t i = 0; i < COUNT; i++) {
+        choices += chosen[i];
+        ck_assert(!chosen[i] || i < choices); /* the oldest */
+    }
+    ck_assert_uint_eq(choices, _i < 24 ? (size_t)_i + 1 : 25); /* 50 are of the older half */
+}
+END_TEST
+
 /* A group above its share is evicted before others that have waited longer or done less. */
 START_TEST(the_largest_group_goes_first)
 {
@@ -202,13 +221,21 @@ START_TEST(places_by_memory)
     static const struct {
         uint64_t mib;
         uint32_t limit;
-    } machines[] = {{0, 8}, {8, 8}, {35, 8}, {64, 16}, {512, 128}, {1 << 20, 128}};
+        unsigned of_user, of_all, reserve, connections;
+    } machines[] = {{0, 8, 18, 27, 2, 43},         {8, 8, 18, 27, 2, 43},
+                    {35, 8, 18, 27, 2, 43},        {64, 16, 36, 54, 4, 86},
+                    {512, 128, 288, 432, 32, 688}, {1 << 20, 128, 288, 432, 32, 688}};
     struct places_front front;
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
         places_make(&front, machines[i].mib << 20);
         ck_assert_uint_eq(front.limit, machines[i].limit);
         ck_assert(places_are_ours(&front));
+        ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_OF_USER), machines[i].of_user);
+        ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_OF_ALL), machines[i].of_all);
+        ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_RESERVE), machines[i].reserve);
+        ck_assert_uint_eq(limit_connections(front.limit), machines[i].connections);
     }
+    ck_assert_uint_eq(LIMIT_LOGINS, 432);
     front.limit = LIMIT_PLACES + 1;
     ck_assert(!places_are_ours(&front));
     front.limit = LIMIT_PLACES_LEAST - 1;
@@ -407,6 +434,7 @@ Suite *unit_suite(void)
     tcase_add_test(eviction, who_has_done_the_least_for_the_longest_time);
     tcase_add_test(eviction, the_silent_young_go_last);
     tcase_add_test(eviction, chance_decides_among_equals);
+    tcase_add_loop_test(eviction, a_burst_is_spread, 0, 60);
     tcase_add_test(eviction, the_largest_group_goes_first);
     tcase_add_test(eviction, the_largest_part_of_a_group_goes_first);
     tcase_add_test(eviction, any_bytes_are_no_harm);

@@ -95,7 +95,7 @@ __attribute__((noreturn)) static void run_monitor(int session_end)
         .account = &account,
         .groups = &groups,
         .grant = &grant,
-        .closes = {report.closes[0], report.closes[1], report.closes[2]},
+        .closes = {report.closes[0], report.closes[1], report.closes[2], report.closes[3]},
         .secret = report.secret,
         .secret_bytes = 4096,
         .deadline_ms = clock_now_ms() + 20000,

@@ -108,7 +108,7 @@ entered=$(names "$monitor" | grep -E "^($of_authkeys)" |
 entered=$(names "$monitor" | grep '^session_' | grep -v '^session_process_' | tr '\n' ' ')
 [ -z "$entered" ] || fail "monitor enters the session process by $entered"
 # Of admission it has the calls, but the first, and nothing of the table.
-entered=$(names "$monitor" | grep -E "^($of_admission)" | grep -vE '^admission_(note_exchange|leave|fail)$' | tr '\n' ' ')
+entered=$(names "$monitor" | grep -E "^($of_admission)" | grep -vE '^admission_(note_exchange|silence_ms|log_in|leave|fail)$' | tr '\n' ' ')
 [ -z "$entered" ] || fail "monitor enters admission by $entered"
 # What parses keys has nothing of the host key; what loads the host key has nothing of users' keys.
 free_of authkeys "$authkeys" "^($of_admission|$of_net|$of_monitor|$of_hostkey|$of_session|$of_sftp|session_process_|secret_|log_)"

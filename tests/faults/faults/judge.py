@@ -54,7 +54,7 @@ class Judge:
             for folder, folders, files in os.walk(top):
                 folders[:] = [name for name in folders if not is_ours(os.path.join(folder, name))]
                 found += [os.path.join(folder, name) for name in folders + files
-                          if name not in (*self.scenario.makes, "wrensshd.places")]
+                          if name not in (*self.scenario.makes, "wrensshd.slots")]
         left = [pid for pid in proc.descendants(os.getpid()) if pid != os.getpid()]
         found += [f"process {b' '.join(proc.command_line(pid)).decode()}" for pid in left]
         return sorted(found)

@@ -2,7 +2,7 @@
 
 DAEMON = ["-q|keys", "-R|a|-Rb|keys", "-vvQ|-l|-L|keys", "-t|60|-i0|-m6|fd:3", "-t0|keys", "-t8640000|-i8640001|keys", "-m|keys", "-xsftp=internal-sftp|keys", "-x=|keys", "-xa|keys",
           "-Ss|-P|keys", "-SP|keys", "keys|more", "", "--|-keys", "-|", "-e|ls|-a%h/k|-c/ca|-R/r|-gusers|-rEB|/k", "-e||keys", "-ga|-g|b|keys", "-ga|-gb|-gc|keys", "fd:2", "/dev/fd/65535",
-          "/dev/fd/x", "-:", "-?|keys", "-h", "-V", "|keys", "-t1234567890|keys", "-t 5|keys", "-t+5|keys", "|".join(["-xa=b"] * 17) + "|keys"]
+          "/dev/fd/x", "-:", "-?|keys", "-h", "-V", "|keys", "-t1234567890|keys", "-t 5|keys", "-t+5|keys", "-U0|-Gadm|keys", "-U|8640001|keys", "-G||keys", "|".join(["-xa=b"] * 17) + "|keys"]
 LISTENER = ["22|/bin/true", "-c1|-s1024|0|/p|-x", "-c0|22|/p", "-m|48:30:64|22|/p", "-p|22|/p",
             "-b192.0.2.7|-ieth0|22|/p", "-b2001:db8::1|22|/p", "-bx|22|/p", "-i||22|/p",
             "-iabcdefghijklmnop|22|/p", "-k3600|22|/p", "-k3601|22|/p", "65536|/p", "22|p", "22", "-h", "-V", "-c|", "-z|22|/p", "systemd|/p", "-c9|systemd|/p|22", "-bx|systemd|/p", "-b::|systemd|/p", "-ilo|systemd|/p", "systemd"]

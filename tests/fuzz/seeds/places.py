@@ -7,7 +7,7 @@ V4, V6, UID = 0x0000FFFFC0000200, 0x20010DB800000000, 0x75000003E8
 FAR = 2**62
 
 
-def table(count, places, magic=b"wrensshd", version=1, limit=8, debts=(), source=(V4 + 1, 0), added=3000, random=5):
+def table(count, places, magic=b"wrensshd", version=2, limit=8, debts=(), source=(V4 + 1, 0), added=3000, random=5):
     front = struct.pack("=8sIIqQqQ", magic, version, limit, 0, 0, 0, 0)
     front += b"".join(struct.pack("=QqQ", *debt) for debt in debts).ljust(4 * 24, b"\0")
     return (struct.pack("=BI", count - 1, random) + front + struct.pack("=QQI", *source, added)
@@ -15,8 +15,8 @@ def table(count, places, magic=b"wrensshd", version=1, limit=8, debts=(), source
 
 
 def seeds():
-    for magic, version, limit in ((b"wrensshd", 2, 8), (b"Wrensshd", 1, 8), (b"wrensshd", 1, 7), (b"wrensshd", 1, 129),
-                                  (b"wrensshd", 1, 128)):
+    for magic, version, limit in ((b"wrensshd", 1, 8), (b"Wrensshd", 2, 8), (b"wrensshd", 2, 7), (b"wrensshd", 2, 129),
+                                  (b"wrensshd", 2, 128)):
         yield table(16, [], magic, version, limit)
     for until, trusted in ((NOW + 1, 0), (NOW + 60000, 0), (NOW + 60001, 0), (NOW + 3600000, 1), (FAR, 1), (-FAR, 0)):
         yield table(16, [], debts=[(V4 + 1, until, trusted)])

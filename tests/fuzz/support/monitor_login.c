@@ -53,12 +53,33 @@ SIMULATED(void, admission_note_exchange, struct admission *admission)
     simulation_goal("place-exchanged");
 }
 
+SIMULATED(int64_t, admission_silence_ms, const struct admission *admission, int64_t most_ms)
+{
+    SIMULATION_CHECK(admission == running->admission && model.session_id_bytes == 0);
+    SIMULATION_CHECK(most_ms == (int64_t)model.options->login_seconds * 1000);
+    return most_ms;
+}
+
+/* By each accepted login, before it gives up its place. */
+SIMULATED(const char *, admission_log_in, struct admission *admission, uid_t user, unsigned most,
+          bool reserved)
+{
+    const bool forced =
+        model.options->anybody != NULL || (model.answer.verdict.grant.flags & GRANT_FORCED) != 0;
+    SIMULATION_CHECK(admission == running->admission && !model.left && model.deciding);
+    SIMULATION_CHECK(model.auth.stage == IPC_AUTH_SIGNED && model_accepts(&model));
+    SIMULATION_CHECK(user == model.answer.account.account.uid && !(forced && reserved));
+    SIMULATION_CHECK(most == model.options->user_connections);
+    model.full = program.full;
+    return model.full ? "too many connections of this user" : NULL;
+}
+
 /* Once, by an accepted login, before anything runs as its user. */
 SIMULATED(void, admission_leave, struct admission *admission)
 {
     SIMULATION_CHECK(admission == running->admission && !model.left && model.sessions == 0);
     SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
-                     model_accepts(&model));
+                     model_accepts(&model) && !model.full);
     model.left = true;
     admission->fd = -1;
     simulation_goal("leaves-place");

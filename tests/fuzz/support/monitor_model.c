@@ -356,6 +356,9 @@ static void expect_verdict(struct model *model)
         model->probe_blob_bytes = model->blob_bytes;
         memcpy(model->probe_blob, model->blob, model->blob_bytes);
         model->probe_answer = model->answer;
+    } else if (model->full) {
+        reply.verdict = 3;
+        simulation_goal("refuses-full");
     } else {
         SIMULATION_CHECK(model->sessions == 1 && model->confined);
         simulation_goal(model->options->anybody != NULL ? "logs-in-anybody"

@@ -34,6 +34,7 @@ struct model {
     int end_status;
     bool confined;     /* set by the target: every right is given up */
     unsigned sessions; /* session processes that were started */
+    bool full;         /* too many connections are logged in */
     bool left;         /* the place before the login is given up */
     bool failed;       /* the end without a login is counted */
 

@@ -312,5 +312,6 @@ void program_answer(const struct model *model)
     program.terminates = (how & 4) != 0;
     program.no_pipe = (how & 8) != 0;
     program.no_fork = (how & 16) != 0;
+    program.full = (how & 64) != 0;
     program.answer_part = (how & 32) ? 1000 : ANSWER_BYTES;
 }

@@ -6,7 +6,7 @@ import time
 
 import kernel_memory
 
-PLACES = "/run/wrensshd.places"
+PLACES = "/run/wrensshd.slots"
 ROOTS = ("/run", "/dev/shm", "/tmp", "/home", "/var/lib")
 
 # Longer than any time limit: those of life.py, that of a dying connection in the kernel, and the 60 s that a later key

@@ -162,7 +162,7 @@ def main(image, daemon, identity, network, kill=""):
     assert not servers(), "servers are left"
     assert not waits_for_network(), "someone still waits for the network"
     assert held.wait(30) == 255, "a session is left"
-    assert set(os.listdir(image + "/run")) <= {"wrensshd.places"}, "a passphrase goes on to the real system"
+    assert set(os.listdir(image + "/run")) <= {"wrensshd.slots"}, "a passphrase goes on to the real system"
     os.close(console)
 
 

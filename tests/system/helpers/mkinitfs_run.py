@@ -97,7 +97,7 @@ def main(image, daemon, identity, how):
     assert not servers(), "servers are left"
     assert b"192.0.2.7" not in ip("address"), "an address is left"
     assert how not in ("dhcp", "static") or b",UP" not in ip("link", "show", "dev", "eth0"), "the card is on"
-    assert set(os.listdir(image + "/run")) <= {"wrensshd.places"}, "a passphrase goes on to the real system"
+    assert set(os.listdir(image + "/run")) <= {"wrensshd.slots"}, "a passphrase goes on to the real system"
     assert not os.path.exists(image + "/crypto_keyfile.bin")
     os.close(console)
 
