@@ -83,4 +83,17 @@ BUGS = {
         "        kill(pid, SIGKILL);\n        waitpid(pid, NULL, 0);\n    }\n",
         "    if (pid > 0) {\n        kill(pid, SIGKILL);\n        waitpid(pid, NULL, 0);\n    }\n    close(ends[0]);\n",
         system="system_session_process", pairs="login"),
+    "limit": Bug(
+        "a limit that lets one more in", "src/admission/logins.c",
+        "    if (held >= most) {\n", "    if (held > most) {\n",
+        system="system_places"),
+    "reserve": Bug(
+        "a reserve for keys that may do little", "src/monitor/login.c",
+        "        !forced && (found->groups.has_reserve != 0", "        (!forced || true) && (found->groups.has_reserve != 0",
+        system="system_places", fuzz="monitor"),
+    "silence": Bug(
+        "a deadline for those who have answered", "src/monitor/monitor_requests.c",
+        "    admission_note_exchange(monitor->admission);\n    monitor->silence_ms = INT64_MAX;\n",
+        "    admission_note_exchange(monitor->admission);\n",
+        system="system_places", fuzz="monitor"),
 }

@@ -11,7 +11,7 @@
  *
  * Bounds: PLACES places and DEBTS debts. The code looks at each in the same way.
  */
-#include "limit.h"
+#include "limit_places.h"
 
 enum { PLACES = 2, DEBTS = 2 };
 #undef LIMIT_PLACES

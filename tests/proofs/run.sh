@@ -119,7 +119,7 @@ queue@0@src/net/channels/channel.h@2 * LIMIT_CHANNELS)@LIMIT_CHANNELS)
 queue@1@src/net/channels/channel.c@pool->free = pool->next[chunk - 1];@pool->free = 0;
 queue@2@src/net/channels/channel.c@pool->next[chunk - 1] = pool->free;@
 queue@3@src/net/channels/channel.c@*count = end - queue->start;@*count = end;
-admission@0@src/admission/places.c@return victim - 1;@return victim;
+admission@0@src/admission/places.c@return (size_t)(left[random % choices] - places);@return (size_t)(left[random % choices] - places) + 1;
 admission@2@src/admission/places.c@MIN(debt->until_ms + added_ms, now_ms + LIMIT_DEBT_MOST_MS)@debt->until_ms + added_ms
 admission@3@src/admission/places.c@debt->until_ms = now_ms + LIMIT_TRUST_MS;@
 admission@4@src/admission/places.c@ && front->limit <= LIMIT_PLACES;@;
