@@ -166,7 +166,7 @@ def test_documented_defaults(site, listen):
         assert re.findall(r"the default is (\d+)", file.read()) == [str(most)]
     with open("/proc/meminfo", encoding="ascii") as file:
         mib = int(re.search(r"MemTotal: +(\d+) kB", file.read())[1]) // 1024
-    fit = 3 * min(most // 3, max(8, mib // 4))
+    fit = 43 * min(most * 8 // 43, max(8, mib // 4)) // 8
     log = listen().log.text()
     assert re.search(rf"event=listen port=\d+ most={fit} from_one={fit - fit // 4}\n", log)
     assert "event=trouble" not in log
