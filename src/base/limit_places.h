@@ -1,6 +1,6 @@
 /*
- * How many connections before their login fit a machine, and how many after it: what limit.h has no
- * room for, and what depends on the memory.
+ * The limits of admission: how many connections before their login fit a machine, how many after
+ * it, and who has to go. As in limit.h, each has its reason.
  */
 #ifndef WREN_LIMIT_PLACES_H
 #define WREN_LIMIT_PLACES_H
@@ -9,6 +9,46 @@
 #include <sys/param.h>
 
 #include "limit.h"
+
+/* ---- admission, before the login ------------------------------------------------------------- */
+
+/* Places of connections before their login, on one host: the memory divided by the second number,
+ * within the other two. A silent connection costs 267 KiB, so all of them take a sixteenth of the
+ * memory, and an eighth while others end. Memory that the kernel itself uses does not count: of 64
+ * MiB some 35 MiB are left, and programs use most of these. With twice as many places, and as many
+ * connections as fit them, such a board ran out of memory. With fewer than the least, a few silent
+ * clients could use them up. */
+#define LIMIT_PLACES             128
+#define LIMIT_PLACE_MEMORY_BYTES 4194304
+#define LIMIT_PLACES_LEAST       8
+
+/* No group of sources is singled out for eviction up to twice the places (half are for newcomers
+ * during an eviction) divided by this: a sixteenth, enough for an office behind one address. */
+#define LIMIT_PLACES_SHARE 32
+
+/* What a connection without a login adds to its source's debt, by its end. A client with a full
+ * agent has its keys refused. A port scan or ssh-keyscan tries no key, and one that was evicted has
+ * had no time to. A client that only keeps the connection open reaches the deadline. */
+#define LIMIT_DEBT_REFUSED_MS  3000
+#define LIMIT_DEBT_NOTHING_MS  1000
+#define LIMIT_DEBT_DEADLINE_MS 10000
+
+/* A source with a greater debt than the first number evicts none but its own: after eleven
+ * connections with refused keys in a short time, or four that were silent until the deadline. No
+ * debt is greater than the second. The third is the number of entries, which each newcomer reads: a
+ * new one replaces that which runs off first. */
+#define LIMIT_DEBT_FREE_MS 30000
+#define LIMIT_DEBT_MOST_MS 60000
+#define LIMIT_DEBTS        128
+
+/* After a login its source has no debts for this time: others behind the same address do not keep
+ * its users out. */
+#define LIMIT_TRUST_MS 3600000
+
+/* At most one line about refused sources in this time; it has the number of the others. After the
+ * second time without evictions an attack is over: a newcomer reports how many there were. */
+#define LIMIT_REFUSAL_LINE_MS   1000
+#define LIMIT_EVICTION_QUIET_MS 60000
 
 /* A silent connection has the whole time of -t while no more than the first number of others are
  * silent: an office that connects at the same moment. From the second number on it has only the

@@ -73,7 +73,7 @@ def test_limits_of_rules():
 
 def test_limits_leave_room():
     """No shipped launcher can be filled: the daemon has twice LIMIT_PLACES before their login, and LIMIT_LOGINS after it."""
-    places, = numbers("src/base/limit.h", r"^#define LIMIT_PLACES +(\d+)$")
+    places, = numbers("src/base/limit_places.h", r"^#define LIMIT_PLACES +(\d+)$")
     most, one = numbers("packaging/systemd/wrensshd.socket", r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$")
     of_all, slots = numbers("src/base/limit_places.h", r"^#define LIMIT_LOGINS_OF_ALL +(\d+)$", r"^#define LIMIT_LOGINS_SLOTS +(\d+)$")
     assert most == 2 * places + places * of_all // slots and one > 2 * places
@@ -87,7 +87,7 @@ def test_limits_leave_room():
 def test_limits_by_memory(tmp_path, name, memory, most):
     """The run scripts compute what wrensshd-listen does."""
     script = read(f"{PACKAGING}/{name}/run")
-    places, least = numbers("src/base/limit.h", r"^#define LIMIT_PLACE_MEMORY_BYTES (\d+)$", r"^#define LIMIT_PLACES_LEAST +(\d+)$")
+    places, least = numbers("src/base/limit_places.h", r"^#define LIMIT_PLACE_MEMORY_BYTES (\d+)$", r"^#define LIMIT_PLACES_LEAST +(\d+)$")
     assert f"int(43 * int($2 / {places // 1024}) / 8)" in script and f"(n < {43 * least // 8} ? {43 * least // 8}" in script
     (tmp_path / "meminfo").write_text(memory + "\n")
     command = script[script.index("most="):].replace("/proc/meminfo", str(tmp_path / "meminfo")).replace("exec ", "echo ")
