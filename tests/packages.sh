@@ -87,9 +87,9 @@ install_all() { # LOG
 
 # What root may type, which starts no daemon either.
 root_line() { # PACKAGE...
-    # shellcheck disable=SC2016 # for root's shell
-    printf '(p=%s; [ -e $p ] || { printf "#!/bin/sh\\nexit 101\\n" >$p; chmod 755 $p; trap "rm $p" EXIT; }; %s %s)\n' \
-        "$policy" "apt-get install --no-install-recommends" "$*"
+    # In single quotes: in double ones an interactive bash would look for "!" in its history.
+    printf '%s\n' "(p=$policy; [ -e \$p ] || { printf '#!/bin/sh\nexit 101\n' >\$p; chmod 755 \$p; trap 'rm \$p' EXIT; };\
+ apt-get install --no-install-recommends $*)"
 }
 
 # ensure_packages LOG CONSEQUENCE: fails if one of the needed ones is missing in the end; without a useful one it says what

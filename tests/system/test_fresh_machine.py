@@ -140,7 +140,8 @@ def line_for_root(said):
 
 @pytest.mark.parametrize("there", [False, True])
 def test_line_for_root(bare, there):
-    """What root types starts no service of what it installs, sshd among them, and leaves no policy that was not there."""
+    """What root types starts no service of what it installs, sshd among them, and leaves no policy that was not there. An
+    interactive bash finds nothing in it that it would look up in its history."""
     _, said = type_in(bare, "12", "tests/run.sh", NOBODY)
     line, policy = line_for_root(said), f"{bare}/usr/sbin/policy-rc.d"
     assert "openssh-server" in line[1].split()
@@ -148,6 +149,8 @@ def test_line_for_root(bare, there):
         with open(policy, "w", encoding="ascii") as file:
             os.chmod(policy, 0o755)
             file.write("#!/bin/sh\nexit 104\n")
+    typed = run(["bash"], input=f"set -o history -o histexpand -o noexec\n{line[0]}\n")
+    assert (typed.returncode, typed.stderr) == (0, "")
     run([shutil.which("chroot"), bare, "sh", "-c", line[0]], env={"PATH": "/bin"})
     assert asked(bare) == [{"--no-install-recommends", *line[1].split()}]
     with open(f"{bare}/policy", encoding="ascii") as file:
