@@ -210,6 +210,24 @@ START_TEST(a_lingering_terminal_gives_its_output)
 }
 END_TEST
 
+/* While poll() is not asked about output, as the socket has no room or more may follow, the end of
+ * the lingering is no deadline: a past one would have the loop run without a pause. */
+START_TEST(a_lingering_terminal_wakes_nobody)
+{
+    struct connection *connection = rig.connection;
+    struct pollfd entries[CHANNEL_POLL_ENTRIES];
+    program_start_on_terminal(&rig, &program, program_channel(&rig, REMOTE, 9999, 9999), REMOTE);
+    program_exit(&program, 0, 1, 0);
+    turns(1);
+    uint64_t due_ms = channel()->exited_ms + LIMIT_LINGER_MS;
+    for (enum channel_flow flow = FLOW_QUIET; flow < FLOW_STATES; flow++) {
+        channel()->flow = flow;
+        ck_assert_uint_eq(channel_poll_plan(connection, entries).deadline_ms,
+                          flow < FLOW_COALESCING ? due_ms : UINT64_MAX);
+    }
+}
+END_TEST
+
 Suite *unit_suite(void)
 {
     Suite *suite = suite_create("channel_exit");
@@ -223,6 +241,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, the_status_of_a_channel_that_the_client_closes_early);
     tcase_add_test(tests, a_terminal);
     tcase_add_loop_test(tests, a_lingering_terminal_gives_its_output, 0, 2);
+    tcase_add_test(tests, a_lingering_terminal_wakes_nobody);
     suite_add_tcase(suite, tests);
     return suite;
 }
