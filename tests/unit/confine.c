@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -237,7 +238,7 @@ END_TEST
 
 /* ---- keyrings -------------------------------------------------------------------------------- */
 
-enum { JOIN = 1, UNLINK = 9, SEARCH = 10, READ = 11, OF_SESSION = -3, OF_USER = -4 };
+enum { JOIN = 1, DESCRIBE = 6, UNLINK = 9, SEARCH = 10, READ = 11, OF_SESSION = -3, OF_USER = -4 };
 
 static long add_key(const char *name, long keyring)
 {
@@ -250,6 +251,15 @@ static bool finds_key(const char *name, long wanted)
     long key = syscall(SYS_keyctl, (long)SEARCH, (long)OF_SESSION, "user", name, 0L);
     return key == wanted && syscall(SYS_keyctl, (long)READ, key, bytes, sizeof(bytes)) == 6 &&
            memcmp(bytes, "secret", 6) == 0;
+}
+
+/* The keys that programs add to it count for the quota of its owner. */
+static bool owns_the_session_keyring(void)
+{
+    char described[64] = "", wanted[32];
+    long bytes = syscall(SYS_keyctl, (long)DESCRIBE, (long)OF_SESSION, described, 63L);
+    snprintf(wanted, sizeof(wanted), "keyring;%u;", (unsigned)geteuid());
+    return bytes > 0 && strncmp(described, wanted, strlen(wanted)) == 0;
 }
 
 /* The user's own keys can be found and read, the launcher's can't. */
@@ -266,7 +276,8 @@ static bool has_the_users_keys_alone(void)
     long own = add_key("wren-own", OF_USER);
     bool before = finds_key("wren-own", own);
     confine_join_users_keyring();
-    bool after = finds_key("wren-own", own) && !finds_key("wren-launchers", launchers);
+    bool after = finds_key("wren-own", own) && !finds_key("wren-launchers", launchers) &&
+                 owns_the_session_keyring();
     return syscall(SYS_keyctl, (long)UNLINK, own, (long)OF_USER) == 0 && !before && after;
 }
 
