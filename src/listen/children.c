@@ -33,14 +33,16 @@ static void name_client(const struct sockaddr_in6 *client)
         count++;
     }
     char **named = memory_beside_data((count + 3) * sizeof(*named));
-    if (named == NULL || !peer_accepted(&peer, client)) {
+    if (named == NULL) {
         return;
     }
-    snprintf(address, sizeof(address), REMOTE "IP=%s", peer.address);
-    snprintf(port, sizeof(port), REMOTE "PORT=%s", peer.port);
-    named[0] = address;
-    named[1] = port;
-    count = 2;
+    count = 0;
+    if (peer_accepted(&peer, client)) {
+        snprintf(address, sizeof(address), REMOTE "IP=%s", peer.address);
+        snprintf(port, sizeof(port), REMOTE "PORT=%s", peer.port);
+        named[count++] = address;
+        named[count++] = port;
+    }
     for (char **variable = environ; *variable != NULL; variable++) {
         if (strncmp(*variable, REMOTE, strlen(REMOTE)) != 0) {
             named[count++] = *variable;

@@ -130,6 +130,16 @@ def test_several_sockets(site, passed):
     assert proc.wait_until(lambda: not proc.children(started.pid), PATIENCE_SECONDS)
 
 
+def test_client_without_an_address(site, passed):
+    """A client of a Unix socket has no address: not that of another client, which the listener has inherited."""
+    where = os.path.join(site.folder("alone", 0o777), "socket")
+    started = passed(f"unix={where}", program=["/bin/sh", "-c", "env | grep ^TCP; echo done"],
+                     variables=[*OURS, "LISTEN_FDS=1", "TCPREMOTEIP=192.0.2.9", "TCPREMOTEPORT=9"])
+    ports(started, 1)
+    with connect(where) as client, client.makefile() as shown:
+        assert shown.read() == "done\n"
+
+
 def test_limits_are_for_all_sockets(passed):
     """-c and -s count the connections of all sockets together."""
     started = passed("tcp4=127.0.0.1", "tcp4=127.0.0.1", flags=["-c", "3", "-s", "2"])
