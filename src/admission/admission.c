@@ -18,21 +18,16 @@ static size_t offset_of(size_t place)
     return offsetof(struct places_file, places) + place * sizeof(struct place);
 }
 
-static pid_t holder_of(int fd, size_t first, size_t count)
-{
-    return table_holder(fd, count * sizeof(struct place), offset_of(first));
-}
-
 /* True if others hold as many places as the limit, in both halves together. A place of the second
  * half can be held for long when the first is nearly empty: that alone is no reason to evict. */
 static bool is_crowded(int fd, size_t limit)
 {
     size_t held = 0;
-    if (holder_of(fd, limit, limit) == 0) {
+    if (table_holder(fd, limit * sizeof(struct place), offset_of(limit)) == 0) {
         return false;
     }
     for (size_t place = 0; place < 2 * limit; place++) {
-        held += holder_of(fd, place, 1) != 0;
+        held += table_holder(fd, sizeof(struct place), offset_of(place)) != 0;
     }
     return held >= limit;
 }
@@ -46,18 +41,19 @@ static void set_phase(int fd, size_t place, uint32_t phase)
  * until it writes its own record, that of an earlier holder is there. */
 static bool is_held(int fd, const struct place *record, size_t place)
 {
-    return record->holder > 0 && holder_of(fd, place, 1) == record->holder;
+    return record->holder > 0 &&
+           table_holder(fd, sizeof(*record), offset_of(place)) == record->holder;
 }
 
 enum asked { ASKED, GONE, UNABLE };
 
-/* True if another newcomer has asked it to end since we read its record. */
-static bool is_asked(int fd, size_t place)
+/* False if another newcomer has asked it to end since we read its record, or if it has exchanged
+ * keys since. */
+static bool is_unchanged(int fd, const struct place *record, size_t place)
 {
-    uint32_t phase;
-    return table_read(fd, &phase, sizeof(phase),
-                      offset_of(place) + offsetof(struct place, phase)) &&
-           phase == PLACE_EVICTED;
+    struct place now;
+    return table_read(fd, &now, sizeof(now), offset_of(place)) &&
+           memcmp(&now, record, sizeof(now)) == 0;
 }
 
 /* Asks the holder to end, and marks its place before, so that the next newcomer asks another one.
@@ -67,7 +63,7 @@ static bool is_asked(int fd, size_t place)
 static enum asked ask_to_end(int fd, const struct place *record, size_t place)
 {
     const pid_t holder = record->holder;
-    if (!is_held(fd, record, place) || is_asked(fd, place)) {
+    if (!is_unchanged(fd, record, place) || !is_held(fd, record, place)) {
         return GONE;
     }
     set_phase(fd, place, PLACE_EVICTED);
@@ -75,13 +71,12 @@ static enum asked ask_to_end(int fd, const struct place *record, size_t place)
     bool held = is_held(fd, record, place);
     bool sent = held && process >= 0 &&
                 syscall(CALL_PIDFD_SEND_SIGNAL, process, ADMISSION_SIGNAL, NULL, 0U) == 0;
+    sent = sent || (held && errno != ESRCH && kill(holder, ADMISSION_SIGNAL) == 0);
+    bool refused = held && !sent && errno != ESRCH;
     if (process >= 0) {
         close(process);
     }
-    if (held && !sent && errno != ESRCH) {
-        sent = kill(holder, ADMISSION_SIGNAL) == 0;
-    }
-    if (held && !sent && errno != ESRCH) {
+    if (refused) {
         set_phase(fd, place, record->phase); /* or it could never be evicted */
         return UNABLE;
     }
@@ -133,39 +128,32 @@ static bool is_recent(int64_t when_ms, int64_t span_ms, int64_t now_ms)
     return when_ms <= now_ms && when_ms > now_ms - span_ms;
 }
 
-/* All before the debts. Newcomers that are here at the same time would overwrite each other's
- * counts, or all write the line: only who gets the lock counts, and it does not wait. */
+/* All before the debts. */
+#define COUNTS_BYTES offsetof(struct places_front, debts)
+
+/* Newcomers that are here at the same time would overwrite each other's counts, or all write the
+ * line: only who gets the lock counts, and it does not wait. */
 static bool begin_counting(int fd, struct places_front *front)
 {
-    const size_t bytes = offsetof(struct places_front, debts);
-    if (!table_lock(fd, bytes, 0)) {
-        return false;
-    }
-    bool is_read = table_read(fd, front, bytes, 0);
-    if (!is_read) {
-        table_unlock(fd, bytes, 0);
-    }
-    return is_read;
+    return table_lock(fd, COUNTS_BYTES, 0) && table_read(fd, front, COUNTS_BYTES, 0);
 }
 
 static void end_counting(int fd, const struct places_front *front)
 {
-    const size_t bytes = offsetof(struct places_front, debts);
-    table_write(fd, front, bytes, 0);
-    table_unlock(fd, bytes, 0);
+    table_write(fd, front, COUNTS_BYTES, 0);
+    table_unlock(fd, COUNTS_BYTES, 0);
 }
 
 /* A line for the first eviction. */
 static void count_eviction(int fd, struct places_front *front, int64_t now_ms)
 {
-    if (!begin_counting(fd, front)) {
-        return;
+    if (begin_counting(fd, front)) {
+        if (front->evicted++ == 0) {
+            log_count("eviction", "places", front->limit);
+        }
+        front->evicted_ms = now_ms;
+        end_counting(fd, front);
     }
-    if (front->evicted++ == 0) {
-        log_count("eviction", "places", front->limit);
-    }
-    front->evicted_ms = now_ms;
-    end_counting(fd, front);
 }
 
 static bool is_over(const struct places_front *front, int64_t now_ms)
@@ -176,14 +164,13 @@ static bool is_over(const struct places_front *front, int64_t now_ms)
 /* A line when there have been no evictions for some time. */
 static void report_evictions(int fd, struct places_front *front, int64_t now_ms)
 {
-    if (!is_over(front, now_ms) || !begin_counting(fd, front)) {
-        return;
+    if (is_over(front, now_ms) && begin_counting(fd, front)) {
+        if (is_over(front, now_ms)) { /* nobody else has reported them */
+            log_count("eviction", "evicted", front->evicted);
+            front->evicted = 0;
+        }
+        end_counting(fd, front);
     }
-    if (is_over(front, now_ms)) {
-        log_count("eviction", "evicted", front->evicted);
-        front->evicted = 0;
-    }
-    end_counting(fd, front);
 }
 
 static void log_refusal(int fd, struct places_front *front, const char *reason, int64_t now_ms)
@@ -237,12 +224,6 @@ static const char *find_place(struct admission *admission, struct places_front *
     return admission->place < 2 * limit ? NULL : "no place";
 }
 
-static void give_up_place(struct admission *admission)
-{
-    close(admission->fd);
-    admission->fd = -1;
-}
-
 bool admission_enter(struct admission *admission, const struct peer *peer)
 {
     struct places_front front = {.version = 0};
@@ -267,8 +248,9 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
                                .holder = admission->pid};
     /* A place that others can't see would be one that nobody can evict. */
     if (!table_write(admission->fd, &mine, sizeof(mine), offset_of(admission->place))) {
-        table_log_trouble(NULL, strerror(errno));
-        give_up_place(admission);
+        log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
+        close(admission->fd);
+        admission->fd = -1;
     }
     return true;
 }
@@ -281,26 +263,20 @@ void admission_note_exchange(struct admission *admission)
     }
 }
 
-static void write_debt(int fd, const struct places_front *front, const struct debt *debt)
-{
-    table_write(fd, debt, sizeof(*debt), (size_t)((const char *)debt - (const char *)front));
-}
-
-/* The records are read in parts: more of the stack would stay in memory. */
+/* Reads the records in parts: more of the stack would stay in memory. */
 #define READ_AT_ONCE 16
 
 int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
 {
     struct place places[READ_AT_ONCE];
-    const size_t count = admission->fd >= 0 ? 2 * admission->limit : 0;
+    const int fd = admission->fd;
     size_t silent = 0;
-    for (size_t i = 0; i < count && silent < LIMIT_SILENT_MANY; i++) {
+    for (size_t i = 0; i < 2 * admission->limit && silent < LIMIT_SILENT_MANY; i++) {
         const struct place *place = &places[i % READ_AT_ONCE];
-        if (place == places && pread(admission->fd, places, sizeof(places), (off_t)offset_of(i)) !=
-                                   (ssize_t)sizeof(places)) {
+        if (place == places && !table_read(fd, places, sizeof(places), offset_of(i))) {
             return most_ms;
         }
-        silent += place->phase == PLACE_STARTED && is_held(admission->fd, place, i);
+        silent += place->phase == PLACE_STARTED && is_held(fd, place, i);
     }
     if (silent <= LIMIT_SILENT_FEW || most_ms <= LIMIT_SILENT_MS) {
         return most_ms;
@@ -309,29 +285,38 @@ int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
                                  (LIMIT_SILENT_MANY - LIMIT_SILENT_FEW);
 }
 
+/* Writes what a login or an end makes of the source's debt. Trick: own frame, for the table's
+ * front: it would lie above the stack of each process. */
+__attribute__((noinline)) static void write_debt(const struct admission *admission, bool logs_in,
+                                                 int64_t added_ms)
+{
+    const int64_t now_ms = clock_now_ms();
+    struct places_front front;
+    if (!table_read(admission->fd, &front, sizeof(front), 0)) {
+        return;
+    }
+    const struct debt *debt = logs_in
+                                  ? debts_clear(front.debts, &admission->source, now_ms)
+                                  : debts_add(front.debts, &admission->source, added_ms, now_ms);
+    table_write(admission->fd, debt, sizeof(*debt),
+                (size_t)((const char *)debt - (const char *)&front));
+}
+
 void admission_leave(struct admission *admission)
 {
-    struct places_front front;
     if (admission->fd < 0) {
         return;
     }
-    if (source_is_remote(&admission->source) && table_read_front(admission->fd, &front)) {
-        write_debt(admission->fd, &front,
-                   debts_clear(front.debts, &admission->source, clock_now_ms()));
+    if (source_is_remote(&admission->source)) {
+        write_debt(admission, true, 0);
     }
-    if (admission->logged_in) {
-        table_unlock(admission->fd, sizeof(struct place), offset_of(admission->place));
-        admission->trusted = true;
-    } else {
-        give_up_place(admission);
-    }
+    table_unlock(admission->fd, sizeof(struct place), offset_of(admission->place));
+    admission->trusted = true;
 }
 
 void admission_fail(const struct admission *admission, int64_t added_ms)
 {
-    struct places_front front;
-    if (admission->fd >= 0 && !admission->trusted && table_read_front(admission->fd, &front)) {
-        write_debt(admission->fd, &front,
-                   debts_add(front.debts, &admission->source, added_ms, clock_now_ms()));
+    if (admission->fd >= 0 && !admission->trusted) {
+        write_debt(admission, false, added_ms);
     }
 }

@@ -32,10 +32,9 @@ struct admission {
     size_t limit;
     size_t place;
     bool exchanged;
-    bool trusted;   /* the end adds no debt */
-    bool logged_in; /* has a record */
-    pid_t pid;      /* of the process that holds the place */
-    uid_t uid;      /* the effective one */
+    bool trusted; /* the end adds no debt */
+    pid_t pid;    /* of the process that holds the place */
+    uid_t uid;    /* the effective one */
     struct source source;
 };
 
@@ -43,8 +42,8 @@ struct admission {
  * Takes a place for the process that calls it: its children have none. The caller has called
  * sodium_init() and signals_reset(), and has read nothing from the client. Returns false, which is
  * logged, if the connection must end: others have all places and its source is in debt, or evicted
- * processes fill the table. Trick: own frame, for the three functions that read the table's front:
- * it would lie above the stack of each process. */
+ * processes fill the table. Trick: own frame, for the table's front: it would lie above the stack
+ * of each process. */
 __attribute__((noinline)) bool admission_enter(struct admission *admission,
                                                const struct peer *peer);
 
@@ -53,8 +52,7 @@ __attribute__((noinline)) bool admission_enter(struct admission *admission,
 void admission_note_exchange(struct admission *admission);
 
 /* How long a connection may be silent, up to `most_ms`: less while many others are. */
-__attribute__((noinline)) int64_t admission_silence_ms(const struct admission *admission,
-                                                       int64_t most_ms);
+int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms);
 
 /*
  * Takes a record for a connection of this user, who is about to log in: until the process exits.
@@ -62,17 +60,17 @@ __attribute__((noinline)) int64_t admission_silence_ms(const struct admission *a
  * 0 there is no limit and no record. `reserved` is for administrators: the reserve is theirs, and
  * comes on top of their limit. Returns NULL, or why the user may not log in.
  *
- * A record may be stale or wrong for a moment: two logins at the same time can exceed a user's
- * limit by one, but nobody takes the reserve or more records than there are.
+ * A record may be stale or wrong for a moment: of two logins at the same time both may get in where
+ * one was left, or one be refused. Nobody takes the reserve, or more records than there are.
  */
-__attribute__((noinline)) const char *admission_log_in(struct admission *admission, uid_t user,
-                                                       unsigned most, bool reserved);
+const char *admission_log_in(const struct admission *admission, uid_t user, unsigned most,
+                             bool reserved);
 
 /* Gives up the place, after a login, and trusts the source for some time. A record is kept. */
-__attribute__((noinline)) void admission_leave(struct admission *admission);
+void admission_leave(struct admission *admission);
 
 /* For a connection that ends without a login: adds to its source's debt. The place is kept until
  * the process exits. */
-__attribute__((noinline)) void admission_fail(const struct admission *admission, int64_t added_ms);
+void admission_fail(const struct admission *admission, int64_t added_ms);
 
 #endif

@@ -6,6 +6,7 @@
 
 #include "admission.h"
 #include "limit_places.h"
+#include "log.h"
 #include "table.h"
 
 #define RECORD_BYTES sizeof(uint32_t)
@@ -15,55 +16,56 @@ static size_t offset_of(size_t login)
     return offsetof(struct places_file, logins) + login * RECORD_BYTES;
 }
 
-const char *admission_log_in(struct admission *admission, uid_t user, unsigned most, bool reserved)
+/* How many connections have this record. Those that have ended count, too, unless there are `most`
+ * with them: then each record that this process can lock is emptied. Trick: own frame. */
+__attribute__((noinline)) static size_t count_records(int fd, size_t count, uint32_t record,
+                                                      size_t most)
 {
     uint32_t logins[LIMIT_LOGINS];
-    const uint32_t record = (uint32_t)user + 1, none = 0;
+    const uint32_t none = 0;
+    size_t found = 0, ended = 0;
+    if (!table_read(fd, logins, sizeof(logins), offset_of(0))) {
+        return 0;
+    }
+    for (size_t i = 0; i < count; i++) {
+        found += logins[i] == record;
+    }
+    for (size_t i = 0; i < count && found >= most; i++) {
+        if (logins[i] == record && table_lock(fd, RECORD_BYTES, offset_of(i))) {
+            table_write(fd, &none, RECORD_BYTES, offset_of(i));
+            table_unlock(fd, RECORD_BYTES, offset_of(i));
+            ended++;
+        }
+    }
+    return found - ended;
+}
+
+const char *admission_log_in(const struct admission *admission, uid_t user, unsigned most,
+                             bool reserved)
+{
     const int fd = admission->fd;
+    const uint32_t record = (uint32_t)user + 1;
     const unsigned slots = (unsigned)admission->limit;
     const unsigned reserve = limit_logins(slots, LIMIT_LOGINS_RESERVE);
     const size_t all = limit_logins(slots, LIMIT_LOGINS_OF_ALL);
     const size_t common = all - reserve, count = reserved ? all : common;
-    const size_t start = (size_t)admission->pid;
-    size_t held = 0, taken = all;
-    if (fd < 0 || most == 0 || !table_read(fd, logins, sizeof(logins), offset_of(0))) {
+    if (fd < 0 || most == 0) {
         return NULL;
     }
     most = most == UINT32_MAX ? limit_logins(slots, LIMIT_LOGINS_OF_USER) : most;
     most += reserved ? reserve : 0;
-    for (size_t i = 0; i < all; i++) {
-        held += logins[i] == record;
-    }
-    /* What this process can lock is of a connection that has ended: one is taken, others are
-     * emptied, and if the login is refused the lock ends with this process. */
-    for (size_t tried = 0; tried < all && held >= most; tried++) {
-        size_t login = (start + tried) % all;
-        if (logins[login] != record || !table_lock(fd, RECORD_BYTES, offset_of(login))) {
-            continue;
-        }
-        held--;
-        if (taken == all && login < count) {
-            taken = login;
-        } else {
-            table_write(fd, &none, RECORD_BYTES, offset_of(login));
-            table_unlock(fd, RECORD_BYTES, offset_of(login));
-        }
-    }
-    if (held >= most) {
+    if (count_records(fd, all, record, most) >= most) {
         return "too many connections of this user";
     }
-    if (taken == all) {
-        taken = table_take(fd, RECORD_BYTES, offset_of(0), common, start);
+    size_t login = table_take(fd, RECORD_BYTES, offset_of(0), common, (size_t)admission->pid);
+    if (login == common && reserved) { /* the reserve last */
+        login = table_take(fd, RECORD_BYTES, offset_of(0), all, common);
     }
-    if (taken == common && reserved) { /* the reserve last */
-        taken = table_take(fd, RECORD_BYTES, offset_of(0), all, common);
-    }
-    if (taken == count) {
+    if (login == count) {
         return "too many connections of all users";
     }
-    admission->logged_in = table_write(fd, &record, RECORD_BYTES, offset_of(taken));
-    if (!admission->logged_in) { /* the lock ends with that of the place */
-        table_log_trouble(NULL, strerror(errno));
+    if (!table_write(fd, &record, RECORD_BYTES, offset_of(login))) {
+        log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
     }
     return NULL;
 }

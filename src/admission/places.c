@@ -1,6 +1,7 @@
 #include "places.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -25,20 +26,11 @@ static uint64_t network_of(uint32_t kind, uint32_t number)
     return (uint64_t)kind << KIND_BITS | number;
 }
 
-static uint64_t read_half(const uint8_t bytes[static 8])
-{
-    uint64_t half = 0;
-    for (size_t i = 0; i < 8; i++) {
-        half = half << 8 | bytes[i];
-    }
-    return half;
-}
-
 static struct source source_of_ip(const char *text)
 {
     char plain[INET6_ADDRSTRLEN] = "";
     struct in_addr v4;
-    uint8_t v6[16] = {0};
+    uint64_t v6[2] = {0};
     memcpy(plain, text, MIN(strcspn(text, "%"), sizeof(plain) - 1));
     if (inet_pton(AF_INET, plain, &v4) == 1) {
         uint32_t number = ntohl(v4.s_addr);
@@ -46,7 +38,7 @@ static struct source source_of_ip(const char *text)
         return (struct source){network_of(KIND_IPV4, local ? LOOPBACK_V4 : number), 0};
     }
     inet_pton(AF_INET6, plain, v6);
-    struct source source = {read_half(v6), read_half(v6 + 8)};
+    struct source source = {be64toh(v6[0]), be64toh(v6[1])};
     if (source.network == 0) {
         return (struct source){network_of(KIND_IPV4, LOOPBACK_V4), 0};
     }
@@ -81,21 +73,18 @@ bool source_is_remote(const struct source *source)
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
-static const char magic[8] = "wrensshd";
-
+#define MAGIC   "wrensshd"
 #define VERSION 2
 
 void places_make(struct places_front *front, uint64_t memory_bytes)
 {
-    memset(front, 0, sizeof(*front));
-    memcpy(front->magic, magic, sizeof(magic));
-    front->version = VERSION;
-    front->limit = limit_places(memory_bytes);
+    *front = (struct places_front){
+        .magic = MAGIC, .version = VERSION, .limit = limit_places(memory_bytes)};
 }
 
 bool places_are_ours(const struct places_front *front)
 {
-    return memcmp(front->magic, magic, sizeof(magic)) == 0 && front->version == VERSION &&
+    return memcmp(front->magic, MAGIC, sizeof(front->magic)) == 0 && front->version == VERSION &&
            front->limit >= LIMIT_PLACES_LEAST && front->limit <= LIMIT_PLACES;
 }
 
@@ -135,26 +124,23 @@ static bool is_older(const struct place *one, const struct place *other)
     return one->started_ms < other->started_ms;
 }
 
-/* Heapsort: strangers choose the order, and no order makes it slow. */
+/* Inserts each by a binary search: strangers choose the order, and none takes more than n log n
+ * comparisons. For so few, memmove() costs less than a heap. */
 static void sort(candidates left, size_t count, is_before *before)
 {
-    size_t first = count / 2, end = count;
-    while (end > 1) {
-        const struct place *moved = left[first > 0 ? first - 1 : end - 1];
-        if (first > 0) {
-            first--;
-        } else {
-            left[--end] = left[0];
-        }
-        size_t at = first;
-        for (size_t child; (child = 2 * at + 1) < end; at = child) {
-            child += child + 1 < end && before(left[child], left[child + 1]);
-            if (!before(moved, left[child])) {
-                break;
+    for (size_t i = 1; i < count; i++) {
+        const struct place *moved = left[i];
+        size_t first = 0, end = i;
+        while (first < end) {
+            size_t middle = (first + end) / 2;
+            if (before(moved, left[middle])) {
+                end = middle;
+            } else {
+                first = middle + 1;
             }
-            left[at] = left[child];
         }
-        left[at] = moved;
+        memmove(&left[first + 1], &left[first], (i - first) * sizeof(left[0]));
+        left[first] = moved;
     }
 }
 
@@ -178,13 +164,11 @@ static size_t keep_largest(candidates left, size_t count, size_t level, size_t s
     size_t largest = share, kept = 0;
     for (size_t first = 0, end; first < count; first = end) {
         end = end_of_group(left, first, count, level);
-        largest = MAX(largest, end - first);
-    }
-    for (size_t first = 0, end; first < count; first = end) {
-        end = end_of_group(left, first, count, level);
-        for (size_t i = first; i < end && (largest == share || end - first == largest); i++) {
+        kept = end - first > largest ? 0 : kept;
+        for (size_t i = first; i < end && (largest == share || end - first >= largest); i++) {
             left[kept++] = left[i];
         }
+        largest = MAX(largest, end - first);
     }
     return kept;
 }
@@ -262,16 +246,19 @@ static struct debt *find_entry(struct debt debts[static LIMIT_DEBTS], const stru
     return NULL;
 }
 
-/* For a source that has none: in a full table that which runs off first. Trust lasts longer than
- * any debt, so strangers' debts replace it last. */
-static struct debt *new_entry(struct debt debts[static LIMIT_DEBTS], const struct source *source,
-                              int64_t now_ms)
+/* A source that has none gets a new one: in a full table that which runs off first. Trust lasts
+ * longer than any debt, so strangers' debts replace it last. */
+static struct debt *entry_of(struct debt debts[static LIMIT_DEBTS], const struct source *source,
+                             int64_t now_ms)
 {
-    struct debt *entry = debts;
-    for (size_t i = 1; i < LIMIT_DEBTS; i++) {
-        entry = left_ms(&debts[i], now_ms) < left_ms(entry, now_ms) ? &debts[i] : entry;
+    struct debt *entry = find_entry(debts, source, now_ms);
+    if (entry == NULL) {
+        entry = debts;
+        for (size_t i = 1; i < LIMIT_DEBTS; i++) {
+            entry = left_ms(&debts[i], now_ms) < left_ms(entry, now_ms) ? &debts[i] : entry;
+        }
+        *entry = (struct debt){.network = source->network, .until_ms = now_ms};
     }
-    *entry = (struct debt){.network = source->network, .until_ms = now_ms};
     return entry;
 }
 
@@ -291,10 +278,7 @@ bool debts_trust(struct debt debts[static LIMIT_DEBTS], const struct source *sou
 struct debt *debts_add(struct debt debts[static LIMIT_DEBTS], const struct source *source,
                        int64_t added_ms, int64_t now_ms)
 {
-    struct debt *debt = find_entry(debts, source, now_ms);
-    if (debt == NULL) {
-        debt = new_entry(debts, source, now_ms);
-    }
+    struct debt *debt = entry_of(debts, source, now_ms);
     if (debt->trusted == 0) {
         debt->until_ms = MIN(debt->until_ms + added_ms, now_ms + LIMIT_DEBT_MOST_MS);
     }
@@ -304,10 +288,7 @@ struct debt *debts_add(struct debt debts[static LIMIT_DEBTS], const struct sourc
 struct debt *debts_clear(struct debt debts[static LIMIT_DEBTS], const struct source *source,
                          int64_t now_ms)
 {
-    struct debt *debt = find_entry(debts, source, now_ms);
-    if (debt == NULL) {
-        debt = new_entry(debts, source, now_ms);
-    }
+    struct debt *debt = entry_of(debts, source, now_ms);
     debt->trusted = 1;
     debt->until_ms = now_ms + LIMIT_TRUST_MS;
     return debt;

@@ -29,11 +29,6 @@ bool table_read(int fd, void *bytes, size_t count, size_t offset)
     return pread(fd, bytes, count, (off_t)offset) == (ssize_t)count;
 }
 
-bool table_read_front(int fd, struct places_front *front)
-{
-    return table_read(fd, front, sizeof(*front), 0);
-}
-
 static struct flock lock_of(short type, size_t count, size_t offset)
 {
     return (struct flock){
@@ -68,11 +63,6 @@ pid_t table_holder(int fd, size_t count, size_t offset)
     struct flock lock = lock_of(F_WRLCK, count, offset);
     bool held = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK && lock.l_pid > 0;
     return held ? lock.l_pid : 0;
-}
-
-void table_log_trouble(const char *path, const char *reason)
-{
-    log_trouble("no table of places", path, reason);
 }
 
 /* After the front. All of it is written, so that a slot never meets a full file system. */
@@ -117,7 +107,7 @@ static const char *judge_table(int fd, struct places_front *front, uid_t uid)
     struct stat found;
     const char *wrong = fstat(fd, &found) != 0 ? strerror(errno) : judge_owner(&found, uid);
     bool is_table = wrong == NULL && found.st_size == sizeof(struct places_file) &&
-                    table_read_front(fd, front) && places_are_ours(front);
+                    table_read(fd, front, sizeof(*front), 0) && places_are_ours(front);
     return wrong == NULL && !is_table ? damaged : wrong;
 }
 
@@ -144,7 +134,7 @@ static int open_at(const char *path, struct places_front *front, uid_t uid)
         if (wrong == NULL) {
             return fd;
         }
-        table_log_trouble(path, wrong);
+        log_trouble(TABLE_TROUBLE, path, wrong);
         close(fd);
         if (wrong != damaged || unlink(path) != 0) {
             break;
@@ -168,7 +158,7 @@ int table_open(struct places_front *front, uid_t uid)
         fd = open_at(path, front, uid);
     }
     if (fd < 0 && errno != 0) {
-        table_log_trouble(path, strerror(errno));
+        log_trouble(TABLE_TROUBLE, path, strerror(errno));
     }
     return fd;
 }

@@ -15,8 +15,6 @@
  * unless there is no XDG_RUNTIME_DIR. */
 int table_open(struct places_front *front, uid_t uid);
 
-bool table_read_front(int fd, struct places_front *front);
-
 /* Both return false unless all bytes are read or, with errno, written. */
 bool table_read(int fd, void *bytes, size_t count, size_t offset);
 bool table_write(int fd, const void *bytes, size_t count, size_t offset);
@@ -34,7 +32,7 @@ size_t table_take(int fd, size_t bytes, size_t offset, size_t count, size_t star
 /* A process that holds a lock on some of these bytes, or 0: none, or one in another container. */
 pid_t table_holder(int fd, size_t count, size_t offset);
 
-/* Logs why there is no table, or why it can't be used. */
-void table_log_trouble(const char *path, const char *reason);
+/* What log_trouble() reports, with the reason why there is no table, or why it can't be used. */
+#define TABLE_TROUBLE "no table of places"
 
 #endif
