@@ -243,6 +243,19 @@ static void check_eviction(void)
     state.evicted = NOT_TOLD;
 }
 
+/* A client that has exchanged no keys is looked at in time, and its connection ends when it has
+ * been silent for too long. */
+static void check_silence(bool serving, int timeout)
+{
+    const bool waits = serving && model.look_ms > 0 && model.session_id_bytes == 0;
+    const int64_t left_ms = model.look_ms + 1 - simulation_ms;
+    SIMULATION_CHECK(!waits || (timeout >= 0 && timeout <= (left_ms > 0 ? left_ms : 0)));
+    if (model.silent) {
+        SIMULATION_CHECK(running->phase == MONITOR_OVER && (state.killed || state.network_reaped));
+        simulation_goal("ends-silent");
+    }
+}
+
 /* While requests are served: whoever stays longer without a client is killed. In the first turn
  * after the login, which is short, the monitor does not look. */
 static void check_gone(const struct pollfd *connection, int timeout)
@@ -271,6 +284,7 @@ static int wait_for_events(struct pollfd *waiting, nfds_t count, int timeout)
         check_gone(&waiting[2], timeout);
     }
     check_eviction();
+    check_silence(serving, timeout);
     for (;;) {
         int ready = 0;
         for (nfds_t i = 0; i < count; i++) {
@@ -490,6 +504,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     admission.uid = model.as_root ? 0 : 1000;
     model.key = secrets;
     simulation_begin();
+    model.began_ms = simulation_ms;
     simulation_count_lines("]: event=end ");
     simulation_count_lines("]: event=net ");
     simulation_keep_secret(secrets.first.secret_key, 32);

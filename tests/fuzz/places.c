@@ -1,14 +1,19 @@
 /*
- * The table of connections before their login, as any bytes: who is evicted, judged by a plain
- * sort, and the debts, judged by their bounds.
+ * The table of connections, as any bytes: who is evicted before its login, judged by a plain sort;
+ * the debts, judged by their bounds; and who may log in, judged by who holds the records.
  *
  * Input: a byte, how many places; a number for chance; then the front, or only its debts, and
- * places, until the input is used up.
+ * places, until the input is used up. The same bytes, read again, are the records of logins.
  */
 #include "places.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
 #include <string.h>
+#include <sys/types.h>
 
+#include "admission.h"
 #include "fuzz.h"
 
 #define COUNT (2 * LIMIT_PLACES)
@@ -96,6 +101,110 @@ static void check_debts(struct input *input)
     FUZZ_CHECK(!debts_confine(front.debts, &source, NOW));
 }
 
+/* ---- after the login ------------------------------------------------------------------------- */
+
+#define TABLE 1000
+
+/* The records in the file, and who holds the lock of each. */
+static uint32_t logins[LIMIT_LOGINS];
+static enum { NOBODY, OTHERS, OURS } holders[LIMIT_LOGINS];
+
+/* The record at this place in the file, which must be one that the table has. */
+static size_t record_at(int fd, off_t offset, off_t bytes)
+{
+    const off_t first = offsetof(struct places_file, logins);
+    size_t record = (size_t)(offset - first) / sizeof(logins[0]);
+    FUZZ_CHECK(fd == TABLE && offset >= first && offset % (off_t)sizeof(logins[0]) == 0);
+    FUZZ_CHECK(record * sizeof(logins[0]) + (size_t)bytes <= sizeof(logins));
+    return record;
+}
+
+ssize_t fake_pread(int fd, void *out, size_t bytes, off_t offset) __asm__("__wrap_pread64");
+ssize_t fake_pwrite(int fd, const void *in, size_t bytes, off_t offset) __asm__("__wrap_pwrite64");
+int fake_fcntl(int fd, int command, ...) __asm__("__wrap_fcntl64");
+
+ssize_t fake_pread(int fd, void *out, size_t bytes, off_t offset)
+{
+    memcpy(out, &logins[record_at(fd, offset, (off_t)bytes)], bytes);
+    return (ssize_t)bytes;
+}
+
+/* Only the holder of a record writes it. */
+ssize_t fake_pwrite(int fd, const void *in, size_t bytes, off_t offset)
+{
+    size_t record = record_at(fd, offset, (off_t)bytes);
+    FUZZ_CHECK(bytes == sizeof(logins[0]) && holders[record] == OURS);
+    memcpy(&logins[record], in, bytes);
+    return (ssize_t)bytes;
+}
+
+int fake_fcntl(int fd, int command, ...)
+{
+    va_list arguments;
+    va_start(arguments, command);
+    const struct flock *lock = va_arg(arguments, const struct flock *);
+    va_end(arguments);
+    size_t record = record_at(fd, lock->l_start, lock->l_len);
+    FUZZ_CHECK(command == F_SETLK && lock->l_len == sizeof(logins[0]));
+    if (holders[record] == OTHERS) {
+        FUZZ_CHECK(lock->l_type == F_WRLCK);
+        errno = EAGAIN;
+        return -1;
+    }
+    holders[record] = lock->l_type == F_WRLCK ? OURS : NOBODY;
+    return 0;
+}
+
+static size_t count_held(size_t count, uint32_t record)
+{
+    size_t held = 0;
+    for (size_t i = 0; i < count; i++) {
+        held += holders[i] == OTHERS && (record == 0 || logins[i] == record);
+    }
+    return held;
+}
+
+/* What others hold stays as it was. Who gets in has one record more, of the reserve only where the
+ * rest is held; who is refused has none. */
+static void check_login(const struct admission *admission, unsigned user, unsigned most,
+                        bool reserved)
+{
+    uint32_t before[LIMIT_LOGINS];
+    const size_t slots = admission->limit;
+    const size_t all = slots * 27 / 8, reserve = slots * 2 / 8, common = all - reserve;
+    const size_t allowed = (most == UINT32_MAX ? slots * 18 / 8 : most) + (reserved ? reserve : 0);
+    const bool too_many = count_held(all, user + 1) >= allowed;
+    const bool common_full = count_held(common, 0) == common;
+    const bool full = reserved ? count_held(all, 0) == all : common_full;
+    size_t ours = 0;
+    memcpy(before, logins, sizeof(before));
+    const char *reason = admission_log_in(admission, user, most, reserved);
+    FUZZ_CHECK((reason == NULL) == !(too_many || full));
+    FUZZ_CHECK(reason == NULL || (strstr(reason, "this user") != NULL) == too_many);
+    for (size_t i = 0; i < LIMIT_LOGINS; i++) {
+        FUZZ_CHECK(holders[i] != OTHERS || logins[i] == before[i]);
+        FUZZ_CHECK(holders[i] != OURS || logins[i] == user + 1);
+        FUZZ_CHECK(holders[i] != OURS || i < common || (reserved && common_full && i < all));
+        ours += holders[i] == OURS;
+    }
+    FUZZ_CHECK(ours == (reason == NULL ? 1 : 0));
+}
+
+static void check_logins(struct input input)
+{
+    const struct admission admission = {.fd = TABLE,
+                                        .limit = LIMIT_PLACES_LEAST + input_u8(&input) % 121U,
+                                        .pid = input_u8(&input)};
+    const uint8_t how = input_u8(&input);
+    const unsigned most = (how & 2) != 0 ? 1U + (how >> 2) : UINT32_MAX;
+    for (size_t i = 0; i < LIMIT_LOGINS; i++) {
+        const uint8_t record = input.left > 0 ? input_u8(&input) : (uint8_t)(how + i / 64);
+        logins[i] = record & 3U;
+        holders[i] = (record & 4) != 0 ? OTHERS : NOBODY;
+    }
+    check_login(&admission, how >> 7, most, (how & 1) != 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct input input = {data, size};
@@ -107,6 +216,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                (memcmp(front.magic, "wrensshd", 8) == 0 && front.limit <= LIMIT_PLACES &&
                 front.limit >= LIMIT_PLACES_LEAST));
     check_debts(&input);
+    check_logins((struct input){data, size});
     for (size_t i = 0; i < COUNT; i++) {
         if (input.left > 0 || i == 0) {
             fill(&input, &places[i], sizeof(places[i]));

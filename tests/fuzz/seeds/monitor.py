@@ -1,7 +1,7 @@
 """Connections as the monitor sees them: settings, then operations (tests/fuzz/support/monitor_program.c)."""
 
 START, SIGN, PROVE, AUTH, NOTE, END, PTY = 1, 2, 3, 4, 5, 6, 7
-TIME, NETWORK_ENDS, SESSION_ENDS, TERM, POLL_FAILS, CLOSE, REPLY_FAILS, EVICT, GONE = range(16, 25)
+TIME, NETWORK_ENDS, SESSION_ENDS, TERM, POLL_FAILS, CLOSE, REPLY_FAILS, EVICT, GONE, CROWD = range(16, 26)
 MORE = 0x80  # the next operation comes at once, or a variant of this one
 SHORT, LONG, DESCRIPTORS, PATCH, FAR = 1, 2, 4, 8, 16
 PROBE, SIGNED = 1, 2
@@ -117,6 +117,18 @@ def named():
     yield "evicted", {"place-exchanged", "evicted", "debt-nothing"}, setup() + BEGIN + bytes([EVICT])
     yield "evicted after a refusal", {"place-exchanged", "evicted", "debt-refused"}, (
         setup() + BEGIN + auth(SIGNED | ED25519, 0) + bytes([EVICT]))
+    yield "too many connections, then room", {"refuses-full", "logs-in", "ends"}, (
+        setup() + BEGIN + auth(PROBE | ED25519, 0) + auth(SIGNED | ED25519, key=3, child=(0, 64))
+        + auth(SIGNED | ED25519, child=(0, 128)) + END_BY_CLIENT)
+    yield "too many connections, -N", {"refuses-full"}, setup(ANYBODY) + BEGIN + auth(SIGNED | ED25519, 0, child=(0, 192)) + END_BY_CLIENT
+    yield "too many connections, forced command", {"refuses-full"}, (
+        setup() + BEGIN + auth(SIGNED | ED25519, child=(128, 192)) + END_BY_CLIENT)
+    yield "silent, and many others too", {"starts", "ends-silent"}, setup() + start() + bytes([CROWD]) + 3 * bytes([MORE | TIME, 20])
+    yield "silent, stubborn", {"ends-silent"}, setup(ROOT | STUBBORN) + start() + bytes([CROWD]) + 3 * bytes([MORE | TIME, 20])
+    yield "silent, few others", {"signs", "logs-in"}, (
+        setup() + start() + 3 * bytes([MORE | TIME, 20]) + sign() + auth(SIGNED | ED25519) + END_BY_CLIENT)
+    yield "keys exchanged, many others silent", {"signs", "logs-in"}, (
+        setup() + BEGIN + bytes([CROWD]) + 3 * bytes([MORE | TIME, 20]) + auth(SIGNED | ED25519) + END_BY_CLIENT)
     yield "stubborn, evicted", {"evicted"}, setup(ROOT | STUBBORN) + BEGIN + bytes([EVICT])
     yield "no eviction after the login", {"leaves-place", "not-evicted", "ends-after-login"}, (
         setup() + LOGIN + bytes([EVICT]) + note() + END_BY_CLIENT)

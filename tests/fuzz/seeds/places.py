@@ -25,5 +25,10 @@ def seeds():
         for network, host, step, host_step in ((V6, 1, 1 << 16, 0), (V6, 1, 256, 0), (V6, 1, 1, 0), (V6, 1, 0, 1), (V6, 1, 0, 0),
                                                (V4, 0, 256, 0), (V4, 0, 1, 0), (UID, 0, 1, 0), (UID, 0, 0, 0)):
             yield table(20, [(network + i * step, host + i * host_step, NOW + 10 * i, (phase + i // 15) % 4) for i in range(20)])
+    # Records of logins: none, of whom nobody holds, all held, only the reserve free; the settings are in the first bytes.
+    for record in (0, 1, 4, 5):
+        for slots, how in ((0, 0), (0, 1), (0, 6), (0, 7), (120, 0), (120, 129)):
+            yield bytes([slots, 7, how]) + bytes([record]) * 432
+            yield bytes([slots, 7, how]) + (bytes([record]) * ((8 + slots) * 25 // 8)).ljust(432, b"\0")
     for times in ((FAR, -FAR, 0, -1, NOW), (5, 5, 5, 5, 5)):
         yield table(5, [(V6 + (i << 16), 1, times[i], 1) for i in range(5)])

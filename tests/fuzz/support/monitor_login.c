@@ -8,6 +8,7 @@
 #include "confine.h"
 #include "descriptors.h"
 #include "exits.h"
+#include "limit_places.h"
 #include "memory.h"
 #include "monitor_program.h"
 #include "monitor_target.h"
@@ -57,18 +58,24 @@ SIMULATED(int64_t, admission_silence_ms, const struct admission *admission, int6
 {
     SIMULATION_CHECK(admission == running->admission && model.session_id_bytes == 0);
     SIMULATION_CHECK(most_ms == (int64_t)model.options->login_seconds * 1000);
-    return most_ms;
+    const int64_t may_ms = program.crowded && most_ms > LIMIT_SILENT_MS ? LIMIT_SILENT_MS : most_ms;
+    model.silent = simulation_ms - running->started_ms >= may_ms;
+    model.look_ms = simulation_ms + LIMIT_SILENT_LOOK_MS;
+    return may_ms;
 }
 
 /* By each accepted login, before it gives up its place. */
-SIMULATED(const char *, admission_log_in, struct admission *admission, uid_t user, unsigned most,
-          bool reserved)
+SIMULATED(const char *, admission_log_in, const struct admission *admission, uid_t user,
+          unsigned most, bool reserved)
 {
+    const struct authkeys_account *account = &model.answer.account;
     const bool forced =
         model.options->anybody != NULL || (model.answer.verdict.grant.flags & GRANT_FORCED) != 0;
+    const bool administrator =
+        account->groups.has_reserve != 0 || account->account.uid == admission->uid;
     SIMULATION_CHECK(admission == running->admission && !model.left && model.deciding);
     SIMULATION_CHECK(model.auth.stage == IPC_AUTH_SIGNED && model_accepts(&model));
-    SIMULATION_CHECK(user == model.answer.account.account.uid && !(forced && reserved));
+    SIMULATION_CHECK(user == account->account.uid && reserved == (administrator && !forced));
     SIMULATION_CHECK(most == model.options->user_connections);
     model.full = program.full;
     return model.full ? "too many connections of this user" : NULL;
@@ -81,7 +88,7 @@ SIMULATED(void, admission_leave, struct admission *admission)
     SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
                      model_accepts(&model) && !model.full);
     model.left = true;
-    admission->fd = -1;
+    admission->trusted = true;
     simulation_goal("leaves-place");
 }
 
@@ -89,7 +96,7 @@ SIMULATED(void, admission_leave, struct admission *admission)
 SIMULATED(void, admission_fail, const struct admission *admission, int64_t added_ms)
 {
     const int64_t most_ms = (int64_t)model.options->login_seconds * 1000 - LIMIT_LOGIN_GRACE_MS;
-    SIMULATION_CHECK(!model.failed && (admission->fd < 0) == model.left);
+    SIMULATION_CHECK(!model.failed && admission->trusted == model.left && admission->fd >= 0);
     model.failed = true;
     if (running == NULL) { /* the program's first connection, and it has ended without a request */
         return;
@@ -117,7 +124,7 @@ SIMULATED(int, session_process_start, struct session_handle *handle,
     const struct grant grant = model_grant(&model);
     SIMULATION_CHECK(model.deciding && model.auth.stage == IPC_AUTH_SIGNED &&
                      model_accepts(&model) && ++model.sessions == 1);
-    SIMULATION_CHECK(model.left);
+    SIMULATION_CHECK(model.left && setup->closes[3] == running->admission->fd);
     SIMULATION_CHECK(memcmp(setup->account, &account->account, sizeof(account->account)) == 0 &&
                      memcmp(setup->groups, &account->groups, sizeof(account->groups)) == 0 &&
                      memcmp(setup->grant, &grant, sizeof(grant)) == 0);

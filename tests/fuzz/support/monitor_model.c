@@ -143,6 +143,7 @@ static bool on_start(struct model *model, const uint8_t *bytes, size_t count)
     memcpy(reply.second_public_key, model->key.second.public_key, 32);
     reply.certificate_bytes = (uint32_t)model->key.certificate_bytes;
     memcpy(reply.certificate, model->key.certificate, model->key.certificate_bytes);
+    model->look_ms = simulation_ms + 2000 + 4 * (simulation_ms - model->began_ms);
     simulation_goal("starts");
     expect_reply(model, &reply, sizeof(reply));
     return true;

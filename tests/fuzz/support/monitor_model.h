@@ -37,6 +37,9 @@ struct model {
     bool full;         /* too many connections are logged in */
     bool left;         /* the place before the login is given up */
     bool failed;       /* the end without a login is counted */
+    int64_t began_ms;
+    bool silent;     /* no key exchange yet, and the time for it is over */
+    int64_t look_ms; /* by then the monitor must look for that; 0 before START */
 
     uint8_t cookie[SSH_COOKIE_BYTES];
     unsigned signatures, proofs[2], requests, refused_signatures, refused_probes;

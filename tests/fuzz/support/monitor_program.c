@@ -255,6 +255,9 @@ struct event program_event(const struct model *model, bool serving)
             return (struct event){EVENT_EVICT, 0};
         case 24:
             return (struct event){EVENT_GONE, 0};
+        case 25:
+            program.crowded = !high;
+            break;
         case 22:
             program.send_error = high ? EPIPE : EAGAIN;
             break;
@@ -269,8 +272,8 @@ struct event program_event(const struct model *model, bool serving)
 
 /* flags: 1 the account is refused, 2 another user's, 4 the key is not listed, 8 some bytes from the
  * input, 16 cut short, 32 no FIDO touch needed, 64 a PIN is needed, 128 a forced command. how: 1
- * hangs, 2 the network process leaves, 4 SIGTERM comes, 8 no pipe, 16 no fork, 32 in small parts.
- */
+ * hangs, 2 the network process leaves, 4 SIGTERM comes, 8 no pipe, 16 no fork, 32 in small parts,
+ * 64 too many connections are logged in, 128 the user is of the group with the reserve. */
 void program_answer(const struct model *model)
 {
     struct input *input = &program.input;
@@ -286,6 +289,7 @@ void program_answer(const struct model *model)
     strcpy(account.account.shell, "/bin/sh");
     account.account.uid = 1000;
     account.groups.count = 1;
+    account.groups.has_reserve = how >> 7;
     verdict.reason = (flags & 4) ? AUTHKEYS_NOT_LISTED : AUTHKEYS_LISTED;
     model_key(&verdict.grant.key, &model->auth, model->blob);
     memset(verdict.grant.fingerprint, 0xee, sizeof(verdict.grant.fingerprint));

@@ -47,7 +47,8 @@ extern struct program {
 
     /* What the next child that reads keys answers, and how. */
     bool no_pipe, no_fork, hangs, hangs_up, terminates;
-    bool full; /* too many connections are logged in */
+    bool full;    /* too many connections are logged in */
+    bool crowded; /* many others are silent */
     size_t answer_part, answer_bytes;
     uint8_t answer[ANSWER_BYTES];
 } program;
