@@ -280,8 +280,8 @@ static void run_sftp(const struct program *program, struct environment *environm
 }
 
 /* Has the shell run the SFTP server by the name that is installed beside our program. The name has
- * a slash, which rbash and its kin refuse, and no byte means anything to a shell: no flag gets
- * lost. */
+ * a slash, which rbash and its kin refuse, and no blank, and no byte means anything to a shell: no
+ * flag gets lost. */
 static void run_sftp_by_shell(const struct program *program, struct environment *environment)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -298,7 +298,8 @@ static void run_sftp_by_shell(const struct program *program, struct environment 
                           log_shows(LOG_DETAIL) ? " -v" : "",
                           program->task->command + strlen(GRANT_INTERNAL_SFTP));
     errno = EINVAL;
-    if (length < end - slash && command[0] == '/' && command[strspn(command, plain)] == '\0') {
+    if (length < end - slash && command[0] == '/' && command[strspn(command, plain)] == '\0' &&
+        strcspn(command, " \t") > (size_t)(slash - command)) {
         run_shell(program, command, environment);
     }
 }

@@ -401,6 +401,27 @@ START_TEST(sftp_has_no_environment_of_the_key)
 }
 END_TEST
 
+/* A shell would take what is before the blank for the program. */
+START_TEST(sftp_in_a_folder_with_a_blank)
+{
+    static const char shell[] = "#!/bin/sh\necho started\n";
+    char folder[sizeof(scratch) + 8];
+    snprintf(folder, sizeof(folder), "%s/a b", scratch);
+    ck_assert_int_eq(mkdir(folder, 0755), 0);
+    scratch_write(folder, "wrensshd", "", 0, 0700);
+    strcat(folder, "/wrensshd");
+    int program = open(folder, O_PATH | O_CLOEXEC);
+    ck_assert_int_eq(dup2(program, PROGRAM_DESCRIPTOR), PROGRAM_DESCRIPTOR);
+    scratch_write(scratch, "menu", shell, strlen(shell), 0700);
+    snprintf(account.shell, sizeof(account.shell), "%s/menu", scratch);
+    struct spawned running = spawn(IPC_SESSION_SUBSYSTEM, "sftp");
+    assert_started(&running, 4);
+    read_all(running.passed.descriptors[1]);
+    ck_assert_str_eq(out, "");
+    reap_one(&running);
+}
+END_TEST
+
 START_TEST(no_terminal_for_the_key)
 {
     struct ipc_pty request = {.type = IPC_PTY};
@@ -1012,6 +1033,7 @@ Suite *unit_suite(void)
     tcase_add_test(tests, command_of_the_key);
     tcase_add_test(tests, environment_of_the_key);
     tcase_add_loop_test(tests, sftp_has_no_environment_of_the_key, 0, 4);
+    tcase_add_test(tests, sftp_in_a_folder_with_a_blank);
     tcase_add_test(tests, no_terminal_for_the_key);
     tcase_add_test(tests, longest_command);
     tcase_add_test(tests, environment_is_built_from_nothing);
