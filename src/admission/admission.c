@@ -310,8 +310,13 @@ void admission_leave(struct admission *admission)
     if (source_is_remote(&admission->source)) {
         write_debt(admission, true, 0);
     }
-    table_unlock(admission->fd, sizeof(struct place), offset_of(admission->place));
     admission->trusted = true;
+    if (admission->logged_in) {
+        table_unlock(admission->fd, sizeof(struct place), offset_of(admission->place));
+    } else {
+        close(admission->fd);
+        admission->fd = -1;
+    }
 }
 
 void admission_fail(const struct admission *admission, int64_t added_ms)

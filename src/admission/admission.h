@@ -32,9 +32,10 @@ struct admission {
     size_t limit;
     size_t place;
     bool exchanged;
-    bool trusted; /* the end adds no debt */
-    pid_t pid;    /* of the process that holds the place */
-    uid_t uid;    /* the effective one */
+    bool trusted;   /* the end adds no debt */
+    bool logged_in; /* has a record, whose lock ends with the descriptor */
+    pid_t pid;      /* of the process that holds the place */
+    uid_t uid;      /* the effective one */
     struct source source;
 };
 
@@ -63,8 +64,7 @@ int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
  * A record may be stale or wrong for a moment: of two logins at the same time both may get in where
  * one was left, or one be refused. Nobody takes the reserve, or more records than there are.
  */
-const char *admission_log_in(const struct admission *admission, uid_t user, unsigned most,
-                             bool reserved);
+const char *admission_log_in(struct admission *admission, uid_t user, unsigned most, bool reserved);
 
 /* Gives up the place, after a login, and trusts the source for some time. A record is kept. */
 void admission_leave(struct admission *admission);

@@ -40,8 +40,7 @@ __attribute__((noinline)) static size_t count_records(int fd, size_t count, uint
     return found - ended;
 }
 
-const char *admission_log_in(const struct admission *admission, uid_t user, unsigned most,
-                             bool reserved)
+const char *admission_log_in(struct admission *admission, uid_t user, unsigned most, bool reserved)
 {
     const int fd = admission->fd;
     const uint32_t record = (uint32_t)user + 1;
@@ -64,6 +63,7 @@ const char *admission_log_in(const struct admission *admission, uid_t user, unsi
     if (login == count) {
         return "too many connections of all users";
     }
+    admission->logged_in = true;
     if (!table_write(fd, &record, RECORD_BYTES, offset_of(login))) {
         log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
     }

@@ -166,8 +166,7 @@ static size_t count_held(size_t count, uint32_t record)
 
 /* What others hold stays as it was. Who gets in has one record more, of the reserve only where the
  * rest is held; who is refused has none. */
-static void check_login(const struct admission *admission, unsigned user, unsigned most,
-                        bool reserved)
+static void check_login(struct admission *admission, unsigned user, unsigned most, bool reserved)
 {
     uint32_t before[LIMIT_LOGINS];
     const size_t slots = admission->limit;
@@ -192,9 +191,9 @@ static void check_login(const struct admission *admission, unsigned user, unsign
 
 static void check_logins(struct input input)
 {
-    const struct admission admission = {.fd = TABLE,
-                                        .limit = LIMIT_PLACES_LEAST + input_u8(&input) % 121U,
-                                        .pid = input_u8(&input)};
+    struct admission admission = {.fd = TABLE,
+                                  .limit = LIMIT_PLACES_LEAST + input_u8(&input) % 121U,
+                                  .pid = input_u8(&input)};
     const uint8_t how = input_u8(&input);
     const unsigned most = (how & 2) != 0 ? 1U + (how >> 2) : UINT32_MAX;
     for (size_t i = 0; i < LIMIT_LOGINS; i++) {
