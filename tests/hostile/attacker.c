@@ -35,6 +35,8 @@ static void remember(struct attack *attack, enum side side, bool acceptable)
     if (request->type == IPC_AUTH && attack->bytes >= sizeof(struct ipc_auth)) {
         request->stage = attack->message.auth.stage;
     }
+    request->proper = acceptable;
+    acceptable = acceptable && !(attack->full && request->stage == IPC_AUTH_SIGNED);
     request->acceptable = acceptable;
     if (acceptable && request->stage == IPC_AUTH_SIGNED) {
         attack->record->signed_properly = true;
@@ -115,7 +117,12 @@ static void check_descriptors(struct attack *attack, const struct pending_reques
 
 static void check_verdict(struct attack *attack, const struct pending_request *request)
 {
-    bool accepted = attack->reply.auth.verdict == IPC_VERDICT_ACCEPTED;
+    const uint32_t verdict = attack->reply.auth.verdict;
+    const bool accepted = verdict == IPC_VERDICT_ACCEPTED;
+    const bool may_be_full = attack->full && request->proper && request->stage == IPC_AUTH_SIGNED;
+    if (verdict > IPC_VERDICT_FULL || (verdict == IPC_VERDICT_FULL && !may_be_full)) {
+        report_violation(attack, "verdict %u, stage %u", verdict, request->stage);
+    }
     if (accepted && !request->acceptable) {
         report_violation(attack, "accepted, stage %u, without the listed key%s", request->stage,
                          request->stage == IPC_AUTH_SIGNED ? "'s signature" : "");

@@ -8,8 +8,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* For the answer that must not come. */
+/* For an answer that must not come. */
 #define REPLAY_MS 5000
+#define SOON_MS   50
 
 /* ---- what must end the connection ------------------------------------------------------------ */
 
@@ -244,6 +245,41 @@ void replay_login(struct attack *attack)
         attack_request(attack, TO_MONITOR);
     }
     attack_wait_for_kill(attack);
+}
+
+/* Two requests at once, of which each is one that the monitor accepts. */
+void log_in_twice(struct attack *attack)
+{
+    exchange_keys(attack);
+    make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
+    attack_send(attack, TO_MONITOR);
+    attack_expect_end(attack, TO_MONITOR, "request at the wrong time");
+}
+
+/* The right signature gets no session, however often, and a wrong one learns nothing. */
+void enter_a_full_server(struct attack *attack)
+{
+    exchange_keys(attack);
+    for (uint32_t i = 1 + dice_below(&attack->dice, 6); i > 0; i--) {
+        if (dice_one_in(&attack->dice, 2)) {
+            make_auth(attack, IPC_AUTH_PROBE, &attack->world->listed, "alice");
+            attack_request(attack, TO_MONITOR);
+        }
+        make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
+        attack_request(attack, TO_MONITOR);
+        if (attack->reply.auth.verdict != IPC_VERDICT_FULL) {
+            report_violation(attack, "verdict %u of a full server", attack->reply.auth.verdict);
+        }
+    }
+    make_auth(attack, IPC_AUTH_SIGNED, &attack->world->listed, "alice");
+    corrupt(attack);
+    attack_request(attack, TO_MONITOR);
+    make_spawn(attack, 0, IPC_SESSION_EXEC, "exit 7");
+    if (attack_send(attack, TO_SESSION) && attack_receive(attack, TO_SESSION, SOON_MS)) {
+        report_violation(attack, "a session without a login");
+    }
+    make_prove(attack);
+    attack_expect_end(attack, TO_MONITOR, "request at the wrong time");
 }
 
 /* With the listed key, or to find out who has listed another. */

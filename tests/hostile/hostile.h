@@ -97,6 +97,7 @@ struct pending_request {
     uint32_t type;
     uint32_t stage;  /* of an AUTH request */
     bool acceptable; /* the monitor may accept it */
+    bool proper;     /* it could, if there were room */
 };
 
 struct pending_queue {
@@ -108,6 +109,7 @@ struct attack {
     const struct world *world;
     struct record *record;
     bool anybody; /* the server has -N */
+    bool full;    /* alice has all her connections */
     struct dice dice;
     int sockets[SIDES]; /* -1 once closed */
     int busy_pipe;      /* closed when the attacker has finished */
@@ -233,6 +235,8 @@ void forge(struct attack *attack);
 void enter_without_a_key(struct attack *attack);
 void replay_signature(struct attack *attack);
 void replay_login(struct attack *attack);
+void log_in_twice(struct attack *attack);
+void enter_a_full_server(struct attack *attack);
 void probe_for_ever(struct attack *attack);
 void sign_for_ever(struct attack *attack);
 void send_without_end(struct attack *attack);
@@ -247,6 +251,7 @@ struct kind {
     unsigned weight;        /* how often it occurs in a round */
     unsigned login_seconds; /* 0 for a minute */
     bool anybody;           /* the server has -N alice */
+    bool full;              /* alice has all her connections */
 };
 
 /* The kind of a sequence. */
@@ -254,6 +259,16 @@ const struct kind *attack_kind(uint64_t index);
 
 /* The attacker from its start to its exit. */
 __attribute__((noreturn)) void attack_run(struct attack *attack, const struct kind *kind);
+
+/* ---- table.c: the table of connections ------------------------------------------------------- */
+
+/* Makes one, or exits. If it is full, this process holds all records, which are alice's. */
+int table_make(const struct world *world, bool full);
+
+/* After the connection: NULL, or what is wrong. Each login has its record, nobody else has one, and
+ * no lock outlives its connection. */
+const char *table_judge(const struct world *world, int table, bool full, unsigned logins,
+                        bool signed_properly);
 
 /* ---- judge.c --------------------------------------------------------------------------------- */
 

@@ -34,6 +34,7 @@
 /* Further descriptors that main.c hands to the monitor. */
 #define CONNECTION_DESCRIPTOR 6
 #define OOM_DESCRIPTOR        7
+#define TABLE_DESCRIPTOR      8
 
 /* Above all descriptors with a fixed number. */
 #define FREE_DESCRIPTORS 20
@@ -80,6 +81,7 @@ __attribute__((noreturn)) static void run_attacker(const struct world *world, ui
     attack.world = world;
     attack.record = record;
     attack.anybody = attack_kind(index)->anybody;
+    attack.full = attack_kind(index)->full;
     memcpy(attack.cookie, cookie, sizeof(attack.cookie));
     attack.dice.state = world->seed * 0x2545f4914f6cdd1d + index;
     attack.sockets[TO_MONITOR] = IPC_DESCRIPTOR;
@@ -89,7 +91,8 @@ __attribute__((noreturn)) static void run_attacker(const struct world *world, ui
 }
 
 __attribute__((noreturn)) static void run_monitor(const struct world *world, uint64_t index,
-                                                  struct record *record, int log, int busy_pipe)
+                                                  struct record *record, int log, int busy_pipe,
+                                                  int table)
 {
     static struct options options;
     static char forced[96];
@@ -107,9 +110,11 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
         options.forced_command = forced;
         options.authkeys = NULL;
     }
+    options.user_connections = kind->full ? 1 : UINT32_MAX;
     options.login_seconds = kind->login_seconds > 0 ? kind->login_seconds : 60;
     log = move(log);
     busy_pipe = move(busy_pipe);
+    table = move(table);
     oom_raise(&oom, OOM_DESCRIPTOR);
     for (int side = 0; side < SIDES; side++) {
         if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends[side]) != 0) {
@@ -130,13 +135,15 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
     place(STDIN_FILENO, CONNECTION_DESCRIPTOR);
     dup2(log, STDERR_FILENO);
     close(NULL_DESCRIPTOR);
-    descriptors_close_from(OOM_DESCRIPTOR + 1);
+    place(table, TABLE_DESCRIPTOR);
+    descriptors_close_from(TABLE_DESCRIPTOR + 1);
     setrlimit(RLIMIT_NOFILE, &few);
     signals_reset(); /* as src/main.c */
     entropy_stop();
     log_open(false, LOG_DETAIL);
     log_peer(peer.address, peer.port);
-    struct admission admission = {.fd = -1, .pid = getpid(), .uid = geteuid()};
+    struct admission admission = {
+        .fd = TABLE_DESCRIPTOR, .limit = LIMIT_PLACES_LEAST, .pid = getpid(), .uid = geteuid()};
     const struct monitor_setup setup = {.options = &options,
                                         .peer = &peer,
                                         .identity = &world->identity,
@@ -383,15 +390,22 @@ bool judge_sequence(const struct world *world, uint64_t index, struct record *re
     trial.busy_pipe = busy_pipe[0];
     trial.exit_ms = INT64_MAX;
     trial.total_ms = clock_now_ms() + (int64_t)(2 * TOTAL_MS * world->slack);
+    const int table = table_make(world, attack_kind(index)->full);
     trial.monitor = fork();
     if (trial.monitor == 0) {
-        run_monitor(world, index, record, log[1], busy_pipe[1]);
+        run_monitor(world, index, record, log[1], busy_pipe[1], table);
     }
     close(log[1]);
     close(busy_pipe[1]);
     follow(&trial);
     reap(&trial);
     judge(&trial);
+    const char *wrong =
+        table_judge(world, table, attack_kind(index)->full, trial.logins, record->signed_properly);
+    if (wrong != NULL) {
+        fail(&trial, "%s", wrong);
+    }
+    close(table);
     close(log[0]);
     close(busy_pipe[0]);
     if (trial.wrong) {

@@ -123,13 +123,16 @@ bool is_login_valid(const struct attack *attack)
         return auth->type == IPC_AUTH;
     }
     if (attack->bytes != sizeof(*auth) + sizeof(listed->blob) || auth->type != IPC_AUTH ||
-        auth->key_type != IPC_KEY_ED25519 || attack->session_id_bytes == 0 ||
+        auth->key_type != IPC_KEY_ED25519 ||
         strncmp(auth->user, "alice", sizeof(auth->user)) != 0 ||
         memcmp(blob, listed->blob, sizeof(listed->blob)) != 0) {
         return false;
     }
     if (auth->stage == IPC_AUTH_PROBE) {
         return true;
+    }
+    if (attack->session_id_bytes == 0) {
+        return false;
     }
     size_t bytes =
         signed_data(data, attack, "alice", auth->hostbound != 0, blob, sizeof(listed->blob));
