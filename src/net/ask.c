@@ -33,6 +33,17 @@ static bool fail_gone(struct connection *connection, uint32_t type)
     return false;
 }
 
+/* Of a system call. Other errors than these do not say that the process has ended. */
+static bool fail_call(struct connection *connection, uint32_t type)
+{
+    if (errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED) {
+        return fail_gone(connection, type);
+    }
+    connection_fail(connection, is_of_session(type) ? "the session process could not be asked"
+                                                    : "the monitor could not be asked");
+    return false;
+}
+
 static bool fail_wrong(struct connection *connection, uint32_t type)
 {
     connection_fail(connection, is_of_session(type) ? "the session process gave a wrong reply"
@@ -55,7 +66,7 @@ static bool send_request(struct connection *connection, struct iovec *parts, uin
     do {
         sent = sendmsg(socket_for(connection, type), &message, MSG_NOSIGNAL);
     } while (sent < 0 && errno == EINTR);
-    return sent >= 0 || fail_gone(connection, type);
+    return sent >= 0 || fail_call(connection, type);
 }
 
 static void take_descriptors(struct msghdr *message, struct descriptors *descriptors)
@@ -108,7 +119,7 @@ static bool receive_reply(struct connection *connection, uint32_t type, void *re
         return false;
     }
     if (received <= 0) {
-        return fail_gone(connection, type);
+        return received < 0 ? fail_call(connection, type) : fail_gone(connection, type);
     }
     take_descriptors(&message, descriptors);
     descriptors->cut_off = (message.msg_flags & MSG_CTRUNC) != 0;

@@ -4,9 +4,12 @@
  */
 #include "ask.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -16,6 +19,20 @@
 
 static struct rig rig;
 static int null;
+static int send_error, receive_error; /* 0: the kernel's answer */
+
+ssize_t sendmsg(int fd, const struct msghdr *message, int flags)
+{
+    errno = send_error;
+    return send_error != 0 ? -1 : syscall(SYS_sendmsg, fd, message, flags);
+}
+
+ssize_t recvmsg(int fd, struct msghdr *message, int flags)
+{
+    errno = receive_error;
+    return receive_error != 0 ? -1 : syscall(SYS_recvmsg, fd, message, flags);
+}
+
 static int program_fds[IPC_REPLY_DESCRIPTORS];
 
 static void start(void)
@@ -229,6 +246,18 @@ START_TEST(the_other_end_is_closed)
 }
 END_TEST
 
+/* An error that does not say that the process has ended. */
+START_TEST(a_call_that_fails)
+{
+    const struct request *request = &requests[_i / 2];
+    *(_i % 2 == 0 ? &send_error : &receive_error) = _i % 2 == 0 ? EMSGSIZE : ENOMEM;
+    ck_assert(!request->ask());
+    send_error = receive_error = 0;
+    rig_expect_failed(&rig, request->type < IPC_PTY ? "the monitor could not be asked"
+                                                    : "the session process could not be asked");
+}
+END_TEST
+
 START_TEST(another_number_of_descriptors)
 {
     static const size_t counts[] = {0, 1, 2, 3, 4, 5, 8};
@@ -370,6 +399,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, no_reply, 0, REQUESTS);
     tcase_add_loop_test(tests, a_late_reply, 0, REQUESTS);
     tcase_add_loop_test(tests, the_other_end_is_closed, 0, REQUESTS);
+    tcase_add_loop_test(tests, a_call_that_fails, 0, 2 * REQUESTS);
     tcase_add_loop_test(tests, another_number_of_descriptors, 0, 7 * REQUESTS);
     tcase_add_test(tests, a_terminal_goes_with_what_was_cut_off);
     tcase_add_loop_test(tests, not_done, 4, REQUESTS);
