@@ -205,6 +205,10 @@ static bool check_sandbox(const struct options *options, const struct identity *
     if (child == 0) {
         _exit((int)sandbox_enter(geteuid() == 0 ? identity : NULL));
     }
+    if (child < 0) {
+        log_trouble("fork", NULL, strerror(errno));
+        return false;
+    }
     waitpid(child, &status, 0);
     bool good = monitor_judge_layers(reason, options, geteuid() == 0,
                                      WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 0, true);

@@ -1,5 +1,6 @@
 """-T: writes what a login would meet, by what a login runs, and serves nobody."""
 
+import errno
 import os
 import re
 import shutil
@@ -215,6 +216,15 @@ def test_second_host_key(check, site):
     shutil.rmtree(os.path.dirname(path))
     assert fine.status == COULD and not fine.of("trouble")
     assert report.status == COULD and report.one("trouble")["path"] == second and "key" in report.one("check")
+
+
+@pytest.mark.root
+def test_no_process_to_try_the_sandbox(check):
+    """Where a limit of processes stops the check, the report does not blame the sandbox."""
+    nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "prlimit", "--nproc=1"]
+    report = check(user=None, launch=nobody, mode="root")
+    found = [(line["what"], line.get("reason")) for line in report.of("trouble")]
+    assert ("fork", os.strerror(errno.EAGAIN)) in found and "sandbox" not in report.text, report.text
 
 
 @pytest.mark.sandbox
