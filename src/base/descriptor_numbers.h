@@ -1,6 +1,7 @@
 /*
- * The fixed numbers of the descriptors above 0, 1 and 2, in each process of a connection. Later
- * files get numbers from FREE_DESCRIPTOR_MIN on.
+ * The fixed numbers of descriptors above 0, 1 and 2. A process has each as long as it needs it;
+ * then the kernel gives the number to another file, such as a program's pipe. What is opened while
+ * fixed numbers are still free is moved to a number from FREE_DESCRIPTOR_MIN on.
  */
 #ifndef WREN_DESCRIPTOR_NUMBERS_H
 #define WREN_DESCRIPTOR_NUMBERS_H
@@ -8,16 +9,18 @@
 #include <unistd.h>
 
 enum descriptor_number {
-    IPC_DESCRIPTOR = STDERR_FILENO + 1, /* the socket between network process and monitor */
-    /* That between network process and session process. Until the login the monitor keeps the
-     * session process's end. */
+    /* The socket between network process and monitor, in both. */
+    IPC_DESCRIPTOR = STDERR_FILENO + 1,
+    /* That between network process and session process, in both. Until the login the monitor keeps
+     * the session process's end. */
     SESSION_DESCRIPTOR,
-    /* /dev/null, with which network process and monitor replace descriptors that they must not
-     * keep. */
+    /* /dev/null, until network process and monitor have replaced by it what they must not keep. */
     NULL_DESCRIPTOR,
     ENTROPY_DESCRIPTOR, /* /dev/urandom in the network process, without getrandom() */
-    KEY_DESCRIPTOR,     /* the host key's (keydir "fd:N"), which the monitor reads */
-    PROGRAM_DESCRIPTOR, /* our own program's file: the session process starts the SFTP server */
+    KEY_DESCRIPTOR,     /* the host key's (keydir "fd:N"), until the monitor has read it */
+    /* Our own program's file, from which the session process starts the SFTP server. Until the
+     * login the monitor keeps it. */
+    PROGRAM_DESCRIPTOR,
     FREE_DESCRIPTOR_MIN,
 };
 

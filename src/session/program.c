@@ -26,6 +26,8 @@
 #define SFTP_PROGRAM_DESCRIPTOR (SFTP_REPORT_DESCRIPTOR + 1)
 #define SFTP_PROGRAM_PATH       "/proc/self/fd/4"
 _Static_assert(SFTP_PROGRAM_DESCRIPTOR == 4, "the path ends in it");
+_Static_assert(SFTP_PROGRAM_DESCRIPTOR < PROGRAM_DESCRIPTOR,
+               "the file is moved before anything takes its number");
 
 /* Our variables, the client's (at least "LANG=\0" each), the grant's (at least "A=\0"), and NULL.
  */
@@ -193,7 +195,8 @@ static void place_descriptors(const struct program *program)
         descriptors_close_from(3);
         return;
     }
-    if (dup2(program->report, SFTP_REPORT_DESCRIPTOR) < 0 ||
+    /* dup2() would leave a descriptor that has the number already close-on-exec. */
+    if (dup3(program->report, SFTP_REPORT_DESCRIPTOR, 0) < 0 ||
         dup3(PROGRAM_DESCRIPTOR, SFTP_PROGRAM_DESCRIPTOR, O_CLOEXEC) < 0) {
         report_error("could not run", "the SFTP server", errno);
         _exit(EXIT_CANNOT_RUN);

@@ -176,6 +176,26 @@ def test_the_launchers_environment_is_forgotten(three):
     assert proc.memory_holds(found.monitor, b"Europe/Berlin"), "the search finds nothing even where it must"
 
 
+@pytest.mark.root
+@pytest.mark.sandbox
+def test_fixed_descriptors(client, site):
+    """Each process has the descriptors that src/base/descriptor_numbers.h lists, as long as it needs them."""
+    raw = client()
+    raw.handshake()
+    ipc, session, program = 3, 4, 8
+    before = proc.descriptors(raw.line.monitor)
+    assert {ipc, session, program} < set(before) and before[program] == os.path.realpath(site.daemon)
+    raw.login()
+    found = {name: proc.descriptors(pid) for name, pid in Three(raw).pids.items()}
+    assert sorted(found["network"]) == [0, 1, 2, ipc, session]
+    assert ipc in found["monitor"] and not {session, program} & set(found["monitor"])
+    assert found["session"][session] == before[session] and found["session"][program] == before[program]
+    assert ipc not in found["session"]
+    raw.exec("cat")
+    raw.line.log.wait("session")
+    assert sorted(proc.descriptors(raw.line.network)) == [0, 1, 2, ipc, session, 5, 6, 7, 8]
+
+
 # ---- from outside: the host key ---------------------------------------------------------------
 
 @pytest.mark.root
