@@ -22,8 +22,7 @@
  * headers it fits into LIMIT_PACKET_BYTES. */
 #define LIMIT_CHANNEL_PACKET_BYTES 32768
 
-/* The smallest "maximum packet size" that we accept from a client. With less, headers would be
- * larger than the data, and with 0 we could send no data at all. */
+/* A client's smallest "maximum packet size": with less, headers would be larger than data. */
 #define LIMIT_CHANNEL_PACKET_MIN_BYTES 32
 
 /* Our KEXINIT: a cookie and ten name-lists, the longest with five names. */
@@ -44,8 +43,8 @@
 
 /* The output buffer: encrypted packets that the socket has not yet taken. LIMIT_REPLY_BYTES of it
  * are for replies: channel data does not use them, and the next packet of the client's is handled
- * only while they are free. No packet needs a longer reply: a PONG returns up to
- * LIMIT_PACKET_BYTES, the others have less than 300 bytes. */
+ * only while they are free. No packet needs a longer reply: PONG returns up to LIMIT_PACKET_BYTES,
+ * USERAUTH_PK_OK up to LIMIT_KEY_BLOB_BYTES; kex.c asserts its own; others have less than 1 KiB. */
 #define LIMIT_OUTPUT_BYTES 229376
 #define LIMIT_REPLY_BYTES  40960
 
@@ -54,13 +53,11 @@
  * packets of bulk data. */
 #define LIMIT_UNSENT_BYTES 262144
 
-/* Messages that are held back between our KEXINIT and our NEWKEYS (RFC 4253 section 7.1). A client
- * that causes more does not mean to answer the KEXINIT. */
-#define LIMIT_DEFERRED_BYTES 16384
-
-/* The same messages as encrypted packets, in which a short message grows to six times its size.
- * Together with the key exchange's own messages they fit into LIMIT_REPLY_BYTES, which are free
- * when KEX_ECDH_INIT is handled. */
+/* Messages that are held back between our KEXINIT and our NEWKEYS (RFC 4253 section 7.1): a client
+ * that causes more does not mean to answer the KEXINIT. The same as encrypted packets, in which a
+ * short message grows to six times its size: with the key exchange's own messages they fit into
+ * LIMIT_REPLY_BYTES, which are free when KEX_ECDH_INIT is handled. */
+#define LIMIT_DEFERRED_BYTES        16384
 #define LIMIT_DEFERRED_SEALED_BYTES 32768
 
 /* ---- login ----------------------------------------------------------------------------------- */
@@ -104,8 +101,7 @@
  * container has used up the kernel's memory for pipes, a pipe has room for a page. */
 #define LIMIT_FULL_PIPE_MS 25
 
-/* Signatures that the monitor makes before login: for the first key exchange and a few later ones.
- */
+/* The monitor's signatures before login: for the first key exchange and a few later ones. */
 #define LIMIT_SIGNATURES_BEFORE_LOGIN 8
 
 /* Proofs of possession of one host key that a client may ask for. OpenSSH's client asks once. */
@@ -133,8 +129,7 @@
  * "ssh:", which may be longer. */
 #define LIMIT_PLAIN_KEY_BYTES 512
 
-/* The value of one option in authorized_keys with its NUL: also a list of networks or principals.
- */
+/* An option's value in authorized_keys with its NUL: also a list of networks or principals. */
 #define LIMIT_OPTION_BYTES 4096
 
 /* command= of a line or force-command of a certificate, with its NUL. */
@@ -349,8 +344,7 @@
 /* Sockets that systemd may pass. */
 #define LIMIT_LISTEN_SOCKETS 64
 
-/* Connections that wait for accept(). The kernel caps it, at 4096 since Linux 5.4, before at 128.
- */
+/* Connections that wait for accept(). The kernel caps it at 4096, before Linux 5.4 at 128. */
 #define LIMIT_LISTEN_BACKLOG 1024
 
 /* Log lines that strangers can cause: a burst, and one more in each interval. The others are

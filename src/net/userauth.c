@@ -45,6 +45,10 @@ static enum ssh_phase answer_failure(struct connection *connection)
     return SSH_PHASE_AUTH;
 }
 
+_Static_assert(1 + 4 + IPC_ALGORITHM_BYTES + 4 + LIMIT_KEY_BLOB_BYTES + PACKET_OVERHEAD_BYTES <=
+                   LIMIT_REPLY_BYTES,
+               "the longest PK_OK fits into the output");
+
 static enum ssh_phase answer_pk_ok(struct connection *connection, const struct publickey *request)
 {
     struct writer answer = message_begin(connection, SSH_MSG_USERAUTH_PK_OK);
