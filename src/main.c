@@ -212,20 +212,6 @@ static void place_ends(int monitor, int session)
     dup3(session, SESSION_DESCRIPTOR, O_CLOEXEC);
 }
 
-#define SPARES 3
-
-/* They are in ascending order: often they are neighbours, and one call suffices. */
-static void close_spares(const int fds[static SPARES])
-{
-    if (fds[SPARES - 1] - fds[0] == SPARES - 1) {
-        descriptors_close_between(fds[0], fds[SPARES - 1]);
-        return;
-    }
-    for (size_t i = 0; i < SPARES; i++) {
-        close(fds[i]);
-    }
-}
-
 /* Sets how long ask.c waits for a reply before it checks whether the client is still there, and a
  * buffer for the longest request, in case the system's default was lowered. */
 static void set_sockets(void)
@@ -242,13 +228,14 @@ static void set_sockets(void)
  * descriptor only to count the connection's bytes and to shut it down. */
 static int monitor(struct monitor_setup *setup, const int sessions[2])
 {
-    const int spares[SPARES] = {NULL_DESCRIPTOR, sessions[0], sessions[1]};
     /* The monitor signs and verifies, which needs no random bytes. */
     entropy_stop();
     setup->connection = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, FREE_DESCRIPTOR_MIN);
     dup2(NULL_DESCRIPTOR, STDIN_FILENO);
     dup2(NULL_DESCRIPTOR, STDOUT_FILENO);
-    close_spares(spares);
+    close(NULL_DESCRIPTOR);
+    close(sessions[0]);
+    close(sessions[1]);
     log_connect();
     return monitor_run(setup);
 }

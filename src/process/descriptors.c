@@ -1,9 +1,6 @@
 #include "descriptors.h"
 
-#include <fcntl.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <string.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -64,66 +61,12 @@ void signals_unblock(void)
     sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-#define ALL_SIGNALS UINT64_MAX
-
-#define MASK_DIGITS 16
-
-/* What follows `label` where a line starts with it, or "". */
-static const char *after_label(const char *text, const char *label)
-{
-    size_t bytes = strlen(label);
-    while (strncmp(text, label, bytes) != 0) {
-        text = strchr(text, '\n');
-        if (text == NULL) {
-            return "";
-        }
-        text++;
-    }
-    return text + bytes;
-}
-
-/* The mask after the label. A line that is cut off does not count: of a process with hundreds of
- * groups only the first lines fit into the buffer. */
-static uint64_t read_mask(const char *text, const char *label)
-{
-    uint64_t mask = 0;
-    const char *digits = after_label(text, label);
-    if (strspn(digits, "0123456789abcdef") != MASK_DIGITS || digits[MASK_DIGITS] != '\n') {
-        return ALL_SIGNALS;
-    }
-    for (size_t i = 0; i < MASK_DIGITS; i++) {
-        unsigned digit = (unsigned char)digits[i];
-        mask = mask << 4 | (digit <= '9' ? digit - '0' : digit - 'a' + 10);
-    }
-    return mask;
-}
-
-/* Bit N - 1 is set if signal N is ignored or has a handler (proc_pid_status(5)), and all bits are
- * if /proc does not tell. To ask for each signal would be 64 calls. */
-static uint64_t find_changed(void)
-{
-    char text[2048];
-    int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-    ssize_t bytes = fd >= 0 ? read(fd, text, sizeof(text) - 1) : -1;
-    if (fd >= 0) {
-        close(fd);
-    }
-    if (bytes < 0) {
-        return ALL_SIGNALS;
-    }
-    text[bytes] = '\0';
-    return read_mask(text, "SigIgn:\t") | read_mask(text, "SigCgt:\t");
-}
-
 void signals_reset(void)
 {
     const struct sigaction standard = {.sa_handler = SIG_DFL};
     sigset_t held;
-    uint64_t found = find_changed();
     for (int number = 1; number < NSIG; number++) {
-        if (number > 64 || (found >> (number - 1) & 1) != 0) {
-            sigaction(number, &standard, NULL);
-        }
+        sigaction(number, &standard, NULL);
     }
     handle_write_errors(SIG_IGN);
     sigemptyset(&held);
