@@ -3,14 +3,13 @@
  * option small_printf); the functions of libc that are linked use them, too. libc's contain the
  * formatting of floating point numbers, which nothing here prints.
  *
- * They follow C11 section 7.21.6.1 without floating point, wide characters and locales: the flags
- * `-`, `0`, `+`, space and `#`; width and precision, also as `*`; the lengths hh h l ll j z t; and
- * the conversions d i u o x X c s p %. Anything else is refused, as the size of its argument is
- * unknown: nothing more is written, and the result is -1 with EINVAL.
+ * They know the conversions that the tree and those functions use, a part of C11 section 7.21.6.1:
+ * d u o x X c s and %; a zero and a width of one digit before a number; a precision, also as `*`,
+ * of s; and the lengths j and z of all numbers but d. Anything else is refused, as the size of its
+ * argument is unknown: nothing more is written, and the result is -1 with EINVAL.
  * tests/unit/printf_formats.c checks the formats of the whole tree.
  */
 #include <errno.h>
-#include <limits.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,42 +28,31 @@ OWN int vdprintf(int fd, const char *text, va_list arguments);
 
 #define CHUNK_BYTES 1024
 
-/* UINT64_MAX in octal. */
+/* UINT64_MAX in octal; a sign and ten digits are less. */
 #define DIGITS_BYTES 22
 
-/* z and t are read like l. */
-_Static_assert(sizeof(size_t) == sizeof(long) && sizeof(ptrdiff_t) == sizeof(long), "lengths");
-_Static_assert(sizeof(intmax_t) == sizeof(int64_t), "the longest number");
+/* A precision has at most four digits: none follows a number of this size. */
+#define PRECISION_FULL 1000
 
 /* The output: memory, or a buffer that is written to a descriptor when it is full. */
 struct sink {
     char *bytes;
     size_t room;
     size_t used;
-    size_t total; /* with what did not fit; at most INT_MAX, as printf() returns it */
+    size_t total; /* with what did not fit */
     int fd;
     bool is_descriptor;
     bool failed; /* errno is set; the rest is ignored */
 };
 
-/* In the order of flag_letters. */
-enum { LEFT = 1, ZERO = 2, PLUS = 4, SPACE = 8, ALTERNATE = 16 };
-static const char flag_letters[] = "-0+ #";
-
 /* A conversion: from after the `%` to its letter. */
 struct spec {
-    unsigned flags;
-    int width;
-    int precision;         /* negative: none given */
-    unsigned length_bytes; /* 0: none given */
+    int width;      /* 0: none given */
+    int precision;  /* negative: none given */
+    bool has_point; /* with a precision of `*` that may be negative */
+    char length;    /* j, z, or NUL */
     char letter;
 };
-
-static void fail(struct sink *sink, int error)
-{
-    sink->failed = true;
-    errno = error;
-}
 
 static void flush(struct sink *sink)
 {
@@ -83,18 +71,10 @@ static void flush(struct sink *sink)
     sink->used = 0;
 }
 
-/* Adds `count` bytes; if `bytes` is NULL, as many of `filling`. */
-static void put(struct sink *sink, const char *bytes, char filling, size_t count)
+static void put(struct sink *sink, const char *bytes, size_t count)
 {
-    if (sink->failed) {
-        return;
-    }
-    if (count > (size_t)INT_MAX - sink->total) {
-        fail(sink, EOVERFLOW);
-        return;
-    }
     sink->total += count;
-    while (count > 0) {
+    while (count > 0 && !sink->failed) {
         if (sink->used == sink->room && sink->is_descriptor) {
             flush(sink);
         }
@@ -103,227 +83,127 @@ static void put(struct sink *sink, const char *bytes, char filling, size_t count
         }
         size_t part = sink->room - sink->used;
         part = part < count ? part : count;
-        if (bytes != NULL) {
-            memcpy(sink->bytes + sink->used, bytes, part);
-            bytes += part;
-        } else {
-            memset(sink->bytes + sink->used, filling, part);
-        }
+        memcpy(sink->bytes + sink->used, bytes, part);
+        bytes += part;
         sink->used += part;
         count -= part;
     }
 }
 
-static size_t up_to(int least, size_t count)
-{
-    return least > 0 && (size_t)least > count ? (size_t)least - count : 0;
-}
-
-/* Adds prefix, zeros and body, with spaces up to the field's width. */
-static void put_field(struct sink *sink, const struct spec *spec, const char *prefix, size_t zeros,
-                      const char *body, size_t body_bytes)
-{
-    size_t prefix_bytes = strlen(prefix);
-    size_t missing = up_to(spec->width, prefix_bytes + zeros + body_bytes);
-    put(sink, NULL, ' ', spec->flags & LEFT ? 0 : missing);
-    put(sink, prefix, 0, prefix_bytes);
-    put(sink, NULL, '0', zeros);
-    put(sink, body, 0, body_bytes);
-    put(sink, NULL, ' ', spec->flags & LEFT ? missing : 0);
-}
-
-static void put_number(struct sink *sink, const struct spec *spec, const char *prefix,
-                       uint64_t value, unsigned base)
+static void put_number(struct sink *sink, const struct spec *spec, bool negative, uint64_t value,
+                       unsigned base)
 {
     const char *letters = spec->letter == 'X' ? "0123456789ABCDEF" : "0123456789abcdef";
     char digits[DIGITS_BYTES];
-    char *first = digits + DIGITS_BYTES;
-    while (value != 0) {
+    char *const end = digits + DIGITS_BYTES;
+    char *first = end;
+    do {
         *--first = letters[value % base];
         value /= base;
+    } while (value != 0);
+    while (end - first + negative < spec->width) {
+        *--first = '0';
     }
-    size_t count = (size_t)(digits + DIGITS_BYTES - first);
-    /* A 0 of precision 0 has no digits. With `#` an octal number always begins with 0. */
-    size_t zeros = up_to(spec->precision < 0 ? 1 : spec->precision, count);
-    if (base == 8 && (spec->flags & ALTERNATE) && zeros == 0) {
-        zeros = 1;
+    if (negative) {
+        *--first = '-';
     }
-    if ((spec->flags & (ZERO | LEFT)) == ZERO && spec->precision < 0) {
-        zeros += up_to(spec->width, strlen(prefix) + zeros + count);
+    put(sink, first, (size_t)(end - first));
+}
+
+static uint64_t next_unsigned(const struct spec *spec, va_list *arguments)
+{
+    switch (spec->length) {
+    case 'j':
+        return va_arg(*arguments, uintmax_t);
+    case 'z':
+        return va_arg(*arguments, size_t);
+    default:
+        return va_arg(*arguments, unsigned);
     }
-    put_field(sink, spec, prefix, zeros, first, count);
 }
 
-/* The next argument. Only as many low bytes are valid as its length says: see narrow(). */
-static uint64_t next_number(const struct spec *spec, va_list *arguments)
+static void put_signed(struct sink *sink, const struct spec *spec, int value)
 {
-    if (spec->length_bytes > sizeof(int)) {
-        return va_arg(*arguments, uint64_t);
-    }
-    return va_arg(*arguments, unsigned);
+    unsigned size = (unsigned)value;
+    put_number(sink, spec, value < 0, value < 0 ? 0 - size : size, 10);
 }
 
-/* The bits above a number of this length. */
-static unsigned narrow(const struct spec *spec)
-{
-    return 64 - 8 * (spec->length_bytes == 0 ? (unsigned)sizeof(int) : spec->length_bytes);
-}
-
-static void put_signed(struct sink *sink, const struct spec *spec, va_list *arguments)
-{
-    uint64_t raw = next_number(spec, arguments) << narrow(spec);
-    int64_t value = (int64_t)raw >> narrow(spec);
-    const char *sign = spec->flags & PLUS ? "+" : spec->flags & SPACE ? " " : "";
-    put_number(sink, spec, value < 0 ? "-" : sign,
-               value < 0 ? 0 - (uint64_t)value : (uint64_t)value, 10);
-}
-
-static void put_unsigned(struct sink *sink, const struct spec *spec, va_list *arguments,
-                         unsigned base)
-{
-    uint64_t value = next_number(spec, arguments) << narrow(spec) >> narrow(spec);
-    const char *prefix = base != 16 || value == 0 || !(spec->flags & ALTERNATE) ? ""
-                         : spec->letter == 'X'                                  ? "0X"
-                                                                                : "0x";
-    put_number(sink, spec, prefix, value, base);
-}
-
-static void put_string(struct sink *sink, const struct spec *spec, const char *text)
+static void put_text(struct sink *sink, const struct spec *spec, const char *text)
 {
     text = text != NULL ? text : "(null)";
-    size_t bytes = spec->precision < 0 ? strlen(text) : strnlen(text, (size_t)spec->precision);
-    put_field(sink, spec, "", 0, text, bytes);
+    put(sink, text, spec->precision < 0 ? strlen(text) : strnlen(text, (size_t)spec->precision));
 }
 
-static void put_character(struct sink *sink, const struct spec *spec, char character)
+static void put_character(struct sink *sink, char character)
 {
-    put_field(sink, spec, "", 0, &character, 1);
+    put(sink, &character, 1);
 }
 
-static bool convert_number(struct sink *sink, const struct spec *spec, va_list *arguments)
+/* 0 if the letter is not that of an unsigned number. */
+static unsigned base_of(char letter)
 {
-    switch (spec->letter) {
-    case 'd':
-    case 'i':
-        put_signed(sink, spec, arguments);
-        return true;
-    case 'u':
-        put_unsigned(sink, spec, arguments, 10);
-        return true;
-    case 'o':
-        put_unsigned(sink, spec, arguments, 8);
-        return true;
-    case 'x':
-    case 'X':
-        put_unsigned(sink, spec, arguments, 16);
-        return true;
-    default:
+    return letter == 'u' ? 10 : letter == 'o' ? 8 : letter == 'x' || letter == 'X' ? 16 : 0;
+}
+
+static bool put_argument(struct sink *sink, const struct spec *spec, va_list *arguments)
+{
+    unsigned base = base_of(spec->letter);
+    bool is_whole = !spec->has_point;
+    bool is_bare = spec->width == 0 && spec->length == '\0';
+    if (base > 0 && is_whole) {
+        put_number(sink, spec, false, next_unsigned(spec, arguments), base);
+    } else if (spec->letter == 'd' && is_whole && spec->length == '\0') {
+        put_signed(sink, spec, va_arg(*arguments, int));
+    } else if (spec->letter == 's' && is_bare) {
+        put_text(sink, spec, va_arg(*arguments, const char *));
+    } else if (spec->letter == 'c' && is_bare && is_whole) {
+        put_character(sink, (char)va_arg(*arguments, int));
+    } else {
         return false;
     }
+    return true;
 }
 
-/* The conversions that take no length. */
-static bool convert_other(struct sink *sink, const struct spec *spec, va_list *arguments)
+static bool is_digit(char letter)
 {
-    switch (spec->length_bytes == 0 ? spec->letter : '\0') {
-    case 'c':
-        put_character(sink, spec, (char)va_arg(*arguments, int));
-        return true;
-    case 's':
-        put_string(sink, spec, va_arg(*arguments, const char *));
-        return true;
-    case 'p':
-        put_number(sink, spec, "0x", (uintptr_t)va_arg(*arguments, void *), 16);
-        return true;
-    default:
-        return false;
-    }
+    return letter >= '0' && letter <= '9';
 }
 
-/* The readers return the text that follows, or NULL if a number is too large for an int. */
-static const char *read_number(int *number, const char *text, va_list *arguments)
+/* Returns the text that follows. In a number that is too large a digit follows. */
+static const char *read_precision(struct spec *spec, const char *text, va_list *arguments)
 {
+    spec->has_point = true;
     if (*text == '*') {
-        *number = va_arg(*arguments, int);
+        spec->precision = va_arg(*arguments, int);
         return text + 1;
     }
-    for (*number = 0; *text >= '0' && *text <= '9'; text++) {
-        if ((unsigned)*number > (unsigned)(INT_MAX - (*text - '0')) / 10) {
-            return NULL;
-        }
-        *number = *number * 10 + (*text - '0');
+    for (spec->precision = 0; is_digit(*text) && spec->precision < PRECISION_FULL; text++) {
+        spec->precision = spec->precision * 10 + (*text - '0');
     }
     return text;
-}
-
-static const char *read_width(struct spec *spec, const char *text, va_list *arguments)
-{
-    text = read_number(&spec->width, text, arguments);
-    if (spec->width == INT_MIN) {
-        return NULL;
-    }
-    if (spec->width < 0) {
-        spec->flags |= LEFT;
-        spec->width = -spec->width;
-    }
-    return text;
-}
-
-static const char *read_length(struct spec *spec, const char *text)
-{
-    switch (*text) {
-    case 'h':
-        spec->length_bytes = text[1] == 'h' ? sizeof(char) : sizeof(short);
-        return text + (text[1] == 'h' ? 2 : 1);
-    case 'l':
-        spec->length_bytes = text[1] == 'l' ? sizeof(long long) : sizeof(long);
-        return text + (text[1] == 'l' ? 2 : 1);
-    case 'z':
-    case 't':
-        spec->length_bytes = sizeof(long);
-        return text + 1;
-    case 'j':
-        spec->length_bytes = sizeof(intmax_t);
-        return text + 1;
-    default:
-        return text;
-    }
-}
-
-static const char *read_spec(struct spec *spec, const char *text, va_list *arguments)
-{
-    *spec = (struct spec){.precision = -1};
-    const char *flag;
-    while (*text != '\0' && (flag = strchr(flag_letters, *text)) != NULL) {
-        spec->flags |= 1U << (flag - flag_letters);
-        text++;
-    }
-    text = read_width(spec, text, arguments);
-    if (text != NULL && *text == '.') {
-        text = read_number(&spec->precision, text + 1, arguments);
-    }
-    if (text == NULL) {
-        return NULL;
-    }
-    text = read_length(spec, text);
-    spec->letter = *text;
-    return text + 1;
 }
 
 /* Returns the text after the conversion, or NULL if it failed. */
 static const char *convert(struct sink *sink, const char *text, va_list *arguments)
 {
-    struct spec spec;
-    text = read_spec(&spec, text, arguments);
-    if (text == NULL) {
-        fail(sink, EOVERFLOW);
+    struct spec spec = {.precision = -1};
+    if (text[0] == '0' && is_digit(text[1])) {
+        spec.width = text[1] - '0';
+        text += 2;
+    }
+    if (*text == '.') {
+        text = read_precision(&spec, text + 1, arguments);
+    }
+    if (*text == 'j' || *text == 'z') {
+        spec.length = *text++;
+    }
+    spec.letter = *text;
+    if (!put_argument(sink, &spec, arguments)) {
+        sink->failed = true;
+        errno = EINVAL;
         return NULL;
     }
-    if (!convert_number(sink, &spec, arguments) && !convert_other(sink, &spec, arguments)) {
-        fail(sink, EINVAL);
-        return NULL;
-    }
-    return text;
+    return text + 1;
 }
 
 static int format(struct sink *sink, const char *text, va_list arguments)
@@ -332,10 +212,10 @@ static int format(struct sink *sink, const char *text, va_list arguments)
     va_copy(rest, arguments);
     while (text != NULL && *text != '\0' && !sink->failed) {
         size_t plain = strcspn(text, "%");
-        put(sink, text, 0, plain);
+        put(sink, text, plain);
         text += plain;
         if (text[0] == '%' && text[1] == '%') {
-            put(sink, text, 0, 1);
+            put(sink, text, 1);
             text += 2;
         } else if (text[0] == '%') {
             text = convert(sink, text + 1, &rest);

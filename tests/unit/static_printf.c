@@ -1,6 +1,6 @@
 /*
- * For static/printf.c, compared with libc's: all combinations of flags, widths, precisions, lengths
- * and conversions with extreme values, then random ones, then output to descriptors.
+ * For static/printf.c, compared with libc's: all combinations of widths, precisions, lengths and
+ * conversions that it knows with extreme values, then random ones, then output to descriptors.
  */
 #include <check.h>
 #include <errno.h>
@@ -17,7 +17,7 @@
 
 #define OUT_BYTES   512
 #define GUARD       0x5a
-#define RANDOM_ONES 60000
+#define RANDOM_ONES 20000
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -47,42 +47,35 @@ ssize_t small_write(int fd, const void *bytes, size_t count)
 /* ---- one conversion ---------------------------------------------------------------------------
  */
 
-enum type { INT, LONG, LONG_LONG, TEXT, POINTER };
-
+/* A number is passed as its length says; a text after its precision, if that is a star. */
 struct one {
     char format[64];
-    enum type type;
-    unsigned stars;
-    int star[2];
-    long long number;
-    const char *text;
+    const char *length;
+    uint64_t number;
+    const char *text; /* NULL: a number */
+    bool has_star;
+    int star;
 };
 
 typedef int (*printer)(char *, size_t, const char *, ...);
 
-#define CALL(argument)                                                                             \
-    (one->stars == 0 ? print(out, out_bytes, one->format, (argument))                              \
-     : one->stars == 1                                                                             \
-         ? print(out, out_bytes, one->format, one->star[0], (argument))                            \
-         : print(out, out_bytes, one->format, one->star[0], one->star[1], (argument)))
-
 static int print_one(printer print, char *out, size_t out_bytes, const struct one *one)
 {
-    switch (one->type) {
-    case INT:
-        return CALL((int)one->number);
-    case LONG:
-        return CALL((long)one->number);
-    case LONG_LONG:
-        return CALL(one->number);
-    case TEXT:
-        return CALL(one->text);
+    if (one->text != NULL) {
+        return one->has_star ? print(out, out_bytes, one->format, one->star, one->text)
+                             : print(out, out_bytes, one->format, one->text);
+    }
+    switch (one->length[0]) {
+    case 'j':
+        return print(out, out_bytes, one->format, (uintmax_t)one->number);
+    case 'z':
+        return print(out, out_bytes, one->format, (size_t)one->number);
     default:
-        return CALL((const void *)one->text);
+        return print(out, out_bytes, one->format, (unsigned)one->number);
     }
 }
 
-/* No ck_assert() for each: there are a million of them. */
+/* No ck_assert() for each: there are thousands of them. */
 static void compare(const struct one *one, size_t out_bytes)
 {
     char expected[OUT_BYTES], found[OUT_BYTES];
@@ -92,86 +85,69 @@ static void compare(const struct one *one, size_t out_bytes)
     int found_count = print_one(small_snprintf, found, out_bytes, one);
     if (expected_count != found_count || memcmp(expected, found, sizeof(found)) != 0) {
         expected[OUT_BYTES - 1] = found[OUT_BYTES - 1] = '\0';
-        ck_abort_msg("%zu bytes of \"%s\" (%d, %d) of %lld: %d <%s>, expected %d <%s>", out_bytes,
-                     one->format, one->star[0], one->star[1], one->number, found_count, found,
+        ck_abort_msg("%zu bytes of \"%s\" (%d) of %ju: %d <%s>, expected %d <%s>", out_bytes,
+                     one->format, one->star, (uintmax_t)one->number, found_count, found,
                      expected_count, expected);
     }
 }
 
-static const char *const lengths[] = {"hh", "h", "", "l", "z", "t", "ll", "j"};
-static const char number_letters[] = "diuoxX";
-
-static enum type type_of(const char *length)
-{
-    static const enum type types[] = {INT, INT, INT, LONG, LONG, LONG, LONG_LONG, LONG_LONG};
-    unsigned i = 0;
-    while (strcmp(lengths[i], length) != 0) {
-        i++;
-    }
-    return types[i];
-}
-
+/* With the lengths of unsigned numbers; d has none. */
 static const struct {
-    const char *text;
-    int star;
-} widths[] = {{"", 0},  {"1", 0}, {"5", 0},  {"12", 0}, {"30", 0},
-              {"*", 0}, {"*", 7}, {"*", -7}, {"*", 26}, {"300", 0}},
-  precisions[] = {{"", 0},    {".", 0},  {".0", 0}, {".1", 0},  {".7", 0},       {".25", 0},
-                  {".00", 0}, {".*", 0}, {".*", 3}, {".*", -3}, {".*", INT_MIN}, {".*", 24}};
+    const char *length;
+    char letter;
+} numbers_known[] = {{"", 'd'},  {"", 'u'},  {"", 'o'},  {"", 'x'},  {"", 'X'},
+                     {"j", 'u'}, {"j", 'o'}, {"j", 'x'}, {"j", 'X'}, {"z", 'u'},
+                     {"z", 'o'}, {"z", 'x'}, {"z", 'X'}};
 
-static const long long numbers[] = {
-    0,          1,         -1,
-    7,          8,         9,
-    10,         42,        99,
-    127,        128,       -128,
-    255,        256,       32767,
-    32768,      -32768,    65535,
-    65536,      INT_MAX,   INT_MIN,
-    UINT_MAX,   LONG_MAX,  LONG_MIN,
-    LLONG_MAX,  LLONG_MIN, 0123456701234567,
+static const char *const widths[] = {"", "01", "02", "03", "04", "05", "06", "07", "08", "09"};
+
+static const uint64_t numbers[] = {
+    0,
+    1,
+    7,
+    8,
+    9,
+    10,
+    15,
+    16,
+    42,
+    99,
+    100,
+    127,
+    128,
+    255,
+    256,
+    4095,
+    32767,
+    32768,
+    65535,
+    65536,
+    INT_MAX,
+    1U << 31,
+    UINT_MAX,
+    INT64_MAX,
+    UINT64_MAX,
+    01234567012345,
     0xfedcba98,
+    UINT64_C(1) << 32,
+    (unsigned)-1,
+    (unsigned)-9,
+    (unsigned)-10,
+    (unsigned)-12345,
+    UINT64_C(1) << 63,
 };
-
-/* Puts the parts together. Of the flags, those whose bits are set. */
-static void build(struct one *one, unsigned flags, unsigned width, unsigned precision,
-                  const char *length, char letter)
-{
-    static const char letters[] = "-0+ #";
-    char set[6] = "";
-    one->stars = 0;
-    for (unsigned i = 0, used = 0; i < 5; i++) {
-        if (flags & 1U << i) {
-            set[used++] = letters[i];
-            set[used] = '\0';
-        }
-    }
-    if (widths[width].text[0] == '*') {
-        one->star[one->stars++] = widths[width].star;
-    }
-    if (strchr(precisions[precision].text, '*') != NULL) {
-        one->star[one->stars++] = precisions[precision].star;
-    }
-    snprintf(one->format, sizeof(one->format), "<%%%s%s%s%s%c>", set, widths[width].text,
-             precisions[precision].text, length, letter);
-}
 
 START_TEST(numbers_in_every_form)
 {
-    struct one one = {.type = INT};
-    unsigned flags = (unsigned)_i;
-    unsigned step = unit_is_emulated() ? 3 : 1;
-    unsigned each = unit_is_slow() ? 5 : 1; /* numbers take turns */
-    for (unsigned width = 0; width < COUNT(widths); width += step) {
-        for (unsigned precision = 0; precision < COUNT(precisions); precision += step) {
-            for (unsigned kind = 0; kind < COUNT(lengths) * 6; kind++) {
-                const char *length = lengths[kind / 6];
-                build(&one, flags, width, precision, length, number_letters[kind % 6]);
-                one.type = type_of(length);
-                for (unsigned i = (width + precision + kind) % each; i < COUNT(numbers);
-                     i += each) {
-                    one.number = numbers[i];
-                    compare(&one, OUT_BYTES);
-                }
+    struct one one = {.text = NULL};
+    for (unsigned kind = 0; kind < COUNT(numbers_known); kind++) {
+        one.length = numbers_known[kind].length;
+        for (unsigned width = 0; width < COUNT(widths); width++) {
+            snprintf(one.format, sizeof(one.format), "<%%%s%s%c>", widths[width], one.length,
+                     numbers_known[kind].letter);
+            for (unsigned i = 0; i < COUNT(numbers); i++) {
+                one.number = numbers[i];
+                compare(&one, OUT_BYTES);
             }
         }
     }
@@ -187,38 +163,33 @@ static const char *const texts[] = {
     "0123456789012345678901234567890123456789012345678901234567890123456789",
 };
 
+static const struct {
+    const char *text;
+    int star;
+} precisions[] = {{"", 0},    {".", 0},   {".0", 0},   {".1", 0},       {".7", 0},
+                  {".00", 0}, {".25", 0}, {".200", 0}, {".999", 0},     {".*", 0},
+                  {".*", 3},  {".*", 24}, {".*", -1},  {".*", INT_MIN}, {".*", INT_MAX}};
+
 START_TEST(texts_in_every_form)
 {
-    struct one one = {.type = TEXT};
-    for (unsigned flags = 0; flags < 2; flags++) {
-        for (unsigned width = 0; width < COUNT(widths); width++) {
-            for (unsigned precision = 0; precision < COUNT(precisions); precision++) {
-                build(&one, flags, width, precision, "", 's');
-                for (unsigned i = 0; i < COUNT(texts); i++) {
-                    one.text = texts[i];
-                    compare(&one, OUT_BYTES);
-                }
-            }
+    struct one one = {.length = ""};
+    for (unsigned precision = 0; precision < COUNT(precisions); precision++) {
+        one.has_star = strchr(precisions[precision].text, '*') != NULL;
+        one.star = precisions[precision].star;
+        snprintf(one.format, sizeof(one.format), "<%%%ss>", precisions[precision].text);
+        for (unsigned i = 0; i < COUNT(texts); i++) {
+            one.text = texts[i];
+            compare(&one, OUT_BYTES);
         }
     }
 }
 END_TEST
 
-START_TEST(characters_and_pointers)
+START_TEST(characters)
 {
-    struct one one = {.type = INT};
-    for (unsigned flags = 0; flags < 2; flags++) {
-        for (unsigned width = 0; width < COUNT(widths); width++) {
-            build(&one, flags, width, 0, "", 'c');
-            one.type = INT;
-            for (one.number = -1; one.number < 257; one.number++) {
-                compare(&one, OUT_BYTES);
-            }
-            build(&one, flags, width, 0, "", 'p');
-            one.type = POINTER;
-            one.text = one.format;
-            compare(&one, OUT_BYTES);
-        }
+    struct one one = {.format = "<%c>", .length = ""};
+    for (one.number = 0; one.number < 257; one.number++) {
+        compare(&one, OUT_BYTES);
     }
 }
 END_TEST
@@ -248,12 +219,11 @@ END_TEST
 
 START_TEST(every_size_of_buffer)
 {
-    struct one one = {.type = INT, .number = -12345};
-    static const char *const formats[] = {"%d",    "ab%%cd%dend", "%40d",        "%-40d|",
-                                          "%.30d", "%045dx",      "%hhX and on", "%+i"};
+    struct one one = {.length = "", .number = (unsigned)-12345};
+    static const char *const formats[] = {"%d", "ab%%cd%dend", "%09d|", "%X and on", "%%%u%%"};
     for (unsigned i = 0; i < COUNT(formats); i++) {
         strcpy(one.format, formats[i]);
-        for (size_t bytes = 0; bytes < 60; bytes++) {
+        for (size_t bytes = 0; bytes < 30; bytes++) {
             compare(&one, bytes);
         }
     }
@@ -265,7 +235,7 @@ END_TEST
 /* ---- many conversions -------------------------------------------------------------------------
  */
 
-/* What src/ and musl's inet_ntop(), ptsname(), getspnam_r(), syslog() and strftime() use. */
+/* What src/ and musl's inet_ntop() and ptsname() use. */
 #define SAME(...)                                                                                  \
     do {                                                                                           \
         char expected[OUT_BYTES], found[OUT_BYTES];                                                \
@@ -280,19 +250,13 @@ START_TEST(formats_in_use)
     SAME("%%%s", "eth0");
     SAME("%.*s", 3, "abcdef");
     SAME("%ju:%ju", (uintmax_t)UINT64_MAX, (uintmax_t)0);
-    SAME("%lu", ULONG_MAX);
     SAME("key exchange %s, strict %s, client %.100s", "a", "b", "c");
     SAME("%d.%d.%d.%d", 192, 0, 2, 255);
     SAME("%x:%x:%x:%x:%x:%x:%x:%x", 0x2001, 0xdb8, 0, 0, 0, 0, 0xffff, 1);
     SAME("%x:%x:%x:%x:%x:%x:%d.%d.%d.%d", 0, 0, 0, 0, 0, 0xffff, 192, 0, 2, 1);
     SAME("/dev/pts/%d", 0);
-    SAME("/etc/tcb/%s/shadow", "bob");
-    SAME("+%lld", 12345LL);
-    SAME("%0*lld", 2, 7LL);
-    SAME("%*lld", 2, 7LL);
-    SAME("%+.4ld", 33L);
-    SAME("%s %s%.0d%s: ", "x", "", 0, "");
-    SAME("%.15s, %02d %5u %-5s| %zu %c", "a longer text than that", 3, 4U, "ab", SIZE_MAX, 'x');
+    SAME("%.15s %.200s, %04o %%%02X %u| %zu%c", "a longer text than that", "b", 0644U, 10U, 4U,
+         SIZE_MAX, 'x');
 }
 END_TEST
 
@@ -306,10 +270,10 @@ static unsigned below(unsigned limit)
     return (unsigned)((state >> 11) % limit);
 }
 
-static long long made_up_number(void)
+static uint64_t made_up_number(void)
 {
     uint64_t bits = (uint64_t)below(1U << 31) << 33 ^ (uint64_t)below(1U << 31) << 11 ^ below(2048);
-    return (long long)(bits >> below(64));
+    return bits >> below(64);
 }
 
 static size_t add_plain(char *format)
@@ -319,43 +283,35 @@ static size_t add_plain(char *format)
     return strlen(format);
 }
 
-/* `letters` of one type and its `length`; `#` and `0` only where they mean something. */
-static size_t add_spec(char *format, const char *letters, const char *length)
+static size_t add_number(char *format, const char *length)
 {
-    char flags[6] = "", width[12] = "", precision[12] = "";
-    bool is_text = letters[0] == 's';
-    for (unsigned i = below(4), used = 0; i > 0; i--) {
-        flags[used++] = is_text ? '-' : "-0+ #"[below(5)];
-        flags[used] = '\0';
-    }
-    if (below(2)) {
-        snprintf(width, sizeof(width), "%u", 1 + below(40));
-    }
-    if (below(2)) {
-        snprintf(precision, sizeof(precision), below(4) ? ".%u" : ".", below(30));
-    }
-    return (size_t)sprintf(format, "%%%s%s%s%s%c", flags, width, precision, length,
-                           letters[below((unsigned)strlen(letters))]);
+    char letter = length[0] == '\0' ? "duoxX"[below(5)] : "uoxX"[below(4)];
+    const char *width = below(2) ? widths[below(COUNT(widths))] : "";
+    return (size_t)sprintf(format, "%%%s%s%c", width, length, letter);
 }
 
-/* Nine arguments, so that some come by the stack: int, text, long long; three times. */
+static size_t add_text(char *format)
+{
+    return below(2) ? (size_t)sprintf(format, "%%s") : (size_t)sprintf(format, "%%.%us", below(30));
+}
+
+/* Nine arguments, so that some come by the stack: int, text, uintmax_t; three times. */
 START_TEST(made_up_formats)
 {
-    static const char *const of_int[] = {"", "h", "hh"}, *const of_long_long[] = {"ll", "j"};
     char format[256], expected[OUT_BYTES], found[OUT_BYTES];
     unsigned rounds = unit_is_slow() ? RANDOM_ONES / 50 : RANDOM_ONES;
     for (unsigned round = 0; round < rounds; round++) {
         size_t used = 0;
         for (unsigned i = 0; i < 3; i++) {
             used += add_plain(format + used);
-            used += add_spec(format + used, number_letters, of_int[below(3)]);
+            used += add_number(format + used, "");
             used += add_plain(format + used);
-            used += add_spec(format + used, "s", "");
-            used += add_spec(format + used, number_letters, of_long_long[below(2)]);
+            used += add_text(format + used);
+            used += add_number(format + used, "j");
         }
         add_plain(format + used);
         int a = (int)made_up_number(), b = (int)made_up_number(), c = (int)made_up_number();
-        long long d = made_up_number(), e = made_up_number(), f = made_up_number();
+        uintmax_t d = made_up_number(), e = made_up_number(), f = made_up_number();
         const char *s = texts[below(COUNT(texts))], *t = texts[below(COUNT(texts))];
         size_t bytes = below(8) ? OUT_BYTES : below(OUT_BYTES);
         memset(expected, GUARD, sizeof(expected));
@@ -375,10 +331,17 @@ END_TEST
  */
 
 static const char *const unknown[] = {
-    "%f",  "%e",    "%g",    "%a",    "%F",  "%Lf", "%5.2f", "%ls", "%lc", "%hs", "%hhc",
-    "%zs", "%lp",   "%ln",   "%hn",   "%jn", "%m",  "%C",    "%S",  "%'d", "%Id", "%1$d",
-    "%qd", "%5%",   "%-%",   "%.%",   "%l%", "%",   "%5",    "%-",  "%.",  "%l",  "%hh",
-    "%*",  "%.-5d", "%hhhd", "%llld", "%Ld", "%b",  "%w8d",  "%y",  "% ",  "%\n", "%\xff",
+    "%f",    "%e",   "%g",    "%a",    "%F",     "%Lf",  "%5.2f",    "%ls",
+    "%lc",   "%hs",  "%hhc",  "%zs",   "%lp",    "%ln",  "%hn",      "%jn",
+    "%m",    "%C",   "%S",    "%'d",   "%Id",    "%1$d", "%qd",      "%5%",
+    "%-%",   "%.%",  "%l%",   "%",     "%5",     "%-",   "%.",       "%l",
+    "%hh",   "%*",   "%.-5d", "%hhhd", "%llld",  "%Ld",  "%b",       "%w8d",
+    "%y",    "% ",   "%\n",   "%\xff", "%0",     "%04",  "%04%",     "%.*",
+    "%.*%",  "%.5",  "%j",    "%z",    "%jc",    "%jp",  "%jjd",     "%zju",
+    "%i",    "%p",   "%5d",   "%5s",   "%05s",   "%02c", "%*d",      "%0*d",
+    "%010d", "%0d",  "%-d",   "%+d",   "% d",    "%#x",  "%#o",      "%-5s",
+    "%.3d",  "%.0u", "%.*d",  "%.2c",  "%04.3u", "%ld",  "%lu",      "%lld",
+    "%llu",  "%hd",  "%hhx",  "%td",   "%jd",    "%zd",  "%.10000s", "%.99999999999s",
 };
 
 START_TEST(unknown_is_refused)
@@ -394,30 +357,6 @@ START_TEST(unknown_is_refused)
     ck_assert_int_eq(small_snprintf(out, sizeof(out), unknown[_i], 1, 1, 1), -1);
     ck_assert_str_eq(out, "");
     ck_assert_int_eq(small_snprintf(NULL, 0, unknown[_i], 1, 1, 1), -1);
-}
-END_TEST
-
-static const struct {
-    const char *format;
-    int star;
-    int count;
-} long_ones[] = {
-    {"%2147483647d", 1, INT_MAX},  {"%2147483648d", 1, -1},  {"%99999999999d", 1, -1},
-    {"%.2147483647d", 1, INT_MAX}, {"%.2147483648d", 1, -1}, {"%.2147483647d", -1, -1},
-    {"%2147483647dx", 1, -1},      {"x%2147483647d", 1, -1}, {"%-2147483647dx", 1, -1},
-    {"%2147483646dx", 1, INT_MAX}, {"%*d", INT_MIN, -1},     {"%*d", INT_MIN + 1, INT_MAX},
-    {"%.*d", INT_MIN, 1},
-};
-
-START_TEST(too_long_to_count)
-{
-    char out[4];
-    errno = 0;
-    ck_assert_int_eq(small_snprintf(out, sizeof(out), long_ones[_i].format, long_ones[_i].star, 1),
-                     long_ones[_i].count);
-    ck_assert_int_eq(errno, long_ones[_i].count < 0 ? EOVERFLOW : 0);
-    ck_assert_int_eq(small_snprintf(NULL, 0, long_ones[_i].format, long_ones[_i].star, 1),
-                     long_ones[_i].count);
 }
 END_TEST
 
@@ -442,17 +381,29 @@ static size_t drain(char *out, size_t out_bytes)
     return used;
 }
 
+/* A text that is longer than the buffer. */
+static char long_text[5001];
+
+static void make_long_text(void)
+{
+    for (size_t i = 0; i < sizeof(long_text) - 1; i++) {
+        long_text[i] = (char)('a' + i % 26);
+    }
+}
+
 START_TEST(into_a_pipe)
 {
     static char expected[16384], found[16384];
     static const int each[] = {0, 1, 1020, 1021, 1022, 1023, 1024, 1025, 2047, 2048, 5000};
     kernel = _i == 0 ? WHOLE : IN_PIECES;
+    make_long_text();
     for (unsigned i = 0; i < COUNT(each); i++) {
         make_pipe();
-        int count =
-            snprintf(expected, sizeof(expected), "%*d|%s|%-*s", each[i], i, "text", each[i], "ab");
-        ck_assert_int_eq(small_dprintf(ends[1], "%*d|%s|%-*s", each[i], i, "text", each[i], "ab"),
-                         count);
+        int count = snprintf(expected, sizeof(expected), "%.*s|%u|%.*s", each[i], long_text, i,
+                             each[i], long_text);
+        ck_assert_int_eq(
+            small_dprintf(ends[1], "%.*s|%u|%.*s", each[i], long_text, i, each[i], long_text),
+            count);
         ck_assert_uint_eq(drain(found, sizeof(found)), (size_t)count);
         ck_assert_mem_eq(found, expected, (size_t)count);
         close(ends[0]);
@@ -474,8 +425,9 @@ START_TEST(descriptor_that_fails)
 {
     static char found[16384];
     make_pipe();
+    make_long_text();
     kernel = _i == 0 ? BROKEN : TAKES_NOTHING;
-    ck_assert_int_eq(small_dprintf(ends[1], "%5000d", 1), -1);
+    ck_assert_int_eq(small_dprintf(ends[1], "%s", long_text), -1);
     ck_assert_uint_le(writes, 2);
     ck_assert_uint_eq(drain(found, sizeof(found)), _i == 0 ? 1024 : 0);
     errno = 0;
@@ -501,9 +453,9 @@ Suite *unit_suite(void)
     Suite *suite = suite_create("static_printf");
     TCase *one = tcase_create("one conversion");
     tcase_set_timeout(one, 60);
-    tcase_add_loop_test(one, numbers_in_every_form, 0, 32);
+    tcase_add_test(one, numbers_in_every_form);
     tcase_add_test(one, texts_in_every_form);
-    tcase_add_test(one, characters_and_pointers);
+    tcase_add_test(one, characters);
     tcase_add_test(one, text_without_end);
     tcase_add_test(one, null_text);
     tcase_add_test(one, every_size_of_buffer);
@@ -515,7 +467,6 @@ Suite *unit_suite(void)
     suite_add_tcase(suite, many);
     TCase *refused = tcase_create("refused");
     tcase_add_loop_test(refused, unknown_is_refused, 0, COUNT(unknown));
-    tcase_add_loop_test(refused, too_long_to_count, 0, COUNT(long_ones));
     suite_add_tcase(suite, refused);
     TCase *descriptors = tcase_create("descriptors");
     tcase_add_loop_test(descriptors, into_a_pipe, 0, 2);
