@@ -2,7 +2,7 @@
 # Builds and tests wrenssh. Without arguments, in about six minutes on two processors:
 #   - one build with GCC: all unit tests and all system tests; and those of encryption as on lesser processors
 #   - one build with AddressSanitizer and UBSan: unit tests, and system tests that speak the protocol byte by byte
-#   - the static program for x86_64 (packaging/cross): logins, programs, bulk data, tools
+#   - the static program for x86_64 (packaging/cross): logins, programs, bulk data, syslog, tools
 #   - the layout of the C files, and clang-tidy on those that have changed
 # Prints a table of times, one of counts by build, and last one line: "N passed, M failed, K skipped".
 #
@@ -79,7 +79,7 @@ test_sanitize() {
     run_suite sanitize sanitize tests --suite unit $sanitized --num-processes "$many"
 }
 
-# The musl program has its own printf, accounts and time, and is linked in another way.
+# The musl program has its own printf and accounts, another mktime(), and is linked in another way.
 test_static() {
     after build_gcc || return
     for tool in clang ld.lld llvm-ar xz patch mandoc; do
@@ -89,7 +89,7 @@ test_static() {
     WRENSSHD=$top/build/cross/x86_64/release/src/wrensshd
     export WRENSSHD WREN_BULK_MIB=32 WREN_MARKS='not slow'
     run_suite static gcc smoke --num-processes "$many" system_openssh_exec system_openssh_pty \
-        system_openssh_bulk_1 system_openssh_bulk_2 system_tools
+        system_openssh_bulk_1 system_openssh_bulk_2 system_syslog system_tools
     unset WRENSSHD WREN_BULK_MIB WREN_MARKS
 }
 

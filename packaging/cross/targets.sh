@@ -20,17 +20,17 @@ target() {
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
-        cpu_family=x86_64 cpu=x86_64 size_limit=274432
+        cpu_family=x86_64 cpu=x86_64 size_limit=284672
         ;;
     aarch64)
         debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
-        cpu_family=aarch64 cpu=aarch64 size_limit=249856 page_bytes=65536
+        cpu_family=aarch64 cpu=aarch64 size_limit=262144 page_bytes=65536
         zeroed_locals=false
         ;;
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
         debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
-        cpu_family=arm cpu=armv7 size_limit=204800 zeroed_locals=false
+        cpu_family=arm cpu=armv7 size_limit=215040 zeroed_locals=false
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
         ;;
     riscv64)

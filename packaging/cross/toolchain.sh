@@ -280,8 +280,6 @@ b_staticpic = false
 [project options]
 accounts = 'files'
 small_printf = true
-small_time = true
-plain_calls = true
 no_heap = true
 zeroed_locals = $zeroed_locals
 

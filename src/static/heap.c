@@ -2,7 +2,7 @@
  * malloc() and free() of a static build, which replace musl's (the option no_heap). wrensshd
  * allocates no memory. But some functions of musl that it calls would allocate with other
  * arguments, such as realpath(3) without a buffer, so musl's malloc() and 4 KiB of data would be
- * linked.
+ * linked. 700 bytes of it still are: tzset(3) copies a TZ of 32 bytes or more.
  */
 #include <errno.h>
 #include <stddef.h>

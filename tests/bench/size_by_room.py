@@ -26,7 +26,7 @@ ROOMS = ("main", "base", "log", "users", "process", "ipc", "wire", "net", "sandb
 ROOM_OF_LIBRARY = {
     **{name: name for name in ROOMS[1:ROOMS.index("static")]},
     "rekey_limits": "net", "sodium": "libsodium",
-    **dict.fromkeys(("static_printf", "static_time", "static_calls", "static_heap"), "static"),
+    **dict.fromkeys(("static_printf", "static_heap"), "static"),
     **dict.fromkeys(("wrencrypto", "wrencrypto_avx2", "wrencrypto_avx512", "wrencrypto_avx512ifma", "wrencrypto_neon",
                      "cpu_level"), "crypto"),
     **dict.fromkeys(("users_nss", "users_files", "tables", "etc"), "users"),

@@ -234,6 +234,17 @@ def test_expiry_by_the_minute(ssh, allow, assert_refused):
         assert assert_refused()["reason"] == "key has expired"
 
 
+@pytest.mark.parametrize("name", ["XXX", f"<{'X' * 40}>"])
+def test_expiry_in_a_zone(serve, site, allow, name):
+    """The zone is the launcher's: that of TZ, whose name may be longer than a C library keeps without an allocation."""
+    server = serve(env={"TZ": f"{name}-3:30"})
+    ssh, zone = OpenSSH(site, server.port), datetime.timezone(datetime.timedelta(hours=3.5))
+    for minutes, works in ((5, True), (-5, False)):
+        allow(f'expiry-time="{stamp(minutes / (24 * 60), "%Y%m%d%H%M", zone)}"')
+        assert (ssh("true").returncode == 0) == works
+    assert server.log.wait("login", 2)[-1]["reason"] == "key has expired"
+
+
 # ---- environment= -----------------------------------------------------------------------------
 
 def test_environment(serve, site, allow):

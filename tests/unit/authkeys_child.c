@@ -7,6 +7,7 @@
 
 #include <sodium.h>
 #include <string.h>
+#include <time.h>
 
 #include "calls.h"
 #include "ipc.h"
@@ -126,6 +127,35 @@ START_TEST(files_are_read)
     int status = call_end_of(_i == 0 ? run_child : run_child_below_a_filter);
     ck_assert_msg(WIFEXITED(status) && WEXITSTATUS(status) == 0, "wait status %#x",
                   (unsigned)status);
+    expect_answer();
+}
+END_TEST
+
+/* Rules, of which the second is longer than musl's buffer for it, then files: each was read before
+ * the child was confined. */
+static const struct {
+    const char *name;
+    bool is_rule;
+} zones[] = {{"XXX-3:30", true},
+             {"<+0330>-3:30<+0430>,J79/24,J263/24", true},
+             {":/etc/localtime", false},
+             {"Nowhere/Nothing", false}};
+
+static bool is_rule;
+
+static void convert_a_date(void)
+{
+    struct tm date = {.tm_year = 130, .tm_mday = 2, .tm_isdst = -1};
+    time_t found = mktime(&date);
+    call_need(is_rule ? found == 1893542400 - 12600 : found > 0);
+}
+
+START_TEST(times_of_the_zone)
+{
+    ck_assert_int_eq(setenv("TZ", zones[_i].name, 1), 0);
+    is_rule = zones[_i].is_rule;
+    action = convert_a_date;
+    ck_assert_int_eq(call_end_of(run_child), 0);
     expect_answer();
 }
 END_TEST
@@ -404,6 +434,7 @@ Suite *unit_suite(void)
         tcase_set_timeout(tests, 60);
         tcase_add_checked_fixture(tests, begin, finish);
         tcase_add_loop_test(tests, files_are_read, 0, 2);
+        tcase_add_loop_test(tests, times_of_the_zone, 0, sizeof(zones) / sizeof(zones[0]));
         tcase_add_loop_test(tests, forbidden_calls_kill, 0, 2 * CALLS);
         tcase_add_test(tests, log_is_out_of_reach);
         tcase_add_test(tests, every_right_is_given_up);

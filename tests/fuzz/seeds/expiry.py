@@ -9,19 +9,9 @@ DATES = ["20300101", "203001012359", "20300101235959", "20300101Z", "20300101235
          "203003310230", "203003310159", "203003310300", "203003310200", "20300331015959", "203010270230",
          "203010270200", "203010270300", "203007010000",
          "203812310000", "210607010000", "20300131", "20300430", "20300431"]
-RULES = ["XXX5YYY", "<", "A", "XXX99999999999:99,M0.0.0,J0/", "XXX-1YYY,M13.9.9,366", "XXX1YYY,J400/99,M2.5.1/-200"]
 
 
 def seeds():
-    for zone in range(16):
+    for zone in range(8):
         for date in DATES[::1 if zone < 2 else 3]:
             yield bytes([zone]) + date.encode()
-    for day in ("202402281200", "202402291200", "202403010029", "202403010300", "202303010300"):
-        for zone in (8, 9):
-            yield bytes([zone]) + day.encode()
-    for rule in RULES:
-        for date in DATES[::6]:
-            yield b"r" + rule.encode() + b"\n" + date.encode()
-    for numbers in (b"\0\0" + bytes(8) + b"\0", b"\x0d\1\4\2\0\2\4\3\0\3\0", b"\x16\2\0\1\3\1\1\1\1\0\1"):
-        for date in DATES[::4]:
-            yield b"m" + numbers + date.encode()
