@@ -173,9 +173,11 @@ static void remedy_of_login(struct log_line *line, const char *user,
     if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
         const struct account *account = &outcome->account.account;
         const char *found = find_owner(account, verdict->path);
-        owner = unsafe_owner && found != NULL ? found : "";
-        remedy = found == NULL            ? "remove the link that leads there"
-                 : owner == account->user ? "chown -h " /* not a new link */
+        /* Below the home, root would follow a link that the user puts in a folder's place. */
+        bool below = found == account->user && !is_within(account->home, verdict->path);
+        owner = unsafe_owner && found != NULL && !below ? found : "";
+        remedy = found == NULL           ? "remove the link that leads there"
+                 : unsafe_owner && below ? "the user can move it away and make it anew"
                  : !unsafe_owner && (verdict->mode & 01000) != 0 ? "put it elsewhere"
                                                                  : remedy;
     }
