@@ -50,12 +50,13 @@
 #define LIMIT_REFUSAL_LINE_MS   1000
 #define LIMIT_EVICTION_QUIET_MS 60000
 
-/* A silent connection has the whole time of -t while no more than the first number of others are
- * silent: an office that connects at the same moment. From the second number on it has only the
- * third, and between them it falls: a launcher that allows 40 connections, the default of
- * tcpserver, never fills its slots here, and a queue in front of it must move. Any client that is
- * there has sent its key exchange by then; even one with 12 kbit/s and 600 ms needs no more than
- * 4 s, and gets them unless many are silent. The fourth number: so often each looks. */
+/* A client that has sent nothing has the whole time of -t while no more than the first number of
+ * others have exchanged no keys: an office that connects at the same moment. From the second number
+ * on it has only the third, and between them it falls: a launcher that allows 40 connections, the
+ * default of tcpserver, never fills its slots here, and a queue in front of it must move. Any
+ * client that is there has sent its identification line by then. From its first byte on it has the
+ * whole time: 60 clients at once on a busy machine took 20 s. The fourth number: so often each
+ * looks. */
 #define LIMIT_SILENT_FEW     8
 #define LIMIT_SILENT_MANY    24
 #define LIMIT_SILENT_MS      2000

@@ -20,6 +20,7 @@
 #include "log.h"
 #include "memory.h"
 #include "monitor_state.h"
+#include "tcp_bytes.h"
 
 /* ---- reaping --------------------------------------------------------------------------------- */
 
@@ -103,17 +104,23 @@ static void evict(struct monitor *monitor, const char *reason)
     }
 }
 
-/* While many are silent, none may be for long. */
+/* While many are silent, none may be for long. A client that has sent something may be slow, or we
+ * are: it has the whole time, and so has one whose bytes the kernel does not count. */
 static void judge_silence(struct monitor *monitor)
 {
     const int64_t now_ms = clock_now_ms();
     const int64_t most_ms = (int64_t)monitor->options->login_seconds * 1000;
+    uint64_t in, out;
     if (now_ms < monitor->silence_ms) {
+        return;
+    }
+    if (!tcp_bytes(&in, &out, monitor->connection) || in > 0) {
+        monitor->silence_ms = INT64_MAX;
         return;
     }
     monitor->silence_ms = now_ms + LIMIT_SILENT_LOOK_MS;
     if (now_ms - monitor->started_ms >= admission_silence_ms(monitor->admission, most_ms)) {
-        evict(monitor, "no key exchange yet, and many others are as silent");
+        evict(monitor, "client is silent, and so are many others");
     }
 }
 

@@ -253,7 +253,7 @@ def test_silence_beside_many(connect, folder):
     assert not any(raw.line.log.events("end") for raw in few)
     many = [connect() for _ in range(25)]
     for raw in few[:3]:
-        assert raw.line.log.wait("end")[0]["reason"] == "no key exchange yet, and many others are as silent"
+        assert raw.line.log.wait("end")[0]["reason"] == "client is silent, and so are many others"
     busy.login()
     many[-1].login()
 
