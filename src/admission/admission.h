@@ -61,10 +61,11 @@ int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
  * 0 there is no limit and no record. `reserved` is for administrators: the reserve is theirs, and
  * comes on top of their limit. Returns NULL, or why the user may not log in.
  *
- * A record may be stale or wrong for a moment: of two logins at the same time both may get in where
- * one was left, or one be refused. Nobody takes the reserve, or more records than there are.
+ * Nobody exceeds the limit, takes the reserve, or takes more records than there are. Of logins of
+ * one user at the same moment that would exceed it, all may be refused.
  */
-const char *admission_log_in(struct admission *admission, uid_t user, unsigned most, bool reserved);
+__attribute__((noinline)) const char *admission_log_in(struct admission *admission, uid_t user,
+                                                       unsigned most, bool reserved);
 
 /* Gives up the place, after a login, and trusts the source for some time. A record is kept. */
 void admission_leave(struct admission *admission);

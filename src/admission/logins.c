@@ -16,56 +16,56 @@ static size_t offset_of(size_t login)
     return offsetof(struct places_file, logins) + login * RECORD_BYTES;
 }
 
-/* How many connections have this record. Those that have ended count, too, unless there are `most`
- * with them: then each record that this process can lock is emptied. Trick: own frame. */
-__attribute__((noinline)) static size_t count_records(int fd, size_t count, uint32_t record,
-                                                      size_t most)
+/* Returns false if another process holds it. One that nobody holds is of an ended connection. */
+static bool empty_record(int fd, size_t login)
 {
-    uint32_t logins[LIMIT_LOGINS];
     const uint32_t none = 0;
-    size_t found = 0, ended = 0;
-    if (!table_read(fd, logins, sizeof(logins), offset_of(0))) {
-        return 0;
+    if (!table_lock(fd, RECORD_BYTES, offset_of(login))) {
+        return false;
     }
-    for (size_t i = 0; i < count; i++) {
-        found += logins[i] == record;
-    }
-    for (size_t i = 0; i < count && found >= most; i++) {
-        if (logins[i] == record && table_lock(fd, RECORD_BYTES, offset_of(i))) {
-            table_write(fd, &none, RECORD_BYTES, offset_of(i));
-            table_unlock(fd, RECORD_BYTES, offset_of(i));
-            ended++;
-        }
-    }
-    return found - ended;
+    table_write(fd, &none, RECORD_BYTES, offset_of(login));
+    table_unlock(fd, RECORD_BYTES, offset_of(login));
+    return true;
 }
 
+/* The record is written before the others are counted: of two logins at the same moment each sees
+ * the other. */
 const char *admission_log_in(struct admission *admission, uid_t user, unsigned most, bool reserved)
 {
-    const int fd = admission->fd;
+    uint32_t logins[LIMIT_LOGINS];
     const uint32_t record = (uint32_t)user + 1;
+    const int fd = admission->fd;
     const unsigned slots = (unsigned)admission->limit;
     const unsigned reserve = limit_logins(slots, LIMIT_LOGINS_RESERVE);
-    const size_t all = limit_logins(slots, LIMIT_LOGINS_OF_ALL);
-    const size_t common = all - reserve, count = reserved ? all : common;
+    const size_t all = limit_logins(slots, LIMIT_LOGINS_OF_ALL), common = all - reserve;
     if (fd < 0 || most == 0) {
         return NULL;
     }
     most = most == UINT32_MAX ? limit_logins(slots, LIMIT_LOGINS_OF_USER) : most;
     most += reserved ? reserve : 0;
-    if (count_records(fd, all, record, most) >= most) {
-        return "too many connections of this user";
+    size_t taken = table_take(fd, RECORD_BYTES, offset_of(0), common, (size_t)admission->pid);
+    if (taken == common && reserved) { /* the reserve last */
+        taken = table_take(fd, RECORD_BYTES, offset_of(0), all, common);
     }
-    size_t login = table_take(fd, RECORD_BYTES, offset_of(0), common, (size_t)admission->pid);
-    if (login == common && reserved) { /* the reserve last */
-        login = table_take(fd, RECORD_BYTES, offset_of(0), all, common);
-    }
-    if (login == count) {
+    if (taken == (reserved ? all : common)) {
         return "too many connections of all users";
     }
-    admission->logged_in = true;
-    if (!table_write(fd, &record, RECORD_BYTES, offset_of(login))) {
+    if (!table_write(fd, &record, RECORD_BYTES, offset_of(taken)) ||
+        !table_read(fd, logins, sizeof(logins), offset_of(0))) {
         log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
+        return NULL; /* the lock ends with that of the place */
     }
+    size_t held = 0;
+    for (size_t i = 0; i < all; i++) {
+        held += logins[i] == record;
+    }
+    for (size_t i = 0; i < all && held > most; i++) {
+        held -= i != taken && logins[i] == record && empty_record(fd, i);
+    }
+    if (held > most) {
+        empty_record(fd, taken);
+        return "too many connections of this user";
+    }
+    admission->logged_in = true;
     return NULL;
 }

@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <sched.h>
 #include <sodium.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -98,9 +99,17 @@ static unsigned most_of_user = UINT32_MAX; /* -U of the processes that enter nex
 
 enum { YES, OF_USER, OF_ALL };
 
+/* How many of two processes are about to log in, or NULL. */
+static unsigned *at_once;
+
 /* `who` is 0 for a user and 1 for an administrator of the same uid, 2 and 3 for the next uid... */
 static uint8_t log_in(struct admission *admission, unsigned who)
 {
+    if (at_once != NULL) {
+        for (__atomic_add_fetch(at_once, 1, __ATOMIC_SEQ_CST);
+             __atomic_load_n(at_once, __ATOMIC_SEQ_CST) < 2;) {
+        }
+    }
     const char *full = admission_log_in(admission, 1000 + who / 2, most_of_user, who % 2 == 1);
     if (full != NULL) {
         return strstr(full, "this user") != NULL ? OF_USER : OF_ALL;
@@ -672,9 +681,38 @@ START_TEST(the_reserve)
     let_go(&refused);
     log_in_as(1, YES);
     log_in_as(1, YES);
-    log_in_as(1, OF_USER);
+    log_in_as(1, OF_ALL);
     log_in_as(101, OF_ALL);
     ck_assert(is_alive(&mine[0]) && is_alive(&mine[ALL - RESERVE - 1]));
+    end();
+}
+END_TEST
+
+/* Two logins of one user at the same moment: they wait for each other in memory that they share. */
+START_TEST(two_logins_at_once)
+{
+    enum { ROUNDS = 150 };
+    const uint8_t order = LOGIN;
+    if (!begin((enum who)_i)) {
+        return;
+    }
+    most_of_user = 1;
+    at_once =
+        mmap(NULL, sizeof(*at_once), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    ck_assert_ptr_ne(at_once, MAP_FAILED);
+    for (int round = 0; round < ROUNDS; round++) {
+        const struct holder mine[] = {enter_from(0), enter_from(0)};
+        uint8_t answers[2];
+        *at_once = 0;
+        ck_assert_int_eq(write(mine[0].orders, &order, 1), 1);
+        ck_assert_int_eq(write(mine[1].orders, &order, 1), 1);
+        ck_assert_int_eq(read(mine[0].answers, &answers[0], 1), 1);
+        ck_assert_int_eq(read(mine[1].answers, &answers[1], 1), 1);
+        ck_assert_msg(answers[0] == OF_USER || answers[1] == OF_USER, "both got in, round %d",
+                      round);
+        let_go(&mine[0]);
+        let_go(&mine[1]);
+    }
     end();
 }
 END_TEST
@@ -762,6 +800,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, time_to_be_silent, ROOT, USER + 1);
     tcase_add_loop_test(tests, a_user_has_so_many_connections, ROOT, USER + 1);
     tcase_add_loop_test(tests, the_reserve, ROOT, USER + 1);
+    tcase_add_loop_test(tests, two_logins_at_once, ROOT, USER + 1);
     tcase_add_loop_test(tests, records_of_the_ended, ROOT, USER + 1);
     tcase_add_loop_test(tests, a_limit_of_the_command_line, ROOT, USER + 1);
     tcase_add_loop_test(tests, records_of_nobody, ROOT, USER + 1);
