@@ -178,3 +178,13 @@ def test_clients_without_an_address(tmp_path):
     done = run(["sh", "-c", Fail2ban.words("regex", "--print-all-matched", str(log),
                                            os.path.join(PROJECT, "packaging/fail2ban/filter.d/wrensshd.conf"))])
     assert f"{len(names)} lines, 0 ignored, 1 matched" in done.stdout, done.stdout + done.stderr
+
+
+def test_who_is_over_the_limit(tmp_path):
+    """Such a client had a good key, and others may have used up what all users have: it is not banned."""
+    filters = open(os.path.join(PROJECT, "packaging/fail2ban/filter.d/wrensshd.conf"), encoding="ascii").read()
+    ours, failed = [re.search(rf"(?m)^{name} = (.*)$", filters)[1] for name in ("ours", "failregex")]
+    pattern = failed.replace("%(ours)s", ours).replace("%%", "%").replace("<ADDR>", r"[\w.:]+")
+    line = 'wrensshd[7]: event=end from=192.0.2.7 port=1 user="" in=1 out=1 seconds=1 reason='
+    reason = re.search(r'TOO_MANY_CONNECTIONS,\s*("[^"]*")', open(os.path.join(PROJECT, "src/net/userauth.c")).read())[1]
+    assert re.search(pattern, line + '"client closed the connection"') and not re.search(pattern, line + reason)
