@@ -159,6 +159,10 @@ static int check_whole(struct options *options, const struct flags *flags)
          options->authorities != NULL || options->revoked != NULL || options->verbosity < 0)) {
         return flags_refuse(flags, "-N needs -e, and excludes -a, -c, -q and -R", NULL);
     }
+    /* All strangers are one user: one of them could keep the others out. */
+    if (options->anybody != NULL && options->user_connections == UINT32_MAX) {
+        options->user_connections = 0;
+    }
     for (char **operand = operands; *operand != NULL; operand++) {
         unsigned port;
         if (number_read(&port, *operand)) {

@@ -109,6 +109,7 @@ START_TEST(defaults)
     ck_assert(options->groups[0] == NULL && options->groups[1] == NULL);
     ck_assert(!options->check);
     ck_assert_ptr_null(options->check_user);
+    ck_assert_uint_eq(options->user_connections, UINT32_MAX);
     ck_assert_uint_eq(options->login_seconds, 60);
     ck_assert_uint_eq(options->idle_seconds, 0);
     ck_assert_uint_eq(options->life_seconds, 0);
@@ -168,6 +169,9 @@ START_TEST(values)
     ck_assert_str_eq(options->groups[1], "two");
     options = accepted("-N git -e run -g git -m 3 -r -vv k");
     ck_assert_str_eq(options->anybody, "git");
+    ck_assert_uint_eq(options->user_connections, 0);
+    options = accepted("-U7 -Ngit -erun k");
+    ck_assert_uint_eq(options->user_connections, 7);
     options = accepted("-vlPt9 -i0 -m8640000 -eonce k");
     ck_assert_int_eq(options->verbosity, 1);
     ck_assert(options->syslog && options->no_sntrup);
