@@ -8,9 +8,9 @@
  * The table is `/run/wrensshd.slots`, or in `$XDG_RUNTIME_DIR` for an ordinary user. A place
  * or a record is held by a lock on its bytes (fcntl(2), F_SETLK), which the kernel gives up with
  * the process, and which names its holder: the process that is asked to end is one that holds a
- * place at this moment. As that process must never close the file, what the monitor has after the
- * login is the descriptor, and no system call that could write to it. Without a table, or with one
- * that can't be used, connections are served as if there were none.
+ * place at this moment. As that process must never close the file, the monitor keeps the descriptor
+ * after the login, and no system call that writes to it. Without a table, or with one that can't be
+ * used, connections are served as if there were none.
  */
 #ifndef WREN_ADMISSION_H
 #define WREN_ADMISSION_H
