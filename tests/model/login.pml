@@ -7,7 +7,8 @@
  *
  * Proved: who is logged in has signed this, for our host, while this connection was there; and each signature opens one
  * connection at most. Before the monitor decides about a login, the sandbox has been reported and a key exchange made; it
- * logs in once, and not after the last attempt. It proves its keys only after the login.
+ * logs in once, not after the last attempt, and not if the user has as many connections as the limit. It proves its keys
+ * only after the login.
  *
  * Taken for granted: signatures can't be forged, hashes of different fields differ, each connection draws another cookie
  * (before its fork: no network process chooses it), and each client draws new values for each key exchange. What the child
@@ -18,6 +19,9 @@
 #endif
 #ifndef MOST_RUNS
 #define MOST_RUNS 2 /* how often the client logs in */
+#endif
+#ifndef MOST_LOGINS
+#define MOST_LOGINS CONNECTIONS /* of the user, at once */
 #endif
 #define MOST_SIGNATURES 2
 #define MOST_REFUSALS 2 /* of signatures */
@@ -49,6 +53,7 @@ bool used[HASHES * 3];                 /* it has opened a connection */
 byte connections_when_signed[HASHES * 3];
 
 byte connections;                      /* that have begun: the attacker knows their cookies */
+byte records;                          /* of logins whose connection is there */
 byte runs;                             /* of the client, that have begun: the attacker knows their values */
 
 typedef monitor_state {
@@ -107,21 +112,30 @@ end:
 
 #define ALLOWED(phases) ((phases) & monitor[c].phase)
 
+/* The record of its login ends with it. */
+inline end_connection() {
+    if
+    :: monitor[c].phase == AFTER_LOGIN -> records--
+    :: else
+    fi;
+    monitor[c].phase = OVER
+}
+
 inline on_start() {
     if
     :: ALLOWED(START_PHASES) -> monitor[c].phase = BEFORE_LOGIN; monitor[c].reported = true
-    :: else -> monitor[c].phase = OVER
+    :: else -> end_connection()
     fi
 }
 
 inline on_sign() {
     if
-    :: !ALLOWED(SIGN_PHASES) -> monitor[c].phase = OVER
+    :: !ALLOWED(SIGN_PHASES) -> end_connection()
     :: else ->
         must(IN_ORDER, monitor[c].reported);
         monitor[c].signatures++;
         if
-        :: CHECKS_COOKIE && monitor[c].session_id == 0 && cookie != c -> monitor[c].phase = OVER
+        :: CHECKS_COOKIE && monitor[c].session_id == 0 && cookie != c -> end_connection()
         :: else ->
             printf("@ monitor %d signs H with the cookie of connection %d and the values %d\n", c, cookie, values);
             h = H_OF(OURS, cookie, values);
@@ -137,7 +151,7 @@ inline on_sign() {
 inline on_prove() {
     if
     :: ALLOWED(PROVE_PHASES) -> must(PROVES_LATE, monitor[c].logged_in && monitor[c].session_id != 0)
-    :: else -> monitor[c].phase = OVER
+    :: else -> end_connection()
     fi
 }
 
@@ -149,7 +163,7 @@ inline on_auth() {
     if
     :: !ALLOWED(AUTH_PHASES) || (WANTS_SESSION_ID && monitor[c].session_id == 0) ||
         (COUNTS_ATTEMPTS && (monitor[c].refusals >= MOST_REFUSALS || monitor[c].probes >= MOST_PROBES)) ->
-        monitor[c].phase = OVER
+        end_connection()
     :: else ->
         must(IN_ORDER, monitor[c].reported && monitor[c].session_id != 0);
         must(IN_FEW_ATTEMPTS, monitor[c].refusals < MOST_REFUSALS && monitor[c].probes < MOST_PROBES);
@@ -157,7 +171,7 @@ inline on_auth() {
         if
         :: true -> refuse() /* another key, no signature */
         :: true -> monitor[c].probes++ /* a probe with another key */
-        :: client_signed[data] || !VERIFIES_SIGNATURE -> log_in()
+        :: (client_signed[data] || !VERIFIES_SIGNATURE) && (!COUNTS_LOGIN || records < MOST_LOGINS) -> log_in()
         fi
     fi
 }
@@ -169,6 +183,8 @@ inline log_in() {
     must(SIGNED_NOW, connections_when_signed[data] > c);
     must(SIGNED_FOR_ONE, !used[data]);
     must(LOGS_IN_ONCE, !monitor[c].logged_in);
+    must(WITHIN_LIMIT, records < MOST_LOGINS);
+    records++;
     used[data] = true;
     monitor[c].logged_in = true;
     monitor[c].phase = AFTER_LOGIN;
@@ -203,7 +219,7 @@ end:
             :: true -> on_prove()
             :: bound = PLAIN; on_auth()
             :: bound = BOUND_TO(OURS); on_auth()
-            :: monitor[c].phase = OVER /* END, or the connection breaks */
+            :: end_connection() /* END, or the connection breaks */
             fi
         :: else
         fi;
