@@ -27,14 +27,14 @@ def call_numbers():
         return {name: int(number) for name, number in re.findall(r"^#define __NR_(\w+) (\d+)$", file.read(), re.M)}
 
 
-def rows(processes, network):
+def rows(processes, network, log=2):
     """The rows of calls.txt as filters.allowed() shows them."""
     calls, found = call_numbers(), set()
     with open(os.path.join(os.path.dirname(__file__), "calls.txt"), encoding="ascii") as file:
         for words in (line.split() for line in file if not line.startswith("#")):
             if words[0] in processes:
                 pairs = dict(word.split("=") for word in words[2:])
-                values = {index: network if value == "NETWORK" else NAMES[value] if value in NAMES else int(value, 0)
+                values = {index: {**NAMES, "NETWORK": network, "LOG": log}[value] if value[0].isalpha() else int(value, 0)
                           for index, value in pairs.items()}
                 found.add(frozenset({(ARCHITECTURE, X86_64), (NUMBER, calls[words[1]])} | {
                     (16 + 8 * int(index), int(value)) for index, value in values.items()}))
@@ -91,6 +91,26 @@ def test_network_process(client, mode, state):
     if state == "logged in":
         raw.login()
     check(filter_of(raw.line.network), rows({"network"}, 0))
+
+
+def log_descriptor(pid):
+    """A pipe for the log is opened again; all else is written through standard error."""
+    held = proc.descriptors(pid)
+    return max(number for number, target in held.items() if number == 2 or (target == held[2] and target.startswith("pipe:")))
+
+
+def test_log_on_a_pipe(client, mode):
+    """After the login the monitor could not log to a pipe, or it could write to the table of slots."""
+    reader, writer = os.pipe()
+    os.fchmod(writer, 0o666)
+    with os.fdopen(reader, encoding="utf-8") as log:
+        raw = client(started={"mode": mode, "stderr": writer}).login()
+        os.close(writer)
+        number = log_descriptor(raw.line.monitor)
+        assert number > 2
+        check(filter_of(raw.line.monitor), rows({"monitor"}, raw.line.network, number))
+        raw.line.sock.close()
+        assert "event=end" in log.read()
 
 
 @pytest.mark.parametrize("flags,processes", [([], {"monitor"}), (["-l"], {"monitor", "syslog"})])
