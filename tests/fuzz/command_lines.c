@@ -178,7 +178,8 @@ static int judge_daemon(const struct options *options)
     FUZZ_CHECK(options == NULL ||
                (options->login_seconds == values[0] && options->idle_seconds == values[1] &&
                 options->attempts == values[2] && options->life_seconds == values[3] &&
-                options->keepalive_seconds == values[4] && options->user_connections == values[5] &&
+                options->keepalive_seconds == values[4] &&
+                options->user_connections == (anybody && values[5] == UINT32_MAX ? 0 : values[5]) &&
                 (options->reserve_group != NULL) == reserve &&
                 (options->anybody != NULL) == anybody &&
                 (options->groups[0] != NULL) == (groups > 0) &&
