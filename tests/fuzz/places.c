@@ -179,7 +179,7 @@ static void check_login(struct admission *admission, unsigned user, unsigned mos
     memcpy(before, logins, sizeof(before));
     const char *reason = admission_log_in(admission, user, most, reserved);
     FUZZ_CHECK((reason == NULL) == !(too_many || full));
-    FUZZ_CHECK(reason == NULL || (strstr(reason, "this user") != NULL) == too_many);
+    FUZZ_CHECK(reason == NULL || (strstr(reason, "this user") != NULL) == !full);
     for (size_t i = 0; i < LIMIT_LOGINS; i++) {
         FUZZ_CHECK(holders[i] != OTHERS || logins[i] == before[i]);
         FUZZ_CHECK(holders[i] != OURS || logins[i] == user + 1);

@@ -391,7 +391,7 @@ START_TEST(makekey_refuses_an_openssh_key_that_can_not_be_used)
     if (_i == 5 && geteuid() != 0) {
         return;
     }
-    keygen_run(scratch, rows[_i].damage);
+    keygen_run(scratch, "%s", rows[_i].damage);
     ck_assert_int_ge(run_tool(makekey_main, "--", scratch, NULL, out), 100);
     assert_contains(out, path);
     assert_contains(out, rows[_i].reason);

@@ -125,6 +125,8 @@ def named():
         setup() + BEGIN + auth(SIGNED | ED25519, child=(128, 192)) + END_BY_CLIENT)
     yield "silent, and many others too", {"starts", "ends-silent"}, setup() + start() + bytes([CROWD]) + 3 * bytes([MORE | TIME, 20])
     yield "silent, stubborn", {"ends-silent"}, setup(ROOT | STUBBORN) + start() + bytes([CROWD]) + 3 * bytes([MORE | TIME, 20])
+    yield "begun, many others silent", {"signs", "logs-in"}, (
+        setup() + start() + bytes([CROWD | 0x80]) + 3 * bytes([MORE | TIME, 20]) + sign() + auth(SIGNED | ED25519) + END_BY_CLIENT)
     yield "silent, few others", {"signs", "logs-in"}, (
         setup() + start() + 3 * bytes([MORE | TIME, 20]) + sign() + auth(SIGNED | ED25519) + END_BY_CLIENT)
     yield "keys exchanged, many others silent", {"signs", "logs-in"}, (

@@ -256,7 +256,8 @@ struct event program_event(const struct model *model, bool serving)
         case 24:
             return (struct event){EVENT_GONE, 0};
         case 25:
-            program.crowded = !high;
+            program.crowded = true;
+            program.begun = high;
             break;
         case 22:
             program.send_error = high ? EPIPE : EAGAIN;

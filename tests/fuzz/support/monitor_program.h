@@ -49,6 +49,7 @@ extern struct program {
     bool no_pipe, no_fork, hangs, hangs_up, terminates;
     bool full;    /* too many connections are logged in */
     bool crowded; /* many others are silent */
+    bool begun;   /* the client has sent something */
     size_t answer_part, answer_bytes;
     uint8_t answer[ANSWER_BYTES];
 } program;
