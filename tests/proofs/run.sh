@@ -85,7 +85,10 @@ describe() {
     window) sources="" rounds=18 steps="0 1 2 3 4" options="--max-field-sensitivity-array-size 17" ;;
     stdin) sources="" rounds=18 steps="0 1 2 3 4 5 6 7" options="--max-field-sensitivity-array-size 17" ;;
     queue) sources="" rounds=18 steps="0 1 2 3" options="--max-field-sensitivity-array-size 17 --unwindset queue_add.0:4,queue_drop.0:6" ;;
-    admission) sources="" steps="0 1 2 3 4" ;;
+    admission)
+        sources="" steps="0 1 2 3 4" # three places, and four levels of groups
+        options="--unwindset places_victim.0:4,places_victim.1:5,places_victim.2:4,sort.0:3,sort.1:3,memmove.0:3"
+        options="$options,end_of_group.0:3,keep_largest.0:4,keep_largest.1:4,keep_highest.0:4,keep_highest.1:4" ;;
     sftp) sources=src/wire/writer.c steps="0 1 2 3 4 5" options="--unwindset attributes_read.0:2" ;;
     revocation)
         sources=src/wire/reader.c rounds=17 steps="0 1 2 3 4 5 6 7 8 9 10 11"
