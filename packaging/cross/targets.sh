@@ -12,6 +12,9 @@
 #   size_limit   the most bytes of the stripped daemon; empty if it is without a limit
 #   zeroed_locals   whether size_limit leaves room for it, with every compiler of Debian 12 and 13
 all_targets='x86_64 aarch64 armv7'
+# The link-time optimizer inlines nothing that makes the program larger, and looks twice for common code: 1,408 bytes less
+# on x86_64, 1,960 on aarch64, 712 on armv7.
+smaller=-Wl,-mllvm,-inline-threshold=0,-mllvm,-machine-outliner-reruns=1
 # Built only if they are named.
 more_targets='riscv64 mips mipsel'
 
@@ -20,20 +23,17 @@ target() {
     case $1 in
     x86_64)
         debian_arch=amd64 triple=x86_64-linux-gnu musl_triple=x86_64-linux-musl emulator=qemu-x86_64
-        cpu_family=x86_64 cpu=x86_64 size_limit=284672
+        cpu_family=x86_64 cpu=x86_64 size_limit=284672 link_flags=$smaller
         ;;
     aarch64)
         debian_arch=arm64 triple=aarch64-linux-gnu musl_triple=aarch64-linux-musl emulator=qemu-aarch64
-        cpu_family=aarch64 cpu=aarch64 size_limit=262144 page_bytes=65536
-        # The link-time optimizer inlines nothing that makes the program larger, and looks twice for common code: 1,960
-        # bytes.
-        link_flags=-Wl,-mllvm,-inline-threshold=0,-mllvm,-machine-outliner-reruns=1
+        cpu_family=aarch64 cpu=aarch64 size_limit=262144 page_bytes=65536 link_flags=$smaller
         zeroed_locals=false
         ;;
     armv7)
         # Without NEON, which not every ARMv7 has (Tegra 2, Marvell's).
         debian_arch=armhf triple=arm-linux-gnueabihf musl_triple=arm-linux-musleabihf emulator=qemu-arm
-        cpu_family=arm cpu=armv7 size_limit=215040 zeroed_locals=false
+        cpu_family=arm cpu=armv7 size_limit=215040 zeroed_locals=false link_flags=$smaller
         machine_flags="-march=armv7-a+fp -mfloat-abi=hard -mthumb"
         ;;
     riscv64)
