@@ -98,7 +98,7 @@ class Judge:
     @staticmethod
     def tidy_up(names):
         for name in reversed(names):
-            if re.search(r"/(\.wrensshd-|wrensshd\.places\.)", name):
+            if re.search(r"/(\.wrensshd-|wrensshd\.slots\.)", name):
                 (os.rmdir if os.path.isdir(name) else os.unlink)(name)
 
     def judge_rights(self, traced, record, outcome, strikes):
