@@ -85,7 +85,7 @@ BUGS = {
         system="system_session_process", pairs="login"),
     "limit": Bug(
         "a limit that lets one more in", "src/admission/logins.c",
-        ", record, most) >= most) {\n", ", record, most) > most) {\n",
+        "    if (held > most) {\n        empty_record", "    if (held > most + 1) {\n        empty_record",
         system="system_places"),
     "reserve": Bug(
         "a reserve for keys that may do little", "src/monitor/login.c",
