@@ -271,12 +271,13 @@ int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
     struct place places[READ_AT_ONCE];
     const int fd = admission->fd;
     size_t silent = 0;
-    for (size_t i = 0; i < 2 * admission->limit && silent < LIMIT_SILENT_MANY; i++) {
-        const struct place *place = &places[i % READ_AT_ONCE];
-        if (place == places && !table_read(fd, places, sizeof(places), offset_of(i))) {
+    for (size_t first = 0; first < 2 * admission->limit; first += READ_AT_ONCE) {
+        if (!table_read(fd, places, sizeof(places), offset_of(first))) {
             return most_ms;
         }
-        silent += place->phase == PLACE_STARTED && is_held(fd, place, i);
+        for (size_t i = 0; i < READ_AT_ONCE && silent < LIMIT_SILENT_MANY; i++) {
+            silent += places[i].phase == PLACE_STARTED && is_held(fd, &places[i], first + i);
+        }
     }
     if (silent <= LIMIT_SILENT_FEW || most_ms <= LIMIT_SILENT_MS) {
         return most_ms;

@@ -125,7 +125,7 @@ static bool is_older(const struct place *one, const struct place *other)
 }
 
 /* Inserts each by a binary search: strangers choose the order, and none takes more than n log n
- * comparisons. For so few, memmove() costs less than a heap. */
+ * comparisons. For so few, moving them costs less than a heap. */
 static void sort(candidates left, size_t count, is_before *before)
 {
     for (size_t i = 1; i < count; i++) {
@@ -139,7 +139,9 @@ static void sort(candidates left, size_t count, is_before *before)
                 first = middle + 1;
             }
         }
-        memmove(&left[first + 1], &left[first], (i - first) * sizeof(left[0]));
+        for (size_t to = i; to > first; to--) {
+            left[to] = left[to - 1];
+        }
         left[first] = moved;
     }
 }
