@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Enough for a reply on any machine. */
+/* Enough for a reply on any machine; --slack multiplies it. */
 #define REPLY_MS 20000
 
 void report_violation(struct attack *attack, const char *format, ...)
@@ -191,7 +191,8 @@ bool attack_receive(struct attack *attack, enum side side, int timeout_ms)
 
 void attack_request(struct attack *attack, enum side side)
 {
-    if (!attack_send(attack, side) || !attack_receive(attack, side, REPLY_MS)) {
+    if (!attack_send(attack, side) ||
+        !attack_receive(attack, side, (int)(REPLY_MS * attack->world->slack))) {
         report_violation(attack, "no reply to a good request of type %u", attack->message.type);
         _exit(1);
     }

