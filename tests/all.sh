@@ -1,26 +1,32 @@
 # shellcheck shell=sh disable=SC2034,SC2154
-# What `sh tests/run.sh --all` adds: Clang, the rest of the sanitizer build, packaging, the static builds, ARM under
-# emulation, Debian packages, booted boards, fresh machines, and analyzers on the whole tree. Sourced by run.sh. Root is
-# needed for most of it.
+# What `sh tests/run.sh --all` adds: system tests with sanitizers, documents, packaging, clients of others, the static
+# builds, ARM under emulation, Debian packages, booted boards, fresh machines, proofs, and analyzers on the whole tree.
+# `--release` sets $release: then nothing is shortened or left out. Sourced by run.sh. Root is needed for most of it.
 prepare_packaging
-prepare_judges
+[ -n "$release" ] && quick= || quick=yes
+[ -n "$quick" ] || prepare_scanners
 
-# With the daemon's own lookup of users and groups. The whole of `system` sees both: x86_64 below is Clang's, with files.
+# With the daemon's own lookup of users and groups, as x86_64 below, which is Clang's, too. Before a release only.
 test_clang() {
     set_up clang clang -Daccounts=files || return
     run_suite clang clang tests --suite unit --suite wire --num-processes "$many"
 }
 
-# What is in packaging/, other people's programs, and the bench suite with its client: the same beside each build.
+# What is in packaging/, documents, scripts, clients of others; before a release external scanners, and the bench suite with
+# its client: the same beside each build.
 test_packaging() {
     after build_gcc || return
-    run_suite gcc gcc packaging --suite packaging --suite judges --suite bench-smoke --num-processes "$many"
+    # shellcheck disable=SC2086 # a list of words
+    run_suite gcc gcc packaging --suite packaging --suite documents --suite scripts --suite clients \
+        ${release:+--suite scanners --suite bench} --num-processes "$many"
 }
 
-# The static builds with their unit tests, under an emulator where need be; then what the files themselves must be.
+# The static builds with their unit tests, under an emulator where need be; then what the files themselves must be. The code
+# of its own that aarch64 has is in crypto/ and in the lists of system calls.
 build_static() {
     has clang || return
-    step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh
+    # shellcheck disable=SC2086 # empty or two words
+    step cross "cross builds" cross nice -n 10 sh packaging/cross/build.sh ${quick:+--few-tests aarch64}
     built=$?
     for arch in x86_64 aarch64 armv7; do
         mkdir -p "build/results/$arch"
@@ -32,7 +38,7 @@ build_static() {
 test_archives() {
     after build_static || return
     mkdir -p build/results/cross
-    WREN_CASES=$top/build/results/cross/archives.json PYTHONDONTWRITEBYTECODE=1 \
+    WREN_CASES=$top/build/results/cross/archives.json PYTHONDONTWRITEBYTECODE=1 WREN_REBUILT=${quick:+x86_64} \
         step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/cross
 }
 
@@ -42,9 +48,10 @@ run_static() { # WHAT arguments of meson test
     WRENSSHD=$top/build/cross/x86_64/release/src/wrensshd WREN_BULK_MIB=32 WREN_MARKS='not slow' \
         run_suite x86_64 gcc "$what" "$@"
 }
+# What speaks the protocol byte by byte shows there what it shows with GCC and with sanitizers.
 test_x86_64() {
     after build_gcc && after build_static || return
-    run_static system --suite system --no-suite measure --num-processes "$many"
+    run_static system --suite system --no-suite measure ${quick:+--no-suite wire} --num-processes "$many"
 }
 
 . "$top/tests/emulated.sh"
@@ -68,8 +75,9 @@ test_boards() {
 }
 
 # All faults, or as many as there is time for beside other jobs. Status 77: skipped, as without root.
+[ -n "$quick" ] && fault_seconds=100 || fault_seconds=300
 inject_faults() {
-    WREN_SLOWNESS=2 nice -n 5 sh tests/faults/run.sh --seconds 200 || [ $? = 77 ]
+    WREN_SLOWNESS=2 nice -n 5 sh tests/faults/run.sh --seconds "$fault_seconds" || [ $? = 77 ]
 }
 test_faults() {
     after build_gcc || return
@@ -82,12 +90,13 @@ test_learn() {
     after build_gcc || return
     mkdir -p build/results/learn
     WRENSSHD=$top/build/gcc/src/wrensshd WREN_SLOWNESS=2 WREN_COUNTS=$top/build/results/learn/learn.json \
-        step learn "states learned" learn nice -n 5 sh tests/learn/run.sh
+        step learn "states learned" learn nice -n 5 sh tests/learn/run.sh ${quick:+transport channel}
 }
 
-# Also whether each proof still finds the bugs that are planted for it.
+# Before a release also those that take long, and whether each proof finds the bugs that are planted for it.
 prove_bounds() {
-    nice -n 5 sh tests/proofs/run.sh &&
+    nice -n 5 sh tests/proofs/run.sh ${quick:+--quick} || return
+    [ -n "$quick" ] ||
         WREN_COUNTS=$top/build/results/proofs/planted.json nice -n 5 sh tests/proofs/run.sh --teeth
 }
 test_proofs() {
@@ -101,7 +110,7 @@ test_proofs() {
 test_constant_time() {
     mkdir -p build/results/constant_time
     WREN_COUNTS=$top/build/results/constant_time/constant_time.json \
-        step constant_time "constant time" constant-time nice -n 5 sh tests/constant_time/run.sh
+        step constant_time "constant time" constant-time nice -n 5 sh tests/constant_time/run.sh ${quick:+x86_64 memcheck flow}
 }
 
 # Built, installed, upgraded and purged in a chroot. The unit tests have run: dpkg-buildpackage need not run them again.
@@ -111,17 +120,18 @@ test_debian() {
         step debian "Debian packages" debian nice -n 10 sh tests/debian/run.sh life
 }
 
-# What README.md says to type, on a machine that has nothing: Debian 13, as root and as an ordinary user. Sanitizers and
-# masked processors show there what they have shown here.
+# What README.md says to type, on a machine that has nothing: Debian 13, as root and as an ordinary user. Shortened, root
+# only tries the program, and the user tests the build with GCC.
 test_strangers() {
-    WREN_COUNTS=$top/build/results step strangers "fresh machines" strangers nice -n 5 sh tests/strangers/run.sh --short
+    WREN_COUNTS=$top/build/results step strangers "fresh machines" strangers nice -n 5 sh tests/strangers/run.sh ${quick:+--short}
 }
 
-# Without what is for other processors, and what takes the place of a C library's functions.
+# Without what is for other processors, and what takes the place of a C library's functions. Clang's analyzer takes nine
+# tenths of the time: before a release only, and in run.sh for files that have changed.
 check_all_files() {
     has_version_14 clang-tidy || { say "the whole tree is not checked: that needs clang-tidy 14"; return; }
     # shellcheck disable=SC2046 # names without blanks
-    step source "clang-tidy, whole tree" tidy-all tidy $(find src crypto -name '*.c' ! -name '*_neon.c' ! -path 'src/static/*')
+    step source "clang-tidy, whole tree" tidy-all tidy ${quick:+--checks=-clang-analyzer-*} $(find src crypto -name '*.c' ! -name '*_neon.c' ! -path 'src/static/*')
 }
 
 # GCC's analyzer and cppcheck; Clang's is part of clang-tidy.
@@ -142,7 +152,7 @@ check_corpora() {
     fi
 }
 
-# As in run.sh, for the builds of both C libraries. A sanitizer has memory and time of its own.
+# For the builds of both C libraries. A sanitizer has memory and time of its own.
 measure() {
     [ ! -x build/gcc/src/wrensshd ] || run_suite gcc gcc measure --suite measure
     [ ! -x build/cross/x86_64/release/src/wrensshd ] || run_static measure --suite measure
@@ -151,10 +161,11 @@ measure() {
 test_python=$python
 "$venv/bin/python" -c 'import pytest' 2>/dev/null && test_python=$venv/bin/python
 
-# One more than processors, because fresh machines take one all the time. What others need comes first, and what takes long
-# in a single process is not left for the end. There is no test_static: x86_64 has its cases, and no check_changed.
+# One more than processors, because fresh machines take one for most of the time. What others need comes first, and what
+# takes long in a single process is not left for the end. There is no check_changed.
 at_once=$((processors + 1))
 jobs="test_strangers build_gcc build_static build_sanitize test_constant_time test_packaging test_archives test_sanitize
-    test_proofs test_clang test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults check_all_files
-    test_learn run_analyzers check_corpora test_masked check_layout"
-sanitized="--suite system --no-suite measure"
+    test_proofs ${release:+test_clang} test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults
+    check_all_files test_learn run_analyzers ${release:+check_corpora} test_masked check_layout"
+sanitized="--suite wire"
+[ -n "$quick" ] || sanitized="--suite system --no-suite measure"

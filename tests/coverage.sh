@@ -46,7 +46,7 @@ if ! CC=clang meson setup $build --buildtype=debug -Dc_args="$flags" -Dc_link_ar
 fi
 # The compiler's checks have run programs as well.
 rm -f $profiles/*
-nice -n 5 meson test -C $build --no-rebuild --suite unit --suite system --no-suite measure --timeout-multiplier 5 \
+nice -n 5 meson test -C $build --no-rebuild --suite unit --suite system --suite clients --no-suite measure --timeout-multiplier 5 \
     --num-processes $(($(getconf _NPROCESSORS_ONLN) * 4)) >$build/tests.log 2>&1 </dev/null
 sed -n '/^\(Ok\|Fail\|Timeout\|Skipped\): *[1-9]/s/:  */ /p' $build/tests.log | tr '\n' ' '
 echo

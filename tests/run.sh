@@ -1,15 +1,15 @@
 #!/bin/sh
-# Builds and tests wrenssh. Without arguments, in about six minutes on two processors:
+# Builds and tests wrenssh. Without arguments, in less than five minutes on two processors:
 #   - one build with GCC: all unit tests and all system tests; and those of encryption as on lesser processors
-#   - one build with AddressSanitizer and UBSan: unit tests, and system tests that speak the protocol byte by byte
-#   - the static program for x86_64 (packaging/cross): logins, programs, bulk data, syslog, tools
+#   - one build with AddressSanitizer and UBSan: all unit tests
 #   - the layout of the C files, and clang-tidy on those that have changed
 # Prints a table of times, one of counts by build, and last one line: "N passed, M failed, K skipped".
 #
-#     sh tests/run.sh [--all | --only BUILD,...] [-h]
+#     sh tests/run.sh [--all | --release | --only BUILD,...] [-h]
 #
-#     --all   everything else, too: tests/all.sh
-#     --only  of the builds gcc, sanitize and static these; gcc is always one of them
+#     --all      what continuous integration runs: tests/all.sh
+#     --release  before a release: as --all, but nothing is shortened or left out
+#     --only     of the builds gcc, sanitize and static (the program of packaging/cross) these; gcc is always one of them
 #
 # As root it installs what it needs (Debian 12 and 13); otherwise it says what is missing. Single tests: tests/README.md.
 set -u
@@ -18,11 +18,13 @@ cd "$top" || exit 1
 . "$top/tests/setup.sh"
 
 all=
-jobs="build_gcc build_sanitize test_gcc test_sanitize test_static test_masked check_changed check_layout"
+release=
+jobs="build_gcc build_sanitize test_gcc test_sanitize test_masked check_changed check_layout"
 unknown() { echo "run.sh: unknown argument: $*; single tests run as tests/README.md says" >&2; exit 100; }
 case "$*" in
 '') ;;
 --all) all=yes useful="$useful$useful_for_all" ;;
+--release) all=yes release=yes useful="$useful$useful_for_all" ;;
 --only\ ?*)
     [ $# = 2 ] || unknown "$@"
     jobs="build_gcc test_gcc"
@@ -35,7 +37,7 @@ case "$*" in
         esac
     done
     ;;
--h | --help) sed -n '2,14s/^# \{0,1\}//p' "$0"; exit 0 ;;
+-h | --help) sed -n '2,15s/^# \{0,1\}//p' "$0"; exit 0 ;;
 *) unknown "$@" ;;
 esac
 prepare "$top/tests/run.sh" "$@"
@@ -52,7 +54,7 @@ check_layout() {
     step source "layout (clang-format)" format format $(find crypto src tests -name '*.[ch]')
 }
 
-# Those that differ from the upstream branch, or from the last commit. tests/all.sh has a look at all files.
+# Those that differ from the upstream branch, or from the last commit. With Clang's analyzer, which takes most of the time.
 check_changed() {
     base=$(git merge-base HEAD '@{upstream}' 2>/dev/null || echo HEAD)
     changed=$(git diff --name-only --diff-filter=d "$base" -- 'src/*.c' 'crypto/*.c' ':!src/static' ':!crypto/*_neon.c' \
@@ -106,11 +108,11 @@ test_masked() {
 
 # These measure memory and count the kernel's events: nothing else may run.
 measure() {
-    [ ! -x build/gcc/src/wrensshd ] || run_suite gcc gcc measure --suite measure
+    [ ! -x build/gcc/src/wrensshd ] || WREN_MARKS='not slow' run_suite gcc gcc measure --suite measure
 }
 
 at_once=$processors
-sanitized="--suite wire"
+sanitized=
 # shellcheck source=tests/all.sh
 [ -z "$all" ] || . "$top/tests/all.sh"
 # shellcheck disable=SC2086 # a list of words

@@ -176,8 +176,8 @@ ensure_linter() {
     install_from_index oelint-adv || echo "oelint-adv could not be installed, so its test is skipped: $(pip_error)"
 }
 
-# For the suite `judges`, which all.sh adds: PyPI's into the same folder, and npm's below build/node.
-prepare_judges() {
+# For the suite `scanners`, before a release: PyPI's into the same folder, and npm's below build/node.
+prepare_scanners() {
     "$venv/bin/python" -c 'import hypothesis, paramiko, ssh_audit' 2>/dev/null ||
         install_from_index hypothesis paramiko ssh-audit ||
         echo "ssh-audit, hypothesis and paramiko could not be installed, so their tests are skipped: $(pip_error)"
@@ -254,12 +254,14 @@ format() { # FILE...
     printf '%s\n' "$@" | xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 20 clang-format --dry-run -Werror
 }
 
-# tidy FILE...: clang-tidy, with the command lines of a build with Clang, which knows no option of GCC's own. Version 14
+# tidy [--checks=CHANGES] FILE...: clang-tidy, with the command lines of a build with Clang, which knows no option of GCC's own. Version 14
 # takes va_start() for unknown in the second file that one process reads.
 tidy() {
+    checks=
+    case $1 in --checks=*) checks=$1; shift ;; esac
     [ -d build/tidy ] || CC=clang meson setup build/tidy -Dtests=false >build/tidy-setup.log 2>&1
     printf '%s\n' "$@" | nice -n 10 xargs -P "$(getconf _NPROCESSORS_ONLN)" -n 1 clang-tidy -p build/tidy --quiet \
-        >build/tidy-output.log 2>&1
+        ${checks:+"$checks"} >build/tidy-output.log 2>&1
     status=$?
     # The log's end is shown. It must not be the counts of what is not reported.
     grep -v '^[0-9]* warnings* generated\.$' build/tidy-output.log

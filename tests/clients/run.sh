@@ -42,7 +42,7 @@ here=$top/tests/clients
 mkdir -p "$built"
 ensure_packages "$top/build/apt.log" "some clients are skipped" || exit 1
 ensure_venv
-prepare_judges
+prepare_scanners
 [ -z "$given" ] || export WRENSSHD="$given"
 own_root "$here/run.sh" "$@"
 

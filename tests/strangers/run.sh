@@ -1,13 +1,14 @@
 #!/bin/sh
 # Does what README.md tells a stranger to do, on machines that have nothing installed: clones the last commit into a minimal
-# root file system (mmdebstrap --variant=minbase) and runs `sh packaging/try.sh --once` and `sh tests/run.sh` there. What
-# is skipped there must be what tests/strangers/skipped-* names.
+# root file system (mmdebstrap --variant=minbase) and runs `sh packaging/try.sh --once` and `sh tests/run.sh` there; root
+# also builds the static program, and the user also tests the man pages and clients of others, since other releases of groff
+# and of clients differ. What is skipped there must be what tests/strangers/skipped-* names.
 #
 #     sh tests/strangers/run.sh [--suite bookworm|trixie] [--load N] [--short | --steady ARGUMENTS] [root|user]...
 #
 #     --suite  the release, without it trixie
 #     --load   N busy processes beside the tests, with their priority
-#     --short  without what shows the same on every machine: root tests the builds gcc and static, the user gcc alone
+#     --short  without what shows the same on every machine: root only tries the program, the user tests the build with GCC
 #     --steady types `sh tests/steady/run.sh ARGUMENTS` in place of both commands
 #     root     in a bare chroot with nothing mounted, below /root with its mode of 0700, under nohup; installs by itself
 #     user     as an ordinary user whose shell is bash, after root has installed what the scripts ask for
@@ -36,7 +37,7 @@ skip() {
 
 while [ $# -gt 0 ]; do
     case $1 in
-    -h | --help) sed -n '2,16s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '2,17s/^# \{0,1\}//p' "$0"; exit 0 ;;
     --suite) suite=${2:?--suite takes a name}; shift ;;
     --load) load=${2:?--load takes a number}; shift ;;
     --short) short=--short ;;
@@ -189,8 +190,7 @@ run_row() { # root|user
     who=$1
     row=$suite-$who
     home=/root
-    builds=gcc,static
-    [ "$who" = root ] || { home=/home/guest; builds=gcc; }
+    [ "$who" = root ] || home=/home/guest
     clone $home
     if [ -n "$steady" ]; then
         busy=$load
@@ -203,11 +203,27 @@ run_row() { # root|user
         [ $status != 0 ] || cat "$work/$row-steady.log"
         return $status
     fi
-    failed=
-    follow "$work/$row-try.log" 'sh packaging/try.sh --once' || failed=yes
+    failed='' tried=passed
+    follow "$work/$row-try.log" 'sh packaging/try.sh --once' || failed=yes tried=failed
+    if [ "$who$short" = root--short ]; then
+        keep_packages
+        [ -z "${WREN_COUNTS:-}" ] || { mkdir -p "$WREN_COUNTS/$row" &&
+            echo "{\"packaging/try.sh --once\": \"$tried\"}" >"$WREN_COUNTS/$row/cases.json"; }
+        [ -z "$failed" ]
+        return
+    fi
     busy=$load
-    follow "$work/$row.log" "sh tests/run.sh${short:+ --only $builds}" || failed=yes
+    follow "$work/$row.log" "sh tests/run.sh${short:+ --only gcc}" || failed=yes
     busy=0
+    case $who$short in
+    root) more='' && { follow "$work/$row-static.log" 'sh packaging/cross/build.sh x86_64' || failed=yes; } ;;
+    user) more='man_pages asyncssh other_clients sftp_other_clients' ;;
+    *) more=man_pages ;;
+    esac
+    for file in $more; do
+        follow "$work/$row-$file.log" "env WREN_CASES=build/results/gcc tests/one test_$file.py" || failed=yes
+    done
+    log=$work/$row.log
     keep_packages
     rm -rf "${work:?}/results-$row"
     cp -r "$root$home/wrenssh/build/results" "$work/results-$row" && grep '^not installed\|skipped: ' "$log"
