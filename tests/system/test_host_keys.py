@@ -269,6 +269,15 @@ def test_import(site, host, folder):
     host(keydir).works(options=trusting(folder, key))
 
 
+def test_import_of_a_descriptor(site, folder):
+    """By its path: the tools have no descriptors of a launcher's."""
+    key = make_key(folder + "/mine")
+    with open(key, encoding="ascii") as opened:
+        run_or_fail([site.makekey, "-i", f"/dev/fd/{opened.fileno()}", folder + "/keys"], env=daemon_environment(),
+                    pass_fds=[opened.fileno()])
+    assert run_or_fail([site.printkey, folder + "/keys"], env=daemon_environment()).splitlines()[0] == public(key)
+
+
 @pytest.mark.parametrize("fault", ["passphrase", "rsa", "missing"])
 def test_nothing_to_import(site, folder, fault):
     """A failed import leaves no key."""
