@@ -41,7 +41,7 @@ static const char remedies_of_keys[] = "\0" AUTHKEYS_EACH_REASON(REMEDY);
 static const char remedies[] =
     /* Reasons of accounts: account_find.c. */
     "unknown user\0useradd \0"
-    "account could\0mend /etc/shadow or the name service\0"
+    "account could\0repair /etc/shadow or the name service\0"
     "account has expired\0usermod -e '' \0"
     "account is\0log in as another user\0"
     "name is\0choose a plain name\0"
@@ -70,7 +70,7 @@ static const char remedies[] =
     "does not hold\0\0"
     "is \0ssh-keygen -t ed25519\0"
     /* What failed, where a line has no path, or a host certificate's. */
-    "no answer\0mend what hangs\0"
+    "no answer\0find out which file system or name service hangs\0"
     "sandbox\0use a kernel or container that has them, or -B\0"
     "clock\0date -s\0"
     "pipe\0\0"

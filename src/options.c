@@ -26,9 +26,9 @@
     ROW('x', FLAG_OWN_VALUES, subsystems, 0, 0,                                                    \
         "  -x n=cmd    run cmd as subsystem n; without -x sftp=cmd, sftp is wrensshd-sftp\n")      \
     ROW('N', FLAG_TEXT, anybody, 1, UINT32_MAX,                                                    \
-        "  -N user     let in anybody without a key, as this user, who runs us; with -e\n")        \
+        "  -N user     let anybody in without a key, as user, who runs wrensshd; needs -e\n")      \
     ROW('g', FLAG_OWN_VALUES, groups, 0, 0,                                                        \
-        "  -g group    let in only members of this group; twice: of either\n")                     \
+        "  -g group    let in only members of this group; may be given twice\n")                   \
     ROW('U', FLAG_NUMBER, user_connections, 0, MOST_SECONDS,                                       \
         "  -U number   let each user have this many connections (0: any; by memory)\n")            \
     ROW('G', FLAG_TEXT, reserve_group, 1, UINT32_MAX,                                              \

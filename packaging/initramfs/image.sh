@@ -15,7 +15,7 @@ wren_say() { printf 'wrensshd: %s\n' "$*" | LC_ALL=C tr -c '[:print:]\n' '?' >&2
 
 wren_refuse() {
     wren_say "ERROR: $*"
-    wren_say "ERROR: nobody can log in to this initramfs; mend it, and make the image again"
+    wren_say "ERROR: nobody can log in to this initramfs; fix this, and make the image again"
     return 1
 }
 

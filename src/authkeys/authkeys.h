@@ -70,7 +70,7 @@
     REASON(NO_USER, "could not take on the user's rights", "")                                     \
     REASON(NOT_CONFINED, "child that reads keys could not give up its rights",                     \
            "give it root's rights and seccomp")                                                    \
-    REASON(NO_CHILD, AUTHKEYS_NO_ANSWER, "mend what hangs, or shorten the files")
+    REASON(NO_CHILD, AUTHKEYS_NO_ANSWER, "find out what hangs, or shorten the files")
 
 #define AUTHKEYS_ENUMERATOR(name, words, remedy) AUTHKEYS_##name,
 

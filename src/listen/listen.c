@@ -70,7 +70,7 @@ static void log_count(struct listener *listener, bool at_once)
     uint64_t count = rate_limit_summary(&listener->refusal_lines, clock_now_ms(), at_once);
     if (count > 0) {
         log_begin(&line, "refused");
-        log_text(&line, "reason", "not logged one by one");
+        log_text(&line, "reason", "suppressed");
         log_number(&line, "count", count);
         log_end(&line, LOG_EVENT);
     }
@@ -202,7 +202,7 @@ int listen_main(char **argv)
         return EXIT_USAGE;
     }
     if (!S_ISREG(program.st_mode)) { /* for a directory X_OK means search permission */
-        log_trouble("can't run", listener.program[0], "no program");
+        log_trouble("can't run", listener.program[0], "not a regular file");
         return EXIT_USAGE;
     }
     listener.ends_by_hangup = signal(SIGHUP, SIG_DFL) != SIG_IGN; /* nohup(1) */
@@ -214,7 +214,7 @@ int listen_main(char **argv)
     }
     const char *missing = listener.ends_all ? children_adopt() : NULL;
     if (missing != NULL) {
-        log_trouble("-k can't find what it would have to end", NULL, missing);
+        log_trouble("-k can't track descendants", NULL, missing);
         return EXIT_TROUBLE;
     }
     log_connect();

@@ -159,7 +159,8 @@ bool sockets_open(struct listener *listener, int *status)
         return taken;
     }
     if (read_variables(&passed, &name) == NULL) {
-        return refuse_passed("the port", "is not systemd");
+        return refuse_passed("the port",
+                             "systemd passed sockets: write systemd instead of the port");
     }
     *status = EXIT_TROUBLE;
     listener->sockets = 1;

@@ -164,7 +164,7 @@ static void wait_for_events(struct connection *connection)
     if ((entries[MONITOR].revents & (POLLHUP | POLLERR)) != 0) {
         connection_fail(connection, "the monitor is gone");
     } else if (entries[MONITOR].revents != 0) {
-        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "the server was told to end");
+        connection_refuse(connection, SSH_DISCONNECT_BY_APPLICATION, "server is shutting down");
     } else if (entries[SESSION].revents != 0) {
         connection_fail(connection, "the session process is gone");
     } else if (entries[SOCKET_IN].revents != 0) {

@@ -197,7 +197,7 @@ enum ssh_phase userauth_on_request(struct connection *connection, struct reader 
     }
     if (!reader_is(&service, "ssh-connection")) {
         return connection_refuse(connection, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE,
-                                 "only the ssh-connection service can be logged in to");
+                                 "unsupported service");
     }
     if (++connection->client.auth_requests > LIMIT_AUTH_REQUESTS) {
         return connection_refuse(connection, SSH_DISCONNECT_NO_MORE_AUTH_METHODS,

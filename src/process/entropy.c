@@ -23,7 +23,7 @@
 #define RANDOM_MINOR  8
 #define URANDOM_MINOR 9
 
-#define NO_POOL_YET "the kernel has not gathered enough of them since it started"
+#define NO_POOL_YET "the kernel's random pool is not initialized yet"
 
 static enum { UNKNOWN, GETRANDOM, DEVICE, STOPPED } source;
 static int device = -1;

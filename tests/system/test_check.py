@@ -245,7 +245,7 @@ def test_kernel_without_a_layer(check, without):
 
 OF_ACCOUNTS = {
     "unknown user": "useradd {user}",
-    "account could not be looked up": "mend /etc/shadow or the name service",
+    "account could not be looked up": "repair /etc/shadow or the name service",
     "name is too long or holds characters that are not allowed": "choose a plain name",
     "home directory or shell has too long a path": "shorten them: usermod -d, -s",
     "not the user this server runs as": "run it as root",

@@ -173,7 +173,7 @@ def assert_no_answer(found):
     status, text = found
     *_, login, end = text.splitlines()
     assert status == 100 and 'result="no login could work"' in end, text
-    assert login.endswith('reason="no answer about authorized_keys" remedy="mend what hangs"'), text
+    assert login.endswith('reason="no answer about authorized_keys" remedy="find out which file system or name service hangs"'), text
 
 
 @pytest.mark.root

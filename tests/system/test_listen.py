@@ -456,7 +456,7 @@ def test_without_k_sessions_go_on(listen):
     (["-i", "lo", "systemd", CAT], "need a port"),
     (["-m"], "unknown flag: -m"),
     (["22", "/does/not/exist"], "can't run"),
-    (["22", "/etc"], "no program"),
+    (["22", "/etc"], "not a regular file"),
 ])
 def test_wrong_usage(site, args, words):
     """Wrong usage is an error, and nothing listens."""

@@ -116,7 +116,7 @@ def refuse_many(listener, count):
 
 def counts(listener):
     lines = logged(listener, "refused")
-    summed = [int(re.search(r'^reason="not logged one by one" count=(\d+)$', line)[1]) for line in lines
+    summed = [int(re.search(r'^reason=suppressed count=(\d+)$', line)[1]) for line in lines
               if "count=" in line]
     return len(lines) - len(summed), sum(summed)
 

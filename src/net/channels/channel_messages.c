@@ -82,7 +82,7 @@ enum ssh_phase channel_on_open(struct connection *connection, struct reader *mes
     if (!is_session) {
         refusal = "this server has no forwarding, only sessions";
     } else if (connection->client.no_more_sessions) {
-        refusal = "no more sessions, as you asked";
+        refusal = "no-more-sessions is in effect";
     } else if (channel == NULL) {
         code = SSH_OPEN_RESOURCE_SHORTAGE;
         refusal = "too many open sessions";
