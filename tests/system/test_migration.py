@@ -49,7 +49,7 @@ def test_from_tinyssh(island):
         pytest.skip("tinysshd is not there")
     type_in(island, f"mkdir -p /etc/tinyssh; rm -rf /etc/tinyssh/sshkeydir; {maker} /etc/tinyssh/sshkeydir")
     key = public_key(island(maker.replace("makekey", "printkey"), "/etc/tinyssh/sshkeydir").stdout)
-    commands = [line for line in readme.blocks(PAGE, "## In the place of TinySSH")[1].splitlines() if "systemctl" not in line]
+    commands = [line for line in readme.blocks(PAGE, "## Replacing TinySSH")[1].splitlines() if "systemctl" not in line]
     type_in(island, "\n".join(commands))
     assert_same_key(island, "/etc/wrensshd", key)
 
@@ -59,7 +59,7 @@ def test_in_place_of_tinyssh(island):
     maker = find("tinysshd-makekey")
     if not maker:
         pytest.skip("tinysshd is not there")
-    flags = re.search(r"\n## In the place of TinySSH\n\nThe flags `([^`]*)`", readme.read(PAGE))[1].split()
+    flags = re.search(r"\n## Replacing TinySSH\n\nThe flags `([^`]*)`", readme.read(PAGE))[1].split()
     values = {"-x": ["sftp=/usr/lib/openssh/sftp-server"], "-e": ["cat"]}
     assert len(flags) == 11
     for flag in flags:
@@ -87,7 +87,7 @@ def make_dropbear_key(island, folder):
 def test_from_dropbear(island):
     """After Dropbear clients see the same host key, and no copy of it stays readable."""
     key = make_dropbear_key(island, "/etc/dropbear")
-    type_in(island, readme.blocks(PAGE, "## In the place of Dropbear")[0])
+    type_in(island, readme.blocks(PAGE, "## Replacing Dropbear")[0])
     assert_same_key(island, "/etc/wrensshd", key)
     assert not os.path.exists(island.path("etc/dropbear/converted"))
     with open(island.known_hosts, "w", encoding="ascii") as file:

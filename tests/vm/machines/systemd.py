@@ -285,7 +285,7 @@ def check_tinyssh(place, person, machine):
     ssh = person.ssh(machine)
     ssh("systemctl stop wrensshd.socket wrensshd-keygen.service; rm -r /etc/wrensshd; systemctl start tinysshd.socket")
     person.knows(board.host_key(place, machine.port))
-    drop_in, change_over = readme.blocks("packaging/README.md", "## In the place of TinySSH")
+    drop_in, change_over = readme.blocks("packaging/README.md", "## Replacing TinySSH")
     folder = "/etc/systemd/system/tinysshd@.service.d"
 
     def served_by(ssh):
