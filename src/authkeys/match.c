@@ -1,50 +1,42 @@
 #include "match.h"
 
-#include <arpa/inet.h>
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
+#include "peer.h"
 #include "text.h"
 
 /* Longer than any ADDRESS/PREFIX and any ADDRESS%ZONE. */
 #define NETWORK_BYTES 80
 
+/* An address is a network of ADDRESS_BITS. */
+#define ADDRESS_BITS 128
+#define IPV4_PREFIX  (8 * ADDRESS_IPV4_OFFSET)
+
 struct network {
-    unsigned bits; /* of an address: 32 or 128; 0 without one */
     unsigned prefix;
-    uint8_t bytes[16];
+    struct in6_addr address;
 };
 
 /* ---- networks -------------------------------------------------------------------------------- */
 
-static bool read_address(struct network *network, const char *text)
+static bool read_address(struct network *network, const char *text, size_t count)
 {
-    static const uint8_t mapped[12] = {[10] = 0xff, [11] = 0xff};
-    memset(network, 0, sizeof(*network));
-    if (inet_pton(AF_INET, text, network->bytes) == 1) {
-        network->bits = 32;
-    } else if (inet_pton(AF_INET6, text, network->bytes) != 1) {
-        return false;
-    } else if (memcmp(network->bytes, mapped, sizeof(mapped)) == 0) {
-        memmove(network->bytes, network->bytes + 12, 4);
-        network->bits = 32;
-    } else {
-        network->bits = 128;
-    }
-    network->prefix = network->bits;
-    return true;
+    bool read = address_read(&network->address, text, count);
+    network->prefix = read ? ADDRESS_BITS : 0;
+    return read;
 }
 
 static bool bit_of(const struct network *network, unsigned bit)
 {
-    return (network->bytes[bit / 8] >> (7 - bit % 8) & 1) != 0;
+    return (network->address.s6_addr[bit / 8] >> (7 - bit % 8) & 1) != 0;
 }
 
 static bool has_host_bits(const struct network *network)
 {
-    for (unsigned bit = network->prefix; bit < network->bits; bit++) {
+    for (unsigned bit = network->prefix; bit < ADDRESS_BITS; bit++) {
         if (bit_of(network, bit)) {
             return true;
         }
@@ -64,27 +56,28 @@ static enum entry read_network(struct network *network, const struct reader *ent
     if (!reader_text(entry, text, sizeof(text))) {
         return memchr(entry->bytes, '/', entry->left) != NULL ? BROKEN : NO_NETWORK;
     }
-    char *slash = strchr(text, '/');
-    if (slash == NULL) {
-        return read_address(network, text) ? NETWORK : NO_NETWORK;
+    size_t count = strcspn(text, "/");
+    if (text[count] == '\0') {
+        return read_address(network, text, count) ? NETWORK : NO_NETWORK;
     }
+    const char *digits = text + count + 1;
     unsigned prefix;
-    *slash = '\0';
-    bool mapped = strchr(text, ':') != NULL;
-    if (!read_address(network, text) || strlen(slash + 1) > 3 || !number_read(&prefix, slash + 1)) {
+    if (!read_address(network, text, count) || strlen(digits) > 3 ||
+        !number_read(&prefix, digits)) {
         return BROKEN;
     }
-    mapped = mapped && network->bits == 32;
-    if (prefix < (mapped ? 96U : 0U) || prefix > (mapped ? 128U : network->bits)) {
+    bool is_ipv4 = address_is_ipv4(&network->address);
+    network->prefix = prefix + (is_ipv4 && memchr(text, ':', count) == NULL ? IPV4_PREFIX : 0);
+    if (network->prefix < (is_ipv4 ? IPV4_PREFIX : 0U) || network->prefix > ADDRESS_BITS) {
         return BROKEN;
     }
-    network->prefix = prefix - (mapped ? 96 : 0);
     return has_host_bits(network) ? BROKEN : NETWORK;
 }
 
 static bool is_within(const struct network *address, const struct network *network)
 {
-    if (address->bits != network->bits) {
+    if (address->prefix == 0 ||
+        address_is_ipv4(&address->address) != address_is_ipv4(&network->address)) {
         return false;
     }
     for (unsigned bit = 0; bit < network->prefix; bit++) {
@@ -95,14 +88,12 @@ static bool is_within(const struct network *address, const struct network *netwo
     return true;
 }
 
-/* Reads the client's address without its zone. `bits` is 0 if the client has none. */
+/* Reads the client's address without its zone. `prefix` is 0 if the client has none. */
 static void read_client(struct network *network, const char *address)
 {
-    char text[NETWORK_BYTES] = "";
-    memset(network, 0, sizeof(*network));
-    if (address != NULL && strlen(address) < sizeof(text)) {
-        memcpy(text, address, strcspn(address, "%"));
-        read_address(network, text);
+    network->prefix = 0;
+    if (address != NULL) {
+        read_address(network, address, strcspn(address, "%"));
     }
 }
 
@@ -160,7 +151,7 @@ enum authkeys_reason match_from(struct reader list, const char *address)
             return AUTHKEYS_BROKEN_OPTION;
         }
         bool fits = kind == NETWORK && is_within(&client, &network);
-        fits = fits || (client.bits != 0 && is_like(address, &entry));
+        fits = fits || (client.prefix != 0 && is_like(address, &entry));
         found = found || (fits && !negated);
         denied = denied || (fits && negated);
     } while (reader_take(&list, ","));

@@ -2,7 +2,6 @@
 
 #include <arpa/inet.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,12 +10,49 @@
 
 #include "text.h"
 
-static void put_ipv6(char out[static PEER_ADDRESS_BYTES], const struct in6_addr *address,
-                     const char *zone)
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+bool address_is_ipv4(const struct in6_addr *address)
 {
-    static const uint8_t v4_mapped[12] = {[10] = 0xff, [11] = 0xff}; /* RFC 4291 2.5.5.2 */
-    if (memcmp(address->s6_addr, v4_mapped, sizeof(v4_mapped)) == 0) {
-        inet_ntop(AF_INET, address->s6_addr + 12, out, PEER_ADDRESS_BYTES);
+    return IN6_IS_ADDR_V4MAPPED(address);
+}
+
+static void map_ipv4(struct in6_addr *address, const struct in_addr *v4)
+{
+    *address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    memcpy(&address->s6_addr[ADDRESS_IPV4_OFFSET], v4, sizeof(*v4));
+}
+
+bool address_read(struct in6_addr *address, const char *text, size_t count)
+{
+    char plain[INET6_ADDRSTRLEN + 1] = "";
+    struct in_addr v4;
+    if (count >= sizeof(plain)) {
+        return false;
+    }
+    memcpy(plain, text, count);
+    if (inet_pton(AF_INET, plain, &v4) != 1) {
+        return inet_pton(AF_INET6, plain, address) == 1;
+    }
+    map_ipv4(address, &v4);
+    return true;
+}
+
+bool address_of(struct in6_addr *address, const struct sockaddr_in6 *socket)
+{
+    if (socket->sin6_family == AF_INET) {
+        map_ipv4(address, &((const struct sockaddr_in *)(const void *)socket)->sin_addr);
+    } else if (socket->sin6_family == AF_INET6) {
+        *address = socket->sin6_addr;
+    }
+    return socket->sin6_family == AF_INET || socket->sin6_family == AF_INET6;
+}
+
+static void put_address(char out[static PEER_ADDRESS_BYTES], const struct in6_addr *address,
+                        const char *zone)
+{
+    if (address_is_ipv4(address)) {
+        inet_ntop(AF_INET, &address->s6_addr[ADDRESS_IPV4_OFFSET], out, PEER_ADDRESS_BYTES);
         return;
     }
     inet_ntop(AF_INET6, address, out, PEER_ADDRESS_BYTES);
@@ -26,14 +62,7 @@ static void put_ipv6(char out[static PEER_ADDRESS_BYTES], const struct in6_addr 
     }
 }
 
-/* A link-local address is of use only together with its interface. */
-static void name_zone(char zone[static IF_NAMESIZE], uint32_t index)
-{
-    zone[0] = '\0';
-    if (index != 0 && if_indextoname(index, zone) == NULL) {
-        snprintf(zone, IF_NAMESIZE, "%u", (unsigned)index);
-    }
-}
+/* ---- the peer -------------------------------------------------------------------------------- */
 
 /* As struct sockaddr_vm of linux/vm_sockets.h, which a musl toolchain may lack. */
 struct vsock_address {
@@ -45,33 +74,29 @@ struct vsock_address {
 
 union socket_address {
     struct sockaddr any;
-    struct sockaddr_in v4;
-    struct sockaddr_in6 v6;
+    struct sockaddr_in6 ip; /* the port of IPv4 has the same offset */
     struct vsock_address vsock;
     struct sockaddr_storage room; /* for any family */
 };
 
-/* Writes the socket address as text. Returns false if its family has none. */
+/* Writes the socket address as text. Returns false if its family has none. A link-local address is
+ * of use only together with its interface. */
 static bool put_socket_address(char address[static PEER_ADDRESS_BYTES],
                                char port[static PEER_PORT_BYTES], const union socket_address *from)
 {
-    char zone[IF_NAMESIZE];
-    unsigned number;
-    switch (from->any.sa_family) {
-    case AF_INET:
-        inet_ntop(AF_INET, &from->v4.sin_addr, address, PEER_ADDRESS_BYTES);
-        number = ntohs(from->v4.sin_port);
-        break;
-    case AF_INET6:
-        name_zone(zone, from->v6.sin6_scope_id);
-        put_ipv6(address, &from->v6.sin6_addr, zone);
-        number = ntohs(from->v6.sin6_port);
-        break;
-    case AF_VSOCK:
+    char zone[IF_NAMESIZE] = "";
+    struct in6_addr ip;
+    unsigned number = ntohs(from->ip.sin6_port);
+    if (address_of(&ip, &from->ip)) {
+        uint32_t index = from->any.sa_family == AF_INET6 ? from->ip.sin6_scope_id : 0;
+        if (index != 0 && if_indextoname(index, zone) == NULL) {
+            snprintf(zone, IF_NAMESIZE, "%u", (unsigned)index);
+        }
+        put_address(address, &ip, zone);
+    } else if (from->any.sa_family == AF_VSOCK) {
         snprintf(address, PEER_ADDRESS_BYTES, "vsock:%u", (unsigned)from->vsock.cid);
         number = from->vsock.port;
-        break;
-    default:
+    } else {
         return false;
     }
     snprintf(port, PEER_PORT_BYTES, "%u", number);
@@ -89,27 +114,18 @@ static bool is_zone(const char *text)
 static bool put_named_address(char out[static PEER_ADDRESS_BYTES], const char *variable)
 {
     const char *value = getenv(variable);
-    char text[INET6_ADDRSTRLEN + 1];
-    struct in_addr v4;
-    struct in6_addr v6;
+    struct in6_addr address;
     if (value == NULL) {
         return false;
     }
-    const char *zone = strchr(value, '%');
-    size_t address_bytes = zone != NULL ? (size_t)(zone - value) : strlen(value);
-    if (address_bytes >= sizeof(text) || (zone != NULL && !is_zone(zone + 1))) {
+    size_t bytes = strcspn(value, "%");
+    const char *zone = value[bytes] == '%' ? value + bytes + 1 : NULL;
+    if ((zone != NULL && (!is_zone(zone) || memchr(value, ':', bytes) == NULL)) ||
+        !address_read(&address, value, bytes)) {
         return false;
     }
-    memcpy(text, value, address_bytes);
-    text[address_bytes] = '\0';
-    if (zone == NULL && inet_pton(AF_INET, text, &v4) == 1) {
-        return inet_ntop(AF_INET, &v4, out, PEER_ADDRESS_BYTES) != NULL;
-    }
-    if (inet_pton(AF_INET6, text, &v6) == 1) {
-        put_ipv6(out, &v6, zone != NULL ? zone + 1 : "");
-        return true;
-    }
-    return false;
+    put_address(out, &address, zone != NULL ? zone : "");
+    return true;
 }
 
 static void put_named_port(char out[static PEER_PORT_BYTES], const char *variable)
@@ -149,10 +165,9 @@ static void put_client_uid(struct peer *peer, int fd)
 
 bool peer_accepted(struct peer *peer, const struct sockaddr_in6 *client)
 {
-    const union socket_address remote = {.v6 = *client};
-    sa_family_t family = remote.any.sa_family;
-    return (family == AF_INET || family == AF_INET6) &&
-           put_socket_address(peer->address, peer->port, &remote);
+    const union socket_address remote = {.ip = *client};
+    struct in6_addr ignored;
+    return address_of(&ignored, client) && put_socket_address(peer->address, peer->port, &remote);
 }
 
 void peer_learn(struct peer *peer, int fd)

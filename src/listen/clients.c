@@ -1,34 +1,20 @@
 #include "clients.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 
+#include "peer.h"
+
 /* ---- sources --------------------------------------------------------------------------------- */
 
-/* Marks the source in the last byte, which is zero for IPv4. */
-#define IS_IPV6  6
+/* Marks a source without IP in the last byte, which is zero for a network of IPv6. */
 #define IS_OTHER 1
-
-const uint8_t source_mapped[SOURCE_MAPPED_BYTES] = {[10] = 0xff, [11] = 0xff};
-
-bool source_is_mapped(const struct in6_addr *address)
-{
-    return memcmp(address, source_mapped, sizeof(source_mapped)) == 0;
-}
 
 void source_read(struct in6_addr *source, const struct sockaddr_in6 *client)
 {
-    memset(source, 0, sizeof(*source));
-    if (client->sin6_family == AF_INET) {
-        memcpy(source, &((const struct sockaddr_in *)(const void *)client)->sin_addr, 4);
-    } else if (client->sin6_family != AF_INET6) {
-        source->s6_addr[15] = IS_OTHER;
-    } else if (source_is_mapped(&client->sin6_addr)) {
-        memcpy(source, &client->sin6_addr.s6_addr[SOURCE_MAPPED_BYTES], 4);
-    } else {
-        memcpy(source, &client->sin6_addr, 8);
-        source->s6_addr[15] = IS_IPV6;
+    *source = (struct in6_addr){.s6_addr = {[15] = IS_OTHER}};
+    if (address_of(source, client) && !address_is_ipv4(source)) {
+        memset(&source->s6_addr[8], 0, 8);
     }
 }
 

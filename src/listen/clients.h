@@ -5,8 +5,6 @@
 #define WREN_CLIENTS_H
 
 #include <netinet/in.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 #include "limit.h"
@@ -15,12 +13,6 @@
 
 /* A source is an IPv4 address, or a /64 network of IPv6, because a subscriber has at least a whole
  * /64. All clients of Unix sockets and the like are one source. */
-
-/* The prefix of an IPv4-mapped IPv6 address, RFC 4291 section 2.5.5.2. */
-#define SOURCE_MAPPED_BYTES 12
-extern const uint8_t source_mapped[SOURCE_MAPPED_BYTES];
-
-bool source_is_mapped(const struct in6_addr *address);
 
 /* Sets *source to an IPv4 client's address, mapped or not, or to an IPv6 client's network. Only
  * clients.c can compare it. */

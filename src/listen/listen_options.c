@@ -1,4 +1,3 @@
-#include <arpa/inet.h>
 #include <net/if.h>
 #include <string.h>
 
@@ -6,6 +5,7 @@
 #include "limit_places.h"
 #include "listen.h"
 #include "log.h"
+#include "peer.h"
 #include "text.h"
 #include "tools.h"
 
@@ -41,13 +41,6 @@ static bool read_number(unsigned *number, const char *text, unsigned most)
     return number_read(number, text) && *number <= most;
 }
 
-static bool read_address(struct in6_addr *address, const char *text)
-{
-    memcpy(address, source_mapped, sizeof(source_mapped));
-    return inet_pton(AF_INET, text, &address->s6_addr[SOURCE_MAPPED_BYTES]) == 1 ||
-           inet_pton(AF_INET6, text, address) == 1;
-}
-
 /* What flags_next() leaves to us. Returns false if the flag or its value is wrong. */
 static bool take_flag(struct listener *listener, const struct flags *flags, int flag)
 {
@@ -60,7 +53,7 @@ static bool take_flag(struct listener *listener, const struct flags *flags, int 
         return true;
     case 'b':
         listener->address_text = flags->value;
-        return read_address(&listener->address, flags->value);
+        return address_read(&listener->address, flags->value, strlen(flags->value));
     default:
         return false;
     }

@@ -15,6 +15,7 @@
 #include "exits.h"
 #include "listen.h"
 #include "log.h"
+#include "peer.h"
 #include "text.h"
 
 /* ---- a port ---------------------------------------------------------------------------------- */
@@ -31,11 +32,11 @@ static int open_socket(const struct listener *listener, struct sockaddr_in6 *loc
     int fd = socket(AF_INET6, type, 0);
     if (fd >= 0) {
         setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &off, sizeof(off));
-    } else if (source_is_mapped(address) || memcmp(address, &in6addr_any, sizeof(*address)) == 0) {
+    } else if (address_is_ipv4(address) || memcmp(address, &in6addr_any, sizeof(*address)) == 0) {
         /* The port has the same offset in both structs. */
         struct sockaddr_in *local4 = (struct sockaddr_in *)(void *)local;
         local4->sin_family = AF_INET;
-        memcpy(&local4->sin_addr, &address->s6_addr[SOURCE_MAPPED_BYTES], sizeof(local4->sin_addr));
+        memcpy(&local4->sin_addr, &address->s6_addr[ADDRESS_IPV4_OFFSET], sizeof(local4->sin_addr));
         fd = socket(AF_INET, type, 0);
     }
     return fd;
