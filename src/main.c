@@ -25,6 +25,7 @@
 #include "exits.h"
 #include "identity.h"
 #include "launcher_environment.h"
+#include "lease.h"
 #include "limit.h"
 #include "log.h"
 #include "loop.h"
@@ -69,7 +70,7 @@ static bool is_stream(const struct stat *file)
 
 static bool is_same_stream(const struct stat *one, const struct stat *other)
 {
-    return is_stream(one) && one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+    return is_stream(one) && lease_is_same(one, other);
 }
 
 /* Some inetds use the connection as stderr too, and the log would go to the client. Then puts

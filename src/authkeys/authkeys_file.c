@@ -9,6 +9,7 @@
 
 #include "authkeys.h"
 #include "lease.h"
+#include "text.h"
 
 /* Linux's PATH_MAX: realpath(3) may write so many. */
 #define RESOLVED_BYTES 4096
@@ -39,23 +40,8 @@ bool authkeys_expand(char out[static LIMIT_PATH_BYTES], const char *pattern,
     if (at[0] != '/' && strncmp(at, "%h", 2) != 0) {
         used = (size_t)snprintf(out, LIMIT_PATH_BYTES, "%s/", account->home);
     }
-    for (; *at != '\0' && used < LIMIT_PATH_BYTES; at++) {
-        const char letter[] = {*at, '\0'};
-        const char *part = letter;
-        if (*at == '%') {
-            at++;
-            part = *at == 'u'   ? account->user
-                   : *at == 'h' ? account->home
-                   : *at == '%' ? letter
-                                : NULL; /* also at the end of the pattern */
-        }
-        if (part == NULL || strlen(part) >= LIMIT_PATH_BYTES - used) {
-            return false;
-        }
-        memcpy(out + used, part, strlen(part) + 1);
-        used += strlen(part);
-    }
-    return used < LIMIT_PATH_BYTES;
+    return used < LIMIT_PATH_BYTES && expand_path(out + used, LIMIT_PATH_BYTES - used, at,
+                                                  account->user, account->home, false) == NULL;
 }
 
 /* ---- StrictModes ----------------------------------------------------------------------------- */
@@ -127,11 +113,6 @@ __attribute__((noinline)) static bool is_way_safe(struct authkeys_files *files, 
     return are_directories_safe(files, path, home, account->uid);
 }
 
-static bool is_same_file(const struct stat *one, const struct stat *other)
-{
-    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
-}
-
 /* Writes the path of the open file without symbolic links. The kernel knows the path of what it has
  * opened, which takes one call. Without /proc, or if the file has moved meanwhile, `path` is
  * resolved. It must still lead to what we hold: the directories are judged by it. */
@@ -143,14 +124,14 @@ static bool find_real(char real[static RESOLVED_BYTES], int fd, const char *path
     snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
     ssize_t bytes = readlink(link, real, RESOLVED_BYTES - 1);
     real[bytes > 0 ? bytes : 0] = '\0';
-    if (real[0] == '/' && stat(real, &named) == 0 && is_same_file(&named, opened)) {
+    if (real[0] == '/' && stat(real, &named) == 0 && lease_is_same(&named, opened)) {
         return true;
     }
     if (realpath(path, real) == NULL || stat(real, &named) != 0) {
         return false;
     }
     errno = ESTALE;
-    return is_same_file(&named, opened);
+    return lease_is_same(&named, opened);
 }
 
 static bool is_file_safe(struct authkeys_files *files, int fd, const char *path,

@@ -48,3 +48,19 @@ bool environment_allows(const char *name, size_t name_bytes, const char *value, 
     return (is_one_of_ours(name, name_bytes) || is_locale(name, name_bytes)) &&
            is_harmless(value, value_bytes);
 }
+
+bool environment_is_valid(const char *entries, size_t bytes, bool of_client)
+{
+    while (bytes > 0) {
+        const char *end = memchr(entries, '\0', bytes);
+        const char *equals = end != NULL ? memchr(entries, '=', (size_t)(end - entries)) : NULL;
+        if (equals == NULL || equals == entries ||
+            (of_client && !environment_allows(entries, (size_t)(equals - entries), equals + 1,
+                                              (size_t)(end - equals - 1)))) {
+            return false;
+        }
+        bytes -= (size_t)(end + 1 - entries);
+        entries = end + 1;
+    }
+    return true;
+}

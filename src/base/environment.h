@@ -15,4 +15,7 @@
  */
 bool environment_allows(const char *name, size_t name_bytes, const char *value, size_t value_bytes);
 
+/* True if every entry is NAME=VALUE with a NUL, and with `of_client` one that a client may set. */
+bool environment_is_valid(const char *entries, size_t bytes, bool of_client);
+
 #endif

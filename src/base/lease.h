@@ -8,6 +8,7 @@
 #define WREN_LEASE_H
 
 #include <stdbool.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 /* Waits a little, and returns true, if an open with O_NONBLOCK that has failed with `error` should
@@ -19,5 +20,11 @@ int lease_openat(int directory, const char *path, int flags, mode_t mode);
 
 /* Opens a file for reading, close-on-exec and non-blocking. */
 int lease_open(int directory, const char *path);
+
+/* True if both are of one file. */
+static inline bool lease_is_same(const struct stat *one, const struct stat *other)
+{
+    return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
+}
 
 #endif

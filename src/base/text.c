@@ -58,6 +58,31 @@ bool base64_decode(uint8_t *out, size_t room, size_t *bytes, const char *text, s
            sodium_base642bin(out, room, text, count, ignored, bytes, NULL, variant) == 0;
 }
 
+const char *expand_path(char *out, size_t room, const char *pattern, const char *user,
+                        const char *home, bool has_d)
+{
+    size_t used = 0;
+    for (const char *at = pattern; *at != '\0'; at++) {
+        const char letter[] = {*at, '\0'};
+        const char *part = letter;
+        if (*at == '%') {
+            at++;
+            part = *at == 'u'                            ? user
+                   : *at == 'h' || (has_d && *at == 'd') ? home
+                   : *at == '%'                          ? letter
+                                                         : NULL; /* also at the end */
+        }
+        size_t bytes = part != NULL ? strlen(part) : 0;
+        if (part == NULL || bytes >= room - used) {
+            return part != NULL ? "the path is too long" : "unknown % in the path";
+        }
+        memcpy(out + used, part, bytes);
+        used += bytes;
+    }
+    out[used] = '\0';
+    return NULL;
+}
+
 const char *texts_find(const char *table, const char *text, size_t bytes)
 {
     const char *words;

@@ -46,6 +46,13 @@ bool base64_decode(uint8_t *out, size_t room, size_t *bytes, const char *text, s
 #define FINGERPRINT_BYTES 51
 void fingerprint_write(char out[static FINGERPRINT_BYTES], const uint8_t hash[static 32]);
 
+/* ---- paths ----------------------------------------------------------------------------------- */
+
+/* Copies a pattern with %u (the user), %h (the home directory) and %% replaced; with `has_d`, %d is
+ * OpenSSH's word for %h. Returns NULL, or what is wrong. */
+const char *expand_path(char *out, size_t room, const char *pattern, const char *user,
+                        const char *home, bool has_d);
+
 /* ---- tables ---------------------------------------------------------------------------------- */
 
 /* A table of texts is one string. Trick: no pointers. */

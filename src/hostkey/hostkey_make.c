@@ -11,6 +11,7 @@
 #include "entropy.h"
 #include "hostkey.h"
 #include "hostkey_files.h"
+#include "lease.h"
 #include "log.h"
 
 #define LOCK_NAME ".lock"
@@ -173,7 +174,7 @@ static bool has_lock_name(int directory, int fd)
     struct stat held, named;
     return fstat(fd, &held) == 0 &&
            fstatat(directory, LOCK_NAME, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           held.st_dev == named.st_dev && held.st_ino == named.st_ino;
+           lease_is_same(&held, &named);
 }
 
 /* Many other runs may have the lock before us. Without a bound we would try for ever where a file

@@ -10,36 +10,18 @@
 
 #include "clock.h"
 #include "descriptors.h"
+#include "environment.h"
 #include "ipc.h"
 #include "limit.h"
 #include "log.h"
-
-/* True if the environment consists of NAME=VALUE with a NUL each, and nothing else. */
-static bool is_environment_valid(const struct grant *grant)
-{
-    const char *at = grant->environment;
-    if (grant->environment_bytes > sizeof(grant->environment)) {
-        return false;
-    }
-    size_t left = grant->environment_bytes;
-    while (left > 0) {
-        const char *end = memchr(at, '\0', left);
-        const char *equals = end != NULL ? memchr(at, '=', (size_t)(end - at)) : NULL;
-        if (equals == NULL || equals == at) {
-            return false;
-        }
-        left -= (size_t)(end + 1 - at);
-        at = end + 1;
-    }
-    return true;
-}
 
 static bool is_grant_valid(const struct grant *grant)
 {
     return grant->command_bytes < sizeof(grant->command) &&
            strnlen(grant->command, sizeof(grant->command)) >= grant->command_bytes &&
            grant->command[grant->command_bytes] == '\0' && grant->key.sk <= 1 &&
-           is_environment_valid(grant);
+           grant->environment_bytes <= sizeof(grant->environment) &&
+           environment_is_valid(grant->environment, grant->environment_bytes, false);
 }
 
 #define AUTHKEYS_NO_ANSWER "no answer about authorized_keys"

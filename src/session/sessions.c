@@ -71,22 +71,6 @@ const char *sessions_terminal(void *process, const void *pty, struct reply *repl
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-/* True if every entry is NAME=VALUE with its NUL, and a client may set it. */
-static bool is_environment_allowed(const char *bytes, size_t count)
-{
-    while (count > 0) {
-        const char *end = memchr(bytes, '\0', count);
-        const char *equals = end != NULL ? memchr(bytes, '=', (size_t)(end - bytes)) : NULL;
-        if (equals == NULL || !environment_allows(bytes, (size_t)(equals - bytes), equals + 1,
-                                                  (size_t)(end - equals - 1))) {
-            return false;
-        }
-        count -= (size_t)(end + 1 - bytes);
-        bytes = end + 1;
-    }
-    return true;
-}
-
 static const char *check_spawn(const struct sessions *sessions, const struct ipc_spawn *request)
 {
     const char *tail = (const char *)(request + 1);
@@ -111,7 +95,7 @@ static const char *check_spawn(const struct sessions *sessions, const struct ipc
         memchr(tail + request->environment_bytes, '\0', request->command_bytes) != NULL) {
         return "session request with a wrong text";
     }
-    if (!is_environment_allowed(tail, request->environment_bytes) ||
+    if (!environment_is_valid(tail, request->environment_bytes, true) ||
         (task_forced(sessions->options, sessions->grant) != NULL &&
          request->environment_bytes != 0)) {
         return "environment that a client may not set";

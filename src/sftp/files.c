@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "lease.h"
 #include "sftp.h"
 
 /* What precedes the data of a DATA answer: lengths, type and id. */
@@ -128,8 +129,7 @@ enum sftp_status on_write(struct sftp *sftp)
 static bool is_same_file(int one, int other)
 {
     struct stat first, second;
-    return fstat(one, &first) != 0 || fstat(other, &second) != 0 ||
-           (first.st_dev == second.st_dev && first.st_ino == second.st_ino);
+    return fstat(one, &first) != 0 || fstat(other, &second) != 0 || lease_is_same(&first, &second);
 }
 
 /* Copies `left` bytes, or with 0 all to the end of the first file. */

@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "lease.h"
 #include "sftp.h"
 
 /* RENAME_NOREPLACE of linux/fs.h. */
@@ -63,7 +64,7 @@ static bool is_same_file(const struct place *one, const struct place *other)
     struct stat first, second;
     return fstatat(one->directory, one->name, &first, AT_SYMLINK_NOFOLLOW) == 0 &&
            fstatat(other->directory, other->name, &second, AT_SYMLINK_NOFOLLOW) == 0 &&
-           first.st_dev == second.st_dev && first.st_ino == second.st_ino;
+           lease_is_same(&first, &second);
 }
 
 /* Removes the old name of a file that has both; if that can't be removed, the new one. Another

@@ -199,7 +199,7 @@ bool paths_is_root(const struct paths *paths, int directory)
 {
     struct stat root, status;
     return paths->jail >= 0 && fstat(paths->jail, &root) == 0 && fstat(directory, &status) == 0 &&
-           root.st_dev == status.st_dev && root.st_ino == status.st_ino;
+           lease_is_same(&root, &status);
 }
 
 /* readlinkat(2), but EACCES for what would show names outside of the jail. */

@@ -7,6 +7,7 @@
 #include <syslog.h>
 
 #include "flags.h"
+#include "text.h"
 #include "tools.h"
 
 /* The rows, in the order of the help; the usage, below, has another. */
@@ -50,30 +51,12 @@ static int refuse_path(const struct flags *flags, const char *what)
     return flags_refuse(flags, what, flag);
 }
 
-/* Copies a path with %u, %h (%d in OpenSSH's words) and %% replaced. The daemon has set USER and
- * HOME. */
+/* The daemon has set USER and HOME. */
 static int expand(const struct flags *flags, char out[static PATH_BYTES], const char *path)
 {
-    const char *user = getenv("USER");
-    const char *home = getenv("HOME");
-    size_t used = 0;
-    for (const char *at = path; *at != '\0'; at++) {
-        const char letter[] = {*at, '\0'};
-        const char *part = letter;
-        if (*at == '%') {
-            at++;
-            part = *at == 'u' ? user : *at == 'h' || *at == 'd' ? home : *at == '%' ? "%" : NULL;
-        }
-        size_t bytes = part != NULL ? strlen(part) : PATH_BYTES;
-        if (used + bytes >= PATH_BYTES) {
-            return refuse_path(flags,
-                               part != NULL ? "the path is too long" : "unknown % in the path");
-        }
-        memcpy(out + used, part, bytes);
-        used += bytes;
-    }
-    out[used] = '\0';
-    return used > 0 ? 0 : refuse_path(flags, "the path is empty");
+    const char *wrong = expand_path(out, PATH_BYTES, path, getenv("USER"), getenv("HOME"), true);
+    wrong = wrong == NULL && out[0] == '\0' ? "the path is empty" : wrong;
+    return wrong == NULL ? 0 : refuse_path(flags, wrong);
 }
 
 /* A relative jail is below HOME, not below the working directory: without a home directory the
