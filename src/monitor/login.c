@@ -175,7 +175,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
                struct login_outcome *outcome, authkeys_judge *search)
 {
     const struct options *options = login->options;
-    const struct authkeys_request for_child = {
+    struct authkeys_request for_child = {
         .query = {.user = options->anybody != NULL ? options->anybody : request->user,
                   .pattern = options->authkeys,
                   .ca_path = options->authorities,
@@ -187,8 +187,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
                   .blob = blob,
                   .blob_bytes = request->blob_bytes},
         .search = search,
-        .rules = {.groups = {options->groups[0], options->groups[1]},
-                  .forced_command = options->forced_command,
+        .rules = {.forced_command = options->forced_command,
                   .reserve_group = options->reserve_group,
                   .no_root = options->no_root,
                   .reserved_uid = login->reserved_uid},
@@ -200,6 +199,7 @@ bool login_ask(const struct login *login, const struct ipc_auth *request, const 
         .watched = login->ipc,
         .deadline_ms = login->deadline_ms,
     };
+    memcpy(for_child.rules.groups, options->groups, sizeof(options->groups));
     return authkeys_ask(&outcome->account, &outcome->keys, &for_child);
 }
 
