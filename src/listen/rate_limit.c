@@ -2,11 +2,9 @@
 
 bool rate_limit_allow(struct rate_limit *limit, int64_t now_ms)
 {
-    if (limit->full_ms < now_ms) {
-        limit->full_ms = now_ms;
-    }
-    if (limit->full_ms - now_ms <= (LIMIT_LISTEN_LINES - 1) * LIMIT_LISTEN_LINE_MS) {
-        limit->full_ms += LIMIT_LISTEN_LINE_MS;
+    limit->rate.line_ms = LIMIT_LISTEN_LINE_MS;
+    limit->rate.burst = LIMIT_LISTEN_LINES;
+    if (log_rate_allows(&limit->rate, now_ms, 1)) {
         return true;
     }
     if (limit->suppressed++ == 0) {

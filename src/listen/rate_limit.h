@@ -8,11 +8,12 @@
 #include <stdint.h>
 
 #include "limit.h"
+#include "log.h"
 
 /* A token bucket of LIMIT_LISTEN_LINES log lines, which gains one each LIMIT_LISTEN_LINE_MS, and a
  * count of the suppressed lines. Initialize with zeros. */
 struct rate_limit {
-    int64_t full_ms;    /* when the bucket is full again */
+    struct log_rate rate;
     int64_t summary_ms; /* when the count is due, if any lines are suppressed */
     uint64_t suppressed;
 };

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/stat.h>
 #include <syslog.h>
 #include <unistd.h>
@@ -34,15 +35,8 @@ static struct {
 /* Lines lost since the last line that was written. */
 static uint64_t dropped;
 
-/* A token bucket, in milliseconds: a line takes LINE_MS, and a full bucket is enough for
- * LIMIT_LOG_BURST lines. */
-#define LINE_MS   (60000 / LIMIT_LOG_LINES_PER_MINUTE)
-#define BUCKET_MS ((int64_t)LINE_MS * LIMIT_LOG_BURST)
-
-static struct {
-    bool limited;
-    int64_t empty_ms; /* the bucket holds the time since then */
-} budget;
+/* Without log_budget() there is no limit. */
+static struct log_rate budget;
 
 /* systemd.exec(5): JOURNAL_STREAM holds device and inode of the stream. */
 static bool stderr_is_journal(void)
@@ -81,8 +75,7 @@ void log_connect(void)
 
 void log_budget(void)
 {
-    budget.limited = true;
-    budget.empty_ms = clock_now_ms() - BUCKET_MS;
+    budget = (struct log_rate){60000 / LIMIT_LOG_LINES_PER_MINUTE, LIMIT_LOG_BURST, 0};
     dropped = 0;
 }
 
@@ -250,19 +243,13 @@ static bool put(const struct log_line *line, enum log_level level)
     return (settings.use_syslog && write_line(line, level, true)) || write_line(line, level, false);
 }
 
-/* True if so many lines may be written now. */
-static bool take_budget(unsigned lines)
+bool log_rate_allows(struct log_rate *rate, int64_t now_ms, unsigned lines)
 {
-    if (!budget.limited) {
-        return true;
-    }
-    int64_t now = clock_now_ms();
-    int64_t empty_ms = budget.empty_ms > now - BUCKET_MS ? budget.empty_ms : now - BUCKET_MS;
-    empty_ms += (int64_t)lines * LINE_MS;
-    if (empty_ms > now) {
+    int64_t full_ms = MAX(rate->full_ms, now_ms) + lines * rate->line_ms;
+    if (full_ms > now_ms + rate->burst * rate->line_ms) {
         return false;
     }
-    budget.empty_ms = empty_ms;
+    rate->full_ms = full_ms;
     return true;
 }
 
@@ -287,7 +274,8 @@ void log_end(struct log_line *line, enum log_level level)
     if (!log_shows(level)) {
         return;
     }
-    if (!take_budget(dropped > 0 ? 2 : 1) || !report_dropped() || !put(line, level)) {
+    if (!log_rate_allows(&budget, clock_now_ms(), dropped > 0 ? 2 : 1) || !report_dropped() ||
+        !put(line, level)) {
         dropped++;
     }
 }

@@ -100,4 +100,16 @@ void log_trouble(const char *what, const char *path, const char *reason);
 void log_advise(void (*advise)(struct log_line *line, const char *what, const char *path,
                                const char *reason));
 
+/* ---- a rate of lines ------------------------------------------------------------------------- */
+
+/* A token bucket: at most `burst` lines at once, and one more each `line_ms`. */
+struct log_rate {
+    int64_t line_ms;
+    int64_t burst;
+    int64_t full_ms; /* when it is full again, by a monotonic clock; at first 0 */
+};
+
+/* Returns true, and counts them, if so many lines may be written now. */
+bool log_rate_allows(struct log_rate *rate, int64_t now_ms, unsigned lines);
+
 #endif
