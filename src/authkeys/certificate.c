@@ -64,19 +64,10 @@ bool certificate_read(struct certificate *certificate, bool sk, const uint8_t *b
 bool certificate_is_signed(const struct certificate *certificate)
 {
     struct signature_key verifier;
-    struct signature signature = {.sk_flags = 0};
-    struct reader rest = certificate->signature;
-    bool sk = certificate->authority.sk;
-    struct reader kind = reader_string(&rest);
-    const uint8_t *bytes = reader_string_of(&rest, sizeof(signature.bytes));
-    if (sk) {
-        signature.sk_flags = reader_u8(&rest);
-        signature.sk_counter = reader_u32(&rest);
-    }
-    if (!reader_is(&kind, sk ? SSH_SK_ED25519 : SSH_ED25519) || !reader_end(&rest)) {
+    struct signature signature;
+    if (!ssh_signature_read(&signature, certificate->signature, certificate->authority.sk)) {
         return false;
     }
-    memcpy(signature.bytes, bytes, sizeof(signature.bytes));
     key_write_verifier(&verifier, &certificate->authority);
     return signature_verify(&signature, &verifier, certificate->signed_bytes,
                             certificate->signed_count);

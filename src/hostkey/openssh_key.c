@@ -107,6 +107,7 @@ static const char *read_decoded(struct reader file, struct hostkey_pair *pair)
     uint32_t keys = reader_u32(&file);
     struct reader public_part = reader_string(&file);
     struct reader private_part = reader_string(&file);
+    const uint8_t *outer_public_key = ssh_ed25519_read(public_part);
     struct reader type = reader_string(&public_part);
 
     if (magic == NULL || memcmp(magic, MAGIC, sizeof(MAGIC)) != 0 || file.failed) {
@@ -124,8 +125,7 @@ static const char *read_decoded(struct reader file, struct hostkey_pair *pair)
     if (!public_part.failed && !reader_is(&type, SSH_ED25519)) {
         return texts_find(other_types, (const char *)type.bytes, type.left);
     }
-    const uint8_t *outer_public_key = reader_string_of(&public_part, 32);
-    if (!reader_end(&public_part) || !reader_end(&file)) {
+    if (outer_public_key == NULL || !reader_end(&file)) {
         return damaged;
     }
     return read_private_part(private_part, outer_public_key, pair);
@@ -151,25 +151,24 @@ const char *openssh_key_parse(struct hostkey_pair *pair, const char *text, size_
 
 const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *text, size_t count)
 {
-    uint8_t blob[HOSTKEY_BLOB_BYTES], expected[HOSTKEY_BLOB_BYTES];
-    const size_t encoded = sizeof(blob) / 3 * 4;
+    static const char damaged_public[] = "is a damaged public key";
+    uint8_t blob[HOSTKEY_BLOB_BYTES];
     size_t bytes = 0;
     struct reader line = reader_over(text, count);
     memset(public_key, 0, 32);
     if (!reader_take(&line, SSH_ED25519 " ")) {
         return "is not a public key of the type " SSH_ED25519;
     }
+    const size_t encoded = sizeof(blob) / 3 * 4;
     const uint8_t *base64 = reader_bytes(&line, encoded);
-    if (base64 == NULL ||
-        !base64_decode(blob, sizeof(blob), &bytes, (const char *)base64, encoded, NULL,
-                       sodium_base64_VARIANT_ORIGINAL) ||
-        bytes != sizeof(blob)) {
-        return "is a damaged public key";
+    if (base64 == NULL || !base64_decode(blob, sizeof(blob), &bytes, (const char *)base64, encoded,
+                                         NULL, sodium_base64_VARIANT_ORIGINAL)) {
+        return damaged_public;
     }
-    hostkey_blob(expected, blob + sizeof(blob) - 32);
-    if (memcmp(blob, expected, sizeof(blob)) != 0) {
-        return "is a damaged public key";
+    const uint8_t *found = ssh_ed25519_read(reader_over(blob, bytes));
+    if (found == NULL) {
+        return damaged_public;
     }
-    memcpy(public_key, blob + sizeof(blob) - 32, 32);
+    memcpy(public_key, found, 32);
     return NULL;
 }

@@ -21,6 +21,7 @@
 #include "hostkeys.h"
 #include "messages.h"
 #include "minimum.h"
+#include "signature.h"
 #include "ssh_key_types.h"
 
 #define METHOD_PUBLICKEY "publickey"
@@ -79,23 +80,16 @@ static void read_publickey(struct reader *message, bool hostbound, struct public
     }
 }
 
-/* A signature is `string name | string signature`, where the latter has 64 bytes. A FIDO key's
- * continues with `byte flags | uint32 counter` (OpenSSH's PROTOCOL.u2f). A certificate's names the
- * algorithm of the key that it certifies. */
+/* A certificate's signature names the algorithm of the key that it certifies. */
 static bool read_signature(struct ipc_auth *ask, struct reader blob, enum ipc_key_type key_type)
 {
-    bool sk = ssh_key_type_is_sk(key_type);
-    struct reader name = reader_string(&blob);
-    const uint8_t *bytes = reader_string_of(&blob, sizeof(ask->signature));
-    uint8_t flags = sk ? reader_u8(&blob) : 0;
-    uint32_t counter = sk ? reader_u32(&blob) : 0;
-    const char *type = sk ? SSH_SK_ED25519 : SSH_ED25519;
-    if (!reader_is(&name, type) || !reader_end(&blob)) {
+    struct signature signature;
+    if (!ssh_signature_read(&signature, blob, ssh_key_type_is_sk(key_type))) {
         return false;
     }
-    memcpy(ask->signature, bytes, sizeof(ask->signature));
-    ask->sk_flags = flags;
-    ask->sk_counter = counter;
+    memcpy(ask->signature, signature.bytes, sizeof(ask->signature));
+    ask->sk_flags = signature.sk_flags;
+    ask->sk_counter = signature.sk_counter;
     return true;
 }
 

@@ -1,8 +1,10 @@
 #include "ssh_key_types.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "reader.h"
+#include "signature.h"
 
 const char *const ssh_key_types[IPC_KEY_UNSUPPORTED + 1] = {
     [IPC_KEY_ED25519] = SSH_ED25519,
@@ -57,4 +59,24 @@ bool ssh_key_type_is_other(const struct reader *name)
 bool ssh_key_type_is_known(const struct reader *name)
 {
     return ssh_key_type_find(name) != IPC_KEY_UNSUPPORTED || ssh_key_type_is_other(name);
+}
+
+const uint8_t *ssh_ed25519_read(struct reader blob)
+{
+    struct reader name = reader_string(&blob);
+    const uint8_t *public_key = reader_string_of(&blob, 32);
+    return reader_is(&name, SSH_ED25519) && reader_end(&blob) ? public_key : NULL;
+}
+
+bool ssh_signature_read(struct signature *signature, struct reader blob, bool sk)
+{
+    struct reader name = reader_string(&blob);
+    const uint8_t *bytes = reader_string_of(&blob, sizeof(signature->bytes));
+    signature->sk_flags = sk ? reader_u8(&blob) : 0;
+    signature->sk_counter = sk ? reader_u32(&blob) : 0;
+    if (!reader_is(&name, sk ? SSH_SK_ED25519 : SSH_ED25519) || !reader_end(&blob)) {
+        return false;
+    }
+    memcpy(signature->bytes, bytes, sizeof(signature->bytes));
+    return true;
 }

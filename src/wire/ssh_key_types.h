@@ -12,6 +12,7 @@
 #include "ipc.h"
 
 struct reader;
+struct signature;
 
 #define SSH_ED25519         "ssh-ed25519"
 #define SSH_SK_ED25519      "sk-ssh-ed25519@openssh.com"
@@ -40,5 +41,12 @@ static inline bool ssh_key_type_is_certificate(uint32_t type)
 {
     return type == IPC_KEY_ED25519_CERT || type == IPC_KEY_SK_ED25519_CERT;
 }
+
+/* The public key in a blob of the type ssh-ed25519; NULL for any other blob. */
+const uint8_t *ssh_ed25519_read(struct reader blob);
+
+/* A signature is `string name | string signature`, where the latter has 64 bytes. A FIDO key's
+ * continues with `byte flags | uint32 counter` (OpenSSH's PROTOCOL.u2f). False for any other. */
+bool ssh_signature_read(struct signature *signature, struct reader blob, bool sk);
 
 #endif

@@ -21,14 +21,6 @@ void hostkeys_write(struct writer *message, const uint8_t *bytes, size_t count)
     writer_string_end(message, mark);
 }
 
-/* Returns the public key of an ssh-ed25519 blob, or NULL if it is anything else. */
-static const uint8_t *read_key(struct reader blob)
-{
-    struct reader name = reader_string(&blob);
-    const uint8_t *public_key = reader_string_of(&blob, 32);
-    return reader_is(&name, SSH_ED25519) && reader_end(&blob) ? public_key : NULL;
-}
-
 /* ---- K_S ------------------------------------------------------------------------------------- */
 
 void hostkeys_write_k_s(const struct connection *connection, struct writer *message)
@@ -47,7 +39,7 @@ bool hostkeys_is_bound(const struct connection *connection, struct reader blob)
     if (connection->kex.first_certified) {
         return reader_equals(&blob, keys->certificate, keys->certificate_bytes);
     }
-    const uint8_t *public_key = read_key(blob);
+    const uint8_t *public_key = ssh_ed25519_read(blob);
     return public_key != NULL && memcmp(public_key, keys->public_keys[0], 32) == 0;
 }
 
@@ -71,7 +63,7 @@ void hostkeys_announce(struct connection *connection)
 /* Reads a key. Returns the index of the same key of ours, or `count` if it is not ours. */
 static size_t read_index(const struct host_keys *keys, struct reader *message)
 {
-    const uint8_t *public_key = read_key(reader_string(message));
+    const uint8_t *public_key = ssh_ed25519_read(reader_string(message));
     size_t i = 0;
     while (i < keys->count &&
            (public_key == NULL || memcmp(public_key, keys->public_keys[i], 32) != 0)) {
