@@ -54,14 +54,9 @@ int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *
  * such a key and no secret key of a pair. Says nothing about whether that key can be used. */
 bool hostkey_is_openssh(const char *keydir);
 
-struct hostkey_public_keys {
-    size_t count;
-    uint8_t public_keys[2][32];
-};
-
-/* As hostkey_load, but only the public keys: of the pair it needs no right to the secret one, of an
- * OpenSSH key that can't be read it takes the `.pub` file beside it. */
-int hostkey_list(struct hostkey_public_keys *list, const char *keydir, int *status);
+/* As hostkey_load, but only the public keys, and no certificate: of the pair it needs no right to
+ * the secret one, of an OpenSSH key that can't be read it takes the `.pub` file beside it. */
+int hostkey_load_public(struct hostkey *key, const char *keydir, int *status);
 
 enum hostkey_change {
     HOSTKEY_KEPT,     /* a valid pair was there */

@@ -81,14 +81,6 @@ static int refuse_place(const struct place *place, int *status)
     return -1;
 }
 
-static void open_openssh(struct place *file, const struct place *directory)
-{
-    snprintf(file->path, sizeof(file->path), "%s/" OPENSSH_NAME, directory->name);
-    file->name = file->path;
-    file->forbidden = FORBIDDEN_OF_SECRET;
-    file->fd = lease_open(directory->fd, OPENSSH_NAME);
-}
-
 static bool is_directory(int fd)
 {
     struct stat found;
@@ -137,9 +129,13 @@ static int read_or_log(const struct place *directory, const struct hostkey_file 
     return state == HOSTKEY_GOOD ? 0 : refuse_in(directory, file, state, reason, status);
 }
 
-static int load_pair(struct hostkey_pair *pair, const struct place *directory, int *status)
+static int load_pair(struct hostkey_pair *pair, const struct place *directory, bool only_public,
+                     int *status)
 {
     uint8_t derived[32];
+    if (only_public) {
+        return read_or_log(directory, &hostkey_public_file, pair->public_key, status);
+    }
     if (read_or_log(directory, &hostkey_secret_file, pair->secret_key, status) != 0 ||
         read_or_log(directory, &hostkey_public_file, pair->public_key, status) != 0) {
         return -1;
@@ -181,12 +177,33 @@ static int load_openssh(struct hostkey_pair *pair, const struct place *file, boo
     return result;
 }
 
-static int load_openssh_in(struct hostkey_pair *pair, const struct place *directory, int *status)
+/* Of a key that could not be opened for EACCES, the `.pub` file beside it. */
+static int load_beside(struct hostkey_pair *pair, const struct place *file, int *status)
 {
-    struct place file;
-    open_openssh(&file, directory);
+    struct place beside = {.fd = -1, .name = beside.path, .forbidden = FORBIDDEN_OF_PUBLIC};
+    int length = snprintf(beside.path, sizeof(beside.path), "%s.pub", file->name);
+    if (length > 0 && length < (int)sizeof(beside.path)) {
+        beside.fd = lease_open(AT_FDCWD, beside.path);
+    }
+    if (beside.fd < 0) {
+        return refuse(file->name, HOSTKEY_MISSING, strerror(EACCES), status);
+    }
+    int result = load_openssh(pair, &beside, true, status);
+    close(beside.fd);
+    return result;
+}
+
+static int load_openssh_in(struct hostkey_pair *pair, const struct place *directory,
+                           bool only_public, int *status)
+{
+    struct place file = {.name = file.path, .forbidden = FORBIDDEN_OF_SECRET};
+    snprintf(file.path, sizeof(file.path), "%s/" OPENSSH_NAME, directory->name);
+    file.fd = lease_open(directory->fd, OPENSSH_NAME);
     if (file.fd < 0) {
-        return refuse(file.name, HOSTKEY_FAILED, strerror(errno), status);
+        return only_public && errno == EACCES
+                   ? load_beside(pair, &file, status)
+                   : refuse(file.name, only_public ? HOSTKEY_MISSING : HOSTKEY_FAILED,
+                            strerror(errno), status);
     }
     int result = load_openssh(pair, &file, false, status);
     close(file.fd);
@@ -222,31 +239,32 @@ static void load_certificate(struct hostkey *key, int directory, const char *nam
 /* ---- whole places ---------------------------------------------------------------------------- */
 
 /* An error in the second key must not keep the first from serving. */
-static void load_second(struct hostkey *key, const struct place *directory)
+static void load_second(struct hostkey *key, const struct place *directory, bool only_public)
 {
     int ignored;
     key->has_second =
-        load_openssh_in(&key->second, directory, &ignored) == 0 &&
+        load_openssh_in(&key->second, directory, only_public, &ignored) == 0 &&
         memcmp(key->second.public_key, key->first.public_key, sizeof(key->first.public_key)) != 0;
     if (!key->has_second) {
         sodium_memzero(&key->second, sizeof(key->second));
     }
 }
 
-static int load_directory(struct hostkey *key, const struct place *directory, int *status)
+static int load_directory(struct hostkey *key, const struct place *directory, bool only_public,
+                          int *status)
 {
     char path[LIMIT_PATH_BYTES];
     bool has_openssh = is_there(directory, OPENSSH_NAME);
     bool pair_first = !has_openssh || has_pair(directory);
     const char *certificate = pair_first ? "ed25519-cert.pub" : OPENSSH_NAME "-cert.pub";
-    int result = pair_first ? load_pair(&key->first, directory, status)
-                            : load_openssh_in(&key->first, directory, status);
-    if (result == 0) {
+    int result = pair_first ? load_pair(&key->first, directory, only_public, status)
+                            : load_openssh_in(&key->first, directory, only_public, status);
+    if (result == 0 && !only_public) {
         snprintf(path, sizeof(path), "%s/%s", directory->name, certificate);
         load_certificate(key, directory->fd, certificate, path);
     }
     if (result == 0 && pair_first && has_openssh) {
-        load_second(key, directory);
+        load_second(key, directory, only_public);
     }
     return result;
 }
@@ -262,33 +280,46 @@ bool hostkey_is_openssh(const char *keydir)
 
 /* Closes the place. `certificate` is a path beside a file, or NULL. */
 static int load_place(struct hostkey *key, const struct place *place, const char *certificate,
-                      int *status)
+                      bool only_public, int *status)
 {
     bool directory = is_directory(place->fd);
-    memset(key, 0, sizeof(*key));
-    int result = directory ? load_directory(key, place, status)
+    int result = directory ? load_directory(key, place, only_public, status)
                            : load_openssh(&key->first, place, false, status);
     if (result != 0) {
         sodium_memzero(key, sizeof(*key));
-    } else if (!directory && certificate != NULL) {
+    } else if (!directory && certificate != NULL && !only_public) {
         load_certificate(key, AT_FDCWD, certificate, certificate);
     }
     close(place->fd);
     return result;
 }
 
-int hostkey_load(struct hostkey *key, const char *keydir, int *status)
+static int load(struct hostkey *key, const char *keydir, bool only_public, int *status)
 {
     struct place place;
     char certificate[LIMIT_PATH_BYTES];
     open_place(&place, keydir);
+    memset(key, 0, sizeof(*key));
     if (place.fd < 0) {
-        memset(key, 0, sizeof(*key));
-        return refuse_place(&place, status);
+        return only_public && errno == EACCES ? load_beside(&key->first, &place, status)
+                                              : refuse_place(&place, status);
     }
     int length = snprintf(certificate, sizeof(certificate), "%s-cert.pub", place.name);
     bool fits = length > 0 && length < (int)sizeof(certificate);
-    return load_place(key, &place, fits ? certificate : NULL, status);
+    return load_place(key, &place, fits ? certificate : NULL, only_public, status);
+}
+
+int hostkey_load(struct hostkey *key, const char *keydir, int *status)
+{
+    return load(key, keydir, false, status);
+}
+
+int hostkey_load_public(struct hostkey *key, const char *keydir, int *status)
+{
+    int result = load(key, keydir, true, status);
+    sodium_memzero(key->first.secret_key, sizeof(key->first.secret_key));
+    sodium_memzero(key->second.secret_key, sizeof(key->second.secret_key));
+    return result;
 }
 
 int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *status)
@@ -297,74 +328,6 @@ int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *
     bool nameless = fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 0;
     const struct place place = {
         .fd = fd, .name = name, .forbidden = nameless ? 0 : FORBIDDEN_OF_SECRET};
-    return load_place(key, &place, NULL, status);
-}
-
-/* ---- public halves alone --------------------------------------------------------------------- */
-
-/* Adds the OpenSSH key in `file`; of one that may not be read, the `.pub` file beside it. Closes
- * `file`. */
-static int list_openssh(struct hostkey_public_keys *list, const struct place *file, int *status)
-{
-    struct hostkey_pair pair;
-    struct place beside;
-    int error = file->fd < 0 ? errno : 0;
-    int length = snprintf(beside.path, sizeof(beside.path), "%s.pub", file->name);
-    bool is_public = error == EACCES && length > 0 && length < (int)sizeof(beside.path);
-    if (is_public) {
-        beside.fd = lease_open(AT_FDCWD, beside.path);
-        beside.name = beside.path;
-        beside.forbidden = FORBIDDEN_OF_PUBLIC;
-    }
-    const struct place *readable = is_public ? &beside : file;
-    if (readable->fd < 0) {
-        return refuse(file->name, HOSTKEY_MISSING, strerror(error), status);
-    }
-    int result = load_openssh(&pair, readable, is_public, status);
-    if (result == 0) {
-        memcpy(list->public_keys[list->count++], pair.public_key, sizeof(pair.public_key));
-    }
-    sodium_memzero(&pair, sizeof(pair));
-    close(readable->fd);
-    return result;
-}
-
-static int list_directory(struct hostkey_public_keys *list, const struct place *directory,
-                          int *status)
-{
-    struct place file;
-    bool has_openssh = is_there(directory, OPENSSH_NAME);
-    if (!has_openssh || has_pair(directory)) {
-        if (read_or_log(directory, &hostkey_public_file, list->public_keys[0], status) != 0) {
-            return -1;
-        }
-        list->count = 1;
-    }
-    if (has_openssh) {
-        open_openssh(&file, directory);
-        /* As in hostkey_load(), a wrong second key is logged and left out. */
-        if (list_openssh(list, &file, status) != 0 && list->count == 0) {
-            return -1;
-        }
-    }
-    if (list->count == 2 && memcmp(list->public_keys[0], list->public_keys[1], 32) == 0) {
-        list->count = 1;
-    }
-    return 0;
-}
-
-int hostkey_list(struct hostkey_public_keys *list, const char *keydir, int *status)
-{
-    struct place place;
-    list->count = 0;
-    open_place(&place, keydir);
-    if (place.fd < 0 && errno != EACCES) {
-        return refuse_place(&place, status);
-    }
-    if (place.fd < 0 || !is_directory(place.fd)) {
-        return list_openssh(list, &place, status);
-    }
-    int result = list_directory(list, &place, status);
-    close(place.fd);
-    return result;
+    memset(key, 0, sizeof(*key));
+    return load_place(key, &place, NULL, false, status);
 }

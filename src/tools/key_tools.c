@@ -95,7 +95,7 @@ static int make_key(const struct key_tool *tool, const char **result)
 int makekey_main(char **argv)
 {
     const char *result = "";
-    struct hostkey_public_keys keys;
+    struct hostkey key;
     char fingerprint[FINGERPRINT_BYTES];
     int status = 0;
     struct key_tool tool = {.quiet = false};
@@ -106,10 +106,10 @@ int makekey_main(char **argv)
         return status;
     }
     status = make_key(&tool, &result);
-    if (status != 0 || tool.quiet || hostkey_list(&keys, tool.keydir, &status) != 0) {
+    if (status != 0 || tool.quiet || hostkey_load_public(&key, tool.keydir, &status) != 0) {
         return status;
     }
-    hostkey_fingerprint(fingerprint, keys.public_keys[0]);
+    hostkey_fingerprint(fingerprint, key.first.public_key);
     return tool_printed(
         dprintf(STDOUT_FILENO, "%s: host key %s, %s\n", tool.keydir, result, fingerprint));
 }
@@ -154,7 +154,7 @@ static int print_key(const char *name, const uint8_t public_key[static 32])
 
 int printkey_main(char **argv)
 {
-    struct hostkey_public_keys keys;
+    struct hostkey key;
     int status = 0;
     struct key_tool tool = {.quiet = false};
     struct flags flags =
@@ -167,11 +167,9 @@ int printkey_main(char **argv)
         flags_refuse(&flags, "the name is too long", NULL);
         return status;
     }
-    if (hostkey_list(&keys, tool.keydir, &status) != 0) {
+    if (hostkey_load_public(&key, tool.keydir, &status) != 0) {
         return status;
     }
-    for (size_t i = 0; i < keys.count && status == 0; i++) {
-        status = print_key(tool.value, keys.public_keys[i]);
-    }
-    return status;
+    status = print_key(tool.value, key.first.public_key);
+    return status == 0 && key.has_second ? print_key(tool.value, key.second.public_key) : status;
 }

@@ -212,14 +212,14 @@ END_TEST
 
 START_TEST(public_half_alone)
 {
-    struct hostkey_public_keys list;
+    struct hostkey list;
     int status = -1;
     char path[2 * SCRATCH_BYTES];
     path_of(path, ".ed25519.sk");
     unlink(path);
-    ck_assert_int_eq(hostkey_list(&list, scratch, &status), 0);
-    ck_assert_uint_eq(list.count, 1);
-    ck_assert_mem_eq(list.public_keys[0], public_key, 32);
+    ck_assert_int_eq(hostkey_load_public(&list, scratch, &status), 0);
+    ck_assert(!list.has_second && sodium_is_zero(list.first.secret_key, 64));
+    ck_assert_mem_eq(list.first.public_key, public_key, 32);
 }
 END_TEST
 

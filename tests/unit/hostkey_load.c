@@ -170,10 +170,10 @@ START_TEST(a_bad_second_key_is_left_out)
     ck_assert_int_eq(load(scratch), 0);
     assert_contains(said, "protected by a passphrase");
     ck_assert(!key.has_second && sodium_is_zero((uint8_t *)&key.second, sizeof(key.second)));
-    struct hostkey_public_keys list;
-    ck_assert_int_eq(hostkey_list(&list, scratch, &status), 0);
-    ck_assert_uint_eq(list.count, 1);
-    ck_assert_mem_eq(list.public_keys[0], public_key, 32);
+    struct hostkey list;
+    ck_assert_int_eq(hostkey_load_public(&list, scratch, &status), 0);
+    ck_assert(!list.has_second && sodium_is_zero(list.first.secret_key, 64));
+    ck_assert_mem_eq(list.first.public_key, public_key, 32);
 }
 END_TEST
 
@@ -419,17 +419,17 @@ END_TEST
 
 START_TEST(printkey_without_the_right_to_the_secret_key)
 {
-    struct hostkey_public_keys list;
+    struct hostkey list;
     ck_assert_int_eq(load(path), 0);
     if (geteuid() != 0) {
         return;
     }
     ck_assert_int_eq(chmod(scratch, 0755), 0);
     ck_assert_int_eq(seteuid(12345), 0);
-    ck_assert_int_eq(hostkey_list(&list, path, &status), 0);
-    ck_assert_mem_eq(list.public_keys[0], key.first.public_key, 32);
-    ck_assert_int_eq(hostkey_list(&list, scratch, &status), 0);
-    ck_assert_mem_eq(list.public_keys[0], key.first.public_key, 32);
+    ck_assert_int_eq(hostkey_load_public(&list, path, &status), 0);
+    ck_assert_mem_eq(list.first.public_key, key.first.public_key, 32);
+    ck_assert_int_eq(hostkey_load_public(&list, scratch, &status), 0);
+    ck_assert_mem_eq(list.first.public_key, key.first.public_key, 32);
     ck_assert_int_eq(seteuid(0), 0);
 }
 END_TEST
