@@ -26,7 +26,7 @@
 /* ---- places ---------------------------------------------------------------------------------- */
 
 /* An open directory or file, its name in the log, and the mode bits that a file must not have. */
-struct place {
+struct origin {
     int fd;
     const char *name;
     mode_t forbidden;
@@ -51,32 +51,32 @@ static const char *find_credential(char path[static LIMIT_PATH_BYTES], const cha
 
 /* Opens what `keydir` names. On failure `fd` is -1 and errno says why; it is 0 if `keydir` can't
  * name anything and that has been logged. */
-static void open_place(struct place *place, const char *keydir)
+static void open_origin(struct origin *origin, const char *keydir)
 {
     bool credential = strncmp(keydir, CREDENTIAL_LABEL, strlen(CREDENTIAL_LABEL)) == 0;
-    place->fd = -1;
-    place->name = credential ? place->path : keydir;
-    place->forbidden = credential ? FORBIDDEN_OF_CREDENTIAL : FORBIDDEN_OF_SECRET;
+    origin->fd = -1;
+    origin->name = credential ? origin->path : keydir;
+    origin->forbidden = credential ? FORBIDDEN_OF_CREDENTIAL : FORBIDDEN_OF_SECRET;
     if (credential) {
-        const char *wrong = find_credential(place->path, keydir + strlen(CREDENTIAL_LABEL));
+        const char *wrong = find_credential(origin->path, keydir + strlen(CREDENTIAL_LABEL));
         if (wrong != NULL) {
             log_trouble("host key", keydir, wrong);
             errno = 0;
             return;
         }
     }
-    place->fd = lease_open(AT_FDCWD, place->name);
+    origin->fd = lease_open(AT_FDCWD, origin->name);
 }
 
-/* Says that the place could not be opened. */
-static int refuse_place(const struct place *place, int *status)
+/* Says that the origin could not be opened. */
+static int refuse_origin(const struct origin *origin, int *status)
 {
     int error = errno;
     bool given_wrong = error == 0 || error == ENOENT || error == ENOTDIR || error == EACCES ||
                        error == ELOOP || error == ENAMETOOLONG || error == ENXIO;
     *status = given_wrong ? EXIT_USAGE : EXIT_TROUBLE;
     if (error != 0) {
-        log_trouble("key directory", place->name, strerror(error));
+        log_trouble("key directory", origin->name, strerror(error));
     }
     return -1;
 }
@@ -87,7 +87,7 @@ static bool is_directory(int fd)
     return fstat(fd, &found) == 0 && S_ISDIR(found.st_mode);
 }
 
-static bool is_there(const struct place *directory, const char *name)
+static bool is_there(const struct origin *directory, const char *name)
 {
     struct stat found;
     return fstatat(directory->fd, name, &found, AT_SYMLINK_NOFOLLOW) == 0 || errno != ENOENT;
@@ -95,7 +95,7 @@ static bool is_there(const struct place *directory, const char *name)
 
 /* A public key alone is no pair: beside an OpenSSH key it must neither stop that one from serving
  * nor make wrensshd-makekey replace it. */
-static bool has_pair(const struct place *directory)
+static bool has_pair(const struct origin *directory)
 {
     return is_there(directory, hostkey_secret_file.name);
 }
@@ -113,7 +113,7 @@ static int refuse(const char *path, enum hostkey_state state, const char *reason
 
 /* ---- tinysshd's pair ------------------------------------------------------------------------- */
 
-static int refuse_in(const struct place *directory, const struct hostkey_file *file,
+static int refuse_in(const struct origin *directory, const struct hostkey_file *file,
                      enum hostkey_state state, const char *reason, int *status)
 {
     char path[LIMIT_PATH_BYTES];
@@ -121,15 +121,15 @@ static int refuse_in(const struct place *directory, const struct hostkey_file *f
     return refuse(path, state, reason, status);
 }
 
-static int read_or_log(const struct place *directory, const struct hostkey_file *file, uint8_t *out,
-                       int *status)
+static int read_or_log(const struct origin *directory, const struct hostkey_file *file,
+                       uint8_t *out, int *status)
 {
     const char *reason;
     enum hostkey_state state = hostkey_read_file(directory->fd, file, out, &reason);
     return state == HOSTKEY_GOOD ? 0 : refuse_in(directory, file, state, reason, status);
 }
 
-static int load_pair(struct hostkey_pair *pair, const struct place *directory, bool only_public,
+static int load_pair(struct hostkey_pair *pair, const struct origin *directory, bool only_public,
                      int *status)
 {
     uint8_t derived[32];
@@ -156,7 +156,7 @@ static int load_pair(struct hostkey_pair *pair, const struct place *directory, b
 /* Of a public key file it sets only the public key. Wrong contents are the better reason than a
  * wrong owner or mode: to correct that of /etc/passwd would harm. On failure the caller wipes the
  * pair. */
-static int load_openssh(struct hostkey_pair *pair, const struct place *file, bool is_public,
+static int load_openssh(struct hostkey_pair *pair, const struct origin *file, bool is_public,
                         int *status)
 {
     char text[OPENSSH_KEY_FILE_BYTES];
@@ -178,9 +178,9 @@ static int load_openssh(struct hostkey_pair *pair, const struct place *file, boo
 }
 
 /* Of a key that could not be opened for EACCES, the `.pub` file beside it. */
-static int load_beside(struct hostkey_pair *pair, const struct place *file, int *status)
+static int load_beside(struct hostkey_pair *pair, const struct origin *file, int *status)
 {
-    struct place beside = {.fd = -1, .name = beside.path, .forbidden = FORBIDDEN_OF_PUBLIC};
+    struct origin beside = {.fd = -1, .name = beside.path, .forbidden = FORBIDDEN_OF_PUBLIC};
     int length = snprintf(beside.path, sizeof(beside.path), "%s.pub", file->name);
     if (length > 0 && length < (int)sizeof(beside.path)) {
         beside.fd = lease_open(AT_FDCWD, beside.path);
@@ -193,10 +193,10 @@ static int load_beside(struct hostkey_pair *pair, const struct place *file, int 
     return result;
 }
 
-static int load_openssh_in(struct hostkey_pair *pair, const struct place *directory,
+static int load_openssh_in(struct hostkey_pair *pair, const struct origin *directory,
                            bool only_public, int *status)
 {
-    struct place file = {.name = file.path, .forbidden = FORBIDDEN_OF_SECRET};
+    struct origin file = {.name = file.path, .forbidden = FORBIDDEN_OF_SECRET};
     snprintf(file.path, sizeof(file.path), "%s/" OPENSSH_NAME, directory->name);
     file.fd = lease_open(directory->fd, OPENSSH_NAME);
     if (file.fd < 0) {
@@ -236,10 +236,10 @@ static void load_certificate(struct hostkey *key, int directory, const char *nam
     close(fd);
 }
 
-/* ---- whole places ---------------------------------------------------------------------------- */
+/* ---- all keys of an origin ------------------------------------------------------------------- */
 
 /* An error in the second key must not keep the first from serving. */
-static void load_second(struct hostkey *key, const struct place *directory, bool only_public)
+static void load_second(struct hostkey *key, const struct origin *directory, bool only_public)
 {
     int ignored;
     key->has_second =
@@ -250,7 +250,7 @@ static void load_second(struct hostkey *key, const struct place *directory, bool
     }
 }
 
-static int load_directory(struct hostkey *key, const struct place *directory, bool only_public,
+static int load_directory(struct hostkey *key, const struct origin *directory, bool only_public,
                           int *status)
 {
     char path[LIMIT_PATH_BYTES];
@@ -271,42 +271,42 @@ static int load_directory(struct hostkey *key, const struct place *directory, bo
 
 bool hostkey_is_openssh(const char *keydir)
 {
-    struct place place = {.fd = lease_open(AT_FDCWD, keydir)};
-    bool result = place.fd >= 0 && (!is_directory(place.fd) ||
-                                    (is_there(&place, OPENSSH_NAME) && !has_pair(&place)));
-    close(place.fd);
+    struct origin origin = {.fd = lease_open(AT_FDCWD, keydir)};
+    bool result = origin.fd >= 0 && (!is_directory(origin.fd) ||
+                                     (is_there(&origin, OPENSSH_NAME) && !has_pair(&origin)));
+    close(origin.fd);
     return result;
 }
 
-/* Closes the place. `certificate` is a path beside a file, or NULL. */
-static int load_place(struct hostkey *key, const struct place *place, const char *certificate,
-                      bool only_public, int *status)
+/* Closes the origin. `certificate` is a path beside a file, or NULL. */
+static int load_origin(struct hostkey *key, const struct origin *origin, const char *certificate,
+                       bool only_public, int *status)
 {
-    bool directory = is_directory(place->fd);
-    int result = directory ? load_directory(key, place, only_public, status)
-                           : load_openssh(&key->first, place, false, status);
+    bool directory = is_directory(origin->fd);
+    int result = directory ? load_directory(key, origin, only_public, status)
+                           : load_openssh(&key->first, origin, false, status);
     if (result != 0) {
         sodium_memzero(key, sizeof(*key));
     } else if (!directory && certificate != NULL && !only_public) {
         load_certificate(key, AT_FDCWD, certificate, certificate);
     }
-    close(place->fd);
+    close(origin->fd);
     return result;
 }
 
 static int load(struct hostkey *key, const char *keydir, bool only_public, int *status)
 {
-    struct place place;
+    struct origin origin;
     char certificate[LIMIT_PATH_BYTES];
-    open_place(&place, keydir);
+    open_origin(&origin, keydir);
     memset(key, 0, sizeof(*key));
-    if (place.fd < 0) {
-        return only_public && errno == EACCES ? load_beside(&key->first, &place, status)
-                                              : refuse_place(&place, status);
+    if (origin.fd < 0) {
+        return only_public && errno == EACCES ? load_beside(&key->first, &origin, status)
+                                              : refuse_origin(&origin, status);
     }
-    int length = snprintf(certificate, sizeof(certificate), "%s-cert.pub", place.name);
+    int length = snprintf(certificate, sizeof(certificate), "%s-cert.pub", origin.name);
     bool fits = length > 0 && length < (int)sizeof(certificate);
-    return load_place(key, &place, fits ? certificate : NULL, only_public, status);
+    return load_origin(key, &origin, fits ? certificate : NULL, only_public, status);
 }
 
 int hostkey_load(struct hostkey *key, const char *keydir, int *status)
@@ -326,8 +326,8 @@ int hostkey_load_descriptor(struct hostkey *key, int fd, const char *name, int *
 {
     struct stat found;
     bool nameless = fstat(fd, &found) == 0 && S_ISREG(found.st_mode) && found.st_nlink == 0;
-    const struct place place = {
+    const struct origin origin = {
         .fd = fd, .name = name, .forbidden = nameless ? 0 : FORBIDDEN_OF_SECRET};
     memset(key, 0, sizeof(*key));
-    return load_place(key, &place, NULL, false, status);
+    return load_origin(key, &origin, NULL, false, status);
 }

@@ -59,14 +59,14 @@ static void keep_error(int *error, int result)
 
 /* A link's own mode can't be set. For other files C libraries use different system calls, which the
  * seccomp list would have to allow. */
-static int set_mode_at(const struct place *place, mode_t mode)
+static int set_mode_at(const struct found_name *found, mode_t mode)
 {
     char path[32];
     struct stat status;
-    if ((place->flags & AT_SYMLINK_NOFOLLOW) == 0) {
-        return fchmodat(place->directory, place->name, mode, 0);
+    if ((found->flags & AT_SYMLINK_NOFOLLOW) == 0) {
+        return fchmodat(found->directory, found->name, mode, 0);
     }
-    int fd = openat(place->directory, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    int fd = openat(found->directory, found->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0) {
         return -1;
     }
@@ -84,27 +84,27 @@ static int set_mode_at(const struct place *place, mode_t mode)
     return result;
 }
 
-int attributes_set(const struct attributes *wanted, int fd, const struct place *place)
+int attributes_set(const struct attributes *wanted, int fd, const struct found_name *found)
 {
     int error = 0;
     const struct timespec times[2] = {{.tv_sec = (time_t)wanted->accessed},
                                       {.tv_sec = (time_t)wanted->modified}};
-    if ((wanted->flags & SFTP_ATTR_SIZE) != 0 && place == NULL) {
+    if ((wanted->flags & SFTP_ATTR_SIZE) != 0 && found == NULL) {
         keep_error(&error, ftruncate(fd, (off_t)wanted->size));
     }
     if ((wanted->flags & SFTP_ATTR_PERMISSIONS) != 0) {
-        keep_error(&error, place == NULL ? fchmod(fd, wanted->permissions)
-                                         : set_mode_at(place, wanted->permissions));
+        keep_error(&error, found == NULL ? fchmod(fd, wanted->permissions)
+                                         : set_mode_at(found, wanted->permissions));
     }
     if ((wanted->flags & SFTP_ATTR_TIMES) != 0) {
-        keep_error(&error, place == NULL
+        keep_error(&error, found == NULL
                                ? futimens(fd, times)
-                               : utimensat(place->directory, place->name, times, place->flags));
+                               : utimensat(found->directory, found->name, times, found->flags));
     }
     if ((wanted->flags & SFTP_ATTR_OWNERS) != 0) {
-        keep_error(&error, place == NULL ? fchown(fd, wanted->uid, wanted->gid)
-                                         : fchownat(place->directory, place->name, wanted->uid,
-                                                    wanted->gid, place->flags));
+        keep_error(&error, found == NULL ? fchown(fd, wanted->uid, wanted->gid)
+                                         : fchownat(found->directory, found->name, wanted->uid,
+                                                    wanted->gid, found->flags));
     }
     return error;
 }

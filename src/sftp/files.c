@@ -251,7 +251,7 @@ static int set_opened(const struct paths *paths, const char *path, struct attrib
 enum sftp_status on_setstat(struct sftp *sftp)
 {
     char path[PATH_BYTES];
-    struct place place;
+    struct found_name found;
     bool follow = sftp->flag == 0;
     struct reader name = reader_string(&sftp->message);
     struct attributes wanted = attributes_read(&sftp->message);
@@ -260,10 +260,10 @@ enum sftp_status on_setstat(struct sftp *sftp)
         return SFTP_BAD_MESSAGE;
     }
     int error = has_size ? set_size(&sftp->paths, path, wanted.size) : 0;
-    int other = paths_find(&sftp->paths, &place, path, follow);
+    int other = paths_find(&sftp->paths, &found, path, follow);
     if (other == 0) {
-        other = attributes_set(&wanted, -1, &place);
-        paths_leave(&place, 0);
+        other = attributes_set(&wanted, -1, &found);
+        paths_leave(&found, 0);
     }
     if (other == ENOENT && follow && sftp->paths.jail >= 0) {
         other = set_opened(&sftp->paths, path, wanted);

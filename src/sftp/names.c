@@ -24,13 +24,13 @@ bool sftp_read_path(struct sftp *sftp, char path[static PATH_BYTES])
 enum sftp_status on_remove(struct sftp *sftp)
 {
     char path[PATH_BYTES];
-    struct place place;
+    struct found_name found;
     if (!sftp_read_path(sftp, path)) {
         return SFTP_BAD_MESSAGE;
     }
-    int error = paths_find(&sftp->paths, &place, path, false);
+    int error = paths_find(&sftp->paths, &found, path, false);
     if (error == 0) {
-        error = paths_leave(&place, unlinkat(place.directory, place.name, sftp->flag));
+        error = paths_leave(&found, unlinkat(found.directory, found.name, sftp->flag));
     }
     return answer_status_of(error);
 }
@@ -38,28 +38,28 @@ enum sftp_status on_remove(struct sftp *sftp)
 enum sftp_status on_mkdir(struct sftp *sftp)
 {
     char path[PATH_BYTES];
-    struct place place;
+    struct found_name found;
     struct reader name = reader_string(&sftp->message);
     struct attributes wanted = attributes_read(&sftp->message);
     if (sftp->message.failed || !reader_text(&name, path, sizeof(path))) {
         return SFTP_BAD_MESSAGE;
     }
-    int error = paths_find(&sftp->paths, &place, path, false);
+    int error = paths_find(&sftp->paths, &found, path, false);
     if (error == 0) {
         mode_t mode = attributes_mode(&wanted, 0777);
-        error = paths_leave(&place, mkdirat(place.directory, place.name, mode));
+        error = paths_leave(&found, mkdirat(found.directory, found.name, mode));
     }
     return answer_status_of(error);
 }
 
 /* ---- two names ------------------------------------------------------------------------------- */
 
-static int rename_over(const struct place *from, const struct place *to)
+static int rename_over(const struct found_name *from, const struct found_name *to)
 {
     return renameat(from->directory, from->name, to->directory, to->name);
 }
 
-static bool is_same_file(const struct place *one, const struct place *other)
+static bool is_same_file(const struct found_name *one, const struct found_name *other)
 {
     struct stat first, second;
     return fstatat(one->directory, one->name, &first, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -70,7 +70,7 @@ static bool is_same_file(const struct place *one, const struct place *other)
 /* Removes the old name of a file that has both; if that can't be removed, the new one. Another
  * process may have put another file in either place meanwhile, and a network file system may remove
  * a name and report an error: a name is removed only while both name one file. */
-static int keep_new_name(const struct place *from, const struct place *to)
+static int keep_new_name(const struct found_name *from, const struct found_name *to)
 {
     int result = is_same_file(from, to) ? unlinkat(from->directory, from->name, 0) : 0;
     int error = errno;
@@ -84,7 +84,7 @@ static int keep_new_name(const struct place *from, const struct place *to)
 /* RENAME of version 3 never replaces a file. Where the kernel (before 3.15) or the file system
  * lacks the flag, a second link does the same for a file, without a gap. A directory, or a file
  * that can't have a second link, is renamed after a check that the new name is free. */
-static int rename_new(const struct place *from, const struct place *to)
+static int rename_new(const struct found_name *from, const struct found_name *to)
 {
     struct stat status;
     int result = (int)syscall(SYS_renameat2, from->directory, from->name, to->directory, to->name,
@@ -102,16 +102,16 @@ static int rename_new(const struct place *from, const struct place *to)
     return -1;
 }
 
-static int link_to(const struct place *from, const struct place *to)
+static int link_to(const struct found_name *from, const struct found_name *to)
 {
     return linkat(from->directory, from->name, to->directory, to->name, 0);
 }
 
-static enum sftp_status with_two_names(struct sftp *sftp,
-                                       int (*act)(const struct place *from, const struct place *to))
+static enum sftp_status with_two_names(struct sftp *sftp, int (*act)(const struct found_name *from,
+                                                                     const struct found_name *to))
 {
     char first[PATH_BYTES], second[PATH_BYTES];
-    struct place from, to;
+    struct found_name from, to;
     if (!sftp_read_path(sftp, first) || !sftp_read_path(sftp, second)) {
         return SFTP_BAD_MESSAGE;
     }
@@ -141,9 +141,9 @@ enum sftp_status on_hardlink(struct sftp *sftp)
 
 static int make_link(const struct paths *paths, const char *target, const char *path)
 {
-    struct place place;
-    int error = paths_find(paths, &place, path, false);
-    return error == 0 ? paths_leave(&place, symlinkat(target, place.directory, place.name)) : error;
+    struct found_name found;
+    int error = paths_find(paths, &found, path, false);
+    return error == 0 ? paths_leave(&found, symlinkat(target, found.directory, found.name)) : error;
 }
 
 /* The target comes first, as with OpenSSH's server and client. The draft has the other order, which

@@ -77,32 +77,32 @@ static int open_directory(const struct paths *paths, int *fd, const char *path, 
     return error == 0 ? walk_to(paths, fd, real) : error;
 }
 
-static bool is_no_directory(const struct place *place)
+static bool is_no_directory(const struct found_name *found)
 {
     struct stat status;
-    return fstatat(place->directory, place->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
+    return fstatat(found->directory, found->name, &status, AT_SYMLINK_NOFOLLOW) == 0 &&
            !S_ISDIR(status.st_mode);
 }
 
 /* The directory before the last name must be in the jail. The system call that follows takes the
  * last name as it is. */
-static int find_inside(const struct paths *paths, struct place *place, const char *path,
+static int find_inside(const struct paths *paths, struct found_name *found, const char *path,
                        bool is_real)
 {
-    int error = name_inside(paths, place->bytes, path);
+    int error = name_inside(paths, found->bytes, path);
     if (error != 0) {
         return error;
     }
-    bool has_slash = place->bytes[strlen(place->bytes) - 1] == '/';
-    place->flags = AT_SYMLINK_NOFOLLOW;
-    place->name = path_cut_last(place->bytes);
-    if (path_is_dots(place->name)) {
-        place->bytes[strlen(place->bytes)] = place->name[0] != '\0' ? '/' : '\0';
-        place->name = ".";
+    bool has_slash = found->bytes[strlen(found->bytes) - 1] == '/';
+    found->flags = AT_SYMLINK_NOFOLLOW;
+    found->name = path_cut_last(found->bytes);
+    if (path_is_dots(found->name)) {
+        found->bytes[strlen(found->bytes)] = found->name[0] != '\0' ? '/' : '\0';
+        found->name = ".";
     }
-    error = open_directory(paths, &place->directory, place->bytes, is_real);
-    if (error == 0 && has_slash && is_no_directory(place)) {
-        close(place->directory);
+    error = open_directory(paths, &found->directory, found->bytes, is_real);
+    if (error == 0 && has_slash && is_no_directory(found)) {
+        close(found->directory);
         error = ENOTDIR;
     }
     return error;
@@ -123,14 +123,14 @@ static int refuse_link(int fd)
 static int open_walking(const struct paths *paths, int *fd, const char *path, int flags,
                         mode_t mode)
 {
-    struct place place;
+    struct found_name found;
     char real[PATH_BYTES];
     bool exclusive = (flags & O_EXCL) != 0;
     int error = exclusive ? 0 : paths_real(paths, real, path);
-    error = error == 0 ? find_inside(paths, &place, exclusive ? path : real, !exclusive) : error;
+    error = error == 0 ? find_inside(paths, &found, exclusive ? path : real, !exclusive) : error;
     if (error == 0) {
-        *fd = lease_openat(place.directory, place.name, flags | O_NOFOLLOW, mode);
-        error = paths_leave(&place, *fd);
+        *fd = lease_openat(found.directory, found.name, flags | O_NOFOLLOW, mode);
+        error = paths_leave(&found, *fd);
     }
     return error == 0 && (flags & O_PATH) != 0 ? refuse_link(*fd) : error;
 }
@@ -145,33 +145,33 @@ static int open_inside(const struct paths *paths, int *fd, const char *path, int
 }
 
 /* Holds open what the link leads to: the name in /proc leads to nothing else. */
-static int follow_inside(const struct paths *paths, struct place *place, const char *path)
+static int follow_inside(const struct paths *paths, struct found_name *found, const char *path)
 {
-    place->directory = -1;
-    int error = open_inside(paths, &place->directory, path, O_PATH | O_CLOEXEC, 0);
-    snprintf(place->bytes, sizeof(place->bytes), "/proc/self/fd/%d", place->directory);
-    place->name = place->bytes;
+    found->directory = -1;
+    int error = open_inside(paths, &found->directory, path, O_PATH | O_CLOEXEC, 0);
+    snprintf(found->bytes, sizeof(found->bytes), "/proc/self/fd/%d", found->directory);
+    found->name = found->bytes;
     return error;
 }
 
 /* ---- with or without a jail ------------------------------------------------------------------ */
 
-int paths_find(const struct paths *paths, struct place *place, const char *path, bool follow)
+int paths_find(const struct paths *paths, struct found_name *found, const char *path, bool follow)
 {
-    place->flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
+    found->flags = follow ? 0 : AT_SYMLINK_NOFOLLOW;
     if (paths->jail >= 0) {
-        return follow ? follow_inside(paths, place, path) : find_inside(paths, place, path, false);
+        return follow ? follow_inside(paths, found, path) : find_inside(paths, found, path, false);
     }
-    place->directory = AT_FDCWD;
-    place->name = path;
+    found->directory = AT_FDCWD;
+    found->name = path;
     return 0;
 }
 
-int paths_leave(struct place *place, ssize_t result)
+int paths_leave(struct found_name *found, ssize_t result)
 {
     int error = result < 0 ? errno : 0;
-    if (place->directory >= 0) {
-        close(place->directory);
+    if (found->directory >= 0) {
+        close(found->directory);
     }
     return error;
 }
@@ -231,13 +231,13 @@ int paths_stat_name(const struct paths *paths, struct stat *status, int director
 
 int paths_stat(const struct paths *paths, struct stat *status, const char *path, bool follow)
 {
-    struct place place;
-    int error = paths_find(paths, &place, path, follow);
+    struct found_name found;
+    int error = paths_find(paths, &found, path, follow);
     if (error == 0 && !follow) {
-        error = paths_stat_name(paths, status, place.directory, place.name);
-        paths_leave(&place, 0);
+        error = paths_stat_name(paths, status, found.directory, found.name);
+        paths_leave(&found, 0);
     } else if (error == 0) {
-        error = paths_leave(&place, paths->jail >= 0 ? fstat(place.directory, status)
+        error = paths_leave(&found, paths->jail >= 0 ? fstat(found.directory, status)
                                                      : fstatat(AT_FDCWD, path, status, 0));
     }
     return error;
@@ -247,14 +247,14 @@ int paths_stat(const struct paths *paths, struct stat *status, const char *path,
 static int read_link(const struct paths *paths, char target[static PATH_BYTES], const char *path,
                      bool is_real)
 {
-    struct place place;
-    int error = paths->jail >= 0 ? find_inside(paths, &place, path, is_real)
-                                 : paths_find(paths, &place, path, false);
+    struct found_name found;
+    int error = paths->jail >= 0 ? find_inside(paths, &found, path, is_real)
+                                 : paths_find(paths, &found, path, false);
     if (error != 0) {
         return error;
     }
-    error = read_target(paths, target, place.directory, place.name);
-    paths_leave(&place, 0);
+    error = read_target(paths, target, found.directory, found.name);
+    paths_leave(&found, 0);
     return error;
 }
 

@@ -25,7 +25,7 @@ struct paths {
 };
 
 /* A name for the *at() system calls: `name` in `directory`. */
-struct place {
+struct found_name {
     int directory; /* AT_FDCWD without a jail */
     int flags;     /* AT_SYMLINK_NOFOLLOW, or 0 */
     const char *name;
@@ -38,11 +38,11 @@ struct place {
  * working directory, and "/" in a jail. */
 int paths_begin(struct paths *paths, const char *jail, const char *directory);
 
-/* Finds the place of `path` for a system call that follows a symbolic link at its end, or does not.
+/* Finds `path` for a system call that follows a symbolic link at its end, or does not.
  * After success paths_leave() must follow: it returns 0, or the errno if that system call returned
  * less than 0. */
-int paths_find(const struct paths *paths, struct place *place, const char *path, bool follow);
-int paths_leave(struct place *place, ssize_t result);
+int paths_find(const struct paths *paths, struct found_name *found, const char *path, bool follow);
+int paths_leave(struct found_name *found, ssize_t result);
 
 /* Opens a file as open(2) does. *fd is close-on-exec and non-blocking, so that no FIFO or device
  * holds up other requests, and never becomes a controlling terminal. Waits for a lease to end. */

@@ -140,9 +140,9 @@ mode_t attributes_mode(const struct attributes *wanted, mode_t otherwise);
 void attributes_write(struct writer *answers, const struct stat *status);
 
 /* Sets what `wanted` names, in the order size, permissions, times, owners, and goes on after an
- * error: of an open file, or unless `place` is NULL of that, but for the size. Returns 0, or the
+ * error: of an open file, or unless `found` is NULL of that, but for the size. Returns 0, or the
  * errno of the last error. */
-int attributes_set(const struct attributes *wanted, int fd, const struct place *place);
+int attributes_set(const struct attributes *wanted, int fd, const struct found_name *found);
 
 /* ---- reports, sftp_log.c --------------------------------------------------------------------- */
 

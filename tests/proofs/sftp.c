@@ -129,8 +129,8 @@ void owners_show(uint32_t uid, uint32_t gid)
 }
 
 enum { OWN_FD = 7, SIZE = 1, MODE = 2, TIMES = 4, OWNERS = 8 };
-static struct place place;
-static bool of_place, opened;
+static struct found_name found;
+static bool of_name, opened;
 static unsigned set; /* what was set, in this order */
 static int last_error;
 
@@ -143,9 +143,9 @@ static int outcome(void)
     return fails ? -1 : 0;
 }
 
-static int called(unsigned what, bool on_place)
+static int called(unsigned what, bool on_name)
 {
-    PROVE(on_place == of_place && set < what, "in the order, each once, of what was named");
+    PROVE(on_name == of_name && set < what, "in the order, each once, of what was named");
     set |= what;
     return outcome();
 }
@@ -168,14 +168,14 @@ int fchmodat(int directory, const char *name, mode_t mode, int flags)
 {
     PROVE(flags == 0 && mode <= 07777, "no bits but those of a mode");
     PROVE(opened ? directory == AT_FDCWD
-                 : directory == place.directory && name == place.name && place.flags == 0,
-          "a link is followed only if its place says so");
+                 : directory == found.directory && name == found.name && found.flags == 0,
+          "a link is followed only if its name says so");
     return called(MODE, true);
 }
 
 int openat(int directory, const char *name, int flags, ...)
 {
-    PROVE(directory == place.directory && name == place.name && (flags & O_NOFOLLOW) != 0,
+    PROVE(directory == found.directory && name == found.name && (flags & O_NOFOLLOW) != 0,
           "the name itself");
     PROVE(!opened, "one descriptor");
     if (outcome() != 0) {
@@ -226,7 +226,7 @@ int futimens(int fd, const struct timespec times[2])
 int utimensat(int directory, const char *name, const struct timespec times[2], int flags)
 {
     (void)times;
-    PROVE(directory == place.directory && name == place.name && flags == place.flags, "the place");
+    PROVE(directory == found.directory && name == found.name && flags == found.flags, "the name");
     return called(TIMES, true);
 }
 
@@ -242,7 +242,7 @@ int fchownat(int directory, const char *name, uid_t uid, gid_t gid, int flags)
 {
     (void)uid;
     (void)gid;
-    PROVE(directory == place.directory && name == place.name && flags == place.flags, "the place");
+    PROVE(directory == found.directory && name == found.name && flags == found.flags, "the name");
     return called(OWNERS, true);
 }
 
@@ -352,12 +352,12 @@ static void prove_set(void)
                                       .modified = nondet_u32(),
                                       .size = nondet_size()};
     char name[1];
-    place.directory = (int)nondet_unsigned();
-    place.flags = nondet_bool() ? AT_SYMLINK_NOFOLLOW : 0;
-    place.name = name;
-    of_place = nondet_bool();
-    int result = attributes_set(&wanted, OWN_FD, of_place ? &place : NULL);
-    unsigned named = ((wanted.flags & SFTP_ATTR_SIZE) != 0 && !of_place ? SIZE : 0) |
+    found.directory = (int)nondet_unsigned();
+    found.flags = nondet_bool() ? AT_SYMLINK_NOFOLLOW : 0;
+    found.name = name;
+    of_name = nondet_bool();
+    int result = attributes_set(&wanted, OWN_FD, of_name ? &found : NULL);
+    unsigned named = ((wanted.flags & SFTP_ATTR_SIZE) != 0 && !of_name ? SIZE : 0) |
                      ((wanted.flags & SFTP_ATTR_PERMISSIONS) != 0 ? MODE : 0) |
                      ((wanted.flags & SFTP_ATTR_TIMES) != 0 ? TIMES : 0) |
                      ((wanted.flags & SFTP_ATTR_OWNERS) != 0 ? OWNERS : 0);

@@ -144,15 +144,15 @@ END_TEST
 /* As without a jail: what a slash follows is a directory. */
 START_TEST(slash_at_the_end_wants_a_directory)
 {
-    struct place place;
+    struct found_name found;
     enter(_i == 1);
-    ck_assert_int_eq(paths_find(&paths, &place, "in/file/", false), ENOTDIR);
-    ck_assert_int_eq(paths_find(&paths, &place, "folder//", false), ENOTDIR);
-    ck_assert_int_eq(paths_find(&paths, &place, "in/", false), 0);
-    ck_assert_str_eq(place.name, "in");
-    paths_leave(&place, 0);
-    ck_assert_int_eq(paths_find(&paths, &place, "in/new/", false), 0);
-    paths_leave(&place, 0);
+    ck_assert_int_eq(paths_find(&paths, &found, "in/file/", false), ENOTDIR);
+    ck_assert_int_eq(paths_find(&paths, &found, "folder//", false), ENOTDIR);
+    ck_assert_int_eq(paths_find(&paths, &found, "in/", false), 0);
+    ck_assert_str_eq(found.name, "in");
+    paths_leave(&found, 0);
+    ck_assert_int_eq(paths_find(&paths, &found, "in/new/", false), 0);
+    paths_leave(&found, 0);
 }
 END_TEST
 
@@ -173,23 +173,23 @@ START_TEST(files_are_made_inside_only)
 }
 END_TEST
 
-START_TEST(place_of_a_link_is_the_link)
+START_TEST(name_of_a_link_is_the_link)
 {
-    struct place place;
+    struct found_name found;
     struct stat status;
     enter(_i == 1);
-    ck_assert_int_eq(paths_find(&paths, &place, "folder/climbs", false), 0);
-    ck_assert_int_eq(fstatat(place.directory, place.name, &status, place.flags), 0);
+    ck_assert_int_eq(paths_find(&paths, &found, "folder/climbs", false), 0);
+    ck_assert_int_eq(fstatat(found.directory, found.name, &status, found.flags), 0);
     ck_assert(S_ISLNK(status.st_mode));
-    paths_leave(&place, 0);
-    ck_assert_int_eq(paths_find(&paths, &place, "absolute", true), ENOENT);
+    paths_leave(&found, 0);
+    ck_assert_int_eq(paths_find(&paths, &found, "absolute", true), ENOENT);
     ck_assert_int_eq(paths_stat(&paths, &status, "absolute", false), 0);
     ck_assert(S_ISLNK(status.st_mode));
     ck_assert_int_eq(paths_stat(&paths, &status, "good", true), 0);
     ck_assert_uint_eq(status.st_ino, inode_of("jail/in/file"));
-    ck_assert_int_eq(paths_find(&paths, &place, "good", true), 0);
-    ck_assert_int_eq(fchmodat(place.directory, place.name, 0600, place.flags), 0);
-    paths_leave(&place, 0);
+    ck_assert_int_eq(paths_find(&paths, &found, "good", true), 0);
+    ck_assert_int_eq(fchmodat(found.directory, found.name, 0600, found.flags), 0);
+    paths_leave(&found, 0);
     ck_assert_uint_eq(outside("jail/in/file").st_mode & 07777, 0600);
 }
 END_TEST
@@ -389,7 +389,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, jail_holds, 0, 2);
     tcase_add_loop_test(tests, slash_at_the_end_wants_a_directory, 0, 2);
     tcase_add_loop_test(tests, files_are_made_inside_only, 0, 2);
-    tcase_add_loop_test(tests, place_of_a_link_is_the_link, 0, 2);
+    tcase_add_loop_test(tests, name_of_a_link_is_the_link, 0, 2);
     tcase_add_loop_test(tests, real_names_stay_inside, 0, 2);
     tcase_add_loop_test(tests, folder_that_becomes_a_link_meanwhile, 0, 2);
     tcase_add_loop_test(tests, link_that_shows_the_jails_place_is_refused, 0, 2);
