@@ -11,64 +11,61 @@
 #include "log.h"
 #include "table.h"
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
-static size_t offset_of(size_t place)
+static size_t offset_of(size_t slot)
 {
-    return offsetof(struct places_file, places) + place * sizeof(struct place);
+    return offsetof(struct table_file, slots) + slot * sizeof(struct slot);
 }
 
-/* True if others hold as many places as the limit, in both halves together. A place of the second
- * half can be held for long when the first is nearly empty: that alone is no reason to evict. */
+/* True if others hold as many slots as the limit, spare ones included. A spare can be held for long
+ * when the slots are nearly empty: that alone is no reason to evict. */
 static bool is_crowded(int fd, size_t limit)
 {
     size_t held = 0;
-    if (table_holder(fd, limit * sizeof(struct place), offset_of(limit)) == 0) {
+    if (table_holder(fd, limit * sizeof(struct slot), offset_of(limit)) == 0) {
         return false;
     }
-    for (size_t place = 0; place < 2 * limit; place++) {
-        held += table_holder(fd, sizeof(struct place), offset_of(place)) != 0;
+    for (size_t slot = 0; slot < 2 * limit; slot++) {
+        held += table_holder(fd, sizeof(struct slot), offset_of(slot)) != 0;
     }
     return held >= limit;
 }
 
-static void set_phase(int fd, size_t place, uint32_t phase)
+static void set_phase(int fd, size_t slot, uint32_t phase)
 {
-    table_write(fd, &phase, sizeof(phase), offset_of(place) + offsetof(struct place, phase));
+    table_write(fd, &phase, sizeof(phase), offset_of(slot) + offsetof(struct slot, phase));
 }
 
-/* True if the process that holds the lock has written the record. A newcomer takes its lock first:
- * until it writes its own record, that of an earlier holder is there. */
-static bool is_held(int fd, const struct place *record, size_t place)
+/* True if the process that holds the lock has written the record. A new connection takes its lock
+ * first: until it writes its own record, that of an earlier holder is there. */
+static bool is_held(int fd, const struct slot *record, size_t slot)
 {
     return record->holder > 0 &&
-           table_holder(fd, sizeof(*record), offset_of(place)) == record->holder;
+           table_holder(fd, sizeof(*record), offset_of(slot)) == record->holder;
 }
+
+/* ---- eviction -------------------------------------------------------------------------------- */
 
 enum asked { ASKED, GONE, UNABLE };
 
-/* False if another newcomer has asked it to end since we read its record, or if it has exchanged
- * keys since. */
-static bool is_unchanged(int fd, const struct place *record, size_t place)
-{
-    struct place now;
-    return table_read(fd, &now, sizeof(now), offset_of(place)) &&
-           memcmp(&now, record, sizeof(now)) == 0;
-}
-
-/* Asks the holder to end, and marks its place before, so that the next newcomer asks another one.
- * The descriptor names a process, not a number: if the holder has ended and its number is another
- * process's by now, the second look shows it. Without one, before Linux 5.3 or in a container whose
- * filter forbids it, the number would have to be reused between that look and kill(). */
-static enum asked ask_to_end(int fd, const struct place *record, size_t place)
+/* Asks the holder to end, unless another new connection has asked it, or it has exchanged keys,
+ * since we read its record. Marks its slot before, so that the next new connection asks another
+ * one. The descriptor names a process, not a number: if the holder has ended and its number is
+ * another process's by now, the second look shows it. Without one, before Linux 5.3 or in a
+ * container whose filter forbids it, the number would have to be reused between that look and
+ * kill(). */
+static enum asked ask_to_end(int fd, const struct slot *record, size_t slot)
 {
     const pid_t holder = record->holder;
-    if (!is_unchanged(fd, record, place) || !is_held(fd, record, place)) {
+    struct slot now;
+    if (!table_read(fd, &now, sizeof(now), offset_of(slot)) ||
+        memcmp(&now, record, sizeof(now)) != 0 || !is_held(fd, record, slot)) {
         return GONE;
     }
-    set_phase(fd, place, PLACE_EVICTED);
+    set_phase(fd, slot, SLOT_EVICTED);
     int process = (int)syscall(CALL_PIDFD_OPEN, holder, 0U);
-    bool held = is_held(fd, record, place);
+    bool held = is_held(fd, record, slot);
     bool sent = held && process >= 0 &&
                 syscall(CALL_PIDFD_SEND_SIGNAL, process, ADMISSION_SIGNAL, NULL, 0U) == 0;
     sent = sent || (held && errno != ESRCH && kill(holder, ADMISSION_SIGNAL) == 0);
@@ -77,29 +74,27 @@ static enum asked ask_to_end(int fd, const struct place *record, size_t place)
         close(process);
     }
     if (refused) {
-        set_phase(fd, place, record->phase); /* or it could never be evicted */
+        set_phase(fd, slot, record->phase); /* or it could never be evicted */
         return UNABLE;
     }
     return sent ? ASKED : GONE;
 }
 
-/* Of `only` this source's network, if it is not NULL. Trick: own frame; the places would stay on
- * the stack's pages. */
+/* Of `only` this source's network, if it is not NULL. Trick: own frame; the slots would stay on the
+ * stack's pages. */
 __attribute__((noinline)) static enum asked ask_one(int fd, size_t count, const struct source *only)
 {
-    struct place places[2 * LIMIT_PLACES];
-    if (!table_read(fd, places, count * sizeof(places[0]), offset_of(0))) {
+    struct slot slots[2 * LIMIT_SLOTS];
+    if (!table_read(fd, slots, count * sizeof(slots[0]), offset_of(0))) {
         return UNABLE;
     }
-    /* Most of the others have just been found held. */
     for (size_t i = 0; i < count; i++) {
-        if ((i >= count / 2 || places[i].phase == PLACE_EVICTED) &&
-            places[i].phase != PLACE_EMPTY && !is_held(fd, &places[i], i)) {
-            places[i].phase = PLACE_EMPTY;
+        if (slots[i].phase != SLOT_EMPTY && !is_held(fd, &slots[i], i)) {
+            slots[i].phase = SLOT_EMPTY;
         }
     }
-    size_t victim = places_victim(places, count, only, randombytes_random());
-    return victim < count ? ask_to_end(fd, &places[victim], victim) : UNABLE;
+    size_t victim = slots_victim(slots, count, only, randombytes_random());
+    return victim < count ? ask_to_end(fd, &slots[victim], victim) : UNABLE;
 }
 
 static bool evict_one(int fd, size_t count, const struct source *only)
@@ -128,24 +123,24 @@ static bool is_recent(int64_t when_ms, int64_t span_ms, int64_t now_ms)
     return when_ms <= now_ms && when_ms > now_ms - span_ms;
 }
 
-/* All before the debts. */
-#define COUNTS_BYTES offsetof(struct places_front, debts)
+/* All before the penalties. */
+#define COUNTS_BYTES offsetof(struct table_front, penalties)
 
-/* Newcomers that are here at the same time would overwrite each other's counts, or all write the
- * line: only who gets the lock counts, and it does not wait. */
-static bool begin_counting(int fd, struct places_front *front)
+/* New connections at the same moment would overwrite each other's counts, or all write the line:
+ * only the one that gets the lock counts, and none waits for it. */
+static bool begin_counting(int fd, struct table_front *front)
 {
     return table_lock(fd, COUNTS_BYTES, 0) && table_read(fd, front, COUNTS_BYTES, 0);
 }
 
-static void end_counting(int fd, const struct places_front *front)
+static void end_counting(int fd, const struct table_front *front)
 {
     table_write(fd, front, COUNTS_BYTES, 0);
     table_unlock(fd, COUNTS_BYTES, 0);
 }
 
 /* A line for the first eviction. */
-static void count_eviction(int fd, struct places_front *front, int64_t now_ms)
+static void count_eviction(int fd, struct table_front *front, int64_t now_ms)
 {
     if (begin_counting(fd, front)) {
         if (front->evicted++ == 0) {
@@ -156,13 +151,13 @@ static void count_eviction(int fd, struct places_front *front, int64_t now_ms)
     }
 }
 
-static bool is_over(const struct places_front *front, int64_t now_ms)
+static bool is_over(const struct table_front *front, int64_t now_ms)
 {
     return front->evicted > 0 && !is_recent(front->evicted_ms, LIMIT_EVICTION_QUIET_MS, now_ms);
 }
 
 /* A line when there have been no evictions for some time. */
-static void report_evictions(int fd, struct places_front *front, int64_t now_ms)
+static void report_evictions(int fd, struct table_front *front, int64_t now_ms)
 {
     if (is_over(front, now_ms) && begin_counting(fd, front)) {
         if (is_over(front, now_ms)) { /* nobody else has reported them */
@@ -173,7 +168,7 @@ static void report_evictions(int fd, struct places_front *front, int64_t now_ms)
     }
 }
 
-static void log_refusal(int fd, struct places_front *front, const char *reason, int64_t now_ms)
+static void log_refusal(int fd, struct table_front *front, const char *reason, int64_t now_ms)
 {
     struct log_line line;
     if (!begin_counting(fd, front)) {
@@ -194,39 +189,38 @@ static void log_refusal(int fd, struct places_front *front, const char *reason, 
 
 /* ---- the way of a connection ----------------------------------------------------------------- */
 
-/* Never waits for an evicted process to end: as many places again as the limit are for newcomers
- * while it does. As long as one of these is held, and as many as the limit in all, each newcomer
- * evicts somebody. If none of them is free, that many evicted processes have not ended. A source in
- * debt takes free places, and otherwise evicts its own connections alone: so nobody who shares it
- * with an attacker is kept out by the debt. */
-static const char *find_place(struct admission *admission, struct places_front *front,
-                              int64_t now_ms)
+/* Never waits for an evicted process to end: it takes a spare slot meanwhile. As long as one of
+ * these is held, and as many as the limit in all, each new connection evicts somebody. If no spare
+ * is free, that many evicted processes have not ended. A source with a penalty takes free slots,
+ * and otherwise evicts its own connections alone: so nobody who shares it with an attacker is kept
+ * out by the penalty. Returns NULL, or why there is no slot. */
+static const char *find_slot(struct admission *admission, struct table_front *front, int64_t now_ms)
 {
     const int fd = admission->fd;
-    const size_t limit = front->limit;
-    const bool in_debt = debts_confine(front->debts, &admission->source, now_ms);
-    admission->trusted = !source_is_remote(&admission->source) ||
-                         debts_trust(front->debts, &admission->source, now_ms);
-    const size_t bytes = sizeof(struct place), start = (size_t)admission->pid % limit;
-    admission->place = table_take(fd, bytes, offset_of(0), limit, start);
-    bool full = admission->place == limit;
-    bool evicts = (full || (front->evicted > 0 && is_crowded(fd, limit))) &&
-                  evict_one(fd, 2 * limit, in_debt ? &admission->source : NULL);
+    const size_t limit = front->limit, start = (size_t)admission->pid % limit;
+    const struct penalty *penalty = penalty_of(front->penalties, &admission->source, now_ms);
+    const bool confined = penalty_confines(penalty, now_ms);
+    admission->trusted = !source_is_remote(&admission->source) || penalty->trusted != 0;
+    admission->slot = table_take(fd, sizeof(struct slot), offset_of(0), limit, start);
+    const bool full = admission->slot == limit;
+    const bool evicts = (full || (front->evicted > 0 && is_crowded(fd, limit))) &&
+                        evict_one(fd, 2 * limit, confined ? &admission->source : NULL);
     if (evicts) {
         count_eviction(fd, front, now_ms);
     }
-    if (full && in_debt && !evicts) {
+    if (full && confined && !evicts) {
         return "penalty";
     }
     if (full) {
-        admission->place = table_take(fd, bytes, offset_of(0), 2 * limit, limit + start);
+        admission->slot =
+            table_take(fd, sizeof(struct slot), offset_of(0), 2 * limit, limit + start);
     }
-    return admission->place < 2 * limit ? NULL : "no place";
+    return admission->slot < 2 * limit ? NULL : "no place";
 }
 
 bool admission_enter(struct admission *admission, const struct peer *peer)
 {
-    struct places_front front = {.version = 0};
+    struct table_front front = {.version = 0};
     const uid_t uid = geteuid();
     *admission = (struct admission){
         .pid = getpid(), .uid = uid, .fd = table_open(&front, uid), .source = source_of(peer)};
@@ -237,17 +231,17 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
     /* After the table: a time in it that is to come is one of before a restart. */
     const int64_t now_ms = clock_now_ms();
     report_evictions(admission->fd, &front, now_ms);
-    const char *reason = find_place(admission, &front, now_ms);
+    const char *reason = find_slot(admission, &front, now_ms);
     if (reason != NULL) {
         log_refusal(admission->fd, &front, reason, now_ms);
         return false;
     }
-    const struct place mine = {.source = admission->source,
-                               .started_ms = now_ms,
-                               .phase = PLACE_STARTED,
-                               .holder = admission->pid};
-    /* A place that others can't see would be one that nobody can evict. */
-    if (!table_write(admission->fd, &mine, sizeof(mine), offset_of(admission->place))) {
+    const struct slot mine = {.source = admission->source,
+                              .started_ms = now_ms,
+                              .phase = SLOT_STARTED,
+                              .holder = admission->pid};
+    /* A slot that others can't see would be one that nobody can evict. */
+    if (!table_write(admission->fd, &mine, sizeof(mine), offset_of(admission->slot))) {
         log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
         close(admission->fd);
         admission->fd = -1;
@@ -259,7 +253,7 @@ void admission_note_exchange(struct admission *admission)
 {
     if (admission->fd >= 0 && !admission->exchanged) {
         admission->exchanged = true;
-        set_phase(admission->fd, admission->place, PLACE_EXCHANGED);
+        set_phase(admission->fd, admission->slot, SLOT_EXCHANGED);
     }
 }
 
@@ -268,15 +262,15 @@ void admission_note_exchange(struct admission *admission)
 
 int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
 {
-    struct place places[READ_AT_ONCE];
+    struct slot slots[READ_AT_ONCE];
     const int fd = admission->fd;
     size_t silent = 0;
     for (size_t first = 0; first < 2 * admission->limit; first += READ_AT_ONCE) {
-        if (!table_read(fd, places, sizeof(places), offset_of(first))) {
+        if (!table_read(fd, slots, sizeof(slots), offset_of(first))) {
             return most_ms;
         }
         for (size_t i = 0; i < READ_AT_ONCE && silent < LIMIT_SILENT_MANY; i++) {
-            silent += places[i].phase == PLACE_STARTED && is_held(fd, &places[i], first + i);
+            silent += slots[i].phase == SLOT_STARTED && is_held(fd, &slots[i], first + i);
         }
     }
     if (silent <= LIMIT_SILENT_FEW || most_ms <= LIMIT_SILENT_MS) {
@@ -286,21 +280,24 @@ int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
                                  (LIMIT_SILENT_MANY - LIMIT_SILENT_FEW);
 }
 
-/* Writes what a login or an end makes of the source's debt. Trick: own frame, for the table's
+/* Writes what a login or an end makes of the source's penalty. Trick: own frame, for the table's
  * front: it would lie above the stack of each process. */
-__attribute__((noinline)) static void write_debt(const struct admission *admission, bool logs_in,
-                                                 int64_t added_ms)
+__attribute__((noinline)) static void write_penalty(const struct admission *admission, bool logs_in,
+                                                    int64_t added_ms)
 {
     const int64_t now_ms = clock_now_ms();
-    struct places_front front;
+    struct table_front front;
     if (!table_read(admission->fd, &front, sizeof(front), 0)) {
         return;
     }
-    const struct debt *debt = logs_in
-                                  ? debts_clear(front.debts, &admission->source, now_ms)
-                                  : debts_add(front.debts, &admission->source, added_ms, now_ms);
-    table_write(admission->fd, debt, sizeof(*debt),
-                (size_t)((const char *)debt - (const char *)&front));
+    struct penalty *penalty = penalty_of(front.penalties, &admission->source, now_ms);
+    if (logs_in) {
+        penalty_clear(penalty, now_ms);
+    } else {
+        penalty_add(penalty, added_ms, now_ms);
+    }
+    table_write(admission->fd, penalty, sizeof(*penalty),
+                (size_t)((const char *)penalty - (const char *)&front));
 }
 
 void admission_leave(struct admission *admission)
@@ -309,11 +306,11 @@ void admission_leave(struct admission *admission)
         return;
     }
     if (source_is_remote(&admission->source)) {
-        write_debt(admission, true, 0);
+        write_penalty(admission, true, 0);
     }
     admission->trusted = true;
     if (admission->logged_in) {
-        table_unlock(admission->fd, sizeof(struct place), offset_of(admission->place));
+        table_unlock(admission->fd, sizeof(struct slot), offset_of(admission->slot));
     } else {
         close(admission->fd);
         admission->fd = -1;
@@ -323,6 +320,6 @@ void admission_leave(struct admission *admission)
 void admission_fail(const struct admission *admission, int64_t added_ms)
 {
     if (admission->fd >= 0 && !admission->trusted) {
-        write_debt(admission, false, added_ms);
+        write_penalty(admission, false, added_ms);
     }
 }

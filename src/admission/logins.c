@@ -1,11 +1,9 @@
 /*
- * Connections after their login: each has a record in the table, which counts for its user.
+ * Connections after their login: each has a login record in the table, which counts for its user.
  */
 #include <errno.h>
 #include <string.h>
 
-#include "admission.h"
-#include "limit_places.h"
 #include "log.h"
 #include "table.h"
 
@@ -13,7 +11,7 @@
 
 static size_t offset_of(size_t login)
 {
-    return offsetof(struct places_file, logins) + login * RECORD_BYTES;
+    return offsetof(struct table_file, logins) + login * RECORD_BYTES;
 }
 
 /* Returns false if another process holds it. One that nobody holds is of an ended connection. */
@@ -53,7 +51,7 @@ const char *admission_log_in(struct admission *admission, uid_t user, unsigned m
     if (!table_write(fd, &record, RECORD_BYTES, offset_of(taken)) ||
         !table_read(fd, logins, sizeof(logins), offset_of(0))) {
         log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
-        return NULL; /* the lock ends with that of the place */
+        return NULL; /* the lock ends with that of the slot */
     }
     size_t held = 0;
     for (size_t i = 0; i < all; i++) {

@@ -11,9 +11,24 @@
 
 #include "log.h"
 
+#define MAGIC   "wrensshd"
+#define VERSION 2
+
 /* Versions before the second had another name: daemons of both would replace each other's table. */
 #define NAME       "/wrensshd.slots"
 #define PATH_BYTES 160
+
+void table_front_make(struct table_front *front, uint64_t memory_bytes)
+{
+    *front = (struct table_front){
+        .magic = MAGIC, .version = VERSION, .limit = limit_slots(memory_bytes)};
+}
+
+bool table_front_is_ours(const struct table_front *front)
+{
+    return memcmp(front->magic, MAGIC, sizeof(front->magic)) == 0 && front->version == VERSION &&
+           front->limit >= LIMIT_SLOTS_LEAST && front->limit <= LIMIT_SLOTS;
+}
 
 bool table_write(int fd, const void *bytes, size_t count, size_t offset)
 {
@@ -66,20 +81,20 @@ pid_t table_holder(int fd, size_t count, size_t offset)
 }
 
 /* After the front. All of it is written, so that a slot never meets a full file system. */
-static char empty[sizeof(struct places_file) - offsetof(struct places_file, places)];
+static char empty[sizeof(struct table_file) - offsetof(struct table_file, slots)];
 
 /* Under another name at first, so that nobody sees half of it. Returns -1, with errno, if it can't
  * be made: EEXIST if another connection has made it since. */
-static int make_table(const char *path, struct places_front *front)
+static int make_table(const char *path, struct table_front *front)
 {
     char made[PATH_BYTES + 16];
     struct sysinfo found;
     snprintf(made, sizeof(made), "%s.%d", path, (int)getpid());
-    places_make(front, sysinfo(&found) == 0 ? (uint64_t)found.totalram * found.mem_unit : 0);
+    table_front_make(front, sysinfo(&found) == 0 ? (uint64_t)found.totalram * found.mem_unit : 0);
     unlink(made); /* of a process that had this pid, and was killed */
     int fd = open(made, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
     bool is_made = fd >= 0 && table_write(fd, front, sizeof(*front), 0) &&
-                   table_write(fd, empty, sizeof(empty), offsetof(struct places_file, places)) &&
+                   table_write(fd, empty, sizeof(empty), offsetof(struct table_file, slots)) &&
                    link(made, path) == 0;
     int error = errno;
     unlink(made);
@@ -102,12 +117,12 @@ static const char *judge_owner(const struct stat *found, uid_t uid)
 static const char damaged[] = "damaged or of another version; replaced";
 
 /* NULL, or why the file is no table that can be used. */
-static const char *judge_table(int fd, struct places_front *front, uid_t uid)
+static const char *judge_table(int fd, struct table_front *front, uid_t uid)
 {
     struct stat found;
     const char *wrong = fstat(fd, &found) != 0 ? strerror(errno) : judge_owner(&found, uid);
-    bool is_table = wrong == NULL && found.st_size == sizeof(struct places_file) &&
-                    table_read(fd, front, sizeof(*front), 0) && places_are_ours(front);
+    bool is_table = wrong == NULL && found.st_size == sizeof(struct table_file) &&
+                    table_read(fd, front, sizeof(*front), 0) && table_front_is_ours(front);
     return wrong == NULL && !is_table ? damaged : wrong;
 }
 
@@ -116,10 +131,10 @@ static const char *judge_table(int fd, struct places_front *front, uid_t uid)
 /* Others may make or replace the table at the same time. */
 #define TRIES 3
 
-/* Replaces a file of ours that is no table of this version. Its holders keep their places until the
+/* Replaces a file of ours that is no table of this version. Its holders keep their slots until the
  * login, but are not counted. On failure returns -1 with errno, which is 0 if the log has the
  * reason. */
-static int open_at(const char *path, struct places_front *front, uid_t uid)
+static int open_at(const char *path, struct table_front *front, uid_t uid)
 {
     for (unsigned tries = 1; tries <= TRIES; tries++) {
         int fd = open(path, FLAGS);
@@ -144,7 +159,7 @@ static int open_at(const char *path, struct places_front *front, uid_t uid)
     return -1;
 }
 
-int table_open(struct places_front *front, uid_t uid)
+int table_open(struct table_front *front, uid_t uid)
 {
     char path[PATH_BYTES];
     const char *directory = uid == 0 ? "/run" : getenv("XDG_RUNTIME_DIR");

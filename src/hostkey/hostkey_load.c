@@ -23,7 +23,7 @@
 #define FORBIDDEN_OF_CREDENTIAL 0037
 #define FORBIDDEN_OF_PUBLIC     0022
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- origins --------------------------------------------------------------------------------- */
 
 /* An open directory or file, its name in the log, and the mode bits that a file must not have. */
 struct origin {

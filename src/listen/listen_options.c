@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "flags.h"
-#include "limit_places.h"
+#include "limit_slots.h"
 #include "listen.h"
 #include "log.h"
 #include "peer.h"
@@ -84,8 +84,8 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     struct flags flags = flags_begin(LISTEN_NAME, help, known, listener, argv, status);
     struct clients *clients = &listener->clients;
     int flag;
-    unsigned places = limit_places(memory_bytes);
-    clients->limit = limit_connections(places);
+    unsigned slots = limit_slots(memory_bytes);
+    clients->limit = limit_connections(slots);
     while ((flag = flags_next(&flags)) != FLAGS_END) {
         if (flag == FLAGS_PAGE) {
             *status = tool_print(flags.value);
@@ -106,6 +106,6 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
     if (clients->limit_per_source == 0) {
         clients->limit_per_source = clients->limit - clients->limit / 4;
     }
-    listener->is_small = clients->limit <= 2 * places;
+    listener->is_small = clients->limit <= 2 * slots;
     return 0;
 }

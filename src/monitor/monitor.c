@@ -16,7 +16,7 @@
 #include "confine.h"
 #include "descriptors.h"
 #include "exits.h"
-#include "limit_places.h"
+#include "limit_slots.h"
 #include "log.h"
 #include "memory.h"
 #include "monitor_state.h"
@@ -90,7 +90,7 @@ static void end_in_order(struct monitor *monitor, int status, const char *reason
     shutdown(monitor->ipc, SHUT_WR);
 }
 
-/* Another process needs our place. It may have asked just before the login. A network process that
+/* Another process needs our slot. It may have asked just before the login. A network process that
  * may be making its nameless root directory (sandbox.c) is not killed: the directory would stay. */
 static void evict(struct monitor *monitor, const char *reason)
 {
@@ -142,17 +142,17 @@ static void read_signals(struct monitor *monitor, union monitor_request *request
 
 /* ---- the loop -------------------------------------------------------------------------------- */
 
-/* What the end of a connection without a login adds to its source's debt. */
-static int64_t debt_ms(const struct monitor *monitor)
+/* What the end of a connection without a login adds to its source's penalty. */
+static int64_t penalty_ms(const struct monitor *monitor)
 {
     int64_t elapsed_ms = clock_now_ms() - monitor->started_ms;
     /* The network process may have started its clock so much earlier. */
     if (elapsed_ms + LIMIT_LOGIN_GRACE_MS >= (int64_t)monitor->options->login_seconds * 1000) {
-        return LIMIT_DEBT_DEADLINE_MS;
+        return LIMIT_PENALTY_DEADLINE_MS;
     }
     return monitor->login.refused_probes + monitor->login.refused_signatures > 0
-               ? LIMIT_DEBT_REFUSED_MS
-               : LIMIT_DEBT_NOTHING_MS;
+               ? LIMIT_PENALTY_REFUSED_MS
+               : LIMIT_PENALTY_NOTHING_MS;
 }
 
 /* Of the login, of the connection's life, or of its end. Normally the network process has ended it
@@ -379,6 +379,6 @@ int monitor_run(const struct monitor_setup *setup)
     if (!monitor->ending.logged) {
         ending_log(monitor);
     }
-    admission_fail(monitor->admission, debt_ms(monitor));
+    admission_fail(monitor->admission, penalty_ms(monitor));
     return monitor->ending.status;
 }

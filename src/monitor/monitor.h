@@ -47,9 +47,9 @@ int monitor_run(const struct monitor_setup *setup);
 struct hostkey;
 int monitor_load_hostkey(struct hostkey *key, const struct options *options, int *status);
 
-/* True if this sandbox of the network process suffices, which is logged, also if there is no place
+/* True if this sandbox of the network process suffices, which is logged, also if there is no table
  * for the connection (admission.h); else the reason why not. */
 bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
-                          bool as_root, uint32_t layers, bool has_place);
+                          bool as_root, uint32_t layers, bool has_table);
 
 #endif

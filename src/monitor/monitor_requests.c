@@ -6,7 +6,7 @@
 
 #include "clock.h"
 #include "exits.h"
-#include "limit_places.h"
+#include "limit_slots.h"
 #include "log.h"
 #include "monitor.h"
 #include "requests.h"
@@ -19,7 +19,7 @@
 /* ---- transport ------------------------------------------------------------------------------- */
 
 bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
-                          bool as_root, uint32_t layers, bool has_place)
+                          bool as_root, uint32_t layers, bool has_table)
 {
     struct log_line line;
     char held[SANDBOX_NAMES_BYTES];
@@ -40,7 +40,7 @@ bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct
     if (options->anybody != NULL) {
         log_text(&line, "authentication", "none");
     }
-    if (!has_place) {
+    if (!has_table) {
         log_text(&line, "admission", "none");
     }
     log_end(&line, LOG_EVENT);

@@ -1,11 +1,11 @@
 /*
  * The table of connections, as any bytes: who is evicted before its login, judged by a plain sort;
- * the debts, judged by their bounds; and who may log in, judged by who holds the records.
+ * the penalties, judged by their bounds; and who may log in, judged by who holds the records.
  *
- * Input: a byte, how many places; a number for chance; then the front, or only its debts, and
- * places, until the input is used up. The same bytes, read again, are the records of logins.
+ * Input: a byte, how many slots; a number for chance; then the front, or only its penalties, and
+ * slots, until the input is used up. The same bytes, read again, are the records of logins.
  */
-#include "places.h"
+#include "table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,11 +16,11 @@
 #include "admission.h"
 #include "fuzz.h"
 
-#define COUNT (2 * LIMIT_PLACES)
+#define COUNT (2 * LIMIT_SLOTS)
 #define NOW   INT64_C(1000000000)
 
-static struct places_front front;
-static struct place places[COUNT];
+static struct table_front front;
+static struct slot slots[COUNT];
 
 static void fill(struct input *input, void *out, size_t bytes)
 {
@@ -31,9 +31,9 @@ static void fill(struct input *input, void *out, size_t bytes)
     }
 }
 
-static bool is_candidate(const struct place *place)
+static bool is_candidate(const struct slot *slot)
 {
-    return place->phase == PLACE_STARTED || place->phase == PLACE_EXCHANGED;
+    return slot->phase == SLOT_STARTED || slot->phase == SLOT_EXCHANGED;
 }
 
 /* The bits of a network that a group has in common, from the widest group. */
@@ -50,55 +50,76 @@ static size_t members(size_t count, const struct source *source, size_t level)
 {
     size_t found = 0;
     for (size_t i = 0; i < count; i++) {
-        found += is_candidate(&places[i]) && is_beside(&places[i].source, source, level);
+        found += is_candidate(&slots[i]) && is_beside(&slots[i].source, source, level);
     }
-    return found > count / LIMIT_PLACES_SHARE ? found : 0;
+    return found > count / LIMIT_SLOTS_SHARE ? found : 0;
 }
 
 /* The victim's group is not smaller than any other's, and in it no more have done as little for
  * longer than are evicted at the moment, but for the silent of its younger half. */
 static void check_victim(size_t count, size_t victim)
 {
-    size_t group = members(count, &places[victim].source, 0);
+    size_t group = members(count, &slots[victim].source, 0);
     size_t older = 0, evicted = 0;
     for (size_t i = 0; i < count; i++) {
-        evicted += places[i].phase == PLACE_EVICTED;
+        evicted += slots[i].phase == SLOT_EVICTED;
     }
     for (size_t i = 0; i < count; i++) {
-        if (!is_candidate(&places[i])) {
+        if (!is_candidate(&slots[i])) {
             continue;
         }
-        size_t other = members(count, &places[i].source, 0);
+        size_t other = members(count, &slots[i].source, 0);
         FUZZ_CHECK(other <= group);
         bool same = true;
         for (size_t level = 0; level < 4; level++) {
-            same = same && members(count, &places[i].source, level) ==
-                               members(count, &places[victim].source, level);
+            same = same && members(count, &slots[i].source, level) ==
+                               members(count, &slots[victim].source, level);
         }
-        older += same && places[i].phase == places[victim].phase &&
-                 places[i].started_ms < places[victim].started_ms;
+        older += same && slots[i].phase == slots[victim].phase &&
+                 slots[i].started_ms < slots[victim].started_ms;
     }
     FUZZ_CHECK(older <= evicted);
 }
 
-static void check_debts(struct input *input)
+/* Of a copy, as each connection has one. */
+static struct penalty look(const struct source *source)
+{
+    struct penalty copy[LIMIT_PENALTIES];
+    memcpy(copy, front.penalties, sizeof(copy));
+    return *penalty_of(copy, source, NOW);
+}
+
+static bool trusts(const struct source *source)
+{
+    return look(source).trusted != 0;
+}
+
+static bool confines(const struct source *source)
+{
+    const struct penalty penalty = look(source);
+    return penalty_confines(&penalty, NOW);
+}
+
+static void check_penalties(struct input *input)
 {
     struct source source;
     fill(input, &source, sizeof(source));
-    int64_t added_ms = (int64_t)input_below_or_equal(input, LIMIT_DEBT_MOST_MS);
-    bool trusted = debts_trust(front.debts, &source, NOW);
-    bool refused = debts_confine(front.debts, &source, NOW);
+    int64_t added_ms = (int64_t)input_below_or_equal(input, LIMIT_PENALTY_MOST_MS);
+    bool trusted = trusts(&source);
+    bool refused = confines(&source);
     FUZZ_CHECK(!trusted || !refused);
-    struct debt *debt = debts_add(front.debts, &source, added_ms, NOW);
-    FUZZ_CHECK(debt >= front.debts && debt < front.debts + LIMIT_DEBTS);
-    FUZZ_CHECK(debt->network == source.network && debt->until_ms >= NOW);
-    FUZZ_CHECK(debt->until_ms <= NOW + (trusted ? LIMIT_TRUST_MS : LIMIT_DEBT_MOST_MS));
-    FUZZ_CHECK(debts_trust(front.debts, &source, NOW) == trusted);
-    FUZZ_CHECK(!refused || debts_confine(front.debts, &source, NOW));
-    debt = debts_clear(front.debts, &source, NOW);
-    FUZZ_CHECK(debt >= front.debts && debt < front.debts + LIMIT_DEBTS);
-    FUZZ_CHECK(debts_trust(front.debts, &source, NOW));
-    FUZZ_CHECK(!debts_confine(front.debts, &source, NOW));
+    struct penalty *penalty = penalty_of(front.penalties, &source, NOW);
+    penalty_add(penalty, added_ms, NOW);
+    FUZZ_CHECK(penalty >= front.penalties && penalty < front.penalties + LIMIT_PENALTIES);
+    FUZZ_CHECK(penalty->network == source.network && penalty->until_ms >= NOW);
+    FUZZ_CHECK(penalty->until_ms <= NOW + (trusted ? LIMIT_TRUST_MS : LIMIT_PENALTY_MOST_MS));
+    FUZZ_CHECK(trusts(&source) == trusted);
+    FUZZ_CHECK(!refused || confines(&source));
+    penalty = penalty_of(front.penalties, &source, NOW);
+    penalty_clear(penalty, NOW);
+    FUZZ_CHECK(penalty >= front.penalties && penalty < front.penalties + LIMIT_PENALTIES);
+    FUZZ_CHECK(trusts(&source));
+    FUZZ_CHECK(!confines(&source));
 }
 
 /* ---- after the login ------------------------------------------------------------------------- */
@@ -109,10 +130,10 @@ static void check_debts(struct input *input)
 static uint32_t logins[LIMIT_LOGINS];
 static enum { NOBODY, OTHERS, OURS } holders[LIMIT_LOGINS];
 
-/* The record at this place in the file, which must be one that the table has. */
+/* The record at this slot in the file, which must be one that the table has. */
 static size_t record_at(int fd, off_t offset, off_t bytes)
 {
-    const off_t first = offsetof(struct places_file, logins);
+    const off_t first = offsetof(struct table_file, logins);
     size_t record = (size_t)(offset - first) / sizeof(logins[0]);
     FUZZ_CHECK(fd == TABLE && offset >= first && offset % (off_t)sizeof(logins[0]) == 0);
     FUZZ_CHECK(record * sizeof(logins[0]) + (size_t)bytes <= sizeof(logins));
@@ -169,9 +190,9 @@ static size_t count_held(size_t count, uint32_t record)
 static void check_login(struct admission *admission, unsigned user, unsigned most, bool reserved)
 {
     uint32_t before[LIMIT_LOGINS];
-    const size_t slots = admission->limit;
-    const size_t all = slots * 27 / 8, reserve = slots * 2 / 8, common = all - reserve;
-    const size_t allowed = (most == UINT32_MAX ? slots * 18 / 8 : most) + (reserved ? reserve : 0);
+    const size_t limit = admission->limit;
+    const size_t all = limit * 27 / 8, reserve = limit * 2 / 8, common = all - reserve;
+    const size_t allowed = (most == UINT32_MAX ? limit * 18 / 8 : most) + (reserved ? reserve : 0);
     const bool too_many = count_held(all, user + 1) >= allowed;
     const bool common_full = count_held(common, 0) == common;
     const bool full = reserved ? count_held(all, 0) == all : common_full;
@@ -191,9 +212,8 @@ static void check_login(struct admission *admission, unsigned user, unsigned mos
 
 static void check_logins(struct input input)
 {
-    struct admission admission = {.fd = TABLE,
-                                  .limit = LIMIT_PLACES_LEAST + input_u8(&input) % 121U,
-                                  .pid = input_u8(&input)};
+    struct admission admission = {
+        .fd = TABLE, .limit = LIMIT_SLOTS_LEAST + input_u8(&input) % 121U, .pid = input_u8(&input)};
     const uint8_t how = input_u8(&input);
     const unsigned most = (how & 2) != 0 ? 1U + (how >> 2) : UINT32_MAX;
     for (size_t i = 0; i < LIMIT_LOGINS; i++) {
@@ -209,32 +229,32 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct input input = {data, size};
     size_t count = input_u8(&input) + 1U;
     uint32_t random = input_u32(&input);
-    fill(&input, &front, offsetof(struct places_front, debts[4]));
-    memset(front.debts + 4, 0, sizeof(front.debts) - 4 * sizeof(front.debts[0]));
-    FUZZ_CHECK(!places_are_ours(&front) ||
-               (memcmp(front.magic, "wrensshd", 8) == 0 && front.limit <= LIMIT_PLACES &&
-                front.limit >= LIMIT_PLACES_LEAST));
-    check_debts(&input);
+    fill(&input, &front, offsetof(struct table_front, penalties[4]));
+    memset(front.penalties + 4, 0, sizeof(front.penalties) - 4 * sizeof(front.penalties[0]));
+    FUZZ_CHECK(!table_front_is_ours(&front) ||
+               (memcmp(front.magic, "wrensshd", 8) == 0 && front.limit <= LIMIT_SLOTS &&
+                front.limit >= LIMIT_SLOTS_LEAST));
+    check_penalties(&input);
     check_logins((struct input){data, size});
     for (size_t i = 0; i < COUNT; i++) {
         if (input.left > 0 || i == 0) {
-            fill(&input, &places[i], sizeof(places[i]));
+            fill(&input, &slots[i], sizeof(slots[i]));
         } else {
-            places[i] = places[i - 1]; /* so that short inputs have large groups */
+            slots[i] = slots[i - 1]; /* so that short inputs have large groups */
         }
     }
-    size_t victim = places_victim(places, count, NULL, random);
-    FUZZ_CHECK(victim <= count && victim == places_victim(places, count, NULL, random));
-    size_t own = places_victim(places, count, &places[0].source, random);
+    size_t victim = slots_victim(slots, count, NULL, random);
+    FUZZ_CHECK(victim <= count && victim == slots_victim(slots, count, NULL, random));
+    size_t own = slots_victim(slots, count, &slots[0].source, random);
     FUZZ_CHECK(own <= count &&
-               (own == count || (is_candidate(&places[own]) &&
-                                 places[own].source.network == places[0].source.network)));
+               (own == count || (is_candidate(&slots[own]) &&
+                                 slots[own].source.network == slots[0].source.network)));
     if (victim < count) {
-        FUZZ_CHECK(is_candidate(&places[victim]));
+        FUZZ_CHECK(is_candidate(&slots[victim]));
         check_victim(count, victim);
     } else {
         for (size_t i = 0; i < count; i++) {
-            FUZZ_CHECK(!is_candidate(&places[i]));
+            FUZZ_CHECK(!is_candidate(&slots[i]));
         }
     }
     return 0;

@@ -21,6 +21,7 @@
 #include "confine.h"
 #include "descriptors.h"
 #include "entropy.h"
+#include "limit_slots.h"
 #include "log.h"
 #include "monitor.h"
 #include "oom.h"
@@ -143,7 +144,7 @@ __attribute__((noreturn)) static void run_monitor(const struct world *world, uin
     log_open(false, LOG_DETAIL);
     log_peer(peer.address, peer.port);
     struct admission admission = {
-        .fd = TABLE_DESCRIPTOR, .limit = LIMIT_PLACES_LEAST, .pid = getpid(), .uid = geteuid()};
+        .fd = TABLE_DESCRIPTOR, .limit = LIMIT_SLOTS_LEAST, .pid = getpid(), .uid = geteuid()};
     const struct monitor_setup setup = {.options = &options,
                                         .peer = &peer,
                                         .identity = &world->identity,

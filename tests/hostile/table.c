@@ -7,17 +7,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "places.h"
+#include "table.h"
 
 int table_make(const struct world *world, bool full)
 {
-    static struct places_file file;
+    static struct table_file file;
     struct flock lock = {.l_type = F_WRLCK,
                          .l_whence = SEEK_SET,
-                         .l_start = offsetof(struct places_file, logins),
+                         .l_start = offsetof(struct table_file, logins),
                          .l_len = sizeof(file.logins)};
     int table = memfd_create("table", MFD_CLOEXEC);
-    places_make(&file.front, 0);
+    table_front_make(&file.front, 0);
     for (size_t i = 0; i < LIMIT_LOGINS; i++) {
         file.logins[i] = full ? (uint32_t)world->user + 1 : 0;
     }
@@ -32,11 +32,11 @@ int table_make(const struct world *world, bool full)
 const char *table_judge(const struct world *world, int table, bool full, unsigned logins,
                         bool signed_properly)
 {
-    static struct places_file file;
+    static struct table_file file;
     const uint32_t alices = (uint32_t)world->user + 1;
     size_t found = 0, others = 0;
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
-    if (pread(table, &file, sizeof(file), 0) != sizeof(file) || !places_are_ours(&file.front) ||
+    if (pread(table, &file, sizeof(file), 0) != sizeof(file) || !table_front_is_ours(&file.front) ||
         fcntl(table, F_GETLK, &lock) != 0 || lock.l_type != F_UNLCK) {
         return "the table is damaged or locked";
     }

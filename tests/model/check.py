@@ -81,8 +81,8 @@ TEETH = (
     Run("PROVE before the login", "login", "PROVES_LATE", {}, None,
         (TABLE, "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, MONITOR_AFTER_LOGIN",
          "[IPC_PROVE] = {sizeof(struct ipc_prove), NULL, PHASES_SERVING")),
-    Run("place kept after the login", "processes", "PLACE_IS_FREE", OUR_OWN, None,
-        (*PROTECTIONS["GIVES_BACK_PLACE"], "")),
+    Run("slot kept after the login", "processes", "SLOT_IS_FREE", OUR_OWN, None,
+        (*PROTECTIONS["GIVES_BACK_SLOT"], "")),
     Run("login without a record", "processes", "LOGIN_COUNTS", OUR_OWN, None,
         (*PROTECTIONS["COUNTS_LOGIN"], "} else {")),
     *(Run(name, "processes", "ALL_END", HOSTILE, None, (*PROTECTIONS[protection], ""))

@@ -1,21 +1,21 @@
 /*
- * The processes of one connection, from the fork to their end, and its place among the connections before their login.
+ * The processes of one connection, from the fork to their end, and its slot among the connections before their login.
  *
  * Modelled: the monitor's loop and its waits (src/monitor/monitor.c), the child that reads keys (authkeys_ask.c), the
  * network process with its requests (src/net/ask.c), the session process, what each does when another ends, and time. At
- * any moment the client may leave, a launcher may end the connection, a newcomer may need the place, and somebody may kill
- * the monitor or the session process.
+ * any moment the client may leave, a launcher may end the connection, a new connection may need the slot, and somebody may
+ * kill the monitor or the session process.
  *
  * The network process may be an attacker's: then it sends MOST_REQUESTS requests in any order, leaves its replies unread,
  * closes the session process's socket, or does nothing for ever. The child may hang on a dead file system, and the session
  * process, too.
  *
  * Proved: no process waits for ever for another. When the client has left, or the launcher asks, or the monitor ends for
- * whatever reason, all processes end; without a login they end, too. The place is free after the login, after an eviction,
+ * whatever reason, all processes end; without a login they end, too. The slot is free after the login, after an eviction,
  * and at the end. After the login the connection has a record, which is free at the end.
  *
  * Taken for granted: each process goes on if it can, and time passes. Not modelled: requests without end, the alarm that
- * kills a monitor which hangs before the login, -i, the longest life, programs of the user, the debts of sources.
+ * kills a monitor which hangs before the login, -i, the longest life, programs of the user, the penalties of sources.
  */
 
 #ifndef MOST_REQUESTS
@@ -36,7 +36,7 @@ chan requests = [1] of { mtype };
 chan replies = [1] of { bool };        /* whether the login has succeeded */
 
 byte phase = START;
-bool place = true;                     /* held: admission_enter() is before the fork */
+bool slot = true;                     /* held: admission_enter() is before the fork */
 bool record;                           /* of the login: counts for its user until the monitor has ended */
 bool logged_in;
 
@@ -52,7 +52,7 @@ bool shut_down;                        /* the network process reads the end of f
 bool login_late, gone_late, exit_late, session_late;
 bool saw_gone, awaits_exit, awaits_session;
 
-#define ALL_OVER (monitor_over && network_over && !session_runs && !reader_runs && !place && !record)
+#define ALL_OVER (monitor_over && network_over && !session_runs && !reader_runs && !slot && !record)
 
 /* ---- time, and what happens from outside -------------------------------------------------------------------------- */
 
@@ -67,7 +67,7 @@ end:
     :: awaits_session && !session_late -> session_late = true
     :: !client_gone && !monitor_over -> printf("@ the client leaves\n"); client_gone = true
     :: !done && phase != OVER -> printf("@ the launcher ends the connection\n"); ended_by_launcher = true; done = true
-    :: !done && place && phase != OVER -> printf("@ a newcomer needs the place\n"); evicted = true; done = true
+    :: !done && slot && phase != OVER -> printf("@ a new connection needs the slot\n"); evicted = true; done = true
     :: !done && !monitor_over -> printf("@ somebody kills the monitor\n"); monitor_killed = true; done = true
     :: break /* nothing more from outside; time goes on */
     od;
@@ -117,7 +117,7 @@ inline log_in() {
     :: else
     fi;
     if
-    :: GIVES_BACK_PLACE -> place = false
+    :: GIVES_BACK_SLOT -> slot = false
     :: else
     fi;
     printf("@ the monitor logs in\n");
@@ -159,7 +159,7 @@ active proctype monitor()
         do
         :: phase == OVER -> break
         :: phase != OVER ->
-            must(PLACE_IS_FREE, phase != AFTER_LOGIN || !place);
+            must(SLOT_IS_FREE, phase != AFTER_LOGIN || !slot);
             must(LOGIN_COUNTS, phase != AFTER_LOGIN || record);
             /* poll() */
             atomic { nempty(requests) || network_over || SESSION_ENDED || ended_by_launcher || evicted || SEES_END || IS_LATE;
@@ -171,7 +171,7 @@ active proctype monitor()
                 :: else
                 fi;
                 if
-                :: evicted && phase == AFTER_LOGIN -> evicted = false /* it has no place any more */
+                :: evicted && phase == AFTER_LOGIN -> evicted = false /* it has no slot any more */
                 :: evicted && phase == BEFORE_LOGIN -> fail_connection()
                 :: ended_by_launcher || (evicted && phase == START) -> phase = OVER; shut_down = true
                 :: else
@@ -196,7 +196,7 @@ active proctype monitor()
         :: session_late
         fi
     } unless { monitor_killed };
-    atomic { place = false; record = false; reader_runs = false; monitor_over = true } /* the kernel gives up the lock */
+    atomic { slot = false; record = false; reader_runs = false; monitor_over = true } /* the kernel gives up the lock */
 }
 
 /* ---- the network process: src/net --------------------------------------------------------------------------------- */

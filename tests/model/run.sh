@@ -6,7 +6,7 @@
 #     sh tests/model/run.sh [--teeth] [--show] [--deep] [transport|login|processes|secrecy]...
 #
 #     --teeth  proves nothing: takes most protections out of the source, one by one; the models must then find an attack that is
-#              known, such as Terrapin, or a place that is not given back
+#              known, such as Terrapin, or a slot that is not given back
 #     --show   tells each attack as a story
 #     --deep   an attacker on the wire acts three times, not twice; takes gigabytes
 #

@@ -35,7 +35,7 @@ PROTECTIONS = {
     # login.pml and processes.pml
     "COUNTS_LOGIN": ("src/monitor/login.c", "} else if (has_room(login, outcome)) {"),
     # processes.pml
-    "GIVES_BACK_PLACE": ("src/monitor/drop_privileges.c", "admission_leave(monitor->admission);"),
+    "GIVES_BACK_SLOT": ("src/monitor/drop_privileges.c", "admission_leave(monitor->admission);"),
     "LOOKS_AT_DEADLINE": ("src/monitor/monitor.c", "if (clock_now_ms() >= monitor->deadline_ms) {"),
     "WATCHES_CONNECTION": ("src/monitor/monitor.c", "if (ready > 0 && waiting[2].revents != 0) {\n        connection_ended(monitor);"),
     "KILLS_NETWORK": ("src/monitor/monitor.c", '"network process did not end");\n            ending_kill_network(monitor);'),

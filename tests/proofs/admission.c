@@ -1,31 +1,31 @@
 /*
- * The table of places, src/admission/table.c and places.c: any bytes may be in its file, since all
+ * The table of slots, src/admission/table.c and slots.c: any bytes may be in its file, since all
  * daemons of the host write it without waiting for each other.
  *
- * Step 0: places_victim() answers with a place that may be evicted, or that there is none. Steps 1
- * to 3: the debts: an entry that is changed is one of the table, no other one changes, a debt never
- * passes its maximum, and after a login the source is trusted. Step 4: table_open() returns only a
- * file that is regular, ours and closed to others, of the right size, with a limit that the arrays
- * have room for; or one that it has made itself. It leaves no other descriptor open, and unlinks no
- * file but a damaged one of ours and the one it was making.
+ * Step 0: slots_victim() answers with a slot that may be evicted, or that there is none. Steps 1
+ * to 3: the penalties: an entry that is changed is one of the table, no other one changes, a
+ * penalty never passes its maximum, and after a login the source is trusted. Step 4: table_open()
+ * returns only a file that is regular, ours and closed to others, of the right size, with a limit
+ * that the arrays have room for; or one that it has made itself. It leaves no other descriptor
+ * open, and unlinks no file but a damaged one of ours and the one it was making.
  *
- * Bounds: PLACES places and DEBTS debts. The code looks at each in the same way.
+ * Bounds: SLOTS slots and PENALTIES penalties. The code looks at each in the same way.
  */
-#include "limit_places.h"
+#include "limit_slots.h"
 
-enum { PLACES = 2, DEBTS = 2 };
-#undef LIMIT_PLACES
-#undef LIMIT_PLACES_LEAST
-#undef LIMIT_PLACES_SHARE
-#undef LIMIT_DEBTS
-#define LIMIT_PLACES       PLACES
-#define LIMIT_PLACES_LEAST 1
-#define LIMIT_PLACES_SHARE 2
-#define LIMIT_DEBTS        DEBTS
+enum { SLOTS = 2, PENALTIES = 2 };
+#undef LIMIT_SLOTS
+#undef LIMIT_SLOTS_LEAST
+#undef LIMIT_SLOTS_SHARE
+#undef LIMIT_PENALTIES
+#define LIMIT_SLOTS       SLOTS
+#define LIMIT_SLOTS_LEAST 1
+#define LIMIT_SLOTS_SHARE 2
+#define LIMIT_PENALTIES   PENALTIES
 
 /* The header's function has the large limits. */
-#define limit_places(memory_bytes)                                                                 \
-    (unsigned)MIN(MAX((memory_bytes) / LIMIT_PLACE_MEMORY_BYTES, LIMIT_PLACES_LEAST), LIMIT_PLACES)
+#define limit_slots(memory_bytes)                                                                  \
+    (unsigned)MIN(MAX((memory_bytes) / LIMIT_SLOT_MEMORY_BYTES, LIMIT_SLOTS_LEAST), LIMIT_SLOTS)
 
 #include "proofs.h"
 
@@ -40,13 +40,13 @@ void *memmove(void *to, const void *from, size_t count)
     return to;
 }
 
-#include "places.c"
+#include "slots.c"
 #include "table.c"
 
 /* After 4,000 years the clock would be too large. */
 #define CLOCK_END_MS ((int64_t)1 << 47)
 
-static struct places_front front;
+static struct table_front front;
 static int error;
 
 /* ---- what table.c calls ---------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ int fstat(int fd, struct stat *found)
 
 ssize_t pread(int fd, void *bytes, size_t count, off_t offset)
 {
-    struct places_front any;
+    struct table_front any;
     PROVE(fd == FOUND && bytes == &front && count == sizeof(front) && offset == 0, "the front");
     front = any;
     preads = true;
@@ -113,7 +113,7 @@ ssize_t pread(int fd, void *bytes, size_t count, off_t offset)
 ssize_t pwrite(int fd, const void *bytes, size_t count, off_t offset)
 {
     PROVE(fd == MADE && __CPROVER_r_ok(bytes, count), "into the new file");
-    PROVE((size_t)offset + count <= sizeof(struct places_file), "within its size");
+    PROVE((size_t)offset + count <= sizeof(struct table_file), "within its size");
     return outcome() == 0 ? (ssize_t)count : -1;
 }
 
@@ -179,59 +179,62 @@ void log_trouble(const char *what, const char *path, const char *reason)
 
 static void prove_victim(void)
 {
-    struct place places[2 * PLACES];
+    struct slot slots[2 * SLOTS];
     struct source only;
     size_t count = nondet_size();
     bool restricted = nondet_bool();
-    ASSUME(count < (size_t)2 * PLACES);
-    size_t victim = places_victim(places, count, restricted ? &only : NULL, nondet_u32());
-    PROVE(victim <= count, "a place, or none");
+    ASSUME(count < (size_t)2 * SLOTS);
+    size_t victim = slots_victim(slots, count, restricted ? &only : NULL, nondet_u32());
+    PROVE(victim <= count, "a slot, or none");
     size_t any = nondet_size();
     ASSUME(any < count);
     bool fits =
-        is_candidate(&places[any]) && (!restricted || places[any].source.network == only.network);
+        is_candidate(&slots[any]) && (!restricted || slots[any].source.network == only.network);
     PROVE(victim != any || fits, "one that may be evicted");
     PROVE(victim < count || !fits, "none only if no place may be");
 }
 
 /* The changed entry is one of the table; any other one is as before. */
-static struct debt *prove_entry(const struct debt *before, struct debt *entry, size_t any)
+static void prove_entry(const struct penalty *before, struct penalty *entry, size_t any)
 {
-    PROVE(entry >= front.debts && entry < front.debts + DEBTS, "an entry of the table");
-    PROVE(entry == &front.debts[any] || (before->network == front.debts[any].network &&
-                                         before->until_ms == front.debts[any].until_ms &&
-                                         before->trusted == front.debts[any].trusted),
+    PROVE(entry >= front.penalties && entry < front.penalties + PENALTIES, "an entry of the table");
+    PROVE(entry == &front.penalties[any] || (before->network == front.penalties[any].network &&
+                                             before->until_ms == front.penalties[any].until_ms &&
+                                             before->trusted == front.penalties[any].trusted),
           "no other one changes");
-    return entry;
 }
 
-static void prove_debts(void)
+static void prove_penalties(void)
 {
-    struct places_front found;
+    struct table_front found;
     struct source source;
     int64_t now_ms = (int64_t)nondet_size(), added_ms = nondet_u32();
     size_t any = nondet_size();
     front = found;
-    ASSUME(now_ms >= 0 && now_ms < CLOCK_END_MS && any < DEBTS);
-    ASSUME(added_ms <= LIMIT_DEBT_MOST_MS);
-    const struct debt before = front.debts[any];
-    bool trusts = debts_trust(front.debts, &source, now_ms);
-    bool confines = debts_confine(front.debts, &source, now_ms);
-    PROVE(!trusts || !confines, "a trusted source has no debt");
+    ASSUME(now_ms >= 0 && now_ms < CLOCK_END_MS && any < PENALTIES);
+    ASSUME(added_ms <= LIMIT_PENALTY_MOST_MS);
+    const struct penalty before = front.penalties[any];
+    struct penalty *entry = penalty_of(front.penalties, &source, now_ms);
+    const bool trusts = entry->trusted != 0, confines = penalty_confines(entry, now_ms);
+    PROVE(!trusts || !confines, "a trusted source has no penalty");
     if (STEP == 1) {
-        prove_entry(&before, &front.debts[any], any);
+        prove_entry(&before, entry, any);
     } else if (STEP == 2) {
-        struct debt *entry = debts_add(front.debts, &source, added_ms, now_ms);
+        penalty_add(entry, added_ms, now_ms);
         prove_entry(&before, entry, any);
         PROVE(entry->network == source.network, "the source's");
-        PROVE(left_ms(entry, now_ms) <= (entry->trusted != 0 ? LIMIT_TRUST_MS : LIMIT_DEBT_MOST_MS),
-              "no debt passes its maximum");
-        PROVE(!trusts || debts_trust(front.debts, &source, now_ms), "trust stays");
-        PROVE(!confines || debts_confine(front.debts, &source, now_ms), "a debt stays");
+        PROVE(left_ms(entry, now_ms) <=
+                  (entry->trusted != 0 ? LIMIT_TRUST_MS : LIMIT_PENALTY_MOST_MS),
+              "no penalty passes its maximum");
+        PROVE(!trusts || penalty_of(front.penalties, &source, now_ms)->trusted != 0, "trust stays");
+        entry = penalty_of(front.penalties, &source, now_ms);
+        PROVE(!confines || penalty_confines(entry, now_ms), "a penalty stays");
     } else {
-        prove_entry(&before, debts_clear(front.debts, &source, now_ms), any);
-        PROVE(debts_trust(front.debts, &source, now_ms), "it is trusted");
-        PROVE(!debts_confine(front.debts, &source, now_ms), "it has no debt");
+        penalty_clear(entry, now_ms);
+        prove_entry(&before, entry, any);
+        entry = penalty_of(front.penalties, &source, now_ms);
+        PROVE(entry->trusted != 0, "it is trusted");
+        PROVE(!penalty_confines(entry, now_ms), "it has no penalty");
     }
 }
 
@@ -243,12 +246,12 @@ static void prove_open(void)
     if (fd < 0) {
         return;
     }
-    PROVE(places_are_ours(&front), "a table of this version");
-    PROVE(front.limit >= 1 && front.limit <= PLACES, "the arrays have room for all places");
+    PROVE(table_front_is_ours(&front), "a table of this version");
+    PROVE(front.limit >= 1 && front.limit <= SLOTS, "the arrays have room for all slots");
     PROVE(fd != MADE || linked, "a table that others see");
     PROVE(fd != FOUND || (S_ISREG(status.st_mode) && status.st_uid == owner), "a file of ours");
     PROVE(fd != FOUND || (status.st_mode & 0077) == 0, "closed to others");
-    PROVE(fd != FOUND || (preads && status.st_size == sizeof(struct places_file)), "of this size");
+    PROVE(fd != FOUND || (preads && status.st_size == sizeof(struct table_file)), "of this size");
 }
 
 int main(void)
@@ -260,7 +263,7 @@ int main(void)
     case 1:
     case 2:
     case 3:
-        prove_debts();
+        prove_penalties();
         break;
     default:
         prove_open();

@@ -89,8 +89,8 @@ describe() {
     stdin) sources="" rounds=18 steps="0 1 2 3 4 5 6 7" options="--max-field-sensitivity-array-size 17" ;;
     queue) sources="" rounds=18 steps="0 1 2 3" options="--max-field-sensitivity-array-size 17 --unwindset queue_add.0:4,queue_drop.0:6" ;;
     admission)
-        sources="" steps="0 1 2 3 4" # three places, and four levels of groups
-        options="--unwindset places_victim.0:4,places_victim.1:5,places_victim.2:4,sort.0:3,sort.1:3,memmove.0:3"
+        sources="" steps="0 1 2 3 4" # three slots, and four levels of groups
+        options="--unwindset slots_victim.0:4,slots_victim.1:5,slots_victim.2:4,sort.0:3,sort.1:3,memmove.0:3"
         options="$options,end_of_group.0:3,keep_largest.0:4,keep_largest.1:4,keep_highest.0:4,keep_highest.1:4" ;;
     sftp) sources=src/wire/writer.c steps="0 1 2 3 4 5" options="--unwindset attributes_read.0:2" ;;
     revocation)
@@ -125,10 +125,10 @@ queue@0@src/net/channels/channel.h@2 * LIMIT_CHANNELS)@LIMIT_CHANNELS)
 queue@1@src/net/channels/channel.c@pool->free = pool->next[chunk - 1];@pool->free = 0;
 queue@2@src/net/channels/channel.c@pool->next[chunk - 1] = pool->free;@
 queue@3@src/net/channels/channel.c@*count = end - queue->start;@*count = end;
-admission@0@src/admission/places.c@return (size_t)(left[random % choices] - places);@return (size_t)(left[random % choices] - places) + 1;
-admission@2@src/admission/places.c@MIN(debt->until_ms + added_ms, now_ms + LIMIT_DEBT_MOST_MS)@debt->until_ms + added_ms
-admission@3@src/admission/places.c@debt->until_ms = now_ms + LIMIT_TRUST_MS;@
-admission@4@src/admission/places.c@ && front->limit <= LIMIT_PLACES;@;
+admission@0@src/admission/slots.c@return (size_t)(left[random % choices] - slots);@return (size_t)(left[random % choices] - slots) + 1;
+admission@2@src/admission/slots.c@MIN(penalty->until_ms + added_ms, now_ms + LIMIT_PENALTY_MOST_MS)@penalty->until_ms + added_ms
+admission@3@src/admission/slots.c@penalty->until_ms = now_ms + LIMIT_TRUST_MS;@
+admission@4@src/admission/table.c@ && front->limit <= LIMIT_SLOTS;@;
 admission@4@src/admission/table.c@wrong != damaged || unlink@unlink
 sftp@0@src/sftp/answer.c@texts[status]@texts[status + 1]
 sftp@0@src/sftp/answer.c@writer_u32(&sftp->answers, sftp->id)@sftp->answers.used = 0

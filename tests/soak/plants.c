@@ -49,7 +49,7 @@ static void hold_terminal(void)
     open("/dev/ptmx", O_RDWR | O_NOCTTY);
 }
 
-/* Where no place is, so that it costs nobody a place. */
+/* Where no slot is, so that it costs nobody a slot. */
 static void hold_lock(void)
 {
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = 1 << 20, .l_len = 1};
@@ -85,7 +85,7 @@ static void stay_with_terminal(void)
     stay(hold_terminal);
 }
 
-static void stay_with_place(void)
+static void stay_with_slot(void)
 {
     stay(hold_lock);
 }
@@ -111,7 +111,7 @@ static const struct {
     const char *name;
     void (*leak)(void);
 } leaks[] = {
-    {"process", stay_with_nothing}, {"terminal", stay_with_terminal}, {"place", stay_with_place},
+    {"process", stay_with_nothing}, {"terminal", stay_with_terminal}, {"slot", stay_with_slot},
     {"folder", leave_folder},       {"segment", leave_segment},       {"login", refuse},
 };
 

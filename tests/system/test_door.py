@@ -1,4 +1,4 @@
-"""Silent clients take all places before the login, and a person still gets in: under each launcher as packaging/ has
+"""Silent clients take all slots before the login, and a person still gets in: under each launcher as packaging/ has
 it. `sh tests/bench/run.sh --only door` measures how many get in and how fast."""
 
 import subprocess
@@ -14,7 +14,7 @@ from island import find
 from openssh import OpenSSH
 from test_services import PROGRAMS, Service, island  # noqa: F401 (a fixture)
 
-# Without an eviction a place is free again when a silent client's two minutes are over.
+# Without an eviction a slot is free again when a silent client's two minutes are over.
 LOGIN_SECONDS = 15
 LOGINS = 3
 # As siege.py takes them. More than any launcher lets in.
@@ -51,7 +51,7 @@ def log_in(ssh, **how):
         try:
             done = ssh("echo", "in", timeout=LOGIN_SECONDS, **how)
         except subprocess.TimeoutExpired:
-            pytest.fail(f"login {number + 1} gets no place")
+            pytest.fail(f"login {number + 1} gets no slot")
         assert done.stdout == "in\n", (number + 1, done.stderr)
 
 
@@ -70,7 +70,7 @@ def service(request, island):  # noqa: F811 (the fixture)
 @pytest.mark.sandbox
 @pytest.mark.parametrize("service", ["daemontools", "listen", "runit", "xinetd", "inetd"], indirect=True)
 def test_launchers(service):
-    """Ten silent addresses have all places, and then 64 sources."""
+    """Ten silent addresses have all slots, and then 64 sources."""
     island = service.island  # noqa: F811
     ssh = island.ssh("10.200.0.1")
     ssh.works()
@@ -81,7 +81,7 @@ def test_launchers(service):
 
 def test_ordinary_user(site, serve):
     """An ordinary user's server has its table in XDG_RUNTIME_DIR. All clients come from one source, the loopback; the
-    launcher lets in more than the table has places, and fewer than there are clients."""
+    launcher lets in more than the table has slots, and fewer than there are clients."""
     folder = site.folder("runtime", 0o700, site.user) if site.root else site.folder("runtime", 0o700)
     server = serve(mode="user", env={"XDG_RUNTIME_DIR": folder}, most=200)
     server.expected_status.update(range(-64, 256))  # whatever those end with that have to go

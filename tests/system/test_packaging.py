@@ -72,13 +72,13 @@ def test_limits_of_rules():
 
 
 def test_limits_leave_room():
-    """No shipped launcher can be filled: the daemon has twice LIMIT_PLACES before their login, and LIMIT_LOGINS after it."""
-    places, = numbers("src/base/limit_places.h", r"^#define LIMIT_PLACES +(\d+)$")
+    """No shipped launcher can be filled: the daemon has twice LIMIT_SLOTS before their login, and LIMIT_LOGINS after it."""
+    before, = numbers("src/base/limit_slots.h", r"^#define LIMIT_SLOTS +(\d+)$")
     most, one = numbers("packaging/systemd/wrensshd.socket", r"^MaxConnections=(\d+)$", r"^MaxConnectionsPerSource=(\d+)$")
-    of_all, slots = numbers("src/base/limit_places.h", r"^#define LIMIT_LOGINS_OF_ALL +(\d+)$", r"^#define LIMIT_LOGINS_SLOTS +(\d+)$")
-    assert most == 2 * places + places * of_all // slots and one > 2 * places
+    of_all, slots = numbers("src/base/limit_slots.h", r"^#define LIMIT_LOGINS_OF_ALL +(\d+)$", r"^#define LIMIT_LOGINS_SLOTS +(\d+)$")
+    assert most == 2 * before + before * of_all // slots and one > 2 * before
     for name in ("packaging/README.md", "packaging/inetd/inetd.conf", "packaging/tcpserver/run"):
-        assert str(2 * places) in read(os.path.join(PROJECT, name)), name
+        assert str(2 * before) in read(os.path.join(PROJECT, name)), name
 
 
 @pytest.mark.parametrize("name", ["tcpserver", "s6", "runit"])
@@ -87,7 +87,7 @@ def test_limits_leave_room():
 def test_limits_by_memory(tmp_path, name, memory, most):
     """The run scripts compute what wrensshd-listen does."""
     script = read(f"{PACKAGING}/{name}/run")
-    places, least = numbers("src/base/limit_places.h", r"^#define LIMIT_PLACE_MEMORY_BYTES (\d+)$", r"^#define LIMIT_PLACES_LEAST +(\d+)$")
+    places, least = numbers("src/base/limit_slots.h", r"^#define LIMIT_SLOT_MEMORY_BYTES (\d+)$", r"^#define LIMIT_SLOTS_LEAST +(\d+)$")
     assert f"int(43 * int($2 / {places // 1024}) / 8)" in script and f"(n < {43 * least // 8} ? {43 * least // 8}" in script
     (tmp_path / "meminfo").write_text(memory + "\n")
     command = script[script.index("most="):].replace("/proc/meminfo", str(tmp_path / "meminfo")).replace("exec ", "echo ")

@@ -15,26 +15,26 @@ from wire import USERAUTH_FAILURE, USERAUTH_SUCCESS, Closed, Disconnected
 from wire_crypto import Ed25519Key
 
 NAME = "wrensshd.slots"
-# As src/admission/places.h has it.
+# As src/admission/table.h has it.
 HEADER = struct.Struct("=8sIIqQqQ")
-DEBTS, DEBT_BYTES = 128, 24
-PLACES = 256
-PLACE = struct.Struct("=QQqII")
-FRONT_BYTES = HEADER.size + DEBTS * DEBT_BYTES
+PENALTIES, PENALTY_BYTES = 128, 24
+SLOTS = 256
+SLOT = struct.Struct("=QQqII")
+FRONT_BYTES = HEADER.size + PENALTIES * PENALTY_BYTES
 LOGINS = 432  # records of connections after their login: a uid plus 1
 LIMIT = 8  # the least that a table may have
 RESERVE = 2  # of records, with that
 STARTED, EXCHANGED = 1, 2
 
 
-def table(limit=LIMIT, version=2, evicted_ms=0, evicted=0, debts=b"", places=b"", logins=b""):
+def table(limit=LIMIT, version=2, evicted_ms=0, evicted=0, penalties=b"", slots=b"", logins=b""):
     header = HEADER.pack(b"wrensshd", version, limit, evicted_ms, evicted, 0, 0)
-    return ((header + debts).ljust(FRONT_BYTES, b"\0") + places.ljust(PLACES * PLACE.size, b"\0")
+    return ((header + penalties).ljust(FRONT_BYTES, b"\0") + slots.ljust(SLOTS * SLOT.size, b"\0")
             + logins.ljust(4 * LOGINS, b"\0"))
 
 
 def read_place(data, number):
-    return PLACE.unpack_from(data, FRONT_BYTES + number * PLACE.size)
+    return SLOT.unpack_from(data, FRONT_BYTES + number * SLOT.size)
 
 
 class Folder:
@@ -42,7 +42,7 @@ class Folder:
 
     def __init__(self, site):
         self.site = site
-        self.path = site.folder(f"places-{time.monotonic_ns()}", 0o700, *([site.user] if site.root else []))
+        self.path = site.folder(f"slots-{time.monotonic_ns()}", 0o700, *([site.user] if site.root else []))
         self.file = os.path.join(self.path, NAME)
 
     def write(self, data, mode=0o600):
@@ -57,7 +57,7 @@ class Folder:
             return file.read()
 
     def phases(self):
-        return [read_place(self.read(), number)[3] for number in range(PLACES)]
+        return [read_place(self.read(), number)[3] for number in range(SLOTS)]
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def is_evicted(raw):
     return end["reason"] == "evicted: a newcomer needed the place"
 
 
-# ---- places and evictions ---------------------------------------------------------------------------------------
+# ---- slots and evictions ----------------------------------------------------------------------------------------
 
 
 def test_a_new_table(connect, folder):
@@ -106,7 +106,7 @@ def test_a_new_table(connect, folder):
 
 
 def test_phases(connect, folder, site):
-    """A place says how far its connection has got, until the login gives it up."""
+    """A slot says how far its connection has got, until the login gives it up."""
     raw = connect()
     assert [phase for phase in folder.phases() if phase] == [STARTED]
     raw.handshake()
@@ -120,15 +120,15 @@ def test_phases(connect, folder, site):
 
 
 def test_the_oldest_silent_one_goes(connect, folder):
-    """A newcomer evicts the oldest of those that have exchanged no keys, and gets in at once."""
+    """A new connection evicts the oldest of those that have exchanged no keys, and gets in at once."""
     folder.write(table())
     busy = connect()
     busy.handshake()
     silent = [connect() for _ in range(LIMIT - 1)]
-    newcomer = connect()
+    newest = connect()
     assert is_evicted(silent[0])
-    assert newcomer.line.log.wait("eviction")[0]["places"] == str(LIMIT)
-    newcomer.login()
+    assert newest.line.log.wait("eviction")[0]["places"] == str(LIMIT)
+    newest.login()
     busy.login()
     for raw in silent[1:]:
         raw.handshake()
@@ -173,17 +173,17 @@ def test_the_end_of_evictions(connect, folder):
 
 
 def test_a_killed_holder(connect, folder):
-    """The kernel frees its place."""
+    """The kernel frees its slot."""
     folder.write(table())
     held = [connect() for _ in range(LIMIT)]
     os.kill(held[3].line.monitor, signal.SIGKILL)
     held[3].line.wait_exit()
-    newcomer = connect()
-    assert newcomer.line.log.events("eviction") == []
+    newest = connect()
+    assert newest.line.log.events("eviction") == []
 
 
 def test_a_stopped_holder(connect, folder):
-    """It can't leave; the newcomer does not wait for it."""
+    """It can't leave; the new connection does not wait for it."""
     folder.write(table())
     held = [connect() for _ in range(LIMIT)]
     os.kill(held[0].line.monitor, signal.SIGSTOP)
@@ -258,18 +258,18 @@ def test_silence_beside_many(connect, folder):
     many[-1].login()
 
 
-# ---- debts ------------------------------------------------------------------------------------------------------
+# ---- penalties --------------------------------------------------------------------------------------------------
 
-DEBT = struct.Struct("=QqQ")
-DEBTOR, OTHER = 0x0000FFFFC0000201, 0x0000FFFFC0000202  # as places.c has 192.0.2.1 and 192.0.2.2
+PENALTY = struct.Struct("=QqQ")
+PENALIZED, OTHER = 0x0000FFFFC0000201, 0x0000FFFFC0000202  # as slots.c has 192.0.2.1 and 192.0.2.2
 
 
 def now_ms():
     return int(time.monotonic() * 1000)
 
 
-def debts(folder):
-    entries = DEBT.iter_unpack(folder.read()[HEADER.size:FRONT_BYTES])
+def penalties(folder):
+    entries = PENALTY.iter_unpack(folder.read()[HEADER.size:FRONT_BYTES])
     return {network: (until_ms, trusted) for network, until_ms, trusted in entries if until_ms > 0}
 
 
@@ -289,10 +289,10 @@ def leave(line):
 
 
 def test_a_penalty(come, folder):
-    """An address in debt evicts nobody else: where all places are taken it is refused, and another one is not. A connection
+    """An address with a penalty evicts nobody else: where all slots are taken it is refused, another one is not. A connection
     without a login costs a second."""
-    folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 60000, 0)))
-    leave(come("192.0.2.1"))  # there is a free place
+    folder.write(table(penalties=PENALTY.pack(PENALIZED, now_ms() + 60000, 0)))
+    leave(come("192.0.2.1"))  # there is a free slot
     others = [come(f"198.51.{number}.1") for number in range(LIMIT)]
     refused = come("192.0.2.1")
     refused.wait_exit()
@@ -301,27 +301,27 @@ def test_a_penalty(come, folder):
     leave(come("192.0.2.2"))
     others[0].log.wait("end")
     assert [other for other in others if other.log.events("end")] == others[:1]
-    until_ms, trusted = debts(folder)[OTHER]
+    until_ms, trusted = penalties(folder)[OTHER]
     assert until_ms <= now_ms() + 1000 and trusted == 0
-    assert DEBTOR in debts(folder)
+    assert PENALIZED in penalties(folder)
 
 
 def test_a_penalty_behind_one_address(come, folder):
     """Who shares an address with an attacker gets in: the attacker's connections are evicted for it."""
-    folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 60000, 0)))
+    folder.write(table(penalties=PENALTY.pack(PENALIZED, now_ms() + 60000, 0)))
     attackers = [come("192.0.2.1") for _ in range(LIMIT)]
     leave(come("192.0.2.1"))
     assert attackers[0].log.wait("end")[0]["reason"] == "evicted: a newcomer needed the place"
 
 
-def test_a_small_debt(come, folder):
-    folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 29000, 0)))
+def test_a_small_penalty(come, folder):
+    folder.write(table(penalties=PENALTY.pack(PENALIZED, now_ms() + 29000, 0)))
     leave(come("192.0.2.1"))
 
 
-def test_this_host_has_no_debt(come, folder):
+def test_this_host_has_no_penalty(come, folder):
     leave(come("127.0.0.1"))
-    assert debts(folder) == {}
+    assert penalties(folder) == {}
 
 
 def test_a_login_is_trusted(come, client, folder):
@@ -329,14 +329,14 @@ def test_a_login_is_trusted(come, client, folder):
     raw = client(started={"mode": "user", "pair": socket.socketpair(),
                           "env": {"XDG_RUNTIME_DIR": folder.path, "TCPREMOTEIP": "192.0.2.1"}})
     raw.login()
-    trust = debts(folder)[DEBTOR]
+    trust = penalties(folder)[PENALIZED]
     assert trust[1] == 1 and trust[0] > now_ms() + 3000000
-    folder.write(table(debts=DEBT.pack(DEBTOR, now_ms() + 60000, 1)))
+    folder.write(table(penalties=PENALTY.pack(PENALIZED, now_ms() + 60000, 1)))
     leave(come("192.0.2.1"))
-    assert debts(folder)[DEBTOR][0] <= now_ms() + 60000
+    assert penalties(folder)[PENALIZED][0] <= now_ms() + 60000
     client(started={"mode": "user", "pair": socket.socketpair(),
                     "env": {"XDG_RUNTIME_DIR": folder.path, "TCPREMOTEIP": "192.0.2.1"}}).login()
-    assert debts(folder)[DEBTOR][0] > now_ms() + 3000000  # each login begins the hour anew
+    assert penalties(folder)[PENALIZED][0] > now_ms() + 3000000  # each login begins the hour anew
 
 
 # ---- files that are no table ------------------------------------------------------------------------------------
@@ -348,7 +348,7 @@ SCRIBBLE = bytes((7 * i * i + 3 * i) % 251 for i in range(len(table())))
                                   table(limit=LIMIT - 1), table(limit=129), table(limit=2**32 - 1)],
                          ids=["damaged", "empty", "short", "long", "older", "newer", "no-limit", "low", "high", "huge"])
 def test_a_damaged_table_is_replaced(connect, folder, data):
-    """With one line in the log. Whoever has a place in the old one keeps its connection."""
+    """With one line in the log. Whoever has a slot in the old one keeps its connection."""
     folder.write(table())
     before = connect()
     folder.write(data)
@@ -381,7 +381,7 @@ def not_ours(folder, kind):
     ("link", "Too many levels of symbolic links|Symbolic link loop"), ("folder", "Is a directory"),
     pytest.param("foreign", "has another owner", marks=pytest.mark.root)])
 def test_what_is_not_trusted(connect, folder, kind, reason):
-    """It stays as it is, and connections are served without a place."""
+    """It stays as it is, and connections are served without a slot."""
     not_ours(folder, kind)
     before = os.lstat(folder.file)
     raw = connect()
@@ -469,22 +469,22 @@ def test_no_variable(client):
 @pytest.mark.parametrize("far", [2**62, 2**63 - 1, -2**63])
 def test_another_clock(connect, folder, far):
     """Times of before a restart, far in the future, and impossible ones keep nobody out and evict nobody wrongly."""
-    debts = struct.pack("=QqQ", 0x0000FFFF7F000001, far, 0) * DEBTS
-    places = PLACE.pack(0x0000FFFF7F000001, 0, far, STARTED, 0) * PLACES
-    folder.write(table(debts=debts, places=places, evicted_ms=far, evicted=5))
+    penalties = struct.pack("=QqQ", 0x0000FFFF7F000001, far, 0) * PENALTIES
+    slots = SLOT.pack(0x0000FFFF7F000001, 0, far, STARTED, 0) * SLOTS
+    folder.write(table(penalties=penalties, slots=slots, evicted_ms=far, evicted=5))
     first = connect()
     assert first.line.log.wait("eviction")[0]["evicted"] == "5"
     others = [connect() for _ in range(LIMIT - 1)]
-    newcomer = connect()
+    newest = connect()
     assert is_evicted(first)
-    for raw in (newcomer, *others):
+    for raw in (newest, *others):
         raw.login()
 
 
 def test_places_of_nobody(connect, folder):
-    """A table that claims that all places are taken, by processes that do not hold them."""
-    places = PLACE.pack(1 << 60, 5, 1, STARTED, os.getpid()) * PLACES
-    folder.write(table(places=places))
+    """A table that claims that all slots are taken, by processes that do not hold them."""
+    slots = SLOT.pack(1 << 60, 5, 1, STARTED, os.getpid()) * SLOTS
+    folder.write(table(slots=slots))
     for raw in [connect() for _ in range(LIMIT)]:
         assert raw.line.log.events("eviction") == []
         raw.login()

@@ -1,6 +1,6 @@
-/* Covers admission.c: processes that hold places in a table, as root in a /run of their own and as
+/* Covers admission.c: processes that hold slots in a table, as root in a /run of their own and as
  * an ordinary user. tests/system/test_places.py has the files that are no table. */
-#include "admission.h"
+#include "table.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -17,7 +17,7 @@
 
 enum who { ROOT, USER };
 
-#define LIMIT ((size_t)LIMIT_PLACES_LEAST)
+#define LIMIT ((size_t)LIMIT_SLOTS_LEAST)
 
 static char folder[SCRATCH_BYTES];
 static char path[SCRATCH_BYTES + 32];
@@ -26,12 +26,12 @@ static struct capture capture;
 
 /* ---- the fixture ----------------------------------------------------------------------------- */
 
-/* A table with so many places. */
+/* A table with so many slots. */
 static void make_table_of(size_t limit)
 {
-    static struct places_file file;
+    static struct table_file file;
     memset(&file, 0, sizeof(file));
-    places_make(&file.front, (uint64_t)limit * LIMIT_PLACE_MEMORY_BYTES);
+    table_front_make(&file.front, (uint64_t)limit * LIMIT_SLOT_MEMORY_BYTES);
     int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     ck_assert_int_eq(write(fd, &file, sizeof(file)), sizeof(file));
     close(fd);
@@ -85,7 +85,7 @@ struct holder {
     pid_t pid;
     int orders, answers;
     bool admitted, has_table;
-    size_t place;
+    size_t slot;
 };
 
 static struct peer peer_at(const char *address)
@@ -128,7 +128,7 @@ __attribute__((noreturn)) static void obey(struct holder *holder, const char *ad
     signal(ADMISSION_SIGNAL, SIG_DFL);
     holder->admitted = admission_enter(&admission, &peer);
     holder->has_table = admission.fd >= 0;
-    holder->place = admission.place;
+    holder->slot = admission.slot;
     if (write(answers, holder, sizeof(*holder)) != sizeof(*holder)) {
         _exit(99);
     }
@@ -142,7 +142,7 @@ __attribute__((noreturn)) static void obey(struct holder *holder, const char *ad
         } else if (order >= LOGIN) {
             order = log_in(&admission, order - LOGIN);
         } else {
-            admission_fail(&admission, LIMIT_DEBT_DEADLINE_MS);
+            admission_fail(&admission, LIMIT_PENALTY_DEADLINE_MS);
         }
         if (write(answers, &order, 1) != 1) {
             _exit(98);
@@ -223,13 +223,13 @@ static struct holder enter_from(size_t source)
     return enter(address);
 }
 
-/* All places, each from another source; the first has waited for the longest time. */
+/* All slots, each from another source; the first has waited for the longest time. */
 static void fill(struct holder holders[static LIMIT])
 {
     for (size_t i = 0; i < LIMIT; i++) {
         holders[i] = enter_from(i);
         ck_assert(holders[i].admitted && holders[i].has_table);
-        ck_assert_uint_lt(holders[i].place, LIMIT);
+        ck_assert_uint_lt(holders[i].slot, LIMIT);
         usleep(2000);
     }
 }
@@ -243,7 +243,7 @@ static size_t alive(struct holder holders[static LIMIT])
     return count;
 }
 
-static void read_table(struct places_file *file)
+static void read_table(struct table_file *file)
 {
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     ck_assert_int_eq(read(fd, file, sizeof(*file)), sizeof(*file));
@@ -291,7 +291,7 @@ int __wrap_kill(pid_t pid, int signal)
     return __real_kill(pid, signal);
 }
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- slots ----------------------------------------------------------------------------------- */
 
 START_TEST(each_has_its_own_place)
 {
@@ -302,19 +302,19 @@ START_TEST(each_has_its_own_place)
     }
     fill(holders);
     for (size_t i = 0; i < LIMIT; i++) {
-        ck_assert(!seen[holders[i].place]);
-        seen[holders[i].place] = true;
+        ck_assert(!seen[holders[i].slot]);
+        seen[holders[i].slot] = true;
     }
-    /* A place is free again when its holder exits, is killed or has logged in. */
+    /* A slot is free again when its holder exits, is killed or has logged in. */
     let_go(&holders[2]);
     ck_assert_int_eq(kill(holders[4].pid, SIGKILL), 0);
     assert_ended(&holders[4], SIGKILL);
     tell(&holders[6], LEAVE);
     for (int i = 0; i < 3; i++) {
         const struct holder next = enter_from(100 + (size_t)i);
-        ck_assert_uint_lt(next.place, LIMIT);
-        ck_assert(next.place == holders[2].place || next.place == holders[4].place ||
-                  next.place == holders[6].place);
+        ck_assert_uint_lt(next.slot, LIMIT);
+        ck_assert(next.slot == holders[2].slot || next.slot == holders[4].slot ||
+                  next.slot == holders[6].slot);
     }
     ck_assert(is_alive(&holders[0]) && is_alive(&holders[6]));
     end();
@@ -325,27 +325,27 @@ END_TEST
 START_TEST(the_first_connection_makes_the_table)
 {
     struct stat found;
-    struct places_file file;
+    struct table_file file;
     if (!begin((enum who)_i)) {
         return;
     }
     unlink(path);
     const struct holder first = enter_from(1), second = enter_from(2);
-    ck_assert(first.has_table && second.has_table && first.place != second.place);
+    ck_assert(first.has_table && second.has_table && first.slot != second.slot);
     ck_assert_int_eq(stat(path, &found), 0);
     ck_assert_uint_eq(found.st_mode, S_IFREG | 0600);
     read_table(&file);
-    ck_assert(places_are_ours(&file.front));
-    ck_assert_uint_eq(file.places[second.place].phase, PLACE_STARTED);
+    ck_assert(table_front_is_ours(&file.front));
+    ck_assert_uint_eq(file.slots[second.slot].phase, SLOT_STARTED);
     end();
     assert_lacks(said, "event=");
 }
 END_TEST
 
-/* A table that one connection makes and another replaces would hide the first one's place. */
+/* A table that one connection makes and another replaces would hide the first one's slot. */
 START_TEST(two_make_the_table_at_once)
 {
-    struct places_file file;
+    struct table_file file;
     size_t counted = 0;
     if (!begin((enum who)_i)) {
         return;
@@ -355,8 +355,8 @@ START_TEST(two_make_the_table_at_once)
     const struct holder first = enter_from(1);
     ck_assert(first.has_table);
     read_table(&file);
-    for (size_t i = 0; i < 2 * LIMIT_PLACES; i++) {
-        counted += file.places[i].phase == PLACE_STARTED;
+    for (size_t i = 0; i < 2 * LIMIT_SLOTS; i++) {
+        counted += file.slots[i].phase == SLOT_STARTED;
     }
     ck_assert_uint_eq(counted, 2);
     end();
@@ -364,7 +364,7 @@ START_TEST(two_make_the_table_at_once)
 }
 END_TEST
 
-/* The newcomer has its place before the evicted process has ended, and evicts one only. */
+/* The new connection has its slot before the evicted process has ended, and evicts one only. */
 START_TEST(a_full_table)
 {
     struct holder holders[LIMIT];
@@ -376,12 +376,12 @@ START_TEST(a_full_table)
     for (size_t i = 1; i < LIMIT; i++) {
         stop(&holders[i]); /* they take their time */
     }
-    const struct holder newcomer = enter_from(100);
-    ck_assert(newcomer.admitted && newcomer.has_table);
-    ck_assert_uint_ge(newcomer.place, LIMIT);
+    const struct holder newest = enter_from(100);
+    ck_assert(newest.admitted && newest.has_table);
+    ck_assert_uint_ge(newest.slot, LIMIT);
     ck_assert_uint_eq(alive(holders), LIMIT);
     const struct holder next = enter_from(101);
-    ck_assert(next.admitted && next.place != newcomer.place);
+    ck_assert(next.admitted && next.slot != newest.slot);
     for (size_t i = 1; i < LIMIT; i++) {
         kill(holders[i].pid, SIGCONT);
     }
@@ -394,15 +394,15 @@ START_TEST(a_full_table)
     for (size_t i = 0; i < LIMIT; i++) {
         ck_assert(i == 1 || holders[i].pid == second || is_alive(&holders[i]));
     }
-    ck_assert(is_alive(&newcomer) && is_alive(&next));
+    ck_assert(is_alive(&newest) && is_alive(&next));
     end();
     assert_contains(said, "event=eviction places=8\n");
     ck_assert_ptr_null(strstr(strstr(said, "eviction") + 1, "eviction"));
 }
 END_TEST
 
-/* One who has come while others were evicted keeps its place when these have gone. Then there is
- * room: newcomers evict nobody, however long it stays. */
+/* One who has come while others were evicted keeps its slot when these have gone. Then there is
+ * room: new connections evict nobody, however long it stays. */
 START_TEST(room_again)
 {
     struct holder holders[LIMIT];
@@ -411,7 +411,7 @@ START_TEST(room_again)
     }
     fill(holders);
     const struct holder late = enter_from(100);
-    ck_assert_uint_ge(late.place, LIMIT);
+    ck_assert_uint_ge(late.slot, LIMIT);
     assert_ended(&holders[0], ADMISSION_SIGNAL);
     for (size_t i = 2; i < LIMIT; i++) {
         let_go(&holders[i]);
@@ -423,7 +423,7 @@ START_TEST(room_again)
 }
 END_TEST
 
-/* Newcomers have as many places again: then nobody that was asked has ended. */
+/* New connections have as many slots again: then nobody that was asked has ended. */
 START_TEST(nobody_ends)
 {
     struct holder holders[LIMIT];
@@ -435,9 +435,9 @@ START_TEST(nobody_ends)
         stop(&holders[i]);
     }
     for (size_t i = 0; i < LIMIT; i++) {
-        const struct holder newcomer = enter_from(100 + i);
-        ck_assert(newcomer.admitted);
-        stop(&newcomer);
+        const struct holder newest = enter_from(100 + i);
+        ck_assert(newest.admitted);
+        stop(&newest);
     }
     ck_assert(!enter_from(200).admitted);
     end();
@@ -449,7 +449,7 @@ END_TEST
 START_TEST(who_holds_no_place_gets_no_signal)
 {
     struct holder holders[LIMIT];
-    struct places_file file;
+    struct table_file file;
     if (!begin((enum who)_i)) {
         return;
     }
@@ -458,14 +458,14 @@ START_TEST(who_holds_no_place_gets_no_signal)
     fill(holders);
     read_table(&file);
     for (size_t i = LIMIT; i < 2 * LIMIT; i++) { /* taken for longer than all, as it says */
-        file.places[i] =
-            (struct place){.started_ms = 1, .phase = PLACE_STARTED, .holder = (int32_t)left.pid};
+        file.slots[i] =
+            (struct slot){.started_ms = 1, .phase = SLOT_STARTED, .holder = (int32_t)left.pid};
     }
     int fd = open(path, O_WRONLY | O_CLOEXEC);
     ck_assert_int_eq(write(fd, &file, sizeof(file)), sizeof(file));
     close(fd);
-    const struct holder newcomer = enter_from(100);
-    ck_assert(newcomer.admitted);
+    const struct holder newest = enter_from(100);
+    ck_assert(newest.admitted);
     assert_ended(&holders[0], ADMISSION_SIGNAL);
     for (size_t i = 1; i < LIMIT; i++) {
         ck_assert(is_alive(&holders[i]));
@@ -481,7 +481,7 @@ START_TEST(eviction_without_pidfds)
 {
     static const int errors[] = {ENOSYS, EPERM, ENOMEM, EPERM};
     struct holder holders[LIMIT];
-    struct places_file file;
+    struct table_file file;
     if (!begin(USER)) {
         return;
     }
@@ -496,16 +496,17 @@ START_TEST(eviction_without_pidfds)
         ck_assert_uint_eq(alive(holders), LIMIT);
         read_table(&file);
         for (size_t i = 0; i < LIMIT; i++) {
-            ck_assert_uint_eq(file.places[i].phase, PLACE_STARTED);
+            ck_assert_uint_eq(file.slots[i].phase, SLOT_STARTED);
         }
     }
     end();
 }
 END_TEST
 
-/* ---- debts ----------------------------------------------------------------------------------- */
+/* ---- penalties
+ * ----------------------------------------------------------------------------------- */
 
-START_TEST(a_debt_evicts_only_its_own)
+START_TEST(a_penalty_evicts_only_its_own)
 {
     struct holder others[LIMIT];
     if (!begin((enum who)_i)) {
@@ -517,7 +518,7 @@ START_TEST(a_debt_evicts_only_its_own)
         tell(&silent, FAIL);
         let_go(&silent);
     }
-    const struct holder own = enter("192.0.2.1"); /* there is a free place */
+    const struct holder own = enter("192.0.2.1"); /* there is a free slot */
     ck_assert(own.admitted);
     for (size_t i = 1; i < LIMIT; i++) {
         others[i] = enter_from(i);
@@ -536,16 +537,17 @@ START_TEST(a_debt_evicts_only_its_own)
 }
 END_TEST
 
-static bool is_in_debt(const char *address)
+static bool has_penalty(const char *address)
 {
-    static struct places_file file;
+    static struct table_file file;
     const struct peer peer = peer_at(address);
     const struct source source = source_of(&peer);
+    const int64_t now_ms = clock_now_ms();
     read_table(&file);
-    return debts_confine(file.front.debts, &source, clock_now_ms());
+    return penalty_confines(penalty_of(file.front.penalties, &source, now_ms), now_ms);
 }
 
-START_TEST(a_login_clears_the_debt)
+START_TEST(a_login_clears_the_penalty)
 {
     if (!begin((enum who)_i)) {
         return;
@@ -556,16 +558,16 @@ START_TEST(a_login_clears_the_debt)
         tell(&silent, FAIL);
         let_go(&silent);
     }
-    ck_assert(is_in_debt("192.0.2.1"));
+    ck_assert(has_penalty("192.0.2.1"));
     tell(&user, LEAVE);
-    ck_assert(!is_in_debt("192.0.2.1"));
+    ck_assert(!has_penalty("192.0.2.1"));
     for (int i = 0; i < 10; i++) { /* others behind the same address */
         const struct holder silent = enter("192.0.2.1");
         ck_assert(silent.admitted);
         tell(&silent, FAIL);
         let_go(&silent);
     }
-    ck_assert(!is_in_debt("192.0.2.1"));
+    ck_assert(!has_penalty("192.0.2.1"));
     end();
 }
 END_TEST
@@ -592,12 +594,12 @@ END_TEST
 /* A connection has the less time the more others are silent, whatever the records say of others. */
 START_TEST(time_to_be_silent)
 {
-    struct places_file file;
+    struct table_file file;
     struct holder silent[LIMIT_SILENT_MANY];
     if (!begin((enum who)_i)) {
         return;
     }
-    make_table_of(LIMIT_PLACES);
+    make_table_of(LIMIT_SLOTS);
     read_table(&file);
     const struct holder first = enter_from(200);
     for (size_t i = 0; i < LIMIT_SILENT_MANY; i++) {
@@ -624,7 +626,7 @@ END_TEST
 
 /* ---- after the login ------------------------------------------------------------------------- */
 
-/* The fewest places: 18 connections of a user, 27 in all, 2 of them reserved. */
+/* The fewest slots: 18 connections of a user, 27 in all, 2 of them reserved. */
 enum { OF_ONE = 18, ALL = 27, RESERVE = 2 };
 
 static struct holder log_in_as(unsigned who, unsigned wanted)
@@ -744,7 +746,7 @@ START_TEST(a_limit_of_the_command_line)
     log_in_as(1, YES); /* the reserve */
     log_in_as(1, YES);
     log_in_as(1, OF_USER);
-    static struct places_file before, after;
+    static struct table_file before, after;
     read_table(&before);
     most_of_user = 0;
     for (int i = 0; i < ALL; i++) {
@@ -760,7 +762,7 @@ END_TEST
 /* Any bytes in the records: who is counted holds a lock. */
 START_TEST(records_of_nobody)
 {
-    static struct places_file file;
+    static struct table_file file;
     if (!begin((enum who)_i)) {
         return;
     }
@@ -794,8 +796,8 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, nobody_ends, ROOT, USER + 1);
     tcase_add_loop_test(tests, who_holds_no_place_gets_no_signal, ROOT, USER + 1);
     tcase_add_loop_test(tests, eviction_without_pidfds, 0, 4);
-    tcase_add_loop_test(tests, a_debt_evicts_only_its_own, ROOT, USER + 1);
-    tcase_add_loop_test(tests, a_login_clears_the_debt, ROOT, USER + 1);
+    tcase_add_loop_test(tests, a_penalty_evicts_only_its_own, ROOT, USER + 1);
+    tcase_add_loop_test(tests, a_login_clears_the_penalty, ROOT, USER + 1);
     tcase_add_loop_test(tests, no_debts_of_this_host, ROOT, USER + 1);
     tcase_add_loop_test(tests, time_to_be_silent, ROOT, USER + 1);
     tcase_add_loop_test(tests, a_user_has_so_many_connections, ROOT, USER + 1);

@@ -1,9 +1,9 @@
-/* Covers clients.c and limit_places.h: which clients may connect, by number and by address. */
+/* Covers clients.c and limit_slots.h: which clients may connect, by number and by address. */
 #include "clients.h"
 
 #include <arpa/inet.h>
 
-#include "limit_places.h"
+#include "limit_slots.h"
 #include "unit.h"
 
 #define MIB 1048576ULL
@@ -59,7 +59,7 @@ static const struct {
 
 START_TEST(limit_for_memory)
 {
-    ck_assert_uint_eq(limit_places(memories[_i].bytes), memories[_i].limit);
+    ck_assert_uint_eq(limit_slots(memories[_i].bytes), memories[_i].limit);
 }
 END_TEST
 

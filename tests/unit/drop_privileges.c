@@ -96,7 +96,7 @@ static void set_up_monitor(void)
     monitor->peer = &peer;
     monitor->identity = &unprivileged;
     monitor->oom = &oom;
-    admission.fd = fcntl(memfd_create("places", MFD_CLOEXEC), F_DUPFD_CLOEXEC, 50);
+    admission.fd = fcntl(memfd_create("slots", MFD_CLOEXEC), F_DUPFD_CLOEXEC, 50);
     monitor->admission = &admission;
     monitor->ipc = IPC_DESCRIPTOR;
     monitor->connection = CONNECTION;
@@ -346,7 +346,7 @@ static void look_at_itself(void)
     call_need(!as_root || strstr(text, "Groups:\t \n") != NULL);
     /* Only the session process keeps its end of its socket. */
     call_need(read(SESSION_DESCRIPTOR, text, 1) == -1);
-    /* The table of places is root's. */
+    /* The table of slots is root's. */
     call_need(admission.fd == -1);
 }
 

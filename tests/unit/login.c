@@ -18,6 +18,7 @@
 #include "people.h"
 #include "scratch.h"
 #include "sign.h"
+#include "table.h"
 #include "unit.h"
 
 static char home[SCRATCH_BYTES];
@@ -803,12 +804,12 @@ END_TEST
 /* A table in which another process holds a record of alice's. */
 static pid_t fill_table(void)
 {
-    static struct places_file file;
+    static struct table_file file;
     int ready[2];
     char byte;
-    places_make(&file.front, 0);
+    table_front_make(&file.front, 0);
     file.logins[5] = (uint32_t)geteuid() + 1;
-    admission.fd = memfd_create("places", MFD_CLOEXEC);
+    admission.fd = memfd_create("slots", MFD_CLOEXEC);
     admission.limit = file.front.limit;
     ck_assert_int_eq(write(admission.fd, &file, sizeof(file)), sizeof(file));
     ck_assert_int_eq(pipe2(ready, O_CLOEXEC), 0);
@@ -816,7 +817,7 @@ static pid_t fill_table(void)
     if (holder == 0) {
         struct flock lock = {.l_type = F_WRLCK,
                              .l_whence = SEEK_SET,
-                             .l_start = offsetof(struct places_file, logins[5]),
+                             .l_start = offsetof(struct table_file, logins[5]),
                              .l_len = sizeof(file.logins[5])};
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         if (fcntl(admission.fd, F_SETLK, &lock) == 0 && write(ready[1], "r", 1) == 1) {

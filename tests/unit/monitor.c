@@ -25,6 +25,7 @@
 #include "scratch.h"
 #include "sign.h"
 #include "ssh_numbers.h"
+#include "table.h"
 #include "unit.h"
 #include "writer.h"
 
@@ -42,7 +43,7 @@ static struct peer peer = {.address = "192.0.2.1", .port = "4711", .has_ip = tru
 static pid_t monitor;
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};
 static struct oom oom = {.fd = -1};
-static int table;   /* of places, or -1 */
+static int table;   /* of slots, or -1 */
 static int ipc;     /* the network process's end */
 static int session; /* the same of the session process's socket */
 static int client;  /* the other end of the connection */
@@ -72,19 +73,19 @@ struct ends {
     int ipc[2], session[2], connection[2], orders[2], log[2];
 };
 
-/* ---- its place --------------------------------------------------------------------------------
+/* ---- its slot --------------------------------------------------------------------------------
  */
 
 /* The one that the monitor holds in the table. */
-#define PLACE       5
-#define OLD_DEBT_MS 20000 /* it confines nobody, and outlasts the test */
+#define SLOT           5
+#define OLD_PENALTY_MS 20000 /* it confines nobody, and outlasts the test */
 
 static struct flock place_lock(void)
 {
     return (struct flock){.l_type = F_WRLCK,
                           .l_whence = SEEK_SET,
-                          .l_start = offsetof(struct places_file, places[PLACE]),
-                          .l_len = sizeof(struct place)};
+                          .l_start = offsetof(struct table_file, slots[SLOT]),
+                          .l_len = sizeof(struct slot)};
 }
 
 /* As after admission_enter(). */
@@ -96,16 +97,16 @@ static void hold_place(struct admission *admission)
     }
 }
 
-/* A table, in which the source is in debt. */
+/* A table, in which the source has a penalty. */
 static void make_table(void)
 {
-    static struct places_file file;
+    static struct table_file file;
     const struct source source = source_of(&peer);
-    places_make(&file.front, 0);
-    file.places[PLACE] = (struct place){.source = source, .phase = PLACE_STARTED};
-    file.front.debts[7] =
-        (struct debt){.network = source.network, .until_ms = clock_now_ms() + OLD_DEBT_MS};
-    table = memfd_create("places", MFD_CLOEXEC);
+    table_front_make(&file.front, 0);
+    file.slots[SLOT] = (struct slot){.source = source, .phase = SLOT_STARTED};
+    file.front.penalties[7] =
+        (struct penalty){.network = source.network, .until_ms = clock_now_ms() + OLD_PENALTY_MS};
+    table = memfd_create("slots", MFD_CLOEXEC);
     ck_assert_int_eq(write(table, &file, sizeof(file)), sizeof(file));
 }
 
@@ -117,24 +118,25 @@ static bool is_place_held(void)
     return lock.l_type != F_UNLCK;
 }
 
-static uint32_t place_phase(void)
+static uint32_t slot_phase(void)
 {
-    struct place place;
-    const off_t offset = offsetof(struct places_file, places[PLACE]);
-    ck_assert_int_eq(pread(table, &place, sizeof(place), offset), sizeof(place));
-    return place.phase;
+    struct slot slot;
+    const off_t offset = offsetof(struct table_file, slots[SLOT]);
+    ck_assert_int_eq(pread(table, &slot, sizeof(slot), offset), sizeof(slot));
+    return slot.phase;
 }
 
-/* Then the debt of the connection's source has run off. */
-static int64_t debt_until_ms(void)
+/* Then the penalty of the connection's source has expired. */
+static int64_t penalty_until_ms(void)
 {
-    static struct places_front front;
+    static struct table_front front;
     const uint64_t network = source_of(&peer).network;
     int64_t until_ms = 0;
     ck_assert_int_eq(pread(table, &front, sizeof(front), 0), sizeof(front));
-    for (size_t i = 0; i < LIMIT_DEBTS; i++) {
-        if (front.debts[i].network == network && front.debts[i].trusted == 0) {
-            until_ms = front.debts[i].until_ms > until_ms ? front.debts[i].until_ms : until_ms;
+    for (size_t i = 0; i < LIMIT_PENALTIES; i++) {
+        if (front.penalties[i].network == network && front.penalties[i].trusted == 0) {
+            until_ms =
+                front.penalties[i].until_ms > until_ms ? front.penalties[i].until_ms : until_ms;
         }
     }
     return until_ms;
@@ -182,8 +184,8 @@ static void run_monitor(struct ends *ends)
     }
     close(end);
     struct admission admission = {.fd = table < 0 ? -1 : process_move_high(table),
-                                  .place = PLACE,
-                                  .limit = LIMIT_PLACES,
+                                  .slot = SLOT,
+                                  .limit = LIMIT_SLOTS,
                                   .pid = getpid(),
                                   .uid = geteuid(),
                                   .source = source_of(&peer)};
@@ -1069,7 +1071,7 @@ static void run(const char *command)
     ck_assert_uint_eq(done.done, 1);
 }
 
-/* ---- the place in the table -------------------------------------------------------------------
+/* ---- the slot in the table -------------------------------------------------------------------
  */
 
 /* It knows how far the connection has got, until the login gives it up. */
@@ -1080,38 +1082,37 @@ START_TEST(the_place_follows_the_connection)
     start();
     do_start();
     ck_assert(is_place_held());
-    ck_assert_uint_eq(place_phase(), PLACE_STARTED);
+    ck_assert_uint_eq(slot_phase(), SLOT_STARTED);
     do_sign(64, 0);
-    ck_assert_uint_eq(place_phase(), PLACE_EXCHANGED);
+    ck_assert_uint_eq(slot_phase(), SLOT_EXCHANGED);
     ck_assert_uint_eq(do_auth(&carol), IPC_VERDICT_REFUSED);
     do_sign(64, 1);
-    ck_assert_uint_eq(place_phase(), PLACE_EXCHANGED);
-    ck_assert_int_gt(debt_until_ms(), clock_now_ms());
+    ck_assert_uint_eq(slot_phase(), SLOT_EXCHANGED);
+    ck_assert_int_gt(penalty_until_ms(), clock_now_ms());
     do_login();
     ck_assert(!is_place_held());
-    ck_assert_int_le(debt_until_ms(), clock_now_ms());
+    ck_assert_int_le(penalty_until_ms(), clock_now_ms());
     run("exit 0");
     ck_assert(!is_place_held());
     do_end(IPC_END_CLIENT, "");
     order(0);
     ck_assert_int_eq(finish_monitor(), 0);
-    ck_assert_int_le(debt_until_ms(), clock_now_ms());
+    ck_assert_int_le(penalty_until_ms(), clock_now_ms());
     assert_contains(said, "missing=none\n"); /* no admission=none */
 }
 END_TEST
 
-/* Others that are silent, as the table has them: this process holds their places. */
+/* Others that are silent, as the table has them: this process holds their slots. */
 static void be_silent(size_t count)
 {
     struct flock lock = {.l_type = F_WRLCK,
                          .l_whence = SEEK_SET,
-                         .l_start = offsetof(struct places_file, places[PLACE + 1]),
-                         .l_len = (off_t)(count * sizeof(struct place))};
+                         .l_start = offsetof(struct table_file, slots[SLOT + 1]),
+                         .l_len = (off_t)(count * sizeof(struct slot))};
     for (size_t i = 0; i < count; i++) {
-        const struct place place = {.phase = PLACE_STARTED, .holder = (int32_t)getpid()};
-        const size_t offset =
-            offsetof(struct places_file, places) + (PLACE + 1 + i) * sizeof(place);
-        ck_assert_int_eq(pwrite(table, &place, sizeof(place), (off_t)offset), sizeof(place));
+        const struct slot slot = {.phase = SLOT_STARTED, .holder = (int32_t)getpid()};
+        const size_t offset = offsetof(struct table_file, slots) + (SLOT + 1 + i) * sizeof(slot);
+        ck_assert_int_eq(pwrite(table, &slot, sizeof(slot), (off_t)offset), sizeof(slot));
     }
     ck_assert_int_eq(fcntl(table, F_SETLK, &lock), 0);
 }
@@ -1149,10 +1150,10 @@ END_TEST
 
 /* By the connection's end: nothing was tried, keys were refused, the time ran out. Many refused
  * keys cost no more than one. */
-START_TEST(the_debt_of_an_end)
+START_TEST(the_penalty_of_an_end)
 {
-    static const int64_t added_ms[] = {LIMIT_DEBT_NOTHING_MS, LIMIT_DEBT_REFUSED_MS,
-                                       LIMIT_DEBT_DEADLINE_MS};
+    static const int64_t added_ms[] = {LIMIT_PENALTY_NOTHING_MS, LIMIT_PENALTY_REFUSED_MS,
+                                       LIMIT_PENALTY_DEADLINE_MS};
     const struct auth_request carol = make_auth("carol", 64);
     const int64_t began_ms = clock_now_ms();
     make_table();
@@ -1166,8 +1167,8 @@ START_TEST(the_debt_of_an_end)
         order(0);
     }
     ck_assert_int_eq(finish_monitor(), 0);
-    ck_assert_int_ge(debt_until_ms(), began_ms + OLD_DEBT_MS + added_ms[_i]);
-    ck_assert_int_le(debt_until_ms(), clock_now_ms() + OLD_DEBT_MS + added_ms[_i]);
+    ck_assert_int_ge(penalty_until_ms(), began_ms + OLD_PENALTY_MS + added_ms[_i]);
+    ck_assert_int_le(penalty_until_ms(), clock_now_ms() + OLD_PENALTY_MS + added_ms[_i]);
     ck_assert(!is_place_held());
 }
 END_TEST
@@ -1190,8 +1191,9 @@ START_TEST(an_evicted_connection)
     ck_assert_int_eq(read(client, &byte, 1), 0);
     ck_assert_int_eq(finish_monitor(), 0);
     assert_contains(said, "reason=\"evicted: a newcomer needed the place\"\n");
-    ck_assert_int_ge(debt_until_ms(), began_ms + OLD_DEBT_MS + LIMIT_DEBT_NOTHING_MS);
-    ck_assert_int_le(debt_until_ms(), clock_now_ms() + OLD_DEBT_MS + LIMIT_DEBT_NOTHING_MS);
+    ck_assert_int_ge(penalty_until_ms(), began_ms + OLD_PENALTY_MS + LIMIT_PENALTY_NOTHING_MS);
+    ck_assert_int_le(penalty_until_ms(),
+                     clock_now_ms() + OLD_PENALTY_MS + LIMIT_PENALTY_NOTHING_MS);
 }
 END_TEST
 
@@ -1483,7 +1485,7 @@ Suite *unit_suite(void)
     tcase_add_loop_test(tests, signals_that_end_a_connection, 0, 6);
     tcase_add_test(tests, the_place_follows_the_connection);
     tcase_add_loop_test(tests, silence_beside_many, FEW, MANY + 1);
-    tcase_add_loop_test(tests, the_debt_of_an_end, 0, 3);
+    tcase_add_loop_test(tests, the_penalty_of_an_end, 0, 3);
     tcase_add_loop_test(tests, an_evicted_connection, AT_START, AFTER_LOGIN);
     tcase_add_test(tests, no_eviction_after_the_login);
     tcase_add_loop_test(tests, network_process_without_a_client_is_killed, BEFORE_LOGIN, STAGES);

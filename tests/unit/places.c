@@ -1,5 +1,5 @@
-/* Covers places.c: sources, who is evicted, debts, and by a simulation whose login survives. */
-#include "places.h"
+/* Covers slots.c: sources, who is evicted, penalties, and by a simulation whose login survives. */
+#include "table.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,7 +54,8 @@ START_TEST(sources)
     ck_assert(!is_same("128.0.0.1", "127.0.0.1"));
     ck_assert(is_same("fe80::1%eth0", "fe80::1"));
     ck_assert_uint_eq(source("2001:db8::1").network, source("2001:db8::2").network);
-    /* Those who share a network's debts: not all of IPv4 behind a translator, nor all of a link. */
+    /* Those who share a network's penalties: not all of IPv4 behind a translator, nor all of a
+     * link. */
     ck_assert(is_same("64:ff9b::192.0.2.1", "192.0.2.1"));
     ck_assert(!is_same("64:ff9b::127.0.0.1", "127.0.0.1") &&
               !is_same("64:ff9b::1:c000:201", "192.0.2.1"));
@@ -64,17 +65,17 @@ END_TEST
 
 /* ---- eviction -------------------------------------------------------------------------------- */
 
-#define COUNT (2 * LIMIT_PLACES)
+#define COUNT (2 * LIMIT_SLOTS)
 
-static struct place places[COUNT];
+static struct slot slots[COUNT];
 
-static void hold(size_t place, const char *address, uint32_t phase, int64_t started_ms)
+static void hold(size_t slot, const char *address, uint32_t phase, int64_t started_ms)
 {
-    places[place] =
-        (struct place){.source = source(address), .phase = phase, .started_ms = started_ms};
+    slots[slot] =
+        (struct slot){.source = source(address), .phase = phase, .started_ms = started_ms};
 }
 
-/* `count` places from `first` on, one second after another. */
+/* `count` slots from `first` on, one second after another. */
 static void hold_many(size_t first, size_t count, const char *format, uint32_t phase)
 {
     char address[64];
@@ -86,50 +87,51 @@ static void hold_many(size_t first, size_t count, const char *format, uint32_t p
 
 static void empty(void)
 {
-    memset(places, 0, sizeof(places));
+    memset(slots, 0, sizeof(slots));
 }
 
 START_TEST(an_empty_table_has_no_victim)
 {
-    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), COUNT);
-    hold(7, "192.0.2.1", PLACE_EVICTED, NOW_MS);
+    ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), COUNT);
+    hold(7, "192.0.2.1", SLOT_EVICTED, NOW_MS);
     hold(8, "192.0.2.1", 4711, NOW_MS);
-    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), COUNT);
+    ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), COUNT);
 }
 END_TEST
 
 START_TEST(who_has_done_the_least_for_the_longest_time)
 {
-    hold_many(100, 4, "10.1.%u.1", PLACE_EXCHANGED); /* the younger half */
-    hold(3, "192.0.2.1", PLACE_EXCHANGED, 1);
-    hold(4, "192.0.3.1", PLACE_EXCHANGED, 2);
-    hold(5, "192.0.4.1", PLACE_STARTED, 4);
-    hold(6, "192.0.5.1", PLACE_STARTED, 3);
+    hold_many(100, 4, "10.1.%u.1", SLOT_EXCHANGED); /* the younger half */
+    hold(3, "192.0.2.1", SLOT_EXCHANGED, 1);
+    hold(4, "192.0.3.1", SLOT_EXCHANGED, 2);
+    hold(5, "192.0.4.1", SLOT_STARTED, 4);
+    hold(6, "192.0.5.1", SLOT_STARTED, 3);
     static const size_t order[] = {6, 5, 3, 4, 100};
     for (size_t i = 0; i < 5; i++) {
-        size_t victim = places_victim(places, COUNT, NULL, 0);
+        size_t victim = slots_victim(slots, COUNT, NULL, 0);
         ck_assert_uint_eq(victim, order[i]);
         if (victim < COUNT) {
-            places[victim].phase = PLACE_EVICTED;
+            slots[victim].phase = SLOT_EVICTED;
         }
     }
 }
 END_TEST
 
-/* Between silent newcomers and connections that have exchanged keys, others could not do so. */
+/* Between silent new connections and connections that have exchanged keys, others could not do so.
+ */
 START_TEST(the_silent_young_go_last)
 {
-    hold_many(0, 100, "10.1.%u.1", PLACE_EXCHANGED);
-    hold_many(50, 50, "10.2.%u.1", PLACE_STARTED);
-    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 0);
-    places[49].phase = PLACE_STARTED;
-    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 49);
+    hold_many(0, 100, "10.1.%u.1", SLOT_EXCHANGED);
+    hold_many(50, 50, "10.2.%u.1", SLOT_STARTED);
+    ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), 0);
+    slots[49].phase = SLOT_STARTED;
+    ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), 49);
     /* In a group that has more than its share its own younger half counts. */
-    hold_many(100, 18, "192.0.2.%u", PLACE_STARTED);
-    hold(100, "192.0.2.1", PLACE_EXCHANGED, NOW_MS);
-    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 101);
-    hold_many(100, 9, "192.0.2.%u", PLACE_EXCHANGED);
-    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 100);
+    hold_many(100, 18, "192.0.2.%u", SLOT_STARTED);
+    hold(100, "192.0.2.1", SLOT_EXCHANGED, NOW_MS);
+    ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), 101);
+    hold_many(100, 9, "192.0.2.%u", SLOT_EXCHANGED);
+    ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), 100);
 }
 END_TEST
 
@@ -137,10 +139,10 @@ START_TEST(chance_decides_among_equals)
 {
     unsigned chosen[4] = {0};
     for (size_t i = 0; i < 4; i++) {
-        hold(i, "192.0.2.1", PLACE_STARTED, NOW_MS);
+        hold(i, "192.0.2.1", SLOT_STARTED, NOW_MS);
     }
     for (uint32_t random = 0; random < 1200; random++) {
-        chosen[places_victim(places, COUNT, NULL, random * 2654435761U)]++;
+        chosen[slots_victim(slots, COUNT, NULL, random * 2654435761U)]++;
     }
     for (size_t i = 0; i < 4; i++) {
         ck_assert_uint_ge(chosen[i], 100);
@@ -154,10 +156,10 @@ START_TEST(a_burst_is_spread)
 {
     bool chosen[COUNT] = {false};
     size_t choices = 0;
-    hold_many(0, 100, "10.1.%u.1", PLACE_STARTED);
-    hold_many(100, (size_t)_i, "10.2.%u.1", PLACE_EVICTED);
+    hold_many(0, 100, "10.1.%u.1", SLOT_STARTED);
+    hold_many(100, (size_t)_i, "10.2.%u.1", SLOT_EVICTED);
     for (uint32_t random = 0; random < 1000; random++) {
-        chosen[places_victim(places, COUNT, NULL, random)] = true;
+        chosen[slots_victim(slots, COUNT, NULL, random)] = true;
     }
     for (size_t i = 0; i < COUNT; i++) {
         choices += chosen[i];
@@ -178,12 +180,12 @@ START_TEST(the_largest_group_goes_first)
                   {"unix:1000", 9},   {"127.0.0.%u", 9}};
     for (size_t i = 0; i < sizeof(groups) / sizeof(groups[0]); i++) {
         empty();
-        hold_many(0, 100, "10.1.%u.1", PLACE_STARTED);
-        hold_many(100, groups[i].count, groups[i].format, PLACE_EXCHANGED);
-        ck_assert_msg(places_victim(places, COUNT, NULL, 0) == 100, "%s", groups[i].format);
+        hold_many(0, 100, "10.1.%u.1", SLOT_STARTED);
+        hold_many(100, groups[i].count, groups[i].format, SLOT_EXCHANGED);
+        ck_assert_msg(slots_victim(slots, COUNT, NULL, 0) == 100, "%s", groups[i].format);
         /* At its share it is not singled out. */
-        places[100].phase = PLACE_EMPTY;
-        ck_assert_msg(places_victim(places, COUNT, NULL, 0) == 0, "%s", groups[i].format);
+        slots[100].phase = SLOT_EMPTY;
+        ck_assert_msg(slots_victim(slots, COUNT, NULL, 0) == 0, "%s", groups[i].format);
     }
 }
 END_TEST
@@ -191,11 +193,11 @@ END_TEST
 /* In the group first its largest part: an address that shares a network with many. */
 START_TEST(the_largest_part_of_a_group_goes_first)
 {
-    hold_many(0, 20, "2001:db8:0:1::%x", PLACE_STARTED);
-    hold_many(20, 18, "2001:db8:0:2::1", PLACE_EXCHANGED);
-    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 0); /* 20 of a /64 */
-    hold_many(38, 3, "2001:db8:0:2::1", PLACE_EXCHANGED);
-    ck_assert_uint_eq(places_victim(places, COUNT, NULL, 0), 20); /* 21 of an address */
+    hold_many(0, 20, "2001:db8:0:1::%x", SLOT_STARTED);
+    hold_many(20, 18, "2001:db8:0:2::1", SLOT_EXCHANGED);
+    ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), 0); /* 20 of a /64 */
+    hold_many(38, 3, "2001:db8:0:2::1", SLOT_EXCHANGED);
+    ck_assert_uint_eq(slots_victim(slots, COUNT, NULL, 0), 20); /* 21 of an address */
 }
 END_TEST
 
@@ -204,14 +206,14 @@ START_TEST(any_bytes_are_no_harm)
 {
     srand(4711);
     for (int turn = 0; turn < (unit_is_slow() ? 20 : 200); turn++) {
-        uint8_t *bytes = (uint8_t *)places;
-        for (size_t i = 0; i < sizeof(places); i++) {
+        uint8_t *bytes = (uint8_t *)slots;
+        for (size_t i = 0; i < sizeof(slots); i++) {
             bytes[i] = (uint8_t)(rand() & (turn % 2 == 0 ? 0xff : 3));
         }
-        size_t victim = places_victim(places, COUNT, NULL, (uint32_t)rand());
+        size_t victim = slots_victim(slots, COUNT, NULL, (uint32_t)rand());
         ck_assert_uint_le(victim, COUNT);
-        ck_assert(victim == COUNT || places[victim].phase == PLACE_STARTED ||
-                  places[victim].phase == PLACE_EXCHANGED);
+        ck_assert(victim == COUNT || slots[victim].phase == SLOT_STARTED ||
+                  slots[victim].phase == SLOT_EXCHANGED);
     }
 }
 END_TEST
@@ -225,34 +227,34 @@ START_TEST(places_by_memory)
     } machines[] = {{0, 8, 18, 27, 2, 43},         {8, 8, 18, 27, 2, 43},
                     {35, 8, 18, 27, 2, 43},        {64, 16, 36, 54, 4, 86},
                     {512, 128, 288, 432, 32, 688}, {1 << 20, 128, 288, 432, 32, 688}};
-    struct places_front front;
+    struct table_front front;
     for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
-        places_make(&front, machines[i].mib << 20);
+        table_front_make(&front, machines[i].mib << 20);
         ck_assert_uint_eq(front.limit, machines[i].limit);
-        ck_assert(places_are_ours(&front));
+        ck_assert(table_front_is_ours(&front));
         ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_OF_USER), machines[i].of_user);
         ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_OF_ALL), machines[i].of_all);
         ck_assert_uint_eq(limit_logins(front.limit, LIMIT_LOGINS_RESERVE), machines[i].reserve);
         ck_assert_uint_eq(limit_connections(front.limit), machines[i].connections);
     }
     ck_assert_uint_eq(LIMIT_LOGINS, 432);
-    front.limit = LIMIT_PLACES + 1;
-    ck_assert(!places_are_ours(&front));
-    front.limit = LIMIT_PLACES_LEAST - 1;
-    ck_assert(!places_are_ours(&front));
-    front.limit = LIMIT_PLACES;
+    front.limit = LIMIT_SLOTS + 1;
+    ck_assert(!table_front_is_ours(&front));
+    front.limit = LIMIT_SLOTS_LEAST - 1;
+    ck_assert(!table_front_is_ours(&front));
+    front.limit = LIMIT_SLOTS;
     front.version++;
-    ck_assert(!places_are_ours(&front));
+    ck_assert(!table_front_is_ours(&front));
     front.version--;
     front.magic[0] ^= 1;
-    ck_assert(!places_are_ours(&front));
+    ck_assert(!table_front_is_ours(&front));
 }
 END_TEST
 
 /* ---- a simulation ---------------------------------------------------------------------------- */
 
-/* Newcomers of a flood, one after the other at a steady rate from 250 sources. Each `exchanging`-th
- * exchanges keys EXCHANGE_MS after it has come, or none if that is 0. */
+/* New connections of a flood, one after the other at a steady rate from 250 sources. Each
+ * `exchanging`-th exchanges keys EXCHANGE_MS after it has come, or none if that is 0. */
 struct flood {
     size_t limit;
     int per_second;
@@ -277,33 +279,33 @@ static bool survives(const struct flood *flood, int exchange_ms, int login_ms)
         ms = (int64_t)arrival * 1000 / flood->per_second;
         for (size_t i = 0; i < flood->limit; i++) {
             bool due = i == mine ? ms >= came_ms + exchange_ms
-                                 : exchanges[i] && ms >= places[i].started_ms + EXCHANGE_MS;
-            places[i].phase =
-                places[i].phase == PLACE_STARTED && due ? PLACE_EXCHANGED : places[i].phase;
+                                 : exchanges[i] && ms >= slots[i].started_ms + EXCHANGE_MS;
+            slots[i].phase =
+                slots[i].phase == SLOT_STARTED && due ? SLOT_EXCHANGED : slots[i].phase;
         }
-        size_t place = arrival < flood->limit
-                           ? arrival
-                           : places_victim(places, flood->limit, NULL, (uint32_t)rand());
-        if (place == mine) {
+        size_t slot = arrival < flood->limit
+                          ? arrival
+                          : slots_victim(slots, flood->limit, NULL, (uint32_t)rand());
+        if (slot == mine) {
             return false;
         }
         snprintf(address, sizeof(address), "10.%zu.1.1", 1 + arrival % 250);
-        hold(place, arrival == before ? client : address, PLACE_STARTED, ms);
-        exchanges[place] = flood->exchanging > 0 && arrival % flood->exchanging == 0;
+        hold(slot, arrival == before ? client : address, SLOT_STARTED, ms);
+        exchanges[slot] = flood->exchanging > 0 && arrival % flood->exchanging == 0;
         if (arrival == before) {
-            mine = place;
+            mine = slot;
             came_ms = ms;
         }
     }
     return true;
 }
 
-/* What SECURITY.md says of N places and R newcomers a second: a client is safe from silent ones if
- * it exchanges keys within N / R. From any, if it does so within N / (2 R) and logs in within N /
- * R. */
+/* What SECURITY.md says of N slots and R new connections a second: a client is safe from silent
+ * ones if it exchanges keys within N / R. From any, if it does so within N / (2 R) and logs in
+ * within N / R. */
 START_TEST(whose_login_survives)
 {
-    static const size_t limits[] = {LIMIT_PLACES_LEAST, 17, 64, LIMIT_PLACES};
+    static const size_t limits[] = {LIMIT_SLOTS_LEAST, 17, 64, LIMIT_SLOTS};
     static const int rates[] = {10, 100};
     const size_t limit = limits[_i / 2];
     const int rate = rates[_i % 2];
@@ -323,99 +325,107 @@ START_TEST(whose_login_survives)
 }
 END_TEST
 
-/* ---- debts ----------------------------------------------------------------------------------- */
+/* ---- penalties
+ * ----------------------------------------------------------------------------------- */
 
-static struct debt debts[LIMIT_DEBTS];
+static struct penalty penalties[LIMIT_PENALTIES];
 
 static void forget(void)
 {
-    memset(debts, 0, sizeof(debts));
+    memset(penalties, 0, sizeof(penalties));
+}
+
+/* Of a copy, as each connection has one: to look changes nothing for others. */
+static struct penalty look(const char *address, int64_t now_ms)
+{
+    struct penalty copy[LIMIT_PENALTIES];
+    const struct source from = source(address);
+    memcpy(copy, penalties, sizeof(copy));
+    return *penalty_of(copy, &from, now_ms);
 }
 
 static bool refuses(const char *address, int64_t now_ms)
 {
-    const struct source from = source(address);
-    return debts_confine(debts, &from, now_ms);
+    const struct penalty penalty = look(address, now_ms);
+    return penalty_confines(&penalty, now_ms);
 }
 
 static void owe(const char *address, int64_t added_ms, int64_t now_ms)
 {
     const struct source from = source(address);
-    ck_assert_ptr_nonnull(debts_add(debts, &from, added_ms, now_ms));
+    penalty_add(penalty_of(penalties, &from, now_ms), added_ms, now_ms);
 }
 
 static void log_in(const char *address, int64_t now_ms)
 {
     const struct source from = source(address);
-    debts_clear(debts, &from, now_ms);
-    ck_assert(debts_trust(debts, &from, now_ms));
+    penalty_clear(penalty_of(penalties, &from, now_ms), now_ms);
+    ck_assert(look(address, now_ms).trusted != 0);
 }
 
-START_TEST(a_debt_refuses_and_runs_off)
+START_TEST(a_penalty_refuses_and_expires)
 {
     for (int i = 0; i < 10; i++) {
-        owe("192.0.2.1", LIMIT_DEBT_REFUSED_MS, NOW_MS);
+        owe("192.0.2.1", LIMIT_PENALTY_REFUSED_MS, NOW_MS);
         ck_assert(!refuses("192.0.2.1", NOW_MS));
     }
-    owe("192.0.2.1", LIMIT_DEBT_REFUSED_MS, NOW_MS);
+    owe("192.0.2.1", LIMIT_PENALTY_REFUSED_MS, NOW_MS);
     ck_assert(refuses("192.0.2.1", NOW_MS) && !refuses("192.0.2.2", NOW_MS));
-    ck_assert(!refuses("192.0.2.1", NOW_MS + LIMIT_DEBT_REFUSED_MS));
+    ck_assert(!refuses("192.0.2.1", NOW_MS + LIMIT_PENALTY_REFUSED_MS));
     for (int i = 0; i < 100; i++) {
-        owe("192.0.2.1", LIMIT_DEBT_DEADLINE_MS, NOW_MS);
+        owe("192.0.2.1", LIMIT_PENALTY_DEADLINE_MS, NOW_MS);
     }
-    ck_assert(refuses("192.0.2.1", NOW_MS + LIMIT_DEBT_MOST_MS - LIMIT_DEBT_FREE_MS - 1));
-    ck_assert(!refuses("192.0.2.1", NOW_MS + LIMIT_DEBT_MOST_MS - LIMIT_DEBT_FREE_MS));
+    ck_assert(refuses("192.0.2.1", NOW_MS + LIMIT_PENALTY_MOST_MS - LIMIT_PENALTY_FREE_MS - 1));
+    ck_assert(!refuses("192.0.2.1", NOW_MS + LIMIT_PENALTY_MOST_MS - LIMIT_PENALTY_FREE_MS));
 }
 END_TEST
 
-START_TEST(a_network_of_ipv6_is_one_debtor)
+START_TEST(a_network_of_ipv6_is_one_source)
 {
     for (int i = 0; i < 4; i++) {
-        owe(i % 2 == 0 ? "2001:db8::1" : "2001:db8::2", LIMIT_DEBT_DEADLINE_MS, NOW_MS);
+        owe(i % 2 == 0 ? "2001:db8::1" : "2001:db8::2", LIMIT_PENALTY_DEADLINE_MS, NOW_MS);
     }
     ck_assert(refuses("2001:db8::3", NOW_MS) && !refuses("2001:db8:0:1::1", NOW_MS));
 }
 END_TEST
 
-START_TEST(a_login_clears_the_debt_and_earns_trust)
+START_TEST(a_login_clears_the_penalty_and_earns_trust)
 {
-    owe("192.0.2.1", LIMIT_DEBT_MOST_MS, NOW_MS);
+    owe("192.0.2.1", LIMIT_PENALTY_MOST_MS, NOW_MS);
     ck_assert(refuses("192.0.2.1", NOW_MS));
     log_in("192.0.2.1", NOW_MS);
     for (int i = 0; i < 100; i++) {
-        owe("192.0.2.1", LIMIT_DEBT_DEADLINE_MS, NOW_MS + 1);
+        owe("192.0.2.1", LIMIT_PENALTY_DEADLINE_MS, NOW_MS + 1);
     }
     ck_assert(!refuses("192.0.2.1", NOW_MS + 1));
-    owe("192.0.2.1", LIMIT_DEBT_MOST_MS, NOW_MS + LIMIT_TRUST_MS);
+    owe("192.0.2.1", LIMIT_PENALTY_MOST_MS, NOW_MS + LIMIT_TRUST_MS);
     ck_assert(refuses("192.0.2.1", NOW_MS + LIMIT_TRUST_MS));
 }
 END_TEST
 
-/* The greatest debts stay, and trust before them. */
+/* The greatest penalties stay, and trust before them. */
 START_TEST(a_full_table_forgets_the_least)
 {
     char address[32];
     log_in("198.51.100.1", NOW_MS);
-    for (int i = 1; i < LIMIT_DEBTS + 50; i++) {
+    for (int i = 1; i < LIMIT_PENALTIES + 50; i++) {
         snprintf(address, sizeof(address), "10.0.%d.1", i);
         owe(address, i == 1 ? 40000 : 1000 + i, NOW_MS);
     }
-    const struct source trusted = source("198.51.100.1");
-    ck_assert(debts_trust(debts, &trusted, NOW_MS));
+    ck_assert(look("198.51.100.1", NOW_MS).trusted != 0);
     ck_assert(refuses("10.0.1.1", NOW_MS));
 }
 END_TEST
 
 START_TEST(a_clock_that_has_started_again)
 {
-    owe("192.0.2.1", LIMIT_DEBT_MOST_MS, NOW_MS);
+    owe("192.0.2.1", LIMIT_PENALTY_MOST_MS, NOW_MS);
     log_in("192.0.2.2", NOW_MS);
-    const struct source trusted = source("192.0.2.2");
     ck_assert(!refuses("192.0.2.1", 5));
-    ck_assert(!debts_trust(debts, &trusted, NOW_MS - LIMIT_TRUST_MS));
-    memset(debts, 0x7f, sizeof(debts));
+    ck_assert(look("192.0.2.2", NOW_MS - LIMIT_TRUST_MS).trusted == 0);
+    memset(penalties, 0x7f, sizeof(penalties));
     for (int i = 0; i < 4; i++) {
-        owe("192.0.2.1", LIMIT_DEBT_DEADLINE_MS, NOW_MS);
+        owe("192.0.2.1", LIMIT_PENALTY_DEADLINE_MS, NOW_MS);
     }
     ck_assert(refuses("192.0.2.1", NOW_MS));
 }
@@ -423,7 +433,7 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("places");
+    Suite *suite = suite_create("slots");
     TCase *of_sources = tcase_create("sources");
     tcase_add_test(of_sources, sources);
     suite_add_tcase(suite, of_sources);
@@ -441,13 +451,13 @@ Suite *unit_suite(void)
     tcase_add_test(eviction, places_by_memory);
     tcase_add_loop_test(eviction, whose_login_survives, 0, 8);
     suite_add_tcase(suite, eviction);
-    TCase *of_debts = tcase_create("debts");
-    tcase_add_checked_fixture(of_debts, forget, NULL);
-    tcase_add_test(of_debts, a_debt_refuses_and_runs_off);
-    tcase_add_test(of_debts, a_network_of_ipv6_is_one_debtor);
-    tcase_add_test(of_debts, a_login_clears_the_debt_and_earns_trust);
-    tcase_add_test(of_debts, a_full_table_forgets_the_least);
-    tcase_add_test(of_debts, a_clock_that_has_started_again);
-    suite_add_tcase(suite, of_debts);
+    TCase *of_penalties = tcase_create("penalties");
+    tcase_add_checked_fixture(of_penalties, forget, NULL);
+    tcase_add_test(of_penalties, a_penalty_refuses_and_expires);
+    tcase_add_test(of_penalties, a_network_of_ipv6_is_one_source);
+    tcase_add_test(of_penalties, a_login_clears_the_penalty_and_earns_trust);
+    tcase_add_test(of_penalties, a_full_table_forgets_the_least);
+    tcase_add_test(of_penalties, a_clock_that_has_started_again);
+    suite_add_tcase(suite, of_penalties);
     return suite;
 }

@@ -111,11 +111,11 @@ def named():
     yield "notes and an idle time", {"notes", "logs-in", "gives-memory-back"}, (
         setup() + LOGIN + note(text=b"a \n\x1b\x7f\"=%") + bytes([MORE | TIME, 9]) + END_BY_CLIENT)
     yield "notes without end", {"notes"}, setup() + note(more=MORE) * 70 + END_BY_CLIENT
-    yield "deadline", {"starts", "debt-deadline"}, setup(seconds=0) + start() + bytes([MORE | TIME, 200])
+    yield "deadline", {"starts", "penalty-deadline"}, setup(seconds=0) + start() + bytes([MORE | TIME, 200])
     yield "stubborn", {"breaks-a-rule"}, setup(ROOT | STUBBORN) + sign()
     yield "SIGTERM", set(), setup() + BEGIN + bytes([TERM])
-    yield "evicted", {"place-exchanged", "evicted", "debt-nothing"}, setup() + BEGIN + bytes([EVICT])
-    yield "evicted after a refusal", {"place-exchanged", "evicted", "debt-refused"}, (
+    yield "evicted", {"slot-exchanged", "evicted", "penalty-nothing"}, setup() + BEGIN + bytes([EVICT])
+    yield "evicted after a refusal", {"slot-exchanged", "evicted", "penalty-refused"}, (
         setup() + BEGIN + auth(SIGNED | ED25519, 0) + bytes([EVICT]))
     yield "too many connections, then room", {"refuses-full", "logs-in", "ends"}, (
         setup() + BEGIN + auth(PROBE | ED25519, 0) + auth(SIGNED | ED25519, key=3, child=(0, 64))
@@ -132,7 +132,7 @@ def named():
     yield "keys exchanged, many others silent", {"signs", "logs-in"}, (
         setup() + BEGIN + bytes([CROWD]) + 3 * bytes([MORE | TIME, 20]) + auth(SIGNED | ED25519) + END_BY_CLIENT)
     yield "stubborn, evicted", {"evicted"}, setup(ROOT | STUBBORN) + BEGIN + bytes([EVICT])
-    yield "no eviction after the login", {"leaves-place", "not-evicted", "ends-after-login"}, (
+    yield "no eviction after the login", {"leaves-slot", "not-evicted", "ends-after-login"}, (
         setup() + LOGIN + bytes([EVICT]) + note() + END_BY_CLIENT)
     yield "client gone, stubborn", {"starts"}, setup(ROOT | STUBBORN) + BEGIN + bytes([GONE])
     yield "client gone after the login, stubborn", {"ends-after-login"}, setup(ROOT | STUBBORN) + LOGIN + bytes([GONE])

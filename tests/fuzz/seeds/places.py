@@ -1,4 +1,4 @@
-"""Tables of connections before their login: the front with four debts, a debtor, places (tests/fuzz/places.c)."""
+"""Tables of connections before their login: the front with four penalties, a source, slots (tests/fuzz/places.c)."""
 
 import struct
 
@@ -7,11 +7,11 @@ V4, V6, UID = 0x0000FFFFC0000200, 0x20010DB800000000, 0x75000003E8
 FAR = 2**62
 
 
-def table(count, places, magic=b"wrensshd", version=2, limit=8, debts=(), source=(V4 + 1, 0), added=3000, random=5):
+def table(count, slots, magic=b"wrensshd", version=2, limit=8, penalties=(), source=(V4 + 1, 0), added=3000, random=5):
     front = struct.pack("=8sIIqQqQ", magic, version, limit, 0, 0, 0, 0)
-    front += b"".join(struct.pack("=QqQ", *debt) for debt in debts).ljust(4 * 24, b"\0")
+    front += b"".join(struct.pack("=QqQ", *penalty) for penalty in penalties).ljust(4 * 24, b"\0")
     return (struct.pack("=BI", count - 1, random) + front + struct.pack("=QQI", *source, added)
-            + b"".join(struct.pack("=QQqII", *place, 0) for place in places))
+            + b"".join(struct.pack("=QQqII", *slot, 0) for slot in slots))
 
 
 def seeds():
@@ -19,7 +19,7 @@ def seeds():
                                   (b"wrensshd", 2, 128)):
         yield table(16, [], magic, version, limit)
     for until, trusted in ((NOW + 1, 0), (NOW + 60000, 0), (NOW + 60001, 0), (NOW + 3600000, 1), (FAR, 1), (-FAR, 0)):
-        yield table(16, [], debts=[(V4 + 1, until, trusted)])
+        yield table(16, [], penalties=[(V4 + 1, until, trusted)])
     for phase in (1, 2, 3):
         yield table(256, [(V6, 1, 7, phase)])  # one group
         for network, host, step, host_step in ((V6, 1, 1 << 16, 0), (V6, 1, 256, 0), (V6, 1, 1, 0), (V6, 1, 0, 1), (V6, 1, 0, 0),

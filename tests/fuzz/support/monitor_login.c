@@ -8,7 +8,7 @@
 #include "confine.h"
 #include "descriptors.h"
 #include "exits.h"
-#include "limit_places.h"
+#include "limit_slots.h"
 #include "memory.h"
 #include "monitor_program.h"
 #include "monitor_target.h"
@@ -46,12 +46,12 @@ SIMULATED(int, crypto_sign_verify_detached, const unsigned char *signature,
     return memcmp(expected, signature, sizeof(expected)) == 0 ? 0 : -1;
 }
 
-/* ---- the place before it --------------------------------------------------------------------- */
+/* ---- the slot before it ---------------------------------------------------------------------- */
 
 SIMULATED(void, admission_note_exchange, struct admission *admission)
 {
     SIMULATION_CHECK(admission == running->admission && !model.may_sign && model.reply_due);
-    simulation_goal("place-exchanged");
+    simulation_goal("slot-exchanged");
 }
 
 SIMULATED(int64_t, admission_silence_ms, const struct admission *admission, int64_t most_ms)
@@ -64,7 +64,7 @@ SIMULATED(int64_t, admission_silence_ms, const struct admission *admission, int6
     return may_ms;
 }
 
-/* By each accepted login, before it gives up its place. */
+/* By each accepted login, before it gives up its slot. */
 SIMULATED(const char *, admission_log_in, const struct admission *admission, uid_t user,
           unsigned most, bool reserved)
 {
@@ -89,7 +89,7 @@ SIMULATED(void, admission_leave, struct admission *admission)
                      model_accepts(&model) && !model.full);
     model.left = true;
     admission->trusted = true;
-    simulation_goal("leaves-place");
+    simulation_goal("leaves-slot");
 }
 
 /* Once, at the end. A request that is cut off by the end may be a refusal or not. */
@@ -103,15 +103,15 @@ SIMULATED(void, admission_fail, const struct admission *admission, int64_t added
     }
     SIMULATION_CHECK(admission == running->admission);
     if (simulation_ms - running->started_ms >= most_ms) {
-        SIMULATION_CHECK(added_ms == LIMIT_DEBT_DEADLINE_MS);
-        simulation_goal("debt-deadline");
+        SIMULATION_CHECK(added_ms == LIMIT_PENALTY_DEADLINE_MS);
+        simulation_goal("penalty-deadline");
     } else if (model.refused_signatures + model.refused_probes > 0) {
-        SIMULATION_CHECK(added_ms == LIMIT_DEBT_REFUSED_MS);
-        simulation_goal("debt-refused");
+        SIMULATION_CHECK(added_ms == LIMIT_PENALTY_REFUSED_MS);
+        simulation_goal("penalty-refused");
     } else {
-        SIMULATION_CHECK(added_ms == LIMIT_DEBT_NOTHING_MS ||
-                         (added_ms == LIMIT_DEBT_REFUSED_MS && model.deciding));
-        simulation_goal("debt-nothing");
+        SIMULATION_CHECK(added_ms == LIMIT_PENALTY_NOTHING_MS ||
+                         (added_ms == LIMIT_PENALTY_REFUSED_MS && model.deciding));
+        simulation_goal("penalty-nothing");
     }
 }
 

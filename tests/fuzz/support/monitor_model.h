@@ -35,7 +35,7 @@ struct model {
     bool confined;     /* set by the target: every right is given up */
     unsigned sessions; /* session processes that were started */
     bool full;         /* too many connections are logged in */
-    bool left;         /* the place before the login is given up */
+    bool left;         /* the slot before the login is given up */
     bool failed;       /* the end without a login is counted */
     int64_t began_ms;
     bool silent;     /* no key exchange yet, and the time for it is over */

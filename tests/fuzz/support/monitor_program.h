@@ -22,7 +22,7 @@ enum event_kind {
     EVENT_NETWORK, /* the process ends; value: its wait status */
     EVENT_SESSION,
     EVENT_TERM,
-    EVENT_EVICT, /* a newcomer needs the place */
+    EVENT_EVICT, /* a new connection needs the slot */
     EVENT_GONE,  /* the client closes the connection */
     EVENT_ERROR, /* poll() fails; value: errno */
     EVENT_OVER,  /* the input is used up */

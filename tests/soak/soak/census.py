@@ -6,7 +6,7 @@ import time
 
 import kernel_memory
 
-PLACES = "/run/wrensshd.slots"
+SLOTS = "/run/wrensshd.slots"
 ROOTS = ("/run", "/dev/shm", "/tmp", "/home", "/var/lib")
 
 # Longer than any time limit: those of life.py, that of a dying connection in the kernel, and the 60 s that a later key
@@ -78,10 +78,10 @@ def listens(port):
                for name in ("tcp", "tcp6") for line in _text(f"/proc/net/{name}").splitlines()[1:])
 
 
-def _places():
-    """Locks on the table of connections before their login: each holds a place."""
+def _slots():
+    """Locks on the table of connections before their login: each holds a slot."""
     try:
-        inode = os.stat(PLACES).st_ino
+        inode = os.stat(SLOTS).st_ino
     except FileNotFoundError:
         return set()
     return {line.split(":", 1)[1] for line in _text("/proc/locks").splitlines() if f":{inode} " in line}
@@ -110,7 +110,7 @@ def _own_bytes(pid):
 def _things(launcher, mine):
     units = {"units": _units()} if launcher == 1 else {}
     return {**units, "processes": _processes(mine), "terminals": {name for name in os.listdir("/dev/pts") if name != "ptmx"},
-            "descriptors": _descriptors(launcher), "places": _places(), "IPC objects": _ipc(), "sockets": _sockets(),
+            "descriptors": _descriptors(launcher), "slots": _slots(), "IPC objects": _ipc(), "sockets": _sockets(),
             "files": _files()}
 
 

@@ -104,7 +104,7 @@ class Life:
         while not census.listens(self.launcher.port) and self.launcher.trouble() is None:
             time.sleep(0.1)
         self.usual = self.census()
-        self.usual["files"].add(census.PLACES)  # the first connection makes it, and it stays
+        self.usual["files"].add(census.SLOTS)  # the first connection makes it, and it stays
         self.clients(self.options["warm_up"])
         self.usual.update({name: value for name, value in self.census().items() if name.startswith("memory")})
         self.read_log()

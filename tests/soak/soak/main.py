@@ -22,7 +22,7 @@ BUILD = os.path.join(os.path.dirname(TESTS), "build", "gcc")
 
 # What plants.c plants, and the row of the table that must find it.
 PLANTS = {"descriptor": "descriptors", "memory": "memory of the launcher", "process": "processes", "terminal": "terminals",
-          "place": "places", "folder": "files", "segment": "IPC objects", "login": "guests", "unit": "units"}
+          "slot": "slots", "folder": "files", "segment": "IPC objects", "login": "guests", "unit": "units"}
 TEETH_CONNECTIONS = 1200
 
 # Before the memory is measured for the first time.

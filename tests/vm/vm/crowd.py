@@ -1,4 +1,4 @@
-"""More silent connections than a board has memory for: newcomers evict them, logins work beside them, and nothing else is killed."""
+"""More silent connections than a board has memory for: new ones evict them, logins work beside them, and nothing else is killed."""
 
 import contextlib
 import re
@@ -13,7 +13,7 @@ from .machine import SLOWNESS
 from .place import Failed
 
 CROWDS = 10, 64, 250  # connections from one address
-ADDRESSES = 20           # of the board's own, more than it has places
+ADDRESSES = 20           # of the board's own, more than it has slots
 LOGINS = 3               # beside each crowd
 # An address of the loopback interface is also the source of what is sent to it. nc ends with its input.
 FROM_INSIDE = f"""mkfifo /tmp/open
@@ -48,7 +48,7 @@ class Shell:
 
 def silent_crowd(port, size):
     """Connections that have been greeted, or closed for a later one. An emulated board needs some seconds for that:
-    newcomers at such a rate would evict a login that takes as long as all of its places."""
+    new connections at such a rate would evict a login that takes as long as all of its slots."""
     clients = [socket.create_connection(("127.0.0.1", port)) for _ in range(size)]
     end = time.monotonic() + 30 * SLOWNESS
     for client in clients:
@@ -76,8 +76,8 @@ def check(place, person, machine):
         log_in(place, person.ssh(machine), f"{size} silent connections")
         for client in clients:
             client.close()
-    places = int(re.findall(r"event=eviction .*\bplaces=(\d+)", machine.said())[0])
-    place.check(places == max(8, total // 4096), f"{places} places in {total} KiB")
+    slots = int(re.findall(r"event=eviction .*\bplaces=(\d+)", machine.said())[0])
+    place.check(slots == max(8, total // 4096), f"{slots} slots in {total} KiB")
     place.step(f"{ADDRESSES} silent addresses")
     shell(FROM_INSIDE)
     log_in(place, OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root"), f"{ADDRESSES} silent addresses")
@@ -85,5 +85,5 @@ def check(place, person, machine):
     killed = re.findall(r"Killed process \d+ \((.*?)\)", shell("dmesg"))
     place.check(not killed, f"ended for want of memory: {killed}")
     shell("killall sleep nc")
-    return (f"{total} KiB in all, {before} free; {places} places; logins beside {', '.join(map(str, CROWDS))} silent "
+    return (f"{total} KiB in all, {before} free; {slots} slots; logins beside {', '.join(map(str, CROWDS))} silent "
             f"connections; {int(shell(AVAILABLE))} KiB free in the end")

@@ -1,11 +1,10 @@
-#include "places.h"
+#include "table.h"
 
 #include <arpa/inet.h>
 #include <endian.h>
 #include <string.h>
 #include <sys/param.h>
 
-#include "limit_places.h"
 #include "text.h"
 
 /* ---- sources --------------------------------------------------------------------------------- */
@@ -71,23 +70,6 @@ bool source_is_remote(const struct source *source)
     return kind > UINT8_MAX && source->network != network_of(KIND_IPV4, LOOPBACK_V4);
 }
 
-/* ---- the file -------------------------------------------------------------------------------- */
-
-#define MAGIC   "wrensshd"
-#define VERSION 2
-
-void places_make(struct places_front *front, uint64_t memory_bytes)
-{
-    *front = (struct places_front){
-        .magic = MAGIC, .version = VERSION, .limit = limit_places(memory_bytes)};
-}
-
-bool places_are_ours(const struct places_front *front)
-{
-    return memcmp(front->magic, MAGIC, sizeof(front->magic)) == 0 && front->version == VERSION &&
-           front->limit >= LIMIT_PLACES_LEAST && front->limit <= LIMIT_PLACES;
-}
-
 /* ---- eviction -------------------------------------------------------------------------------- */
 
 #define LEVELS 4
@@ -102,24 +84,24 @@ static struct source group_of(const struct source *source, size_t level)
     return (struct source){source->network >> bits << bits, level == LEVELS - 1 ? source->host : 0};
 }
 
-static bool is_candidate(const struct place *place)
+static bool is_candidate(const struct slot *slot)
 {
-    return place->phase == PLACE_STARTED || place->phase == PLACE_EXCHANGED;
+    return slot->phase == SLOT_STARTED || slot->phase == SLOT_EXCHANGED;
 }
 
 /* Those who are left to choose from, sorted. */
-typedef const struct place *candidates[2 * LIMIT_PLACES];
-typedef bool is_before(const struct place *one, const struct place *other);
+typedef const struct slot *candidates[2 * LIMIT_SLOTS];
+typedef bool is_before(const struct slot *one, const struct slot *other);
 
 /* The order in which the members of each group, at all levels, are neighbours. */
-static bool is_of_lower_source(const struct place *one, const struct place *other)
+static bool is_of_lower_source(const struct slot *one, const struct slot *other)
 {
     const struct source *a = &one->source;
     const struct source *b = &other->source;
     return a->network != b->network ? a->network < b->network : a->host < b->host;
 }
 
-static bool is_older(const struct place *one, const struct place *other)
+static bool is_older(const struct slot *one, const struct slot *other)
 {
     return one->started_ms < other->started_ms;
 }
@@ -129,7 +111,7 @@ static bool is_older(const struct place *one, const struct place *other)
 static void sort(candidates left, size_t count, is_before *before)
 {
     for (size_t i = 1; i < count; i++) {
-        const struct place *moved = left[i];
+        const struct slot *moved = left[i];
         size_t first = 0, end = i;
         while (first < end) {
             size_t middle = (first + end) / 2;
@@ -178,10 +160,10 @@ static size_t keep_largest(candidates left, size_t count, size_t level, size_t s
 /* Of the younger half whoever is silent comes last: a flood of silent newcomers, among connections
  * that have exchanged keys, would leave nobody else the time to do so. A refused key is no merit:
  * strangers get it for nothing, and would be safe from newcomers by it. */
-static unsigned rank(const struct place *place, int64_t younger_half_ms)
+static unsigned rank(const struct slot *slot, int64_t younger_half_ms)
 {
-    bool is_young = place->started_ms >= younger_half_ms;
-    return place->phase != PLACE_STARTED ? 2 : is_young ? 1 : 3;
+    bool is_young = slot->started_ms >= younger_half_ms;
+    return slot->phase != SLOT_STARTED ? 2 : is_young ? 1 : 3;
 }
 
 /* Of those that are sorted by age, the ones of the highest rank are left. */
@@ -199,16 +181,15 @@ static size_t keep_highest(candidates left, size_t count)
     return kept;
 }
 
-size_t places_victim(const struct place *places, size_t count, const struct source *only,
-                     uint32_t random)
+size_t slots_victim(const struct slot *slots, size_t count, const struct source *only,
+                    uint32_t random)
 {
     candidates left;
     size_t found = 0, choices = 1;
     for (size_t i = 0; i < count; i++) {
-        choices += places[i].phase == PLACE_EVICTED;
-        if (is_candidate(&places[i]) &&
-            (only == NULL || places[i].source.network == only->network)) {
-            left[found++] = &places[i];
+        choices += slots[i].phase == SLOT_EVICTED;
+        if (is_candidate(&slots[i]) && (only == NULL || slots[i].source.network == only->network)) {
+            left[found++] = &slots[i];
         }
     }
     if (found == 0) {
@@ -216,7 +197,7 @@ size_t places_victim(const struct place *places, size_t count, const struct sour
     }
     sort(left, found, is_of_lower_source);
     for (size_t level = 0; level < LEVELS; level++) {
-        found = keep_largest(left, found, level, count / LIMIT_PLACES_SHARE);
+        found = keep_largest(left, found, level, count / LIMIT_SLOTS_SHARE);
     }
     sort(left, found, is_older);
     found = keep_highest(left, found);
@@ -224,74 +205,49 @@ size_t places_victim(const struct place *places, size_t count, const struct sour
     while (choices < found && left[choices]->started_ms == left[0]->started_ms) {
         choices++;
     }
-    return (size_t)(left[random % choices] - places);
+    return (size_t)(left[random % choices] - slots);
 }
 
-/* ---- debts ----------------------------------------------------------------------------------- */
+/* ---- penalties ------------------------------------------------------------------------------- */
 
 /* Time that is left. More than an entry can have is none: the clock has started again. */
-static int64_t left_ms(const struct debt *debt, int64_t now_ms)
+static int64_t left_ms(const struct penalty *penalty, int64_t now_ms)
 {
-    int64_t most_ms = debt->trusted != 0 ? LIMIT_TRUST_MS : LIMIT_DEBT_MOST_MS;
-    return debt->until_ms <= now_ms || debt->until_ms > now_ms + most_ms ? 0
-                                                                         : debt->until_ms - now_ms;
+    const int64_t most_ms = penalty->trusted != 0 ? LIMIT_TRUST_MS : LIMIT_PENALTY_MOST_MS;
+    const bool is_left = penalty->until_ms > now_ms && penalty->until_ms <= now_ms + most_ms;
+    return is_left ? penalty->until_ms - now_ms : 0;
 }
 
-static struct debt *find_entry(struct debt debts[static LIMIT_DEBTS], const struct source *source,
-                               int64_t now_ms)
+/* Trust lasts longer than any penalty, so strangers' penalties replace it last. */
+struct penalty *penalty_of(struct penalty penalties[static LIMIT_PENALTIES],
+                           const struct source *source, int64_t now_ms)
 {
-    for (size_t i = 0; i < LIMIT_DEBTS; i++) {
-        if (debts[i].network == source->network && left_ms(&debts[i], now_ms) > 0) {
-            return &debts[i];
+    struct penalty *first = penalties;
+    for (size_t i = 0; i < LIMIT_PENALTIES; i++) {
+        const int64_t left = left_ms(&penalties[i], now_ms);
+        if (left > 0 && penalties[i].network == source->network) {
+            return &penalties[i];
         }
+        first = left < left_ms(first, now_ms) ? &penalties[i] : first;
     }
-    return NULL;
+    *first = (struct penalty){.network = source->network, .until_ms = now_ms};
+    return first;
 }
 
-/* A source that has none gets a new one: in a full table that which runs off first. Trust lasts
- * longer than any debt, so strangers' debts replace it last. */
-static struct debt *entry_of(struct debt debts[static LIMIT_DEBTS], const struct source *source,
-                             int64_t now_ms)
+bool penalty_confines(const struct penalty *penalty, int64_t now_ms)
 {
-    struct debt *entry = find_entry(debts, source, now_ms);
-    if (entry == NULL) {
-        entry = debts;
-        for (size_t i = 1; i < LIMIT_DEBTS; i++) {
-            entry = left_ms(&debts[i], now_ms) < left_ms(entry, now_ms) ? &debts[i] : entry;
-        }
-        *entry = (struct debt){.network = source->network, .until_ms = now_ms};
+    return penalty->trusted == 0 && left_ms(penalty, now_ms) > LIMIT_PENALTY_FREE_MS;
+}
+
+void penalty_add(struct penalty *penalty, int64_t added_ms, int64_t now_ms)
+{
+    if (penalty->trusted == 0) {
+        penalty->until_ms = MIN(penalty->until_ms + added_ms, now_ms + LIMIT_PENALTY_MOST_MS);
     }
-    return entry;
 }
 
-bool debts_confine(struct debt debts[static LIMIT_DEBTS], const struct source *source,
-                   int64_t now_ms)
+void penalty_clear(struct penalty *penalty, int64_t now_ms)
 {
-    const struct debt *debt = find_entry(debts, source, now_ms);
-    return debt != NULL && debt->trusted == 0 && left_ms(debt, now_ms) > LIMIT_DEBT_FREE_MS;
-}
-
-bool debts_trust(struct debt debts[static LIMIT_DEBTS], const struct source *source, int64_t now_ms)
-{
-    const struct debt *debt = find_entry(debts, source, now_ms);
-    return debt != NULL && debt->trusted != 0;
-}
-
-struct debt *debts_add(struct debt debts[static LIMIT_DEBTS], const struct source *source,
-                       int64_t added_ms, int64_t now_ms)
-{
-    struct debt *debt = entry_of(debts, source, now_ms);
-    if (debt->trusted == 0) {
-        debt->until_ms = MIN(debt->until_ms + added_ms, now_ms + LIMIT_DEBT_MOST_MS);
-    }
-    return debt;
-}
-
-struct debt *debts_clear(struct debt debts[static LIMIT_DEBTS], const struct source *source,
-                         int64_t now_ms)
-{
-    struct debt *debt = entry_of(debts, source, now_ms);
-    debt->trusted = 1;
-    debt->until_ms = now_ms + LIMIT_TRUST_MS;
-    return debt;
+    penalty->trusted = 1;
+    penalty->until_ms = now_ms + LIMIT_TRUST_MS;
 }

@@ -2,8 +2,8 @@
  * The limits of admission: how many connections before their login fit a machine, how many after
  * it, and who has to go. As in limit.h, each has its reason.
  */
-#ifndef WREN_LIMIT_PLACES_H
-#define WREN_LIMIT_PLACES_H
+#ifndef WREN_LIMIT_SLOTS_H
+#define WREN_LIMIT_SLOTS_H
 
 #include <stdint.h>
 #include <sys/param.h>
@@ -12,41 +12,41 @@
 
 /* ---- admission, before the login ------------------------------------------------------------- */
 
-/* Places of connections before their login, on one host: the memory divided by the second number,
+/* Slots of connections before their login, on one host: the memory divided by the second number,
  * within the other two. A silent connection costs 267 KiB, so all of them take a sixteenth of the
  * memory, and an eighth while others end. Memory that the kernel itself uses does not count: of 64
- * MiB some 35 MiB are left, and programs use most of these. With twice as many places, and as many
+ * MiB some 35 MiB are left, and programs use most of these. With twice as many slots, and as many
  * connections as fit them, such a board ran out of memory. With fewer than the least, a few silent
  * clients could use them up. */
-#define LIMIT_PLACES             128
-#define LIMIT_PLACE_MEMORY_BYTES 4194304
-#define LIMIT_PLACES_LEAST       8
+#define LIMIT_SLOTS             128
+#define LIMIT_SLOT_MEMORY_BYTES 4194304
+#define LIMIT_SLOTS_LEAST       8
 
-/* No group of sources is singled out for eviction up to twice the places (half are for newcomers
- * during an eviction) divided by this: a sixteenth, enough for an office behind one address. */
-#define LIMIT_PLACES_SHARE 32
+/* No group of sources is singled out for eviction up to all slots, spare ones included,
+ * divided by this: a sixteenth of the limit, enough for an office behind one address. */
+#define LIMIT_SLOTS_SHARE 32
 
-/* What a connection without a login adds to its source's debt, by its end. A client with a full
+/* What a connection without a login adds to its source's penalty, by its end. A client with a full
  * agent has its keys refused. A port scan or ssh-keyscan tries no key, and one that was evicted has
  * had no time to. A client that only keeps the connection open reaches the deadline. */
-#define LIMIT_DEBT_REFUSED_MS  3000
-#define LIMIT_DEBT_NOTHING_MS  1000
-#define LIMIT_DEBT_DEADLINE_MS 10000
+#define LIMIT_PENALTY_REFUSED_MS  3000
+#define LIMIT_PENALTY_NOTHING_MS  1000
+#define LIMIT_PENALTY_DEADLINE_MS 10000
 
-/* A source with a greater debt than the first number evicts none but its own: after eleven
+/* A source with a greater penalty than the first number evicts none but its own: after eleven
  * connections with refused keys in a short time, or four that were silent until the deadline. No
- * debt is greater than the second. The third is the number of entries, which each newcomer reads: a
- * new one replaces that which runs off first. */
-#define LIMIT_DEBT_FREE_MS 30000
-#define LIMIT_DEBT_MOST_MS 60000
-#define LIMIT_DEBTS        128
+ * penalty is greater than the second. The third is the number of entries, which each new connection
+ * reads: a new one replaces that which expires first. */
+#define LIMIT_PENALTY_FREE_MS 30000
+#define LIMIT_PENALTY_MOST_MS 60000
+#define LIMIT_PENALTIES       128
 
-/* After a login its source has no debts for this time: others behind the same address do not keep
- * its users out. */
+/* After a login its source has no penalties for this time: others behind the same address do not
+ * keep its users out. */
 #define LIMIT_TRUST_MS 3600000
 
 /* At most one line about refused sources in this time; it has the number of the others. After the
- * second time without evictions an attack is over: a newcomer reports how many there were. */
+ * second time without evictions an attack is over: a new connection reports how many there were. */
 #define LIMIT_REFUSAL_LINE_MS   1000
 #define LIMIT_EVICTION_QUIET_MS 60000
 
@@ -80,13 +80,13 @@
 #define LIMIT_LOGINS_OF_ALL  27
 #define LIMIT_LOGINS_RESERVE 2
 #define LIMIT_LOGINS_SLOTS   8
-#define LIMIT_LOGINS         (LIMIT_PLACES * LIMIT_LOGINS_OF_ALL / LIMIT_LOGINS_SLOTS)
+#define LIMIT_LOGINS         (LIMIT_SLOTS * LIMIT_LOGINS_OF_ALL / LIMIT_LOGINS_SLOTS)
 
-/* LIMIT_PLACES, or fewer on a machine with little memory. */
-static inline unsigned limit_places(uint64_t memory_bytes)
+/* LIMIT_SLOTS, or fewer on a machine with little memory. */
+static inline unsigned limit_slots(uint64_t memory_bytes)
 {
-    return (unsigned)MIN(MAX(memory_bytes / LIMIT_PLACE_MEMORY_BYTES, LIMIT_PLACES_LEAST),
-                         LIMIT_PLACES);
+    return (unsigned)MIN(MAX(memory_bytes / LIMIT_SLOT_MEMORY_BYTES, LIMIT_SLOTS_LEAST),
+                         LIMIT_SLOTS);
 }
 
 /* LIMIT_LOGINS_OF_USER and its neighbours, for so many slots before the login. */
