@@ -57,7 +57,7 @@ files_with_version() {
         while IFS= read -r file; do [ ! -f "$top/$file" ] || printf '%s\n' "$file"; done
 }
 
-# The file with the version of meson.build in the place of any other. Recipes for distributions and the man page also get its
+# The file with the version of meson.build instead of any other. Recipes for distributions and the man page also get its
 # page: https://ANY/, https://ANY/releases, and what lies below that.
 with_version() { # FILE
     case $1 in
