@@ -1,7 +1,7 @@
 /*
  * The fixed numbers of descriptors above 0, 1 and 2. A process has each as long as it needs it;
- * then the kernel gives the number to another file, such as a program's pipe. What is opened while
- * fixed numbers are still free is moved to a number from FREE_DESCRIPTOR_MIN on.
+ * then the kernel gives the number to another file, such as a program's pipe. A file that is opened
+ * while a fixed number is still free moves to a number from FREE_DESCRIPTOR_MIN on.
  */
 #ifndef WREN_DESCRIPTOR_NUMBERS_H
 #define WREN_DESCRIPTOR_NUMBERS_H
@@ -11,10 +11,11 @@
 enum descriptor_number {
     /* The socket between network process and monitor, in both. */
     IPC_DESCRIPTOR = STDERR_FILENO + 1,
-    /* That between network process and session process, in both. Until the login the monitor keeps
-     * the session process's end. */
+    /* The socket between network process and session process, in both. Until the login the monitor
+     * keeps the session process's end. */
     SESSION_DESCRIPTOR,
-    /* /dev/null, until network process and monitor have replaced by it what they must not keep. */
+    /* /dev/null, with which network process and monitor replace the descriptors that they must not
+     * keep. */
     NULL_DESCRIPTOR,
     ENTROPY_DESCRIPTOR, /* /dev/urandom in the network process, without getrandom() */
     KEY_DESCRIPTOR,     /* the host key's (keydir "fd:N"), until the monitor has read it */

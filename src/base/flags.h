@@ -52,15 +52,15 @@ struct flags {
     void *into;               /* the struct whose fields the rows name */
     int *status;              /* what flags_refuse() sets to the exit code */
     char **rest;              /* the arguments that follow, and NULL; at the end the operands */
-    const char *within;       /* the letters that follow in the present argument, or NULL */
+    const char *within;       /* the letters left in the present argument, or NULL */
     uint64_t given;           /* a bit for each row whose flag must not come again */
     int letter;               /* the last letter read, known or not */
     const struct flag *row;   /* of that letter, or NULL */
     const char *value;        /* of a letter that takes a value */
 };
 
-/* What flags_next() returns, other than a letter. A second value would silently take the place of
- * the first, which may be the stricter one: a flag with a value can't be given twice. */
+/* What flags_next() returns, other than a letter. A flag with a value can't be given twice: a
+ * second value would silently replace the first, which may be the stricter one. */
 #define FLAGS_TWICE    (-6)
 #define FLAGS_PAGE     (-5) /* -h or -V: the program prints flags->value and exits */
 #define FLAGS_UNKNOWN  (-4)
@@ -80,8 +80,8 @@ int flags_next(struct flags *flags);
  * and the usage. Sets *status to EXIT_USAGE, and returns -1. */
 int flags_refuse(const struct flags *flags, const char *what, const char *argument);
 
-/* Likewise names the letter after FLAGS_UNKNOWN, FLAGS_NO_VALUE, FLAGS_TWICE or, of an empty text
- * or a number, FLAGS_WRONG. */
+/* The same for what flags_next() returned: reports an unknown flag, a missing value, a flag given
+ * twice, or a wrong value, by its letter. */
 int flags_refuse_letter(const struct flags *flags, int returned);
 
 #endif

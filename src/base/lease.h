@@ -1,8 +1,8 @@
 /*
- * Files with a lease (fcntl(2)): a file server such as Samba or the kernel's NFS server wants to be
- * asked before others open them. open(2) asks and waits, but it would also wait at a FIFO or a
- * device that somebody has put in the file's place. With O_NONBLOCK it never waits: it asks and
- * fails with EWOULDBLOCK. So these try again until the lease is given up.
+ * Files with a lease (fcntl(2)): a file server such as Samba or the kernel's NFS server is asked
+ * before others open them. open(2) asks and waits, but it would also wait for a FIFO or a device
+ * that somebody has put in the file's place. With O_NONBLOCK it never waits: it asks and fails with
+ * EWOULDBLOCK. So these functions try again until the server gives up the lease.
  */
 #ifndef WREN_LEASE_H
 #define WREN_LEASE_H

@@ -89,7 +89,7 @@
 
 /* A refusal comes this long after the request, plus a few milliseconds that depend on the user name
  * and a secret. So the time reveals neither whether the user exists nor whether the file exists.
- * Reading 10,000 lines of keys takes a tenth of it, so a busy machine keeps to it too. */
+ * Even a busy machine answers in time: 10,000 lines of keys take a tenth of it. */
 #define LIMIT_REFUSAL_MS        50
 #define LIMIT_REFUSAL_JITTER_MS 16
 
@@ -97,8 +97,9 @@
  * ask it to end. */
 #define LIMIT_SIGNAL_LOOK_MS 1000
 
-/* So long it waits for the child's end alone. Then it reads what there is: where a user of a
- * container has used up the kernel's memory for pipes, a pipe has room for a page. */
+/* For this long the monitor waits only for the child to exit; then it starts to read. If a user of
+ * a container has used up the kernel's memory for pipes, a pipe has room for only one page, and the
+ * child waits for a reader. */
 #define LIMIT_FULL_PIPE_MS 25
 
 /* The monitor's signatures before login: for the first key exchange and a few later ones. */
@@ -158,7 +159,7 @@
 /* Channels open at once. OpenSSH allows 10 sessions; a few more for clients that open early. */
 #define LIMIT_CHANNELS 16
 
-/* The first window of a channel. If the program does not read, we must keep as much data. */
+/* The first window of a channel. If the program does not read, we must keep that much data. */
 #define LIMIT_WINDOW_BYTES 65536
 
 /* A window grows up to this while the program reads as fast as the client sends. It is the data in
@@ -189,8 +190,8 @@
  * time, and neither must wake up for a few bytes. */
 #define LIMIT_PIPE_BYTES 262144
 
-/* While a program writes in small pieces as fast as it can, its output is read this often: so many
- * pieces arrive with one read, and a pipe of LIMIT_PIPE_BYTES does not fill up. */
+/* While a program writes in small pieces as fast as it can, its output is read this often: then
+ * many pieces arrive with one read, and a pipe of LIMIT_PIPE_BYTES does not fill up. */
 #define LIMIT_COALESCE_US 100
 
 /* A command line of the greatest length that a program can get: in Linux one argument or variable
@@ -224,21 +225,22 @@
 /* ---- time and rekeying ----------------------------------------------------------------------- */
 
 /* We start a key exchange after a GiB in one direction (RFC 4253 section 9), as OpenSSH and
- * Dropbear do; after so many packets in one, long before a sequence number could wrap (RFC 4344
- * section 3.1); and with a client that sends something after eight hours. The hour of RFC 4253
- * would disturb clients that can't answer: asleep, stopped, or without a thread that reads. */
+ * Dropbear do; after this number of packets in one direction, long before a sequence number could
+ * wrap (RFC 4344 section 3.1); and when the client sends something after eight hours. The hour of
+ * RFC 4253 would disturb clients that can't answer: asleep, stopped, or without a thread that
+ * reads. */
 #define LIMIT_REKEY_BYTES   (1U << 30)
 #define LIMIT_REKEY_PACKETS (1U << 30)
 #define LIMIT_REKEY_SECONDS 28800
 
-/* A client may take any time to answer our KEXINIT. But after so many packets with the same keys
- * the connection ends: a sequence number never wraps. */
+/* A client may take any time to answer our KEXINIT. But after this number of packets with the same
+ * keys the connection ends: a sequence number never wraps. */
 #define LIMIT_KEY_PACKETS (1U << 31)
 
 /* TCP keepalive: after ten minutes of silence, not the system's two hours, TCP asks whether the
  * client is still there. A laptop may sleep for some minutes; a dead connection ends within a
- * quarter of an hour. Data that is not acknowledged ends a connection after as long by the system's
- * tcp_retries2, so TCP_USER_TIMEOUT is not set. */
+ * quarter of an hour. Data that is not acknowledged ends a connection after the same time, by the
+ * system's tcp_retries2, so TCP_USER_TIMEOUT is not set. */
 #define LIMIT_KEEPALIVE_IDLE_SECONDS     600
 #define LIMIT_KEEPALIVE_INTERVAL_SECONDS 60
 #define LIMIT_KEEPALIVE_PROBES           5
@@ -318,8 +320,8 @@
 #define LIMIT_SFTP_ENTRIES_BYTES (LIMIT_SFTP_ANSWER_BYTES / 8)
 
 /* Open files and directories of one session. A client that mirrors a tree opens a few at a time,
- * but what runs on a mount of sshfs may keep hundreds open. With LIMIT_SFTP_DESCRIPTORS for all
- * else it is within the usual RLIMIT_NOFILE of 1024. */
+ * but programs on a mount of sshfs may keep hundreds open. With LIMIT_SFTP_DESCRIPTORS for all
+ * other files it is within the usual RLIMIT_NOFILE of 1024. */
 #define LIMIT_SFTP_HANDLES     1000
 #define LIMIT_SFTP_DESCRIPTORS 12
 
@@ -338,7 +340,8 @@
 /* ---- wrensshd-listen ------------------------------------------------------------------------- */
 
 /* Connections at once: the most that can be configured. The default, limit_connections(), is what
- * the daemon admits: so the daemon decides who stays, and nobody ever meets this limit. */
+ * the daemon admits: so the daemon decides which connections stay, and none is refused by this
+ * limit. */
 #define LIMIT_LISTEN_CONNECTIONS 1024
 
 /* Sockets that systemd may pass. */
