@@ -60,7 +60,8 @@ void account_nobody(struct account *account, struct account_groups *groups)
     }
 }
 
-/* An account is closed from its day on, in UTC, as usermod(8) says and PAM does; day 0 is past. */
+/* An account is closed from the day of its expiry on, in UTC, as usermod(8) says and PAM does. Day
+ * 0 has passed. */
 static const char *judge_expiry(const char *user)
 {
     int64_t day;

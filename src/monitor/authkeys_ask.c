@@ -63,12 +63,12 @@ static bool accept_verdict(struct authkeys_verdict *verdict,
 /* What the child writes, and whether it has closed its end: then a read does not wait. */
 struct answer {
     int fd;
-    short events; /* that are waited for; the end of the child always is */
+    short events; /* to wait for, besides the child's end */
     bool ended;
 };
 
 /* Waits until more of the answer can be read. Returns false at the deadline, if the network process
- * has hung up, or if a signal has asked us to end. An answer that is there is read first: the
+ * has hung up, or if a signal has asked us to end. An answer that has arrived is read first: the
  * monitor's loop handles the signal right after it. */
 static bool await_answer(const struct authkeys_request *request, struct answer *answer)
 {
@@ -85,7 +85,7 @@ static bool await_answer(const struct authkeys_request *request, struct answer *
         if ((ready < 0 && errno != EINTR) || signals_ending_wait()) {
             break;
         }
-        answer->events = POLLIN; /* the pipe may be full, or a process of a name service has it */
+        answer->events = POLLIN; /* the pipe may be full, or a name service's process has it */
     }
     return answer->ended;
 }
@@ -114,7 +114,7 @@ static void refuse_account(struct authkeys_account *account)
     memcpy(account->reason, AUTHKEYS_NO_ANSWER, sizeof(AUTHKEYS_NO_ANSWER));
 }
 
-/* Trick: own frame; as a part of the caller's the session process would keep a copy. */
+/* Trick: own frame; the session process would keep a copy of the caller's. */
 __attribute__((noinline)) static bool read_answer(struct authkeys_account *account,
                                                   struct authkeys_verdict *verdict,
                                                   const struct authkeys_request *request, int reply)

@@ -37,7 +37,7 @@ struct authkeys_request {
     bool best_effort;                /* -B: go on without a seccomp filter */
     const struct identity *identity; /* which a child that starts as root takes on */
     struct hostkey *hostkey;         /* memory of secret_new(), which the child abandons */
-    pid_t monitor;                   /* the caller, with which the child ends */
+    pid_t monitor;                   /* the caller; the child ends with it */
     int watched;                     /* a socket: the answer is not needed once it hangs up */
     int64_t deadline_ms;             /* clock_now_ms() at which the child is killed */
 };

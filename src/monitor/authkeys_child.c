@@ -66,7 +66,7 @@ static bool find_account(struct authkeys_account *found, const struct authkeys_r
         send_answer(found, sizeof(*found));
         leave_child(0);
     }
-    /* No file can list a key of an unknown type. Looking up the dummy's takes as long. */
+    /* No file can list a key of an unknown type. Searching the dummy's file takes as long. */
     if (reason == NULL && request->query.key_type == IPC_KEY_UNSUPPORTED) {
         account_nobody(&found->account, &found->groups);
         return false;

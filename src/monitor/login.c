@@ -48,7 +48,7 @@ static void log_path(struct log_line *line, const struct login_outcome *outcome)
     }
 }
 
-/* Not for accounts that may not log in: then the child has looked up the dummy user's key. */
+/* Not for accounts that may not log in: for these the child has searched the dummy user's file. */
 static void log_details(struct log_line *line, const struct ipc_auth *request,
                         const struct login_outcome *outcome)
 {
@@ -281,8 +281,8 @@ static int64_t jitter_ms(const struct login *login, const char *user)
     return hash[0] % LIMIT_REFUSAL_JITTER_MS;
 }
 
-/* To the nanosecond: a wait of whole milliseconds would begin, and so end, at the part of a
- * millisecond at which the work did, and the answer would tell how long the work took. */
+/* To the nanosecond: a wait of whole milliseconds would keep the fraction of a millisecond at which
+ * the work ended, and the time of the answer would reveal it. */
 static struct timespec time_until(int64_t until_ms)
 {
     struct timespec now;
@@ -320,7 +320,7 @@ static void wait_for_refusal(const struct login *login, const char *user, int64_
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /* The reserve is for administrators: the user who runs the server, and the group of -G. A key with
- * a forced command is not one of theirs, even if it logs in as root. */
+ * a forced command does not count as theirs, even if it logs in as root. */
 static bool has_room(struct login *login, struct login_outcome *outcome)
 {
     const struct authkeys_account *found = &outcome->account;

@@ -34,7 +34,7 @@ void login_describe(struct log_line *line, const struct ipc_auth *request,
                     const struct login_outcome *outcome);
 
 /* The last request, if it was an accepted probe. A signed request for the same user and key that
- * comes before the end of LIMIT_PROBED_MS reuses its outcome, which is still there. */
+ * comes before the end of LIMIT_PROBED_MS reuses its outcome, which is still stored. */
 struct login_probe {
     int64_t until_ms; /* 0: there is none */
     uint32_t key_type;

@@ -104,8 +104,9 @@ static void evict(struct monitor *monitor, const char *reason)
     }
 }
 
-/* While many are silent, none may be for long. A client that has sent something may be slow, or we
- * are: it has the whole time, and so has one whose bytes the kernel does not count. */
+/* While many clients are silent, each must send something soon. A client that has sent something
+ * gets the whole time, as it or this machine may be slow. So does a client whose bytes the kernel
+ * does not count. */
 static void judge_silence(struct monitor *monitor)
 {
     const int64_t now_ms = clock_now_ms();
@@ -146,7 +147,7 @@ static void read_signals(struct monitor *monitor, union monitor_request *request
 static int64_t penalty_ms(const struct monitor *monitor)
 {
     int64_t elapsed_ms = clock_now_ms() - monitor->started_ms;
-    /* The network process may have started its clock so much earlier. */
+    /* Its clock may be ahead of ours by the grace period. */
     if (elapsed_ms + LIMIT_LOGIN_GRACE_MS >= (int64_t)monitor->options->login_seconds * 1000) {
         return LIMIT_PENALTY_DEADLINE_MS;
     }
@@ -155,8 +156,8 @@ static int64_t penalty_ms(const struct monitor *monitor)
                : LIMIT_PENALTY_NOTHING_MS;
 }
 
-/* Of the login, of the connection's life, or of its end. Normally the network process has ended it
- * in time. */
+/* The deadline of the login, of the connection's life, or of its end. Normally the network process
+ * has ended the connection in time. */
 static void deadline_passed(struct monitor *monitor)
 {
     const struct options *options = monitor->options;
@@ -175,8 +176,9 @@ static void deadline_passed(struct monitor *monitor)
     ending_kill_network(monitor);
 }
 
-/* The client has gone. A network process that an attacker has taken over could stay, and keep the
- * launcher's place. Data for a slow program is lost if the program does not take it in time. */
+/* The client has gone. A network process that an attacker has taken over could stay, and keep one
+ * of the launcher's connections. Data for a slow program is lost if the program does not take it in
+ * time. */
 static void connection_ended(struct monitor *monitor)
 {
     int64_t end_ms = clock_now_ms() + LIMIT_GONE_MS;
@@ -193,8 +195,8 @@ static void give_back_memory(struct monitor_buffers *buffers)
     memory_give_back_stack();
 }
 
-/* Not in the one turn after the login: the client of a short command leaves in it, and the network
- * process says so itself. */
+/* Not in the turn right after the login: the client of a short command may leave then, and the
+ * network process reports that itself. */
 static bool watches_connection(struct monitor *monitor)
 {
     bool watches = !monitor->connection_gone && !monitor->just_logged_in;
@@ -229,7 +231,7 @@ static void serve_turn(struct monitor *monitor)
     if (ready > 0 && waiting[0].revents != 0) {
         monitor_requests_serve(monitor, &buffers->request);
     }
-    /* In each turn, even if requests are waiting: each of them may leave a child to reap. */
+    /* In each turn, even if requests are waiting: each of them may have left a child to reap. */
     if (ready > 0 && waiting[1].revents != 0) {
         read_signals(monitor, &buffers->request);
     }

@@ -42,13 +42,13 @@ struct monitor_setup {
  */
 int monitor_run(const struct monitor_setup *setup);
 
-/* hostkey_load(), or hostkey_load_descriptor() if a descriptor is given. Before it starts the alarm
- * that ends a process which hangs: in this or, after the time for the login, elsewhere. */
+/* hostkey_load(), or hostkey_load_descriptor() if a descriptor is given. Before, it starts the
+ * alarm that ends a process which hangs: here or, after the time for the login, anywhere. */
 struct hostkey;
 int monitor_load_hostkey(struct hostkey *key, const struct options *options, int *status);
 
-/* True if this sandbox of the network process suffices, which is logged, also if there is no table
- * for the connection (admission.h); else the reason why not. */
+/* Logs the layers of the network process's sandbox, and whether the connection has no table
+ * (admission.h). False, with the reason, if a required layer is missing. */
 bool monitor_judge_layers(char reason[static LIMIT_NOTE_BYTES + 1], const struct options *options,
                           bool as_root, uint32_t layers, bool has_table);
 

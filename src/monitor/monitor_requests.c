@@ -148,7 +148,7 @@ static const char *on_auth(void *process, const void *request, struct reply *rep
         monitor->just_logged_in = true;
         answer->forced = monitor->login.forced ? 1 : 0;
         monitor->deadline_ms = life_ends_ms(monitor);
-        monitor->connection_gone = false; /* look again: the deadline is a new one */
+        monitor->connection_gone = false; /* compute the wait again for the new deadline */
     }
     return wrong;
 }

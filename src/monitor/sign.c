@@ -151,7 +151,7 @@ static const char *check_authenticator(const struct ipc_auth *request, const str
     return NULL;
 }
 
-/* Trick: own frame; as a part of the caller's the session process would keep a copy. */
+/* Trick: own frame; the session process would keep a copy of the caller's. */
 __attribute__((noinline)) const char *sign_judge_login(const struct login *login,
                                                        const struct ipc_auth *request,
                                                        const uint8_t *blob,
