@@ -9,7 +9,7 @@ struct reader reader_over(const void *bytes, size_t count)
     return (struct reader){.bytes = bytes, .left = count};
 }
 
-/* What has failed has nothing left, so that loops over `left` end. */
+/* A failed reader has nothing left, so that loops over `left` end. */
 static const uint8_t *fail(struct reader *reader)
 {
     reader->failed = true;

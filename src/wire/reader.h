@@ -45,8 +45,8 @@ int reader_peek(const struct reader *reader);
 /* Consumes `prefix` if the bytes left start with it, else nothing. */
 bool reader_take(struct reader *reader, const char *prefix);
 
-/* Reads all bytes up to the first that is not in `set`, or that is; perhaps none. A NUL is in no
- * set. */
+/* reader_span() reads bytes in `set`, reader_until() bytes not in `set`, up to the first other
+ * byte. The result may be empty. A NUL is in no set. */
 struct reader reader_span(struct reader *reader, const char *set);
 struct reader reader_until(struct reader *reader, const char *set);
 

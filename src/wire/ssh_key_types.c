@@ -26,7 +26,7 @@ static const char others[][sizeof("sk-ecdsa-sha2-nistp256")] = {
     "ssh-mldsa44-ed25519",
 };
 
-/* What may follow one of them. */
+/* How the name of one of them may end. */
 static const char endings[][sizeof("-cert-v01@openssh.com")] = {"", "-cert-v01@openssh.com",
                                                                 "@openssh.com"};
 
