@@ -115,7 +115,7 @@ struct authkeys_query {
 };
 
 struct authkeys_file {
-    const char *path; /* NULL: there is none. If the user's can't be used: what is at fault */
+    const char *path; /* NULL: there is none. If the user's can't be used: the path at fault */
     int fd;           /* -1: the file can't be used; `reason` says why */
     enum authkeys_reason reason;
     int error;

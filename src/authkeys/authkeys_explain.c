@@ -13,8 +13,8 @@ static struct authkeys_finding *begin_finding(struct authkeys_report *report)
     return finding;
 }
 
-/* Beyond the limit a finding that may work takes the place of one that can't: of the last finding,
- * or of any if a file of -R may revoke those that are kept. */
+/* Beyond the limit a finding that may work replaces one that can't: the last one, or any if a file
+ * of -R may revoke those that are kept. */
 static void keep_finding(struct authkeys_report *report)
 {
     struct authkeys_finding *findings = report->findings;
@@ -60,7 +60,7 @@ static enum authkeys_reason explain_line(struct authkeys_report *report,
     if (finding->of_authorities != 0 && line->options.left > 0) {
         return AUTHKEYS_BROKEN_OPTION;
     }
-    /* Where an authority's line forces no command, its certificates can. */
+    /* If an authority's line forces no command, its certificates may. */
     bool is_open = is_authority && (report->grant.flags & GRANT_FORCED) == 0;
     if (authkeys_may_work(reason) && !report->has_shell && !is_open &&
         !grant_needs_no_shell(&report->grant)) {

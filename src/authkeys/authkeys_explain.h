@@ -32,7 +32,7 @@ _Static_assert(sizeof(struct authkeys_finding) ==
 struct authkeys_report {
     uint32_t count;
     uint32_t more; /* lines that do not fit */
-    /* The last one is for the line at hand. */
+    /* The last one is for the present line. */
     struct authkeys_finding findings[LIMIT_EXPLAINED_LINES + 1];
 
     /* The child's. */
@@ -56,7 +56,7 @@ static inline bool authkeys_may_work(uint32_t reason)
 
 /*
  * Fills in the report, which must be zeros: what a login with the key of each line of the user's
- * file and of -c's would meet; empty lines and comments are left out. If the lines do not fit, the
+ * file and of -c's would log; empty lines and comments are left out. If the lines do not fit, the
  * last finding is about one that may work, if there is one; with a file of -R all that may work are
  * kept, up to the limit. The verdict is AUTHKEYS_NOT_LISTED, or why the user's file can't be used;
  * or, without findings, why -R's can't be.

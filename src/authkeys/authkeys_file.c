@@ -11,7 +11,7 @@
 #include "lease.h"
 #include "text.h"
 
-/* Linux's PATH_MAX: realpath(3) may write so many. */
+/* Linux's PATH_MAX: realpath(3) may write that many. */
 #define RESOLVED_BYTES 4096
 
 /* `path` is that of the user's file, or of a directory above it. */
@@ -82,7 +82,7 @@ static bool is_below(const char *path, const char *directory)
     return strncmp(path, directory, bytes) == 0 && path[bytes] == '/';
 }
 
-/* Up to `home`, or else to the root. Neither path has symbolic links; the file's is used up. */
+/* Up to `home`, or else to the root. Neither path has symbolic links; `path` is overwritten. */
 static bool are_directories_safe(struct authkeys_files *files, char *path, const char *home,
                                  uid_t user)
 {
@@ -101,8 +101,7 @@ static bool are_directories_safe(struct authkeys_files *files, char *path, const
     return true;
 }
 
-/* Not inlined: a home above a path without symbolic links has none either, and then nobody needs
- * this frame's page. */
+/* Own frame: its 4 KiB are needed only if the home has symbolic links. */
 __attribute__((noinline)) static bool is_way_safe(struct authkeys_files *files, char *path,
                                                   const struct account *account)
 {
@@ -115,7 +114,7 @@ __attribute__((noinline)) static bool is_way_safe(struct authkeys_files *files, 
 
 /* Writes the path of the open file without symbolic links. The kernel knows the path of what it has
  * opened, which takes one call. Without /proc, or if the file has moved meanwhile, `path` is
- * resolved. It must still lead to what we hold: the directories are judged by it. */
+ * resolved. It must still lead to the open file, because its directories are checked. */
 static bool find_real(char real[static RESOLVED_BYTES], int fd, const char *path,
                       const struct stat *opened)
 {

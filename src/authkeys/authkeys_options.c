@@ -18,7 +18,7 @@ struct reading {
     struct grant *grant;
     struct authkeys_line_terms *terms;
     bool has_from;
-    char value[LIMIT_OPTION_BYTES]; /* of the option at hand, without its quotes */
+    char value[LIMIT_OPTION_BYTES]; /* of the present option, without its quotes */
 };
 
 enum form {
@@ -32,7 +32,7 @@ struct option {
     uint8_t forms; /* in which it is allowed */
     uint8_t sets;  /* in which it sets the flag; the others clear it */
     uint32_t flag; /* of the grant */
-    enum authkeys_reason (*handle)(struct reading *reading); /* of one that is no mere flag */
+    enum authkeys_reason (*handle)(struct reading *reading); /* for more than a flag */
 };
 
 static struct reader value_of(const struct reading *reading)

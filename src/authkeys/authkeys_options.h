@@ -20,8 +20,8 @@ struct authkeys_line_terms {
 
 /*
  * Judges a line's options one after the other. Sets the flags, the command and the environment of
- * the grant, and leaves its other fields alone. Returns AUTHKEYS_LISTED, or why the line grants
- * nothing; then `option` names the option at fault. `certificate` is NULL for a plain key.
+ * the grant, and no other field. Returns AUTHKEYS_LISTED, or why the line grants nothing; then
+ * `option` names the wrong option. `certificate` is NULL for a plain key.
  */
 enum authkeys_reason authkeys_options_of_line(struct grant *grant,
                                               struct authkeys_line_terms *terms,

@@ -22,12 +22,12 @@ struct search {
     struct key_text authority; /* of the certificate */
     bool read;                 /* the key or the certificate has been parsed */
     bool settled;              /* the reason is final, unless a line lets the key in */
-    bool has_authority;        /* a line names an authority of a type that is taken */
+    bool has_authority;        /* a line names an authority of an accepted type */
     uint32_t other_line;       /* the first line with an authority of another type, or 0 */
     const char *other_path;
     char other_type[AUTHKEYS_OPTION_BYTES];
 
-    /* The file that is searched, and its line at hand. */
+    /* The file that is searched, and its present line. */
     const char *path;
     struct lines *lines;
     struct key_line line;
@@ -59,12 +59,12 @@ static bool next_line(struct search *search)
     if (got < 0 && !search->settled) {
         search->verdict->error = (uint32_t)errno;
         authkeys_set_reason(search->verdict, AUTHKEYS_UNREADABLE, search->path, 0);
-        search->settled = lines_stopped != 0; /* the next file is not to blame */
+        search->settled = lines_stopped != 0; /* not a fault of the next file */
     }
     return false;
 }
 
-/* Judges the line at hand. The grant begins with what describes the key. A line of -c's file is a
+/* Judges the present line. The grant begins with what describes the key. A line of -c's file is a
  * key without options. */
 static enum authkeys_reason judge_line(const struct search *search, bool of_admins,
                                        struct grant *grant,
@@ -108,10 +108,10 @@ static bool is_revoked(struct search *search)
     return authkeys_is_revoked(search->verdict, &search->files->revoked, &offer);
 }
 
-/* True if the search is over: the line lets the key in, and then, and only then, its grant becomes
- * the verdict's, unless the key is revoked. A list of revoked keys may be long: as it is read last,
- * a stranger can't learn from the time which users have what in their files. The reason of the
- * first line that does not let the key in is kept, with the option at fault. */
+/* True if the search is over: the line lets the key in. Only then its grant becomes the verdict's,
+ * unless the key is revoked. A list of revoked keys may be long. It is read last, so that the time
+ * reveals nothing of a user's file. Otherwise the verdict keeps the first refusing line's reason,
+ * with its wrong option. */
 static bool accept_line(struct search *search, bool of_admins)
 {
     struct authkeys_verdict *verdict = search->verdict;

@@ -176,7 +176,7 @@ static enum authkeys_reason read_one(struct certificate_terms *terms,
     return data.left == 0 ? AUTHKEYS_LISTED : AUTHKEYS_BROKEN_OPTION;
 }
 
-/* An extension that is not known gives nothing; an option that is critical must be known. */
+/* An unknown extension is ignored; an unknown critical option is an error. */
 static enum authkeys_reason read_all(struct certificate_terms *terms,
                                      const struct certificate_option *known, struct reader list,
                                      char option[static AUTHKEYS_OPTION_BYTES])

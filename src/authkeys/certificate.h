@@ -20,7 +20,7 @@ struct certificate {
     struct key authority;
     struct reader authority_type;
     uint64_t serial;
-    uint64_t valid_after; /* seconds since 1970; valid_before is the first one too late */
+    uint64_t valid_after; /* seconds since 1970; valid_before is exclusive */
     uint64_t valid_before;
     uint32_t type;
     struct reader key_id;

@@ -6,7 +6,7 @@
  *     SHA256:jdbDm...                  the same by its fingerprint (ssh-keygen -l)
  *     ca: ssh-ed25519 AAAA...          the serials and ids below are this authority's,
  *     ca: SHA256:jdbDm...              by its key or its fingerprint,
- *     ca: *                            or anybody's again, as they are at the start
+ *     ca: *                            or of any authority (the default)
  *     serial: 17
  *     serial: 20-29
  *     id: bob's old laptop             a certificate's key id, up to the end of the line
@@ -44,7 +44,7 @@ struct revoked_offer {
     void *noted;
 };
 
-/* Whether a key that the file names is on offer. */
+/* Whether a key that the file names is the one offered. */
 static inline bool revoked_is_offered(const struct revoked_offer *offer,
                                       const uint8_t fingerprint[static 32])
 {
