@@ -82,7 +82,7 @@ bool confine_limit(int resource, rlim_t most)
     const struct rlimit limit = {.rlim_cur = most - (resource == RLIMIT_CPU), .rlim_max = most};
     struct rlimit before;
     if (syscall(SYS_prlimit64, 0, resource, &limit, &before) == 0) {
-        /* The old limit was not higher, and root can raise limits: the old one is put back. */
+        /* A lower limit of the launcher's stays: as root, the call above has raised it. */
         return before.rlim_max > most || syscall(SYS_prlimit64, 0, resource, &before, NULL) == 0;
     }
     return syscall(SYS_prlimit64, 0, resource, NULL, &before) == 0 && before.rlim_max <= most;

@@ -45,8 +45,9 @@ bool confine_new_privileges(void);
 bool confine_ordinary_user(void);
 
 /* Leaves the launcher's session keyring (keyrings(7)), whose keys are not for the users who log in.
- * A kernel without keyrings says ENOSYS. Only a container's filter says EPERM here, and it keeps
- * the users from keyrings, too. A daemon that does not run as root keeps its user's keyring. */
+ * A kernel without keyrings returns ENOSYS. Only a container's filter returns EPERM here, and it
+ * also keeps the users from keyrings. A daemon that does not run as root keeps its user's
+ * keyring. */
 bool confine_leave_keyring(void);
 
 /* Joins a new session keyring of this process's user, with a link to the user's own keyring, as

@@ -7,7 +7,7 @@
 #include "call_numbers.h"
 #include "dirs.h"
 
-/* More would take seconds. RLIMIT_NOFILE does not tell: a descriptor may be above a limit that was
+/* More would take seconds. RLIMIT_NOFILE is no help: a descriptor may be above a limit that was
  * lowered after it was opened. */
 #define MOST_DESCRIPTORS 65536
 
@@ -47,7 +47,8 @@ void descriptors_close_between(int first, int last)
     }
 }
 
-/* Ignored, a closed pipe, or a log file at its size limit, is an error of write(). */
+/* If they are ignored, write() returns an error for a closed pipe, or a log file at its size
+ * limit. */
 static void handle_write_errors(void (*handler)(int))
 {
     signal(SIGPIPE, handler);

@@ -17,14 +17,14 @@ void descriptors_close_from(int first);
 /* Closes those from `first` to `last`, whether or not they are open. */
 void descriptors_close_between(int first, int last);
 
-/* Sets all signals to their default disposition and unblocks them, but for SIGUSR1: what evicts a
- * connection (admission.h) waits until signals_watch(). Then ignores SIGPIPE and
+/* Sets all signals to their default disposition and unblocks them, except SIGUSR1: this signal
+ * evicts a connection (admission.h) and waits until signals_watch(). Then ignores SIGPIPE and
  * SIGXFSZ, for which write() returns an error instead. A launcher may have ignored others, and
  * every program of the session would inherit that. */
 void signals_reset(void);
 
-/* For programs of others: sets what signals_reset() ignores back to the default and unblocks all
- * signals. */
+/* For programs of others: sets the signals that signals_reset() ignores back to the default and
+ * unblocks all signals. */
 void signals_hand_on(void);
 
 /* For children of ours: unblocks all signals. */

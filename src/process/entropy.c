@@ -186,7 +186,8 @@ bool entropy_start(int descriptor, unsigned seconds)
 {
     uint8_t byte;
     ssize_t got = ask_kernel(&byte, 1, NOT_WAITING);
-    /* ENOSYS: the kernel lacks it. A launcher's filter may say EPERM. The devices are as good. */
+    /* ENOSYS: the kernel lacks it. A launcher's filter may return EPERM. The devices are as good.
+     */
     bool there = got == 1 || errno == EAGAIN || errno == EINTR;
     bool found = there ? got == 1 || await_kernel(seconds) : start_device(descriptor, seconds);
     if (found) {

@@ -19,8 +19,8 @@
 
 /*
  * Finds the source and makes libsodium use it; to be called before sodium_init(). Waits until the
- * kernel has gathered enough randomness since it started: at most `seconds`, or without limit if 0.
- * Uses SIGALRM while it waits for getrandom().
+ * kernel's random pool is initialized: at most `seconds`, or without limit if 0. Uses SIGALRM while
+ * it waits for getrandom().
  *
  * If the source is /dev/urandom, it is opened as `descriptor`, close-on-exec, and stays open; a
  * file under that number is closed. Returns false and logs why if there is no source, or if it is

@@ -73,7 +73,7 @@ void *secret_new(size_t bytes)
 
 void secret_abandon(void *secret, size_t bytes)
 {
-    /* What madvise() answered does not tell: qemu before 8.0 says 0 and wipes nothing. */
+    /* The result of madvise() is not enough: qemu before 8.0 returns 0 and wipes nothing. */
     if (!sodium_is_zero(secret, bytes)) {
         munmap(secret, bytes);
     }
