@@ -13,7 +13,7 @@ bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes)
            memchr(report->text, '\0', sizeof(report->text)) != NULL;
 }
 
-/* A server that ends before its sandbox has none to name. */
+/* A server that ends before it enters its sandbox has no layers. */
 static void add_layers(struct log_line *line, uint32_t layers)
 {
     char names[SANDBOX_NAMES_BYTES];
