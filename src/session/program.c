@@ -103,7 +103,8 @@ static void set_user(struct environment *environment, const struct account *acco
     set_variable(environment, "MAIL", mail);
 }
 
-/* Without an address in OpenSSH's words: programs look whether the variables are set. */
+/* Without an address, OpenSSH's words stand for it: programs check whether the variables are
+ * set. */
 static void set_connection(struct environment *environment, const struct peer *peer)
 {
     char text[2 * (PEER_ADDRESS_BYTES + PEER_PORT_BYTES)];
@@ -132,7 +133,7 @@ static void write_certificate(char *out, size_t room, const struct grant *grant)
     }
 }
 
-/* As in the file that OpenSSH names in SSH_USER_AUTH, with the fingerprint in the key's place. */
+/* As in the file that OpenSSH names in SSH_USER_AUTH, with the fingerprint instead of the key. */
 static void set_key(struct environment *environment, const char *key, const struct grant *grant)
 {
     bool sk = grant->key.sk != 0;
@@ -283,8 +284,8 @@ static void run_sftp(const struct program *program, struct environment *environm
 }
 
 /* Has the shell run the SFTP server by the name that is installed beside our program. The name has
- * a slash, which rbash and its kin refuse, and no blank, and no byte means anything to a shell: no
- * flag gets lost. */
+ * a slash, which rbash and similar shells refuse. It has no blank and no special character of a
+ * shell, so no flag gets lost. */
 static void run_sftp_by_shell(const struct program *program, struct environment *environment)
 {
     static const char plain[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"

@@ -87,7 +87,8 @@ static void reap_programs(struct sessions *sessions, int signals)
     struct signalfd_siginfo drained;
     int status;
     pid_t pid;
-    (void)!read(signals, &drained, sizeof(drained)); /* SIGCHLD waits once, however many ended */
+    (void)!read(signals, &drained,
+                sizeof(drained)); /* one SIGCHLD is pending, however many ended */
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         sessions_reaped(sessions, pid, status);
     }
@@ -108,8 +109,8 @@ __attribute__((noreturn)) static void end_with_reason(int lifeline, const char *
     finish_session(EXIT_TROUBLE);
 }
 
-/* The connection has ended. SFTP servers end with it; reads their last reports, which may be more
- * than a socket holds. */
+/* The connection has ended, and SFTP servers end with it. Reads their last reports, which may be
+ * more than a socket holds. */
 __attribute__((noreturn)) static void finish_with_reports(struct sessions *sessions, int signals)
 {
     int64_t deadline_ms = clock_now_ms() + LIMIT_SFTP_REPORT_MS;
@@ -161,8 +162,9 @@ __attribute__((noreturn)) static void serve_session(struct sessions *sessions, i
     }
 }
 
-/* All that lives as long as the process, on pages of its own. Most keys have neither an environment
- * nor a command, which are the last members of a grant: then only the first page is used. */
+/* All variables that live as long as the process, on pages of their own. Most keys have neither an
+ * environment nor a command, which are the last members of a grant: then only the first page is
+ * used. */
 struct session_memory {
     struct session_options options;
     struct sessions sessions;

@@ -30,8 +30,8 @@ void streams_close(int ends[static STREAMS])
     }
 }
 
-/* Programs expect blocking descriptors: only our end is non-blocking. Of the exit pipe no program
- * gets an end. */
+/* Programs expect blocking descriptors: only our end is non-blocking. No program gets an end of the
+ * exit pipe. */
 static int open_pipe(struct streams *streams, size_t which)
 {
     int ends[2];

@@ -23,8 +23,8 @@ static const char *find_subsystem(const struct session_options *options, const c
     return strcmp(name, "sftp") == 0 ? GRANT_INTERNAL_SFTP : NULL;
 }
 
-/* First those that run nothing, then those that run any command. For both our SFTP server needs no
- * shell. From a command, tmux and screen could not start one. */
+/* First the shells that run nothing, then those that run any command. Our SFTP server starts
+ * without any of them: tmux and screen, for example, could not run it as a command. */
 static const char known_shells[][sizeof("nologin")] = {
     "",    "false", "nologin", "true", /* CLOSED_SHELLS */
     "ash", "bash",  "csh",     "dash", "fish", "ksh", "mksh", "screen", "sh", "tcsh", "tmux", "zsh",
@@ -44,8 +44,8 @@ static size_t find_shell(const char *shell)
     return i;
 }
 
-/* A shell that is not known may restrict the account, as git-shell or rbash do. It starts the
- * server as it would start a command of the client's, or refuses to. */
+/* An unknown shell may restrict the account, as git-shell or rbash do. It starts the server like a
+ * command of the client, or refuses to. */
 static void choose_subsystem(struct task *task, const struct session_options *options,
                              const struct account *account)
 {

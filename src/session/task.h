@@ -15,8 +15,8 @@ struct task {
     const char *command;  /* the command that runs; NULL for a login shell */
     const char *original; /* with a forced command, the client's; else NULL */
     bool is_sftp;         /* the command is GRANT_INTERNAL_SFTP, which needs no shell */
-    bool through_shell;   /* it is, but the account's shell starts it, as that may restrict */
-    bool wants_other;     /* it is, and the client asked for something else than a subsystem */
+    bool through_shell;   /* the account's shell starts it, as that may restrict */
+    bool wants_other;     /* is_sftp, and the client asked for no subsystem */
     const char *refused;  /* why nothing runs, or NULL */
 };
 
