@@ -21,8 +21,8 @@
 
 #define REMOTE "TCPREMOTE"
 
-/* As tcpserver does, for a program that finds the connection reset. What we have inherited is about
- * another client. Without memory the environment stays as it is. */
+/* As tcpserver does, for a program whose connection is already reset. Inherited variables are about
+ * another client. Without memory the environment is not changed. */
 static void name_client(const struct sockaddr_in6 *client)
 {
     static struct peer peer;

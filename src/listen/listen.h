@@ -19,7 +19,7 @@ struct listener {
     unsigned last_seconds, port;
     bool ends_all;            /* -k */
     bool ends_by_hangup;      /* SIGHUP was not ignored at the start */
-    bool is_small;            /* -c has no room for sessions beside all before their login */
+    bool is_small;            /* -c leaves no room for sessions */
     struct in6_addr address;  /* to listen on; zero for all */
     const char *address_text; /* NULL for all */
     const char *interface;

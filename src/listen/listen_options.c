@@ -41,7 +41,7 @@ static bool read_number(unsigned *number, const char *text, unsigned most)
     return number_read(number, text) && *number <= most;
 }
 
-/* What flags_next() leaves to us. Returns false if the flag or its value is wrong. */
+/* Handles the flags that flags_next() returns. Returns false if the flag or its value is wrong. */
 static bool take_flag(struct listener *listener, const struct flags *flags, int flag)
 {
     switch (flag) {

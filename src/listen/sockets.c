@@ -72,7 +72,7 @@ static int bind_port(const struct listener *listener)
 
 #define PASSED_FIRST 3 /* SD_LISTEN_FDS_START */
 
-/* So that the program that we start does not take them for its own. */
+/* So that the program that we start does not take these sockets for its own. */
 static void remove_variables(void)
 {
     char **kept = environ;
