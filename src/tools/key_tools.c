@@ -63,8 +63,8 @@ static const char makekey_help[] =
     "Makes the host key of wrensshd in keydir, or repairs a damaged one. A good one is left\n"
     "alone, and so is OpenSSH's ssh_host_ed25519_key.\n" MAKEKEY_FLAGS(FLAG_HELP) LAST_FLAGS;
 
-/* Where an OpenSSH key serves, a pair would come before it, and clients would see another host key:
- * that takes -i. Here the key must only be one that the server can use. */
+/* If the server uses an OpenSSH key, a new pair would take precedence, and clients would see
+ * another host key: only -i makes one. Here the OpenSSH key must only be usable. */
 static int make_key(const struct key_tool *tool, const char **result)
 {
     static const char *const results[] = {

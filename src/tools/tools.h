@@ -4,12 +4,12 @@
 #ifndef WREN_TOOLS_H
 #define WREN_TOOLS_H
 
-/* Each returns the exit code: 0; EXIT_USAGE for a wrong command line, or for what is wrong in what
- * it names; EXIT_TROUBLE for trouble, such as a failed write to stdout. Trick: own frame; as a part
- * of main()'s it would lie above the stack of each process of a connection. */
+/* Each returns the exit code: 0; EXIT_USAGE for a wrong command line, or a wrong file that it
+ * names; EXIT_TROUBLE for other failures, such as a failed write to stdout. Trick: own frame; in
+ * main()'s it would lie above the stack of each process of a connection. */
 
 /* wrensshd-makekey: makes or repairs the host key (hostkey_make), or imports one. An OpenSSH key
- * that serves is left alone. Unless -q is given, it prints on stdout what it did. */
+ * that the server uses is not changed. Unless -q is given, it prints on stdout what it did. */
 __attribute__((noinline)) int makekey_main(char **argv);
 
 /* wrensshd-printkey: prints for each host key its public line and its fingerprint, as ssh-keygen -l
