@@ -14,8 +14,8 @@
 
 #define NO_ID ((uid_t)-1)
 
-/* Services say in several ways that they don't know a name; getpwnam(3) has the list. EPERM and
- * EBADF are left out of it: they may as well mean that nobody was asked. */
+/* Services report an unknown name in several ways; getpwnam(3) has the list. EPERM and EBADF are
+ * left out: they can also mean that the lookup never happened. */
 static int absent_or_failed(int error)
 {
     errno = error;
@@ -45,7 +45,8 @@ int users_find(struct user *user, const char *name)
     if (entry == NULL) {
         return absent_or_failed(errno);
     }
-    /* Some name services know names in several spellings: rules are for the one they give. */
+    /* Some name services accept several spellings of a name: rules apply to the one that they
+     * return. */
     if (strcmp(entry->pw_name, name) != 0 || entry->pw_uid == NO_ID || entry->pw_gid == NO_ID) {
         return 0;
     }
