@@ -9,7 +9,7 @@
 
 #include "channel_stdout.h"
 
-/* A reply's descriptors, in the order they came. */
+/* A reply's descriptors, in the order of their arrival. */
 struct descriptors {
     bool cut_off; /* RLIMIT_NOFILE did not allow all of them */
     size_t count;
@@ -33,7 +33,8 @@ static bool fail_gone(struct connection *connection, uint32_t type)
     return false;
 }
 
-/* Of a system call. Other errors than these do not say that the process has ended. */
+/* Ends the connection after a failed system call. Only these errors say that the process has
+ * ended. */
 static bool fail_call(struct connection *connection, uint32_t type)
 {
     if (errno == EPIPE || errno == ECONNRESET || errno == ECONNREFUSED) {
@@ -245,8 +246,8 @@ static bool ask_descriptors(struct connection *connection, struct channel *chann
         return false;
     }
     if (found.cut_off) {
-        /* The session process has done its part, but not all of it could reach us: it gives the
-         * channel up, and with it the terminal of an earlier request. */
+        /* The session process has succeeded, but not all descriptors have reached us. It releases
+         * the channel, and with it the terminal of an earlier request. */
         close_all(&found);
         ask_release(connection, channel);
         channel_stdout_shut(channel);

@@ -33,8 +33,8 @@ bool ask_auth(struct connection *connection, struct ipc_auth *request, const voi
               enum ipc_verdict *verdict);
 
 /* To the session process. These return true if it has done what was asked. If not,
- * `connection->end.reached` says whether the connection can continue. Where we have no descriptors
- * left for a reply, its session is given up, with its terminal: the client may ask anew. */
+ * `connection->end.reached` says whether the connection can continue. If we lack descriptors for a
+ * reply, its session is closed, with its terminal; the client may ask again. */
 
 /* Opens a terminal. On success *master is its master. */
 bool ask_pty(struct connection *connection, struct channel *channel, const struct winsize *size,

@@ -48,9 +48,9 @@ static uint32_t output_bytes(const struct connection *connection)
                       connection->output_start);
 }
 
-/* True if output up to `end_bytes` has not all arrived, and more of it has than at the last look:
- * on a slow link the kernel and we keep what takes minutes. Without TCP, what the socket has taken
- * has arrived. For sockets tcp(7) calls the request SIOCOUTQ. */
+/* True if output up to `end_bytes` is still arriving: not all of it has arrived, but more than at
+ * the last look. On a slow link the kernel and we hold output for minutes. Without TCP, output
+ * counts as arrived when the socket has taken it. For sockets tcp(7) calls the request SIOCOUTQ. */
 static bool is_under_way(const struct connection *connection, uint32_t end_bytes,
                          uint32_t *taken_bytes)
 {
@@ -81,8 +81,8 @@ static void warn_terminals(struct connection *connection)
 
 /* OpenSSH's keepalive (its PROTOCOL): a request that no client knows, so that each refuses it. The
  * refusal is the answer. Nothing is sent to a client that does not read our output, nor in a key
- * exchange: our KEXINIT asks as well. While a question waits behind other output that the client is
- * taking, its time has not begun. */
+ * exchange: our KEXINIT asks as well. While a keepalive waits behind other output that the client
+ * is reading, its time has not begun. */
 static void ask_alive(struct connection *connection)
 {
     bool heard = connection->times.read_ms >= connection->times.asked_alive_ms;

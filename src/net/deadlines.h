@@ -1,7 +1,7 @@
 /*
  * The deadlines of a connection: of the login, idle time (-i), the longest life (-M); and when a
  * silent client gets a keepalive (-k). A later key exchange has no deadline of its own: a client
- * that is asleep, or on a slow link, can't answer. These go on counting during it.
+ * that is asleep, or on a slow link, can't answer. The deadlines here go on counting during it.
  */
 #ifndef WREN_DEADLINES_H
 #define WREN_DEADLINES_H

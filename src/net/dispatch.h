@@ -1,8 +1,8 @@
 /*
  * Which message may arrive in which phase, and who handles it: one table.
  *
- * A handler parses its message, checks that nothing is left over, acts, and returns the next phase,
- * which counts unless the connection has ended. Only dispatch.c stores the phase.
+ * A handler parses its message, checks that nothing is left over, acts, and returns the next phase.
+ * Only dispatch.c stores the phase, unless the connection has ended.
  */
 #ifndef WREN_DISPATCH_H
 #define WREN_DISPATCH_H

@@ -34,7 +34,7 @@ static void set_tcp(int fd, int option, int value)
 
 static void read_socket(struct connection *connection)
 {
-    channel_stdin_flush(connection); /* what programs have not taken is in the way */
+    channel_stdin_flush(connection); /* data that programs have not taken is in the way */
     uint8_t *input = connection->buffers.input;
     size_t left = connection->input_end - connection->input_start;
     if (connection->input_start > 0) {
@@ -42,7 +42,7 @@ static void read_socket(struct connection *connection)
         connection->input_start = 0;
         connection->input_end = left;
     }
-    /* The packet that is arriving gets the room that it needs. */
+    /* Makes room for the packet that is arriving. */
     size_t awaited = packet_awaited_bytes(&connection->in);
     size_t most = awaited > LIMIT_READ_BYTES ? awaited : LIMIT_READ_BYTES;
     if (left >= most) {
@@ -89,7 +89,7 @@ static void write_socket(struct connection *connection)
 
 /* ---- waiting --------------------------------------------------------------------------------- */
 
-/* How long poll() may wait: until there is something to do though nothing has happened. */
+/* How long poll() may wait: until there is something to do even without an event. */
 static struct timespec poll_timeout(const struct connection *connection,
                                     const struct channel_plan *plan)
 {
@@ -98,7 +98,7 @@ static struct timespec poll_timeout(const struct connection *connection,
     if (idle_trim_due(connection)) {
         next_ms = earlier(next_ms, connection->pages.woken_ms + LIMIT_REST_MS);
     }
-    /* Complete packets may be here already: no event would announce them. */
+    /* Complete packets may have arrived already: no event would announce them. */
     bool packets_wait =
         connection->socket.input_waits && output_room(connection) >= LIMIT_REPLY_BYTES;
     if (packets_wait || next_ms <= now_ms) {

@@ -23,10 +23,10 @@
 uint32_t sandbox_enter(const struct identity *identity);
 
 /*
- * The last layer, in seccomp.c: the list of system calls that the process may make. Puts
- * NULL_DESCRIPTOR in the place of descriptor 2, as only the monitor writes the log, and installs
- * the filter: any other system call, or other arguments, kill the process. Needs no_new_privs.
- * Returns false if the kernel has no seccomp filters.
+ * The last layer, in seccomp.c: the list of system calls that the process may make. Replaces
+ * descriptor 2 by NULL_DESCRIPTOR, as only the monitor writes the log, and installs the filter: any
+ * other system call, or other arguments, kill the process. Needs no_new_privs. Returns false if the
+ * kernel has no seccomp filters.
  */
 bool seccomp_enter(void);
 

@@ -49,7 +49,7 @@ enum ssh_phase channel_on_global_request(struct connection *connection, struct r
     if (reader_is(&type, HOSTKEYS_PROVE)) {
         return hostkeys_on_prove(connection, message, want_reply);
     }
-    /* Forwarding is never done, and a keepalive wants any answer. */
+    /* Forwarding is always refused, and any answer will do for a keepalive. */
     bool done = reader_is(&type, "no-more-sessions@openssh.com");
     if (done) {
         connection->client.no_more_sessions = true;

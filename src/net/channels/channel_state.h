@@ -70,10 +70,10 @@ enum channel_output {
     OUTPUT_FREE,        /* no channel has this number */
     OUTPUT_WAITING,     /* no program runs yet */
     OUTPUT_OPEN,        /* the program runs */
-    OUTPUT_EXITED,      /* its exit status is out; there may be output left */
+    OUTPUT_EXITED,      /* its exit status is sent; there may be output left */
     OUTPUT_EOF_SENT,    /* its output has ended; it still runs */
     OUTPUT_LAST_STATUS, /* the same, and the client has sent CLOSE: it still gets the status */
-    OUTPUT_CLOSED,      /* our CLOSE is out, the client's is due */
+    OUTPUT_CLOSED,      /* our CLOSE is sent, the client's is due */
     OUTPUT_STATES
 };
 

@@ -213,7 +213,7 @@ static int read_stream(struct connection *connection, struct channel *channel, i
     return filled;
 }
 
-/* What a turn has found that began with `ready` output and sent `count` bytes of it. */
+/* The event of a turn that began with `ready` output and sent `count` bytes of it. */
 static enum channel_flow_event flow_event(const struct connection *connection,
                                           const struct channel *channel, bool ready, uint32_t count,
                                           bool whole_turn)

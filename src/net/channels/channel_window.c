@@ -57,9 +57,9 @@ static uint32_t largest_window(const struct connection *connection, const struct
                                                     : LIMIT_LARGEST_WINDOW_BYTES;
 }
 
-/* If the program has all that has arrived, we wait for the client; and the client may wait for us,
- * if its window is smaller than what a far connection has in flight. A client that sends faster
- * than we read does not get here: there is always more to read. */
+/* If the program has taken all that has arrived, we wait for the client. The client may wait for
+ * us, too, if its window is smaller than what a far connection has in flight. Not for a client that
+ * sends faster than we read: there is always more to read. */
 static void grow_window(const struct connection *connection, struct channel *channel,
                         uint32_t largest)
 {

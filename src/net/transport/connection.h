@@ -110,8 +110,8 @@ struct net_options {
     unsigned keepalive_seconds; /* 0 for none */
 };
 
-/* Trick: small together. What a session with one channel and no host certificate writes lies on the
- * first page. */
+/* Trick: small together. The members that a session with one channel and no host certificate writes
+ * lie on the first page. */
 struct connection {
     const struct net_options *options;
     int ipc;         /* to the monitor */

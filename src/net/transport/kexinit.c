@@ -51,14 +51,14 @@ static const struct offer {
     {HOST_KEY, CERTIFICATE, SSH_ED25519_CERT},
     {HOST_KEY, NOTHING, SSH_ED25519},
     {CIPHER, NOTHING, "chacha20-poly1305@openssh.com"},
-    /* Some clients refuse an empty list: this is the one that auditors accept. */
+    /* Some clients refuse an empty list. Auditing tools accept this name. */
     {MAC, NOTHING, "hmac-sha2-256-etm@openssh.com"},
     {COMPRESSION, NOTHING, "none"},
 };
 
 #define OFFERS (sizeof(offers) / sizeof(offers[0]))
 
-/* Of which kinds the client must have an offer of ours. No MAC is required, as the cipher
+/* The kinds in which the client must offer a name of ours. No MAC is required, as the cipher
  * authenticates. Languages are ignored. */
 static const char required[KINDS][sizeof("key exchange method")] = {
     [METHOD] = "key exchange method",
@@ -160,7 +160,7 @@ static const struct offer *find_offer(const struct connection *connection, enum 
     return NULL;
 }
 
-/* What the client's first name that we offer stands for, or NULL. */
+/* The meaning of the client's first name that we offer, too; or NULL. */
 static const struct offer *choose(const struct connection *connection, enum kind kind,
                                   struct reader list)
 {

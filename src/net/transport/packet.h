@@ -19,7 +19,7 @@
 /* packet_length and padding_length: the payload follows. */
 #define PACKET_HEADER_BYTES (CHACHAPOLY_LENGTH_BYTES + 1)
 
-/* The most that a packet of ours has beside its payload: header, 4 to 11 bytes of padding, tag. */
+/* The most bytes of a packet of ours besides its payload: header, 4 to 11 bytes of padding, tag. */
 #define PACKET_OVERHEAD_BYTES (PACKET_HEADER_BYTES + 11 + CHACHAPOLY_TAG_BYTES)
 
 struct packet_direction {
