@@ -185,8 +185,8 @@ enum sftp_status on_opendir(struct sftp *sftp)
                                       : SFTP_BAD_MESSAGE;
 }
 
-/* Adds a name, unless its file has gone meanwhile. The directory above a jail's root is the root,
- * as everywhere. */
+/* Adds a name, unless its file was removed meanwhile. The parent of a jail's root is the root
+ * itself, as of any root. */
 static bool add_name(struct sftp *sftp, int directory, const char *name)
 {
     struct stat status;
@@ -209,8 +209,8 @@ _Static_assert(4 + 4 + 4 + LISTING_COLUMNS_BYTES + 4 + 32 <= 24 * ANSWER_BYTES_P
                        LIMIT_SFTP_ANSWER_BYTES / ANSWER_BYTES_PER_ENTRY_BYTE,
                "what one system call reads fits into the answer and into the buffer");
 
-/* Room for so many bytes of entries is worth a system call. A longer entry, which few file systems
- * have, waits for the next request. */
+/* Room for this many bytes of entries is worth another system call. A longer entry, which few file
+ * systems have, waits for the next request. */
 #define LEAST_ENTRIES_BYTES 512
 
 /* Adds the entries, and returns how many names were added. */
@@ -226,8 +226,8 @@ static uint32_t add_entries(struct sftp *sftp, int directory, size_t bytes)
     return count;
 }
 
-/* Reads no more entries than find room in the answer. To set the directory back to those that did
- * not would skip names where places are counted, as on a ramfs: files may be removed meanwhile. */
+/* Reads no more entries than fit into the answer. A file system such as ramfs counts entries: to
+ * seek back to those that did not fit could skip names if files are removed meanwhile. */
 enum sftp_status on_readdir(struct sftp *sftp)
 {
     struct handle *handle = handle_read(sftp);

@@ -81,8 +81,8 @@ enum sftp_status on_limits(struct sftp *sftp)
     return answer_end(sftp, mark);
 }
 
-/* Finds the home of a user; an empty name is the own user's. A jail hides the homes: there the own
- * user's is where relative names start. */
+/* Finds the home of a user; an empty name means the logged-in user. A jail hides the homes: there
+ * the home is where relative names start. */
 static int find_home(const struct sftp *sftp, char home[static PATH_BYTES], const char *user)
 {
     if (sftp->paths.jail >= 0 && user[0] == '\0') {

@@ -11,7 +11,7 @@
 /* What precedes the data of a DATA answer: lengths, type and id. */
 #define DATA_HEADER_BYTES 13
 
-/* True if the request was whole and names the handle of a file. */
+/* True if the request was complete and names the handle of a file. */
 static bool is_file(const struct sftp *sftp, const struct handle *handle)
 {
     return !sftp->message.failed && handle != NULL && !handle->is_directory;
@@ -30,7 +30,7 @@ static int open_flags(uint32_t wanted)
     return flags | ((wanted & SFTP_OPEN_EXCLUSIVE) != 0 ? O_EXCL : 0);
 }
 
-/* Without a WRITE, too, OPEN can make or empty a file. */
+/* Even without a WRITE, OPEN can make or empty a file. */
 static bool is_refused(const struct sftp *sftp, int flags)
 {
     return ((flags & (O_CREAT | O_TRUNC)) != 0 && !sftp->may_write) ||

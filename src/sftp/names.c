@@ -68,8 +68,8 @@ static bool is_same_file(const struct found_name *one, const struct found_name *
 }
 
 /* Removes the old name of a file that has both; if that can't be removed, the new one. Another
- * process may have put another file in either place meanwhile, and a network file system may remove
- * a name and report an error: a name is removed only while both name one file. */
+ * process may have given either name to another file meanwhile, and a network file system may
+ * remove a name and report an error: a name is removed only while both name one file. */
 static int keep_new_name(const struct found_name *from, const struct found_name *to)
 {
     int result = is_same_file(from, to) ? unlinkat(from->directory, from->name, 0) : 0;
@@ -147,8 +147,8 @@ static int make_link(const struct paths *paths, const char *target, const char *
 }
 
 /* The target comes first, as with OpenSSH's server and client. The draft has the other order, which
- * some clients send to servers that do not call themselves OpenSSH. It counts where only that can
- * succeed: the second name is there and the first is free. But if the second is a link itself, a
+ * some clients send to servers that do not call themselves OpenSSH. It is accepted where only it
+ * can succeed: the second name exists and the first is free. But if the second is a link itself, a
  * client may have wanted to replace it, which must fail. */
 enum sftp_status on_symlink(struct sftp *sftp)
 {

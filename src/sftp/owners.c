@@ -9,7 +9,7 @@
 #include "etc.h"
 
 /* The names found last: the files of a directory have few owners. A name may be in any row, so that
- * no two of them take each other's place by turns: each costs reading a whole file. */
+ * no two of them replace each other again and again: each costs reading a whole file. */
 #define CACHE_ROWS 128
 
 struct cached {
@@ -22,7 +22,7 @@ struct cached {
 /* First the process's own numbers, then those that answers have shown. */
 struct shown {
     size_t own;
-    size_t others; /* so far: each takes the place of the oldest */
+    size_t others; /* so far; a new one replaces the oldest */
     uint32_t numbers[1 + LIMIT_USER_GROUPS + LIMIT_SFTP_OWNERS];
 };
 
@@ -32,7 +32,7 @@ static int passwd = -1;
 static int group = -1;
 static const char *own_home; /* NULL without HOME */
 static struct cached cache[CACHE_ROWS];
-static size_t cached_names; /* so far: each takes the place of the oldest */
+static size_t cached_names; /* so far; a new one replaces the oldest */
 
 void owners_open(void)
 {

@@ -119,7 +119,7 @@ static int refuse_link(int fd)
     return ELOOP;
 }
 
-/* Without O_EXCL, which wants no link at the end, a link has been resolved in `real`. */
+/* O_EXCL refuses a link at the end; without it, `real` has no link any more. */
 static int open_walking(const struct paths *paths, int *fd, const char *path, int flags,
                         mode_t mode)
 {
@@ -144,7 +144,7 @@ static int open_inside(const struct paths *paths, int *fd, const char *path, int
                           : open_resolved(paths, fd, inside, flags, mode);
 }
 
-/* Holds open what the link leads to: the name in /proc leads to nothing else. */
+/* Keeps the link's target open, so that the name in /proc leads to nothing else. */
 static int follow_inside(const struct paths *paths, struct found_name *found, const char *path)
 {
     found->directory = -1;
@@ -265,7 +265,7 @@ int paths_read_link(const struct paths *paths, char target[static PATH_BYTES], c
 
 /* ---- the real name --------------------------------------------------------------------------- */
 
-/* Adds one name to `real`. If it is a link, puts its target before `rest` in place of that. */
+/* Adds one name to `real`. If it is a link, puts its target before `rest` instead. */
 static int resolve_name(const struct paths *paths, char real[static PATH_BYTES],
                         char rest[static PATH_BYTES], const char *name, unsigned *links)
 {

@@ -76,8 +76,8 @@ char *path_cut_last(char *path);
 /* True for "", "." and "..". */
 bool path_is_dots(const char *name);
 
-/* True if an absolute path has all the parts of a directory's path at its start. "/" is the start
- * of none. */
+/* True if an absolute path has all the parts of a directory's path at its start. "/" never
+ * matches. */
 bool path_begins_with(const char *path, const char *directory);
 
 /* Puts `first` before `rest`, which is empty or begins with a slash. Returns 0 or ENAMETOOLONG. */

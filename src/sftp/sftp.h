@@ -77,7 +77,7 @@ void sftp_run(struct sftp *sftp);
 /* Sends all answers. False if the client has gone: then the session has ended. */
 bool sftp_send(struct sftp *sftp);
 
-/* True if the client has closed its end, even if requests of its are still unanswered. Ask before
+/* True if the client has closed its end, even if some of its requests are unanswered. Ask before
  * each request but the one that was waited for, and during a request that takes long. */
 bool sftp_client_has_gone(void);
 
@@ -139,9 +139,9 @@ mode_t attributes_mode(const struct attributes *wanted, mode_t otherwise);
 /* Writes size, owners, mode with the file's type, and times. A jail may name these owners later. */
 void attributes_write(struct writer *answers, const struct stat *status);
 
-/* Sets what `wanted` names, in the order size, permissions, times, owners, and goes on after an
- * error: of an open file, or unless `found` is NULL of that, but for the size. Returns 0, or the
- * errno of the last error. */
+/* Sets what `wanted` names, in the order size, permissions, times, owners. With `found` NULL it
+ * changes the open file; else the named one, whose size it leaves. It continues after an error.
+ * Returns 0, or the errno of the last error. */
 int attributes_set(const struct attributes *wanted, int fd, const struct found_name *found);
 
 /* ---- reports, sftp_log.c --------------------------------------------------------------------- */
@@ -151,8 +151,8 @@ int attributes_set(const struct attributes *wanted, int fd, const struct found_n
 /* Looks for the session process's socket. False if this process logs by itself. */
 bool sftp_log_begin(void);
 
-/* At once there may be more reports than the socket holds. A session process that has not read for
- * LIMIT_SFTP_REPORT_MS loses reports, and nothing waits for it until it reads again. */
+/* There may be more reports at once than the socket holds. If the session process has not read for
+ * LIMIT_SFTP_REPORT_MS, reports are lost, and we do not wait again until it reads. */
 void sftp_log_send(const struct sftp_report *report);
 
 /* With reports_files: reports a file that was closed. */

@@ -147,7 +147,7 @@ static int print_requests(const struct flags *flags)
     return -1;
 }
 
-/* What flags_next() leaves to us. */
+/* Handles the flags that flags_next() returns. */
 static int take_flag(struct sftp_options *options, const struct flags *flags, int flag)
 {
     switch (flag) {
@@ -193,7 +193,7 @@ int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon
         if (by_daemon) {
             return flags_refuse(&flags, "no operands are taken", NULL);
         }
-        /* To ignore -R or -j would give the client more than the administrator meant to. */
+        /* To ignore -R or -j would give the client more rights than the administrator meant to. */
         if (flags.rest[0][0] == '-') {
             return flags_refuse(&flags, "flags come before operands", *flags.rest);
         }
