@@ -12,9 +12,10 @@
  * anything but letters, digits and plain punctuation. Quotes, backslashes and all bytes outside
  * printable ASCII become \xNN: no value can forge a line or control a terminal.
  *
- * If the reader of the log has stopped, a line waits up to LIMIT_LOG_WAIT_MS and is then lost. The
- * next lines do not wait until one was written. Each process counts the lines that it has lost.
- * When it can write again, the first line is the report `event=dropped lines=N`, at LOG_TROUBLE.
+ * If the reader of the log has stopped, a line waits up to LIMIT_LOG_WAIT_MS and is then lost.
+ * Until a line has been written again, later lines do not wait. Each process counts the lines that
+ * it has lost. When it can write again, the first line is the report `event=dropped lines=N`, at
+ * LOG_TROUBLE.
  *
  * After log_connect() the log uses only these system calls: write or sendto, poll (ppoll), and
  * clock_gettime if the kernel has no vDSO; with syslog also socket, connect, fcntl
@@ -53,7 +54,7 @@ void log_open(bool use_syslog, enum log_level shown);
 /* True if lines go to syslog: then the process must be able to connect to it again. */
 bool log_is_syslog(void);
 
-/* To which the lines for stderr go. */
+/* The descriptor to which the lines for stderr go. */
 int log_descriptor(void);
 
 /* Connects to syslog if lines go there, and reopens stderr. See log_syslog_open() and
