@@ -22,7 +22,7 @@
 #include "sandbox_layers.h"
 #include "text.h"
 
-/* The start of 2026, when no version of this program was out yet. */
+/* The start of 2026, before the first release of this program. */
 #define CLOCK_MIN 1767225600
 
 _Static_assert(SANDBOX_SECCOMP == 0x80, "a set of layers fits an exit status");
@@ -36,8 +36,8 @@ _Static_assert(SANDBOX_SECCOMP == 0x80, "a set of layers fits an exit status");
 /* One string, as in text.h. */
 static const char remedies_of_keys[] = "\0" AUTHKEYS_EACH_REASON(REMEDY);
 
-/* For what texts begin with. After a remedy that ends with a blank comes the path or the user;
- * after wrensshd-makekey, the key directory. */
+/* How a text begins, and its remedy. After a remedy that ends with a blank comes the path or the
+ * user; after wrensshd-makekey, the key directory. */
 static const char remedies[] =
     /* Reasons of accounts: account_find.c. */
     "unknown user\0useradd \0"
@@ -81,11 +81,11 @@ static const char remedies[] =
 
 static const struct options *checked;
 
-/* What a shell takes as it is. */
+/* The characters that are not special to a shell. */
 #define PLAIN "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@+,%="
 
-/* Appends a word for a shell: users choose names, and an administrator types the remedy. In place
- * of a word that the log would escape or cut stands NAME. */
+/* Appends a word for a shell: users choose names, and an administrator types the remedy. NAME
+ * replaces a word that the log would escape or cut. */
 static void append_word(char text[static LOG_VALUE_BYTES + 1], const char *word)
 {
     size_t used = strlen(text);
@@ -141,8 +141,8 @@ static bool is_in_home(const char *path, const struct account *account)
             (realpath(account->home, home) != NULL && is_within(path, home)));
 }
 
-/* Who should own the path at fault: root where the administrator's flags lead, the user in the
- * home. NULL for any other place, to which a link of the user's leads. */
+/* Who should own the path at fault: root for paths of the administrator's flags, the user in the
+ * home. NULL for any other path, to which a link of the user's leads. */
 static const char *find_owner(const struct account *account, const char *path)
 {
     char file[LIMIT_PATH_BYTES];
@@ -173,7 +173,7 @@ static void remedy_of_login(struct log_line *line, const char *user,
     if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
         const struct account *account = &outcome->account.account;
         const char *found = find_owner(account, verdict->path);
-        /* Below the home, root would follow a link that the user puts in a folder's place. */
+        /* Below the home, root would follow a link with which the user has replaced a folder. */
         bool below = found == account->user && !is_within(account->home, verdict->path);
         owner = unsafe_owner && found != NULL && !below ? found : "";
         remedy = found == NULL           ? "remove the link that leads there"
@@ -223,7 +223,7 @@ static bool check_sandbox(const struct options *options, const struct identity *
 /* In memory that the child shares. */
 static struct authkeys_report *report;
 
-/* In the child, in the place of authkeys_search(). */
+/* In the child, instead of authkeys_search(). */
 static void explain(struct authkeys_verdict *verdict, const struct authkeys_query *query,
                     const struct account *account, const struct authkeys_files *files)
 {
@@ -257,7 +257,7 @@ static bool log_outcome(struct ipc_auth *request, struct login_outcome *outcome)
     return write_outcome(request, outcome);
 }
 
-/* The child is gone, and what it has left is checked like any other input. */
+/* The child has ended, and its results are checked like any other input. */
 static bool log_findings(struct ipc_auth *request, struct login_outcome *outcome)
 {
     struct authkeys_verdict *keys = &outcome->keys;
@@ -278,7 +278,8 @@ static bool log_findings(struct ipc_auth *request, struct login_outcome *outcome
     return found;
 }
 
-/* One child reads all lines. It is not waited for if it has not answered: it may hang for ever. */
+/* One child reads all lines. If it has not answered, we do not wait for its end: it may hang for
+ * ever. */
 static bool check_lines(const struct login *login, struct ipc_auth *request)
 {
     struct login_outcome *outcome = &login->scratch->outcome;

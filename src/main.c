@@ -46,8 +46,8 @@ static int trouble(const char *what)
 
 #define STANDARD_DESCRIPTORS (STDERR_FILENO + 1)
 
-/* Learns what descriptors 0 to 2 are. Opens /dev/null for each that is closed, so that no later
- * file gets one of these numbers. Zeros stand for what is not known. */
+/* Finds out what descriptors 0 to 2 are. Opens /dev/null for each that is closed, so that no later
+ * file gets one of these numbers. An unknown one is all zeros. */
 static bool have_standard_descriptors(struct stat files[static STANDARD_DESCRIPTORS])
 {
     memset(files, 0, STANDARD_DESCRIPTORS * sizeof(*files));
@@ -73,9 +73,9 @@ static bool is_same_stream(const struct stat *one, const struct stat *other)
     return is_stream(one) && lease_is_same(one, other);
 }
 
-/* Some inetds use the connection as stderr too, and the log would go to the client. Then puts
- * /dev/null in the place of stderr and returns true. There is no client if stdin is not a stream: a
- * person may have piped stdout and stderr into a pager. */
+/* Some inetds use the connection as stderr too, and the log would go to the client. Then replaces
+ * stderr by /dev/null and returns true. There is no client if stdin is not a stream: a person may
+ * have piped stdout and stderr into a pager. */
 static bool take_stderr_off_connection(const struct stat files[static STANDARD_DESCRIPTORS])
 {
     const struct stat *in = &files[STDIN_FILENO];
@@ -131,8 +131,8 @@ static void set_mask(void)
     }
 }
 
-/* Opens our own program's file for the SFTP server: the user may lack the right to. Without
- * /proc by the path with which the kernel started us. If neither works, there is no SFTP. */
+/* Opens our own program's file for the SFTP server, as the user may lack the right to. Without
+ * /proc it uses the path by which the kernel started us. If neither works, there is no SFTP. */
 static void open_program(void)
 {
     int fd = open("/proc/self/exe", O_PATH | O_CLOEXEC);
@@ -265,7 +265,7 @@ static int fork_processes(const struct options *options, const struct peer *peer
     }
     place_ends(monitors[network == 0], sessions[network == 0]);
     if (network == 0) {
-        /* The sandbox closes all that is not the network process's. */
+        /* The sandbox closes all descriptors that are not the network process's. */
         set_sockets();
         serve(options, peer, admission.uid == 0 ? &identity : NULL, cookie);
         _exit(0);

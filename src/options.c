@@ -108,7 +108,7 @@ static int take_group(struct options *options, const struct flags *flags)
     return 0;
 }
 
-/* What flags_next() leaves to us. */
+/* Handles the flags that flags_next() returns. */
 static int take_flag(struct options *options, const struct flags *flags, int flag)
 {
     switch (flag) {
@@ -159,7 +159,7 @@ static int check_whole(struct options *options, const struct flags *flags)
          options->authorities != NULL || options->revoked != NULL || options->verbosity < 0)) {
         return flags_refuse(flags, "-N needs -e, and excludes -a, -c, -q and -R", NULL);
     }
-    /* All strangers are one user: one of them could keep the others out. */
+    /* All strangers are one user: one of them could use up the connections of all. */
     if (options->anybody != NULL && options->user_connections == UINT32_MAX) {
         options->user_connections = 0;
     }
