@@ -29,7 +29,7 @@ static bool six_are_enough(size_t blocks)
 }
 #endif
 
-/* The fastest kernel to begin with, if so many bytes are needed. */
+/* The fastest kernel to begin with, for this number of bytes. */
 static struct kernel choose(size_t count)
 {
     (void)count; /* on most machines one kernel is the best for all */

@@ -106,7 +106,7 @@ static void absorb_last(struct state *state, const uint8_t *message, size_t coun
     add_block(state->scalars.h, state->last, 0);
 }
 
-/* The fastest kernel for so many bytes, or NULL if it is faster without one. */
+/* The fastest kernel for this number of bytes, or NULL if it is faster without one. */
 static const struct poly1305_kernel *find_kernel(size_t count)
 {
     const struct poly1305_kernel *found = NULL;
@@ -170,7 +170,7 @@ static size_t absorb_strides(struct state *state, const uint8_t *message, size_t
 static void finish(uint8_t tag[static BLOCK_BYTES], struct state *state)
 {
     multiply_once(&state->scalars);
-    /* In place of r, which is not needed any more, as the whole state is wiped later. */
+    /* Overwrites r, which is not needed any more; the whole state is wiped later. */
     limb *h = state->scalars.h, *reduced = state->scalars.r, *s = state->s;
     wide carry = 5;
     for (size_t i = 0; i < LIMBS; i++) {

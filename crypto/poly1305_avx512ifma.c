@@ -13,7 +13,7 @@
 #define DIGITS     3
 #define DIGIT_BITS 44
 #define TOP_BITS   42 /* the last digit's, up to 2^130 */
-#define FOLD       20 /* what would be digit 3 + i, by 2^132 = 4 x 5, comes back so often as digit i */
+#define FOLD       20 /* digit 3 + i is added to digit i this many times, by 2^132 = 4 x 5 */
 
 #define MASK(bits) ((UINT64_C(1) << (bits)) - 1)
 
