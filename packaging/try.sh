@@ -357,7 +357,7 @@ explain()
     if grep -q 'sandbox layers missing' "$data/log"; then
         say "This kernel, or the container around us, does not allow a layer of the sandbox:"
         sed -n 's/.*reason="\(sandbox layers missing: [^"]*\)".*/  \1/p' "$data/log" | tail -n 1
-        say "To serve with what there is: sh $(quote "$0") -B"
+        say "To serve without it: sh $(quote "$0") -B"
     elif grep -q 'verdict=accepted' "$data/log"; then
         say "The login was accepted; your login shell is" \
             "$(getent passwd "$user_id" | cut -d: -f7): does it run commands?"
