@@ -193,7 +193,7 @@ def test_early_boot(dial, without, mode):
     line = dial("-t", "2", mode=mode, launch=without("early"))
     assert line.sock.recv(100) == b"", "bytes went out to the client"
     assert line.wait_exit() == 111 and time.monotonic() - started > 1.9
-    assert "has not gathered" in line.log.events("trouble")[0]["reason"] and len(line.log.lines()) == 1
+    assert "random pool is not initialized" in line.log.events("trouble")[0]["reason"] and len(line.log.lines()) == 1
 
 
 BAD = [(URANDOM, "/etc/passwd", "is not the kernel"), (URANDOM, "/dev/zero", "is not the kernel"),

@@ -267,7 +267,7 @@ START_TEST(device_without_a_seed)
     ck_assert_int_eq(polls_timeout_ms, INT_MAX);
     ck_assert_int_eq(open_descriptors(), before);
     ck_assert_int_eq(fcntl(PLACE, F_GETFD), -1);
-    assert_contains(said, "path=/dev/random reason=\"the kernel has not gathered");
+    assert_contains(said, "path=/dev/random reason=\"the kernel's random pool is not");
 }
 END_TEST
 

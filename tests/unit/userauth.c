@@ -447,7 +447,7 @@ END_TEST
 START_TEST(another_service)
 {
     rig_say(&rig, SSH_MSG_USERAUTH_REQUEST, "sss", "bob", "ssh-userauth", "none");
-    rig_expect_refusal(&rig, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE, "only the ssh-connection");
+    rig_expect_refusal(&rig, SSH_DISCONNECT_SERVICE_NOT_AVAILABLE, "unsupported service");
 }
 END_TEST
 
