@@ -1,4 +1,4 @@
-#include "check_run.h"
+#include "options.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -13,13 +13,13 @@
 
 #include "authkeys_explain.h"
 #include "clock.h"
+#include "confine.h"
 #include "exits.h"
 #include "log.h"
 #include "login.h"
 #include "memory.h"
 #include "monitor.h"
 #include "sandbox.h"
-#include "sandbox_layers.h"
 #include "text.h"
 
 /* The start of 2026, before the first release of this program. */

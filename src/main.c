@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 #include "admission.h"
-#include "check_run.h"
 #include "confine.h"
 #include "connection.h"
 #include "descriptors.h"
@@ -31,7 +30,6 @@
 #include "loop.h"
 #include "memory.h"
 #include "monitor.h"
-#include "oom.h"
 #include "options.h"
 #include "peer.h"
 #include "relro.h"

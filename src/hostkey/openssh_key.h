@@ -25,7 +25,7 @@ const char *openssh_key_parse(struct hostkey_pair *pair, const char *text, size_
 /* Does the same for the public key file beside it: "ssh-ed25519 base64 [comment]". */
 const char *openssh_key_parse_public(uint8_t public_key[static 32], const char *text, size_t count);
 
-/* ---- host_certificate.c ---------------------------------------------------------------------- */
+/* ---- host certificates ----------------------------------------------------------------------- */
 
 /*
  * A host certificate, ssh-ed25519-cert-v01@openssh.com (OpenSSH's PROTOCOL.certkeys), as

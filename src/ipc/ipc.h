@@ -41,7 +41,7 @@ enum ipc_type {
 /* ---- transport ------------------------------------------------------------------------------- */
 
 /* The network process is in its sandbox and has read nothing yet. `layers` is a set of SANDBOX_*
- * (sandbox_layers.h). If one is missing and -B is not given, the monitor ends the connection. */
+ * (confine.h). If one is missing and -B is not given, the monitor ends the connection. */
 struct ipc_start {
     uint32_t type;
     uint32_t layers;

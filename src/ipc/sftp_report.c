@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "confine.h"
 #include "log.h"
-#include "sandbox_layers.h"
 
 bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes)
 {

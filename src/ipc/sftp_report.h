@@ -32,7 +32,7 @@ struct sftp_counts {
 
 struct sftp_report {
     uint32_t kind;
-    uint32_t layers; /* of sandbox_layers.h */
+    uint32_t layers; /* of confine.h */
     struct sftp_counts counts;
     char text[LIMIT_NOTE_BYTES + 1];
 };

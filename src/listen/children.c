@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "descriptors.h"
-#include "dirs.h"
 #include "exits.h"
 #include "limit.h"
 #include "listen.h"

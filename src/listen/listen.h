@@ -11,7 +11,6 @@
 #include <sys/types.h>
 
 #include "clients.h"
-#include "rate_limit.h"
 
 #define LISTEN_NAME "wrensshd-listen"
 

@@ -20,7 +20,6 @@
 #include "log.h"
 #include "memory.h"
 #include "monitor_state.h"
-#include "tcp_bytes.h"
 
 /* ---- reaping --------------------------------------------------------------------------------- */
 

@@ -17,7 +17,7 @@
 #include "admission.h"
 #include "identity.h"
 #include "limit.h"
-#include "oom.h"
+#include "memory.h"
 #include "options.h"
 #include "peer.h"
 

@@ -5,12 +5,12 @@
 #include <string.h>
 
 #include "clock.h"
+#include "confine.h"
 #include "exits.h"
 #include "limit_slots.h"
 #include "log.h"
 #include "monitor.h"
 #include "requests.h"
-#include "sandbox_layers.h"
 #include "sign.h"
 
 #define PHASES_SERVING (MONITOR_BEFORE_LOGIN | MONITOR_AFTER_LOGIN)

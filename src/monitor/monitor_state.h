@@ -15,7 +15,7 @@
 #include "identity.h"
 #include "ipc.h"
 #include "login.h"
-#include "oom.h"
+#include "memory.h"
 #include "options.h"
 #include "peer.h"
 #include "session_process.h"
@@ -138,5 +138,17 @@ void ending_count_bytes(struct monitor *monitor);
 
 /* Writes the `event=end` line. */
 void ending_log(const struct monitor *monitor);
+
+/* ---- the bytes of a connection --------------------------------------------------------------- */
+
+/*
+ * The bytes of a TCP connection as the kernel counts them: a process that only reads and writes the
+ * connection cannot falsify the count.
+ */
+
+/* Sets *received to the bytes that have arrived, read or not, and *sent to those sent, without
+ * retransmissions. The end of a direction may count as one byte. Returns false if `fd` is not a TCP
+ * socket, and on kernels before Linux 4.1. */
+bool tcp_bytes(uint64_t *received, uint64_t *sent, int fd);
 
 #endif

@@ -8,7 +8,7 @@
 
 /*
  * Serves the connection on descriptors 0 and 1, which must be non-blocking, from greeting to end.
- * `layers` are the sandbox layers in force (sandbox_layers.h). Returns when the connection has
+ * `layers` are the sandbox layers in force (confine.h). Returns when the connection has
  * ended and the monitor knows why.
  */
 void loop_run(struct connection *connection, uint32_t layers);

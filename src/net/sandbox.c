@@ -12,9 +12,7 @@
 #include "entropy.h"
 #include "exits.h"
 #include "ipc.h"
-#include "landlock.h"
 #include "limit.h"
-#include "sandbox_layers.h"
 #include "seccomp_abi.h"
 
 /* The descriptors of all channels, and 9 more: the connection, stderr, the sockets to the other

@@ -7,10 +7,11 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/resource.h>
 #include <sys/types.h>
 
-#include "identity.h"
+struct identity;
 
 /*
  * The system calls setgroups(2), setresgid(2) and setresuid(2). Our processes have one thread each;
@@ -58,5 +59,60 @@ void confine_join_users_keyring(void);
 /* Forbids core dumps, and ptrace(2) and /proc/PID/mem to processes of the same user. To be called
  * after a change of uid, with which the kernel may reset it. */
 bool confine_not_dumpable(void);
+
+/* ---- the layers of a sandbox ----------------------------------------------------------------- */
+
+/*
+ * The layers of a sandbox. net/sandbox.c enters those of the network process; the monitor checks
+ * that the required ones are in force, and logs them. wrensshd-sftp enters those that need no root.
+ */
+
+enum sandbox_layer {
+    SANDBOX_ROOT = 1 << 0,   /* chroot into a directory that was removed */
+    SANDBOX_UID = 1 << 1,    /* own uid and gid, real, effective and saved */
+    SANDBOX_GROUPS = 1 << 2, /* no supplementary groups */
+    SANDBOX_NO_NEW_PRIVS = 1 << 3,
+    SANDBOX_NOT_DUMPABLE = 1 << 4,
+    SANDBOX_RLIMITS = 1 << 5,  /* no file growth, processes or core dumps; few descriptors */
+    SANDBOX_LANDLOCK = 1 << 6, /* no access to files, if the kernel has Landlock */
+    SANDBOX_SECCOMP = 1 << 7,  /* any system call that is not listed kills the process */
+};
+
+/* The required layers: all if the daemon starts as root, otherwise those that need no root.
+ * Landlock is never required, as seccomp forbids every system call that Landlock would check. */
+#define SANDBOX_REQUIRED_AS_ROOT                                                                   \
+    (SANDBOX_ROOT | SANDBOX_UID | SANDBOX_GROUPS | SANDBOX_REQUIRED_AS_USER)
+#define SANDBOX_REQUIRED_AS_USER                                                                   \
+    (SANDBOX_NO_NEW_PRIVS | SANDBOX_NOT_DUMPABLE | SANDBOX_RLIMITS | SANDBOX_SECCOMP)
+
+/* All names with their commas, and a NUL. */
+#define SANDBOX_NAMES_BYTES 96
+
+/* Writes the names of these layers, separated by commas, or "none". */
+void sandbox_layers_name(char out[static SANDBOX_NAMES_BYTES], uint32_t layers);
+
+/* ---- Landlock -------------------------------------------------------------------------------- */
+
+/*
+ * Landlock (landlock(7), Linux 5.13): a process takes rights away from itself and from all that it
+ * starts. They are then in a domain: they can't trace processes outside of it, read their memory
+ * or take descriptors from them (ptrace(2), pidfd_getfd(2)).
+ */
+
+/* Makes a rule set that takes away these rights to files (LANDLOCK_* of seccomp_abi.h), and these
+ * ways to reach processes outside (LANDLOCK_SCOPE_*). Returns a descriptor, or -1 if the kernel
+ * does not know one of them. */
+int landlock_rules(uint64_t rights, uint64_t scopes);
+
+/* Gives the rights back beneath an open directory. Returns false if that fails. */
+bool landlock_allow_beneath(int rules, int directory, uint64_t rights);
+
+/* Enters the rule set for good, and closes it. Needs no_new_privs. Returns false if `rules` is -1
+ * or the kernel refuses. */
+bool landlock_enter(int rules);
+
+/* Enters a domain that takes away no right to files. Since Linux 6.12 it can't send signals
+ * outside, either. Does nothing before Linux 5.19, or without Landlock. */
+void landlock_isolate(void);
 
 #endif

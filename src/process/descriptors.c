@@ -1,11 +1,13 @@
 #include "descriptors.h"
 
+#include <fcntl.h>
 #include <stddef.h>
 #include <sys/signalfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "call_numbers.h"
-#include "dirs.h"
+#include "text.h"
 
 /* More would take seconds. RLIMIT_NOFILE is no help: a descriptor may be above a limit that was
  * lowered after it was opened. */
@@ -103,4 +105,28 @@ bool signals_ending_wait(void)
     sigpending(&waiting);
     return sigismember(&waiting, SIGTERM) == 1 || sigismember(&waiting, SIGINT) == 1 ||
            sigismember(&waiting, SIGHUP) == 1 || sigismember(&waiting, SIGUSR1) == 1;
+}
+
+/* ---- numbers in a directory of /proc --------------------------------------------------------- */
+
+bool dirs_numbers(const char *path, dirs_visit *visit, void *context)
+{
+    _Alignas(struct dirs_entry) char piece[1024];
+    const struct dirs_entry *entry;
+    unsigned number;
+    long bytes;
+    int list = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (list < 0) {
+        return false;
+    }
+    while ((bytes = syscall(SYS_getdents64, list, piece, sizeof(piece))) > 0) {
+        for (long at = 0; at < bytes; at += entry->bytes) {
+            entry = (const struct dirs_entry *)(const void *)(piece + at);
+            if (number_read(&number, entry->name)) {
+                visit(context, list, (int)number);
+            }
+        }
+    }
+    close(list);
+    return bytes == 0;
 }

@@ -6,6 +6,7 @@
 #define WREN_MEMORY_H
 
 #include <stddef.h>
+#include <sys/types.h>
 
 /* ---- unused pages (madvise(2), MADV_DONTNEED) ------------------------------------------------ */
 
@@ -42,5 +43,31 @@ void *secret_new(size_t bytes);
 
 /* For a forked child: unmaps the memory in the child only, unless the kernel gave it zeros. */
 void secret_abandon(void *secret, size_t bytes);
+
+/* ---- the kernel out of memory ---------------------------------------------------------------- */
+
+/*
+ * oom_score_adj (proc(5)): which processes the kernel ends first when memory runs out.
+ */
+
+/* A number from -1000 to 1000 with its newline and a NUL. */
+#define OOM_SCORE_BYTES 8
+
+struct oom {
+    int fd; /* this process's oom_score_adj; -1 if oom_raise() has not changed it */
+    char before[OOM_SCORE_BYTES];
+};
+
+/*
+ * Raises the score of this process and its later children to LIMIT_OOM_SCORE. Changes nothing
+ * without /proc, or if the score is as high already. The descriptor has a number of at least
+ * `least_fd`; it stays open because a process that is not dumpable cannot open it again, unless it
+ * is root's.
+ */
+void oom_raise(struct oom *oom, int least_fd);
+
+/* Restores the score before oom_raise(), and closes the descriptor. Also restores that of `other`,
+ * a process that was forked since, which only root may do. */
+void oom_restore(struct oom *oom, pid_t other);
 
 #endif

@@ -84,7 +84,7 @@ void sessions_reports(struct sessions *sessions);
  * exit pipe. */
 void sessions_reaped(struct sessions *sessions, pid_t pid, int status);
 
-/* ---- account_become.c: makes this process run as the user ------------------------------------ */
+/* ---- makes this process run as the user ------------------------------------------------------ */
 
 /*
  * Sets the supplementary groups, the real, effective and saved gid and uid, and clears the

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "big_endian.h"
-#include "dirs.h"
+#include "descriptors.h"
 #include "sftp.h"
 
 #define DAY_SECONDS       86400

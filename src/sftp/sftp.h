@@ -144,7 +144,7 @@ void attributes_write(struct writer *answers, const struct stat *status);
  * Returns 0, or the errno of the last error. */
 int attributes_set(const struct attributes *wanted, int fd, const struct found_name *found);
 
-/* ---- reports, sftp_log.c --------------------------------------------------------------------- */
+/* ---- reports, handles.c ---------------------------------------------------------------------- */
 
 /* Reports go to the session process, which makes the lines of the log, or else to our own log. */
 
@@ -236,7 +236,7 @@ void owners_show(uint32_t uid, uint32_t gid);
  * if the name is empty. False if there is no such user, or if the path is too long. */
 bool owners_home(char home[static PATH_BYTES], const char *user);
 
-/* ---- the command line, sftp_options.c -------------------------------------------------------- */
+/* ---- the command line, sftp_main.c ----------------------------------------------------------- */
 
 /* The flags of OpenSSH's server, and a few of ours. */
 struct sftp_options {
@@ -269,7 +269,7 @@ int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon
  * `read_only` all changes; with seccomp all system calls but those of files. Outside of the jail
  * only files that are open already can be used.
  *
- * Returns the layers that are in force (sandbox_layers.h). Landlock's first version, of Linux 5.13
+ * Returns the layers that are in force (confine.h). Landlock's first version, of Linux 5.13
  * to 5.18, forbids to move files between directories: there only a read-only server uses it.
  */
 uint32_t sftp_sandbox_enter(int jail, bool read_only);

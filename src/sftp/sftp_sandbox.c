@@ -7,8 +7,6 @@
 
 #include "call_numbers.h"
 #include "confine.h"
-#include "landlock.h"
-#include "sandbox_layers.h"
 #include "seccomp_abi.h"
 #include "seccomp_filter.h"
 

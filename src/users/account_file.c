@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sodium.h>
+#include <stddef.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -228,4 +229,20 @@ int passwd_find(struct user *user, const char *name)
     }
     errno = ENAMETOOLONG;
     return fits ? found : -1;
+}
+
+/* ---- the identity of our processes ----------------------------------------------------------- */
+
+#define OVERFLOW_ID 65534
+
+struct identity identity_find(void)
+{
+    struct identity ids[2] = {{0}};
+    passwd_find_ids(ids, "wrensshd", "nobody");
+    for (size_t i = 0; i < 2; i++) {
+        if (ids[i].uid != 0 && ids[i].gid != 0) {
+            return ids[i];
+        }
+    }
+    return (struct identity){.uid = OVERFLOW_ID, .gid = OVERFLOW_ID};
 }

@@ -23,8 +23,8 @@
 #include "entropy.h"
 #include "limit_slots.h"
 #include "log.h"
+#include "memory.h"
 #include "monitor.h"
-#include "oom.h"
 
 /* After the attacker has finished, all processes of the connection must exit within this time. */
 #define EXIT_MS 5000

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "agree.h"
+#include "confine.h"
 #include "log.h"
-#include "sandbox_layers.h"
 #include "writer.h"
 
 #define ALL_LAYERS (SANDBOX_REQUIRED_AS_ROOT | SANDBOX_LANDLOCK)

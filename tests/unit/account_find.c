@@ -1,4 +1,4 @@
-/* Covers account_find.c and account_become.c. If the test is root and may mount, it has an /etc of
+/* Covers account_find.c and account_become(). If the test is root and may mount, it has an /etc of
  * its own; otherwise only the tests run that need none. */
 #include "account_find.h"
 #include "sessions.h"

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "seccomp_abi.h"
+#include "identity.h"
 #include "unit.h"
 
 static const struct identity somebody = {.uid = 4000, .gid = 4001};

@@ -1,4 +1,4 @@
-/* For process/descriptors.c and process/dirs.c. With and without close_range() and /proc: this
+/* For process/descriptors.c. With and without close_range() and /proc: this
  * program's own syscall() replaces the C library's, and lists a directory entry by entry. */
 #include "descriptors.h"
 

@@ -20,7 +20,6 @@
 #include "monitor_state.h"
 #include "people.h"
 #include "scratch.h"
-#include "tcp_bytes.h"
 #include "unit.h"
 
 enum { CONNECTION = 10, SPARE = 11 };

@@ -1,5 +1,5 @@
 /* Each test runs in a process of its own, as a domain can't be left. */
-#include "landlock.h"
+#include "confine.h"
 
 #include <errno.h>
 #include <fcntl.h>

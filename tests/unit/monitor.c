@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "clock.h"
+#include "confine.h"
 #include "descriptor.h"
 #include "entropy.h"
 #include "ipc.h"
@@ -21,7 +22,6 @@
 #include "loopback.h"
 #include "people.h"
 #include "process.h"
-#include "sandbox_layers.h"
 #include "scratch.h"
 #include "sign.h"
 #include "ssh_numbers.h"

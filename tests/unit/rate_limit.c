@@ -1,5 +1,5 @@
 /* How many lines a flood may write, and the count of those that are suppressed. */
-#include "rate_limit.h"
+#include "clients.h"
 
 #include "limit.h"
 #include "unit.h"

@@ -15,7 +15,6 @@
 
 #include "call_numbers.h"
 #include "confine.h"
-#include "sandbox_layers.h"
 #include "scratch.h"
 #include "seccomp_abi.h"
 #include "unit.h"

@@ -1,6 +1,6 @@
 /*
- * Covers session_process.c, session_requests.c and account_become.c: starts the session process
- * from a process that plays the monitor, and sends requests from the network process's end of its
+ * Covers session_process.c and session_requests.c: starts the session process from a
+ * process that plays the monitor, and sends requests from the network process's end of its
  * socket. Links nothing of monitor/.
  */
 #include "session_process.h"

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "confine.h"
 #include "log.h"
-#include "sandbox_layers.h"
 #include "scratch.h"
 #include "unit.h"
 

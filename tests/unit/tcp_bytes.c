@@ -1,4 +1,4 @@
-#include "tcp_bytes.h"
+#include "monitor_state.h"
 
 #include <string.h>
 #include <sys/socket.h>
