@@ -12,14 +12,16 @@
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
+static const struct in6_addr mapped = {.s6_addr = {[10] = 0xff, [11] = 0xff}};
+
 bool address_is_ipv4(const struct in6_addr *address)
 {
-    return IN6_IS_ADDR_V4MAPPED(address);
+    return memcmp(address, &mapped, ADDRESS_IPV4_OFFSET) == 0;
 }
 
 static void map_ipv4(struct in6_addr *address, const struct in_addr *v4)
 {
-    *address = (struct in6_addr){.s6_addr = {[10] = 0xff, [11] = 0xff}};
+    *address = mapped;
     memcpy(&address->s6_addr[ADDRESS_IPV4_OFFSET], v4, sizeof(*v4));
 }
 
