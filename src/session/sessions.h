@@ -110,7 +110,7 @@ union session_request {
 enum request_outcome session_requests_serve(struct sessions *sessions,
                                             union session_request *request, const char **wrong);
 
-/* ---- sftp_reports.c: reports of wrensshd-sftp become lines of the log ------------------------ */
+/* ---- reports of wrensshd-sftp become lines of the log ---------------------------------------- */
 
 /* Opens a socket pair, close-on-exec: ends[0] for this process, ends[1] for the SFTP server.
  * Returns 0, or -1 with errno. */

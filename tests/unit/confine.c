@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "seccomp_abi.h"
 #include "identity.h"
+#include "seccomp_abi.h"
 #include "unit.h"
 
 static const struct identity somebody = {.uid = 4000, .gid = 4001};

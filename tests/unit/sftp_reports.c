@@ -1,4 +1,4 @@
-/* session/sftp_reports.c and ipc/sftp_report.c: reports of an SFTP server become log lines. */
+/* session/streams.c and ipc/sftp_report.c: reports of an SFTP server become log lines. */
 #include "sessions.h"
 
 #include <signal.h>
