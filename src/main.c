@@ -252,11 +252,12 @@ static int fork_processes(const struct options *options, const struct peer *peer
     if (!open_descriptors(monitors, sessions)) {
         return trouble("/dev/null or a socket pair");
     }
+    /* First: out of memory in a burst of newcomers, the kernel ends one of these. */
+    oom_raise(&oom, NULL_DESCRIPTOR + 1);
     if (!admission_enter(&admission, peer)) {
         return 0;
     }
     launcher_environment_wipe(); /* admission needs XDG_RUNTIME_DIR */
-    oom_raise(&oom, NULL_DESCRIPTOR + 1);
     pid_t network = fork();
     if (network < 0) {
         return trouble("fork");
