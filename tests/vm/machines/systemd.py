@@ -1,6 +1,7 @@
 """systemd as PID 1: the socket, vsock, a Unix socket, the first key, 20 logins at once, a stop, a user's own systemd,
-limits, silent addresses, a flood of 500, a power cut, a reboot."""
+limits, silent addresses, a flood, a power cut, a reboot."""
 
+import contextlib
 import os
 import re
 import shlex
@@ -21,7 +22,7 @@ SECONDS = 100
 
 PACKAGES = ["systemd-sysv", "systemd", "iproute2", "netbase", "procps", "tinysshd", "libpam-systemd",
             "dbus-user-session", "systemd-container", "socat"]
-FLOOD = 500
+FLOOD, EMULATED_FLOOD = 500, 150  # without KVM systemd starts one or two units a second
 LOGINS = 20  # beside each of the crowds
 CROWDS = (1, 10), (1, 1), (64, 1), (250, 1)  # silent addresses, connections of each
 OPENSSH = "packaging/COMING-FROM-OPENSSH.md"
@@ -217,7 +218,7 @@ def check_reboot(place, machine, ssh):
 
 
 # Connections that say nothing, as many as there may be, from another address than the person's.
-FLOOD_SCRIPT = f"""for _ in {{1..{FLOOD}}}; do exec {{one}}<>/dev/tcp/127.0.0.1/22; done; echo flooded; read"""
+FLOOD_SCRIPT = "for _ in {{1..{size}}}; do exec {{one}}<>/dev/tcp/127.0.0.1/22; done; echo flooded; read"
 GREETING_SCRIPT = "exec 3<>/dev/tcp/127.0.0.1/22; head -c 8 <&3"
 
 
@@ -233,26 +234,29 @@ def wait_for(place, what, condition, seconds=120):
         time.sleep(0.5)
 
 
-def check_flood(place, ssh):
+def check_flood(place, ssh, size):
     """The login has its turn after the flood's connections, which systemd starts in their order."""
+    place.step(f"a flood of {size} connections")
     before = socket_counts(ssh)
-    flood = ssh.start(f"bash -c '{FLOOD_SCRIPT}'")
+    flood = ssh.start(f"bash -c '{FLOOD_SCRIPT.format(size=size)}'")
     place.check(flood.stdout.readline() == b"flooded\n", "no flood")
     done = ssh("echo through", timeout=300)
     place.check(done.stdout == "through\n", f"no login during the flood: {done.stderr}")
     counts = {}
 
     def answered():
-        """While systemd starts hundreds of units on an emulated processor, it keeps systemctl waiting until that gives
-        up. That says nothing about the socket."""
-        counts.update(socket_counts(ssh))
+        """While systemd starts hundreds of units on an emulated processor, it keeps systemctl, or the login before it,
+        waiting until that gives up. That says nothing about the socket."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            counts.update(socket_counts(ssh))
         return counts
     wait_for(place, "systemd's answer after the flood", answered, 600)
     place.check(counts["ActiveState"] == "active", f"the flood has shut the socket: {counts}")
     arrived = sum(int(counts[name]) - int(before[name]) for name in ("NAccepted", "NRefused"))
-    place.check(arrived > FLOOD, f"{arrived} connections at the socket")
+    place.check(arrived > size, f"{arrived} connections at the socket")
     flood.communicate(b"\n", timeout=60)
     wait_for(place, "a greeting for the flood's address", lambda: ssh(f"bash -c '{GREETING_SCRIPT}'").stdout == "SSH-2.0-")
+    counts.clear()
     wait_for(place, "systemd's last answer", answered, 600)
     place.check(counts["ActiveState"] == "active", f"the socket is shut after the flood: {counts}")
 
@@ -364,8 +368,7 @@ def run(place):
     check_limits(place, ssh)
     place.step("vsock and a Unix socket")
     check_other_sockets(place, ssh)
-    place.step(f"a flood of {FLOOD} connections")
-    check_flood(place, ssh)
+    check_flood(place, ssh, EMULATED_FLOOD if place.accelerator.startswith("emulated") else FLOOD)
     slowest = check_silent(place, ssh)
     check_journal(place, ssh)
     check_fail2ban(place, ssh)
