@@ -1,5 +1,5 @@
 """Servers that listen on port 22: wrensshd under the launchers, as the files of packaging/ start it, and peers that
-listen by themselves. And who comes to their door: clients that never log in, and somebody who does."""
+listen by themselves. And who comes to their door: clients that never log in or that stay after it, and somebody who does."""
 
 import json
 import os
@@ -11,10 +11,11 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from . import siege
+from .lean import let_go
 from .processes import Failed, descendants, die_with_parent, end, kill, read, run, wait_until
 from .results import LAUNCHED, OURS
 from .servers import CHACHA, Contender
-from .world import ENVIRONMENT, PLAIN
+from .world import ENVIRONMENT, GUEST, PLAIN
 
 PORT = 22
 PROJECT = os.path.abspath(os.path.join(os.path.dirname(__file__), *3 * [os.pardir]))
@@ -211,6 +212,35 @@ class Besieged:
 
     def __exit__(self, *_):
         end(self.process)
+
+
+class Held:
+    """Connections after the login of one user, who has a restricted key: as many as the server admits of `most`. Each
+    client has several, and ends if one of them is refused."""
+
+    each = 32
+
+    def __init__(self, bench, contender, most):
+        self.bench, self.contender, self.most, self.clients = bench, contender, most, []
+
+    def __enter__(self):
+        try:
+            while len(self.clients) * self.each < self.most:
+                self.clients.append(self.bench.lean.hold(self.contender, "idle", "--count", self.each, "--hold",
+                                                         user=GUEST, kex="curve"))
+        except Failed as why:
+            self.bench.results.note(f"the door, after {len(self.clients) * self.each} connections of one user: {why}")
+        self.bench.add(("door.held.count", "connections of one user beside which others log in", "", "more"),
+                       self.contender, len(self.clients) * self.each)
+        return self
+
+    def __exit__(self, *_):
+        for client in self.clients:
+            let_go(client)
+
+
+def taken_places(bench, contender, host, how):
+    return Held(bench, contender, how["held"]) if "held" in how else Besieged(host, how)
 
 
 def login(bench, contender, host):

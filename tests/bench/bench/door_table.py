@@ -5,12 +5,12 @@ from .results import LAUNCHED, OURS
 from .stats import summary
 from .sftp_tables import verdict
 
-TITLE = "The door: logins served while others take all places before the login"
+TITLE = "The door: logins served while others take all places"
 WIDTH = 34
 LEAST_SERVED_PERCENT = 95
 OWN = (OURS, *LAUNCHED)
 
-# Key, title, the server's address, the attackers (options of siege.py), seconds from one login to the next.
+# Key, title, the server's address, the attackers (options of siege.py, or door.Held), seconds from one login to the next.
 SCENARIOS = (
     ("silent1", "256 silent clients of one source", "127.0.0.1", {"silent": 256, "sources": 1}, 0.25),
     ("silent10", "256 silent clients of ten addresses", "127.0.0.1", {"silent": 256, "sources": 10}, 0.25),
@@ -20,6 +20,7 @@ SCENARIOS = (
     ("mixed", "16 clients after a key exchange and 200 silent ones of ten addresses", "127.0.0.1",
      {"kex": 16, "silent": 200, "sources": 10}, 1),
     ("newcomers", "100 silent newcomers a second of 250 sources", "127.0.0.1", {"rate": 100, "sources": 250}, 1),
+    ("held", "384 connections after the login of one restricted key", "127.0.0.1", {"held": 384}, 1),
 )
 
 

@@ -12,9 +12,9 @@ class Lean:
     def __init__(self, world, helpers):
         self.world, self.program = world, os.path.join(helpers, "lean", "wren-lean")
 
-    def command(self, contender, mode, *options, host=PLAIN, into=(), eager=False, kex=None):
+    def command(self, contender, mode, *options, host=PLAIN, into=(), eager=False, kex=None, user=None):
         # The other Debian does not contain it: it runs outside.
-        return [*into, self.program, mode, "--connect", f"{host}:{contender.running.port}", "--user", self.world.user,
+        return [*into, self.program, mode, "--connect", f"{host}:{contender.running.port}", "--user", user or self.world.user,
                 "--key", self.world.outside(self.world.identity), "--host-key", "any",
                 "--kex", kex or contender.kex,
                 *([] if eager else ["--polite"]), *map(str, options)]
@@ -33,9 +33,9 @@ class Lean:
         told = self.measured(contender, mode, *options, **where)
         return told, contender.running.next_bill(before)
 
-    def hold(self, contender, mode, *options):
+    def hold(self, contender, mode, *options, **where):
         """A run that waits, as soon as it has reached its state, until it is let go."""
-        client = subprocess.Popen(self.command(contender, mode, *options), stdin=subprocess.PIPE,
+        client = subprocess.Popen(self.command(contender, mode, *options, **where), stdin=subprocess.PIPE,
                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=ENVIRONMENT)
         if client.stdout.readline() != b"ready\n":
             words = client.stderr.read().decode("utf-8", "replace").strip()

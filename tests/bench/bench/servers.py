@@ -119,7 +119,8 @@ class OpenSSH(Server):
     def prepare(self):
         key, config = self.world.path("key-" + self.name), self.world.path(f"config-{self.name}")
         self.world.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", key])
-        lines = [f"HostKey {key}", f"AuthorizedKeysFile {self.world.authorized_keys}", "PasswordAuthentication no",
+        authorized = ".ssh/authorized_keys" if self.world.privileged else self.world.authorized_keys
+        lines = [f"HostKey {key}", f"AuthorizedKeysFile {authorized}", "PasswordAuthentication no",
                  "KbdInteractiveAuthentication no", "UsePAM no", "PrintMotd no", "PrintLastLog no", "MaxSessions 16",
                  "UseDNS no"]
         sftp = self.subsystem()

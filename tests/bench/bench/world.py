@@ -1,5 +1,6 @@
 """Where everything runs: this machine or a folder with another Debian, with its user, its keys and its networks."""
 
+import contextlib
 import os
 import pwd
 import shutil
@@ -8,7 +9,9 @@ import subprocess
 from .processes import Failed, end, kilobytes, read, run
 
 BASE = "/var/lib/wrensshd-bench"
-USER = "wrenbench"
+USER, GUEST = "wrenbench", "wrenguest"
+# All servers know these options.
+RESTRICTED = 'command="cat",no-pty,no-port-forwarding,no-agent-forwarding,no-X11-forwarding'
 PLENTY_KB = 6 << 20
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin", "LANG": "C.UTF-8", "HOME": "/nonexistent"}
 
@@ -75,7 +78,7 @@ class World:
         if self.privileged:
             self._use_memory()
             os.makedirs(self.outside("/run/sshd"), exist_ok=True)  # OpenSSH's server wants it, and a chroot lacks it
-        self.user, self.home, self.uid, self.gid = self._add_user() if self.privileged else self._self()
+        self.user, self.home, self.uid, self.gid = self._add_user(USER, "home") if self.privileged else self._self()
         self.identity = self.path("id_ed25519")
         self.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "bench", "-f", self.identity])
         self.authorized_keys = os.path.join(self.home, ".ssh", "authorized_keys") if self.privileged \
@@ -97,12 +100,23 @@ class World:
         if kilobytes(read("/proc/meminfo"))["MemAvailable"] > PLENTY_KB:
             run(["mount", "-t", "tmpfs", "-o", "mode=755", "bench", self.outside(self.base)])
 
-    def _add_user(self):
-        self.run(["useradd", "--no-create-home", "--home-dir", self.path("home"), "--shell", "/bin/sh",
-                  "--password", "*", USER])
+    def _add_user(self, name, home):
+        self.run(["useradd", "--no-create-home", "--home-dir", self.path(home), "--shell", "/bin/sh",
+                  "--password", "*", name])
         fields = next(line.split(":") for line in open(self.outside("/etc/passwd"), encoding="utf-8")
-                      if line.startswith(USER + ":"))
-        return USER, fields[5], int(fields[2]), int(fields[3])
+                      if line.startswith(name + ":"))
+        return name, fields[5], int(fields[2]), int(fields[3])
+
+    def add_guest(self):
+        """GUEST, as root: another user, with the same key, which may only hold connections."""
+        _, home, uid, gid = self._add_user(GUEST, "guest")
+        folder = self.outside(os.path.join(home, ".ssh"))
+        os.makedirs(folder, 0o700)
+        path = os.path.join(folder, "authorized_keys")
+        with open(path, "w", encoding="ascii") as file, open(self.outside(self.identity + ".pub"), encoding="ascii") as key:
+            file.write(f"{RESTRICTED} {key.read()}")
+        for owned in (self.outside(home), folder, path):
+            os.chown(owned, uid, gid)
 
     def _self(self):
         entry = pwd.getpwuid(os.getuid())
@@ -140,10 +154,9 @@ class World:
             end(link)
         self._links = {}
         if self.privileged:
-            try:
-                self.run(["userdel", "--force", USER])
-            except Failed:
-                pass  # there was none
+            for name in (USER, GUEST):
+                with contextlib.suppress(Failed):  # there was none
+                    self.run(["userdel", "--force", name])
         if os.path.ismount(self.outside(self.base)):
             run(["umount", "--lazy", self.outside(self.base)])
         shutil.rmtree(self.outside(self.base), ignore_errors=True)

@@ -13,7 +13,7 @@ def one(bench, contender, key, host, how, interval_seconds):
         gate.open()
         if door.login(bench, contender, host) is None:
             raise Failed(f"{contender.title}: no login without an attack: {gate.last_words()}")
-        with door.Besieged(host, how):
+        with door.taken_places(bench, contender, host, how):
             count = bench.plan.door_logins if interval_seconds >= 1 else SHORT_LOGINS
             taken = door.logins(bench, contender, host, count, interval_seconds)
     finally:
@@ -29,6 +29,7 @@ def measure(bench):
     if not bench.world.privileged:
         raise Failed("port 22, and networks to come from, need root")
     door.set_up_networks()
+    bench.world.add_guest()
     gates = door.gates(bench)
     bench.results.titles.update({gate.name: gate.title for gate in gates})
     for key, title, host, how, interval_seconds in SCENARIOS:
