@@ -274,8 +274,9 @@ void log_end(struct log_line *line, enum log_level level)
     if (!log_shows(level)) {
         return;
     }
-    if (!log_rate_allows(&budget, clock_now_ms(), dropped > 0 ? 2 : 1) || !report_dropped() ||
-        !put(line, level)) {
+    bool is_limited = budget.burst > 0;
+    if ((is_limited && !log_rate_allows(&budget, clock_now_ms(), dropped > 0 ? 2 : 1)) ||
+        !report_dropped() || !put(line, level)) {
         dropped++;
     }
 }
