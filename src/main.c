@@ -26,6 +26,7 @@
 #include "launcher_environment.h"
 #include "lease.h"
 #include "limit.h"
+#include "listen.h"
 #include "log.h"
 #include "loop.h"
 #include "memory.h"
@@ -34,6 +35,7 @@
 #include "peer.h"
 #include "relro.h"
 #include "sandbox.h"
+#include "sftp.h"
 #include "tools.h"
 
 static int trouble(const char *what)

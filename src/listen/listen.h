@@ -1,5 +1,5 @@
 /*
- * The state of wrensshd-listen: its settings, its sockets and its clients.
+ * wrensshd-listen: its start, and its state: settings, sockets and clients.
  */
 #ifndef WREN_LISTEN_H
 #define WREN_LISTEN_H
@@ -13,6 +13,10 @@
 #include "clients.h"
 
 #define LISTEN_NAME "wrensshd-listen"
+
+/* Runs a program for each connection to a TCP port, until SIGTERM, SIGINT or SIGHUP. Returns the
+ * exit code, as the commands of tools.h do. */
+__attribute__((noinline)) int listen_main(char **argv);
 
 struct listener {
     unsigned last_seconds, port;

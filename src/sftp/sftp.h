@@ -19,6 +19,10 @@
 #include "sftp_report.h"
 #include "writer.h"
 
+/* Serves until the client's end. Returns the exit code, as the commands of tools.h do; a client
+ * that breaks the protocol is trouble. */
+__attribute__((noinline)) int sftp_main(char **argv);
+
 /* Open files and directories. On the wire a handle is 8 bytes: the number of its row and a
  * generation, so that a handle that was closed never names a later file. */
 struct handle {

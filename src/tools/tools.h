@@ -1,5 +1,6 @@
 /*
- * The commands that are links to wrensshd's binary: their names choose what it does.
+ * The commands that are links to wrensshd's binary: their names choose what it does. Two are rooms
+ * of their own: listen_main() is in listen.h, sftp_main() in sftp.h.
  */
 #ifndef WREN_TOOLS_H
 #define WREN_TOOLS_H
@@ -15,14 +16,6 @@ __attribute__((noinline)) int makekey_main(char **argv);
 /* wrensshd-printkey: prints for each host key its public line and its fingerprint, as ssh-keygen -l
  * does; or with -r an SSHFP record, as ssh-keygen -r does. */
 __attribute__((noinline)) int printkey_main(char **argv);
-
-/* wrensshd-listen: runs a program for each connection to a TCP port, until SIGTERM, SIGINT or
- * SIGHUP. */
-__attribute__((noinline)) int listen_main(char **argv);
-
-/* wrensshd-sftp: serves SFTP on descriptors 0 and 1. A client that breaks the protocol is trouble.
- */
-__attribute__((noinline)) int sftp_main(char **argv);
 
 /* Writes a text to stdout. Returns 0, or EXIT_TROUBLE after logging the error. */
 int tool_print(const char *text);

@@ -23,7 +23,6 @@
 #include "listener_target.h"
 #include "peer.h"
 #include "simulation.h"
-#include "tools.h"
 
 struct input input;
 struct listener_state state;

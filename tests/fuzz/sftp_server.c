@@ -18,7 +18,6 @@
 #include "fuzz.h"
 #include "log.h"
 #include "sftp_requests_made.h"
-#include "tools.h"
 #include "tree.h"
 
 #define OUTPUT_BYTES (16 << 20)
