@@ -13,7 +13,7 @@
 
 /* ---- slots ----------------------------------------------------------------------------------- */
 
-static size_t offset_of(size_t slot)
+static size_t slot_offset(size_t slot)
 {
     return offsetof(struct table_file, slots) + slot * sizeof(struct slot);
 }
@@ -23,18 +23,18 @@ static size_t offset_of(size_t slot)
 static bool is_crowded(int fd, size_t limit)
 {
     size_t held = 0;
-    if (table_holder(fd, limit * sizeof(struct slot), offset_of(limit)) == 0) {
+    if (table_holder(fd, limit * sizeof(struct slot), slot_offset(limit)) == 0) {
         return false;
     }
     for (size_t slot = 0; slot < 2 * limit; slot++) {
-        held += table_holder(fd, sizeof(struct slot), offset_of(slot)) != 0;
+        held += table_holder(fd, sizeof(struct slot), slot_offset(slot)) != 0;
     }
     return held >= limit;
 }
 
 static void set_phase(int fd, size_t slot, uint32_t phase)
 {
-    table_write(fd, &phase, sizeof(phase), offset_of(slot) + offsetof(struct slot, phase));
+    table_write(fd, &phase, sizeof(phase), slot_offset(slot) + offsetof(struct slot, phase));
 }
 
 /* True if the process that holds the lock has written the record. A new connection takes its lock
@@ -42,7 +42,7 @@ static void set_phase(int fd, size_t slot, uint32_t phase)
 static bool is_held(int fd, const struct slot *record, size_t slot)
 {
     return record->holder > 0 &&
-           table_holder(fd, sizeof(*record), offset_of(slot)) == record->holder;
+           table_holder(fd, sizeof(*record), slot_offset(slot)) == record->holder;
 }
 
 /* ---- eviction -------------------------------------------------------------------------------- */
@@ -59,7 +59,7 @@ static enum asked ask_to_end(int fd, const struct slot *record, size_t slot)
 {
     const pid_t holder = record->holder;
     struct slot now;
-    if (!table_read(fd, &now, sizeof(now), offset_of(slot)) ||
+    if (!table_read(fd, &now, sizeof(now), slot_offset(slot)) ||
         memcmp(&now, record, sizeof(now)) != 0 || !is_held(fd, record, slot)) {
         return GONE;
     }
@@ -85,7 +85,7 @@ static enum asked ask_to_end(int fd, const struct slot *record, size_t slot)
 __attribute__((noinline)) static enum asked ask_one(int fd, size_t count, const struct source *only)
 {
     struct slot slots[2 * LIMIT_SLOTS];
-    if (!table_read(fd, slots, count * sizeof(slots[0]), offset_of(0))) {
+    if (!table_read(fd, slots, count * sizeof(slots[0]), slot_offset(0))) {
         return UNABLE;
     }
     for (size_t i = 0; i < count; i++) {
@@ -108,10 +108,10 @@ static bool evict_one(int fd, size_t count, const struct source *only)
 
 /* ---- the log --------------------------------------------------------------------------------- */
 
-static void log_count(const char *event, const char *key, uint64_t count)
+static void log_eviction(const char *key, uint64_t count)
 {
     struct log_line line;
-    log_begin(&line, event);
+    log_begin(&line, "eviction");
     log_number(&line, key, count);
     log_end(&line, LOG_EVENT);
 }
@@ -144,7 +144,7 @@ static void count_eviction(int fd, struct table_front *front, int64_t now_ms)
 {
     if (begin_counting(fd, front)) {
         if (front->evicted++ == 0) {
-            log_count("eviction", "places", front->limit);
+            log_eviction("places", front->limit);
         }
         front->evicted_ms = now_ms;
         end_counting(fd, front);
@@ -161,14 +161,14 @@ static void report_evictions(int fd, struct table_front *front, int64_t now_ms)
 {
     if (is_over(front, now_ms) && begin_counting(fd, front)) {
         if (is_over(front, now_ms)) { /* nobody else has reported them */
-            log_count("eviction", "evicted", front->evicted);
+            log_eviction("evicted", front->evicted);
             front->evicted = 0;
         }
         end_counting(fd, front);
     }
 }
 
-static void log_refusal(int fd, struct table_front *front, const char *reason, int64_t now_ms)
+static void count_refusal(int fd, struct table_front *front, const char *reason, int64_t now_ms)
 {
     struct log_line line;
     if (!begin_counting(fd, front)) {
@@ -201,7 +201,7 @@ static const char *find_slot(struct admission *admission, struct table_front *fr
     const struct penalty *penalty = penalty_of(front->penalties, &admission->source, now_ms);
     const bool confined = penalty_confines(penalty, now_ms);
     admission->trusted = !source_is_remote(&admission->source) || penalty->trusted != 0;
-    admission->slot = table_take(fd, sizeof(struct slot), offset_of(0), limit, start);
+    admission->slot = table_take(fd, sizeof(struct slot), slot_offset(0), limit, start);
     const bool full = admission->slot == limit;
     const bool evicts = (full || (front->evicted > 0 && is_crowded(fd, limit))) &&
                         evict_one(fd, 2 * limit, confined ? &admission->source : NULL);
@@ -213,7 +213,7 @@ static const char *find_slot(struct admission *admission, struct table_front *fr
     }
     if (full) {
         admission->slot =
-            table_take(fd, sizeof(struct slot), offset_of(0), 2 * limit, limit + start);
+            table_take(fd, sizeof(struct slot), slot_offset(0), 2 * limit, limit + start);
     }
     return admission->slot < 2 * limit ? NULL : "no place";
 }
@@ -233,7 +233,7 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
     report_evictions(admission->fd, &front, now_ms);
     const char *reason = find_slot(admission, &front, now_ms);
     if (reason != NULL) {
-        log_refusal(admission->fd, &front, reason, now_ms);
+        count_refusal(admission->fd, &front, reason, now_ms);
         return false;
     }
     const struct slot mine = {.source = admission->source,
@@ -241,7 +241,7 @@ bool admission_enter(struct admission *admission, const struct peer *peer)
                               .phase = SLOT_STARTED,
                               .holder = admission->pid};
     /* A slot that others can't see would be one that nobody can evict. */
-    if (!table_write(admission->fd, &mine, sizeof(mine), offset_of(admission->slot))) {
+    if (!table_write(admission->fd, &mine, sizeof(mine), slot_offset(admission->slot))) {
         log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
         close(admission->fd);
         admission->fd = -1;
@@ -266,7 +266,7 @@ int64_t admission_silence_ms(const struct admission *admission, int64_t most_ms)
     const int fd = admission->fd;
     size_t silent = 0;
     for (size_t first = 0; first < 2 * admission->limit; first += READ_AT_ONCE) {
-        if (!table_read(fd, slots, sizeof(slots), offset_of(first))) {
+        if (!table_read(fd, slots, sizeof(slots), slot_offset(first))) {
             return most_ms;
         }
         for (size_t i = 0; i < READ_AT_ONCE && silent < LIMIT_SILENT_MANY; i++) {
@@ -310,7 +310,7 @@ void admission_leave(struct admission *admission)
     }
     admission->trusted = true;
     if (admission->logged_in) {
-        table_unlock(admission->fd, sizeof(struct slot), offset_of(admission->slot));
+        table_unlock(admission->fd, sizeof(struct slot), slot_offset(admission->slot));
     } else {
         close(admission->fd);
         admission->fd = -1;

@@ -9,7 +9,7 @@
 
 #define RECORD_BYTES sizeof(uint32_t)
 
-static size_t offset_of(size_t login)
+static size_t login_offset(size_t login)
 {
     return offsetof(struct table_file, logins) + login * RECORD_BYTES;
 }
@@ -18,11 +18,11 @@ static size_t offset_of(size_t login)
 static bool empty_record(int fd, size_t login)
 {
     const uint32_t none = 0;
-    if (!table_lock(fd, RECORD_BYTES, offset_of(login))) {
+    if (!table_lock(fd, RECORD_BYTES, login_offset(login))) {
         return false;
     }
-    table_write(fd, &none, RECORD_BYTES, offset_of(login));
-    table_unlock(fd, RECORD_BYTES, offset_of(login));
+    table_write(fd, &none, RECORD_BYTES, login_offset(login));
+    table_unlock(fd, RECORD_BYTES, login_offset(login));
     return true;
 }
 
@@ -41,15 +41,15 @@ const char *admission_log_in(struct admission *admission, uid_t user, unsigned m
     }
     most = most == UINT32_MAX ? limit_logins(slots, LIMIT_LOGINS_OF_USER) : most;
     most += reserved ? reserve : 0;
-    size_t taken = table_take(fd, RECORD_BYTES, offset_of(0), common, (size_t)admission->pid);
+    size_t taken = table_take(fd, RECORD_BYTES, login_offset(0), common, (size_t)admission->pid);
     if (taken == common && reserved) { /* the reserve last */
-        taken = table_take(fd, RECORD_BYTES, offset_of(0), all, common);
+        taken = table_take(fd, RECORD_BYTES, login_offset(0), all, common);
     }
     if (taken == (reserved ? all : common)) {
         return "too many connections of all users";
     }
-    if (!table_write(fd, &record, RECORD_BYTES, offset_of(taken)) ||
-        !table_read(fd, logins, sizeof(logins), offset_of(0))) {
+    if (!table_write(fd, &record, RECORD_BYTES, login_offset(taken)) ||
+        !table_read(fd, logins, sizeof(logins), login_offset(0))) {
         log_trouble(TABLE_TROUBLE, NULL, strerror(errno));
         return NULL; /* the lock ends with that of the slot */
     }
