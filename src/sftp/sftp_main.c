@@ -15,7 +15,6 @@
 #include "log_outputs.h"
 #include "sftp.h"
 #include "text.h"
-#include "tools.h"
 
 static struct sftp sftp;
 

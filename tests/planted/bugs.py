@@ -86,14 +86,14 @@ BUGS = {
     "limit": Bug(
         "a limit that lets one more in", "src/admission/logins.c",
         "    if (held > most) {\n        empty_record", "    if (held > most + 1) {\n        empty_record",
-        system="system_places"),
+        system="system_slots"),
     "reserve": Bug(
         "a reserve for keys that may do little", "src/monitor/login.c",
         "        !forced && (found->groups.has_reserve != 0", "        (!forced || true) && (found->groups.has_reserve != 0",
-        system="system_places", fuzz="monitor"),
+        system="system_slots", fuzz="monitor"),
     "silence": Bug(
         "a deadline for those who have answered", "src/monitor/monitor_requests.c",
         "    admission_note_exchange(monitor->admission);\n    monitor->silence_ms = INT64_MAX;\n",
         "    admission_note_exchange(monitor->admission);\n",
-        system="system_places", fuzz="monitor"),
+        system="system_slots", fuzz="monitor"),
 }

@@ -1,5 +1,5 @@
 /* Covers admission.c: processes that hold slots in a table, as root in a /run of their own and as
- * an ordinary user. tests/system/test_places.py has the files that are no table. */
+ * an ordinary user. tests/system/test_slots.py has the files that are no table. */
 #include "table.h"
 
 #include <errno.h>

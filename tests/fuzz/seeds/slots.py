@@ -1,4 +1,4 @@
-"""Tables of connections before their login: the front with four penalties, a source, slots (tests/fuzz/places.c)."""
+"""Tables of connections before their login: the front with four penalties, a source, slots (tests/fuzz/slots.c)."""
 
 import struct
 

@@ -481,7 +481,7 @@ def test_another_clock(connect, folder, far):
         raw.login()
 
 
-def test_places_of_nobody(connect, folder):
+def test_slots_of_nobody(connect, folder):
     """A table that claims that all slots are taken, by processes that do not hold them."""
     slots = SLOT.pack(1 << 60, 5, 1, STARTED, os.getpid()) * SLOTS
     folder.write(table(slots=slots))
