@@ -126,7 +126,7 @@ static void remedy_of_trouble(struct log_line *line, const char *what, const cha
 }
 
 /* True for the directory itself, too. */
-static bool is_within(const char *path, const char *directory)
+static bool is_at_or_below(const char *path, const char *directory)
 {
     size_t bytes = strlen(directory);
     bytes -= bytes > 0 && directory[bytes - 1] == '/';
@@ -137,19 +137,19 @@ static bool is_in_home(const char *path, const struct account *account)
 {
     char home[PATH_MAX];
     return account->home[1] != '\0' &&
-           (is_within(path, account->home) ||
-            (realpath(account->home, home) != NULL && is_within(path, home)));
+           (is_at_or_below(path, account->home) ||
+            (realpath(account->home, home) != NULL && is_at_or_below(path, home)));
 }
 
 /* Who should own the path at fault: root for paths of the administrator's flags, the user in the
  * home. NULL for any other path, to which a link of the user's leads. */
-static const char *find_owner(const struct account *account, const char *path)
+static const char *owner_of_path(const struct account *account, const char *path)
 {
     char file[LIMIT_PATH_BYTES];
     bool outside = authkeys_expand(file, checked->authkeys, account) && !is_in_home(file, account);
     const char *const named[] = {checked->authorities, checked->revoked, outside ? file : NULL};
     for (size_t i = 0; i < sizeof(named) / sizeof(named[0]); i++) {
-        if (named[i] != NULL && is_within(named[i], path)) {
+        if (named[i] != NULL && is_at_or_below(named[i], path)) {
             return "root";
         }
     }
@@ -172,9 +172,9 @@ static void remedy_of_login(struct log_line *line, const char *user,
     bool unsafe_owner = verdict->reason == AUTHKEYS_UNSAFE_OWNER;
     if (unsafe_owner || verdict->reason == AUTHKEYS_UNSAFE_MODE) {
         const struct account *account = &outcome->account.account;
-        const char *found = find_owner(account, verdict->path);
+        const char *found = owner_of_path(account, verdict->path);
         /* Below the home, root would follow a link with which the user has replaced a folder. */
-        bool below = found == account->user && !is_within(account->home, verdict->path);
+        bool below = found == account->user && !is_at_or_below(account->home, verdict->path);
         owner = unsafe_owner && found != NULL && !below ? found : "";
         remedy = found == NULL           ? "remove the link that leads there"
                  : unsafe_owner && below ? "the user can move it away and make it anew"

@@ -147,7 +147,7 @@ static void describe_key(struct search *search, const struct key *key)
 }
 
 /* Reads the key. False, with the reason, if it is malformed. */
-static bool read_key(struct search *search)
+static bool read_offer(struct search *search)
 {
     const struct authkeys_query *query = search->query;
     bool sk = query->key_type == IPC_KEY_SK_ED25519;
@@ -280,7 +280,7 @@ void authkeys_search(struct authkeys_verdict *verdict, const struct authkeys_que
         .is_certificate = ssh_key_type_is_certificate(query->key_type),
     };
     memset(verdict, 0, sizeof(*verdict));
-    bool over = search.is_certificate ? search_admins(&search) : !read_key(&search);
+    bool over = search.is_certificate ? search_admins(&search) : !read_offer(&search);
     if (!over && !search_users(&search) && !search.settled && search.other_line != 0 &&
         !search.has_authority) {
         authkeys_set_reason(verdict, AUTHKEYS_AUTHORITY_TYPE, search.other_path, search.other_line);

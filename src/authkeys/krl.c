@@ -177,7 +177,7 @@ static void read_extension(struct krl *krl)
 }
 
 /* Reads one entry or all. True if another one may follow. */
-static bool read_data(struct krl *krl, unsigned type)
+static bool read_entries(struct krl *krl, unsigned type)
 {
     const struct revoked_offer *offer = krl->offer;
     uint8_t fingerprint[32];
@@ -248,7 +248,7 @@ static void read_section(struct krl *krl, bool of_certificates)
     }
     krl->left = count;
     krl->section = section + 1;
-    while (read_data(krl, (uint8_t)*section) && krl->left > 0) {
+    while (read_entries(krl, (uint8_t)*section) && krl->left > 0) {
     }
     if (krl->left > 0) {
         settle(krl, REVOKED_BROKEN);

@@ -35,7 +35,7 @@ static bool read_fingerprint(uint8_t fingerprint[static 32], struct reader *text
 
 /* Reads a plain key, or its fingerprint. Refuses a certificate: its key, serial or id revokes it.
  */
-static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
+static bool read_fingerprint_or_key(uint8_t fingerprint[static 32], struct reader *text)
 {
     uint8_t blob[LIMIT_AUTHKEYS_LINE_BYTES];
     size_t count = 0;
@@ -58,7 +58,7 @@ static bool read_key(uint8_t fingerprint[static 32], struct reader *text)
 static enum revoked on_key(const struct list_search *search, struct reader *text)
 {
     uint8_t fingerprint[32];
-    if (!read_key(fingerprint, text)) {
+    if (!read_fingerprint_or_key(fingerprint, text)) {
         return REVOKED_BROKEN;
     }
     return revoked_is_offered(search->offer, fingerprint) ? REVOKED : REVOKED_NOT;
@@ -71,7 +71,7 @@ static enum revoked on_ca(struct list_search *search, struct reader *text)
         search->is_ours = search->offer->certificate != NULL;
         return REVOKED_NOT;
     }
-    if (!read_key(fingerprint, text)) {
+    if (!read_fingerprint_or_key(fingerprint, text)) {
         return REVOKED_BROKEN;
     }
     search->is_ours = search->offer->certificate != NULL &&
@@ -79,7 +79,7 @@ static enum revoked on_ca(struct list_search *search, struct reader *text)
     return REVOKED_NOT;
 }
 
-static bool read_number(uint64_t *number, struct reader *text)
+static bool read_serial(uint64_t *number, struct reader *text)
 {
     const struct reader digits = reader_span(text, "0123456789");
     return number_parse(number, digits.bytes, digits.left, UINT64_MAX);
@@ -88,11 +88,11 @@ static bool read_number(uint64_t *number, struct reader *text)
 static enum revoked on_serial(const struct list_search *search, struct reader *text)
 {
     uint64_t first, last;
-    if (!read_number(&first, text)) {
+    if (!read_serial(&first, text)) {
         return REVOKED_BROKEN;
     }
     last = first;
-    if (reader_take(text, "-") && !read_number(&last, text)) {
+    if (reader_take(text, "-") && !read_serial(&last, text)) {
         return REVOKED_BROKEN;
     }
     skip_comment(text);

@@ -7,7 +7,7 @@
 #include "exits.h"
 #include "text.h"
 
-/* What take_flag() returns when flags_next() goes on. */
+/* What apply_flag() returns when flags_next() goes on. */
 #define TAKEN 0
 
 struct flags flags_begin(const char *name, const char *help, const struct flag *known, void *into,
@@ -65,7 +65,7 @@ static bool read_letter(struct flags *flags)
 }
 
 /* Sets flags->value. Returns false if the command line ends before it. */
-static bool read_value(struct flags *flags)
+static bool take_value(struct flags *flags)
 {
     flags->value = flags->within;
     flags->within = NULL;
@@ -101,7 +101,7 @@ static int set_field(const struct flags *flags, const struct flag *row)
     return number >= (unsigned)row->least && number <= row->most ? TAKEN : FLAGS_WRONG;
 }
 
-static int take_flag(struct flags *flags)
+static int apply_flag(struct flags *flags)
 {
     const struct flag *row = flags->known;
     if (flags->letter == 'h' || flags->letter == 'V') {
@@ -123,14 +123,14 @@ static int take_flag(struct flags *flags)
         return FLAGS_TWICE;
     }
     flags->given |= bit;
-    return read_value(flags) ? set_field(flags, row) : FLAGS_NO_VALUE;
+    return take_value(flags) ? set_field(flags, row) : FLAGS_NO_VALUE;
 }
 
 int flags_next(struct flags *flags)
 {
     int taken = TAKEN;
     while (taken == TAKEN) {
-        taken = read_letter(flags) ? take_flag(flags) : FLAGS_END;
+        taken = read_letter(flags) ? apply_flag(flags) : FLAGS_END;
     }
     return taken;
 }

@@ -35,7 +35,7 @@ static enum hostkey_state state_of_error(const char **reason)
 }
 
 /* NULL for none. */
-static const char *find_fault(const struct stat *found, mode_t forbidden)
+static const char *judge_file(const struct stat *found, mode_t forbidden)
 {
     if (!S_ISREG(found->st_mode)) {
         return "not a regular file";
@@ -77,7 +77,7 @@ enum hostkey_state hostkey_read(int fd, mode_t forbidden, void *out, size_t room
     if (fstat(fd, &found) != 0) {
         return state_of_error(reason);
     }
-    *reason = find_fault(&found, forbidden);
+    *reason = judge_file(&found, forbidden);
     if (*reason != NULL) {
         return HOSTKEY_UNSAFE;
     }

@@ -70,8 +70,8 @@ struct finding {
     enum hostkey_change change;
 };
 
-static int refuse(const struct finding *finding, const char *what, const struct hostkey_file *file,
-                  const char *reason)
+static int give_up(const struct finding *finding, const char *what, const struct hostkey_file *file,
+                   const char *reason)
 {
     char path[LIMIT_PATH_BYTES];
     snprintf(path, sizeof(path), "%s/%s", finding->keydir, file->name);
@@ -84,7 +84,7 @@ static int write_or_log(const struct finding *finding, const struct hostkey_file
 {
     return write_file(finding->directory, file, bytes) == 0
                ? 0
-               : refuse(finding, "host key could not be written", file, strerror(errno));
+               : give_up(finding, "host key could not be written", file, strerror(errno));
 }
 
 /* Reads a file. Fails if it needs an administrator: if it is neither good, missing nor damaged. */
@@ -94,7 +94,7 @@ static int examine_file(const struct finding *finding, const struct hostkey_file
     const char *reason;
     *state = hostkey_read_file(finding->directory, file, out, &reason);
     bool needs_administrator = *state == HOSTKEY_UNSAFE || *state == HOSTKEY_FAILED;
-    return needs_administrator ? refuse(finding, "host key", file, reason) : 0;
+    return needs_administrator ? give_up(finding, "host key", file, reason) : 0;
 }
 
 static int look_at_pair(struct finding *finding)
@@ -119,8 +119,8 @@ static int look_at_pair(struct finding *finding)
     }
     if (finding->secret_good && import != NULL &&
         memcmp(pair->public_key, import->public_key, sizeof(import->public_key)) != 0) {
-        return refuse(finding, "host key", &hostkey_secret_file,
-                      "is another key; nothing was changed. Move it and ed25519.pk away first");
+        return give_up(finding, "host key", &hostkey_secret_file,
+                       "is another key; nothing was changed. Move it and ed25519.pk away first");
     }
     return 0;
 }

@@ -64,7 +64,7 @@ static void log_refusal(struct listener *listener, int connection,
     log_end(&line, LOG_EVENT);
 }
 
-static void log_count(struct listener *listener, bool at_once)
+static void log_connections(struct listener *listener, bool at_once)
 {
     struct log_line line;
     uint64_t count = rate_limit_summary(&listener->refusal_lines, clock_now_ms(), at_once);
@@ -140,7 +140,7 @@ static int end_listening(struct listener *listener)
     for (unsigned i = 1; i <= listener->sockets; i++) {
         close(listener->watched[i].fd);
     }
-    log_count(listener, true);
+    log_connections(listener, true);
     if (!listener->ends_all) {
         return 0;
     }
@@ -170,7 +170,7 @@ static int serve_clients(struct listener *listener)
             }
             continue;
         }
-        log_count(listener, false);
+        log_connections(listener, false);
         if (watched[0].revents != 0 && read_signal(listener)) {
             return end_listening(listener);
         }

@@ -238,7 +238,7 @@ static bool write_line(const struct log_line *line, enum log_level level, bool t
     return to_syslog ? log_syslog_send(out, used) : log_stderr_write(out, used + 1);
 }
 
-static bool put(const struct log_line *line, enum log_level level)
+static bool put_line(const struct log_line *line, enum log_level level)
 {
     return (settings.use_syslog && write_line(line, level, true)) || write_line(line, level, false);
 }
@@ -262,7 +262,7 @@ static bool report_dropped(void)
     }
     log_begin(&line, "dropped");
     log_number(&line, "lines", dropped);
-    if (!put(&line, LOG_TROUBLE)) {
+    if (!put_line(&line, LOG_TROUBLE)) {
         return false;
     }
     dropped = 0;
@@ -276,7 +276,7 @@ void log_end(struct log_line *line, enum log_level level)
     }
     bool is_limited = budget.burst > 0;
     if ((is_limited && !log_rate_allows(&budget, clock_now_ms(), dropped > 0 ? 2 : 1)) ||
-        !report_dropped() || !put(line, level)) {
+        !report_dropped() || !put_line(line, level)) {
         dropped++;
     }
 }

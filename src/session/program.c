@@ -319,7 +319,7 @@ __attribute__((noreturn)) static void refuse_other(void)
 _Static_assert(sizeof(struct environment) <= CHILD_MEMORY_BYTES, "the child has the memory");
 
 /* Runs in the child. */
-static int run_program(void *argument, void *memory)
+static int become_program(void *argument, void *memory)
 {
     const struct program *program = argument;
     struct environment *environment = memory;
@@ -364,5 +364,5 @@ static int run_program(void *argument, void *memory)
 pid_t program_start(struct program *program)
 {
     program->session = getpid();
-    return child_start(run_program, program);
+    return child_start(become_program, program);
 }

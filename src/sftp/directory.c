@@ -38,7 +38,7 @@ void listing_begin(void)
 /* ---- the columns of a line ------------------------------------------------------------------- */
 
 /* Appends a text, then blanks up to the width; with a negative width, blanks before it. */
-static char *put_text(char *at, const char *text, int width)
+static char *pad_text(char *at, const char *text, int width)
 {
     int bytes = (int)strlen(text);
     for (int i = bytes; i < -width; i++) {
@@ -52,7 +52,7 @@ static char *put_text(char *at, const char *text, int width)
     return at;
 }
 
-static char *put_number(char *at, uint64_t number, int width)
+static char *pad_number(char *at, uint64_t number, int width)
 {
     char digits[24];
     char *start = digits + sizeof(digits) - 1;
@@ -61,7 +61,7 @@ static char *put_number(char *at, uint64_t number, int width)
         *--start = (char)('0' + number % 10);
         number /= 10;
     } while (number > 0);
-    return put_text(at, start, -width);
+    return pad_text(at, start, -width);
 }
 
 static char *put_two_digits(char *at, unsigned number)
@@ -143,10 +143,10 @@ static char *put_date(char *at, int64_t when)
     struct date date = date_of(local / DAY_SECONDS);
     unsigned minutes = (unsigned)(local % DAY_SECONDS / 60);
     memcpy(at, months + 3 * (size_t)date.month, 3);
-    at = put_number(at + 3, date.day, 3);
+    at = pad_number(at + 3, date.day, 3);
     *at++ = ' ';
     if (now < known || now - known >= HALF_YEAR_SECONDS) {
-        return put_number(at, date.year, 5);
+        return pad_number(at, date.year, 5);
     }
     at = put_two_digits(at, minutes / 60);
     *at++ = ':';
@@ -160,13 +160,13 @@ size_t listing_write(char line[static LISTING_BYTES], const char *name, const st
     owners_user(owner, status->st_uid, false);
     owners_group(group, status->st_gid, false);
     char *at = put_mode(line, status->st_mode);
-    at = put_number(at, status->st_nlink, 4);
+    at = pad_number(at, status->st_nlink, 4);
     *at++ = ' ';
-    at = put_text(at, owner, 8);
+    at = pad_text(at, owner, 8);
     *at++ = ' ';
-    at = put_text(at, group, 8);
+    at = pad_text(at, group, 8);
     *at++ = ' ';
-    at = put_number(at, (uint64_t)status->st_size, 8);
+    at = pad_number(at, (uint64_t)status->st_size, 8);
     *at++ = ' ';
     at = put_date(at, status->st_mtime);
     *at++ = ' ';
@@ -214,7 +214,7 @@ _Static_assert(4 + 4 + 4 + LISTING_COLUMNS_BYTES + 4 + 32 <= 24 * ANSWER_BYTES_P
 #define LEAST_ENTRIES_BYTES 512
 
 /* Adds the entries, and returns how many names were added. */
-static uint32_t add_entries(struct sftp *sftp, int directory, size_t bytes)
+static uint32_t add_names(struct sftp *sftp, int directory, size_t bytes)
 {
     uint32_t count = 0;
     for (size_t at = 0; at < bytes;) {
@@ -246,7 +246,7 @@ enum sftp_status on_readdir(struct sftp *sftp)
     while (got > 0 && (most = (end - sftp->answers.used) / ANSWER_BYTES_PER_ENTRY_BYTE) >=
                           LEAST_ENTRIES_BYTES) {
         got = syscall(SYS_getdents64, handle->fd, sftp->entries, most);
-        count += got > 0 ? add_entries(sftp, handle->fd, (size_t)got) : 0;
+        count += got > 0 ? add_names(sftp, handle->fd, (size_t)got) : 0;
     }
     if (count == 0) {
         sftp->answers.used = start;

@@ -27,7 +27,7 @@ void handles_begin(struct sftp *sftp)
 }
 
 /* The log says once in a session that a limit was reached. */
-static enum sftp_status refuse(struct sftp *sftp, int error)
+static enum sftp_status refuse_handle(struct sftp *sftp, int error)
 {
     struct sftp_report report = {.kind = SFTP_REPORT_FULL};
     if ((error == EMFILE || error == ENFILE) && !sftp->was_full) {
@@ -46,13 +46,13 @@ enum sftp_status handle_open(struct sftp *sftp, const char *path, int flags, mod
         row++;
     }
     if (row == sftp->most_handles) {
-        return refuse(sftp, EMFILE);
+        return refuse_handle(sftp, EMFILE);
     }
     struct handle *handle = &sftp->handles[row];
     int fd = -1;
     int error = paths_open(&sftp->paths, &fd, path, flags, mode);
     if (error != 0) {
-        return refuse(sftp, error);
+        return refuse_handle(sftp, error);
     }
     handle->fd = fd;
     handle->is_directory = (flags & O_DIRECTORY) != 0;

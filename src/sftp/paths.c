@@ -289,8 +289,8 @@ static int resolve_name(const struct paths *paths, char real[static PATH_BYTES],
     return path_prepend(rest, target);
 }
 
-static int take_name(const struct paths *paths, char real[static PATH_BYTES],
-                     char rest[static PATH_BYTES], unsigned *links)
+static int take_component(const struct paths *paths, char real[static PATH_BYTES],
+                          char rest[static PATH_BYTES], unsigned *links)
 {
     char name[NAME_MAX_BYTES];
     char *start = rest + strspn(rest, "/");
@@ -314,7 +314,7 @@ int paths_real(const struct paths *paths, char real[static PATH_BYTES], const ch
     bool absolute = path[0] == '/' || strcmp(paths->directory, "/") == 0;
     snprintf(real, PATH_BYTES, "%s", absolute ? "" : paths->directory);
     while (error == 0 && rest[strspn(rest, "/")] != '\0') {
-        error = take_name(paths, real, rest, &links);
+        error = take_component(paths, real, rest, &links);
     }
     if (error == 0 && real[0] == '\0') {
         snprintf(real, PATH_BYTES, "/");

@@ -63,7 +63,7 @@ static void rest_if_idle(struct sftp *sftp)
     }
 }
 
-static void read_more(struct sftp *sftp)
+static void receive(struct sftp *sftp)
 {
     size_t held = sftp->input_end - sftp->input_start;
     memmove(sftp->input, sftp->input + sftp->input_start, held);
@@ -84,7 +84,7 @@ void sftp_run(struct sftp *sftp)
 {
     writer_init(&sftp->answers, sftp->output, sizeof(sftp->output));
     while (sftp->ended == NULL) {
-        read_more(sftp);
+        receive(sftp);
         answer_all(sftp);
     }
 }

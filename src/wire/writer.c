@@ -10,7 +10,7 @@ void writer_init(struct writer *writer, void *bytes, size_t capacity)
 }
 
 /* Room for `count` more bytes, or NULL once anything did not fit. */
-static uint8_t *append(struct writer *writer, size_t count)
+static uint8_t *reserve(struct writer *writer, size_t count)
 {
     if (writer->failed || count > writer->capacity - writer->used) {
         writer->failed = true;
@@ -33,7 +33,7 @@ void writer_bool(struct writer *writer, bool value)
 
 void writer_u32(struct writer *writer, uint32_t value)
 {
-    uint8_t *place = append(writer, 4);
+    uint8_t *place = reserve(writer, 4);
     if (place != NULL) {
         big_endian_write(place, value);
     }
@@ -41,7 +41,7 @@ void writer_u32(struct writer *writer, uint32_t value)
 
 void writer_bytes(struct writer *writer, const void *bytes, size_t count)
 {
-    uint8_t *place = append(writer, count);
+    uint8_t *place = reserve(writer, count);
     if (place != NULL && count > 0) {
         memcpy(place, bytes, count);
     }

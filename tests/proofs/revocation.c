@@ -26,7 +26,7 @@ struct krl;
 static bool data_as_proved(struct krl *krl, unsigned type);
 static void section_as_proved(struct krl *krl, bool of_certificates);
 /* clang-format off */
-#define read_data(krl, type) DATA_##krl, type)
+#define read_entries(krl, type) DATA_##krl, type)
 #define DATA_struct          data_itself(struct
 #define DATA_krl             data_as_proved(krl
 #define read_section(krl, of_certificates) SECTION_##of_certificates)

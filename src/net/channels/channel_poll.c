@@ -22,8 +22,8 @@ static bool awaits_room(const struct connection *connection, const struct channe
     return channel->flow == FLOW_FLOODING && channel_stdout_may_send(connection, channel);
 }
 
-static void add_entries(const struct connection *connection, const struct channel *channel,
-                        struct pollfd entries[static CHANNEL_POLL_ENTRIES])
+static void plan_entries(const struct connection *connection, const struct channel *channel,
+                         struct pollfd entries[static CHANNEL_POLL_ENTRIES])
 {
     bool sends = channel_stdout_may_send(connection, channel);
     bool asks = sends && channel->flow < FLOW_COALESCING;
@@ -43,7 +43,7 @@ struct channel_plan channel_poll_plan(const struct connection *connection, struc
     for (size_t i = 0; i < connection->channels_used; i++) {
         const struct channel *channel = &connection->channels[i];
         if (channel_is_live(channel)) {
-            add_entries(connection, channel, entries + plan.entries);
+            plan_entries(connection, channel, entries + plan.entries);
             plan.entries += CHANNEL_POLL_ENTRIES;
             uint64_t deadline_ms = channel_stdout_is_paced(connection, channel)
                                        ? pace_deadline_ms(&channel->pace)

@@ -98,8 +98,8 @@ static enum outcome on_env(struct connection *connection, struct channel *channe
 /* ---- the program ----------------------------------------------------------------------------- */
 
 /* "shell" has no field, "exec" a command, "subsystem" a name. */
-static enum outcome start_program(struct connection *connection, struct channel *channel,
-                                  enum ipc_session_kind kind, struct reader *message)
+static enum outcome request_program(struct connection *connection, struct channel *channel,
+                                    enum ipc_session_kind kind, struct reader *message)
 {
     struct reader command = kind == IPC_SESSION_SHELL ? *message : reader_string(message);
     if (!reader_end(message)) {
@@ -214,7 +214,7 @@ static enum outcome handle_request(struct connection *connection, struct channel
         if (reader_is(type, request->type)) {
             return request->handler != NULL
                        ? request->handler(connection, channel, message)
-                       : start_program(connection, channel, request->program, message);
+                       : request_program(connection, channel, request->program, message);
         }
     }
     /* Unknown, keepalive@openssh.com, and forwarding (x11-req, auth-agent-req@openssh.com). */

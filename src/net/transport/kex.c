@@ -157,7 +157,8 @@ _Static_assert(REPLY_BYTES + NEWKEYS_BYTES + 2 * PACKET_OVERHEAD_BYTES +
 
 /* KEX_ECDH_REPLY, NEWKEYS, EXT_INFO and the messages that had to wait: the loop writes them at
  * once. */
-static void send_answer(struct connection *connection, const struct exchange *exchange, bool first)
+static void send_kex_reply(struct connection *connection, const struct exchange *exchange,
+                           bool first)
 {
     struct kex *kex = &connection->kex;
     struct writer reply = message_begin(connection, SSH_MSG_KEX_ECDH_REPLY);
@@ -194,7 +195,7 @@ enum ssh_phase kex_on_ecdh_init(struct connection *connection, struct reader *me
     } else if (obtain_signature(connection, &exchange)) {
         derive_key(kex, &exchange, 'C', kex->client_key);     /* encryption, client to server */
         derive_key(kex, &exchange, 'D', exchange.server_key); /* and server to client */
-        send_answer(connection, &exchange, first);
+        send_kex_reply(connection, &exchange, first);
         next = first ? SSH_PHASE_NEWKEYS : SSH_PHASE_REKEY_NEWKEYS;
     }
     sodium_memzero(&exchange, sizeof(exchange));
