@@ -63,8 +63,26 @@ bool confine_not_dumpable(void);
 /* ---- the layers of a sandbox ----------------------------------------------------------------- */
 
 /*
- * The layers of a sandbox. net/sandbox.c enters those of the network process; the monitor checks
- * that the required ones are in force, and logs them. wrensshd-sftp enters those that need no root.
+ * The layers of all sandboxes. Who enters which, in this order (a root,
+ * groups and ids only if the daemon starts as root):
+ *
+ *     the network process, before it reads: net/sandbox.c
+ *         an empty root, no groups, the sandbox's uid and gid; ends with the monitor; no
+ *         capabilities, no_new_privs, not dumpable, limits, Landlock without any file, no other
+ *         descriptors, seccomp with the list of net/seccomp.c
+ *     the child that reads keys, before it parses: monitor/authkeys_child.c
+ *         limits, also of CPU; no groups, the sandbox's uid and gid; ends with the monitor; no
+ *         capabilities, no_new_privs, not dumpable, seccomp's strict mode
+ *     the monitor, after the login: monitor/drop_privileges.c
+ *         no groups, the sandbox's uid and gid; no capabilities, limits, no_new_privs, not
+ *         dumpable, seccomp with a list
+ *     the session process, which acts as the user: session/session_process.c
+ *         the user's groups, uid and gid; no capabilities, not dumpable; ends with the monitor;
+ *         with -N a Landlock domain
+ *     wrensshd-sftp, started by that: sftp/sftp_sandbox.c
+ *         no_new_privs, not dumpable, limits, Landlock with one tree of files, seccomp with a list
+ *
+ * The monitor checks that the required layers of the network process are in force, and logs them.
  */
 
 enum sandbox_layer {
