@@ -10,8 +10,8 @@
 
 #include "authkeys.h"
 #include "authkeys_options.h"
-#include "key.h"
 #include "lines.h"
+#include "user_key.h"
 
 /* About a line, or about the file of -c. It begins like a verdict. */
 struct authkeys_finding {

@@ -7,9 +7,9 @@
 #include "authkeys_refuse.h"
 #include "certificate.h"
 #include "ipc.h"
-#include "key.h"
 #include "lines.h"
 #include "ssh_key_types.h"
+#include "user_key.h"
 
 struct search {
     const struct authkeys_query *query;

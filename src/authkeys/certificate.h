@@ -11,8 +11,8 @@
 
 #include "authkeys.h"
 #include "grant.h"
-#include "key.h"
 #include "reader.h"
+#include "user_key.h"
 
 /* The readers point into the blob that was read. */
 struct certificate {

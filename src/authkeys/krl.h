@@ -8,8 +8,8 @@
 #include <stdint.h>
 
 #include "certificate.h"
-#include "key.h"
 #include "lines.h"
+#include "user_key.h"
 
 enum revoked {
     REVOKED_NOT,

@@ -14,8 +14,8 @@
 #include <strings.h>
 
 #include "fuzz.h"
-#include "key.h"
 #include "second.h"
+#include "user_key.h"
 
 #define LINE_BYTES 32768
 

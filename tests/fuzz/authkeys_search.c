@@ -19,9 +19,9 @@
 #include "authkeys_options.h"
 #include "certified.h"
 #include "ipc.h"
-#include "key.h"
 #include "memory_file.h"
 #include "revoked.h"
+#include "user_key.h"
 
 #define FILE_BYTES 65536
 

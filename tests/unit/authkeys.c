@@ -1,5 +1,5 @@
-/* Covers authkeys_search.c, authkeys_file.c, lines.c, key.c and authkeys_ask.c. The children find
- * people.h's accounts. */
+/* Covers authkeys_search.c, authkeys_file.c, lines.c, user_key.c and authkeys_ask.c. The children
+ * find people.h's accounts. */
 #include "authkeys_ask.h"
 
 #include <errno.h>
@@ -11,13 +11,13 @@
 #include "authkeys_refuse.h"
 #include "clock.h"
 #include "ipc.h"
-#include "key.h"
 #include "lines.h"
 #include "memory.h"
 #include "people.h"
 #include "scratch.h"
 #include "search.h"
 #include "unit.h"
+#include "user_key.h"
 
 /* The key of the bytes 0 to 31. */
 #define HEAD       "AAAAC3NzaC1lZDI1NTE5AAAAI"

@@ -2,8 +2,8 @@
  * A user's public key, ed25519 or ed25519 on a FIDO authenticator (PROTOCOL.u2f): in a blob, as
  * text, and in a line of authorized_keys (sshd(8), AUTHORIZED_KEYS FILE FORMAT).
  */
-#ifndef WREN_KEY_H
-#define WREN_KEY_H
+#ifndef WREN_USER_KEY_H
+#define WREN_USER_KEY_H
 
 #include <stdbool.h>
 #include <stddef.h>
