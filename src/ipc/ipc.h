@@ -247,9 +247,9 @@ _Static_assert(sizeof(struct ipc_auth) + LIMIT_KEY_BLOB_BYTES <= IPC_MONITOR_REQ
                "an AUTH request fits");
 _Static_assert(sizeof(struct ipc_end) <= IPC_MONITOR_REQUEST_BYTES, "an END request fits");
 
-/* The receiver reads `type` before it knows which struct it has (requests.c, ask.c). No padding:
- * each struct is as long as its members together. struct termios is the C library's and may have
- * padding of its own. */
+/* The receiver reads `type` before it knows which struct it has (request_serve.c, ask.c). No
+ * padding: each struct is as long as its members together. struct termios is the C library's and
+ * may have padding of its own. */
 #define IPC_STRUCT(name, bytes)                                                                    \
     _Static_assert(offsetof(struct name, type) == 0 && sizeof(struct name) == (bytes),             \
                    "the type first and no padding in " #name)

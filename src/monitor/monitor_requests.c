@@ -10,7 +10,7 @@
 #include "limit_slots.h"
 #include "log.h"
 #include "monitor.h"
-#include "requests.h"
+#include "request_serve.h"
 #include "sign.h"
 
 #define PHASES_SERVING (MONITOR_BEFORE_LOGIN | MONITOR_AFTER_LOGIN)

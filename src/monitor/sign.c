@@ -12,7 +12,7 @@
 #include "agree.h"
 #include "limit.h"
 #include "login.h"
-#include "requests.h"
+#include "request_serve.h"
 #include "ssh_key_types.h"
 #include "ssh_numbers.h"
 #include "writer.h"

@@ -14,7 +14,7 @@
 #include "grant.h"
 #include "ipc.h"
 #include "peer.h"
-#include "requests.h"
+#include "request_serve.h"
 #include "sftp_report.h"
 #include "streams.h"
 #include "text.h"

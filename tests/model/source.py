@@ -39,7 +39,7 @@ PROTECTIONS = {
     "LOOKS_AT_DEADLINE": ("src/monitor/monitor.c", "if (clock_now_ms() >= monitor->deadline_ms) {"),
     "WATCHES_CONNECTION": ("src/monitor/monitor.c", "if (ready > 0 && waiting[2].revents != 0) {\n        connection_ended(monitor);"),
     "KILLS_NETWORK": ("src/monitor/monitor.c", '"network process did not end");\n            ending_kill_network(monitor);'),
-    "NEVER_WAITS": ("src/ipc/requests.c", "sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);"),
+    "NEVER_WAITS": ("src/ipc/request_serve.c", "sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);"),
     "READER_HAS_DEADLINE": ("src/monitor/authkeys_ask.c", "while (!answer->ended && clock_now_ms() < request->deadline_ms) {"),
     "NETWORK_ENDS_WITH_MONITOR": ("src/net/sandbox.c", "prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0L, 0L, 0L);"),
     "SESSION_ENDS_WITH_MONITOR": ("src/session/session_process.c", "fcntl(lifeline, F_SETSIG, SIGKILL) == 0"),

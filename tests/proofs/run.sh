@@ -150,7 +150,7 @@ revocation@8@src/authkeys/krl.c@certificate->serial <= last@certificate->serial 
 revocation@11@src/authkeys/krl.c@krl->entry.left - 1 - n / 8@krl->entry.left - n / 8
 sizes_session@0@src/session/session_requests.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
 sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
-sizes_monitor@0@src/ipc/requests.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
+sizes_monitor@0@src/ipc/request_serve.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
 sizes_monitor@0@src/monitor/monitor_requests.c@NULL, MONITOR_START@NULL, PHASES_ALL
 END
 }

@@ -1,5 +1,5 @@
 /*
- * find_row() of src/ipc/requests.c with the table of src/monitor/monitor_requests.c, and the
+ * find_row() of src/ipc/request_serve.c with the table of src/monitor/monitor_requests.c, and the
  * sizes of SIGN's tail in src/monitor/sign.c: of a request of any size and any bytes, in any phase,
  * nothing is read that has not arrived. Each of the six requests is accepted if it comes in its
  * phase with the exact size of its struct and its tail, and nothing else is. A NUL still fits
@@ -15,7 +15,7 @@
 
 #include "agree.h"
 #include "monitor_requests.c"
-#include "requests.c"
+#include "request_serve.c"
 
 static bool may_come(uint32_t type, unsigned phase)
 {

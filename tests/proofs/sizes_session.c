@@ -1,5 +1,5 @@
 /*
- * find_row() of src/ipc/requests.c with the table of src/session/session_requests.c: of a
+ * find_row() of src/ipc/request_serve.c with the table of src/session/session_requests.c: of a
  * request of any size and any bytes nothing is read that has not arrived. Each of the four requests
  * is accepted if it has the exact size of its struct and its tail, and nothing else is. A NUL still
  * fits behind it.
@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-#include "requests.c"
+#include "request_serve.c"
 #include "session_requests.c"
 
 static bool is_spawn(const struct ipc_spawn *spawn, size_t count)

@@ -1,4 +1,4 @@
-#include "requests.h"
+#include "request_serve.h"
 
 #include <errno.h>
 #include <sodium.h>

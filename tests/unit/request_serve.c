@@ -1,5 +1,5 @@
 /* request_serve() with a table of this test: sizes, phases, tails, descriptors, replies. */
-#include "requests.h"
+#include "request_serve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -356,7 +356,7 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("requests");
+    Suite *suite = suite_create("request_serve");
     TCase *tests = tcase_create("requests");
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_set_timeout(tests, 30);

@@ -2,8 +2,8 @@
  * The receiving side of ipc.h, in the monitor and in the session process: receives one request,
  * finds it in the process's table, checks its size and phase, has it handled, and sends the reply.
  */
-#ifndef WREN_REQUESTS_H
-#define WREN_REQUESTS_H
+#ifndef WREN_REQUEST_SERVE_H
+#define WREN_REQUEST_SERVE_H
 
 #include <stddef.h>
 #include <stdint.h>
