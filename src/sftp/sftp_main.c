@@ -15,6 +15,7 @@
 #include "log_outputs.h"
 #include "sftp.h"
 #include "text.h"
+#include "tools.h"
 
 static struct sftp sftp;
 
