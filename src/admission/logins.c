@@ -39,7 +39,7 @@ const char *admission_log_in(struct admission *admission, uid_t user, unsigned m
     if (fd < 0 || most == 0) {
         return NULL;
     }
-    most = most == UINT32_MAX ? limit_logins(slots, LIMIT_LOGINS_OF_USER) : most;
+    most = most == UINT32_MAX ? limit_logins_of_user(slots) : most;
     most += reserved ? reserve : 0;
     size_t taken = table_take(fd, RECORD_BYTES, login_offset(0), common, (size_t)admission->pid);
     if (taken == common && reserved) { /* the reserve last */

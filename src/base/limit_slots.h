@@ -72,11 +72,15 @@
 
 /* ---- admission, after the login -------------------------------------------------------------- */
 
-/* Connections after their login, for each eight slots before it. Of one user: 288 on a large
- * machine, what a launcher left for a forge whose logins are all one user's, and 18 on a board,
- * which is more than fit its memory with their programs. Of all users: half as many again, so that
- * one user can't take them all. Of these the reserve is for administrators. */
-#define LIMIT_LOGINS_OF_USER 18
+/* Connections of one user after their login: 288 on a large machine, what a launcher left for a
+ * forge whose logins are all one user's. The memory of the first so many slots has none: of a board
+ * of 64 MiB the kernel and the system take that. There 9 sessions with our SFTP server, 459 KiB
+ * each, left 5 MiB free; with 14 there was no memory for a new connection. */
+#define LIMIT_LOGINS_OF_USER 288
+#define LIMIT_LOGINS_WITHOUT 4
+
+/* Of all users, for each eight slots: half as many again on a large machine, so that one user can't
+ * take them all. Of these the reserve is for administrators. */
 #define LIMIT_LOGINS_OF_ALL  27
 #define LIMIT_LOGINS_RESERVE 2
 #define LIMIT_LOGINS_SLOTS   8
@@ -89,7 +93,14 @@ static inline unsigned limit_slots(uint64_t memory_bytes)
                          LIMIT_SLOTS);
 }
 
-/* LIMIT_LOGINS_OF_USER and its neighbours, for so many slots before the login. */
+/* LIMIT_LOGINS_OF_USER, for so many slots before the login. */
+static inline unsigned limit_logins_of_user(unsigned slots)
+{
+    return (slots - LIMIT_LOGINS_WITHOUT) * LIMIT_LOGINS_OF_USER /
+           (LIMIT_SLOTS - LIMIT_LOGINS_WITHOUT);
+}
+
+/* LIMIT_LOGINS_OF_ALL, or the reserve. */
 static inline unsigned limit_logins(unsigned slots, unsigned for_eight)
 {
     return slots * for_eight / LIMIT_LOGINS_SLOTS;

@@ -626,8 +626,8 @@ END_TEST
 
 /* ---- after the login ------------------------------------------------------------------------- */
 
-/* The fewest slots: 18 connections of a user, 27 in all, 2 of them reserved. */
-enum { OF_ONE = 18, ALL = 27, RESERVE = 2 };
+/* The fewest slots: 9 connections of a user, 27 in all, 2 of them reserved. */
+enum { OF_ONE = 9, ALL = 27, RESERVE = 2 };
 
 static struct holder log_in_as(unsigned who, unsigned wanted)
 {

@@ -1,4 +1,5 @@
-"""More silent connections than a board has memory for: new ones evict them, logins work beside them, and nothing else is killed."""
+"""More connections than a board has memory for: a restricted key's after their login, up to its user's limit; then silent
+ones, which new connections evict. Logins work beside each, and nothing is killed."""
 
 import contextlib
 import re
@@ -22,6 +23,13 @@ for last in $(seq {ADDRESSES}); do
     ip addr add 10.9.0.$last/32 dev lo
     nc 10.9.0.$last {board.LISTEN_PORT} </tmp/open >/dev/null 2>&1 &
 done"""
+# A user whose key may do nothing but SFTP in one folder.
+GUEST = """mkdir -p -m 700 /home/guest/.ssh
+sed 's/^/command="internal-sftp -j %h",restrict /' /root/.ssh/authorized_keys >/home/guest/.ssh/authorized_keys
+chmod 600 /home/guest/.ssh/authorized_keys
+chown -R 1000:1000 /home/guest
+echo 'guest:*:1000:1000::/home/guest:/bin/sh' >>/etc/passwd"""
+SFTP_INIT = b"\0\0\0\5\1\0\0\0\3"
 AVAILABLE = "sed -n 's/^MemAvailable: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo"
 SERVERS = "pidof tcpserver wrensshd-listen"
 
@@ -58,6 +66,24 @@ def silent_crowd(port, size):
     return clients
 
 
+def check_sessions(place, person, machine, most):
+    """A user's sessions, as many as there may be, each with its SFTP server: one more is refused, and root gets in."""
+    place.step(f"{most} sessions of one user")
+    guest, held = person.ssh(machine, user="guest"), []
+    for number in range(most):
+        held.append(guest.start("sftp", flags=["-s"]))
+        held[-1].stdin.write(SFTP_INIT)
+        held[-1].stdin.flush()
+        place.check(held[-1].stdout.read(4), f"{number} sessions of one user, not {most}")
+    done = guest("sftp", flags=["-s"])
+    place.check("too many connections of this user" in done.stderr, f"more sessions of one user than {most}: {done}")
+    log_in(place, person.ssh(machine), f"{most} sessions of one user")
+    for client in held:
+        place.check(client.poll() is None, f"a session has ended: {client.returncode}")
+        client.kill()
+        client.communicate()
+
+
 def log_in(place, ssh, crowd):
     """At the first try."""
     for _ in range(LOGINS):
@@ -69,15 +95,18 @@ def check(place, person, machine):
     """Root's shell and both launchers survive, and logins work beside the silent. Returns the figures."""
     shell = Shell(person.ssh(machine))
     total = int(shell("sed -n 's/^MemTotal: *\\([0-9]*\\) kB/\\1/p' /proc/meminfo"))
-    servers, before = shell(SERVERS), int(shell(AVAILABLE))
+    servers, before, slots = shell(SERVERS), int(shell(AVAILABLE)), max(8, total // 4096)
+    shell(GUEST)
+    most = (slots - 4) * 288 // 124
+    check_sessions(place, person, machine, most)
     for size in CROWDS:
         place.step(f"{size} silent connections")
         clients = silent_crowd(machine.port, size)
         log_in(place, person.ssh(machine), f"{size} silent connections")
         for client in clients:
             client.close()
-    slots = int(re.findall(r"event=eviction .*\bplaces=(\d+)", machine.said())[0])
-    place.check(slots == max(8, total // 4096), f"{slots} slots in {total} KiB")
+    evicted_of = int(re.findall(r"event=eviction .*\bplaces=(\d+)", machine.said())[0])
+    place.check(evicted_of == slots, f"{evicted_of} slots in {total} KiB")
     place.step(f"{ADDRESSES} silent addresses")
     shell(FROM_INSIDE)
     log_in(place, OpenSSH(person, machine.ports[board.LISTEN_PORT], user="root"), f"{ADDRESSES} silent addresses")
@@ -85,5 +114,5 @@ def check(place, person, machine):
     killed = re.findall(r"Killed process \d+ \((.*?)\)", shell("dmesg"))
     place.check(not killed, f"ended for want of memory: {killed}")
     shell("killall sleep nc")
-    return (f"{total} KiB in all, {before} free; {slots} slots; logins beside {', '.join(map(str, CROWDS))} silent "
-            f"connections; {int(shell(AVAILABLE))} KiB free in the end")
+    return (f"{total} KiB in all, {before} free; {slots} slots; logins beside {most} sessions of one user, and "
+            f"{', '.join(map(str, CROWDS))} silent connections; {int(shell(AVAILABLE))} KiB free in the end")
