@@ -39,7 +39,7 @@ test_archives() {
     after build_static || return
     mkdir -p build/results/cross
     WREN_CASES=$top/build/results/cross/archives.json PYTHONDONTWRITEBYTECODE=1 WREN_REBUILT=${quick:+x86_64} \
-        step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/cross
+        step cross "archives" archives "$test_python" -m pytest -q --tb=short -p no:cacheprovider -r fE tests/release/archives
 }
 
 run_static() { # WHAT arguments of meson test
@@ -90,7 +90,7 @@ test_learn() {
     after build_gcc || return
     mkdir -p build/results/learn
     WRENSSHD=$top/build/gcc/src/wrensshd WREN_SLOWNESS=2 WREN_COUNTS=$top/build/results/learn/learn.json \
-        step learn "states learned" learn nice -n 5 sh tests/learn/run.sh ${quick:+transport channel}
+        step learn "states learned" learn nice -n 5 sh tests/system/learned_states/run.sh ${quick:+transport channel}
 }
 
 # Before a release also those that take long, and whether each proof finds the bugs that are planted for it.
@@ -106,24 +106,24 @@ test_proofs() {
     [ -z "$skipped" ] || say "nothing is proved: $skipped"
 }
 
-# Whether a secret decides a branch or an address. The times of logins are measured by hand: tests/constant_time/login.py.
+# Whether a secret decides a branch or an address. The times of logins are measured by hand: tests/proofs/constant_time/login.py.
 test_constant_time() {
     mkdir -p build/results/constant_time
     WREN_COUNTS=$top/build/results/constant_time/constant_time.json \
-        step constant_time "constant time" constant-time nice -n 5 sh tests/constant_time/run.sh ${quick:+x86_64 memcheck flow}
+        step constant_time "constant time" constant-time nice -n 5 sh tests/proofs/constant_time/run.sh ${quick:+x86_64 memcheck flow}
 }
 
 # Built, installed, upgraded and purged in a chroot. The unit tests have run: dpkg-buildpackage need not run them again.
 test_debian() {
     mkdir -p build/results/debian
     WREN_COUNTS=$top/build/results/debian/packages.json DEB_BUILD_OPTIONS=nocheck \
-        step debian "Debian packages" debian nice -n 10 sh tests/debian/run.sh life
+        step debian "Debian packages" debian nice -n 10 sh tests/field/packages/run.sh life
 }
 
 # What README.md says to type, on a machine that has nothing: Debian 13, as root and as an ordinary user. Shortened, root
 # only tries the program, and the user tests the build with GCC.
 test_strangers() {
-    WREN_COUNTS=$top/build/results step strangers "fresh machines" strangers nice -n 5 sh tests/strangers/run.sh ${quick:+--short}
+    WREN_COUNTS=$top/build/results step strangers "fresh machines" strangers nice -n 5 sh tests/field/fresh_machines/run.sh ${quick:+--short}
 }
 
 # Without what is for other processors, and what takes the place of a C library's functions. Clang's analyzer takes nine
@@ -136,7 +136,7 @@ check_all_files() {
 
 # GCC's analyzer and cppcheck; Clang's is part of clang-tidy.
 analyze() {
-    sh tests/analysis/run.sh
+    sh tests/release/analyzers/run.sh
     analyzed=$?
     [ $analyzed != 77 ] || say "GCC's analyzer and cppcheck are not run: that needs Debian 12's"
     [ $analyzed = 0 ] || [ $analyzed = 77 ]

@@ -47,7 +47,7 @@ build_with() { # COMPILER
     [ "$1" != gcc ] || compiler=gcc
     rm -rf "$there"
     WREN_ARCHITECTURES=x86_64 PYTHONDONTWRITEBYTECODE=1 "$python" -c 'import sys
-sys.path.insert(0, "tests/cross")
+sys.path.insert(0, "tests/release/archives")
 from conftest import copy_tree
 copy_tree(sys.argv[1])' "$there" || exit 1
     if [ $compiler = clang ]; then

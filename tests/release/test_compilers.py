@@ -1,6 +1,6 @@
 """The program of another compiler is the program: the same functions, the same calls of the C library, the same hardening. And
 what hardening-check and checksec say of the programs. test_filters.py shows the rest: that it serves, with the same
-filters. (tests/cross/test_reproducible.py shows that one compiler gives the same bytes twice.)"""
+filters. (tests/release/archives/test_reproducible.py shows that one compiler gives the same bytes twice.)"""
 
 import glob
 import json
@@ -13,7 +13,7 @@ import pytest
 
 from site_setup import PROJECT
 
-sys.path.append(os.path.join(PROJECT, "tests", "cross"))
+sys.path.append(os.path.join(PROJECT, "tests", "release", "archives"))
 import elf  # noqa: E402
 
 OURS = os.path.join(PROJECT, "build", "cross", "x86_64")
@@ -72,7 +72,7 @@ def test_another_compiler(name):
 STATIC = {
     "Position Independent Executable": "yes", "Read-only relocations": "yes", "Immediate binding": "yes",
     # A false alarm: it looks into the table of dynamic symbols, which a static program lacks. checksec looks for the
-    # symbol and finds it, and tests/cross/test_binary.py, too.
+    # symbol and finds it, and tests/release/archives/test_binary.py, too.
     "Stack protected": "no, not found!",
     # musl has no functions that check, and a static program imports nothing.
     "Fortify Source functions": "unknown, no protectable libc functions used",

@@ -8,7 +8,7 @@ root=$work/root
 die() { echo "boot.sh: $*" >&2; exit 1; }
 skip() { die "$@"; }
 . "$top/tests/packages.sh"
-. "$top/tests/debian/root.sh"
+. "$top/tests/field/packages/root.sh"
 
 # shellcheck disable=SC2034 # root.sh reads it
 suite=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)

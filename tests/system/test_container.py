@@ -48,7 +48,7 @@ ENTRYPOINT, CHECK = instruction("ENTRYPOINT"), instruction("HEALTHCHECK CMD")
 def image(site):
     """The image's files, as the builders copy them."""
     if "(NEEDED)" in run(["readelf", "-dW", site.daemon]).stdout:
-        pytest.skip("needs a static program: sh tests/container/run.sh")
+        pytest.skip("needs a static program: sh tests/field/containers/run.sh")
     context = os.path.join(site.base, "context")
     run_or_fail(["sh", os.path.join(CONTAINER, "prepare.sh"), site.daemon, context])
     files = os.path.join(site.base, "image")

@@ -1,5 +1,5 @@
 """The commands of packaging/fleet/README.md with OpenBao's server. The administrator, the host and the user share one
-machine with a systemd of its own. Skipped without OpenBao: `sh tests/fleet/run.sh` fetches it."""
+machine with a systemd of its own. Skipped without OpenBao: `sh tests/field/fleet/run.sh` fetches it."""
 
 import re
 import subprocess

@@ -1,5 +1,5 @@
 """The commands of packaging/fleet/step-ca.md with step-ca. The administrator, the host and the user share one machine
-with a systemd of its own. Skipped without step-ca: `sh tests/fleet/run.sh step` builds it."""
+with a systemd of its own. Skipped without step-ca: `sh tests/field/fleet/run.sh step` builds it."""
 
 import subprocess
 

@@ -1,6 +1,6 @@
 """The recipes of packaging/forges/README.md with the real programs: the lines of authorized_keys are those of the page,
 with the tests' key, and with folders of the tests' in the place of /srv. Each is skipped without its program:
-`sh tests/forges/run.sh` installs them. tests/vm/machines/limits.py tries the rest of that page."""
+`sh tests/field/forges/run.sh` installs them. tests/vm/machines/limits.py tries the rest of that page."""
 
 import json
 import os

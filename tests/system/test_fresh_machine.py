@@ -28,39 +28,39 @@ SUITE = BUILD + "python3 python3-pytest openssh-client ucspi-tcp openssh-server 
 # What each command must name; {rt}, {cbmc}, {systemd} and {other} are called otherwise in each release.
 COMMANDS = {
     "tests/run.sh": SUITE,
-    "tests/steady/run.sh": SUITE + "git ",
+    "tests/field/repeated_runs/run.sh": SUITE + "git ",
     "tests/vm/run.sh": SYSTEM + "busybox-static qemu-system-arm qemu-system-x86 mmdebstrap cryptsetup-bin "
                        "swtpm e2fsprogs zstd cpio iproute2 util-linux",
     "tests/bench/run.sh": BUILD + ARM + ARM_LIBC + STATIC + "python3 openssh-client openssh-server openssh-sftp-server "
                           "dropbear-bin tinysshd ucspi-tcp qemu-user mmdebstrap iproute2 strace",
     "tests/fuzz/run.sh": BUILD + "clang {rt} python3 util-linux llvm",
     "tests/coverage.sh": SUITE + "clang {rt} llvm",
-    "tests/analysis/run.sh": BUILD + "clang cppcheck",
+    "tests/release/analyzers/run.sh": BUILD + "clang cppcheck",
     "tests/proofs/run.sh": "gcc libc6-dev libsodium-dev python3 {cbmc}",
-    "tests/model/run.sh": "spin gcc libc6-dev python3",
-    "tests/model/run.sh secrecy": "spin gcc libc6-dev python3 cargo-web",
+    "tests/proofs/models/run.sh": "spin gcc libc6-dev python3",
+    "tests/proofs/models/run.sh secrecy": "spin gcc libc6-dev python3 cargo-web",
     "tests/proofs/crypto.sh": ARM + ARM_LIBC + "clang libc6-dev python3 python3-z3 qemu-user",
-    "tests/constant_time/run.sh": BUILD + ARM + ARM_LIBC + "python3 binutils clang valgrind qemu-user",
-    "tests/constant_time/run.sh login": BUILD + SYSTEM,
-    "tests/planted/run.sh": SUITE + "clang {rt} git rsync",
+    "tests/proofs/constant_time/run.sh": BUILD + ARM + ARM_LIBC + "python3 binutils clang valgrind qemu-user",
+    "tests/proofs/constant_time/run.sh login": BUILD + SYSTEM,
+    "tests/fuzz/planted_bugs/run.sh": SUITE + "clang {rt} git rsync",
     "packaging/cross/build.sh": ARM + STATIC + "gcc meson ninja-build libc6-dev openssh-client qemu-user-static",
-    "tests/cross/logins.sh riscv64": BUILD + SYSTEM,
+    "tests/release/archives/logins.sh riscv64": BUILD + SYSTEM,
     "packaging/debian/build.sh": "build-essential debhelper libsodium-dev meson pkgconf {systemd} check openssh-client",
     "packaging/try.sh": "gcc libc6-dev meson ninja-build pkg-config libsodium-dev openssh-client ucspi-tcp",
 }
 # These do nothing without root, and say so to anybody else.
 OF_ROOT = {
-    "tests/debian/run.sh": "python3 lintian mmdebstrap systemd-container zstd",
-    "tests/container/run.sh": SYSTEM + "crun runc uidmap passwd util-linux",
-    "tests/fleet/run.sh": BUILD + SYSTEM + "python3-venv ca-certificates systemd systemd-container",
+    "tests/field/packages/run.sh": "python3 lintian mmdebstrap systemd-container zstd",
+    "tests/field/containers/run.sh": SYSTEM + "crun runc uidmap passwd util-linux",
+    "tests/field/fleet/run.sh": BUILD + SYSTEM + "python3-venv ca-certificates systemd systemd-container",
     "tests/faults/run.sh": BUILD + SYSTEM + "iproute2 passwd util-linux",
     "tests/soak/run.sh": BUILD + SYSTEM + "iproute2 passwd util-linux ucspi-tcp mmdebstrap systemd-container zstd",
-    "tests/learn/run.sh": BUILD + SYSTEM + "python3-venv openssh-server",
-    "tests/recipes/run.sh": "python3 python3-venv ca-certificates mmdebstrap systemd-container zstd",
-    "tests/strangers/run.sh": "git mmdebstrap python3 util-linux zstd",
-    "tests/forges/run.sh": BUILD + SYSTEM + "ucspi-tcp git gitolite3 borgbackup restic rclone rsync ca-certificates",
+    "tests/system/learned_states/run.sh": BUILD + SYSTEM + "python3-venv openssh-server",
+    "tests/field/recipes/run.sh": "python3 python3-venv ca-certificates mmdebstrap systemd-container zstd",
+    "tests/field/fresh_machines/run.sh": "git mmdebstrap python3 util-linux zstd",
+    "tests/field/forges/run.sh": BUILD + SYSTEM + "ucspi-tcp git gitolite3 borgbackup restic rclone rsync ca-certificates",
     "tests/release/run.sh": BUILD + SYSTEM + "{other} linux-libc-dev busybox util-linux python3-venv ucspi-tcp devscripts checksec",
-    "tests/clients/run.sh": SUITE + "ansible-core borgbackup restic rclone mosh libssh-dev nodejs npm maven ruby",
+    "tests/field/clients/run.sh": SUITE + "ansible-core borgbackup restic rclone mosh libssh-dev nodejs npm maven ruby",
 }
 # The containers of OSS-Fuzz and AFL++ have everything; build.sh stands for toolchain.sh; prepare.sh only copies.
 ELSEWHERE = {"packaging/container/prepare.sh", "tests/fuzz/oss_fuzz.sh", "packaging/cross/toolchain.sh"}

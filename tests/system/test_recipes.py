@@ -1,5 +1,5 @@
 """The recipes for Alpine, Arch, Nix, OpenWrt, Buildroot and Yocto: they agree with the source, and the packages that they
-make are whole. Their own tools are not available here: see recipes.py, and tests/recipes for those that can be had."""
+make are whole. Their own tools are not available here: see recipes.py, and tests/field/recipes for those that can be had."""
 
 import glob
 import hashlib

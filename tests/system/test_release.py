@@ -1,4 +1,4 @@
-"""packaging/release.sh in a repository of its own, up to the static binaries, which tests/cross builds."""
+"""packaging/release.sh in a repository of its own, up to the static binaries, which tests/release/archives builds."""
 
 import hashlib
 import json

@@ -22,7 +22,7 @@ void kex_prepare(struct connection *connection);
 
 /* We start a key exchange after this many bytes or packets in one direction, or with a packet of
  * the client's this long after the last key exchange. rekey_limits.c has the values, so that a test
- * can link the daemon with smaller ones (tests/seams/rekey_often.c, tests/system/test_rekey.py). */
+ * can link the daemon with smaller ones (tests/unit/substitutes/rekey_often.c, tests/system/test_rekey.py). */
 extern const uint64_t rekey_after_bytes;
 extern const uint32_t rekey_after_packets;
 extern const uint64_t rekey_after_ms;

@@ -17,11 +17,11 @@ NOW = r"[Timer]\nOnCalendar=\nOnActiveSec=1s\nAccuracySec=1ms\nRandomizedDelaySe
 
 
 def engines(*names):
-    """Programs that tests/fleet/run.sh has fetched: pairs for Guest."""
+    """Programs that tests/field/fleet/run.sh has fetched: pairs for Guest."""
     found = [(name, os.path.join(ENGINES, name)) for name in names]
     for name, path in found:
         if not os.path.exists(path):
-            pytest.skip(f"there is no {name} in build/fleet: sh tests/fleet/run.sh fetches it")
+            pytest.skip(f"there is no {name} in build/fleet: sh tests/field/fleet/run.sh fetches it")
     return found
 
 

@@ -41,10 +41,10 @@ def libraries(architecture):
 
 def build(bench, compiler, flags, neon_flags, folder, target):
     compile_it = [compiler, "-std=gnu11", "-D_GNU_SOURCE", "-O3", "-fno-strict-aliasing", *flags,
-                  *("-I" + os.path.join(PROJECT, where) for where in ("crypto", "tests/seams")),
+                  *("-I" + os.path.join(PROJECT, where) for where in ("crypto", "tests/unit/substitutes")),
                   "-idirafter", os.path.join(folder, "usr/include")]
     # As tests link them: without crypto/cpu_level.c.
-    sources = [path for where in ("crypto/*.c", "tests/bench/crypto/*.c", "tests/seams/cpu_masked.c")
+    sources = [path for where in ("crypto/*.c", "tests/bench/crypto/*.c", "tests/unit/substitutes/cpu_masked.c")
                for path in sorted(glob.glob(os.path.join(PROJECT, where)))
                if not OF_X86.search(path) and not path.endswith("/cpu_level.c")]
     neon, objects = [path for path in sources if path.endswith("_neon.c")], []
