@@ -86,18 +86,18 @@ test_faults() {
         step faults "faults injected" faults inject_faults
 }
 
-test_learn() {
+test_states() {
     after build_gcc || return
-    mkdir -p build/results/learn
-    WRENSSHD=$top/build/gcc/src/wrensshd WREN_SLOWNESS=2 WREN_COUNTS=$top/build/results/learn/learn.json \
-        step learn "states learned" learn nice -n 5 sh tests/system/learned_states/run.sh ${quick:+transport channel}
+    mkdir -p build/results/states
+    WRENSSHD=$top/build/gcc/src/wrensshd WREN_SLOWNESS=2 WREN_COUNTS=$top/build/results/states/states.json \
+        step states "states learned" states nice -n 5 sh tests/system/learned_states/run.sh ${quick:+transport channel}
 }
 
 # Before a release also those that take long, and whether each proof finds the bugs that are planted for it.
 prove_bounds() {
     nice -n 5 sh tests/proofs/run.sh ${quick:+--quick} || return
     [ -n "$quick" ] ||
-        WREN_COUNTS=$top/build/results/proofs/planted.json nice -n 5 sh tests/proofs/run.sh --teeth
+        WREN_COUNTS=$top/build/results/proofs/planted.json nice -n 5 sh tests/proofs/run.sh --self-check
 }
 test_proofs() {
     mkdir -p build/results/proofs
@@ -122,8 +122,8 @@ test_debian() {
 
 # What README.md says to type, on a machine that has nothing: Debian 13, as root and as an ordinary user. Shortened, root
 # only tries the program, and the user tests the build with GCC.
-test_strangers() {
-    WREN_COUNTS=$top/build/results step strangers "fresh machines" strangers nice -n 5 sh tests/field/fresh_machines/run.sh ${quick:+--short}
+test_fresh_machines() {
+    WREN_COUNTS=$top/build/results step fresh "fresh machines" fresh-machines nice -n 5 sh tests/field/fresh_machines/run.sh ${quick:+--short}
 }
 
 # Without what is for other processors, and what takes the place of a C library's functions. Clang's analyzer takes nine
@@ -164,8 +164,8 @@ test_python=$python
 # One more than processors, because fresh machines take one for most of the time. What others need comes first, and what
 # takes long in a single process is not left for the end. There is no check_changed.
 at_once=$((processors + 1))
-jobs="test_strangers build_gcc build_static build_sanitize test_constant_time test_packaging test_archives test_sanitize
+jobs="test_fresh_machines build_gcc build_static build_sanitize test_constant_time test_packaging test_archives test_sanitize
     test_proofs ${release:+test_clang} test_boards test_x86_64 test_debian test_gcc test_aarch64 test_armv7 test_faults
-    check_all_files test_learn run_analyzers ${release:+check_corpora} test_masked check_layout"
+    check_all_files test_states run_analyzers ${release:+check_corpora} test_masked check_layout"
 sanitized="--suite wire"
 [ -n "$quick" ] || sanitized="--suite system --no-suite measure"

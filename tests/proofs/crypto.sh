@@ -1,9 +1,9 @@
 #!/bin/sh
 # Proves that crypto/ computes what its specifications say, and that no limb overflows: tests/proofs/crypto/README.md.
 #
-#     sh tests/proofs/crypto.sh [--teeth] [WORD...]
+#     sh tests/proofs/crypto.sh [--self-check] [WORD...]
 #
-#     --teeth  proves nothing: plants bugs in copies of crypto/, and each proof must find its own
+#     --self-check  proves nothing: plants bugs in copies of crypto/, and each proof must find its own
 #     WORD     only proofs with it in their names, for example chacha20, poly1305, sntrup761, avx512
 #
 # As root it installs the packages that it needs.

@@ -2,9 +2,9 @@
 # Proves with CBMC what the parsers and the accounting rest on: each proof is one step from any valid state, against the
 # real source files. Each file beside this one says what it proves.
 #
-#     sh tests/proofs/run.sh [--teeth | --quick] [PROOF...]
+#     sh tests/proofs/run.sh [--self-check | --quick] [PROOF...]
 #
-#     --teeth  proves nothing: plants bugs in a copy of the source, and each proof must find its own
+#     --self-check  proves nothing: plants bugs in a copy of the source, and each proof must find its own
 #     --quick  without window, stdin and queue, which take more than half of the time
 #
 # CBMC 6 comes from the PATH (Debian 13: cbmc). Where it is missing, root has mmdebstrap fetch Debian 13's package and
@@ -31,11 +31,11 @@ skip() {
 all_proofs="window stdin queue sftp admission revocation reader writer_mpint writer sizes_monitor sizes_session packet_open packet_seal"
 quick_proofs="sftp admission revocation reader writer_mpint writer sizes_monitor sizes_session packet_open packet_seal"
 usage_error() { echo "proofs: $*; -h helps" >&2; exit 100; }
-teeth='' proofs=''
+self_check='' proofs=''
 for argument; do
     case $argument in
     -h | --help) sed -n '2,14s/^# \{0,1\}//p' "$top/tests/proofs/run.sh"; exit 0 ;;
-    --teeth) teeth=yes ;;
+    --self-check) self_check=yes ;;
     --quick) proofs=$quick_proofs ;;
     -*) usage_error "unknown option: $argument" ;;
     *)
@@ -251,7 +251,7 @@ take_proofs() { # PROOF...
     for proof; do
         mkdir "$work/taken/$proof" 2>/dev/null || continue
         passed=0 failed=0 total=0
-        if [ -n "$teeth" ]; then bite_all "$proof"; else verify "$proof"; fi
+        if [ -n "$self_check" ]; then bite_all "$proof"; else verify "$proof"; fi
         echo $passed $failed $total >"$work/taken/$proof/counts"
     done
 }
@@ -282,7 +282,7 @@ for proof in ${proofs:-$all_proofs}; do
     read -r more_passed more_failed seconds <"$work/taken/$proof/counts" || die "$proof has ended early"
     passed=$((passed + more_passed)) failed=$((failed + more_failed)) total=$((total + seconds))
 done
-if [ -n "$teeth" ]; then
+if [ -n "$self_check" ]; then
     echo "$passed planted bugs found, $failed not found, $total s of the processor"
 else
     echo "$passed proved, $failed not proved, $total s of the processor"

@@ -1,5 +1,5 @@
 /*
- * Leaks for `sh tests/soak/run.sh --teeth`, loaded into the daemon and its launcher. WREN_PLANT
+ * Leaks for `sh tests/soak/run.sh --self-check`, loaded into the daemon and its launcher. WREN_PLANT
  * names one, or `all`: then each connection has one at most.
  */
 #include <dlfcn.h>

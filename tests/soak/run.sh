@@ -2,7 +2,7 @@
 # Leads a day of a busy server's life in little time, and looks for what it leaves behind: see README.md beside this, and
 # --help.
 #
-#     sh tests/soak/run.sh [--connections N] [--seconds N] [--launcher listen|tcpserver|systemd] [--teeth]
+#     sh tests/soak/run.sh [--connections N] [--seconds N] [--launcher listen|tcpserver|systemd] [--self-check]
 #
 # Tests WRENSSHD, or the program of build/gcc, which it builds. As root, where it installs what it needs (Debian 12 or 13);
 # skipped elsewhere (status 77).

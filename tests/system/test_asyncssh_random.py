@@ -1,5 +1,5 @@
 """AsyncSSH, driven by Hypothesis: random sessions on one connection, compared with a model of what their programs must
-print and how they must end. WREN_JUDGE_EXAMPLES=1000 plays that many, other ones at each run, and looks for the shortest
+print and how they must end. WREN_RANDOM_EXAMPLES=1000 plays that many, other ones at each run, and looks for the shortest
 one that fails, which may take minutes."""
 
 import asyncio
@@ -17,7 +17,7 @@ from hypothesis import stateful, strategies  # noqa: E402
 from daemon import SLOWNESS  # noqa: E402
 from openssh import OpenSSH  # noqa: E402
 
-EXAMPLES = int(os.environ.get("WREN_JUDGE_EXAMPLES", "0"))
+EXAMPLES = int(os.environ.get("WREN_RANDOM_EXAMPLES", "0"))
 PHASES = list(hypothesis.Phase) if EXAMPLES else [hypothesis.Phase.generate]
 SESSIONS = 16
 SIGNALS = ["ABRT", "ALRM", "HUP", "INT", "KILL", "PIPE", "QUIT", "TERM", "USR1", "USR2"]

@@ -18,7 +18,7 @@ import bench_suite
 import proc
 from daemon import kill
 from bench_suite import PROJECT
-from island import need_namespaces
+from namespace import need_namespaces
 from bench import limit, processes, servers
 from bench.measure import memory, throughput
 from bench.processes import Failed

@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 from daemon import daemon_environment, run
-from island import need_namespaces
+from namespace import need_namespaces
 from site_setup import PROJECT, run_or_fail
 from wire import USERAUTH_SUCCESS
 from wire_crypto import Ed25519Key

@@ -9,7 +9,7 @@ import pytest
 import proc
 import readme
 from daemon import PATIENCE_SECONDS, run
-from island import Island, find, tree
+from namespace import Namespace, find, tree
 from site_setup import PROJECT
 from test_services import FORGED, Service
 from wire import DISCONNECT, string, u32
@@ -25,10 +25,10 @@ NAMES = [b"10.9.9.9", b"x from 10.9.9.9", b"x from=10.9.9.9 port=1", FORGED.enco
 
 
 @pytest.fixture
-def island(site):
+def namespace(site):
     if not tree("fail2ban") or not find("nft"):
         pytest.skip("fail2ban or nftables is not there")
-    made = Island(site)
+    made = Namespace(site)
     made("mount", "-t", "tmpfs", "none", "/run")
     made("ip", "address", "add", SCANNER["::1"], "dev", "lo")
     if made("nft", "list", "ruleset").returncode != 0:
@@ -39,10 +39,10 @@ def island(site):
 
 
 class Fail2ban:
-    """The server on an island. Our files are put there with the README's commands."""
+    """The server on a namespace. Our files are put there with the README's commands."""
 
-    def __init__(self, island, log):
-        self.island = island
+    def __init__(self, namespace, log):
+        self.namespace = namespace
         self.run(f"""rm -rf /etc/fail2ban; cp -r {tree("fail2ban")}/etc/fail2ban /etc/
 printf '[DEFAULT]\\nignoreself = false\\n' >/etc/fail2ban/jail.local
 printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fail2ban/fail2ban.local""")
@@ -51,8 +51,8 @@ printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fa
         else:
             # What the README says for the jail of OpenSSH, where there is no log file.
             self.run(readme.blocks(*PAGE)[2].replace("systemctl restart fail2ban\n", ""))
-        self.proc = self.island.start("sh", "-c", self.words("server", "-f", "start"))
-        assert proc.wait_until(lambda: "pong" in self.client("ping"), PATIENCE_SECONDS), self.island.read("/run/f2b.log")
+        self.proc = self.namespace.start("sh", "-c", self.words("server", "-f", "start"))
+        assert proc.wait_until(lambda: "pong" in self.client("ping"), PATIENCE_SECONDS), self.namespace.read("/run/f2b.log")
         copy, reload = re.match(r"(?s)(.*\n)fail2ban-client (.*)\n", readme.blocks(*PAGE)[1]).groups()
         self.run(copy.replace("/usr/local/share/wrensshd", os.path.join(PROJECT, "packaging")))
         if log == "files":
@@ -68,11 +68,11 @@ printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fa
                 f"exec /usr/bin/python3 {root}/usr/bin/fail2ban-{program} {' '.join(arguments)}")
 
     def run(self, script):
-        done = self.island("sh", "-euc", script)
+        done = self.namespace("sh", "-euc", script)
         assert done.returncode == 0, done.stderr
 
     def client(self, *arguments):
-        return self.island("sh", "-c", self.words("client", *arguments)).stdout
+        return self.namespace("sh", "-c", self.words("client", *arguments)).stdout
 
     def value(self, name):
         found = re.search(name + r":\s*(.*)", self.client("status", "wrensshd"))
@@ -80,29 +80,29 @@ printf '[Definition]\\ndbfile = :memory:\\nlogtarget = /run/f2b.log\\n' >/etc/fa
 
     def wait(self, name, value):
         assert proc.wait_until(lambda: self.value(name) == value, PATIENCE_SECONDS), (
-            self.client("status", "wrensshd") + self.island.read("/run/f2b.log"))
+            self.client("status", "wrensshd") + self.namespace.read("/run/f2b.log"))
 
     def close(self):
         self.client("stop")
         self.proc.wait(PATIENCE_SECONDS)
 
 
-def start_journal(island):
+def start_journal(namespace):
     """Sends standard error to the journal, as systemd does for a unit."""
     if not os.path.exists("/lib/systemd/systemd-journald"):
         pytest.skip("no journald here")
-    island.need("mkdir", "-p", "/run/systemd/journal")
-    island.start("/lib/systemd/systemd-journald")
-    assert proc.wait_until(lambda: island("test", "-S", "/run/systemd/journal/stdout").returncode == 0, PATIENCE_SECONDS)
-    island.start("systemd-cat", "-t", "wrensshd", "sh", "-c", "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec sh "
+    namespace.need("mkdir", "-p", "/run/systemd/journal")
+    namespace.start("/lib/systemd/systemd-journald")
+    assert proc.wait_until(lambda: namespace("test", "-S", "/run/systemd/journal/stdout").returncode == 0, PATIENCE_SECONDS)
+    namespace.start("systemd-cat", "-t", "wrensshd", "sh", "-c", "JOURNAL_STREAM=$(stat -L -c %d:%i /proc/self/fd/2) exec sh "
                  + os.path.join(PROJECT, "packaging/listen/run"))
-    island.wait_port()
+    namespace.wait_port()
 
 
-def misbehave(island, site, address):
+def misbehave(namespace, site, address):
     """Nine connections from the scanner that end without a login; each tries to get another address banned."""
     def dial(version=b"SSH-2.0-Raw_1"):
-        return Client(island.dial(address, SCANNER[address]), "", site.key, version=version)
+        return Client(namespace.dial(address, SCANNER[address]), "", site.key, version=version)
 
     def until_end(raw):
         raw.sock.shutdown(1)
@@ -126,41 +126,41 @@ def misbehave(island, site, address):
     until_end(raw)
 
 
-def refused(island, address):
+def refused(namespace, address):
     try:
-        island.dial(address, SCANNER[address]).close()
+        namespace.dial(address, SCANNER[address]).close()
     except ConnectionRefusedError:
         return True
     return False
 
 
 @pytest.mark.parametrize("log, address", [("journal", "::1"), ("files", "127.0.0.1")])
-def test_ban(island, site, log, address):
+def test_ban(namespace, site, log, address):
     """The scanner's address is banned, and no other, whatever the scanner sends."""
     service = None
     if log == "journal":
-        start_journal(island)
+        start_journal(namespace)
     elif find("runsvdir"):
-        service = Service(island, "runit")
+        service = Service(namespace, "runit")
     else:
         pytest.skip("runit is not installed")
-    bans = Fail2ban(island, log)
+    bans = Fail2ban(namespace, log)
     try:
-        misbehave(island, site, address)
+        misbehave(namespace, site, address)
         if log == "journal":
             # Any user's process can call itself wrensshd there.
-            island.need("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "systemd-cat", "-t", "wrensshd",
+            namespace.need("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "systemd-cat", "-t", "wrensshd",
                         "echo", FORGED.partition(" ")[2])
         for word in (FORGED, f"\n{FORGED}", "x" * 30000 + f"\n{FORGED}"):
-            island.ssh()(f": '{word}'")
+            namespace.ssh()(f": '{word}'")
         bans.wait("Total failed", "9")
         assert bans.value("Currently banned") == "0"
-        island.dial(address, SCANNER[address]).close()
+        namespace.dial(address, SCANNER[address]).close()
         bans.wait("Banned IP list", SCANNER[address])
-        assert proc.wait_until(lambda: refused(island, address), PATIENCE_SECONDS), island("nft", "list", "ruleset").stdout
-        island.ssh().works()
+        assert proc.wait_until(lambda: refused(namespace, address), PATIENCE_SECONDS), namespace("nft", "list", "ruleset").stdout
+        namespace.ssh().works()
         bans.client("unban", SCANNER[address])
-        assert proc.wait_until(lambda: not refused(island, address), PATIENCE_SECONDS)
+        assert proc.wait_until(lambda: not refused(namespace, address), PATIENCE_SECONDS)
     finally:
         bans.close()
         if service:

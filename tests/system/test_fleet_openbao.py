@@ -51,7 +51,7 @@ class Fleet(fleet.Host):
 
 @pytest.fixture(scope="module")
 def openbao(site):
-    made = Guest(site, fleet.engines("bao"))
+    made = Guest(site, fleet.programs("bao"))
     try:
         yield Fleet(made)
     finally:

@@ -9,7 +9,7 @@ import pytest
 
 import readme
 from daemon import run
-from island import Island, find
+from namespace import Namespace, find
 from openssh import OpenSSH
 from recipes import PACKAGING, write
 from test_host_keys import KeyedServer, certify, knows, make_key, public
@@ -23,44 +23,44 @@ RENEW = os.path.join(PACKAGING, "fleet", "renew")
 # ---- principals by file ----------------------------------------------------------------------------------------------
 
 @pytest.fixture
-def island(site):
+def namespace(site):
     """With an authority whose public key lies in the current folder."""
-    made = Island(site)
+    made = Namespace(site)
     make_key(made.path("user_ca"))
     yield made
     made.close()
     shutil.rmtree(made.folder)
 
 
-def login(island, *names, user=None):
+def login(namespace, *names, user=None):
     """By a new certificate of these names."""
-    shutil.copy(island.site.identity + ".pub", island.path("me.pub"))
-    certificate = certify(island.path("user_ca"), island.path("me"), "-n", ",".join(names))
-    return island.ssh(user=user)("echo", "in", options=[f"CertificateFile={certificate}"]).stdout == "in\n"
+    shutil.copy(namespace.site.identity + ".pub", namespace.path("me.pub"))
+    certificate = certify(namespace.path("user_ca"), namespace.path("me"), "-n", ",".join(names))
+    return namespace.ssh(user=user)("echo", "in", options=[f"CertificateFile={certificate}"]).stdout == "in\n"
 
 
-def test_principals_by_file(island, site):
+def test_principals_by_file(namespace, site):
     """A certificate counts if the account's file lists one of its names. OpenSSH's files are converted."""
     if not find("tcpserver"):
         pytest.skip("tcpserver is not installed")
     make, command, convert, _ = readme.blocks(PAGE, "## Principals by file")
-    me, folder = site.user.pw_name, island.path("etc/wrensshd")
-    run_or_fail([*island.inside, "sh", "-ec", f"cd {island.folder}\n{make}"])
+    me, folder = site.user.pw_name, namespace.path("etc/wrensshd")
+    run_or_fail([*namespace.inside, "sh", "-ec", f"cd {namespace.folder}\n{make}"])
     os.rename(f"{folder}/principals/alice", f"{folder}/principals/{me}")
     write(f"{folder}/revoked", "", 0o644)
-    island.start("sh", "-c", f"exec tcpserver -HRl0 0 22 /usr/local/sbin/{command.strip()} 2>{island.path('log')}")
-    island.wait_port()
-    assert login(island, "web") and login(island, "other", "oncall")
-    assert not login(island, me) and not login(island, "other")
-    assert not login(island, "web", user="root"), "an account without a file"
-    assert island.ssh()("true").returncode == 255, "the user's own file counts"
+    namespace.start("sh", "-c", f"exec tcpserver -HRl0 0 22 /usr/local/sbin/{command.strip()} 2>{namespace.path('log')}")
+    namespace.wait_port()
+    assert login(namespace, "web") and login(namespace, "other", "oncall")
+    assert not login(namespace, me) and not login(namespace, "other")
+    assert not login(namespace, "web", user="root"), "an account without a file"
+    assert namespace.ssh()("true").returncode == 255, "the user's own file counts"
 
-    os.makedirs(island.path("etc/ssh/auth_principals"))
-    write(island.path(f"etc/ssh/auth_principals/{me}"), "# who\n\ndb\n  # more\nbackup\n", 0o644)
-    write(island.path("etc/ssh/auth_principals/root"), "ops\n", 0o644)
-    run_or_fail([*island.inside, "sh", "-ec", f"cd {island.folder}\n{convert}"])
-    assert login(island, "db") and login(island, "backup") and not login(island, "web")
-    assert login(island, "ops", user="root") and not login(island, "db", user="root")
+    os.makedirs(namespace.path("etc/ssh/auth_principals"))
+    write(namespace.path(f"etc/ssh/auth_principals/{me}"), "# who\n\ndb\n  # more\nbackup\n", 0o644)
+    write(namespace.path("etc/ssh/auth_principals/root"), "ops\n", 0o644)
+    run_or_fail([*namespace.inside, "sh", "-ec", f"cd {namespace.folder}\n{convert}"])
+    assert login(namespace, "db") and login(namespace, "backup") and not login(namespace, "web")
+    assert login(namespace, "ops", user="root") and not login(namespace, "db", user="root")
 
 
 # ---- a host's certificate --------------------------------------------------------------------------------------------

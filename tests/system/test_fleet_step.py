@@ -51,7 +51,7 @@ class Fleet(fleet.Host):
 
 @pytest.fixture(scope="module")
 def step(site):
-    made = Guest(site, fleet.engines("step", "step-ca"))
+    made = Guest(site, fleet.programs("step", "step-ca"))
     try:
         yield Fleet(made)
     finally:

@@ -10,7 +10,7 @@ import pytest
 
 import proc
 from daemon import daemon_environment, run
-from island import need_namespaces
+from namespace import need_namespaces
 from site_setup import delete_user, one_at_a_time, run_or_fail
 from three import GONE_SECONDS, Three
 from wire import PK_OK, USERAUTH_FAILURE, Disconnected, string

@@ -12,7 +12,7 @@ import sys
 import pytest
 
 from daemon import daemon_environment, run
-from island import need_namespaces
+from namespace import need_namespaces
 from site_setup import PROJECT, run_or_fail
 
 PACKAGING = os.path.join(PROJECT, "packaging")

@@ -14,7 +14,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, SLOWNESS, daemon_environment, run
-from island import need_namespaces
+from namespace import need_namespaces
 from listener import CAT, connect_from, echoes, is_closed
 from openssh import OpenSSH
 from site_setup import PROJECT

@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 import readme
-from island import Island, find
+from namespace import Namespace, find
 from test_services import Service
 
 PAGE = "packaging/README.md"
@@ -16,8 +16,8 @@ pytestmark = [pytest.mark.root, pytest.mark.sandbox]
 
 
 @pytest.fixture
-def island(site):
-    made = Island(site)
+def namespace(site):
+    made = Namespace(site)
     made("rm", "-r", "/etc/wrensshd")
     yield made
     made.close()
@@ -29,32 +29,32 @@ def public_key(text):
     return next(word for word in text.split() if word.startswith("AAAAC3NzaC1lZDI1NTE5"))
 
 
-def type_in(island, script):
-    done = island("sh", "-ec", script)
+def type_in(namespace, script):
+    done = namespace("sh", "-ec", script)
     assert done.returncode == 0, done.stderr
 
 
-def assert_same_key(island, keydir, key):
-    assert public_key(island("wrensshd-printkey", keydir).stdout) == key
-    assert island("stat", "-c", "%a", keydir).stdout == "755\n"  # no umask stays in the shell for what comes next
-    for name in os.listdir(island.path(keydir[1:])):
+def assert_same_key(namespace, keydir, key):
+    assert public_key(namespace("wrensshd-printkey", keydir).stdout) == key
+    assert namespace("stat", "-c", "%a", keydir).stdout == "755\n"  # no umask stays in the shell for what comes next
+    for name in os.listdir(namespace.path(keydir[1:])):
         if name in (".ed25519.sk", "ssh_host_ed25519_key"):
-            assert island("stat", "-c", "%a", f"{keydir}/{name}").stdout == "600\n"
+            assert namespace("stat", "-c", "%a", f"{keydir}/{name}").stdout == "600\n"
 
 
-def test_from_tinyssh(island):
+def test_from_tinyssh(namespace):
     """After TinySSH clients see the same host key."""
     maker = find("tinysshd-makekey")
     if not maker:
         pytest.skip("tinysshd is not there")
-    type_in(island, f"mkdir -p /etc/tinyssh; rm -rf /etc/tinyssh/sshkeydir; {maker} /etc/tinyssh/sshkeydir")
-    key = public_key(island(maker.replace("makekey", "printkey"), "/etc/tinyssh/sshkeydir").stdout)
+    type_in(namespace, f"mkdir -p /etc/tinyssh; rm -rf /etc/tinyssh/sshkeydir; {maker} /etc/tinyssh/sshkeydir")
+    key = public_key(namespace(maker.replace("makekey", "printkey"), "/etc/tinyssh/sshkeydir").stdout)
     commands = [line for line in readme.blocks(PAGE, "## Replacing TinySSH")[1].splitlines() if "systemctl" not in line]
-    type_in(island, "\n".join(commands))
-    assert_same_key(island, "/etc/wrensshd", key)
+    type_in(namespace, "\n".join(commands))
+    assert_same_key(namespace, "/etc/wrensshd", key)
 
 
-def test_in_place_of_tinyssh(island):
+def test_in_place_of_tinyssh(namespace):
     """The daemon serves with TinySSH's flags and key directory as they are."""
     maker = find("tinysshd-makekey")
     if not maker:
@@ -63,46 +63,46 @@ def test_in_place_of_tinyssh(island):
     values = {"-x": ["sftp=/usr/lib/openssh/sftp-server"], "-e": ["cat"]}
     assert len(flags) == 11
     for flag in flags:
-        assert island("wrensshd", flag, *values.get(flag, []), "-V").returncode == 0, flag
-    type_in(island, f"mkdir -p /etc/tinyssh; rm -rf /etc/tinyssh/sshkeydir; {maker} /etc/tinyssh/sshkeydir")
-    key = public_key(island(maker.replace("makekey", "printkey"), "/etc/tinyssh/sshkeydir").stdout)
-    with open(island.known_hosts, "w", encoding="ascii") as file:
+        assert namespace("wrensshd", flag, *values.get(flag, []), "-V").returncode == 0, flag
+    type_in(namespace, f"mkdir -p /etc/tinyssh; rm -rf /etc/tinyssh/sshkeydir; {maker} /etc/tinyssh/sshkeydir")
+    key = public_key(namespace(maker.replace("makekey", "printkey"), "/etc/tinyssh/sshkeydir").stdout)
+    with open(namespace.known_hosts, "w", encoding="ascii") as file:
         file.write(f"wren ssh-ed25519 {key}\n")
-    launcher = island.start("tcpserver", "-HRl0", "0", "22", "/usr/local/sbin/wrensshd", "-v", "-x", *values["-x"], "--",
+    launcher = namespace.start("tcpserver", "-HRl0", "0", "22", "/usr/local/sbin/wrensshd", "-v", "-x", *values["-x"], "--",
                             "/etc/tinyssh/sshkeydir", stderr=subprocess.DEVNULL)
-    island.wait_port()
-    island.ssh().works()
+    namespace.wait_port()
+    namespace.ssh().works()
     launcher.kill()
     launcher.wait()
 
 
-def make_dropbear_key(island, folder):
+def make_dropbear_key(namespace, folder):
     if not find("dropbearkey") or not find("dropbearconvert"):
         pytest.skip("dropbear-bin is not installed")
-    type_in(island, f"mkdir -p {folder}; rm -f {folder}/*_key; "
+    type_in(namespace, f"mkdir -p {folder}; rm -f {folder}/*_key; "
             f"dropbearkey -t ed25519 -f {folder}/dropbear_ed25519_host_key")
-    return public_key(island("dropbearkey", "-y", "-f", f"{folder}/dropbear_ed25519_host_key").stdout)
+    return public_key(namespace("dropbearkey", "-y", "-f", f"{folder}/dropbear_ed25519_host_key").stdout)
 
 
-def test_from_dropbear(island):
+def test_from_dropbear(namespace):
     """After Dropbear clients see the same host key, and no copy of it stays readable."""
-    key = make_dropbear_key(island, "/etc/dropbear")
-    type_in(island, readme.blocks(PAGE, "## Replacing Dropbear")[0])
-    assert_same_key(island, "/etc/wrensshd", key)
-    assert not os.path.exists(island.path("etc/dropbear/converted"))
-    with open(island.known_hosts, "w", encoding="ascii") as file:
+    key = make_dropbear_key(namespace, "/etc/dropbear")
+    type_in(namespace, readme.blocks(PAGE, "## Replacing Dropbear")[0])
+    assert_same_key(namespace, "/etc/wrensshd", key)
+    assert not os.path.exists(namespace.path("etc/dropbear/converted"))
+    with open(namespace.known_hosts, "w", encoding="ascii") as file:
         file.write(f"wren ssh-ed25519 {key}\n")
     if not find("svscan"):
         pytest.skip("svscan is not installed")
-    service = Service(island, "daemontools")
-    island.ssh().works()
+    service = Service(namespace, "daemontools")
+    namespace.ssh().works()
     service.end()
 
 
-def test_from_dropbear_initramfs(island):
+def test_from_dropbear_initramfs(namespace):
     """After dropbear-initramfs clients see the same host key, and the same keys may unlock."""
-    key = make_dropbear_key(island, "/etc/dropbear/initramfs")
-    type_in(island, "echo key >/etc/dropbear/initramfs/authorized_keys")
-    type_in(island, readme.blocks("packaging/initramfs/README.md", "## dropbear-initramfs")[0])
-    assert_same_key(island, "/etc/wrensshd/initramfs", key)
-    assert island.read("/etc/wrensshd/initramfs/authorized_keys") == "key\n"
+    key = make_dropbear_key(namespace, "/etc/dropbear/initramfs")
+    type_in(namespace, "echo key >/etc/dropbear/initramfs/authorized_keys")
+    type_in(namespace, readme.blocks("packaging/initramfs/README.md", "## dropbear-initramfs")[0])
+    assert_same_key(namespace, "/etc/wrensshd/initramfs", key)
+    assert namespace.read("/etc/wrensshd/initramfs/authorized_keys") == "key\n"

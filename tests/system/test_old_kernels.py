@@ -14,7 +14,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, daemon_environment, run
-from island import need_namespaces
+from namespace import need_namespaces
 from openssh import OpenSSH
 from wire import SNTRUP, USERAUTH_FAILURE, string, u32
 from wire_session import Client, pty_request

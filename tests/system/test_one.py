@@ -72,9 +72,9 @@ def test_tests_in_c(tree, name):
 
 def test_another_suite(tree):
     """Its run.sh gets the arguments and says how it went."""
-    done, ran = one(tree, "proofs", "--teeth", "window")
-    assert done.returncode == 3 and ran == "run.sh --teeth window"
-    assert done.stdout == "+ sh tests/proofs/run.sh --teeth window\n"
+    done, ran = one(tree, "proofs", "--self-check", "window")
+    assert done.returncode == 3 and ran == "run.sh --self-check window"
+    assert done.stdout == "+ sh tests/proofs/run.sh --self-check window\n"
 
 
 def test_an_unknown_name(tree):

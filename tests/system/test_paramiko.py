@@ -22,7 +22,7 @@ from wire_crypto import Sealer  # noqa: E402
 if not hasattr(paramiko.packet.Packetizer, "reset_seqno_out"):
     pytest.skip("this paramiko has no strict key exchange: it is too old", allow_module_level=True)
 
-EXAMPLES = int(os.environ.get("WREN_JUDGE_EXAMPLES", "0"))
+EXAMPLES = int(os.environ.get("WREN_RANDOM_EXAMPLES", "0"))
 PHASES = list(hypothesis.Phase) if EXAMPLES else [hypothesis.Phase.generate]
 CURVES = ("curve25519-sha256@libssh.org", "curve25519-sha256")
 

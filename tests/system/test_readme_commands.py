@@ -1,4 +1,4 @@
-"""Commands of the pages for users (README.md and those of packaging/), typed on an island as they stand there."""
+"""Commands of the pages for users (README.md and those of packaging/), typed on a namespace as they stand there."""
 
 import os
 import shutil
@@ -9,7 +9,7 @@ import pytest
 import proc
 import readme
 from daemon import PATIENCE_SECONDS
-from island import Island, find
+from namespace import Namespace, find
 from recipes import PACKAGING
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]
@@ -26,9 +26,9 @@ SUPERVISORS = {
 
 
 @pytest.fixture
-def island(site):
+def namespace(site):
     """With the files of packaging/ where an installation puts them."""
-    made = Island(site)
+    made = Namespace(site)
     type_in(made, f"""mount -t tmpfs none /usr/local/share
 mkdir -p {SHARED} /etc/sv /etc/service
 cp -r {PACKAGING}/. {SHARED}
@@ -38,8 +38,8 @@ cp -r {PACKAGING} {SHARED}/packaging""")
     shutil.rmtree(made.folder)
 
 
-def type_in(island, script):
-    done = island("sh", "-ec", script)
+def type_in(namespace, script):
+    done = namespace("sh", "-ec", script)
     assert done.returncode == 0, done.stderr
     return done.stdout
 
@@ -50,83 +50,83 @@ def with_key(site, script):
     return script.replace(OWN_KEY, site.identity_line)
 
 
-def serve(island, line):
+def serve(namespace, line):
     """A launcher's command line, left running."""
     program = line.split()[0]
     if not program.startswith("wrensshd") and not find(program):
         pytest.skip(f"{program} is not installed")
-    island.start("sh", "-c", "PATH=/usr/local/sbin:$PATH; exec " + line, stderr=subprocess.DEVNULL)
-    island.wait_port()
+    namespace.start("sh", "-c", "PATH=/usr/local/sbin:$PATH; exec " + line, stderr=subprocess.DEVNULL)
+    namespace.wait_port()
 
 
 @pytest.fixture
 def newcomer(site):
-    """A user without a key. Made before the island, which copies /etc."""
+    """A user without a key. Made before the namespace, which copies /etc."""
     return site.add_user("x8")
 
 
-def test_first_key_and_tcpserver(newcomer, island, site):
+def test_first_key_and_tcpserver(newcomer, namespace, site):
     """Nobody logs in without a key; after the commands of README.md the user does, through its line for tcpserver."""
-    serve(island, readme.blocks("README.md", "## Run it")[1])
-    ssh = island.ssh(user=newcomer.pw_name)
+    serve(namespace, readme.blocks("README.md", "## Run it")[1])
+    ssh = namespace.ssh(user=newcomer.pw_name)
     assert ssh("true").returncode == 255
     _, install, _ = readme.blocks("README.md", "## Before the first login")
-    done = island("setpriv", f"--reuid={newcomer.pw_uid}", f"--regid={newcomer.pw_gid}", "--clear-groups", "env",
+    done = namespace("setpriv", f"--reuid={newcomer.pw_uid}", f"--regid={newcomer.pw_gid}", "--clear-groups", "env",
                   f"HOME={newcomer.pw_dir}", "sh", "-ec", with_key(site, install))
     assert done.returncode == 0, done.stderr
     ssh.works()
 
 
 @pytest.mark.parametrize("heading", ["### tcpserver", "### busybox"])
-def test_launcher(island, heading):
+def test_launcher(namespace, heading):
     """The command line of each launcher serves a login."""
     line = readme.blocks(PAGE, heading)[0]
-    if heading == "### busybox" and "tcpsvd" not in island("busybox", "--list").stdout.split():
+    if heading == "### busybox" and "tcpsvd" not in namespace("busybox", "--list").stdout.split():
         pytest.skip("this busybox has no tcpsvd")
-    serve(island, line)
-    island.ssh().works()
+    serve(namespace, line)
+    namespace.ssh().works()
 
 
-def test_board(island):
+def test_board(namespace):
     """The command that an init runs on a board serves a login."""
-    serve(island, readme.blocks(PAGE, "### A board with busybox's init")[1])
-    island.ssh().works()
+    serve(namespace, readme.blocks(PAGE, "### A board with busybox's init")[1])
+    namespace.ssh().works()
 
 
 @pytest.mark.parametrize("name", SUPERVISORS)
-def test_service_directory(island, name):
+def test_service_directory(namespace, name):
     """A service directory that is copied and linked as the page says serves a login, also after its restart."""
     index, supervisor = SUPERVISORS[name]
     if not find(supervisor[0]) or not find("tcpsvd" if name == "runit" else "tcpserver"):
         pytest.skip(f"{supervisor[0]} or its launcher is not installed")
     lines = readme.blocks(PAGE, "### tcpserver")[1 + index].splitlines()
     if name == "s6":
-        type_in(island, "mount -t tmpfs none /run; mkdir /run/service")
-        island.start(*supervisor)
-        assert proc.wait_until(lambda: island("test", "-p", "/run/service/.s6-svscan/control").returncode == 0,
+        type_in(namespace, "mount -t tmpfs none /run; mkdir /run/service")
+        namespace.start(*supervisor)
+        assert proc.wait_until(lambda: namespace("test", "-p", "/run/service/.s6-svscan/control").returncode == 0,
                                PATIENCE_SECONDS)
-        type_in(island, "\n".join(lines[:2]))
+        type_in(namespace, "\n".join(lines[:2]))
     else:
-        type_in(island, "rm -f /etc/service/*")  # Debian's openssh-server has a service for runit, too, on the same port
-        type_in(island, "\n".join(lines[:2]))
-        island.start(*supervisor)
-    island.wait_port()
-    island.ssh().works()
-    before = island("pidof", "tcpserver", "tcpsvd").stdout
-    type_in(island, lines[2])
-    assert proc.wait_until(lambda: island("pidof", "tcpserver", "tcpsvd").stdout not in ("", before), PATIENCE_SECONDS)
-    island.wait_port()
-    island.ssh().works()
+        type_in(namespace, "rm -f /etc/service/*")  # Debian's openssh-server has a service for runit, too, on the same port
+        type_in(namespace, "\n".join(lines[:2]))
+        namespace.start(*supervisor)
+    namespace.wait_port()
+    namespace.ssh().works()
+    before = namespace("pidof", "tcpserver", "tcpsvd").stdout
+    type_in(namespace, lines[2])
+    assert proc.wait_until(lambda: namespace("pidof", "tcpserver", "tcpsvd").stdout not in ("", before), PATIENCE_SECONDS)
+    namespace.wait_port()
+    namespace.ssh().works()
 
 
-def test_initramfs(island, site):
+def test_initramfs(namespace, site):
     """After the commands of both pages the initramfs has its settings and the reader's key. No image is made here."""
     for page, heading in (("README.md", "## Run it"), ("packaging/initramfs/README.md", "## Install")):
         block = next(block for block in readme.blocks(page, heading) if "install.sh" in block)
         lines = [line for line in block.splitlines() if not line.startswith(("tar ", "update-initramfs "))]
         assert len(lines) == 2
-        type_in(island, f"mount -t tmpfs none /usr/share\nmkdir -p {SHARED}\n" + with_key(site, "\n".join(
+        type_in(namespace, f"mount -t tmpfs none /usr/share\nmkdir -p {SHARED}\n" + with_key(site, "\n".join(
             line + " initramfs-tools" if "install.sh" in line else line for line in lines)))
-        assert os.path.exists(island.path("etc/wrensshd/initramfs/wrensshd.conf"))
-        assert island.read("/etc/wrensshd/initramfs/authorized_keys") == site.identity_line + "\n"
-        type_in(island, "umount /usr/share; rm -r /etc/wrensshd/initramfs")
+        assert os.path.exists(namespace.path("etc/wrensshd/initramfs/wrensshd.conf"))
+        assert namespace.read("/etc/wrensshd/initramfs/authorized_keys") == site.identity_line + "\n"
+        type_in(namespace, "umount /usr/share; rm -r /etc/wrensshd/initramfs")

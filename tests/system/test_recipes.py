@@ -13,7 +13,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, run
-from island import tree
+from namespace import tree
 from listener import Listener
 from recipes import PACKAGING, Place, Started, page, read, version, words_of, write
 from site_setup import PROJECT, run_or_fail

@@ -12,7 +12,7 @@ import pytest
 
 import proc
 from daemon import PATIENCE_SECONDS, run
-from island import SETUP, Island, find, need_namespaces, tree
+from namespace import SETUP, Namespace, find, need_namespaces, tree
 from site_setup import PROJECT
 
 pytestmark = [pytest.mark.root, pytest.mark.sandbox]
@@ -47,12 +47,12 @@ sys.stdin.read()
 class Service:
     """One kind of service: how it is started and restarted, what it limits, and how it writes its log."""
 
-    def __init__(self, island, name, listens=True):
-        self.island, self.name = island, name
+    def __init__(self, namespace, name, listens=True):
+        self.namespace, self.name = namespace, name
         self.by_address, self.log, self.time, self.proc = False, LOG, None, None
         getattr(self, name)()
         if listens:
-            island.wait_port()
+            namespace.wait_port()
 
     def end(self):
         if self.proc:
@@ -60,14 +60,14 @@ class Service:
             self.proc.wait()
 
     def supervised(self, folder, command, restart, time):
-        directory = self.island.path("scan")
+        directory = self.namespace.path("scan")
         shutil.copytree(os.path.join(PACKAGING, folder), os.path.join(directory, "wrensshd"), dirs_exist_ok=True)
-        self.proc = self.island.start(*command, directory)
+        self.proc = self.namespace.start(*command, directory)
         self.restart = [*restart, os.path.join(directory, "wrensshd")]
         self.time = time
 
     def listen(self):
-        directory = self.island.path("scan/wrensshd")
+        directory = self.namespace.path("scan/wrensshd")
         shutil.copytree(os.path.join(PACKAGING, "runit/log"), os.path.join(directory, "log"))
         self.supervised("listen", ["runsvdir", "-P"], ["sv", "restart"], r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+")
         self.by_address = True
@@ -83,36 +83,36 @@ class Service:
         self.supervised("s6", ["s6-svscan"], ["s6-svc", "-r"], r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+ ")
 
     def xinetd(self):
-        shutil.copy(os.path.join(PACKAGING, "inetd/wrensshd.xinetd"), self.island.path("xinetd.conf"))
-        self.proc = self.island.start(find("xinetd"), "-dontfork", "-pidfile", self.island.path("pid"), "-f",
-                                      self.island.path("xinetd.conf"))
-        self.restart = ["sh", "-c", f"kill -HUP $(cat {self.island.path('pid')})"]
+        shutil.copy(os.path.join(PACKAGING, "inetd/wrensshd.xinetd"), self.namespace.path("xinetd.conf"))
+        self.proc = self.namespace.start(find("xinetd"), "-dontfork", "-pidfile", self.namespace.path("pid"), "-f",
+                                      self.namespace.path("xinetd.conf"))
+        self.restart = ["sh", "-c", f"kill -HUP $(cat {self.namespace.path('pid')})"]
         self.by_address, self.log = True, None
 
     def service_script(self, source, name, *more):
         """A recipe's init script, whose packaged paths are replaced by those of the daemon under test."""
         with open(os.path.join(PACKAGING, source), encoding="ascii") as file:
             text = file.read().replace("/usr/sbin/", "/usr/local/sbin/")
-        with open(self.island.path("etc/init.d/" + name), "w", encoding="ascii") as file:
+        with open(self.namespace.path("etc/init.d/" + name), "w", encoding="ascii") as file:
             os.chmod(file.name, 0o755)
             file.write(text)
         script = "/etc/init.d/" + name
         self.start, self.restart, self.log = [*more, script, "start"], [*more, script, "restart"], None
-        done = self.island(*self.start)
+        done = self.namespace(*self.start)
         assert done.returncode == 0, done.stdout + done.stderr
 
     def buildroot(self):
         """With busybox's start-stop-daemon, as the script finds it there."""
-        self.island.need("mount", "-t", "tmpfs", "none", "/run")
-        os.symlink(shutil.which("busybox"), self.island.path("start-stop-daemon"))
+        self.namespace.need("mount", "-t", "tmpfs", "none", "/run")
+        os.symlink(shutil.which("busybox"), self.namespace.path("start-stop-daemon"))
         self.service_script("buildroot/S50wrensshd", "S50wrensshd",
-                            "env", f"PATH={self.island.folder}:/usr/sbin:/usr/bin:/sbin:/bin")
+                            "env", f"PATH={self.namespace.folder}:/usr/sbin:/usr/bin:/sbin:/bin")
 
     def openrc(self):
-        """OpenRC as Debian has it, installed over the island's folders."""
+        """OpenRC as Debian has it, installed over the namespace's folders."""
         root = tree("openrc")
         states = "daemons exclusive failed hotplugged inactive options started starting stopping stopped scheduled tmp"
-        done = self.island("sh", "-ec", f"""
+        done = self.namespace("sh", "-ec", f"""
 mount -t overlay -o lowerdir={root}/lib:/usr/lib none /usr/lib
 mount -t overlay -o lowerdir={root}/sbin:/usr/sbin none /usr/sbin
 mount -t tmpfs none /run; mkdir -p /etc/conf.d /run/lock /run/openrc; cp {root}/etc/rc.conf /etc
@@ -123,7 +123,7 @@ cp {PACKAGING}/alpine/wrensshd.confd /etc/conf.d/wrensshd""")
         self.service_script("alpine/wrensshd.initd", "wrensshd")
 
     def inetd(self):
-        self.proc = self.island.start(find("openbsd-inetd"), "-i", os.path.join(PACKAGING, "inetd/inetd.conf"))
+        self.proc = self.namespace.start(find("openbsd-inetd"), "-i", os.path.join(PACKAGING, "inetd/inetd.conf"))
         self.restart = ["sh", "-c", "kill -HUP $(ps -e -o pid= -o comm= | sed -n 's/openbsd-inetd//p')"]
         self.log = None
 
@@ -135,31 +135,31 @@ LIMITED = [*SUPERVISED, "xinetd"]
 
 
 @pytest.fixture
-def island(site):
-    made = Island(site)
+def namespace(site):
+    made = Namespace(site)
     yield made
     made.close()
     shutil.rmtree(made.folder)
 
 
 @pytest.fixture
-def service(request, island):
+def service(request, namespace):
     program = PROGRAMS[request.param]
     if not (find(program) if program else tree(request.param)):
         pytest.skip(f"{program or request.param} is not installed")
-    made = Service(island, request.param)
+    made = Service(namespace, request.param)
     yield made
     made.end()
 
 
-def test_island_is_apart(site, tmp_path):
-    """The island has an /etc of its own, so these tests do not write into the machine's."""
+def test_namespace_is_apart(site, tmp_path):
+    """The namespace has an /etc of its own, so these tests do not write into the machine's."""
     need_namespaces()
     for name, text in (("cp", "exit 1"), ("sleep", "exit 0")):
         (tmp_path / name).write_text("#!/bin/sh\n" + text + "\n")
         os.chmod(tmp_path / name, 0o755)
     done = run(["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc", "sh", "-ec", SETUP,
-                str(tmp_path / "island"), site.bin], env={"PATH": f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin"})
+                str(tmp_path / "namespace"), site.bin], env={"PATH": f"{tmp_path}:/usr/sbin:/usr/bin:/sbin:/bin"})
     assert done.returncode != 0 and "ready" not in done.stdout
 
 
@@ -171,14 +171,14 @@ each_supervised = pytest.mark.parametrize("service", SUPERVISED, indirect=True)
 
 def wait_log(service, pattern):
     def found():
-        return re.search(pattern, service.island.read(service.log), re.M)
+        return re.search(pattern, service.namespace.read(service.log), re.M)
     return proc.wait_until(found, PATIENCE_SECONDS)
 
 
 @each
 def test_login(service, site):
     """Each file starts the daemon where the documents say to copy it."""
-    ssh = service.island.ssh()
+    ssh = service.namespace.ssh()
     done = ssh("id -u; ulimit -n; ulimit -v; cat", input="through\n")
     uid, files, memory, rest = done.stdout.splitlines()
     assert int(uid) == site.user.pw_uid and rest == "through"
@@ -188,16 +188,16 @@ def test_login(service, site):
 @each_supervised
 def test_log(service):
     """The log says who logged in, where the service writes it."""
-    service.island.ssh().works()
+    service.namespace.ssh().works()
     assert wait_log(service, service.time + r" wrensshd\[\d+\]: event=login from=127\.0\.0\.1 port=\d+ .*"
-                    "verdict=accepted"), service.island.read(service.log)
-    other = service.island("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", LOG)
+                    "verdict=accepted"), service.namespace.read(service.log)
+    other = service.namespace("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "cat", LOG)
     assert other.returncode != 0, "all users may read who logs in"
 
 
 def start_crowd(service, count, greeted):
     """Silent connections from one address, when so many are greeted."""
-    return subprocess.Popen([*service.island.inside, sys.executable, "-c", CROWD, str(count), "127.0.0.1", str(greeted)],
+    return subprocess.Popen([*service.namespace.inside, sys.executable, "-c", CROWD, str(count), "127.0.0.1", str(greeted)],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
 
 
@@ -207,8 +207,8 @@ def test_silent_connections(service):
     crowd = start_crowd(service, 96, 96)
     try:
         assert int(crowd.stdout.readline()) == 96
-        service.island.ssh().works()
-        service.island.ssh("127.0.0.2").works()
+        service.namespace.ssh().works()
+        service.namespace.ssh("127.0.0.2").works()
     finally:
         crowd.communicate(b"")
 
@@ -221,9 +221,9 @@ for _ in range(300):
     with socket.create_connection(("127.0.0.1", 22), 10) as client:
         client.recv(8)
 """
-    done = service.island(sys.executable, "-c", script)
+    done = service.namespace(sys.executable, "-c", script)
     assert done.returncode == 0, done.stderr
-    service.island.ssh().works()
+    service.namespace.ssh().works()
 
 
 LIMIT = 8
@@ -232,7 +232,7 @@ LIMIT_OF_ONE = 4
 
 def narrow(service):
     """Gives the service lower limits, at the places where an administrator changes them."""
-    path, before = service.island.path("xinetd.conf" if service.name == "xinetd" else "scan/wrensshd/run"), listeners(service)
+    path, before = service.namespace.path("xinetd.conf" if service.name == "xinetd" else "scan/wrensshd/run"), listeners(service)
     with open(path, encoding="ascii") as file:
         text = file.read()
     changed = re.sub(r"\bwrensshd-listen 22", f"wrensshd-listen -c {LIMIT} -s {LIMIT_OF_ONE} 22", text)
@@ -242,10 +242,10 @@ def narrow(service):
     assert changed != text
     with open(path, "w", encoding="ascii") as file:
         file.write(changed)
-    assert service.island(*service.restart).returncode == 0
+    assert service.namespace(*service.restart).returncode == 0
     if before:
         assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
-    service.island.wait_port()
+    service.namespace.wait_port()
     return LIMIT_OF_ONE if service.by_address else LIMIT
 
 
@@ -257,33 +257,33 @@ def test_limit(service):
     try:
         assert int(crowd.stdout.readline()) == limit
         if service.by_address:
-            service.island.ssh("127.0.0.2").works()
+            service.namespace.ssh("127.0.0.2").works()
     finally:
         crowd.communicate(b"")
-    assert proc.wait_until(lambda: service.island.ssh()("true").returncode == 0, PATIENCE_SECONDS)
-    service.island.ssh().works()
+    assert proc.wait_until(lambda: service.namespace.ssh()("true").returncode == 0, PATIENCE_SECONDS)
+    service.namespace.ssh().works()
 
 
 def listeners(service):
-    return set(service.island("pidof", "tcpserver", "tcpsvd", "wrensshd-listen").stdout.split())
+    return set(service.namespace("pidof", "tcpserver", "tcpsvd", "wrensshd-listen").stdout.split())
 
 
 @each
 def test_restart_keeps_sessions(service):
     """A restart applies a new command line and leaves open sessions alone."""
-    ssh = service.island.ssh()
+    ssh = service.namespace.ssh()
     kept = ssh.start("echo started; cat")
     assert kept.stdout.readline() == b"started\n"
     before = listeners(service)
-    assert service.island(*service.restart).returncode == 0
+    assert service.namespace(*service.restart).returncode == 0
     if before:
         assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
-    service.island.wait_port()
+    service.namespace.wait_port()
     if service.name in [*SUPERVISED, "openrc"]:
         before = listeners(service)
-        service.island("kill", "-9", *before)
+        service.namespace("kill", "-9", *before)
         assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
-        service.island.wait_port()
+        service.namespace.wait_port()
     ssh.works()
     out, _ = kept.communicate(b"still here\n", timeout=20)
     assert out == b"still here\n" and kept.returncode == 0
@@ -292,12 +292,12 @@ def test_restart_keeps_sessions(service):
 # ---- starts that fail, and shutdowns ---------------------------------------------------------------
 
 @pytest.fixture
-def syslog(island, tmp_path):
-    """A socket that plays the island's syslog daemon."""
+def syslog(namespace, tmp_path):
+    """A socket that plays the namespace's syslog daemon."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as made:
         made.bind(str(tmp_path / "log"))
         made.settimeout(PATIENCE_SECONDS)
-        island("sh", "-c", f"mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; ln -s {tmp_path}/log /dev/log")
+        namespace("sh", "-c", f"mount -t tmpfs none /dev; mknod -m 666 /dev/null c 1 3; ln -s {tmp_path}/log /dev/log")
         yield made
 
 
@@ -307,27 +307,27 @@ def wait_reason(syslog):
     assert b'reason="Address already in use"' in line
 
 
-def test_buildroot_says_that_it_failed(island, syslog):
+def test_buildroot_says_that_it_failed(namespace, syslog):
     """A listener that could not start is no success: the script says FAIL, and syslog has the reason."""
     if not find("busybox"):
         pytest.skip("busybox is not installed")
-    service = Service(island, "buildroot")
-    again = island(*service.start)
+    service = Service(namespace, "buildroot")
+    again = namespace(*service.start)
     assert again.returncode == 1 and again.stdout == "Starting wrensshd: FAIL\n", "it runs already"
-    assert island(*service.restart).returncode == 0
-    island("rm", "/var/run/wrensshd.pid")
-    taken = island(*service.start)
+    assert namespace(*service.restart).returncode == 0
+    namespace("rm", "/var/run/wrensshd.pid")
+    taken = namespace(*service.start)
     assert taken.returncode == 111 and taken.stdout == "Starting wrensshd: FAIL\n"
     wait_reason(syslog)
 
 
-def test_openrc_logs_that_it_failed(island, syslog):
+def test_openrc_logs_that_it_failed(namespace, syslog):
     """The reason is in syslog; OpenRC starts the listener again."""
     if not tree("openrc"):
         pytest.skip("openrc is not installed")
-    other = island.start("/usr/local/sbin/wrensshd-listen", "22", "/bin/cat")
-    island.wait_port()
-    Service(island, "openrc", listens=False)
+    other = namespace.start("/usr/local/sbin/wrensshd-listen", "22", "/bin/cat")
+    namespace.wait_port()
+    Service(namespace, "openrc", listens=False)
     wait_reason(syslog)
     other.kill()
 
@@ -341,13 +341,13 @@ SHUTDOWNS = {"buildroot": 'printf \'#!/bin/sh\\n"$@"\\n\' >/etc/init.d/rcK; sh /
 @pytest.mark.parametrize("service", SHUTDOWNS, indirect=True)
 def test_shutdown_ends_sessions(service):
     """At shutdown, clients see the end of their sessions before the network ends; a stop by hand leaves sessions alone."""
-    kept = service.island.ssh().start("echo started; cat")
+    kept = service.namespace.ssh().start("echo started; cat")
     assert kept.stdout.readline() == b"started\n"
-    assert service.island(*service.restart[:-1], "stop").returncode == 0
-    assert service.island(*service.start).returncode == 0
-    service.island.wait_port()
+    assert service.namespace(*service.restart[:-1], "stop").returncode == 0
+    assert service.namespace(*service.start).returncode == 0
+    service.namespace.wait_port()
     assert kept.poll() is None
-    done = service.island(*service.restart[:-2], "sh", "-c", SHUTDOWNS[service.name])
+    done = service.namespace(*service.restart[:-2], "sh", "-c", SHUTDOWNS[service.name])
     assert done.returncode == 0, done.stdout + done.stderr
     assert kept.wait(PATIENCE_SECONDS) == 255
 
@@ -373,23 +373,23 @@ while time.monotonic() < taken + 1:
 
 def set_deadline(service, seconds):
     """Changes the command line and restarts the service."""
-    path, before = service.island.path("scan/wrensshd/run"), listeners(service)
+    path, before = service.namespace.path("scan/wrensshd/run"), listeners(service)
     with open(path, encoding="ascii") as file:
         text = file.read()
     assert " /etc/wrensshd\n" in text.splitlines(True)[-1]
     with open(path, "w", encoding="ascii") as file:
         file.write(f" -t {seconds} /etc/wrensshd\n".join(text.rsplit(" /etc/wrensshd\n", 1)))
-    assert service.island(*service.restart).returncode == 0
+    assert service.namespace(*service.restart).returncode == 0
     assert proc.wait_until(lambda: listeners(service) and not listeners(service) & before, PATIENCE_SECONDS)
-    service.island.wait_port()
+    service.namespace.wait_port()
 
 
 class Stuck:
     """A log's reader that has stopped, with its full pipe."""
 
     def __init__(self, service, how):
-        self.island, self.how = service.island, how
-        self.logins = len(re.findall("event=login", self.island.read(LOG)))
+        self.namespace, self.how = service.namespace, how
+        self.logins = len(re.findall("event=login", self.namespace.read(LOG)))
         if how == "full":
             self.sh("mount -o remount,size=1m /var/log; head -c 2m /dev/zero >/var/log/full || :")
         else:
@@ -398,7 +398,7 @@ class Stuck:
             self.sh('exec "$@"', sys.executable, "-c", FILL, pid)
 
     def sh(self, script, *arguments):
-        done = self.island("sh", "-ec", script, "sh", *arguments)
+        done = self.namespace("sh", "-ec", script, "sh", *arguments)
         assert done.returncode == 0, done.stderr
 
     def go_on(self):
@@ -408,8 +408,8 @@ class Stuck:
             self.sh(f"kill -CONT $(pidof {' '.join(LOGGERS)})")
 
         def goes_on():
-            self.island.ssh().works()
-            return len(re.findall("event=login", self.island.read(LOG))) > self.logins
+            self.namespace.ssh().works()
+            return len(re.findall("event=login", self.namespace.read(LOG))) > self.logins
         assert proc.wait_until(goes_on, PATIENCE_SECONDS)
 
 
@@ -426,13 +426,13 @@ def assert_ended_by_server(connection):
                                           *((name, "full") for name in SUPERVISED if name != "s6")], indirect=["service"])
 def test_log_that_nobody_reads(service, how):
     """Logins work while the log's reader stands still, so that an administrator can make room."""
-    island, ssh = service.island, service.island.ssh()
+    namespace, ssh = service.namespace, service.namespace.ssh()
     limit = narrow(service)
     set_deadline(service, 5)
     ssh.works()
     assert wait_log(service, "event=end")
     stuck = Stuck(service, how)
-    silent = [island.dial("127.0.0.1", "127.0.0.2") for _ in range(3)]
+    silent = [namespace.dial("127.0.0.1", "127.0.0.2") for _ in range(3)]
     for _ in range(3):
         ssh.works()
     kept = ssh.start("echo started; cat")
@@ -441,7 +441,7 @@ def test_log_that_nobody_reads(service, how):
         assert_ended_by_server(connection)
     if service.by_address:
         # The listener writes lines of its own about refused connections.
-        crowd = [island.dial("127.0.0.1", "127.0.0.2") for _ in range(limit + 8)]
+        crowd = [namespace.dial("127.0.0.1", "127.0.0.2") for _ in range(limit + 8)]
         ssh.works()
         for connection in crowd:
             assert_ended_by_server(connection)
@@ -449,26 +449,26 @@ def test_log_that_nobody_reads(service, how):
     out, _ = kept.communicate(b"still here\n", timeout=20)
     assert out == b"still here\n" and kept.returncode == 0
     # By the kept connection's monitor: about itself and its login.
-    assert wait_log(service, r" event=dropped from=127\.0\.0\.1 port=\d+ lines=2$"), island.read(LOG)[-1000:]
+    assert wait_log(service, r" event=dropped from=127\.0\.0\.1 port=\d+ lines=2$"), namespace.read(LOG)[-1000:]
 
 
 # ---- no host key ------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("name", SUPERVISED)
-def test_read_only_root_without_a_key(island, name):
+def test_read_only_root_without_a_key(namespace, name):
     """On a read-only root without a key the service logs once where a key should go, and waits."""
     if not find(PROGRAMS[name]):
         pytest.skip(f"{PROGRAMS[name]} is not installed")
-    assert island("mount", "-t", "tmpfs", "-o", "ro", "none", "/etc/wrensshd").returncode == 0
-    service = Service(island, name, listens=False)
+    assert namespace("mount", "-t", "tmpfs", "-o", "ro", "none", "/etc/wrensshd").returncode == 0
+    service = Service(namespace, name, listens=False)
     try:
-        assert wait_log(service, "waiting for a host key in /etc/wrensshd"), island.read(LOG)
+        assert wait_log(service, "waiting for a host key in /etc/wrensshd"), namespace.read(LOG)
         time.sleep(3)  # in which a supervisor starts anew what has ended
-        log = island.read(LOG)
+        log = namespace.read(LOG)
         assert log.count("event=trouble") == 1 and 'reason="Read-only file system"' in log, log
         assert log.count("waiting for a host key") == 1 and log.count("\n") == 2, log
-        assert island("mount", "-o", "remount,rw", "/etc/wrensshd").returncode == 0
-        island.wait_port()
+        assert namespace("mount", "-o", "remount,rw", "/etc/wrensshd").returncode == 0
+        namespace.wait_port()
     finally:
         service.end()
 
@@ -483,32 +483,32 @@ READ_ONLY = "mount --bind /etc/wrensshd /etc/wrensshd; mount -o remount,bind,ro 
 @pytest.mark.parametrize("mount", ["", READ_ONLY], ids=["writable", "read-only"])
 @pytest.mark.parametrize("make", [OPENSSH_KEY, ""], ids=["openssh", "pair"])
 @pytest.mark.parametrize("name", [*SUPERVISED, *(pytest.param(name, marks=pytest.mark.slow) for name in ("buildroot", "openrc"))])
-def test_host_key_stays(island, name, make, mount):
+def test_host_key_stays(namespace, name, make, mount):
     """Each service serves with the key that is there: clients see no other one. It need not write anything."""
     program = PROGRAMS[name]
     if not (find(program) if program else tree(name)):
         pytest.skip(f"{program or name} is not installed")
-    island.need("sh", "-ec", f"{make}\n{mount}", island.known_hosts)
-    before = sorted(os.listdir(island.path("etc/wrensshd")))
-    service = Service(island, name)
+    namespace.need("sh", "-ec", f"{make}\n{mount}", namespace.known_hosts)
+    before = sorted(os.listdir(namespace.path("etc/wrensshd")))
+    service = Service(namespace, name)
     try:
-        island.ssh().works()
-        assert sorted(os.listdir(island.path("etc/wrensshd"))) == before
-        assert not service.log or not re.search("makekey|key directory|waiting", island.read(LOG)), island.read(LOG)
+        namespace.ssh().works()
+        assert sorted(os.listdir(namespace.path("etc/wrensshd"))) == before
+        assert not service.log or not re.search("makekey|key directory|waiting", namespace.read(LOG)), namespace.read(LOG)
     finally:
         service.end()
 
 
 # ---- the fingerprint --------------------------------------------------------------------------
 
-def test_fingerprint_at_the_start(island, tmp_path):
+def test_fingerprint_at_the_start(namespace, tmp_path):
     """A board's console shows what the client asks about at the first login: the fingerprint of each host key."""
-    island.need("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/etc/wrensshd/ssh_host_ed25519_key")
-    keys = island.need("wrensshd-printkey", "/etc/wrensshd")
+    namespace.need("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", "/etc/wrensshd/ssh_host_ed25519_key")
+    keys = namespace.need("wrensshd-printkey", "/etc/wrensshd")
     fingerprints = re.findall("SHA256:[^ ]+", keys)
     with open(tmp_path / "log", "wb") as file:
-        started = island.start("sh", os.path.join(PACKAGING, "listen/run"), stdout=file, stderr=file)
-    island.wait_port()
+        started = namespace.start("sh", os.path.join(PACKAGING, "listen/run"), stdout=file, stderr=file)
+    namespace.wait_port()
     started.kill()
     started.wait()
     lines = (tmp_path / "log").read_text().splitlines()
@@ -535,16 +535,16 @@ def fail2ban_regex(*arguments):
 
 def misbehave(service):
     """One login, two forged lines, and three unwanted connections from another address."""
-    island = service.island
-    island.ssh().works()
-    island.ssh()(f"echo '\n{FORGED}' >/dev/null")
+    namespace = service.namespace
+    namespace.ssh().works()
+    namespace.ssh()(f"echo '\n{FORGED}' >/dev/null")
     script = "import socket, sys; s = socket.create_connection(('127.0.0.1', 22), 10, ('127.0.0.2', 0)); " \
              "s.recv(8); s.send(sys.argv[1].encode()); s.shutdown(1); s.recv(1000000)"
-    island(sys.executable, "-c", script, "GET / HTTP/1.1\r\n\r\n")
-    island(sys.executable, "-c", script, f"\n{FORGED}\r\n")
-    assert island.ssh("127.0.0.2", user="stranger")("true").returncode == 255
-    assert wait_log(service, r"(?s)(event=end .*){5}"), island.read(service.log)
-    return island.read(service.log)
+    namespace(sys.executable, "-c", script, "GET / HTTP/1.1\r\n\r\n")
+    namespace(sys.executable, "-c", script, f"\n{FORGED}\r\n")
+    assert namespace.ssh("127.0.0.2", user="stranger")("true").returncode == 255
+    assert wait_log(service, r"(?s)(event=end .*){5}"), namespace.read(service.log)
+    return namespace.read(service.log)
 
 
 @each_supervised
@@ -585,21 +585,21 @@ def test_fail2ban_counts_what_the_client_did(tmp_path, reason, counts):
 
 # ---- nftables -----------------------------------------------------------------------------------
 
-def test_nftables(island):
+def test_nftables(namespace):
     """The rules load, and limit one address without harm to others."""
-    if not find("nft") or island("nft", "list", "ruleset").returncode != 0:
+    if not find("nft") or namespace("nft", "list", "ruleset").returncode != 0:
         pytest.skip("no nftables here")
     if not find("svscan"):
         pytest.skip("svscan is not installed")
-    service = Service(island, "daemontools")
+    service = Service(namespace, "daemontools")
     rules = os.path.join(PACKAGING, "nftables/wrensshd.nft")
     for _ in range(2):
-        loaded = island("nft", "-f", rules)
+        loaded = namespace("nft", "-f", rules)
         assert loaded.returncode == 0, loaded.stderr
     script = "import socket\nfor n in range(60):\n    s = socket.socket(); s.bind(('127.0.0.3', 0)); s.settimeout(0.5)\n" \
              "    try: s.connect(('127.0.0.1', 22))\n    except OSError: break\nprint(n)"
-    assert 20 <= int(island(sys.executable, "-c", script).stdout) < 40
-    island.ssh().works()
+    assert 20 <= int(namespace(sys.executable, "-c", script).stdout) < 40
+    namespace.ssh().works()
     service.end()
 
 
@@ -619,13 +619,13 @@ many = [f"2001:db8:0:1::{n:x}" for n in range(1, 61)]
 print(next(n for n in range(61) if n == 60 or not passes(many[n])), passes("2001:db8:0:2::1"))"""
 
 
-def test_nftables_for_ipv6(island):
+def test_nftables_for_ipv6(namespace):
     """A /64 of IPv6 is limited as one address, and its neighbour is not."""
-    if not find("nft") or island("nft", "list", "ruleset").returncode != 0:
+    if not find("nft") or namespace("nft", "list", "ruleset").returncode != 0:
         pytest.skip("no nftables here")
     addresses = "".join(f"address add 2001:db8:0:1::{n:x}/128 dev lo\n" for n in range(1, 61))
-    island.need("ip", "-batch", "-", input=addresses + "address add 2001:db8:0:2::1/128 dev lo\n")
-    loaded = island("nft", "-f", os.path.join(PACKAGING, "nftables/wrensshd.nft"))
+    namespace.need("ip", "-batch", "-", input=addresses + "address add 2001:db8:0:2::1/128 dev lo\n")
+    loaded = namespace("nft", "-f", os.path.join(PACKAGING, "nftables/wrensshd.nft"))
     assert loaded.returncode == 0, loaded.stderr
-    through, other = island(sys.executable, "-c", MANY_ADDRESSES).stdout.split()
+    through, other = namespace(sys.executable, "-c", MANY_ADDRESSES).stdout.split()
     assert 20 <= int(through) < 40 and other == "True"

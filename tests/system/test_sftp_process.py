@@ -11,7 +11,7 @@ import pytest
 
 import inject
 import proc
-from island import need_namespaces
+from namespace import need_namespaces
 from openssh import OpenSSH
 from transfer import MEBIBYTE, Sftp, Speaker, is_gone, read, subsystem, u64, write
 from wire import string, u32

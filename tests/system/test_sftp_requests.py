@@ -11,7 +11,7 @@ import pytest
 
 import sftp_wire as wire
 from daemon import run
-from island import need_namespaces
+from namespace import need_namespaces
 from openssh import OpenSSH
 from sftp_wire import (BAD_MESSAGE, CLOSE, EOF, FAILURE, FSETSTAT, FSTAT, F_APPEND, F_CREAT, F_EXCL, F_READ,
                        F_TRUNC, F_WRITE, MKDIR, NEW, NO_SUCH_FILE, OK, OPENDIR, OP_UNSUPPORTED,

@@ -1,5 +1,5 @@
 """The table of connections before their login: who is evicted, and files that are no table. All by a server of an
-ordinary user, whose table is in XDG_RUNTIME_DIR; test_door.py has root's."""
+ordinary user, whose table is in XDG_RUNTIME_DIR; test_silent_clients.py has root's."""
 
 import os
 import signal

@@ -9,7 +9,7 @@ import pytest
 
 import proc
 from daemon import daemon_environment
-from island import need_namespaces
+from namespace import need_namespaces
 
 pytestmark = pytest.mark.root
 

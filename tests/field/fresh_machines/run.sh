@@ -4,12 +4,12 @@
 # also builds the static program, and the user also tests the man pages and clients of others, since other releases of groff
 # and of clients differ. What is skipped there must be what tests/field/fresh_machines/skipped-* names.
 #
-#     sh tests/field/fresh_machines/run.sh [--suite bookworm|trixie] [--load N] [--short | --steady ARGUMENTS] [root|user]...
+#     sh tests/field/fresh_machines/run.sh [--suite bookworm|trixie] [--load N] [--short | --repeated ARGUMENTS] [root|user]...
 #
 #     --suite  the release, without it trixie
 #     --load   N busy processes beside the tests, with their priority
 #     --short  without what shows the same on every machine: root only tries the program, the user tests the build with GCC
-#     --steady types `sh tests/field/repeated_runs/run.sh ARGUMENTS` in place of both commands
+#     --repeated types `sh tests/field/repeated_runs/run.sh ARGUMENTS` in place of both commands
 #     root     in a bare chroot with nothing mounted, below /root with its mode of 0700, under nohup; installs by itself
 #     user     as an ordinary user whose shell is bash, after root has installed what the scripts ask for
 #
@@ -26,12 +26,12 @@ work=$top/build/fresh_machines
 suite=trixie
 load=0
 short=
-steady=
+repeated=
 
 die() { echo "run.sh: $*" >&2; exit 1; }
 skip() {
     echo "fresh machines: skipped, $*"
-    [ -z "${WREN_COUNTS:-}" ] || { mkdir -p "$WREN_COUNTS/strangers" && echo '{"skipped": 1}' >"$WREN_COUNTS/strangers/cases.json"; }
+    [ -z "${WREN_COUNTS:-}" ] || { mkdir -p "$WREN_COUNTS/fresh" && echo '{"skipped": 1}' >"$WREN_COUNTS/fresh/cases.json"; }
     exit 0
 }
 
@@ -41,7 +41,7 @@ while [ $# -gt 0 ]; do
     --suite) suite=${2:?--suite takes a name}; shift ;;
     --load) load=${2:?--load takes a number}; shift ;;
     --short) short=--short ;;
-    --steady) steady=${2:?--steady takes arguments}; shift ;;
+    --repeated) repeated=${2:?--repeated takes arguments}; shift ;;
     root | user) break ;;
     *) die "unknown argument: $1" ;;
     esac
@@ -64,7 +64,7 @@ zstd:has zstd
 mkdir -p "$work"
 ensure_packages "$work/apt.log" "nothing can be tested" || exit 1
 # shellcheck disable=SC2086 # empty or one word
-own_root "$top/tests/field/fresh_machines/run.sh" --suite "$suite" --load "$load" $short ${steady:+--steady "$steady"} "$@"
+own_root "$top/tests/field/fresh_machines/run.sh" --suite "$suite" --load "$load" $short ${repeated:+--repeated "$repeated"} "$@"
 unshare --mount --pid --fork true 2>/dev/null || skip "no namespaces can be made here"
 
 # ---- the machine -----------------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ make_machine() {
         mkdir -p "$root/usr/local/share/ca-certificates"
         cp /usr/local/share/ca-certificates/*.crt "$root/usr/local/share/ca-certificates/"
     fi
-    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/strangers" # half of the time that packages take
+    echo force-unsafe-io >"$root/etc/dpkg/dpkg.cfg.d/fresh-machines" # half of the time that packages take
     printf '#!/bin/sh\nexit 101\n' >"$root/usr/sbin/policy-rc.d"
     chmod 755 "$root/usr/sbin/policy-rc.d"
     mkdir -p "$root/var/cache/apt/archives"
@@ -192,15 +192,15 @@ run_row() { # root|user
     home=/root
     [ "$who" = root ] || home=/home/guest
     clone $home
-    if [ -n "$steady" ]; then
+    if [ -n "$repeated" ]; then
         busy=$load
-        follow "$work/$row-steady.log" "sh tests/field/repeated_runs/run.sh $steady"
+        follow "$work/$row-repeated.log" "sh tests/field/repeated_runs/run.sh $repeated"
         status=$?
         busy=0
         keep_packages
-        rm -rf "${work:?}/steady-$row"
-        cp -r "$root$home/wrenssh/build/repeated_runs" "$work/steady-$row"
-        [ $status != 0 ] || cat "$work/$row-steady.log"
+        rm -rf "${work:?}/repeated-$row"
+        cp -r "$root$home/wrenssh/build/repeated_runs" "$work/repeated-$row"
+        [ $status != 0 ] || cat "$work/$row-repeated.log"
         return $status
     fi
     failed='' tried=passed

@@ -33,7 +33,7 @@ while [ $# -gt 0 ]; do
     esac
     shift
 done
-[ -z "$suite" ] || exec sh tests/field/fresh_machines/run.sh --suite "$suite" --steady "--times $rounds --at-once $at_once $only" root
+[ -z "$suite" ] || exec sh tests/field/fresh_machines/run.sh --suite "$suite" --repeated "--times $rounds --at-once $at_once $only" root
 
 . "$top/tests/setup.sh"
 unset WREN_CPU

@@ -1,4 +1,4 @@
-"""Runs the proofs, one process for each; with --teeth on copies of crypto/ with a bug, which a proof must find."""
+"""Runs the proofs, one process for each; with --self-check on copies of crypto/ with a bug, which a proof must find."""
 
 import argparse
 import os
@@ -73,7 +73,7 @@ def bite(number, bug):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--teeth", action="store_true")
+    parser.add_argument("--self-check", action="store_true")
     parser.add_argument("--one")
     parser.add_argument("words", nargs="*")
     options = parser.parse_args()
@@ -83,11 +83,11 @@ def main():
     chosen = [name for name in names if not options.words or any(word in name for word in options.words)]
     if not chosen:
         sys.exit(f"there is no such proof, only: {'; '.join(names)}")
-    bugs = list(read_bugs()) if options.teeth else []
+    bugs = list(read_bugs()) if options.self_check else []
     if unknown := [bug[0] for bug in bugs if bug[0] not in names]:
         sys.exit(f"bugs.txt names what is no proof: {unknown}")
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        if options.teeth:
+        if options.self_check:
             results = pool.map(lambda bug: bite(*bug), enumerate(bug for bug in bugs if bug[0] in chosen))
         else:
             results = pool.map(verify, chosen)
@@ -96,7 +96,7 @@ def main():
             counts[good] += 1
             total += seconds
             print(f"{name:42} {seconds:4.0f} s  {verdict}", flush=True)
-    done = ("planted bugs found", "not found") if options.teeth else ("proved", "not proved")
+    done = ("planted bugs found", "not found") if options.self_check else ("proved", "not proved")
     print(f"{counts[True]} {done[0]}, {counts[False]} {done[1]}, {total:.0f} s of the processor")
     if path := os.environ.get("WREN_COUNTS"):
         Path(path).write_text(f'{{"passed": {counts[True]}, "failed": {counts[False]}, "skipped": {counts[None]}}}\n')

@@ -45,7 +45,7 @@ RUNS = (
 
 LOST = "NONE_IS_MISSING"
 TABLE = "src/monitor/monitor_requests.c"
-TEETH = (
+SELF_CHECKS = (
     Run("no strict key exchange: Terrapin", "transport", LOST, STRICT, None,
         (*PROTECTIONS["OFFERS_STRICT_KEX"], "", PROTECTIONS["STRICT_IF_OFFERED"][1], "")),
     Run("a client without it: Terrapin", "transport", LOST, {**OLD_CLIENT, "CHECKS_CLIENT": 1}),
@@ -122,7 +122,7 @@ def program(run, folder, deep):
         file.write(source.promela() + front + text)
     subprocess.run(["spin", "-a", "model.pml"], cwd=folder, check=True, stdout=subprocess.PIPE)
     # The breadth-first search finds the shortest story.
-    options = ["-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=4096", "-DMEMLIM=8000", *(["-DBFS"] if run in TEETH else [])]
+    options = ["-DSAFETY", "-DCOLLAPSE", "-DVECTORSZ=4096", "-DMEMLIM=8000", *(["-DBFS"] if run in SELF_CHECKS else [])]
     subprocess.run(["gcc", "-O1", "-w", *options, "-o", "pan", "pan.c"], cwd=folder, check=True)
 
 
@@ -206,23 +206,23 @@ def changed(source):
 
 def main():
     parser = argparse.ArgumentParser(add_help=False)
-    parser.add_argument("--teeth", action="store_true")
+    parser.add_argument("--self-check", action="store_true")
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--deep", action="store_true")
     parser.add_argument("models", nargs="*", default=["transport", "login", "processes"])
     arguments = parser.parse_args()
     WORK.mkdir(parents=True, exist_ok=True)
     deep = {"MOST_ACTS": 3, "MOST_REQUESTS": 4} if arguments.deep else {}
-    runs = [run for run in (TEETH if arguments.teeth else RUNS) if run.model in arguments.models]
+    runs = [run for run in (SELF_CHECKS if arguments.self_check else RUNS) if run.model in arguments.models]
     unknown = set(arguments.models) - {run.model for run in RUNS}
     if unknown:
         sys.exit(f"model: there is no model {' '.join(sorted(unknown))}")
-    passed, failed = 0, 0 if arguments.teeth else changed(Source())
+    passed, failed = 0, 0 if arguments.self_check else changed(Source())
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for run, result in zip(runs, pool.map(lambda run: check(run, deep), runs)):
             good = report(run, result, arguments.show)
             passed, failed = passed + good, failed + (not good)
-    print(f"{passed} {'planted bugs found' if arguments.teeth else 'hold'}, {failed} not")
+    print(f"{passed} {'planted bugs found' if arguments.self_check else 'hold'}, {failed} not")
     if os.environ.get("WREN_COUNTS"):
         with open(os.environ["WREN_COUNTS"], "w", encoding="utf-8") as file:
             json.dump({"passed": passed, "failed": failed, "skipped": 0}, file)

@@ -3,9 +3,9 @@
 # attacks on secrecy with Verifpal. transport.pml, login.pml, processes.pml and secrecy.vp say what they model, what an
 # attacker can do there, what is proved and what is not.
 #
-#     sh tests/proofs/models/run.sh [--teeth] [--show] [--deep] [transport|login|processes|secrecy]...
+#     sh tests/proofs/models/run.sh [--self-check] [--show] [--deep] [transport|login|processes|secrecy]...
 #
-#     --teeth  proves nothing: takes most protections out of the source, one by one; the models must then find an attack that is
+#     --self-check  proves nothing: takes most protections out of the source, one by one; the models must then find an attack that is
 #              known, such as Terrapin, or a slot that is not given back
 #     --show   tells each attack as a story
 #     --deep   an attacker on the wire acts three times, not twice; takes gigabytes

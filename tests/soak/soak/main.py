@@ -23,7 +23,7 @@ BUILD = os.path.join(os.path.dirname(TESTS), "build", "gcc")
 # What plants.c plants, and the row of the table that must find it.
 PLANTS = {"descriptor": "descriptors", "memory": "memory of the launcher", "process": "processes", "terminal": "terminals",
           "slot": "slots", "folder": "files", "segment": "IPC objects", "login": "guests", "unit": "units"}
-TEETH_CONNECTIONS = 1200
+SELF_CHECK_CONNECTIONS = 1200
 
 # Before the memory is measured for the first time.
 WARM_UP = 3000
@@ -43,11 +43,11 @@ def read_arguments():
     parser.add_argument("--workers", type=int, default=24 * os.cpu_count(), help="clients at a time (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=1, help="another one leads another life (default: %(default)s)")
     parser.add_argument("--launcher", choices=("listen", "tcpserver", "systemd"), default="listen")
-    parser.add_argument("--teeth", action="store_true", help="planted leaks, each of which must be found")
-    parser.add_argument("--plant", choices=sorted(PLANTS), help="with --teeth: only this leak")
+    parser.add_argument("--self-check", action="store_true", help="planted leaks, each of which must be found")
+    parser.add_argument("--plant", choices=sorted(PLANTS), help="with --self-check: only this leak")
     arguments = parser.parse_args()
-    if arguments.plant and not arguments.teeth:
-        parser.error("--plant is for --teeth")
+    if arguments.plant and not arguments.self_check:
+        parser.error("--plant is for --self-check")
     if arguments.plant and not leaks_of(vars(arguments)):
         parser.error(f"nothing plants the leak {arguments.plant} under {arguments.launcher}")
     if min(arguments.connections, arguments.round, arguments.workers) < 1:
@@ -85,10 +85,10 @@ def live(options):
     return wrong
 
 
-def teeth(options):
+def self_check(options):
     """All leaks at once: each must be found by a row of its own."""
-    wrong = live({**options, "plant": options["plant"] or "all", "connections": TEETH_CONNECTIONS,
-                  "round": TEETH_CONNECTIONS, "warm_up": TEETH_CONNECTIONS // 4})
+    wrong = live({**options, "plant": options["plant"] or "all", "connections": SELF_CHECK_CONNECTIONS,
+                  "round": SELF_CHECK_CONNECTIONS, "warm_up": SELF_CHECK_CONNECTIONS // 4})
     expected = leaks_of(options)
     missed = [plant for plant, row in expected.items() if row not in (wrong or [])]
     print(f"{len(expected) - len(missed)} of {len(expected)} planted leaks found" +
@@ -109,8 +109,8 @@ def main():
     os.environ["WRENSSHD"] = daemon
     print(f"tested: {daemon}, under {arguments.launcher}", flush=True)
     options = {**vars(arguments), "build": BUILD, "warm_up": WARM_UP}
-    if arguments.teeth:
-        return teeth(options)
+    if arguments.self_check:
+        return self_check(options)
     return 0 if live(options) == [] else 1
 
 

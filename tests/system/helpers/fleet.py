@@ -9,16 +9,16 @@ import proc
 from daemon import PATIENCE_SECONDS
 from site_setup import PROJECT
 
-ENGINES = os.path.join(PROJECT, "build", "fleet", "bin")
+PROGRAMS = os.path.join(PROJECT, "build", "fleet", "bin")
 ALICE = 59000
 MINE = "/home/alice/.ssh/id_ed25519-cert.pub"
 DROP_IN = "/run/systemd/system/wrensshd-renew.timer.d"
 NOW = r"[Timer]\nOnCalendar=\nOnActiveSec=1s\nAccuracySec=1ms\nRandomizedDelaySec=0\nPersistent=no\n"
 
 
-def engines(*names):
+def programs(*names):
     """Programs that tests/field/fleet/run.sh has fetched: pairs for Guest."""
-    found = [(name, os.path.join(ENGINES, name)) for name in names]
+    found = [(name, os.path.join(PROGRAMS, name)) for name in names]
     for name, path in found:
         if not os.path.exists(path):
             pytest.skip(f"there is no {name} in build/fleet: sh tests/field/fleet/run.sh fetches it")

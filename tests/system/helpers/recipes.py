@@ -10,7 +10,7 @@ import shutil
 import subprocess
 
 from daemon import run
-from island import tree
+from namespace import tree
 from site_setup import PROJECT
 
 PACKAGING = os.path.join(PROJECT, "packaging")

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 import readme
-from island import find
+from namespace import find
 from vm import board, debian
 from vm.client import Person
 from vm.machine import Machine

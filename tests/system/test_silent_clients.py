@@ -10,9 +10,9 @@ import bench_suite  # noqa: F401 (finds the package)
 from bench import door, siege
 from daemon import run
 from guest import Guest
-from island import find
+from namespace import find
 from openssh import OpenSSH
-from test_services import PROGRAMS, Service, island  # noqa: F401 (a fixture)
+from test_services import PROGRAMS, Service, namespace  # noqa: F401 (a fixture)
 
 # Without an eviction a slot is free again when a silent client's two minutes are over.
 LOGIN_SECONDS = 15
@@ -56,12 +56,12 @@ def log_in(ssh, **how):
 
 
 @pytest.fixture
-def service(request, island):  # noqa: F811 (the fixture)
+def service(request, namespace):  # noqa: F811 (the fixture)
     if not find(PROGRAMS[request.param]):
         pytest.skip(f"{PROGRAMS[request.param]} is not installed")
-    route(island.inside)
-    assert island("mount", "-t", "tmpfs", "-o", "mode=755", "none", "/run").returncode == 0
-    made = Service(island, request.param)
+    route(namespace.inside)
+    assert namespace("mount", "-t", "tmpfs", "-o", "mode=755", "none", "/run").returncode == 0
+    made = Service(namespace, request.param)
     yield made
     made.end()
 
@@ -71,11 +71,11 @@ def service(request, island):  # noqa: F811 (the fixture)
 @pytest.mark.parametrize("service", ["daemontools", "listen", "runit", "xinetd", "inetd"], indirect=True)
 def test_launchers(service):
     """Ten silent addresses have all slots, and then 64 sources."""
-    island = service.island  # noqa: F811
-    ssh = island.ssh("10.200.0.1")
+    namespace = service.namespace  # noqa: F811
+    ssh = namespace.ssh("10.200.0.1")
     ssh.works()
     for attack in ("ten", "many"):
-        with Besieged(island.inside, **ATTACKS[attack]):
+        with Besieged(namespace.inside, **ATTACKS[attack]):
             log_in(ssh)
 
 

@@ -63,11 +63,11 @@ def need_namespaces():
         pytest.skip(f"no namespaces here: {namespaces_error()}")
 
 
-class Island:
+class Namespace:
     def __init__(self, site):
         need_namespaces()
         self.site = site
-        self.folder = os.path.join(site.base, "island")
+        self.folder = os.path.join(site.base, "namespace")
         os.makedirs(self.folder)
         self.proc = subprocess.Popen(
             ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc",
@@ -99,7 +99,7 @@ class Island:
         return done.stdout
 
     def start(self, *command, **how):
-        """Starts a program that ends with the island at the latest."""
+        """Starts a program that ends with the namespace at the latest."""
         return subprocess.Popen([*self.inside, *command], stdin=subprocess.DEVNULL,
                                 env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}, **how)
 
@@ -107,11 +107,11 @@ class Island:
         return self("cat", path).stdout
 
     def ssh(self, source="127.0.0.1", user=None):
-        """The stock client on the island."""
+        """The stock client in the namespace."""
         return Inhabitant(self, source, user)
 
     def dial(self, address, source, port=22):
-        """A connection within the island's network, for tests that speak the protocol themselves. Only a thread enters
+        """A connection within the namespace's network, for tests that speak the protocol themselves. Only a thread enters
         it."""
         made = []
 
@@ -142,11 +142,11 @@ class Island:
 
 
 class Inhabitant(OpenSSH):
-    def __init__(self, island, source, user):
-        super().__init__(island.site, 22, user=user)
-        self.island, self.source = island, source
+    def __init__(self, namespace, source, user):
+        super().__init__(namespace.site, 22, user=user)
+        self.namespace, self.source = namespace, source
 
     def command(self, *remote, options=(), flags=()):
-        own = [f"UserKnownHostsFile={self.island.known_hosts}"]
-        return [*self.island.inside, *super().command(*remote, options=[*options, *own],
+        own = [f"UserKnownHostsFile={self.namespace.known_hosts}"]
+        return [*self.namespace.inside, *super().command(*remote, options=[*options, *own],
                                                       flags=["-b", self.source, *flags])]
