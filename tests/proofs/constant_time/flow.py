@@ -3,6 +3,10 @@
 
     python3 tests/proofs/constant_time/flow.py OBJECT...
 
+To go on living, this needs somebody who reads x86-64's machine code as objdump writes it: a new compiler uses instructions
+that are not known here, and flow.py refuses those. If it dies, remove it and the means `flow` of run.sh. memcheck and the
+traces go on for all other kernels; those with AVX-512 are then trusted, until an emulator or valgrind knows AVX-512.
+
 For kernels that neither an emulator nor memcheck can run: those for AVX-512. It reads what objdump says of object files
 for x86_64, and takes all paths through each function. It holds for all secrets, because no value is looked at:
 

@@ -4,7 +4,11 @@
  *     qemu-aarch64 -plugin libtrace_guest.so[,file=PATH] PROGRAM...
  *
  * With a file, each address goes there too, as 8 bytes. The interface is QEMU's plugin API, version
- * 1; its header is in no package, so what is used of it is declared here. */
+ * 1; its header is in no package, so what is used of it is declared here.
+ *
+ * To go on living, this needs a qemu-user with plugins of that version: Debian 12 has one, Debian
+ * 13's takes none, and run.sh skips the traces there. If it dies, valgrind's memcheck is left, for
+ * x86_64 alone; `valgrind --tool=lackey --trace-mem=yes` prints the same addresses there. */
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -4,6 +4,11 @@ a Machine interprets that. Numbers that are known are Python integers. All other
 integers.py), which decides what an operation makes of them. Whatever is not in here is refused with an exception. An
 access outside of an object, a read of what was never written, a signed overflow, and a branch or an address that depends
 on an unknown value end a proof: they are wrong.
+
+To go on living, this needs somebody who reads LLVM's intermediate code as text. Each new Clang may write it in another way,
+and use other intrinsics for vectors; MODELS below has one entry for each. If it dies, remove tests/proofs/crypto and what
+SECURITY.md says of it. What is left then is tests/unit: `agree` compares the kernels with each other, and the tests of each
+method have published vectors. No proof of carries and bounds is left; verified code, such as HACL*, would have one.
 """
 
 import re
