@@ -187,7 +187,7 @@ START_TEST(pool_that_does_not_fill)
     clock_gettime(CLOCK_MONOTONIC, &after);
     ck_assert_int_le(after.tv_sec - before.tv_sec, 5);
     ck_assert(is_timer_off());
-    assert_contains(said, "event=trouble what=\"random numbers\" reason=\"the kernel has not");
+    assert_contains(said, "event=trouble what=\"random numbers\" reason=\"the kernel's random pool is not");
 }
 END_TEST
 

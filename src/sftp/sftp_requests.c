@@ -1,0 +1,167 @@
+/*
+ * The table of requests: who answers each, and which of them -R, -p and -P refuse.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "sftp.h"
+
+/* -R refuses requests that change something. OPEN looks at its own flags. */
+#define CHANGES true
+#define READS   false
+
+/* Trick: no pointers to names, here and in other tables. */
+struct request {
+    uint8_t type;
+    bool changes;
+    char name[sizeof("users-groups-by-id")]; /* for -p, -P and -Q */
+    char version[2];                         /* of an extension, as VERSION lists it; else "" */
+    bool has_domain;                         /* the extension's name ends with @openssh.com */
+    sftp_handler *answer;
+    int flag; /* of the *at() calls that answer it */
+};
+
+static const struct request requests[] = {
+    {SFTP_OPEN, READS, "open", "", false, on_open, 0},
+    {SFTP_CLOSE, READS, "close", "", false, on_close, 0},
+    {SFTP_READ, READS, "read", "", false, on_read, 0},
+    {SFTP_WRITE, CHANGES, "write", "", false, on_write, 0},
+    {SFTP_LSTAT, READS, "lstat", "", false, on_stat, AT_SYMLINK_NOFOLLOW},
+    {SFTP_FSTAT, READS, "fstat", "", false, on_fstat, 0},
+    {SFTP_SETSTAT, CHANGES, "setstat", "", false, on_setstat, 0},
+    {SFTP_FSETSTAT, CHANGES, "fsetstat", "", false, on_fsetstat, 0},
+    {SFTP_OPENDIR, READS, "opendir", "", false, on_opendir, 0},
+    {SFTP_READDIR, READS, "readdir", "", false, on_readdir, 0},
+    {SFTP_REMOVE, CHANGES, "remove", "", false, on_remove, 0},
+    {SFTP_MKDIR, CHANGES, "mkdir", "", false, on_mkdir, 0},
+    {SFTP_RMDIR, CHANGES, "rmdir", "", false, on_remove, AT_REMOVEDIR},
+    {SFTP_REALPATH, READS, "realpath", "", false, on_realpath, 0},
+    {SFTP_STAT, READS, "stat", "", false, on_stat, 0},
+    {SFTP_RENAME, CHANGES, "rename", "", false, on_rename, 0},
+    {SFTP_READLINK, READS, "readlink", "", false, on_readlink, 0},
+    {SFTP_SYMLINK, CHANGES, "symlink", "", false, on_symlink, 0},
+    {SFTP_EXTENDED, CHANGES, "posix-rename", "1", true, on_posix_rename, 0},
+    {SFTP_EXTENDED, READS, "statvfs", "2", true, on_statvfs, 0},
+    {SFTP_EXTENDED, READS, "fstatvfs", "2", true, on_fstatvfs, 0},
+    {SFTP_EXTENDED, CHANGES, "hardlink", "1", true, on_hardlink, 0},
+    {SFTP_EXTENDED, CHANGES, "fsync", "1", true, on_fsync, 0},
+    {SFTP_EXTENDED, CHANGES, "lsetstat", "1", true, on_setstat, AT_SYMLINK_NOFOLLOW},
+    {SFTP_EXTENDED, READS, "limits", "1", true, on_limits, 0},
+    {SFTP_EXTENDED, READS, "expand-path", "1", true, on_expand_path, 0},
+    {SFTP_EXTENDED, CHANGES, "copy-data", "1", false, on_copy_data, 0},
+    {SFTP_EXTENDED, READS, "home-directory", "1", false, on_home_directory, 0},
+    {SFTP_EXTENDED, READS, "users-groups-by-id", "1", true, on_users_groups, 0},
+};
+
+#define REQUESTS (sizeof(requests) / sizeof(requests[0]))
+
+_Static_assert(REQUESTS <= 32, "each request has a bit");
+
+static const char *domain_of(const struct request *request)
+{
+    return request->has_domain ? "@openssh.com" : "";
+}
+
+static bool is_allowed(const struct sftp *sftp, const struct request *request)
+{
+    return (sftp->allowed >> (request - requests) & 1) != 0 &&
+           !(request->changes && sftp->read_only);
+}
+
+static const struct request *find_request(struct sftp *sftp, uint8_t type)
+{
+    struct reader sent = {0};
+    if (type == SFTP_EXTENDED) {
+        sent = reader_string(&sftp->message);
+    }
+    for (const struct request *request = requests; request < requests + REQUESTS; request++) {
+        struct reader name = sent;
+        if (request->type == type &&
+            (request->version[0] == '\0' ||
+             (reader_take(&name, request->name) && reader_is(&name, domain_of(request))))) {
+            return request;
+        }
+    }
+    return NULL;
+}
+
+bool sftp_requests_named(uint32_t *bits, const char *names)
+{
+    struct reader list = reader_over(names, strlen(names));
+    struct reader name;
+    bool known = list.left > 0;
+    while (known && reader_name(&list, &name)) {
+        known = false;
+        for (size_t i = 0; i < REQUESTS; i++) {
+            bool is_it = reader_is(&name, requests[i].name);
+            *bits |= is_it ? 1U << i : 0;
+            known = known || is_it;
+        }
+    }
+    return known && !list.failed;
+}
+
+void sftp_requests_print(void)
+{
+    for (size_t i = 0; i < REQUESTS; i++) {
+        dprintf(STDOUT_FILENO, "%s\n", requests[i].name);
+    }
+}
+
+/* ---- INIT ------------------------------------------------------------------------------------ */
+
+/* Lists the extensions that the client may use. */
+static void answer_init(struct sftp *sftp)
+{
+    sftp->started = true;
+    size_t mark = writer_string_begin(&sftp->answers);
+    writer_u8(&sftp->answers, SFTP_VERSION_REPLY);
+    writer_u32(&sftp->answers, SFTP_VERSION);
+    for (const struct request *request = requests; request < requests + REQUESTS; request++) {
+        sftp->may_write =
+            sftp->may_write || (request->type == SFTP_WRITE && is_allowed(sftp, request));
+        if (request->version[0] != '\0' && is_allowed(sftp, request)) {
+            size_t name = writer_string_begin(&sftp->answers);
+            writer_bytes(&sftp->answers, request->name, strlen(request->name));
+            writer_bytes(&sftp->answers, domain_of(request), strlen(domain_of(request)));
+            writer_string_end(&sftp->answers, name);
+            writer_text(&sftp->answers, request->version);
+        }
+    }
+    writer_string_end(&sftp->answers, mark);
+}
+
+/* ---- every other request --------------------------------------------------------------------- */
+
+void sftp_request(struct sftp *sftp, const uint8_t *packet, size_t bytes)
+{
+    sftp->message = reader_over(packet, bytes);
+    uint8_t type = reader_u8(&sftp->message);
+    sftp->id = reader_u32(&sftp->message); /* INIT has its version here; we answer with ours */
+    if (sftp->message.failed) {
+        sftp_end(sftp, "request is cut off");
+        return;
+    }
+    if ((type == SFTP_INIT) == sftp->started) {
+        sftp_end(sftp, sftp->started ? "second INIT" : "first request is not INIT");
+        return;
+    }
+    if (type == SFTP_INIT) {
+        answer_init(sftp);
+        return;
+    }
+    const struct request *request = find_request(sftp, type);
+    enum sftp_status status = SFTP_UNSUPPORTED;
+    if (request != NULL && !is_allowed(sftp, request)) {
+        status = SFTP_PERMISSION_DENIED;
+    } else if (request != NULL) {
+        sftp->flag = request->flag;
+        status = request->answer(sftp);
+        status = sftp->message.failed ? SFTP_BAD_MESSAGE : status;
+    }
+    if (status != SFTP_ANSWERED) {
+        answer_status(sftp, status);
+    }
+}
