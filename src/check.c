@@ -12,15 +12,12 @@
 #include <unistd.h>
 
 #include "authkeys_explain.h"
-#include "clock.h"
-#include "confine.h"
-#include "exits.h"
+#include "base.h"
 #include "log.h"
-#include "login.h"
-#include "memory.h"
 #include "monitor.h"
+#include "monitor_internal.h"
+#include "process.h"
 #include "sandbox.h"
-#include "text.h"
 
 /* The start of 2026, before the first release of this program. */
 #define CLOCK_MIN 1767225600
@@ -33,7 +30,7 @@ _Static_assert(SANDBOX_SECCOMP == 0x80, "a set of layers fits an exit status");
 
 #define REMEDY(name, words, remedy) remedy "\0"
 
-/* One string, as in text.h. */
+/* One string, as in base.h. */
 static const char remedies_of_keys[] = "\0" AUTHKEYS_EACH_REASON(REMEDY);
 
 /* How a text begins, and its remedy. After a remedy that ends with a blank comes the path or the

@@ -1,4 +1,4 @@
-#include "launcher_environment.h"
+#include "main.h"
 
 #include <stdbool.h>
 #include <stddef.h>

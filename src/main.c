@@ -17,26 +17,19 @@
 #include <unistd.h>
 
 #include "admission.h"
-#include "confine.h"
-#include "connection.h"
-#include "descriptors.h"
-#include "entropy.h"
-#include "exits.h"
-#include "identity.h"
-#include "launcher_environment.h"
-#include "lease.h"
+#include "base.h"
 #include "limit.h"
 #include "listen.h"
 #include "log.h"
-#include "loop.h"
-#include "memory.h"
+#include "main.h"
 #include "monitor.h"
+#include "net.h"
 #include "options.h"
-#include "peer.h"
-#include "relro.h"
+#include "process.h"
 #include "sandbox.h"
 #include "sftp.h"
 #include "tools.h"
+#include "users.h"
 
 static int trouble(const char *what)
 {

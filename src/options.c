@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "flags.h"
-#include "text.h"
+#include "base.h"
 #include "tools.h"
 
 /* The seconds of a hundred days. */

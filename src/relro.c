@@ -1,4 +1,4 @@
-#include "relro.h"
+#include "main.h"
 
 #include <errno.h>
 #include <sys/auxv.h>

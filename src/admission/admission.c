@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
-#include "clock.h"
+#include "base.h"
 #include "log.h"
 #include "table.h"
 

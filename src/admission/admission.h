@@ -47,7 +47,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "peer.h"
+#include "base.h"
 
 /* What an evicted process gets. signals_reset() blocks it; signals_watch() reads it. */
 #define ADMISSION_SIGNAL SIGUSR1

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-#include "text.h"
+#include "base.h"
 
 /* ---- sources --------------------------------------------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /*
  * Decides whether a file of keys or a certificate authority lets a key in, and with what
- * restrictions. All of it runs in the child that reads keys (authkeys_ask.h). The child opens the
+ * restrictions. All of it runs in the child that reads keys (monitor_internal.h). The child opens the
  * files, gives up every right, and only then parses. The monitor includes no other header of this
  * folder.
  */
@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "account.h"
 #include "grant.h"
 #include "limit.h"
+#include "users.h"
 
 /*
  * Each reason, its words in the log, and what -T says about how to remedy it: the enumeration and

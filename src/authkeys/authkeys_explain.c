@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "authkeys_refuse.h"
+#include "authkeys_internal.h"
 
 static struct authkeys_finding *begin_finding(struct authkeys_report *report)
 {

@@ -9,9 +9,7 @@
 #include <stddef.h>
 
 #include "authkeys.h"
-#include "authkeys_options.h"
-#include "lines.h"
-#include "user_key.h"
+#include "authkeys_internal.h"
 
 /* About a line, or about the file of -c. It begins like a verdict. */
 struct authkeys_finding {

@@ -8,8 +8,7 @@
 #include <unistd.h>
 
 #include "authkeys.h"
-#include "lease.h"
-#include "text.h"
+#include "base.h"
 
 /* Linux's PATH_MAX: realpath(3) may write that many. */
 #define RESOLVED_BYTES 4096

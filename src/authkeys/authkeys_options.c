@@ -3,14 +3,12 @@
  * option  = name | name "=" DQUOTE value DQUOTE        names in any case
  * value   = anything; \" is a quote
  */
-#include "authkeys_options.h"
+#include "authkeys_internal.h"
 
 #include <string.h>
 #include <strings.h>
 
-#include "authkeys_refuse.h"
-#include "match.h"
-#include "text.h"
+#include "base.h"
 
 struct reading {
     const struct authkeys_query *query;

@@ -1,4 +1,4 @@
-#include "authkeys_refuse.h"
+#include "authkeys_internal.h"
 
 #include <errno.h>
 #include <stdio.h>

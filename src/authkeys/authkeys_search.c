@@ -3,13 +3,9 @@
 #include <string.h>
 
 #include "authkeys.h"
-#include "authkeys_options.h"
-#include "authkeys_refuse.h"
-#include "certificate.h"
+#include "authkeys_internal.h"
 #include "ipc.h"
-#include "lines.h"
-#include "ssh_key_types.h"
-#include "user_key.h"
+#include "wire.h"
 
 struct search {
     const struct authkeys_query *query;

@@ -14,13 +14,11 @@
  * string    signature key
  * string    signature, over all fields before it
  */
-#include "certificate.h"
+#include "authkeys_internal.h"
 
 #include <string.h>
 
-#include "authkeys_refuse.h"
-#include "match.h"
-#include "ssh_key_types.h"
+#include "wire.h"
 
 static bool are_principals_well_formed(struct reader list)
 {

@@ -16,7 +16,7 @@
  * and then sections, each a byte with its type and a string. A section of certificates holds an
  * authority's key or an empty string, a reserved string, and sections of its own.
  */
-#include "krl.h"
+#include "authkeys_internal.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "lines.h"
+#include "authkeys_internal.h"
 
 #include <errno.h>
 #include <string.h>

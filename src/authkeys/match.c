@@ -1,12 +1,11 @@
-#include "match.h"
+#include "authkeys_internal.h"
 
 #include <stdint.h>
 #include <string.h>
 #include <strings.h>
 #include <time.h>
 
-#include "peer.h"
-#include "text.h"
+#include "base.h"
 
 /* Longer than any ADDRESS/PREFIX and any ADDRESS%ZONE. */
 #define NETWORK_BYTES 80

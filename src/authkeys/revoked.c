@@ -1,9 +1,9 @@
-#include "revoked.h"
+#include "authkeys_internal.h"
 
 #include <sodium.h>
 #include <string.h>
 
-#include "text.h"
+#include "base.h"
 
 /* A fingerprint without padding. */
 #define FINGERPRINT_TEXT_BYTES 43

@@ -1,12 +1,10 @@
-#include "user_key.h"
+#include "authkeys_internal.h"
 
 #include <sodium.h>
 #include <string.h>
 
-#include "lines.h"
-#include "ssh_key_types.h"
-#include "text.h"
-#include "writer.h"
+#include "base.h"
+#include "wire.h"
 
 /* Type's name, key and three lengths; the rest may be the application. */
 #define APPLICATION_MAX_BYTES (LIMIT_PLAIN_KEY_BYTES - sizeof(SSH_SK_ED25519) - 32 - 3 * 4)

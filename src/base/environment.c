@@ -1,8 +1,6 @@
-#include "environment.h"
+#include "base.h"
 
 #include <string.h>
-
-#include "text.h"
 
 #define NAME_BYTES  32
 #define VALUE_BYTES 255

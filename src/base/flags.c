@@ -1,11 +1,8 @@
-#include "flags.h"
+#include "base.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-#include "exits.h"
-#include "text.h"
 
 /* What apply_flag() returns when flags_next() goes on. */
 #define TAKEN 0

@@ -1,4 +1,4 @@
-#include "peer.h"
+#include "base.h"
 
 #include <arpa/inet.h>
 #include <net/if.h>
@@ -7,8 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-
-#include "text.h"
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "text.h"
+#include "base.h"
 
 #include <sodium.h>
 #include <string.h>

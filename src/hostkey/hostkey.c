@@ -6,9 +6,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "hostkey_files.h"
-#include "lease.h"
-#include "ssh_key_types.h"
+#include "base.h"
+#include "hostkey_internal.h"
+#include "wire.h"
 
 /* ---- files ----------------------------------------------------------------------------------- */
 

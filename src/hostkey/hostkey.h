@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base.h"
 #include "limit.h"
-#include "text.h"
 
 struct hostkey_pair {
     uint8_t public_key[32];

@@ -8,12 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "exits.h"
+#include "base.h"
 #include "hostkey.h"
-#include "hostkey_files.h"
-#include "lease.h"
+#include "hostkey_internal.h"
 #include "log.h"
-#include "openssh_key.h"
 
 /* The OpenSSH key of a directory. */
 #define OPENSSH_NAME "ssh_host_ed25519_key"

@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "entropy.h"
+#include "base.h"
 #include "hostkey.h"
-#include "hostkey_files.h"
-#include "lease.h"
+#include "hostkey_internal.h"
 #include "log.h"
+#include "process.h"
 
 #define LOCK_NAME ".lock"
 

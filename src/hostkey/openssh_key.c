@@ -14,16 +14,14 @@
  *             byte[] 1, 2, 3, ...
  *     -----END OPENSSH PRIVATE KEY-----
  */
-#include "openssh_key.h"
+#include "hostkey_internal.h"
 
 #include <sodium.h>
 #include <stdbool.h>
 #include <string.h>
 
-#include "hostkey_files.h"
-#include "reader.h"
-#include "ssh_key_types.h"
-#include "text.h"
+#include "base.h"
+#include "wire.h"
 
 #define BEGIN "-----BEGIN OPENSSH PRIVATE KEY-----"
 #define END   "-----END OPENSSH PRIVATE KEY-----"

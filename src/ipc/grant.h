@@ -1,11 +1,3 @@
-/*
- * Who logs in, and what the login may do: the key, the options of its line in authorized_keys, and
- * of the certificate if there is one. The child that reads keys makes it, and the session process
- * applies the grant of the key that signed, for the whole connection. A grant of all zeros allows
- * least. Its size is fixed.
- *
- * The command line says the rest: struct session_options.
- */
 #ifndef WREN_GRANT_H
 #define WREN_GRANT_H
 
@@ -13,9 +5,49 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/types.h>
 
 #include "limit.h"
-#include "signature.h"
+
+/* ---- signatures of a login ------------------------------------------------------------------- */
+
+/* Signatures of ed25519 keys (RFC 8709) and of ed25519 keys in a FIDO authenticator (OpenSSH's
+ * PROTOCOL.u2f). */
+
+#define SIGNATURE_SK_PRESENT  0x01U /* a person touched the authenticator */
+#define SIGNATURE_SK_VERIFIED 0x04U /* and proved by PIN or fingerprint who it is */
+
+struct signature_key {
+    uint32_t sk; /* 1: a FIDO authenticator's key, else 0 */
+    uint8_t public_key[32];
+    uint8_t application_hash[32]; /* SHA-256 of the application; zeros without sk */
+};
+
+struct signature {
+    uint8_t bytes[64];
+    uint8_t sk_flags;
+    uint32_t sk_counter;
+};
+
+/*
+ * True if the key has signed `data`. An authenticator signs
+ *
+ *     SHA-256(application) || flags || counter || SHA-256(data)
+ *
+ * and the caller must judge the flags. S >= L (RFC 8032 section 5.1.7) and keys of small order are
+ * refused.
+ */
+bool signature_verify(const struct signature *signature, const struct signature_key *key,
+                      const uint8_t *data, size_t data_bytes);
+
+/* ---- grants ---------------------------------------------------------------------------------- */
+
+/* Who logs in, and what the login may do: the key, the options of its line in authorized_keys, and
+ * of the certificate if there is one. The child that reads keys makes it, and the session process
+ * applies the grant of the key that signed, for the whole connection. A grant of all zeros allows
+ * least. Its size is fixed.
+ *
+ * The command line says the rest: struct session_options. */
 
 enum grant_flag {
     /* Permissions: a line and a certificate must both give them. */
@@ -84,5 +116,54 @@ struct session_options {
     size_t subsystem_count;
     const struct subsystem *subsystems;
 };
+
+/* ---- reports of SFTP servers ----------------------------------------------------------------- */
+
+/* What wrensshd-sftp reports for the log. It runs as the user, who must not write to the log, so it
+ * sends numbers to the session process, which makes the lines. */
+
+/* A sequenced-packet socket to the session process. Without it wrensshd-sftp logs by itself. */
+#define SFTP_REPORT_DESCRIPTOR 3
+
+enum sftp_report_kind {
+    SFTP_REPORT_END = 1,  /* of the session; the text is the reason */
+    SFTP_REPORT_FILE = 2, /* was closed; the text is its name */
+    SFTP_REPORT_LOST = 3, /* made by the session process: a server has ended without
+                             SFTP_REPORT_END; the text is the reason, and the rest is 0 */
+    SFTP_REPORT_FULL = 4, /* no more files can be opened; the text is the reason */
+};
+
+struct sftp_counts {
+    uint64_t files; /* opened */
+    uint64_t read_bytes;
+    uint64_t written_bytes;
+    uint64_t refused; /* requests answered with PERMISSION_DENIED */
+};
+
+struct sftp_report {
+    uint32_t kind;
+    uint32_t layers; /* of process.h */
+    struct sftp_counts counts;
+    char text[LIMIT_NOTE_BYTES + 1];
+};
+
+_Static_assert(sizeof(struct sftp_report) == 40 + LIMIT_NOTE_BYTES + 1, "no padding");
+
+/* The session that the server serves. */
+struct sftp_origin {
+    const char *user;
+    const char *key; /* that logged in, as the log shows it */
+    size_t channel;
+    pid_t pid; /* of the server */
+};
+
+/* Logs the report: the end as `event=sftp`, a file as `event=sftp-file`, at LOG_DETAIL, and
+ * SFTP_REPORT_FULL as `event=sftp-full`. `origin` is NULL in wrensshd-sftp itself, which knows
+ * none.
+ */
+void sftp_report_log(const struct sftp_report *report, const struct sftp_origin *origin);
+
+/* False if a report is not one of the server's, or if its text has no end. */
+bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes);
 
 #endif

@@ -1,4 +1,4 @@
-#include "request_serve.h"
+#include "ipc.h"
 
 #include <errno.h>
 #include <sodium.h>

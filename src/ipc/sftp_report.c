@@ -1,9 +1,9 @@
-#include "sftp_report.h"
+#include "grant.h"
 
 #include <string.h>
 
-#include "confine.h"
 #include "log.h"
+#include "process.h"
 
 bool sftp_report_is_valid(const struct sftp_report *report, size_t bytes)
 {

@@ -1,9 +1,9 @@
-#include "signature.h"
+#include "grant.h"
 
 #include <sodium.h>
 #include <string.h>
 
-#include "big_endian.h"
+#include "base.h"
 
 #define SK_SIGNED_BYTES (32 + 1 + 4 + 32)
 

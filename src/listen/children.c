@@ -7,14 +7,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "descriptors.h"
-#include "exits.h"
+#include "base.h"
 #include "limit.h"
 #include "listen.h"
 #include "log.h"
-#include "memory.h"
-#include "peer.h"
-#include "text.h"
+#include "process.h"
 
 /* ---- the start of a program ------------------------------------------------------------------ */
 

@@ -1,9 +1,9 @@
-#include "clients.h"
+#include "listen.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "peer.h"
+#include "base.h"
 
 /* ---- sources --------------------------------------------------------------------------------- */
 

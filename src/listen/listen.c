@@ -15,13 +15,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "descriptors.h"
-#include "exits.h"
+#include "base.h"
 #include "limit.h"
 #include "listen.h"
 #include "log.h"
-#include "peer.h"
+#include "process.h"
 #include "tools.h"
 
 /* ---- the log --------------------------------------------------------------------------------- */

@@ -1,12 +1,10 @@
 #include <net/if.h>
 #include <string.h>
 
-#include "flags.h"
+#include "base.h"
 #include "limit_slots.h"
 #include "listen.h"
 #include "log.h"
-#include "peer.h"
-#include "text.h"
 #include "tools.h"
 
 #define INDENT "                       "

@@ -12,11 +12,9 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "exits.h"
+#include "base.h"
 #include "listen.h"
 #include "log.h"
-#include "peer.h"
-#include "text.h"
 
 /* ---- a port ---------------------------------------------------------------------------------- */
 

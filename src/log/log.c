@@ -9,10 +9,9 @@
 #include <syslog.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base.h"
 #include "limit.h"
 #include "log_outputs.h"
-#include "text.h"
 
 #define NUMBER_BYTES 24
 #define PREFIX_BYTES 64

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "descriptor_numbers.h"
+#include "base.h"
 
 /* ---- standard error -------------------------------------------------------------------------- */
 

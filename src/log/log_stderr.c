@@ -9,7 +9,7 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "base.h"
 #include "limit.h"
 #include "log.h"
 

@@ -1,4 +1,4 @@
-#include "account_find.h"
+#include "monitor_internal.h"
 
 #include <errno.h>
 #include <stdint.h>

@@ -1,4 +1,4 @@
-#include "authkeys_ask.h"
+#include "monitor_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,12 +8,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "descriptors.h"
-#include "environment.h"
+#include "base.h"
 #include "ipc.h"
 #include "limit.h"
 #include "log.h"
+#include "process.h"
 
 static bool is_grant_valid(const struct grant *grant)
 {

@@ -16,12 +16,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "authkeys_ask.h"
-#include "confine.h"
-#include "descriptors.h"
 #include "ipc.h"
-#include "memory.h"
-#include "seccomp_filter.h"
+#include "monitor_internal.h"
+#include "process.h"
+#include "seccomp.h"
 #include "users.h"
 
 /* The child's end of the pipe. It closes all descriptors above. */

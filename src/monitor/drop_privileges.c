@@ -2,7 +2,7 @@
  * After a login the monitor signs, logs, reaps and can kill the network process. It opens no files
  * and starts no processes any more.
  */
-#include "monitor_state.h"
+#include "monitor_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,10 +16,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "confine.h"
-#include "descriptors.h"
 #include "log.h"
-#include "seccomp_filter.h"
+#include "process.h"
+#include "seccomp.h"
 
 /* ---- the list of system calls ---------------------------------------------------------------- */
 

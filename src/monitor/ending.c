@@ -1,13 +1,12 @@
-#include "monitor_state.h"
+#include "monitor_internal.h"
 
 #include <signal.h>
 #include <stdio.h>
 #include <sys/wait.h>
 
-#include "clock.h"
-#include "entropy.h"
-#include "exits.h"
+#include "base.h"
 #include "log.h"
+#include "process.h"
 
 void ending_decide(struct ending *ending, int status, const char *reason)
 {

@@ -1,4 +1,4 @@
-#include "login.h"
+#include "monitor_internal.h"
 
 #include <poll.h>
 #include <sodium.h>
@@ -8,11 +8,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "descriptors.h"
-#include "sign.h"
-#include "ssh_key_types.h"
-#include "text.h"
+#include "base.h"
+#include "process.h"
+#include "wire.h"
 
 /* ---- the log --------------------------------------------------------------------------------- */
 

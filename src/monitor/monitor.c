@@ -12,14 +12,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "confine.h"
-#include "descriptors.h"
-#include "exits.h"
+#include "base.h"
 #include "limit_slots.h"
 #include "log.h"
-#include "memory.h"
-#include "monitor_state.h"
+#include "monitor_internal.h"
+#include "process.h"
 
 /* ---- reaping --------------------------------------------------------------------------------- */
 

@@ -15,11 +15,11 @@
 #include <sys/types.h>
 
 #include "admission.h"
-#include "identity.h"
+#include "base.h"
 #include "limit.h"
-#include "memory.h"
 #include "options.h"
-#include "peer.h"
+#include "process.h"
+#include "users.h"
 
 struct monitor_setup {
     const struct options *options;

@@ -1,17 +1,15 @@
-#include "monitor_state.h"
+#include "monitor_internal.h"
 
 #include <sodium.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "clock.h"
-#include "confine.h"
-#include "exits.h"
+#include "base.h"
+#include "ipc.h"
 #include "limit_slots.h"
 #include "log.h"
 #include "monitor.h"
-#include "request_serve.h"
-#include "sign.h"
+#include "process.h"
 
 #define PHASES_SERVING (MONITOR_BEFORE_LOGIN | MONITOR_AFTER_LOGIN)
 #define PHASES_ALL     (MONITOR_START | PHASES_SERVING)

@@ -4,18 +4,15 @@
  * We write the length of each string ourselves. So a hostile network process can't move bytes
  * between fields to get the H of another exchange.
  */
-#include "sign.h"
+#include "monitor_internal.h"
 
 #include <sodium.h>
 #include <string.h>
 
 #include "agree.h"
+#include "ipc.h"
 #include "limit.h"
-#include "login.h"
-#include "request_serve.h"
-#include "ssh_key_types.h"
-#include "ssh_numbers.h"
-#include "writer.h"
+#include "wire.h"
 
 #define PROVE "hostkeys-prove-00@openssh.com"
 

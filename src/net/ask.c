@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel_stdout.h"
+#include "channel_streams.h"
 
 /* A reply's descriptors, in the order of their arrival. */
 struct descriptors {

@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "connection.h"
 #include "ipc.h"
+#include "net.h"
 
 /* The first request: the sandbox has `layers`. Sets host_keys. If it fails, the monitor has logged
  * why. Trick: own frame; a certificate's room would lie above the stack of the loop. */

@@ -1,11 +1,11 @@
-#include "deadlines.h"
+#include "net.h"
 
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "channel_stdout.h"
-#include "minimum.h"
+#include "base.h"
+#include "channel_streams.h"
 
 enum { LOGIN, IDLE, LIFE, WARNING, KEEPALIVE, DEADLINES };
 

@@ -1,11 +1,7 @@
-#include "dispatch.h"
+#include "net.h"
 
-#include "channel_messages.h"
-#include "hostkeys.h"
-#include "kex.h"
-#include "messages.h"
-#include "userauth.h"
-#include "version.h"
+#include "channels.h"
+#include "transport.h"
 
 #define IN(phase) (1U << (phase))
 

@@ -1,7 +1,6 @@
-#include "idle_trim.h"
+#include "net.h"
 
-#include "connection.h"
-#include "memory.h"
+#include "process.h"
 
 /* A keystroke and its echo use less than this of a buffer. They should not cost a system call and
  * page faults each time. */

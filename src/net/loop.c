@@ -1,4 +1,4 @@
-#include "loop.h"
+#include "net.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -9,14 +9,9 @@
 #include <unistd.h>
 
 #include "ask.h"
-#include "channel_poll.h"
-#include "clock.h"
-#include "deadlines.h"
-#include "dispatch.h"
-#include "idle_trim.h"
-#include "kex.h"
-#include "minimum.h"
-#include "version.h"
+#include "base.h"
+#include "channels.h"
+#include "transport.h"
 
 enum { SOCKET_IN, SOCKET_OUT, MONITOR, SESSION, FIRST_CHANNEL };
 

@@ -7,13 +7,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "confine.h"
-#include "descriptors.h"
-#include "entropy.h"
-#include "exits.h"
+#include "base.h"
 #include "ipc.h"
 #include "limit.h"
-#include "seccomp_abi.h"
+#include "process.h"
+#include "seccomp.h"
 
 /* The descriptors of all channels, and 9 more: the connection, stderr, the sockets to the other
  * processes, random bytes, and some that a reply is just bringing. */

@@ -7,11 +7,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "identity.h"
+#include "users.h"
 
 /*
  * Enters every layer that this kernel and our rights allow, and returns the layers in force
- * (confine.h). The caller sends them to the monitor, which decides whether they suffice.
+ * (process.h). The caller sends them to the monitor, which decides whether they suffice.
  *
  * Descriptors 0, 1, IPC_DESCRIPTOR and SESSION_DESCRIPTOR stay open, and ENTROPY_DESCRIPTOR if
  * random bytes come from it. Descriptor 2 becomes NULL_DESCRIPTOR; all others are closed. From here

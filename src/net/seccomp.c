@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 #include "ipc.h"
-#include "seccomp_abi.h"
-#include "seccomp_filter.h"
+#include "seccomp.h"
 
 static const struct seccomp_rule rules[] = {
     /* Reading and writing. recvmsg brings the descriptors that the session process sends. */

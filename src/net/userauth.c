@@ -12,17 +12,16 @@
  * The answers: with FALSE, USERAUTH_PK_OK or USERAUTH_FAILURE; with TRUE, USERAUTH_SUCCESS or
  * USERAUTH_FAILURE. The monitor builds the signed data for itself.
  */
-#include "userauth.h"
+#include "net.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "ask.h"
-#include "hostkeys.h"
-#include "messages.h"
-#include "minimum.h"
-#include "signature.h"
-#include "ssh_key_types.h"
+#include "base.h"
+#include "grant.h"
+#include "transport.h"
+#include "wire.h"
 
 #define METHOD_PUBLICKEY "publickey"
 #define METHOD_HOSTBOUND "publickey-hostbound-v00@openssh.com"

@@ -1,4 +1,5 @@
-#include "confine.h"
+#include "process.h"
+#include "users.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,10 +9,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
-#include "identity.h"
+#include "base.h"
 #include "limit.h"
-#include "seccomp_abi.h"
+#include "seccomp.h"
+#include "users.h"
 
 /* linux/prctl.h since Linux 4.3. */
 #ifndef PR_CAP_AMBIENT

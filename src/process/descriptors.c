@@ -1,4 +1,4 @@
-#include "descriptors.h"
+#include "process.h"
 
 #include <fcntl.h>
 #include <stddef.h>
@@ -6,8 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
-#include "text.h"
+#include "base.h"
 
 /* More would take seconds. RLIMIT_NOFILE is no help: a descriptor may be above a limit that was
  * lowered after it was opened. */

@@ -1,4 +1,4 @@
-#include "entropy.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>

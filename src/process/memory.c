@@ -1,4 +1,4 @@
-#include "memory.h"
+#include "process.h"
 
 #include <fcntl.h>
 #include <sodium.h>
@@ -8,8 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "limit.h"
-#include "text.h"
 
 /* More than our deepest calls use: a program's start has 128 KiB of command on the stack. Kernels
  * map nothing else so close below a stack. */

@@ -1,8 +1,6 @@
-#include "seccomp_filter.h"
+#include "seccomp.h"
 
 #include <sys/prctl.h>
-
-#include "seccomp_abi.h"
 
 #ifdef SECCOMP_ARCH
 

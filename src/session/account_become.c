@@ -1,10 +1,10 @@
-#include "sessions.h"
+#include "session_internal.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "confine.h"
-#include "identity.h"
+#include "process.h"
+#include "users.h"
 
 static int become_as_root(const struct account *account, const struct account_groups *groups)
 {

@@ -1,9 +1,9 @@
-#include "child.h"
+#include "session_internal.h"
 
 #include <sched.h>
 #include <signal.h>
 
-#include "memory.h"
+#include "process.h"
 
 /* For the calls before the exec: their frames hold a few paths and messages. */
 #define STACK_BYTES 65536

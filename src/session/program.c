@@ -1,4 +1,4 @@
-#include "program.h"
+#include "session_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,11 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "descriptors.h"
+#include "base.h"
+#include "grant.h"
 #include "log.h"
-#include "sftp_report.h"
-#include "text.h"
+#include "process.h"
 
 #define EXIT_CANNOT_RUN 126
 #define EXIT_MISSING    127

@@ -1,4 +1,4 @@
-#include "session_process.h"
+#include "session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,15 +10,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "clock.h"
-#include "confine.h"
-#include "descriptors.h"
-#include "exits.h"
-#include "identity.h"
+#include "base.h"
 #include "log.h"
-#include "memory.h"
-#include "sessions.h"
+#include "process.h"
+#include "session_internal.h"
+#include "users.h"
 
 /* ---- the monitor's side ---------------------------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-#include "sessions.h"
+#include "session_internal.h"
 
 static size_t spawn_tail(const void *request)
 {

@@ -1,4 +1,4 @@
-#include "sessions.h"
+#include "session_internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -6,9 +6,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "environment.h"
+#include "base.h"
 #include "log.h"
-#include "program.h"
 
 static const char bad_channel[] = "session request for a channel out of range";
 

@@ -1,4 +1,4 @@
-#include "streams.h"
+#include "session_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,8 +11,6 @@
 #include <sys/wait.h>
 #include <termios.h>
 #include <unistd.h>
-
-#include "sessions.h"
 
 /* asm-generic/ioctls.h since Linux 4.13. */
 #ifndef TIOCGPTPEER

@@ -1,4 +1,4 @@
-#include "task.h"
+#include "session_internal.h"
 
 #include <string.h>
 

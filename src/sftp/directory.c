@@ -10,8 +10,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "big_endian.h"
-#include "descriptors.h"
+#include "base.h"
+#include "process.h"
 #include "sftp.h"
 
 #define DAY_SECONDS       86400

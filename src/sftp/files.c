@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "lease.h"
+#include "base.h"
 #include "sftp.h"
 
 /* What precedes the data of a DATA answer: lengths, type and id. */

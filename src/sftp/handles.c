@@ -10,7 +10,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "big_endian.h"
+#include "base.h"
 
 #define HANDLE_BYTES 8
 

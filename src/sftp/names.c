@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "lease.h"
+#include "base.h"
 #include "sftp.h"
 
 /* RENAME_NOREPLACE of linux/fs.h. */

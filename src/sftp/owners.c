@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include "account_file.h"
-#include "etc.h"
 
 /* The names found last: the files of a directory have few owners. A name may be in any row, so that
  * no two of them replace each other again and again: each costs reading a whole file. */

@@ -7,8 +7,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
-#include "lease.h"
+#include "base.h"
 
 #define PROC_FILE_SYSTEM 0x9fa0 /* PROC_SUPER_MAGIC of linux/magic.h */
 

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "big_endian.h"
-#include "memory.h"
+#include "base.h"
+#include "process.h"
 
 /* Returns the length of the packet at the start of the input, or 0 if it is not whole. */
 static size_t whole_packet(struct sftp *sftp)

@@ -1,8 +1,3 @@
-/*
- * wrensshd-sftp: the SFTP server, version 3 (draft-ietf-secsh-filexfer-02), on descriptors 0 and 1.
- * It runs as the user, in an image of its own that never held a key. This header has what its files
- * share.
- */
 #ifndef WREN_SFTP_H
 #define WREN_SFTP_H
 
@@ -11,13 +6,84 @@
 #include <stdint.h>
 #include <sys/stat.h>
 
+#include "grant.h"
 #include "limit.h"
 #include "log.h"
 #include "paths.h"
-#include "reader.h"
-#include "sftp_numbers.h"
-#include "sftp_report.h"
-#include "writer.h"
+#include "wire.h"
+
+/* ---- numbers of the protocol ----------------------------------------------------------------- */
+
+/* Numbers of the SSH File Transfer Protocol, version 3 (draft-ietf-secsh-filexfer-02). */
+
+#define SFTP_VERSION 3
+
+/* Section 3. */
+enum sftp_type {
+    SFTP_INIT = 1,
+    SFTP_VERSION_REPLY = 2,
+    SFTP_OPEN = 3,
+    SFTP_CLOSE = 4,
+    SFTP_READ = 5,
+    SFTP_WRITE = 6,
+    SFTP_LSTAT = 7,
+    SFTP_FSTAT = 8,
+    SFTP_SETSTAT = 9,
+    SFTP_FSETSTAT = 10,
+    SFTP_OPENDIR = 11,
+    SFTP_READDIR = 12,
+    SFTP_REMOVE = 13,
+    SFTP_MKDIR = 14,
+    SFTP_RMDIR = 15,
+    SFTP_REALPATH = 16,
+    SFTP_STAT = 17,
+    SFTP_RENAME = 18,
+    SFTP_READLINK = 19,
+    SFTP_SYMLINK = 20,
+    SFTP_STATUS = 101,
+    SFTP_HANDLE = 102,
+    SFTP_DATA = 103,
+    SFTP_NAME = 104,
+    SFTP_ATTRS = 105,
+    SFTP_EXTENDED = 200,
+    SFTP_EXTENDED_REPLY = 201,
+};
+
+/* Section 7. */
+enum sftp_status {
+    SFTP_OK = 0,
+    SFTP_EOF = 1,
+    SFTP_NO_SUCH_FILE = 2,
+    SFTP_PERMISSION_DENIED = 3,
+    SFTP_FAILURE = 4,
+    SFTP_BAD_MESSAGE = 5,
+    SFTP_NO_CONNECTION = 6,
+    SFTP_CONNECTION_LOST = 7,
+    SFTP_UNSUPPORTED = 8,
+    SFTP_STATUSES,
+    SFTP_ANSWERED = SFTP_STATUSES, /* what a handler returns after another answer than STATUS */
+};
+
+/* Section 6.3. */
+enum sftp_open_flag {
+    SFTP_OPEN_READ = 1 << 0,
+    SFTP_OPEN_WRITE = 1 << 1,
+    SFTP_OPEN_APPEND = 1 << 2,
+    SFTP_OPEN_CREATE = 1 << 3,
+    SFTP_OPEN_TRUNCATE = 1 << 4,
+    SFTP_OPEN_EXCLUSIVE = 1 << 5,
+};
+
+/* Section 5. */
+#define SFTP_ATTR_SIZE        0x00000001U
+#define SFTP_ATTR_OWNERS      0x00000002U
+#define SFTP_ATTR_PERMISSIONS 0x00000004U
+#define SFTP_ATTR_TIMES       0x00000008U
+#define SFTP_ATTR_EXTENDED    0x80000000U
+
+/* wrensshd-sftp: the SFTP server, version 3 (draft-ietf-secsh-filexfer-02), on descriptors 0 and 1.
+ * It runs as the user, in an image of its own that never held a key. This header has what its files
+ * share. */
 
 /* Serves until the client's end. Returns the exit code, as the commands of tools.h do; a client
  * that breaks the protocol is trouble. */
@@ -273,7 +339,7 @@ int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon
  * `read_only` all changes; with seccomp all system calls but those of files. Outside of the jail
  * only files that are open already can be used.
  *
- * Returns the layers that are in force (confine.h). Landlock's first version, of Linux 5.13
+ * Returns the layers that are in force (process.h). Landlock's first version, of Linux 5.13
  * to 5.18, forbids to move files between directories: there only a read-only server uses it.
  */
 uint32_t sftp_sandbox_enter(int jail, bool read_only);

@@ -6,9 +6,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "descriptors.h"
-#include "exits.h"
+#include "base.h"
 #include "log_outputs.h"
+#include "process.h"
 #include "sftp.h"
 
 static struct sftp sftp;

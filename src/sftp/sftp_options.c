@@ -9,8 +9,7 @@
 #include <strings.h>
 #include <syslog.h>
 
-#include "flags.h"
-#include "text.h"
+#include "base.h"
 #include "tools.h"
 
 /* The rows, in the order of the help; the usage, below, has another. */

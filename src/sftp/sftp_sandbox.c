@@ -5,10 +5,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
-#include "confine.h"
-#include "seccomp_abi.h"
-#include "seccomp_filter.h"
+#include "base.h"
+#include "process.h"
+#include "seccomp.h"
 
 /* ---- Landlock -------------------------------------------------------------------------------- */
 

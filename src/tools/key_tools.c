@@ -8,13 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exits.h"
-#include "flags.h"
+#include "base.h"
 #include "hostkey.h"
 #include "log.h"
-#include "ssh_key_types.h"
-#include "text.h"
 #include "tools.h"
+#include "wire.h"
 
 /* ---- the command lines ----------------------------------------------------------------------- */
 

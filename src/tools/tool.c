@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "exits.h"
+#include "base.h"
 #include "log.h"
 
 int tool_printed(int result)

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "etc.h"
-#include "text.h"
+#include "base.h"
 
 #define END (-1)
 

@@ -1,11 +1,3 @@
-/*
- * Reads passwd(5), group(5) and shadow(5) field by field. A line may be of any length, as a group
- * may have thousands of members: the file passes through a small buffer, which is why the reader of
- * wire/reader.h, over bytes that are all there, can't be used.
- *
- *     while (account_file_next(&file)) {
- *         if (account_file_field_is(&file, ':', name) && ... && account_file_end_line(&file)) {
- */
 #ifndef WREN_ACCOUNT_FILE_H
 #define WREN_ACCOUNT_FILE_H
 
@@ -13,8 +5,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "identity.h"
 #include "users.h"
+
+/* Reads passwd(5), group(5) and shadow(5) field by field. A line may be of any length, as a group
+ * may have thousands of members: the file passes through a small buffer, which is why the reader of
+ * wire/wire.h, over bytes that are all there, can't be used.
+ *
+ *     while (account_file_next(&file)) {
+ *         if (account_file_field_is(&file, ':', name) && ... && account_file_end_line(&file)) { */
 
 #define ACCOUNT_FILE_BYTES 2048
 
@@ -78,5 +76,11 @@ int passwd_find(struct user *user, const char *name);
 /* Finds the ids of two names in one pass, which ends once the first name is found and is not
  * root's. Those of a name that is not found stay as they are; so do both if a read fails. */
 void passwd_find_ids(struct identity ids[static 2], const char *first, const char *second);
+
+/* Opens the account files in /etc. A file of its own, so that a test can link one that opens them
+ * elsewhere. */
+
+/* Opens /etc/NAME for reading, close-on-exec. Returns the descriptor, or -1 with errno. */
+int etc_open(const char *name);
 
 #endif

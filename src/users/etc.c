@@ -1,4 +1,4 @@
-#include "etc.h"
+#include "account_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>

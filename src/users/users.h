@@ -1,8 +1,5 @@
 /*
- * Looks up users and groups. Meson's option `accounts` chooses the implementation. users_nss.c asks
- * the C library, and so every name service. users_files.c reads passwd(5), group(5) and shadow(5)
- * itself, so that a static program needs neither stdio nor malloc(). For well-formed files both
- * give the same answers.
+ * Who is who: users, groups and their accounts.
  */
 #ifndef WREN_USERS_H
 #define WREN_USERS_H
@@ -12,6 +9,38 @@
 #include <sys/types.h>
 
 #include "limit.h"
+
+/* ---- an account ------------------------------------------------------------------------------ */
+
+/* The account of the user who logs in, as the system describes it. The child that reads keys looks
+ * it up, once for each key that is offered. */
+
+/* Why an account without an executable shell may not log in. */
+#define ACCOUNT_NO_SHELL "shell is missing or not executable"
+
+struct account {
+    char user[LIMIT_USER_BYTES];
+    char home[LIMIT_PATH_BYTES];
+    char shell[LIMIT_PATH_BYTES]; /* "": it can't be executed, and only our SFTP server may run */
+    uid_t uid;
+    gid_t gid;
+};
+
+/* All groups of the account, looked up with it, so that the session process needs no name service.
+ * Empty if the server does not run as root and has no -g. */
+struct account_groups {
+    int count; /* -1: the lookup failed, and `error` is the errno */
+    int16_t error;
+    int16_t has_reserve; /* not 0: one of them is that of -G */
+    gid_t ids[LIMIT_USER_GROUPS];
+};
+
+/* ---- users and groups ------------------------------------------------------------------------ */
+
+/* Looks up users and groups. Meson's option `accounts` chooses the implementation. users_nss.c asks
+ * the C library, and so every name service. users_files.c reads passwd(5), group(5) and shadow(5)
+ * itself, so that a static program needs neither stdio nor malloc(). For well-formed files both
+ * give the same answers. */
 
 struct user {
     uid_t uid;
@@ -38,5 +67,22 @@ int users_groups(gid_t groups[static LIMIT_USER_GROUPS], const char *name, gid_t
  * does, because shadow(5), the user's line or the day is missing; or -1 with errno if the lookup
  * failed. Leaves no copy of the password's hash, which is in the same line. */
 int users_expiry(int64_t *day, const char *name);
+
+/* ---- the identity of the sandbox ------------------------------------------------------------- */
+
+/* The unprivileged user that the network process, the monitor after a login and the child that
+ * parses keys run as. */
+
+struct identity {
+    uid_t uid;
+    gid_t gid;
+};
+
+/*
+ * Finds the user `wrensshd`, or else `nobody`, in /etc/passwd. If both are missing, as in an
+ * initramfs, takes the kernel's overflow id 65534. Never asks a name service: its code and memory
+ * would stay in the process. Skips an entry with root's uid or gid.
+ */
+struct identity identity_find(void);
 
 #endif

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "account_file.h"
-#include "text.h"
+#include "base.h"
 
 bool users_leave_descriptors(void)
 {

@@ -1,7 +1,6 @@
-#include "exchange_hash.h"
+#include "wire.h"
 
-#include "big_endian.h"
-#include "writer.h"
+#include "base.h"
 
 void exchange_hash_begin(struct exchange_hash *hash, bool sha512)
 {

@@ -1,8 +1,8 @@
-#include "reader.h"
+#include "wire.h"
 
 #include <string.h>
 
-#include "big_endian.h"
+#include "base.h"
 
 struct reader reader_over(const void *bytes, size_t count)
 {

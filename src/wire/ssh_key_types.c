@@ -1,10 +1,9 @@
-#include "ssh_key_types.h"
+#include "wire.h"
 
 #include <stddef.h>
 #include <string.h>
 
-#include "reader.h"
-#include "signature.h"
+#include "grant.h"
 
 const char *const ssh_key_types[IPC_KEY_UNSUPPORTED + 1] = {
     [IPC_KEY_ED25519] = SSH_ED25519,

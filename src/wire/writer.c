@@ -1,8 +1,8 @@
-#include "writer.h"
+#include "wire.h"
 
 #include <string.h>
 
-#include "big_endian.h"
+#include "base.h"
 
 void writer_init(struct writer *writer, void *bytes, size_t capacity)
 {

@@ -19,7 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "etc.h"
+#include "account_file.h"
 #include "memory_file.h"
 #include "second.h"
 #include "users.h"

@@ -6,7 +6,7 @@
  * Input: a byte that chooses the key and the opinion, then the line or the parts to compose. 0xfe
  * in a line stands for the key as ssh-keygen writes it (support/second.h).
  */
-#include "authkeys_options.h"
+#include "authkeys_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@
 
 #include "fuzz.h"
 #include "second.h"
-#include "user_key.h"
 
 #define LINE_BYTES 32768
 

@@ -7,14 +7,13 @@
  * Input: a byte of circumstances, a line with the client's address, then the options
  * (support/second.h).
  */
-#include "authkeys_options.h"
+#include "authkeys_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
 #include "fuzz.h"
-#include "match.h"
 #include "second.h"
 
 #define TEXT_BYTES    24576

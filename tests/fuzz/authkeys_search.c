@@ -16,12 +16,10 @@
 
 #include "authkeys.h"
 #include "authkeys_explain.h"
-#include "authkeys_options.h"
+#include "authkeys_internal.h"
 #include "certified.h"
 #include "ipc.h"
 #include "memory_file.h"
-#include "revoked.h"
-#include "user_key.h"
 
 #define FILE_BYTES 65536
 

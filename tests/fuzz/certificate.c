@@ -6,15 +6,13 @@
  * Input: a byte. Raw: the certificate. Signed: the circumstances and the fields
  * (support/certified.h).
  */
-#include "certificate.h"
+#include "authkeys_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "authkeys_options.h"
 #include "certified.h"
 #include "fuzz.h"
-#include "match.h"
 
 static struct input input_of(struct reader reader)
 {

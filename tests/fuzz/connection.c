@@ -4,7 +4,8 @@
  *
  * Input: two bytes of configuration, then operations.
  */
-#include "kex.h"
+#include "net.h"
+#include "transport.h"
 #include "world.h"
 
 /* Few enough that scripts reach them, and more than a short one has. */

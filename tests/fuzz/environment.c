@@ -4,14 +4,14 @@
  *
  * Input: a byte. A name up to a newline and a value; or the launcher's variables, one a line.
  */
-#include "environment.h"
+#include "base.h"
 
 #include <regex.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "launcher_environment.h"
+#include "main.h"
 #include "second.h"
 
 #define MOST_VARIABLES 64

@@ -7,7 +7,7 @@
  * Input: a byte with the zone, then the date.
  */
 #define _XOPEN_SOURCE 700
-#include "match.h"
+#include "authkeys_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
  * Input: a byte. The text of the file; or the certificate's bytes, which the target encodes, with a
  * comment after a newline of the next byte's choice.
  */
-#include "openssh_key.h"
+#include "hostkey_internal.h"
 
 #include <sodium.h>
 #include <stdlib.h>

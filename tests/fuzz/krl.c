@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "authkeys_internal.h"
 #include "memory_file.h"
-#include "revoked.h"
 #include "second.h"
 
 #define MAGIC       "SSHKRL\n"

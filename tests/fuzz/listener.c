@@ -18,10 +18,10 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "fuzz.h"
 #include "listener_model.h"
 #include "listener_target.h"
-#include "peer.h"
 #include "simulation.h"
 
 struct input input;

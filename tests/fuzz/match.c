@@ -5,7 +5,7 @@
  *
  * Input: a line with the client's address, then the list.
  */
-#include "match.h"
+#include "authkeys_internal.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>

@@ -17,12 +17,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "descriptors.h"
 #include "fuzz.h"
+#include "monitor_internal.h"
 #include "monitor_model.h"
 #include "monitor_program.h"
-#include "monitor_state.h"
 #include "monitor_target.h"
+#include "process.h"
 #include "simulation.h"
 
 #define NETWORK     100

@@ -14,8 +14,9 @@
 #include <string.h>
 
 #include "ask.h"
-#include "kex.h"
+#include "net.h"
 #include "second.h"
+#include "transport.h"
 
 /* ---- in the place of others ------------------------------------------------------------------ */
 

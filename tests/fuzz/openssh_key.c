@@ -6,7 +6,7 @@
  * Input: a byte. The text of a private key; or the bytes inside the armour, which the target puts
  * into lines of a length of the next byte; or the text of a public key.
  */
-#include "openssh_key.h"
+#include "hostkey_internal.h"
 
 #include <sodium.h>
 #include <stdlib.h>

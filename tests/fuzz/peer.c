@@ -9,7 +9,7 @@
  * REMOTE_ADDR, REMOTE_PORT); one that begins with "-" is not set. Of numbers: the largest (8 bytes)
  * and the digits.
  */
-#include "peer.h"
+#include "base.h"
 
 #include <arpa/inet.h>
 #include <ctype.h>
@@ -21,7 +21,6 @@
 #include <sys/socket.h>
 
 #include "second.h"
-#include "text.h"
 
 #define VALUE_BYTES 128
 

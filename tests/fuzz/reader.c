@@ -4,7 +4,7 @@
  * Input: a length byte and so many opcodes, then the bytes that are read. An opcode with a count
  * takes it from the next opcode.
  */
-#include "reader.h"
+#include "wire.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
  * Input: a byte that says what is offered; serial (8 bytes); pieces (a length and the bytes); a
  * line with the key id; then the file. 0xfe in it stands for the offered key.
  */
-#include "revoked.h"
+#include "authkeys_internal.h"
 
 #include <errno.h>
 #include <sodium.h>

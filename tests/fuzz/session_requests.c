@@ -5,7 +5,7 @@
  *
  * Input: settings, then operations: a byte each, and what the operation needs.
  */
-#include "sessions.h"
+#include "session_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -22,13 +22,13 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "descriptors.h"
 #include "fuzz.h"
+#include "grant.h"
+#include "process.h"
+#include "session.h"
 #include "session_model.h"
-#include "session_process.h"
 #include "session_program.h"
 #include "session_target.h"
-#include "sftp_report.h"
 #include "simulation.h"
 
 jmp_buf session_end;

@@ -6,7 +6,7 @@
  *
  * Input: the encoded modes.
  */
-#include "tty_modes.h"
+#include "channel_streams.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -7,7 +7,8 @@
  */
 #include <string.h>
 
-#include "kex.h"
+#include "net.h"
+#include "transport.h"
 #include "world.h"
 
 /* The product looks at these once in a turn, and how many packets a turn has depends on the parts.

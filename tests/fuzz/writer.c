@@ -4,7 +4,7 @@
  *
  * Input: the room (two bytes), then opcodes, each with a length byte and so many bytes.
  */
-#include "writer.h"
+#include "wire.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,8 @@
  * earlier calls may have left, it stays inside the bytes, and what it returns lies inside its
  * packet. The cipher is a model: any length, any tag right or wrong, any plaintext.
  */
-#include "packet.h"
+#include "net.h"
+#include "transport.h"
 
 #include <stdlib.h>
 

@@ -3,7 +3,8 @@
  * into the room that its header promises, leaves the payload as it is, and makes a packet that the
  * other side must accept.
  */
-#include "packet.h"
+#include "net.h"
+#include "transport.h"
 
 #include <stdlib.h>
 

@@ -22,7 +22,8 @@
 #undef LIMIT_WINDOWS_BYTES
 #define LIMIT_CHANNELS      1
 #define LIMIT_WINDOWS_BYTES QUEUE_CHUNK_BYTES
-#include "channel.h"
+#include "channels.h"
+#include "net.h"
 enum { CHUNKS = QUEUE_CHUNKS };
 #pragma pop_macro("LIMIT_CHANNELS")
 #pragma pop_macro("LIMIT_WINDOWS_BYTES")

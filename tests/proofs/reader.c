@@ -3,7 +3,7 @@
  * of any bytes, the reader stays inside of them, takes all of a binary field, never goes back, and
  * stays failed once it has failed.
  */
-#include "reader.h"
+#include "wire.h"
 
 #include <stdlib.h>
 

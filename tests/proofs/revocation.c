@@ -12,7 +12,7 @@
  * Bounds: bitmaps of up to BITMAP_BYTES, without what each bit means: CBMC has no answer for that
  * within a minute.
  */
-#include "revoked.h"
+#include "authkeys_internal.h"
 
 #include <stdlib.h>
 

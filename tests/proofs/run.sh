@@ -123,7 +123,7 @@ stdin@0@src/net/channels/channel_stdin.c@batch->bytes += count@batch->bytes = co
 stdin@1@src/net/channels/channel_stdin.c@consume(channel, (size_t)written)@consume(channel, 0)
 stdin@2@src/net/channels/channel_stdin.c@&channel->pending, taken)@&channel->pending, count)
 stdin@6@src/net/channels/channel_stdin.c@consume(channel, channel_waiting_bytes(connection, channel))@consume(channel, 0)
-queue@0@src/net/channels/channel.h@2 * LIMIT_CHANNELS)@LIMIT_CHANNELS)
+queue@0@src/net/channels/channels.h@2 * LIMIT_CHANNELS)@LIMIT_CHANNELS)
 queue@1@src/net/channels/channel.c@pool->free = pool->next[chunk - 1];@pool->free = 0;
 queue@2@src/net/channels/channel.c@pool->next[chunk - 1] = pool->free;@
 queue@3@src/net/channels/channel.c@*count = end - queue->start;@*count = end;

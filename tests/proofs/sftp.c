@@ -42,7 +42,7 @@ static bool cut(uint32_t *left, struct reader *message);
 #include "attributes.c"
 #undef failed
 
-#include "big_endian.h"
+#include "base.h"
 #include "copies.h"
 
 static struct sftp sftp;

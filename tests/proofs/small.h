@@ -1,5 +1,5 @@
 /*
- * src/net/transport/connection.h with buffers of one byte and without the pool's chunks: what is
+ * src/net/net.h with buffers of one byte and without the pool's chunks: what is
  * proved with it reads and writes none of these bytes, and CBMC would make variables of them all.
  */
 #ifndef WREN_PROOFS_SMALL_H
@@ -19,7 +19,7 @@
 #define LIMIT_WINDOWS_BYTES     0
 #define LIMIT_ENVIRONMENT_BYTES 1
 #define LIMIT_TERM_BYTES        1
-#include "channel.h"
+#include "channels.h"
 #pragma pop_macro("LIMIT_CHANNELS")
 #pragma pop_macro("LIMIT_WINDOWS_BYTES")
 #pragma pop_macro("LIMIT_ENVIRONMENT_BYTES")
@@ -44,7 +44,7 @@
 #define LIMIT_OUTPUT_BYTES           1
 #define LIMIT_HOST_CERTIFICATE_BYTES 1
 #define _Static_assert(condition, text)
-#include "connection.h"
+#include "net.h"
 #undef _Static_assert
 #pragma pop_macro("LIMIT_KEXINIT_BYTES")
 #pragma pop_macro("LIMIT_CLIENT_KEXINIT_BYTES")

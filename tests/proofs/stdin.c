@@ -16,9 +16,10 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "channel_window.h"
+#include "channels.h"
+#include "net.h"
 #include "proofs.h"
-#include "version.h"
+#include "transport.h"
 
 enum { THE_STEP = STEP };
 #undef STEP

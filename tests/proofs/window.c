@@ -10,7 +10,7 @@
  * clients may send.
  *
  * One step from any valid state suffices. A connection begins with all channels FREE, so that the
- * invariant holds. Only the functions below write limit, window and consumed (channel.h). What is
+ * invariant holds. Only the functions below write limit, window and consumed (channels.h). What is
  * in hand is queued or consumed by channel_stdin.c, which leaves the sum as it is (stdin.c). A
  * channel that becomes FREE leaves the rest of its limit to the others.
  *

@@ -2,7 +2,7 @@
  * src/wire/writer.c: whatever is written next, at any place of any buffer, stays inside, and
  * once something did not fit, nothing is written.
  */
-#include "writer.h"
+#include "wire.h"
 
 #include <stdlib.h>
 

@@ -2,7 +2,7 @@
  * writer_mpint() of src/wire/writer.c: any number of up to 32 bytes, as K of curve25519 has them,
  * at any place of a buffer that it may not fit into. What was written before stays as it is.
  */
-#include "writer.h"
+#include "wire.h"
 
 #include <stdlib.h>
 

@@ -52,7 +52,7 @@ static uint8_t await(struct sftp *sftp, struct reader *reader)
     }
 }
 
-static void send(struct sftp *sftp, const uint8_t *bytes, size_t count)
+static void send_packet(struct sftp *sftp, const uint8_t *bytes, size_t count)
 {
     while (sftp->session->remote_window < count + sizeof(uint32_t)) {
         client_turn(sftp->client, true);
@@ -82,7 +82,7 @@ static uint8_t ask(struct sftp *sftp, const uint8_t *bytes, const struct writer 
     if (writer_failed(writer)) {
         fail("sftp", "the request is too long");
     }
-    send(sftp, bytes, writer->used);
+    send_packet(sftp, bytes, writer->used);
     uint8_t type = await(sftp, reader);
     if (reader_u32(reader) != last_id) {
         fail("sftp", "an answer to another request");
@@ -118,7 +118,7 @@ void sftp_begin(struct sftp *sftp, struct client *client)
     client_send(client, &message);
     sftp->session->unanswered++;
     sftp->session->asked_ns = measure_now_ns();
-    send(sftp, init, sizeof(init));
+    send_packet(sftp, init, sizeof(init));
     if (await(sftp, &reader) != VERSION) {
         fail("sftp", "no VERSION");
     }

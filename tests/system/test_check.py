@@ -271,7 +271,7 @@ def remedies_of_texts():
 def test_each_reason_of_an_account_has_a_remedy():
     """None falls to the last row of the table, which only names the page."""
     texts = []
-    for path in ("src/monitor/account_find.c", "src/users/account.h"):
+    for path in ("src/monitor/account_find.c", "src/users/users.h"):
         with open(os.path.join(PROJECT, path), encoding="ascii") as file:
             texts += re.findall(r'(?:return|\?|:|=|ACCOUNT_\w+) "([^"%]+)"', file.read())
     assert set(OF_ACCOUNTS) == {text for text in texts if " " in text}

@@ -255,7 +255,7 @@ def test_options_of_authorized_keys(source):
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_exit_codes(source, name):
     """EXIT STATUS has the codes that the source names, and no other."""
-    codes = {"0", *re.findall(r"^#define EXIT_\w+ (\d+)$", source["exits.h"], re.M)}
+    codes = {"0", *re.findall(r"^#define EXIT_\w+ (\d+)$", source["base.h"], re.M)}
     assert set(re.findall(r"^\.It (\d+)$", section(name, "EXIT STATUS"), re.M)) == codes
 
 

@@ -179,7 +179,7 @@ def test_the_launchers_environment_is_forgotten(three):
 @pytest.mark.root
 @pytest.mark.sandbox
 def test_fixed_descriptors(client, site):
-    """Each process has the descriptors that src/base/descriptor_numbers.h lists, as long as it needs them."""
+    """Each process has the descriptors that src/base/base.h lists, as long as it needs them."""
     raw = client()
     raw.handshake()
     ipc, session, program = 3, 4, 8

@@ -1,7 +1,7 @@
 /* Covers account_find.c and account_become(). If the test is root and may mount, it has an /etc of
  * its own; otherwise only the tests run that need none. */
-#include "account_find.h"
-#include "sessions.h"
+#include "monitor_internal.h"
+#include "session_internal.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 
 #include "scratch.h"
-#include "seccomp_abi.h"
+#include "seccomp.h"
 #include "unit.h"
 
 /* Below the root's group, a user's own, and one that alice is in as a supplementary member. */

@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-#include "clock.h"
+#include "base.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "sftp_numbers.h"
 #include "unit.h"
 
 static uint8_t bytes[256];

@@ -1,6 +1,6 @@
 /* Covers authkeys_search.c, authkeys_file.c, lines.c, user_key.c and authkeys_ask.c. The children
  * find people.h's accounts. */
-#include "authkeys_ask.h"
+#include "monitor_internal.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -8,16 +8,14 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
-#include "authkeys_refuse.h"
-#include "clock.h"
+#include "authkeys_internal.h"
+#include "base.h"
 #include "ipc.h"
-#include "lines.h"
-#include "memory.h"
 #include "people.h"
+#include "process.h"
 #include "scratch.h"
 #include "search.h"
 #include "unit.h"
-#include "user_key.h"
 
 /* The key of the bytes 0 to 31. */
 #define HEAD       "AAAAC3NzaC1lZDI1NTE5AAAAI"

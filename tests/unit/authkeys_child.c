@@ -3,7 +3,7 @@
  * a hostile parser would, without the child's rights. people.h replaces account_find.c. Sanitizer
  * builds leave this test out: the filter would kill their runtimes.
  */
-#include "authkeys_ask.h"
+#include "monitor_internal.h"
 
 #include <sodium.h>
 #include <string.h>
@@ -11,11 +11,11 @@
 
 #include "calls.h"
 #include "ipc.h"
-#include "memory.h"
 #include "people.h"
 #include "proc.h"
+#include "process.h"
 #include "scratch.h"
-#include "seccomp_abi.h"
+#include "seccomp.h"
 #include "unit.h"
 
 static char scratch[SCRATCH_BYTES];

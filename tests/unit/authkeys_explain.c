@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "revoked.h"
+#include "authkeys_internal.h"
 #include "scratch.h"
 #include "unit.h"
 

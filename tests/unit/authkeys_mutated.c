@@ -5,8 +5,8 @@
 #include <sodium.h>
 #include <stdlib.h>
 
-#include "authkeys_ask.h"
 #include "ipc.h"
+#include "monitor_internal.h"
 #include "scratch.h"
 #include "search.h"
 #include "unit.h"

@@ -1,5 +1,5 @@
 /* Covers authkeys_options.c and the times of match.c. */
-#include "authkeys_options.h"
+#include "authkeys_internal.h"
 
 #include <stdlib.h>
 

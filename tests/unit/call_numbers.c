@@ -1,5 +1,5 @@
-/* The numbers of base/call_numbers.h are those of the C library, where it has them. */
-#include "call_numbers.h"
+/* The numbers of base/base.h are those of the C library, where it has them. */
+#include "base.h"
 
 #include "unit.h"
 

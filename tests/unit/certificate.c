@@ -1,19 +1,17 @@
 /* Covers certificate.c and revoked.c, from the blob to the verdict. The certificates are made here,
  * so that each field can be wrong, and one is ssh-keygen's. */
-#include "certificate.h"
+#include "authkeys_internal.h"
 
 #include <sodium.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "authkeys_ask.h"
 #include "ipc.h"
-#include "revoked.h"
+#include "monitor_internal.h"
 #include "scratch.h"
 #include "search.h"
-#include "ssh_key_types.h"
 #include "unit.h"
-#include "writer.h"
+#include "wire.h"
 
 #define BLOB_BYTES 4096
 

@@ -2,7 +2,8 @@
  * The queues of channels over one pool: order, chunks that come back, and that the pool is enough
  * for all that windows allow, however it is spread and taken.
  */
-#include "channel.h"
+#include "channels.h"
+#include "net.h"
 
 #include <stdlib.h>
 #include <string.h>

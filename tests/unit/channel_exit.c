@@ -1,5 +1,6 @@
 /* Exit status, EOF and CLOSE after the last output; and terminals. */
-#include "channel_exit.h"
+#include "channels.h"
+#include "net.h"
 
 #include <signal.h>
 #include <string.h>

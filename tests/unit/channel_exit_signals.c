@@ -1,5 +1,6 @@
 /* For channel_exit.c: the names of signals (RFC 4254 section 6.10). */
-#include "channel_exit.h"
+#include "channels.h"
+#include "net.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,11 +1,11 @@
 /* The client's messages, and with them channel.c: which channel is meant, opening and reuse. */
-#include "channel_messages.h"
+#include "channels.h"
 
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "dispatch.h"
+#include "net.h"
 #include "program.h"
 #include "unit.h"
 

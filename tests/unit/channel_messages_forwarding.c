@@ -1,5 +1,6 @@
 /* For channel_messages.c: which refused requests are logged, and how often. */
-#include "channel_messages.h"
+#include "channels.h"
+#include "net.h"
 
 #include <string.h>
 #include <unistd.h>

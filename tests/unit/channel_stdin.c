@@ -2,7 +2,7 @@
  * Data of several packets goes to a program in one call, in order, and before any other message of
  * its channel takes effect. Longer transfers are in channel_stdout.c.
  */
-#include "channel_stdin.h"
+#include "channel_streams.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "dispatch.h"
+#include "net.h"
 #include "program.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
  * Bytes between channels and programs, in both directions. The end of a program is in
  * channel_exit.c; what poll() waits for, and a random walk over the windows, in channel_poll.c.
  */
-#include "channel_stdout.h"
+#include "channel_streams.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * window in large steps, never so little that client and server wait for each other; and its effect
  * on two sessions.
  */
-#include "channel_stdout.h"
+#include "channel_streams.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,13 +1,13 @@
 /*
  * Windows grow while programs read, and shrink when they stop; memory stays bounded.
  */
-#include "channel_window.h"
+#include "channels.h"
 
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "idle_trim.h"
+#include "net.h"
 #include "program.h"
 #include "unit.h"
 

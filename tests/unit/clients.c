@@ -1,5 +1,5 @@
 /* Covers clients.c and limit_slots.h: which clients may connect, by number and by address. */
-#include "clients.h"
+#include "listen.h"
 
 #include <arpa/inet.h>
 

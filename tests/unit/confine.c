@@ -1,5 +1,6 @@
 /* Each test runs in a process of its own, as rights that are given up do not come back. */
-#include "confine.h"
+#include "process.h"
+#include "users.h"
 
 #include <errno.h>
 #include <grp.h>
@@ -11,9 +12,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "identity.h"
-#include "seccomp_abi.h"
+#include "seccomp.h"
 #include "unit.h"
+#include "users.h"
 
 static const struct identity somebody = {.uid = 4000, .gid = 4001};
 

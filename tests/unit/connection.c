@@ -1,9 +1,9 @@
-#include "connection.h"
+#include "net.h"
 
 #include <string.h>
 
 #include "client.h"
-#include "kex.h"
+#include "transport.h"
 #include "unit.h"
 
 static struct rig rig;

@@ -1,4 +1,4 @@
-#include "deadlines.h"
+#include "net.h"
 
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -7,7 +7,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "channel.h"
+#include "channels.h"
 #include "rig.h"
 #include "unit.h"
 

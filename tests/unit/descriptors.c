@@ -1,6 +1,6 @@
 /* For process/descriptors.c. With and without close_range() and /proc: this
  * program's own syscall() replaces the C library's, and lists a directory entry by entry. */
-#include "descriptors.h"
+#include "process.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,16 +2,14 @@
  * The second copy of the matrix of messages and phases, written from the RFCs: what may arrive
  * when, in letters; and what dispatch() makes of it.
  */
-#include "dispatch.h"
+#include "net.h"
 
 #include <string.h>
 
-#include "channel_messages.h"
+#include "channels.h"
 #include "client.h"
-#include "kex.h"
-#include "messages.h"
+#include "transport.h"
 #include "unit.h"
-#include "userauth.h"
 
 /* A letter for each phase, in the order of enum ssh_phase: version, kexinit, guess, ecdh, newkeys,
  * service, auth, open; small ones for a later exchange; x when it has ended. */

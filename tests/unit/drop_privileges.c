@@ -16,9 +16,9 @@
 #include "calls.h"
 #include "ipc.h"
 #include "log.h"
-#include "memory.h"
-#include "monitor_state.h"
+#include "monitor_internal.h"
 #include "people.h"
+#include "process.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -2,7 +2,7 @@
  * This program's own syscall() and poll() replace the C library's and give the kernel's answers.
  * Each test runs in a process of its own, so each starts without a source.
  */
-#include "entropy.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -187,7 +187,8 @@ START_TEST(pool_that_does_not_fill)
     clock_gettime(CLOCK_MONOTONIC, &after);
     ck_assert_int_le(after.tv_sec - before.tv_sec, 5);
     ck_assert(is_timer_off());
-    assert_contains(said, "event=trouble what=\"random numbers\" reason=\"the kernel's random pool is not");
+    assert_contains(
+        said, "event=trouble what=\"random numbers\" reason=\"the kernel's random pool is not");
 }
 END_TEST
 

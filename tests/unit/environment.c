@@ -1,4 +1,4 @@
-#include "environment.h"
+#include "base.h"
 
 #include <string.h>
 

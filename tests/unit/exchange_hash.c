@@ -1,4 +1,4 @@
-#include "exchange_hash.h"
+#include "wire.h"
 
 #include <string.h>
 

@@ -1,4 +1,4 @@
-#include "flags.h"
+#include "base.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "openssh_key.h"
+#include "hostkey_internal.h"
 
 #include <sodium.h>
 

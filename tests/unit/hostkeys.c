@@ -1,5 +1,6 @@
 /* Our host keys as the client sees them: K_S, the announcement, the proofs. */
-#include "hostkeys.h"
+#include "net.h"
+#include "transport.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /* With an /etc elsewhere (etc_elsewhere.h). */
-#include "identity.h"
+#include "users.h"
 
 #include "etc_elsewhere.h"
 #include "scratch.h"

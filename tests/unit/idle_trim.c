@@ -1,6 +1,6 @@
 /* After a key exchange unused memory is returned once, and memory in use stays. window.c tests the
  * memory of transfers. */
-#include "idle_trim.h"
+#include "net.h"
 
 #include <string.h>
 

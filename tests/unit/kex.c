@@ -2,7 +2,8 @@
  * Whole key exchanges with the client of support/client.c, which computes H and the keys itself. It
  * can read our packets only if both sides have the same keys.
  */
-#include "kex.h"
+#include "net.h"
+#include "transport.h"
 
 #include <string.h>
 #include <unistd.h>

@@ -1,4 +1,5 @@
-#include "kex.h"
+#include "net.h"
+#include "transport.h"
 
 #include <string.h>
 

@@ -9,7 +9,7 @@
  *     'text        a string; - is an empty one
  *     x0aff        these bytes
  */
-#include "revoked.h"
+#include "authkeys_internal.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -20,9 +20,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "ssh_key_types.h"
 #include "unit.h"
-#include "writer.h"
+#include "wire.h"
 
 #define FILE_BYTES 65536
 

@@ -1,5 +1,5 @@
 /* Each test runs in a process of its own, as a domain can't be left. */
-#include "confine.h"
+#include "process.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
-#include "seccomp_abi.h"
+#include "base.h"
+#include "seccomp.h"
 #include "unit.h"
 
 #define PIDFD_GETFD CALL_NUMBER(438)

@@ -1,4 +1,4 @@
-#include "lease.h"
+#include "base.h"
 
 #include <errno.h>
 #include <poll.h>

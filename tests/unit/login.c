@@ -1,6 +1,6 @@
 /* Covers login.c, sign.c and, together with authkeys.c, authkeys_ask.c, with the real child
  * that reads keys. people.h replaces account_find.c. */
-#include "login.h"
+#include "monitor_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,12 +12,11 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "clock.h"
+#include "base.h"
 #include "log.h"
-#include "memory.h"
 #include "people.h"
+#include "process.h"
 #include "scratch.h"
-#include "sign.h"
 #include "table.h"
 #include "unit.h"
 

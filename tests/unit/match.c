@@ -1,4 +1,4 @@
-#include "match.h"
+#include "authkeys_internal.h"
 
 #include <check.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* Whole pages are returned and nothing else; of the stack only what deeper calls have used. */
-#include "memory.h"
+#include "process.h"
 
 #include <stdint.h>
 #include <string.h>

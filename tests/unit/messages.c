@@ -1,4 +1,5 @@
-#include "messages.h"
+#include "net.h"
+#include "transport.h"
 
 #include <string.h>
 

@@ -11,23 +11,20 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "clock.h"
-#include "confine.h"
+#include "base.h"
 #include "descriptor.h"
-#include "entropy.h"
 #include "ipc.h"
 #include "keygen.h"
 #include "log.h"
-#include "login.h"
 #include "loopback.h"
+#include "monitor_internal.h"
 #include "people.h"
 #include "process.h"
+#include "process_rig.h"
 #include "scratch.h"
-#include "sign.h"
-#include "ssh_numbers.h"
 #include "table.h"
 #include "unit.h"
-#include "writer.h"
+#include "wire.h"
 
 #define DIES 128
 

@@ -1,10 +1,10 @@
-#include "openssh_key.h"
+#include "hostkey_internal.h"
 
 #include <sodium.h>
 
 #include "keygen.h"
 #include "unit.h"
-#include "writer.h"
+#include "wire.h"
 
 static char scratch[SCRATCH_BYTES];
 static char text[OPENSSH_KEY_FILE_BYTES];

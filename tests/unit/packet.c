@@ -1,4 +1,5 @@
-#include "packet.h"
+#include "net.h"
+#include "transport.h"
 
 #include <sodium.h>
 #include <stdlib.h>
@@ -6,7 +7,7 @@
 
 #include "limit.h"
 #include "unit.h"
-#include "wire.h"
+#include "wire_rig.h"
 
 /* The test is the peer: `peer` uses libsodium to encrypt for `direction` and to decrypt from it. */
 static struct packet_direction direction;

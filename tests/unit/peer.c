@@ -1,4 +1,4 @@
-#include "peer.h"
+#include "base.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 /* How many lines a flood may write, and the count of those that are suppressed. */
-#include "clients.h"
+#include "listen.h"
 
 #include "limit.h"
 #include "unit.h"

@@ -1,4 +1,4 @@
-#include "reader.h"
+#include "wire.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * First invented program headers, then those of this program. Whether a static program of
  * musl's is protected, /proc/PID/maps of one shows.
  */
-#include "relro.h"
+#include "main.h"
 
 #include <check.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* request_serve() with a table of this test: sizes, phases, tails, descriptors, replies. */
-#include "request_serve.h"
+#include "ipc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
-#include "confine.h"
+#include "base.h"
+#include "process.h"
 #include "scratch.h"
-#include "seccomp_abi.h"
+#include "seccomp.h"
 #include "unit.h"
 
 static const struct identity unprivileged = {.uid = 65534, .gid = 65534};

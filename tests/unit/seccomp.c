@@ -24,10 +24,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
+#include "base.h"
 #include "ipc.h"
 #include "limit.h"
-#include "seccomp_abi.h"
+#include "seccomp.h"
 #include "unit.h"
 
 #define NO_FILTER 77

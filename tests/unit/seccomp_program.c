@@ -1,7 +1,7 @@
 /* The filter that process/seccomp_filter.c makes, run as the kernel runs it, on a system call's
  * data in this machine's layout: this also shows the byte order where no kernel can be booted, as
  * on big-endian MIPS. */
-#include "seccomp_filter.h"
+#include "seccomp.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -10,7 +10,6 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "seccomp_abi.h"
 #include "unit.h"
 
 #ifdef SECCOMP_ARCH

@@ -1,5 +1,5 @@
 /* For process/memory.c: secrets. */
-#include "memory.h"
+#include "process.h"
 
 #include <errno.h>
 #include <stdint.h>

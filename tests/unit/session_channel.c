@@ -1,5 +1,6 @@
 /* Terminals are in session_channel_pty.c. */
-#include "channel_messages.h"
+#include "channels.h"
+#include "net.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -1,5 +1,6 @@
 /* For session_channel.c: requests for a terminal: pty-req, window-change and break. */
-#include "channel_messages.h"
+#include "channels.h"
+#include "net.h"
 
 #include <fcntl.h>
 #include <pty.h>

@@ -3,7 +3,7 @@
  * process that plays the monitor, and sends requests from the network process's end of its
  * socket. Links nothing of monitor/.
  */
-#include "session_process.h"
+#include "session.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -11,12 +11,12 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#include "clock.h"
+#include "base.h"
 #include "descriptor.h"
 #include "ipc.h"
-#include "memory.h"
 #include "proc.h"
 #include "process.h"
+#include "process_rig.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -1,5 +1,5 @@
 /* Covers sessions.c and what it starts programs with: streams.c, program.c and child.c. */
-#include "sessions.h"
+#include "session_internal.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -10,8 +10,8 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "descriptors.h"
 #include "log.h"
+#include "process.h"
 #include "scratch.h"
 #include "unit.h"
 

@@ -1,12 +1,12 @@
 /* session/streams.c and ipc/sftp_report.c: reports of an SFTP server become log lines. */
-#include "sessions.h"
+#include "session_internal.h"
 
 #include <signal.h>
 #include <string.h>
 #include <sys/socket.h>
 
-#include "confine.h"
 #include "log.h"
+#include "process.h"
 #include "scratch.h"
 #include "unit.h"
 

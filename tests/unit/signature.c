@@ -1,6 +1,6 @@
 /* signature_verify() with signatures of libsodium, over data as a FIDO authenticator signs them,
  * too. */
-#include "signature.h"
+#include "grant.h"
 
 #include <sodium.h>
 #include <string.h>

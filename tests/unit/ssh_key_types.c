@@ -1,8 +1,7 @@
-#include "ssh_key_types.h"
+#include "wire.h"
 
 #include <string.h>
 
-#include "reader.h"
 #include "unit.h"
 
 /* Written out, so that a slip in the table or in a macro shows. */

@@ -1,5 +1,5 @@
 /* session/task.c: what a session runs. */
-#include "task.h"
+#include "session_internal.h"
 
 #include <string.h>
 

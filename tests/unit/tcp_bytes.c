@@ -1,4 +1,4 @@
-#include "monitor_state.h"
+#include "monitor_internal.h"
 
 #include <string.h>
 #include <sys/socket.h>

@@ -1,5 +1,5 @@
 /* For base/text.c: decimal numbers. */
-#include "text.h"
+#include "base.h"
 
 #include <string.h>
 

@@ -1,11 +1,11 @@
-#include "tty_modes.h"
+#include "channel_streams.h"
 
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "unit.h"
-#include "wire.h"
+#include "wire_rig.h"
 
 static uint8_t encoded[WIRE_ROOM];
 static struct termios modes;

@@ -1,4 +1,4 @@
-#include "userauth.h"
+#include "net.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,5 @@
-#include "version.h"
+#include "net.h"
+#include "transport.h"
 
 #include <stdio.h>
 #include <string.h>

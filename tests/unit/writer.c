@@ -1,4 +1,4 @@
-#include "writer.h"
+#include "wire.h"
 
 #include <string.h>
 

@@ -1,12 +1,12 @@
-#include "channel.h"
+#include "channels.h"
 
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "connection.h"
-#include "minimum.h"
-#include "reader.h"
+#include "base.h"
+#include "net.h"
+#include "wire.h"
 
 void channel_init(struct channel *channel)
 {

@@ -1,13 +1,12 @@
-#include "channel_exit.h"
+#include "channels.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <unistd.h>
 
 #include "ask.h"
-#include "channel_stdin.h"
-#include "channel_stdout.h"
-#include "connection.h"
+#include "channel_streams.h"
+#include "net.h"
 
 /* ---- names of signals ------------------------------------------------------------------------ */
 

@@ -1,15 +1,12 @@
-#include "channel_messages.h"
+#include "channels.h"
 
 #include <string.h>
 
 #include "ask.h"
-#include "channel_exit.h"
-#include "channel_stdin.h"
-#include "channel_stdout.h"
-#include "channel_window.h"
-#include "hostkeys.h"
+#include "channel_streams.h"
 #include "log.h"
-#include "messages.h"
+#include "net.h"
+#include "transport.h"
 
 /* ---- forwarding, which is always refused ----------------------------------------------------- */
 

@@ -1,11 +1,8 @@
-#include "channel_poll.h"
+#include "channels.h"
 
-#include "channel_exit.h"
-#include "channel_stdin.h"
-#include "channel_stdout.h"
-#include "channel_window.h"
-#include "connection.h"
-#include "minimum.h"
+#include "base.h"
+#include "channel_streams.h"
+#include "net.h"
 
 /* Small messages need room as well. None may leave during our key exchange or after DISCONNECT. */
 static bool message_may_leave(const struct connection *connection)

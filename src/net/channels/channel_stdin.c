@@ -1,11 +1,11 @@
-#include "channel_stdin.h"
+#include "channel_streams.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-#include "channel_window.h"
-#include "connection.h"
-#include "version.h"
+#include "channels.h"
+#include "net.h"
+#include "transport.h"
 
 /* No more than this in one message are keystrokes. */
 #define KEYSTROKE_BYTES 64

@@ -1,12 +1,11 @@
-#include "channel_stdout.h"
+#include "channel_streams.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "channel_stdin.h"
-#include "connection.h"
-#include "minimum.h"
+#include "base.h"
+#include "net.h"
 
 /* CHANNEL_DATA and CHANNEL_EXTENDED_DATA before their bytes: number, channel, type, length. */
 #define DATA_HEADER_BYTES (1 + 4 + 4 + 4)

@@ -1,7 +1,7 @@
-#include "channel_window.h"
+#include "channels.h"
 
-#include "connection.h"
-#include "minimum.h"
+#include "base.h"
+#include "net.h"
 
 /* A window grows by this factor. A TCP connection that starts doubles its congestion window in each
  * round trip, and ours must stay ahead of that. */

@@ -1,4 +1,4 @@
-#include "channel_messages.h"
+#include "channels.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -7,13 +7,11 @@
 #include <unistd.h>
 
 #include "ask.h"
-#include "channel_exit.h"
-#include "channel_stdin.h"
-#include "channel_stdout.h"
-#include "environment.h"
+#include "base.h"
+#include "channel_streams.h"
 #include "log.h"
-#include "messages.h"
-#include "tty_modes.h"
+#include "net.h"
+#include "transport.h"
 
 /* The answer to a request, if it wants one. */
 enum outcome {

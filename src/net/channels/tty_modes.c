@@ -1,4 +1,4 @@
-#include "tty_modes.h"
+#include "channel_streams.h"
 
 #include <unistd.h>
 

@@ -1,10 +1,10 @@
-#include "connection.h"
+#include "net.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "big_endian.h"
+#include "base.h"
 
 void connection_init(struct connection *connection, const struct net_options *options, int ipc,
                      int session_ipc, bool tcp)

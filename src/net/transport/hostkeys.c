@@ -5,13 +5,13 @@
  *     client: GLOBAL_REQUEST     "hostkeys-prove-00@openssh.com", want reply, host keys
  *     server: REQUEST_SUCCESS    a signature by each of these, or REQUEST_FAILURE
  */
-#include "hostkeys.h"
+#include "net.h"
+#include "transport.h"
 
 #include <string.h>
 
 #include "ask.h"
-#include "messages.h"
-#include "ssh_key_types.h"
+#include "wire.h"
 
 void hostkeys_write(struct writer *message, const uint8_t *bytes, size_t count)
 {

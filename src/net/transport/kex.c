@@ -10,15 +10,14 @@
  *
  * agree.c has Q_S and K of both methods. The monitor makes H and its signature: monitor/sign.c.
  */
-#include "kex.h"
+#include "net.h"
+#include "transport.h"
 
 #include <sodium.h>
 #include <string.h>
 
 #include "ask.h"
-#include "hostkeys.h"
-#include "messages.h"
-#include "ssh_key_types.h"
+#include "wire.h"
 
 /* The values of one exchange; wiped when the handler of KEX_ECDH_INIT returns. */
 struct exchange {

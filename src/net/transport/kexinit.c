@@ -11,7 +11,8 @@
  * chosen. The guess of a client that has sent the next packet already is right if its first names
  * in both are also ours.
  */
-#include "kex.h"
+#include "net.h"
+#include "transport.h"
 
 #include <sodium.h>
 #include <stdio.h>
@@ -19,7 +20,7 @@
 
 #include "ask.h"
 #include "log.h"
-#include "ssh_key_types.h"
+#include "wire.h"
 
 #define STRICT_SERVER "kex-strict-s-v00@openssh.com"
 #define STRICT_CLIENT "kex-strict-c-v00@openssh.com"

@@ -1,11 +1,12 @@
-#include "messages.h"
+#include "net.h"
+#include "transport.h"
 
 #include <stdio.h>
 
 #include "ask.h"
+#include "base.h"
 #include "log.h"
-#include "minimum.h"
-#include "ssh_key_types.h"
+#include "wire.h"
 
 enum ssh_phase messages_refuse_malformed(struct connection *connection, const char *name)
 {

@@ -1,8 +1,9 @@
-#include "packet.h"
+#include "net.h"
+#include "transport.h"
 
 #include <string.h>
 
-#include "big_endian.h"
+#include "base.h"
 #include "limit.h"
 
 /* RFC 4253 section 6: at least 4 bytes of padding, up to a multiple of the block size, which is 8

@@ -1,9 +1,10 @@
-#include "version.h"
+#include "net.h"
+#include "transport.h"
 
 #include <string.h>
 
-#include "minimum.h"
-#include "reader.h"
+#include "base.h"
+#include "wire.h"
 
 void version_send(struct connection *connection)
 {

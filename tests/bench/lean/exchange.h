@@ -12,10 +12,10 @@
 
 #include "agree.h"
 #include "chachapoly.h"
-#include "exchange_hash.h"
 #include "limit.h"
 #include "offer.h"
 #include "sntrup761_key.h"
+#include "wire.h"
 
 struct client;
 

@@ -11,10 +11,8 @@
 #include <stdint.h>
 
 #include "limit.h"
-#include "packet.h"
-#include "reader.h"
-#include "ssh_numbers.h"
-#include "writer.h"
+#include "transport.h"
+#include "wire.h"
 
 #define LINK_READ_BYTES   524288
 #define LINK_OUTPUT_BYTES 524288

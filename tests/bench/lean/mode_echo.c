@@ -6,8 +6,8 @@
 #include "report.h"
 
 /* A byte says that it is ready: the terminal does not echo by itself any more. */
-#define ECHO          "printf +; exec cat"
-#define ECHO_TERMINAL "stty raw -echo; " ECHO
+#define ECHO_COMMAND          "printf +; exec cat"
+#define ECHO_TERMINAL "stty raw -echo; " ECHO_COMMAND
 
 /* From then on it is a stream. */
 #define BUSY_BYTES (1U << 20)
@@ -61,7 +61,7 @@ static void report(const struct client *client, const struct span *span, uint64_
 void mode_echo(const struct options *options)
 {
     struct span span;
-    const char *command = options->pty ? ECHO_TERMINAL : ECHO;
+    const char *command = options->pty ? ECHO_TERMINAL : ECHO_COMMAND;
     uint64_t *times = calloc(options->rounds, sizeof(*times));
     if (times == NULL) {
         fail("echo", "out of memory");

@@ -3,8 +3,7 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "ssh_numbers.h"
-#include "writer.h"
+#include "wire.h"
 
 #define COOKIE_BYTES  16
 #define HOST_KEY      "ssh-ed25519"

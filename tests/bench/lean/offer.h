@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reader.h"
+#include "wire.h"
 
 struct method {
     const char *name;

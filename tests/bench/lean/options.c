@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "fail.h"
-#include "openssh_key.h"
+#include "hostkey_internal.h"
 
 #define USAGE_STATUS 100
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "ssh_numbers.h"
+#include "wire.h"
 
 enum { HEADER, PACKET, SEALED, STRING, NUMBER };
 

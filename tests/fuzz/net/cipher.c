@@ -5,7 +5,7 @@
  * here, and the product must use just these.
  */
 #include "agree.h"
-#include "big_endian.h"
+#include "base.h"
 #include "chachapoly.h"
 #include "sntrup761.h"
 #include "world.h"

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "channel_stdout.h"
+#include "channel_streams.h"
 
 /* ---- windows --------------------------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "big_endian.h"
+#include "base.h"
 
 /* ---- fields ---------------------------------------------------------------------------------- */
 

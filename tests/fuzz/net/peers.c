@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "big_endian.h"
+#include "base.h"
 
 enum { SLOT_FREE, SLOT_PTY, SLOT_SPAWNED };
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "big_endian.h"
+#include "base.h"
 #include "world.h"
 
 #define ARRIVING_BYTES (4 << 20)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "big_endian.h"
+#include "base.h"
 
 #define SEALED (sizeof(world.sealed) / sizeof(world.sealed[0]))
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "loop.h"
+#include "net.h"
 struct world world;
 
 /* ---- goals ----------------------------------------------------------------------------------- */

@@ -17,8 +17,8 @@
 #ifndef WREN_FUZZ_WORLD_H
 #define WREN_FUZZ_WORLD_H
 
-#include "connection.h"
 #include "fuzz.h"
+#include "net.h"
 
 #define CLIENT_FD  0
 #define OUTPUT_FD  1

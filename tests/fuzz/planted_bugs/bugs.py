@@ -43,7 +43,7 @@ BUGS = {
         "memcmp(tag, body + body_bytes, sizeof(tag)) == 0",
         system="system_framing", fuzz="crypto", constant_time="memcheck x86_64"),
     "ignored": Bug(
-        "an error that is ignored", "src/session/session_process.c",
+        "an error that is ignored", "src/session/account_become.c",
         "!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) != 0)",
         "!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) > 0)",
         system="system_account system_three_processes", fuzz="session_requests", faults="login"),

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clients.h"
+#include "listen.h"
 #include "listener_target.h"
 #include "simulation.h"
 

@@ -1,5 +1,5 @@
 /*
- * What wrensshd-listen must decide, by a second reading of limit.h and clients.h.
+ * What wrensshd-listen must decide, by a second reading of limit.h and listen.h.
  */
 #ifndef WREN_LISTENER_MODEL_H
 #define WREN_LISTENER_MODEL_H

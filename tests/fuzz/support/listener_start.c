@@ -13,9 +13,9 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
+#include "base.h"
 #include "listen.h"
 #include "listener_target.h"
-#include "peer.h"
 #include "simulation.h"
 
 SIMULATED(int, access, const char *path, int mode)

@@ -5,15 +5,13 @@
 #include <sodium.h>
 #include <string.h>
 
-#include "confine.h"
-#include "descriptors.h"
-#include "exits.h"
+#include "base.h"
 #include "limit_slots.h"
-#include "memory.h"
 #include "monitor_program.h"
 #include "monitor_target.h"
-#include "seccomp_filter.h"
-#include "session_process.h"
+#include "process.h"
+#include "seccomp.h"
+#include "session.h"
 #include "simulation.h"
 
 static unsigned confined; /* what the monitor has given up: bits */

@@ -5,10 +5,10 @@
 #include <string.h>
 
 #include "agree.h"
-#include "confine.h"
 #include "fuzz.h"
 #include "log.h"
 #include "monitor_bytes.h"
+#include "process.h"
 #include "simulation.h"
 
 #define HYBRID_CLIENT AGREE_HYBRID_CLIENT_BYTES

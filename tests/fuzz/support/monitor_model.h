@@ -9,12 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "authkeys_ask.h"
 #include "hostkey.h"
 #include "ipc.h"
-#include "login.h"
+#include "monitor_internal.h"
 #include "options.h"
-#include "ssh_numbers.h"
+#include "wire.h"
 
 enum model_phase { MODEL_START, MODEL_BEFORE_LOGIN, MODEL_AFTER_LOGIN, MODEL_OVER };
 

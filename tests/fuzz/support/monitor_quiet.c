@@ -7,9 +7,9 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include "monitor_internal.h"
 #include "monitor_model.h"
 #include "monitor_program.h"
-#include "monitor_state.h"
 #include "simulation.h"
 
 extern struct model model;

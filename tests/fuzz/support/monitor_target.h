@@ -4,8 +4,8 @@
 #ifndef WREN_MONITOR_TARGET_H
 #define WREN_MONITOR_TARGET_H
 
+#include "monitor_internal.h"
 #include "monitor_model.h"
-#include "monitor_state.h"
 
 enum monitors_fd { IPC_SOCKET = 1, CONNECTION, SIGNALS, PIPE_IN, PIPE_OUT, OTHER };
 

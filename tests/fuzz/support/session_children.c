@@ -15,12 +15,11 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "child.h"
-#include "descriptors.h"
+#include "process.h"
+#include "session_internal.h"
 #include "session_model.h"
 #include "session_program.h"
 #include "session_target.h"
-#include "sessions.h"
 #include "simulation.h"
 
 static jmp_buf child_end;

@@ -5,10 +5,10 @@
 #ifndef WREN_SESSION_MODEL_H
 #define WREN_SESSION_MODEL_H
 
-#include "account.h"
 #include "fuzz.h"
 #include "grant.h"
 #include "ipc.h"
+#include "users.h"
 
 enum fd_kind {
     FD_SESSION = 1,

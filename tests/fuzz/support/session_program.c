@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "grant.h"
 #include "session_model.h"
-#include "sftp_report.h"
 #include "simulation.h"
 
 struct session_program session_program;

@@ -4,10 +4,10 @@
 #ifndef WREN_SESSION_PROGRAM_H
 #define WREN_SESSION_PROGRAM_H
 
-#include "account.h"
 #include "fuzz.h"
 #include "grant.h"
 #include "ipc.h"
+#include "users.h"
 
 enum failure {
     FAIL_CHILD = 1,

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "sftp_numbers.h"
+#include "sftp.h"
 #include "simulation.h"
 
 struct stream stream;

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
-#include "call_numbers.h"
+#include "base.h"
 #include "paths.h"
 #include "tree_files.h"
 #include "tree_nodes.h"

@@ -20,7 +20,7 @@
 #include "chacha20_kernels.h"
 #include "chachapoly.h"
 #include "hostkey.h"
-#include "hostkey_files.h"
+#include "hostkey_internal.h"
 #include "levels.h"
 #include "poly1305.h"
 #include "sntrup761.h"

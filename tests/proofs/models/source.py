@@ -77,13 +77,13 @@ class Source:
             expression = simpler
 
     def phases(self):
-        body = re.search(r"enum ssh_phase \{(.*?)\};", self.read("src/net/transport/connection.h"), re.S)[1]
+        body = re.search(r"enum ssh_phase \{(.*?)\};", self.read("src/net/net.h"), re.S)[1]
         return re.findall(r"^\s*SSH_PHASE_(\w+)", body, re.M)
 
     def messages(self):
         """{name: (number, set of phases as bits)} of the rows of dispatch.c."""
         text = self.read("src/net/dispatch.c")
-        numbers = dict(re.findall(r"SSH_MSG_(\w+) = (\d+)", self.read("src/wire/ssh_numbers.h")))
+        numbers = dict(re.findall(r"SSH_MSG_(\w+) = (\d+)", self.read("src/wire/wire.h")))
         bits = {f"SSH_PHASE_{name}": 1 << at for at, name in enumerate(self.phases())}
         rows = re.findall(r"\{SSH_MSG_(\w+),\s*([^{}]*?),\s*(\w+)\},", text)
         assert len(rows) == text.count("{SSH_MSG_"), "dispatch.c: a row can't be read"

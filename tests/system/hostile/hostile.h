@@ -15,10 +15,10 @@
 #include <sys/types.h>
 
 #include "hostkey.h"
-#include "identity.h"
 #include "ipc.h"
 #include "options.h"
-#include "ssh_numbers.h"
+#include "users.h"
+#include "wire.h"
 
 /* ---- world.c: keys, users and files of all sequences
  * ------------------------------------------------------- */

@@ -17,14 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "clock.h"
-#include "confine.h"
-#include "descriptors.h"
-#include "entropy.h"
+#include "base.h"
 #include "limit_slots.h"
 #include "log.h"
-#include "memory.h"
 #include "monitor.h"
+#include "process.h"
 
 /* After the attacker has finished, all processes of the connection must exit within this time. */
 #define EXIT_MS 5000

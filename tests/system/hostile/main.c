@@ -13,8 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "entropy.h"
 #include "hostile.h"
+#include "process.h"
 
 #define JOBS_MAX     64
 #define FAILURES_MAX 8

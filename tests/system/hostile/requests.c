@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "agree.h"
-#include "confine.h"
 #include "log.h"
-#include "writer.h"
+#include "process.h"
+#include "wire.h"
 
 #define ALL_LAYERS (SANDBOX_REQUIRED_AS_ROOT | SANDBOX_LANDLOCK)
 

@@ -1,6 +1,6 @@
 """What the servers should do, as tables to read: state, then message, then (answer, next state). A message that a state
 does not list ends the connection with the state's last word, OTHERWISE. The states are the phases of
-src/net/transport/connection.h; a later key exchange is written once and belongs to each state that it can interrupt."""
+src/net/net.h; a later key exchange is written once and belongs to each state that it can interrupt."""
 
 ENDED, SILENT = "ENDED", "-"
 OTHERWISE = "otherwise"

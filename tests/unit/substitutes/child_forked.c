@@ -1,7 +1,7 @@
 /* Replaces session/child.c in sanitizer builds. There the child must not share our memory: the
  * sanitizer records the child's stack frames in that memory, and nothing clears these records at
  * the exec. */
-#include "child.h"
+#include "session_internal.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -4,7 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 
-#include "etc.h"
+#include "account_file.h"
 
 const char *etc_elsewhere;
 

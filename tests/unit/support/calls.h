@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "call_numbers.h"
+#include "base.h"
 #include "unit.h"
 
 /* Exit status where there are no filters: in an emulator, or a kernel built without them. */

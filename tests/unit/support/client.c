@@ -3,9 +3,10 @@
 #include <sodium.h>
 #include <string.h>
 
+#include "net.h"
 #include "sntrup761.h"
+#include "transport.h"
 #include "unit.h"
-#include "version.h"
 
 /* ---- random bytes that the test knows -------------------------------------------------------- */
 

@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "confine.h"
-#include "seccomp_filter.h"
+#include "process.h"
+#include "seccomp.h"
 #include "unit.h"
 
 struct people *people;

@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "account_find.h"
+#include "monitor_internal.h"
 
 struct people {
     char home[256];

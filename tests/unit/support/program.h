@@ -5,7 +5,7 @@
 #ifndef WREN_UNIT_PROGRAM_H
 #define WREN_UNIT_PROGRAM_H
 
-#include "channel_poll.h"
+#include "channels.h"
 #include "rig.h"
 
 struct program {
@@ -47,7 +47,7 @@ int program_turn(struct rig *rig, int timeout_ms);
  * nothing. */
 void program_expect_idle(struct rig *rig);
 
-/* The invariant of channel.h, for all channels. */
+/* The invariant of channels.h, for all channels. */
 void program_check_windows(const struct rig *rig);
 
 /* Fills the output so that less than LIMIT_REPLY_BYTES are free; then throws it all away. */

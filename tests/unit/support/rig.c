@@ -9,8 +9,8 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#include "channel_stdin.h"
-#include "dispatch.h"
+#include "channel_streams.h"
+#include "net.h"
 
 /* Sets *end to the other process's end of a new pair; returns ours. */
 static int make_pair(int *end)

@@ -7,9 +7,9 @@
 #ifndef WREN_UNIT_RIG_H
 #define WREN_UNIT_RIG_H
 
-#include "connection.h"
-#include "reader.h"
+#include "net.h"
 #include "wire.h"
+#include "wire_rig.h"
 
 struct rig {
     struct net_options options;

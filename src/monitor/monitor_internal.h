@@ -1,0 +1,369 @@
+#ifndef WREN_MONITOR_INTERNAL_H
+#define WREN_MONITOR_INTERNAL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "admission.h"
+#include "authkeys.h"
+#include "base.h"
+#include "grant.h"
+#include "hostkey.h"
+#include "ipc.h"
+#include "log.h"
+#include "options.h"
+#include "process.h"
+#include "session.h"
+#include "users.h"
+#include "wire.h"
+
+/* ---- the account ----------------------------------------------------------------------------- */
+
+/* Looks users up, and decides which accounts may log in. Only the short-lived child that reads keys
+ * does this: the code of a name service, and what it has read of /etc/shadow, end with that child.
+ */
+
+/* What an account must fulfil. */
+struct account_rules {
+    /* -g: it must be a member of one of these; NULL after the last one, and for any */
+    const char *groups[LIMIT_ALLOWED_GROUPS];
+    const char *reserve_group;  /* -G, or NULL */
+    const char *forced_command; /* -e, or NULL */
+    bool no_root;               /* -r: it must not have uid 0 */
+    uid_t reserved_uid;         /* of our unprivileged processes: not its uid; -1 for none */
+};
+
+/*
+ * Looks `user` up and decides whether the account may log in. Its name must consist of printable
+ * ASCII without '/', must not begin with '-', and must not be "." or "..". The system must know it;
+ * it must not have expired; /etc/nologin and /run/nologin must be missing, unless it is root; it
+ * must fulfil the rules. If we do not run as root, it must be the user we run as. A locked password
+ * does not matter: this server has no passwords.
+ *
+ * Its shell must be executable ("" in the record means /bin/sh), unless -e runs our SFTP server,
+ * which needs none. Without -e the key may force that server, and the key is judged later: then
+ * the path of a shell that is not executable becomes "".
+ *
+ * Returns NULL, or the reason for the log; then *account and *groups are account_nobody()'s.
+ */
+const char *account_find(struct account *account, struct account_groups *groups, const char *user,
+                         const struct account_rules *rules);
+
+/* A dummy account without rights, whose home does not exist. It replaces users who do not exist or
+ * may not log in: the server does the same work for it, so that timing reveals nothing. */
+void account_nobody(struct account *account, struct account_groups *groups);
+
+/* ---- the child that reads keys --------------------------------------------------------------- */
+
+/* Whether a user may log in with a key, and with which restrictions. A short-lived child decides
+ * that. It looks the account up and opens the files with the user's rights. Then it gives up every
+ * right, and only then it parses a key, a certificate or a file (authkeys.h). The monitor receives
+ * the account and the verdict as structs of fixed size. */
+
+/* Why an account may not log in, with its NUL. */
+#define AUTHKEYS_ACCOUNT_REASON_BYTES 80
+
+/* The child sends this first, before it has parsed anything that the client or a user wrote. So an
+ * error in a parser can't change the account. */
+struct authkeys_account {
+    /* "" if the user may log in; else `account` is account_nobody()'s. */
+    char reason[AUTHKEYS_ACCOUNT_REASON_BYTES];
+    struct account account;
+    struct account_groups groups;
+};
+
+struct authkeys_request {
+    struct authkeys_query query;
+    /* What parses: authkeys_search(). Only -T has another. */
+    authkeys_judge *search;
+    struct account_rules rules;
+    bool keyless;                    /* -N: asks for the account alone; there is no verdict */
+    bool best_effort;                /* -B: go on without a seccomp filter */
+    const struct identity *identity; /* which a child that starts as root takes on */
+    struct hostkey *hostkey;         /* memory of secret_new(), which the child abandons */
+    pid_t monitor;                   /* the caller; the child ends with it */
+    int watched;                     /* a socket: the answer is not needed once it hangs up */
+    int64_t deadline_ms;             /* clock_now_ms() at which the child is killed */
+};
+
+/*
+ * Forks the child, receives the account and the verdict, and checks them like any other input. If
+ * the child fails, the verdict is AUTHKEYS_NO_CHILD. Returns true if the key is listed: the login
+ * also needs a signature and an account without a reason. The caller must reap the child.
+ */
+bool authkeys_ask(struct authkeys_account *account, struct authkeys_verdict *verdict,
+                  const struct authkeys_request *request);
+
+/* The reason in an administrator's words. After that of AUTHKEYS_AUTHORITY_TYPE the caller appends
+ * the name of the type. */
+const char *authkeys_words(const struct authkeys_verdict *verdict);
+
+/* The child from fork to exit; `reply` is the writing end of its pipe to the monitor. */
+__attribute__((noreturn)) void authkeys_child(const struct authkeys_request *request, int reply);
+
+/* ---- the login ------------------------------------------------------------------------------- */
+
+/* Decides login requests: has a child look up the user and the key, rebuilds the signed data with
+ * the monitor's own session identifier, verifies the signature, counts and logs. */
+
+#define LOGIN_REASON_BYTES 160
+
+/* The result of one request. */
+struct login_outcome {
+    struct authkeys_account account; /* account_nobody()'s if the user may not log in */
+    bool account_refused;
+    bool accepted;
+    char reason[LOGIN_REASON_BYTES]; /* of a refusal; of a login without a key, with -N */
+    uint8_t blob_hash[32];           /* SHA-256 of the key blob */
+    struct authkeys_verdict keys;
+};
+
+/* Begins the request's `event=login` line. */
+void login_describe(struct log_line *line, const struct ipc_auth *request,
+                    const struct login_outcome *outcome);
+
+/* The last request, if it was an accepted probe. A signed request for the same user and key that
+ * comes before the end of LIMIT_PROBED_MS reuses its outcome, which is still stored. */
+struct login_probe {
+    int64_t until_ms; /* 0: there is none */
+    uint32_t key_type;
+    char user[LIMIT_USER_BYTES];
+    uint8_t blob_hash[32];
+};
+
+/* Used only before the login; later the monitor gives the memory back. */
+struct login_scratch {
+    struct login_outcome outcome; /* of the last request */
+    struct login_probe probe;
+};
+
+struct login {
+    const struct options *options;
+    const struct peer *peer;
+    const struct identity *identity;
+    struct hostkey *hostkey;
+    struct admission *admission;
+    pid_t self;          /* the monitor's pid */
+    int ipc;             /* once it hangs up, no answer is needed */
+    int64_t deadline_ms; /* of the whole login */
+    uid_t reserved_uid;  /* as in struct account_rules */
+    struct login_scratch *scratch;
+
+    /* Called for an accepted login: starts the session process with the account and the grant.
+     * Returns NULL, or why the connection must end. */
+    const char *(*enter)(void *monitor, const struct authkeys_account *account,
+                         const struct grant *grant);
+    void *monitor;
+
+    size_t session_id_bytes; /* 0 until the first exchange hash has been signed */
+    uint8_t session_id[64];
+    unsigned requests;
+    unsigned refused_probes;
+    unsigned refused_signatures;
+    char user[LIMIT_USER_BYTES]; /* who has logged in; "" before */
+    bool forced;                 /* the login's key has a forced command */
+};
+
+/*
+ * Answers one request and sets *verdict. If a signed request is accepted, login->enter() has been
+ * called and login->user is set. The time that a refusal takes does not depend on whether the user
+ * exists. `blob` has the request's blob_bytes.
+ * Returns NULL, or why the connection must end: a value out of range, a text without a NUL, no
+ * session identifier yet, a request after the last attempt or above LIMIT_AUTH_REQUESTS, a failure
+ * of login->enter().
+ */
+const char *login_answer(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                         uint32_t *verdict);
+
+/* Judges a request and fills in the outcome; of a refusal, the reason. `accepted` must be false. */
+void login_decide(struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+                  struct login_outcome *outcome);
+
+/* Two parts of it, also for -T. The first asks the child. The second sets the outcome: accepted, or
+ * refused for the account or, if that is good, for the key. wrong_key is NULL for a good key. */
+bool login_ask(const struct login *login, const struct ipc_auth *request, const uint8_t *blob,
+               struct login_outcome *outcome, authkeys_judge *search);
+void login_conclude(struct login_outcome *outcome, const struct ipc_auth *request,
+                    const char *wrong_key);
+
+/* ---- signatures of the host ------------------------------------------------------------------ */
+
+/* Everything that the host key signs, the exchange hash H (RFC 5656 section 4) and proofs of host
+ * keys, and what a client signs to log in. H is built from the network process's fields and, as
+ * that process may lie, from our own identification line and our own host key. */
+
+/* For the table of requests: the length of a struct ipc_sign's tail, or REQUEST_TAIL_TOO_LONG if
+ * one of its lengths is out of range. */
+size_t sign_tail_bytes(const void *sign);
+
+/* True if I_S, our KEXINIT, has this cookie after its message number (RFC 4253 section 7.1). `tail`
+ * has sign_tail_bytes(). */
+bool sign_has_cookie(const struct ipc_sign *request, const uint8_t *tail,
+                     const uint8_t cookie[static SSH_COOKIE_BYTES]);
+
+/* Writes H and returns its length, 32 or 64 bytes. `tail` has sign_tail_bytes(). If the request is
+ * `certified`, the host key must have a certificate. */
+size_t sign_exchange_hash(uint8_t h[static HASH_MAX_BYTES], const struct ipc_sign *request,
+                          const uint8_t *tail, const struct hostkey *hostkey);
+
+/* Fills in the public parts of the host keys, for the network process. */
+void sign_list_keys(struct ipc_start_reply *reply, const struct hostkey *hostkey);
+
+/*
+ * Signs string "hostkeys-prove-00@openssh.com", string session identifier, string key blob
+ * (OpenSSH's PROTOCOL, section 2.5) with the first or the second host key.
+ */
+void sign_proof(uint8_t signature[static 64], const struct hostkey *hostkey, bool second,
+                const uint8_t *session_id, size_t session_id_bytes);
+
+/* Builds the data that a client signs (RFC 4252 section 7) in `out`. Returns its length, or 0 if it
+ * does not fit. */
+#define SIGN_LOGIN_BYTES (1024 + LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES)
+struct login;
+size_t sign_login_data(uint8_t out[static SIGN_LOGIN_BYTES], const struct login *login,
+                       const struct ipc_auth *request, const uint8_t *blob);
+
+/* Verifies the request's signature with the key that the child found in the blob; without one the
+ * signature is bad. Returns NULL, or what is wrong with it or missing in it. */
+const char *sign_judge_login(const struct login *login, const struct ipc_auth *request,
+                             const uint8_t *blob, const struct grant *grant);
+
+/* ---- the state ------------------------------------------------------------------------------- */
+
+/* The monitor's state, and the parts of the monitor that share it: its requests, the login's end of
+ * root, and how a connection ends. */
+
+/* Each row of the request table has the set of phases in which the request is allowed. */
+enum monitor_phase {
+    MONITOR_START = 1 << 0, /* the network process has not entered its sandbox */
+    MONITOR_BEFORE_LOGIN = 1 << 1,
+    MONITOR_AFTER_LOGIN = 1 << 2,
+    MONITOR_OVER = 1 << 3, /* serves no more requests; waits for the network process's exit */
+};
+
+/* Room for any request, and its alignment. */
+union monitor_request {
+    uint32_t type;
+    struct ipc_sign sign;
+    struct ipc_end end;                           /* has the strictest alignment */
+    uint8_t bytes[IPC_MONITOR_REQUEST_BYTES + 1]; /* request_serve() adds a NUL */
+};
+
+/* Used before the login and while a request is served: an idle monitor gives the memory back. */
+struct monitor_buffers {
+    struct login_scratch login;
+    union monitor_request request;
+};
+
+/* How the connection ends. */
+struct ending {
+    bool decided;
+    bool logged;  /* the reason is in the log already: no `event=end` line */
+    bool counted; /* bytes_in and bytes_out are known */
+    int status;   /* exit code */
+    uint64_t bytes_in;
+    uint64_t bytes_out;
+    char reason[LIMIT_NOTE_BYTES + 1];
+};
+
+struct monitor {
+    const struct options *options;
+    const struct peer *peer;
+    const struct identity *identity;
+    struct oom *oom;
+    struct admission *admission;
+    const uint8_t *cookie; /* of our first KEXINIT: no exchange hash of another connection has it */
+    int ipc;
+    /* A copy of descriptor 0: only to see its end, to count its bytes and to shut it down. */
+    int connection;
+    bool connection_gone; /* the client has closed its end: the deadline is within LIMIT_GONE_MS */
+    int signals;          /* signals_watch() */
+    pid_t network;
+    bool network_gone; /* reaped, with network_status as its wait status */
+    int network_status;
+    struct session_handle session; /* pid is 0 before the login and after its reaping */
+    bool as_root;                  /* started as root */
+    enum monitor_phase phase;
+    bool idle;           /* the last poll(2) timed out */
+    bool just_logged_in; /* no turn since the login */
+    int64_t started_ms;
+    int64_t silence_ms;  /* when a client without a key exchange is judged, or INT64_MAX */
+    int64_t deadline_ms; /* of the login; then of the longest life, or INT64_MAX */
+    unsigned signatures;
+    unsigned proofs[2]; /* for the first and the second host key */
+    unsigned notes;
+    struct ending ending;
+    struct hostkey *hostkey; /* memory of secret_new() */
+    struct monitor_buffers *buffers;
+    struct login login;
+};
+
+/* All of the monitor's memory, on pages of its own. The session process gives its copy back. */
+struct monitor_memory {
+    struct monitor monitor;
+    struct monitor_buffers buffers;
+};
+
+_Static_assert(offsetof(struct monitor_memory, monitor) == 0,
+               "drop_privileges() finds the memory by the monitor's address");
+
+/* ---- monitor_requests.c ---------------------------------------------------------------------- */
+
+/*
+ * Receives one request into `request` and answers it. A request that breaks a rule ends the
+ * connection, with the reason in the log; so does a reply that the network process does not read.
+ * An end of file ends the connection without a reason: the network process's exit gives it.
+ * Never waits; returns false if there was no request.
+ */
+bool monitor_requests_serve(struct monitor *monitor, union monitor_request *request);
+
+/* ---- drop_privileges.c ----------------------------------------------------------------------- */
+
+/*
+ * For struct login's `enter`; `monitor` is a struct monitor within a struct monitor_memory. Starts
+ * the session process, then gives up every right that the monitor no longer needs: its uid, all
+ * capabilities, and the system calls that are not on its list. Returns NULL, or why the connection
+ * must end.
+ */
+const char *drop_privileges(void *monitor, const struct authkeys_account *account,
+                            const struct grant *grant);
+
+/* ---- ending.c: the first reason, who must still exit, and the log's line --------------------- */
+
+/* Sets the exit code and the reason, unless an earlier call has. */
+void ending_decide(struct ending *ending, int status, const char *reason);
+
+/* Ends the connection: decides, and serves no more requests. The network process has LIMIT_EXIT_MS
+ * to exit. */
+void ending_begin(struct monitor *monitor, int status, const char *reason);
+
+/* Ends the connection with exit code 111 and kills the network process at once. */
+void ending_fail(struct monitor *monitor, const char *reason);
+
+/* Kills the network process unless it has been reaped. */
+void ending_kill_network(const struct monitor *monitor);
+
+/* Decides by the reaped network process's wait status, for one that has sent no END. */
+void ending_decide_by_exit(struct monitor *monitor);
+
+/* Counts the connection's bytes. The kernel's count takes precedence over the one in END. */
+void ending_count_bytes(struct monitor *monitor);
+
+/* Writes the `event=end` line. */
+void ending_log(const struct monitor *monitor);
+
+/* ---- the bytes of a connection --------------------------------------------------------------- */
+
+/*
+ * The bytes of a TCP connection as the kernel counts them: a process that only reads and writes the
+ * connection cannot falsify the count.
+ */
+
+/* Sets *received to the bytes that have arrived, read or not, and *sent to those sent, without
+ * retransmissions. The end of a direction may count as one byte. Returns false if `fd` is not a TCP
+ * socket, and on kernels before Linux 4.1. */
+bool tcp_bytes(uint64_t *received, uint64_t *sent, int fd);
+
+#endif
