@@ -47,8 +47,7 @@ struct options {
  */
 int options_parse(struct options *options, char **argv, int *status);
 
-/* ---- check.c ----------------------------------------------------------------------------------
- */
+/* ---- the check of -T, check.c ---------------------------------------------------------------- */
 
 /*
  * -T: writes on stdout what a login would meet, as lines of the log, and serves nobody. It asks

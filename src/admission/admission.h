@@ -1,6 +1,6 @@
 /*
- * Admission: who may hold a connection. All connections of the host share one table, whatever their
- * launcher. Nobody waits:
+ * Admission: who may hold a connection. All connections of one user id, as a rule root's, share one
+ * table, whatever their launcher. Nobody waits:
  *
  *     a new connection: admission_enter()
  *       |
@@ -9,7 +9,7 @@
  *       |
  *       |-- it evicts the victim, which gets ADMISSION_SIGNAL: the silent before those
  *       |   that have exchanged keys, the oldest first, but of the largest group of
- *       |   sources (slots_victim()). A source with a penalty evicts only its own.
+ *       |   sources (slots_victim()). One with a large penalty evicts only its own.
  *       |     |
  *       |     '-- a spare slot is free? -----------------------------> it takes the spare
  *       |
@@ -24,8 +24,9 @@
  *
  * Seven words: a source is where connections come from. A slot is what each holds before its login;
  * a spare is one of as many again, for those who come while others end. The victim is who is
- * evicted. A penalty is what a source gets for connections without a login, or trust instead. A
- * login record is what a connection holds afterwards. The table has all of these.
+ * evicted. A source's penalty grows with each connection that ends without a login; a login
+ * replaces it by trust for an hour. A login record is what a connection holds afterwards. The table
+ * has all of these.
  *
  * The table is `/run/wrensshd.slots`, or in `$XDG_RUNTIME_DIR` for an ordinary user. Every daemon
  * reads and writes it without waiting for the others. The kernel's lock is the truth, the record is
@@ -49,7 +50,7 @@
 
 #include "base.h"
 
-/* What an evicted process gets. signals_reset() blocks it; signals_watch() reads it. */
+/* What an evicted process gets. signals_reset() blocks it; The monitor reads it, and ends. */
 #define ADMISSION_SIGNAL SIGUSR1
 
 /* Where a connection comes from. `network` is the first half of an IPv6 address (of a link-local

@@ -1,8 +1,8 @@
 /*
  * Decides whether a file of keys or a certificate authority lets a key in, and with what
- * restrictions. All of it runs in the child that reads keys (monitor_internal.h). The child opens the
- * files, gives up every right, and only then parses. The monitor includes no other header of this
- * folder.
+ * restrictions. All of it runs in the child that reads keys (monitor_internal.h). The child opens
+ * the files, gives up every right, and only then parses. The monitor includes no other header of
+ * this folder.
  */
 #ifndef WREN_AUTHKEYS_H
 #define WREN_AUTHKEYS_H

@@ -57,7 +57,7 @@ bool key_hash(uint8_t fingerprint[static 32], struct reader blob);
 /* What the monitor needs to verify its signatures. */
 void key_write_verifier(struct signature_key *verifier, const struct key *key);
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- a line of keys, user_key.c -------------------------------------------------------------- */
 
 /* A line, taken apart. */
 struct key_line {
@@ -182,7 +182,7 @@ enum authkeys_reason authkeys_options_of_line(struct grant *grant,
  * do not count: such a line grants nothing. */
 bool authkeys_options_name_authority(struct reader options);
 
-/* ---- lines ----------------------------------------------------------------------------------- */
+/* ---- reading a file, lines.c ----------------------------------------------------------------- */
 
 /* Reads a file, line by line or in pieces, through a buffer of fixed size. */
 
@@ -221,10 +221,10 @@ int lines_next(struct lines *lines, struct reader *line);
  * errno if a read failed. */
 const uint8_t *lines_bytes(struct lines *lines, size_t count);
 
-/* ---- revocation lists of OpenSSH ------------------------------------------------------------- */
+/* ---- revoked keys: the binary form, krl.c ---------------------------------------------------- */
 
-/* What a list of revoked keys is asked and answers, and its binary form. authkeys_internal.h reads both
- * forms. */
+/* What a list of revoked keys is asked and answers, and its binary form. revoked_look(), below,
+ * reads both forms. */
 
 enum revoked {
     REVOKED_NOT,
@@ -263,7 +263,7 @@ bool krl_begins(struct lines *file);
  * the end. *section names the section that was read last. */
 enum revoked krl_look(struct lines *file, const struct revoked_offer *offer, const char **section);
 
-/* ---- revoked keys ---------------------------------------------------------------------------- */
+/* ---- revoked keys: the text form, revoked.c -------------------------------------------------- */
 
 /* The file of -R lists the keys and certificates that may not log in, whatever else allows them.
  *
@@ -278,8 +278,8 @@ enum revoked krl_look(struct lines *file, const struct revoked_offer *offer, con
  *     id: bob's old laptop             a certificate's key id, up to the end of the line
  *
  * A line that is anything else, or is too long, revokes all keys. So does a carriage return within
- * a line: with the line ends of an old Mac the whole file would be one comment. authkeys_internal.h has the
- * binary form, and what both answer. */
+ * a line: with the line ends of an old Mac the whole file would be one comment. The section above
+ * has the binary form, and what both answer. */
 
 /* Reads the file until a line revokes the offer or is malformed; *line is its number. In the binary
  * form *section names the section that does so; otherwise it is "". */

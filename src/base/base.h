@@ -1,7 +1,7 @@
 /*
- * What every room may use: numbers and text, time, the calls that the C library lacks, the command
- * line, files with a lease, and who is at the other end. The limits are in limit.h: who tunes a
- * limit reads that file alone.
+ * What every room may use: numbers and text, time, exit codes, fixed descriptors, calls that the C
+ * library lacks, files with a lease, the environment, the command line, and who is at the other
+ * end. The limits are in limit.h, and those of admission in limit_slots.h.
  */
 #ifndef WREN_BASE_H
 #define WREN_BASE_H
@@ -44,11 +44,6 @@ static inline void big_endian_write(uint8_t bytes[static 4], uint32_t value)
     bytes[2] = (uint8_t)(value >> 8);
     bytes[3] = (uint8_t)value;
 }
-
-/* ---- text ------------------------------------------------------------------------------------ */
-
-/* Reads text: letters, decimal numbers, base64, and tables that have words for how a text begins.
- * Writes fingerprints. */
 
 /* ---- letters --------------------------------------------------------------------------------- */
 
@@ -219,12 +214,12 @@ bool environment_is_valid(const char *entries, size_t bytes, bool of_client);
  * getopt() would add its messages and stdio to a static program. */
 
 enum flag_kind {
-    FLAG_SET,    /* has no value; sets a byte, such as a bool, to `least` */
-    FLAG_TEXT,   /* sets a const char * to its value, of `least` to `most` bytes */
-    FLAG_NUMBER, /* sets an unsigned to its value, from `least` to `most` */
-    FLAG_OWN,    /* has no value; flags_next() returns its letter */
-    FLAG_OWN_VALUE,
-    FLAG_OWN_VALUES, /* the same, and may be given several times */
+    FLAG_SET,        /* has no value; sets a byte, such as a bool, to `least` */
+    FLAG_TEXT,       /* sets a const char * to its value, of `least` to `most` bytes */
+    FLAG_NUMBER,     /* sets an unsigned to its value, from `least` to `most` */
+    FLAG_OWN,        /* has no value; flags_next() returns its letter */
+    FLAG_OWN_VALUE,  /* the same, and has a value, in flags->value */
+    FLAG_OWN_VALUES, /* and may be given several times */
 };
 
 /* A row. A table ends with a row of zeros, and lacks -h and -V. It has at most 64 rows. */

@@ -74,6 +74,7 @@ const char *expand_path(char *out, size_t room, const char *pattern, const char 
         }
         size_t bytes = part != NULL ? strlen(part) : 0;
         if (part == NULL || bytes >= room - used) {
+            out[used] = '\0';
             return part != NULL ? "the path is too long" : "unknown % in the path";
         }
         memcpy(out + used, part, bytes);

@@ -272,8 +272,9 @@ _Static_assert(sizeof(struct ipc_exit) == 3 * 4, "no padding in ipc_exit");
 
 /* ---- the table of requests ------------------------------------------------------------------- */
 
-/* The receiving side of ipc.h, in the monitor and in the session process: receives one request,
- * finds it in the process's table, checks its size and phase, has it handled, and sends the reply.
+/* The receiving side, request_serve.c, in the monitor and in the session process: receives one
+ * request, finds it in the process's table, checks its size and phase, has it handled, and sends
+ * the reply.
  */
 
 /* Descriptors that a reply carries. request_serve() closes them. */

@@ -171,11 +171,11 @@ const char *account_find(struct account *account, struct account_groups *groups,
         find_groups(groups, account);
         groups->has_reserve = is_member(groups, rules->reserve_group);
     }
-    bool is_allowed = rules->groups[0] == NULL;
+    bool is_allowed = reason != NULL || rules->groups[0] == NULL;
     for (size_t i = 0; i < LIMIT_ALLOWED_GROUPS; i++) {
         is_allowed = is_allowed || is_member(groups, rules->groups[i]);
     }
-    if (reason == NULL && !is_allowed) {
+    if (!is_allowed) {
         reason = "not a member of a group that -g names";
     }
     if (reason != NULL) {

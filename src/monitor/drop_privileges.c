@@ -136,6 +136,8 @@ const char *drop_privileges(void *process, const struct authkeys_account *accoun
         return "could not become the user";
     }
     close(SESSION_DESCRIPTOR);
-    close(PROGRAM_DESCRIPTOR);
+    if (monitor->admission->fd != PROGRAM_DESCRIPTOR) { /* free if the program can't be opened */
+        close(PROGRAM_DESCRIPTOR);
+    }
     return confine_monitor(monitor);
 }

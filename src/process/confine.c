@@ -1,5 +1,4 @@
 #include "process.h"
-#include "users.h"
 
 #include <errno.h>
 #include <fcntl.h>

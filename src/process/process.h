@@ -211,8 +211,8 @@ bool confine_ordinary_user(void);
 
 /* Leaves the launcher's session keyring (keyrings(7)), whose keys are not for the users who log in.
  * A kernel without keyrings returns ENOSYS. Only a container's filter returns EPERM here, and it
- * also keeps the users from keyrings. A daemon that does not run as root keeps its user's
- * keyring. */
+ * also keeps the users from keyrings. Returns false only if root can't leave it for another reason;
+ * an ordinary user goes on with the old one. */
 bool confine_leave_keyring(void);
 
 /* Joins a new session keyring of this process's user, with a link to the user's own keyring, as

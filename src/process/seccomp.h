@@ -1,3 +1,6 @@
+/*
+ * Filters of system calls: the kernel's interfaces to them, and what makes and installs a filter.
+ */
 #ifndef WREN_SECCOMP_H
 #define WREN_SECCOMP_H
 
@@ -6,7 +9,7 @@
 #include <stdint.h>
 #include <sys/syscall.h>
 
-/* ---- the numbers of system calls ------------------------------------------------------------- */
+/* ---- the kernel's interfaces ----------------------------------------------------------------- */
 
 /* The parts of the kernel's interfaces to seccomp, BPF, Landlock and capabilities that the
  * sandboxes use. They are defined here because a musl toolchain may lack the kernel's headers

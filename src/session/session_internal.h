@@ -1,5 +1,5 @@
 /*
- * What the files of this room share.
+ * What the files of this room share: what a session runs, its streams, and its processes.
  */
 #ifndef WREN_SESSION_INTERNAL_H
 #define WREN_SESSION_INTERNAL_H
@@ -186,12 +186,12 @@ void sessions_init(struct sessions *sessions, const struct session_options *opti
                    const struct grant *grant);
 
 /*
- * Each function answers one request, as a handler of requests.h does; `process` is a struct
- * sessions. It sets `done` of the reply
- * to 1 and fills in the descriptors to pass. If the request fails, it logs why and leaves `done`
- * at 0. It returns NULL, or the reason why the connection must end: a channel number out of range
- * or a channel in another state, a value out of range, a text with a NUL, a variable that a client
- * may not set, a signal that RFC 4254 does not name.
+ * Each function answers one request, as `handle` of struct request_row does (ipc.h); `process` is
+ * a struct sessions. It sets `done` of the reply to 1 and fills in the descriptors to pass. If the
+ * request fails, it logs why and leaves `done` at 0. It returns NULL, or the reason why the
+ * connection must end: a channel number out of range or a channel in another state, a value out of
+ * range, a text with a NUL, a variable that a client may not set, a signal that RFC 4254 does not
+ * name.
  */
 const char *sessions_terminal(void *process, const void *pty, struct reply *reply);
 const char *sessions_program(void *process, const void *spawn, struct reply *reply);

@@ -107,7 +107,7 @@ struct handle_report {
 struct sftp {
     bool read_only;
     bool reports_files; /* -v: a report for each file */
-    uint32_t allowed;   /* requests, by their bit in sftp.c */
+    uint32_t allowed;   /* requests, by their bit in sftp_requests.c */
     bool started;       /* INIT has come */
     bool may_write;     /* WRITE is allowed; known from INIT on */
     uint32_t layers;
@@ -120,7 +120,7 @@ struct sftp {
 
     /* The request that is answered, and all answers that are not sent yet. */
     uint32_t id;
-    int flag; /* of its row in sftp.c */
+    int flag; /* of its row in sftp_requests.c */
     struct reader message;
     struct writer answers;
 
@@ -316,7 +316,7 @@ struct sftp_options {
     enum log_level level;
     bool has_umask;
     mode_t umask;               /* -u */
-    uint32_t allowed;           /* -p and -P: requests, by their bit in sftp.c */
+    uint32_t allowed;           /* -p and -P: requests, by their bit in sftp_requests.c */
     char jail[PATH_BYTES];      /* -j, expanded; empty without it */
     char directory[PATH_BYTES]; /* -d, likewise */
 };

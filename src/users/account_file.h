@@ -77,8 +77,9 @@ int passwd_find(struct user *user, const char *name);
  * root's. Those of a name that is not found stay as they are; so do both if a read fails. */
 void passwd_find_ids(struct identity ids[static 2], const char *first, const char *second);
 
-/* Opens the account files in /etc. A file of its own, so that a test can link one that opens them
- * elsewhere. */
+/* ---- opening, etc.c -------------------------------------------------------------------------- */
+
+/* etc.c holds nothing else, so that a test can link one that opens the files elsewhere. */
 
 /* Opens /etc/NAME for reading, close-on-exec. Returns the descriptor, or -1 with errno. */
 int etc_open(const char *name);

@@ -1,5 +1,6 @@
 /*
- * Messages of SSH: their numbers, and the one cursor that reads them and the one that writes them.
+ * SSH on the wire: numbers, a cursor that reads fields, a writer that appends them, types of keys,
+ * and the exchange hash.
  */
 #ifndef WREN_WIRE_H
 #define WREN_WIRE_H

@@ -101,7 +101,7 @@ def bare(site):
             file.write(f"#!/bin/sh\n{text}\n")
         os.chmod(f"{root}/bin/{name}", 0o755)
     shutil.copytree(PROJECT, f"{root}/source", ignore=lambda folder, names: {
-        name for name in names if name in ("build", ".git", "src", "crypto", "system", "subprojects", "__pycache__")
+        name for name in names if name in ("build", ".git", "src", "crypto", "subprojects", "__pycache__")
         or not os.path.isdir(f"{folder}/{name}") and not name.endswith((".sh", ".build", "changelog"))})
     run_or_fail(["chmod", "-R", "a+rX", f"{root}/source"])
     yield root

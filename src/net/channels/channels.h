@@ -15,8 +15,6 @@
 
 struct connection;
 
-/* ---- a channel ------------------------------------------------------------------------------- */
-
 /* The channels of the connection (RFC 4254 section 5): the state of each, and which one a message
  * names.
  *
@@ -24,7 +22,6 @@ struct connection;
  * bytes and its end are moved by channel_stdin.c, channel_stdout.c and channel_exit.c;
  * channel_poll.c says what the loop waits for and gives each channel its turn. */
 
-struct connection;
 struct reader;
 
 /* ---- data that programs have not read yet ---------------------------------------------------- */

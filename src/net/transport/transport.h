@@ -11,6 +11,7 @@
 #include "chachapoly.h"
 #include "wire.h"
 
+/* Handlers return the next phase: enum ssh_phase of net.h, which includes this header. */
 struct connection;
 
 /* ---- versions -------------------------------------------------------------------------------- */
