@@ -11,7 +11,7 @@
 # what it needs into build/proofs, once; nothing of that is installed. Where that can't be done, all is skipped, with
 # the reason. As root it installs the other packages that it needs.
 # To go on living, this needs a CBMC 6 and somebody who raises bounds and step counts when a structure grows. If it dies, the
-# fuzz targets reader, writer, places, krl and connection judge the same functions, without a proof.
+# fuzz targets reader, writer, slots, krl and connection judge the same functions, without a proof.
 # The variable WREN_PROOF_SECONDS ends a proof that takes more seconds of the processor (240).
 set -u
 top=$(cd "$(dirname "$0")/../.." && pwd) || exit 1

@@ -33,7 +33,7 @@ GUESTS_FOR_ONE_EVICTED = 50_000
 
 
 def set_up_network():
-    """All of 10.0.0.0/8 is this machine. For the daemon 127.0.0.0/8 is a single source, which has no debts."""
+    """All of 10.0.0.0/8 is this machine. For the daemon 127.0.0.0/8 is a single source, which gets no penalty."""
     run_or_fail(["ip", "route", "add", "local", "10.0.0.0/8", "dev", "lo"])
     for name, value in (("tcp_max_tw_buckets", 256), ("tcp_fin_timeout", 5), ("tcp_max_syn_backlog", 4096)):
         with open(f"/proc/sys/net/ipv4/{name}", "w", encoding="ascii") as file:
