@@ -1,6 +1,6 @@
 /*
- * Leaks for `sh tests/soak/run.sh --self-check`, loaded into the daemon and its launcher. WREN_PLANT
- * names one, or `all`: then each connection has one at most.
+ * Leaks for `sh tests/soak/run.sh --self-check`, loaded into the daemon and its launcher.
+ * WREN_PLANT names one, or `all`: then each connection has one at most.
  */
 #include <dlfcn.h>
 #include <fcntl.h>

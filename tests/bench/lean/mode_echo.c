@@ -6,7 +6,7 @@
 #include "report.h"
 
 /* A byte says that it is ready: the terminal does not echo by itself any more. */
-#define ECHO_COMMAND          "printf +; exec cat"
+#define ECHO_COMMAND  "printf +; exec cat"
 #define ECHO_TERMINAL "stty raw -echo; " ECHO_COMMAND
 
 /* From then on it is a stream. */
