@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds and tests wrenssh. Without arguments, in less than five minutes on two processors:
+# Builds and tests wrenssh. Without arguments, in about six minutes on two processors:
 #   - one build with GCC: all unit tests and all system tests; and those of encryption as on lesser processors
 #   - one build with AddressSanitizer and UBSan: all unit tests
 #   - the layout of the C files, and clang-tidy on those that have changed

@@ -157,9 +157,9 @@ static size_t keep_largest(candidates left, size_t count, size_t level, size_t s
     return kept;
 }
 
-/* Of the younger half whoever is silent comes last: a flood of silent newcomers, among connections
+/* Of the younger half whoever is silent comes last: a flood of silent ones, among connections
  * that have exchanged keys, would leave nobody else the time to do so. A refused key is no merit:
- * strangers get it for nothing, and would be safe from newcomers by it. */
+ * strangers get it for nothing, and would be safe from eviction by it. */
 static unsigned rank(const struct slot *slot, int64_t younger_half_ms)
 {
     bool is_young = slot->started_ms >= younger_half_ms;

@@ -221,7 +221,6 @@ void sign_proof(uint8_t signature[static 64], const struct hostkey *hostkey, boo
 /* Builds the data that a client signs (RFC 4252 section 7) in `out`. Returns its length, or 0 if it
  * does not fit. */
 #define SIGN_LOGIN_BYTES (1024 + LIMIT_KEY_BLOB_BYTES + LIMIT_HOST_CERTIFICATE_BYTES)
-struct login;
 size_t sign_login_data(uint8_t out[static SIGN_LOGIN_BYTES], const struct login *login,
                        const struct ipc_auth *request, const uint8_t *blob);
 

@@ -304,8 +304,6 @@ uint64_t deadlines_next_ms(const struct connection *connection);
 /* Memory of an idle connection: after a burst of traffic or a key exchange, pages of empty buffers
  * and of the stack are returned to the kernel (process/process.h). */
 
-struct connection;
-
 /* True if enough pages can be returned for a system call to pay. */
 bool idle_trim_due(const struct connection *connection);
 

@@ -181,7 +181,6 @@ bool writer_failed(const struct writer *writer);
  * stands first in a key blob and in a signature, in lines of files, and in the lists of algorithms
  * that the two sides offer. */
 
-struct reader;
 struct signature;
 
 #define SSH_ED25519         "ssh-ed25519"

@@ -84,8 +84,6 @@ uint64_t channel_stdin_pause_until_ms(const struct connection *connection);
 /* A program's output to the client: stdout as CHANNEL_DATA, stderr as CHANNEL_EXTENDED_DATA, within
  * the client's window (RFC 4254 section 5.2). */
 
-struct channel;
-struct connection;
 struct pace;
 
 /* The ends of the program's pipes that we read from; or a terminal's master, and -1. */

@@ -189,9 +189,6 @@ void queue_drop(struct pool *pool, struct queue *queue, size_t count);
  * while the program reads as fast as the client sends, and shrinks when the program stops reading.
  */
 
-struct channel;
-struct connection;
-
 /* Takes `count` bytes of data off the client's window. False after ending the connection: the
  * client has sent more than it may, or data after EOF. */
 bool channel_window_take(struct connection *connection, struct channel *channel, size_t count);
@@ -207,9 +204,6 @@ void channel_window_return(struct connection *connection, struct channel *channe
 
 /* The end of a session: exit status or signal, EOF and CLOSE (RFC 4254 sections 5.3 and 6.10), in
  * the order of the output half's states in channel_state.h; and the RFC's names of signals. */
-
-struct channel;
-struct connection;
 
 /* The program runs; a struct ipc_exit will come out of `fd` when it has exited. */
 void channel_exit_start(struct channel *channel, int fd);
@@ -237,8 +231,6 @@ const char *channel_exit_signal_name(uint32_t number);
 
 /* What the loop waits for on behalf of the channels, and the turn that it gives them. poll() is
  * asked only about what the turn can act on: else it would return at once, over and over. */
-
-struct connection;
 
 /* At most this many poll entries a channel. */
 #define CHANNEL_POLL_ENTRIES 4
