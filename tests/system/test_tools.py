@@ -248,6 +248,15 @@ def test_prints_without_the_secret(makekey, printkey, folder):
     assert done.returncode == 0 and done.stdout.startswith("ssh-ed25519 ")
 
 
+def test_prints_beside_a_second_key_that_is_wrong(makekey, printkey, folder):
+    """A second key that can't serve is reported, and the key that serves is printed."""
+    assert makekey(folder + "/k").returncode == 0
+    run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "secret", "-f", folder + "/k/ssh_host_ed25519_key"])
+    done = printkey(folder + "/k")
+    assert done.returncode == 0 and done.stdout.count("ssh-ed25519 ") == 1
+    assert "protected by a passphrase" in done.stderr
+
+
 def test_output_that_can_not_be_written(site):
     """printkey fails if its output can't be written."""
     done = run(["sh", "-c", '"$0" "$1" >/dev/full', site.printkey, site.keydir(site.mode)], env=daemon_environment())
