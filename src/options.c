@@ -108,7 +108,7 @@ static int take_group(struct options *options, const struct flags *flags)
 }
 
 /* Handles the flags that flags_next() returns. */
-static int take_flag(struct options *options, const struct flags *flags, int flag)
+static int take_server_flag(struct options *options, const struct flags *flags, int flag)
 {
     switch (flag) {
     case 'v':
@@ -193,7 +193,7 @@ int options_parse(struct options *options, char **argv, int *status)
                                 .user_connections = UINT32_MAX};
     int flag;
     while ((flag = flags_next(&flags)) != FLAGS_END) {
-        if (take_flag(options, &flags, flag) != 0) {
+        if (take_server_flag(options, &flags, flag) != 0) {
             return -1;
         }
     }

@@ -246,7 +246,7 @@ _Static_assert(sizeof(struct ipc_auth) + LIMIT_KEY_BLOB_BYTES <= IPC_MONITOR_REQ
                "an AUTH request fits");
 _Static_assert(sizeof(struct ipc_end) <= IPC_MONITOR_REQUEST_BYTES, "an END request fits");
 
-/* The receiver reads `type` before it knows which struct it has (request_serve.c, ask.c). No
+/* The receiver reads `type` before it knows which struct it has (ipc_serve.c, ask.c). No
  * padding: each struct is as long as its members together. struct termios is the C library's and
  * may have padding of its own. */
 #define IPC_STRUCT(name, bytes)                                                                    \
@@ -272,12 +272,12 @@ _Static_assert(sizeof(struct ipc_exit) == 3 * 4, "no padding in ipc_exit");
 
 /* ---- the table of requests ------------------------------------------------------------------- */
 
-/* The receiving side, request_serve.c, in the monitor and in the session process: receives one
+/* The receiving side, ipc_serve.c, in the monitor and in the session process: receives one
  * request, finds it in the process's table, checks its size and phase, has it handled, and sends
  * the reply.
  */
 
-/* Descriptors that a reply carries. request_serve() closes them. */
+/* Descriptors that a reply carries. ipc_serve() closes them. */
 struct passed {
     unsigned count;
     int descriptors[IPC_REPLY_DESCRIPTORS];
@@ -330,8 +330,8 @@ enum request_outcome {
  * connection. `phase` is the process's present phase. Sets *wrong to NULL, or to the reason why the
  * connection must end.
  */
-enum request_outcome request_serve(int socket, const struct request_row table[static IPC_TYPES],
-                                   unsigned phase, void *process, void *request, size_t room,
-                                   const char **wrong);
+enum request_outcome ipc_serve(int socket, const struct request_row table[static IPC_TYPES],
+                               unsigned phase, void *process, void *request, size_t room,
+                               const char **wrong);
 
 #endif

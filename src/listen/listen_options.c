@@ -40,7 +40,7 @@ static bool read_number(unsigned *number, const char *text, unsigned most)
 }
 
 /* Handles the flags that flags_next() returns. Returns false if the flag or its value is wrong. */
-static bool take_flag(struct listener *listener, const struct flags *flags, int flag)
+static bool take_listen_flag(struct listener *listener, const struct flags *flags, int flag)
 {
     switch (flag) {
     case 'k':
@@ -89,7 +89,7 @@ int listen_options(struct listener *listener, char **argv, uint64_t memory_bytes
             *status = tool_print(flags.value);
             return -1;
         }
-        if (!take_flag(listener, &flags, flag)) {
+        if (!take_listen_flag(listener, &flags, flag)) {
             const char letter = (char)flags.letter;
             return flag > 0 || flag == FLAGS_WRONG
                        ? flags_refuse(&flags, texts_find(wrong_values, &letter, 1), NULL)

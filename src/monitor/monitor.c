@@ -21,14 +21,14 @@
 /* ---- reaping --------------------------------------------------------------------------------- */
 
 /* More requests than the socket's buffer holds, which by default are about a hundred. */
-#define DRAIN_LIMIT 1024
+#define MOST_WAITING 1024
 
 /* Serves the requests that are waiting. The limit stops a hostile network process that keeps
  * sending. */
-static void drain_requests(struct monitor *monitor, union monitor_request *request)
+static void serve_waiting(struct monitor *monitor, union monitor_request *request)
 {
-    unsigned left = DRAIN_LIMIT;
-    while (left > 0 && monitor->phase != MONITOR_OVER && monitor_requests_serve(monitor, request)) {
+    unsigned left = MOST_WAITING;
+    while (left > 0 && monitor->phase != MONITOR_OVER && monitor_ipc_serve(monitor, request)) {
         left--;
     }
 }
@@ -72,7 +72,7 @@ static void reap_children(struct monitor *monitor, union monitor_request *reques
             monitor->network_gone = true;
             monitor->network_status = status;
         } else if (pid == monitor->session.pid) {
-            drain_requests(monitor, request);
+            serve_waiting(monitor, request);
             judge_session(monitor, status);
         }
     }
@@ -225,7 +225,7 @@ static void serve_turn(struct monitor *monitor)
         return;
     }
     if (ready > 0 && waiting[0].revents != 0) {
-        monitor_requests_serve(monitor, &buffers->request);
+        monitor_ipc_serve(monitor, &buffers->request);
     }
     /* In each turn, even if requests are waiting: each of them may have left a child to reap. */
     if (ready > 0 && waiting[1].revents != 0) {
@@ -237,7 +237,7 @@ static void serve_turn(struct monitor *monitor)
     judge_silence(monitor);
     if (monitor->network_gone) {
         /* END may have arrived after poll() returned, and gives a better reason than the exit. */
-        drain_requests(monitor, &buffers->request);
+        serve_waiting(monitor, &buffers->request);
         monitor->phase = MONITOR_OVER;
     }
 }

@@ -247,7 +247,7 @@ union monitor_request {
     uint32_t type;
     struct ipc_sign sign;
     struct ipc_end end;                           /* has the strictest alignment */
-    uint8_t bytes[IPC_MONITOR_REQUEST_BYTES + 1]; /* request_serve() adds a NUL */
+    uint8_t bytes[IPC_MONITOR_REQUEST_BYTES + 1]; /* ipc_serve() adds a NUL */
 };
 
 /* Used before the login and while a request is served: an idle monitor gives the memory back. */
@@ -308,7 +308,7 @@ struct monitor_memory {
 _Static_assert(offsetof(struct monitor_memory, monitor) == 0,
                "drop_privileges() finds the memory by the monitor's address");
 
-/* ---- monitor_requests.c ---------------------------------------------------------------------- */
+/* ---- monitor_ipc.c --------------------------------------------------------------------------- */
 
 /*
  * Receives one request into `request` and answers it. A request that breaks a rule ends the
@@ -316,7 +316,7 @@ _Static_assert(offsetof(struct monitor_memory, monitor) == 0,
  * An end of file ends the connection without a reason: the network process's exit gives it.
  * Never waits; returns false if there was no request.
  */
-bool monitor_requests_serve(struct monitor *monitor, union monitor_request *request);
+bool monitor_ipc_serve(struct monitor *monitor, union monitor_request *request);
 
 /* ---- drop_privileges.c ----------------------------------------------------------------------- */
 

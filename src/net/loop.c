@@ -29,7 +29,7 @@ static void set_tcp(int fd, int option, int value)
 
 static void read_socket(struct connection *connection)
 {
-    channel_stdin_flush(connection); /* data that programs have not taken is in the way */
+    channel_stdin_finish_batch(connection); /* data that programs have not taken is in the way */
     uint8_t *input = connection->buffers.input;
     size_t left = connection->input_end - connection->input_start;
     if (connection->input_start > 0) {
@@ -45,7 +45,7 @@ static void read_socket(struct connection *connection)
     }
     ssize_t count = read(STDIN_FILENO, input + left, most - left);
     connection->times.read_ms = connection->now_ms;
-    connection->socket.input_drained = left + (size_t)(count > 0 ? count : 0) < most;
+    connection->socket.input_empty = left + (size_t)(count > 0 ? count : 0) < most;
     if (count > 0) {
         connection->input_end += (size_t)count;
         if (connection->input_end > connection->pages.input_touched) {
@@ -149,7 +149,7 @@ static void wait_for_events(struct connection *connection)
     }
     if (ready > 0 || plan.coalesces) {
         connection->pages.woken_ms = connection->now_ms;
-        if (plan.awaits_room || !connection->socket.input_drained) {
+        if (plan.awaits_room || !connection->socket.input_empty) {
             idle_trim_before_bulk(connection);
         }
     } else if (connection->now_ms - connection->pages.woken_ms >= LIMIT_REST_MS) {

@@ -152,11 +152,11 @@ struct connection {
 
     /* How the last reading and writing went (loop.c). */
     struct {
-        bool tcp;           /* descriptors 0 and 1 are a TCP socket */
-        bool quickack;      /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
-        bool input_waits;   /* for room in the output: whole packets may be left */
-        bool input_drained; /* the last reading left nothing in the socket */
-        bool output_held;   /* the socket did not take all of the last output */
+        bool tcp;         /* descriptors 0 and 1 are a TCP socket */
+        bool quickack;    /* no session has run yet: acknowledge at once (TCP_QUICKACK) */
+        bool input_waits; /* for room in the output: whole packets may be left */
+        bool input_empty; /* the last reading left nothing in the socket */
+        bool output_held; /* the socket did not take all of the last output */
         uint64_t bytes_in;
         uint64_t bytes_out;
     } socket;

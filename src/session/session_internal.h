@@ -222,19 +222,19 @@ void sessions_reaped(struct sessions *sessions, pid_t pid, int status);
  */
 int account_become(const struct account *account, const struct account_groups *groups);
 
-/* ---- session_requests.c: the table of requests ----------------------------------------------- */
+/* ---- session_ipc.c: the table of requests ---------------------------------------------------- */
 
 /* Room for any request, and its alignment. */
 union session_request {
     uint32_t type;
     struct ipc_pty pty;                           /* has the strictest alignment */
-    uint8_t bytes[IPC_SESSION_REQUEST_BYTES + 1]; /* request_serve() adds a NUL */
+    uint8_t bytes[IPC_SESSION_REQUEST_BYTES + 1]; /* ipc_serve() adds a NUL */
 };
 
-/* Receives one request from SESSION_DESCRIPTOR into `request` and answers it, as request_serve()
+/* Receives one request from SESSION_DESCRIPTOR into `request` and answers it, as ipc_serve()
  * does. */
-enum request_outcome session_requests_serve(struct sessions *sessions,
-                                            union session_request *request, const char **wrong);
+enum request_outcome session_ipc_serve(struct sessions *sessions, union session_request *request,
+                                       const char **wrong);
 
 /* ---- reports of wrensshd-sftp become lines of the log ---------------------------------------- */
 

@@ -80,11 +80,10 @@ static union session_request request_memory __attribute__((aligned(PAGE_BYTES)))
 
 static void reap_programs(struct sessions *sessions, int signals)
 {
-    struct signalfd_siginfo drained;
+    struct signalfd_siginfo info;
     int status;
     pid_t pid;
-    (void)!read(signals, &drained,
-                sizeof(drained)); /* one SIGCHLD is pending, however many ended */
+    (void)!read(signals, &info, sizeof(info)); /* one SIGCHLD is pending, however many ended */
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         sessions_reaped(sessions, pid, status);
     }
@@ -148,7 +147,7 @@ __attribute__((noreturn)) static void serve_session(struct sessions *sessions, i
         }
         if (ready > 0 && waiting[0].revents != 0) {
             const char *wrong = NULL;
-            if (session_requests_serve(sessions, &request_memory, &wrong) == REQUEST_CLOSED) {
+            if (session_ipc_serve(sessions, &request_memory, &wrong) == REQUEST_CLOSED) {
                 finish_with_reports(sessions, signals);
             }
             if (wrong != NULL) {

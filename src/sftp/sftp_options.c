@@ -150,7 +150,7 @@ static int print_requests(const struct flags *flags)
 }
 
 /* Handles the flags that flags_next() returns. */
-static int take_flag(struct sftp_options *options, const struct flags *flags, int flag)
+static int take_sftp_flag(struct sftp_options *options, const struct flags *flags, int flag)
 {
     switch (flag) {
     case 'v':
@@ -187,7 +187,7 @@ int sftp_options_parse(struct sftp_options *options, char **argv, bool by_daemon
     options->level = LOG_EVENT;
     options->allowed = UINT32_MAX;
     while ((flag = flags_next(&flags)) != FLAGS_END) {
-        if (take_flag(options, &flags, flag) != 0) {
+        if (take_sftp_flag(options, &flags, flag) != 0) {
             return -1;
         }
     }

@@ -434,10 +434,10 @@ SIMULATED(int, signals_watch, bool with_ending)
     return simulation_open(FREE_DESCRIPTOR_MIN, SIGNALS, 0);
 }
 
-SIMULATED(bool, monitor_requests_serve, struct monitor *monitor, union monitor_request *request)
+SIMULATED(bool, monitor_ipc_serve, struct monitor *monitor, union monitor_request *request)
 {
     running = monitor;
-    bool served = __real_monitor_requests_serve(monitor, request);
+    bool served = __real_monitor_ipc_serve(monitor, request);
     SIMULATION_CHECK(!model.may_sign && (!model.reply_due || model.broken));
     SIMULATION_CHECK((monitor->phase == MONITOR_AFTER_LOGIN) ==
                          (model.phase == MODEL_AFTER_LOGIN) ||

@@ -150,10 +150,10 @@ revocation@3@src/authkeys/krl.c@while (krl->left > 0) {@while (krl->verdict != R
 revocation@5@src/authkeys/krl.c@valid = krl->entry.left == sizeof(fingerprint);@valid = true;
 revocation@8@src/authkeys/krl.c@certificate->serial <= last@certificate->serial < last
 revocation@11@src/authkeys/krl.c@krl->entry.left - 1 - n / 8@krl->entry.left - n / 8
-sizes_session@0@src/session/session_requests.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
-sizes_session@0@src/session/session_requests.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
-sizes_monitor@0@src/ipc/request_serve.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
-sizes_monitor@0@src/monitor/monitor_requests.c@NULL, MONITOR_START@NULL, PHASES_ALL
+sizes_session@0@src/session/session_ipc.c@spawn->command_bytes > LIMIT@spawn->environment_bytes > LIMIT
+sizes_session@0@src/session/session_ipc.c@{sizeof(struct ipc_signal)@{sizeof(struct ipc_release)
+sizes_monitor@0@src/ipc/ipc_serve.c@request_bytes - row->bytes != tail_bytes@request_bytes - row->bytes > tail_bytes
+sizes_monitor@0@src/monitor/monitor_ipc.c@NULL, MONITOR_START@NULL, PHASES_ALL
 END
 }
 

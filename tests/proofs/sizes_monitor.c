@@ -1,12 +1,12 @@
 /*
- * find_row() of src/ipc/request_serve.c with the table of src/monitor/monitor_requests.c, and the
+ * find_row() of src/ipc/ipc_serve.c with the table of src/monitor/monitor_ipc.c, and the
  * sizes of SIGN's tail in src/monitor/sign.c: of a request of any size and any bytes, in any phase,
  * nothing is read that has not arrived. Each of the six requests is accepted if it comes in its
  * phase with the exact size of its struct and its tail, and nothing else is. A NUL still fits
  * behind it.
  *
  * Not proved here: what the handlers check of an accepted request (its values, and how often it
- * comes), and what request_serve() refuses before find_row() (descriptors, and a request that
+ * comes), and what ipc_serve() refuses before find_row() (descriptors, and a request that
  * recvmsg() has truncated).
  */
 #include "proofs.h"
@@ -14,8 +14,8 @@
 #include <stdlib.h>
 
 #include "agree.h"
-#include "monitor_requests.c"
-#include "request_serve.c"
+#include "ipc_serve.c"
+#include "monitor_ipc.c"
 
 static bool may_come(uint32_t type, unsigned phase)
 {

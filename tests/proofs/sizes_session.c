@@ -1,18 +1,18 @@
 /*
- * find_row() of src/ipc/request_serve.c with the table of src/session/session_requests.c: of a
+ * find_row() of src/ipc/ipc_serve.c with the table of src/session/session_ipc.c: of a
  * request of any size and any bytes nothing is read that has not arrived. Each of the four requests
  * is accepted if it has the exact size of its struct and its tail, and nothing else is. A NUL still
  * fits behind it.
  *
  * Not proved here: what the handlers check of an accepted request (the channel, the kind of a
- * program, the order of the requests), and what request_serve() refuses before find_row().
+ * program, the order of the requests), and what ipc_serve() refuses before find_row().
  */
 #include "proofs.h"
 
 #include <stdlib.h>
 
-#include "request_serve.c"
-#include "session_requests.c"
+#include "ipc_serve.c"
+#include "session_ipc.c"
 
 static bool is_spawn(const struct ipc_spawn *spawn, size_t count)
 {

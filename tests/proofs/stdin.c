@@ -1,15 +1,15 @@
 /*
  * src/net/channels/channel_stdin.c: data that was taken off a channel's window stays counted. What
  * is in hand (the batch), what is queued and what is consumed are together as much as before; only
- * channel_stdin_data() adds to it, and exactly what it is given. This is the part of the invariant
+ * channel_stdin_add() adds to it, and exactly what it is given. This is the part of the invariant
  * in window.c that channel_window.c leaves to its callers.
  *
  * Any valid state: what a program does not take may stay in the batch, even after CHANNEL_EOF. Its
  * data is that of a program whose queue is empty.
  *
- * Bounds: channel_stdin_flush() with one part only, since CBMC has no answer for several within
- * minutes: the fuzz target `connection` judges these. channel_stdin_drain() with up to CHUNKS
- * chunks.
+ * Bounds: channel_stdin_finish_batch() with one part only, since CBMC has no answer for several
+ * within minutes: the fuzz target `connection` judges these. channel_stdin_write_queue() with up to
+ * CHUNKS chunks.
  */
 #include "small.h"
 
@@ -219,15 +219,15 @@ int main(void)
     switch (THE_STEP) {
     case 0:
         ASSUME(!channel_input_has_eof(channel->input)); /* channel_window_take() refuses it */
-        channel_stdin_data(&connection, channel, bytes, count);
+        channel_stdin_add(&connection, channel, bytes, count);
         before += count;
         break;
     case 1:
-        channel_stdin_flush(&connection);
+        channel_stdin_finish_batch(&connection);
         PROVE(connection.stdin_batch.channel == NULL, "nothing is left in hand");
         break;
     case 2:
-        channel_stdin_drain(&connection, channel);
+        channel_stdin_write_queue(&connection, channel);
         break;
     case 3:
         channel_stdin_eof(&connection, channel);

@@ -217,7 +217,7 @@ int main(void)
     struct channel *channel = &connection.channels[0];
     struct channel *others = &connection.channels[1];
     connection.now_ms = nondet_size();
-    connection.socket.input_drained = nondet_bool();
+    connection.socket.input_empty = nondet_bool();
     connection.kex.sent = nondet_bool();
     connection.channels_used = nondet_size();
     ASSUME(connection.now_ms < CLOCK_END_MS && connection.channels_used <= LIMIT_CHANNELS);

@@ -47,7 +47,7 @@ static struct channel *channel_of(const struct program *program)
 static void data(const struct program *program, size_t from, size_t count)
 {
     channel_of(program)->window -= (uint32_t)count;
-    channel_stdin_data(rig.connection, channel_of(program), bytes + from, count);
+    channel_stdin_add(rig.connection, channel_of(program), bytes + from, count);
 }
 
 static size_t waiting(const struct program *program)
@@ -64,12 +64,12 @@ START_TEST(several_packets_in_one_call)
     data(&one, 3000, 0);
     data(&one, 3000, 1);
     ck_assert_uint_eq(waiting(&one), 0);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3001);
     ck_assert_mem_eq(back, bytes, 3001);
     ck_assert_uint_eq(channel_of(&one)->consumed, 3001);
     program_check_windows(&rig);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(waiting(&one), 0);
 }
 END_TEST
@@ -80,7 +80,7 @@ START_TEST(more_packets_than_a_call_takes)
         data(&one, i, 1);
     }
     ck_assert_uint_eq(waiting(&one), 3 * STDIN_BATCH_PARTS);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3 * STDIN_BATCH_PARTS + 1);
     ck_assert_mem_eq(back, bytes, 3 * STDIN_BATCH_PARTS + 1);
 }
@@ -93,7 +93,7 @@ START_TEST(each_program_has_its_own)
     ck_assert_uint_eq(waiting(&one), 10);
     data(&one, 10, 30);
     ck_assert_uint_eq(waiting(&other), 20);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 40);
     ck_assert_mem_eq(back, bytes, 40);
     ck_assert_uint_eq(program_read(other.in, back, sizeof(back)), 20);
@@ -125,7 +125,7 @@ START_TEST(data_is_ahead_of_close)
     rig_reply_done(&rig, IPC_RELEASE, 1);
     hear_of(&one, SSH_MSG_CHANNEL_CLOSE);
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 3000);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     rig_expect_alive(&rig, SSH_PHASE_OPEN);
 }
 END_TEST
@@ -142,7 +142,7 @@ START_TEST(a_pipe_is_widened_once)
     }
     data(&one, 0, 30000);
     data(&one, 30000, 30000);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     int widened = fcntl(one.in, F_GETPIPE_SZ);
     if (widened == before) { /* the user has too many wide pipes already */
         ck_assert_uint_eq(channel->pending.bytes, 60000);
@@ -163,7 +163,7 @@ START_TEST(a_pipe_is_widened_once)
     while (write(channel->child_stdin, bytes, 4096) > 0) {
     }
     data(&one, 0, 1000);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_int_eq(fcntl(one.in, F_GETPIPE_SZ), before);
     ck_assert_uint_eq(channel->pending.bytes, 1000);
 }
@@ -175,12 +175,12 @@ START_TEST(a_pipe_is_not_widened_before_the_program_reads)
     const struct channel *channel = channel_of(&one);
     int before = fcntl(one.in, F_GETPIPE_SZ);
     data(&one, 0, LIMIT_WINDOW_BYTES);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     while (write(channel->child_stdin, bytes, 1) > 0) {
     }
     channel_of(&one)->window += LIMIT_WINDOW_BYTES; /* as if it had read */
     data(&one, 0, 1000);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_int_eq(fcntl(one.in, F_GETPIPE_SZ), before);
     ck_assert_uint_eq(channel->pending.bytes, 1000);
 }
@@ -194,12 +194,12 @@ START_TEST(nothing_overtakes_queued_data)
     while (write(channel->child_stdin, bytes, 4096) > 0) {
     }
     data(&one, 0, 100);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(channel->pending.bytes, 100);
     while (program_read(one.in, back, sizeof(back)) > 0) {
     }
     data(&one, 100, 200);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(channel->pending.bytes, 300);
     program_turn(&rig, 0);
     ck_assert_uint_eq(program_read(one.in, back, sizeof(back)), 300);
@@ -216,7 +216,7 @@ START_TEST(all_queued_data_goes_out_at_once)
     channel_of(&one)->stdin_widened = true;
     data(&one, 0, 32000);
     data(&one, 32000, 30000);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(channel->pending.bytes, 62000);
     while (program_read(one.in, back, sizeof(back)) > 0) {
     }
@@ -234,7 +234,7 @@ START_TEST(data_that_a_program_takes_later_is_use)
     while (write(channel->child_stdin, bytes, 4096) > 0) {
     }
     data(&one, 0, 100);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     rig.connection->now_ms = 99;
     program_turn(&rig, 0);
     ck_assert_uint_ne(rig.connection->times.used_ms, 99);
@@ -273,10 +273,10 @@ START_TEST(a_program_that_has_closed_its_stdin)
     program_close(&one.in);
     data(&one, 0, 1000);
     data(&one, 1000, 1000);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_int_eq(channel_of(&one)->input, INPUT_BROKEN);
     data(&one, 2000, 1000);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     program_turn(&rig, 0);
     program_check_windows(&rig);
     ck_assert_uint_eq(channel_of(&one)->consumed, 3000);
@@ -293,7 +293,7 @@ static struct channel *hold(void)
     }
     data(&one, 0, 1000);
     data(&one, 1000, 2000);
-    channel_stdin_write(rig.connection);
+    channel_stdin_write_batch(rig.connection);
     ck_assert_uint_eq(channel_waiting_bytes(rig.connection, channel), 3000);
     program_check_windows(&rig);
     return channel;
@@ -324,7 +324,7 @@ END_TEST
 START_TEST(data_is_copied_before_the_buffer_is_used_again)
 {
     const struct channel *channel = hold();
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(channel->pending.bytes, 3000);
     read_held();
 }
@@ -349,7 +349,7 @@ START_TEST(data_that_is_held_is_dropped_with_its_program)
     ck_assert_int_eq(channel->child_stdin, -1);
     ck_assert_ptr_null(rig.connection->stdin_batch.channel);
     ck_assert_uint_eq(channel->consumed, 3000);
-    channel_stdin_flush(rig.connection);
+    channel_stdin_finish_batch(rig.connection);
     ck_assert_uint_eq(rig.connection->pool.in_use, 0);
 }
 END_TEST

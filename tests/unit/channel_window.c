@@ -27,7 +27,7 @@ static void start(void)
     }
     memset(bytes, 'x', sizeof(bytes));
     /* As the loop has it when it has read all that there was. */
-    rig.connection->socket.input_drained = true;
+    rig.connection->socket.input_empty = true;
 }
 
 static void finish(void)
@@ -111,7 +111,7 @@ END_TEST
 START_TEST(does_not_grow_while_there_is_more_to_read)
 {
     program_run(&rig, program, REMOTE);
-    rig.connection->socket.input_drained = false;
+    rig.connection->socket.input_empty = false;
     for (int i = 0; i < 5; i++) {
         move_a_step(program);
         ck_assert_uint_eq(take_adjusts(), LIMIT_WINDOW_BYTES / 4);

@@ -1,4 +1,4 @@
-/* Covers monitor.c, monitor_requests.c, ending.c and sign.c: runs monitor_run() in a process of its
+/* Covers monitor.c, monitor_ipc.c, ending.c and sign.c: runs monitor_run() in a process of its
  * own, and sends requests from the network process's ends of both sockets. people.h replaces
  * account_find.c. */
 #include "monitor.h"

@@ -1,5 +1,5 @@
 /*
- * Covers session_process.c and session_requests.c: starts the session process from a
+ * Covers session_process.c and session_ipc.c: starts the session process from a
  * process that plays the monitor, and sends requests from the network process's end of its
  * socket. Links nothing of monitor/.
  */

@@ -56,7 +56,7 @@ has "$users_files" '^users_find$'
 has "$tables" '^identity_find$'
 has "$etc" '^etc_open$'
 has "$process" '^confine_identity$'
-has "$ipc" '^request_serve$'
+has "$ipc" '^ipc_serve$'
 has "$admission" '^admission_enter$'
 has "$admission" '^slots_victim$'
 has "$wire" '^reader_end$'
@@ -75,7 +75,7 @@ parser='reader_'
 of_log='log_'
 of_users='users_|passwd_|account_file_|identity_find|etc_open'
 of_process='confine_|descriptors_|signals_|dirs_numbers|entropy_|landlock_|memory_give_back|oom_|sandbox_layers_|secret_|seccomp_'
-of_ipc='request_serve|sftp_report_|signature_'
+of_ipc='ipc_serve|sftp_report_|signature_'
 of_admission='admission_|slots_victim|penalty_|table_(front|open|read|write|lock|unlock|take|holder)|source_(of|is_remote)'
 of_net='packet_|connection_|queue_|loop_run|sandbox_enter|idle_trim|hostkeys_|dispatch|kexinit_|kex_|channel_|userauth_|messages_|version_read|tty_modes|ask_(start|sign|prove|auth|pty|spawn|signal|release|note|end)'
 of_net="$of_net|deadlines_|message_(begin|send)|output_room|pace_|version_(is_openssh|send)|seccomp_enter"
@@ -99,7 +99,7 @@ free_of ipc "$ipc" "^($of_users|secret_|seccomp_|confine_|landlock_|$of_others)"
 free_of admission "$admission" "^($of_users|$of_process|$of_ipc|$parser|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
 free_of wire "$wire" "^($of_log|$of_users|$of_process|$of_ipc|$of_admission|$of_net|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp)"
 free_of net "$net" "^($of_admission|$of_monitor|$of_authkeys|$of_hostkey|$of_session|$of_sftp|session_process_)"
-free_of net "$net" '^(signature_verify|request_serve|secret_)'
+free_of net "$net" '^(signature_verify|ipc_serve|secret_)'
 # The monitor parses nothing: it enters the parsers' room, and that of the session process, by one header each.
 free_of monitor "$monitor" "^($parser|$of_net|$of_session|$of_sftp|openssh_key_|host_certificate_)"
 entered=$(names "$monitor" | grep -E "^($of_authkeys)" |

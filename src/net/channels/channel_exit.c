@@ -130,7 +130,7 @@ void channel_exit_send(struct connection *connection, struct channel *channel)
 {
     read_exit(connection, channel);
     /* Background jobs may keep the terminal as long as they like: the session ends without them. */
-    if ((channel->ready & READY_DRAINED) != 0 &&
+    if ((channel->ready & READY_NO_STDOUT) != 0 &&
         connection->now_ms >= channel_exit_linger_ends_ms(connection, channel)) {
         channel_stdin_shut(connection, channel);
         channel_stdout_shut(channel);

@@ -158,7 +158,7 @@ enum ssh_phase channel_on_data(struct connection *connection, struct reader *mes
     if (data.left > 0) {
         connection_mark_used(connection);
     }
-    channel_stdin_data(connection, channel, data.bytes, data.left);
+    channel_stdin_add(connection, channel, data.bytes, data.left);
     return connection->phase;
 }
 
@@ -169,7 +169,7 @@ enum ssh_phase channel_on_extended_data(struct connection *connection, struct re
     if (channel == NULL) {
         return SSH_PHASE_ENDED;
     }
-    channel_stdin_flush(connection); /* the window counts what the program has not taken */
+    channel_stdin_finish_batch(connection); /* the window counts what the program has not taken */
     channel_window_consume(channel, data.left);
     channel_window_return(connection, channel);
     return connection->phase;
@@ -187,7 +187,7 @@ static struct channel *read_only_field(struct connection *connection, struct rea
         messages_refuse_malformed(connection, name);
         return NULL;
     }
-    channel_stdin_write(connection);
+    channel_stdin_write_batch(connection);
     return channel;
 }
 

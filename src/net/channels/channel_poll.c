@@ -72,9 +72,9 @@ void channel_poll_note(struct connection *connection, const struct pollfd *entri
         }
         bool stdout_ready = entries[1].revents != 0 || channel->flow == FLOW_COALESCING ||
                             (socket_has_room && awaits_room(connection, channel));
-        bool drained = entries[1].fd >= 0 && !stdout_ready;
+        bool no_stdout = entries[1].fd >= 0 && !stdout_ready;
         channel->ready = (entries[0].revents != 0 ? READY_STDIN : 0U) |
-                         (stdout_ready ? READY_STDOUT : 0U) | (drained ? READY_DRAINED : 0U) |
+                         (stdout_ready ? READY_STDOUT : 0U) | (no_stdout ? READY_NO_STDOUT : 0U) |
                          (entries[2].revents != 0 ? READY_STDERR : 0U) |
                          (entries[3].revents != 0 ? READY_EXIT : 0U);
         entries += CHANNEL_POLL_ENTRIES;
@@ -86,7 +86,7 @@ void channel_poll_note(struct connection *connection, const struct pollfd *entri
 static void give_turn(struct connection *connection, struct channel *channel)
 {
     if (channel_is_live(channel)) {
-        channel_stdin_drain(connection, channel);
+        channel_stdin_write_queue(connection, channel);
         channel_stdout_read(connection, channel);
         if (message_may_leave(connection)) {
             channel_exit_send(connection, channel);
@@ -115,7 +115,7 @@ void channel_poll_turn(struct connection *connection)
     /* Interactive channels are served first. Among the others, which can fill the output, another
      * one is first in each turn. */
     bool was_bulk[LIMIT_CHANNELS];
-    channel_stdin_write(connection);
+    channel_stdin_write_batch(connection);
     size_t used = connection->channels_used;
     connection->first_channel = next_live(connection, connection->first_channel);
     for (size_t i = 0; i < used; i++) {

@@ -32,7 +32,7 @@
  *
  * The flow says how the loop waits for more output. Each turn of the channel ends with one event.
  *
- *     state      | NOTHING | LITTLE | MUCH | DRAINED    | FULL
+ *     state      | NOTHING | LITTLE | MUCH | ALL        | FULL
  *     -----------+---------+--------+------+------------+---------
  *     QUIET      | -       | -      | BULK | COALESCING | FLOODING
  *     BULK       | -       | QUIET  | -    | COALESCING | FLOODING
@@ -103,7 +103,7 @@ enum channel_flow_event {
     FLOW_NOTHING, /* nothing could be read */
     FLOW_LITTLE,  /* no more was read than in a dialogue */
     FLOW_MUCH,    /* more was read */
-    FLOW_DRAINED, /* the same: all that was in a wide pipe; more may leave */
+    FLOW_ALL,     /* the same: all that was in a wide pipe; more may leave */
     FLOW_FULL,    /* the same: all that a turn may read of stdout */
     FLOW_EVENTS
 };

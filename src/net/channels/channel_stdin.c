@@ -84,15 +84,15 @@ static void keep_data(struct connection *connection, struct channel *channel, co
     }
 }
 
-void channel_stdin_data(struct connection *connection, struct channel *channel, const uint8_t *data,
-                        size_t count)
+void channel_stdin_add(struct connection *connection, struct channel *channel, const uint8_t *data,
+                       size_t count)
 {
     struct stdin_batch *batch = &connection->stdin_batch;
     if (count <= KEYSTROKE_BYTES) {
         channel->typed_ms = connection->now_ms;
     }
     if (batch->channel != channel || batch->count == STDIN_BATCH_PARTS) {
-        channel_stdin_flush(connection);
+        channel_stdin_finish_batch(connection);
     }
     if (channel->input != INPUT_OPEN || channel->pending.bytes > 0) {
         keep_data(connection, channel, data, count);
@@ -134,7 +134,7 @@ static void advance_batch(struct stdin_batch *batch, size_t written)
     }
 }
 
-void channel_stdin_write(struct connection *connection)
+void channel_stdin_write_batch(struct connection *connection)
 {
     struct stdin_batch *batch = &connection->stdin_batch;
     struct channel *channel = batch->channel;
@@ -155,10 +155,10 @@ void channel_stdin_write(struct connection *connection)
     }
 }
 
-void channel_stdin_flush(struct connection *connection)
+void channel_stdin_finish_batch(struct connection *connection)
 {
     struct stdin_batch *batch = &connection->stdin_batch;
-    channel_stdin_write(connection);
+    channel_stdin_write_batch(connection);
     for (int i = 0; i < batch->count; i++) {
         queue_add(&connection->pool, &batch->channel->pending, batch->parts[i].iov_base,
                   batch->parts[i].iov_len);
@@ -166,7 +166,7 @@ void channel_stdin_flush(struct connection *connection)
     *batch = (struct stdin_batch){0};
 }
 
-void channel_stdin_drain(struct connection *connection, struct channel *channel)
+void channel_stdin_write_queue(struct connection *connection, struct channel *channel)
 {
     bool ready = (channel->ready & READY_STDIN) != 0;
     while (ready && channel->child_stdin >= 0 && channel->pending.bytes > 0) {

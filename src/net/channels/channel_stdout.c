@@ -226,9 +226,9 @@ static enum channel_flow_event flow_event(const struct connection *connection,
     if (channel->child_stdout >= 0 && whole_turn) {
         return FLOW_FULL;
     }
-    bool drained = channel->child_stdout >= 0 && channel->stdout_widened &&
-                   data_may_leave(connection, channel, true);
-    return drained ? FLOW_DRAINED : FLOW_MUCH;
+    bool all = channel->child_stdout >= 0 && channel->stdout_widened &&
+               data_may_leave(connection, channel, true);
+    return all ? FLOW_ALL : FLOW_MUCH;
 }
 
 void channel_stdout_read(struct connection *connection, struct channel *channel)

@@ -40,23 +40,23 @@ void channel_stdin_start(struct connection *connection, struct channel *channel,
 
 /*
  * Data from the client, already taken off its window. The bytes must stay where they are until
- * channel_stdin_flush(). Data that no program can take any more counts as consumed.
+ * channel_stdin_finish_batch(). Data that no program can take any more counts as consumed.
  */
-void channel_stdin_data(struct connection *connection, struct channel *channel, const uint8_t *data,
-                        size_t count);
+void channel_stdin_add(struct connection *connection, struct channel *channel, const uint8_t *data,
+                       size_t count);
 
-/* Writes what channel_stdin_data() has collected: in each turn, and before CHANNEL_EOF or
+/* Writes what channel_stdin_add() has collected: in each turn, and before CHANNEL_EOF or
  * CHANNEL_CLOSE is handled, which must not overtake it. What the program does not take stays in the
  * input buffer: a slow program costs neither a copy nor the memory for it. */
-void channel_stdin_write(struct connection *connection);
+void channel_stdin_write_batch(struct connection *connection);
 
 /* The same, and queues the rest: before CHANNEL_EXTENDED_DATA or CHANNEL_REQUEST is handled, and
  * before the input buffer is used again. Other messages of the same read are handled first, a key
  * exchange too. */
-void channel_stdin_flush(struct connection *connection);
+void channel_stdin_finish_batch(struct connection *connection);
 
 /* Writes what is queued, if poll() found room for it. */
-void channel_stdin_drain(struct connection *connection, struct channel *channel);
+void channel_stdin_write_queue(struct connection *connection, struct channel *channel);
 
 /* The client's EOF: the program's stdin is closed once nothing is queued. A terminal has no such
  * end of input: its programs read on until they exit. */

@@ -63,7 +63,7 @@ static uint32_t largest_window(const struct connection *connection, const struct
 static void grow_window(const struct connection *connection, struct channel *channel,
                         uint32_t largest)
 {
-    if (connection->socket.input_drained && channel->stdin_bytes > LIMIT_FIRST_PIPE_BYTES &&
+    if (connection->socket.input_empty && channel->stdin_bytes > LIMIT_FIRST_PIPE_BYTES &&
         channel_waiting_bytes(connection, channel) == 0 && channel->limit < largest) {
         uint32_t more = (uint32_t)smaller((GROWTH - 1) * channel->limit, largest - channel->limit);
         more = (uint32_t)smaller(more, spare_window(connection));

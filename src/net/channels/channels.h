@@ -18,7 +18,7 @@ struct connection;
 /* The channels of the connection (RFC 4254 section 5): the state of each, and which one a message
  * names.
  *
- * channel_messages.c handles the client's messages, session_channel.c its requests. A program's
+ * channel_messages.c handles the client's messages, channel_requests.c its requests. A program's
  * bytes and its end are moved by channel_stdin.c, channel_stdout.c and channel_exit.c;
  * channel_poll.c says what the loop waits for and gives each channel its turn. */
 
@@ -63,13 +63,13 @@ struct pace {
     uint64_t moved_ms;   /* when data was last sent or window returned */
 };
 
-/* DRAINED: poll() was asked about stdout, and there was none. */
+/* NO_STDOUT: poll() was asked about stdout, and there was none. */
 enum channel_ready {
     READY_STDIN = 1,
     READY_STDOUT = 2,
     READY_STDERR = 4,
     READY_EXIT = 8,
-    READY_DRAINED = 16
+    READY_NO_STDOUT = 16
 };
 
 /*
@@ -118,7 +118,7 @@ struct channel {
     /* channel_poll.c */
     unsigned ready; /* what poll() found in this turn: enum channel_ready */
 
-    /* session_channel.c: what requests have set before the program starts */
+    /* channel_requests.c: what requests have set before the program starts */
     bool has_pty;
     size_t environment_bytes;
     char term[LIMIT_TERM_BYTES];
@@ -258,7 +258,7 @@ struct channel_plan channel_poll_plan(const struct connection *connection, struc
 void channel_poll_note(struct connection *connection, const struct pollfd *entries,
                        bool socket_has_room);
 
-/* Writes what channel_stdin_data() has collected, before the input buffer moves. Then one turn for
+/* Writes what channel_stdin_add() has collected, before the input buffer moves. Then one turn for
  * each channel: queued data to programs; and, if a message may leave, output, exit status, EOF,
  * CLOSE and window to the client. */
 void channel_poll_turn(struct connection *connection);
@@ -266,7 +266,7 @@ void channel_poll_turn(struct connection *connection);
 /* ---- messages -------------------------------------------------------------------------------- */
 
 /* The messages of the connection protocol (RFC 4254 sections 4 and 5) and those of a session
- * (section 6), which session_channel.c handles; and the log of refused forwardings. Each message
+ * (section 6), which channel_requests.c handles; and the log of refused forwardings. Each message
  * has a handler of net.h. */
 
 enum ssh_phase channel_on_global_request(struct connection *connection, struct reader *message);

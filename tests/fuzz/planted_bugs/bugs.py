@@ -30,7 +30,7 @@ BUGS = {
         "a leaked descriptor", "src/session/sessions.c",
         "        streams_close(streams.ours);\n        streams_close(streams.theirs);\n        return NULL;",
         "        streams_close(streams.theirs);\n        return NULL;",
-        system="system_session_process system_three_processes", fuzz="session_requests", faults="terminal login"),
+        system="system_session_process system_three_processes", fuzz="session_process", faults="terminal login"),
     "branch": Bug(
         "a branch that depends on a secret", "crypto/sntrup761.c",
         "    return (int16_t)(value - (Q & (int16_t)(room >> 15)));",
@@ -46,7 +46,7 @@ BUGS = {
         "an error that is ignored", "src/session/account_become.c",
         "!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) != 0)",
         "!confine_inheritable() || confine_set_groups((size_t)groups->count, groups->ids) > 0)",
-        system="system_account system_three_processes", fuzz="session_requests", faults="login"),
+        system="system_account system_three_processes", fuzz="session_process", faults="login"),
     "interrupted": Bug(
         "a call that is not repeated after EINTR", "src/hostkey/hostkey_make.c",
         "written < 0 && errno == EINTR", "written < 0 && errno == EAGAIN",
@@ -92,7 +92,7 @@ BUGS = {
         "        !forced && (found->groups.has_reserve != 0", "        (!forced || true) && (found->groups.has_reserve != 0",
         system="system_slots", fuzz="monitor"),
     "silence": Bug(
-        "a deadline for those who have answered", "src/monitor/monitor_requests.c",
+        "a deadline for those who have answered", "src/monitor/monitor_ipc.c",
         "    admission_note_exchange(monitor->admission);\n    monitor->silence_ms = INT64_MAX;\n",
         "    admission_note_exchange(monitor->admission);\n",
         system="system_slots", fuzz="monitor"),

@@ -44,7 +44,7 @@ RUNS = (
 )
 
 LOST = "NONE_IS_MISSING"
-TABLE = "src/monitor/monitor_requests.c"
+TABLE = "src/monitor/monitor_ipc.c"
 SELF_CHECKS = (
     Run("no strict key exchange: Terrapin", "transport", LOST, STRICT, None,
         (*PROTECTIONS["OFFERS_STRICT_KEX"], "", PROTECTIONS["STRICT_IF_OFFERED"][1], "")),

@@ -3,7 +3,7 @@
  * connection, sees and makes all that is on the wire, and has another host that the same client uses.
  *
  * Modelled: the monitor's phases and its requests, in any order. Which request it serves in which phase is read from
- * src/monitor/monitor_requests.c. What a signature covers are numbers that are equal only if all fields are.
+ * src/monitor/monitor_ipc.c. What a signature covers are numbers that are equal only if all fields are.
  *
  * Proved: who is logged in has signed this, for our host, while this connection was there; and each signature opens one
  * connection at most. Before the monitor decides about a login, the sandbox has been reported and a key exchange made; it

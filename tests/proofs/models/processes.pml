@@ -89,7 +89,7 @@ end_of_world:
 
 inline fail_connection() { phase = OVER; network_killed = true }
 
-/* request_serve(): never waits for the network process. */
+/* ipc_serve(): never waits for the network process. */
 inline reply(value) {
     if
     :: nfull(replies) -> replies!value

@@ -24,9 +24,9 @@ PROTECTIONS = {
     "TWO_LETTERS": ("src/net/transport/kex.c", "derive_key(kex, &exchange, 'D', exchange.server_key);"),
     # login.pml
     "HASH_HAS_HOSTKEY": ("src/monitor/sign.c", "exchange_hash_string(&hash, k_s, k_s_bytes);"),
-    "CHECKS_COOKIE": ("src/monitor/monitor_requests.c",
+    "CHECKS_COOKIE": ("src/monitor/monitor_ipc.c",
                       "if (monitor->login.session_id_bytes == 0 && !sign_has_cookie(sign, tail, monitor->cookie)) {"),
-    "KEEPS_FIRST_HASH": ("src/monitor/monitor_requests.c", "if (login->session_id_bytes == 0) {"),
+    "KEEPS_FIRST_HASH": ("src/monitor/monitor_ipc.c", "if (login->session_id_bytes == 0) {"),
     "SIGNED_HAS_SESSION_ID": ("src/monitor/sign.c", "writer_string(&writer, login->session_id, login->session_id_bytes);"),
     "SIGNED_HAS_HOSTKEY": ("src/monitor/sign.c", "writer_string(&writer, k_s, k_s_bytes);"),
     "VERIFIES_SIGNATURE": ("src/monitor/sign.c", "!signature_verify(&signature, &grant->key, data, data_bytes)"),
@@ -39,7 +39,7 @@ PROTECTIONS = {
     "LOOKS_AT_DEADLINE": ("src/monitor/monitor.c", "if (clock_now_ms() >= monitor->deadline_ms) {"),
     "WATCHES_CONNECTION": ("src/monitor/monitor.c", "if (ready > 0 && waiting[2].revents != 0) {\n        connection_ended(monitor);"),
     "KILLS_NETWORK": ("src/monitor/monitor.c", '"network process did not end");\n            ending_kill_network(monitor);'),
-    "NEVER_WAITS": ("src/ipc/request_serve.c", "sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);"),
+    "NEVER_WAITS": ("src/ipc/ipc_serve.c", "sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT);"),
     "READER_HAS_DEADLINE": ("src/monitor/authkeys_ask.c", "while (!answer->ended && clock_now_ms() < request->deadline_ms) {"),
     "NETWORK_ENDS_WITH_MONITOR": ("src/net/sandbox.c", "prctl(PR_SET_PDEATHSIG, (unsigned long)SIGTERM, 0L, 0L, 0L);"),
     "SESSION_ENDS_WITH_MONITOR": ("src/session/session_process.c", "fcntl(lifeline, F_SETSIG, SIGKILL) == 0"),
@@ -91,10 +91,10 @@ class Source:
 
     def requests(self):
         """{name: set of phases as bits} of the monitor's table; START is 1, BEFORE_LOGIN 2, AFTER_LOGIN 4."""
-        text = self.read("src/monitor/monitor_requests.c")
+        text = self.read("src/monitor/monitor_ipc.c")
         bits = {f"MONITOR_{name}": 1 << at for at, name in enumerate(("START", "BEFORE_LOGIN", "AFTER_LOGIN", "OVER"))}
         rows = re.findall(r"\[IPC_(\w+)\] = \{sizeof\(struct \w+\),\s*\w+,\s*(\w+),\s*on_", text)
-        assert len(rows) == text.count("] = {sizeof"), "monitor_requests.c: a row can't be read"
+        assert len(rows) == text.count("] = {sizeof"), "monitor_ipc.c: a row can't be read"
         return {name: self.evaluate(text, phases, bits) for name, phases in rows}
 
     def first_kex_messages(self):

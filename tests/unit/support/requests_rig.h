@@ -1,6 +1,6 @@
 /*
  * A channel of a logged-in connection that takes requests (RFC 4254 section 6): what the tests of
- * session_channel.c share. It is not the first channel, so that its two numbers differ.
+ * channel_requests.c share. It is not the first channel, so that its two numbers differ.
  */
 #ifndef WREN_UNIT_REQUESTS_RIG_H
 #define WREN_UNIT_REQUESTS_RIG_H

@@ -89,7 +89,7 @@ void rig_say_bytes(struct rig *rig, const void *payload, size_t payload_bytes)
     ck_assert_ptr_nonnull(exact);
     memcpy(exact, payload, payload_bytes);
     dispatch(rig->connection, exact, payload_bytes, rig->sequence++);
-    channel_stdin_flush(rig->connection);
+    channel_stdin_finish_batch(rig->connection);
     free(exact);
 }
 
@@ -117,7 +117,7 @@ void rig_deliver(struct rig *rig, const void *bytes, size_t count)
     memcpy(connection->buffers.input + connection->input_end, bytes, count);
     connection->input_end += count;
     dispatch_input(connection);
-    channel_stdin_flush(connection);
+    channel_stdin_finish_batch(connection);
 }
 
 void rig_send_bytes(struct rig *rig, const void *payload, size_t payload_bytes)

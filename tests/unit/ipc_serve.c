@@ -1,4 +1,4 @@
-/* request_serve() with a table of this test: sizes, phases, tails, descriptors, replies. */
+/* ipc_serve() with a table of this test: sizes, phases, tails, descriptors, replies. */
 #include "ipc.h"
 
 #include <errno.h>
@@ -117,7 +117,7 @@ static const char *wrong;
 static enum request_outcome serve(unsigned phase)
 {
     wrong = "not set";
-    return request_serve(pair[0], table, phase, &heard, &room, sizeof(room), &wrong);
+    return ipc_serve(pair[0], table, phase, &heard, &room, sizeof(room), &wrong);
 }
 
 static void say(uint32_t type, uint32_t value, const char *tail, size_t bytes)
@@ -356,7 +356,7 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("request_serve");
+    Suite *suite = suite_create("ipc_serve");
     TCase *tests = tcase_create("requests");
     tcase_add_checked_fixture(tests, begin, finish);
     tcase_set_timeout(tests, 30);

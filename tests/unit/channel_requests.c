@@ -1,4 +1,4 @@
-/* Terminals are in session_channel_pty.c. */
+/* Terminals are in channel_requests_pty.c. */
 #include "channels.h"
 #include "net.h"
 
@@ -272,8 +272,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("session_channel");
-    TCase *tests = tcase_create("session_channel");
+    Suite *suite = suite_create("channel_requests");
+    TCase *tests = tcase_create("channel_requests");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_loop_test(tests, starts_a_program, 0, sizeof(starts) / sizeof(starts[0]));
     tcase_add_test(tests, a_failed_start_can_be_tried_again);

@@ -234,7 +234,7 @@ enum ssh_phase channel_on_request(struct connection *connection, struct reader *
     if (channel->output == OUTPUT_CLOSED) {
         return connection->phase; /* it crossed our CLOSE and gets no answer */
     }
-    channel_stdin_flush(connection);
+    channel_stdin_finish_batch(connection);
     enum outcome outcome = handle_request(connection, channel, &type, message);
     if (outcome == MALFORMED) {
         return messages_refuse_malformed(connection, "CHANNEL_REQUEST");

@@ -212,11 +212,11 @@ static const struct request_row table[IPC_TYPES] = {
     [IPC_END] = {sizeof(struct ipc_end), NULL, PHASES_ALL, on_end, 0},
 };
 
-bool monitor_requests_serve(struct monitor *monitor, union monitor_request *request)
+bool monitor_ipc_serve(struct monitor *monitor, union monitor_request *request)
 {
     const char *wrong;
-    enum request_outcome outcome = request_serve(monitor->ipc, table, monitor->phase, monitor,
-                                                 request, sizeof(*request), &wrong);
+    enum request_outcome outcome =
+        ipc_serve(monitor->ipc, table, monitor->phase, monitor, request, sizeof(*request), &wrong);
     if (wrong != NULL) {
         ending_fail(monitor, wrong);
     }

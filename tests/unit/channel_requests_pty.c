@@ -1,4 +1,4 @@
-/* For session_channel.c: requests for a terminal: pty-req, window-change and break. */
+/* For channel_requests.c: requests for a terminal: pty-req, window-change and break. */
 #include "channels.h"
 #include "net.h"
 
@@ -128,8 +128,8 @@ END_TEST
 
 Suite *unit_suite(void)
 {
-    Suite *suite = suite_create("session_channel_pty");
-    TCase *tests = tcase_create("session_channel_pty");
+    Suite *suite = suite_create("channel_requests_pty");
+    TCase *tests = tcase_create("channel_requests_pty");
     tcase_add_checked_fixture(tests, start, finish);
     tcase_add_test(tests, a_terminal_is_requested);
     tcase_add_test(tests, a_terminal_that_is_not_granted);

@@ -21,9 +21,9 @@ static const struct request_row table[IPC_TYPES] = {
                      sizeof(struct ipc_done)},
 };
 
-enum request_outcome session_requests_serve(struct sessions *sessions,
-                                            union session_request *request, const char **wrong)
+enum request_outcome session_ipc_serve(struct sessions *sessions, union session_request *request,
+                                       const char **wrong)
 {
-    return request_serve(SESSION_DESCRIPTOR, table, REQUEST_ALWAYS, sessions, request,
-                         sizeof(*request), wrong);
+    return ipc_serve(SESSION_DESCRIPTOR, table, REQUEST_ALWAYS, sessions, request, sizeof(*request),
+                     wrong);
 }

@@ -91,9 +91,9 @@ static const char *answer(int socket, const struct request_row table[static IPC_
     return NULL;
 }
 
-enum request_outcome request_serve(int socket, const struct request_row table[static IPC_TYPES],
-                                   unsigned phase, void *process, void *request, size_t room,
-                                   const char **wrong)
+enum request_outcome ipc_serve(int socket, const struct request_row table[static IPC_TYPES],
+                               unsigned phase, void *process, void *request, size_t room,
+                               const char **wrong)
 {
     struct iovec part = {request, room - 1};
     /* Without space for control data the kernel drops descriptors that were sent, and sets
