@@ -13,12 +13,6 @@
 #include "seccomp.h"
 #include "users.h"
 
-/* linux/prctl.h since Linux 4.3. */
-#ifndef PR_CAP_AMBIENT
-#define PR_CAP_AMBIENT           47
-#define PR_CAP_AMBIENT_CLEAR_ALL 4
-#endif
-
 /* From linux/keyctl.h, which a musl toolchain may lack. */
 #define KEYCTL_JOIN_SESSION_KEYRING 1
 #define KEYCTL_LINK                 8

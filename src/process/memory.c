@@ -57,11 +57,6 @@ void *memory_beside_data(size_t bytes)
 
 /* ---- secrets --------------------------------------------------------------------------------- */
 
-/* Linux 4.14; older C libraries lack the name. */
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
-
 void *secret_new(size_t bytes)
 {
     /* Locked if RLIMIT_MEMLOCK allows it. */

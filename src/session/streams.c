@@ -12,11 +12,6 @@
 #include <termios.h>
 #include <unistd.h>
 
-/* asm-generic/ioctls.h since Linux 4.13. */
-#ifndef TIOCGPTPEER
-#define TIOCGPTPEER 0x5441
-#endif
-
 /* ---- pipes ----------------------------------------------------------------------------------- */
 
 void streams_close_one(int *fd)

@@ -100,12 +100,6 @@ END_TEST
 
 /* ---- capabilities ---------------------------------------------------------------------------- */
 
-#ifndef PR_CAP_AMBIENT
-#define PR_CAP_AMBIENT        47
-#define PR_CAP_AMBIENT_IS_SET 1
-#define PR_CAP_AMBIENT_RAISE  2
-#endif
-
 #define CAP_KILL_NUMBER 5UL
 
 static bool empties_all_sets(void)
