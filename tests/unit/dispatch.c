@@ -1,62 +1,23 @@
-/*
- * The second copy of the matrix of messages and phases, written from the RFCs: what may arrive
- * when, in letters; and what dispatch() makes of it.
- */
+/* Compares dispatch() with the second copy of the matrix of messages and phases, in
+ * message_phases.h. */
 #include "net.h"
 
 #include <string.h>
 
 #include "channels.h"
 #include "client.h"
+#include "message_phases.h"
 #include "transport.h"
 #include "unit.h"
 
-/* A letter for each phase, in the order of enum ssh_phase: version, kexinit, guess, ecdh, newkeys,
- * service, auth, open; small ones for a later exchange; x when it has ended. */
-static const char letters[] = "VKGENSAOgenx";
+static const char letters[] = PHASE_LETTERS;
 
-/* Every number that the server knows of, with the phases in which it is taken. */
+#define ROW(number, taken, handler) {number, taken, handler},
 static const struct known {
     int number;
     const char *taken;
     message_handler *handler;
-} known[] = {
-    {1, "KGENSAOgen", messages_on_disconnect},
-    {2, "SAOgen", messages_on_ignore},
-    {3, "SAOgen", messages_on_unimplemented},
-    {4, "SAOgen", messages_on_debug},
-    {5, "S", messages_on_service_request},
-    {6, "", NULL},
-    {7, "S", messages_on_ext_info},
-    {20, "KSAO", kexinit_on_kexinit},
-    {21, "Nn", kex_on_newkeys},
-    {30, "Ee", kex_on_ecdh_init},
-    {31, "", NULL},
-    {50, "AO", userauth_on_request},
-    {51, "", NULL},
-    {52, "", NULL},
-    {53, "", NULL},
-    {60, "", NULL},
-    {80, "O", channel_on_global_request},
-    {81, "O", messages_on_unwanted_reply},
-    {82, "O", messages_on_unwanted_reply},
-    {90, "O", channel_on_open},
-    {91, "", NULL},
-    {92, "", NULL},
-    {93, "O", channel_on_window_adjust},
-    {94, "O", channel_on_data},
-    {95, "O", channel_on_extended_data},
-    {96, "O", channel_on_eof},
-    {97, "O", channel_on_close},
-    {98, "O", channel_on_request},
-    {99, "O", channel_on_unwanted_reply},
-    {100, "O", channel_on_unwanted_reply},
-    {192, "O", messages_on_ping},
-    {193, "", NULL},
-};
-
-/* Where an unknown number is answered with UNIMPLEMENTED; in an exchange it ends the connection. */
-static const char patient[] = "SAO";
+} known[] = {MESSAGE_PHASES(ROW)};
 
 static struct rig rig;
 
@@ -89,7 +50,7 @@ static const struct known *know(int number)
 static enum dispatch_verdict expected_verdict(int number, char letter, message_handler **handler)
 {
     const struct known *message = know(number);
-    if (has("Gg", letter) && number >= 30 && number <= 49) {
+    if (has(PHASES_OF_GUESS, letter) && number >= 30 && number <= 49) {
         *handler = kex_on_wrong_guess;
         return DISPATCH_HANDLE;
     }
@@ -97,7 +58,7 @@ static enum dispatch_verdict expected_verdict(int number, char letter, message_h
         *handler = message->handler;
         return has(message->taken, letter) ? DISPATCH_HANDLE : DISPATCH_REFUSE;
     }
-    return has(patient, letter) ? DISPATCH_UNIMPLEMENTED : DISPATCH_REFUSE;
+    return has(PHASES_OF_UNKNOWN, letter) ? DISPATCH_UNIMPLEMENTED : DISPATCH_REFUSE;
 }
 
 START_TEST(all_messages_in_all_phases)

@@ -1,10 +1,13 @@
 /*
  * Every message that the product handles or makes passes here: the linker puts these functions
- * before packet_open() and packet_seal(). The table of phases is stated here a second time.
+ * before packet_open() and packet_seal(). What may come in which phase is what
+ * message_phases.h says.
  */
 #include "world.h"
 
 #include <string.h>
+
+#include "message_phases.h"
 
 #if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
@@ -15,69 +18,20 @@
 
 /* ---- phases ---------------------------------------------------------------------------------- */
 
-#define IN(phase) (1U << (phase))
-
-static unsigned phases_of(uint8_t number)
+/* The number's phases, in letters; NULL if the product does not know the number. */
+static const char *phases_of(uint8_t number)
 {
-    const unsigned first =
-        IN(SSH_PHASE_KEXINIT) | IN(SSH_PHASE_GUESS) | IN(SSH_PHASE_ECDH) | IN(SSH_PHASE_NEWKEYS);
-    const unsigned later =
-        IN(SSH_PHASE_REKEY_GUESS) | IN(SSH_PHASE_REKEY_ECDH) | IN(SSH_PHASE_REKEY_NEWKEYS);
-    const unsigned usual = IN(SSH_PHASE_SERVICE) | IN(SSH_PHASE_AUTH) | IN(SSH_PHASE_OPEN);
-    const unsigned guess =
-        number >= 30 && number < 50 ? IN(SSH_PHASE_GUESS) | IN(SSH_PHASE_REKEY_GUESS) : 0;
-    switch (number) {
-    case 1:
-        return first | later | usual;
-    case 2:
-    case 3:
-    case 4:
-        return later | usual;
-    case 5:
-    case 7:
-        return IN(SSH_PHASE_SERVICE);
-    case 20:
-        return IN(SSH_PHASE_KEXINIT) | usual;
-    case 21:
-        return IN(SSH_PHASE_NEWKEYS) | IN(SSH_PHASE_REKEY_NEWKEYS);
-    case 30:
-        return guess | IN(SSH_PHASE_ECDH) | IN(SSH_PHASE_REKEY_ECDH);
-    case 31: /* and others that only a server sends */
-        return guess;
-    case 6:
-    case 51:
-    case 52:
-    case 53:
-    case 60:
-    case 91:
-    case 92:
-    case 193:
-        return 0;
-    case 50:
-        return IN(SSH_PHASE_AUTH) | IN(SSH_PHASE_OPEN);
-    case 80:
-    case 81:
-    case 82:
-    case 90:
-    case 93:
-    case 94:
-    case 95:
-    case 96:
-    case 97:
-    case 98:
-    case 99:
-    case 100:
-    case 192:
-        return IN(SSH_PHASE_OPEN);
-    default: /* unknown: UNIMPLEMENTED */
-        return guess | usual;
-    }
+#define ROW(number, taken, handler) [number] = taken,
+    static const char *const known[UINT8_MAX + 1] = {MESSAGE_PHASES(ROW)};
+    return known[number];
 }
 
-static bool is_unknown(uint8_t number)
+static bool may_come(uint8_t number, enum ssh_phase phase)
 {
-    return phases_of(number) == (IN(SSH_PHASE_SERVICE) | IN(SSH_PHASE_AUTH) | IN(SSH_PHASE_OPEN)) ||
-           (number > 31 && number < 50);
+    const char letter = PHASE_LETTERS[phase];
+    const char *phases = phases_of(number);
+    return strchr(phases != NULL ? phases : PHASES_OF_UNKNOWN, letter) != NULL ||
+           (number >= 30 && number < 50 && strchr(PHASES_OF_GUESS, letter) != NULL);
 }
 
 /* ---- memory that is not to be read ----------------------------------------------------------- */
@@ -113,7 +67,7 @@ void judge_message(const uint8_t *payload, size_t payload_bytes, uint32_t sequen
     world.handling = true;
     world.phase_before = phase;
     world.number = payload[0];
-    world.must_end = (phases_of(payload[0]) & IN(phase)) == 0;
+    world.must_end = !may_come(payload[0], phase);
     world.must_live = false;
     world.granted = 0;
     world.verdict = UINT32_MAX;
@@ -123,7 +77,7 @@ void judge_message(const uint8_t *payload, size_t payload_bytes, uint32_t sequen
     if (world.must_end || (guess && payload[0] >= 30)) {
         return;
     }
-    if (is_unknown(payload[0])) {
+    if (phases_of(payload[0]) == NULL) {
         expect_reply(SSH_MSG_UNIMPLEMENTED, sequence, 0, 0);
     } else {
         judge_fields(payload, payload_bytes);

@@ -1,11 +1,25 @@
-"""What the servers should do, as tables to read: state, then message, then (answer, next state). A message that a state
-does not list ends the connection with the state's last word, OTHERWISE. The states are the phases of
-src/net/net.h; a later key exchange is written once and belongs to each state that it can interrupt."""
+"""What the servers should do, as tables to read: state, then message, then (answer, next state). Which message may come in
+which phase is what tests/unit/support/message_phases.h says. The rows here have an answer or lead to another state; a
+message of NUMBERS without a row is taken in silence if it may come. Any other message ends the connection with the state's
+last word, OTHERWISE. The states are the phases of src/net/net.h; a later key exchange is written once and belongs to each
+state that it can interrupt."""
 
+import pathlib
+import re
+
+TESTS = pathlib.Path(__file__).resolve().parents[2]
+PHASES = (TESTS / "unit/support/message_phases.h").read_text(encoding="utf-8")
+# The phases of each message by its number, as letters; small ones are those of a later key exchange.
+TAKEN = {int(number): letters for number, letters in re.findall(r'ROW\((\d+), "(\w*)"', PHASES)}
 ENDED, SILENT = "ENDED", "-"
 OTHERWISE = "otherwise"
 PROTOCOL_ERROR, KEY_EXCHANGE_FAILED, MAC_ERROR, CLOSED = "DISCONNECT 2", "DISCONNECT 3", "DISCONNECT 5", "CLOSED"
 NO_SUCH_SERVICE, NO_COMMON_METHOD = ("DISCONNECT 7", ENDED), (KEY_EXCHANGE_FAILED, ENDED)
+
+# The messages that some state takes in silence, and two that the server does not know, by their numbers.
+NUMBERS = {"IGNORE": 2, "UNIMPLEMENTED": 3, "DEBUG": 4, "EXT_INFO": 7, "UNKNOWN_KEX": 40, "AUTH_NONE": 50, "AUTH_PROBE": 50,
+           "AUTH_SIGNED": 50, "AUTH_FORGED": 50, "AUTH_OTHER": 50, "REQUEST_SUCCESS": 81, "REQUEST_FAILURE": 82,
+           "ADJUST": 93, "CHANNEL_SUCCESS": 99, "CHANNEL_FAILURE": 100, "UNKNOWN": 191}
 
 # A key exchange after KEXINIT. None: back to the state that it has interrupted.
 REKEY = {
@@ -14,11 +28,6 @@ REKEY = {
 }
 # After a KEXINIT with a wrong guess any message of the numbers 30 to 49 is the guess (RFC 4253 section 7).
 GUESS = {message: (SILENT, "ECDH") for message in ("ECDH_INIT", "ECDH_ZERO", "ECDH_REPLY", "UNKNOWN_KEX")}
-# RFC 4253 section 7.1 allows these in any later key exchange.
-ALWAYS = ("IGNORE", "DEBUG", "UNIMPLEMENTED")
-# A login request after the login is ignored (RFC 4252 section 5.1), and so is a reply that nobody has asked for.
-IGNORED_WHEN_OPEN = ("AUTH_NONE", "AUTH_PROBE", "AUTH_SIGNED", "AUTH_FORGED", "AUTH_OTHER", "REQUEST_SUCCESS",
-                     "REQUEST_FAILURE", "CHANNEL_SUCCESS", "CHANNEL_FAILURE")
 
 
 def transport():
@@ -30,13 +39,12 @@ def transport():
         "GUESS": dict(GUESS),
         "ECDH": {"ECDH_INIT": ("ECDH_REPLY NEWKEYS EXT_INFO", "NEWKEYS"), "ECDH_ZERO": (KEY_EXCHANGE_FAILED, ENDED)},
         "NEWKEYS": {"NEWKEYS": (SILENT, "SERVICE")},
-        "SERVICE": {"SERVICE_REQUEST": ("SERVICE_ACCEPT", "AUTH"), "SERVICE_OTHER": NO_SUCH_SERVICE,
-                    "EXT_INFO": (SILENT, "SERVICE")},
+        "SERVICE": {"SERVICE_REQUEST": ("SERVICE_ACCEPT", "AUTH"), "SERVICE_OTHER": NO_SUCH_SERVICE},
         "AUTH": {"AUTH_NONE": ("USERAUTH_FAILURE", "AUTH"), "AUTH_PROBE": ("PK_OK", "AUTH"),
                  "AUTH_FORGED": ("USERAUTH_FAILURE", "AUTH"), "AUTH_OTHER": NO_SUCH_SERVICE,
                  "AUTH_SIGNED": ("USERAUTH_SUCCESS GLOBAL_REQUEST", "OPEN")},
         # Only sessions can be opened. Window for a closed channel comes from a client that is late.
-        "OPEN": {**open_rows("OPEN"), "OPEN_FORWARDING": ("OPEN_FAILURE", "OPEN"), "ADJUST": (SILENT, "OPEN")},
+        "OPEN": {**open_rows("OPEN"), "OPEN_FORWARDING": ("OPEN_FAILURE", "OPEN")},
     }
     for name in ("SERVICE", "AUTH", "OPEN"):
         add_rekey(states, name, guesses=True)
@@ -45,29 +53,31 @@ def transport():
 
 
 def open_rows(state):
-    """What the login allows, whatever the channels do."""
-    return {**{message: (SILENT, state) for message in IGNORED_WHEN_OPEN},
-            "PING": ("PONG", state), "GLOBAL_REQUEST": ("REQUEST_FAILURE", state)}
+    """What is answered after the login, whatever the channels do."""
+    return {"PING": ("PONG", state), "GLOBAL_REQUEST": ("REQUEST_FAILURE", state)}
 
 
 def add_rekey(states, name, guesses):
-    """What is allowed between key exchanges, and one that interrupts the state and returns to it."""
-    states[name].update({message: (SILENT, name) for message in ALWAYS}, KEXINIT=("KEXINIT", name + "/ECDH"),
-                        KEXINIT_ALIEN=NO_COMMON_METHOD, UNKNOWN=("UNIMPLEMENTED", name),
-                        UNKNOWN_KEX=("UNIMPLEMENTED", name))
+    """A key exchange that interrupts the state and returns to it."""
+    states[name].update(KEXINIT=("KEXINIT", name + "/ECDH"), KEXINIT_ALIEN=NO_COMMON_METHOD)
     phases = dict(REKEY)
     if guesses:
         states[name]["KEXINIT_GUESS"] = ("KEXINIT", name + "/GUESS")
         phases["GUESS"] = GUESS
     for phase, rows in phases.items():
         state = f"{name}/{phase}"
-        states[state] = {message: (SILENT, state) for message in ALWAYS}
+        states[state] = {}
         for message, (answer, after) in rows.items():
             states[state][message] = (answer, f"{name}/{after}" if after in phases else after or name)
 
 
-def finish(states):
+def finish(states, phase=None):
+    """What no table above has. The letter of a state's phase is the first of its name, or `phase`."""
     for name, rows in states.items():
+        letter = name.split("/")[1][0].lower() if "/" in name else phase or name[0]
+        for message, number in NUMBERS.items():
+            if letter in TAKEN.get(number, "SAO"):
+                rows.setdefault(message, (SILENT if number in TAKEN else "UNIMPLEMENTED", name))
         rows.setdefault(OTHERWISE, (PROTOCOL_ERROR, ENDED))
         if name != "VERSION":
             rows["DISCONNECT"] = (CLOSED, ENDED)
@@ -80,7 +90,7 @@ def channel():
     at its end is one answer."""
     ending = "EOF CLOSE exit-status"
     states = {
-        "NONE": {"ADJUST": (SILENT, "NONE"), "OPEN": ("OPEN_CONFIRMATION", "WAITING")},
+        "NONE": {"OPEN": ("OPEN_CONFIRMATION", "WAITING")},
         "WAITING": {"EXEC": ("CHANNEL_SUCCESS", "RUNNING"), "DATA": (SILENT, "WAITING"), "EXTENDED": (SILENT, "WAITING"),
                     "EOF": (SILENT, "WAITING_EOF"), "CLOSE": ("CLOSE", "NONE"), "ENV": ("CHANNEL_SUCCESS", "WAITING")},
         "WAITING_EOF": {"EXEC": ("CHANNEL_SUCCESS " + ending, "CLOSED"), "CLOSE": ("CLOSE", "NONE"),
@@ -92,12 +102,12 @@ def channel():
                    "CLOSE": (SILENT, "NONE")},
     }
     for name in ("WAITING", "WAITING_EOF", "RUNNING", "CLOSED"):
-        states[name].update(ADJUST=(SILENT, name), OPEN=("OPEN_FAILURE", name),
+        states[name].update(OPEN=("OPEN_FAILURE", name),
                             REQUEST=(SILENT if name == "CLOSED" else "CHANNEL_FAILURE", name))
     for name in list(states):
         states[name].update(open_rows(name))
         add_rekey(states, name, guesses=False)
-    finish(states)
+    finish(states, "O")
     return "NONE", states
 
 
